@@ -69,7 +69,7 @@ def rounded(t: Any) -> list:
 
 
 def fresh() -> Any:
-    """The op record with an empty table."""
+    """The op with an empty table."""
     op = SOFTMAX(axis=1)
     op.clear()
     return op
@@ -112,7 +112,7 @@ def gradient_call() -> Any:
 
 
 def clear(name: str) -> None:
-    """Forget the plans of all records of an op."""
+    """Forget the plans of all ops of a class."""
     for op in F.REGISTRY[name]._instances.values():
         op.clear()
 
@@ -150,7 +150,7 @@ def record() -> Iterator[str]:
     op = SOFTMAX(axis=1)
     yield f"{op}: operands {op.inputs}, attributes {op.attributes}, params {tuple(op.param_fields)}"
     yield f"the same object again: {SOFTMAX(axis=1) is op}"
-    yield f"another axis, another record: {SOFTMAX(axis=0) is not op}"
+    yield f"another axis, another op: {SOFTMAX(axis=0) is not op}"
 
 
 @stage
@@ -193,7 +193,7 @@ def shape() -> Iterator[str]:
 @stage
 def forward() -> Iterator[str]:
     call = call_of_example()
-    yield f"backends of {call.place}: {', '.join(b.name for b in backends.chain('cpu'))}"
+    yield f"backends of {call.place}: {', '.join(b.name for b in backends.backends_of('cpu'))}"
     yield "what softmax means, traced on symbolic sizes:"
     traced = call.trace()
     yield from indented(planner.show_operations(traced.operations, traced.results))

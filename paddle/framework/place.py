@@ -116,7 +116,7 @@ def device_count(device_type: str) -> int:
     """Return the number of devices of a type; 0 where no backend runs it."""
     from umiak import backends
 
-    return backends.chain(device_type)[0].device_count() if device_type in backends.device_types() else 0
+    return backends.backends_of(device_type)[0].device_count() if device_type in backends.device_types() else 0
 
 
 def require(device_type: str, device_id: int, op: str) -> Place:

@@ -8,7 +8,7 @@ import torch
 
 import paddle
 from umiak.backends import base
-from umiak.backends.cpu import attending, attention_kernels, gemm_kernel
+from umiak.backends.cpu import attention_kernels, gemm_kernel, registry, select_attention
 from umiak.backends.ref.evaluate import evaluate
 from umiak.compiler import jit
 from umiak.compiler.jit import codegen
@@ -241,9 +241,9 @@ def test_heads_of_one_projection():
 def test_one_plan_for_all_lengths(monkeypatch):
     """A cache of keys grows without a new plan or a new compilation."""
     made = []
-    real = attending.kernel
-    monkeypatch.setattr(attending, "kernel", lambda call: made.append(call.op) or real(call))
-    base.forget_plans()
+    real = select_attention.kernel
+    monkeypatch.setitem(registry.KERNELS, ops.Attention, lambda call: made.append(call.op) or real(call))
+    base.clear_plans()
     attend = ops.Attention(causal=True)
     for length in (1, 2, 15, 16, 17, 255, 256, 257, 700):
         q, k, v, _ = operands(1, 1, length, 4, 2, 16, 16, seed=length)
@@ -321,10 +321,10 @@ def narrower(monkeypatch, request):
     if not Target.host().has >= request.param.has - {"sse2"}:
         pytest.skip("this processor lacks the features")
     monkeypatch.setattr(attention_kernels, "host", lambda: request.param)
-    base.forget_plans()
+    base.clear_plans()
     yield
     monkeypatch.undo()
-    base.forget_plans()
+    base.clear_plans()
 
 
 @pytest.mark.parametrize("narrower", [AVX2, SSE, AVX512], indirect=True, ids=["avx2", "sse", "avx512"])
@@ -347,7 +347,13 @@ def test_text_for_arm(type, stored, mask, monkeypatch):
             return 0
 
     monkeypatch.setattr(attention_kernels.jit, "load", lambda text, names: texts.append((text, names)) or Loaded())
-    for make, args in (("shared", ()), ("forward", ()), ("gradient", ()), ("moving", (stored,)), ("of_mask", (mask,))):
+    for make, args in (
+        ("shared", ()),
+        ("forward", ()),
+        ("gradient", ()),
+        ("io_functions", (stored,)),
+        ("mask_functions", (mask,)),
+    ):
         getattr(attention_kernels, make).__wrapped__(NEON, type, *args)
     target = jit.Target(NEON.triple, NEON.cpu, NEON.features, NEON.data_layout)
     for text, names in texts:

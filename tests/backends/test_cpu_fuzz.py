@@ -261,14 +261,14 @@ def test_random_programs(rng, part):
 
 # --- threads and memory --------------------------------------------------------------------------------------------
 
-WHOLE = {
+OPAQUE = {
     "sum": {"axes": (0,)}, "mean": {"axes": (1,)}, "logsumexp": {"axes": (0, 1)}, "softmax": {"axis": 1},
     "cumsum": {"axis": 1}, "cumprod": {"axis": 0}, "argmax": {"axis": 1}, "var": {"axes": (0,), "correction": 1.0},
     "gelu": {}, "sort": {"axis": 1}, "median": {"axis": 0}, "log_cumsum_exp": {"axis": 0},
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", WHOLE)
+@pytest.mark.parametrize("name", OPAQUE)
 def test_threads_and_places_change_no_bit(rng, name):
     """Neither how many threads there are nor where in memory the operand begins."""
     before = parallel.get_num_threads()
@@ -281,7 +281,7 @@ def test_threads_and_places_change_no_bit(rng, name):
             found = []
             for threads, t in ((1, T(x)), (2, T(x)), (3, T(x)), (2, F.reshape(moved, shape=shape))):
                 parallel.set_num_threads(threads)
-                y = getattr(F, name)(t, **WHOLE[name])
+                y = getattr(F, name)(t, **OPAQUE[name])
                 found.append(N(y[0] if isinstance(y, tuple) else y).tobytes())
             assert len(set(found)) == 1, shape
     finally:

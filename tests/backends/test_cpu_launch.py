@@ -35,7 +35,7 @@ from umiak.compiler.nest import (
     ZERO,
     Variant,
 )  # fmt: skip
-from umiak.compiler.schedule import runs
+from umiak.compiler.schedule import chunks
 from umiak.core import each
 from umiak.core.array import from_numpy
 from umiak.ops.base import REGISTRY
@@ -441,14 +441,14 @@ def test_schedules_of_reductions(sizes, strides, schedule):
 @pytest.mark.parametrize(
     ("sizes", "strides", "long"),
     [
-        (*row(4, runs.RUN_POINTS), False),
-        (*row(4, runs.RUN_POINTS + 1), True),
+        (*row(4, chunks.CHUNK_POINTS), False),
+        (*row(4, chunks.CHUNK_POINTS + 1), True),
         (*row(1, 1 << 16), True),  # split
         (*column(100, 31), False),
-        (*column(100, runs.RUN_COLUMN), False),
-        (*column(100, runs.RUN_COLUMN + 1), True),
-        ([3, runs.RUN_ROWS, 8], [[1000, 9, 1], [1, 0, 0]], False),
-        ([3, runs.RUN_ROWS + 1, 8], [[1000, 9, 1], [1, 0, 0]], True),
+        (*column(100, chunks.CHUNK_COLUMN), False),
+        (*column(100, chunks.CHUNK_COLUMN + 1), True),
+        ([3, chunks.CHUNK_ROWS, 8], [[1000, 9, 1], [1, 0, 0]], False),
+        ([3, chunks.CHUNK_ROWS + 1, 8], [[1000, 9, 1], [1, 0, 0]], True),
     ],
 )
 def test_long_sums_are_variants_of_their_own(sizes, strides, long):

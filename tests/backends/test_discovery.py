@@ -71,14 +71,14 @@ def test_a_broken_plug_in_is_reported_and_skipped(fresh):
     with pytest.raises(
         ValueError, match=r"no backend runs 'cpu'; there are backends for null.*Skipped: gone.*No module"
     ):
-        backends.chain("cpu")
+        backends.backends_of("cpu")
     backends.discover()  # once
 
 
 def test_registering(fresh):
     fresh()
     with pytest.raises(ValueError, match="no device at all"):
-        backends.chain("toy")
+        backends.backends_of("toy")
     toy = backends.register(Toy())
     assert backends.register(toy) is toy and toy.name == "toy" and repr(toy) == "<backend toy>"
     with pytest.raises(ValueError, match="already"):
@@ -104,7 +104,7 @@ def test_the_highest_priority_goes_first(fresh):
     def call(op):
         return SimpleNamespace(op=op, metas=(), modes=0, place=place)
 
-    assert backends.chain("toy") == [high, low] and backends.get(place) is high
+    assert backends.backends_of("toy") == [high, low] and backends.get(place) is high
     assert backends.find_kernel(call("quick")).address == 1
     assert backends.find_kernel(call("known")).run is print
     assert backends.find_kernel(call("unknown")) is None

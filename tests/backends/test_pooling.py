@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from umiak import ops as F
-from umiak.backends.base import forget_plans
+from umiak.backends.base import clear_plans
 from umiak.backends.cpu import providers
 from umiak.backends.ref.evaluate import evaluate
 from umiak.compiler import statistics
@@ -34,10 +34,10 @@ def provider(request):
         return
     before = providers.FLAG.value
     providers.FLAG.set("blas,plain")
-    forget_plans()
+    clear_plans()
     yield "nests"
     providers.FLAG.set(before)
-    forget_plans()
+    clear_plans()
 
 
 def laid(x, layout):
@@ -114,7 +114,7 @@ def test_shapes_are_made_once_and_bounded(rng):
         pytest.skip(providers.refusal("onednn"))
     from umiak.backends.cpu.providers import pooling, table
 
-    forget_plans()
+    clear_plans()
     op = F.WindowReduce(2, "sum")
     params = ((2, 2), (2, 2), (0, 0), (0, 0), (1, 1))
     for _ in range(2):
@@ -127,4 +127,4 @@ def test_shapes_are_made_once_and_bounded(rng):
     assert misses - evictions == count
     assert misses <= 2 * (table.ROOM + 10)
     with pytest.raises(ValueError, match="one to three windowed dims, got 4"):
-        pooling.Record(False, 4, 0, 0)
+        pooling.LaunchState(False, 4, 0, 0)

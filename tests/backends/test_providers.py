@@ -464,9 +464,9 @@ def test_epilogues_that_nobody_has():
 
 def test_shapes_are_kept_and_evicted(rng):
     use("onednn")
-    record = matmul.Record(providers.DTYPES["bfloat16"], 2, 2, False, False, providers.ONEDNN)
+    state = matmul.LaunchState(providers.DTYPES["bfloat16"], 2, 2, False, False, providers.ONEDNN)
     probe = providers.find(linalg.Matmul(), [Meta((2, 2), dt.bfloat16)] * 2)
-    launch = probe._replace(pointer=record.pointer, keep=record)
+    launch = probe._replace(pointer=state.pointer, keep=state)
     y = draw(rng, (32, 16), "bfloat16")  # large enough for primitives
 
     def run(m):
@@ -476,29 +476,29 @@ def test_shapes_are_kept_and_evicted(rng):
 
     for m in (10, 11, 10, 11):
         run(m)
-    assert record.entries() == (2, 2, 0)
+    assert state.entries() == (2, 2, 0)
     for m in range(20, 20 + table.ROOM):
         run(m)
-    count, misses, evictions = record.entries()
+    count, misses, evictions = state.entries()
     assert (count, misses, evictions) == (table.ROOM, table.ROOM + 2, 2)
     run(20 + table.ROOM - 1)  # the last is there,
-    assert record.entries()[1] == misses
+    assert state.entries()[1] == misses
     run(10)  # the first is gone
-    assert record.entries() == (table.ROOM, misses + 1, 3)
+    assert state.entries() == (table.ROOM, misses + 1, 3)
 
 
 def test_convolutions_of_one_shape_share_an_entry(rng):
     use("onednn")
-    record = convolution.Record(0, providers.DTYPES["float32"], 2, providers.ONEDNN)
+    state = convolution.LaunchState(0, providers.DTYPES["float32"], 2, providers.ONEDNN)
     shape = CASES[1]
     x, w, g, words = operands(rng, shape, "float32")
-    launch = providers.find(conv_ops.Conv(nd=2), [meta(x), meta(w)])._replace(pointer=record.pointer, keep=record)
+    launch = providers.find(conv_ops.Conv(nd=2), [meta(x), meta(w)])._replace(pointer=state.pointer, keep=state)
     first, again = np.zeros_like(g), np.zeros_like(g)
     assert call(launch, [x, w], [first], words)() == call(launch, [x, w], [again], words)() == 0
     np.testing.assert_array_equal(first, again)
-    assert record.entries() == (1, 1, 0)
+    assert state.entries() == (1, 1, 0)
     assert call(launch, [channels_last(x), w], [first], words)() == 0  # lies otherwise: another primitive
-    assert record.entries() == (2, 2, 0)
+    assert state.entries() == (2, 2, 0)
 
 
 @pytest.mark.parametrize("name", ["onednn", "blas"])

@@ -279,7 +279,7 @@ def test_many_millions(rng, n, values):
         lambda x: paddle.mv(x.T, x[:, 0]),
         lambda x: x.sum(0).expand([3, 4]),
     ],
-    ids=["all", "columns", "fused", "matmul", "vector", "followed"],
+    ids=["all", "columns", "fused", "matmul", "vector", "fused_epilogue"],
 )
 def test_the_sum_of_nothing_is_zero_without_a_sign(function, dtype):
     x = paddle.zeros([0, 4], dtype)

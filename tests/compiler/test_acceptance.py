@@ -14,7 +14,7 @@ from umiak.compiler.nest import ReduceStage, ScanStage
 from umiak.compiler.render import llvm, opencl, ptx
 from umiak.compiler.render.target import AVX2, AVX512, NEON
 from umiak.compiler.schedule import gpu, kernels
-from umiak.compiler.schedule.runs import sums_floats
+from umiak.compiler.schedule.chunks import sums_floats
 
 MAKERS = {"cpu": kernels, "gpu": gpu.kernels, "short": lambda *a: gpu.kernels(*a, short=True)}
 # Kernels for processors are right for devices too, and the other way around; `make test` takes each case once per

@@ -3,7 +3,7 @@
 import pytest
 
 from umiak.compiler import dump, jit
-from umiak.compiler.jit import engine, store
+from umiak.compiler.jit import engine, object_cache
 from umiak.util import flags
 
 TEXT = "define i64 @k() {\n  ret i64 42\n}\n"
@@ -11,12 +11,12 @@ TEXT = "define i64 @k() {\n  ret i64 42\n}\n"
 
 @pytest.fixture(autouse=True)
 def clean(tmp_path):
-    before = store.FOLDER.value
-    store.FOLDER.set(str(tmp_path / "cache"))
+    before = object_cache.FOLDER.value
+    object_cache.FOLDER.set(str(tmp_path / "cache"))
     engine.forget()
     yield
     flags.set_flags({"FLAGS_dump": "", "FLAGS_dump_folder": ""})
-    store.FOLDER.set(before)
+    object_cache.FOLDER.set(before)
     engine.forget()
 
 

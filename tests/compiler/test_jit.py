@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 
 from umiak.compiler import jit, statistics
-from umiak.compiler.jit import arena, codegen, engine, image, link, store
+from umiak.compiler.jit import arena, codegen, engine, image, link, object_cache
 
 CONSTANT = "define i64 @{name}() {{\n  ret i64 {value}\n}}\n"
 CALLS = """
@@ -96,13 +96,13 @@ define i64 @next() {
 @pytest.fixture(autouse=True)
 def isolated(tmp_path):
     """A cache, a table and counters of the test's own."""
-    before = store.FOLDER.value
-    store.FOLDER.set(str(tmp_path / "cache"))
+    before = object_cache.FOLDER.value
+    object_cache.FOLDER.set(str(tmp_path / "cache"))
     gc.collect()  # what other tests left in cycles would be found in memory
     engine.forget()
     statistics.reset()
     yield
-    store.FOLDER.set(before)
+    object_cache.FOLDER.set(before)
     engine.forget()
 
 
@@ -117,7 +117,7 @@ def call(library, name, *values, kind=ctypes.c_int64):
 def run_python(code, **environment):
     return subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code)],
-        env={**os.environ, "UMIAK_CACHE_DIR": os.path.dirname(store.FOLDER.value), **environment},
+        env={**os.environ, "UMIAK_CACHE_DIR": os.path.dirname(object_cache.FOLDER.value), **environment},
         capture_output=True,
         text=True,
         timeout=120,
@@ -164,7 +164,7 @@ def test_llvm_loads_the_same_as_the_own_linker(monkeypatch):
         raise link.UnsupportedError("all")
 
     monkeypatch.setattr(link, "link", refuse)
-    store.ENABLED.set(False)
+    object_cache.ENABLED.set(False)
     try:
         library = jit.load(RICH, ["sum"])
         assert call(library, "pick", 1, 4) == 20
@@ -172,7 +172,7 @@ def test_llvm_loads_the_same_as_the_own_linker(monkeypatch):
         with pytest.raises(jit.SymbolError, match="'k' uses, got none called 'no_such_function'"):
             jit.load(CALLS.format(callee="no_such_function"), ["k"])
     finally:
-        store.ENABLED.set(True)
+        object_cache.ENABLED.set(True)
 
 
 def test_one_text_is_compiled_once_while_it_lives():
@@ -381,7 +381,7 @@ def test_warm_process_needs_no_llvm():
         jit.load({constant(9)!r}, ["k"])
         print(statistics.total("compiled"), statistics.total("from_disk"), "llvmlite.binding" in sys.modules)
     """
-    outputs = [run_python(code, FLAGS_jit_cache_folder=store.FOLDER.value).stdout.split() for _ in range(2)]
+    outputs = [run_python(code, FLAGS_jit_cache_folder=object_cache.FOLDER.value).stdout.split() for _ in range(2)]
     assert outputs == [["1", "0", "True"], ["0", "1", "False"]]
 
 
@@ -451,8 +451,8 @@ def test_thirty_thousand_texts_in_one_process(monkeypatch):
         return compiled.replace(original.to_bytes(4, "little"), value.to_bytes(4, "little"))
 
     monkeypatch.setattr(codegen, "compile_object", compile_object)
-    monkeypatch.setattr(store, "get", lambda key: None)
-    monkeypatch.setattr(store, "put", lambda key, payload: None)
+    monkeypatch.setattr(object_cache, "get", lambda key: None)
+    monkeypatch.setattr(object_cache, "put", lambda key, payload: None)
     before, used, alive = maps(), arena.MEMORY.used, len(engine._TABLE.live)
     for i in range(30_000):
         assert call(jit.load(constant(i), ["k"]), "k") == i

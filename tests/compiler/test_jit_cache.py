@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from umiak.compiler import jit, statistics
-from umiak.compiler.jit import codegen, engine, processor, store
+from umiak.compiler.jit import codegen, engine, object_cache, processor
 from umiak.util import flags
 from umiak.util.disk_cache import DiskCache
 
@@ -25,14 +25,14 @@ TEXT = "define i64 @k() {{\n  ret i64 {}\n}}\n"
 @pytest.fixture(autouse=True)
 def folder(tmp_path):
     """A cache and counters of the test's own, already knowing the host."""
-    before = store.FOLDER.value
-    store.FOLDER.set(str(tmp_path / "cache"))
+    before = object_cache.FOLDER.value
+    object_cache.FOLDER.set(str(tmp_path / "cache"))
     jit.host()
     gc.collect()  # what other tests left in cycles would be found in memory
     engine.forget()
     statistics.reset()
     yield tmp_path / "cache"
-    store.FOLDER.set(before)
+    object_cache.FOLDER.set(before)
     engine.forget()
 
 
@@ -138,12 +138,12 @@ def test_entries_hold_symbols_and_no_addresses(folder):
 
 
 def test_switched_off(folder):
-    store.ENABLED.set(False)
+    object_cache.ENABLED.set(False)
     try:
         load(3)
         reload(3)
     finally:
-        store.ENABLED.set(True)
+        object_cache.ENABLED.set(True)
     assert counts() == (2, 0)
     assert entries(folder) == []
 
@@ -152,13 +152,13 @@ def test_flags_move_and_bound_the_cache(tmp_path):
     flags.set_flags({"FLAGS_jit_cache_folder": str(tmp_path / "other"), "FLAGS_jit_cache_mb": 3})
     try:
         load(3)
-        assert store._cache().limit == 3 << 20
+        assert object_cache._cache().limit == 3 << 20
     finally:
-        flags.set_flags({"FLAGS_jit_cache_mb": store.MEGABYTES.default})
+        flags.set_flags({"FLAGS_jit_cache_mb": object_cache.MEGABYTES.default})
     assert len(entries(tmp_path / "other")) == 1
     with pytest.raises(ValueError, match="FLAGS_jit_cache_mb"):
         flags.set_flags({"FLAGS_jit_cache_mb": 0})
-    assert store.MEGABYTES.value == store.MEGABYTES.default
+    assert object_cache.MEGABYTES.value == object_cache.MEGABYTES.default
 
 
 def test_full_disk_is_reported_once(folder, monkeypatch, caplog):
@@ -179,7 +179,7 @@ def test_full_disk_is_reported_once(folder, monkeypatch, caplog):
 
 def test_folder_that_cannot_be_made_is_reported_once(tmp_path, caplog):
     (tmp_path / "file").write_bytes(b"")
-    store.FOLDER.set(str(tmp_path / "file" / "cache"))
+    object_cache.FOLDER.set(str(tmp_path / "file" / "cache"))
     with caplog.at_level(logging.WARNING, "umiak"):
         assert [run(reload(value)) for value in (3, 4, 3)] == [3, 4, 3]
     assert len(caplog.records) == 1
@@ -189,7 +189,7 @@ def test_folder_that_cannot_be_made_is_reported_once(tmp_path, caplog):
 def test_folder_that_others_can_write_is_not_used(tmp_path, caplog):
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(0o777)
-    store.FOLDER.set(str(tmp_path / "open"))
+    object_cache.FOLDER.set(str(tmp_path / "open"))
     with caplog.at_level(logging.WARNING, "umiak"):
         assert run(load(3)) == 3
     assert caplog.text.count("nobody else can enter") == 1
@@ -259,13 +259,13 @@ def test_level_is_a_flag_of_what_is_compiled():
 
 def work(folder, seed):
     """Load 20 kernels in an order of this process's own; another process evicts and damages on the way."""
-    store.FOLDER.set(folder)
+    object_cache.FOLDER.set(folder)
     for step in range(60):
         value = (step * 7 + seed * 3) % 20
         if run(reload(value)) != value:
             return False
         if seed == 0 and step % 10 == 9:
-            for path in entries(store._cache().folder)[:5]:
+            for path in entries(object_cache._cache().folder)[:5]:
                 with suppress(FileNotFoundError), open(path, "r+b") as file:  # another one may have evicted it
                     file.truncate(40)
     return True

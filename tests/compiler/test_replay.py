@@ -6,8 +6,8 @@ import types
 
 import pytest
 
-from umiak.compiler import dump, jit, record
-from umiak.compiler.jit import engine, store
+from umiak.compiler import compilation_log, dump, jit
+from umiak.compiler.jit import engine, object_cache
 from umiak.compiler.replay import main, replay
 from umiak.util import flags
 
@@ -16,13 +16,13 @@ TEXT = "define i64 @{0}() {{\n  ret i64 {1}\n}}\n"
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path):
-    before = store.FOLDER.value
-    store.FOLDER.set(str(tmp_path / "cache"))
+    before = object_cache.FOLDER.value
+    object_cache.FOLDER.set(str(tmp_path / "cache"))
     engine.forget()
-    flags.set_flags({"FLAGS_record_compilations": str(tmp_path / "records")})
+    flags.set_flags({"FLAGS_log_compilations": str(tmp_path / "records")})
     yield tmp_path / "records"
-    flags.set_flags({"FLAGS_record_compilations": ""})
-    store.FOLDER.set(before)
+    flags.set_flags({"FLAGS_log_compilations": ""})
+    object_cache.FOLDER.set(before)
     engine.forget()
 
 
@@ -43,7 +43,7 @@ def test_unchanged_compiler_shows_no_difference(folder, capsys):
 def test_warm_compilations_are_recorded_alike(folder, tmp_path):
     jit.load(TEXT.format("k", 1), ["k"])
     engine.forget()
-    flags.set_flags({"FLAGS_record_compilations": str(tmp_path / "again")})
+    flags.set_flags({"FLAGS_log_compilations": str(tmp_path / "again")})
     jit.load(TEXT.format("k", 1), ["k"])
     (first,), (second,) = folder.iterdir(), (tmp_path / "again").iterdir()
     assert first.name == second.name
@@ -64,7 +64,7 @@ def test_differences_are_shown(folder, capsys):
     out = capsys.readouterr().out
     assert "-\ttrap" in out
     assert "+\tret" in out
-    assert "k loop:k: recorded '', now None" in out
+    assert "k loop:k: logged '', now None" in out
     assert "+  ret i64 1\n" in out
     assert "1 compilations, 1 of them differ" in out
 
@@ -77,10 +77,10 @@ def test_what_a_compilation_compiles_is_in_its_record(folder, monkeypatch):
     module = types.ModuleType("umiak_test_recipes")
     module.compile_nest = compile_nest
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setitem(record.RECIPES, "pair", "umiak_test_recipes:compile_nest")
-    with record.compilation("pair", "pair", lambda: {"value": 3}):
+    monkeypatch.setitem(compilation_log.RECIPES, "pair", "umiak_test_recipes:compile_nest")
+    with compilation_log.logged("pair", "pair", lambda: {"value": 3}):
         compile_nest({"value": 3})
-    (one,) = record.read(folder)
+    (one,) = compilation_log.read(folder)
     assert set(one["stages"]) == {"nest:pair", "llvm:pair", "asm:pair"}
     engine.forget()
     assert list(replay(folder)) == [("pair", [])]
@@ -88,8 +88,8 @@ def test_what_a_compilation_compiles_is_in_its_record(folder, monkeypatch):
 
 
 def test_nothing_is_recorded_unasked(folder):
-    flags.set_flags({"FLAGS_record_compilations": ""})
-    with record.compilation("llvm", "k", lambda: pytest.fail("inputs of no record")):
+    flags.set_flags({"FLAGS_log_compilations": ""})
+    with compilation_log.logged("llvm", "k", lambda: pytest.fail("inputs of no log")):
         assert not dump.collecting()
     assert not folder.exists()
 
@@ -101,11 +101,11 @@ def test_failed_compilations_leave_no_record(folder):
 
 
 def test_what_is_no_record_is_refused(folder):
-    with pytest.raises(FileNotFoundError, match="folder of records"):
+    with pytest.raises(FileNotFoundError, match="folder of logs"):
         list(replay(folder))
     folder.mkdir()
     (folder / "x.json").write_text("[]")
-    with pytest.raises(ValueError, match=r"records of compilations, got .*x\.json"):
+    with pytest.raises(ValueError, match=r"logs of compilations, got .*x\.json"):
         list(replay(folder))
     (folder / "x.json").write_text(json.dumps({"recipe": "cake", "name": "", "inputs": 0, "stages": {}}))
     with pytest.raises(ValueError, match="a recipe among llvm, got 'cake'"):

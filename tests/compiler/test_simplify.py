@@ -165,7 +165,7 @@ def test_a_turned_operand_of_several_kernels_is_laid_out_once(rng):
     executor = Executor(program)
     same(executor(x, w), one_by_one(program, x, w))
     names = groups(executor)
-    assert sum("relaid" in name for name in names) == 1, names
+    assert sum("relayout" in name for name in names) == 1, names
     assert sum("permute" in name for name in names) == 1, "the product reads the view"
 
 

@@ -6,19 +6,19 @@ from types import SimpleNamespace
 import pytest
 
 from umiak.compiler import jit, statistics
-from umiak.compiler.jit import engine, store
+from umiak.compiler.jit import engine, object_cache
 
 
 @pytest.fixture(autouse=True)
 def clean(tmp_path):
-    before = store.FOLDER.value
-    store.FOLDER.set(str(tmp_path / "cache"))
+    before = object_cache.FOLDER.value
+    object_cache.FOLDER.set(str(tmp_path / "cache"))
     jit.host()
     engine.forget()
     statistics.reset()
     yield
     statistics.reset()
-    store.FOLDER.set(before)
+    object_cache.FOLDER.set(before)
     engine.forget()
 
 

@@ -283,12 +283,12 @@ def test_scratch_of_threads(device, rng):
 def test_tiles(device, shape, stores):
     """Loads and stores along either axis, with conditions, and an output that is the memory of an input."""
     r, c = dim(0), dim(1)
-    straight, turned = add(mul(I, c), J), add(mul(J, r), I)
-    x, y = load("x", F32, turned, lt(J, sub(c, 1)), const(-1.0, F32)), load("y", F32, straight)
+    direct, transposed = add(mul(I, c), J), add(mul(J, r), I)
+    x, y = load("x", F32, transposed, lt(J, sub(c, 1)), const(-1.0, F32)), load("y", F32, direct)
     body = (
-        Store("o", straight, add(x, y)),
-        Store("p", turned, mul(y, 3.0)),
-        Store("q", turned, cast(x, F64), lt(I, sub(r, 1))),
+        Store("o", direct, add(x, y)),
+        Store("p", transposed, mul(y, 3.0)),
+        Store("q", transposed, cast(x, F64), lt(I, sub(r, 1))),
     )
     kernel = Kernel(
         "turn",

@@ -310,8 +310,8 @@ for _reason, _names in {
         "umiak.backends.base:_everywhere umiak.comm.kernels:RUN "
         "umiak.backends.ref.registry:KERNELS umiak.compiler.amp:CUSTOM umiak.ir.registry:REGISTRY "
         "umiak.ops.base:FUNCTIONS umiak.ops.custom:TARGETS umiak.compiler.lower.builder:RULES "
-        "umiak.compiler.lower.terminal:TERMINALS umiak.compiler.lower.regions:REGIONS "
-        "umiak.backends.cpu.registry:KERNELS umiak.backends.cpu.registry:WHOLE "
+        "umiak.compiler.lower.terminal:TERMINALS umiak.compiler.lower.pieces:PIECES "
+        "umiak.backends.cpu.registry:KERNELS umiak.backends.cpu.registry:OPAQUE "
         "umiak.memory.caching:SIZES umiak.core.dtype:_all "
         "umiak.core.dtype:_by_key umiak.core.dtype:_id_by_npt "
         "paddle.distribution.distribution:_DIVERGENCES paddle.framework.pickled:_STEPS"
@@ -369,8 +369,9 @@ for _reason, _names in {
     "machine code of the process and what makes it": (
         "umiak.compiler.jit.codegen:_all_targets umiak.compiler.jit.codegen:_llvm "
         "umiak.compiler.jit.codegen:_machines umiak.compiler.jit.engine:_prefixes umiak.compiler.jit.orc:_dropped "
-        "umiak.compiler.jit.orc:_engine umiak.compiler.jit.processor:_hosts umiak.compiler.jit.store:_is_open "
-        "umiak.compiler.jit.store:_opened umiak.compiler.jit.store:_unwritable umiak.compiler.jit.store:_warned "
+        "umiak.compiler.jit.orc:_engine umiak.compiler.jit.processor:_hosts umiak.compiler.jit.object_cache:_is_open "
+        "umiak.compiler.jit.object_cache:_opened umiak.compiler.jit.object_cache:_unwritable "
+        "umiak.compiler.jit.object_cache:_warned "
         "umiak.compiler.jit.symbols:_process umiak.compiler.jit.symbols:_registered umiak.backends.cpu.nests:_codes"
     ),
     "what the compiler did in this process, for people": (

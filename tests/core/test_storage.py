@@ -192,7 +192,7 @@ def test_freed_memory_is_not_used(place):
 
 
 def test_memory_of_a_running_kernel_is_not_given_back(monkeypatch):
-    from umiak.backends.cpu import searching
+    from umiak.backends.cpu import search
 
     x = array.from_numpy(np.array([4, 6]))
     tried = []
@@ -203,7 +203,7 @@ def test_memory_of_a_running_kernel_is_not_given_back(monkeypatch):
                 act()
         tried.append(arguments)
 
-    monkeypatch.setattr(searching, "gcd", gcd)
+    monkeypatch.setattr(search, "gcd", gcd)
     F.gcd(x, x)
     assert len(tried) == 1
     x.storage.free()

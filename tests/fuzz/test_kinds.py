@@ -22,7 +22,7 @@ from tests.fuzz.programs.shrink import script, shrink
 from tests.fuzz.programs.storage import model
 from tests.fuzz.programs.storage.statements import family as storage
 from umiak import ops as F
-from umiak.compiler.jit import store  # noqa: F401  declares the switch
+from umiak.compiler.jit import object_cache  # noqa: F401  declares the switch
 from umiak.ops import _common
 
 pytestmark = pytest.mark.usefixtures("fake")

@@ -18,7 +18,7 @@ from tests.fuzz.programs.memory import Judge, Unclear
 from tests.fuzz.programs.ops.table import OPS
 from tests.fuzz.programs.record import Input, Program, Statement
 from tests.fuzz.programs.shrink import script, shrink
-from umiak.compiler.jit import store  # noqa: F401  declares the switch
+from umiak.compiler.jit import object_cache  # noqa: F401  declares the switch
 
 SAMPLE, EACH = 150, 10
 ALL, CHUNK = 20_000, 50

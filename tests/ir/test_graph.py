@@ -165,7 +165,7 @@ def test_regions_are_computed_again(count: int) -> None:
                 x = F.exp(F.sin(F.tanh(x)))
         return F.sum(x, axes=(0,), keepdim=False)
 
-    pair = graph.derivative(traced(lambda x: function(x, lambda: current().again()), tensor(3)), [0])
+    pair = graph.derivative(traced(lambda x: function(x, lambda: current().recompute()), tensor(3)), [0])
     assert len(pair.saved) == count
     for part in (pair.forward, pair.backward):
         assert [o.name for o in part.ops].count("tanh") == count
@@ -179,7 +179,7 @@ def test_regions_are_computed_again(count: int) -> None:
 def test_a_gradient_inside_of_a_region_finds_its_values_there() -> None:
     with Tracer() as tracer:
         x = tracer.input(Meta((3,), F64))
-        with tracer.again():
+        with tracer.recompute():
             y = F.tanh(F.exp(x))
             tracer.builder.program.outputs = [y.value]
             (g,) = graph.backward(tracer.builder.program, [x.value])

@@ -196,17 +196,17 @@ def test_values_of_a_region_stay_inside() -> None:
 def test_an_exchanged_call_keeps_what_is_not_named() -> None:
     program = rich_program()
     for o in program.ops:
-        o.again = 3
+        o.recompute = 3
         made = o.replace()
         assert made is not o and repr(made) == repr(o)
-        assert (made.regions, made.order, made.again) == (o.regions, o.order, 3)
+        assert (made.regions, made.order, made.recompute) == (o.regions, o.order, 3)
         assert [r.stop for r in made.results] == [r.stop for r in o.results]
         assert all(r.producer is made for r in made.results)
         assert o.over(o.operands) is o
         if o.operands:
             other = o.over([*o.operands[:-1], 7])
             assert other.operands == (*o.operands[:-1], 7)
-            assert (other.regions, other.order, other.again) == (o.regions, o.order, 3)
+            assert (other.regions, other.order, other.recompute) == (o.regions, o.order, 3)
     cond = next(o for o in program.ops if o.regions)
     assert cond.replace(regions=cond.regions[::-1]).regions == cond.regions[::-1]
 

@@ -1807,12 +1807,12 @@ for _name in [n for n in REFERENCES if n.endswith("_update")]:
 MADE_INSIDE = {
     "with_casts": "made by the planner inside of plans; tests of mixed precision run it",
     **dict.fromkeys(
-        ("carried", "pack", "unpack"), "made by the planner inside of plans; tests of packed dtypes run it"
+        ("with_packing", "pack", "unpack"), "made by the planner inside of plans; tests of packed dtypes run it"
     ),
     "fused": "made by the compiler inside of call programs; every test of a composite or a gradient runs some",
-    "followed": "made by the compiler inside of programs; tests of the executor run some",
+    "fused_epilogue": "made by the compiler inside of programs; tests of the executor run some",
     "channels_last": "made by the compiler inside of programs; tests of layouts run some",
-    "relaid": "made by the compiler inside of programs; tests of layouts run some",
+    "relayout": "made by the compiler inside of programs; tests of layouts run some",
     "cond": "its regions are programs; tests of control flow run them",
     "while_": "its regions are programs; tests of control flow run them",
     "scan": "its region is a program; tests of control flow run it",

@@ -580,8 +580,8 @@ def test_bodies_are_compiled_as_wholes() -> None:
     (made,) = (c for c in captured._captures())
     (lowered,) = made._executor._lowered.values()
     (loop,) = (p for p in lowered.calls.parts if hasattr(p, "regions"))
-    (straight,) = loop.regions[1].parts
-    assert [op.name for op in straight.calls.steps_ops] in (["add", "fused"], ["fused", "add"])
+    (block,) = loop.regions[1].parts
+    assert [op.name for op in block.calls.steps_ops] in (["add", "fused"], ["fused", "add"])
 
 
 def test_a_training_step_with_control_flow() -> None:

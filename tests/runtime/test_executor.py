@@ -9,9 +9,9 @@ from tests.support.programs import groups, one_by_one, ops_of, same, tensors, tr
 from umiak import ops as F
 from umiak.autodiff import graph
 from umiak.backends import cpu
-from umiak.backends.cpu import libraries, providers
-from umiak.compiler import whole
-from umiak.compiler.epilogue import Followed
+from umiak.backends.cpu import providers, select_provider
+from umiak.compiler import whole_program
+from umiak.compiler.epilogue import FusedEpilogue
 from umiak.compiler.fused import Fused
 from umiak.core import array, context, dtype, inplace, storage, tape
 from umiak.core.place import Place
@@ -273,7 +273,7 @@ def test_long_chains_hold_one_buffer(rng, monkeypatch):
     assert peak(executor, x) == 4000
     assert len(ops_of(executor)) == 20
     program = executor.program
-    monkeypatch.setattr(whole, "call_program", lambda *a, of=whole.call_program: of(*a[:5]))
+    monkeypatch.setattr(whole_program, "call_program", lambda *a, of=whole_program.call_program: of(*a[:5]))
     without = Executor(program)
     assert peak(without, x) == 8000
     np.testing.assert_array_equal(array.to_numpy(executor(x)[0]), array.to_numpy(without(x)[0]))
@@ -345,7 +345,7 @@ def test_bias_and_activation_behind_a_convolution(rng, onednn):
     executor = Executor(program)
     same(executor(*xs), one_by_one(program, *xs))
     (op,) = ops_of(executor)
-    assert type(op) is Followed and op.steps == ("bias", "relu")
+    assert type(op) is FusedEpilogue and op.steps == ("bias", "relu")
     # Strided operands, and a provider that is switched off after the program was lowered.
     xs[2] = F.slice(*tensors(rng, (32,)), axes=(0,), starts=(0,), sizes=(16,), steps=(2,))
     same(executor(*xs), one_by_one(program, *xs))
@@ -374,13 +374,13 @@ def test_what_is_read_elsewhere_is_computed(rng, onednn):
     program = traced(function, *xs, dynamic=())
     executor = Executor(program)
     same(executor(*xs), one_by_one(program, *xs))
-    assert [o.steps for o in ops_of(executor) if type(o) is Followed] == [("bias",)]
+    assert [o.steps for o in ops_of(executor) if type(o) is FusedEpilogue] == [("bias",)]
 
 
 @pytest.mark.parametrize("act", ["relu", "tanh", "silu", "gelu", "gelu_tanh", "add", None])
 def test_bfloat16_products(act, rng, onednn, monkeypatch):
     """Against float32: what follows is not rounded in between, so it is at least as near as the operations are."""
-    monkeypatch.setattr(libraries, "native_bfloat16", lambda: True)
+    monkeypatch.setattr(select_provider, "native_bfloat16", lambda: True)
     wide = [array.to_numpy(x) for x in tensors(rng, (20, 24), (24, 32), (32,), (20, 32))]
     xs = [F.cast(array.from_numpy(x), dtype=dtype.bfloat16) for x in wide]
     wide = [F.cast(x, dtype=F32) for x in xs]
@@ -408,4 +408,4 @@ def test_float32_products_stay_as_they_are(rng, onednn):
     executor = Executor(traced(lambda *v: F.gelu(F.linear(*v)), *xs))
     executor(*xs)
     assert [o.name for o in ops_of(executor)] == ["matmul", "fused"]
-    assert not cpu.backend.follows(ops_of(executor)[0], [Meta((6, 8), F32), Meta((8, 16), F32)], (), ("bias",))
+    assert not cpu.backend.fuses_epilogue(ops_of(executor)[0], [Meta((6, 8), F32), Meta((8, 16), F32)], (), ("bias",))

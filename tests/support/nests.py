@@ -44,7 +44,7 @@ from umiak.compiler.nest import (
     Variant,
     position,
 )
-from umiak.compiler.schedule import runs
+from umiak.compiler.schedule import chunks
 
 
 @dataclass
@@ -96,9 +96,9 @@ def lengths(nest: Nest) -> tuple[bool, ...]:
 
 
 def short_runs(monkeypatch) -> None:
-    """Long sums go in runs of a few points, so that small ones have several."""
-    for name, size in (("RUN_POINTS", 16), ("RUN_ROWS", 2), ("RUN_COLUMN", 4)):
-        monkeypatch.setattr(runs, name, size)
+    """Long sums go in chunks of a few points, so that small ones have several."""
+    for name, size in (("CHUNK_POINTS", 16), ("CHUNK_ROWS", 2), ("CHUNK_COLUMN", 4)):
+        monkeypatch.setattr(chunks, name, size)
 
 
 def dims_of(nest: Nest, blocks: tuple = ()) -> list[int]:

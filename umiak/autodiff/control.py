@@ -7,7 +7,7 @@ results that only this branch has; of a loop, stacks with a slice for each itera
 goes. Both are ordinary operations again, so that they have derivatives of their own.
 
 How often a ``while`` runs is known afterwards only. Within another region its stacks would have a size for each
-iteration of that one: it is computed again instead, from its operands, where its gradient is.
+iteration of that one: it is recomputed instead, from its operands, where its gradient is.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from umiak import ops as F
 from umiak.core import context
 from umiak.core import dtype as dt
 from umiak.ir.meta import Meta
-from umiak.ir.program import Block, Operation, Program, Value, bound, is_pure, numbers_of, walk
+from umiak.ir.program import Block, Operation, Program, Value, bound, is_pure, scalars_of, walk
 from umiak.ir.scope import symbols_of
 from umiak.ir.tracer import SymTensor, Tracer, symbolic
 from umiak.ops.control import Cond, Scan, While
@@ -59,7 +59,7 @@ class _Half:
     ) -> None:
         scope = tracer.scope
         program = Program("", region, [], {}, list(scope.symbols), list(scope.guards), list(scope.checks)).copy()
-        _again(program)
+        _mark_recompute(program)
         self.present = [i for i in present if _continuous(region.outputs[i])]
         self.d = derivative(program, wrt, self.present, scope=scope)
         self.arguments = len(region.arguments)
@@ -75,22 +75,22 @@ class _Half:
         return [None if v is None else symbolic(table[id(v)], tracer) for v in made]
 
 
-def _again(program: Program) -> None:
-    """Mark what has sizes that are known inside of a region only as computed again in the backward part: loops without
+def _mark_recompute(program: Program) -> None:
+    """Mark what has sizes that are known inside of a region only as recomputed in the backward part: loops without
     a known number of iterations, and what depends on that number."""
     inside = {s for o in program.ops if type(o.op) is While for s in bound(o)}
     if not inside:
         return
-    count = 1 + max((o.again for o in walk(program.body)), default=0)
+    count = 1 + max((o.recompute for o in walk(program.body)), default=0)
     for o in program.ops:
-        if o.again > 0 or inside.isdisjoint([*numbers_of(o), *symbols_of([r.meta.shape for r in o.results])]):
+        if o.recompute > 0 or inside.isdisjoint([*scalars_of(o), *symbols_of([r.meta.shape for r in o.results])]):
             continue
         if not is_pure(o):
             raise RuntimeError(
                 "[while_loop] requires a body without communication for a gradient where it stands inside of another "
                 "loop or branch, got one that communicates: its iterations would be run a second time"
             )
-        o.again = count
+        o.recompute = count
 
 
 def _zeros(like: Any) -> Any:

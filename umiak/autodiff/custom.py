@@ -75,7 +75,7 @@ def settle(tracer: Tracer, block: Block, refuse: Callable[[str], Exception]) -> 
         v.hooks = None
         made = Operation(GivenGradient(1, 1), (v, v), (), (v.meta,))
         if v.operation is not None:
-            made.again = v.operation.again
+            made.recompute = v.operation.recompute
         tracer.builder.number(made.results[0])
         made.results[0].stop, made.results[0].place = v.stop, v.place
         at = 0 if v.operation is None else 1 + next(i for i, o in enumerate(block.operations) if o is v.operation)
@@ -117,9 +117,9 @@ def _through(tracer: Tracer, hooks: Sequence) -> Callable[..., Sequence[SymTenso
 
 def _traced(tracer: Tracer, like: Sequence[Value], run: Callable, refuse: Callable[[str], Exception]) -> Block:
     """``run`` over gradients of values, as a region; what it computes may be differentiated."""
-    ambient, again = context.current(), tracer.builder.again
+    ambient, recompute = context.current(), tracer.builder.recompute
     amp, enabled = ambient.amp(), ambient.grad_enabled
-    tracer.builder.again = 0
+    tracer.builder.recompute = 0
     ambient.set_amp(0, amp[1], 0)  # gradients are not cast
     ambient.grad_enabled = True
     try:
@@ -128,7 +128,7 @@ def _traced(tracer: Tracer, like: Sequence[Value], run: Callable, refuse: Callab
                 g.value.place = v.place
             inner.outputs = [None if g is None else g.value for g in run(*grads)]
     finally:
-        tracer.builder.again = again
+        tracer.builder.recompute = recompute
         ambient.set_amp(*amp)
         ambient.grad_enabled = enabled
     if not all(is_pure(o) for o in walk(inner)):
@@ -165,7 +165,7 @@ def put_in(tracer: Tracer, o: Operation, grads: Sequence[SymTensor | None]) -> l
     values += [*ys, *o.operands[o.op.wrt + o.op.count :]]  # type: ignore[list-item]
     table = {id(a): v for a, v in zip(region.arguments, values, strict=True)}
     for inner in region.operations:
-        tracer.builder.copy(inner, table).again = tracer.builder.again
+        tracer.builder.copy(inner, table).recompute = tracer.builder.recompute
     found = [None if v is None else symbolic(table[id(v)], tracer) for v in region.outputs]
     return [*found, *(None for _ in o.operands[o.op.wrt :])]
 

@@ -143,8 +143,8 @@ class _Driver:
         self.hooked: set[int] = set()  # values whose hooks have run
         # The operations of the forward run, as opposed to those recorded from here on.
         self.forward = {id(o) for o in self.operations}
-        # Per region to be computed again: its operations, and by identity what stands for them and their values.
-        self.again: dict[int, tuple[dict[int, Operation], dict[int, Value]]] = {}
+        # Per region to be recomputed: its operations, and by identity what stands for them and their values.
+        self.recompute: dict[int, tuple[dict[int, Operation], dict[int, Value]]] = {}
 
     def seed(self, y: Any, g: Value | float) -> None:
         if not _continuous(y):
@@ -222,8 +222,8 @@ class _Driver:
                 return
             raise TypeError(f"[{op.name}] declares neither vjp nor decompose, in\n{self.around(operation)}")
         # Inside of the region itself, values are there.
-        anew = operation.again > 0 and operation.again != self.tracer.builder.again
-        source = self.computed_again(operation, next(g for g in grads if g is not None)) if anew else operation
+        anew = operation.recompute > 0 and operation.recompute != self.tracer.builder.recompute
+        source = self.recomputed(operation, next(g for g in grads if g is not None)) if anew else operation
         if is_given(operation):
             self.spread(operation, put_in(self.tracer, source, grads), needs)
             return
@@ -248,15 +248,15 @@ class _Driver:
                 )
             self.add(x, g)  # type: ignore[arg-type]
 
-    def computed_again(self, operation: Operation, g: SymTensor) -> Operation:
+    def recomputed(self, operation: Operation, g: SymTensor) -> Operation:
         """The operation's twin: all of its region is recorded once more at this point, over what the region reads.
 
         Nothing of it comes before the gradient ``g``. Passes remove what no gradient needs. A call with an effect is
         not made twice.
         """
-        region = operation.again
-        if region not in self.again:
-            own = [o for o in self.operations if o.again == region and is_pure(o)]
+        region = operation.recompute
+        if region not in self.recompute:
+            own = [o for o in self.operations if o.recompute == region and is_pure(o)]
             made = {id(r) for o in own for r in o.results}
             read = {id(v): v for o in own for v in o.values if id(v) not in made}
             # Parameters need none: what is made of them alone may be shared, and what is seen by a view is not donated.
@@ -267,12 +267,12 @@ class _Driver:
             twins = {}
             for o in own:
                 twins[id(o)] = self.tracer.builder.copy(o, values)
-                twins[id(o)].again = -region
-            self.again[region] = twins, values
-        return self.again[region][0].get(id(operation), operation)
+                twins[id(o)].recompute = -region
+            self.recompute[region] = twins, values
+        return self.recompute[region][0].get(id(operation), operation)
 
     def residuals(self, operation: Operation, needs: tuple[bool, ...]) -> tuple | None:
-        """What the forward call keeps for its vjp: the call is exchanged, in its place, for its training form.
+        """Return the residuals of the forward call, which is exchanged, in its place, for its training form.
 
         The results keep their identity, because the caller may hold them.
         """
@@ -301,7 +301,7 @@ class _Driver:
         )
         body.operations[at : at + 1] = added
         for new in added:
-            new.again = operation.again
+            new.recompute = operation.recompute
         if id(operation) in self.forward:
             self.forward |= ours
         return tuple(symbolic(exchange.get(id(r._value), r._value)) for r in residuals)

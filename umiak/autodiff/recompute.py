@@ -30,7 +30,7 @@ NAME = "recompute"
 
 
 def random_states() -> tuple:
-    """Where all generators of the rank stand, and those of Python and NumPy."""
+    """Return the states of all generators of the rank, and of those of Python and NumPy."""
     context = current()
     default_generator(context.place)  # one that is made later would start elsewhere
     places = {index: g.get_state() for index, g in context.state.generators.items()}
@@ -77,7 +77,7 @@ class _Call:
         inputs, self.inputs = self.inputs, []
         return inputs
 
-    def again(self, saved_hooks: Hooks | None) -> tuple[list[Tensor], Any]:
+    def recompute(self, saved_hooks: Hooks | None) -> tuple[list[Tensor], Any]:
         """The tensors of another run, leaves of a graph of its own, and its result."""
         inputs = []
         for kept, stop in zip(self.kept, self.stops, strict=True):
@@ -150,7 +150,7 @@ class _Backward:
             raise RuntimeError(
                 f"[{NAME}] requires use_reentrant=False for gradients that are differentiated again (create_graph=True)"
             )
-        inputs, result = self.call.again(context.saved_hooks)
+        inputs, result = self.call.recompute(context.saved_hooks)
         results, structure = pytree.flatten(result)
         if structure != self.structure:
             raise _changed(f"a result of the structure {self.structure}", structure)
@@ -193,7 +193,7 @@ def _changed(required: str, got: Any) -> Exception:
 
 
 class _Holder:
-    """What a node keeps: nothing before the function runs again, then the tensor until it is used."""
+    """The slot of a saved tensor: empty until the function is recomputed, then full until it is used."""
 
     __slots__ = ("__weakref__", "dtype", "shape", "value", "version")
 
@@ -242,7 +242,7 @@ class _Region:
                 holder.fill(x)
             count += 1
 
-        self.call.again((pack, _never))
+        self.call.recompute((pack, _never))
         if count != len(self.holders):
             raise _changed(f"{len(self.holders)} saved tensors", count)
 
@@ -254,7 +254,7 @@ def _never(packed: Any) -> Tensor:
 def hooked(
     function: Callable[..., Any], args: tuple, kwargs: dict, preserve_rng_state: bool, hooks: Mapping[int, Hooks]
 ) -> Any:
-    """The function's result, recorded by nodes that have what they need computed again."""
+    """The function's result, recorded by nodes that have what they need recomputed."""
     call = _Call(function, args, kwargs, preserve_rng_state, hooks)
     call.taken()
     region = _Region(call)

@@ -1,5 +1,5 @@
-"""Which derivative an op has: its ``vjp`` where it has one; a composite without one is differentiated through its
-decomposition; an op that declares ``vjp = None`` has none."""
+"""The choice of the derivative of an op: its ``vjp`` where it has one; a composite without one is differentiated
+through its decomposition; an op that declares ``vjp = None`` has none."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from umiak.ops.base import Op
 
 
 def has_vjp(op: Op) -> bool:
-    """Whether the op's own class (or a family above it) says how to differentiate it."""
+    """Return whether the op's own class (or a family above it) says how to differentiate it."""
     return op.vjp is not None
 
 
 def declares_none(op: Op) -> bool:
-    """Whether "no gradient" is written, as opposed to left to the decomposition."""
+    """Return whether "no gradient" is written, as opposed to left to the decomposition."""
     return op.vjp is None and any(
         "vjp" in cls.__dict__ for cls in type(op).__mro__ if issubclass(cls, Op) and cls is not Op
     )

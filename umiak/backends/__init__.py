@@ -1,4 +1,4 @@
-"""Where ops run: one package per backend, all entering through the entry-point group ``umiak.backends``.
+"""Backends, which run ops: one package each, all entering through the entry-point group ``umiak.backends``.
 
 Nothing is loaded at import; the first place that is used, or the first question about backends, loads them.
 """
@@ -6,7 +6,7 @@ Nothing is loaded at import; the first place that is used, or the first question
 from umiak.backends.base import (
     Backend,
     Kernel,
-    chain,
+    backends_of,
     device_types,
     discover,
     find_kernel,
@@ -19,7 +19,7 @@ from umiak.backends.base import (
 __all__ = [
     "Backend",
     "Kernel",
-    "chain",
+    "backends_of",
     "device_types",
     "discover",
     "find_kernel",

@@ -1,4 +1,4 @@
-"""What a backend is, and how backends are found.
+"""The interface of backends, and their discovery.
 
 A distribution offers a backend by an entry point in the group ``umiak.backends`` that names a :class:`Backend` object,
 or a class or function that makes one. Ours are declared likewise. Several backends may serve one device type: the
@@ -24,7 +24,7 @@ GROUP = "umiak.backends"
 
 
 class Kernel(NamedTuple):
-    """How one op runs on one class of operands.
+    """An implementation of one op on one class of operands.
 
     Either native: ``address`` of ``int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* scalars,
     int64_t stream)``, called with ``launch_self``; it returns 0, a code > 0 when it failed, or < 0 with a Python error
@@ -80,7 +80,7 @@ class Backend:
     fuses: bool = False  # it has kernels for groups of operations (compiler.fused.Fused)
 
     def device_count(self) -> int:
-        """How many devices there are; their ids start at 0."""
+        """Return the number of devices; their ids start at 0."""
         return 1
 
     def allocator(self, place: Place) -> storage.Allocator:
@@ -88,7 +88,7 @@ class Backend:
         raise NotImplementedError(f"backend {self.name!r} gives no memory")
 
     def stream_driver(self, place: Place) -> stream.StreamDriver | None:
-        """Who answers for the streams of ``place``; None when all work is done as soon as it is handed in."""
+        """Return the driver of the streams of ``place``; None when all work is done as soon as it is handed in."""
         return None
 
     def copy(self, target: Buffer, source: Buffer, stream: int) -> bool:
@@ -101,28 +101,29 @@ class Backend:
         raise NotImplementedError(f"backend {self.name!r} does not copy")
 
     def kernel(self, call: Call) -> Kernel | None:
-        """How to run a class of calls: ``call.op`` on ``call.metas`` (a Meta or None each), and more.
+        """Return the kernel of a class of calls: ``call.op`` on ``call.metas`` (a Meta or None each), and more.
 
         None when there is no kernel for them.
         """
         raise NotImplementedError(f"backend {self.name!r} gives no kernels")
 
-    def whole(self, op: Op) -> bool:
-        """Whether a composite is to stay one call inside of others, rather than its decomposition."""
+    def opaque(self, op: Op) -> bool:
+        """Return whether a composite is to stay one call inside of others, rather than its decomposition."""
         return False
 
-    def follows(self, op: Op, metas: Sequence[Any], params: Sequence[Any], steps: Sequence[str]) -> bool:
-        """Whether ``steps`` behind a product or a convolution of operands ``metas`` had better be part of its launch
-        (compiler.epilogue.Followed)."""
+    def fuses_epilogue(self, op: Op, metas: Sequence[Any], params: Sequence[Any], steps: Sequence[str]) -> bool:
+        """Return whether ``steps`` behind a matmul or a convolution of operands ``metas`` had better be part of its
+        launch (compiler.epilogue.FusedEpilogue)."""
         return False
 
     def channels_last(self, op: Op, metas: Sequence[Any]) -> bool:
-        """Whether a convolution (or a gradient of one, perhaps Followed) of operands ``metas`` had better get and give
-        images with channels last, where others do so too (compiler.layout.ChannelsLast)."""
+        """Return whether a convolution (or a gradient of one, perhaps FusedEpilogue) of operands ``metas`` had better
+        get and give images with channels last, where others do so too (compiler.layout.ChannelsLast)."""
         return False
 
     def supports(self, op: Op) -> bool:
-        """Whether there are kernels of ``op``, for some operands at least. Without one it runs as its decomposition."""
+        """Return whether there are kernels of ``op``, for some operands at least. Without one it runs as its
+        decomposition."""
         raise NotImplementedError(f"backend {self.name!r} does not say what it supports")
 
     def __repr__(self) -> str:
@@ -144,13 +145,13 @@ def register(backend: Backend) -> Backend:
     former = _by_name.get(backend.name)
     if former is None:
         _by_name[backend.name] = backend
-        forget_plans()
+        clear_plans()
     elif former is not backend:
         raise ValueError(f"there is a backend {backend.name!r} already, made by {type(former).__module__}")
     return backend
 
 
-def forget_plans() -> None:
+def clear_plans() -> None:
     """Plans hold kernels of the backends there were; with others, every class of operands is planned anew."""
     for cls in REGISTRY.values():
         for op in cls._instances.values():
@@ -160,7 +161,7 @@ def forget_plans() -> None:
 def unregister(name: str) -> None:
     """Take a backend away. Places that it has set up keep their memory and streams."""
     del _by_name[name]
-    forget_plans()
+    clear_plans()
 
 
 def discover(again: bool = False) -> None:
@@ -186,7 +187,7 @@ def discover(again: bool = False) -> None:
     _discovered = True
 
 
-def chain(device_type: str) -> list[Backend]:
+def backends_of(device_type: str) -> list[Backend]:
     """The backends of a device type, highest priority first."""
     discover()
     found = [b for b in _by_name.values() if b.device_type == device_type]
@@ -203,7 +204,7 @@ def chain(device_type: str) -> list[Backend]:
 def get(name: str | Place) -> Backend:
     """The backend of this name; of a place, the one that gives its memory."""
     if isinstance(name, Place):
-        return chain(name.device_type)[0]
+        return backends_of(name.device_type)[0]
     discover()
     try:
         return _by_name[name]
@@ -231,7 +232,7 @@ def find_kernel(call: Call) -> Kernel | None:
     for cls, kernel in _everywhere:
         if isinstance(call.op, cls):
             return kernel(call)
-    for backend in chain(call.place.device_type):
+    for backend in backends_of(call.place.device_type):
         found = backend.kernel(call)
         if found is not None:
             return found
@@ -241,7 +242,7 @@ def find_kernel(call: Call) -> Kernel | None:
 def open_place(index: int) -> None:
     """Give a place its allocator and stream driver; called by the core before the first use of the place."""
     place = from_index(index)
-    backend = chain(place.device_type)[0]
+    backend = backends_of(place.device_type)[0]
     count = backend.device_count()
     if place.device_id >= count:
         raise ValueError(f"{place} requires over {place.device_id} devices of type {place.device_type!r}, got {count}")

@@ -87,7 +87,7 @@ def moved(x: Tensor, place: Place) -> Tensor:
 
 
 def kernel(call: Any) -> Kernel:
-    """How ``transfer`` runs."""
+    """Return the kernel of ``transfer``."""
     source, target = parse_place(call.op, call.op.source), parse_place(call.op, call.op.target)
     if call.place is not source:
         call.op.fail(ValueError, f"an operand on {source}", f"one on {call.place}")

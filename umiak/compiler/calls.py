@@ -22,7 +22,7 @@ SYM_TAGS = {"bool": 2, "int": 3, "float": 4}
 def live(operations: Sequence[Operation], outputs: Iterable[Value | None], effects: bool = False) -> list[Operation]:
     """The operations that the outputs depend on, in order; with ``effects``, those that have one count as outputs.
 
-    So do those that give a symbol its value: a program's numbers, which are not among ``outputs``, may read it.
+    So do those that give a symbol its value: a program's scalars, which are not among ``outputs``, may read it.
     `umiak.ir.passes.remove_dead` sees all readers and drops those that nothing needs.
     """
     wanted = {id(v) for v in outputs if v is not None}
@@ -41,7 +41,7 @@ def used(operations: Sequence[Operation], outputs: Iterable[Value | None]) -> se
 
 
 def scalars_in(operations: Sequence[Operation]) -> list[Sym]:
-    """Symbols that numbers and params of the operations need, in order."""
+    """Symbols that scalars and params of the operations need, in order."""
     found: dict[Sym, None] = {}
     for operation in operations:
         for x in operation.operands:
@@ -144,7 +144,7 @@ def call_program(
 
 
 def _donors(operation: Operation, dying: dict[int, int]) -> list[tuple[int, int]]:
-    """(result, value) for results that may take the memory of an operand among ``dying`` (numbers of values)."""
+    """(result, value) for results that may take the memory of an operand among ``dying`` (scalars of values)."""
     several = len(operation.results) > 1
     # Kernels store results one after the other, and which reads come after which is known of groups alone.
     if type(operation.op) is not Fused and (several or not operation.op.elementwise):

@@ -1,4 +1,4 @@
-"""What the compiler's stages produce, for people and for records.
+"""Dumps of the compiler's stages, for people and for logs of compilations.
 
 A stage calls ``dump("loop", name, text_or_thunk)``. ``FLAGS_dump=loop,asm`` prints those stages to standard error, or
 writes them to ``FLAGS_dump_folder`` as ``name.stage`` files. A thunk is called only when somebody wants the text.
@@ -51,7 +51,7 @@ _written: dict[str, str] = {}  # file name -> text, so that two kernels of one n
 
 
 def wanted(stage: str) -> bool:
-    """Whether ``dump(stage, ...)`` would do anything: for stages whose text costs work."""
+    """Return whether ``dump(stage, ...)`` would do anything: for stages whose text costs work."""
     return stage in _printed or _collected.get() is not None
 
 

@@ -1,4 +1,4 @@
-"""Products and convolutions with what follows them, as single calls of a provider."""
+"""Matmuls and convolutions with their epilogues, as single calls of a provider."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ CLASSES: dict[type[Op], str] = {
 }
 MAX_STEPS = 4  # of a launch
 
-Takes = Callable[[Op, Sequence[Any], Sequence[Any], Sequence[str]], bool]
+FusesEpilogue = Callable[[Op, Sequence[Any], Sequence[Any], Sequence[str]], bool]
 
 
 @register
-class Followed(Op):
-    """``inner`` (a product or a convolution of two tensors) and ``steps`` that are done to its result: "bias" and "add"
+class FusedEpilogue(Op):
+    """``inner`` (a matmul or a convolution of two tensors) and ``steps`` that are done to its result: "bias" and "add"
     bring an operand each, activations none.
 
     What was rounded between the steps of a narrow type is not: a provider computes them in float32.
@@ -73,10 +73,10 @@ class Followed(Op):
 
 
 def with_epilogues(
-    operations: Sequence[Operation], results: Sequence[Value | None], takes: Takes
+    operations: Sequence[Operation], results: Sequence[Value | None], fuses_epilogue: FusesEpilogue
 ) -> tuple[list[Operation], list[Value | None]]:
-    """The same program with products and what follows them as :class:`Followed`, where ``takes(op, metas, params,
-    steps)`` says that a provider should do so. What follows must be all that reads the result."""
+    """The same program with matmuls and what follows them as :class:`FusedEpilogue`, where ``fuses_epilogue(op, metas,
+    params, steps)`` says that a provider should do so. What follows must be all that reads the result."""
     users: dict[int, list[Operation]] = {}
     for o in operations:
         for v in o.values:
@@ -89,7 +89,7 @@ def with_epilogues(
             continue
         inner, operands, steps, extras, chain = _start(o)
         metas = [x.meta for x in operands]
-        found = (steps, list(extras), list(chain)) if steps and takes(inner, metas, o.params, steps) else None
+        found = (steps, list(extras), list(chain)) if steps and fuses_epilogue(inner, metas, o.params, steps) else None
         while len(steps) < MAX_STEPS:
             y = chain[-1].results[0]
             if id(y) in kept or len(users.get(id(y), ())) != 1:
@@ -100,12 +100,12 @@ def with_epilogues(
                 break
             steps, chain = (*steps, step[0]), [*chain, following]
             extras += step[1:]
-            if takes(inner, metas, o.params, steps):
+            if fuses_epilogue(inner, metas, o.params, steps):
                 found = steps, list(extras), list(chain)
         if found is not None:
             steps, extras, chain = found
             gone.update(map(id, chain))
-            calls[id(chain[-1])] = Followed(inner=inner, steps=steps), (*operands, *extras), o.params
+            calls[id(chain[-1])] = FusedEpilogue(inner=inner, steps=steps), (*operands, *extras), o.params
     if not calls:
         return list(operations), list(results)
     out, moved = _Joined(calls, gone).run(operations, results)
@@ -129,7 +129,7 @@ class _Joined(Sweep):
 
 
 def _start(o: Operation) -> tuple[Op, tuple, tuple[str, ...], list, list[Operation]]:
-    """(product or convolution, its two operands, steps, what they bring, operations) of one operation."""
+    """(matmul or convolution, its two operands, steps, what they bring, operations) of one operation."""
     if type(o.op) is not linalg.Linear:
         return o.op, o.operands, (), [], [o]
     bias = o.operands[2]

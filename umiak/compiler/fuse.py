@@ -1,4 +1,4 @@
-"""Which operations share a kernel.
+"""Fusion: the choice of operations that share a kernel.
 
 Operations are taken in order. One joins the groups of its operands where the whole still is one nest (``group.nest_of``
 has the last word) and where no path from the group leads back into it through an operation outside. What has no rule,
@@ -13,11 +13,11 @@ from heapq import heapify, heappop, heappush
 from typing import Any
 
 from umiak.compiler.calls import dtype_of, live
-from umiak.compiler.fused import Fused, Loose, constants_of, make_group
+from umiak.compiler.fused import Fused, Unspecialised, constants_of, make_group
 from umiak.compiler.lower.builder import NotANest, Trial
 from umiak.compiler.lower.group import ROWWISE, WINDOWS, begins, lowerable, nest_of
 from umiak.compiler.lower.terminal import terminal_of
-from umiak.compiler.simplify import turns
+from umiak.compiler.simplify import transposes
 from umiak.ir.expr import Sym
 from umiak.ir.meta import dense, identical, identity
 from umiak.ir.program import Operation, Value, call_identity, is_pure, with_bases
@@ -118,7 +118,7 @@ class _Fusion:
         return _Part(whole, not last, pointwise)
 
     def nest(self, operations: Sequence[Operation]) -> bool:
-        """Whether the operations can be one kernel. Layers of one kind are tried once."""
+        """Return whether the operations can be one kernel. Layers of one kind are tried once."""
         inputs, results = self.ends(operations)
         key = _structure(operations, inputs, results)
         found = self.trials.get(key)
@@ -128,7 +128,7 @@ class _Fusion:
         return found
 
     def holds(self, operations: Sequence[Operation]) -> bool:
-        """Whether the operations, with the sizes that they have, are one kernel."""
+        """Return whether the operations, with the sizes that they have, are one kernel."""
         inputs, results = self.ends(operations)
         key = _structure(operations, inputs, results, sizes=_KNOWN)
         if key not in self.exact:
@@ -136,7 +136,7 @@ class _Fusion:
         return bool(inputs) and self.exact[key]
 
     def ends(self, operations: Sequence[Operation]) -> tuple[list[Value], list[Value]]:
-        """What operations read from outside, and what is read of them there."""
+        """Return the values that operations read from outside, and those of theirs that are read there."""
         return inputs_of(operations), outside_reads(operations, self.users, self.kept)
 
     def dissolve(self, p: _Part) -> None:
@@ -157,7 +157,7 @@ class _Fusion:
                 s.users.add(q)
 
     def reach(self, inside: list[_Part], targets: set[_Part]) -> bool:
-        """Whether a path leads from the parts, by way of others, to one of the targets."""
+        """Return whether a path leads from the parts, by way of others, to one of the targets."""
         seen = set(inside)
         stack = [q for p in inside for q in p.users if q not in seen]
         while stack and targets:
@@ -211,7 +211,7 @@ class _Fusion:
         table: dict[int, Value] = {}
         out: list[Operation] = []
         drafts = {p: _Draft(p, self) for p in self.parts}
-        self.loosen([d for d in drafts.values() if d.inputs])
+        self.unspecialise([d for d in drafts.values() if d.inputs])
         waits = {p: len(p.sources) for p in self.parts}
         ready = [(self.order[p.operations[-1]], p) for p in self.parts if not p.sources]
         heapify(ready)
@@ -227,11 +227,11 @@ class _Fusion:
         return out, table
 
     @staticmethod
-    def loosen(drafts: Sequence[_Draft]) -> None:
-        """Have layers that differ in sizes and numbers alone share a group, and with it a plan and its kernels.
+    def unspecialise(drafts: Sequence[_Draft]) -> None:
+        """Have layers that differ in sizes and scalars alone share a group, and with it a plan and its kernels.
 
         Layers in which other sizes happen to be equal (as many images as rows of an image) have groups of their own,
-        but code of the same text if they leave the same numbers open.
+        but code of the same text if they leave the same scalars open.
         """
         kinds: dict[tuple, dict[tuple, list[_Draft]]] = {}
         for d in drafts:
@@ -240,14 +240,14 @@ class _Fusion:
             patterns.setdefault(_structure(*given), []).append(d)
         for patterns in kinds.values():
             found = [[constants_of(d.operations, d.inputs) for d in alike] for alike in patterns.values()]
-            numbers = [n for alike in found for _, n in alike]
-            differ = frozenset(i for i, column in enumerate(zip(*numbers, strict=True)) if len(set(column)) > 1)
+            scalars = [n for alike in found for _, n in alike]
+            differ = frozenset(i for i, column in enumerate(zip(*scalars, strict=True)) if len(set(column)) > 1)
             for alike, constants in zip(patterns.values(), found, strict=True):
-                loose = Loose(any(sizes != constants[0][0] for sizes, _ in constants), differ)
+                unspecialised = Unspecialised(any(sizes != constants[0][0] for sizes, _ in constants), differ)
                 pointers = len(alike[0].inputs) + len(alike[0].results) + len(differ)  # a number has one, too
-                if loose != Loose() and pointers <= MAX_POINTERS and alike[0].is_nest(loose):
+                if unspecialised != Unspecialised() and pointers <= MAX_POINTERS and alike[0].is_nest(unspecialised):
                     for d in alike:
-                        d.loose = loose
+                        d.unspecialised = unspecialised
 
 
 def _divisors(operations: Sequence[Operation]) -> tuple[int, ...]:
@@ -290,7 +290,7 @@ _KNOWN, _PATTERN, _SOME = range(3)
 def _structure(
     operations: Sequence[Operation], inputs: Sequence[Value], results: Sequence[Value], sizes: int = _PATTERN
 ) -> tuple:
-    """What decides whether operations are a nest: equal for layers that differ in sizes only.
+    """Return a key that decides whether operations are a nest: equal for layers that differ in sizes only.
 
     Sizes are numbered as they come: which are equal matters, and which are 1. With ``_KNOWN`` they are what they are,
     with ``_SOME`` it only matters which are 1.
@@ -328,7 +328,7 @@ def _structure(
 
 
 def is_nest(operations: Sequence[Operation], inputs: Sequence[Value], results: Sequence[Value]) -> bool:
-    """Whether the operations can be one kernel.
+    """Return whether the operations can be one kernel.
 
     What is read outside only because it has not been joined yet counts as a result too: it must be one that a nest can
     store, even if it becomes internal later.
@@ -338,7 +338,7 @@ def is_nest(operations: Sequence[Operation], inputs: Sequence[Value], results: S
     makers = [o for r in results if (o := r.operation) is not None]
     if any(o.op.view for o in makers if o is not operations[-1]):
         return False
-    if any(map(turns, operations)) and any(type(o.op) in ROWWISE for o in operations):
+    if any(map(transposes, operations)) and any(type(o.op) in ROWWISE for o in operations):
         return False  # rows would be gathered element by element: a transpose of its own is several times faster
     if any(type(o.op) in WINDOWS for o in operations) and sum(type(o.op) in ROWWISE for o in operations):
         return False
@@ -356,11 +356,11 @@ class _Draft:
         self.operations = p.operations
         self.alone = len(p.operations) == 1 or all(o.op.view for o in p.operations)
         self.inputs: list[Value] = []
-        self.loose = Loose()
+        self.unspecialised = Unspecialised()
         if self.alone:
             return
         self.wanted = outside_reads(p.operations, fusion.users, fusion.kept)
-        self.operations, once = _once(p.operations, fusion.own)
+        self.operations, once = _deduplicated(p.operations, fusion.own)
         self.stands = [once.get(id(r), r) for r in self.wanted]
         self.results = list(dict.fromkeys(self.stands))
         if all(identical(r.meta.shape, self.results[0].meta.shape) for r in self.results):
@@ -375,23 +375,23 @@ class _Draft:
             return table.get(id(x), x) if type(x) is Value else x
 
         if self.alone:
-            return [_again(o, moved, table) for o in self.operations]
-        group, numbers, ints = make_group(self.operations, self.inputs, self.results, self.loose)
+            return [_rebuilt(o, moved, table) for o in self.operations]
+        group, scalars, ints = make_group(self.operations, self.inputs, self.results, self.unspecialised)
         metas = [r.meta for r in self.results]
-        call = Operation(Fused(group=group), [*map(moved, self.inputs), *numbers], (tuple(ints),), metas)
+        call = Operation(Fused(group=group), [*map(moved, self.inputs), *scalars], (tuple(ints),), metas)
         made = dict(zip(self.results, call.results, strict=True))
         table.update({id(r): made[s] for r, s in zip(self.wanted, self.stands, strict=True)})
         return [call]
 
-    def is_nest(self, loose: Loose) -> bool:
-        group, *_ = make_group(self.operations, self.inputs, self.results, loose)
+    def is_nest(self, unspecialised: Unspecialised) -> bool:
+        group, *_ = make_group(self.operations, self.inputs, self.results, unspecialised)
         return is_nest(group.operations, group.arguments, group.results)
 
 
-def _once(operations: Sequence[Operation], own: set[int]) -> tuple[list[Operation], dict[int, Value]]:
+def _deduplicated(operations: Sequence[Operation], own: set[int]) -> tuple[list[Operation], dict[int, Value]]:
     """The operations without those that compute the same again, and what stands for the values of these.
 
-    What is in ``own`` is memory of its own for the caller, and computed again.
+    What is in ``own`` is memory of its own for the caller, and recomputed.
     """
     seen: dict[tuple, Operation] = {}
     table: dict[int, Value] = {}
@@ -407,7 +407,7 @@ def _once(operations: Sequence[Operation], own: set[int]) -> tuple[list[Operatio
     return out, table
 
 
-def _again(o: Operation, moved: Any, table: dict[int, Value]) -> Operation:
+def _rebuilt(o: Operation, moved: Any, table: dict[int, Value]) -> Operation:
     made = o.over(map(moved, o.operands))
     if made is not o:
         table.update({id(r): c for r, c in zip(o.results, made.results, strict=True)})

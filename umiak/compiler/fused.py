@@ -17,26 +17,26 @@ from umiak.ir.scope import substitute
 from umiak.ops.base import Op, param, register
 
 
-class Group:
+class FusionGroup:
     """Operations over numbered arguments, in symbols of their own, so that equal groups of different programs are the
     same group.
 
-    ``sizes[i][a]``: the symbol (or int) of size ``a`` of argument ``i``; ``numbers``: symbols of float numbers, which
+    ``sizes[i][a]``: the symbol (or int) of size ``a`` of argument ``i``; ``scalars``: symbols of float scalars, which
     follow the tensors as operands; ``ints``: symbols of the integers that sizes and params need besides.
     """
 
-    __slots__ = ("arguments", "ints", "numbers", "operations", "results", "text")
+    __slots__ = ("arguments", "ints", "operations", "results", "scalars", "text")
 
     def __init__(
         self,
         operations: Sequence[Operation],
         arguments: Sequence[Value],
         results: Sequence[Value],
-        numbers: Sequence[Sym],
+        scalars: Sequence[Sym],
         ints: Sequence[Sym],
     ) -> None:
         self.operations, self.arguments, self.results = tuple(operations), tuple(arguments), tuple(results)
-        self.numbers, self.ints = tuple(numbers), tuple(ints)
+        self.scalars, self.ints = tuple(scalars), tuple(ints)
         self.text = _text(self)
 
     @property
@@ -44,7 +44,7 @@ class Group:
         return f"<{self!r}>"
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is Group and self.text == other.text
+        return type(other) is FusionGroup and self.text == other.text
 
     def __hash__(self) -> int:
         return hash(self.text)
@@ -61,7 +61,7 @@ class Group:
         return {i for i, v in enumerate(self.arguments) if id(v) in wanted}
 
     def in_place(self, argument: Value) -> bool:
-        """Whether each element of an argument is read only where the results have the same one."""
+        """Return whether each element of an argument is read only where the results have the same one."""
         shape = argument.meta.shape
         if any(not identical(v.meta.shape, shape) for v in self.results):
             return False
@@ -74,7 +74,7 @@ class Group:
         return True
 
     def bind(self, shapes: Sequence[Any], ints: Sequence[Any]) -> dict[Sym, Any]:
-        """What the symbols of sizes and integers stand for in a call."""
+        """Return the values of the symbols of sizes and integers in a call."""
         env: dict[Sym, Any] = dict(zip(self.ints, ints, strict=True))
         for argument, shape in zip(self.arguments, shapes, strict=True):
             for size, actual in zip(argument.meta.shape, shape, strict=True):
@@ -94,7 +94,7 @@ def _copied(
     own: Callable[[Any], Any],
     number: Callable[[Any], Any] | None = None,
 ) -> tuple[list[Operation], list[Value], list[Value]]:
-    """Operations over new values, with every size, number and param passed through ``own``; with ``number``, numbers
+    """Operations over new values, with every size, number and param passed through ``own``; with ``number``, scalars
     among the operands through that."""
     number = number or own
     copies: dict[int, Value] = {}
@@ -109,7 +109,7 @@ def _copied(
     return made, [copies[id(v)] for v in arguments], [copies[id(v)] for v in results]
 
 
-def _text(g: Group) -> str:
+def _text(g: FusionGroup) -> str:
     number = {id(v): f"%{i}" for i, v in enumerate(g.arguments)}
     lines = [f"({', '.join(f'{number[id(v)]}: {v.meta}' for v in g.arguments)})"]
     for o in g.operations:
@@ -119,7 +119,7 @@ def _text(g: Group) -> str:
         params = ", ".join(map(_exact, o.params))
         results = ", ".join(f"{number[id(r)]}: {r.meta}" for r in o.results)
         lines.append(f"{results} = {o.op!r}({operands}; {params})")
-    lines.append(f"return {', '.join(number[id(v)] for v in g.results)}; {g.numbers}; {g.ints}")
+    lines.append(f"return {', '.join(number[id(v)] for v in g.results)}; {g.scalars}; {g.ints}")
     return "\n".join(lines)
 
 
@@ -133,7 +133,7 @@ def _exact(x: Any) -> str:
 
 @register
 class Fused(Op):
-    """The results of a group of operations. Operands: its tensors, then its float numbers."""
+    """The results of a group of operations. Operands: its tensors, then its float scalars."""
 
     inputs = ("*xs",)
     packed = True  # its operations have been asked
@@ -142,7 +142,7 @@ class Fused(Op):
 
     @property
     def elementwise(self) -> bool:  # type: ignore[override]
-        """Whether all of it works element by element: then an output may be the memory of an operand."""
+        """Return whether all of it works element by element: then an output may be the memory of an operand."""
         return all(o.op.elementwise for o in self.group.operations)
 
     @property
@@ -162,7 +162,7 @@ class Fused(Op):
         g = self.group
         count = len(g.arguments)
         env = g.bind([tuple(x.shape) for x in operands[:count]], ints)
-        env.update(zip(g.numbers, operands[count:], strict=True))
+        env.update(zip(g.scalars, operands[count:], strict=True))
         values: dict[int, Any] = {id(v): x for v, x in zip(g.arguments, operands[:count], strict=True)}
         for o in g.operations:
             xs = tuple(values[id(x)] if type(x) is Value else substitute(x, env) for x in o.operands)
@@ -177,9 +177,9 @@ class Fused(Op):
 
 
 def constants_of(operations: Sequence[Operation], arguments: Sequence[Value]) -> tuple[list, list]:
-    """(sizes, numbers) that are known, in the order in which :func:`make_group` comes to them."""
+    """(sizes, scalars) that are known, in the order in which :func:`make_group` comes to them."""
     sizes: list[int] = []
-    numbers: list[str] = []
+    scalars: list[str] = []
 
     def see(x: Any) -> None:
         if type(x) is tuple:
@@ -188,43 +188,46 @@ def constants_of(operations: Sequence[Operation], arguments: Sequence[Value]) ->
         elif type(x) is int and x > 1:
             sizes.append(x)
         elif type(x) is float:
-            numbers.append(x.hex())
+            scalars.append(x.hex())
 
     for v in arguments:
         see(v.meta.shape)
     for o in operations:
-        numbers.extend(map(_exact, (x for x in o.operands if type(x) in (int, float))))
+        scalars.extend(map(_exact, (x for x in o.operands if type(x) in (int, float))))
         for r in o.results:
             see(r.meta.shape)
         see(o.params)
-    return sizes, numbers
+    return sizes, scalars
 
 
 @dataclass(frozen=True)
-class Loose:
-    """What a group leaves to its callers although it is known, so that layers that differ in it are one group: sizes,
-    and numbers by their place in :func:`constants_of`."""
+class Unspecialised:
+    """Constants that a group takes as arguments, so that layers that differ in them are one group: sizes,
+    and scalars by their place in :func:`constants_of`."""
 
     sizes: bool = False
-    numbers: frozenset[int] = frozenset()
+    scalars: frozenset[int] = frozenset()
 
 
 def make_group(
-    operations: Sequence[Operation], inputs: Sequence[Value], results: Sequence[Value], loose: Loose | None = None
-) -> tuple[Group, list[Any], list[Any]]:
-    """The group, and the numbers and ints that its caller passes, in the caller's symbols."""
-    loose = loose or Loose()
+    operations: Sequence[Operation],
+    inputs: Sequence[Value],
+    results: Sequence[Value],
+    unspecialised: Unspecialised | None = None,
+) -> tuple[FusionGroup, list[Any], list[Any]]:
+    """The group, and the scalars and ints that its caller passes, in the caller's symbols."""
+    unspecialised = unspecialised or Unspecialised()
     table: dict[Sym, Any] = {}
     sizes: dict[int, Sym] = {}
-    numbers: list[Sym] = []
+    scalars: list[Sym] = []
     ints: list[Sym] = []
     given: tuple[list[Any], list[Any]] = ([], [])
-    places = itertools.count()  # of numbers that are known
+    places = itertools.count()  # of scalars that are known
 
     def new_number(x: Any) -> Sym:
-        numbers.append(expr.symbol(f"f{len(numbers)}", kind="float"))
+        scalars.append(expr.symbol(f"f{len(scalars)}", kind="float"))
         given[0].append(x)
-        return numbers[-1]
+        return scalars[-1]
 
     def new_int(x: Any) -> Sym:
         ints.append(expr.symbol(f"k{len(ints)}", lo=None, kind="int"))
@@ -250,7 +253,7 @@ def make_group(
             return tuple(map(own, x))
         if type(x) is not int:
             return number(x)
-        if x <= 1 or not loose.sizes:
+        if x <= 1 or not unspecialised.sizes:
             return x
         if x not in sizes:
             sizes[x] = new_int(x)
@@ -260,7 +263,7 @@ def make_group(
         """A number among the operands, or a float param."""
         if type(x) not in (int, float):
             return expression(x)
-        if next(places) not in loose.numbers:
+        if next(places) not in unspecialised.scalars:
             return x
         return new_int(x) if type(x) is int else new_number(x)
 
@@ -268,8 +271,8 @@ def make_group(
     for v in inputs:
         for size in v.meta.shape:
             known = table if type(size) is Sym else sizes
-            if (known is table or (loose.sizes and size > 1)) and size not in known:
+            if (known is table or (unspecialised.sizes and size > 1)) and size not in known:
                 known[size] = expr.symbol(f"s{count}", lo=0)  # type: ignore[index]
                 count += 1
-    group = Group(*_copied(operations, inputs, results, own, number), numbers, ints)
+    group = FusionGroup(*_copied(operations, inputs, results, own, number), scalars, ints)
     return group, *given

@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from umiak import ops as F
-from umiak.compiler.epilogue import Followed
+from umiak.compiler.epilogue import FusedEpilogue
 from umiak.core import eager
 from umiak.ir.meta import Meta, identical
 from umiak.ir.program import Operation, Value
-from umiak.ir.tracer import SymTensor, Traced, Tracer
+from umiak.ir.tracer import Retrace, SymTensor, Tracer
 from umiak.ops import convolution, create, movement, reduce
 from umiak.ops.base import Op, register
 
@@ -76,7 +76,7 @@ class ChannelsLast(Op):
 
 
 @register
-class Relaid(Op):
+class Relayout(Op):
     """``x`` with its dims in the order ``perm``, dense. It shares no kernel with what reads it, which would otherwise
     read the permuted one again and again."""
 
@@ -92,12 +92,12 @@ class Relaid(Op):
         return F.copy(F.permute(x, perm=self.perm))
 
 
-def kept_last(op: Op) -> ChannelsLast | None:
+def channels_last_op(op: Op) -> ChannelsLast | None:
     """The op for images with channels last, of a convolution or a gradient of one."""
-    inner = op.inner if type(op) is Followed else op
+    inner = op.inner if type(op) is FusedEpilogue else op
     if type(inner) is convolution.Conv:
         # A residual is an image too.
-        extras = [step == "add" for step in op.steps if step in ("add", "bias")] if type(op) is Followed else []
+        extras = [step == "add" for step in op.steps if step in ("add", "bias")] if type(op) is FusedEpilogue else []
         return ChannelsLast(inner=op, images=(True, False, *extras), image=True)
     if type(inner) is convolution.ConvInputGrad:
         return ChannelsLast(inner=op, images=(True, False), image=True)
@@ -106,16 +106,16 @@ def kept_last(op: Op) -> ChannelsLast | None:
     return None
 
 
-def worth_it(operations: Sequence[Operation], prefers: Prefers) -> bool:
-    """Whether there are enough convolutions that had better have channels last."""
+def prefers_channels_last(operations: Sequence[Operation], prefers: Prefers) -> bool:
+    """Return whether there are enough convolutions that had better have channels last."""
     count = 0
     for o in operations:
-        if kept_last(o.op) is not None and prefers(o.op, [x.meta for x in o.operands]):  # type: ignore[union-attr]
+        if channels_last_op(o.op) is not None and prefers(o.op, [x.meta for x in o.operands]):  # type: ignore[union-attr]
             count += 1
     return count >= FEWEST
 
 
-class Layouts(Traced):
+class Layouts(Retrace):
     """Records the operations of a program again. ``table``: by identity values as they were, channels first."""
 
     def __init__(self, tracer: Tracer, prefers: Prefers) -> None:
@@ -130,7 +130,7 @@ class Layouts(Traced):
         if id(v) in self.table:
             return self.table[id(v)]
         x = self.last[id(v)]
-        return self.tracer.record(Relaid(perm=to_first(x.ndim)), [x], ())
+        return self.tracer.record(Relayout(perm=to_first(x.ndim)), [x], ())
 
     def current(self, x: Any) -> Any:
         return self.as_first(x) if type(x) is Value else x
@@ -149,7 +149,7 @@ class Layouts(Traced):
             return self.last[id(v)]
         x = self.table[id(v)]
         if dense:
-            self.last[id(v)] = self.tracer.record(Relaid(perm=to_last(x.ndim)), [x], ())
+            self.last[id(v)] = self.tracer.record(Relayout(perm=to_last(x.ndim)), [x], ())
             return self.last[id(v)]
         if id(v) not in self.views:
             self.views[id(v)] = F.permute(x, perm=to_last(x.ndim))
@@ -164,7 +164,7 @@ class Layouts(Traced):
             where[id(o.results[0])] = y
 
     def convolved(self, o: Operation) -> tuple[dict, SymTensor] | None:
-        op = kept_last(o.op)
+        op = channels_last_op(o.op)
         if op is None or not self.prefers(o.op, [x.meta for x in o.operands]):  # type: ignore[union-attr]
             return None
         operands = [
@@ -223,6 +223,6 @@ class Layouts(Traced):
 
 
 def _is_vector(x: Value, shape: tuple) -> bool:
-    """Whether ``shape`` is a vector along the channels and ``x`` is that vector."""
+    """Return whether ``shape`` is a vector along the channels and ``x`` is that vector."""
     ones = all(n == 1 for n in (*shape[:1], *shape[2:]))
     return ones and len(x.meta.shape) == 1 and identical(x.meta.shape, shape[1:2])

@@ -190,7 +190,7 @@ class Variant:
     kinds: tuple[tuple[int, int], ...]  # per access: along the innermost P axis, along the innermost R axis
     tile: int = -1  # TILE: the other axis of P; it takes the place of the innermost R axis in ``kinds``
     streams: bool = False  # outputs are too large to stay in a cache
-    long: bool = False  # so many points of R that sums of floats need totals (schedule/runs.py)
+    long: bool = False  # so many points of R that sums of floats need totals (schedule/chunks.py)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from umiak.ops.packed import Pack, Unpack, unpacked
 from umiak.ops.places import Transfer
 
 
-def carried(op: Op, metas: Sequence[Meta | None], results: Sequence[Meta]) -> Op:
+def with_packing(op: Op, metas: Sequence[Meta | None], results: Sequence[Meta]) -> Op:
     """The op itself, or the op on carriers where operands or results are packed."""
     if isinstance(op, (Pack, Unpack, Transfer, Fused)):  # packed elements are their own business
         return op
@@ -24,7 +24,7 @@ def carried(op: Op, metas: Sequence[Meta | None], results: Sequence[Meta]) -> Op
     shares = op.view and op.shares(dtypes[0])
     if shares or not any(m is not None and _packed(m.dtype) for m in (*metas, *results)):
         return op
-    return Carried(inner=op, n=len(metas), dtypes=dtypes)
+    return WithPacking(inner=op, n=len(metas), dtypes=dtypes)
 
 
 def _packed(x: Any) -> bool:
@@ -32,7 +32,7 @@ def _packed(x: Any) -> bool:
 
 
 @register
-class Carried(Op):
+class WithPacking(Op):
     """``inner`` with packed operands unpacked, and its results packed to ``dtypes`` where these are.
 
     The planner puts it in the place of ``inner``.

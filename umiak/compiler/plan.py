@@ -18,7 +18,7 @@ from umiak.autodiff import graph, rules
 from umiak.compiler import amp, packed
 from umiak.compiler.calls import call_program, live, scalars_in, used
 from umiak.compiler.dump import dump
-from umiak.compiler.epilogue import Followed
+from umiak.compiler.epilogue import FusedEpilogue
 from umiak.compiler.fuse import fuse
 from umiak.compiler.fused import Fused
 from umiak.compiler.lower.builder import NotANest
@@ -36,7 +36,7 @@ from umiak.ir.linearise import linearise
 from umiak.ir.meta import Meta, Strided, dense, identical, weak_kind
 from umiak.ir.program import Operation, Value
 from umiak.ir.scope import Scope
-from umiak.ir.tracer import SymTensor, Traced, Tracer
+from umiak.ir.tracer import Retrace, SymTensor, Tracer
 from umiak.ops import scalars
 from umiak.ops.base import Op
 from umiak.util.garbage import Paused
@@ -57,7 +57,7 @@ NEEDS_NUMBERS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueE
 PYTHON_INFER: dict[str, str] = {}
 
 
-class Parts(NamedTuple):
+class ComplexSymbols(NamedTuple):
     """Symbols for a complex number, which is a tensor of ``dtype`` without dims where calls are traced."""
 
     real: Sym
@@ -66,12 +66,12 @@ class Parts(NamedTuple):
 
 
 @dataclass
-class Classes:
+class OperandClass:
     """The symbols that stand for one class of operands, and where C reads them."""
 
     scope: Scope
     metas: list[Meta | None]
-    operands: list[Any]  # None, a Sym or Parts (numbers), or a Meta
+    operands: list[Any]  # None, a Sym or ComplexSymbols (numbers), or a Meta
     params: tuple
     sources: dict[Sym, tuple[int, int]] = field(default_factory=dict)
 
@@ -111,8 +111,8 @@ def explain(op: Op, operands: tuple, params: tuple) -> None:
     infer(op, operands, params)
 
 
-def symbols_for(op: Op, operands: Sequence[Any], params: Sequence[Any]) -> Classes:
-    """A symbol for every size, number operand and param."""
+def symbols_for(op: Op, operands: Sequence[Any], params: Sequence[Any]) -> OperandClass:
+    """A symbol for every size, scalar operand and param."""
     scope = Scope()
     metas: list[Meta | None] = []
     stand_ins: list[Any] = []
@@ -148,7 +148,7 @@ def symbols_for(op: Op, operands: Sequence[Any], params: Sequence[Any]) -> Class
                 beside = (y.dtype for y in operands if isinstance(y, Tensor) and y.dtype.is_complex)
                 real, imag = (scope.symbol("float", name=f"n{i}_{part}") for part in ("real", "imag"))
                 sources.update({real: (-1, word), imag: (-1, word + 1)})
-                stand_ins.append(Parts(real, imag, next(beside, dt.complex128)))
+                stand_ins.append(ComplexSymbols(real, imag, next(beside, dt.complex128)))
             else:
                 s = scope.symbol("float" if kind == "float" else "int", name=f"n{i}")
                 sources[s] = (-1, word)
@@ -167,7 +167,7 @@ def symbols_for(op: Op, operands: Sequence[Any], params: Sequence[Any]) -> Class
         sources.update({s: (-1, word + k) for k, s in enumerate(made)})
         word += count
         symbolic.append(made if declared.kind == "ints" else made[0])
-    return Classes(scope, metas, stand_ins, tuple(symbolic), sources)
+    return OperandClass(scope, metas, stand_ins, tuple(symbolic), sources)
 
 
 @dataclass
@@ -179,7 +179,7 @@ class Call:
     metas: Sequence[Meta | None]
     modes: int
     place: Any
-    classes: Classes
+    classes: OperandClass
     outs: list[Meta]  # of the visible results, symbolic; concrete where `symbolic` is false
     symbolic: bool
     needs: tuple | None = None  # set when residuals are wanted: which operands want a gradient
@@ -219,7 +219,7 @@ class Call:
         if type(op) is Fused:
             group, count = op.group, len(op.group.arguments)
             env = group.bind([m.shape for m in self.classes.operands[:count]], self.classes.params[0])
-            env.update(zip(group.numbers, self.classes.operands[count:], strict=True))
+            env.update(zip(group.scalars, self.classes.operands[count:], strict=True))
             operations, arguments, results = group.instantiate(env)
             inputs = [*arguments, *self.classes.operands[count:]]
         elif self.needs is None and has_rule(op):
@@ -241,7 +241,7 @@ class Call:
 
     @property
     def contiguous(self) -> bool:
-        """Whether every tensor operand is contiguous."""
+        """Return whether every tensor operand is contiguous."""
         return all(x.is_contiguous() for x in self.operands if isinstance(x, Tensor))
 
 
@@ -279,7 +279,7 @@ def build(op: Op, operands: tuple, params: tuple, modes: int) -> Plan:
         op = amp.with_casts(op, metas, level, dtype_id, custom)
     place = place_of(op, operands)
     visible = infer(op, operands, params)
-    op = packed.carried(op, metas, visible)
+    op = packed.with_packing(op, metas, visible)
     needs = tuple(isinstance(x, Tensor) and not x.stop_gradient for x in operands)
     wanted = bool(modes & MODE_GRAD) and any(needs) and rules.differentiable(op)
     continuous = [i for i, m in enumerate(visible) if m.dtype.is_continuous]
@@ -353,7 +353,7 @@ def build(op: Op, operands: tuple, params: tuple, modes: int) -> Plan:
 # --- sizes -----------------------------------------------------------------------------------------------------------
 
 
-def shape_program(op: Op, classes: Classes, visible: Sequence[Meta]) -> tuple:
+def shape_program(op: Op, classes: OperandClass, visible: Sequence[Meta]) -> tuple:
     """(symbolic output metas, program, registers of output sizes, Python fallback)"""
     try:
         with classes.scope:
@@ -372,13 +372,13 @@ def shape_program(op: Op, classes: Classes, visible: Sequence[Meta]) -> tuple:
     return list(visible), None, list(range(sum(len(m.shape) for m in visible))), sizes
 
 
-def keeps_shape(classes: Classes, outs: Sequence[Meta]) -> bool:
-    """Whether the output has the shape of the one tensor operand, so that dispatch needs no shape program."""
+def keeps_shape(classes: OperandClass, outs: Sequence[Meta]) -> bool:
+    """Return whether the output has the shape of the one tensor operand, so that dispatch needs no shape program."""
     tensors = [m for m in classes.metas if m is not None and m.weak is None]
     return len(tensors) == 1 and not classes.scope.checks and identical(outs[0].shape, tensors[0].shape)
 
 
-def lower_shapes(classes: Classes, outs: Sequence[Meta], asked: Sequence[Any] | None = None) -> tuple:
+def lower_shapes(classes: OperandClass, outs: Sequence[Meta], asked: Sequence[Any] | None = None) -> tuple:
     """(outs, program, registers of their sizes, registers of what a kernel asked for)"""
     exprs = [n for m in outs for n in m.shape]
     linear = linearise([*exprs, *(asked or ())], list(classes.sources), classes.scope.checks)
@@ -391,7 +391,7 @@ def scalar_program(linear: Any) -> ScalarProgram:
     return ScalarProgram(linear.inputs, list(linear.constants), linear.named_code())
 
 
-def view_plan(op: Op, operands: tuple, classes: Classes, visible: Sequence[Meta], common: dict) -> Plan:
+def view_plan(op: Op, operands: tuple, classes: OperandClass, visible: Sequence[Meta], common: dict) -> Plan:
     """Sizes, strides and offset as a program over the operand's own."""
     out_ids = [(m.dtype.id, len(m.shape)) for m in visible]  # type: ignore[union-attr]
     sources = dict(classes.sources)
@@ -451,7 +451,7 @@ class Trace:
 
 
 def stand_in(tracer: Tracer, x: Any) -> Any:
-    if type(x) is Parts:
+    if type(x) is ComplexSymbols:
         real, imag = (F.full(part, dtype=x.dtype.real, shape=()) for part in (x.real, x.imag))
         return F.complex(real, imag)
     return tracer.input(x) if isinstance(x, Meta) else x
@@ -461,21 +461,23 @@ def values(tensors: Sequence[Any]) -> list:
     return [t.value if isinstance(t, SymTensor) else None for t in tensors]
 
 
-def inputs_of(operands: Sequence[Any], classes: Classes) -> list:
+def inputs_of(operands: Sequence[Any], classes: OperandClass) -> list:
     """The values of tensors among what stands for operands; what a trace makes of numbers is no input."""
     return [v if isinstance(x, Meta) else None for v, x in zip(values(operands), classes.operands, strict=True)]
 
 
 def expander(backend: Any) -> Callable[[Op], bool] | None:
-    """Which composites inside of others are traced as what they mean: where the backend fuses, all it can fuse."""
+    """Return the predicate of composites to decompose inside of others: where the backend fuses, all it can fuse."""
     if not backend.fuses:
         return None
     return lambda op: (
-        op.decompose is not None and not lowerable(op) and type(op) is not Followed and not backend.whole(op)
+        op.decompose is not None and not lowerable(op) and type(op) is not FusedEpilogue and not backend.opaque(op)
     )
 
 
-def trace_forward(op: Op, classes: Classes, needs: tuple | None, expand: Callable[[Op], bool] | None = None) -> Trace:
+def trace_forward(
+    op: Op, classes: OperandClass, needs: tuple | None, expand: Callable[[Op], bool] | None = None
+) -> Trace:
     """The decomposition (or, with ``needs``, outputs and residuals of ``forward_train``)."""
     with plain_modes(), Tracer(classes.scope, expand=expand) as tracer:
         operands = [stand_in(tracer, x) for x in classes.operands]
@@ -498,10 +500,10 @@ def check_results(op: Op, results: Sequence[Any]) -> None:
 
 @dataclass
 class Gradient:
-    """What later masks of present gradients need to trace the vjp again."""
+    """State for retracing the vjp under further masks of present gradients."""
 
     op: Op
-    classes: Classes
+    classes: OperandClass
     outputs: list[Meta]
     residuals: list[Meta]
     needs: tuple
@@ -514,7 +516,7 @@ class Gradient:
 def set_gradient(
     plan: Plan,
     op: Op,
-    classes: Classes,
+    classes: OperandClass,
     visible: Sequence[Meta],
     needs: tuple,
     train: Trace | None,
@@ -541,7 +543,7 @@ def set_gradient(
     g.save_in, g.save_out, g.ints = sorted(keep_in), sorted(keep_out), list(ints)
     recompute = None
     if any(i >= len(outputs) for i in g.save_out):
-        # Under create_graph residuals are computed again from the operands: no part of a higher derivative is lost.
+        # Under create_graph residuals are recomputed from the operands: no part of a higher derivative is lost.
         train = trace_forward(op, classes, needs)
         again = live(train.operations, train.results[len(outputs) :])
         wanted = used(again, train.results[len(outputs) :])
@@ -587,9 +589,9 @@ class Vjp:
         return Vjp(operations, found.operands, found.saved, found.grads, made)
 
     def _expanded(self, g: Gradient) -> Vjp:
-        """Traced once more: a composite has its own derivative, so it is only expanded after that was taken."""
+        """Retrace once more: a composite has its own derivative, so it is only expanded after that was taken."""
         with plain_modes(), Tracer(g.classes.scope, expand=g.expand) as tracer:
-            again = Traced(tracer)
+            again = Retrace(tracer)
             given = [v for v in [*self.operands, *self.saved, *self.grads] if v is not None]
             again.stand(given, [tracer.input(v.meta) for v in given])
             again.run(self.operations)
@@ -639,7 +641,7 @@ def vjp_plan(plan: Plan, mask: int, recorded: bool = False) -> CallProgram:
 
 
 def install(backend_of: Callable[[Any], Any], find_kernel: Callable[..., Any]) -> None:
-    """What backends there are: they lie above this layer, so the assembler hands them in."""
+    """Set the functions that know the backends: these lie above this layer, so the assembler hands them in."""
     global BACKEND_OF, FIND_KERNEL
     BACKEND_OF, FIND_KERNEL = backend_of, find_kernel
 

@@ -1,6 +1,6 @@
-"""Compile recorded compilations again and report differences: ``python -m umiak.compiler.replay FOLDER``.
+"""Compile logged compilations again and report differences: ``python -m umiak.compiler.replay FOLDER``.
 
-Ends with status 0 where every stage came out as recorded, 1 where something differs.
+Ends with status 0 where every stage came out as logged, 1 where something differs.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import os
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from umiak.compiler import record
+from umiak.compiler import compilation_log
 
 
 class Difference(NamedTuple):
-    """One stage that did not come out as recorded; None where a side lacks it."""
+    """One stage that did not come out as logged; None where a side lacks it."""
 
     kernel: str
     stage: str
@@ -26,14 +26,14 @@ class Difference(NamedTuple):
         """A unified diff."""
         before, after = ((side or "").splitlines() for side in (self.before, self.after))
         title = f"{self.kernel} {self.stage}"
-        diff = "\n".join(difflib.unified_diff(before, after, f"{title} (recorded)", f"{title} (now)", lineterm=""))
-        return diff or f"{title}: recorded {self.before!r:.60}, now {self.after!r:.60}"
+        diff = "\n".join(difflib.unified_diff(before, after, f"{title} (logged)", f"{title} (now)", lineterm=""))
+        return diff or f"{title}: logged {self.before!r:.60}, now {self.after!r:.60}"
 
 
 def replay(folder: str | os.PathLike[str]) -> Iterator[tuple[str, list[Difference]]]:
-    """For every record its kernel's name and the stages that differ."""
-    for one in record.read(folder):
-        before, after = one["stages"], record.compile_again(one)
+    """For every log its kernel's name and the stages that differ."""
+    for one in compilation_log.read(folder):
+        before, after = one["stages"], compilation_log.recompile(one)
         yield (
             one["name"],
             [
@@ -46,7 +46,7 @@ def replay(folder: str | os.PathLike[str]) -> Iterator[tuple[str, list[Differenc
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m umiak.compiler.replay", description=__doc__)
-    parser.add_argument("folder", help="where FLAGS_record_compilations wrote")
+    parser.add_argument("folder", help="where FLAGS_log_compilations wrote")
     count = changed = 0
     for _, differences in replay(parser.parse_args(arguments).folder):
         count += 1

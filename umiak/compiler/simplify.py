@@ -1,4 +1,4 @@
-"""What a program's operations say twice or in a roundabout way, after composites were expanded and gradients added.
+"""Simplification of a program's operations, after composites were expanded and gradients added.
 
 One sweep over straight-line operations; operands are exchanged for simpler values as they are met:
 
@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from umiak.compiler.layout import Relaid
+from umiak.compiler.layout import Relayout
 from umiak.compiler.lower.group import ROWWISE, lowerable
 from umiak.ir.meta import Meta, identical
 from umiak.ir.program import Operation, Value, call_identity, is_pure, with_bases
@@ -108,14 +108,14 @@ class _Simplify(Sweep):
     def first(self, o: Operation) -> Operation:
         """The first call equal to ``o``: for one element by element, or out of nothing, only among its neighbours.
 
-        Across a product or a reduction, computing it again in another kernel is cheaper than memory for its result.
+        Across a matmul or a reduction, computing it again in another kernel is cheaper than memory for its result.
         """
         self.epoch += not lowerable(o.op)
         near = o.op.elementwise or not o.values
         return self.seen.setdefault((*call_identity(o)[:3], self.epoch if near else None), o)
 
     def narrowed(self, v: Value, op: Any) -> bool:
-        """Whether all that reads a value, or parts of it, is the cast ``op``."""
+        """Return whether all that reads a value, or parts of it, is the cast ``op``."""
         v = self.origin.get(id(v), v)
         if id(v) in self.kept:
             return False
@@ -126,7 +126,7 @@ class _Simplify(Sweep):
         return True
 
     def alone(self, v: Value) -> bool:
-        """Whether one operation reads a value and nobody else."""
+        """Return whether one operation reads a value and nobody else."""
         return self.readers.get(id(self.origin.get(id(v), v)), 0) == 1
 
 
@@ -274,13 +274,15 @@ RULES = Table(
 )
 
 
-def turns(o: Operation) -> bool:
-    """Whether neighbours of the result are no neighbours of the operand: a view that is slow to read along its rows."""
+def transposes(o: Operation) -> bool:
+    """Return whether neighbours of the result are no neighbours of the operand: a view that is slow to read along its
+    rows."""
     return type(o.op) is movement.Permute and len(o.op.perm) > 0 and o.op.perm[-1] != len(o.op.perm) - 1
 
 
 def widens_for_concatenations(o: Operation, users: Sequence[Sequence[tuple[Operation, int]]]) -> bool:
-    """Whether a cast of what a library made stands between it and concatenations alone: these read what is narrow."""
+    """Return whether a cast of what a library made stands between it and concatenations alone: these read what is
+    narrow."""
     x = o.operands[0] if type(o.op) is elementwise.Cast else None
     if type(x) is not Value or x.operation is None or lowerable(x.operation.op):
         return False
@@ -290,7 +292,7 @@ def widens_for_concatenations(o: Operation, users: Sequence[Sequence[tuple[Opera
     return before.is_floating and after.is_floating and before.bits < after.bits  # type: ignore[union-attr]
 
 
-def apart(
+def duplicate_views(
     operations: Sequence[Operation], results: Sequence[Value | None]
 ) -> tuple[list[Operation], list[Value | None]]:
     """Views, concatenations and what is made out of nothing once for each reader that may compute them itself."""
@@ -300,7 +302,7 @@ def apart(
     out: list[Operation] = []
     inside: set[int] = set()  # operations that a kernel computes, as opposed to views that a library is given
 
-    def again(o: Operation) -> Operation:
+    def duplicate(o: Operation) -> Operation:
         made = o.replace()
         for r in made.results:
             r.id = -1  # one of several
@@ -323,9 +325,9 @@ def apart(
             for user, i in users[0]:
                 if id(user) in inside:
                     own.setdefault(id(user), []).append((user, i))
-            if turns(o) and own and (len(own) > 1 or any(type(u.op) in ROWWISE for u, _ in users[0])):
+            if transposes(o) and own and (len(own) > 1 or any(type(u.op) in ROWWISE for u, _ in users[0])):
                 # Once as memory of its own, for all that compute with it.
-                copy = again(o.replace(Relaid(perm=o.op.perm), params=()))
+                copy = duplicate(o.replace(Relayout(perm=o.op.perm), params=()))
                 give(copy.results[0], [pair for those in own.values() for pair in those])
                 users = [[pair for pair in users[0] if id(pair[0]) not in own]]
                 own = {}
@@ -334,13 +336,13 @@ def apart(
             slices = all(type(user.op) is movement.Slice and id(user) in own for user, _ in users[0])
             if cheap or (slices and len(own) <= MOST_READERS and id(o.results[0]) not in kept):
                 for those in own.values():
-                    made = again(o)
+                    made = duplicate(o)
                     inside.add(id(made))
                     give(made.results[0], those)
                 users = [[(user, i) for user, i in users[0] if id(user) not in own]]
                 if own and not users[0] and id(o.results[0]) not in kept:
                     continue
-        made = again(o)
+        made = duplicate(o)
         if lowerable(o.op) and not o.op.view:
             inside.add(id(made))
         for r, new, those in zip(o.results, made.results, users, strict=True):

@@ -113,7 +113,7 @@ LISTENERS: list[Callable[[str, float, int, int], None]] = []  # told of each lau
 
 
 class Timer:
-    """What dispatch tells of launches (``time_launches``)."""
+    """Timer of launches, which dispatch calls (``time_launches``)."""
 
     def start(self) -> float:
         return sum(seconds() for seconds in MAKING)
@@ -182,7 +182,7 @@ def reset() -> None:
 
 
 def total(event: str) -> int:
-    """How often ``event`` (of ``COUNTS``) happened, over all kernels."""
+    """Return the number of times that ``event`` (of ``COUNTS``) happened, over all kernels."""
     with _lock:
         return sum(kernel.counts[event] for kernel in _kernels.values())
 

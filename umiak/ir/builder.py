@@ -31,7 +31,7 @@ class Builder:
         self.block = self.program.body
         self.outer: list[Block] = []  # the blocks around it, the program's first
         self._next = 1 + max((v.id for v in _numbered(self.program)), default=-1)
-        self.again = 0  # the region to be computed again that calls belong to now
+        self.recompute = 0  # the region to be recomputed that calls belong to now
         self._orders: dict[str, int] = {}
         for operation in self.program.walk():
             cls = order_class(operation.op)
@@ -63,7 +63,7 @@ class Builder:
         with self.scope:
             metas = infer(op, operands, params, regions)
         operation = Operation(op, operands, params, metas, regions)
-        operation.again = self.again
+        operation.recompute = self.recompute
         for value in operation.results:
             self.number(value)
         cls = order_class(op)

@@ -707,7 +707,7 @@ def broadcast_value(a: Int, b: Int) -> Int:
 
 
 def broadcastable(a: Int, b: Int) -> Bool:
-    """Whether the sizes are equal or one of them is 1."""
+    """Return whether the sizes are equal or one of them is 1."""
     a, b = _plain(a), _plain(b)
     return either(compare_eq(a, b), compare_eq(a, 1), compare_eq(b, 1))
 

@@ -37,7 +37,7 @@ _CALLS = {
 
 
 def is_node(x: Any) -> bool:
-    """Whether this is a node; numbers have no ``op``."""
+    """Return whether this is a node; numbers have no ``op``."""
     return hasattr(x, "op")
 
 

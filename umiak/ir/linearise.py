@@ -81,7 +81,8 @@ class Linear:
         return [(i.opcode.name, i.dst, i.a, i.b, i.c) for i in self.code]
 
     def run(self, values: Sequence[Any]) -> tuple:
-        """What C does, in Python: the definition for tests, and the way without C. ``values`` follows the symbols."""
+        """Evaluate in Python as C does: the definition for tests, and the fallback without C. ``values`` follows the
+        symbols."""
         r: list[Any] = [*values, *self.constants]
         for at, (op, _, a, b, c) in enumerate(self.code):
             if op is Opcode.SELECT:

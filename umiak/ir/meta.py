@@ -1,4 +1,4 @@
-"""What is known of a value without its data: shape and dtype, and for views strides and offset."""
+"""Metadata of values: shape and dtype, and for views strides and offset."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Strided:
 
     @property
     def contiguous(self) -> bool:
-        """Whether the elements are known to lie dense in row-major order; sizes of 1 may have any stride."""
+        """Return whether the elements are known to lie dense in row-major order; sizes of 1 may have any stride."""
         expected: Any = 1
         for size, stride in zip(reversed(self.shape), reversed(self.strides), strict=True):
             if not identical(stride, expected) and not identical(size, 1):
@@ -101,17 +101,17 @@ def dense(shape: tuple[Int, ...], dtype: DType | None = None) -> Strided:
 
 
 def weak_kind(number: Any) -> str:
-    """The kind of a Python number operand."""
+    """The kind of a Python scalar operand."""
     if type(number) is Sym:
         return number.kind
     for kind, types in (("bool", bool), ("int", int), ("float", float), ("complex", complex)):
         if isinstance(number, types):
             return kind
-    raise TypeError(f"a number operand is a bool, int, float or complex, got {type(number).__name__}")
+    raise TypeError(f"a scalar operand is a bool, int, float or complex, got {type(number).__name__}")
 
 
 def meta_of(operand: Any) -> Meta | None:
-    """What ``infer`` receives for an operand: a Meta, or None where it is absent."""
+    """Return the Meta of an operand for ``infer``, or None where it is absent."""
     if operand is None:
         return None
     meta = getattr(operand, "meta", None)

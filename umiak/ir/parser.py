@@ -1,4 +1,4 @@
-"""Reads the text of a program. Nothing in the text is executed: op records come from a table of known classes."""
+"""Reads the text of a program. Nothing in the text is executed: ops come from a table of known classes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class _Parser(Reader):
         except ValueError as error:
             return self.fail(f"malformed string: {error}")
 
-    def record(self, name: str, attributes: dict[str, Any]) -> Any:
+    def op(self, name: str, attributes: dict[str, Any]) -> Any:
         cls: Any = self.registry.get(name)
         if cls is None:
             self.fail(f"unknown op {name!r}")
@@ -43,7 +43,7 @@ class _Parser(Reader):
         token = self.token
         if token.kind == "string":
             return self.string()
-        if self.ahead("("):
+        if self.peek("("):
             return self.tuple_of(self.attribute)
         if token.kind == "name" and token.text not in CONSTANTS:
             self.at += 1
@@ -51,8 +51,8 @@ class _Parser(Reader):
                 return None
             if token.text == "complex":
                 return self.complex()
-            if self.ahead("("):
-                return self.record(token.text, self.keywords("(", ")"))
+            if self.peek("("):
+                return self.op(token.text, self.keywords("(", ")"))
             if token.text in LONG:
                 return dtype(token.text)
             self.at -= 1
@@ -81,7 +81,7 @@ class _Parser(Reader):
         out = []
         while not self.take(")"):
             out.append(item())
-            if not self.ahead(")"):
+            if not self.peek(")"):
                 self.expect(",")
         self.depth -= 1
         return tuple(out)
@@ -98,13 +98,13 @@ class _Parser(Reader):
                 self.fail(f"attribute {key!r} is given twice")
             self.expect("=")
             out[key] = self.attribute()
-            if not self.ahead(closing):
+            if not self.peek(closing):
                 self.expect(",")
         self.depth -= 1
         return out
 
     def is_tuple(self) -> bool:
-        """Whether the parenthesis here opens a tuple: it has a comma or nothing in it. Otherwise it groups."""
+        """Return whether the parenthesis here opens a tuple: it has a comma or nothing in it. Otherwise it groups."""
         depth = 0
         for at in range(self.at, len(self.tokens)):
             text = self.tokens[at].text if self.tokens[at].kind == "punctuation" else ""
@@ -125,7 +125,7 @@ class _Parser(Reader):
         if token.kind == "name" and token.text == "complex":
             self.at += 1
             return self.complex()
-        if self.ahead("(") and self.is_tuple():
+        if self.peek("(") and self.is_tuple():
             return self.tuple_of(self.param)
         value = self.expression()
         return value if is_number(value) else self.fail("expected a number")
@@ -142,7 +142,7 @@ class _Parser(Reader):
             if type(size) is not int and not (type(size) is Sym and size.kind == "int"):
                 self.fail("expected an integer size")
             shape.append(size)
-            if not self.ahead("]"):
+            if not self.peek("]"):
                 self.expect(",")
         return Meta(tuple(shape), dtype(name))
 
@@ -162,9 +162,9 @@ class _Parser(Reader):
 
     def operands(self, *ends: str) -> list[Operand]:
         out: list[Operand] = []
-        while not any(map(self.ahead, ends)):
+        while not any(map(self.peek, ends)):
             out.append(self.operand())
-            if not any(map(self.ahead, ends)):
+            if not any(map(self.peek, ends)):
                 self.expect(",")
         return out
 
@@ -180,32 +180,32 @@ class _Parser(Reader):
         operands = self.operands(";", ")")
         params = []
         if self.take(";"):
-            while not self.ahead(")"):
-                if self.token.kind == "name" and self.ahead("=", 1):
+            while not self.peek(")"):
+                if self.token.kind == "name" and self.peek("=", 1):
                     self.at += 2
                 params.append(self.param())
-                if not self.ahead(")"):
+                if not self.peek(")"):
                     self.expect(",")
         self.expect(")")
-        record = self.record(name, self.keywords("{", "}") if self.ahead("{") else {})
+        op = self.op(name, self.keywords("{", "}") if self.peek("{") else {})
         metas: list[Meta] = []
         stops: list[bool] = []
         if self.take(":"):
             while not metas or self.take(","):
                 metas.append(self.meta())
                 # Followed by "stop" and not by an operation of that name.
-                stops.append(self.ahead("stop") and not self.ahead("(", 1) and self.take("stop"))
+                stops.append(self.peek("stop") and not self.peek("(", 1) and self.take("stop"))
         if len(metas) != len(names):
             self.fail(f"op {name!r} has {len(names)} results and {len(metas)} types")
-        operation = Operation(record, operands, params, metas)
-        if self.ahead("again") and not self.ahead("(", 1) and self.take("again"):
-            operation.again = self.region_number()
+        operation = Operation(op, operands, params, metas)
+        if self.peek("recompute") and not self.peek("(", 1) and self.take("recompute"):
+            operation.recompute = self.region_number()
         if self.take("["):
             operation.regions = tuple(self.regions())
         for value_name, value, stop in zip(names, operation.results, stops, strict=True):
             value.stop = stop
             self.declare(value_name, value)
-        cls = order_class(record)
+        cls = order_class(op)
         if cls is not None:
             operation.order = self.orders.get(cls, 0)
             self.orders[cls] = operation.order + 1
@@ -231,7 +231,7 @@ class _Parser(Reader):
                 name = self.expect_kind("value")
                 self.expect(":")
                 self.declare(name, block.argument(self.meta()))
-                if not self.ahead(")"):
+                if not self.peek(")"):
                     self.expect(",")
             self.expect("{")
             self.fill(block, "yield")
@@ -246,7 +246,7 @@ class _Parser(Reader):
             block.operations.append(self.operation())
         line = self.token.line
         self.expect(end)
-        if self.token.line == line and not self.ahead("}"):
+        if self.token.line == line and not self.peek("}"):
             block.outputs.append(self.operand())
             while self.take(","):
                 block.outputs.append(self.operand())
@@ -254,7 +254,7 @@ class _Parser(Reader):
     # --- the program
 
     def bound(self, infinity: str) -> int | None:
-        if self.ahead("-") and self.ahead("inf", 1) and infinity == "-inf":
+        if self.peek("-") and self.peek("inf", 1) and infinity == "-inf":
             self.at += 2
             return None
         if infinity == "inf" and self.take("inf"):
@@ -270,7 +270,7 @@ class _Parser(Reader):
         lo: int | None = None
         hi: int | None = None
         if self.take("in"):
-            opening = "(" if self.ahead("(") else "["
+            opening = "(" if self.peek("(") else "["
             self.expect(opening)
             lo = self.bound("-inf")
             self.expect(",")
@@ -335,16 +335,16 @@ class _Parser(Reader):
             program.name = self.string()
         self.header(program)
         self.expect("{")
-        while self.ahead("guard"):
+        while self.peek("guard"):
             self.at += 1
             program.guards.append(self.condition())
-        while self.ahead("check"):
+        while self.peek("check"):
             self.at += 1
             condition = self.condition()
             self.expect(",")
             program.checks.append(Check(condition, self.string()))
         self.fill(program.body, "return")
-        while self.ahead("write"):
+        while self.peek("write"):
             self.at += 1
             target = self.operand()
             if type(target) is not Value:

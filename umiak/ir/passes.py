@@ -16,8 +16,8 @@ from umiak.ir.program import (
     call_identity,
     is_closed,
     is_pure,
-    numbers_of,
     order_class,
+    scalars_of,
     walk,
     with_bases,
 )
@@ -26,28 +26,28 @@ from umiak.ir.scope import Scope, symbols_of
 
 
 def remove_dead(program: Program) -> Program:
-    """Drop operations whose results, and numbers, nothing needs. What has an effect stays."""
+    """Drop operations whose results, and scalars, nothing needs. What has an effect stays."""
     live = {id(w.value) for w in program.effects}
-    numbers: set[Sym] | None = None
+    scalars: set[Sym] | None = None
     if any(o.regions for o in program.ops):
-        numbers = set(symbols_of([x for x in program.outputs if type(x) is Sym]))
-    _sweep_dead(program.body, live, numbers)
+        scalars = set(symbols_of([x for x in program.outputs if type(x) is Sym]))
+    _sweep_dead(program.body, live, scalars)
     return program.renumber()
 
 
-def _sweep_dead(block: Block, live: set[int], numbers: set[Sym] | None) -> None:
-    """``numbers``: the symbols that are read behind, where operations may bind some."""
+def _sweep_dead(block: Block, live: set[int], scalars: set[Sym] | None) -> None:
+    """``scalars``: the symbols that are read behind, where operations may bind some."""
     live.update(id(x) for x in block.outputs)
     kept = []
     for operation in reversed(block.operations):
         read = any(id(r) in live for r in operation.results) or not is_pure(operation)
-        if not (read or (numbers is not None and not numbers.isdisjoint(bound(operation)))):
+        if not (read or (scalars is not None and not scalars.isdisjoint(bound(operation)))):
             continue
         for region in operation.regions:
-            _sweep_dead(region, live, numbers)
+            _sweep_dead(region, live, scalars)
         live.update(id(x) for x in operation.operands)
-        if numbers is not None:
-            numbers.update(numbers_of(operation))
+        if scalars is not None:
+            scalars.update(scalars_of(operation))
         kept.append(operation)
     block.operations = kept[::-1]
 
@@ -87,7 +87,7 @@ class _Common(Sweep):
 
 
 def fold_sizes(program: Program) -> Program:
-    """Put in what guards and checks say about sizes, in metas, params and number operands."""
+    """Put in what guards and checks say about sizes, in metas, params and scalar operands."""
     scope = scope_of(program)
     for value in _values(program):
         if value.producer is not program.body:

@@ -21,7 +21,7 @@ def is_dtype(x: Any) -> bool:
 
 
 def show_attribute(x: Any) -> str:
-    """A static attribute: a number, string, dtype, op record, None, or a tuple of these."""
+    """A static attribute: a number, string, dtype, op, None, or a tuple of these."""
     if x is None or isinstance(x, (bool, int, float)):
         return repr(x)
     if isinstance(x, complex):
@@ -85,8 +85,8 @@ class Printer:
         if operation.results:
             metas = ", ".join(show_meta(r.meta) + (" stop" if r.stop else "") for r in operation.results)
             line = f"{self.operands(operation.results)} = {line} : {metas}"
-        if operation.again:
-            line += f" again {operation.again}"
+        if operation.recompute:
+            line += f" recompute {operation.recompute}"
         if not operation.regions:
             return [indent + line]
         lines = [f"{indent}{line} ["]

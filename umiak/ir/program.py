@@ -53,13 +53,13 @@ class Value:
 
 
 class Operation:
-    """A call of an op. ``op`` is its interned record; ``params`` are its run-time numbers, in field order.
+    """A call of an op. ``op`` is the interned op; ``params`` are its run-time numbers, in field order.
 
-    ``again`` numbers the region that is computed again in the backward part (see ``Tracer.again``), 0 for none; what is
-    computed again has the negative number.
+    ``recompute`` numbers the region that is recomputed in the backward part (see ``Tracer.recompute``), 0 for none;
+    what is recomputed has the negative number.
     """
 
-    __slots__ = ("again", "op", "operands", "order", "params", "regions", "results")
+    __slots__ = ("op", "operands", "order", "params", "recompute", "regions", "results")
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class Operation:
                 value.place = like.place if type(like) is Value else None
         # Number within its order class (see `order_class`); -1 while it has none.
         self.order = -1
-        self.again = 0
+        self.recompute = 0
 
     @property
     def name(self) -> str:
@@ -116,7 +116,7 @@ class Operation:
             [r.meta for r in self.results] if metas is None else metas,
             self.regions if regions is None else regions,
         )
-        made.order, made.again = self.order, self.again
+        made.order, made.recompute = self.order, self.recompute
         if len(made.results) == len(self.results):
             for old, new in zip(self.results, made.results, strict=True):
                 new.id, new.stop = old.id, old.stop
@@ -197,7 +197,7 @@ class Program:
         return [v for v in self.inputs if id(v) not in bound]
 
     def sources(self) -> dict[Sym, tuple[int, int] | None]:
-        """Where each symbol is read: (input, axis) of a size, or None for a number that the caller passes."""
+        """The source of each symbol: (input, axis) of a size, or None for a scalar that the caller passes."""
         found: dict[Sym, tuple[int, int] | None] = dict.fromkeys(self.symbols)
         for i, value in enumerate(self.inputs):
             for axis, size in enumerate(value.meta.shape):
@@ -225,7 +225,7 @@ class Program:
         return self
 
     def copy(self) -> Program:
-        """A program of its own with the same meaning; op records and captured tensors are shared."""
+        """A program of its own with the same meaning; ops and captured tensors are shared."""
         return self.substitute({})
 
     def substitute(self, mapping: dict[Sym, Any]) -> Program:
@@ -279,19 +279,19 @@ def defined_by(operation: Operation) -> Iterator[Value]:
 
 
 def order_class(op: Any) -> str | None:
-    """The order class of an op record, such as ``"group:world"``; None for an op without an effect."""
+    """The order class of an op, such as ``"group:world"``; None for an op without an effect."""
     return op.effect or None
 
 
 def is_pure(operation: Operation) -> bool:
-    """Whether nothing but its results depends on the operation."""
+    """Return whether nothing but its results depends on the operation."""
     if operation.op.effect:
         return False
     return not operation.regions or all(is_pure(inner) for r in operation.regions for inner in r.operations)
 
 
 def is_closed(operation: Operation) -> bool:
-    """Whether the regions of an operation read no values but their arguments."""
+    """Return whether the regions of an operation read no values but their arguments."""
     return getattr(operation.op, "closed", False)
 
 
@@ -304,7 +304,7 @@ def bound(operation: Operation) -> tuple[Sym, ...]:
     return tuple(x for x in found if type(x) is Sym)
 
 
-def numbers_of(operation: Operation) -> dict[Sym, None]:
+def scalars_of(operation: Operation) -> dict[Sym, None]:
     """The symbols that a call reads as operands and params; those that it binds are among them."""
     return symbols_of([*(x for x in operation.operands if type(x) is Sym), operation.params])
 
@@ -411,6 +411,6 @@ def call_identity(operation: Operation) -> tuple:
         id(operation.op),
         operands,
         identity(operation.params),
-        operation.again < 0,
+        operation.recompute < 0,
         *(r.stop for r in operation.results),
     )

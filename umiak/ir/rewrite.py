@@ -35,11 +35,11 @@ class Sweep:
         self.table: dict[int, Any] = {}
 
     def current(self, x: Any) -> Any:
-        """What stands for an operand now."""
+        """Return the value that stands for an operand now."""
         return self.table.get(id(x), x) if type(x) is Value else x
 
     def visit(self, o: Operation) -> None:
-        """What becomes of an operation."""
+        """Rewrite one operation."""
         self.keep(o)
 
     def keep(self, o: Operation, operands: Iterable[Any] | None = None) -> Operation:
@@ -75,7 +75,7 @@ class Sweep:
         return self.out, [None if v is None else self.result(v) for v in results]
 
     def result(self, v: Value) -> Any:
-        """What the caller gets for a value."""
+        """Return the value that the caller gets for ``v``."""
         return self.current(v)
 
     def block(self, block: Block) -> None:
@@ -147,7 +147,7 @@ class _Rules(Sweep):
         mark = len(self.out)
         self.keep(o)
         self.out.pop()
-        self.builder.again = o.again
+        self.builder.recompute = o.recompute
         for rule in self.rules.of(o.name):
             found = rule(o, self.build)
             if found is not None:
@@ -169,7 +169,7 @@ class _Rules(Sweep):
             self.log.append((rule.__name__, repr(o)))
 
     def keeps_stops(self, o: Operation, results: Sequence[Operand], mark: int) -> bool:
-        """Where no gradient flows, none may flow after; a value that others use too cannot be closed for them."""
+        """Check that gradients stop where they did: a value that others use too cannot be closed for them."""
         made = {id(x) for x in self.out[mark:]}
         pairs = [
             (old, new)

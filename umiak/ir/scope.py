@@ -1,4 +1,4 @@
-"""The ambient record of what symbolic code took for granted: guards on hints, and checks left to run time."""
+"""The ambient scope of symbolic code: its assumptions, which are: guards on hints, and checks left to run time."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Scope:
         return substitute(x, self._equal) if self._equal else x
 
     def decide(self, condition: Bool) -> bool | None:
-        """What is already known about a condition, without recording anything."""
+        """Evaluate a condition as far as it is known, without recording anything."""
         condition = self.simplify(condition)
         if type(condition) is not Sym:
             return bool(condition)

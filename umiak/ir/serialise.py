@@ -1,4 +1,4 @@
-"""Programs as JSON text. Reading executes nothing: op records are looked up by name and refused when unknown.
+"""Programs as JSON text. Reading executes nothing: ops are looked up by name and refused when unknown.
 
 The program itself is kept as printed text, so that there is one grammar to keep readable over versions.
 """

@@ -41,28 +41,28 @@ from umiak.ir.text import parse_expression as parse
 
 
 def eq(a: Int, b: Int) -> bool:
-    """Whether two sizes are equal. Without hints the answer is True and the program checks it."""
+    """Return whether two sizes are equal. Without hints the answer is True and the program checks it."""
     if type(a) is int and type(b) is int:
         return a == b
     return settle(expr.compare_eq(a, b), f"{a} == {b}")
 
 
 def le(a: Int, b: Int) -> bool:
-    """Whether ``a <= b``; regimes as for :func:`eq`."""
+    """Return whether ``a <= b``; regimes as for :func:`eq`."""
     if type(a) is int and type(b) is int:
         return a <= b
     return settle(expr.compare_le(a, b), f"{a} <= {b}")
 
 
 def lt(a: Int, b: Int) -> bool:
-    """Whether ``a < b``; regimes as for :func:`eq`."""
+    """Return whether ``a < b``; regimes as for :func:`eq`."""
     if type(a) is int and type(b) is int:
         return a < b
     return settle(expr.compare_lt(a, b), f"{a} < {b}")
 
 
 def same(a: Number, b: Number) -> bool:
-    """Whether two values are provably equal. Records nothing, so False may mean "not known"."""
+    """Return whether two values are provably equal. Records nothing, so False may mean "not known"."""
     if a is b:
         return True
     scope = get_scope()

@@ -72,12 +72,12 @@ class Reader:
         token = self.token
         raise TextError(f"line {token.line}, column {token.column}: {message}, got {token.text or 'the end'!r}")
 
-    def ahead(self, text: str, offset: int = 0) -> bool:
+    def peek(self, text: str, offset: int = 0) -> bool:
         at = self.at + offset
         return at < len(self.tokens) and self.tokens[at].text == text and self.tokens[at].kind != "string"
 
     def take(self, text: str) -> bool:
-        if self.ahead(text):
+        if self.peek(text):
             self.at += 1
             return True
         return False
@@ -181,7 +181,7 @@ class Reader:
             self.at += 1
             if token.text in CONSTANTS:
                 return CONSTANTS[token.text]
-            if self.ahead("(") and token.text in _FUNCTIONS:
+            if self.peek("(") and token.text in _FUNCTIONS:
                 arguments = self._arguments()
                 try:
                     return _FUNCTIONS[token.text](*arguments)
@@ -199,7 +199,7 @@ class Reader:
         out: list[Any] = []
         while not self.take(")"):
             out.append(self.expression())
-            if not self.ahead(")"):
+            if not self.peek(")"):
                 self.expect(",")
         return out
 

@@ -54,7 +54,7 @@ class SymTensor(Tensor):
 
     @property
     def parent(self) -> SymTensor | None:
-        """What this is a view of: of a tensor that has another shape by now, what it was then."""
+        """The tensor that this is a view of; where that has another shape by now, its former self."""
         parent = self._parent
         while parent is not None and parent._shaped != self._parent_shaped:
             parent = parent._former
@@ -63,7 +63,7 @@ class SymTensor(Tensor):
 
     @property
     def value(self) -> Value:
-        """What the tensor stands for now."""
+        """The value that the tensor stands for now."""
         if not self.lags():
             return self._value
         assert self.parent is not None
@@ -78,8 +78,8 @@ class SymTensor(Tensor):
         return value
 
     def constant(self) -> bool:
-        """Whether it shares memory alone: as what detach gives, or as a view that was taken in ``no_grad``, as long as
-        nothing with a history is written to the memory."""
+        """Return whether it shares memory alone: as what detach gives, or as a view that was taken in ``no_grad``, as
+        long as nothing with a history is written to the memory."""
         return self._cut or (self._quiet is not None and self._quiet == self.root()._writes)
 
     def root(self) -> SymTensor:
@@ -90,14 +90,14 @@ class SymTensor(Tensor):
         return x
 
     def lags(self) -> bool:
-        """Whether the parent has another value than when this view was last taken of it."""
+        """Return whether the parent has another value than when this view was last taken of it."""
         if self._parent is None or not self.shares_memory():
             return False
         assert self.parent is not None
         return self.parent._value is not self._seen or self.parent.lags()
 
     def shares_memory(self) -> bool:
-        """Whether a view really is one: a reshape of memory with gaps is a copy."""
+        """Return whether a view really is one: a reshape of memory with gaps is a copy."""
         return self.strided() is not None and self.parent is not None
 
     def strided(self) -> Strided | None:
@@ -128,7 +128,7 @@ class SymTensor(Tensor):
 
     @property
     def place(self) -> Any:  # type: ignore[override]
-        """Where it will be when the program runs."""
+        """The place where it will be when the program runs."""
         return self._value.place or context.current().place
 
     @property
@@ -156,7 +156,7 @@ class SymTensor(Tensor):
 
     @property
     def is_leaf(self) -> bool:  # type: ignore[override]
-        """Whether it is what the program is given and no result of it, as far as gradients go."""
+        """Return whether it is what the program is given and no result of it, as far as gradients go."""
         return self.stop_gradient or self._tracer is None or (self._tracer.given(self) and not self._made)
 
     def detach(self) -> SymTensor:
@@ -236,7 +236,7 @@ def symbolic(value: Value, tracer: Tracer | None = None) -> SymTensor:
 
 
 class Frame:
-    """What happens to tensors from outside while a region is traced. ``arguments``: what stands for those of the
+    """Bookkeeping of tensors from outside while a region is traced. ``arguments``: what stands for those of the
     region; ``written``: tensors from outside whose memory was written to."""
 
     def __init__(self, block: Block, arguments: Sequence[SymTensor]) -> None:
@@ -351,7 +351,7 @@ class Tracer:
             self._inner.add(id(root))
 
     def _at(self, stand_in: SymTensor, x: Tensor) -> SymTensor:
-        """What stands for ``x`` is where that is."""
+        """Give the symbolic tensor the place of ``x``."""
         if x.place is not context.current().place:
             stand_in._value.place = x.place
         return stand_in
@@ -375,7 +375,7 @@ class Tracer:
         return found
 
     def tensor(self, x: Tensor) -> SymTensor:
-        """What stands for a tensor in this trace."""
+        """Return the symbolic tensor that stands for a tensor in this trace."""
         if not isinstance(x, SymTensor):
             return self.capture(x)
         if x._tracer is not None and x._tracer is not self:
@@ -391,7 +391,7 @@ class Tracer:
         return x
 
     def given(self, x: SymTensor) -> bool:
-        """Whether ``x`` is an input or a captured tensor."""
+        """Return whether ``x`` is an input or a captured tensor."""
         return any(x is root for root, _ in self._roots)
 
     def gradient_roots(self) -> list[tuple[SymTensor, Value]]:
@@ -399,7 +399,7 @@ class Tracer:
         return [(x, value) for x, value in self._roots if not (x._stop or x._made)]
 
     def operand(self, x: Any) -> Any:
-        """What stands for an operand in the program."""
+        """Return the program operand that stands for ``x``."""
         return self.tensor(x).value if isinstance(x, Tensor) else x
 
     # --- calls
@@ -432,7 +432,7 @@ class Tracer:
         return tuple(symbolic(v, self) for v in made.results)
 
     def _elsewhere(self, results: Iterable[Value]) -> tuple[Value, ...]:
-        """What was made of no tensor, on the place where that is wanted now: the program makes it where it runs."""
+        """Move a result without tensor operands to the place where it is wanted: the program makes it where it runs."""
         move = REGISTRY["transfer"](source=str(self.home), target=str(context.current().place))
         return tuple(self.builder.append(move, (v,))[0] for v in results)
 
@@ -524,7 +524,7 @@ class Tracer:
 
     @staticmethod
     def _wants(x: SymTensor) -> bool:
-        """Whether ``x`` is to have a gradient."""
+        """Return whether ``x`` is to have a gradient."""
         return not x._stop and x.dtype.is_continuous
 
     def _without_record(self, x: SymTensor, value: Value) -> Value:
@@ -584,17 +584,17 @@ class Tracer:
     # --- control flow
 
     @contextmanager
-    def again(self) -> Iterator[None]:
-        """Calls made inside are computed again in the backward part of the program: only what they read is kept.
+    def recompute(self) -> Iterator[None]:
+        """Calls made inside are recomputed in the backward part of the program: only what they read is kept.
 
         A region inside of a region belongs to it.
         """
-        outer = self.builder.again
-        self.builder.again = outer or 1 + max((o.again for o in self.builder.program.walk()), default=0)
+        outer = self.builder.recompute
+        self.builder.recompute = outer or 1 + max((o.recompute for o in self.builder.program.walk()), default=0)
         try:
             yield
         finally:
-            self.builder.again = outer
+            self.builder.recompute = outer
 
     @contextmanager
     def region(self, metas: Iterable[Meta] = ()) -> Iterator[tuple[Block, list[SymTensor]]]:
@@ -652,7 +652,7 @@ class Tracer:
                     )
 
 
-class Traced(Sweep):
+class Retrace(Sweep):
     """A pass whose operations ``tracer`` records anew, so that composites may come out as their parts, with types that
     are inferred again. ``table``: by identity the tensors that stand for values."""
 
@@ -676,7 +676,7 @@ def alias(view: SymTensor, value: SymTensor) -> SymTensor:
 
 
 def overlaps(x: SymTensor) -> bool:
-    """Whether elements of ``x`` share memory."""
+    """Return whether elements of ``x`` share memory."""
     view: SymTensor | None = x
     while view is not None and (view._view is None or getattr(view._view[0], "injective", True)):
         view = view.parent

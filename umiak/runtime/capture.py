@@ -57,7 +57,7 @@ class _Source:
 
 
 class _Stream:
-    """What is drawn from one generator. ``words``: how many, so far."""
+    """The random words that are drawn from one generator. ``words``: how many, so far."""
 
     def __init__(self, stream: Stream, seed: Sym, offset: Sym) -> None:
         self.stream = stream
@@ -339,8 +339,8 @@ class Capture(Tracer):
         return made
 
     def _carried(self, targets: Sequence[Value]) -> list[Value]:
-        """What loops around carry into here and a gradient may reach, unless all targets are made here, of which it
-        cannot depend."""
+        """Return what loops around carry into here and a gradient may reach, unless all targets are made here, of which
+        it cannot depend."""
         if not self.frames:
             return []
         here = set(map(id, self.operations))
@@ -424,7 +424,7 @@ def _apart(capture: Capture, outputs: Sequence[Any]) -> None:
 
 
 def _has_python(program: Program) -> bool:
-    """Whether gradients of a program are passed through Python functions."""
+    """Return whether gradients of a program are passed through Python functions."""
     return any(v.hooks for v in program.inputs) or any(
         is_custom(o) or any(r.hooks for r in o.results) for o in program.ops
     )
@@ -606,7 +606,7 @@ class Captured(CapturedRun):
         return self._part(self._executor_of(self.program), self._symbols, self._words())
 
     def _words(self) -> list[Any]:
-        """How many words a run takes from each stream; 0 where that is known when it has run."""
+        """Return the number of words that a run takes from each stream; 0 where that is known when it has run."""
         return [0 if is_open else s.words for s, is_open in zip(self._streams, self._open, strict=True)]
 
     def _recording(self) -> tuple[Part, Backward]:
@@ -624,12 +624,12 @@ class Captured(CapturedRun):
         )
 
     def _holds(self, executor: Executor, tensors: Sequence[Tensor], words: Sequence[int]) -> bool:
-        """Whether the guards hold."""
+        """Return whether the guards hold."""
         known = executor.environment(tensors, words)
         return all(evaluate(g, known) for g in self.program.guards)
 
     def _drawn(self, stream: int, executor: Executor, tensors: Sequence[Tensor], words: Sequence[int]) -> int:
-        """How many words a run takes from a stream."""
+        """Return the number of words that a run takes from a stream."""
         return evaluate(self._words()[stream], executor.environment(tensors, words))
 
     @staticmethod

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from umiak import ops as F
-from umiak.compiler.flow import Controlled, Flow, Straight
+from umiak.compiler.control_flow import BasicBlock, ControlFlow, ControlOperation
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
 from umiak.ir.meta import Meta
@@ -22,18 +22,18 @@ WIDTH = 16  # tensors that are joined at a time, so that few classes of such cal
 Env = dict[Any, Any]
 
 
-def run(flow: Flow, inputs: Sequence[Tensor | None], env: Env, given: bytes | None = None) -> list[Any]:
+def run(flow: ControlFlow, inputs: Sequence[Tensor | None], env: Env, given: bytes | None = None) -> list[Any]:
     """The outputs for these inputs, and numbers by symbol. ``given``: as for ``CallProgram.run``."""
     values: list[Any] = [*inputs, *[None] * (flow.slots - len(inputs))]
     for part, drops in zip(flow.parts, flow.drops, strict=True):
         xs = [values[i] for i in part.reads]
-        if type(part) is Straight:
+        if type(part) is BasicBlock:
             bits = None if given is None else bytes(given[i] if i >= 0 else 0 for i in part.gives)
             made = part.calls.run(xs, [env[s] for s in part.symbols], bits)
             for i, y in zip(part.makes, made, strict=True):
                 values[i] = y
         else:
-            assert type(part) is Controlled
+            assert type(part) is ControlOperation
             for i, y in zip(part.makes, _apart(RUN[type(part.operation.op)](part, xs, env), xs), strict=True):
                 if i >= 0:
                     values[i] = y
@@ -66,7 +66,7 @@ def _apart(made: Sequence[Any], given: Sequence[Any]) -> list[Any]:
     return out
 
 
-def _cond(part: Controlled, xs: list[Any], env: Env) -> list[Any]:
+def _cond(part: ControlOperation, xs: list[Any], env: Env) -> list[Any]:
     taken = holds(xs[0])
     _bind(env, part.operation.params[0], int(taken))
     made = run(part.regions[0 if taken else 1], xs[1:], env)
@@ -82,7 +82,7 @@ def _blank(meta: Meta, env: Env) -> Tensor:
     return F.broadcast_to(F.full(0, shape=(), dtype=meta.dtype), shape=shape)
 
 
-def _while(part: Controlled, xs: list[Any], env: Env) -> list[Any]:
+def _while(part: ControlOperation, xs: list[Any], env: Env) -> list[Any]:
     o = part.operation
     trips, index = o.params
     condition, body = part.regions
@@ -103,7 +103,7 @@ def _while(part: Controlled, xs: list[Any], env: Env) -> list[Any]:
     return [*carried, total, *stacks.done(env)]
 
 
-def _scan(part: Controlled, xs: list[Any], env: Env) -> list[Any]:
+def _scan(part: ControlOperation, xs: list[Any], env: Env) -> list[Any]:
     o = part.operation
     length, index = o.params
     (body,) = part.regions
@@ -119,7 +119,7 @@ def _scan(part: Controlled, xs: list[Any], env: Env) -> list[Any]:
     return [*carried, *stacks.done(env, o.op.reverse)]
 
 
-RUN: dict[Any, Callable[[Controlled, list[Any], Env], list[Any]]] = {Cond: _cond, While: _while, Scan: _scan}
+RUN: dict[Any, Callable[[ControlOperation, list[Any], Env], list[Any]]] = {Cond: _cond, While: _while, Scan: _scan}
 
 
 def _slice(x: Tensor, at: int) -> Tensor:
@@ -129,9 +129,9 @@ def _slice(x: Tensor, at: int) -> Tensor:
 
 
 class _Stacks:
-    """What the iterations of a loop yield to be stacked: the results from number ``first`` on."""
+    """The values that the iterations of a loop yield to be stacked: the results from number ``first`` on."""
 
-    def __init__(self, part: Controlled, first: int) -> None:
+    def __init__(self, part: ControlOperation, first: int) -> None:
         self.metas = [r.meta for r in part.operation.results[first:]]
         self.wanted = [i >= 0 for i in part.makes[first:]]
         self.rows: list[list[Any]] = [[] for _ in self.metas]

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from umiak import ops as F
-from umiak.compiler import plan, whole
+from umiak.compiler import plan, whole_program
 from umiak.compiler.calls import SYM_TAGS, dtype_of
-from umiak.compiler.flow import Flow
+from umiak.compiler.control_flow import ControlFlow
 from umiak.core import context, inplace, place
 from umiak.core.binding import Binding, Lowering
 from umiak.core.call_program import CallProgram
@@ -24,7 +24,7 @@ from umiak.core.scalar import double_bits
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
 from umiak.ir.linearise import linearise
-from umiak.ir.program import Program, Value, bound, numbers_of
+from umiak.ir.program import Program, Value, bound, scalars_of
 from umiak.ir.scope import Check, symbols_of
 from umiak.ir.sym import evaluate
 from umiak.runtime import control
@@ -49,7 +49,7 @@ def _extent(x: Tensor) -> tuple[int, int]:
 
 def _numbers_read(program: Program) -> set[Sym]:
     """The symbols that something in a program reads."""
-    found = {s for o in program.walk() for s in numbers_of(o)}
+    found = {s for o in program.walk() for s in scalars_of(o)}
     conditions = [*program.guards, *(c.condition for c in program.checks)]
     shapes = [v.meta.shape for v in program.inputs]
     ends = [x for x in (*program.outputs, *(w.value for w in program.effects)) if type(x) is Sym]
@@ -94,7 +94,7 @@ class Executor:
             read = _numbers_read(program)
             self.sources = {s: w for s, w in self.sources.items() if w is not None or s in read}
         self.wanted = [v if type(v) is Value else None for v in [*program.outputs, *(w.value for w in program.effects)]]
-        self._lowered: dict[str | None, whole.Lowered] = {}
+        self._lowered: dict[str | None, whole_program.Lowered] = {}
         self._binding: Binding | None = None
         place = {id(v): i for i, v in enumerate(program.inputs)}
         self.given = [place[id(self._input(x))] for x in donate]
@@ -145,7 +145,7 @@ class Executor:
         env.update((s, inputs[at[0]].shape[at[1]]) for s, at in self.sources.items() if at is not None)
         self._check(inputs, env)
         lowered = self.lowered(inputs, env)
-        if isinstance(lowered.calls, Flow):
+        if isinstance(lowered.calls, ControlFlow):
             made = control.run(lowered.calls, inputs, env, self._given(inputs))
             if found is not None:
                 found.update(env)
@@ -191,7 +191,7 @@ class Executor:
         return {s: from_word(x) if s.kind == "float" else x for s, x in zip(given, words, strict=True)}
 
     def binding(self, extras: Sequence[Any] = ()) -> Binding:
-        """What runs the program from C; ``extras`` are further numbers that it computes."""
+        """Return the binding that runs the program from C; ``extras`` are further scalars that it computes."""
         if self._binding is None:
             self._binding = self._bound(extras)
         return self._binding
@@ -225,7 +225,7 @@ class Executor:
         )  # fmt: skip
 
     def _unbound(self, inputs: list, origins: list) -> Binding:
-        """What hands every run to :meth:`general`: branches and loops are decided in Python."""
+        """Return a binding that hands every run to :meth:`general`: branches and loops are decided in Python."""
         scalars = plan.scalar_program(linearise([], list(self.sources)))
         return Binding(self, inputs, origins, scalars, [], [], [], [], bytes(len(inputs)), False, True)
 
@@ -238,7 +238,7 @@ class Executor:
         """The operations one by one."""
         return self._lowering(self._one_by_one())
 
-    def _lowering(self, lowered: whole.Lowered) -> Lowering | None:
+    def _lowering(self, lowered: whole_program.Lowered) -> Lowering | None:
         if type(lowered.calls) is not CallProgram:
             return None
         symbols = list(self.sources)
@@ -253,7 +253,8 @@ class Executor:
         return F.copy(x)
 
     def _given(self, inputs: Sequence[Tensor]) -> bytes | None:
-        """Which inputs' memory this run gives up; a written one's only where no other input is in the same memory."""
+        """Return the inputs whose memory this run donates; a written one's only where no other input is in the same
+        memory."""
         if not self._donate:
             return None
         given = bytearray(len(inputs))
@@ -281,7 +282,7 @@ class Executor:
                         "the same memory. Make the view inside, or pass a copy"
                     )
 
-    def lowered(self, inputs: Sequence[Tensor], env: Mapping[Any, Any]) -> whole.Lowered:
+    def lowered(self, inputs: Sequence[Tensor], env: Mapping[Any, Any]) -> whole_program.Lowered:
         """The calls that serve these inputs, in the ambient modes."""
         ambient = context.current()
         backend = plan.BACKEND_OF(inputs[0].place if inputs else ambient.place)
@@ -291,16 +292,18 @@ class Executor:
         found = self._fused(backend)
         return found if found.fits(env) else self._one_by_one()
 
-    def _fused(self, backend: Any) -> whole.Lowered:
+    def _fused(self, backend: Any) -> whole_program.Lowered:
         found = self._lowered.get(backend.name)
         if found is None:
-            found = self._lowered[backend.name] = whole.lower_fused(self.program, self.wanted, backend, self._donate)
+            found = self._lowered[backend.name] = whole_program.lower_fused(
+                self.program, self.wanted, backend, self._donate
+            )
         return found
 
-    def _one_by_one(self) -> whole.Lowered:
+    def _one_by_one(self) -> whole_program.Lowered:
         found = self._lowered.get(None)
         if found is None:
-            found = self._lowered[None] = whole.lower(self.program, self.wanted)
+            found = self._lowered[None] = whole_program.lower(self.program, self.wanted)
         return found
 
     def _bind(self, tensors: Sequence[Tensor]) -> list[Tensor]:

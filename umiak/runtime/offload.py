@@ -93,7 +93,7 @@ class Extent:
 
 
 class Kept:
-    """What is kept of a tensor: where its bytes are, and what they mean."""
+    """An offloaded tensor: where its bytes are, and what they mean."""
 
     __slots__ = ("__weakref__", "at", "dtype", "place", "shape")
 

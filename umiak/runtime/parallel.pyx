@@ -36,7 +36,7 @@ cdef int parallel_for(part_t fn, void* arg, int64_t parts) noexcept nogil:
 
 
 cdef int thread_count() noexcept nogil:
-    """How many threads there are to be; 1 if work is serial anyway."""
+    """Return the number of threads to use; 1 if work is serial anyway."""
     if umiak_threads == 0 or umiak_driver == UMIAK_UNDECIDED:
         decide()
     return umiak_threads if umiak_driver != UMIAK_SERIAL else 1
@@ -53,7 +53,7 @@ cdef void decide() noexcept with gil:
 
 # ---- how many --------------------------------------------------------------------------------------------------------
 def _from_environment():
-    """What ``UMIAK_NUM_THREADS`` or ``OMP_NUM_THREADS`` asks for; 0 for nothing."""
+    """Return the number that ``UMIAK_NUM_THREADS`` or ``OMP_NUM_THREADS`` asks for; 0 for none."""
     text = os.environ.get("UMIAK_NUM_THREADS", "").strip()
     if text:
         if not text.isdecimal() or not 0 < int(text) < 1 << 16:

@@ -77,11 +77,12 @@ class _Body:
             }  # fmt: skip
 
     def of(self, root: SymTensor) -> tuple[Value, bool, bool]:
-        """What a tensor from outside is at the end: value, whether gradients stop, whether it was written."""
+        """Return the state of a tensor from outside at the end: value, whether gradients stop, whether it was
+        written."""
         return self.after.get(id(root)) or (root._value, root._stop, root._made)
 
     def is_quiet(self, root: SymTensor) -> bool:
-        """Whether the history of a tensor from outside stays as it was."""
+        """Return whether the history of a tensor from outside stays as it was."""
         return id(root) in self.quiet or id(root) not in self.written
 
 
@@ -152,7 +153,7 @@ def _set_words(tracer: Tracer, words: dict[int, Any]) -> None:
 
 
 def _drawn(tracer: Tracer, before: dict[int, Any]) -> dict[int, Any]:
-    """How many words were drawn since."""
+    """Return the number of words that were drawn since."""
     now = _words(tracer)
     return {key: now[key] - before.get(key, 0) for key in now}
 
@@ -254,7 +255,8 @@ def _common(a: Any, b: Any) -> DType | None:
 
 
 class _Loop:
-    """What a loop carries: leaves (tensors, and numbers that change), and tensors from outside that are written to."""
+    """The values that a loop carries: leaves (tensors, and numbers that change), and tensors from outside that are
+    written to."""
 
     def __init__(self, tracer: Tracer, who: str, leaves: Sequence[Any]) -> None:
         self.tracer, self.who = tracer, who
@@ -272,7 +274,7 @@ class _Loop:
         return sorted(self.stops)
 
     def stand(self, count: Any) -> dict[int, Any]:
-        """Where streams are after ``count`` iterations."""
+        """Return the positions of streams after ``count`` iterations."""
         return {k: self.before.get(k, 0) + count * self.drawn.get(k, 0) for k in {*self.before, *self.drawn}}
 
     def trace(self, call: Callable[[list[Any], list[SymTensor]], list[Any]], sliced: Sequence[SymTensor] = ()) -> _Body:
@@ -298,7 +300,7 @@ class _Loop:
         return made
 
     def settled(self, made: _Body) -> bool:
-        """Whether the loop was what the trace took it for; what is new of it is known from here on."""
+        """Return whether the loop was what the trace took it for; what is new of it is known from here on."""
         steady = True
         self.attempts += 1
         if self.attempts > MOST_ATTEMPTS:
@@ -328,7 +330,7 @@ class _Loop:
         return steady
 
     def result(self, made: _Body) -> list[Value]:
-        """What an iteration leaves to the next."""
+        """Return the values that an iteration leaves to the next."""
         out = []
         for i in self.at:
             x = made.leaves[i]
@@ -417,7 +419,7 @@ def scan(
 
 
 def _converted(tracer: Tracer, loop: _Loop, leaves: list[Any]) -> list[Any]:
-    """What the body made, with tensors where the loop carries some."""
+    """Return the body's results, with tensors where the loop carries some."""
     return [
         _tensor(x, loop.first[i].dtype if i in loop.stops and _dtype_of(x) is not None else None)
         for i, x in enumerate(leaves)

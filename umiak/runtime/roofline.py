@@ -1,4 +1,4 @@
-"""What kernels reach of what the machine can do: ``python -m umiak.runtime.roofline SCRIPT [ARGUMENTS]``.
+"""Roofline of kernels: ``python -m umiak.runtime.roofline SCRIPT [ARGUMENTS]``.
 
 Runs the script with its launches timed and prints a row per kernel: launches, milliseconds in all, microseconds each
 and at least, GB/s, GF/s, and the share of the roof. The roof of a kernel is the time that its bytes need at the
@@ -60,7 +60,7 @@ _measured: dict[int, Ceilings] = {}  # by number of threads
 
 
 def ceilings() -> Ceilings:
-    """Those of the machine, with as many threads as launches have now; measured once."""
+    """Return the ceilings of the machine, with as many threads as launches have now; measured once."""
     threads = parallel.get_num_threads()
     if not (GBS.value and GFLOPS.value) and threads not in _measured:
         _measured[threads] = Ceilings(_bandwidth(), _flops(threads))

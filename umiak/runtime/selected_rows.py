@@ -52,11 +52,11 @@ class SelectedRows(Tensor):
         return dense
 
     def rows(self) -> list[int]:
-        """Which rows these are, in the order of the values."""
+        """The indices of the rows, in the order of the values."""
         return self.index.numpy().tolist()
 
     def height(self) -> int:
-        """How many rows the whole has."""
+        """The number of rows of the full tensor."""
         return self.full_shape[0]
 
     def get_tensor(self) -> Tensor:

@@ -17,7 +17,7 @@ import fake
 import paddle
 from tests.fuzz.programs.check import Failure
 from tests.fuzz.programs.kinds import CHECKS, ON_DEVICES, check, generate
-from umiak.compiler.jit import store  # noqa: F401  declares the switch
+from umiak.compiler.jit import object_cache  # noqa: F401  declares the switch
 
 
 def main() -> int:

@@ -11,12 +11,12 @@ import paddle
 from paddle.distributed import load_state_dict, save_state_dict, shard_weight
 from umiak import comm
 
-WHOLE = np.arange(64 * 96, dtype="float32").reshape(64, 96)
+OPAQUE = np.arange(64 * 96, dtype="float32").reshape(64, 96)
 
 
 def block(axis: int, fill: bool):
     group = comm.world()
-    values = np.split(WHOLE, group.size, axis)[group.rank].copy()
+    values = np.split(OPAQUE, group.size, axis)[group.rank].copy()
     return shard_weight("w", paddle.to_tensor(values if fill else np.zeros_like(values)), axis, group), values
 
 
@@ -30,7 +30,7 @@ def main(folder: str) -> None:
         np.testing.assert_array_equal(weight.local_tensor.numpy(), values)
         whole = paddle.zeros([64, 96])
         load_state_dict({"w": whole}, folder, unique_id=0, comm_method=method)
-        np.testing.assert_array_equal(whole.numpy(), WHOLE)
+        np.testing.assert_array_equal(whole.numpy(), OPAQUE)
     assert handle.wait(60) == 1
     weight, values = block(0, False)
     load_state_dict({"w": weight}, folder)

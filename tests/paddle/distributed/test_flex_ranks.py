@@ -19,7 +19,7 @@ from umiak import comm
 from umiak.checkpoint.commit import open_checkpoint
 from umiak.checkpoint.manifest import nbytes
 
-WHOLE = np.arange(8 * 12, dtype="float32").reshape(8, 12)
+OPAQUE = np.arange(8 * 12, dtype="float32").reshape(8, 12)
 
 
 def block(key, whole, offset, shape, flat=None, fill=True):
@@ -63,13 +63,13 @@ CHANGES = [
 def test_one_layout_into_another(tmp_path, before, n, after, m, method):
     def save():
         r = comm.world().rank
-        save_state_dict({"w": block("w", WHOLE, *before(r, n))}, tmp_path)
+        save_state_dict({"w": block("w", OPAQUE, *before(r, n))}, tmp_path)
 
     def load():
         r = comm.world().rank
-        w = block("w", WHOLE, *after(r, m), fill=False)
+        w = block("w", OPAQUE, *after(r, m), fill=False)
         load_state_dict({"w": w}, tmp_path, comm_method=method)
-        np.testing.assert_array_equal(w.local_tensor.numpy(), WHOLE[w.block.box.slices])
+        np.testing.assert_array_equal(w.local_tensor.numpy(), OPAQUE[w.block.box.slices])
 
     comm.simulate(save, n)
     comm.simulate(load, m)
@@ -141,7 +141,7 @@ def test_replicas_are_stored_once_and_shared_out(tmp_path):
     def save(uid, **kwargs):
         r = comm.world().rank
         replicated = {k: block(k, np.ones((n,), "float32"), (0,), (n,)) for k, n in (("b", 12), ("c", 100))}
-        save_state_dict({"w": block("w", WHOLE, *rows(r, 2)), **replicated}, tmp_path, unique_id=uid, **kwargs)
+        save_state_dict({"w": block("w", OPAQUE, *rows(r, 2)), **replicated}, tmp_path, unique_id=uid, **kwargs)
 
     comm.simulate(lambda: save(0), 2)
     comm.simulate(lambda: save(1, save_replicas=True), 2)
@@ -178,7 +178,7 @@ def test_every_rank_sees_other_files(tmp_path, kind):
 
     def save():
         r = comm.world().rank
-        save_state_dict({"w": block("w", WHOLE, *rows(r, 4)), "b": paddle_weight("b", r)}, tmp_path / "all")
+        save_state_dict({"w": block("w", OPAQUE, *rows(r, 4)), "b": paddle_weight("b", r)}, tmp_path / "all")
 
     def paddle_weight(key, r):
         return block(key, np.arange(4, dtype="float32"), (0,), (4,))
@@ -190,7 +190,7 @@ def test_every_rank_sees_other_files(tmp_path, kind):
 
         (tmp_path / "all").mkdir()
         for i in range(4):
-            save_file({f"w{i}": WHOLE[2 * i : 2 * i + 2]}, tmp_path / "all" / f"model-{i}.safetensors")
+            save_file({f"w{i}": OPAQUE[2 * i : 2 * i + 2]}, tmp_path / "all" / f"model-{i}.safetensors")
     names = sorted(os.listdir(tmp_path / "all"))
     for i, name in enumerate(names):
         folder = tmp_path / f"disk{i % 3}"
@@ -201,13 +201,13 @@ def test_every_rank_sees_other_files(tmp_path, kind):
         r = comm.world().rank
         folder = tmp_path / f"disk{r}"  # that of the last rank is not there at all
         if kind == "ours":
-            w = block("w", WHOLE, *columns(r, 4), fill=False)
+            w = block("w", OPAQUE, *columns(r, 4), fill=False)
             load_state_dict({"w": w}, folder)
-            np.testing.assert_array_equal(w.local_tensor.numpy(), WHOLE[w.block.box.slices])
+            np.testing.assert_array_equal(w.local_tensor.numpy(), OPAQUE[w.block.box.slices])
         else:
             into = {f"w{i}": paddle.zeros([2, 12]) for i in range(4)}
             load_state_dict(into, folder, safetensors=True)
-            np.testing.assert_array_equal(np.concatenate([t.numpy() for t in into.values()]), WHOLE)
+            np.testing.assert_array_equal(np.concatenate([t.numpy() for t in into.values()]), OPAQUE)
 
     comm.simulate(load, 4)
 
@@ -215,12 +215,12 @@ def test_every_rank_sees_other_files(tmp_path, kind):
 def test_folders_of_their_own_to_save(tmp_path):
     def save():
         r = comm.world().rank
-        save_state_dict({"w": block("w", WHOLE, *rows(r, 2))}, tmp_path / str(r))
+        save_state_dict({"w": block("w", OPAQUE, *rows(r, 2))}, tmp_path / str(r))
 
     def load():
         w = paddle.zeros([8, 12])
         load_state_dict({"w": w}, tmp_path / str(comm.world().rank))
-        np.testing.assert_array_equal(w.numpy(), WHOLE)
+        np.testing.assert_array_equal(w.numpy(), OPAQUE)
 
     comm.simulate(save, 2)
     comm.simulate(load, 2)
@@ -243,7 +243,7 @@ def told(what, n):
 
 
 def test_every_rank_gets_the_error_of_the_plan(tmp_path):
-    comm.simulate(lambda: save_state_dict({"w": paddle.to_tensor(WHOLE)}, tmp_path), 1)
+    comm.simulate(lambda: save_state_dict({"w": paddle.to_tensor(OPAQUE)}, tmp_path), 1)
 
     def load():
         load_state_dict({"w" if comm.world().rank else "v": paddle.zeros([8, 12])}, tmp_path)
@@ -253,7 +253,7 @@ def test_every_rank_gets_the_error_of_the_plan(tmp_path):
 
 
 def test_every_rank_hears_of_a_rank_that_cannot_read(tmp_path):
-    comm.simulate(lambda: save_state_dict({"w": block("w", WHOLE, *rows(comm.world().rank, 2))}, tmp_path), 2)
+    comm.simulate(lambda: save_state_dict({"w": block("w", OPAQUE, *rows(comm.world().rank, 2))}, tmp_path), 2)
     for name in ("0_0.distcp", "1_0.distcp"):
         os.truncate(tmp_path / name, 10) if name[0] == "0" else None
     errors = told(lambda: load_state_dict({"w": paddle.zeros([8, 12])}, tmp_path, comm_method="send_recv"), 3)
@@ -273,11 +273,11 @@ def test_savers_that_disagree(tmp_path):
 def test_ranks_save_in_the_background(tmp_path):
     def save():
         r = comm.world().rank
-        handle = save_state_dict({"w": block("w", WHOLE, *rows(r, 2))}, tmp_path, async_save=True)
+        handle = save_state_dict({"w": block("w", OPAQUE, *rows(r, 2))}, tmp_path, async_save=True)
         return handle.wait(120)
 
     assert comm.simulate(save, 2) == [0, 0]
-    np.testing.assert_array_equal(load_merged_state_dict(tmp_path)["w"].numpy(), WHOLE)
+    np.testing.assert_array_equal(load_merged_state_dict(tmp_path)["w"].numpy(), OPAQUE)
 
 
 def test_a_group_of_some_ranks(tmp_path):
@@ -285,25 +285,25 @@ def test_a_group_of_some_ranks(tmp_path):
         pair = paddle.distributed.new_group([2, 0])
         if pair.rank < 0:
             return
-        w = block("w", WHOLE, *rows(pair.rank, 2))
+        w = block("w", OPAQUE, *rows(pair.rank, 2))
         save_state_dict({"w": w}, tmp_path, process_group=pair, coordinator_rank=1)
         into = shard_weight("w", paddle.zeros([8, 6]), 1, pair)
         load_state_dict({"w": into}, tmp_path, process_group=pair)
-        np.testing.assert_array_equal(into.local_tensor.numpy(), WHOLE[into.block.box.slices])
+        np.testing.assert_array_equal(into.local_tensor.numpy(), OPAQUE[into.block.box.slices])
 
     comm.simulate(work, 3)
 
 
 def test_statements_over_ranks(tmp_path):
     """Example 18 and a fused pair: what ranks want decides how the fused tensor is split."""
-    save_state_dict({"g": paddle.to_tensor(WHOLE), "u": paddle.to_tensor(-WHOLE)}, tmp_path)
+    save_state_dict({"g": paddle.to_tensor(OPAQUE), "u": paddle.to_tensor(-OPAQUE)}, tmp_path)
 
     def load():
         r = comm.world().rank
         w = ShardedWeight("gu", paddle.zeros([12, 8]), (12, 8), (12, 16), (0, 8 * r))
         config = {"aoa_statements": ["g^T, u^T -> gu, fused_ffn"]}
         load_state_dict({"gu": w}, tmp_path, aoa_config=config, comm_method="send_recv")
-        half = WHOLE.T[:, 4 * r : 4 * r + 4]
+        half = OPAQUE.T[:, 4 * r : 4 * r + 4]
         np.testing.assert_array_equal(w.local_tensor.numpy(), np.concatenate([half, -half], 1))
 
     comm.simulate(load, 2)
@@ -335,7 +335,7 @@ class Columns(paddle.nn.Layer):
         self.weight = self.create_parameter([8, n])
         self.scale = self.create_parameter([3])
         with paddle.no_grad():
-            self.weight.set_value(paddle.to_tensor(WHOLE[:, n * group.rank : n * group.rank + n].copy()))
+            self.weight.set_value(paddle.to_tensor(OPAQUE[:, n * group.rank : n * group.rank + n].copy()))
             self.scale.set_value(paddle.arange(3, dtype="float32"))
 
     def sharded_state_dict(self, structured_name_prefix=""):
@@ -350,12 +350,12 @@ def test_full_merges_what_ranks_hold(threshold):
         layer = paddle.nn.Sequential(Columns(comm.world()))
         found = dict(layer.full(memory_growth_threshold=threshold))
         assert list(found) == ["0.scale", "0.weight"]
-        np.testing.assert_array_equal(found["0.weight"].numpy(), WHOLE)
+        np.testing.assert_array_equal(found["0.weight"].numpy(), OPAQUE)
         assert found["0.scale"].tolist() == [0, 1, 2]
         config = {"aoa_statements": ["0.weight^T -> w", "0.scale -> _", "w -> w, dtype='bfloat16'"]}
         ((name, w),) = layer.full(config)
         assert (name, w.dtype) == ("w", paddle.bfloat16)
-        np.testing.assert_array_equal(w.astype("float32").numpy(), WHOLE.T)
+        np.testing.assert_array_equal(w.astype("float32").numpy(), OPAQUE.T)
 
     comm.simulate(work, 3)
 
@@ -368,7 +368,7 @@ def test_full_over_groups_that_cross():
         layer = Columns(comm.world())
         parts = [dict(layer.full(h_group=h, v_group=v, num_splits=2, shard_idx=i)) for i in range(2)]
         assert [list(p) for p in parts] == [["scale"], ["weight"]]
-        np.testing.assert_array_equal(parts[1]["weight"].numpy(), WHOLE)
+        np.testing.assert_array_equal(parts[1]["weight"].numpy(), OPAQUE)
         with pytest.raises(ValueError, match="h_group and v_group together"):
             next(layer.full(h_group=h))
         return r

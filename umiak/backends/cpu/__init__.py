@@ -16,7 +16,15 @@ from umiak.memory import caching
 
 def _registry() -> Any:
     """The table, and what fills it. Imported with the first plan: it is more than all the rest of the engine."""
-    from umiak.backends.cpu import attending, host, ordering, paths, pooling, recurring, registry
+    from umiak.backends.cpu import (
+        registry,
+        select_attention,
+        select_banded_scan,
+        select_pooling,
+        select_rnn,
+        select_search,
+        select_sort,
+    )
 
     return registry
 
@@ -34,10 +42,10 @@ class CpuBackend(Backend):
         make = registry.KERNELS.get(type(call.op))
         if make is not None:
             return make(call)
-        from umiak.backends.cpu import libraries, nests
+        from umiak.backends.cpu import nests, select_provider
         from umiak.compiler.lower.builder import NotANest
 
-        found = libraries.kernel(call)
+        found = select_provider.kernel(call)
         if found is not None:
             return found
         try:
@@ -45,18 +53,18 @@ class CpuBackend(Backend):
         except NotANest:
             return None
 
-    def whole(self, op: Any) -> bool:
-        return type(op) in _registry().WHOLE
+    def opaque(self, op: Any) -> bool:
+        return type(op) in _registry().OPAQUE
 
-    def follows(self, op: Any, metas: Sequence[Any], params: Sequence[Any], steps: Sequence[str]) -> bool:
-        from umiak.backends.cpu import libraries
+    def fuses_epilogue(self, op: Any, metas: Sequence[Any], params: Sequence[Any], steps: Sequence[str]) -> bool:
+        from umiak.backends.cpu import select_provider
 
-        return libraries.follows(op, metas, params, steps)
+        return select_provider.fuses_epilogue(op, metas, params, steps)
 
     def channels_last(self, op: Any, metas: Sequence[Any]) -> bool:
-        from umiak.backends.cpu import libraries
+        from umiak.backends.cpu import select_provider
 
-        return libraries.channels_last(op, metas)
+        return select_provider.channels_last(op, metas)
 
     def supports(self, op: Any) -> bool:
         from umiak.compiler.lower.group import lowerable

@@ -1,19 +1,19 @@
-"""What the drivers of attention share: a call's sizes, addresses, tiles and masks. See attention.pyx."""
+"""Common parts of the drivers of attention: a call's sizes, addresses, tiles and masks. See attention.pyx."""
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 cdef extern from *:
     """
-    #define umiak_fetch(p) __builtin_prefetch(p, 0, 2)  /* not into the first cache, which tiles fill */
+    #define umiak_fetch(p) __builtin_prefetch(p, 0, 2)  /* not into the L1 cache, which tiles fill */
     """
     void umiak_fetch(const void* p) noexcept nogil
 
 cdef enum:
     MAX_WIDTH = 64              # lanes of a strip
-    MAX_ROWS = 16               # rows of a product's tile
+    MAX_ROWS = 16               # rows of a matmul's tile
     MAX_SIZES = 8               # of blocks of rows
     STRIPS = 4                  # of lanes in a tile of the gradient
-    MOST_AHEAD = 8              # operands of a part
-    AHEAD = 1024 << 10          # bytes that are fetched ahead, at most: about a second cache
+    MAX_PREFETCH = 8              # operands of a part
+    PREFETCH_BYTES = 1024 << 10          # bytes that are prefetched, at most: about an L2 cache
     ALIGN = 64
     NO_MEMORY = 1               # what a part returns
     # where there is nothing to see of a tile of scores
@@ -23,7 +23,7 @@ ctypedef void (*pack_t)(void* to, void** rows, int64_t n, int64_t stride, const 
 ctypedef void (*copy_t)(void* to, int64_t to_row, const void* source, int64_t source_row, int64_t rows, int64_t n, int64_t stride,
                         const void* scale) noexcept nogil
 ctypedef void (*unpack_t)(void** rows, const void* source, int64_t n, const void* factor) noexcept nogil
-ctypedef void (*give_t)(void* to, int64_t to_row, const void* source, int64_t source_row, int64_t rows, int64_t n,
+ctypedef void (*store_rows_t)(void* to, int64_t to_row, const void* source, int64_t source_row, int64_t rows, int64_t n,
                         const void* scale) noexcept nogil
 ctypedef void (*scores_t)(void* c, int64_t c_row, const void* a, int64_t a_panel, const void* b, int64_t k, int64_t blocks) noexcept nogil
 ctypedef void (*scores_top_t)(void* c, int64_t c_row, const void* a, int64_t a_panel, const void* b, int64_t k, int64_t blocks,
@@ -32,47 +32,47 @@ ctypedef void (*pairs_t)(void* c, int64_t c_row, const void* a, int64_t a_panel,
                         const void* factor) noexcept nogil
 ctypedef void (*pairs_top_t)(void* c, int64_t c_row, const void* a, int64_t a_panel, const void* b, int64_t k, int64_t blocks,
                             void* top, const void* factor) noexcept nogil
-ctypedef void (*columns_t)(void* c, const void* a, const void* b, int64_t b_step, int64_t k, int64_t more, const void* factor) noexcept nogil
-ctypedef void (*adding_t)(void* c, const void* a, const void* b, int64_t k, int64_t blocks) noexcept nogil
-ctypedef void (*weigh_t)(void* scores, int64_t first, int64_t count, const void* top, void* most, void* total, void* factor) noexcept nogil
+ctypedef void (*gemm_scaled_t)(void* c, const void* a, const void* b, int64_t b_step, int64_t k, int64_t more, const void* factor) noexcept nogil
+ctypedef void (*gemm_accumulate_t)(void* c, const void* a, const void* b, int64_t k, int64_t blocks) noexcept nogil
+ctypedef void (*online_softmax_t)(void* scores, int64_t first, int64_t count, const void* top, void* most, void* total, void* factor) noexcept nogil
 ctypedef void (*causal_t)(void* scores, int64_t row, int64_t count, const int32_t* last, int64_t first) noexcept nogil
 ctypedef void (*masked_t)(void* scores, int64_t row, int64_t count, const void* mask) noexcept nogil
-ctypedef void (*derive_t)(void* scores, void* grads, int64_t count, int64_t end, const void* lse, const void* delta) noexcept nogil
-ctypedef void (*derive_pairs_t)(void* scores, void* grads, int64_t count, int64_t end, const void* lse, const void* delta, void* weights,
-                               void* grads_to, void* woven) noexcept nogil
-ctypedef void (*weave_t)(void* to, int64_t to_row, const void* source, int64_t source_row, int64_t rows, int64_t n) noexcept nogil
+ctypedef void (*softmax_gradient_t)(void* scores, void* grads, int64_t count, int64_t end, const void* lse, const void* delta) noexcept nogil
+ctypedef void (*softmax_gradient_pairs_t)(void* scores, void* grads, int64_t count, int64_t end, const void* lse, const void* delta, void* weights,
+                               void* grads_to, void* interleaved) noexcept nogil
+ctypedef void (*interleave_t)(void* to, int64_t to_row, const void* source, int64_t source_row, int64_t rows, int64_t n) noexcept nogil
 ctypedef void (*row_sums_t)(void* to, void** a, void** b, int64_t n, int64_t a_stride, int64_t b_stride) noexcept nogil
 ctypedef void (*dots_t)(void* to, const void* q, const void* keys, int64_t key_row, int64_t count, int64_t n) noexcept nogil
-ctypedef void (*weigh_row_t)(void* scores, int64_t count, void* state) noexcept nogil
-ctypedef void (*mix_t)(void* to, const void* values, int64_t value_row, const void* weights, int64_t count, int64_t n,
+ctypedef void (*online_softmax_row_t)(void* scores, int64_t count, void* state) noexcept nogil
+ctypedef void (*weighted_sum_t)(void* to, const void* values, int64_t value_row, const void* weights, int64_t count, int64_t n,
                        const void* state) noexcept nogil
 
 cdef struct Functions:          # compiled; see attention_kernels.py
     pack_t pack, pack_any, pack_mask, pack_mask_any
     copy_t copy, copy_any, copy_mask, copy_mask_any
     unpack_t unpack
-    give_t give
+    store_rows_t store_rows
     scores_t[MAX_SIZES] scores, last_scores             # by size; of a whole strip, or its last vector
     scores_top_t scores_top                             # of the largest size
     pack_t pack_pairs                                   # the same for bfloat16 in pairs, where the processor multiplies these
     copy_t copy_pairs
-    weave_t weave
+    interleave_t interleave
     pairs_t[MAX_SIZES] pairs, last_pairs
     pairs_top_t pairs_top
-    columns_t[MAX_ROWS + 1] pair_columns
-    adding_t[MAX_SIZES] pair_adding, first_pair_adding
-    weigh_t weigh_pairs
-    derive_pairs_t derive_pairs
-    columns_t[MAX_ROWS + 1] columns                     # by rows
-    adding_t[MAX_SIZES] adding, first_adding            # by size; of a whole panel, or its first vector
-    weigh_t weigh
+    gemm_scaled_t[MAX_ROWS + 1] pair_gemm_scaled
+    gemm_accumulate_t[MAX_SIZES] pair_gemm_accumulate, first_pair_gemm_accumulate
+    online_softmax_t online_softmax_pairs
+    softmax_gradient_pairs_t softmax_gradient_pairs
+    gemm_scaled_t[MAX_ROWS + 1] gemm_scaled                     # by rows
+    gemm_accumulate_t[MAX_SIZES] gemm_accumulate, first_gemm_accumulate            # by size; of a whole panel, or its first vector
+    online_softmax_t online_softmax
     causal_t causal
     masked_t masked
-    derive_t derive
+    softmax_gradient_t softmax_gradient
     row_sums_t row_sums, row_sums_any
     dots_t dots
-    weigh_row_t weigh_row
-    mix_t mix
+    online_softmax_row_t online_softmax_row
+    weighted_sum_t weighted_sum
 
 cdef union Number:              # in the type of computation
     float f
@@ -91,33 +91,33 @@ cdef struct Strip:              # queries side by side, one per lane
 
 cdef struct Call
 
-# The one place that says which scores count. `look` says how many of keys [first, first + count) come before any that is not
+# The one place that says which scores count. `visible_prefix` says how many of keys [first, first + count) come before any that is not
 # seen as it is, before their scores are computed (SKIP: nothing is seen, so they are not); `apply` changes the scores of the others.
-ctypedef int64_t (*look_t)(const Call* c, const Strip* s, int64_t first, int64_t count, char* room) noexcept nogil
+ctypedef int64_t (*visible_prefix_t)(const Call* c, const Strip* s, int64_t first, int64_t count, char* room) noexcept nogil
 ctypedef void (*apply_t)(const Call* c, const Strip* s, int64_t first, int64_t count, int64_t free, char* room, char* scores,
                          int64_t row) noexcept nogil
 
 cdef struct Masking:
-    look_t look
+    visible_prefix_t visible_prefix
     apply_t apply
 
-cdef struct Record:             # a class of calls
+cdef struct Config:             # a class of calls
     Functions f
     Masking masking
     bint wide                   # computes in f64
     bint pairs                  # has functions for pairs
     bint causal, mask, mask_bool, with_mask, with_lse
     int64_t size, stored, mask_stored       # bytes of a number computed with, of operands, of the mask
-    int64_t lanes, width, rows, keys        # of a vector, a strip, a product's tile, a tile of scores
+    int64_t lanes, width, rows, keys        # of a vector, a strip, a matmul's tile, a tile of scores
     int n_sizes
-    int64_t[MAX_SIZES] sizes                # rows of the blocks that products are made of
+    int64_t[MAX_SIZES] sizes                # rows of the blocks that matmuls are made of
 
 cdef struct Call:
-    const Record* rec
+    const Config* config
     int64_t batch, queries, heads, dim, keys, key_heads, value_dim
     int64_t group, n_rows, n_strips         # query heads of a key head; their queries; strips of these
-    int64_t dim_room, value_room            # whole vectors
-    bint pairs                  # all are products of pairs; sums over dims are of so many words
+    int64_t padded_dim, padded_value_dim            # whole vectors
+    bint pairs                  # all are matmuls of pairs; sums over dims are of so many words
     int64_t score_dim, score_value_dim
     Operand q, k, v, mask, out, lse, grad, dq, dk, dv, dmask
     Number scale, scale_log2, log2_e, one, zero
@@ -130,46 +130,46 @@ cdef struct Call:
     int64_t threads             # that take parts
 
 # Rows that the thread will take next, fetched into the cache bit by bit while it computes.
-cdef struct Ahead:
-    char* at[MOST_AHEAD]
-    int64_t[MOST_AHEAD] stride, bytes, rows
+cdef struct Prefetch:
+    char* at[MAX_PREFETCH]
+    int64_t[MAX_PREFETCH] stride, bytes, rows
     int64_t n, k, row           # operands; where it is
     int64_t step                # rows at a time
 
-cdef inline int64_t room(int64_t bytes) noexcept nogil:
+cdef inline int64_t align_up(int64_t bytes) noexcept nogil:
     return (bytes + ALIGN - 1) & ~<int64_t>(ALIGN - 1)
 
 cdef inline char* carve(char** memory, int64_t bytes) noexcept nogil:
     """The next piece of scratch."""
     cdef char* found = memory[0]
-    memory[0] = found + room(bytes)
+    memory[0] = found + align_up(bytes)
     return found
 
-cdef inline int64_t whole(int64_t n, int64_t of) noexcept nogil:
+cdef inline int64_t round_up(int64_t n, int64_t of) noexcept nogil:
     return (n + of - 1) // of * of
 
-cdef inline Number number(const Record* rec, double x) noexcept nogil:
+cdef inline Number number(const Config* config, double x) noexcept nogil:
     cdef Number made
     made.d = 0
-    if rec.wide:
+    if config.wide:
         made.d = x
     else:
         made.f = <float>x
     return made
 
-cdef inline double get(const Record* rec, const char* at, int64_t i) noexcept nogil:
-    return (<const double*>at)[i] if rec.wide else (<const float*>at)[i]
+cdef inline double get(const Config* config, const char* at, int64_t i) noexcept nogil:
+    return (<const double*>at)[i] if config.wide else (<const float*>at)[i]
 
-cdef inline void put(const Record* rec, char* at, int64_t i, double x) noexcept nogil:
-    if rec.wide:
+cdef inline void put(const Config* config, char* at, int64_t i, double x) noexcept nogil:
+    if config.wide:
         (<double*>at)[i] = x
     else:
         (<float*>at)[i] = <float>x
 
-cdef inline void fill(const Record* rec, char* at, int64_t n, double x) noexcept nogil:
+cdef inline void fill(const Config* config, char* at, int64_t n, double x) noexcept nogil:
     cdef int64_t i
     for i in range(n):
-        put(rec, at, i, x)
+        put(config, at, i, x)
 
 cdef inline char* row_of(const Operand* x, const Call* c, const Strip* s, int64_t row) noexcept nogil:
     """Address of a query's row: queries of the heads that share a key head go head by head, then on in the sequence."""
@@ -177,7 +177,7 @@ cdef inline char* row_of(const Operand* x, const Call* c, const Strip* s, int64_
 
 cdef inline void table_of(void** table, const Operand* x, const Call* c, const Strip* s) noexcept nogil:
     """Addresses of a strip's rows; lanes beyond the last row repeat it."""
-    cdef int64_t i, width = c.rec.width
+    cdef int64_t i, width = c.config.width
     if c.group == 1:
         table[0] = row_of(x, c, s, s.first)
         for i in range(1, width):
@@ -189,7 +189,7 @@ cdef inline void table_of(void** table, const Operand* x, const Call* c, const S
 cdef inline void pack_strip(const Call* c, const Strip* s, const Operand* x, char* to, int64_t n, const Number* scale) noexcept nogil:
     cdef void* table[MAX_WIDTH]
     table_of(table, x, c, s)
-    (c.rec.f.pack if x.stride[3] == c.rec.stored else c.rec.f.pack_any)(to, table, n, x.stride[3], scale)
+    (c.config.f.pack if x.stride[3] == c.config.stored else c.config.f.pack_any)(to, table, n, x.stride[3], scale)
 
 cdef inline void pack_scored(const Call* c, const Strip* s, const Operand* x, char* to, int64_t n, const Number* scale) noexcept nogil:
     """A strip for :func:`score`: in pairs as it is, else times ``scale``."""
@@ -198,7 +198,7 @@ cdef inline void pack_scored(const Call* c, const Strip* s, const Operand* x, ch
         pack_strip(c, s, x, to, n, scale)
         return
     table_of(table, x, c, s)
-    c.rec.f.pack_pairs(to, table, n // 2, 0, scale)
+    c.config.f.pack_pairs(to, table, n // 2, 0, scale)
 
 cdef inline void unpack_strip(const Call* c, const Strip* s, const Operand* x, const char* source, int64_t n, const char* factor,
                               char* spare) noexcept nogil:
@@ -206,32 +206,32 @@ cdef inline void unpack_strip(const Call* c, const Strip* s, const Operand* x, c
     cdef void* table[MAX_WIDTH]
     cdef int64_t i
     table_of(table, x, c, s)
-    for i in range(s.lanes, c.rec.width):
+    for i in range(s.lanes, c.config.width):
         table[i] = spare
-    c.rec.f.unpack(table, source, n, factor)
+    c.config.f.unpack(table, source, n, factor)
 
 cdef inline char* head_of(const Operand* x, const Strip* s) noexcept nogil:
     """A key head's keys or values."""
     return x.data + s.batch * x.stride[0] + s.head * x.stride[2]
 
 cdef inline int64_t panels_of(const Call* c, int64_t n) noexcept nogil:
-    """Panels of ``rec.width`` columns."""
-    return (n + c.rec.width - 1) // c.rec.width
+    """Panels of ``config.width`` columns."""
+    return (n + c.config.width - 1) // c.config.width
 
 cdef inline int64_t pieces_of(const Call* c, int64_t n) noexcept nogil:
     """Into how many pieces that registers hold ``n`` columns are cut, panel by panel."""
-    return n // c.rec.width * ((c.rec.width + c.rec.rows - 1) // c.rec.rows) + (n % c.rec.width + c.rec.rows - 1) // c.rec.rows
+    return n // c.config.width * ((c.config.width + c.config.rows - 1) // c.config.rows) + (n % c.config.width + c.config.rows - 1) // c.config.rows
 
 cdef inline void copy_panels(const Call* c, const Operand* x, char* to, int64_t each, const char* source, int64_t source_row,
                              int64_t rows, int64_t n) noexcept nogil:
-    """Rows, cut into panels of ``rec.width`` columns that lie ``each`` bytes apart."""
-    cdef const Record* rec = c.rec
+    """Rows, cut into panels of ``config.width`` columns that lie ``each`` bytes apart."""
+    cdef const Config* config = c.config
     cdef int64_t done = 0
     while done < n:
-        (rec.f.copy if x.stride[3] == rec.stored else rec.f.copy_any)(
-            to, rec.width * rec.size, source + done * x.stride[3], source_row, rows, min(rec.width, n - done), x.stride[3], &c.one)
+        (config.f.copy if x.stride[3] == config.stored else config.f.copy_any)(
+            to, config.width * config.size, source + done * x.stride[3], source_row, rows, min(config.width, n - done), x.stride[3], &c.one)
         to += each
-        done += rec.width
+        done += config.width
 
 cdef inline void copy_keys(const Call* c, const Strip* s, const Operand* x, char* to, int64_t each, int64_t first, int64_t count,
                            int64_t n) noexcept nogil:
@@ -240,37 +240,37 @@ cdef inline void copy_keys(const Call* c, const Strip* s, const Operand* x, char
 cdef inline void copy_scored(const Call* c, const Strip* s, const Operand* x, char* to, int64_t each, int64_t first, int64_t count,
                              int64_t n) noexcept nogil:
     """Rows of keys or values for :func:`score`."""
-    cdef const Record* rec = c.rec
+    cdef const Config* config = c.config
     cdef const char* source = head_of(x, s) + first * x.stride[1]
     cdef int64_t done = 0
     if not c.pairs:
         copy_keys(c, s, x, to, each, first, count, n)
         return
     while done < n // 2:
-        rec.f.copy_pairs(to, rec.width * rec.size, source + done * rec.size, x.stride[1], count, min(rec.width, n // 2 - done), 0, &c.one)
+        config.f.copy_pairs(to, config.width * config.size, source + done * config.size, x.stride[1], count, min(config.width, n // 2 - done), 0, &c.one)
         to += each
-        done += rec.width
+        done += config.width
 
-cdef inline void weave_panels(const Call* c, char* to, int64_t each, const char* source, int64_t source_row, int64_t rows,
+cdef inline void interleave_panels(const Call* c, char* to, int64_t each, const char* source, int64_t source_row, int64_t rows,
                               int64_t n) noexcept nogil:
     """As ``copy_panels``, two contiguous rows of bfloat16 in one of words."""
-    cdef const Record* rec = c.rec
+    cdef const Config* config = c.config
     cdef int64_t done = 0
     while done < n:
-        rec.f.weave(to, rec.width * rec.size, source + done * rec.stored, source_row, rows, min(rec.width, n - done))
+        config.f.interleave(to, config.width * config.size, source + done * config.stored, source_row, rows, min(config.width, n - done))
         to += each
-        done += rec.width
+        done += config.width
 
 cdef inline void copy_summed(const Call* c, const Strip* s, const Operand* x, char* to, int64_t each, int64_t first, int64_t count,
                              int64_t n) noexcept nogil:
-    """Rows of keys or values for :func:`columns`."""
+    """Rows of keys or values for :func:`add_weighted_values`."""
     if c.pairs:
-        weave_panels(c, to, each, head_of(x, s) + first * x.stride[1], x.stride[1], count, n)
+        interleave_panels(c, to, each, head_of(x, s) + first * x.stride[1], x.stride[1], count, n)
     else:
         copy_keys(c, s, x, to, each, first, count, n)
 
 cdef inline bint holds_pairs(const Operand* x, int64_t n) noexcept nogil:
-    """Whether rows of ``n`` elements are whole pairs."""
+    """Return whether rows of ``n`` elements are whole pairs."""
     return (n % 2 == 0 and x.stride[3] == 2
             and ((<int64_t>x.data) | x.stride[0] | x.stride[1] | x.stride[2]) % 4 == 0)
 
@@ -281,25 +281,25 @@ cdef inline void copy_queries(const Call* c, const Strip* s, const Operand* x, c
     if c.pairs:
         for i in range(0, s.lanes, 2):
             row, two = row_of(x, c, s, s.first + i), min(<int64_t>2, s.lanes - i)
-            weave_panels(c, to + i // 2 * c.rec.width * c.rec.size, each, row,
+            interleave_panels(c, to + i // 2 * c.config.width * c.config.size, each, row,
                          row_of(x, c, s, s.first + i + 1) - row if two == 2 else 0, two, n)
         return
     if c.group == 1:
         copy_panels(c, x, to, each, row_of(x, c, s, s.first), x.stride[1], s.lanes, n)
         return
     for i in range(s.lanes):
-        copy_panels(c, x, to + i * c.rec.width * c.rec.size, each, row_of(x, c, s, s.first + i), 0, 1, n)
+        copy_panels(c, x, to + i * c.config.width * c.config.size, each, row_of(x, c, s, s.first + i), 0, 1, n)
 
 cdef inline void set_strip(Strip* s, const Call* c, int64_t index) noexcept nogil:
     """The strip's rows, and what they see of a causal attention."""
     cdef int64_t i, last, within
-    s.first = index * c.rec.width
-    s.lanes = min(c.rec.width, c.n_rows - s.first)
+    s.first = index * c.config.width
+    s.lanes = min(c.config.width, c.n_rows - s.first)
     s.end = s.half = c.keys
-    if c.rec.causal:
+    if c.config.causal:
         last = s.first // c.group + c.keys - c.queries
         within = s.first % c.group
-        for i in range(c.rec.width):
+        for i in range(c.config.width):
             s.last[i] = <int32_t>last
             if i < s.lanes - 1:
                 within += 1
@@ -307,7 +307,7 @@ cdef inline void set_strip(Strip* s, const Call* c, int64_t index) noexcept nogi
                     within = 0
                     last += 1
         s.end = max(<int64_t>0, last + 1)
-        s.half = max(<int64_t>0, <int64_t>s.last[c.rec.width - c.rec.lanes - 1] + 1)
+        s.half = max(<int64_t>0, <int64_t>s.last[c.config.width - c.config.lanes - 1] + 1)
 
 cdef inline int64_t between(int64_t low, int64_t x, int64_t high) noexcept nogil:
     return low if x < low else high if x > high else x
@@ -318,43 +318,43 @@ cdef inline int64_t head_of_strip(const Strip* s, int64_t at, int64_t seen) noex
 
 cdef inline void score(const Call* c, const Strip* s, char* scores, int64_t scores_row, const char* rows, int64_t panel,
                        const char* packed, int64_t n, const Number* factor, int64_t at, int64_t done, int64_t seen) noexcept nogil:
-    """Products of rows of a tile, of ``n`` columns, with the packed strip, after ``done`` of them: for lanes that see some of them.
-    Products of pairs are multiplied by ``factor``."""
-    cdef const Record* rec = c.rec
-    cdef int64_t low = head_of_strip(s, at, seen), row = rec.width * rec.size, blocks, left, last = row - rec.lanes * rec.size
+    """Matmuls of rows of a tile, of ``n`` columns, with the packed strip, after ``done`` of them: for lanes that see some of them.
+    Matmuls of pairs are multiplied by ``factor``."""
+    cdef const Config* config = c.config
+    cdef int64_t low = head_of_strip(s, at, seen), row = config.width * config.size, blocks, left, last = row - config.lanes * config.size
     cdef int i
     scores += done * scores_row
     rows += done * row
     left = low - done
-    for i in range(rec.n_sizes):
-        blocks = left // rec.sizes[i]
+    for i in range(config.n_sizes):
+        blocks = left // config.sizes[i]
         if blocks:
             if c.pairs:
-                rec.f.pairs[i](scores, scores_row, rows, panel, packed, n, blocks, factor)
+                config.f.pairs[i](scores, scores_row, rows, panel, packed, n, blocks, factor)
             else:
-                rec.f.scores[i](scores, scores_row, rows, panel, packed, n, blocks)
-            blocks *= rec.sizes[i]
+                config.f.scores[i](scores, scores_row, rows, panel, packed, n, blocks)
+            blocks *= config.sizes[i]
             scores += blocks * scores_row
             rows += blocks * row
             left -= blocks
     left = seen - low
-    for i in range(rec.n_sizes):
-        blocks = left // rec.sizes[i]
+    for i in range(config.n_sizes):
+        blocks = left // config.sizes[i]
         if blocks:
             if c.pairs:
-                rec.f.last_pairs[i](scores + last, scores_row, rows, panel, packed + last, n, blocks, factor)
+                config.f.last_pairs[i](scores + last, scores_row, rows, panel, packed + last, n, blocks, factor)
             else:
-                rec.f.last_scores[i](scores + last, scores_row, rows, panel, packed + last, n, blocks)
-            blocks *= rec.sizes[i]
+                config.f.last_scores[i](scores + last, scores_row, rows, panel, packed + last, n, blocks)
+            blocks *= config.sizes[i]
             scores += blocks * scores_row
             rows += blocks * row
             left -= blocks
 
-cdef inline void ahead_of(Ahead* a, const Call* c, const Operand* x, int64_t unit, int64_t heads, int64_t first, int64_t rows,
+cdef inline void prefetch_rows(Prefetch* a, const Call* c, const Operand* x, int64_t unit, int64_t heads, int64_t first, int64_t rows,
                           int64_t n) noexcept nogil:
     """Take note of an operand's rows of ``heads`` heads, ``n`` elements each, if they are neighbours."""
-    cdef int64_t of_head = n * c.rec.stored
-    if x.stride[3] != c.rec.stored or heads > 1 and x.stride[2] != of_head or rows <= 0:
+    cdef int64_t of_head = n * c.config.stored
+    if x.stride[3] != c.config.stored or heads > 1 and x.stride[2] != of_head or rows <= 0:
         return
     a.at[a.n] = x.data + unit // c.key_heads * x.stride[0] + unit % c.key_heads * heads * x.stride[2] + first * x.stride[1]
     a.stride[a.n] = x.stride[1]
@@ -362,7 +362,7 @@ cdef inline void ahead_of(Ahead* a, const Call* c, const Operand* x, int64_t uni
     a.rows[a.n] = rows
     a.n += 1
 
-cdef inline void ahead_begin(Ahead* a, int64_t steps) noexcept nogil:
+cdef inline void prefetch_begin(Prefetch* a, int64_t steps) noexcept nogil:
     """What has been noted is fetched in so many steps; not at all if it is much."""
     cdef int64_t i, rows = 0, bytes = 0
     for i in range(a.n):
@@ -370,10 +370,10 @@ cdef inline void ahead_begin(Ahead* a, int64_t steps) noexcept nogil:
         bytes += a.rows[i] * a.bytes[i]
     a.k = a.row = 0
     a.step = (rows + steps - 1) // max(<int64_t>1, steps)
-    if bytes > AHEAD:
+    if bytes > PREFETCH_BYTES:
         a.n = 0
 
-cdef inline void ahead(Ahead* a) noexcept nogil:
+cdef inline void prefetch_step(Prefetch* a) noexcept nogil:
     """One step."""
     cdef int64_t i, j
     cdef const char* p
@@ -390,8 +390,8 @@ cdef inline void ahead(Ahead* a) noexcept nogil:
             a.k += 1
             a.row = 0
 
-cdef void columns(const Call* c, const Strip* s, char* to, const char* values, int64_t panel, const char* weights, int64_t weight_row,
-                  int64_t n, const char* factor, int64_t at, int64_t seen, Ahead* coming) noexcept nogil
-cdef int prepare(Call* c, const Record* rec, void** ptrs, const int64_t* dims, const uint64_t* scalars, int gradient) noexcept nogil
+cdef void add_weighted_values(const Call* c, const Strip* s, char* to, const char* values, int64_t panel, const char* weights, int64_t weight_row,
+                  int64_t n, const char* factor, int64_t at, int64_t seen, Prefetch* coming) noexcept nogil
+cdef int prepare(Call* c, const Config* config, void** ptrs, const int64_t* dims, const uint64_t* scalars, int gradient) noexcept nogil
 cdef int no_memory() noexcept nogil
 cdef void run_parts(int (*part)(void*, int64_t) noexcept nogil, Call* c, int64_t parts, double work, int* result) noexcept nogil

@@ -24,7 +24,7 @@ cdef enum:
     FEW_KEYS = 256              # keys at once then
     STRIPS_PER_PART = 16         # that share copied keys; about 512 queries
 
-cdef double PARALLEL_WORK = 1e6         # products and sums, below which no thread is asked
+cdef double PARALLEL_WORK = 1e6         # matmuls and sums, below which no thread is asked
 cdef double LN_2 = 0.6931471805599453
 
 if umiak_scratch_init() != 0:
@@ -58,46 +58,46 @@ cdef void dense(Operand* x, void* data, int64_t a, int64_t b, int64_t c, int64_t
     x.stride[0] = a * x.stride[1]
 
 
-cdef int prepare(Call* c, const Record* rec, void** ptrs, const int64_t* dims, const uint64_t* scalars, int gradient) noexcept nogil:
+cdef int prepare(Call* c, const Config* config, void** ptrs, const int64_t* dims, const uint64_t* scalars, int gradient) noexcept nogil:
     """Sizes, operands and numbers of a launch. ``dims``: batch, queries, heads, dim, keys, key heads, value dim, sizes of the
     mask (4), strides of query, key, value (4 each), mask (4), of the gradient also out (4), lse (3), grad (4)."""
     cdef const int64_t* at = dims + 11
     cdef double scale
     cdef int i
     memset(c, 0, sizeof(Call))
-    c.rec = rec
+    c.config = config
     c.batch, c.queries, c.heads, c.dim, c.keys, c.key_heads, c.value_dim = dims[0], dims[1], dims[2], dims[3], dims[4], dims[5], dims[6]
     c.group = c.heads // c.key_heads if c.key_heads else 1
     c.n_rows = c.group * c.queries
-    c.n_strips = (c.n_rows + rec.width - 1) // rec.width
-    c.dim_room = whole(c.dim, rec.lanes)
-    c.value_room = whole(c.value_dim, rec.lanes)
+    c.n_strips = (c.n_rows + config.width - 1) // config.width
+    c.padded_dim = round_up(c.dim, config.lanes)
+    c.padded_value_dim = round_up(c.value_dim, config.lanes)
     memcpy(&scale, scalars, 8)
-    c.scale = number(rec, scale)
-    c.scale_log2 = number(rec, scale / LN_2)
-    c.log2_e = number(rec, 1 if rec.mask_bool else 1 / LN_2)
-    c.one = number(rec, 1)
-    at = strided(&c.q, ptrs[0], at, 4, rec.stored)
-    at = strided(&c.k, ptrs[1], at, 4, rec.stored)
-    at = strided(&c.v, ptrs[2], at, 4, rec.stored)
-    at = strided(&c.mask, ptrs[6 if gradient else 3], at, 4, rec.mask_stored)
+    c.scale = number(config, scale)
+    c.scale_log2 = number(config, scale / LN_2)
+    c.log2_e = number(config, 1 if config.mask_bool else 1 / LN_2)
+    c.one = number(config, 1)
+    at = strided(&c.q, ptrs[0], at, 4, config.stored)
+    at = strided(&c.k, ptrs[1], at, 4, config.stored)
+    at = strided(&c.v, ptrs[2], at, 4, config.stored)
+    at = strided(&c.mask, ptrs[6 if gradient else 3], at, 4, config.mask_stored)
     # The gradient of a mask is added up from gradients of scores in float32.
-    c.pairs = (rec.pairs and holds_pairs(&c.q, c.dim) and holds_pairs(&c.k, c.dim) and c.v.stride[3] == rec.stored
-               and not rec.with_mask)
+    c.pairs = (config.pairs and holds_pairs(&c.q, c.dim) and holds_pairs(&c.k, c.dim) and c.v.stride[3] == config.stored
+               and not config.with_mask)
     for i in range(4):
         if dims[7 + i] == 1:
             c.mask.stride[i] = 0
     if gradient:
-        at = strided(&c.out, ptrs[3], at, 4, rec.stored)
-        at = strided(&c.lse, ptrs[4], at, 3, rec.size)
-        at = strided(&c.grad, ptrs[5], at, 4, rec.stored)
+        at = strided(&c.out, ptrs[3], at, 4, config.stored)
+        at = strided(&c.lse, ptrs[4], at, 3, config.size)
+        at = strided(&c.grad, ptrs[5], at, 4, config.stored)
         c.pairs = c.pairs and holds_pairs(&c.v, c.value_dim) and holds_pairs(&c.grad, c.value_dim)
-        dense(&c.dq, ptrs[7], c.queries, c.heads, c.dim, rec.stored)
-        dense(&c.dk, ptrs[8], c.keys, c.key_heads, c.dim, rec.stored)
-        dense(&c.dv, ptrs[9], c.keys, c.key_heads, c.value_dim, rec.stored)
+        dense(&c.dq, ptrs[7], c.queries, c.heads, c.dim, config.stored)
+        dense(&c.dk, ptrs[8], c.keys, c.key_heads, c.dim, config.stored)
+        dense(&c.dv, ptrs[9], c.keys, c.key_heads, c.value_dim, config.stored)
     else:
-        dense(&c.out, ptrs[4], c.queries, c.heads, c.value_dim, rec.stored)
-        dense(&c.lse, ptrs[5] if rec.with_lse else NULL, 1, c.heads, c.queries, rec.size)
+        dense(&c.out, ptrs[4], c.queries, c.heads, c.value_dim, config.stored)
+        dense(&c.lse, ptrs[5] if config.with_lse else NULL, 1, c.heads, c.queries, config.size)
     c.score_dim = c.dim // 2 if c.pairs else c.dim
     c.score_value_dim = c.value_dim // 2 if c.pairs else c.value_dim
     return 0
@@ -117,19 +117,19 @@ cdef void run_parts(int (*part)(void*, int64_t) noexcept nogil, Call* c, int64_t
 
 
 # ---- masks -------------------------------------------------------------------------------------------------------------
-cdef int64_t look(const Call* c, const Strip* s, int64_t first, int64_t count, char* room) noexcept nogil:
+cdef int64_t visible_prefix(const Call* c, const Strip* s, int64_t first, int64_t count, char* room) noexcept nogil:
     """Causal attention, and a mask, which is packed into ``room``."""
-    cdef const Record* rec = c.rec
+    cdef const Config* config = c.config
     cdef void* table[MAX_WIDTH]
     cdef int64_t i
-    if not rec.mask:
-        return between(0, s.last[0] + 1 - first, count) if rec.causal else count
+    if not config.mask:
+        return between(0, s.last[0] + 1 - first, count) if config.causal else count
     table_of(table, &c.mask, c, s)
     mask_rows(table, c, s, first)
-    (rec.f.pack_mask if c.mask.stride[3] == rec.mask_stored else rec.f.pack_mask_any)(room, table, count, c.mask.stride[3], &c.log2_e)
-    if rec.mask_bool:
-        for i in range(count * rec.width):
-            if get(rec, room, i) == 0:
+    (config.f.pack_mask if c.mask.stride[3] == config.mask_stored else config.f.pack_mask_any)(room, table, count, c.mask.stride[3], &c.log2_e)
+    if config.mask_bool:
+        for i in range(count * config.width):
+            if get(config, room, i) == 0:
                 return 0
         return SKIP
     return 0
@@ -138,7 +138,7 @@ cdef int64_t look(const Call* c, const Strip* s, int64_t first, int64_t count, c
 cdef inline void mask_rows(void** table, const Call* c, const Strip* s, int64_t first) noexcept nogil:
     """Addresses of the mask's rows from key ``first`` on."""
     cdef int64_t i, row
-    for i in range(c.rec.width):
+    for i in range(c.config.width):
         row = s.first + (i if i < s.lanes else s.lanes - 1)
         table[i] = mask_row(c, s, row, first)
 
@@ -150,49 +150,49 @@ cdef inline char* mask_row(const Call* c, const Strip* s, int64_t row, int64_t f
 
 cdef void apply(const Call* c, const Strip* s, int64_t first, int64_t count, int64_t free, char* room, char* scores,
                 int64_t row) noexcept nogil:
-    cdef const Record* rec = c.rec
-    if rec.causal:
-        rec.f.causal(scores + free * row, row, count - free, s.last, first + free)
-    if rec.mask:
-        rec.f.masked(scores, row, count, room)
+    cdef const Config* config = c.config
+    if config.causal:
+        config.f.causal(scores + free * row, row, count - free, s.last, first + free)
+    if config.mask:
+        config.f.masked(scores, row, count, room)
 
 
 # ---- forward -----------------------------------------------------------------------------------------------------------
-cdef int64_t forward_room(const Call* c) noexcept nogil:
+cdef int64_t forward_scratch(const Call* c) noexcept nogil:
     """Bytes of a part's scratch."""
-    cdef const Record* rec = c.rec
-    cdef int64_t strip = rec.width * rec.size
-    cdef int64_t block = rec.lanes * strip
-    return (room(rec.keys * (panels_of(c, c.dim) + panels_of(c, c.value_dim)) * strip)
-            + c.strips_per_part * (room(c.dim_room * strip) + room(c.value_room * strip) + 2 * room(strip) + room(sizeof(Strip)))
-            + room(rec.keys * strip) + room(rec.keys * strip + block) + 2 * room(strip) + room(c.value_room * rec.stored))
+    cdef const Config* config = c.config
+    cdef int64_t strip = config.width * config.size
+    cdef int64_t block = config.lanes * strip
+    return (align_up(config.keys * (panels_of(c, c.dim) + panels_of(c, c.value_dim)) * strip)
+            + c.strips_per_part * (align_up(c.padded_dim * strip) + align_up(c.padded_value_dim * strip) + 2 * align_up(strip) + align_up(sizeof(Strip)))
+            + align_up(config.keys * strip) + align_up(config.keys * strip + block) + 2 * align_up(strip) + align_up(c.padded_value_dim * config.stored))
 
 
-cdef void look_ahead(const Call* c, int64_t part, int64_t steps, Ahead* a) noexcept nogil:
-    """What the thread's next part will read and write, as far as it is not what this one does."""
+cdef void plan_prefetch(const Call* c, int64_t part, int64_t steps, Prefetch* a) noexcept nogil:
+    """Plan the prefetch of what the thread's next part will read and write, as far as it is not what this one does."""
     cdef int64_t next = part + c.threads, unit = next // c.parts_per_head, strips = c.strips_per_part, rows, first
     a.n = 0
     if unit < c.batch * c.key_heads:
-        first = (c.parts_per_head - 1 - next % c.parts_per_head) * strips * c.rec.width // c.group
-        rows = min(strips * c.rec.width // c.group, c.queries - first)
+        first = (c.parts_per_head - 1 - next % c.parts_per_head) * strips * c.config.width // c.group
+        rows = min(strips * c.config.width // c.group, c.queries - first)
         if unit != part // c.parts_per_head:
-            ahead_of(a, c, &c.k, unit, 1, 0, c.keys, c.dim)
-            ahead_of(a, c, &c.v, unit, 1, 0, c.keys, c.value_dim)
-        ahead_of(a, c, &c.q, unit, c.group, first, rows, c.dim)
-        ahead_of(a, c, &c.out, unit, c.group, first, rows, c.value_dim)
-    ahead_begin(a, steps)
+            prefetch_rows(a, c, &c.k, unit, 1, 0, c.keys, c.dim)
+            prefetch_rows(a, c, &c.v, unit, 1, 0, c.keys, c.value_dim)
+        prefetch_rows(a, c, &c.q, unit, c.group, first, rows, c.dim)
+        prefetch_rows(a, c, &c.out, unit, c.group, first, rows, c.value_dim)
+    prefetch_begin(a, steps)
 
 
 cdef int forward_part(void* arg, int64_t part) noexcept nogil:
     cdef Call* c = <Call*>arg
-    cdef const Record* rec = c.rec
-    cdef const Functions* f = &rec.f
+    cdef const Config* config = c.config
+    cdef const Functions* f = &config.f
     # The last queries have the most to do where attention is causal: first come, first served.
     cdef int64_t first_strip = (c.parts_per_head - 1 - part % c.parts_per_head) * c.strips_per_part
     cdef int64_t n_strips = min(c.strips_per_part, c.n_strips - first_strip)
-    cdef int64_t width = rec.width * rec.size, unit = part // c.parts_per_head, panel = rec.keys * width
+    cdef int64_t width = config.width * config.size, unit = part // c.parts_per_head, panel = config.keys * width
     cdef int64_t i, at, count, seen, free, blocks, done, end = 0, tiles = 0
-    cdef Ahead coming
+    cdef Prefetch coming
     cdef char* memory = <char*>umiak_scratch_get(0, c.local)
     cdef char* base = memory
     cdef char* keys
@@ -208,7 +208,7 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
     cdef char* spare
     cdef Strip* strips
     cdef Strip* s
-    cdef int64_t of_queries = room(c.dim_room * width), of_sums = room(c.value_room * width), of_row = room(width)
+    cdef int64_t of_queries = align_up(c.padded_dim * width), of_sums = align_up(c.padded_value_dim * width), of_row = align_up(width)
     if memory == NULL:
         return NO_MEMORY
     keys = carve(&memory, panels_of(c, c.dim) * panel)
@@ -219,25 +219,25 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
     total = carve(&memory, n_strips * of_row)
     strips = <Strip*>carve(&memory, n_strips * sizeof(Strip))
     scores = carve(&memory, panel)
-    packed = carve(&memory, panel + rec.lanes * width)
+    packed = carve(&memory, panel + config.lanes * width)
     top = carve(&memory, width)
     factor = carve(&memory, width)
-    spare = carve(&memory, c.value_dim * rec.stored)
+    spare = carve(&memory, c.value_dim * config.stored)
     for i in range(n_strips):
         s = &strips[i]
         s.batch = unit // c.key_heads
         s.head = unit % c.key_heads
         set_strip(s, c, first_strip + i)
         end = max(end, s.end)
-        tiles += (s.end + rec.keys - 1) // rec.keys
+        tiles += (s.end + config.keys - 1) // config.keys
         pack_scored(c, s, &c.q, queries + i * of_queries, c.dim, &c.scale_log2)
-        fill(rec, most + i * of_row, rec.width, -INFINITY)
+        fill(config, most + i * of_row, config.width, -INFINITY)
     memset(total, 0, n_strips * of_row)
     memset(sums, 0, n_strips * of_sums)
-    look_ahead(c, part, (2 + pieces_of(c, c.value_dim)) * tiles, &coming)
+    plan_prefetch(c, part, (2 + pieces_of(c, c.value_dim)) * tiles, &coming)
     at = 0
     while at < end:
-        count = min(rec.keys, end - at)
+        count = min(config.keys, end - at)
         copy_scored(c, strips, &c.k, keys, panel, at, count, c.dim)
         copy_summed(c, strips, &c.v, values, panel, at, count, c.value_dim)
         for i in range(n_strips):
@@ -245,23 +245,23 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
             seen = min(count, s.end - at)
             if seen <= 0:
                 continue
-            free = rec.masking.look(c, s, at, seen, packed)
+            free = config.masking.visible_prefix(c, s, at, seen, packed)
             if free == SKIP:
                 continue
-            ahead(&coming)
-            fill(rec, top, rec.width, -INFINITY)
-            blocks = min(free, head_of_strip(s, at, seen)) // rec.rows
-            done = blocks * rec.rows
+            prefetch_step(&coming)
+            fill(config, top, config.width, -INFINITY)
+            blocks = min(free, head_of_strip(s, at, seen)) // config.rows
+            done = blocks * config.rows
             if c.pairs:
                 f.pairs_top(scores, width, keys, panel, queries + i * of_queries, c.score_dim, blocks, top, &c.scale_log2)
             else:
                 f.scores_top(scores, width, keys, panel, queries + i * of_queries, c.score_dim, blocks, top)
             score(c, s, scores, width, keys, panel, queries + i * of_queries, c.score_dim, &c.scale_log2, at, done, seen)
             if free < seen:
-                rec.masking.apply(c, s, at, seen, free, packed, scores, width)
-            ahead(&coming)
-            (f.weigh_pairs if c.pairs else f.weigh)(scores, done, seen, top, most + i * of_row, total + i * of_row, factor)
-            columns(c, s, sums + i * of_sums, values, panel, scores, width, c.value_dim, factor, at, seen, &coming)
+                config.masking.apply(c, s, at, seen, free, packed, scores, width)
+            prefetch_step(&coming)
+            (f.online_softmax_pairs if c.pairs else f.online_softmax)(scores, done, seen, top, most + i * of_row, total + i * of_row, factor)
+            add_weighted_values(c, s, sums + i * of_sums, values, panel, scores, width, c.value_dim, factor, at, seen, &coming)
         at += count
     for i in range(n_strips):
         finish_strip(c, &strips[i], sums + i * of_sums, most + i * of_row, total + i * of_row, factor, spare)
@@ -269,49 +269,49 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
     return 0
 
 
-cdef void columns(const Call* c, const Strip* s, char* to, const char* values, int64_t panel, const char* weights, int64_t weight_row,
-                  int64_t n, const char* factor, int64_t at, int64_t seen, Ahead* coming) noexcept nogil:
+cdef void add_weighted_values(const Call* c, const Strip* s, char* to, const char* values, int64_t panel, const char* weights, int64_t weight_row,
+                  int64_t n, const char* factor, int64_t at, int64_t seen, Prefetch* coming) noexcept nogil:
     """``to = to * factor + values^T weights``: ``n`` rows, in even pieces that registers hold, from panels of values."""
-    cdef const Record* rec = c.rec
+    cdef const Config* config = c.config
     cdef int64_t low = head_of_strip(s, at, seen), pieces, rows, left
     if c.pairs:
         # Of a pair that not all lanes see, the others' weights are 0.
         low, seen = (low + 1) // 2, (seen + 1) // 2
     while n > 0:
-        left = min(n, rec.width)
+        left = min(n, config.width)
         n -= left
-        pieces = (left + rec.rows - 1) // rec.rows
+        pieces = (left + config.rows - 1) // config.rows
         while pieces:
             rows = (left + pieces - 1) // pieces
-            ahead(coming)
-            (rec.f.pair_columns[rows] if c.pairs else rec.f.columns[rows])(to, values, weights, weight_row, low, seen - low, factor)
-            to += rows * rec.width * rec.size
-            values += rows * rec.size
+            prefetch_step(coming)
+            (config.f.pair_gemm_scaled[rows] if c.pairs else config.f.gemm_scaled[rows])(to, values, weights, weight_row, low, seen - low, factor)
+            to += rows * config.width * config.size
+            values += rows * config.size
             left -= rows
             pieces -= 1
-        values += panel - rec.width * rec.size
+        values += panel - config.width * config.size
 
 
 cdef void finish_strip(const Call* c, const Strip* s, const char* sums, const char* most, const char* total, char* factor,
                        char* spare) noexcept nogil:
-    cdef const Record* rec = c.rec
+    cdef const Config* config = c.config
     cdef int64_t i, row = s.first // c.group, within = s.first % c.group
     cdef char* to = lse_of(c, s, row, within)
     cdef double t
     cdef float f
-    if rec.wide:
-        for i in range(rec.width):
+    if config.wide:
+        for i in range(config.width):
             t = (<const double*>total)[i]
             (<double*>factor)[i] = 1 / t if t != 0 else 1
     else:
-        for i in range(rec.width):
+        for i in range(config.width):
             f = (<const float*>total)[i]
             (<float*>factor)[i] = 1 / f if f != 0 else 1
-    if rec.with_lse:
+    if config.with_lse:
         for i in range(s.lanes):
-            put(rec, to, 0, lse(rec, get(rec, most, i), get(rec, total, i)))
+            put(config, to, 0, lse(config, get(config, most, i), get(config, total, i)))
             within += 1
-            to += c.queries * rec.size
+            to += c.queries * config.size
             if within == c.group:
                 within = 0
                 row += 1
@@ -320,26 +320,26 @@ cdef void finish_strip(const Call* c, const Strip* s, const char* sums, const ch
 
 
 cdef inline char* lse_of(const Call* c, const Strip* s, int64_t row, int64_t within) noexcept nogil:
-    """Where a query's log-sum-exp goes, ``[batch, heads, queries]``."""
-    return c.lse.data + ((s.batch * c.heads + s.head * c.group + within) * c.queries + row) * c.rec.size
+    """Return the address of a query's log-sum-exp, ``[batch, heads, queries]``."""
+    return c.lse.data + ((s.batch * c.heads + s.head * c.group + within) * c.queries + row) * c.config.size
 
 
-cdef inline double lse(const Record* rec, double most, double total) noexcept nogil:
+cdef inline double lse(const Config* config, double most, double total) noexcept nogil:
     """-inf where nothing is seen."""
-    return (0 if most == -INFINITY else most) * LN_2 + (log(total) if rec.wide else logf(<float>total))
+    return (0 if most == -INFINITY else most) * LN_2 + (log(total) if config.wide else logf(<float>total))
 
 
 # ---- few queries per key head -----------------------------------------------------------------------------------------
-cdef int64_t few_room(const Call* c) noexcept nogil:
-    cdef const Record* rec = c.rec
-    return (c.n_rows * (room(c.dim_room * rec.size) + room(c.value_room * rec.size) + room(3 * rec.size))
-            + 2 * room((FEW_KEYS + rec.width) * rec.size) + room(sizeof(Strip)))
+cdef int64_t few_scratch(const Call* c) noexcept nogil:
+    cdef const Config* config = c.config
+    return (c.n_rows * (align_up(c.padded_dim * config.size) + align_up(c.padded_value_dim * config.size) + align_up(3 * config.size))
+            + 2 * align_up((FEW_KEYS + config.width) * config.size) + align_up(sizeof(Strip)))
 
 
 cdef int few_part(void* arg, int64_t part) noexcept nogil:
     cdef Call* c = <Call*>arg
-    cdef const Record* rec = c.rec
-    cdef const Functions* f = &rec.f
+    cdef const Config* config = c.config
+    cdef const Functions* f = &config.f
     cdef char* memory = <char*>umiak_scratch_get(0, c.local)
     cdef char* base = memory
     cdef char* queries
@@ -354,15 +354,15 @@ cdef int few_part(void* arg, int64_t part) noexcept nogil:
     cdef Strip* s
     cdef Number factor
     cdef double total
-    cdef int64_t of_query = room(c.dim_room * rec.size), of_sum = room(c.value_room * rec.size), of_state = room(3 * rec.size)
+    cdef int64_t of_query = align_up(c.padded_dim * config.size), of_sum = align_up(c.padded_value_dim * config.size), of_state = align_up(3 * config.size)
     cdef int64_t i, at = 0, count, seen, end
     if memory == NULL:
         return NO_MEMORY
     queries = carve(&memory, c.n_rows * of_query)
     sums = carve(&memory, c.n_rows * of_sum)
     states = carve(&memory, c.n_rows * of_state)
-    scores = carve(&memory, (FEW_KEYS + rec.width) * rec.size)
-    packed = carve(&memory, (FEW_KEYS + rec.width) * rec.size)
+    scores = carve(&memory, (FEW_KEYS + config.width) * config.size)
+    packed = carve(&memory, (FEW_KEYS + config.width) * config.size)
     s = <Strip*>carve(&memory, sizeof(Strip))
     s.batch = part // c.key_heads
     s.head = part % c.key_heads
@@ -373,57 +373,57 @@ cdef int few_part(void* arg, int64_t part) noexcept nogil:
     memset(sums, 0, c.n_rows * of_sum)
     for i in range(c.n_rows):
         row = row_of(&c.q, c, s, i)
-        (f.copy if c.q.stride[3] == rec.stored else f.copy_any)(queries + i * of_query, 0, row, 0, 1, c.dim, c.q.stride[3], &c.scale_log2)
+        (f.copy if c.q.stride[3] == config.stored else f.copy_any)(queries + i * of_query, 0, row, 0, 1, c.dim, c.q.stride[3], &c.scale_log2)
         state = states + i * of_state
-        put(rec, state, 0, -INFINITY)
-        put(rec, state, 1, 0)
-    if rec.mask:
+        put(config, state, 0, -INFINITY)
+        put(config, state, 1, 0)
+    if config.mask:
         # What lies beyond the keys is compared too.
-        memset(packed, 0, (FEW_KEYS + rec.width) * rec.size)
-        memset(scores, 0, (FEW_KEYS + rec.width) * rec.size)
+        memset(packed, 0, (FEW_KEYS + config.width) * config.size)
+        memset(scores, 0, (FEW_KEYS + config.width) * config.size)
     while at < s.end:
         count = min(<int64_t>FEW_KEYS, s.end - at)
         for i in range(c.n_rows):
-            end = min(c.keys, s.last[i] + 1) if rec.causal else c.keys
+            end = min(c.keys, s.last[i] + 1) if config.causal else c.keys
             seen = min(count, end - at)
             if seen <= 0:
                 continue
             f.dots(scores, queries + i * of_query, keys + at * c.k.stride[1], c.k.stride[1], seen, c.dim)
-            if rec.mask:
+            if config.mask:
                 row = mask_row(c, s, i, at)
-                (f.copy_mask if c.mask.stride[3] == rec.mask_stored else f.copy_mask_any)(
+                (f.copy_mask if c.mask.stride[3] == config.mask_stored else f.copy_mask_any)(
                     packed, 0, row, 0, 1, seen, c.mask.stride[3], &c.log2_e)
-                f.masked(scores, rec.width * rec.size, (seen + rec.width - 1) // rec.width, packed)
+                f.masked(scores, config.width * config.size, (seen + config.width - 1) // config.width, packed)
             state = states + i * of_state
-            f.weigh_row(scores, seen, state)
-            f.mix(sums + i * of_sum, values + at * c.v.stride[1], c.v.stride[1], scores, seen, c.value_dim, state)
+            f.online_softmax_row(scores, seen, state)
+            f.weighted_sum(sums + i * of_sum, values + at * c.v.stride[1], c.v.stride[1], scores, seen, c.value_dim, state)
         at += count
     for i in range(c.n_rows):
         state = states + i * of_state
-        total = get(rec, state, 1)
-        factor = number(rec, 1 / total if total != 0 else 1)
-        f.give(row_of(&c.out, c, s, i), 0, sums + i * of_sum, 0, 1, c.value_dim, &factor)
-        if rec.with_lse:
-            put(rec, lse_of(c, s, i // c.group, i % c.group), 0, lse(rec, get(rec, state, 0), total))
+        total = get(config, state, 1)
+        factor = number(config, 1 / total if total != 0 else 1)
+        f.store_rows(row_of(&c.out, c, s, i), 0, sums + i * of_sum, 0, 1, c.value_dim, &factor)
+        if config.with_lse:
+            put(config, lse_of(c, s, i // c.group, i % c.group), 0, lse(config, get(config, state, 0), total))
     umiak_scratch_put(c.local, base)
     return 0
 
 
 # ---- launch ------------------------------------------------------------------------------------------------------------
 cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil:
-    cdef const Record* rec = <const Record*>self
+    cdef const Config* config = <const Config*>self
     cdef Call c
     cdef double work
     cdef int64_t heads, wanted
     cdef int result
-    prepare(&c, rec, ptrs, dims, scalars, False)
+    prepare(&c, config, ptrs, dims, scalars, False)
     heads = c.batch * c.key_heads
     if heads == 0 or c.n_rows == 0:
         return 0
-    work = <double>heads * c.n_rows * c.keys * (c.dim + c.value_dim) * (0.5 if rec.causal and c.queries > 1 else 1)
+    work = <double>heads * c.n_rows * c.keys * (c.dim + c.value_dim) * (0.5 if config.causal and c.queries > 1 else 1)
     # Half of a strip costs as much as a whole one.
-    if 2 * c.n_rows <= rec.width and c.k.stride[3] == rec.stored and c.v.stride[3] == rec.stored:
-        c.local = few_room(&c)
+    if 2 * c.n_rows <= config.width and c.k.stride[3] == config.stored and c.v.stride[3] == config.stored:
+        c.local = few_scratch(&c)
         run_parts(few_part, &c, heads, work, &result)
     else:
         c.strips_per_part = min(<int64_t>STRIPS_PER_PART, c.n_strips)
@@ -432,7 +432,7 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
             wanted = (4 * thread_count() + heads - 1) // heads
             c.strips_per_part = max(1, min(c.strips_per_part, c.n_strips // wanted))
         c.parts_per_head = (c.n_strips + c.strips_per_part - 1) // c.strips_per_part
-        c.local = forward_room(&c)
+        c.local = forward_scratch(&c)
         run_parts(forward_part, &c, heads * c.parts_per_head, work, &result)
     return no_memory() if result != 0 else 0
 
@@ -442,65 +442,65 @@ cdef class Attention:
 
     ``gradient``: 0, or the address of the gradient's launch.
     """
-    cdef Record rec
+    cdef Config config
     cdef object keep
     cdef readonly size_t address, self_pointer
 
     def __init__(self, dict functions, object keep, *, size_t gradient, bint wide, int stored, int lanes, int width, list sizes,
                  int keys, bint causal, str mask=None, int mask_stored=0, bint with_lse=False, bint with_mask=False):
-        cdef Functions* f = &self.rec.f
+        cdef Functions* f = &self.config.f
         cdef int i, rows = sizes[0]
         if width != 2 * lanes or width > MAX_WIDTH or rows > MAX_ROWS or len(sizes) > MAX_SIZES or sizes[len(sizes) - 1] != 1:
             raise ValueError(f"[Attention] requires tiles of at most {MAX_ROWS} by {MAX_WIDTH}, got {rows} by {width}")
         self.keep = keep
-        self.rec.wide, self.rec.size, self.rec.stored = wide, 8 if wide else 4, stored
-        self.rec.lanes, self.rec.width, self.rec.rows, self.rec.keys = lanes, width, rows, keys
-        self.rec.causal, self.rec.mask, self.rec.mask_bool = causal, mask is not None, mask == "bool"
-        self.rec.mask_stored, self.rec.with_lse, self.rec.with_mask = mask_stored, with_lse, with_mask
-        self.rec.masking.look = look
-        self.rec.masking.apply = apply
+        self.config.wide, self.config.size, self.config.stored = wide, 8 if wide else 4, stored
+        self.config.lanes, self.config.width, self.config.rows, self.config.keys = lanes, width, rows, keys
+        self.config.causal, self.config.mask, self.config.mask_bool = causal, mask is not None, mask == "bool"
+        self.config.mask_stored, self.config.with_lse, self.config.with_mask = mask_stored, with_lse, with_mask
+        self.config.masking.visible_prefix = visible_prefix
+        self.config.masking.apply = apply
         f.pack, f.pack_any = <pack_t>at(functions, "pack"), <pack_t>at(functions, "pack_any")
         f.copy, f.copy_any = <copy_t>at(functions, "copy"), <copy_t>at(functions, "copy_any")
         if mask is not None:
             f.pack_mask, f.pack_mask_any = <pack_t>at(functions, "pack_mask"), <pack_t>at(functions, "pack_mask_any")
             f.copy_mask, f.copy_mask_any = <copy_t>at(functions, "copy_mask"), <copy_t>at(functions, "copy_mask_any")
             f.masked = <masked_t>at(functions, "masked")
-        f.unpack, f.give = <unpack_t>at(functions, "unpack"), <give_t>at(functions, "give")
+        f.unpack, f.store_rows = <unpack_t>at(functions, "unpack"), <store_rows_t>at(functions, "store_rows")
         f.causal = <causal_t>at(functions, "causal")
         for i in range(1, rows + 1):
-            f.columns[i] = <columns_t>at(functions, f"columns_{i}")
-        self.rec.n_sizes = len(sizes)
-        self.rec.pairs = "pack_pairs" in functions
-        if self.rec.pairs:
+            f.gemm_scaled[i] = <gemm_scaled_t>at(functions, f"gemm_scaled_{i}")
+        self.config.n_sizes = len(sizes)
+        self.config.pairs = "pack_pairs" in functions
+        if self.config.pairs:
             f.pack_pairs, f.copy_pairs = <pack_t>at(functions, "pack_pairs"), <copy_t>at(functions, "copy_pairs")
-            f.weave = <weave_t>at(functions, "weave")
+            f.interleave = <interleave_t>at(functions, "interleave")
             for i in range(1, rows + 1):
-                f.pair_columns[i] = <columns_t>at(functions, f"pair_columns_{i}")
+                f.pair_gemm_scaled[i] = <gemm_scaled_t>at(functions, f"pair_gemm_scaled_{i}")
             for i in range(len(sizes)):
                 f.pairs[i] = <pairs_t>at(functions, f"pairs_{sizes[i]}_2")
                 f.last_pairs[i] = <pairs_t>at(functions, f"pairs_{sizes[i]}_1")
                 if gradient:
-                    f.pair_adding[i] = <adding_t>at(functions, f"pair_adding_{sizes[i]}_2")
-                    f.first_pair_adding[i] = <adding_t>at(functions, f"pair_adding_{sizes[i]}_1")
+                    f.pair_gemm_accumulate[i] = <gemm_accumulate_t>at(functions, f"pair_gemm_accumulate_{sizes[i]}_2")
+                    f.first_pair_gemm_accumulate[i] = <gemm_accumulate_t>at(functions, f"pair_gemm_accumulate_{sizes[i]}_1")
             if gradient:
-                f.derive_pairs = <derive_pairs_t>at(functions, "derive_pairs")
+                f.softmax_gradient_pairs = <softmax_gradient_pairs_t>at(functions, "softmax_gradient_pairs")
             else:
-                f.pairs_top, f.weigh_pairs = <pairs_top_t>at(functions, "pairs_top"), <weigh_t>at(functions, "weigh_pairs")
+                f.pairs_top, f.online_softmax_pairs = <pairs_top_t>at(functions, "pairs_top"), <online_softmax_t>at(functions, "online_softmax_pairs")
         for i in range(len(sizes)):
-            self.rec.sizes[i] = sizes[i]
+            self.config.sizes[i] = sizes[i]
             f.scores[i] = <scores_t>at(functions, f"scores_{sizes[i]}_2")
             f.last_scores[i] = <scores_t>at(functions, f"scores_{sizes[i]}_1")
             if gradient:
-                f.adding[i] = <adding_t>at(functions, f"adding_{sizes[i]}_2")
-                f.first_adding[i] = <adding_t>at(functions, f"adding_{sizes[i]}_1")
+                f.gemm_accumulate[i] = <gemm_accumulate_t>at(functions, f"gemm_accumulate_{sizes[i]}_2")
+                f.first_gemm_accumulate[i] = <gemm_accumulate_t>at(functions, f"gemm_accumulate_{sizes[i]}_1")
         if gradient:
-            f.derive = <derive_t>at(functions, "derive")
+            f.softmax_gradient = <softmax_gradient_t>at(functions, "softmax_gradient")
             f.row_sums, f.row_sums_any = <row_sums_t>at(functions, "row_sums"), <row_sums_t>at(functions, "row_sums_any")
         else:
-            f.scores_top, f.weigh = <scores_top_t>at(functions, "scores_top"), <weigh_t>at(functions, "weigh")
-            f.dots, f.weigh_row, f.mix = <dots_t>at(functions, "dots"), <weigh_row_t>at(functions, "weigh_row"), <mix_t>at(functions, "mix")
+            f.scores_top, f.online_softmax = <scores_top_t>at(functions, "scores_top"), <online_softmax_t>at(functions, "online_softmax")
+            f.dots, f.online_softmax_row, f.weighted_sum = <dots_t>at(functions, "dots"), <online_softmax_row_t>at(functions, "online_softmax_row"), <weighted_sum_t>at(functions, "weighted_sum")
         self.address = gradient if gradient else <size_t><void*>launch
-        self.self_pointer = <size_t><void*>&self.rec
+        self.self_pointer = <size_t><void*>&self.config
 
 
 cdef void* at(dict functions, str name) except NULL:

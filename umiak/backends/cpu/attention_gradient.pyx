@@ -38,49 +38,49 @@ cdef inline int64_t n_groups(const Call* c) noexcept nogil:
 
 cdef inline int64_t queries_room(const Call* c) noexcept nogil:
     """Bytes of the gradient of a key head's queries, strip by strip."""
-    return c.n_strips * room(c.dim_room * c.rec.width * c.rec.size)
+    return c.n_strips * align_up(c.padded_dim * c.config.width * c.config.size)
 
 
 cdef int64_t part_room(const Call* c) noexcept nogil:
-    cdef const Record* rec = c.rec
-    cdef int64_t strip = rec.width * rec.size, block = rec.lanes * strip, of_row = room(strip)
+    cdef const Config* config = c.config
+    cdef int64_t strip = config.width * config.size, block = config.lanes * strip, of_row = align_up(strip)
     cdef int64_t panels = panels_of(c, c.dim) + panels_of(c, c.value_dim)
-    return (4 * room(c.chunk * panels * strip)
-            + STRIPS * (room(sizeof(Strip)) + room(c.dim_room * strip) + room(c.value_room * strip))
-            + 2 * c.n_strips * of_row + 2 * room(STRIPS * rec.width * panels * strip)
-            + 2 * room(rec.keys * STRIPS * strip) + room(rec.keys * strip + block) + of_row + room(c.dim * rec.stored))
+    return (4 * align_up(c.chunk * panels * strip)
+            + STRIPS * (align_up(sizeof(Strip)) + align_up(c.padded_dim * strip) + align_up(c.padded_value_dim * strip))
+            + 2 * c.n_strips * of_row + 2 * align_up(STRIPS * config.width * panels * strip)
+            + 2 * align_up(config.keys * STRIPS * strip) + align_up(config.keys * strip + block) + of_row + align_up(c.dim * config.stored))
 
 
-cdef void look_ahead(const Call* c, int64_t index, int64_t steps, Ahead* a) noexcept nogil:
-    """What the thread's next part will read and write, where parts are whole heads."""
+cdef void plan_prefetch(const Call* c, int64_t index, int64_t steps, Prefetch* a) noexcept nogil:
+    """Plan the prefetch of what the thread's next part will read and write, where parts are whole heads."""
     cdef int64_t unit = index + c.threads
     a.n = 0
     if c.splits == 1 and unit < c.batch * c.key_heads:
-        ahead_of(a, c, &c.k, unit, 1, 0, c.keys, c.dim)
-        ahead_of(a, c, &c.v, unit, 1, 0, c.keys, c.value_dim)
-        ahead_of(a, c, &c.q, unit, c.group, 0, c.queries, c.dim)
-        ahead_of(a, c, &c.grad, unit, c.group, 0, c.queries, c.value_dim)
-        ahead_of(a, c, &c.out, unit, c.group, 0, c.queries, c.value_dim)
-        ahead_of(a, c, &c.dk, unit, 1, 0, c.keys, c.dim)
-        ahead_of(a, c, &c.dv, unit, 1, 0, c.keys, c.value_dim)
-        ahead_of(a, c, &c.dq, unit, c.group, 0, c.queries, c.dim)
-    ahead_begin(a, steps)
+        prefetch_rows(a, c, &c.k, unit, 1, 0, c.keys, c.dim)
+        prefetch_rows(a, c, &c.v, unit, 1, 0, c.keys, c.value_dim)
+        prefetch_rows(a, c, &c.q, unit, c.group, 0, c.queries, c.dim)
+        prefetch_rows(a, c, &c.grad, unit, c.group, 0, c.queries, c.value_dim)
+        prefetch_rows(a, c, &c.out, unit, c.group, 0, c.queries, c.value_dim)
+        prefetch_rows(a, c, &c.dk, unit, 1, 0, c.keys, c.dim)
+        prefetch_rows(a, c, &c.dv, unit, 1, 0, c.keys, c.value_dim)
+        prefetch_rows(a, c, &c.dq, unit, c.group, 0, c.queries, c.dim)
+    prefetch_begin(a, steps)
 
 
 cdef int part(void* arg, int64_t index) noexcept nogil:
     """The chunks of one split of one key head."""
     cdef Call* c = <Call*>arg
-    cdef const Record* rec = c.rec
-    cdef const Functions* f = &rec.f
+    cdef const Config* config = c.config
+    cdef const Functions* f = &config.f
     cdef int64_t unit = index // c.splits, first, group, n, i, at, count, end, seen, free, most, lo, hi, tiles
-    cdef int64_t size = rec.size, strip = rec.width * size, block = rec.lanes * strip
-    cdef int64_t rows = STRIPS * rec.width, wide = STRIPS * strip, panel = c.chunk * strip, query_panel = rows * strip
-    cdef int64_t of_q = room(c.dim_room * strip), of_g = room(c.value_room * strip), of_row = room(strip)
+    cdef int64_t size = config.size, strip = config.width * size, block = config.lanes * strip
+    cdef int64_t rows = STRIPS * config.width, wide = STRIPS * strip, panel = c.chunk * strip, query_panel = rows * strip
+    cdef int64_t of_q = align_up(c.padded_dim * strip), of_g = align_up(c.padded_value_dim * strip), of_row = align_up(strip)
     # Scores: from row to row, and from strip to strip of a group; and from strip to strip of weights.
-    cdef int64_t row = strip if c.pairs else wide, of_scores = 0 if c.pairs else strip, of_weights = rec.width * rec.stored
-    cdef int64_t of_rows = (rec.width // 2 if c.pairs else rec.width) * strip
+    cdef int64_t row = strip if c.pairs else wide, of_scores = 0 if c.pairs else strip, of_weights = config.width * config.stored
+    cdef int64_t of_rows = (config.width // 2 if c.pairs else config.width) * strip
     cdef bint any, met = False
-    cdef Ahead coming
+    cdef Prefetch coming
     cdef char* memory = <char*>umiak_scratch_get(0, c.local)
     cdef char* base = memory
     cdef char* d_queries
@@ -99,7 +99,7 @@ cdef int part(void* arg, int64_t index) noexcept nogil:
     cdef char* d_scores
     cdef char* weights
     cdef char* d_weights
-    cdef char* woven
+    cdef char* interleaved
     cdef char* packed
     cdef char* ones
     cdef char* spare
@@ -113,7 +113,7 @@ cdef int part(void* arg, int64_t index) noexcept nogil:
     values = carve(&memory, panels_of(c, c.score_value_dim) * panel)
     d_keys = carve(&memory, panels_of(c, c.dim) * panel)
     d_values = carve(&memory, panels_of(c, c.value_dim) * panel)
-    strips = <Strip*>carve(&memory, STRIPS * room(sizeof(Strip)))
+    strips = <Strip*>carve(&memory, STRIPS * align_up(sizeof(Strip)))
     queries = carve(&memory, STRIPS * of_q)
     grads = carve(&memory, STRIPS * of_g)
     lse = carve(&memory, c.n_strips * of_row)
@@ -121,21 +121,21 @@ cdef int part(void* arg, int64_t index) noexcept nogil:
     query_rows = carve(&memory, panels_of(c, c.dim) * query_panel)
     grad_rows = carve(&memory, panels_of(c, c.value_dim) * query_panel)
     # In pairs, a strip's scores become weights of bfloat16 of the group; else they stay where they are.
-    scores = carve(&memory, rec.keys * row)
-    d_scores = carve(&memory, rec.keys * row)
-    weights = carve(&memory, rec.keys * wide // 2) if c.pairs else scores
-    d_weights = carve(&memory, rec.keys * wide // 2) if c.pairs else d_scores
-    woven = carve(&memory, rec.keys * strip // 2) if c.pairs else NULL
-    packed = carve(&memory, rec.keys * strip + block)
+    scores = carve(&memory, config.keys * row)
+    d_scores = carve(&memory, config.keys * row)
+    weights = carve(&memory, config.keys * wide // 2) if c.pairs else scores
+    d_weights = carve(&memory, config.keys * wide // 2) if c.pairs else d_scores
+    interleaved = carve(&memory, config.keys * strip // 2) if c.pairs else NULL
+    packed = carve(&memory, config.keys * strip + block)
     ones = carve(&memory, strip)
-    spare = carve(&memory, c.dim * rec.stored)
+    spare = carve(&memory, c.dim * config.stored)
     memset(d_queries, 0, queries_room(c))
-    fill(rec, ones, rec.width, 1)
+    fill(config, ones, config.width, 1)
     for i in range(STRIPS):
         strips[i].batch = unit // c.key_heads
         strips[i].head = unit % c.key_heads
-    tiles = (c.n_strips * c.keys // (2 if rec.causal and c.queries == c.keys else 1) + rec.keys - 1) // rec.keys
-    look_ahead(c, index, (2 + pieces_of(c, c.dim)) * tiles + 2 * (tiles // STRIPS), &coming)
+    tiles = (c.n_strips * c.keys // (2 if config.causal and c.queries == c.keys else 1) + config.keys - 1) // config.keys
+    plan_prefetch(c, index, (2 + pieces_of(c, c.dim)) * tiles + 2 * (tiles // STRIPS), &coming)
     lo = index % c.splits * c.chunk
     while lo < c.keys:
         hi = min(lo + c.chunk, c.keys)
@@ -168,7 +168,7 @@ cdef int part(void* arg, int64_t index) noexcept nogil:
                     strip_lse(c, s, lse + (first + i) * of_row)
             at = lo
             while at < end:
-                count = min(rec.keys, hi - at)
+                count = min(config.keys, hi - at)
                 any = False
                 most = 0
                 for i in range(n):
@@ -176,38 +176,38 @@ cdef int part(void* arg, int64_t index) noexcept nogil:
                 for i in range(n):
                     s = &strips[i]
                     seen = max(<int64_t>0, min(count, s.end - at))
-                    free = rec.masking.look(c, s, at, seen, packed) if seen else SKIP
+                    free = config.masking.visible_prefix(c, s, at, seen, packed) if seen else SKIP
                     if free == SKIP:
                         seen = 0
                     else:
                         any = True
-                        ahead(&coming)
+                        prefetch_step(&coming)
                         score(c, s, scores + i * of_scores, row, score_keys + (at - lo) * strip, panel, queries + i * of_q, c.score_dim,
                               &c.scale_log2, at, 0, seen)
-                        ahead(&coming)
+                        prefetch_step(&coming)
                         score(c, s, d_scores + i * of_scores, row, values + (at - lo) * strip, panel, grads + i * of_g, c.score_value_dim,
                               &c.one, at, 0, seen)
                         if free < seen:
                             clear_head(c, s, d_scores + i * of_scores, row, at, seen)
-                            rec.masking.apply(c, s, at, seen, free, packed, scores + i * of_scores, row)
+                            config.masking.apply(c, s, at, seen, free, packed, scores + i * of_scores, row)
                     if c.pairs:
-                        f.derive_pairs(scores, d_scores, seen, most, lse + (first + i) * of_row, delta + (first + i) * of_row,
-                                       weights + i * of_weights, d_weights + i * of_weights, woven)
+                        f.softmax_gradient_pairs(scores, d_scores, seen, most, lse + (first + i) * of_row, delta + (first + i) * of_row,
+                                       weights + i * of_weights, d_weights + i * of_weights, interleaved)
                     else:
-                        f.derive(scores + i * strip, d_scores + i * strip, seen, most, lse + (first + i) * of_row,
+                        f.softmax_gradient(scores + i * strip, d_scores + i * strip, seen, most, lse + (first + i) * of_row,
                                  delta + (first + i) * of_row)
                     if seen and c.pairs:
-                        columns(c, s, d_queries + (first + i) * of_q, keys + (at - lo) // 2 * strip, panel, woven, strip, c.dim, ones, at,
+                        add_weighted_values(c, s, d_queries + (first + i) * of_q, keys + (at - lo) // 2 * strip, panel, interleaved, strip, c.dim, ones, at,
                                 seen, &coming)
                     elif seen:
-                        columns(c, s, d_queries + (first + i) * of_q, keys + (at - lo) * strip, panel, d_scores + i * strip, wide,
+                        add_weighted_values(c, s, d_queries + (first + i) * of_q, keys + (at - lo) * strip, panel, d_scores + i * strip, wide,
                                 c.dim, ones, at, seen, &coming)
-                        if rec.with_mask:
+                        if config.with_mask:
                             add_mask(c, s, at, seen, d_scores + i * strip, wide)
                 if any:
-                    ahead(&coming)
+                    prefetch_step(&coming)
                     add_rows(c, first, n, d_values + (at - lo) * strip, panel, weights, grad_rows, at, most, c.value_dim)
-                    ahead(&coming)
+                    prefetch_step(&coming)
                     add_rows(c, first, n, d_keys + (at - lo) * strip, panel, d_weights, query_rows, at, most, c.dim)
                 at += count
         met = True
@@ -223,8 +223,8 @@ cdef int part(void* arg, int64_t index) noexcept nogil:
 
 
 cdef void clear_head(const Call* c, const Strip* s, char* grads, int64_t row, int64_t at, int64_t seen) noexcept nogil:
-    """What ``score`` has left out becomes 0: numbers, which weights of 0 make 0."""
-    cdef int64_t i, bytes = (c.rec.width - c.rec.lanes) * c.rec.size
+    """Set to 0 what ``score`` has left out: numbers, which weights of 0 make 0."""
+    cdef int64_t i, bytes = (c.config.width - c.config.lanes) * c.config.size
     for i in range(head_of_strip(s, at, seen), seen):
         memset(grads + i * row, 0, bytes)
 
@@ -233,40 +233,40 @@ cdef void sum_rows(const Call* c, const Strip* s, char* to) noexcept nogil:
     """Products of results and their gradients, row by row."""
     cdef void* outs[MAX_WIDTH]
     cdef void* grads[MAX_WIDTH]
-    cdef bint dense = c.out.stride[3] == c.rec.stored and c.grad.stride[3] == c.rec.stored
+    cdef bint dense = c.out.stride[3] == c.config.stored and c.grad.stride[3] == c.config.stored
     table_of(outs, &c.out, c, s)
     table_of(grads, &c.grad, c, s)
-    (c.rec.f.row_sums if dense else c.rec.f.row_sums_any)(to, outs, grads, c.value_dim, c.out.stride[3], c.grad.stride[3])
+    (c.config.f.row_sums if dense else c.config.f.row_sums_any)(to, outs, grads, c.value_dim, c.out.stride[3], c.grad.stride[3])
 
 
 cdef void strip_lse(const Call* c, const Strip* s, char* to) noexcept nogil:
     """In units of log 2. Lanes beyond the last row get infinity, which makes their weights 0."""
     cdef int64_t i, row, head
-    for i in range(c.rec.width):
+    for i in range(c.config.width):
         if i < s.lanes:
             row = s.first + i
             head = s.head * c.group + row % c.group
-            put(c.rec, to, i, LOG2_E * get(c.rec, c.lse.data + s.batch * c.lse.stride[0] + head * c.lse.stride[1]
+            put(c.config, to, i, LOG2_E * get(c.config, c.lse.data + s.batch * c.lse.stride[0] + head * c.lse.stride[1]
                                            + row // c.group * c.lse.stride[2], 0))
         else:
-            put(c.rec, to, i, INFINITY)
+            put(c.config, to, i, INFINITY)
 
 
 cdef void add_rows(const Call* c, int64_t strip, int64_t strips, char* to, int64_t panel, const char* weights, const char* rows,
                    int64_t at, int64_t count, int64_t n) noexcept nogil:
     """``to += weights rows`` for ``count`` keys from ``at`` on, over the queries of ``strips`` strips that see them."""
-    cdef const Record* rec = c.rec
-    cdef int64_t row = rec.width * rec.size, first = strip * rec.width, queries = min(strips * rec.width, c.n_rows - first)
-    cdef int64_t weight_row = STRIPS * rec.width * (rec.stored if c.pairs else rec.size)
+    cdef const Config* config = c.config
+    cdef int64_t row = config.width * config.size, first = strip * config.width, queries = min(strips * config.width, c.n_rows - first)
+    cdef int64_t weight_row = STRIPS * config.width * (config.stored if c.pairs else config.size)
     cdef int64_t done, size, blocks, unseen, skipped, steps, k = 0, of
-    cdef adding_t add
+    cdef gemm_accumulate_t add
     cdef int i = 0
     while k < count:
-        while rec.sizes[i] > count - k:
+        while config.sizes[i] > count - k:
             i += 1
-        size = rec.sizes[i]
+        size = config.sizes[i]
         unseen, blocks = 0, (count - k) // size
-        if rec.causal:
+        if config.causal:
             unseen = between(0, (at + k + c.queries - c.keys) * c.group - first, queries)
             if between(0, (at + count + c.queries - c.keys) * c.group - first, queries) > unseen:
                 blocks = 1
@@ -278,12 +278,12 @@ cdef void add_rows(const Call* c, int64_t strip, int64_t strips, char* to, int64
         done = of = 0
         while done < n:
             if c.pairs:
-                add = rec.f.first_pair_adding[i] if n - done <= rec.lanes else rec.f.pair_adding[i]
+                add = config.f.first_pair_gemm_accumulate[i] if n - done <= config.lanes else config.f.pair_gemm_accumulate[i]
             else:
-                add = rec.f.first_adding[i] if n - done <= rec.lanes else rec.f.adding[i]
-            add(to + of * panel + k * row, weights + k * weight_row + skipped * rec.size,
-                rows + of * STRIPS * rec.width * row + skipped * row, steps, blocks)
-            done += rec.width
+                add = config.f.first_gemm_accumulate[i] if n - done <= config.lanes else config.f.gemm_accumulate[i]
+            add(to + of * panel + k * row, weights + k * weight_row + skipped * config.size,
+                rows + of * STRIPS * config.width * row + skipped * row, steps, blocks)
+            done += config.width
             of += 1
         k += blocks * size
 
@@ -298,42 +298,42 @@ cdef void add_mask(const Call* c, const Strip* s, int64_t first, int64_t count, 
         to = (c.dmask.data + s.batch * c.dmask.stride[0] + head * c.dmask.stride[1] + of // c.group * c.dmask.stride[2]
               + first * c.dmask.stride[3])
         for k in range(count):
-            put(c.rec, to, 0, get(c.rec, to, 0) + get(c.rec, grads + k * row, i))
+            put(c.config, to, 0, get(c.config, to, 0) + get(c.config, grads + k * row, i))
             to += c.dmask.stride[3]
 
 
 cdef void give_panels(const Call* c, char* to, int64_t to_row, const char* sums, int64_t rows, int64_t n,
                       const Number* scale) noexcept nogil:
     """Write gradients of a chunk's keys or values."""
-    cdef const Record* rec = c.rec
+    cdef const Config* config = c.config
     cdef int64_t done = 0
     while done < n:
-        rec.f.give(to + done * rec.stored, to_row, sums, rec.width * rec.size, rows, min(rec.width, n - done), scale)
-        sums += c.chunk * rec.width * rec.size
-        done += rec.width
+        config.f.store_rows(to + done * config.stored, to_row, sums, config.width * config.size, rows, min(config.width, n - done), scale)
+        sums += c.chunk * config.width * config.size
+        done += config.width
 
 
 cdef void give_queries(const Call* c, Strip* s, int64_t index, const char* sums, char* scales, char* spare) noexcept nogil:
     """Write the gradient of a strip of queries; ``scales`` and ``spare`` are room."""
     set_strip(s, c, index)
-    fill(c.rec, scales, c.rec.width, get(c.rec, <const char*>&c.scale, 0))
+    fill(c.config, scales, c.config.width, get(c.config, <const char*>&c.scale, 0))
     unpack_strip(c, s, &c.dq, sums, c.dim, scales, spare)
 
 
 cdef int combine(void* arg, int64_t index) noexcept nogil:
     """Add up what the splits of a head have found for a strip of queries."""
     cdef Call* c = <Call*>arg
-    cdef const Record* rec = c.rec
-    cdef int64_t unit = index // c.n_strips, of_q = room(c.dim_room * rec.width * rec.size), i, k
+    cdef const Config* config = c.config
+    cdef int64_t unit = index // c.n_strips, of_q = align_up(c.padded_dim * config.width * config.size), i, k
     cdef char* to = c.partial + unit * c.splits * c.partial_each + index % c.n_strips * of_q
-    cdef char* memory = <char*>umiak_scratch_get(0, room(rec.width * rec.size) + c.dim * rec.stored)
+    cdef char* memory = <char*>umiak_scratch_get(0, align_up(config.width * config.size) + c.dim * config.stored)
     cdef const char* more
     cdef Strip s
     if memory == NULL:
         return NO_MEMORY
     for i in range(1, c.splits):
         more = to + i * c.partial_each
-        if rec.wide:
+        if config.wide:
             for k in range(of_q // 8):
                 (<double*>to)[k] += (<const double*>more)[k]
         else:
@@ -341,7 +341,7 @@ cdef int combine(void* arg, int64_t index) noexcept nogil:
                 (<float*>to)[k] += (<const float*>more)[k]
     s.batch = unit // c.key_heads
     s.head = unit % c.key_heads
-    give_queries(c, &s, index % c.n_strips, to, memory, memory + room(rec.width * rec.size))
+    give_queries(c, &s, index % c.n_strips, to, memory, memory + align_up(config.width * config.size))
     return 0
 
 
@@ -361,46 +361,46 @@ cdef int several(void* arg, int64_t index) noexcept nogil:
 
 cdef int with_mask(Call* c, const int64_t* dims, void* to, double work) noexcept nogil:
     """Everything, and the gradient of the mask: contiguous, in the type of computation until it is complete."""
-    cdef const Record* rec = c.rec
+    cdef const Config* config = c.config
     cdef int64_t n = 1, parts
     cdef int i, result = 0
     cdef char* sums
     for i in range(3, -1, -1):
-        c.dmask.stride[i] = 0 if dims[7 + i] == 1 else n * rec.size
+        c.dmask.stride[i] = 0 if dims[7 + i] == 1 else n * config.size
         n *= dims[7 + i]
-    sums = <char*>aligned_alloc(ALIGN, room(n * rec.size + 1)) if rec.stored != rec.size else <char*>to
+    sums = <char*>aligned_alloc(ALIGN, align_up(n * config.size + 1)) if config.stored != config.size else <char*>to
     if sums == NULL:
         return NO_MEMORY
-    memset(sums, 0, n * rec.size)
+    memset(sums, 0, n * config.size)
     c.dmask.data = sums
     parts = (1 if c.dmask.stride[0] == 0 else c.batch) * (1 if c.dmask.stride[1] == 0 else c.key_heads)
     run_parts(several, c, parts, work, &result)
     if sums != to:
-        rec.f.give(to, 0, sums, 0, 1, n, &c.one)
+        config.f.store_rows(to, 0, sums, 0, 1, n, &c.one)
         free(sums)
     return result
 
 
 cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil:
-    cdef const Record* rec = <const Record*>self
+    cdef const Config* config = <const Config*>self
     cdef Call c
     cdef int64_t heads, tiles, chunks
     cdef double work
     cdef int result = 0
-    prepare(&c, rec, ptrs, dims, scalars, True)
+    prepare(&c, config, ptrs, dims, scalars, True)
     heads = c.batch * c.key_heads
-    if heads == 0 and not rec.with_mask:
+    if heads == 0 and not config.with_mask:
         return 0
-    work = 2.5 * heads * c.n_rows * c.keys * (c.dim + c.value_dim) * (0.5 if rec.causal and c.queries > 1 else 1)
-    tiles = (c.keys + rec.keys - 1) // rec.keys
+    work = 2.5 * heads * c.n_rows * c.keys * (c.dim + c.value_dim) * (0.5 if config.causal and c.queries > 1 else 1)
+    tiles = (c.keys + config.keys - 1) // config.keys
     chunks = (tiles + CHUNK - 1) // CHUNK
     c.splits = 1
-    if heads < ENOUGH_PARTS and not rec.with_mask:
+    if heads < ENOUGH_PARTS and not config.with_mask:
         chunks = max(chunks, min(ENOUGH_PARTS // heads, tiles // LEAST_CHUNK))
         c.splits = max(<int64_t>1, min(ENOUGH_PARTS // heads, chunks))
-    c.chunk = (tiles + chunks - 1) // chunks * rec.keys
+    c.chunk = (tiles + chunks - 1) // chunks * config.keys
     c.local = part_room(&c)
-    if rec.with_mask:
+    if config.with_mask:
         result = with_mask(&c, dims, ptrs[10], work)
     elif c.splits == 1:
         run_parts(part, &c, heads, work, &result)

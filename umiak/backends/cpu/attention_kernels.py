@@ -18,7 +18,7 @@ from itertools import product
 from umiak.backends.cpu import gemm_kernel
 from umiak.backends.cpu.gemm_kernel import Emitter, Stride, Tile, tile_of
 from umiak.compiler import jit
-from umiak.compiler.loop.functions.parts import EXP2_F64
+from umiak.compiler.loop.functions.building_blocks import EXP2_F64
 from umiak.compiler.loop.types import BF16, BOOL, F16, F32, F64, ScalarType
 from umiak.compiler.render.target import Target
 from umiak.compiler.render.text import Module, spell, suffix
@@ -36,11 +36,11 @@ def host() -> Target:
 
 
 def supported(stored: ScalarType) -> bool:
-    """Whether the processor converts such elements."""
+    """Return whether the processor converts such elements."""
     return stored in (F32, F64, BF16, BOOL) or (stored is F16 and "f16" in host().native)
 
 
-class Kernels(Emitter):
+class AttentionEmitter(Emitter):
     """Text of one function on elements that are stored as ``stored``."""
 
     def __init__(self, module: Module, type: ScalarType, lanes: int, stored: ScalarType | None = None) -> None:
@@ -127,7 +127,7 @@ class Kernels(Emitter):
         name = f"llvm.x86.avx512bf16.cvtne2ps2bf16.{self.lanes * 32}"
         return self.call(made, name, [(self.vector, high), (self.vector, low)])
 
-    def woven(self, a: str, a_at: int, b: str, b_at: int) -> str:
+    def interleaved(self, a: str, a_at: int, b: str, b_at: int) -> str:
         """Words of elements of a, from ``a_at`` on, and of b, from ``b_at`` on; both are of :meth:`joined`."""
         n, full = self.lanes, f"<{2 * self.lanes} x bfloat>"
         order = ", ".join(f"i32 {a_at + i}, i32 {2 * n + b_at + i}" for i in range(n))
@@ -163,9 +163,9 @@ class Kernels(Emitter):
         if self.target.avx512 and self.lanes > 1:
             self.each(count, lambda i: body(i, self.below(self.ins(f"sub i64 {count}, {i}"))), step=self.lanes)
         else:
-            self.stretches(count, body)
+            self.full_blocks(count, body)
 
-    def stretches(self, count: str, body: Callable[[str, str | None], None]) -> None:
+    def full_blocks(self, count: str, body: Callable[[str, str | None], None]) -> None:
         """As :meth:`blocks`, where the body is short: only the last block has a mask."""
         whole = self.ins(f"and i64 {count}, {-self.lanes}")
         self.each(whole, lambda i: body(i, None), step=self.lanes)
@@ -189,7 +189,7 @@ class Kernels(Emitter):
 
         self.guarded(self.ins(f"icmp ne i64 {left}, 0"), run)
 
-    def twos(self, count: str, body: Callable[[str, bool, list[str]], list[str]], carried: list[str]) -> list[str]:
+    def row_pairs(self, count: str, body: Callable[[str, bool, list[str]], list[str]], carried: list[str]) -> list[str]:
         """``body(first, both, carried)`` for two rows at a time, carrying vectors; a last one may be alone."""
         whole = self.ins(f"and i64 {count}, -2")
         now = self.loop("0", whole, 2, [(self.vector, x) for x in carried], lambda i, x: body(i, True, x))
@@ -200,11 +200,11 @@ class Kernels(Emitter):
         return self.ins(f"lshr i64 {index}, 1")
 
     def element(self, pointer: str, index: str, bytes: Stride) -> str:
-        return self.past(pointer, self.times(index, bytes))
+        return self.offset_by(pointer, self.times(index, bytes))
 
     def pointer(self, table: str, index: int | str) -> str:
         """An entry of a table of pointers."""
-        return self.ins(f"load ptr, ptr {self.past(table, self.times(index, 8))}, align 8")
+        return self.ins(f"load ptr, ptr {self.offset_by(table, self.times(index, 8))}, align 8")
 
     # 2**x
     def exp2(self, x: str) -> str:
@@ -228,7 +228,7 @@ class Kernels(Emitter):
         return self.ins(f"select <{self.lanes} x i1> {kept}, {self.vector} {y}, {self.vector} zeroinitializer")
 
     def finite(self, top: str) -> str:
-        """What scores are taken relative to: 0 where nothing has been seen."""
+        """Return the score that others are taken relative to: 0 where nothing has been seen."""
         none = self.ins(f"fcmp oeq {self.vector} {top}, {self.constant(NEVER)}")
         return self.ins(f"select <{self.lanes} x i1> {none}, {self.vector} zeroinitializer, {self.vector} {top}")
 
@@ -248,12 +248,12 @@ class Kernels(Emitter):
 # --- packing -------------------------------------------------------------------------------------------------------
 
 
-def pack(e: Kernels, name: str, width: int, scaled: bool = True) -> str:
+def pack(e: AttentionEmitter, name: str, width: int, scaled: bool = True) -> str:
     """``name(to, rows, n, stride, scale)``: columns of rows; ``to[j, i] = rows[i][j] * scale``, ``width`` rows.
 
     Writes whole blocks of columns, in order.
     """
-    scale = e.spread("%scale") if scaled else ""
+    scale = e.broadcast("%scale") if scaled else ""
     size = e.bytes
 
     def block(first: str, mask: str | None) -> None:
@@ -287,10 +287,10 @@ def pack(e: Kernels, name: str, width: int, scaled: bool = True) -> str:
     return e.function(name, "ptr %to, ptr %rows, i64 %n, i64 %stride, ptr %scale")
 
 
-def copy(e: Kernels, name: str, scaled: bool = True) -> str:
+def copy(e: AttentionEmitter, name: str, scaled: bool = True) -> str:
     """``name(to, to_row, from, from_row, rows, n, stride, scale)``: rows times ``scale``. Vectors are written whole,
     zeros at the end (not by the version for strides)."""
-    scale = e.spread("%scale") if scaled else ""
+    scale = e.broadcast("%scale") if scaled else ""
 
     def row(i: str) -> None:
         source, to = e.element("%from", i, "%from_row"), e.element("%to", i, "%to_row")
@@ -299,20 +299,20 @@ def copy(e: Kernels, name: str, scaled: bool = True) -> str:
             x = e.take(e.element(source, j, "%stride" if e.lanes == 1 else e.stored.bytes), mask)
             e.store(e.op("fmul", x, scale) if scaled else x, e.element(to, j, e.bytes))
 
-        e.stretches("%n", block)
+        e.full_blocks("%n", block)
 
     e.each("%rows", row)
     kinds = "ptr %to, i64 %to_row, ptr %from, i64 %from_row, i64 %rows, i64 %n, i64 %stride"
     return e.function(name, f"{kinds}, ptr %scale")
 
 
-def weave(e: Kernels, name: str) -> str:
+def interleave(e: AttentionEmitter, name: str) -> str:
     """``name(to, to_row, from, from_row, rows, n)``: two rows of bfloat16 become one of words, the first in their lower
     halves; a last row is alone. Vectors are written whole, zeros at the end."""
 
     def rows(i: str, both: bool, _: list[str]) -> list[str]:
         one, to = e.element("%from", i, "%from_row"), e.element("%to", e.half(i), "%to_row")
-        other = e.past(one, "%from_row")
+        other = e.offset_by(one, "%from_row")
 
         def block(j: str, mask: str | None) -> None:
             words = e.words(e.element(one, j, e.stored.bytes), mask)
@@ -321,14 +321,14 @@ def weave(e: Kernels, name: str) -> str:
                 words = e.ins(f"or <{e.lanes} x i32> {words}, {more}")
             e.store(e.floats(words), e.element(to, j, e.bytes))
 
-        e.stretches("%n", block)
+        e.full_blocks("%n", block)
         return []
 
-    e.twos("%rows", rows, [])
+    e.row_pairs("%rows", rows, [])
     return e.function(name, "ptr %to, i64 %to_row, ptr %from, i64 %from_row, i64 %rows, i64 %n")
 
 
-def unpack(e: Kernels, name: str, width: int) -> str:
+def unpack(e: AttentionEmitter, name: str, width: int) -> str:
     """``name(rows, from, n, factor)``: ``rows[i][j] = from[j, i] * factor[i]``, the inverse of :func:`pack`."""
 
     def block(first: str, mask: str | None) -> None:
@@ -347,9 +347,9 @@ def unpack(e: Kernels, name: str, width: int) -> str:
     return e.function(name, "ptr %rows, ptr %from, i64 %n, ptr %factor")
 
 
-def give(e: Kernels, name: str) -> str:
+def store_rows(e: AttentionEmitter, name: str) -> str:
     """``name(to, to_row, from, from_row, rows, n, scale)``: rows times ``scale`` as they are stored."""
-    scale = e.spread("%scale")
+    scale = e.broadcast("%scale")
 
     def row(i: str) -> None:
         source, to = e.element("%from", i, "%from_row"), e.element("%to", i, "%to_row")
@@ -357,7 +357,7 @@ def give(e: Kernels, name: str) -> str:
         def block(j: str, mask: str | None) -> None:
             e.put(e.op("fmul", e.load(e.element(source, j, e.bytes)), scale), e.element(to, j, e.stored.bytes), mask)
 
-        e.stretches("%n", block)
+        e.full_blocks("%n", block)
 
     e.each("%rows", row)
     return e.function(name, "ptr %to, i64 %to_row, ptr %from, i64 %from_row, i64 %rows, i64 %n, ptr %scale")
@@ -366,12 +366,12 @@ def give(e: Kernels, name: str) -> str:
 # --- tiles of scores -----------------------------------------------------------------------------------------------
 
 
-def vectors(e: Kernels, tile: Tile) -> range:
+def vectors(e: AttentionEmitter, tile: Tile) -> range:
     """Offsets of the vectors of a row."""
     return range(0, tile.width * e.bytes, e.vector_bytes)
 
 
-def weigh(e: Kernels, name: str, tile: Tile, pairs: bool = False) -> str:
+def online_softmax(e: AttentionEmitter, name: str, tile: Tile, pairs: bool = False) -> str:
     """``name(scores, first, count, top, most, total, factor)``: a tile becomes weights relative to the largest score so
     far.
 
@@ -411,14 +411,14 @@ def weigh(e: Kernels, name: str, tile: Tile, pairs: bool = False) -> str:
             p = e.exp2(e.op("fsub", e.load(at, v), shift))
             q = e.exp2(e.op("fsub", e.load(at, row + v), shift)) if both else "zeroinitializer"
             words = e.joined(p, q)
-            e.store(e.woven(words, 0, words, e.lanes), to, v)
+            e.store(e.interleaved(words, 0, words, e.lanes), to, v)
             made.append(e.op("fadd", total, e.op("fadd", p, q) if both else p))
         return made
 
     # The tile's own sum first: rounding errors are those of a tile and of so many tiles, not of all keys in a row.
     none = ["zeroinitializer"] * len(kept)
     if pairs:
-        sums = e.twos("%count", two, none)
+        sums = e.row_pairs("%count", two, none)
     else:
         sums = e.loop("0", "%count", 1, [(e.vector, x) for x in none], step)
     for v, earlier, here in zip(vectors(e, tile), kept, sums):
@@ -426,7 +426,7 @@ def weigh(e: Kernels, name: str, tile: Tile, pairs: bool = False) -> str:
     return e.function(name, "ptr %scores, i64 %first, i64 %count, ptr %top, ptr %most, ptr %total, ptr %factor")
 
 
-def masking(e: Kernels, name: str, tile: Tile, change: Callable[[str, str, int], str], args: str) -> str:
+def masking(e: AttentionEmitter, name: str, tile: Tile, change: Callable[[str, str, int], str], args: str) -> str:
     """``name(scores, row, count, ...)``: ``change(i, score, offset)`` of each score."""
 
     def step(i: str) -> None:
@@ -438,11 +438,11 @@ def masking(e: Kernels, name: str, tile: Tile, change: Callable[[str, str, int],
     return e.function(name, f"ptr %scores, i64 %row, i64 %count, {args}")
 
 
-def causal(e: Kernels, name: str, tile: Tile) -> str:
+def causal(e: AttentionEmitter, name: str, tile: Tile) -> str:
     """``name(scores, row, count, last, first)``: key ``first + i`` is seen by lanes whose ``last`` (i32) it is
     not beyond."""
     ids = f"<{e.lanes} x i32>"
-    last = {v: e.ins(f"load {ids}, ptr {e.past('%last', v // e.bytes * 4)}, align 4") for v in vectors(e, tile)}
+    last = {v: e.ins(f"load {ids}, ptr {e.offset_by('%last', v // e.bytes * 4)}, align 4") for v in vectors(e, tile)}
 
     def change(i: str, s: str, v: int) -> str:
         key = e.ins(f"trunc i64 {e.ins(f'add i64 {i}, %first')} to i32")
@@ -454,7 +454,7 @@ def causal(e: Kernels, name: str, tile: Tile) -> str:
     return masking(e, name, tile, change, "ptr %last, i64 %first")
 
 
-def masked(e: Kernels, name: str, tile: Tile, add: bool) -> str:
+def masked(e: AttentionEmitter, name: str, tile: Tile, add: bool) -> str:
     """``name(scores, row, count, mask)``: a packed mask is added, or hides scores where it is -inf."""
 
     def change(i: str, s: str, v: int) -> str:
@@ -467,7 +467,7 @@ def masked(e: Kernels, name: str, tile: Tile, add: bool) -> str:
     return masking(e, name, tile, change, "ptr %mask")
 
 
-def derive(e: Kernels, name: str, tile: Tile) -> str:
+def softmax_gradient(e: AttentionEmitter, name: str, tile: Tile) -> str:
     """``name(scores, grads, count, end, lse, delta)``: scores become weights, gradients of weights those of scores.
 
     Rows from ``count`` to ``end`` become 0, so that products may run over them. Rows are ``STRIPS`` tiles apart.
@@ -493,9 +493,9 @@ def derive(e: Kernels, name: str, tile: Tile) -> str:
     return e.function(name, "ptr %scores, ptr %grads, i64 %count, i64 %end, ptr %lse, ptr %delta")
 
 
-def derive_pairs(e: Kernels, name: str, tile: Tile) -> str:
-    """``name(scores, grads, count, end, lse, delta, weights, grads_to, woven)``: :func:`derive` of a tile by itself, in
-    bfloat16.
+def softmax_gradient_pairs(e: AttentionEmitter, name: str, tile: Tile) -> str:
+    """``name(scores, grads, count, end, lse, delta, weights, grads_to, interleaved)``: :func:`softmax_gradient` of a
+    tile by itself, in bfloat16.
 
     Weights and gradients of scores are written row by row, for products over queries, and the latter two rows at a time
     in words, for products over keys. Rows of ``weights`` and ``grads_to`` have room for as many tiles as a group.
@@ -513,27 +513,27 @@ def derive_pairs(e: Kernels, name: str, tile: Tile) -> str:
             d = e.load(e.element("%grads", i, row), next * row + v)
             grads.append(e.op("fmul", p, e.op("fsub", d, delta)))
         made = e.joined(*grads)
-        e.store_joined(e.joined(*weights), e.past(e.element("%weights", i, narrow), next * narrow))
-        e.store_joined(made, e.past(e.element("%grads_to", i, narrow), next * narrow))
+        e.store_joined(e.joined(*weights), e.offset_by(e.element("%weights", i, narrow), next * narrow))
+        e.store_joined(made, e.offset_by(e.element("%grads_to", i, narrow), next * narrow))
         return made
 
     def two(i: str, both: bool, _: list[str]) -> list[str]:
         first, second = one(i, 0), one(i, 1) if both else "zeroinitializer"
         for at, v in zip((0, e.lanes), vectors(e, tile)):
-            e.store(e.woven(first, at, second, at), e.element("%woven", e.half(i), row), v)
+            e.store(e.interleaved(first, at, second, at), e.element("%interleaved", e.half(i), row), v)
         return []
 
     def clear(i: str) -> None:
         for to in ("%weights", "%grads_to"):
             e.store_joined("zeroinitializer", e.element(to, i, narrow))
 
-    e.twos("%count", two, [])
+    e.row_pairs("%count", two, [])
     e.each("%end", clear, lo="%count")
-    into = "ptr %weights, ptr %grads_to, ptr %woven"
+    into = "ptr %weights, ptr %grads_to, ptr %interleaved"
     return e.function(name, f"ptr %scores, ptr %grads, i64 %count, i64 %end, ptr %lse, ptr %delta, {into}")
 
 
-def row_sums(e: Kernels, name: str, width: int) -> str:
+def row_sums(e: AttentionEmitter, name: str, width: int) -> str:
     """``name(to, a, b, n, a_stride, b_stride)``: ``to[i] = sum_j a[i][j] * b[i][j]`` of ``width`` pairs of rows."""
     whole = e.ins(f"and i64 %n, {-e.lanes}")
     left = e.ins(f"sub i64 %n, {whole}")
@@ -547,7 +547,7 @@ def row_sums(e: Kernels, name: str, width: int) -> str:
             places = [e.times(j, e.stored.bytes if e.lanes > 1 else f"%{x}_stride") for x in "ab"]
             made = []
             for pair, t in zip(pairs, totals):
-                a, b = (e.take(e.past(p, at), mask) for p, at in zip(pair, places))
+                a, b = (e.take(e.offset_by(p, at), mask) for p, at in zip(pair, places))
                 made.append(e.fma(a, b, t))
             return made
 
@@ -564,7 +564,7 @@ def row_sums(e: Kernels, name: str, width: int) -> str:
 # --- one query -----------------------------------------------------------------------------------------------------
 
 
-def dots(e: Kernels, name: str) -> str:
+def dots(e: AttentionEmitter, name: str) -> str:
     """``name(to, q, keys, key_row, count, n)``: products of a packed query with rows of keys, ``lanes`` keys at once.
 
     ``q`` is padded with zeros, ``to`` has room for whole vectors.
@@ -580,7 +580,7 @@ def dots(e: Kernels, name: str) -> str:
 
         def step(j: str, totals: list[str], mask: str | None = None) -> list[str]:
             q, at = e.load(e.element("%q", j, e.bytes)), e.times(j, e.stored.bytes)
-            return [e.fma(q, e.take(e.past(p, at), mask), t) for p, t in zip(rows, totals)]
+            return [e.fma(q, e.take(e.offset_by(p, at), mask), t) for p, t in zip(rows, totals)]
 
         whole = e.ins(f"and i64 %n, {-e.lanes}")
         totals = e.loop("0", whole, e.lanes, [(e.vector, "zeroinitializer")] * e.lanes, step)
@@ -593,7 +593,7 @@ def dots(e: Kernels, name: str) -> str:
     return e.function(name, "ptr %to, ptr %q, ptr %keys, i64 %key_row, i64 %count, i64 %n")
 
 
-def folded(e: Kernels, totals: list[str]) -> str:
+def folded(e: AttentionEmitter, totals: list[str]) -> str:
     """A vector of the sums of as many vectors as it has lanes: halves of two, added, become one, until one is left."""
     while len(totals) > 1:
         half = len(totals) // 2
@@ -601,7 +601,7 @@ def folded(e: Kernels, totals: list[str]) -> str:
     return totals[0]
 
 
-def fold(e: Kernels, a: str, b: str, half: int) -> str:
+def fold(e: AttentionEmitter, a: str, b: str, half: int) -> str:
     """Sums of lanes ``half`` apart: of ``a`` where the lane has that bit clear, of ``b`` where it is set."""
     n = e.lanes
     low = [j if not j & half else n + j - half for j in range(n)]
@@ -613,8 +613,8 @@ def fold(e: Kernels, a: str, b: str, half: int) -> str:
     return e.op("fadd", *parts)
 
 
-def weigh_row(e: Kernels, name: str) -> str:
-    """``name(scores, count, state)``: as :func:`weigh` for one query; ``state`` is (maximum, sum, factor)."""
+def online_softmax_row(e: AttentionEmitter, name: str) -> str:
+    """``name(scores, count, state)``: as :func:`online_softmax` for one query; ``state`` is (maximum, sum, factor)."""
 
     def end(i: str, mask: str | None) -> str:
         s = e.load(e.element("%scores", i, e.bytes))
@@ -630,7 +630,7 @@ def weigh_row(e: Kernels, name: str) -> str:
         now = e.loop("0", whole, e.lanes, [(e.vector, first)], lambda i, x: [step(i, x[0], None)])[0]
         return e.guarded(some, lambda: [step(whole, now, e.below(left))], [(e.vector, now)])[0]
 
-    old = e.spread("%state")
+    old = e.broadcast("%state")
     most = walk(old, lambda i, x, mask: e.larger(end(i, mask), x))
     most = e.splat(e.across("max", most))
     shift = e.finite(most)
@@ -642,27 +642,28 @@ def weigh_row(e: Kernels, name: str) -> str:
         return e.op("fadd", total, p)
 
     total = e.across("fadd", walk("zeroinitializer", weight))
-    before = e.ins(f"load {e.scalar}, ptr {e.past('%state', e.bytes)}, align {e.bytes}")
+    before = e.ins(f"load {e.scalar}, ptr {e.offset_by('%state', e.bytes)}, align {e.bytes}")
     one = e.ins(f"extractelement {e.vector} {factor}, i64 0")
     total = e.ins(f"fadd {e.scalar} {total}, {e.ins(f'fmul {e.scalar} {before}, {one}')}")
     top = e.ins(f"extractelement {e.vector} {most}, i64 0")
     for i, x in enumerate((top, total, one)):
-        e.raw(f"store {e.scalar} {x}, ptr {e.past('%state', i * e.bytes)}, align {e.bytes}")
+        e.raw(f"store {e.scalar} {x}, ptr {e.offset_by('%state', i * e.bytes)}, align {e.bytes}")
     return e.function(name, "ptr %scores, i64 %count, ptr %state")
 
 
-def mix(e: Kernels, name: str) -> str:
+def weighted_sum(e: AttentionEmitter, name: str) -> str:
     """``name(to, values, value_row, weights, count, n, state)``: ``to = to * state[2] + weights @ values``."""
-    factor = e.spread("%state", 2 * e.bytes)
+    factor = e.broadcast("%state", 2 * e.bytes)
 
     def columns(j: str, vecs: int, mask: str | None) -> None:
         to = e.element("%to", j, e.bytes)
 
         def step(i: str, totals: list[str]) -> list[str]:
-            weight = e.spread(e.element("%weights", i, e.bytes))
-            row = e.past(e.element("%values", i, "%value_row"), e.times(j, e.stored.bytes))
+            weight = e.broadcast(e.element("%weights", i, e.bytes))
+            row = e.offset_by(e.element("%values", i, "%value_row"), e.times(j, e.stored.bytes))
             return [
-                e.fma(weight, e.take(e.past(row, v * e.lanes * e.stored.bytes), mask), t) for v, t in enumerate(totals)
+                e.fma(weight, e.take(e.offset_by(row, v * e.lanes * e.stored.bytes), mask), t)
+                for v, t in enumerate(totals)
             ]
 
         for v, x in enumerate(e.loop("0", "%count", 1, [(e.vector, "zeroinitializer")] * vecs, step)):
@@ -693,7 +694,7 @@ class Library:
     def enter(
         self, name: str, make: Callable[..., str], *args: object, stored: ScalarType | None = None, lanes: int = 0
     ) -> None:
-        self.texts[name] = make(Kernels(self.module, self.type, lanes or self.tile.lanes, stored), name, *args)
+        self.texts[name] = make(AttentionEmitter(self.module, self.type, lanes or self.tile.lanes, stored), name, *args)
 
     def enter_both(self, name: str, make: Callable[..., str], *args: object, stored: ScalarType) -> None:
         """A version for elements that are neighbours, and ``name_any`` for any strides."""
@@ -708,15 +709,15 @@ class Library:
 
 @functools.cache
 def shared(target: Target, type: ScalarType) -> tuple[dict[str, int], object]:
-    """What forward and gradient both use, on numbers that are computed with."""
+    """Return the functions that forward and gradient share, on elements of the compute type."""
     made = Library(type, target)
     made.enter("causal", causal, made.tile)
     for rows in range(1, made.tile.rows + 1):
-        name = f"columns_{rows}"
-        made.texts[name] = gemm_kernel.columns(made.module, type, made.tile, rows, name)
+        name = f"gemm_scaled_{rows}"
+        made.texts[name] = gemm_kernel.gemm_scaled(made.module, type, made.tile, rows, name)
     for rows, vecs in product(gemm_kernel.sizes_of(made.tile), (1, made.tile.vecs)):
         name = f"scores_{rows}_{vecs}"
-        made.texts[name] = gemm_kernel.scores(made.module, type, made.tile, rows, vecs, name)
+        made.texts[name] = gemm_kernel.gemm(made.module, type, made.tile, rows, vecs, name)
     return made.load()
 
 
@@ -724,9 +725,9 @@ def shared(target: Target, type: ScalarType) -> tuple[dict[str, int], object]:
 def forward(target: Target, type: ScalarType) -> tuple[dict[str, int], object]:
     made = Library(type, target)
     name, tile = "scores_top", made.tile
-    made.texts[name] = gemm_kernel.scores(made.module, type, tile, tile.rows, tile.vecs, name, top=True)
-    made.enter("weigh", weigh, tile)
-    made.enter("weigh_row", weigh_row)
+    made.texts[name] = gemm_kernel.gemm(made.module, type, tile, tile.rows, tile.vecs, name, top=True)
+    made.enter("online_softmax", online_softmax, tile)
+    made.enter("online_softmax_row", online_softmax_row)
     return made.load()
 
 
@@ -735,28 +736,28 @@ def gradient(target: Target, type: ScalarType) -> tuple[dict[str, int], object]:
     made = Library(type, target)
     a_row = STRIPS * made.tile.width * type.bytes
     for rows, vecs in product(gemm_kernel.sizes_of(made.tile), (1, made.tile.vecs)):
-        name = f"adding_{rows}_{vecs}"
-        made.texts[name] = gemm_kernel.adding(made.module, type, made.tile, rows, vecs, a_row, name)
-    made.enter("derive", derive, made.tile)
+        name = f"gemm_accumulate_{rows}_{vecs}"
+        made.texts[name] = gemm_kernel.gemm_accumulate(made.module, type, made.tile, rows, vecs, a_row, name)
+    made.enter("softmax_gradient", softmax_gradient, made.tile)
     return made.load()
 
 
 @functools.cache
-def moving(target: Target, type: ScalarType, stored: ScalarType) -> tuple[dict[str, int], object]:
-    """What reads and writes stored elements."""
+def io_functions(target: Target, type: ScalarType, stored: ScalarType) -> tuple[dict[str, int], object]:
+    """Return the functions that read and write stored elements."""
     made = Library(type, target)
     made.enter_both("pack", pack, made.tile.width, stored=stored)
     made.enter_both("copy", copy, stored=stored)
     made.enter("unpack", unpack, made.tile.width, stored=stored)
-    made.enter("give", give, stored=stored)
+    made.enter("store_rows", store_rows, stored=stored)
     made.enter_both("row_sums", row_sums, made.tile.width, stored=stored)
     made.enter("dots", dots, stored=stored)
-    made.enter("mix", mix, stored=stored)
+    made.enter("weighted_sum", weighted_sum, stored=stored)
     return made.load()
 
 
 @functools.cache
-def of_mask(target: Target, type: ScalarType, stored: ScalarType) -> tuple[dict[str, int], object]:
+def mask_functions(target: Target, type: ScalarType, stored: ScalarType) -> tuple[dict[str, int], object]:
     made = Library(type, target)
     made.enter_both("pack_mask", pack, made.tile.width, stored=stored)
     made.enter_both("copy_mask", copy, stored=stored)
@@ -765,34 +766,34 @@ def of_mask(target: Target, type: ScalarType, stored: ScalarType) -> tuple[dict[
 
 
 @functools.cache
-def in_pairs(target: Target, backward: bool) -> tuple[dict[str, int], object]:
+def pair_functions(target: Target, backward: bool) -> tuple[dict[str, int], object]:
     """Products of bfloat16, two neighbours along the sum at a time."""
     made = Library(F32, target)
     tile, module = made.tile, made.module
     # What is moved is bits: an element of 32 stands for two.
     made.enter("pack_pairs", pack, tile.width, False)
     made.enter("copy_pairs", copy, False)
-    made.enter("weave", weave, stored=BF16)
+    made.enter("interleave", interleave, stored=BF16)
     for rows in range(1, tile.rows + 1):
-        name = f"pair_columns_{rows}"
-        made.texts[name] = gemm_kernel.columns(module, F32, tile, rows, name, pairs=True)
+        name = f"pair_gemm_scaled_{rows}"
+        made.texts[name] = gemm_kernel.gemm_scaled(module, F32, tile, rows, name, pairs=True)
     for rows, vecs in product(gemm_kernel.sizes_of(tile), (1, tile.vecs)):
         name = f"pairs_{rows}_{vecs}"
-        made.texts[name] = gemm_kernel.scores(module, F32, tile, rows, vecs, name, pairs=True)
+        made.texts[name] = gemm_kernel.gemm(module, F32, tile, rows, vecs, name, pairs=True)
         if backward:
-            name, a_row = f"pair_adding_{rows}_{vecs}", STRIPS * tile.width * 2
-            made.texts[name] = gemm_kernel.adding(module, F32, tile, rows, vecs, a_row, name, pairs=True)
+            name, a_row = f"pair_gemm_accumulate_{rows}_{vecs}", STRIPS * tile.width * 2
+            made.texts[name] = gemm_kernel.gemm_accumulate(module, F32, tile, rows, vecs, a_row, name, pairs=True)
     if backward:
-        made.enter("derive_pairs", derive_pairs, tile)
+        made.enter("softmax_gradient_pairs", softmax_gradient_pairs, tile)
     else:
         name = "pairs_top"
-        made.texts[name] = gemm_kernel.scores(module, F32, tile, tile.rows, tile.vecs, name, top=True, pairs=True)
-        made.enter("weigh_pairs", weigh, tile, True)
+        made.texts[name] = gemm_kernel.gemm(module, F32, tile, tile.rows, tile.vecs, name, top=True, pairs=True)
+        made.enter("online_softmax_pairs", online_softmax, tile, True)
     return made.load()
 
 
 def multiplies_pairs(stored: ScalarType) -> bool:
-    """Whether the processor multiplies such elements itself."""
+    """Return whether the processor multiplies such elements itself."""
     target = host()
     return stored is BF16 and target.avx512 and "avx512bf16" in target.has
 
@@ -800,10 +801,14 @@ def multiplies_pairs(stored: ScalarType) -> bool:
 def functions(stored: ScalarType, mask: ScalarType | None, backward: bool) -> tuple[dict[str, int], Tile, object]:
     """Addresses of the functions for operands and a mask of such types, how tiles are made, and what keeps the code."""
     target, type = host(), F64 if stored is F64 else F32
-    parts = [shared(target, type), (gradient if backward else forward)(target, type), moving(target, type, stored)]
+    parts = [
+        shared(target, type),
+        (gradient if backward else forward)(target, type),
+        io_functions(target, type, stored),
+    ]
     if mask is not None:
-        parts.append(of_mask(target, type, mask))
+        parts.append(mask_functions(target, type, mask))
     if multiplies_pairs(stored):
-        parts.append(in_pairs(target, backward))
+        parts.append(pair_functions(target, backward))
     addresses = {name: address for found, _ in parts for name, address in found.items()}
     return addresses, tile_of(target, type), [library for _, library in parts]

@@ -59,7 +59,7 @@ cdef extern from "umiak/backends/cpu/memo.h" nogil:
     void* umiak_recall(const umiak_memo* m, const int64_t* given, int n, int64_t* own, int64_t* count)
     void umiak_note(umiak_memo* m, const int64_t* given, int n, const int64_t* own, int made, void* kernel, int64_t count)
 
-cdef struct Record:
+cdef struct Config:
     PyObject* owner
     int n_p
     int n_axes
@@ -71,7 +71,7 @@ cdef struct Record:
     bint splittable
     bint scatters               # schedules follow from how the output lies
     bint ordered                # the axes of R stay in their order
-    bint sums                   # there are sums of floats, which go in runs where they are long
+    bint sums                   # there are sums of floats, which go in chunks where they are long
     double cost                 # ns per point, on one thread
     Compiled* last              # the last one that was launched
     Compiled* first
@@ -102,14 +102,14 @@ cdef inline int64_t rank_of(int64_t stride) noexcept nogil:
     return INT64_MAX if stride == 0 else (stride if stride > 0 else -stride)
 
 
-cdef inline int collect(const Record* rec, const int64_t* dims, int begin, int end, int order, Space* s,
+cdef inline int collect(const Config* config, const int64_t* dims, int begin, int end, int order, Space* s,
                         int at) noexcept nogil:
     """Axes [begin, end) of the call become axes of ``s`` from ``at`` on: those of size 1 dropped, ordered by the
     strides of access ``order``, neighbours merged. Returns how many; -1 if there is nothing to iterate over."""
     cdef int n = 0, a, b, i, j, k, last
     cdef int64_t size, rank
-    cdef const int64_t* strides = dims + rec.n_axes
-    cdef const int64_t* by = strides + order * rec.n_axes if order >= 0 else NULL
+    cdef const int64_t* strides = dims + config.n_axes
+    cdef const int64_t* by = strides + order * config.n_axes if order >= 0 else NULL
     for a in range(begin, end):
         size = dims[a]
         if size == 1:
@@ -133,8 +133,8 @@ cdef inline int collect(const Record* rec, const int64_t* dims, int begin, int e
         a = s.axis[last]
         b = s.axis[i]
         size = s.size[i]
-        for k in range(rec.n_accesses):
-            if strides[k * rec.n_axes + a] != strides[k * rec.n_axes + b] * size:
+        for k in range(config.n_accesses):
+            if strides[k * config.n_axes + a] != strides[k * config.n_axes + b] * size:
                 last += 1
                 s.size[last] = size
                 break
@@ -144,20 +144,20 @@ cdef inline int collect(const Record* rec, const int64_t* dims, int begin, int e
     return last - at + 1
 
 
-cdef inline bint moves(const Record* rec, const int64_t* dims, int k, int begin, int end) noexcept nogil:
-    """Whether access ``k`` is elsewhere at some other point of axes [begin, end)."""
+cdef inline bint moves(const Config* config, const int64_t* dims, int k, int begin, int end) noexcept nogil:
+    """Return whether access ``k`` is elsewhere at some other point of axes [begin, end)."""
     cdef int a
-    cdef const int64_t* strides = dims + rec.n_axes + k * rec.n_axes
+    cdef const int64_t* strides = dims + config.n_axes + k * config.n_axes
     for a in range(begin, end):
         if strides[a] != 0 and dims[a] != 1:
             return True
     return False
 
 
-cdef inline int main_access(const Record* rec, const int64_t* dims) noexcept nogil:
+cdef inline int main_access(const Config* config, const int64_t* dims) noexcept nogil:
     """The first input that moves along R; else what orders P."""
     cdef int i
-    for i in range(rec.n_inputs):
-        if moves(rec, dims, rec.inputs[i], rec.n_p, rec.n_axes):
-            return rec.inputs[i]
-    return rec.order
+    for i in range(config.n_inputs):
+        if moves(config, dims, config.inputs[i], config.n_p, config.n_axes):
+            return config.inputs[i]
+    return config.order

@@ -22,7 +22,7 @@ cdef enum:
     BLOCK_POINTS = 1 << 14      # of a block
     BLOCK_ROWS = 64             # of a block of columns: the partial results are much less than what they come from
     MAX_BLOCKS = 256
-    LONG_POINTS = 4096          # sums of more points of R go in runs; as in compiler/schedule/runs.py
+    LONG_POINTS = 4096          # sums of more points of R go in chunks; as in compiler/schedule/chunks.py
     LONG_ROWS = 32              # and those of more rows of the innermost axis
     LONG_COLUMN = 256           # in columns
     INLINE_DIMS = 512           # integers of a kernel for which a launch takes no memory
@@ -30,35 +30,35 @@ cdef enum:
     LONG = 1 << 23
 
 
-cdef inline int64_t stride_at(const Record* rec, const int64_t* dims, int k, int axis) noexcept nogil:
+cdef inline int64_t stride_at(const Config* config, const int64_t* dims, int k, int axis) noexcept nogil:
     cdef int64_t stride
     if k < 0 or axis < 0:
         return 0
-    stride = dims[rec.n_axes + k * rec.n_axes + axis]
+    stride = dims[config.n_axes + k * config.n_axes + axis]
     return stride if stride >= 0 else -stride
 
 
-cdef inline int orders_p(const Record* rec, const int64_t* dims, int main) noexcept nogil:
+cdef inline int orders_p(const Config* config, const int64_t* dims, int main) noexcept nogil:
     """The access whose strides order P: the first output, unless lanes would gather the points of R one by one, could read
     them side by side along another axis, and only the results would be scattered."""
     cdef int a, along = -1
-    cdef int out = rec.order
-    if rec.ordered or rec.scatters or out < 0 or main == out:
+    cdef int out = config.order
+    if config.ordered or config.scatters or out < 0 or main == out:
         return out
-    for a in range(rec.n_p, rec.n_axes):
-        if dims[a] != 1 and (stride_at(rec, dims, main, a) == 1 or stride_at(rec, dims, out, a) != 0):
+    for a in range(config.n_p, config.n_axes):
+        if dims[a] != 1 and (stride_at(config, dims, main, a) == 1 or stride_at(config, dims, out, a) != 0):
             return out
-    for a in range(rec.n_p):
-        if dims[a] >= 2 * LANES and stride_at(rec, dims, main, a) == 1:
+    for a in range(config.n_p):
+        if dims[a] >= 2 * LANES and stride_at(config, dims, main, a) == 1:
             along = a
-    return out if along < 0 or stride_at(rec, dims, out, along) == 1 else main
+    return out if along < 0 or stride_at(config, dims, out, along) == 1 else main
 
 
-cdef inline int lanes_along(const Record* rec, const int64_t* dims, const Space* s, int main) noexcept nogil:
+cdef inline int lanes_along(const Config* config, const int64_t* dims, const Space* s, int main) noexcept nogil:
     """ROW or COLUMN: the axis along which the main input is contiguous, if it is long enough to fill lanes."""
     cdef int64_t n_p = s.size[s.p - 1], n_r = s.size[s.p + s.r - 1]
-    cdef int64_t along_p = stride_at(rec, dims, main, s.axis[s.p - 1])
-    cdef int64_t along_r = stride_at(rec, dims, main, s.axis[s.p + s.r - 1])
+    cdef int64_t along_p = stride_at(config, dims, main, s.axis[s.p - 1])
+    cdef int64_t along_r = stride_at(config, dims, main, s.axis[s.p + s.r - 1])
     if n_p < WIDE:
         return ROW
     if along_p == 1 and along_r != 1:
@@ -99,10 +99,10 @@ cdef inline int split(Space* s, int schedule) noexcept nogil:
     return SPLIT_ROW if schedule == ROW else SPLIT_COLUMN
 
 
-cdef inline void widen(const Record* rec, Space* s) noexcept nogil:
+cdef inline void widen(const Config* config, Space* s) noexcept nogil:
     """Of few columns, lanes run along the rows: a scatter takes less than a row of its own for each."""
     cdef int last = s.p - 1, axis
-    if s.size[last] >= LANES or s.size[last - 1] < LANES or rec.order < 0 or rec.itemsize < 4:
+    if s.size[last] >= LANES or s.size[last - 1] < LANES or config.order < 0 or config.itemsize < 4:
         return
     axis = s.axis[last]
     s.axis[last] = s.axis[last - 1]
@@ -110,15 +110,15 @@ cdef inline void widen(const Record* rec, Space* s) noexcept nogil:
     s.size[last], s.size[last - 1] = s.size[last - 1], s.size[last]
 
 
-cdef inline int choose_reduction(const Record* rec, const int64_t* dims, Space* s, int main) noexcept nogil:
-    cdef int schedule = lanes_along(rec, dims, s, main)
+cdef inline int choose_reduction(const Config* config, const int64_t* dims, Space* s, int main) noexcept nogil:
+    cdef int schedule = lanes_along(config, dims, s, main)
     if schedule == COLUMN and s.points_r >= STRIP_R:
         schedule = STRIP
-    return split(s, schedule) if rec.splittable else schedule
+    return split(s, schedule) if config.splittable else schedule
 
 
 cdef inline bint is_long(const Space* s, int schedule) noexcept nogil:
-    """Whether sums over R are so long that they need totals."""
+    """Return whether sums over R are so long that they need totals."""
     if schedule == COLUMN:
         return False
     if schedule == STRIP or schedule == SPLIT_COLUMN:
@@ -126,17 +126,17 @@ cdef inline bint is_long(const Space* s, int schedule) noexcept nogil:
     return s.points_r > LONG_POINTS or (s.r > 1 and s.points_r > LONG_ROWS * s.size[s.p + s.r - 1])
 
 
-cdef inline int tile_axis(const Record* rec, const int64_t* dims, const Space* s) noexcept nogil:
+cdef inline int tile_axis(const Config* config, const int64_t* dims, const Space* s) noexcept nogil:
     """The P axis along which an input is contiguous where the output is along the innermost; -1 if none is worth it."""
     cdef int i, a, k, inner = s.axis[s.p - 1]
-    if s.size[s.p - 1] < LANES or rec.order < 0 or stride_at(rec, dims, rec.order, inner) != 1:
+    if s.size[s.p - 1] < LANES or config.order < 0 or stride_at(config, dims, config.order, inner) != 1:
         return -1
-    for i in range(rec.n_inputs):
-        k = rec.inputs[i]
-        if dims[rec.n_axes + k * rec.n_axes + inner] in (0, 1):
+    for i in range(config.n_inputs):
+        k = config.inputs[i]
+        if dims[config.n_axes + k * config.n_axes + inner] in (0, 1):
             continue
         for a in range(s.p - 1):
-            if s.size[a] >= LANES and dims[rec.n_axes + k * rec.n_axes + s.axis[a]] == 1:
+            if s.size[a] >= LANES and dims[config.n_axes + k * config.n_axes + s.axis[a]] == 1:
                 return a
     return -1
 
@@ -147,48 +147,48 @@ cdef inline int kind_of(int64_t stride) noexcept nogil:
     return BACK if stride == -1 else PAIR if stride == 2 else ANY
 
 
-cdef inline bint in_place(const Record* rec, void** ptrs) noexcept nogil:
-    """Whether an output is an input, whose lines are in the cache already."""
+cdef inline bint in_place(const Config* config, void** ptrs) noexcept nogil:
+    """Return whether an output is an input, whose lines are in the cache already."""
     cdef int i, k
-    for i in range(rec.n_pointers):
-        if rec.outputs >> i & 1:
-            for k in range(rec.n_pointers):
+    for i in range(config.n_pointers):
+        if config.outputs >> i & 1:
+            for k in range(config.n_pointers):
                 if k != i and ptrs[k] == ptrs[i]:
                     return True
     return False
 
 
-cdef inline bint streams(const Record* rec, void** ptrs, const int64_t* dims, const Space* s, int schedule) noexcept nogil:
-    """Whether the first output is large, and written in order."""
+cdef inline bint streams(const Config* config, void** ptrs, const int64_t* dims, const Space* s, int schedule) noexcept nogil:
+    """Return whether the first output is large, and written in order."""
     cdef int64_t points = s.points_p
-    if rec.order < 0 or rec.scatters or schedule > ROW or in_place(rec, ptrs):
+    if config.order < 0 or config.scatters or schedule > ROW or in_place(config, ptrs):
         return False
-    if schedule == ROW and moves(rec, dims, rec.order, rec.n_p, rec.n_axes):
+    if schedule == ROW and moves(config, dims, config.order, config.n_p, config.n_axes):
         points *= s.points_r
-    return points >= rec.stream_points
+    return points >= config.stream_points
 
 
-cdef inline bint moves_at_all(const Record* rec, const int64_t* strides, int k) noexcept nogil:
-    """Whether access ``k`` has a stride along R, whatever the sizes are."""
+cdef inline bint moves_at_all(const Config* config, const int64_t* strides, int k) noexcept nogil:
+    """Return whether access ``k`` has a stride along R, whatever the sizes are."""
     cdef int a
-    for a in range(rec.n_p, rec.n_axes):
-        if strides[k * rec.n_axes + a] != 0:
+    for a in range(config.n_p, config.n_axes):
+        if strides[k * config.n_axes + a] != 0:
             return True
     return False
 
 
-cdef inline int64_t* choose(Record* rec, void** ptrs, const int64_t* dims, Space* s, uint64_t* key, int64_t* room) noexcept nogil:
+cdef inline int64_t* choose(Config* config, void** ptrs, const int64_t* dims, Space* s, uint64_t* key, int64_t* room) noexcept nogil:
     """The variant of a launch, as its ``key``, and the space that it walks. Gives the kernel's integers: in ``room``, which holds
     INLINE_DIMS, or in memory that the caller frees; NULL where there is none. ``s.p`` is 0 where there are no points."""
     cdef int64_t* own = room
     cdef int64_t* to
-    cdef const int64_t* strides = dims + rec.n_axes
+    cdef const int64_t* strides = dims + config.n_axes
     cdef const int64_t* of
-    cdef int schedule, main, n, a, k, kind_p, kind_r, axis_p, axis_r, n_r = rec.n_axes - rec.n_p
+    cdef int schedule, main, n, a, k, kind_p, kind_r, axis_p, axis_r, n_r = config.n_axes - config.n_p
     cdef uint64_t word
     # Which axes there are.
-    main = (rec.order if rec.scatters else main_access(rec, dims)) if n_r else -1
-    n = collect(rec, dims, 0, rec.n_p, orders_p(rec, dims, main) if n_r else rec.order, s, 0)
+    main = (config.order if config.scatters else main_access(config, dims)) if n_r else -1
+    n = collect(config, dims, 0, config.n_p, orders_p(config, dims, main) if n_r else config.order, s, 0)
     if n < 0:
         s.p = 0
         return room
@@ -204,7 +204,7 @@ cdef inline int64_t* choose(Record* rec, void** ptrs, const int64_t* dims, Space
     s.blocks = s.block = 0
     s.tile = -1
     if n_r:
-        n = collect(rec, dims, rec.n_p, rec.n_axes, -1 if rec.ordered else main, s, s.p)
+        n = collect(config, dims, config.n_p, config.n_axes, -1 if config.ordered else main, s, s.p)
         if n <= 0:
             s.axis[s.p] = -1
             s.size[s.p] = 1 + n
@@ -212,26 +212,26 @@ cdef inline int64_t* choose(Record* rec, void** ptrs, const int64_t* dims, Space
         s.r = n
         for a in range(s.p, s.p + n):
             s.points_r *= s.size[a]
-        schedule = choose_reduction(rec, dims, s, main)
+        schedule = choose_reduction(config, dims, s, main)
     else:
         schedule = MAP
         if s.p > 1:
-            s.tile = tile_axis(rec, dims, s)
+            s.tile = tile_axis(config, dims, s)
             if s.tile >= 0:
                 schedule = TILE
             else:
-                widen(rec, s)
+                widen(config, s)
     # The kernel's integers, and the key.
-    n = rec.n_extras + (s.p + s.r) * (1 + rec.n_accesses) + 2
+    n = config.n_extras + (s.p + s.r) * (1 + config.n_accesses) + 2
     if n > INLINE_DIMS:
         own = <int64_t*>malloc(n * sizeof(int64_t))
         if own == NULL:
             return NULL
     to = own
-    of = strides + rec.n_accesses * rec.n_axes
-    for a in range(rec.n_extras):
+    of = strides + config.n_accesses * config.n_axes
+    for a in range(config.n_extras):
         to[a] = of[a]
-    to += rec.n_extras
+    to += config.n_extras
     n = s.p + s.r
     for a in range(n):
         to[a] = s.size[a]
@@ -239,13 +239,13 @@ cdef inline int64_t* choose(Record* rec, void** ptrs, const int64_t* dims, Space
     axis_p = s.axis[s.p - 1]
     axis_r = s.axis[n - 1] if s.r else (s.axis[s.tile] if s.tile >= 0 else -1)
     key[0] = <uint64_t>schedule | <uint64_t>s.p << 8 | <uint64_t>s.r << 16 | <uint64_t>(s.tile + 1) << 24
-    if umiak_rarely(s.points_p * s.points_r >= rec.stream_points) and streams(rec, ptrs, dims, s, schedule):
+    if umiak_rarely(s.points_p * s.points_r >= config.stream_points) and streams(config, ptrs, dims, s, schedule):
         key[0] |= STREAMS
-    if rec.sums and is_long(s, schedule):
+    if config.sums and is_long(s, schedule):
         key[0] |= LONG
     word = 0
     of = strides
-    for k in range(rec.n_accesses):
+    for k in range(config.n_accesses):
         for a in range(n):
             to[a] = of[s.axis[a]] if s.axis[a] >= 0 else 0
         if axis_p >= 0:
@@ -256,7 +256,7 @@ cdef inline int64_t* choose(Record* rec, void** ptrs, const int64_t* dims, Space
         if axis_r >= 0:
             kind_r = kind_of(of[axis_r])
         elif s.r:
-            kind_r = UNIT if moves_at_all(rec, strides, k) else ZERO
+            kind_r = UNIT if moves_at_all(config, strides, k) else ZERO
             to[n - 1] = kind_r
         else:
             kind_r = ZERO
@@ -272,9 +272,9 @@ cdef inline int64_t* choose(Record* rec, void** ptrs, const int64_t* dims, Space
             key[1 + (k >> 3)] = word
             word = 0
         to += n
-        of += rec.n_axes
-    if rec.n_accesses & 7:
-        key[rec.n_words - 1] = word
+        of += config.n_axes
+    if config.n_accesses & 7:
+        key[config.n_words - 1] = word
     to[0] = s.blocks
     to[1] = s.block
     return own

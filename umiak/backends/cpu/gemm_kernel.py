@@ -1,4 +1,4 @@
-"""Micro-kernels of matrix products as LLVM text: a tile of results stays in registers while k goes by.
+"""GEMM micro-kernels as LLVM text: a tile of results stays in registers while k goes by.
 
 ``c[i, j] = start + sum_p a[i, p] * b[p, j]`` for ``rows`` of c and ``vecs`` vectors of columns. Each step of p loads
 the vectors of b, spreads one element of a per row over a vector, and adds ``rows * vecs`` products. All strides but
@@ -18,7 +18,7 @@ from umiak.compiler.render.text import Module, Writer, literal, suffix
 
 
 class Tile(NamedTuple):
-    """How many registers a tile takes: ``rows`` times ``vecs`` vectors of ``lanes`` elements."""
+    """A register tile: ``rows`` times ``vecs`` vectors of ``lanes`` elements."""
 
     lanes: int
     vecs: int
@@ -48,7 +48,7 @@ Stride = int | str  # bytes, known or in an operand
 
 @dataclass(frozen=True)
 class Matrix:
-    """Where a matrix lies: a pointer, and bytes from row to row and from step to step of k (for c: unused)."""
+    """A matrix in memory: a pointer, and bytes from row to row and from step to step of k (for c: unused)."""
 
     pointer: str
     row: Stride
@@ -68,7 +68,7 @@ class Emitter(Writer):
         self.vector = f"<{lanes} x {self.scalar}>"
 
     # Addresses
-    def past(self, pointer: str, offset: Stride) -> str:
+    def offset_by(self, pointer: str, offset: Stride) -> str:
         return pointer if offset == 0 else self.ins(f"getelementptr i8, ptr {pointer}, i64 {offset}")
 
     def times(self, a: Stride, b: Stride) -> Stride:
@@ -84,10 +84,10 @@ class Emitter(Writer):
     def rows_of(self, pointer: str, stride: Stride, count: int) -> list[str]:
         """Pointers to ``count`` rows."""
         if isinstance(stride, int):
-            return [self.past(pointer, stride * i) for i in range(count)]
+            return [self.offset_by(pointer, stride * i) for i in range(count)]
         found = [pointer]
         for _ in range(count - 1):
-            found.append(self.past(found[-1], stride))
+            found.append(self.offset_by(found[-1], stride))
         return found
 
     # Vectors
@@ -97,10 +97,10 @@ class Emitter(Writer):
         return f"splat ({self.scalar} {literal(near, self.type)})"
 
     def load(self, pointer: str, offset: Stride = 0) -> str:
-        return self.ins(f"load {self.vector}, ptr {self.past(pointer, offset)}, align {self.bytes}")
+        return self.ins(f"load {self.vector}, ptr {self.offset_by(pointer, offset)}, align {self.bytes}")
 
     def store(self, value: str, pointer: str, offset: Stride = 0) -> None:
-        self.raw(f"store {self.vector} {value}, ptr {self.past(pointer, offset)}, align {self.bytes}")
+        self.raw(f"store {self.vector} {value}, ptr {self.offset_by(pointer, offset)}, align {self.bytes}")
 
     def splat(self, x: str) -> str:
         """A scalar in all lanes."""
@@ -109,9 +109,9 @@ class Emitter(Writer):
             f"shufflevector {self.vector} {one}, {self.vector} poison, <{self.lanes} x i32> zeroinitializer"
         )
 
-    def spread(self, pointer: str, offset: Stride = 0) -> str:
+    def broadcast(self, pointer: str, offset: Stride = 0) -> str:
         """An element of memory in all lanes."""
-        return self.splat(self.ins(f"load {self.scalar}, ptr {self.past(pointer, offset)}, align {self.bytes}"))
+        return self.splat(self.ins(f"load {self.scalar}, ptr {self.offset_by(pointer, offset)}, align {self.bytes}"))
 
     def op(self, name: str, a: str, b: str) -> str:
         return self.ins(f"{name} {self.vector} {a}, {b}")
@@ -134,12 +134,12 @@ class Emitter(Writer):
 
     def left(self, pointer: str) -> str:
         """An element of a in all lanes."""
-        return self.spread(pointer)
+        return self.broadcast(pointer)
 
     def multiply(self, a: str, b: str, c: str) -> str:
         return self.fma(a, b, c)
 
-    def product(
+    def matmul(
         self, rows: int, vecs: int, k: str, a: Matrix, b: Matrix, start: Sequence[Sequence[str]] | None = None
     ) -> list[list[str]]:
         """``start`` (zeros without) plus a times b, as vectors by row."""
@@ -154,7 +154,7 @@ class Emitter(Writer):
             for i in range(rows):
                 element = self.left(places[i])
                 made += [self.multiply(element, columns[v], sums[i * vecs + v]) for v in range(vecs)]
-            return [self.past(x, a.step), self.past(y, b.step), *made]
+            return [self.offset_by(x, a.step), self.offset_by(y, b.step), *made]
 
         done = self.loop("0", k, 1, [("ptr", a.pointer), ("ptr", b.pointer), *first], step)[2:]
         return [list(done[i * vecs : (i + 1) * vecs]) for i in range(rows)]
@@ -180,18 +180,18 @@ class Emitter(Writer):
         return "\n".join([f"define void @{name}({args}) #0 {{", "entry:", *self.scopes[0].lines, "  ret void", "}"])
 
 
-class Pairs(Emitter):
+class Bf16Pairs(Emitter):
     """Products of bfloat16 in float32: a step is two neighbours of a row of a, and of a column of b, in one word."""
 
     def right(self, pointer: str, offset: Stride) -> str:
-        return self.two(self.ins(f"load <{self.lanes} x i32>, ptr {self.past(pointer, offset)}, align 4"))
+        return self.as_pairs(self.ins(f"load <{self.lanes} x i32>, ptr {self.offset_by(pointer, offset)}, align 4"))
 
     def left(self, pointer: str) -> str:
         word, full = self.ins(f"load i32, ptr {pointer}, align 4"), f"<{self.lanes} x i32>"
         one = self.ins(f"insertelement {full} poison, i32 {word}, i64 0")
-        return self.two(self.ins(f"shufflevector {full} {one}, {full} poison, {full} zeroinitializer"))
+        return self.as_pairs(self.ins(f"shufflevector {full} {one}, {full} poison, {full} zeroinitializer"))
 
-    def two(self, words: str) -> str:
+    def as_pairs(self, words: str) -> str:
         return self.ins(f"bitcast <{self.lanes} x i32> {words} to <{2 * self.lanes} x bfloat>")
 
     def multiply(self, a: str, b: str, c: str) -> str:
@@ -205,7 +205,7 @@ def sizes_of(tile: Tile) -> list[int]:
     return [tile.rows, *(n for n in (8, 4, 2, 1) if n < tile.rows)]
 
 
-def scores(
+def gemm(
     module: Module,
     type: ScalarType,
     tile: Tile,
@@ -219,10 +219,10 @@ def scores(
 
     Rows of a and steps of b are ``tile.width`` elements long; what rows of a have more is in panels ``a_panel`` bytes
     apart. With ``top`` an argument points to the largest elements of the columns so far, which are raised. With
-    ``pairs``, k steps are of :class:`Pairs`, and a last argument points to a factor of the result.
+    ``pairs``, k steps are of :class:`Bf16Pairs`, and a last argument points to a factor of the result.
     """
-    e = (Pairs if pairs else Emitter)(module, type, tile.lanes)
-    factor = e.spread("%factor") if pairs else None
+    e = (Bf16Pairs if pairs else Emitter)(module, type, tile.lanes)
+    factor = e.broadcast("%factor") if pairs else None
     width = tile.width * type.bytes
     down = e.times("%c_row", rows)
     most = [e.load("%top", v * e.vector_bytes) for v in range(vecs)] if top else []
@@ -234,8 +234,12 @@ def scores(
             left = e.ins(f"sub i64 %k, {at}")
             k = e.call("i64", "llvm.smin.i64", [("i64", left), ("i64", str(tile.width))])
             tile_now = [now[2 + i * vecs : 2 + (i + 1) * vecs] for i in range(rows)]
-            made = e.product(rows, vecs, k, Matrix(now[0], width, type.bytes), Matrix(now[1], 0, width), start=tile_now)
-            return [e.past(now[0], "%a_panel"), e.past(now[1], tile.width * width), *(x for row in made for x in row)]
+            made = e.matmul(rows, vecs, k, Matrix(now[0], width, type.bytes), Matrix(now[1], 0, width), start=tile_now)
+            return [
+                e.offset_by(now[0], "%a_panel"),
+                e.offset_by(now[1], tile.width * width),
+                *(x for row in made for x in row),
+            ]
 
         first = [("ptr", a), ("ptr", "%b"), *([(e.vector, "zeroinitializer")] * (rows * vecs))]
         made = e.loop("0", "%k", tile.width, first, panel)[2:]
@@ -251,7 +255,7 @@ def scores(
                         e.larger(*left[i : i + 2]) if i + 1 < len(left) else left[i] for i in range(0, len(left), 2)
                     ]
                 most[v] = e.larger(left[0], most[v])
-        return [e.past(c, down), e.past(a, rows * width), *most]
+        return [e.offset_by(c, down), e.offset_by(a, rows * width), *most]
 
     done = e.repeat("%blocks", [("ptr", "%c"), ("ptr", "%a"), *((e.vector, m) for m in most)], block)
     for v, m in enumerate(done[2:]):
@@ -260,20 +264,20 @@ def scores(
     return e.function(name, args + (", ptr %top" if top else "") + (", ptr %factor" if pairs else ""))
 
 
-def columns(module: Module, type: ScalarType, tile: Tile, rows: int, name: str, pairs: bool = False) -> str:
+def gemm_scaled(module: Module, type: ScalarType, tile: Tile, rows: int, name: str, pairs: bool = False) -> str:
     """``name(c, a, b, b_step, k, more, factor)``: c = c * factor + a b, for ``rows`` rows of c, ``tile.width`` wide and
     contiguous. Rows of a are neighbours in memory, its steps ``tile.width`` elements apart; ``factor`` points to one
     number per column. After k steps there are ``more`` for the last vector of columns alone. With ``pairs``, steps are
-    of :class:`Pairs`.
+    of :class:`Bf16Pairs`.
     """
-    e = (Pairs if pairs else Emitter)(module, type, tile.lanes)
+    e = (Bf16Pairs if pairs else Emitter)(module, type, tile.lanes)
     width, last = tile.width * type.bytes, tile.vecs - 1
     c = Matrix("%c", width)
     factor = [e.load("%factor", v * e.vector_bytes) for v in range(tile.vecs)]
-    made = e.product(rows, tile.vecs, "%k", Matrix("%a", type.bytes, width), Matrix("%b", 0, "%b_step"))
-    a = Matrix(e.past("%a", e.times("%k", width)), type.bytes, width)
-    b = Matrix(e.past(e.past("%b", e.times("%k", "%b_step")), last * e.vector_bytes), 0, "%b_step")
-    more = e.product(rows, 1, "%more", a, b, [row[last:] for row in made])
+    made = e.matmul(rows, tile.vecs, "%k", Matrix("%a", type.bytes, width), Matrix("%b", 0, "%b_step"))
+    a = Matrix(e.offset_by("%a", e.times("%k", width)), type.bytes, width)
+    b = Matrix(e.offset_by(e.offset_by("%b", e.times("%k", "%b_step")), last * e.vector_bytes), 0, "%b_step")
+    more = e.matmul(rows, 1, "%more", a, b, [row[last:] for row in made])
     # What is there joins last: in front, it would be rounded with every step.
     made = [row[:last] + x for row, x in zip(made, more)]
     before = e.load_tile(rows, tile.vecs, c)
@@ -281,23 +285,23 @@ def columns(module: Module, type: ScalarType, tile: Tile, rows: int, name: str, 
     return e.function(name, "ptr %c, ptr %a, ptr %b, i64 %b_step, i64 %k, i64 %more, ptr %factor")
 
 
-def adding(
+def gemm_accumulate(
     module: Module, type: ScalarType, tile: Tile, rows: int, vecs: int, a_row: int, name: str, pairs: bool = False
 ) -> str:
     """``name(c, a, b, k, blocks)``: c += a b, in blocks of ``rows`` rows and ``vecs`` vectors.
 
     Rows of c and steps of b are ``tile.width`` elements long. Steps of a are neighbours in memory, its rows ``a_row``
-    bytes apart. With ``pairs``, steps are of :class:`Pairs`.
+    bytes apart. With ``pairs``, steps are of :class:`Bf16Pairs`.
     """
-    e = (Pairs if pairs else Emitter)(module, type, tile.lanes)
+    e = (Bf16Pairs if pairs else Emitter)(module, type, tile.lanes)
     width = tile.width * type.bytes
 
     def block(now: list[str]) -> list[str]:
         c = Matrix(now[0], width)
-        made = e.product(rows, vecs, "%k", Matrix(now[1], a_row, type.bytes), Matrix("%b", 0, width))
+        made = e.matmul(rows, vecs, "%k", Matrix(now[1], a_row, type.bytes), Matrix("%b", 0, width))
         before = e.load_tile(rows, vecs, c)
         e.store_tile([[e.op("fadd", *x) for x in zip(old, row)] for old, row in zip(before, made)], c)
-        return [e.past(now[0], width * rows), e.past(now[1], a_row * rows)]
+        return [e.offset_by(now[0], width * rows), e.offset_by(now[1], a_row * rows)]
 
     e.repeat("%blocks", [("ptr", "%c"), ("ptr", "%a")], block)
     return e.function(name, "ptr %c, ptr %a, ptr %b, i64 %k, i64 %blocks")

@@ -15,7 +15,7 @@ Compile: TypeAlias = Callable[..., tuple[Sequence[Phase], Any]]
 SCHEDULES: tuple[str, ...]
 
 class NestLauncher:
-    """One nest's record and its compiled variants. It must outlive its launches; plans keep it.
+    """The configuration of one nest and its compiled variants. It must outlive its launches; plans keep it.
 
     ``access_pointers``: for each access, the index of its buffer among the pointers of a launch, or -1. ``outputs``: a
     bit per pointer that is written. ``cost_per_point``: ns of one thread for one point of P and R; decides on how many
@@ -68,7 +68,7 @@ class NestLauncher:
     @property
     def self_pointer(self) -> int: ...
     def variants(self) -> list[Variant]:
-        """What has been compiled, oldest first."""
+        """The compiled variants, oldest first."""
 
 def install_parallel(parallel: int, threads: int) -> None:
     """Addresses of ``parallel_for`` and ``thread_count`` (runtime/parallel); the assembler gives them. Without, one

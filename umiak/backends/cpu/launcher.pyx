@@ -119,25 +119,25 @@ cdef inline bint same_key(const Compiled* c, const uint64_t* key, int n_words) n
     return True
 
 
-cdef Compiled* find(Record* rec, const uint64_t* key) noexcept nogil:
-    cdef Compiled* c = umiak_acquire_load(&rec.first)
+cdef Compiled* find(Config* config, const uint64_t* key) noexcept nogil:
+    cdef Compiled* c = umiak_acquire_load(&config.first)
     while c != NULL:
-        if same_key(c, key, rec.n_words):
-            umiak_release_store(&rec.last, c)
+        if same_key(c, key, config.n_words):
+            umiak_release_store(&config.last, c)
             return c
         c = c.next
     return NULL
 
 
-cdef inline Compiled* obtain(Record* rec, const uint64_t* key) noexcept nogil:
+cdef inline Compiled* obtain(Config* config, const uint64_t* key) noexcept nogil:
     """The variant of a key, compiled if it is new; NULL with an exception set."""
-    cdef Compiled* c = find(rec, key)
-    return c if c != NULL else compile_variant(rec, key)
+    cdef Compiled* c = find(config, key)
+    return c if c != NULL else compile_variant(config, key)
 
 
 cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil:
     """The native launch ABI. ``dims``: sizes (P, R), strides of each access, extras."""
-    cdef Record* rec = <Record*>self
+    cdef Config* config = <Config*>self
     cdef Space s
     cdef Call call
     cdef uint64_t key[MAX_WORDS]
@@ -149,20 +149,20 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
     cdef void* noted
     cdef Ctx ctx
     # As last time?
-    if rec.n_given <= UMIAK_MEMO_GIVEN:
-        noted = umiak_recall(&rec.memo, dims, rec.n_given, inline_dims, &count)
+    if config.n_given <= UMIAK_MEMO_GIVEN:
+        noted = umiak_recall(&config.memo, dims, config.n_given, inline_dims, &count)
         if noted != NULL:
             ctx.local = ctx.shared = NULL
             return (<kernel_t>noted)(ptrs, inline_dims, scalars, &ctx, 0, count)
-    own = choose(rec, ptrs, dims, &s, key, inline_dims)
+    own = choose(config, ptrs, dims, &s, key, inline_dims)
     if own == NULL:
         return no_memory()
     if s.p == 0:
         return 0
     # The code.
-    variant = umiak_acquire_load(&rec.last)
-    if variant == NULL or not same_key(variant, key, rec.n_words):
-        variant = obtain(rec, key)
+    variant = umiak_acquire_load(&config.last)
+    if variant == NULL or not same_key(variant, key, config.n_words):
+        variant = obtain(config, key)
         if variant == NULL:
             if own != inline_dims:
                 free(own)
@@ -170,47 +170,47 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
     call.ptrs = ptrs
     call.dims = own
     call.scalars = scalars
-    if is_simple(rec, variant, &s, &call):
+    if is_simple(config, variant, &s, &call):
         count = count_of(&variant.phases[0], &s)
         n = s.p + s.r
-        umiak_note(&rec.memo, dims, rec.n_given, own, rec.n_extras + n * (1 + rec.n_accesses) + 2,
+        umiak_note(&config.memo, dims, config.n_given, own, config.n_extras + n * (1 + config.n_accesses) + 2,
                    <void*>variant.phases[0].kernel, count)
         ctx.local = ctx.shared = NULL
         result = variant.phases[0].kernel(ptrs, own, scalars, &ctx, 0, count)
     else:
-        result = run(rec, variant, &s, &call)
+        result = run(config, variant, &s, &call)
     if own != inline_dims:
         free(own)
     return result
 
 
-cdef inline bint is_simple(const Record* rec, const Compiled* variant, const Space* s, const Call* call) noexcept nogil:
-    """Whether a launch is one call of one kernel."""
-    return <double>s.points_p * <double>s.points_r * rec.cost < PARALLEL_NS and variant.n_phases == 1 and \
+cdef inline bint is_simple(const Config* config, const Compiled* variant, const Space* s, const Call* call) noexcept nogil:
+    """Return whether a launch is one call of one kernel."""
+    return <double>s.points_p * <double>s.points_r * config.cost < PARALLEL_NS and variant.n_phases == 1 and \
         no_scratch(&variant.phases[0], call)
 
 
 cdef int launch_flat(void* self, void** ptrs, int64_t n, const uint64_t* scalars) noexcept nogil:
     """``launch`` for a nest without R and extras where every access has stride 1 along one axis of ``n`` points."""
-    cdef Record* rec = <Record*>self
+    cdef Config* config = <Config*>self
     cdef Space s
     cdef Call call
     cdef uint64_t key[MAX_WORDS]
     cdef int64_t[1 + MAX_ACCESSES] dims
     cdef int k
-    cdef Compiled* variant = umiak_acquire_load(&rec.flat)
-    cdef bint large = n >= rec.stream_points and not in_place(rec, ptrs)
+    cdef Compiled* variant = umiak_acquire_load(&config.flat)
+    cdef bint large = n >= config.stream_points and not in_place(config, ptrs)
     if n == 0:
         return 0
     if variant == NULL or umiak_unlikely(large):
-        flat_key(rec, 0, key)
+        flat_key(config, 0, key)
         if large:
             key[0] |= STREAMS
-        variant = obtain(rec, key)
+        variant = obtain(config, key)
         if variant == NULL:
             return ERROR_SET
         if not large:
-            umiak_release_store(&rec.flat, variant)
+            umiak_release_store(&config.flat, variant)
     s.p = 1
     s.r = 0
     s.size[0] = n
@@ -219,33 +219,33 @@ cdef int launch_flat(void* self, void** ptrs, int64_t n, const uint64_t* scalars
     s.points_r = 1
     s.blocks = 0
     dims[0] = n
-    for k in range(rec.n_accesses):
+    for k in range(config.n_accesses):
         dims[1 + k] = 1
     call.ptrs = ptrs
     call.dims = dims
     call.scalars = scalars
-    return run(rec, variant, &s, &call)
+    return run(config, variant, &s, &call)
 
 
-cdef void flat_key(const Record* rec, uint64_t fixed, uint64_t* key) noexcept nogil:
+cdef void flat_key(const Config* config, uint64_t fixed, uint64_t* key) noexcept nogil:
     cdef int k
     key[0] = MAP | 1 << 8
-    for k in range(1, rec.n_words):
+    for k in range(1, config.n_words):
         key[k] = 0
-    for k in range(rec.n_accesses):
-        if not is_fixed(rec, fixed, k):
+    for k in range(config.n_accesses):
+        if not is_fixed(config, fixed, k):
             key[1 + (k >> 3)] |= <uint64_t>UNIT << (8 * (k & 7))
 
 
-cdef inline bint is_fixed(const Record* rec, uint64_t fixed, int k) noexcept nogil:
-    """Whether access ``k`` does not move, as its pointer is one of ``fixed``."""
-    return 0 <= rec.pointers[k] < 64 and fixed >> rec.pointers[k] & 1
+cdef inline bint is_fixed(const Config* config, uint64_t fixed, int k) noexcept nogil:
+    """Return whether access ``k`` does not move, as its pointer is one of ``fixed``."""
+    return 0 <= config.pointers[k] < 64 and fixed >> config.pointers[k] & 1
 
 
 cdef int launch_many(void* self, Rows* rows, int64_t stream) noexcept nogil:
     """Flat launches of many rows: each has a size, pointers and scalars of its own. Rows that lie apart are cut into
     parts all together, else they run one after the other."""
-    cdef Record* rec = <Record*>self
+    cdef Config* config = <Config*>self
     cdef uint64_t key[MAX_WORDS]
     cdef int64_t[1 + MAX_ACCESSES] dims
     cdef double points = 0
@@ -255,25 +255,25 @@ cdef int launch_many(void* self, Rows* rows, int64_t stream) noexcept nogil:
     cdef Space s
     cdef Call call
     cdef Ctx ctx
-    flat_key(rec, rows.fixed, key)
-    variant = umiak_acquire_load(&rec.flat)
-    if variant == NULL or not same_key(variant, key, rec.n_words):
-        variant = obtain(rec, key)
+    flat_key(config, rows.fixed, key)
+    variant = umiak_acquire_load(&config.flat)
+    if variant == NULL or not same_key(variant, key, config.n_words):
+        variant = obtain(config, key)
         if variant == NULL:
             return ERROR_SET
         if rows.fixed == 0:
-            umiak_release_store(&rec.flat, variant)
-    for k in range(rec.n_accesses):
-        dims[1 + k] = not is_fixed(rec, rows.fixed, k)
+            umiak_release_store(&config.flat, variant)
+    for k in range(config.n_accesses):
+        dims[1 + k] = not is_fixed(config, rows.fixed, k)
     for i in range(rows.count):
         points += rows.sizes[i]
     call.dims = dims
     dims[0] = 0
     if variant.n_phases == 1 and variant.phases[0].range == INNER and \
             no_scratch(&variant.phases[0], &call):
-        if rows.apart and points * rec.cost >= PARALLEL_NS and thread_count() > 1:
-            return in_parts(rec, variant, rows, dims, points * rec.cost)
-        if points * rec.cost < PARALLEL_NS or thread_count() == 1:
+        if rows.apart and points * config.cost >= PARALLEL_NS and thread_count() > 1:
+            return in_parts(config, variant, rows, dims, points * config.cost)
+        if points * config.cost < PARALLEL_NS or thread_count() == 1:
             ctx.local = ctx.shared = NULL
             for i in range(rows.count):
                 n = dims[0] = rows.sizes[i]
@@ -296,14 +296,14 @@ cdef int launch_many(void* self, Rows* rows, int64_t stream) noexcept nogil:
         dims[0] = s.size[0] = s.points_p = rows.sizes[i]
         call.ptrs = rows.ptrs + i * rows.width
         call.scalars = rows.scalars + i * rows.words
-        result = run(rec, variant, &s, &call)
+        result = run(config, variant, &s, &call)
         if result != 0:
             rows.failed = i
             return result
     return 0
 
 
-cdef int in_parts(Record* rec, const Compiled* variant, Rows* rows, const int64_t* dims, double ns) noexcept nogil:
+cdef int in_parts(Config* config, const Compiled* variant, Rows* rows, const int64_t* dims, double ns) noexcept nogil:
     """Rows that lie apart, cut into parts of about as many points wherever a row begins or ends."""
     cdef ManyWork w
     cdef int64_t* ends = <int64_t*>malloc(rows.count * sizeof(int64_t))
@@ -322,7 +322,7 @@ cdef int in_parts(Record* rec, const Compiled* variant, Rows* rows, const int64_
     w.kernel = variant.phases[0].kernel
     w.rows = rows
     w.dims = dims
-    w.n_dims = 1 + rec.n_accesses
+    w.n_dims = 1 + config.n_accesses
     w.ends = ends
     w.failed = INT64_MAX
     parallel_for(run_many_part, &w, parts)
@@ -439,21 +439,21 @@ cdef inline bint no_scratch(const PhaseCode* phase, const Call* call) noexcept n
     return (phase.local == NULL or phase.local(call.dims) == 0) and (phase.shared == NULL or phase.shared(call.dims) == 0)
 
 
-cdef int run(Record* rec, const Compiled* variant, const Space* s, Call* call) noexcept nogil:
+cdef int run(Config* config, const Compiled* variant, const Space* s, Call* call) noexcept nogil:
     cdef Ctx ctx
     cdef int result
     cdef double points = <double>s.points_p * <double>s.points_r
-    if is_simple(rec, variant, s, call):
+    if is_simple(config, variant, s, call):
         ctx.local = ctx.shared = NULL
         result = variant.phases[0].kernel(call.ptrs, call.dims, call.scalars, &ctx, 0, count_of(&variant.phases[0], s))
     else:
-        result = run_phases(rec, variant, s, call, points * rec.cost)
+        result = run_phases(config, variant, s, call, points * config.cost)
     if umiak_unlikely(result == NO_MEMORY):
         return no_memory()
     return result
 
 
-cdef int run_phases(Record* rec, const Compiled* variant, const Space* s, Call* call, double ns) noexcept nogil:
+cdef int run_phases(Config* config, const Compiled* variant, const Space* s, Call* call, double ns) noexcept nogil:
     cdef int64_t bytes = 0, wanted
     cdef int i, result = 0, counts
     cdef double work
@@ -474,7 +474,7 @@ cdef int run_phases(Record* rec, const Compiled* variant, const Space* s, Call* 
         elif counts == ROW_BLOCKS or counts == OUTER_BLOCKS:
             work = ns / variant.n_blocked
         else:
-            work = s.points_p * s.blocks * rec.cost      # combines what the blocks have found
+            work = s.points_p * s.blocks * config.cost      # combines what the blocks have found
         result = run_phase(&variant.phases[i], s, work, call)
         if result != 0:
             break
@@ -499,13 +499,13 @@ def _after_fork():
 os.register_at_fork(after_in_child=_after_fork)
 
 
-cdef Compiled* compile_variant(Record* rec, const uint64_t* key) noexcept with gil:
+cdef Compiled* compile_variant(Config* config, const uint64_t* key) noexcept with gil:
     """NULL with an exception set when Python raised one."""
     cdef Compiled* made = NULL
     cdef object error = None
     try:
         with apart():                                    # a launch that had to wait for its code took no time for that
-            made = (<NestLauncher>rec.owner).compile_key(key)
+            made = (<NestLauncher>config.owner).compile_key(key)
     except BaseException as e:
         error = e
     if error is not None:
@@ -514,9 +514,9 @@ cdef Compiled* compile_variant(Record* rec, const uint64_t* key) noexcept with g
 
 
 cdef class NestLauncher:
-    """One nest's record and its compiled variants."""
+    """The configuration of one nest and its compiled variants."""
 
-    cdef Record rec
+    cdef Config config
     cdef readonly str name
     cdef readonly int misses
     cdef object compile
@@ -529,7 +529,7 @@ cdef class NestLauncher:
                  bint scatters=False, bint ordered=False, bint sums=False):
         cdef int k, pointer
         cdef list pointers = list(access_pointers)
-        if self.rec.owner != NULL:
+        if self.config.owner != NULL:
             raise RuntimeError("a NestLauncher is initialised once")
         if not callable(compile):
             raise TypeError(f"[NestLauncher] requires a callable to compile with, got {compile!r}")
@@ -545,47 +545,47 @@ cdef class NestLauncher:
         self.lock = threading.RLock()
         self.lock_forks = _forks
         self.keep = []
-        self.rec.n_p = n_parallel
-        self.rec.n_axes = n_parallel + n_reduced
-        self.rec.n_accesses = len(pointers)
-        self.rec.n_words = 1 + (len(pointers) + 7) // 8
-        self.rec.n_extras = n_extras
-        self.rec.n_given = self.rec.n_axes * (1 + self.rec.n_accesses) + n_extras
-        self.rec.splittable = splittable
-        self.rec.scatters = scatters
-        self.rec.ordered = ordered
-        self.rec.sums = sums
-        self.rec.cost = cost_per_point
-        self.rec.order = 0 if pointers else -1
-        self.rec.itemsize = itemsize
-        self.rec.stream_points = stream_bytes // itemsize if itemsize and stream_bytes else INT64_MAX
-        self.rec.n_pointers = min(max(pointers, default=-1) + 1, 64)
-        self.rec.outputs = int(outputs) & 0xFFFFFFFFFFFFFFFF
-        self.rec.inputs = <int*>calloc(len(pointers) + 1, sizeof(int))
-        self.rec.pointers = <int*>calloc(len(pointers) + 1, sizeof(int))
-        if self.rec.inputs == NULL or self.rec.pointers == NULL:
+        self.config.n_p = n_parallel
+        self.config.n_axes = n_parallel + n_reduced
+        self.config.n_accesses = len(pointers)
+        self.config.n_words = 1 + (len(pointers) + 7) // 8
+        self.config.n_extras = n_extras
+        self.config.n_given = self.config.n_axes * (1 + self.config.n_accesses) + n_extras
+        self.config.splittable = splittable
+        self.config.scatters = scatters
+        self.config.ordered = ordered
+        self.config.sums = sums
+        self.config.cost = cost_per_point
+        self.config.order = 0 if pointers else -1
+        self.config.itemsize = itemsize
+        self.config.stream_points = stream_bytes // itemsize if itemsize and stream_bytes else INT64_MAX
+        self.config.n_pointers = min(max(pointers, default=-1) + 1, 64)
+        self.config.outputs = int(outputs) & 0xFFFFFFFFFFFFFFFF
+        self.config.inputs = <int*>calloc(len(pointers) + 1, sizeof(int))
+        self.config.pointers = <int*>calloc(len(pointers) + 1, sizeof(int))
+        if self.config.inputs == NULL or self.config.pointers == NULL:
             raise MemoryError()
         for k in range(len(pointers) - 1, -1, -1):
             if pointers[k] >= 0 and int(outputs) >> pointers[k] & 1:
-                self.rec.order = k
+                self.config.order = k
         for k, pointer in enumerate(pointers):
-            self.rec.pointers[k] = pointer
+            self.config.pointers[k] = pointer
             if pointer < 0:
                 continue
             if not int(outputs) >> pointer & 1:
-                self.rec.inputs[self.rec.n_inputs] = k
-                self.rec.n_inputs += 1
-        self.rec.owner = <PyObject*>self
+                self.config.inputs[self.config.n_inputs] = k
+                self.config.n_inputs += 1
+        self.config.owner = <PyObject*>self
 
     def __dealloc__(self):
-        cdef Compiled* c = self.rec.first
+        cdef Compiled* c = self.config.first
         while c != NULL:
             after = c.next
             free(c.phases)
             free(c)
             c = after
-        free(self.rec.inputs)
-        free(self.rec.pointers)
+        free(self.config.inputs)
+        free(self.config.pointers)
 
     cdef Compiled* compile_key(self, const uint64_t* key) except NULL:
         cdef Compiled* c
@@ -593,15 +593,15 @@ cdef class NestLauncher:
             self.lock_forks = _forks
             self.lock = threading.RLock()
         with self.lock:
-            c = find(&self.rec, key)
+            c = find(&self.config, key)
             if c == NULL:
                 self.misses += 1
-                phases, keep = self.compile(*describe(key, self.rec.n_accesses))
-                c = make(key, self.rec.n_words, list(phases))
+                phases, keep = self.compile(*describe(key, self.config.n_accesses))
+                c = make(key, self.config.n_words, list(phases))
                 self.keep.append(keep)
-                c.next = self.rec.first
-                umiak_release_store(&self.rec.first, c)
-                umiak_release_store(&self.rec.last, c)
+                c.next = self.config.first
+                umiak_release_store(&self.config.first, c)
+                umiak_release_store(&self.config.last, c)
         return c
 
     @property
@@ -611,24 +611,24 @@ cdef class NestLauncher:
     @property
     def flat_address(self):
         """0 where a flat launch cannot be."""
-        return <size_t><void*>&launch_flat if self.rec.n_axes == self.rec.n_p and not self.rec.n_extras else 0
+        return <size_t><void*>&launch_flat if self.config.n_axes == self.config.n_p and not self.config.n_extras else 0
 
     @property
     def many_address(self):
         """0 where there is no flat launch."""
-        return <size_t><void*>&launch_many if self.rec.n_axes == self.rec.n_p and not self.rec.n_extras else 0
+        return <size_t><void*>&launch_many if self.config.n_axes == self.config.n_p and not self.config.n_extras else 0
 
     @property
     def self_pointer(self):
-        return <size_t>&self.rec
+        return <size_t>&self.config
 
     def variants(self):
-        """What has been compiled, oldest first."""
+        """The compiled variants, oldest first."""
         from umiak.compiler.nest import Variant          # not needed for launching
-        cdef Compiled* c = self.rec.first
+        cdef Compiled* c = self.config.first
         cdef list found = []
         while c != NULL:
-            found.append(Variant(*describe(c.key, self.rec.n_accesses)))
+            found.append(Variant(*describe(c.key, self.config.n_accesses)))
             c = c.next
         return found[::-1]
 

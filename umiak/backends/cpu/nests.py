@@ -21,8 +21,8 @@ from umiak.compiler.loop.tree import GLOBAL, LOCAL, SHARED
 from umiak.compiler.lower.builder import NotANest
 from umiak.compiler.nest import Chain, Nest, ReduceStage, ScanStage, ScatterStage, StoreStage, Variant
 from umiak.compiler.nest_printer import show_nest
-from umiak.compiler.render import llvm, straight
-from umiak.compiler.schedule.runs import sums_floats
+from umiak.compiler.render import llvm, unrolled
+from umiak.compiler.schedule.chunks import sums_floats
 from umiak.core import array
 from umiak.core.tensor import Tensor
 from umiak.util.garbage import Paused
@@ -83,12 +83,12 @@ def kernel(call: Any) -> Kernel:
             name=name,
             work=work.of_chain(made),
         )
-    found = None if copies else make_straight(made)
+    found = None if copies else make_unrolled(made)
     if found is not None:
         return Kernel(
             **found,
             residuals=True,
-            dims=asked_by(made),
+            dims=launch_dims(made),
             explain=explain,
             name=name,
             work=work.of_nest(made),
@@ -101,7 +101,7 @@ def kernel(call: Any) -> Kernel:
         run=run,
         residuals=True,
         keep=launcher,
-        dims=asked_by(made),
+        dims=launch_dims(made),
         flat=launcher.flat_address if flat else 0,
         explain=explain,
         name=name,
@@ -111,14 +111,14 @@ def kernel(call: Any) -> Kernel:
 
 
 def name_of(op: Any) -> str:
-    """What a table calls a kernel: a group of operations by what it is made of."""
+    """Return the name of a kernel in tables: a group of operations by what it is made of."""
     if type(op) is not Fused:
         return op.name
     text = repr(op.group)
     return text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 3]}..."
 
 
-def asked_by(nest: Nest) -> list[Any]:
+def launch_dims(nest: Nest) -> list[Any]:
     """The integers that a launch of the nest takes."""
     return [*nest.sizes, *(s for a in nest.accesses for s in a.strides), *nest.extras]
 
@@ -126,23 +126,23 @@ def asked_by(nest: Nest) -> list[Any]:
 def make_chain(chain: Chain) -> tuple[ChainLauncher, list[Any]]:
     """The launcher of a chain, and the integers that it takes."""
     launchers = [make_launcher(nest) for nest in chain.nests]
-    asked = [asked_by(nest) for nest in chain.nests]
+    asked = [launch_dims(nest) for nest in chain.nests]
     links = [(x.address, x.self_pointer, len(dims)) for x, dims in zip(launchers, asked, strict=True)]
     pointers = len(chain.nests[0].buffers) - len(chain.temporaries)
     made = ChainLauncher(links, pointers, len(chain.temporaries), launchers)
     return made, [*(t.size * t.type.bytes for t in chain.temporaries), *(x for dims in asked for x in dims)]
 
 
-def make_straight(nest: Nest) -> dict[str, Any] | None:
+def make_unrolled(nest: Nest) -> dict[str, Any] | None:
     """Address and owner of the kernel of a nest of few points that are all known; None for others."""
     target = llvm.Target.host()
     with statistics.timed(nest.name, "schedule"):
-        made = schedule.straight_kernel(nest, straight.lanes_of(nest.buffers, target))
+        made = schedule.unrolled_kernel(nest, unrolled.lanes_of(nest.buffers, target))
     if made is None:
         return None
     dump("loop", nest.name, partial(show_kernel, made))
     with statistics.timed(nest.name, "render"):
-        text = straight.render(made, target)
+        text = unrolled.render(made, target)
     library = jit.load(text, [made.name])
     return {"address": library.address(made.name), "keep": library}
 
@@ -151,7 +151,7 @@ def make_launcher(nest: Nest) -> NestLauncher:
     """The launcher of a nest whose buffers are the pointers of the launch."""
     place = {b.name: i for i, b in enumerate(nest.buffers)}
     reduces = [s for s in nest.stages if isinstance(s, ReduceStage)]
-    operations, moved = weigh(nest)
+    operations, moved = work_per_point(nest)
 
     def compile_variant(*what: Any) -> tuple[list[tuple[int, int, int, int, int]], Any]:
         return build(nest, Variant(*what))
@@ -179,7 +179,7 @@ def _type(nest: Nest, buffer: str) -> Any:
     return next(b.type for b in nest.buffers if b.name == buffer)
 
 
-def weigh(nest: Nest) -> tuple[int, int]:
+def work_per_point(nest: Nest) -> tuple[int, int]:
     """Operations per point, in additions, and bytes."""
     roots: list[n.Node] = []
     for s in nest.stages:

@@ -1,8 +1,8 @@
 # cython: binding=False
 """Drivers of recurrent layers: all time steps of one direction in one launch, forward and back.
 
-All weights are packed once. The input's part of the gates comes from one product for as many steps as make a good product: so
-few that what it gives is still in the cache when the steps read it. A step is a product with the packed weights of the state
+All weights are packed once. The input's part of the gates comes from one matmul for as many steps as make a good matmul: so
+few that what it gives is still in the cache when the steps read it. A step is a matmul with the packed weights of the state
 and one compiled function over the gates (recurrent_kernels.py). Rows of the batch do not meet, so threads divide the batch and
 never wait for each other; what a row gets does not depend on how it is divided.
 
@@ -13,7 +13,7 @@ from libc.string cimport memcpy, memset
 
 from umiak.backends.cpu.axes cimport Ctx, kernel_t
 from umiak.backends.cpu.launcher cimport parallel_for, thread_count
-from umiak.backends.cpu.providers.common cimport copy_strided, give, take
+from umiak.backends.cpu.providers.common cimport copy_strided, scratch_free, scratch_alloc
 
 cdef extern from *:
     """
@@ -36,7 +36,7 @@ cdef enum:
 
 cdef double PARALLEL_WORK = 2e6         # multiplications of all steps, below which no thread is asked
 
-ctypedef void (*product_t)(void* c, int64_t c_row, const void* a, int64_t a_row, const void* b, int64_t k) noexcept nogil
+ctypedef void (*matmul_t)(void* c, int64_t c_row, const void* a, int64_t a_row, const void* b, int64_t k) noexcept nogil
 ctypedef void (*pack_t)(void* to, void** rows, int64_t n, int64_t stride, const void* scale) noexcept nogil
 ctypedef void (*copy_t)(void* to, int64_t to_row, const void* source, int64_t source_row, int64_t rows, int64_t n, int64_t stride,
                         const void* scale) noexcept nogil
@@ -47,8 +47,8 @@ cdef struct Elementwise:        # a compiled function over rows and units
     int mask                    # the slot that has one element per row
     int[MAX_SLOTS] slot
 
-cdef struct Record:             # a class of calls
-    product_t[MAX_ROWS + 1] product
+cdef struct Config:             # a class of calls
+    matmul_t[MAX_ROWS + 1] matmul
     pack_t pack
     copy_t copy
     Elementwise step, project   # or, backward, gather
@@ -58,9 +58,9 @@ cdef struct Record:             # a class of calls
     int64_t size, width, rows, lanes
 
 cdef struct Job:                # a launch
-    const Record* rec
+    const Config* config
     int64_t steps, batch, features, hidden, proj
-    int64_t n, n_room           # columns of the product, and with whole panels
+    int64_t n, padded_n           # columns of the matmul, and with whole panels
     int64_t chunk               # steps whose input is multiplied at once
     int64_t p_room              # of the projection's
     # contiguous operands
@@ -95,7 +95,7 @@ cdef struct Job:                # a launch
     char* bias
     char* gates                 # the input's part
     int64_t gates_row
-    char* sums                  # what the product gives
+    char* sums                  # what the matmul gives
     char* hidden_states         # before the projection, or their gradients
     char* projected
     char* state                 # where it is not a row of the results
@@ -106,13 +106,13 @@ cdef struct Job:                # a launch
 
 
 # ---- pieces --------------------------------------------------------------------------------------------------------
-cdef inline int64_t whole(int64_t n, int64_t of) noexcept nogil:
+cdef inline int64_t round_up(int64_t n, int64_t of) noexcept nogil:
     return (n + of - 1) // of * of
 
 
 cdef inline char* carve(char** memory, int64_t bytes) noexcept nogil:
     cdef char* found = memory[0]
-    memory[0] = found + whole(bytes, ALIGN)
+    memory[0] = found + round_up(bytes, ALIGN)
     return found
 
 
@@ -139,50 +139,50 @@ cdef inline void apply(const Elementwise* f, void** ptrs, const int64_t* strides
     f.kernel(ptrs, dims, NULL, &ctx, 0, rows)
 
 
-cdef int64_t packed_bytes(const Record* rec, int64_t k, int64_t n) noexcept nogil:
-    return (whole(n, rec.width) * k + rec.lanes * rec.width) * rec.size     # a block more: see attention_kernels.pack
+cdef int64_t packed_bytes(const Config* config, int64_t k, int64_t n) noexcept nogil:
+    return (round_up(n, config.width) * k + config.lanes * config.width) * config.size     # a block more: see attention_kernels.pack
 
 
-cdef void pack_matrix(const Record* rec, char* to, const char* w, int64_t k, int64_t n, int64_t k_stride, int64_t n_stride) noexcept nogil:
-    """Panels of ``rec.width`` columns of the matrix ``w[k, n]``, of whose strides (in elements) one is 1."""
+cdef void pack_matrix(const Config* config, char* to, const char* w, int64_t k, int64_t n, int64_t k_stride, int64_t n_stride) noexcept nogil:
+    """Panels of ``config.width`` columns of the matrix ``w[k, n]``, of whose strides (in elements) one is 1."""
     cdef double one_wide = 1
     cdef float one = 1
-    cdef const void* scale = <const void*>&one_wide if rec.wide else <const void*>&one
+    cdef const void* scale = <const void*>&one_wide if config.wide else <const void*>&one
     cdef void* table[64]
     cdef int64_t j = 0, i, count
-    if n % rec.width:
-        memset(to, 0, packed_bytes(rec, k, n))
+    if n % config.width:
+        memset(to, 0, packed_bytes(config, k, n))
     while j < n:
-        count = min(rec.width, n - j)
+        count = min(config.width, n - j)
         if n_stride == 1:
-            rec.copy(to, rec.width * rec.size, w + j * rec.size, k_stride * rec.size, k, count, rec.size, scale)
+            config.copy(to, config.width * config.size, w + j * config.size, k_stride * config.size, k, count, config.size, scale)
         else:
-            for i in range(rec.width):
-                table[i] = <void*>(w + (j + min(i, count - 1)) * n_stride * rec.size)
-            rec.pack(to, table, k, rec.size, scale)
-        to += rec.width * k * rec.size
-        j += rec.width
+            for i in range(config.width):
+                table[i] = <void*>(w + (j + min(i, count - 1)) * n_stride * config.size)
+            config.pack(to, table, k, config.size, scale)
+        to += config.width * k * config.size
+        j += config.width
 
 
-cdef void multiply(const Record* rec, char* c, int64_t c_row, const char* a, int64_t a_row, const char* packed, int64_t rows, int64_t k,
+cdef void multiply(const Config* config, char* c, int64_t c_row, const char* a, int64_t a_row, const char* packed, int64_t rows, int64_t k,
                    int64_t n, const char* soon, int64_t soon_bytes) noexcept nogil:
     """``c = a w`` for rows of a that lie ``a_row`` bytes apart. Meanwhile ``soon``, which is read next, comes nearer."""
-    cdef int64_t pieces = (rows + rec.rows - 1) // rec.rows, i, r, at, count, j = 0
-    cdef int64_t panel = rec.width * rec.size, each = whole(soon_bytes * rec.width // max(n, 1) + 1, LINE)
+    cdef int64_t pieces = (rows + config.rows - 1) // config.rows, i, r, at, count, j = 0
+    cdef int64_t panel = config.width * config.size, each = round_up(soon_bytes * config.width // max(n, 1) + 1, LINE)
     cdef bint ragged
     cdef char edge[EDGE]
     while j < n:
         # The last panel must not write beyond a row that has no room for it.
-        ragged = n - j < rec.width and c_row < (j + rec.width) * rec.size
+        ragged = n - j < config.width and c_row < (j + config.width) * config.size
         at = 0
         for i in range(pieces):
             count = (rows - at + pieces - i - 1) // (pieces - i)
             if ragged:
-                rec.product[count](edge, panel, a + at * a_row, a_row, packed, k)
+                config.matmul[count](edge, panel, a + at * a_row, a_row, packed, k)
                 for r in range(count):
-                    memcpy(c + (at + r) * c_row, edge + r * panel, (n - j) * rec.size)
+                    memcpy(c + (at + r) * c_row, edge + r * panel, (n - j) * config.size)
             else:
-                rec.product[count](c + at * c_row, c_row, a + at * a_row, a_row, packed, k)
+                config.matmul[count](c + at * c_row, c_row, a + at * a_row, a_row, packed, k)
             at += count
         for i in range(min(each, soon_bytes) // LINE):
             umiak_soon(soon + i * LINE)
@@ -190,15 +190,15 @@ cdef void multiply(const Record* rec, char* c, int64_t c_row, const char* a, int
         soon_bytes -= each
         c += panel
         packed += panel * k
-        j += rec.width
+        j += config.width
 
 
 cdef inline int64_t length(const Job* j, int64_t row) noexcept nogil:
-    return (<const int64_t*>j.lengths)[row] if j.rec.lengths_wide else (<const int32_t*>j.lengths)[row]
+    return (<const int64_t*>j.lengths)[row] if j.config.lengths_wide else (<const int32_t*>j.lengths)[row]
 
 
 cdef inline bint set_mask(const Job* j, int64_t t, int64_t first, int64_t rows) noexcept nogil:
-    """Which of the rows take part in step ``t``; whether any does."""
+    """Find the rows that take part in step ``t``; return whether any does."""
     cdef int64_t i
     cdef bint found = False
     for i in range(first, first + rows):
@@ -214,28 +214,28 @@ cdef inline char* at_step(char* base, int64_t t, int64_t row, int64_t batch, int
 # ---- forward -------------------------------------------------------------------------------------------------------
 cdef void project_input(Job* j, int64_t first, int64_t steps, int64_t row, int64_t rows) noexcept nogil:
     """The input's part of the gates for steps from ``first`` on."""
-    cdef const Record* rec = j.rec
-    cdef int64_t i, in_row = j.features * rec.size, out_row = j.gates_row * rec.size
+    cdef const Config* config = j.config
+    cdef int64_t i, in_row = j.features * config.size, out_row = j.gates_row * config.size
     cdef char* to = gates_at(j, first, first, row)
     cdef char* x = at_step(j.x, first, row, j.batch, in_row)
     if rows == j.batch:
         steps, rows = 1, steps * rows
     for i in range(steps):
-        multiply(rec, to + i * j.batch * out_row, out_row, x + i * j.batch * in_row, in_row, j.packed_ih, rows, j.features, j.n, NULL, 0)
+        multiply(config, to + i * j.batch * out_row, out_row, x + i * j.batch * in_row, in_row, j.packed_ih, rows, j.features, j.n, NULL, 0)
 
 
 cdef inline char* gates_at(const Job* j, int64_t t, int64_t first, int64_t row) noexcept nogil:
-    """Where the input's part of a step lies: with what is kept, or in scratch from step ``first`` on."""
-    return at_step(j.gates, t - first if j.rec.kept and not j.rec.train else t, row, j.batch, j.gates_row * j.rec.size)
+    """Return the address of the input's part of a step: with what is kept, or in scratch from step ``first`` on."""
+    return at_step(j.gates, t - first if j.config.kept and not j.config.train else t, row, j.batch, j.gates_row * j.config.size)
 
 
 cdef int forward_rows(Job* j, int64_t row, int64_t rows) noexcept nogil:
     """All steps for some rows of the batch."""
-    cdef const Record* rec = j.rec
+    cdef const Config* config = j.config
     cdef int64_t done = 0, count, first
     while done < j.steps:
         count = min(j.chunk, j.steps - done)
-        first = j.steps - done - count if rec.reverse else done
+        first = j.steps - done - count if config.reverse else done
         project_input(j, first, count, row, rows)
         forward_steps(j, first, count, row, rows)
         done += count
@@ -244,10 +244,10 @@ cdef int forward_rows(Job* j, int64_t row, int64_t rows) noexcept nogil:
 
 cdef void forward_steps(Job* j, int64_t first, int64_t count, int64_t row, int64_t rows) noexcept nogil:
     """Steps from ``first`` on, whose input's part is there."""
-    cdef const Record* rec = j.rec
-    cdef int64_t size = rec.size, hidden = j.hidden, i, t, k, n, before
-    cdef int64_t h_row = j.proj * size, c_row = hidden * size, gate = hidden * size, s_row = j.n_room * size
-    cdef bint held = rec.masked and not rec.projected
+    cdef const Config* config = j.config
+    cdef int64_t size = config.size, hidden = j.hidden, i, t, k, n, before
+    cdef int64_t h_row = j.proj * size, c_row = hidden * size, gate = hidden * size, s_row = j.padded_n * size
+    cdef bint held = config.masked and not config.projected
     cdef void* ptrs[MAX_SLOTS]
     cdef int64_t strides[MAX_SLOTS]
     cdef char* h
@@ -255,30 +255,30 @@ cdef void forward_steps(Job* j, int64_t first, int64_t count, int64_t row, int64
     cdef char* a
     cdef char* y
     for i in range(count):
-        t = first + count - 1 - i if rec.reverse else first + i
-        before = t + 1 if rec.reverse else t - 1
-        if rec.masked:
+        t = first + count - 1 - i if config.reverse else first + i
+        before = t + 1 if config.reverse else t - 1
+        if config.masked:
             set_mask(j, t, row, rows)
-        if rec.masked:
+        if config.masked:
             h = j.state + row * h_row
         elif 0 <= before < j.steps:
             h = at_step(j.out, before, row, j.batch, h_row)
         else:
             h = j.h0 + row * h_row
-        multiply(rec, j.sums + row * s_row, s_row, h, h_row, j.packed, rows, j.proj, j.n, NULL, 0)
+        multiply(config, j.sums + row * s_row, s_row, h, h_row, j.packed, rows, j.proj, j.n, NULL, 0)
         n = 0
         a = gates_at(j, t, first, row)
-        for k in range(rec.gates):
+        for k in range(config.gates):
             ptrs[n], strides[n] = a + k * gate, j.gates_row
             n += 1
-        for k in range(rec.gates):
-            ptrs[n], strides[n] = j.sums + row * s_row + k * gate, j.n_room
+        for k in range(config.gates):
+            ptrs[n], strides[n] = j.sums + row * s_row + k * gate, j.padded_n
             n += 1
-        for k in range(rec.gates + rec.gru):
+        for k in range(config.gates + config.gru):
             ptrs[n], strides[n] = j.bias + k * gate, 0
             n += 1
-        if rec.lstm:
-            if not rec.train:
+        if config.lstm:
+            if not config.train:
                 c = j.cell + row * c_row
             elif 0 <= before < j.steps:
                 c = at_step(j.cells, before, row, j.batch, c_row)
@@ -286,38 +286,38 @@ cdef void forward_steps(Job* j, int64_t first, int64_t count, int64_t row, int64
                 c = j.c0 + row * c_row
             ptrs[n], strides[n] = c, hidden
             n += 1
-        elif rec.gru:
+        elif config.gru:
             ptrs[n], strides[n] = h, hidden
             n += 1
-        if rec.masked:
+        if config.masked:
             ptrs[n], strides[n] = j.mask + row, 1
             n += 1
-        if held and not rec.gru:
+        if held and not config.gru:
             ptrs[n], strides[n] = h, hidden
             n += 1
-        if rec.train:
-            for k in range(rec.kept):
-                ptrs[n], strides[n] = at_step(j.acts, t, row, j.batch, rec.kept * gate) + k * gate, rec.kept * hidden
+        if config.train:
+            for k in range(config.kept):
+                ptrs[n], strides[n] = at_step(j.acts, t, row, j.batch, config.kept * gate) + k * gate, config.kept * hidden
                 n += 1
-        if rec.lstm:
-            ptrs[n], strides[n] = at_step(j.cells, t, row, j.batch, c_row) if rec.train else j.cell + row * c_row, hidden
+        if config.lstm:
+            ptrs[n], strides[n] = at_step(j.cells, t, row, j.batch, c_row) if config.train else j.cell + row * c_row, hidden
             n += 1
         y = at_step(j.out, t, row, j.batch, h_row)
-        ptrs[n], strides[n] = j.hidden_states + row * c_row if rec.projected else y, hidden
+        ptrs[n], strides[n] = j.hidden_states + row * c_row if config.projected else y, hidden
         n += 1
         if held:
             ptrs[n], strides[n] = h, hidden
-        apply(&rec.step, ptrs, strides, rows, hidden)
-        if rec.projected:
-            multiply(rec, j.projected + row * j.p_room * size, j.p_room * size, j.hidden_states + row * c_row, c_row, j.packed_ho,
+        apply(&config.step, ptrs, strides, rows, hidden)
+        if config.projected:
+            multiply(config, j.projected + row * j.p_room * size, j.p_room * size, j.hidden_states + row * c_row, c_row, j.packed_ho,
                      rows, hidden, j.proj, NULL, 0)
-            if rec.masked:
+            if config.masked:
                 ptrs[0], strides[0] = j.projected + row * j.p_room * size, j.p_room
                 ptrs[1], strides[1] = h, j.proj
                 ptrs[2], strides[2] = j.mask + row, 1
                 ptrs[3], strides[3] = y, j.proj
                 ptrs[4], strides[4] = h, j.proj
-                apply(&rec.project, ptrs, strides, rows, j.proj)
+                apply(&config.project, ptrs, strides, rows, j.proj)
             else:
                 for k in range(rows):
                     memcpy(y + k * h_row, j.projected + (row + k) * j.p_room * size, h_row)
@@ -326,11 +326,11 @@ cdef void forward_steps(Job* j, int64_t first, int64_t count, int64_t row, int64
 # ---- back ----------------------------------------------------------------------------------------------------------
 cdef char* states_before(Job* j, int64_t t, int64_t row, int64_t rows) noexcept nogil:
     """The states that step ``t`` began with; of rows that had ended, anything finite."""
-    cdef const Record* rec = j.rec
-    cdef int64_t before = t + 1 if rec.reverse else t - 1, h_row = j.proj * rec.size, i
+    cdef const Config* config = j.config
+    cdef int64_t before = t + 1 if config.reverse else t - 1, h_row = j.proj * config.size, i
     if not 0 <= before < j.steps:
         return j.h0 + row * h_row
-    if not (rec.masked and rec.reverse):
+    if not (config.masked and config.reverse):
         return at_step(j.out, before, row, j.batch, h_row)
     for i in range(row, row + rows):
         memcpy(j.before + i * h_row, at_step(j.out, before, i, j.batch, h_row) if before < length(j, i) else j.h0 + i * h_row, h_row)
@@ -339,10 +339,10 @@ cdef char* states_before(Job* j, int64_t t, int64_t row, int64_t rows) noexcept 
 
 cdef int backward_rows(Job* j, int64_t row, int64_t rows) noexcept nogil:
     """All steps, from the last to the first, for some rows of the batch."""
-    cdef const Record* rec = j.rec
-    cdef int64_t size = rec.size, hidden = j.hidden, i, t, k, n, before
-    cdef int64_t h_row = j.proj * size, c_row = hidden * size, gate = hidden * size, s_row = j.n_room * size
-    cdef int64_t all_gates = rec.gates * hidden
+    cdef const Config* config = j.config
+    cdef int64_t size = config.size, hidden = j.hidden, i, t, k, n, before
+    cdef int64_t h_row = j.proj * size, c_row = hidden * size, gate = hidden * size, s_row = j.padded_n * size
+    cdef int64_t all_gates = config.gates * hidden
     cdef void* ptrs[MAX_SLOTS]
     cdef int64_t strides[MAX_SLOTS]
     cdef char* acts
@@ -350,78 +350,78 @@ cdef int backward_rows(Job* j, int64_t row, int64_t rows) noexcept nogil:
     cdef char* g
     cdef char* sums = j.sums + row * s_row
     cdef char* to
-    cdef bint past = (rec.masked or rec.gru) and not rec.projected
+    cdef bint past = (config.masked or config.gru) and not config.projected
     for i in range(j.steps):
-        t = i if rec.reverse else j.steps - 1 - i
-        before = t + 1 if rec.reverse else t - 1
-        if rec.masked:
+        t = i if config.reverse else j.steps - 1 - i
+        before = t + 1 if config.reverse else t - 1
+        if config.masked:
             set_mask(j, t, row, rows)
         g = j.g_out + t * j.g_step + row * j.g_row
-        if rec.projected:
+        if config.projected:
             ptrs[0], strides[0] = g, j.g_row // size
-            ptrs[1], strides[1] = sums, j.n_room
+            ptrs[1], strides[1] = sums, j.padded_n
             n = 2
-            if rec.masked:
+            if config.masked:
                 ptrs[2], strides[2] = j.passed + row * h_row, j.proj
                 ptrs[3], strides[3] = j.mask + row, 1
                 n = 4
             to = at_step(j.d_proj, t, row, j.batch, h_row)
             ptrs[n], strides[n] = to, j.proj
             ptrs[n + 1], strides[n + 1] = j.passed + row * h_row, j.proj       # where sequences end
-            apply(&rec.project, ptrs, strides, rows, j.proj)
-            multiply(rec, j.hidden_states + row * j.p_room * size, j.p_room * size, to, h_row, j.packed_ho, rows, j.proj, hidden,
+            apply(&config.project, ptrs, strides, rows, j.proj)
+            multiply(config, j.hidden_states + row * j.p_room * size, j.p_room * size, to, h_row, j.packed_ho, rows, j.proj, hidden,
                      NULL, 0)
         n = 0
-        acts = at_step(j.acts, t, row, j.batch, rec.kept * gate)
-        for k in range(rec.kept):
-            ptrs[n], strides[n] = acts + k * gate, rec.kept * hidden
+        acts = at_step(j.acts, t, row, j.batch, config.kept * gate)
+        for k in range(config.kept):
+            ptrs[n], strides[n] = acts + k * gate, config.kept * hidden
             n += 1
-        if rec.lstm:
+        if config.lstm:
             ptrs[n], strides[n] = at_step(j.cells, t, row, j.batch, c_row), hidden
             ptrs[n + 1], strides[n + 1] = at_step(j.cells, before, row, j.batch, c_row) if 0 <= before < j.steps else j.c0 + row * c_row, hidden
             n += 2
-        elif rec.gru:
+        elif config.gru:
             ptrs[n], strides[n] = states_before(j, t, row, rows), hidden
             n += 1
         else:
             ptrs[n], strides[n] = at_step(j.out, t, row, j.batch, h_row), hidden
             n += 1
-        if rec.projected:
+        if config.projected:
             ptrs[n], strides[n] = j.hidden_states + row * j.p_room * size, j.p_room
             n += 1
         else:
             ptrs[n], strides[n] = g, j.g_row // size
-            ptrs[n + 1], strides[n + 1] = sums, j.n_room
+            ptrs[n + 1], strides[n + 1] = sums, j.padded_n
             n += 2
         if past:
             ptrs[n], strides[n] = j.passed + row * h_row, hidden
             n += 1
-        if rec.lstm:
+        if config.lstm:
             ptrs[n], strides[n] = j.cell + row * c_row, hidden
             n += 1
-        if rec.masked:
+        if config.masked:
             ptrs[n], strides[n] = j.mask + row, 1
             n += 1
         d = at_step(j.d_in, t, row, j.batch, all_gates * size)
-        for k in range(rec.gates):
+        for k in range(config.gates):
             ptrs[n], strides[n] = d + k * gate, all_gates
             n += 1
-        if rec.gru:
+        if config.gru:
             d = at_step(j.d_state, t, row, j.batch, all_gates * size)
             ptrs[n], strides[n] = d + 2 * gate, all_gates
             n += 1
-        if rec.lstm:
+        if config.lstm:
             ptrs[n], strides[n] = j.cell + row * c_row, hidden
             n += 1
         if past:
             ptrs[n], strides[n] = j.passed + row * h_row, hidden
-        apply(&rec.step, ptrs, strides, rows, hidden)
-        if rec.gru:
+        apply(&config.step, ptrs, strides, rows, hidden)
+        if config.gru:
             for k in range(rows):
                 memcpy(d + k * all_gates * size, at_step(j.d_in, t, row + k, j.batch, all_gates * size), 2 * gate)
-        multiply(rec, sums, s_row, d, all_gates * size, j.packed, rows, all_gates, j.proj,
-                 j.acts + (before * j.batch + row) * rec.kept * gate if 0 <= before < j.steps else NULL,
-                 rows * rec.kept * gate if 0 <= before < j.steps else 0)
+        multiply(config, sums, s_row, d, all_gates * size, j.packed, rows, all_gates, j.proj,
+                 j.acts + (before * j.batch + row) * config.kept * gate if 0 <= before < j.steps else NULL,
+                 rows * config.kept * gate if 0 <= before < j.steps else 0)
     return 0
 
 
@@ -435,12 +435,12 @@ cdef int part(void* arg, int64_t index) noexcept nogil:
     cdef Parts* p = <Parts*>arg
     cdef Job* j = p.job
     cdef int64_t first = j.batch * index // p.parts, last = j.batch * (index + 1) // p.parts
-    return backward_rows(j, first, last - first) if j.rec.gradient else forward_rows(j, first, last - first)
+    return backward_rows(j, first, last - first) if j.config.gradient else forward_rows(j, first, last - first)
 
 
 cdef void run_parts(Job* j) noexcept nogil:
     cdef Parts p
-    cdef double work = <double>j.steps * j.batch * j.rec.gates * j.hidden * (j.proj + (0 if j.rec.gradient else j.features))
+    cdef double work = <double>j.steps * j.batch * j.config.gates * j.hidden * (j.proj + (0 if j.config.gradient else j.features))
     p.job = j
     p.parts = 1
     if work > PARALLEL_WORK:
@@ -479,7 +479,7 @@ cdef char* read(Reader* r, void* data, int rank, int64_t a, int64_t b, int64_t c
         step *= sizes[3 - rank + i]
     if dense or step == 0:
         return <char*>data
-    made = take(step * size)
+    made = scratch_alloc(step * size)
     if made == NULL or r.n == MAX_PIECES:
         r.bad = True
         return <char*>data
@@ -492,103 +492,103 @@ cdef char* read(Reader* r, void* data, int rank, int64_t a, int64_t b, int64_t c
 cdef void release(Reader* r, void* scratch) noexcept nogil:
     cdef int i
     for i in range(r.n):
-        give(r.copies[i])
-    give(scratch)
+        scratch_free(r.copies[i])
+    scratch_free(scratch)
 
 
-cdef int begin(Job* j, Reader* r, const Record* rec, void** ptrs, const int64_t* dims) noexcept nogil:
+cdef int begin(Job* j, Reader* r, const Config* config, void** ptrs, const int64_t* dims) noexcept nogil:
     """Operands. ``dims``: steps, batch, features, units, size of the state, then the strides of each."""
-    cdef int64_t size = rec.size, all_gates
+    cdef int64_t size = config.size, all_gates
     memset(j, 0, sizeof(Job))
-    j.rec = rec
+    j.config = config
     j.steps, j.batch, j.features, j.hidden, j.proj = dims[0], dims[1], dims[2], dims[3], dims[4]
-    all_gates = rec.gates * j.hidden
+    all_gates = config.gates * j.hidden
     r.dims, r.size, r.n, r.bad = dims + 5, size, 0, 0
-    if rec.gradient:
+    if config.gradient:
         # The products of all steps are left to others.
         r.dims += 3
         ptrs[0] = NULL
     else:
         j.x = read(r, ptrs[0], 3, j.steps, j.batch, j.features, size)
     j.h0 = read(r, ptrs[1], 2, 0, j.batch, j.proj, size)
-    j.w_ih = read(r, NULL if rec.gradient else ptrs[2], 2, 0, all_gates, j.features, size)
+    j.w_ih = read(r, NULL if config.gradient else ptrs[2], 2, 0, all_gates, j.features, size)
     j.w_hh = read(r, ptrs[3], 2, 0, all_gates, j.proj, size)
-    j.b_ih = read(r, NULL if rec.gradient else ptrs[4], 1, 0, 0, all_gates, size)
-    j.b_hh = read(r, NULL if rec.gradient else ptrs[5], 1, 0, 0, all_gates, size)
+    j.b_ih = read(r, NULL if config.gradient else ptrs[4], 1, 0, 0, all_gates, size)
+    j.b_hh = read(r, NULL if config.gradient else ptrs[5], 1, 0, 0, all_gates, size)
     j.c0 = read(r, ptrs[6], 2, 0, j.batch, j.hidden, size)
     j.w_ho = read(r, ptrs[7], 2, 0, j.hidden, j.proj, size)
-    j.lengths = read(r, ptrs[8], 1, 0, 0, j.batch, 8 if rec.lengths_wide else 4)
+    j.lengths = read(r, ptrs[8], 1, 0, 0, j.batch, 8 if config.lengths_wide else 4)
     return 0
 
 
 cdef void sum_biases(Job* j) noexcept nogil:
     """Both biases of a gate as one; a GRU's last one of the state stays by itself."""
-    cdef const Record* rec = j.rec
-    cdef int64_t n = rec.gates * j.hidden, both = n - j.hidden if rec.gru else n, i
+    cdef const Config* config = j.config
+    cdef int64_t n = config.gates * j.hidden, both = n - j.hidden if config.gru else n, i
     for i in range(n):
-        if rec.wide:
+        if config.wide:
             (<double*>j.bias)[i] = (<double*>j.b_ih)[i] + ((<double*>j.b_hh)[i] if i < both else 0)
         else:
             (<float*>j.bias)[i] = (<float*>j.b_ih)[i] + ((<float*>j.b_hh)[i] if i < both else 0)
-    if rec.gru:
-        memcpy(j.bias + n * rec.size, j.b_hh + both * rec.size, j.hidden * rec.size)
+    if config.gru:
+        memcpy(j.bias + n * config.size, j.b_hh + both * config.size, j.hidden * config.size)
 
 
 cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil:
-    cdef const Record* rec = <const Record*>self
+    cdef const Config* config = <const Config*>self
     cdef Job j
     cdef Reader r
-    cdef int64_t size = rec.size, n, total, at
+    cdef int64_t size = config.size, n, total, at
     cdef char* memory
     cdef char* scratch
     cdef char* source
-    begin(&j, &r, rec, ptrs, dims)
+    begin(&j, &r, config, ptrs, dims)
     at = 9
     j.out = <char*>ptrs[at]
     j.h = <char*>ptrs[at + 1]
     at += 2
-    if rec.lstm:
+    if config.lstm:
         j.c = <char*>ptrs[at]
         at += 1
-    if rec.train and rec.kept:
+    if config.train and config.kept:
         j.acts = <char*>ptrs[at]
         at += 1
-    if rec.train and rec.lstm:
+    if config.train and config.lstm:
         j.cells = <char*>ptrs[at]
     if j.batch == 0 or j.hidden == 0:
         return 0
-    n = j.n = rec.gates * j.hidden
-    j.n_room = whole(n, rec.width)
-    j.p_room = whole(j.proj, rec.width)
+    n = j.n = config.gates * j.hidden
+    j.padded_n = round_up(n, config.width)
+    j.p_room = round_up(j.proj, config.width)
     j.chunk = max(1, min(j.steps, PRODUCT_ROWS // min(j.batch, PRODUCT_ROWS)))
-    if rec.train and rec.kept:
-        j.gates, j.gates_row = j.acts, rec.kept * j.hidden
-    elif not rec.kept:
+    if config.train and config.kept:
+        j.gates, j.gates_row = j.acts, config.kept * j.hidden
+    elif not config.kept:
         j.gates, j.gates_row = j.out, j.hidden
     else:
         j.gates_row = n
     # Each piece has room for its alignment.
-    total = packed_bytes(rec, j.proj, n) + packed_bytes(rec, j.features, n) + (n + j.hidden) * size
-    total += j.batch * (j.n_room + j.proj + 2 * j.hidden + j.p_room) * size + j.batch + 16 * ALIGN
-    if rec.projected:
-        total += packed_bytes(rec, j.hidden, j.proj)
+    total = packed_bytes(config, j.proj, n) + packed_bytes(config, j.features, n) + (n + j.hidden) * size
+    total += j.batch * (j.padded_n + j.proj + 2 * j.hidden + j.p_room) * size + j.batch + 16 * ALIGN
+    if config.projected:
+        total += packed_bytes(config, j.hidden, j.proj)
     if j.gates == NULL:
         total += j.chunk * j.batch * n * size
-    scratch = memory = <char*>take(total)
+    scratch = memory = <char*>scratch_alloc(total)
     if scratch == NULL or r.bad:
         release(&r, scratch)
         return no_memory()
-    j.packed = carve(&memory, packed_bytes(rec, j.proj, n))
-    pack_matrix(rec, j.packed, j.w_hh, j.proj, n, 1, j.proj)
-    j.packed_ih = carve(&memory, packed_bytes(rec, j.features, n))
-    pack_matrix(rec, j.packed_ih, j.w_ih, j.features, n, 1, j.features)
-    if rec.projected:
-        j.packed_ho = carve(&memory, packed_bytes(rec, j.hidden, j.proj))
-        pack_matrix(rec, j.packed_ho, j.w_ho, j.hidden, j.proj, j.proj, 1)
+    j.packed = carve(&memory, packed_bytes(config, j.proj, n))
+    pack_matrix(config, j.packed, j.w_hh, j.proj, n, 1, j.proj)
+    j.packed_ih = carve(&memory, packed_bytes(config, j.features, n))
+    pack_matrix(config, j.packed_ih, j.w_ih, j.features, n, 1, j.features)
+    if config.projected:
+        j.packed_ho = carve(&memory, packed_bytes(config, j.hidden, j.proj))
+        pack_matrix(config, j.packed_ho, j.w_ho, j.hidden, j.proj, j.proj, 1)
     if j.gates == NULL:
         j.gates = carve(&memory, j.chunk * j.batch * n * size)
     j.bias = carve(&memory, (n + j.hidden) * size)
-    j.sums = carve(&memory, j.batch * j.n_room * size)
+    j.sums = carve(&memory, j.batch * j.padded_n * size)
     j.state = carve(&memory, j.batch * j.proj * size)
     j.cell = carve(&memory, j.batch * j.hidden * size)
     j.hidden_states = carve(&memory, j.batch * j.hidden * size)
@@ -596,18 +596,18 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
     j.mask = carve(&memory, j.batch)
     sum_biases(&j)
     memcpy(j.state, j.h0, j.batch * j.proj * size)
-    if rec.lstm:
+    if config.lstm:
         memcpy(j.cell, j.c0, j.batch * j.hidden * size)
     run_parts(&j)
     # The last states.
     source = j.state
-    if j.steps and not rec.masked:
-        source = j.out + (0 if rec.reverse else (j.steps - 1) * j.batch * j.proj * size)
+    if j.steps and not config.masked:
+        source = j.out + (0 if config.reverse else (j.steps - 1) * j.batch * j.proj * size)
     memcpy(j.h, source, j.batch * j.proj * size)
-    if rec.lstm:
+    if config.lstm:
         source = j.cell
-        if j.steps and rec.train:
-            source = j.cells + (0 if rec.reverse else (j.steps - 1) * j.batch * j.hidden * size)
+        if j.steps and config.train:
+            source = j.cells + (0 if config.reverse else (j.steps - 1) * j.batch * j.hidden * size)
         memcpy(j.c, source, j.batch * j.hidden * size)
     release(&r, scratch)
     return 0
@@ -615,16 +615,16 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
 
 cdef int launch_back(void* self, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil:
     """Operands of the layer, then out, acts, cells and the gradients of out, h and c; each of the last may be absent."""
-    cdef const Record* rec = <const Record*>self
+    cdef const Config* config = <const Config*>self
     cdef Job j
     cdef Reader r
-    cdef int64_t size = rec.size, all_gates, total, i, at
+    cdef int64_t size = config.size, all_gates, total, i, at
     cdef char* memory
     cdef char* scratch
     cdef char* nothing
-    begin(&j, &r, rec, ptrs, dims)
+    begin(&j, &r, config, ptrs, dims)
     j.out = read(&r, ptrs[9], 3, j.steps, j.batch, j.proj, size)
-    j.acts = read(&r, ptrs[10], 3, j.steps, j.batch, rec.kept * j.hidden, size)
+    j.acts = read(&r, ptrs[10], 3, j.steps, j.batch, config.kept * j.hidden, size)
     j.cells = read(&r, ptrs[11], 3, j.steps, j.batch, j.hidden, size)
     # Rows without gaps are enough here.
     if ptrs[12] != NULL and r.dims[2] == 1:
@@ -639,34 +639,34 @@ cdef int launch_back(void* self, void** ptrs, const int64_t* dims, const uint64_
     j.d_in = j.d_state = <char*>ptrs[at]
     j.d_h0 = <char*>ptrs[at + 1]
     at += 2
-    if rec.gru:
+    if config.gru:
         j.d_state = <char*>ptrs[at]
         at += 1
-    if rec.lstm:
+    if config.lstm:
         j.d_c0 = <char*>ptrs[at]
         at += 1
-    if rec.projected:
+    if config.projected:
         j.d_proj = <char*>ptrs[at]
     if j.batch == 0 or j.hidden == 0:
         return 0
-    all_gates = rec.gates * j.hidden
+    all_gates = config.gates * j.hidden
     j.n = j.proj
-    j.n_room = whole(j.proj, rec.width)
-    j.p_room = whole(j.hidden, rec.width)
-    total = packed_bytes(rec, all_gates, j.proj) + j.batch * (j.n_room + 2 * j.proj + j.hidden + j.p_room) * size + j.proj * size
+    j.padded_n = round_up(j.proj, config.width)
+    j.p_room = round_up(j.hidden, config.width)
+    total = packed_bytes(config, all_gates, j.proj) + j.batch * (j.padded_n + 2 * j.proj + j.hidden + j.p_room) * size + j.proj * size
     total += j.batch + 16 * ALIGN
-    if rec.projected:
-        total += packed_bytes(rec, j.proj, j.hidden)
-    scratch = memory = <char*>take(total)
+    if config.projected:
+        total += packed_bytes(config, j.proj, j.hidden)
+    scratch = memory = <char*>scratch_alloc(total)
     if scratch == NULL or r.bad:
         release(&r, scratch)
         return no_memory()
-    j.packed = carve(&memory, packed_bytes(rec, all_gates, j.proj))
-    pack_matrix(rec, j.packed, j.w_hh, all_gates, j.proj, j.proj, 1)
-    if rec.projected:
-        j.packed_ho = carve(&memory, packed_bytes(rec, j.proj, j.hidden))
-        pack_matrix(rec, j.packed_ho, j.w_ho, j.proj, j.hidden, 1, j.proj)
-    j.sums = carve(&memory, j.batch * j.n_room * size)
+    j.packed = carve(&memory, packed_bytes(config, all_gates, j.proj))
+    pack_matrix(config, j.packed, j.w_hh, all_gates, j.proj, j.proj, 1)
+    if config.projected:
+        j.packed_ho = carve(&memory, packed_bytes(config, j.proj, j.hidden))
+        pack_matrix(config, j.packed_ho, j.w_ho, j.proj, j.hidden, 1, j.proj)
+    j.sums = carve(&memory, j.batch * j.padded_n * size)
     j.passed = carve(&memory, j.batch * j.proj * size)
     j.before = carve(&memory, j.batch * j.proj * size)
     j.cell = carve(&memory, j.batch * j.hidden * size)
@@ -676,35 +676,35 @@ cdef int launch_back(void* self, void** ptrs, const int64_t* dims, const uint64_
     memset(nothing, 0, j.proj * size)
     memset(j.passed, 0, j.batch * j.proj * size)
     memset(j.cell, 0, j.batch * j.hidden * size)
-    memset(j.sums, 0, j.batch * j.n_room * size)
+    memset(j.sums, 0, j.batch * j.padded_n * size)
     if j.g_out == NULL:
         j.g_out, j.g_step, j.g_row = nothing, 0, 0
     if j.g_h != NULL:
         # Where a sequence has ended nothing comes through the product.
-        if rec.masked:
+        if config.masked:
             memcpy(j.passed, j.g_h, j.batch * j.proj * size)
         else:
             for i in range(j.batch):
-                memcpy(j.sums + i * j.n_room * size, j.g_h + i * j.proj * size, j.proj * size)
+                memcpy(j.sums + i * j.padded_n * size, j.g_h + i * j.proj * size, j.proj * size)
     if j.g_c != NULL:
         memcpy(j.cell, j.g_c, j.batch * j.hidden * size)
     run_parts(&j)
     for i in range(j.batch):
         finish_row(&j, i)
-    if rec.lstm:
+    if config.lstm:
         memcpy(j.d_c0, j.cell, j.batch * j.hidden * size)
     release(&r, scratch)
     return 0
 
 
 cdef void finish_row(Job* j, int64_t row) noexcept nogil:
-    """The gradient of the first state: what came through the product, and past it."""
-    cdef int64_t i, size = j.rec.size
-    cdef const char* a = j.sums + row * j.n_room * size
+    """The gradient of the first state: what came through the matmul, and past it."""
+    cdef int64_t i, size = j.config.size
+    cdef const char* a = j.sums + row * j.padded_n * size
     cdef const char* b = j.passed + row * j.proj * size
     cdef char* to = j.d_h0 + row * j.proj * size
     for i in range(j.proj):
-        if j.rec.wide:
+        if j.config.wide:
             (<double*>to)[i] = (<const double*>a)[i] + (<const double*>b)[i]
         else:
             (<float*>to)[i] = (<const float*>a)[i] + (<const float*>b)[i]
@@ -728,7 +728,7 @@ cdef class Recurrent:
 
     ``step`` and ``project`` are kernels and the slot of their mask (-1: none); ``project`` may be absent.
     """
-    cdef Record rec
+    cdef Config config
     cdef object keep
     cdef readonly size_t address, self_pointer
 
@@ -739,15 +739,15 @@ cdef class Recurrent:
             raise ValueError(f"[Recurrent] requires tiles of at most {MAX_ROWS} by 64, got {rows} by {width}")
         self.keep = (keep, step, project)
         for i in range(1, rows + 1):
-            self.rec.product[i] = <product_t><void*><size_t>functions[f"product_{i}"]
-        self.rec.pack, self.rec.copy = <pack_t><void*><size_t>functions["pack"], <copy_t><void*><size_t>functions["copy"]
-        set_elementwise(&self.rec.step, step[0], step[1])
+            self.config.matmul[i] = <matmul_t><void*><size_t>functions[f"matmul_{i}"]
+        self.config.pack, self.config.copy = <pack_t><void*><size_t>functions["pack"], <copy_t><void*><size_t>functions["copy"]
+        set_elementwise(&self.config.step, step[0], step[1])
         if project is not None:
-            set_elementwise(&self.rec.project, project[0], project[1])
-        self.rec.projected = projected
-        self.rec.gates, self.rec.kept, self.rec.lstm, self.rec.gru = gates, kept, lstm, gru
-        self.rec.reverse, self.rec.train, self.rec.masked, self.rec.gradient = reverse, train, masked, gradient
-        self.rec.wide, self.rec.lengths_wide, self.rec.size = wide, lengths_wide, 8 if wide else 4
-        self.rec.width, self.rec.rows, self.rec.lanes = width, rows, lanes
+            set_elementwise(&self.config.project, project[0], project[1])
+        self.config.projected = projected
+        self.config.gates, self.config.kept, self.config.lstm, self.config.gru = gates, kept, lstm, gru
+        self.config.reverse, self.config.train, self.config.masked, self.config.gradient = reverse, train, masked, gradient
+        self.config.wide, self.config.lengths_wide, self.config.size = wide, lengths_wide, 8 if wide else 4
+        self.config.width, self.config.rows, self.config.lanes = width, rows, lanes
         self.address = <size_t><void*>launch_back if gradient else <size_t><void*>launch
-        self.self_pointer = <size_t><void*>&self.rec
+        self.self_pointer = <size_t><void*>&self.config

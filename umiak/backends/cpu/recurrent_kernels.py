@@ -1,7 +1,7 @@
-"""Compiled functions of recurrent layers (recurrent.pyx): products with packed weights, and the rest of a step.
+"""Compiled functions of recurrent layers (recurrent.pyx): matmuls with packed weights, and the rest of a step.
 
 The weights of a layer are the same at every step, so they are packed once per launch: in panels of the columns of a
-tile, row after row. What a step does between two products is one nest over ``[rows, units]``, made of the formulas of
+tile, row after row. What a step does between two matmuls is one nest over ``[rows, units]``, made of the formulas of
 ``umiak.ops.recurrent`` and compiled once per mode and type: an innermost axis without gaps, any stride between rows.
 """
 
@@ -36,21 +36,21 @@ def tile_for(target: Target, type: ScalarType) -> Tile:
     return Tile(tile.lanes, 4, 6) if target.vector_bits == 512 else tile._replace(rows=min(tile.rows, ROWS))
 
 
-def product(module: Module, type: ScalarType, tile: Tile, rows: int, name: str) -> str:
+def matmul(module: Module, type: ScalarType, tile: Tile, rows: int, name: str) -> str:
     """``name(c, a, a_row, b, k)``: c = a b for a panel of b; rows of c are ``c_row`` bytes apart."""
     e = Emitter(module, type, tile.lanes)
     a, b = Matrix("%a", "%a_row", type.bytes), Matrix("%b", 0, tile.width * type.bytes)
-    e.store_tile(e.product(rows, tile.vecs, "%k", a, b), Matrix("%c", "%c_row"))
+    e.store_tile(e.matmul(rows, tile.vecs, "%k", a, b), Matrix("%c", "%c_row"))
     return e.function(name, "ptr %c, i64 %c_row, ptr %a, i64 %a_row, ptr %b, i64 %k")
 
 
 @functools.cache
-def products(target: Target, type: ScalarType) -> tuple[dict[str, int], Tile, object]:
-    """Addresses of the products by their number of rows, and of what packs."""
+def matmuls(target: Target, type: ScalarType) -> tuple[dict[str, int], Tile, object]:
+    """Addresses of the matmuls by their number of rows, and of what packs."""
     tile = tile_for(target, type)
     made = Library(type, target)
     for n in range(1, tile.rows + 1):
-        made.texts[f"product_{n}"] = product(made.module, type, tile, n, f"product_{n}")
+        made.texts[f"matmul_{n}"] = matmul(made.module, type, tile, n, f"matmul_{n}")
     made.enter("pack", pack, tile.width, stored=type)
     made.enter("copy", copy, stored=type)
     found, library = made.load()
@@ -121,7 +121,7 @@ def step(mode: str, train: bool, masked: bool, projected: bool) -> tuple[Callabl
 
 
 def project() -> tuple[Callable[..., Sequence], list[str]]:
-    """Where sequences end: a projected state as a result and as it goes on."""
+    """Select at the end of sequences: a projected state as a result and as it goes on."""
 
     def run(y: Any, h: Any, mask: Any) -> Sequence:
         return where(mask, y, 0), where(mask, y, h)
@@ -130,7 +130,7 @@ def project() -> tuple[Callable[..., Sequence], list[str]]:
 
 
 def gather(masked: bool) -> tuple[Callable[..., Sequence], list[str]]:
-    """The gradient of a projected state: what came for the result, through the product and, where sequences end, past
+    """The gradient of a projected state: what came for the result, through the matmul and, where sequences end, past
     it. Results: the sum and, where sequences end, what passes on."""
 
     def run(g: Any, s: Any, passed: Any = None, mask: Any = None) -> Sequence:
@@ -145,8 +145,8 @@ def gather(masked: bool) -> tuple[Callable[..., Sequence], list[str]]:
 
 
 def step_back(mode: str, masked: bool, projected: bool) -> tuple[Callable[..., Sequence], list[str]]:
-    """What was kept, then the state (simple layers), the state before (GRU) or cells after and before; the result's
-    gradient, what flowed through the product and past it, the cell's, the mask. Results: gradients of the gates (and of
+    """The residuals, then the state (simple layers), the state before (GRU) or cells after and before; the result's
+    gradient, what flowed through the matmul and past it, the cell's, the mask. Results: gradients of the gates (and of
     the state's last one of a GRU, whose others are the input's), the cell's gradient, what passes on."""
     past = (masked or mode == "gru") and not projected
     slots = ["x"] * (ops.KEPT[mode] + {"lstm": 2}.get(mode, 1) + (1 if projected else 2) + past + (mode == "lstm"))
@@ -185,4 +185,4 @@ def kernel_of(name: str, dtype_name: str, *what: Any) -> Kernel:
 
 
 def functions(dtype_name: str) -> tuple[dict[str, int], Tile, object]:
-    return products(Target.host(), F32 if dtype_name == "float32" else F64)
+    return matmuls(Target.host(), F32 if dtype_name == "float32" else F64)

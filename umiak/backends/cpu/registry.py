@@ -13,10 +13,10 @@ from umiak.backends.base import Kernel
 Make = TypeVar("Make", bound=Callable[[Any], Kernel | None])
 
 KERNELS: dict[type, Callable[[Any], Kernel | None]] = {}
-WHOLE: set[type] = set()  # composites that stay one call inside of others
+OPAQUE: set[type] = set()  # composites that stay one call inside of others
 
 
-def serves(*classes: type, whole: bool = False) -> Callable[[Make], Make]:
+def serves(*classes: type, opaque: bool = False) -> Callable[[Make], Make]:
     """Register the decorated function, which makes the kernel of a class of calls.
 
     Where it gives None, the next backend of the place is asked.
@@ -28,7 +28,7 @@ def serves(*classes: type, whole: bool = False) -> Callable[[Make], Make]:
             if cls in KERNELS and KERNELS[cls].__module__ != make.__module__:
                 raise ValueError(f"op {cls.__name__} has two kernels: {KERNELS[cls]} and {make}")
             KERNELS[cls] = make
-            WHOLE.update([cls] if whole else ())
+            OPAQUE.update([cls] if opaque else ())
         return make
 
     return enter

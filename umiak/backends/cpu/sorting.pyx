@@ -76,7 +76,7 @@ cdef int no_memory() noexcept with gil:
 
 
 cdef class Sorting:
-    """How rows are sorted."""
+    """A kernel that sorts rows."""
 
     cdef umiak_sorting how
 

@@ -43,7 +43,7 @@ def count(x: Any) -> int:
 
 
 class _Nest:
-    """What is to be known of a nest: flops per point of P and of P × R, and which accesses lead to each buffer."""
+    """Cost of a nest: flops per point of P and of P × R, and which accesses lead to each buffer."""
 
     def __init__(self, nest: Nest) -> None:
         self.axes = len(nest.sizes)
@@ -146,7 +146,8 @@ def of_chain(chain: Chain) -> Work:
 
 
 def of_op(op: Any) -> Work:
-    """What the op declares, ``multiply_adds``, as flops: two each, eight of complex numbers; and a bias, added once."""
+    """Return what the op declares, ``multiply_adds``, as flops: two each, eight of complex numbers; and a bias, added
+    once."""
 
     def work(operands: Sequence[Any], outs: Sequence[Any], dims: Sequence[int] | None) -> tuple[int, int]:
         each = 8 if outs[0].dtype.is_complex else 2

@@ -23,7 +23,7 @@ ADDRESS = <size_t><void*>&launch
 
 
 def self_pointer(int place):
-    """What to launch with on this place (by index)."""
+    """The launch state for this place (by index)."""
     stream_state(place, 0)
     return <size_t>stream_table(place)
 

@@ -23,7 +23,7 @@ from umiak.memory import caching
 
 
 def _error_state() -> tuple[contextvars.ContextVar | None, Any]:
-    """Where NumPy keeps its error state, and the state in which everything is ignored.
+    """Return the variable of NumPy's error state, and the state in which everything is ignored.
 
     Overflow, NaN and division by zero are ordinary values of our ops. ``np.errstate`` takes as long as a small kernel,
     setting the variable behind it a quarter. NumPy 2 does not name the variable, but a context shows what changes;
@@ -62,7 +62,7 @@ def quietly(fn: Callable[..., None]) -> Callable[..., None]:
 
 
 def compute_dtype(dtype: np.dtype) -> np.dtype | None:
-    """What a kernel that is not raw sees instead of ``dtype``; None when it sees it as it is."""
+    """Return the dtype that a kernel that is not raw sees instead of ``dtype``; None when it sees it as it is."""
     d = convert(dtype)
     return None if d.compute is d else d.compute.numpy
 
@@ -70,14 +70,14 @@ def compute_dtype(dtype: np.dtype) -> np.dtype | None:
 class Runner:
     """One NumPy kernel on one class of operands, called as ``run(op, outs, ins, params)``."""
 
-    def __init__(self, record: RefKernel, metas: Sequence[Any]) -> None:
-        self.fn = record.fn
-        self.returns = record.returns
-        self.raw = record.raw
+    def __init__(self, entry: RefKernel, metas: Sequence[Any]) -> None:
+        self.fn = entry.fn
+        self.returns = entry.returns
+        self.raw = entry.raw
         self.casts_in: list[tuple[int, np.dtype]] = []
         self.casts_out: list[np.dtype | None] | None = None  # known from the first call on
         self.plain = False  # one output, written in place, nothing to cast
-        if not record.raw:
+        if not entry.raw:
             for i, m in enumerate(metas):
                 if m is not None and m.dtype is not None and m.dtype.compute is not m.dtype:
                     self.casts_in.append((i, m.dtype.compute.numpy))
@@ -135,10 +135,10 @@ class RefBackend(Backend):
         return caching.host_allocator(place.index)
 
     def kernel(self, call: Any) -> Kernel | None:
-        record = self._find(call.op)
-        if record is None:
+        entry = self._find(call.op)
+        if entry is None:
             return None
-        return Kernel(run=quietly(Runner(record, call.metas).run))
+        return Kernel(run=quietly(Runner(entry, call.metas).run))
 
     def supports(self, op: Any) -> bool:
         return self._find(op) is not None

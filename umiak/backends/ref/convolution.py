@@ -1,4 +1,4 @@
-"""NumPy kernels of convolution: patches gathered into columns, and matrix products."""
+"""NumPy kernels of convolution: patches gathered into columns, and matmuls."""
 
 from __future__ import annotations
 

@@ -29,11 +29,11 @@ def evaluate(op: Any, operands: Sequence[Any], params: Sequence[Any]) -> list[np
     """The results of a call on arrays, numbers and Nones."""
     ref.load()
     metas = [meta_of(x) for x in operands]
-    record = KERNELS.get(type(op))
-    if record is not None:
+    entry = KERNELS.get(type(op))
+    if entry is not None:
         found = op.infer(*metas, *params)
         outs = [np.empty(m.shape, m.dtype.numpy) for m in (found if isinstance(found, tuple) else (found,))]
-        ref.quietly(ref.Runner(record, metas).run)(op, outs, list(operands), tuple(params))
+        ref.quietly(ref.Runner(entry, metas).run)(op, outs, list(operands), tuple(params))
         return outs
     with Tracer() as tracer:
         inputs = [tracer.input(m) if m is not None and m.weak is None else x for m, x in zip(metas, operands)]

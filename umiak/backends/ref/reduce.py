@@ -28,7 +28,7 @@ REDUCE: dict[type, Callable] = {
 
 
 def least(op: ops.Extremum, dtype: np.dtype) -> Any:
-    """What every element exceeds."""
+    """Return a value that every element exceeds."""
     info = np.iinfo(dtype) if dtype.kind in "iu" else None
     if isinstance(op, ops.Max):
         return -np.inf if info is None else info.min

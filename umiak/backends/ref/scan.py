@@ -9,7 +9,7 @@ from umiak.ops import scan as ops
 
 
 def directed(op, x):
-    """``x`` with the scanned axis first, and turned round for ``reverse``. A view."""
+    """``x`` with the scanned axis first, reversed for ``reverse``. A view."""
     x = np.moveaxis(x, op.axis, 0)
     return x[::-1] if op.reverse else x
 

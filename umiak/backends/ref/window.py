@@ -71,7 +71,7 @@ def window_spread(op, out, x, kernel, strides, lo, hi, dilations, sizes):
 
 
 def regions(n, m):
-    """Where each of ``m`` regions over ``n`` places starts and stops."""
+    """Return the bounds of each of ``m`` regions over ``n`` elements."""
     return [(i * n // m, -((-(i + 1) * n) // m)) for i in range(m)]
 
 

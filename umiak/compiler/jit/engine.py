@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from weakref import WeakValueDictionary
 
-from umiak.compiler import dump, record, statistics
-from umiak.compiler.jit import arena, codegen, store
+from umiak.compiler import compilation_log, dump, statistics
+from umiak.compiler.jit import arena, codegen, object_cache
 from umiak.compiler.jit.errors import JitError
 from umiak.compiler.jit.image import ALIGN, Image
 from umiak.compiler.jit.library import Library
@@ -187,10 +187,10 @@ def _make(requests: dict[bytes, tuple[str, str]], target: Target) -> dict[bytes,
 
 
 def _packed(key: bytes, text: str, name: str, target: Target) -> bytes:
-    """What the disk keeps of a text."""
+    """Return the cache entry of a text."""
     _show(text, name, target)
     with statistics.timed(name, "disk"):
-        found = store.get(key)
+        found = object_cache.get(key)
     if found is not None:
         statistics.count(name, "from_disk")
         return found
@@ -205,12 +205,12 @@ def _packed(key: bytes, text: str, name: str, target: Target) -> bytes:
         except link.UnsupportedError:
             packed = _OBJECT + data
     with statistics.timed(name, "disk"):
-        store.put(key, packed)
+        object_cache.put(key, packed)
     return packed
 
 
 def _show(text: str, name: str, target: Target) -> None:
-    with record.compilation("llvm", name, lambda: {"text": text, "name": name, "target": asdict(target)}):
+    with compilation_log.logged("llvm", name, lambda: {"text": text, "name": name, "target": asdict(target)}):
         dump.dump("llvm", name, text)
         dump.dump("asm", name, lambda: codegen.assembly(text, target, name))
 

@@ -1,4 +1,4 @@
-"""What may go wrong between a text and its address."""
+"""Errors of the JIT: from a text to its address."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import platform
 from dataclasses import asdict, replace
 from functools import cache
 
-from umiak.compiler.jit import codegen, store
+from umiak.compiler.jit import codegen, object_cache
 from umiak.compiler.jit.target import Target
 from umiak.util import flags
 from umiak.util.errors import op_error
@@ -50,16 +50,16 @@ def _describe() -> Target:
     if processor is None:
         return codegen.describe_host()
     key = f"host {toolchain()} {platform.machine()} {processor}"
-    known = store.get(key)
+    known = object_cache.get(key)
     if known is not None:
         return Target(**json.loads(known))
     target = codegen.describe_host()
-    store.put(key, json.dumps(asdict(target)).encode())
+    object_cache.put(key, json.dumps(asdict(target)).encode())
     return target
 
 
 def _processor() -> str | None:
-    """What identifies the processor, None where the system does not tell."""
+    """Return an identity of the processor, None where the system does not tell."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
             block = file.read(8192).partition("\n\n")[

@@ -1,4 +1,4 @@
-"""What machine code is made for."""
+"""Targets of code generation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an expression means, on NumPy arrays: one array per node, bit for bit as ``node.OPS`` says.
+"""Evaluation of expressions on NumPy arrays: one array per node, bit for bit as ``node.OPS`` says.
 
 Slow and plain on purpose. Function nodes are computed by NumPy and SciPy in f64, not by their expansions, so that the
 one can be tested against the other.
@@ -265,7 +265,8 @@ _MEANING: dict[str, Callable[..., Array]] = {
 
 
 def ulps(got: Array, high: Array, low: Array = 0.0) -> np.ndarray:
-    """How far results are from ``high + low`` (f64), in units of the last place of the exact value in their type.
+    """Return the distance of results from ``high + low`` (f64), in units of the last place of the exact value in their
+    type.
 
     Where the exact value is NaN or rounds to infinity the result must be just that, or the distance is infinite.
     """

@@ -175,7 +175,7 @@ class _Run:
                 del self.env[x]
 
     def read_early(self, stores: Sequence[Statement]) -> dict[Node, Array]:
-        """What several stores read from ``in`` buffers, before the first of them writes."""
+        """Load the values that several stores read from ``in`` buffers, before the first of them writes."""
         pure: dict[Node, bool] = {}
         for x in walk(y for s in stores for y in expressions(s)):
             own = x.op != "load" or self.kernel.buffer(x.attr).space == IN

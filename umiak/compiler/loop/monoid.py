@@ -1,4 +1,4 @@
-"""What reductions and scans combine with: associative operations on tuples of numbers, each with an identity."""
+"""Monoids of reductions and scans: associative operations on tuples of scalars, each with an identity."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class Monoid:
 
 
 def lowest(t: ScalarType) -> Node:
-    """What no value of the type is below."""
+    """Return the lower bound of all values of a type."""
     if t.is_float:
         return const(-math.inf, t)
     return const(-(1 << (t.bits - 1)) if t.kind == "i" else 0, t)
 
 
 def highest(t: ScalarType) -> Node:
-    """What no value of the type is above."""
+    """Return the upper bound of all values of a type."""
     if t.is_float:
         return const(math.inf, t)
     return const((1 << (t.bits - (t.kind == "i"))) - 1, t)

@@ -186,12 +186,12 @@ def load(buffer: str, type: ScalarType, index: Node, where: Node | None = None, 
 
 
 def is_const(x: Node, value: Any = None) -> bool:
-    """Whether a node is a constant (equal to ``value``, when given)."""
+    """Return whether a node is a constant (equal to ``value``, when given)."""
     return x.op == "const" and (value is None or x.attr == value)
 
 
 def is_negative_zero(x: Node) -> bool:
-    """Whether a node is -0.0, which added changes nothing (0.0 changes -0.0)."""
+    """Return whether a node is -0.0, which added changes nothing (0.0 changes -0.0)."""
     return x.op == "const" and x.attr == 0 and math.copysign(1.0, x.attr) < 0
 
 
@@ -215,7 +215,7 @@ def _widened(x: Node) -> Any:
 
 
 def _holds(wide: ScalarType, narrow: ScalarType) -> bool:
-    """Whether every value of a float type goes through another one unchanged."""
+    """Return whether every value of a float type goes through another one unchanged."""
     return wide.is_float and narrow.is_float and (wide is F64 or (wide is F32 and narrow is not F64))
 
 

@@ -83,5 +83,5 @@ def _show_statement(s: Statement, indent: str, lines: list[str], count: list[int
 
 
 def _is_inside(s: Statement, x: Node) -> bool:
-    """Whether an expression stands in the loop that its statement makes."""
+    """Return whether an expression stands in the loop that its statement makes."""
     return isinstance(s, (Reduce, Scan)) and (any(x is v for v in s.values) or x is getattr(s, "where", None))

@@ -37,7 +37,7 @@ class ScalarType:
 
     @property
     def is_storage(self) -> bool:
-        """Whether values are only loaded, stored and cast."""
+        """Return whether values are only loaded, stored and cast."""
         return self.kind == "f" and self.name not in ("f32", "f64")
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""What is legal in a kernel. ``verify`` names the statement and the rule that it breaks."""
+"""Verification of kernels. ``verify`` names the statement and the rule that it breaks."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class _Verifier:
     # --- statements ---
 
     def body(self, body: Sequence[Statement]) -> None:
-        """What a body defines is not visible after it."""
+        """Check a body, whose definitions are not visible after it."""
         before = set(self.visible)
         for s in body:
             self.at = s

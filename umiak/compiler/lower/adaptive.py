@@ -15,7 +15,7 @@ from umiak.compiler.loop.node import Node
 from umiak.compiler.loop.types import I64, ScalarType
 from umiak.compiler.lower.builder import Builder, Element, Index, compute_type
 from umiak.compiler.lower.reduce import axes_over
-from umiak.compiler.lower.terminal import Site, terminal
+from umiak.compiler.lower.terminal import LaunchBuilder, terminal
 from umiak.compiler.nest import Chain, Nest, StoreStage
 from umiak.ir import sym as dim
 from umiak.ir.meta import dense
@@ -32,13 +32,13 @@ def longest(size: Any, count: Any) -> Any:
 class Regions:
     """The regions along one dim, as tables: where each starts and its length."""
 
-    def __init__(self, site: Site, size: Any, count: Any) -> None:
-        self.site, self.size, self.count = site, size, count
-        self.first = len(site.temporaries)
-        self.starts, self.lengths = (site.temporary(I64, count) for _ in range(2))
+    def __init__(self, launch: LaunchBuilder, size: Any, count: Any) -> None:
+        self.launch, self.size, self.count = launch, size, count
+        self.first = len(launch.temporaries)
+        self.starts, self.lengths = (launch.temporary(I64, count) for _ in range(2))
 
     def nest(self) -> Nest:
-        b = self.site.builder((self.first, self.first + 1))
+        b = self.launch.builder((self.first, self.first + 1))
         (i,) = b.open((self.count,))
         size, count = b.leaf(self.size), b.leaf(self.count)
         start = n.div(n.mul(i, size), count)
@@ -59,23 +59,23 @@ class Steps:
     ``kinds``: what is carried from step to step.
     """
 
-    def __init__(self, site: Site, o: Operation, kinds: tuple[ScalarType, ...]) -> None:
+    def __init__(self, launch: LaunchBuilder, o: Operation, kinds: tuple[ScalarType, ...]) -> None:
         x, y = o.operands[0].meta, o.results[0].meta
-        self.site, self.x, self.shape, out = site, o.operands[0], tuple(x.shape), tuple(y.shape)
+        self.launch, self.x, self.shape, out = launch, o.operands[0], tuple(x.shape), tuple(y.shape)
         self.kinds = kinds
         self.dims = range(len(self.shape) - o.op.n, len(self.shape))
-        self.tables = [Regions(site, self.shape[d], out[d]) for d in self.dims]
+        self.tables = [Regions(launch, self.shape[d], out[d]) for d in self.dims]
         self.out = out
         self.after = [(*out[: d + 1], *self.shape[d + 1 :]) for d in self.dims]
-        self.first = len(site.temporaries)
-        self.carried = [[site.temporary(t, dim.product(s)) for t in kinds] for s in self.after[:-1]]
+        self.first = len(launch.temporaries)
+        self.carried = [[launch.temporary(t, dim.product(s)) for t in kinds] for s in self.after[:-1]]
 
     def step(self, k: int) -> tuple[Builder, Index, Index, Node, Node, list[Node]]:
         """A builder, the index of what step ``k`` makes, the index of what it reads, whether there is anything, up to
         where, and (after the first step) what was carried."""
         d, count = self.dims[k], len(self.kinds)
         writes = range(self.first + k * count, self.first + k * count + count) if k < len(self.carried) else ()
-        b = self.site.builder(writes)
+        b = self.launch.builder(writes)
         at = b.open(self.after[k])
         (inner,) = axes_over(b, [longest(self.shape[d], self.out[d])])
         i, inside, length = self.tables[k].place(b, at[d], inner)
@@ -93,10 +93,10 @@ class Steps:
 
 
 @terminal(window.AdaptiveSum, window.AdaptiveSpread)
-def adaptive_sum(site: Site, o: Operation) -> Nest | Chain:
+def adaptive_sum(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
     dtype = o.results[0].meta.dtype
     assert dtype is not None
-    steps = Steps(site, o, (compute_type(dtype),) * (2 if dtype.is_complex else 1))
+    steps = Steps(launch, o, (compute_type(dtype),) * (2 if dtype.is_complex else 1))
     nests = [t.nest() for t in steps.tables]
     for k in range(len(steps.dims)):
         b, at, source, inside, length, values = steps.step(k)
@@ -108,16 +108,16 @@ def adaptive_sum(site: Site, o: Operation) -> Nest | Chain:
             steps.carry(b, k, at, sums)
         else:
             found: Element = sums[0] if len(sums) == 1 else (sums[0], sums[1])
-            b.stages += site.stores(b, o.results[0], at, found)
+            b.stages += launch.stores(b, o.results[0], at, found)
         nests.append(b.finish())
-    return site.chain(nests)
+    return launch.chain(nests)
 
 
 @terminal(window.AdaptiveMaxPool)
-def adaptive_max_pool(site: Site, o: Operation) -> Nest | Chain:
+def adaptive_max_pool(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
     """The largest of each region, and its flat place in the windowed dims; of equals, the first."""
     y, where = o.results
-    steps = Steps(site, o, (compute_type(y.meta.dtype), I64))
+    steps = Steps(launch, o, (compute_type(y.meta.dtype), I64))
     nests = [t.nest() for t in steps.tables]
     for k, d in enumerate(steps.dims):
         b, at, source, inside, length, values = steps.step(k)
@@ -129,8 +129,8 @@ def adaptive_max_pool(site: Site, o: Operation) -> Nest | Chain:
             steps.carry(b, k, at, best)
         else:
             kind = compute_type(where.meta.dtype)
-            for v, x, wanted in zip((y, where), (best[0], n.cast(best[1], kind)), site.wanted(o), strict=True):
+            for v, x, wanted in zip((y, where), (best[0], n.cast(best[1], kind)), launch.wanted(o), strict=True):
                 if wanted:
-                    b.stages += site.stores(b, v, at, x)
+                    b.stages += launch.stores(b, v, at, x)
         nests.append(b.finish())
-    return site.chain(nests)
+    return launch.chain(nests)

@@ -47,7 +47,7 @@ def compute_type(dtype: DType) -> ScalarType:
 
 
 def _cell(dtype: DType) -> ScalarType:
-    """What a buffer is made of: bytes, where elements share them."""
+    """Return the type of cells of a buffer: bytes, where elements share them."""
     return U8 if dtype.is_packed else storage_type(dtype)
 
 
@@ -140,7 +140,7 @@ class Builder:
         return n.dim(self._extras[key][0])
 
     def number(self, x: Any, type_: ScalarType) -> Node:
-        """A number operand or param (Python number or symbol) in a type."""
+        """A scalar operand or param (Python number or symbol) in a type."""
         if type(x) is not Sym:
             if isinstance(x, complex):
                 raise NotANest("a complex number")
@@ -312,7 +312,7 @@ class Builder:
         )
 
     def guarded(self, where: Node, pull: Callable[[], Element]) -> Element:
-        """What ``pull`` gives where ``where`` holds; elsewhere nothing is read and the value means nothing."""
+        """Return the value of ``pull`` where ``where`` holds; elsewhere nothing is read and the value means nothing."""
         before = self.guard
         self.guard = n.both(before, where)
         try:

@@ -11,9 +11,9 @@ from typing import Any
 from umiak.compiler import lower
 from umiak.compiler.loop import node as n
 from umiak.compiler.lower.builder import RULES, Builder, Index, NotANest
-from umiak.compiler.lower.reduce import MONOIDS, axes_over, is_small, summed_sizes
-from umiak.compiler.lower.regions import REGIONS
-from umiak.compiler.lower.terminal import Site, has_terminal, terminal_of
+from umiak.compiler.lower.pieces import PIECES
+from umiak.compiler.lower.reduce import MONOIDS, axes_over, is_small_matmul, summed_sizes
+from umiak.compiler.lower.terminal import LaunchBuilder, has_terminal, terminal_of
 from umiak.compiler.nest import Chain, FailStage, Nest, ScatterStage
 from umiak.ir.expr import Sym
 from umiak.ir.meta import identical
@@ -35,19 +35,19 @@ def load_rules() -> None:
 
 
 def has_rule(op: Any) -> bool:
-    """Whether there is a rule for the op (which may still refuse some of its calls)."""
+    """Return whether there is a rule for the op (which may still refuse some of its calls)."""
     load_rules()
     return type(op) in RULES or has_terminal(op)
 
 
 def lowerable(op: Any) -> bool:
-    """Whether calls of the op may be part of a kernel with others."""
+    """Return whether calls of the op may be part of a kernel with others."""
     return type(op) not in ALONE and has_rule(op)
 
 
 def begins(o: Operation) -> bool:
-    """Whether a call is a library's, but a group may begin with it."""
-    return type(o.op) is linalg.Matmul and not o.op.effect and is_small(o)
+    """Return whether a call is a library's, but a group may begin with it."""
+    return type(o.op) is linalg.Matmul and not o.op.effect and is_small_matmul(o)
 
 
 def nest_of(
@@ -63,30 +63,30 @@ def nest_of(
     Raises :class:`NotANest` where there is none.
     """
     load_rules()
-    site = Site(name, sources, inputs, results)
+    launch = LaunchBuilder(name, sources, inputs, results)
     last = operations[-1] if operations else None
     make = None if last is None else terminal_of(last)
     if last is not None and make is not None:
         if any(v.operation is not last for v in results):
             raise NotANest(f"results beside those of {last.name}")
-        made = make(site, last)
+        made = make(launch, last)
         for nest in made.nests if isinstance(made, Chain) else (made,):
             kinds = {type(s) for s in nest.stages}
             if ScatterStage in kinds and kinds - {ScatterStage, FailStage}:
                 raise NotANest("a reduction under a scatter")
         return made
     if len(operations) == 1 and type(last.op) in (movement.Split, movement.Unbind):
-        return _parts(site, results)
+        return _parts(launch, results)
     alone = len(operations) == 1 or (last is not None and type(last.op) is movement.Concat and len(results) == 1)
-    if alone and type(last.op) in REGIONS:
-        put_together = REGIONS[type(last.op)](site, last)
+    if alone and type(last.op) in PIECES:
+        put_together = PIECES[type(last.op)](launch, last)
         if put_together is not None:
             return put_together
-    b = site.builder()
+    b = launch.builder()
     places = _places(b, operations, results)
     values = [b.read(v, at) for v, at in zip(results, places, strict=True)]
     for v, at, value in zip(results, places, values, strict=True):
-        b.stages += site.stores(b, v, at, value)
+        b.stages += launch.stores(b, v, at, value)
     return b.finish()
 
 
@@ -97,19 +97,19 @@ def _axes(o: Operation) -> list[int]:
     return sorted(o.op.axes if hasattr(o.op, "axes") else (o.op.axis,))
 
 
-def _parts(site: Site, results: Sequence[Value]) -> Nest | Chain:
+def _parts(launch: LaunchBuilder, results: Sequence[Value]) -> Nest | Chain:
     """One operation's results of several shapes, each shape over axes of its own."""
     nests, rest = [], list(results)
     while rest:
         shape = rest[0].meta.shape
         part = [v for v in rest if identical(v.meta.shape, shape)][:TOGETHER]
         rest = [v for v in rest if v not in part]
-        b = site.builder()
+        b = launch.builder()
         at = b.open(shape)
         for v in part:
-            b.stages += site.stores(b, v, at, b.read(v, at))
+            b.stages += launch.stores(b, v, at, b.read(v, at))
         nests.append(b.finish())
-    return site.chain(nests)
+    return launch.chain(nests)
 
 
 def _places(b: Builder, operations: Sequence[Operation], results: Sequence[Value]) -> list[Index]:
@@ -125,7 +125,7 @@ def _places(b: Builder, operations: Sequence[Operation], results: Sequence[Value
     if type(first.op) in ALONE:
         shape = tuple(first.results[0].meta.shape)
         if any(not identical(v.meta.shape, shape) for v in results):
-            raise NotANest("results beside those of a product")
+            raise NotANest("results beside those of a matmul")
         return [b.open(shape)] * len(results)
     if type(first.op) is create.SumTo:
         target = first.params[0]

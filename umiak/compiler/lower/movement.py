@@ -78,7 +78,7 @@ def regrouped(b: Builder, shape: tuple, other: tuple, at: Index) -> Index:
 
 
 def _below(a: Any, b: Any) -> bool:
-    """Whether ``a`` lacks a factor that ``b`` has, as far as their expressions tell."""
+    """Return whether ``a`` lacks a factor that ``b`` has, as far as their expressions tell."""
     if type(a) is int and type(b) is int:
         return a < b
     return len(split_product(a)[1]) <= len(split_product(b)[1])
@@ -174,7 +174,7 @@ def choose(where: Node, x: Element, y: Element) -> Element:
 
 
 def padded_from(mode: str, i: Node, size: Node) -> Node:
-    """Which element of a dim stands at ``i``, counted from its first one, in a mode that repeats elements."""
+    """Return the element of a dim that stands at ``i``, counted from its first one, in a mode that repeats elements."""
     if mode == "circular":
         return n.select(n.lt(i, 0), n.add(i, size), n.select(n.lt(i, size), i, n.sub(i, size)))
     last = n.sub(size, 1)

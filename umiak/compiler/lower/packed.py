@@ -7,7 +7,7 @@ from umiak.compiler.loop.functions.narrow import FORMATS, decode, encode
 from umiak.compiler.loop.node import Node
 from umiak.compiler.loop.types import F32, I32, U8, U32
 from umiak.compiler.lower.builder import Builder, Element, Index, compute_type, rule
-from umiak.compiler.lower.terminal import Site, terminal
+from umiak.compiler.lower.terminal import LaunchBuilder, terminal
 from umiak.compiler.nest import Chain, Nest, StoreStage
 from umiak.core.dtype import DType
 from umiak.ir import sym as dim
@@ -37,12 +37,12 @@ def _code(x: Element, dtype: DType) -> Node:
 
 
 @terminal(packed.Pack)
-def pack(site: Site, o: Operation) -> Nest | Chain:
+def pack(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
     """A byte from two elements of what lies in one piece; the last one may be of one."""
     (x,), dtype = o.operands, o.op.dtype
     shape = tuple(x.meta.shape)
     count = dim.product(shape)
-    b = site.builder()
+    b = launch.builder()
     (j,) = b.open(((count + 1) // 2,)) if shape else (n.i64(0),)
 
     def element(i: Node) -> Node:
@@ -56,6 +56,6 @@ def pack(site: Site, o: Operation) -> Nest | Chain:
         second = b.guarded(there, lambda: element(high))
         assert isinstance(second, Node)
         code = n.call("or", code, n.select(there, n.call("shl", second, n.const(4, U32)), n.const(0, U32)))
-    buffer = site.place[id(o.results[0])]
+    buffer = launch.place[id(o.results[0])]
     b.stages.append(StoreStage(buffer, b.affine(j, buffer), n.cast(code, U8), False))
     return b.finish()

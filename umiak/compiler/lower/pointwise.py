@@ -9,7 +9,7 @@ from typing import Any
 from umiak.compiler.loop import node as n
 from umiak.compiler.loop.node import Node, call
 from umiak.compiler.loop.types import BOOL
-from umiak.compiler.lower import complexes
+from umiak.compiler.lower import complex_arithmetic
 from umiak.compiler.lower.builder import Builder, Element, Index, NotANest, compute_type, rule, storage_type
 from umiak.ir.program import Operation, Value
 from umiak.ops import compare, elementwise
@@ -69,7 +69,7 @@ def is_nan(x: Node) -> Node:
 
 
 def truth(x: Node) -> Node:
-    """Whether a number is not zero."""
+    """Return whether a number is not zero."""
     return x if x.type is BOOL else n.ne(x, 0)
 
 
@@ -142,7 +142,7 @@ def fmin(x: Node, y: Node) -> Node:
 
 
 def _opposite(r: Node, y: Node) -> Node:
-    """Whether a remainder is not zero and its sign is not the divisor's."""
+    """Return whether a remainder is not zero and its sign is not the divisor's."""
     return call("and", n.ne(r, 0), call("xor", n.lt(r, 0), n.lt(y, 0)))
 
 
@@ -243,7 +243,7 @@ def parts(x: Element, is_complex: bool = True) -> tuple:
 COMPLEX: dict[str, Callable[..., Any]] = {
     "add": lambda x, y: (n.add(x[0], y[0]), n.add(x[1], y[1])),
     "sub": lambda x, y: (n.sub(x[0], y[0]), n.sub(x[1], y[1])),
-    "mul": complexes.times,
+    "mul": complex_arithmetic.times,
     "neg": lambda x: (n.neg(x[0]), n.neg(x[1])),
     "conj": lambda x: (x[0], n.neg(x[1])),
     "copy": lambda x: x,
@@ -252,7 +252,7 @@ COMPLEX: dict[str, Callable[..., Any]] = {
     "eq": lambda x, y: call("and", n.eq(x[0], y[0]), n.eq(x[1], y[1])),
     "ne": lambda x, y: call("or", n.ne(x[0], y[0]), n.ne(x[1], y[1])),
     "isnan": lambda x: call("or", is_nan(x[0]), is_nan(x[1])),
-    **complexes.FUNCTIONS,
+    **complex_arithmetic.FUNCTIONS,
 }
 
 

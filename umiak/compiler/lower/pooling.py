@@ -15,41 +15,43 @@ from umiak.compiler.loop.node import Node
 from umiak.compiler.loop.types import I64
 from umiak.compiler.lower.builder import Builder, Index, NotANest
 from umiak.compiler.lower.reduce import axes_over, window_reduce
-from umiak.compiler.lower.terminal import Site, terminal
+from umiak.compiler.lower.terminal import LaunchBuilder, terminal
 from umiak.compiler.nest import Chain, Nest, StoreStage
 from umiak.ir import sym as dim
 from umiak.ir.program import Operation
 from umiak.ops import window
 
 
-def alone(site: Site, x: Any) -> None:
+def alone(launch: LaunchBuilder, x: Any) -> None:
     """Refuse to compute a large operand on the way: it is read by several places."""
-    if len(x.meta.shape) > 3 and not any(v is x for v, _ in site.inputs):
+    if len(x.meta.shape) > 3 and not any(v is x for v, _ in launch.inputs):
         raise NotANest("what several places read is computed once, before")
 
 
 @terminal(window.WindowReduce, when=lambda o: o.op.kind == "sum")
-def window_sum(site: Site, o: Operation) -> Nest | Chain:
-    alone(site, o.operands[0])
-    b = site.builder()
+def window_sum(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
+    alone(launch, o.operands[0])
+    b = launch.builder()
     at = b.open(tuple(o.results[0].meta.shape))
-    b.stages += site.stores(b, o.results[0], at, window_reduce(b, o, at))
-    return site.chain([b.finish()])
+    b.stages += launch.stores(b, o.results[0], at, window_reduce(b, o, at))
+    return launch.chain([b.finish()])
 
 
 class Windows:
     """Along one dim: the windows that hold place ``i``, or -1, as a table ``[most, size]``."""
 
-    def __init__(self, site: Site, size: Any, count: Any, kernel: Any, stride: Any, lo: Any, dilation: Any) -> None:
-        self.site, self.size, self.count = site, size, count
+    def __init__(
+        self, launch: LaunchBuilder, size: Any, count: Any, kernel: Any, stride: Any, lo: Any, dilation: Any
+    ) -> None:
+        self.launch, self.size, self.count = launch, size, count
         self.stride, self.lo, self.dilation = stride, lo, dilation
         self.reach = dilation * (kernel - 1) + 1
         self.most = dim.minimum((self.reach + stride - 1) // stride, count)
-        self.number = len(site.temporaries)
-        self.table = site.temporary(I64, self.most * size)
+        self.number = len(launch.temporaries)
+        self.table = launch.temporary(I64, self.most * size)
 
     def nest(self) -> Nest:
-        b = self.site.builder((self.number,))
+        b = self.launch.builder((self.number,))
         which, i = b.open((self.most, self.size))
         stride = b.leaf(self.stride)
         first = n.div(n.add(i, b.leaf(self.lo - self.reach + self.stride)), stride)
@@ -67,17 +69,18 @@ class Windows:
 
 
 @terminal(window.WindowSpread)
-def window_spread(site: Site, o: Operation) -> Nest | Chain:
+def window_spread(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
     x, (y,) = o.operands[0], o.results
-    alone(site, x)
+    alone(launch, x)
     kernel, strides, lo, _, dilations = o.params[:5]
     shape, lead = tuple(y.meta.shape), len(y.meta.shape) - o.op.n
     dims = range(o.op.n)
     tables = [
-        Windows(site, shape[lead + d], x.meta.shape[lead + d], kernel[d], strides[d], lo[d], dilations[d]) for d in dims
+        Windows(launch, shape[lead + d], x.meta.shape[lead + d], kernel[d], strides[d], lo[d], dilations[d])
+        for d in dims
     ]
     nests = [t.nest() for t in tables]
-    b = site.builder()
+    b = launch.builder()
     at = b.open(shape)
     inner = axes_over(b, [t.most for t in tables])
     # The innermost dim first: lanes run along the table that is read first.
@@ -90,7 +93,7 @@ def window_spread(site: Site, o: Operation) -> Nest | Chain:
     value = b.guarded(inside, lambda: b.read(x, source))
     if isinstance(value, tuple):
         parts = tuple(b.reduce(m.SUM, (p,), inside)[0] for p in value)
-        b.stages += site.stores(b, y, at, parts)
+        b.stages += launch.stores(b, y, at, parts)
     else:
-        b.stages += site.stores(b, y, at, b.reduce(m.SUM, (value,), inside)[0])
-    return site.chain([*nests, b.finish()])
+        b.stages += launch.stores(b, y, at, b.reduce(m.SUM, (value,), inside)[0])
+    return launch.chain([*nests, b.finish()])

@@ -11,7 +11,7 @@ from umiak.compiler.loop.node import Node, call, const, select
 from umiak.compiler.loop.types import I64
 from umiak.compiler.lower.builder import Builder, Index, NotANest, compute_type
 from umiak.compiler.lower.reduce import axes_over
-from umiak.compiler.lower.terminal import Site, terminal
+from umiak.compiler.lower.terminal import LaunchBuilder, terminal
 from umiak.compiler.nest import Chain, Nest, StoreStage
 from umiak.ir.program import Operation, Value
 from umiak.ops import elementwise
@@ -41,17 +41,17 @@ def _of_integers(o: Operation) -> bool:
 
 
 @terminal(elementwise.Pow, when=_of_integers)
-def power(site: Site, o: Operation) -> Nest | Chain:
-    """How many digits there are, then the powers. Negative exponents leave 1, -1 and 0."""
+def power(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
+    """Count the digits, then compute the powers. Negative exponents leave 1, -1 and 0."""
     y = o.results[0]
     kind = compute_type(y.meta.dtype)
     exponent = o.operands[1]
-    digits = site.temporary(I64, 1)
+    digits = launch.temporary(I64, 1)
     most = (kind.bits + BITS - 1) // BITS
-    first = site.builder((0,))
+    first = launch.builder((0,))
     counted = _count(first, exponent, digits)
     first.stages += counted
-    b = site.builder()
+    b = launch.builder()
     at = b.open(tuple(y.meta.shape))
     x, e = (b.operand(o, k, at, kind) for k in range(2))
     if not isinstance(x, Node) or not isinstance(e, Node):
@@ -67,8 +67,8 @@ def power(site: Site, o: Operation) -> Nest | Chain:
         one, zero = const(1, kind), const(0, kind)
         small = select(n.eq(x, 1), one, select(n.eq(x, -1), select(odd, x, one), zero))
         result = select(n.lt(e, 0), small, result)
-    b.stages += site.stores(b, y, at, result)
-    return site.chain([first.finish(), b.finish()])
+    b.stages += launch.stores(b, y, at, result)
+    return launch.chain([first.finish(), b.finish()])
 
 
 def _count(b: Builder, exponent: Any, digits: str) -> list[StoreStage]:

@@ -80,11 +80,11 @@ def reduction(b: Builder, o: Operation, k: int, at: Index) -> Element:
     return b.reduce(monoid, (n.cast(value, type_),))[0]
 
 
-SMALL_PRODUCT = 2048  # sums of products: a library takes as long to begin
+SMALL_MATMUL = 2048  # sums of products: a library takes as long to begin
 
 
-def is_small(o: Operation) -> bool:
-    """Whether a product of matrices is so small that the sums are done where their results are used."""
+def is_small_matmul(o: Operation) -> bool:
+    """Return whether a matmul is so small that the sums are done where their results are used."""
     x, y = o.operands
     if not (x.meta.dtype is dt.float32 or x.meta.dtype is dt.float64) or any(v.meta.ndim != 2 for v in (x, y)):
         return False
@@ -92,16 +92,16 @@ def is_small(o: Operation) -> bool:
     if any(type(size) is not int for size in sizes):
         return False
     k = sizes[0] if o.op.transpose_x else sizes[1]
-    return 0 < math.prod(o.results[0].meta.shape) * k <= SMALL_PRODUCT
+    return 0 < math.prod(o.results[0].meta.shape) * k <= SMALL_MATMUL
 
 
 @rule(linalg.Matmul)
-def product(b: Builder, o: Operation, k: int, at: Index) -> Element:
-    """A product with a vector is a sum, and so is a small one; those of matrices are a library's."""
+def matmul(b: Builder, o: Operation, k: int, at: Index) -> Element:
+    """A matrix-vector product is a sum, and so is a small one; those of matrices are a library's."""
     x, y = o.operands
     left, right = len(x.meta.shape), len(y.meta.shape)
-    if min(left, right) > 1 and not is_small(o):
-        raise NotANest("a product of matrices")
+    if min(left, right) > 1 and not is_small_matmul(o):
+        raise NotANest("a matmul")
     outside(b, at)
     tx, ty = o.op.flags(x.meta, y.meta)
     (r,) = axes_over(b, [x.meta.shape[-2 if tx else -1]])
@@ -115,14 +115,14 @@ def product(b: Builder, o: Operation, k: int, at: Index) -> Element:
         of_y = (*at, r) if ty else (*at[:-1], r, at[-1])
     p, q = b.read(x, of_x), b.read(y, of_y)
     if isinstance(p, tuple) or isinstance(q, tuple):
-        raise NotANest("a product of complex numbers")
+        raise NotANest("a complex matmul")
     type_ = compute_type(o.results[0].meta.dtype)
     multiply = n.exact_product if min(left, right) > 1 else n.mul
     return b.reduce(m.SUM, (multiply(n.cast(p, type_), n.cast(q, type_)),))[0]
 
 
 def summed_sizes(whole: Sequence[Any], target: Sequence[Any]) -> list[Any]:
-    """How many elements ``sum_to`` adds along each dim."""
+    """Return the number of elements that ``sum_to`` adds along each dim."""
     lead = len(whole) - len(target)
     sizes = list(whole[:lead])
     for size, wanted in zip(whole[lead:], target, strict=True):
@@ -137,7 +137,7 @@ def summed_sizes(whole: Sequence[Any], target: Sequence[Any]) -> list[Any]:
 
 @rule(create.SumTo)
 def sum_to(b: Builder, o: Operation, k: int, at: Index) -> Element:
-    """Which dims are summed is known per call: each is a parallel axis of the target's size and a reduced one of what
+    """Sum over dims that are known per call: each is a parallel axis of the target's size and a reduced one of what
     is left, one of which has size 1."""
     x, shape = o.operands[0], o.params[0]
     whole = x.meta.shape
@@ -170,7 +170,7 @@ def arg_extremum(b: Builder, o: Operation, k: int, at: Index) -> Element:
 # --- windows -------------------------------------------------------------------------------------------------------
 
 
-def window_places(b: Builder, o: Operation, at: Index) -> tuple[Index, Node]:
+def window_positions(b: Builder, o: Operation, at: Index) -> tuple[Index, Node]:
     """The operand's index for a window and a place in it, and whether that is inside the operand."""
     kernel, strides, lo, _, dilations = o.params[:5]
     x = o.operands[0]
@@ -196,7 +196,7 @@ def window_max(b: Builder, o: Operation, k: int, at: Index) -> Element:
 def window_reduce(b: Builder, o: Operation, at: Index) -> Element:
     outside(b, at)
     x = o.operands[0]
-    source, inside = window_places(b, o, at)
+    source, inside = window_positions(b, o, at)
     value = b.guarded(inside, lambda: b.read(x, source))
     monoid = m.SUM if o.op.kind == "sum" else m.MAX
     if isinstance(value, tuple):
@@ -209,7 +209,7 @@ def max_pool(b: Builder, o: Operation, k: int, at: Index) -> Element:
     """Result 0: the largest of each window; result 1: its flat place in the windowed dims of the operand."""
     outside(b, at)
     x = o.operands[0]
-    source, inside = window_places(b, o, at)
+    source, inside = window_positions(b, o, at)
     value = b.guarded(inside, lambda: b.read(x, source))
     assert isinstance(value, Node)
     lead = len(at) - o.op.n

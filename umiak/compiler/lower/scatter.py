@@ -15,7 +15,7 @@ from umiak.compiler.loop.monoid import Monoid
 from umiak.compiler.loop.node import Node
 from umiak.compiler.loop.types import F64, I64
 from umiak.compiler.lower.builder import Builder, Element, Index, NotANest, compute_type, storage_type
-from umiak.compiler.lower.terminal import Site, terminal
+from umiak.compiler.lower.terminal import LaunchBuilder, terminal
 from umiak.compiler.nest import Chain, FailStage, Nest, ReduceStage, ScanStage, ScatterStage, StoreStage
 from umiak.core.dtype import DType
 from umiak.ir import sym as dim
@@ -27,7 +27,7 @@ COMBINE = {"add": m.SUM, "mul": m.PROD, "min": m.MIN, "max": m.MAX}
 ON_BOOLS = {"add": m.ANY, "mul": m.ALL, "min": m.ALL, "max": m.ANY}
 
 # Opens the axes; where an update goes, and what gives it.
-Places = Callable[[Builder], "tuple[Index, Callable[[], Element]]"]
+Positions = Callable[[Builder], "tuple[Index, Callable[[], Element]]"]
 
 
 def combination(mode: str, dtype: DType) -> Monoid | None:
@@ -50,24 +50,24 @@ COMPLEX_SUM = Monoid("complex_sum", 2, lambda ts: tuple(n.const(-0.0, t) for t i
 class Scatter:
     """The nests of one scatter into ``out``, which are run in the order in which they are asked for."""
 
-    def __init__(self, site: Site, out: Value, rounds: bool) -> None:
+    def __init__(self, launch: LaunchBuilder, out: Value, rounds: bool) -> None:
         """``rounds``: several updates of one element may meet, and are rounded together."""
-        self.site, self.out = site, out
+        self.launch, self.out = launch, out
         self.dtype: DType = out.meta.dtype  # type: ignore[assignment]
         self.shape = tuple(out.meta.shape)
         self.kind = storage_type(self.dtype)
         self.own = ""
         if rounds and self.kind.is_storage:
             self.kind = compute_type(self.dtype)
-            self.own = site.temporary(self.kind, dim.product(self.shape))
+            self.own = launch.temporary(self.kind, dim.product(self.shape))
         self.nests: list[Nest] = []
         self.where: Node | None = None  # which updates count
 
     def builder(self) -> Builder:
-        return self.site.builder(range(len(self.site.temporaries)))
+        return self.launch.builder(range(len(self.launch.temporaries)))
 
     def buffer(self) -> str:
-        return self.own or self.site.place[id(self.out)]
+        return self.own or self.launch.place[id(self.out)]
 
     def address(self, b: Builder, at: Index) -> Node:
         return b.address(self.buffer(), at, dense(self.shape).strides, 2 if self.dtype.is_complex else 1)
@@ -85,7 +85,7 @@ class Scatter:
         self.nests.append(b.finish())
         return self
 
-    def put(self, places: Places, monoid: Monoid | None) -> Scatter:
+    def put(self, places: Positions, monoid: Monoid | None) -> Scatter:
         """Updates where they go."""
         b = self.builder()
         at, pull = places(b)
@@ -101,12 +101,12 @@ class Scatter:
 
     def finish(self) -> Nest | Chain:
         if self.own:
-            b = self.site.builder()
+            b = self.launch.builder()
             at = b.open(self.shape)
             value = n.load(self.own, self.kind, self.address(b, at))
-            b.stages += self.site.stores(b, self.out, at, value)
+            b.stages += self.launch.stores(b, self.out, at, value)
             self.nests.append(b.finish())
-        return self.site.chain(self.nests)
+        return self.launch.chain(self.nests)
 
 
 def _parts(x: Element, dtype: DType) -> tuple[Node, ...]:
@@ -132,15 +132,15 @@ def checked(b: Builder, o: Operation, k: int, at: Index, size: Any) -> Node:
     return b.checked(i, size)[0]
 
 
-def whole(site: Site, o: Operation, places: Places, mode: str) -> Nest | Chain:
+def whole(launch: LaunchBuilder, o: Operation, places: Positions, mode: str) -> Nest | Chain:
     """Updates into a copy of operand 0."""
-    made = Scatter(site, o.results[0], mode != "set")
+    made = Scatter(launch, o.results[0], mode != "set")
     made.fill(lambda b, at: b.read(o.operands[0], at))
     return made.put(places, combination(mode, made.dtype)).finish()
 
 
 @terminal(index.Put)
-def put(site: Site, o: Operation) -> Nest | Chain:
+def put(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
     shape, a = o.operands[0].meta.shape, o.op.axis
 
     def places(b: Builder) -> tuple[Index, Callable[[], Element]]:
@@ -149,11 +149,11 @@ def put(site: Site, o: Operation) -> Nest | Chain:
         i = checked(b, o, 1, each, shape[a])
         return (*kept[:a], i, *kept[a:]), lambda: update(b, o, 2, (*kept[:a], *each, *kept[a:]))
 
-    return whole(site, o, places, o.op.mode)
+    return whole(launch, o, places, o.op.mode)
 
 
 @terminal(index.ScatterAlong)
-def scatter_along(site: Site, o: Operation) -> Nest | Chain:
+def scatter_along(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
     shape, a, mode = o.operands[0].meta.shape, o.op.axis, o.op.mode
 
     def places(b: Builder) -> tuple[Index, Callable[[], Element]]:
@@ -164,13 +164,13 @@ def scatter_along(site: Site, o: Operation) -> Nest | Chain:
         return (*kept[:a], i, *kept[a:]), lambda: update(b, o, 2, at)
 
     if o.op.include_self or mode == "set":
-        return whole(site, o, places, mode)
-    made = Scatter(site, o.results[0], True)
+        return whole(launch, o, places, mode)
+    made = Scatter(launch, o.results[0], True)
     monoid = combination(mode, made.dtype)
     assert monoid is not None
 
     def identity(b: Builder) -> tuple[Index, Callable[[], Element]]:
-        """Where something goes nothing is left of the base."""
+        """Return the identity of the combination: where an update goes nothing is left of the base."""
         at, _ = places(b)
         found = monoid.identity((made.kind,) * monoid.size)
         zero = tuple(n.const(0, v.type) if monoid in (m.SUM, COMPLEX_SUM) else v for v in found)
@@ -181,7 +181,7 @@ def scatter_along(site: Site, o: Operation) -> Nest | Chain:
 
 
 @terminal(index.ScatterNd)
-def scatter_nd(site: Site, o: Operation) -> Nest | Chain:
+def scatter_nd(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
     shape, depth = o.operands[0].meta.shape, o.op.depth
 
     def places(b: Builder) -> tuple[Index, Callable[[], Element]]:
@@ -190,11 +190,11 @@ def scatter_nd(site: Site, o: Operation) -> Nest | Chain:
         at = [checked(b, o, 1, (*each, n.i64(d)), shape[d]) for d in range(depth)]
         return (*at, *kept), lambda: update(b, o, 2, (*each, *kept))
 
-    return whole(site, o, places, o.op.mode)
+    return whole(launch, o, places, o.op.mode)
 
 
 @terminal(movement.PadFold)
-def pad_fold(site: Site, o: Operation) -> Nest | Chain:
+def pad_fold(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
     """Every place of a padded dim goes to the element that it repeats."""
     x = o.operands[0]
     padded = {a: (lo, size) for (a, lo, _), size in _padded(o)}
@@ -208,7 +208,7 @@ def pad_fold(site: Site, o: Operation) -> Nest | Chain:
             at[d] = repeated(b, o.op.mode, n.sub(source[d], b.leaf(lo)), size)
         return tuple(at), lambda: b.read(x, source)
 
-    made = Scatter(site, o.results[0], True)
+    made = Scatter(launch, o.results[0], True)
     zero = n.const(0, compute_type(made.dtype))
     made.fill(lambda b, at: (zero, zero) if made.dtype.is_complex else zero)
     return made.put(places, combination("add", made.dtype)).finish()
@@ -231,11 +231,11 @@ def repeated(b: Builder, mode: str, i: Node, size: Any) -> Node:
 
 
 def counted(
-    site: Site, o: Operation, where: Callable[[Builder, Index], tuple[Node, Node | None]]
+    launch: LaunchBuilder, o: Operation, where: Callable[[Builder, Index], tuple[Node, Node | None]]
 ) -> Nest | Chain:  # fmt: skip
     """Ones, or the weights of operand 1, summed where ``where`` says (and unless it says no)."""
     x, weights = o.operands
-    made = Scatter(site, o.results[0], True)
+    made = Scatter(launch, o.results[0], True)
     zero = n.const(0, compute_type(made.dtype))
     made.fill(lambda b, at: (zero, zero) if made.dtype.is_complex else zero)
 
@@ -248,13 +248,13 @@ def counted(
 
 
 @terminal(index.BincountSized)
-def bincount(site: Site, o: Operation) -> Nest | Chain:
+def bincount(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
     (count,) = o.params
-    return counted(site, o, lambda b, at: (checked(b, o, 0, at, count), None))
+    return counted(launch, o, lambda b, at: (checked(b, o, 0, at, count), None))
 
 
 @terminal(index.Histogram)
-def histogram(site: Site, o: Operation) -> Nest | Chain:
+def histogram(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
     """As NumPy has it: a bin by division, corrected by one where the edges, which are rounded, say otherwise."""
     bins, lo, hi = o.params
 
@@ -283,4 +283,4 @@ def histogram(site: Site, o: Operation) -> Nest | Chain:
         more = n.cast(n.call("and", n.le(edge(n.add(i, 1)), x), top), I64)
         return n.maximum(n.sub(n.add(i, more), less), 0), inside
 
-    return counted(site, o, place)
+    return counted(launch, o, place)

@@ -9,7 +9,7 @@ from umiak.compiler.loop.types import I64
 from umiak.compiler.lower.builder import Builder, Element, Index, rule
 from umiak.compiler.lower.pointwise import parts, truth
 from umiak.compiler.lower.reduce import axes_over, outside
-from umiak.compiler.lower.terminal import Site, terminal
+from umiak.compiler.lower.terminal import LaunchBuilder, terminal
 from umiak.compiler.nest import Chain, FailStage, Nest, ReduceStage, ScanStage, ScatterStage, StoreStage
 from umiak.ir import sym as dim
 from umiak.ir.program import Operation
@@ -19,7 +19,7 @@ COUNT = n.var("count", I64)
 
 
 def chosen(b: Builder, o: Operation, k: int, at: Index) -> Node:
-    """Whether element ``at`` of operand ``k`` is not zero."""
+    """Return whether element ``at`` of operand ``k`` is not zero."""
     where: Node | None = None
     for p in parts(b.read(o.operands[k], at), False):
         where = truth(p) if where is None else n.call("or", where, truth(p))
@@ -39,14 +39,16 @@ def along(b: Builder, o: Operation) -> Index:
     return axes_over(b, o.operands[0].meta.shape)
 
 
-def packed(site: Site, o: Operation, b: Builder, where: Node, at: Index, values: list[tuple[Index, Element]]) -> Nest:
+def packed(
+    launch: LaunchBuilder, o: Operation, b: Builder, where: Node, at: Index, values: list[tuple[Index, Element]]
+) -> Nest:
     """Values of the points where ``where`` holds, one after the other.
 
     Each point writes to the next free place and only those that hold take it: no branch depends on data. Where the
     result is full nothing may be written, and nothing is left to be.
     """
     room = n.lt(COUNT, b.leaf(o.results[0].meta.shape[0]))
-    stores = [s for to, x in values for s in site.stores(b, o.results[0], to, x)]
+    stores = [s for to, x in values for s in launch.stores(b, o.results[0], to, x)]
     stores = [StoreStage(s.buffer, s.index, s.value, True, room) for s in stores]
     held = n.cast(where, I64)
     b.stages.append(ScanStage((COUNT,), m.SUM, (held,), tuple(stores), True, True))
@@ -54,28 +56,28 @@ def packed(site: Site, o: Operation, b: Builder, where: Node, at: Index, values:
 
 
 @terminal(index.NonzeroSized)
-def nonzero(site: Site, o: Operation) -> Nest | Chain:
-    b = site.builder()
+def nonzero(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
+    b = launch.builder()
     at = along(b, o)
     where = chosen(b, o, 0, at)
     coordinates = [i if i.op == "const" else b.affine(i) for i in at]
     values = [((COUNT, n.i64(d)), i) for d, i in enumerate(coordinates)]
-    return packed(site, o, b, where, at, values)
+    return packed(launch, o, b, where, at, values)
 
 
 @terminal(index.MaskedSelectSized)
-def masked_select(site: Site, o: Operation) -> Nest | Chain:
-    b = site.builder()
+def masked_select(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
+    b = launch.builder()
     at = along(b, o)
     where = chosen(b, o, 1, at)
-    return packed(site, o, b, where, at, [((COUNT,), b.read(o.operands[0], at))])
+    return packed(launch, o, b, where, at, [((COUNT,), b.read(o.operands[0], at))])
 
 
 @terminal(index.MaskedScatter)
-def masked_scatter(site: Site, o: Operation) -> Nest | Chain:
+def masked_scatter(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
     """The values that there are must be enough: they are counted first."""
     x, _, values = o.operands
-    b = site.builder()
+    b = launch.builder()
     at = along(b, o)
     where = chosen(b, o, 1, at)
     held = n.cast(where, I64)
@@ -90,7 +92,7 @@ def masked_scatter(site: Site, o: Operation) -> Nest | Chain:
         value: Element = tuple(n.select(where, p, q) for p, q in zip(parts(found), was, strict=True))  # type: ignore[assignment]
     else:
         value = n.select(where, found, was)
-    stores = tuple(StoreStage(s.buffer, s.index, s.value, True) for s in site.stores(b, o.results[0], at, value))
+    stores = tuple(StoreStage(s.buffer, s.index, s.value, True) for s in launch.stores(b, o.results[0], at, value))
     b.stages.append(ScanStage((COUNT,), m.SUM, (held,), stores, True))
     return b.finish()
 
@@ -107,15 +109,15 @@ def _flat(b: Builder, o: Operation, k: int) -> Index:
 
 
 @terminal(movement.RepeatInterleaveSized)
-def repeat_interleave(site: Site, o: Operation) -> Nest | Chain:
-    """Where an element's repeats start, then which element stands at each place, then a gather."""
+def repeat_interleave(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
+    """Find the start of each element's repeats, then the element at each position, then gather."""
     x, repeats = o.operands
     axis, (count,) = o.op.axis, o.params
     size = repeats.meta.shape[0]
-    starts = site.temporary(I64, size)
-    source = site.temporary(I64, count)
+    starts = launch.temporary(I64, size)
+    source = launch.temporary(I64, count)
 
-    b = site.builder((0,))
+    b = launch.builder((0,))
     (i,) = axes_over(b, (size,))
     each = n.cast(b.read(repeats, (i,)), I64)
     total = n.var("total", I64)
@@ -129,12 +131,12 @@ def repeat_interleave(site: Site, o: Operation) -> Nest | Chain:
     b.stages.append(ScanStage((ends,), m.SUM, (each,), (store,)))
     nests = [b.finish()]
 
-    b = site.builder((1,))
+    b = launch.builder((1,))
     (j,) = b.open((count,))
     b.stages.append(StoreStage(source, b.address(source, (j,), (1,)), n.i64(0), False))
     nests.append(b.finish())
 
-    b = site.builder((1,))
+    b = launch.builder((1,))
     (i,) = b.open((size,), reduced=True)
     if not b.reduced:
         b.reduced.append((n.axis("r0"), 1))
@@ -143,7 +145,7 @@ def repeat_interleave(site: Site, o: Operation) -> Nest | Chain:
     b.stages.append(ScatterStage(source, place, (n.i64(1),), m.SUM, n.lt(end, b.leaf(count))))
     nests.append(b.finish())
 
-    b = site.builder((1,))
+    b = launch.builder((1,))
     (j,) = b.open((count,), reduced=True)
     place = b.address(source, (j,), (1,))
     before = n.var("before", I64)
@@ -152,10 +154,10 @@ def repeat_interleave(site: Site, o: Operation) -> Nest | Chain:
     )
     nests.append(b.finish())
 
-    b = site.builder()
+    b = launch.builder()
     at = b.open(o.results[0].meta.shape)
     i = n.load(source, I64, b.address(source, (at[axis],), (1,)))
     value = b.read(x, (*at[:axis], i, *at[axis + 1 :]))
-    b.stages += site.stores(b, o.results[0], at, value)
+    b.stages += launch.stores(b, o.results[0], at, value)
     nests.append(b.finish())
-    return site.chain(nests)
+    return launch.chain(nests)

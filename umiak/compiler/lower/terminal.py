@@ -16,7 +16,7 @@ from umiak.ir.meta import dense
 from umiak.ir.program import Operation, Value
 
 
-class Site:
+class LaunchBuilder:
     """Makes the builders of one launch's nests. ``results`` of its last operation are what the launch returns."""
 
     def __init__(
@@ -50,7 +50,7 @@ class Site:
         return f"t{len(self.temporaries) - 1}"
 
     def wanted(self, o: Operation) -> list[bool]:
-        """Which results of the last operation somebody wants."""
+        """The results of the last operation that are wanted."""
         ids = {id(v) for v in self.results}
         return [id(r) in ids for r in o.results]
 
@@ -64,7 +64,7 @@ class Site:
         return Chain(self.name, tuple(nests), tuple(self.temporaries))
 
 
-Terminal: TypeAlias = "Callable[[Site, Operation], Nest | Chain]"
+Terminal: TypeAlias = "Callable[[LaunchBuilder, Operation], Nest | Chain]"
 TERMINALS: dict[type, tuple[Terminal, Callable[[Operation], bool]]] = {}
 
 
@@ -80,11 +80,11 @@ def terminal(*classes: type, when: Callable[[Operation], bool] = lambda o: True)
 
 
 def terminal_of(o: Operation) -> Terminal | None:
-    """What makes the nests of a call, if nothing is to join after it."""
+    """Return the function that makes the nests of a call, if nothing is to join after it."""
     fn, when = TERMINALS.get(type(o.op), (None, None))
     return fn if fn is not None and when is not None and when(o) else None
 
 
 def has_terminal(op: Any) -> bool:
-    """Whether calls of an op may be terminal."""
+    """Return whether calls of an op may be terminal."""
     return type(op) in TERMINALS

@@ -1,4 +1,4 @@
-"""What the renderers for devices ask of expressions before they write them."""
+"""Expansion of expressions before the renderers for devices write them."""
 
 from __future__ import annotations
 

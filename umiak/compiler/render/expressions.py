@@ -17,7 +17,8 @@ _BELOW, _FROM, _AT, _NOT_AT = "ult", "uge", "eq", "ne"
 
 @dataclass(eq=False)
 class Value:
-    """What a node is in the text: one scalar for all lanes, or a vector per copy. Defined in the scope at ``depth``."""
+    """The form of a node in the text: one scalar for all lanes, or a vector per copy. Defined in the scope at
+    ``depth``."""
 
     depth: int
     scalar: str = ""
@@ -108,7 +109,7 @@ class Expressions(Operations):
         return memo[x]
 
     def operands(self, x: Node) -> tuple[Node, ...]:
-        """What must be known before ``x``. Indices and positions are taken apart instead."""
+        """Return the nodes that must be known before ``x``. Indices and positions are taken apart instead."""
         if x.op in ("load", "philox"):
             return x.args[1:]
         if x.attr is RARE:
@@ -329,7 +330,7 @@ class Expressions(Operations):
         return Value(depth, "", result)
 
     def lane_numbers(self, how: str, number: str, width: int) -> str:
-        """Which lanes' numbers compare so with an i64 that fits a lane's number."""
+        """Return the mask of lanes whose numbers compare so with an i64 that fits a lane's number."""
         t = "i8" if width >= 32 else "i32"
         few = self.splat(self.ins(f"trunc i64 {number} to {t}"), t, width)
         return self.ins(f"icmp {how} <{width} x {t}> {numbers(t, range(width))}, {few}")

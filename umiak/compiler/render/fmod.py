@@ -59,9 +59,9 @@ step:
 done:
   %toward = call {full} @llvm.copysign.{kind}({full} %size, {full} %a)
   %signed = call {full} @llvm.copysign.{kind}({full} %left, {full} %a)
-  %turned = fcmp une {full} %signed, %r
+  %flipped = fcmp une {full} %signed, %r
   %fixed = fadd {full} %r, %toward
-  %whole = select {bit} %turned, {full} %fixed, {full} %r
+  %whole = select {bit} %flipped, {full} %fixed, {full} %r
   %nonzero = fcmp une {full} %whole, {number(0.0)}
   %zero = call {full} @llvm.copysign.{kind}({full} {number(0.0)}, {full} %a)
   %result = select {bit} %nonzero, {full} %whole, {full} %zero

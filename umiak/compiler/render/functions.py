@@ -1,4 +1,4 @@
-"""Which operations are expanded before rendering."""
+"""Expansion of operations before rendering."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ from umiak.compiler.loop.tree import (
 )  # fmt: skip
 from umiak.compiler.render.functions import expanded
 from umiak.compiler.render.plan import Plan, Survey
-from umiak.compiler.render.short import Short
+from umiak.compiler.render.short_rows import Short
 from umiak.compiler.render.target import AVX2, AVX512, NEON, Target
 from umiak.compiler.render.text import Module
 
@@ -178,8 +178,8 @@ class Function(Short):
         return []
 
     def read_early(self, stores: Sequence[Statement]) -> None:
-        """What all but the first of several stores read, before that one writes: an output may be the same memory as
-        an input with elements of its size."""
+        """Load what all but the first of several stores read, before that one writes: an output may be the same memory
+        as an input with elements of its size."""
         if len(stores) < 2:
             return
         sizes = {self.buffers[s.buffer].type.bytes for s in stores if isinstance(s, Store)}

@@ -66,7 +66,8 @@ class Memory(Drawing):
         return total, count
 
     def address(self, b: Buffer, index: Node) -> Value:
-        """Where an element is whose index is the same in all lanes: each term is added where it is defined."""
+        """Return the address of an element whose index is the same in all lanes: each term is added where it is
+        defined."""
         key = ("address", b.name, index)
         found = self.memo.get(key)
         if found is not None:
@@ -150,7 +151,7 @@ class Memory(Drawing):
         return self.remember(key, (depth, places), depth)
 
     def pairs(self, t: ScalarType) -> bool:
-        """Whether every other element is better picked from vectors than gathered."""
+        """Return whether every other element is better picked from vectors than gathered."""
         return self.gathers(t)
 
     def load_every_other(self, place: str, mask: str | None, instead: str, t: ScalarType, w: int, odd: int) -> str:
@@ -383,10 +384,10 @@ class Memory(Drawing):
             return
         before = self.condition
         self.condition = [m for m in self.masks(v) if m is not None]
-        self.straight(body)
+        self.straight_line(body)
         self.condition = before
 
-    def straight(self, body: Callable[[], None]) -> None:
+    def straight_line(self, body: Callable[[], None]) -> None:
         """A scope of its own without a branch: what is remembered in it is not used after it."""
         scope = self.open()
         scope.label = self.scopes[-2].label
@@ -435,7 +436,7 @@ class Memory(Drawing):
                 self.raw(f"store {full} {x}, ptr {at}, align {t.bytes}")
 
     def is_pair(self, s: Store, then: Store) -> bool:
-        """Whether two stores write pairs that lie side by side."""
+        """Return whether two stores write pairs that lie side by side."""
         lanes = self.lanes
         if lanes is None or s.buffer != then.buffer or s.where is not then.where or self.streams:
             return False

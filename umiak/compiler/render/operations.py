@@ -164,14 +164,14 @@ class Operations(Writer):
         sign = self.ins(f"ashr {long} {self.ins(f'xor {long} {p}, {q}')}, {constant(63, I64, lanes)}")
         away = self.ins(f"or {long} {sign}, {constant(1, I64, lanes)}")
         # A rest of the other sign, or one that holds the divisor once more.
-        turned = self.ins(f"icmp slt {long} {self.ins(f'xor {long} {rest}, {p}')}, {zero}")
+        differs = self.ins(f"icmp slt {long} {self.ins(f'xor {long} {rest}, {p}')}, {zero}")
         some = self.ins(f"icmp ne {long} {rest}, {zero}")
         name = f"llvm.abs.{suffix(I64, lanes)}"
         sizes = [self.call(long, name, [(long, v), ("i1", "false")]) for v in (rest, q)]
         more = self.choose(self.ins(f"icmp uge {long} {sizes[0]}, {sizes[1]}"), away, zero, I64, lanes)
         less = self.ins(f"sub {long} {zero}, {away}")
         bits = spell(I64, lanes).replace("i64", "i1")
-        both = self.ins(f"and {bits} {turned}, {some}")
+        both = self.ins(f"and {bits} {differs}, {some}")
         return self.ins(f"add {long} {total}, {self.choose(both, less, more, I64, lanes)}")
 
     def op_rem(self, x: Node, a: Sequence[str], lanes: int) -> str:

@@ -1,4 +1,4 @@
-"""How wide and how often side by side a LANE loop runs."""
+"""Vector width and unrolling of LANE loops."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Plan:
 
 
 class Survey:
-    """What the expressions of a lane loop work on."""
+    """Statistics of the expressions of a lane loop."""
 
     def __init__(self, axis: Node, buffers: dict[str, Buffer]) -> None:
         self.axis = axis

@@ -15,7 +15,7 @@ from umiak.compiler.render.expressions import Expressions, Value, numbers
 
 
 def terms(index: Node) -> list[tuple[Node, bool]]:
-    """What an index adds up, and whether it is subtracted."""
+    """Return the terms of an index, and whether each is subtracted."""
     result: list[tuple[Node, bool]] = []
     stack = [(index, False)]
     while stack:
@@ -33,7 +33,7 @@ class Drawing(Expressions):
     words = ""
 
     def steps(self, x: Node) -> tuple[int, Node] | None:
-        """How far apart the words of neighbouring lanes are, if blocks serve them, and the place of lane 0."""
+        """Return the distance of the words of neighbouring lanes, if blocks serve them, and the position of lane 0."""
         if self.lanes is None:
             return None
         parts = self.form(x.args[0], self.lanes.axis)

@@ -78,7 +78,7 @@ class Reducing(Laned):
                     args.insert(0, (spell(t), literal(-0.0 if name == "fadd" else 1.0, t)))
                     flags = "reassoc "
                 return [self.call(spell(t), f"llvm.vector.reduce.{name}.{suffix(t, lanes)}", args, flags)]
-        # Halves, down to a register's least width, then that turned in itself.
+        # Halves, down to a register's least width, then that rotated in itself.
         least = 128 // min(max(t.bits, 8) for t in how.types)
         while lanes > max(least, 2):
             lanes //= 2
@@ -90,8 +90,8 @@ class Reducing(Laned):
         apart = lanes // 2
         while apart:
             picks = [(k + apart) % lanes for k in range(lanes)]
-            turned = [self.shuffle(x, "poison", spell(t), lanes, picks) for x, t in zip(v, how.types)]
-            v = self.combined(how, v, turned, lanes)
+            rotated = [self.shuffle(x, "poison", spell(t), lanes, picks) for x, t in zip(v, how.types)]
+            v = self.combined(how, v, rotated, lanes)
             apart //= 2
         return [self.ins(f"extractelement {spell(t, lanes)} {x}, i64 0") for x, t in zip(v, how.types)]
 
@@ -212,7 +212,7 @@ class Reducing(Laned):
         return [Value(self.here(), x) for x in total]
 
     def step(self, s: Reduce, how: Combination, now: Texts, first: tuple[Store, ...] = ()) -> Texts:
-        """What the open lanes (or the one index) add to accumulators."""
+        """Combine the open lanes (or the one index) into accumulators."""
         lanes, types, size = self.lanes, how.types, len(how.types)
         w, n = (lanes.width, lanes.copies) if lanes is not None else (0, 1)
         kept = [(x, self.value(x.value)) for x in first]
@@ -251,7 +251,7 @@ class Reducing(Laned):
         return result
 
     def known(self, s: Store, v: Value) -> None:
-        """What has just been stored is not read again, until the buffer changes."""
+        """Forward a stored value to later loads, until the buffer changes."""
         read = make("load", self.buffers[s.buffer].type, (s.index,), s.buffer)
         self.volatile.add(self.remember(read, v, self.here()) and read)
 

@@ -1,4 +1,4 @@
-"""Where scratch buffers lie: one after the other in the order of declaration, each aligned to 64 bytes."""
+"""Layout of scratch buffers: one after the other in the order of declaration, each aligned to 64 bytes."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ Update = Callable[[Handle], Handle]
 
 @dataclass(frozen=True)
 class Resources:
-    """What a launch has to know and to provide; sizes are expressions over the dims."""
+    """Requirements of a launch; sizes are expressions over the dims."""
 
     threads: int  # of a block, exactly
     unit: str  # who runs one iteration of the parallel loop; LAUNCH: there is none, the first block runs all
@@ -101,13 +101,13 @@ LANE_OF_WARP, WARP = var("$lane", I64), var("$warp", I64)
 
 
 def words(kernel: Kernel) -> int:
-    """How many words of the scalar pack a kernel reads."""
+    """Return the number of words of the scalar pack that a kernel reads."""
     roots = [x for s in walk_statements(kernel.body) for x in expressions(s)]
     return 1 + max((x.attr for x in walk(roots) if x.op == "word"), default=-1)
 
 
 def unit_of(kernel: Kernel) -> str:
-    """Who runs one iteration of the parallel loop."""
+    """Return the unit that runs one iteration of the parallel loop."""
     loop = parallel_loop(kernel)
     if loop is None:
         return LAUNCH
@@ -126,7 +126,7 @@ def parallel_loop(kernel: Kernel) -> Loop | None:
 
 
 def resources(kernel: Kernel, threads: int = THREADS) -> Resources:
-    """What launches of a kernel need."""
+    """Return the requirements of launches of a kernel."""
     loop = parallel_loop(kernel)
     return Resources(
         threads,
@@ -493,7 +493,7 @@ class Spmd:
     # --- tiles ---
 
     def tiled(self, s: Loop) -> bool:
-        """Whether a tile loop can go through shared memory; one that cannot is a plain loop around lanes."""
+        """Return whether a tile loop can go through shared memory; one that cannot is a plain loop around lanes."""
         inner = s.body[0]
         return (
             len(s.body) == 1
@@ -534,21 +534,21 @@ class Spmd:
             for k, st in enumerate(stores)
             if st.where is None and self.crosses(st.index, i.index, j.index)
         }
-        straight, turned = add(mul(y, i64(pad)), x), add(mul(x, i64(pad)), y)
+        direct, transposed = add(mul(y, i64(pad)), x), add(mul(x, i64(pad)), y)
         with self.apart(), self.each(base_i, i.lo, i.hi, i64(EDGE), ()), self.each(base_j, j.lo, j.hi, i64(EDGE), ()):
             if read:
                 with points(across=True):
                     for load, cell in read.items():
-                        self.out.store(cell, self.value(turned), self.value(load))
+                        self.out.store(cell, self.value(transposed), self.value(load))
                 self.out.barrier()
             with (
                 points(across=False),
-                self.scope({load: self.out.load(cell, self.value(straight)) for load, cell in read.items()}),
+                self.scope({load: self.out.load(cell, self.value(direct)) for load, cell in read.items()}),
             ):
                 for k, st in enumerate(stores):
                     self.fresh.clear()
                     if k in written:
-                        self.out.store(written[k], self.value(straight), self.value(st.value))
+                        self.out.store(written[k], self.value(direct), self.value(st.value))
                     else:
                         with self.when(st.where):
                             self.store(st)
@@ -557,13 +557,13 @@ class Spmd:
                 with points(across=True):
                     for k, cell in written.items():
                         st = stores[k]
-                        value = self.out.load(cell, self.value(turned))
+                        value = self.out.load(cell, self.value(transposed))
                         self.out.store(self.buffers[st.buffer], self.value(st.index), value, st.streaming)
             if read or written:
                 self.out.barrier()
 
     def along(self, x: Node, i: Node, j: Node) -> bool:
-        """Whether ``x`` is a load of an input whose neighbours in memory are those along ``i``."""
+        """Return whether ``x`` is a load of an input whose neighbours in memory are those along ``i``."""
         return x.op == "load" and self.buffers[x.attr].space == IN and self.crosses(x.args[0], i, j)
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""What the LLVM renderer knows of a CPU."""
+"""Properties of CPUs that the LLVM renderer uses."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Target:
 
     @property
     def slow_gathers(self) -> bool:
-        """Whether loads one by one take less time than a gather (Zen, measured: two thirds)."""
+        """Return whether loads one by one take less time than a gather (Zen, measured: two thirds)."""
         return self.cpu.startswith("znver")
 
     @cached_property
@@ -61,7 +61,8 @@ class Target:
 
     @cached_property
     def native(self) -> frozenset[str]:
-        """What is rendered as it is: storage types that the CPU converts to and from f32, and random words."""
+        """Operations that are rendered as they are: casts of storage types that the CPU converts to and from f32,
+        random words."""
         found = {"philox"}
         if not self.x86 or "f16c" in self.has:
             found.add("f16")

@@ -62,7 +62,7 @@ class Scope:
 
 
 class Module:
-    """What the functions of a module share."""
+    """The state that the functions of a module share."""
 
     def __init__(self, target: Target) -> None:
         self.target = target

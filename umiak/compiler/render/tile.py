@@ -164,7 +164,7 @@ class Tiled(Reducing):
             self.body(body)
 
         for k in range(height):
-            self.straight(partial(step, k))
+            self.straight_line(partial(step, k))
         del self.previous[i]
         assert depth == self.here()
         self.memo[i], self.bound[i], self.inductions[i] = kept

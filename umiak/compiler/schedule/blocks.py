@@ -7,10 +7,10 @@ from umiak.compiler.loop.node import Node, add, axis, div, i64, load, minimum, m
 from umiak.compiler.loop.tree import GLOBAL, LANE, SERIAL, Axis, Buffer, Loop, Reduce, Statement, Store
 from umiak.compiler.nest import ROW_BLOCKS, Phase, ReduceStage
 from umiak.compiler.schedule.cache import with_cache
+from umiak.compiler.schedule.chunks import with_compensation
 from umiak.compiler.schedule.frame import Frame, product, unflatten
-from umiak.compiler.schedule.groups import Group, group
+from umiak.compiler.schedule.groups import StageGroup, group
 from umiak.compiler.schedule.points import POINT, at_point, over_rows
-from umiak.compiler.schedule.runs import with_compensation
 
 PART = axis("k")
 
@@ -18,7 +18,7 @@ PART = axis("k")
 class Partials:
     """Global buffers with one element per block (and column) for every result of reductions."""
 
-    def __init__(self, groups: list[Group], size: Node) -> None:
+    def __init__(self, groups: list[StageGroup], size: Node) -> None:
         self.names: dict[Node, str] = {}
         self.buffers: list[Buffer] = []
         for g in groups:
@@ -57,7 +57,7 @@ def split_row(f: Frame) -> list[Phase]:
     return phases
 
 
-def _block(f: Frame, g: Group, parts: Partials) -> list[Statement]:
+def _block(f: Frame, g: StageGroup, parts: Partials) -> list[Statement]:
     """One block of one row."""
     here = div(POINT, f.blocks) if f.p else i64(0)
     first_part = mul(here, f.blocks)

@@ -1,7 +1,7 @@
 """The row cache: what is costly and needed by several stages at each point of R is computed once and kept.
 
 It is kept in an output that a later stage overwrites, if one has the right type, else in a local buffer where the
-schedule has one. Loads and cheap arithmetic are computed again: that is faster than memory.
+schedule has one. Loads and cheap arithmetic are recomputed: that is faster than memory.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def cost(x: Node, varies: Callable[[Node], bool]) -> int:
 
 
 def element_expressions(s: Stage) -> list[Node]:
-    """What a stage computes at each point of R."""
+    """Return the expressions of a stage that are computed at each point of R."""
     if isinstance(s, ReduceStage):
         return [*s.values, *([] if s.where is None else [s.where])]
     if isinstance(s, ScanStage):

@@ -1,4 +1,4 @@
-"""What the kernels of one variant share: integer arguments, buffers, and the nest's expressions at a point."""
+"""Common state of the kernels of one variant: integer arguments, buffers, and the nest's expressions at a point."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Frame:
                 f"[{nest.name}] requires kinds of its {len(nest.accesses)} accesses, got {len(variant.kinds)}"
             )
         self.nest, self.variant, self.streaming = nest, variant, streaming
-        self.runs = True  # whether long sums go in runs; else each number joins the total by itself
+        self.chunked = True  # whether long sums go in chunks; else each number joins the total by itself
         self.local: list[Buffer] = []  # of the totals of long sums, for the next kernel
         self.reread: set[str] = set()  # outputs that the kernel reads again
         self.p, self.r = p, r
@@ -73,7 +73,7 @@ class Frame:
         return total(mul(i, s) for i, s in zip(indices, self.strides[k]))
 
     def varies(self, x: Node) -> bool:
-        """Whether an expression may differ from one point of R to another."""
+        """Return whether an expression may differ from one point of R to another."""
         for y in walk([x]):
             if y not in self._varies:
                 k = self._positions.get(y)

@@ -46,7 +46,7 @@ def kernels(nest: Nest, variant: Variant, short: bool = False, streaming: bool =
     if make is None:
         raise ValueError(f"[{nest.name}] requires a schedule of {', '.join(SCHEDULE)}, got {variant.schedule!r}")
     frame = Frame(nest, variant, streaming)
-    frame.runs = False
+    frame.chunked = False
     phases = make(frame)
     return [Phase(in_shared(p.kernel) if short else p.kernel, WHOLE) for p in phases]
 
@@ -112,7 +112,7 @@ def split_column(f: Frame) -> list[Phase]:
     strip = Axis(LANE_INDEX, minimum(add(start, STRIP_POINTS), count), start, LANE)
 
     def of(point: Node) -> Node:
-        """Where block ``PART`` of a point has its part: neighbours in memory are neighbouring points."""
+        """Return the index of block ``PART`` of a point: neighbours in memory are neighbouring points."""
         return add(mul(PART, count), point)
 
     phases: list[Phase] = []

@@ -11,7 +11,7 @@ from umiak.compiler.schedule.cache import element_expressions
 
 
 @dataclass
-class Group:
+class StageGroup:
     """``stages`` of one walk; ``needed``: reductions before them whose results they use; ``starts``: per scan, the
     reduction of its values, which gives a block what came before it."""
 
@@ -32,22 +32,22 @@ def all_expressions(s: Stage) -> list[Node]:
 
 def group(
     stages: Sequence[Stage], varies: Callable[[Node], bool], split: bool = False
-) -> tuple[list[Group], list[Stage], list[ReduceStage]]:
+) -> tuple[list[StageGroup], list[Stage], list[ReduceStage]]:
     """Groups in order; stages at points of P alone; the reductions that the latter need.
 
     ``split``: R is run in blocks, so a scan needs the blocks' totals from a group before its own.
     """
     made: dict[Node, ReduceStage] = {}
-    groups: list[Group] = [Group()]
+    groups: list[StageGroup] = [StageGroup()]
     points: list[Stage] = []
 
     def needs(s: Stage) -> list[ReduceStage]:
         used = [made[x] for x in walk(all_expressions(s)) if x in made]
         return [r for n, r in enumerate(used) if r not in used[:n]]
 
-    def place(s: Stage, before: list[ReduceStage]) -> Group:
+    def place(s: Stage, before: list[ReduceStage]) -> StageGroup:
         if any(r in groups[-1].stages for r in before):
-            groups.append(Group())
+            groups.append(StageGroup())
         last = groups[-1]
         last.stages.append(s)
         last.needed.extend(r for r in before if r not in last.needed)
@@ -65,7 +65,7 @@ def group(
             total = ReduceStage(totals, s.monoid, s.values)
             place(total, needs(s))
             if total in groups[-1].stages:
-                groups.append(Group())
+                groups.append(StageGroup())
             place(s, needs(s)).starts[s] = total
         elif isinstance(s, (ScanStage, StoreStage)) or varies(s.where):
             place(s, needs(s))

@@ -21,9 +21,9 @@ from umiak.compiler.nest import (
     StoreStage,
 )
 from umiak.compiler.schedule.cache import CACHE_INDEX, element_expressions, exchange, with_cache
+from umiak.compiler.schedule.chunks import Totals, chunks, sums_floats, with_compensation
 from umiak.compiler.schedule.frame import Frame, flatten, identity, product, unflatten, without_axes
 from umiak.compiler.schedule.merge import merged
-from umiak.compiler.schedule.runs import Totals, runs, sums_floats, with_compensation
 
 POINT, LANE_INDEX = axis("i"), axis("c")
 
@@ -118,7 +118,7 @@ def carried(s: ScanStage) -> list[Buffer]:
 
 
 def carries(f: Frame, stages: Sequence[Stage]) -> list[Buffer]:
-    """Those of all scans."""
+    """Return the carries of all scans."""
     return [b for s in stages if isinstance(s, ScanStage) and f.r > 1 for b in carried(s)]
 
 
@@ -133,11 +133,11 @@ def each_of(
     ]
 
 
-def in_runs(
+def in_chunks(
     f: Frame, s: ReduceStage, axes: Sequence[Axis], points: Sequence[Node], before: Sequence[StoreStage | FailStage]
 ) -> list[Statement]:
     """A long reduction, with what happens ``before`` it at each point of R: in the same loops, so that they are one."""
-    r = runs(f, axes)
+    r = chunks(f, axes)
     table = {CACHE_INDEX: flatten(r.indices, f.r_sizes)}
     totals = Totals(f, s, i64(1), i64(0))
 
@@ -154,15 +154,17 @@ def in_runs(
     return [*totals.begin(), r.over(body), Reduce(s.results, s.monoid, (), totals.end())]
 
 
-def scan_in_runs(
+def scan_in_chunks(
     f: Frame, s: ScanStage, axes: Sequence[Axis], points: Sequence[Node], start: tuple[Node, ...] | None
 ) -> list[Statement]:
-    """A long scan: each run from what lies before it. The total of a run is taken first: its numbers may be in the
+    """A long scan: each chunk from what lies before it. The total of a chunk is taken first: its numbers may be in the
     memory that the scan writes."""
-    r = runs(f, axes)
+    r = chunks(f, axes)
     table = {CACHE_INDEX: flatten(r.indices, f.r_sizes)}
     totals = Totals(f, s, i64(1), i64(0))
-    before, here, total = (tuple(var(f"{x.attr}_{k}", x.type) for x in s.results) for k in ("before_run", "run", "sum"))
+    before, here, total = (
+        tuple(var(f"{x.attr}_{k}", x.type) for x in s.results) for k in ("before_chunk", "chunk", "sum")
+    )
     values = tuple(f.at(x, points, r.indices, table) for x in s.values)
     inside = dict(zip(s.results, s.monoid.combine(before, here)))
     stores = tuple(f.store(x, points, r.indices, {**table, **inside}) for x in s.body)
@@ -202,7 +204,7 @@ def at_point(
     for s in merged(stages):
         if isinstance(s, ReduceStage):
             long = f.variant.long and s.monoid.commutative and sums_floats(s.monoid, s.results)
-            in_parts = long and f.runs and innermost != SERIAL
+            in_parts = long and f.chunked and innermost != SERIAL
             if not in_parts:
                 flush()
             over = axes if s.monoid.commutative else serial
@@ -213,7 +215,7 @@ def at_point(
                 assert isinstance(found, ReduceStage)
                 s = changed(found, where=None, end=None)
             if in_parts:
-                body.extend(in_runs(f, s, over, points, together))
+                body.extend(in_chunks(f, s, over, points, together))
                 together.clear()
                 continue
             where = None if s.where is None else at(s.where)
@@ -227,7 +229,7 @@ def at_point(
                 f.variant.long and innermost != SERIAL and len(axes) == 1 and not s.ordered and s.monoid.commutative
                 and sums_floats(s.monoid, s.results)
             ):  # fmt: skip
-                body.extend(scan_in_runs(f, s, axes, points, start))
+                body.extend(scan_in_chunks(f, s, axes, points, start))
                 continue
             *around, last = serial if s.ordered else axes
             values = tuple(map(at, s.values))

@@ -25,10 +25,10 @@ from umiak.compiler.nest import (
 )
 from umiak.compiler.schedule.blocks import PART, Partials, block_axis
 from umiak.compiler.schedule.cache import COSTS, cost, element_expressions, exchange, with_cache
+from umiak.compiler.schedule.chunks import Chunks, Totals, chunks, sums_floats
 from umiak.compiler.schedule.frame import Frame, identity, masked, product, unflatten
-from umiak.compiler.schedule.groups import Group, group
+from umiak.compiler.schedule.groups import StageGroup, group
 from umiak.compiler.schedule.points import LANE_INDEX, POINT, at_point, ended, loops, over_columns, reduced_axes
-from umiak.compiler.schedule.runs import Runs, Totals, runs, sums_floats
 
 WIDTH = 512  # columns of a strip
 
@@ -63,7 +63,7 @@ def split_column(f: Frame) -> list[Phase]:
     phases: list[Phase] = []
 
     def part(of: Node) -> Node:
-        """Where a block of this column has its part."""
+        """Return the index of the partial result of a block of this column."""
         return add(mul(of, columns), LANE_INDEX)
 
     for g in groups:
@@ -104,7 +104,7 @@ class _Walker:
         self.table: dict[Node, Node] = {}  # results and hoisted values -> loads
         self.scratch: list[Buffer] = []
         self.body: list[Statement] = []
-        self.before: dict[ScanStage, list[Place]] = {}  # of scans in runs: what lies before the run
+        self.before: dict[ScanStage, list[Place]] = {}  # of scans in chunks: the total before the chunk
         self.vars = 0
 
     def local(self, x: Node) -> Place:
@@ -135,7 +135,7 @@ class _Walker:
             for s in stages
         ])  # fmt: skip
 
-    def group(self, g: Group, first: Axis | None, place: Callable[[Node], Place]) -> None:
+    def group(self, g: StageGroup, first: Axis | None, place: Callable[[Node], Place]) -> None:
         """One walk over the rows (of a block: ``first``)."""
         hoisted = self.hoist(g.stages)
         places: dict[Node, Place] = {}
@@ -152,17 +152,17 @@ class _Walker:
         bounded = ended(self.f, g.stages[0], (*around, last), self.points) if len(ends) == 1 else None
         if bounded is not None and len(g.reductions) == len(g.stages):
             (last,), always = bounded
-            g = Group([exchange(s, always) for s in g.stages], g.needed, g.starts)
-        found = Runs((), (*around, last), tuple(a.index for a in (*around, last)))
+            g = StageGroup([exchange(s, always) for s in g.stages], g.needed, g.starts)
+        found = Chunks((), (*around, last), tuple(a.index for a in (*around, last)))
         totals: list[Totals] = []
         if self.f.variant.long:
             long = [s for s in g.stages if isinstance(s, (ReduceStage, ScanStage)) and sums_floats(s.monoid, s.results)]
             totals = [Totals(self.f, s, self.size, LANE_INDEX) for s in long]
         if totals:
-            found = runs(self.f, found.axes, columns=True)
+            found = chunks(self.f, found.axes, columns=True)
             *around, last = found.axes
             for t in totals:
-                # What comes before the first run: identities, or what a scan starts from.
+                # The start of the first chunk: identities, or what a scan starts from.
                 self.across([*t.begin(), *(self.join(t, places) if isinstance(t.s, ScanStage) else ())])
         rows = _rows_at_once(self.f, g.stages)
         end = sub(last.hi, rem(sub(last.hi, last.lo), rows)) if rows > 1 else last.lo
@@ -186,7 +186,7 @@ class _Walker:
                 self.table[r] = load(places[r][0], r.type, places[r][1])
 
     def join(self, t: Totals, places: dict[Node, Place]) -> list[Statement]:
-        """What a run has come to joins its total, and the next one begins: a scan's from what lies before it."""
+        """Add the result of a chunk to its total, and begin the next one: a scan's from what lies before it."""
         of_run = [load(places[r][0], r.type, places[r][1]) for r in t.s.results]
         begin = [Store(*places[r], x) for r, x in zip(t.s.results, identity(t.s))]
         if isinstance(t.s, ScanStage):
@@ -232,8 +232,8 @@ class _Walker:
         return results
 
     def hoist(self, stages: Sequence[Stage]) -> list[Store]:
-        """What depends on the column alone and costs something is computed before the walk. (What is the same for all
-        columns stands outside of it anyway.)"""
+        """Compute what depends on the column alone and costs something before the loop over rows. (What is the same for
+        all columns stands outside of it anyway.)"""
         f = self.f
         found: list[Node] = []
         pending = [x for s in stages for x in element_expressions(s)]

@@ -1,4 +1,5 @@
-"""TILE: an access runs along another axis than the lanes do; blocks of both axes, tiles of them turned in registers."""
+"""TILE: an access runs along another axis than the lanes do; blocks of both axes, tiles of them transposed in
+registers."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from umiak.compiler.nest import TILE_BLOCKS, Phase
 from umiak.compiler.schedule.frame import Frame, product, unflatten, without_axes
 from umiak.compiler.schedule.points import LANE_INDEX, POINT, at_point
 
-BLOCK = 64  # elements: input and output of a block of f32 fit the first cache, their pages its translation buffer
+BLOCK = 64  # elements: input and output of a block of f32 fit the L1 cache, their pages its translation buffer
 
 
 def tile(f: Frame) -> list[Phase]:

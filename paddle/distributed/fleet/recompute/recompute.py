@@ -58,7 +58,7 @@ def recompute(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     hooks = _offloading(args, offloaded) if offloaded else {}
     context = current()
     if context.trace:
-        with tracer.current().again():
+        with tracer.current().recompute():
             return function(*args, **kwargs)
     if not context.grad_enabled:
         return function(*args, **kwargs)

@@ -17,7 +17,7 @@ FLOAT8 = (
     "float8_e5m2fnuz", "float8_e8m0fnu",
 )  # fmt: skip
 NARROW = (*PACKED, *FLOAT8)
-WHOLE = ("bool", "uint8", "int8", "int32", "int64", "float16", "bfloat16", "float32", "float64")
+OPAQUE = ("bool", "uint8", "int8", "int32", "int64", "float16", "bfloat16", "float32", "float64")
 
 
 class Unclear(Exception):
@@ -99,7 +99,7 @@ def cast(x: np.ndarray, name: str) -> np.ndarray:
             if name in ("int4", "uint4"):
                 return x.astype(np.int8).astype(to)
             return x.astype(to) if np.issubdtype(to, np.integer) else x.astype(np.float32).astype(to)
-        if name in WHOLE and "float" in name:
+        if name in OPAQUE and "float" in name:
             return x.astype(to)
         single = x.astype(np.float32)
         if "float" in name:

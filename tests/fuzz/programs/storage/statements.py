@@ -11,7 +11,7 @@ from typing import Any
 
 from tests.fuzz.programs.draw import Draw, Proposal, Refused
 from tests.fuzz.programs.ops.family import Family
-from tests.fuzz.programs.storage.model import NARROW, WHOLE
+from tests.fuzz.programs.storage.model import NARROW, OPAQUE
 
 family = Family()
 
@@ -80,7 +80,7 @@ op("full_like", "paddle.full_like({0}, {s})", "zeros({0}.shape, {0}.dtype.name, 
 
 
 def casting(d: Draw) -> Proposal:
-    return Proposal((d.pick(floating=None),), {"dtype": repr(d.choose(NARROW if d.chance(0.6) else WHOLE))})
+    return Proposal((d.pick(floating=None),), {"dtype": repr(d.choose(NARROW if d.chance(0.6) else OPAQUE))})
 
 
 def scaling(d: Draw) -> Proposal:

@@ -1,4 +1,4 @@
-"""Native launches of products and convolutions, by the libraries that a system has.
+"""Native launches of matmuls and convolutions, by the libraries that a system has.
 
 Providers are asked in the order of ``FLAGS_cpu_providers``; one that is left out is as if it were not installed.
 
@@ -42,7 +42,7 @@ DTYPES = {
 }
 ONEDNN, BLAS, SMALL = 1, 2, 4
 
-# What each provider computes, and the libraries that its launches use. Small products of float32 need none.
+# What each provider computes, and the libraries that its launches use. Small matmuls of float32 need none.
 PROVIDERS = {
     "onednn": (("float32", "bfloat16", "float16"), ONEDNN | SMALL),
     "blas": (("float32", "float64", "complex64", "complex128", "bfloat16", "float16"), BLAS | SMALL),
@@ -63,7 +63,7 @@ def _check(value: str) -> None:
 FLAG = flags.define(
     "cpu_providers",
     ",".join(PROVIDERS),
-    "libraries that may compute products and convolutions on the CPU, the preferred one first",
+    "libraries that may compute matmuls and convolutions on the CPU, the preferred one first",
     on_change=_check,
 )
 
@@ -97,7 +97,7 @@ WINOGRAD_FLAG = flags.define(
 
 @functools.cache
 def refusal(name: str) -> str | None:
-    """Why a provider cannot be used here; None when it can."""
+    """Return the reason why a provider cannot be used here; None when it can."""
     if name == "plain":
         return None
     try:
@@ -140,10 +140,10 @@ def available() -> Iterator[str]:
 
 
 def find(op: Op, metas: Sequence[Any], epilogue: Sequence[str] = ()) -> Launch | None:
-    """How to run ``op`` on operands of these classes; None when no provider that is switched on does.
+    """Return a launch of ``op`` on operands of these classes; None when no provider that is switched on has one.
 
     ``epilogue`` names what follows ``matmul`` or ``conv`` in the same launch, in order: "bias" (along the last axis of
-    a product, the channels of a convolution) and "add" (a residual, of the result's shape and strides) bring an
+    a matmul, the channels of a convolution) and "add" (a residual, of the result's shape and strides) bring an
     operand each; "relu", "tanh", "sigmoid", "silu", "gelu" and "gelu_tanh" none.
     """
     if not isinstance(op, (linalg.Matmul, *KINDS)) or any(m is None or m.dtype is None for m in metas):
@@ -167,19 +167,19 @@ def _launch(name: str, op: Any, metas: Sequence[Any], dtype: str, epilogue: tupl
     out = 2 + sum(step in ("bias", "add") for step in epilogue)
     ranks = [len(m.shape) for m in metas]
     dims = [d for i, rank in enumerate(ranks) for d in (*sizes(i, rank), *strides(i, rank))]
-    record: Any
+    state: Any
     if isinstance(op, linalg.Matmul):
         if epilogue and ranks[1] == 1:
             return None  # a bias would have no axis
         x, y = ranks
         rank = max(x, y, 2) - (x == 1) - (y == 1)
-        record = matmul.Record(DTYPES[dtype], x, y, op.transpose_x, op.transpose_y, libraries, steps)
-        return Launch(name, matmul.ADDRESS, record.pointer, (*dims, *strides(out, rank)), record)
+        state = matmul.LaunchState(DTYPES[dtype], x, y, op.transpose_x, op.transpose_y, libraries, steps)
+        return Launch(name, matmul.ADDRESS, state.pointer, (*dims, *strides(out, rank)), state)
     if dtype not in PROVIDERS["blas"][0] or dtype.startswith("complex") or (epilogue and type(op) is not conv_ops.Conv):
         return None
-    record = convolution.Record(KINDS[type(op)], DTYPES[dtype], op.nd, libraries, steps)
+    state = convolution.LaunchState(KINDS[type(op)], DTYPES[dtype], op.nd, libraries, steps)
     result = (*sizes(out, ranks[0]), *strides(out, ranks[0]))
-    return Launch(name, convolution.ADDRESS, record.pointer, (*dims, *result), record)
+    return Launch(name, convolution.ADDRESS, state.pointer, (*dims, *result), state)
 
 
 loaded(__name__)

@@ -3,4 +3,4 @@ def load() -> None:
 
 def loaded() -> bool: ...
 def follows_threads() -> bool:
-    """Whether its thread count can be set."""
+    """Return whether its thread count can be set."""

@@ -62,12 +62,12 @@ def loaded():
 
 
 def follows_threads():
-    """Whether its thread count can be set."""
+    """Return whether its thread count can be set."""
     return set_count != NULL
 
 
 cdef int follow_threads() noexcept nogil:
-    """To be called before a product: gives this BLAS the thread count, if it has changed."""
+    """To be called before a matmul: gives this BLAS the thread count, if it has changed."""
     global last_count
     cdef int n = threads()
     if n != last_count and set_count != NULL:

@@ -1,4 +1,4 @@
-"""What all launchers share: scratch memory, one lock, the thread count, strided copies."""
+"""Common parts of all launchers: scratch memory, one lock, the thread count, strided copies."""
 from libc.stdint cimport int64_t, uint64_t
 
 ctypedef int (*launch_t)(void* self, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil
@@ -11,8 +11,8 @@ cdef enum:
 cdef int lock() noexcept nogil
 cdef int unlock() noexcept nogil
 cdef int threads() noexcept nogil                       # how many the libraries may use now; 1 in a forked child
-cdef void* take(int64_t nbytes) noexcept nogil          # scratch, aligned to 64 bytes; NULL: no memory
-cdef void give(void* block) noexcept nogil
+cdef void* scratch_alloc(int64_t nbytes) noexcept nogil          # scratch, aligned to 64 bytes; NULL: no memory
+cdef void scratch_free(void* block) noexcept nogil
 cdef int copy_strided(
     char* target, const int64_t* to, const char* source, const int64_t* by, const int64_t* sizes, int rank, int itemsize
 ) noexcept nogil

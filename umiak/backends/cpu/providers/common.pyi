@@ -2,8 +2,8 @@ def follow(address: int) -> None:
     """Use as many threads as ``int address()`` says, unless ``set_threads`` has said how many."""
 
 def set_threads(n: int) -> None:
-    """How many threads the libraries may use from now on; 0: as many as the engine. A forked child stays at one: their
-    pools do not survive."""
+    """Set the number of threads that the libraries may use; 0: as many as the engine. A forked child stays at one:
+    their pools do not survive."""
 
 def get_threads() -> int: ...
 def kept_scratch() -> tuple[int, int]:

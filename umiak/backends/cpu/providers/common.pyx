@@ -1,4 +1,4 @@
-"""What all launchers share: scratch memory, one lock, the thread count, strided copies."""
+"""Common parts of all launchers: scratch memory, one lock, the thread count, strided copies."""
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
@@ -105,7 +105,7 @@ def follow(size_t address):
 
 
 def set_threads(int n):
-    """How many threads the libraries may use from now on; 0: as many as the engine. A forked child stays at one: their pools do not survive."""
+    """Set the number of threads that the libraries may use; 0: as many as the engine. A forked child stays at one: their pools do not survive."""
     global thread_count
     if n < (1 if engine_threads == NULL else 0):
         raise ValueError(f"[set_threads] requires at least one thread, got {n}")
@@ -138,7 +138,7 @@ def drop_scratch():
         free(block)
 
 
-cdef void* take(int64_t nbytes) noexcept nogil:
+cdef void* scratch_alloc(int64_t nbytes) noexcept nogil:
     # Fresh pages cost more than most work done in them, so blocks are kept; the smallest that is not wasteful is used.
     global kept_count, kept_bytes
     cdef int i, best = -1
@@ -165,7 +165,7 @@ cdef void* take(int64_t nbytes) noexcept nogil:
     return block + HEADER
 
 
-cdef void give(void* data) noexcept nogil:
+cdef void scratch_free(void* data) noexcept nogil:
     global kept_count, kept_bytes
     cdef char* block
     cdef int64_t size

@@ -6,12 +6,12 @@ between w and the result: a bias is contiguous, a residual lies like the result.
 """
 from libc.stdint cimport int64_t, uint64_t
 
-from umiak.backends.cpu.providers.columns cimport (
-    FORWARD, INPUT_GRAD, WEIGHT_GRAD, Geometry, by_columns, by_taps, is_one_product, one_product, pointwise_weights, put_taps,
+from umiak.backends.cpu.providers.im2col cimport (
+    FORWARD, INPUT_GRAD, WEIGHT_GRAD, Geometry, by_im2col, by_taps, is_one_matmul, one_matmul, pointwise_weights, put_taps,
     take_taps,
 )
 from umiak.backends.cpu.providers.common cimport (
-    LIBRARY_FAILED, NO_MEMORY, copy_strided, dense, give, launch_t, take, threads, zero_strided,
+    LIBRARY_FAILED, NO_MEMORY, copy_strided, dense, scratch_free, launch_t, scratch_alloc, threads, zero_strided,
 )
 from umiak.backends.cpu.providers.gemm cimport (
     T_BF16, T_F16, T_F32, T_F64, USE_ONEDNN, USE_SMALL, check, itemsize_of, narrow, widen,
@@ -37,7 +37,7 @@ cdef enum:                     # how a library's operand is to lie
     LAST = 3
     FIRST = 4
     SQUARES = 5                # of weights: blocks of 16 × 16 channels, input channels outside
-    SQUARES_TURNED = 6         # output channels outside
+    SQUARES_TRANSPOSED = 6         # output channels outside
 
 cdef struct Launcher:
     int kind, dtype, itemsize, nd
@@ -113,7 +113,7 @@ cdef inline int64_t elements(const int64_t* sizes, int r) noexcept nogil:
 
 cdef char** BLOCKED = [b"", b"aBc16b", b"aBcd16b", b"aBcde16b"]
 cdef char** SQUARED = [b"", b"ABc16b16a", b"ABcd16b16a", b"ABcde16b16a"]
-cdef char** TURNED = [b"", b"ABc16a16b", b"ABcd16a16b", b"ABcde16a16b"]
+cdef char** TRANSPOSED = [b"", b"ABc16a16b", b"ABcd16a16b", b"ABcde16a16b"]
 cdef int* ELTWISE = [0, 0, ELTWISE_RELU, ELTWISE_TANH, ELTWISE_LOGISTIC, ELTWISE_SWISH, ELTWISE_GELU_TANH, ELTWISE_GELU_ERF]
 
 
@@ -126,8 +126,8 @@ cdef handle_t desc_of(int how, int dtype, const int64_t* sizes, const int64_t* b
         bad = lib.desc_tagged(&desc, r, sizes, type, FORMAT_ANY)
     elif how == BLOCKS:
         bad = lib.desc_named(&desc, r, sizes, type, BLOCKED[r - 2])
-    elif how == SQUARES or how == SQUARES_TURNED:
-        bad = lib.desc_named(&desc, r, sizes, type, SQUARED[r - 2] if how == SQUARES else TURNED[r - 2])
+    elif how == SQUARES or how == SQUARES_TRANSPOSED:
+        bad = lib.desc_named(&desc, r, sizes, type, SQUARED[r - 2] if how == SQUARES else TRANSPOSED[r - 2])
     elif how == LAST or how == FIRST:
         strides_of(CHANNELS_LAST if how == LAST else CHANNELS_FIRST, sizes, r, last)
         bad = lib.desc_strided(&desc, r, sizes, type, last)
@@ -150,7 +150,7 @@ cdef handle_t weights_desc(int how, int dtype, const Geometry* q, const int64_t*
 
 
 cdef bint is_pointwise(const Geometry* q, bint every) noexcept nogil:
-    """Whether each position sees one place of x, and (``every``) each place is seen."""
+    """Return whether each position sees one place of x, and (``every``) each place is seen."""
     cdef int i
     for i in range(q.nd):
         if q.kernel[i] != 1 or q.lo[i] or q.hi[i] or every and q.stride[i] != 1:
@@ -159,7 +159,7 @@ cdef bint is_pointwise(const Geometry* q, bint every) noexcept nogil:
 
 
 cdef bint has_few_positions(const Geometry* q) noexcept nogil:
-    """Whether a product for each tap gives the gradient of the kernel faster than the library's primitive does: few
+    """Return whether a matmul for each tap gives the gradient of the kernel faster than the library's primitive does: few
     positions and many channels."""
     cdef int64_t positions = 1
     cdef int i
@@ -173,7 +173,7 @@ cdef struct Recipe:            # how x, w and g are to lie
 
 
 cdef int recipes(Launcher* self, const Geometry* q, int dtype, bint is_last, Recipe* out) noexcept nogil:
-    """What to try, the fastest first, as measured (docs/design/providers.md). ``is_last``: x or g has channels last."""
+    """List the algorithms to try, the fastest first, as measured (docs/design/providers.md). ``is_last``: x or g has channels last."""
     cdef bint pointwise = is_pointwise(q, False), strided = not is_pointwise(q, True)
     cdef int64_t positions = 1, count = 0
     cdef int i
@@ -182,7 +182,7 @@ cdef int recipes(Launcher* self, const Geometry* q, int dtype, bint is_last, Rec
     cdef Recipe blocks = Recipe(BLOCKS, ITS_CHOICE, BLOCKS)
     cdef Recipe first = Recipe(FIRST, FIRST, FIRST)
     cdef Recipe last = Recipe(LAST, ITS_CHOICE, LAST)
-    cdef Recipe squares = Recipe(LAST, SQUARES if self.kind == FORWARD else SQUARES_TURNED, LAST)
+    cdef Recipe squares = Recipe(LAST, SQUARES if self.kind == FORWARD else SQUARES_TRANSPOSED, LAST)
     for i in range(q.nd):
         positions *= q.out[i]
     cdef bint by_16 = q.c % 16 == 0 and q.o % 16 == 0 and (q.groups == 1 or q.groups == q.c == q.o) and library().isa >= ISA_AVX512
@@ -390,14 +390,14 @@ cdef int by_library(
 
 
 cdef bint steps_are_plain(const Launcher* self) noexcept nogil:
-    """Whether nothing follows but a bias, then relu."""
+    """Return whether nothing follows but a bias, then relu."""
     if self.steps > 2 or self.steps == 2 and self.step[0] != STEP_BIAS:
         return False
     return self.steps == 0 or self.step[self.steps - 1] == STEP_RELU or self.steps == 1 and self.step[0] == STEP_BIAS
 
 
 cdef double multiplications(const Launcher* self, const Geometry* q) noexcept nogil:
-    """Of a direct convolution; a product for each tap leaves out what it would see of pads."""
+    """Of a direct convolution; a matmul for each tap leaves out what it would see of pads."""
     cdef double places = 1
     cdef int i
     for i in range(q.nd):
@@ -413,8 +413,8 @@ cdef double BF16_WORK = 0.5
 
 
 cdef bint better_widened(const Launcher* self, const Geometry* q) noexcept nogil:
-    """Whether bfloat16 is faster by way of float32: where Winograd's algorithm is less work there, and for the gradients of kernels over
-    few positions, whose rows the library's primitive turns round first."""
+    """Return whether bfloat16 is faster by way of float32: where Winograd's algorithm is less work there, and for the gradients of kernels over
+    few positions, whose rows the library's primitive transposes first."""
     cdef double direct = multiplications(self, q)
     cdef int64_t positions = 1
     cdef int i
@@ -447,13 +447,13 @@ cdef int run(Launcher* self, int dtype, Geometry* q, Operand* x, Operand* w, Ope
     for i in range(3):
         layouts[i], pointers[i], copies[i] = all[i].layout, all[i].data, NULL
     if self.kind == WEIGHT_GRAD and dtype == T_F32 and layouts[0] == layouts[2] and is_pointwise(q, True):
-        if max(q.c, q.o) > 64 and not is_one_product(q):
+        if max(q.c, q.o) > 64 and not is_one_matmul(q):
             return pointwise_weights(
                 self.libs, q, layouts[0] == CHANNELS_LAST, <const float*>x.data, <float*>w.data, <const float*>g.data
             )
-    single = layouts[0] == layouts[1] == layouts[2] == CHANNELS_FIRST and is_one_product(q)
+    single = layouts[0] == layouts[1] == layouts[2] == CHANNELS_FIRST and is_one_matmul(q)
     if dtype <= T_F64 and single:
-        bad = one_product(self.libs, self.kind, dtype, q, x.data, w.data, g.data)
+        bad = one_matmul(self.libs, self.kind, dtype, q, x.data, w.data, g.data)
         return bad if bad else finish(self, dtype, g, r, extra)
     if (wide and not single or dtype == T_F32 and self.libs & USE_SMALL) and layouts[1] == CHANNELS_FIRST:
         tile = winograd_tile(self.kind, q, multiplications(self, q), has_few_positions(q)) if steps_are_plain(self) else 0
@@ -481,7 +481,7 @@ cdef int run(Launcher* self, int dtype, Geometry* q, Operand* x, Operand* w, Ope
     for i in range(3):
         given[i] = all[i].by
         if layouts[i] != CHANNELS_FIRST and not bad:
-            copies[i] = <char*>take(elements(all[i].sizes, r) * size)
+            copies[i] = <char*>scratch_alloc(elements(all[i].sizes, r) * size)
             if copies[i] == NULL:
                 bad = NO_MEMORY
                 break
@@ -490,11 +490,11 @@ cdef int run(Launcher* self, int dtype, Geometry* q, Operand* x, Operand* w, Ope
             if i != out:
                 copy_strided(copies[i], by[i], all[i].data, given[i], all[i].sizes, r, size)
     if not bad:
-        bad = by_columns(self.libs, self.kind, dtype == T_F64, q, pointers[0], pointers[1], pointers[2])
+        bad = by_im2col(self.libs, self.kind, dtype == T_F64, q, pointers[0], pointers[1], pointers[2])
     if not bad and copies[out] != NULL:
         copy_strided(all[out].data, given[out], copies[out], by[out], all[out].sizes, r, size)
     for i in range(3):
-        give(copies[i])
+        scratch_free(copies[i])
     return bad if bad else finish(self, dtype, g, q.nd + 2, extra)
 
 
@@ -539,7 +539,7 @@ cdef int widened(Launcher* self, Geometry* q, Operand* x, Operand* w, Operand* g
             offset[3 + taken] = total
             total += ((q.o if self.step[i] == STEP_BIAS else elements(g.sizes, r)) + 15) // 16 * 16
             taken += 1
-    block = <float*>take(total * 4)
+    block = <float*>scratch_alloc(total * 4)
     if block == NULL:
         return NO_MEMORY
     taken = 0
@@ -556,7 +556,7 @@ cdef int widened(Launcher* self, Geometry* q, Operand* x, Operand* w, Operand* g
     bad = run(self, T_F32, q, &wide[0], &wide[1], &wide[2], <void**>more)
     if not bad:
         narrow(self.dtype, <float*>wide[out].data, all[out].data, elements(all[out].sizes, r))
-    give(block)
+    scratch_free(block)
     return bad
 
 
@@ -569,8 +569,8 @@ cdef void zero_taps(const Operand* w, const int64_t* kernel, int64_t first, int 
     zero_strided(w.data - first * itemsize, w.by, sizes, r, itemsize)
 
 
-cdef int launch(void* record, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil:
-    cdef Launcher* self = <Launcher*>record
+cdef int launch(void* state, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil:
+    cdef Launcher* self = <Launcher*>state
     cdef Geometry q
     cdef Operand x, w, g
     cdef Operand* all[3]
@@ -611,15 +611,15 @@ cdef int launch(void* record, void** ptrs, const int64_t* dims, const uint64_t* 
         copies[i] = NULL
     for i in range(3):
         all[i].layout = layout_of(all[i].sizes, all[i].by, r)
-        if all[i].layout == CHANNELS_LAST and i != 1 and is_one_product(&q):
-            all[i].layout = ELSEWISE  # a product wants what is in one window side by side
+        if all[i].layout == CHANNELS_LAST and i != 1 and is_one_matmul(&q):
+            all[i].layout = ELSEWISE  # a matmul wants what is in one window side by side
         if all[i].layout != ELSEWISE and not (cut >= 0 and i == 1):
             # The canonical strides, also along axes of size 1.
             strides_of(all[i].layout, all[i].sizes, r, all[i].by)
             continue
         for j in range(r):
             given[i][j] = all[i].by[j]
-        copies[i] = <char*>take(elements(all[i].sizes, r) * self.itemsize)
+        copies[i] = <char*>scratch_alloc(elements(all[i].sizes, r) * self.itemsize)
         if copies[i] == NULL:
             bad = NO_MEMORY
             break
@@ -655,18 +655,18 @@ cdef int launch(void* record, void** ptrs, const int64_t* dims, const uint64_t* 
             g.data, g.by = result, given[out]
             finish(self, self.dtype, &g, r, extra)
     for i in range(3):
-        give(copies[i])
+        scratch_free(copies[i])
     return bad
 
 
-cdef class Record(Shapes):
-    """What a launch needs; ``pointer`` is its ``self``."""
+cdef class LaunchState(Shapes):
+    """The state of a launch; ``pointer`` is its ``self``."""
 
     cdef Launcher* self
 
     def __cinit__(self, int kind, int dtype, int nd, int libs, tuple steps=()):
         if len(steps) > MAX_EPILOGUE:
-            raise ValueError(f"[conv] requires at most {MAX_EPILOGUE} steps after the product, got {len(steps)}")
+            raise ValueError(f"[conv] requires at most {MAX_EPILOGUE} steps after the matmul, got {len(steps)}")
         self.self = <Launcher*>self.launcher(sizeof(Launcher))
         self.self.kind, self.self.dtype, self.self.nd, self.self.libs = kind, dtype, nd, libs
         self.self.itemsize = itemsize_of(dtype)

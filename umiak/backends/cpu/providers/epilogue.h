@@ -1,4 +1,4 @@
-/* What follows a product, element by element, where a library does not do it itself. */
+/* The epilogue of a matmul, element by element, where a library does not do it itself. */
 #pragma once
 #include <math.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-"""Products of two matrices anywhere in memory."""
+"""Matmul of two matrices with any strides."""
 from libc.stdint cimport int64_t
 
 cdef enum:                     # dtypes

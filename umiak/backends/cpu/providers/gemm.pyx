@@ -1,14 +1,14 @@
-"""Products of two matrices anywhere in memory, by the library that is fastest for their size.
+"""Matmul of two matrices with any strides, by the library that is fastest for their size.
 
 Figures behind the choices are in ``docs/design/providers.md``.
 """
 from libc.stdint cimport int64_t
 
 from umiak.backends.cpu.providers.blas cimport Blas, blas, follow_threads, gemm_t
-from umiak.backends.cpu.providers.common cimport LIBRARY_FAILED, NO_MEMORY, copy_strided, give, take, threads
+from umiak.backends.cpu.providers.common cimport LIBRARY_FAILED, NO_MEMORY, copy_strided, scratch_free, scratch_alloc, threads
 from umiak.backends.cpu.providers.onednn cimport Library, enter, leave, library
 
-cdef extern from "small.h" nogil:
+cdef extern from "small_matmul.h" nogil:
     int small_level()
     int small_gemm(int64_t m, int64_t n, int64_t k, const float* a, int64_t am, int64_t ak, const float* b, int64_t bk,
                    int64_t bn, float* c, int64_t ldc, const float* bias)
@@ -55,7 +55,7 @@ cdef int narrow(int dtype, const float* source, void* target, int64_t n) noexcep
 
 
 cdef inline bint leading(int64_t rows, int64_t columns, int64_t by_row, int64_t by_column) noexcept nogil:
-    """Whether rows are contiguous, a leading dimension apart."""
+    """Return whether rows are contiguous, a leading dimension apart."""
     return (by_column == 1 or columns == 1) and (by_row >= columns or rows == 1)
 
 
@@ -67,7 +67,7 @@ cdef inline void* densified(
     cdef int64_t sizes[2]
     cdef int64_t to[2]
     cdef int64_t by[2]
-    cdef void* copy = take(rows * columns * size)
+    cdef void* copy = scratch_alloc(rows * columns * size)
     if copy != NULL:
         sizes[0], sizes[1], to[0], to[1], by[0], by[1] = rows, columns, columns, 1, by_row[0], by_column[0]
         copy_strided(<char*>copy, to, <const char*>x, by, sizes, 2, size)
@@ -79,7 +79,7 @@ cdef bint small(
     int64_t m, int64_t n, int64_t k, const float* a, int64_t am, int64_t ak, const float* b, int64_t bk, int64_t bn, float* c,
     int64_t ldc, const float* bias
 ) noexcept nogil:
-    """Whether ``c = a b``, plus a bias unless that is NULL, was small enough to be computed at once, as ``gemm`` would without a
+    """Return whether ``c = a b``, plus a bias unless that is NULL, was small enough to be computed at once, as ``gemm`` would without a
     library; rows of ``c`` are contiguous."""
     return (
         (n > 1 or m == 1) and k > 1 and 0 < m <= SMALL and n <= SMALL and k <= SMALL and m * n * k <= SMALL
@@ -108,7 +108,7 @@ cdef int gemm(
     if dtype >= T_I8:
         return plain(dtype, m, n, k, a, am, ak, b, bk, bn, c, cm, cn, accumulate)
     if not leading(m, n, cm, cn):
-        copy_c = take(m * n * ITEMSIZES[dtype])
+        copy_c = scratch_alloc(m * n * ITEMSIZES[dtype])
         if copy_c == NULL:
             return NO_MEMORY
         sizes[0], sizes[1], to[0], to[1], by[0], by[1] = m, n, n, 1, cm, cn
@@ -117,7 +117,7 @@ cdef int gemm(
         bad = rows(libs, dtype, m, n, k, a, am, ak, b, bk, bn, copy_c, n, accumulate)
         if not bad:
             copy_strided(<char*>c, by, <const char*>copy_c, to, sizes, 2, ITEMSIZES[dtype])
-        give(copy_c)
+        scratch_free(copy_c)
         return bad
     return rows(libs, dtype, m, n, k, a, am, ak, b, bk, bn, c, cm, accumulate)
 
@@ -147,21 +147,21 @@ cdef int rows(
                 if b == NULL:
                     return NO_MEMORY
             if small_gemm(m, n, k, <const float*>a, am, ak, <const float*>b, bk, bn, <float*>c, ldc, NULL):
-                give(copy_b)
+                scratch_free(copy_b)
                 return 0
     # Whole matrices as the libraries know them: contiguous rows, or contiguous columns.
     ta = not leading(m, k, am, ak)
     if ta and not leading(k, m, ak, am):
         a = copy_a = densified(dtype, m, k, a, &am, &ak)
         if a == NULL:
-            give(copy_b)
+            scratch_free(copy_b)
             return NO_MEMORY
         ta = False
     tb = not leading(k, n, bk, bn)
     if tb and not leading(n, k, bn, bk):
         b = copy_b = densified(dtype, k, n, b, &bk, &bn)
         if b == NULL:
-            give(copy_a)
+            scratch_free(copy_a)
             return NO_MEMORY
         tb = False
     # A leading dimension of one row (or column) may be anything; libraries want it large enough.
@@ -169,8 +169,8 @@ cdef int rows(
     ldb = max(bk, n) if not tb else max(bn, k)
     ldc = max(ldc, n) if m == 1 else ldc
     bad = called(libs, dtype, ta, tb, m, n, k, a, lda, b, ldb, c, ldc, accumulate)
-    give(copy_a)
-    give(copy_b)
+    scratch_free(copy_a)
+    scratch_free(copy_b)
     return bad
 
 
@@ -238,5 +238,5 @@ cdef int plain(
         plain_i32(m, n, k, a, am, ak, b, bk, bn, c, cm, cn, accumulate)
     else:
         plain_i64(m, n, k, a, am, ak, b, bk, bn, c, cm, cn, accumulate)
-    give(copy)
+    scratch_free(copy)
     return 0

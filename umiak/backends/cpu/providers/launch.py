@@ -1,4 +1,4 @@
-"""What a provider answers: a native launch function and what it wants to be told."""
+"""The answer of a provider: a native launch function and the integers that it reads."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ def call(launch: Launch, inputs: list[Any], outputs: list[Any], words: tuple[int
     scalars = (ctypes.c_int64 * max(len(words), 1))(*words)
     native = ctypes.CFUNCTYPE(ctypes.c_int, *(ctypes.c_void_p,) * 4, ctypes.c_int64)(launch.address)
     addresses = [ctypes.c_void_p(ctypes.addressof(x)) for x in (pointers, dims, scalars)]
-    record, stream = ctypes.c_void_p(launch.pointer), ctypes.c_int64(0)
+    state, stream = ctypes.c_void_p(launch.pointer), ctypes.c_int64(0)
 
     def run(_: Any = (launch, operands, pointers, dims, scalars)) -> int:
-        return native(record, *addresses, stream)
+        return native(state, *addresses, stream)
 
     return run

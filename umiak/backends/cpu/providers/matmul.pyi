@@ -3,8 +3,8 @@ from umiak.backends.cpu.providers.table import Shapes
 ADDRESS: int
 STEPS: dict[str, int]
 
-class Record(Shapes):
-    """What a launch needs; ``pointer`` is its ``self``."""
+class LaunchState(Shapes):
+    """The state of a launch; ``pointer`` is its ``self``."""
 
     def __init__(
         self,

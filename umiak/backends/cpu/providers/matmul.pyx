@@ -7,7 +7,7 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memset
 
 from umiak.backends.cpu.providers.common cimport (
-    LIBRARY_FAILED, MAX_AXES, NO_MEMORY, copy_strided, dense, give, launch_t, take, threads, zero_strided,
+    LIBRARY_FAILED, MAX_AXES, NO_MEMORY, copy_strided, dense, scratch_free, launch_t, scratch_alloc, threads, zero_strided,
 )
 from umiak.backends.cpu.providers.gemm cimport (
     T_BF16, T_F16, T_F32, USE_ONEDNN, USE_SMALL, check, gemm, itemsize_of, narrow, small, widen,
@@ -24,7 +24,7 @@ cdef extern from "epilogue.h" nogil:
 cdef enum:
     MAX_EPILOGUE = 4
     TINY_BF16 = 4096
-    SMALL_BIAS = 1 << 16       # a product of so few steps and its bias are done before a primitive has started
+    SMALL_BIAS = 1 << 16       # a matmul of so few steps and its bias are done before a primitive has started
     LONG_BIAS = 64             # from so many products per element and thread on, a pass for the bias costs less than a primitive
 
 cdef struct Launcher:
@@ -36,7 +36,7 @@ cdef struct Launcher:
     int extras                 # operands of the epilogue
     bint bias                  # which is a bias, in float32
     Table* table
-    bint matrices              # two matrices of float32, with no more than a bias: see ``at_once``
+    bint matrices              # two matrices of float32, with no more than a bias: see ``fast_path``
 
 cdef struct Problem:
     int batches
@@ -140,7 +140,7 @@ cdef inline bint advance(Problem* q, int64_t* at, int64_t* a, int64_t* b, int64_
 
 
 cdef int each(Launcher* self, Problem* q) noexcept nogil:
-    """One product after the other."""
+    """One matmul after the other."""
     cdef int64_t at[MAX_AXES]
     cdef int64_t a = 0, b = 0, c = 0
     cdef int i, bad, size = self.itemsize
@@ -159,9 +159,9 @@ cdef int each(Launcher* self, Problem* q) noexcept nogil:
 
 
 cdef int wide(Launcher* self, Problem* q, char* a, char* b, char* c) noexcept nogil:
-    """A product of 16-bit floats in float32: copied, widened, multiplied, narrowed."""
+    """A matmul of 16-bit floats in float32: copied, widened, multiplied, narrowed."""
     cdef int64_t na = q.m * q.k, nb = q.k * q.n, nc = q.m * q.n
-    cdef float* fa = <float*>take((na + nb + nc) * 6)
+    cdef float* fa = <float*>scratch_alloc((na + nb + nc) * 6)
     cdef float* fb = fa + na
     cdef float* fc = fb + nb
     cdef char* h = <char*>(fc + nc)
@@ -181,7 +181,7 @@ cdef int wide(Launcher* self, Problem* q, char* a, char* b, char* c) noexcept no
         narrow(self.dtype, fc, h, nc)
         sizes[0], sizes[1], to[0], to[1], by[0], by[1] = q.m, q.n, q.cm, q.cn, q.n, 1
         copy_strided(c, to, h, by, sizes, 2, 2)
-    give(fa)
+    scratch_free(fa)
     return bad
 
 
@@ -213,7 +213,7 @@ cdef int finish(Launcher* self, Problem* q, void** extra) noexcept nogil:
 
 
 cdef inline bint direct(int64_t rows, int64_t columns, int64_t by_row, int64_t by_column) noexcept nogil:
-    """Whether the primitive takes a matrix as it lies."""
+    """Return whether the primitive takes a matrix as it lies."""
     return (
         (by_column == 1 or columns == 1) and (by_row >= columns or rows == 1)
         or (by_row == 1 or rows == 1) and (by_column >= rows or columns == 1)
@@ -241,7 +241,7 @@ cdef char* packed(Launcher* self, Problem* q, char* x, int64_t* by, int64_t rows
         n *= sizes[i]
     sizes[r - 2], sizes[r - 1], old[r - 2], old[r - 1] = rows, columns, br[0], bc[0]
     dense(sizes, r, new)
-    copy = <char*>take(n * self.itemsize)
+    copy = <char*>scratch_alloc(n * self.itemsize)
     if copy != NULL:
         copy_strided(copy, new, x, old, sizes, r, self.itemsize)
         for i in range(q.batches):
@@ -356,7 +356,7 @@ cdef int primitive(Launcher* self, Problem* q, void** extra, bint* done) noexcep
     if not direct(q.k, q.n, q.bk, q.bn) or not positive(q, q.b_by, True):
         q.b = copy_b = packed(self, q, q.b, q.b_by, q.k, q.n, &q.bk, &q.bn)
         if q.b == NULL:
-            give(copy_a)
+            scratch_free(copy_a)
             return NO_MEMORY
     key[0], key[1], key[2], key[3], key[4] = threads(), q.batches, q.m, q.n, q.k
     key[5], key[6], key[7], key[8], key[9] = q.am, q.ak, q.bk, q.bn, q.cm
@@ -384,26 +384,26 @@ cdef int primitive(Launcher* self, Problem* q, void** extra, bint* done) noexcep
         release(self.table, e)
     leave(before)
     if done[0] or bad:
-        give(copy_a)
-        give(copy_b)
+        scratch_free(copy_a)
+        scratch_free(copy_b)
         return bad
     # The copies are used by what runs instead, which is rare; it takes care of their lifetime by running here.
     bad = each(self, q)
     if not bad:
         bad = finish(self, q, extra)
     done[0] = True
-    give(copy_a)
-    give(copy_b)
+    scratch_free(copy_a)
+    scratch_free(copy_b)
     return bad
 
 
 cdef inline bint apart(int64_t m, int64_t n, int64_t k) noexcept nogil:
-    """Whether a bias is added without a primitive."""
+    """Return whether a bias is added without a primitive."""
     return m * n * k <= SMALL_BIAS or k >= LONG_BIAS * threads()
 
 
-cdef inline bint at_once(Launcher* self, void** ptrs, const int64_t* dims) noexcept nogil:
-    """Whether two matrices were few enough numbers to be multiplied without looking at the problem in general."""
+cdef inline bint fast_path(Launcher* self, void** ptrs, const int64_t* dims) noexcept nogil:
+    """Return whether two matrices were few enough numbers to be multiplied without looking at the problem in general."""
     cdef int i = self.tx, j = self.ty
     cdef int64_t m = dims[i], k = dims[1 - i], n = dims[5 - j], ldc = dims[8]
     if dims[9] != 1 or ldc < n and m > 1 or self.extras and not apart(m, n, k):
@@ -430,14 +430,14 @@ cdef inline bint wants_primitive(Launcher* self, Problem* q) noexcept nogil:
     return q.bn != 1 and q.bk == 1 and q.n > 1 and q.m > 16 and q.m < 768 and q.m * q.n * q.k > 1 << 18
 
 
-cdef int launch(void* record, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil:
-    cdef Launcher* self = <Launcher*>record
+cdef int launch(void* state, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil:
+    cdef Launcher* self = <Launcher*>state
     cdef Problem q
     cdef int64_t sizes[MAX_AXES]
     cdef int64_t to[MAX_AXES]
     cdef int i, r, bad
     cdef bint done = False
-    if self.matrices and at_once(self, ptrs, dims):
+    if self.matrices and fast_path(self, ptrs, dims):
         return 0
     parse(self, dims, &q)
     q.a, q.b, q.c = <char*>ptrs[0], <char*>ptrs[1], <char*>ptrs[2 + self.extras]
@@ -465,14 +465,14 @@ cdef int launch(void* record, void** ptrs, const int64_t* dims, const uint64_t* 
     return bad
 
 
-cdef class Record(Shapes):
-    """What a launch needs; ``pointer`` is its ``self``."""
+cdef class LaunchState(Shapes):
+    """The state of a launch; ``pointer`` is its ``self``."""
 
     cdef Launcher* self
 
     def __cinit__(self, int dtype, int rank_x, int rank_y, bint tx, bint ty, int libs, tuple steps=()):
         if len(steps) > MAX_EPILOGUE:
-            raise ValueError(f"[matmul] requires at most {MAX_EPILOGUE} steps after the product, got {len(steps)}")
+            raise ValueError(f"[matmul] requires at most {MAX_EPILOGUE} steps after the matmul, got {len(steps)}")
         self.self = <Launcher*>self.launcher(sizeof(Launcher))
         self.self.dtype, self.self.itemsize, self.self.libs = dtype, itemsize_of(dtype), libs
         self.self.rank_x, self.self.rank_y, self.self.tx, self.self.ty = rank_x, rank_y, tx and rank_x > 1, ty and rank_y > 1

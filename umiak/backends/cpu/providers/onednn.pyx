@@ -3,7 +3,7 @@ from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport strcmp, strncmp, memset
 
-from umiak.backends.cpu.providers.common cimport LIBRARY_FAILED, NO_MEMORY, give, lock, take, threads, unlock
+from umiak.backends.cpu.providers.common cimport LIBRARY_FAILED, NO_MEMORY, scratch_free, lock, scratch_alloc, threads, unlock
 
 cdef extern from "<dlfcn.h>" nogil:
     void* dlopen(const char* name, int flags)
@@ -196,7 +196,7 @@ cdef handle_t worth_having(handle_t pd, handle_t hint, bint bad) noexcept nogil:
 
 
 cdef bint is_reference(handle_t pd) noexcept nogil:
-    """Whether the library has only its slow plain loops for this."""
+    """Return whether the library has only its slow plain loops for this."""
     cdef const char* name = NULL
     if lib.pd_query(pd, QUERY_IMPL, 0, &name) or name == NULL:
         return True
@@ -323,7 +323,7 @@ cdef int run_program(Program* p, void** externals) noexcept nogil:
         if s == NULL:
             return NO_MEMORY
     if p.scratch:
-        scratch = <char*>take(p.scratch)
+        scratch = <char*>scratch_alloc(p.scratch)
         if scratch == NULL:
             bad = NO_MEMORY
     if not bad:
@@ -333,7 +333,7 @@ cdef int run_program(Program* p, void** externals) noexcept nogil:
             if lib.execute(p.steps[i].primitive, lib.stream, p.steps[i].count, s.arguments[i]):
                 bad = LIBRARY_FAILED
                 break
-    give(scratch)
+    scratch_free(scratch)
     lock()
     s.next = p.free_sets
     p.free_sets = s

@@ -1,4 +1,4 @@
-/* Products of matrices in plain loops, for types and systems that no library serves, and conversions of 16-bit floats. */
+/* Matmuls in plain loops, for types and systems that no library serves, and conversions of 16-bit floats. */
 #pragma once
 #include <complex.h>
 #include <math.h>

@@ -2,7 +2,7 @@ from umiak.backends.cpu.providers.table import Shapes
 
 ADDRESS: int
 
-class Record(Shapes):
-    """What a launch needs; ``pointer`` is its ``self``. ``other``: address and ``self`` of the other launch."""
+class LaunchState(Shapes):
+    """The state of a launch; ``pointer`` is its ``self``. ``other``: address and ``self`` of the other launch."""
 
     def __init__(self, spread: bool, nd: int, other: int, other_self: int) -> None: ...

@@ -9,7 +9,7 @@ strides, low pads, high pads, dilations (and the sizes that the transpose gives)
 """
 from libc.stdint cimport int64_t, uint64_t
 
-from umiak.backends.cpu.providers.common cimport NO_MEMORY, give, launch_t, take, threads
+from umiak.backends.cpu.providers.common cimport NO_MEMORY, scratch_free, launch_t, scratch_alloc, threads
 from umiak.backends.cpu.providers.layout cimport CHANNELS_FIRST, ELSEWISE, layout_of, strides_of
 from umiak.backends.cpu.providers.onednn cimport *
 from umiak.backends.cpu.providers.table cimport Entry, Shapes, Table, add, find, release
@@ -36,7 +36,7 @@ cdef struct Problem:
 
 
 cdef bint parse(Launcher* self, const int64_t* dims, const uint64_t* scalars, Problem* q) noexcept nogil:
-    """Whether it is a problem for the library."""
+    """Return whether it is a problem for the library."""
     cdef int i, n = self.nd, r = self.nd + 2
     cdef const int64_t* result = dims + 2 * r
     for i in range(r):
@@ -156,14 +156,14 @@ cdef int run(Launcher* self, Problem* q, void** ptrs, bint* done) noexcept nogil
             done[0] = True
             pointers[0], pointers[1] = ptrs[0], ptrs[1]
             if self.kind == SPREAD:
-                scaled = <char*>take(elements(q.y, r) * 4)
+                scaled = <char*>scratch_alloc(elements(q.y, r) * 4)
                 bad = NO_MEMORY if scaled == NULL else 0
                 if not bad:
                     scale(<float*>scaled, <const float*>ptrs[0], <float>q.points, elements(q.y, r))
                     pointers[0] = scaled
             if not bad:
                 bad = run_program(p, pointers)
-            give(scaled)
+            scratch_free(scaled)
         release(self.table, e)
     leave(before)
     if done[0] and not bad and self.kind == SUM:
@@ -183,8 +183,8 @@ cdef int launch(void* self_, void** ptrs, const int64_t* dims, const uint64_t* s
     return self.other(self.other_self, ptrs, dims + 3 * (self.nd + 2), scalars, stream)
 
 
-cdef class Record(Shapes):
-    """What a launch needs; ``pointer`` is its ``self``. ``other``: address and ``self`` of the other launch."""
+cdef class LaunchState(Shapes):
+    """The state of a launch; ``pointer`` is its ``self``. ``other``: address and ``self`` of the other launch."""
 
     cdef Launcher* self
 

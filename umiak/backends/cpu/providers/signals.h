@@ -1,6 +1,6 @@
 /* A stack for signal handlers, one per thread that computes with oneDNN.
  *
- * Its products in float32 (up to 3.11.1, https://github.com/uxlfoundation/oneDNN/issues/4845) point the stack pointer into memory of
+ * Its matmuls in float32 (up to 3.11.1, https://github.com/uxlfoundation/oneDNN/issues/4845) point the stack pointer into memory of
  * theirs for as long as they run. A signal's frame would be written below it, over what the heap has there. Handlers that ask for a
  * stack of their own, as Python's and faulthandler's do (SA_ONSTACK), leave the heap alone. */
 #pragma once

@@ -6,7 +6,7 @@ def making_seconds() -> float:
     """How long this thread has spent on making what such tables hold."""
 
 class Shapes:
-    """What a launch needs, with a table of exact shapes; ``pointer`` is its ``self``."""
+    """The state of a launch, with a table of exact shapes; ``pointer`` is its ``self``."""
 
     pointer: int
     def entries(self) -> tuple[int, int, int]:

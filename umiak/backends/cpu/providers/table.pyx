@@ -174,7 +174,7 @@ ROOM = 128                     # exact shapes per launcher
 
 
 cdef class Shapes:
-    """What a launch needs, with a table of exact shapes where it asks for one; ``pointer`` is its ``self``."""
+    """The state of a launch, with a table of exact shapes where it asks for one; ``pointer`` is its ``self``."""
 
     cdef void* launcher(self, size_t bytes) except NULL:
         """The struct that the launch gets, zeroed."""

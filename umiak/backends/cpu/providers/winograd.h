@@ -1,9 +1,9 @@
 /* Convolutions of kernel 3 × 3, stride 1, by Winograd's minimal filtering (Winograd 1980; Lavin and Gray 2016).
  *
  * A tile of m × m outputs is  A' [(G g G') ⊙ (B' d B)] A  of a kernel g and the n × n inputs d that it sees, n = m + 2; with
- * ⊙ summed over channels it is n² products of matrices [tiles, channels] [channels, channels], of n² multiplications where the
+ * ⊙ summed over channels it is n² matmuls [tiles, channels] [channels, channels], of n² multiplications where the
  * definition has 9 m². The gradient of the kernels is the transpose of that map:  G' [(A y A') ⊙ (B' d B)] G,  summed over
- * tiles. The gradient of the input is the convolution of the output's gradient with turned kernels.
+ * tiles. The gradient of the input is the convolution of the output's gradient with flipped kernels.
  *
  * A, B, G interpolate at 0, ±1 and infinity (m = 2), or 0, ±5/8, ±3/2 and infinity (m = 4): squares and products of these are
  * exact, and of the points tried they leave the least error (docs/design/providers.md).
@@ -25,7 +25,7 @@ typedef struct {
 } WinogradImage;
 
 typedef struct {
-    int tile, turned, relu, add;
+    int tile, flipped, relu, add;
     int64_t images, down, across, tiles; /* tiles of an image along both axes; of all images */
     WinogradImage x, y;                  /* y: the result, or the other factor of a gradient of kernels */
     void *w;                             /* kernels, contiguous */
@@ -43,7 +43,7 @@ typedef struct {
 
 typedef int (*winograd_part)(void *job, int64_t part);
 /* d[column, row] = s[row, column]; rows of d are filled with zeros up to `room` */
-typedef void (*winograd_turn)(const void *s, int64_t ss, int64_t rows, int64_t columns, void *d, int64_t ds, int64_t room);
+typedef void (*winograd_image_transpose)(const void *s, int64_t ss, int64_t rows, int64_t columns, void *d, int64_t ds, int64_t room);
 
 typedef struct { /* for one set of instructions */
     int lanes;
@@ -53,7 +53,7 @@ typedef struct { /* for one set of instructions */
     winograd_part by_channels;   /* y from v and w: a unit is a panel of channels */
     winograd_part factors;       /* v and z from x and y: a unit is a block of tiles */
     winograd_part gradient;      /* w, or z's products with v, from v and z: a unit is a block of channels of y */
-    winograd_turn turn, turn_wide, turn_narrow; /* of float32; from bfloat16 to it; from it to bfloat16 */
+    winograd_image_transpose transpose, transpose_wide, transpose_narrow; /* of float32; from bfloat16 to it; from it to bfloat16 */
 } WinogradKernels;
 
 enum {

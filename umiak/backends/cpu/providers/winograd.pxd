@@ -1,5 +1,5 @@
 """Convolutions of kernel 3 × 3 by Winograd's minimal filtering."""
-from umiak.backends.cpu.providers.columns cimport Geometry
+from umiak.backends.cpu.providers.im2col cimport Geometry
 
 cdef int winograd_tile(int kind, const Geometry* q, double direct, bint by_taps) noexcept nogil
 cdef int by_winograd(

@@ -3,4 +3,4 @@ def choose(tile: int = -1, lanes: int = 16) -> None:
     was measured to be fastest. Of the kernels those for vectors of at most ``lanes`` elements."""
 
 def available() -> bool:
-    """Whether this processor has the instructions."""
+    """Return whether this processor has the instructions."""

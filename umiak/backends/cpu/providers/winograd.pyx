@@ -10,11 +10,11 @@ from libc.stdint cimport int64_t, uint16_t
 from libc.string cimport memcpy, memset
 
 from umiak.backends.cpu.launcher cimport parallel_for, part_t, thread_count
-from umiak.backends.cpu.providers.columns cimport FORWARD, INPUT_GRAD, WEIGHT_GRAD, Geometry
-from umiak.backends.cpu.providers.common cimport NO_MEMORY, copy_strided, give, take, threads
+from umiak.backends.cpu.providers.im2col cimport FORWARD, INPUT_GRAD, WEIGHT_GRAD, Geometry
+from umiak.backends.cpu.providers.common cimport NO_MEMORY, copy_strided, scratch_free, scratch_alloc, threads
 from umiak.backends.cpu.providers.gemm cimport T_BF16, narrow, widen
 
-ctypedef void (*turn_t)(const void* s, int64_t ss, int64_t rows, int64_t columns, void* d, int64_t ds, int64_t room) noexcept nogil
+ctypedef void (*transpose_t)(const void* s, int64_t ss, int64_t rows, int64_t columns, void* d, int64_t ds, int64_t room) noexcept nogil
 
 cdef extern from "winograd.h" nogil:
     ctypedef struct WinogradImage:
@@ -22,7 +22,7 @@ cdef extern from "winograd.h" nogil:
         int narrow
         int64_t h, w, c, room, top, left
     ctypedef struct Winograd:
-        int tile, turned, relu, add
+        int tile, flipped, relu, add
         int64_t images, down, across, tiles
         WinogradImage x, y
         void* w
@@ -39,7 +39,7 @@ cdef extern from "winograd.h" nogil:
     ctypedef struct WinogradKernels:
         int lanes
         part_t kernels, images, by_tiles, by_channels, factors, gradient
-        turn_t turn, turn_wide, turn_narrow
+        transpose_t transpose, transpose_wide, transpose_narrow
     enum:
         CHUNK "WINOGRAD_CHUNK"
     int64_t winograd_points(const Winograd* q)
@@ -48,10 +48,10 @@ cdef extern from "winograd.h" nogil:
     const WinogradKernels* winograd_kernels(int most)
 
 cdef enum:
-    BLOCK_BYTES = 1 << 20       # of the transforms and products of a block of tiles
+    BLOCK_BYTES = 1 << 20       # of the transforms and matmuls of a block of tiles
     ROUND_BYTES = 1 << 22       # of transforms of a round of a gradient of kernels
     IMAGE_BYTES = 1 << 24       # of transformed images that are kept for all channels
-    ROWS = 12                   # of a product that is written at once
+    ROWS = 12                   # of a matmul that is written at once
     PARTS_PER_THREAD = 2
 
 # Work in multiplications: what the transforms of an element of images and of kernels cost, and how much less than a direct
@@ -63,7 +63,7 @@ cdef double WORTH_IT = 0.9
 cdef enum:
     FEWEST_CHANNELS = 16        # transforms of fewer fill no vectors, and sums of few terms hide no errors
     # Places that a gradient of kernels sums over, below which tiles of 4 are too far from the direct sum: from the library's, and from
-    # that of products for each tap.
+    # that of matmuls for each tap.
     FEWEST_PLACES = 1024
     FEWEST_BY_TAPS = 256
 
@@ -93,7 +93,7 @@ cdef double work_of(int kind, int tile, const Geometry* q) noexcept nogil:
 
 
 cdef int winograd_tile(int kind, const Geometry* q, double direct, bint by_taps) noexcept nogil:
-    """How many outputs along an axis a tile had better have; 0: another algorithm, of ``direct`` multiplications, perhaps products for
+    """Return the best number of outputs of a tile along an axis; 0: another algorithm, of ``direct`` multiplications, perhaps matmuls for
     each tap.
 
     It depends on sizes alone: the same call gives the same bits, whatever ran before and on how many threads.
@@ -160,9 +160,9 @@ cdef int stage(void* arg, int64_t part) noexcept nogil:
             else:
                 copy_strided(<char*>rows, wide, other, tight, sizes, 2, sizeof(float))
         elif s.back:
-            (s.how.turn_narrow if s.narrow else s.how.turn)(rows, s.x.room, places, s.x.c, other, places, places)
+            (s.how.transpose_narrow if s.narrow else s.how.transpose)(rows, s.x.room, places, s.x.c, other, places, places)
         else:
-            (s.how.turn_wide if s.narrow else s.how.turn)(other, places, s.x.c, places, rows, s.x.room, s.x.room)
+            (s.how.transpose_wide if s.narrow else s.how.transpose)(other, places, s.x.c, places, rows, s.x.room, s.x.room)
     return 0
 
 
@@ -204,7 +204,7 @@ cdef int by_winograd(
         image_of(&job.x, g, low, q.out, q.o, how.lanes, 2 - q.lo[0], 2 - q.lo[1])
         image_of(&job.y, x, low, q.size, q.c, how.lanes, 0, 0)
         read, made, read_last, made_last = g, x, g_last, x_last
-        job.turned, job.w_summed, job.w_made = 1, q.c * 9, 9
+        job.flipped, job.w_summed, job.w_made = 1, q.c * 9, 9
     else:
         image_of(&job.x, x, low, q.size, q.c, how.lanes, q.lo[0], q.lo[1])
         image_of(&job.y, g, low, q.out, q.o, how.lanes, 0, 0)
@@ -250,7 +250,7 @@ cdef int by_winograd(
             each = points * (winograd_slice(block * job.x.room) + winograd_slice(block * wide))
             units = (job.tiles + block - 1) // block
         own_at = carve(&total, each * min(parts, units))
-    memory = <float*>take(total * sizeof(float))
+    memory = <float*>scratch_alloc(total * sizeof(float))
     if memory == NULL:
         return NO_MEMORY
     memset(memory + none_at, 0, (job.x.room + job.y.room) * sizeof(float))
@@ -291,5 +291,5 @@ cdef int by_winograd(
             in_parts(how.by_tiles, &job, units, parts)
         if made_staged:
             staged(how, &job.y, low, made, job.images, made_last, True, parts)
-    give(memory)
+    scratch_free(memory)
     return 0

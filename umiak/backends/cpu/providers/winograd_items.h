@@ -290,7 +290,7 @@ WINO_INLINE void WINO(scatter)(const int tile, const Winograd *q, int64_t first,
 /* --- transforms of kernels --- */
 
 /* Blocks follow each other along the longer side, where their lines lie next to each other. */
-WINO_INLINE void WINO(turn_as)(const int from, const int to, const char *s, int64_t ss, int64_t rows, int64_t columns, char *d,
+WINO_INLINE void WINO(transpose_as)(const int from, const int to, const char *s, int64_t ss, int64_t rows, int64_t columns, char *d,
                                int64_t ds, int64_t room) {
     const int64_t down = (room + LANES - 1) / LANES, across = (columns + LANES - 1) / LANES;
     const int64_t read = WINO_BYTES(from), made = WINO_BYTES(to);
@@ -319,21 +319,21 @@ WINO_INLINE void WINO(turn_as)(const int from, const int to, const char *s, int6
     }
 }
 
-#define WINO_TURN(NAME, FROM, TO)                                                                                      \
+#define WINO_TRANSPOSE(NAME, FROM, TO)                                                                                      \
     WINO_TARGET static void WINO(NAME)(const void *s, int64_t ss, int64_t rows, int64_t columns, void *d, int64_t ds,  \
                                        int64_t room) {                                                                 \
-        WINO(turn_as)(FROM, TO, s, ss, rows, columns, d, ds, room);                                                    \
+        WINO(transpose_as)(FROM, TO, s, ss, rows, columns, d, ds, room);                                                    \
     }
-WINO_TURN(turn, 0, 0)
-WINO_TURN(turn_wide, 1, 0)
-WINO_TURN(turn_narrow, 0, 1)
+WINO_TRANSPOSE(transpose_image, 0, 0)
+WINO_TRANSPOSE(transpose_wide, 1, 0)
+WINO_TRANSPOSE(transpose_narrow, 0, 1)
 
-WINO_INLINE void WINO(transform)(const int tile, const int turned, const float *taps, float *u, int64_t slice) {
+WINO_INLINE void WINO(transform)(const int tile, const int flipped, const float *taps, float *u, int64_t slice) {
     const int n = tile + 2;
     VEC made[6][3];
     UNROLL for (int j = 0; j < 3; j++) {
         VEC g[3], r[6];
-        UNROLL for (int i = 0; i < 3; i++) g[i] = LOAD(taps + (turned ? 8 - 3 * i - j : 3 * i + j) * LANES);
+        UNROLL for (int i = 0; i < 3; i++) g[i] = LOAD(taps + (flipped ? 8 - 3 * i - j : 3 * i + j) * LANES);
         WINO(from_kernel)(tile, g, r);
         UNROLL for (int i = 0; i < n; i++) made[i][j] = r[i];
     }
@@ -353,7 +353,7 @@ WINO_INLINE void WINO(kernel_panel)(const int tile, const Winograd *q, int64_t p
     memset(edge, 0, sizeof edge);
     for (int64_t k = panel * PANEL; k < q->y.room && k < (panel + 1) * PANEL; k += LANES, u += LANES) {
         const int64_t lanes = q->y.c - k < LANES ? q->y.c - k : LANES;
-        if (q->turned)
+        if (q->flipped)
             for (int64_t c = low; c < high; c++) {
                 const char *from = (const char *)q->w + (c * q->w_summed + k * 9) * bytes;
                 const float *s = (const float *)from;
@@ -376,7 +376,7 @@ WINO_INLINE void WINO(kernel_panel)(const int tile, const Winograd *q, int64_t p
             for (int64_t c = low; c < high; c += LANES) {
                 const int64_t some = high - c < LANES ? high - c : LANES;
                 const char *from = (const char *)q->w + (k * q->w_made + c * 9) * bytes;
-                (q->narrow ? WINO(turn_wide) : WINO(turn))(from, q->w_made, lanes, some * 9, taps, LANES, LANES);
+                (q->narrow ? WINO(transpose_wide) : WINO(transpose_image))(from, q->w_made, lanes, some * 9, taps, LANES, LANES);
                 for (int64_t e = 0; e < some; e++)
                     WINO(transform)(tile, 0, taps + e * 9 * LANES, u + (c - low + e) * PANEL, slice);
             }
@@ -518,7 +518,7 @@ WINO_PART(gradient)
 
 static const WinogradKernels WINO(all) = {
     LANES,         WINO(kernels),  WINO(images), WINO(by_tiles),  WINO(by_channels),
-    WINO(factors), WINO(gradient), WINO(turn),   WINO(turn_wide), WINO(turn_narrow),
+    WINO(factors), WINO(gradient), WINO(transpose_image),   WINO(transpose_wide), WINO(transpose_narrow),
 };
 
 #undef WINO
@@ -553,4 +553,4 @@ static const WinogradKernels WINO(all) = {
 #undef WINO_PART
 #undef WINO_VECS
 #undef WINO_BYTES
-#undef WINO_TURN
+#undef WINO_TRANSPOSE

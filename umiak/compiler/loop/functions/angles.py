@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 
 from umiak.compiler.loop.functions.bounds import largest
-from umiak.compiler.loop.functions.parts import (
+from umiak.compiler.loop.functions.building_blocks import (
     FORMATS,
     Pair,
     every,
@@ -120,7 +120,7 @@ def _far_f32(x: Node, pair: bool) -> tuple[Node, Pair]:
     wide = cast(m, U64)
     rest = add(mul(wide, cast(second, U64)), _shift("shr", mul(wide, cast(third, U64)), 32))
     high = add(mul(m, first), cast(_shift("shr", rest, 32), U32))
-    return _turned(high, cast(rest, U32), F32, pair)
+    return _from_fraction(high, cast(rest, U32), F32, pair)
 
 
 def _far_f64(x: Node, pair: bool) -> tuple[Node, Pair]:
@@ -137,14 +137,14 @@ def _far_f64(x: Node, pair: bool) -> tuple[Node, Pair]:
     below = add(mul(b, f), add(_shift("shr", mul(a, f), 32), _shift("shr", mul(b, e), 32)))
     total = add(low, below)
     carry = select(lt(total, low), const(1, U64), const(0, U64))
-    return _turned(add(add(mul(m, first), high), carry), total, F64, pair)
+    return _from_fraction(add(add(mul(m, first), high), carry), total, F64, pair)
 
 
 def _halves(x: Node) -> Pair:
     return _shift("shr", x, 32), call("and", x, const(0xFFFFFFFF, U64))
 
 
-def _turned(high: Node, low: Node, t: ScalarType, pair: bool) -> tuple[Node, Pair]:
+def _from_fraction(high: Node, low: Node, t: ScalarType, pair: bool) -> tuple[Node, Pair]:
     """Quadrant and angle of a fraction that has two bits before the point."""
     f = FORMATS[t]
     bits, spare = t.bits, t.bits - f.mantissa - 2

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from umiak.compiler.loop.functions.exponentials import exp_reduced, exp_within, reduce
-from umiak.compiler.loop.functions.parts import (
+from umiak.compiler.loop.functions.building_blocks import (
     Builder,
     at_most,
     magnitude,
@@ -14,6 +13,7 @@ from umiak.compiler.loop.functions.parts import (
     sqrt,
     with_sign,
 )
+from umiak.compiler.loop.functions.exponentials import exp_reduced, exp_within, reduce
 from umiak.compiler.loop.node import Node, call, div, fma, lt, mul, neg, select
 
 _SPLIT = 8.0

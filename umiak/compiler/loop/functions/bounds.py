@@ -1,4 +1,4 @@
-"""How large a number may be, as far as its expression tells: what cannot be large needs no care for large numbers."""
+"""Upper bounds of expressions: an argument that cannot be large needs no code for large ones."""
 
 from __future__ import annotations
 

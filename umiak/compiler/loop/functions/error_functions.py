@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 
-from umiak.compiler.loop.functions.exponentials import exp_reduced, reduce
-from umiak.compiler.loop.functions.logarithms import log
-from umiak.compiler.loop.functions.parts import (
+from umiak.compiler.loop.functions.building_blocks import (
     Builder,
     at_most,
     exp2_near,
@@ -18,6 +16,8 @@ from umiak.compiler.loop.functions.parts import (
     sqrt,
     with_sign,
 )
+from umiak.compiler.loop.functions.exponentials import exp_reduced, reduce
+from umiak.compiler.loop.functions.logarithms import log
 from umiak.compiler.loop.node import Node, add, call, div, eq, fma, lt, mul, neg, select, sub
 from umiak.compiler.loop.types import F32
 

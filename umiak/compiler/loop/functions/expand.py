@@ -13,7 +13,7 @@ from umiak.compiler.loop.functions import (
     powers,
     trigonometry,
 )
-from umiak.compiler.loop.functions.parts import Builder
+from umiak.compiler.loop.functions.building_blocks import Builder
 from umiak.compiler.loop.node import Node, rebuild, walk
 from umiak.compiler.loop.types import F32, F64
 

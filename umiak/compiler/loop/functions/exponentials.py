@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from umiak.compiler.loop.functions.parts import (
+from umiak.compiler.loop.functions.building_blocks import (
     LOG2_E,
     Builder,
     at_least,

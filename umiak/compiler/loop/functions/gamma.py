@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from umiak.compiler.loop.functions.logarithms import log, log_pair
-from umiak.compiler.loop.functions.parts import (
+from umiak.compiler.loop.functions.building_blocks import (
     Builder,
     every,
     magnitude,
@@ -15,6 +14,7 @@ from umiak.compiler.loop.functions.parts import (
     polynomial,
     sum_of,
 )
+from umiak.compiler.loop.functions.logarithms import log, log_pair
 from umiak.compiler.loop.node import Node, add, call, div, eq, fma, le, lt, mul, neg, select, sub
 
 _FAR = 3.0  # from here on by the asymptotic form

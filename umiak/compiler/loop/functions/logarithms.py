@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from umiak.compiler.loop.functions.exponentials import LOG_2_F32, LOG_2_F64
-from umiak.compiler.loop.functions.parts import (
+from umiak.compiler.loop.functions.building_blocks import (
     Builder,
     Pair,
     every,
@@ -19,6 +18,7 @@ from umiak.compiler.loop.functions.parts import (
     sum_of,
     with_sign,
 )
+from umiak.compiler.loop.functions.exponentials import LOG_2_F32, LOG_2_F64
 from umiak.compiler.loop.node import (
     Node,
     add,

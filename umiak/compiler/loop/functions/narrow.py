@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from umiak.compiler.loop.functions.parts import Builder
+from umiak.compiler.loop.functions.building_blocks import Builder
 from umiak.compiler.loop.node import (
     Node,
     add,

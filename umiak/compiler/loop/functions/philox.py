@@ -6,7 +6,7 @@ Constants from J. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 
 from __future__ import annotations
 
 from umiak.compiler.loop import node as n
-from umiak.compiler.loop.functions.parts import Builder
+from umiak.compiler.loop.functions.building_blocks import Builder
 from umiak.compiler.loop.node import Node, call
 from umiak.compiler.loop.types import U32, U64
 

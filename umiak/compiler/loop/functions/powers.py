@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from umiak.compiler.loop.functions.logarithms import split
-from umiak.compiler.loop.functions.parts import (
+from umiak.compiler.loop.functions.building_blocks import (
     Builder,
     Pair,
     at_least,
@@ -25,6 +24,7 @@ from umiak.compiler.loop.functions.parts import (
     sqrt,
     sum_of,
 )
+from umiak.compiler.loop.functions.logarithms import split
 from umiak.compiler.loop.node import (
     Node,
     add,

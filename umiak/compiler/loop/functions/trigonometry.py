@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from umiak.compiler.loop.functions.angles import by_quadrant
-from umiak.compiler.loop.functions.parts import (
+from umiak.compiler.loop.functions.building_blocks import (
     Builder,
     Pair,
     format_of,
@@ -53,18 +53,18 @@ def _flip(x: Node, sign: Node) -> Node:
     return bitcast(call("xor", pattern(x), call("and", sign, const(f.sign, f.unsigned))), x.type)
 
 
-def _wave(x: Node, ahead: int) -> Node:
-    """sin(x + ahead * pi / 2) for x >= 0; bits of q count quadrants."""
+def _wave(x: Node, quadrants: int) -> Node:
+    """sin(x + quadrants * pi / 2) for x >= 0; bits of q count quadrants."""
     f = format_of(x)
 
-    def turned(q: Node, angle: Pair) -> Node:
-        if ahead:
-            q = add(q, const(ahead, f.unsigned))
+    def rotated(q: Node, angle: Pair) -> Node:
+        if quadrants:
+            q = add(q, const(quadrants, f.unsigned))
         sine, cosine = _sine_cosine(angle[0])
         odd = ne(call("and", q, const(1, f.unsigned)), const(0, f.unsigned))
         return _flip(select(odd, cosine, sine), call("shl", q, const(x.type.bits - 2, f.unsigned)))
 
-    return by_quadrant(x, turned)
+    return by_quadrant(x, rotated)
 
 
 def sin(x: Node) -> Node:
@@ -81,8 +81,8 @@ def tan(x: Node) -> Node:
     def ratio(q: Node, angle: Pair) -> Node:
         sine, cosine = _sine_cosine(*angle)
         odd = ne(call("and", q, const(1, f.unsigned)), const(0, f.unsigned))
-        turned = _flip(select(odd, cosine, sine), call("shl", q, const(x.type.bits - 1, f.unsigned)))
-        return div(turned, select(odd, sine, cosine))
+        rotated = _flip(select(odd, cosine, sine), call("shl", q, const(x.type.bits - 1, f.unsigned)))
+        return div(rotated, select(odd, sine, cosine))
 
     return _flip(by_quadrant(magnitude(x), ratio, pair=True), pattern(x))
 
@@ -93,7 +93,7 @@ _HALF_PI_F64 = (1.5707963267948966, 6.123233995736766e-17)
 
 
 def _arcs(x: Node) -> tuple[Node, Node, Node]:
-    """Whether |x| < 1/2; arcsine of |x| there, elsewhere half the arccosine, as a sum of two. Beyond 1: NaN."""
+    """Return whether |x| < 1/2; arcsine of |x| there, elsewhere half the arccosine, as a sum of two. Beyond 1: NaN."""
     a = magnitude(x)
     small = lt(a, 0.5)
     z = select(small, mul(a, a), mul(sub(number(x, 1.0), a), 0.5))

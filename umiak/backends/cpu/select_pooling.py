@@ -28,15 +28,15 @@ def kernel(call: Any) -> Kernel:
     assert nest.dims is not None and nest.work is not None
     own = [*meta.shape, *call.strides(0), *call.outs[0].shape]
     work = nest.work
-    record = pooling.Record(spread, op.n, nest.address, nest.launch_self)
+    state = pooling.LaunchState(spread, op.n, nest.address, nest.launch_self)
 
     def work_of_nest(operands: Sequence[Any], outs: Sequence[Any], dims: Sequence[int] | None) -> tuple[int, int]:
         return work(operands, outs, None if dims is None else dims[len(own) :])
 
     return Kernel(
         pooling.ADDRESS,
-        record.pointer,
-        keep=(record, nest),
+        state.pointer,
+        keep=(state, nest),
         dims=[*own, *nest.dims],
         explain=nest.explain,
         name=f"{op.name} (onednn)",

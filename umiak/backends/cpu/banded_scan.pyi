@@ -1,8 +1,8 @@
-"""Launching sums over the paths of a lattice."""
+"""Launching banded scans."""
 
 MOST_BANDS: int
 
-class Lattice:
+class BandedScan:
     """Log-sums over paths, and the recurrence of their gradient, in float32 or float64.
 
     ``transpose``: against the arcs. Results are dense, operands have any strides.

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from umiak import ops as F
-from umiak.backends.cpu import searching
+from umiak.backends.cpu import search
 from umiak.backends.ref.evaluate import evaluate
 from umiak.core import array
 from umiak.ops.base import REGISTRY
@@ -73,8 +73,8 @@ def test_gcd(dtype):
 
 def test_arguments_are_checked():
     with pytest.raises(ValueError, match=r"requires a type below 9 and 0 <= n < 2\*\*32, got 9 and 1"):
-        searching.unique(0, 9, 1)
+        search.unique(0, 9, 1)
     with pytest.raises(ValueError, match="requires int32, int64, float32 or float64, got uint8"):
-        searching.search(0, 0, 1, 1, 0, 1, False, 0)
+        search.search(0, 0, 1, 1, 0, 1, False, 0)
     with pytest.raises(ValueError, match="requires int32 or int64, got uint8"):
-        searching.gcd(0, 0, 0, 1, 0)
+        search.gcd(0, 0, 0, 1, 0)

@@ -1,5 +1,5 @@
 #pragma once
-/* Distinct elements, by radix; searches; greatest common divisors. Included by searching.pyx alone.
+/* Distinct elements, by radix; searches; greatest common divisors. Included by search.pyx alone.
  *
  * Elements become unsigned keys that rise as they do (NaN above all, both zeros alike). A key of up to 32 bits stands in
  * one word above its index; a longer one beside its index. */
@@ -73,7 +73,7 @@ static inline uint64_t order_key64(const void *row, int64_t i, int type)
 #define NAME(f) f##_words
 #define LESS(a, b) ((a) < (b))
 #define DIGIT(x, k) ((uint8_t)((x) >> (32 + 8 * (k))))
-#include "umiak/backends/cpu/searching_items.h"
+#include "umiak/backends/cpu/search_items.h"
 #undef ITEM
 #undef NAME
 #undef LESS
@@ -83,7 +83,7 @@ static inline uint64_t order_key64(const void *row, int64_t i, int type)
 #define NAME(f) f##_pairs
 #define LESS(a, b) ((a).key < (b).key || ((a).key == (b).key && (a).index < (b).index))
 #define DIGIT(x, k) ((uint8_t)((x).key >> (8 * (k))))
-#include "umiak/backends/cpu/searching_items.h"
+#include "umiak/backends/cpu/search_items.h"
 #undef ITEM
 #undef NAME
 #undef LESS

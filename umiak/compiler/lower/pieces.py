@@ -14,7 +14,7 @@ from umiak.compiler.loop import node as n
 from umiak.compiler.loop.node import Node
 from umiak.compiler.lower.builder import Index
 from umiak.compiler.lower.movement import dim_mod, padded_from
-from umiak.compiler.lower.terminal import Site
+from umiak.compiler.lower.terminal import LaunchBuilder
 from umiak.compiler.nest import Chain, Nest
 from umiak.ir.meta import identical
 from umiak.ir.program import Operation, Value
@@ -22,25 +22,25 @@ from umiak.ops import movement
 
 MANY = 4  # parts that are worth a kernel each
 
-Regions = Callable[[Site, Operation], "Nest | Chain | None"]
-REGIONS: dict[type, Regions] = {}
+Regions = Callable[[LaunchBuilder, Operation], "Nest | Chain | None"]
+PIECES: dict[type, Regions] = {}
 
 
-def regions(cls: type) -> Callable[[Regions], Regions]:
+def pieces(cls: type) -> Callable[[Regions], Regions]:
     """Register the decorated function for an op class; it gives None for calls that are better without."""
 
     def enter(fn: Regions) -> Regions:
-        REGIONS[cls] = fn
+        PIECES[cls] = fn
         return fn
 
     return enter
 
 
-def copied(site: Site, o: Operation, x: Any, sizes: Any, place: Any, source: Any) -> Nest:
+def copied(launch: LaunchBuilder, o: Operation, x: Any, sizes: Any, place: Any, source: Any) -> Nest:
     """A nest over ``sizes``: ``place(b, at)`` of the result becomes ``source(b, at)`` of the operand."""
-    b = site.builder()
+    b = launch.builder()
     at = b.open(sizes)
-    b.stages += site.stores(b, o.results[0], place(b, at), b.read(x, source(b, at)))
+    b.stages += launch.stores(b, o.results[0], place(b, at), b.read(x, source(b, at)))
     return b.finish()
 
 
@@ -48,8 +48,8 @@ def moved(at: Index, axis: int, to: Node) -> Index:
     return (*at[:axis], to, *at[axis + 1 :])
 
 
-def ahead(axis: int, start: Any) -> Callable[[Any, Index], Index]:
-    """Places that lie ``start`` further along an axis."""
+def shifted(axis: int, start: Any) -> Callable[[Any, Index], Index]:
+    """Positions that lie ``start`` further along an axis."""
     return lambda b, at: moved(at, axis, n.add(at[axis], b.leaf(start)))
 
 
@@ -61,10 +61,10 @@ def resized(shape: Any, axis: int, size: Any) -> tuple:
     return (*shape[:axis], size, *shape[axis + 1 :])
 
 
-@regions(movement.Concat)
-def concat(site: Site, o: Operation) -> Nest | Chain | None:
+@pieces(movement.Concat)
+def concat(launch: LaunchBuilder, o: Operation) -> Nest | Chain | None:
     """Parts of one shape in one nest: what they are computed from is then read once."""
-    found = list(_parts(site, o, same))
+    found = list(_parts(launch, o, same))
     if len(found) > MANY:
         return None
     nests: list[Nest] = []
@@ -72,66 +72,66 @@ def concat(site: Site, o: Operation) -> Nest | Chain | None:
         shape = found[0][0].meta.shape
         alike = [f for f in found if identical(f[0].meta.shape, shape)]
         found = [f for f in found if f not in alike]
-        b = site.builder()
+        b = launch.builder()
         at = b.open(shape)
         for x, place in alike:
-            b.stages += site.stores(b, o.results[0], place(b, at), b.read(x, at))
+            b.stages += launch.stores(b, o.results[0], place(b, at), b.read(x, at))
         nests.append(b.finish())
-    return site.chain(nests)
+    return launch.chain(nests)
 
 
-def _parts(site: Site, o: Operation, place: Callable[[Any, Index], Index]) -> Iterator[tuple[Value, Any]]:
+def _parts(launch: LaunchBuilder, o: Operation, place: Callable[[Any, Index], Index]) -> Iterator[tuple[Value, Any]]:
     """(value, places in the whole) of the operands, and of those of a concatenation among them."""
     start: Any = 0
     operands: Any = o.operands
     for x in operands:
-        inner = _behind(place, ahead(o.op.axis, start))
+        inner = _composed(place, shifted(o.op.axis, start))
         made = x.operation
-        if made is not None and type(made.op) is movement.Concat and not any(x is v for v, _ in site.inputs):
-            yield from _parts(site, made, inner)
+        if made is not None and type(made.op) is movement.Concat and not any(x is v for v, _ in launch.inputs):
+            yield from _parts(launch, made, inner)
         else:
             yield x, inner
         start = start + x.meta.shape[o.op.axis]
 
 
-def _behind(
+def _composed(
     outer: Callable[[Any, Index], Index], inner: Callable[[Any, Index], Index]
 ) -> Callable[[Any, Index], Index]:
     return lambda b, at: outer(b, inner(b, at))
 
 
-@regions(movement.Stack)
-def stack(site: Site, o: Operation) -> Nest | Chain | None:
+@pieces(movement.Stack)
+def stack(launch: LaunchBuilder, o: Operation) -> Nest | Chain | None:
     if len(o.operands) > MANY:
         return None
-    b, axis = site.builder(), o.op.axis
+    b, axis = launch.builder(), o.op.axis
     at = b.open(o.operands[0].meta.shape)
     for j, x in enumerate(o.operands):
-        b.stages += site.stores(b, o.results[0], (*at[:axis], n.i64(j), *at[axis:]), b.read(x, at))
+        b.stages += launch.stores(b, o.results[0], (*at[:axis], n.i64(j), *at[axis:]), b.read(x, at))
     return b.finish()
 
 
-@regions(movement.Roll)
-def roll(site: Site, o: Operation) -> Nest | Chain | None:
+@pieces(movement.Roll)
+def roll(launch: LaunchBuilder, o: Operation) -> Nest | Chain | None:
     if len(o.op.axes) != 1:
         return None
     (axis,), x = o.op.axes, o.operands[0]
     shape = x.meta.shape
     head = dim_mod(o.params[0][0], shape[axis])
     rest = shape[axis] - head
-    return site.chain(
+    return launch.chain(
         [
-            copied(site, o, x, resized(shape, axis, rest), ahead(axis, head), same),
-            copied(site, o, x, resized(shape, axis, head), same, ahead(axis, rest)),
+            copied(launch, o, x, resized(shape, axis, rest), shifted(axis, head), same),
+            copied(launch, o, x, resized(shape, axis, head), same, shifted(axis, rest)),
         ]
     )
 
 
-@regions(movement.Tile)
-def tile(site: Site, o: Operation) -> Nest | Chain | None:
+@pieces(movement.Tile)
+def tile(launch: LaunchBuilder, o: Operation) -> Nest | Chain | None:
     x, repeats = o.operands[0], o.params[0]
     lead = len(repeats) - len(x.meta.shape)
-    b = site.builder()
+    b = launch.builder()
     place: list[Node] = []
     source: list[Node] = []
     for d, r in enumerate(repeats):
@@ -142,12 +142,12 @@ def tile(site: Site, o: Operation) -> Nest | Chain | None:
         copy, i = b.open((r, size))
         place.append(n.add(n.mul(copy, b.leaf(size)), i))
         source.append(i)
-    b.stages += site.stores(b, o.results[0], tuple(place), b.read(x, tuple(source)))
+    b.stages += launch.stores(b, o.results[0], tuple(place), b.read(x, tuple(source)))
     return b.finish()
 
 
-@regions(movement.Pad)
-def pad(site: Site, o: Operation) -> Nest | Chain | None:
+@pieces(movement.Pad)
+def pad(launch: LaunchBuilder, o: Operation) -> Nest | Chain | None:
     """Modes that repeat elements: the last dim as its middle and its two edges, along which all is affine."""
     x = o.operands[0]
     shape, last = x.meta.shape, len(x.meta.shape) - 1
@@ -173,10 +173,10 @@ def pad(site: Site, o: Operation) -> Nest | Chain | None:
         "replicate": (lambda b, i: n.i64(0), lambda b, i: b.leaf(size - 1)),
     }
     before, behind = edges[o.op.mode]
-    return site.chain(
+    return launch.chain(
         [
-            copied(site, o, x, resized(whole, last, size), ahead(last, lo), source(lambda b, i: i)),
-            copied(site, o, x, resized(whole, last, lo), same, source(before)),
-            copied(site, o, x, resized(whole, last, hi), ahead(last, lo + size), source(behind)),
+            copied(launch, o, x, resized(whole, last, size), shifted(last, lo), source(lambda b, i: i)),
+            copied(launch, o, x, resized(whole, last, lo), same, source(before)),
+            copied(launch, o, x, resized(whole, last, hi), shifted(last, lo + size), source(behind)),
         ]
     )

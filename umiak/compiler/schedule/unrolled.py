@@ -21,7 +21,7 @@ MOST_POINTS = 4096  # of P and R together
 MOST_NODES = 1500  # of a kernel, each an instruction or more
 
 
-def straight_kernel(nest: Nest, lanes: int) -> Kernel | None:
+def unrolled_kernel(nest: Nest, lanes: int) -> Kernel | None:
     """The nest as one loop over lanes, of which a vector has ``lanes``; None where it has to be another kernel."""
     numbers = [*nest.sizes, *nest.extras, *(s for a in nest.accesses for s in a.strides)]
     if not nest.n_parallel or any(type(x) is not int for x in numbers) or min(nest.sizes) < 1:
@@ -64,7 +64,7 @@ def straight_kernel(nest: Nest, lanes: int) -> Kernel | None:
         return None
     buffers = tuple(Buffer(b.name, b.type, OUT if b.output else IN) for b in nest.buffers)
     loop = Loop(Axis(LANE_INDEX, i64(columns.size), kind=LANE), tuple(body), parallel=True)
-    return Kernel(f"{nest.name}_straight", buffers, 0, (loop,))
+    return Kernel(f"{nest.name}_unrolled", buffers, 0, (loop,))
 
 
 def rows(body: Sequence[Store]) -> Iterator[list[Store]]:
@@ -103,12 +103,12 @@ class _Axes:
         return total
 
     def along(self, index: Node, a: _Axis) -> int | None:
-        """How far apart elements at an index are along an axis; None where no access alone says so."""
+        """Return the stride of an index along an axis; None where no access alone says so."""
         steps = {a.strides[k] for k in range(self.accesses) if position(k).axes <= index.axes}
         return steps.pop() if len(steps) == 1 else None
 
     def table(self, point: Sequence[tuple[_Axis, int | Node]]) -> dict[Node, Node]:
-        """What positions and integers are at a point."""
+        """Return the values of positions and integers at a point."""
         found: dict[Node, Node] = {n.dim(k): i64(x) for k, x in enumerate(self.extras)}
         for k in range(self.accesses):
             at = sum(i * a.strides[k] for a, i in point if type(i) is int)
@@ -153,8 +153,8 @@ def _total(
 
 
 def _in_order(nest: Nest, axes: _Axes, s: ReduceStage) -> bool:
-    """Whether other kernels of the nest reduce in the same order, so that results have the same bits: where lanes run
-    along columns, of which each adds one row after the other."""
+    """Return whether other kernels of the nest reduce in the same order, so that results have the same bits: where
+    lanes run along columns, of which each adds one row after the other."""
     if s.monoid is m.SUM and n.is_exact_product(s.values[0]):
         return True
     columns, count = axes.parallel[-1], 1
@@ -167,7 +167,7 @@ def _in_order(nest: Nest, axes: _Axes, s: ReduceStage) -> bool:
 
 
 def _is_known(index: Node) -> bool:
-    """Whether the place of each lane is a number: data may be indices, or the index goes round at an end."""
+    """Return whether the place of each lane is a number: data may be indices, or the index goes round at an end."""
     form = n.linear(index, LANE_INDEX)
     return form is not None and form[0].op == form[1].op == "const"
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from umiak.backends.base import Kernel
-from umiak.backends.cpu import searching
+from umiak.backends.cpu import search
 from umiak.backends.cpu.registry import serves
 from umiak.backends.ref.elementwise import together
 from umiak.core.dtype import DType, convert
 from umiak.ops import elementwise, index
 
-PLACE = {name: k for k, name in enumerate(searching.TYPES)} | {"bool": 0}
+PLACE = {name: k for k, name in enumerate(search.TYPES)} | {"bool": 0}
 SEARCHED = ("int32", "int64", "float32", "float64")
 
 
@@ -54,11 +54,11 @@ def unique(call: Any) -> Callable[..., None] | None:
     def run(op: Any, outs: list, ins: list, params: tuple) -> None:
         flat = np.ascontiguousarray(ins[0]).reshape(-1)
         if counts:
-            outs[0][...] = searching.unique(address(flat), type_of(flat), flat.size)
+            outs[0][...] = search.unique(address(flat), type_of(flat), flat.size)
             return
         most = outs[1].size
         first, many, inverse = (np.empty(size, np.int64) for size in (most, most, flat.size))
-        found = searching.unique(
+        found = search.unique(
             address(flat), type_of(flat), flat.size, most, address(first), address(many), address(inverse)
         )  # fmt: skip
         if found != most:
@@ -80,7 +80,7 @@ def search_sorted(call: Any) -> Callable[..., None] | None:
         one = rows.ndim == 1
         count = 1 if one else int(np.prod(rows.shape[:-1], dtype=np.int64))
         each = values.size if one else values.shape[-1]
-        searching.search(
+        search.search(
             address(rows), type_of(rows), count, rows.shape[-1], address(values), each, op.right, address(found)
         )  # fmt: skip
         outs[0][...] = found
@@ -96,7 +96,7 @@ def gcd(call: Any) -> Callable[..., None] | None:
     def run(op: Any, outs: list, ins: list, params: tuple) -> None:
         x, y = (np.ascontiguousarray(np.broadcast_to(v, outs[0].shape)) for v in together(*ins))
         out = np.empty(outs[0].shape, outs[0].dtype)
-        searching.gcd(address(x), address(y), type_of(out), out.size, address(out))
+        search.gcd(address(x), address(y), type_of(out), out.size, address(out))
         outs[0][...] = out
 
     return run

@@ -1,11 +1,11 @@
-"""Kernels of sums over the paths of a lattice."""
+"""Kernels of banded scans."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from umiak.backends.base import Kernel
-from umiak.backends.cpu.lattice import MOST_BANDS, Lattice
+from umiak.backends.cpu.banded_scan import MOST_BANDS, BandedScan
 from umiak.backends.cpu.registry import serves
 from umiak.ops import banded_scan as ops
 
@@ -17,6 +17,6 @@ def kernel(call: Any) -> Kernel | None:
     if not call.symbolic or meta.dtype.name not in ("float32", "float64") or op.bands > MOST_BANDS:
         return None
     logs = isinstance(op, ops.BandedLogsumexpScan)
-    made = Lattice(op.bands, meta.dtype.name == "float64", not logs and op.transpose)
+    made = BandedScan(op.bands, meta.dtype.name == "float64", not logs and op.transpose)
     dims = [*meta.shape, *call.strides(0), *call.strides(1)]
     return Kernel(made.log_sums if logs else made.sums, made.self_pointer, keep=made, dims=dims)

@@ -15,7 +15,7 @@ RANKS = (3, 2, 2, 2, 1, 1, 2, 2, 1, 3, 3, 3, 3, 2, 2)  # of the operands
 LENGTHS = 8  # which operand
 
 
-@serves(ops.Rnn, ops.RnnTrain, ops.RnnGrad, whole=True)
+@serves(ops.Rnn, ops.RnnTrain, ops.RnnGrad, opaque=True)
 def kernel(call: Any) -> Kernel | None:
     """The kernel of a class of calls; None for 16-bit floats, and lengths that are neither int32 nor int64."""
     op, metas = call.op, call.classes.metas

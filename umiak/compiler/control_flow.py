@@ -13,7 +13,7 @@ from umiak.ir.program import Block, Operation, Value
 
 
 @dataclass(frozen=True)
-class Straight:
+class BasicBlock:
     """Calls in a row. ``given``: a byte for each operand, as ``CallProgram.run`` takes it; the inputs whose memory a
     result may take are in it by their place among those of the whole."""
 
@@ -25,32 +25,32 @@ class Straight:
 
 
 @dataclass(frozen=True)
-class Controlled:
+class ControlOperation:
     """An operation with regions. ``makes``: -1 for results that nothing reads."""
 
     operation: Operation
-    regions: tuple[Any, ...]  # what `Flow` is to a region: something `runtime.control.run` takes
+    regions: tuple[Any, ...]  # what `ControlFlow` is to a region: something `runtime.control.run` takes
     reads: tuple[int, ...]
     makes: tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Flow:
+class ControlFlow:
     """Parts over numbered slots: the inputs, then what parts make. ``drops``: slots that nothing reads after a part."""
 
-    parts: tuple[Straight | Controlled, ...]
+    parts: tuple[BasicBlock | ControlOperation, ...]
     drops: tuple[tuple[int, ...], ...]
     slots: int
     outputs: tuple[int, ...]  # -1 for none
 
 
-def flow(
+def control_flow(
     operations: Sequence[Operation],
     inputs: Sequence[Value],
     results: Sequence[Value | None],
     donate: Mapping[int, Value | None],
     lower: Callable[[Block], Any],
-) -> Flow:
+) -> ControlFlow:
     """``donate``: as for ``call_program``; ``lower`` gives what stands for a region."""
     runs: list[list[Operation]] = [[]]
     for o in operations:
@@ -66,7 +66,7 @@ def flow(
     kept = {id(v) for v in results if v is not None}
     slot = {id(v): i for i, v in enumerate(inputs)}
     given = {id(inputs[i]): v for i, v in donate.items()}
-    parts: list[Straight | Controlled] = []
+    parts: list[BasicBlock | ControlOperation] = []
     drops: list[tuple[int, ...]] = []
     for at, run in enumerate(runs):
         mine = tuple(slot[id(v)] for v in reads[at])
@@ -74,34 +74,35 @@ def flow(
         slot.update({id(r): len(slot) + i for i, r in enumerate(wanted)})
         makes = tuple(slot.get(id(r), -1) for o in run for r in o.results)
         if run[0].regions:
-            parts.append(Controlled(run[0], tuple(map(lower, run[0].regions)), mine, makes))
+            parts.append(ControlOperation(run[0], tuple(map(lower, run[0].regions)), mine, makes))
         else:
-            parts.append(_straight(run, reads[at], wanted, slot, {
+            parts.append(_basic_block(run, reads[at], wanted, slot, {
                 i: given[id(v)] for i, v in enumerate(reads[at])
                 if id(v) in given and last[id(v)] == at and id(v) not in kept
                 and (given[id(v)] is None or any(given[id(v)] is w for w in wanted))
             }))  # fmt: skip
         drops.append(tuple(slot[id(v)] for v in reads[at] if last[id(v)] == at and id(v) not in kept))
-    return Flow(tuple(parts), tuple(drops), len(slot), tuple(-1 if v is None else slot[id(v)] for v in results))
+    return ControlFlow(tuple(parts), tuple(drops), len(slot), tuple(-1 if v is None else slot[id(v)] for v in results))
 
 
 def _reads(run: Sequence[Operation]) -> list[Value]:
-    """What the operations read from before them, in order; of a single one with regions all operands, as they stand."""
+    """Return the values that the operations read from before them, in order; of one with regions all operands as they
+    stand."""
     if run[0].regions:
         return list(run[0].values)
     own = {id(r) for o in run for r in o.results}
     return list({id(v): v for o in run for v in o.values if id(v) not in own}.values())
 
 
-def _straight(
+def _basic_block(
     run: Sequence[Operation],
     reads: Sequence[Value],
     wanted: Sequence[Value],
     slot: Mapping[int, int],
     donate: Mapping[int, Value | None],
-) -> Straight:
+) -> BasicBlock:
     symbols = scalars_in(run)
     calls = call_program(run, reads, wanted, symbols, [(0, 0)] * len(symbols), donate)
     places = tuple(slot[id(v)] for v in reads)
     gives = tuple(p if i in donate else -1 for i, p in enumerate(places))
-    return Straight(calls, tuple(symbols), places, tuple(slot[id(v)] for v in wanted), gives)
+    return BasicBlock(calls, tuple(symbols), places, tuple(slot[id(v)] for v in wanted), gives)

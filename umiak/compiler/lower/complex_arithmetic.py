@@ -68,7 +68,7 @@ def times(x: Pair, y: Pair) -> Pair:
     return n.sub(n.mul(a, p), n.mul(b, q)), n.add(n.mul(a, q), n.mul(b, p))
 
 
-def turned(f: Callable[[Pair], Pair]) -> Callable[[Pair], Pair]:
+def rotated(f: Callable[[Pair], Pair]) -> Callable[[Pair], Pair]:
     """i f(-iz)"""
 
     def g(x: Pair) -> Pair:
@@ -122,7 +122,7 @@ def log_modulus(x: Pair) -> Node:
 
 
 def exp(x: Pair) -> Pair:
-    """Where exp(re) alone would overflow, in two halves."""
+    """exp, in two halves where exp(re) alone would overflow."""
     a, b = x
     far = n.lt(const(709 if a.type.bits == 64 else 88, a), a)
     e = call("exp", n.select(far, n.mul(a, 0.5), a))
@@ -354,9 +354,9 @@ def truth(x: Pair) -> Node:
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "abs": modulus, "div": divide, "reciprocal": reciprocal, "exp": exp, "exp2": exp2, "expm1": expm1, "log": log,
     "log2": scaled_by(1 / math.log(2), log), "log10": scaled_by(1 / math.log(10), log), "log1p": log1p,
-    "sqrt": sqrt, "rsqrt": rsqrt, "sinh": sinh, "cosh": cosh, "tanh": tanh, "sin": turned(sinh),
-    "cos": lambda x: cosh((n.neg(x[1]), x[0])), "tan": turned(tanh), "asinh": asinh, "acosh": acosh, "atanh": atanh,
-    "asin": turned(asinh), "acos": acos, "atan": turned(atanh), "pow": power, "logistic": logistic, "sign": sign,
+    "sqrt": sqrt, "rsqrt": rsqrt, "sinh": sinh, "cosh": cosh, "tanh": tanh, "sin": rotated(sinh),
+    "cos": lambda x: cosh((n.neg(x[1]), x[0])), "tan": rotated(tanh), "asinh": asinh, "acosh": acosh, "atanh": atanh,
+    "asin": rotated(asinh), "acos": acos, "atan": rotated(atanh), "pow": power, "logistic": logistic, "sign": sign,
     "angle": angle,
     "isinf": lambda x: either(is_infinite(x[0]), is_infinite(x[1])),
     "isfinite": lambda x: all_of(is_finite(x[0]), is_finite(x[1])),

@@ -1,4 +1,4 @@
-"""Kernels of libraries: products and convolutions by the providers."""
+"""Kernels of libraries: matmuls and convolutions by the providers."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from umiak.backends.base import Kernel
 from umiak.backends.cpu import providers, work
 from umiak.backends.cpu.providers import table
 from umiak.compiler import statistics
-from umiak.compiler.epilogue import Followed
+from umiak.compiler.epilogue import FusedEpilogue
 from umiak.compiler.layout import ChannelsLast, to_first
 from umiak.ir.meta import dense
 from umiak.ops import convolution, linalg
 
 # What a convolution's launch does at least as fast as a kernel behind it does: no functions, no residual.
-BEHIND_CONVOLUTIONS = [("bias",), ("bias", "relu")]
+CONVOLUTION_EPILOGUES = [("bias",), ("bias", "relu")]
 
 statistics.MAKING.append(table.making_seconds)
 
@@ -25,13 +25,13 @@ def kernel(call: Any) -> Kernel | None:
     if not call.symbolic:
         return None
     op, metas, images, image = call.op, call.metas, (), False
-    if isinstance(op, linalg.Matmul) and is_sum(metas):
+    if isinstance(op, linalg.Matmul) and is_matvec(metas):
         return None
     if isinstance(op, ChannelsLast):
         op, images, image = op.inner, op.images, op.image
     if isinstance(op, linalg.Linear) and metas[2] is not None and call.operands[2].is_contiguous():
         launch = providers.find(linalg.Matmul(False, False), metas[:2], ("bias",))
-    elif isinstance(op, Followed):
+    elif isinstance(op, FusedEpilogue):
         # A bias is a vector without gaps, a residual lies like the result.
         dense_extras = all(x.is_contiguous() for x in call.operands[2:])
         launch = providers.find(op.inner, metas[:2], op.steps) if dense_extras else None
@@ -51,7 +51,7 @@ def kernel(call: Any) -> Kernel | None:
             return shape[axis]
         return call.strides(operand)[axis] if operand < count else dense(shape).strides[axis]
 
-    inner = op.inner if isinstance(op, Followed) else op
+    inner = op.inner if isinstance(op, FusedEpilogue) else op
     return Kernel(
         launch.address,
         launch.pointer,
@@ -62,39 +62,41 @@ def kernel(call: Any) -> Kernel | None:
     )
 
 
-def is_sum(metas: Sequence[Any]) -> bool:
-    """Whether a product is one with a vector of floats: libraries add up long ones in one accumulator."""
+def is_matvec(metas: Sequence[Any]) -> bool:
+    """Return whether a matmul is a matrix-vector product of floats: libraries add up long ones in one accumulator."""
     return min(len(m.shape) for m in metas[:2]) == 1 and metas[0].dtype.is_floating
 
 
-def follows(op: Any, metas: Sequence[Any], params: Sequence[Any], steps: Sequence[str]) -> bool:
-    """Whether a provider had better do ``steps`` in the launch of ``op``: measured, see docs/design/providers.md."""
+def fuses_epilogue(op: Any, metas: Sequence[Any], params: Sequence[Any], steps: Sequence[str]) -> bool:
+    """Return whether a provider had better do ``steps`` in the launch of ``op``: measured, see
+    docs/design/providers.md."""
     dtype = metas[0].dtype.name
     if next(providers.available(), "") != "onednn" or metas[1].dtype.name != dtype:
         return False  # others do them in plain loops
     if isinstance(op, convolution.Conv):
         kernel = metas[1].shape[2:]
-        # Kernels of one point are products; the library's primitive does the others.
+        # Kernels of one point are matmuls; the library's primitive does the others.
         known = all(type(k) is int for k in kernel) and type(params[0]) is int
         return (
             dtype == "float32"
             and known
             and params[0] == 1
             and any(k != 1 for k in kernel)
-            and tuple(steps) in BEHIND_CONVOLUTIONS
+            and tuple(steps) in CONVOLUTION_EPILOGUES
         )
     return isinstance(op, linalg.Matmul) and dtype == "bfloat16" and len(metas[1].shape) > 1 and native_bfloat16()
 
 
 def channels_last(op: Any, metas: Sequence[Any]) -> bool:
-    """Whether a convolution had better have channels last: where the library does it."""
+    """Return whether a convolution had better have channels last: where the library does it."""
     dtype = metas[0].dtype.name
     known = dtype == "float32" or (dtype == "bfloat16" and native_bfloat16())
     return known and next(providers.available(), "") == "onednn"
 
 
 def native_bfloat16() -> bool:
-    """Whether the processor multiplies bfloat16 itself: elsewhere the library may have no primitive worth running."""
+    """Return whether the processor multiplies bfloat16 itself: elsewhere the library may have no primitive worth
+    running."""
     from umiak.compiler.render.target import Target
 
     return "avx512bf16" in Target.host().has

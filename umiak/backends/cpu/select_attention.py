@@ -15,7 +15,7 @@ from umiak.ops import dot_product_attention as ops
 STORED = {"float32": F32, "float64": F64, "float16": F16, "bfloat16": BF16}
 
 
-@serves(ops.Attention, ops.AttentionTrain, ops.AttentionGrad, whole=True)
+@serves(ops.Attention, ops.AttentionTrain, ops.AttentionGrad, opaque=True)
 def kernel(call: Any) -> Kernel | None:
     """The kernel of a class of calls; None for types that the processor does not convert, and for mixtures of types."""
     op = call.op
@@ -58,7 +58,7 @@ def kernel(call: Any) -> Kernel | None:
 
 
 def dims(call: Any, at: int) -> list[Any]:
-    """What ``prepare`` in attention.pyx reads; the mask is operand ``at``."""
+    """Return the integers that ``prepare`` in attention.pyx reads; the mask is operand ``at``."""
     q, k, v, mask = (call.classes.metas[i] for i in (0, 1, 2, at))
     asked = [*q.shape, k.shape[1], k.shape[2], v.shape[3]]
     lead = [] if mask is None else [1] * (4 - len(mask.shape))

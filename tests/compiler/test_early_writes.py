@@ -8,7 +8,7 @@ import pytest
 from tests.support.programs import tensors
 from umiak import ops as F
 from umiak.autodiff import graph
-from umiak.compiler.order import early_writes
+from umiak.compiler.early_writes import early_writes
 from umiak.core import array, dtype, inplace
 from umiak.ir.meta import Meta
 from umiak.ir.program import Operation

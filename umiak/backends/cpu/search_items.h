@@ -1,4 +1,4 @@
-/* Sorting of items of one kind; see searching.h, which includes it once per kind. No `pragma once`. */
+/* Sorting of items of one kind; see search.h, which includes it once per kind. No `pragma once`. */
 
 static void NAME(insert)(ITEM *a, int64_t n)
 {

@@ -5,11 +5,11 @@
 
 typedef struct {
     int64_t channels, in[3], kernel[3], out[3], stride[3], lo[3], dilation[3];
-} ColumnsOf;
+} Im2col;
 
 /* Rows of positions [first, last) of the out[0] * out[1] rows there are. For every row of every place of the kernel the
  * positions [a, b) lie in the image, the others on pads. */
-#define COLUMNS_LOOP(BODY)                                                                                             \
+#define IM2COL_LOOP(BODY)                                                                                             \
     const int64_t width = q->out[2], step = q->stride[2];                                                              \
     for (int64_t c = 0; c < q->channels; c++, x += q->in[0] * q->in[1] * q->in[2])                                     \
         for (int64_t i = 0; i < q->kernel[0]; i++)                                                                     \
@@ -29,7 +29,7 @@ typedef struct {
                     }                                                                                                  \
                 }
 
-#define COLUMNS_GATHER                                                                                                 \
+#define IM2COL_GATHER                                                                                                 \
     if (!inside) {                                                                                                     \
         memset(col, 0, width * sizeof *col);                                                                           \
         continue;                                                                                                      \
@@ -41,19 +41,19 @@ typedef struct {
         for (int64_t p = a; p < b; p++) col[p] = x[row + p * step];                                                    \
     for (int64_t p = b; p < width; p++) col[p] = 0;
 
-#define COLUMNS_ADD                                                                                                    \
+#define IM2COL_ADD                                                                                                    \
     if (inside)                                                                                                        \
         for (int64_t p = a; p < b; p++) x[row + p * step] += col[p];
 
-static void columns_gather_f32(const ColumnsOf *q, const float *x, float *col, int64_t first, int64_t last) {
-    COLUMNS_LOOP(COLUMNS_GATHER)
+static void im2col_f32(const Im2col *q, const float *x, float *col, int64_t first, int64_t last) {
+    IM2COL_LOOP(IM2COL_GATHER)
 }
-static void columns_gather_f64(const ColumnsOf *q, const double *x, double *col, int64_t first, int64_t last) {
-    COLUMNS_LOOP(COLUMNS_GATHER)
+static void im2col_f64(const Im2col *q, const double *x, double *col, int64_t first, int64_t last) {
+    IM2COL_LOOP(IM2COL_GATHER)
 }
-static void columns_add_f32(const ColumnsOf *q, float *x, const float *col, int64_t first, int64_t last) {
-    COLUMNS_LOOP(COLUMNS_ADD)
+static void col2im_f32(const Im2col *q, float *x, const float *col, int64_t first, int64_t last) {
+    IM2COL_LOOP(IM2COL_ADD)
 }
-static void columns_add_f64(const ColumnsOf *q, double *x, const double *col, int64_t first, int64_t last) {
-    COLUMNS_LOOP(COLUMNS_ADD)
+static void col2im_f64(const Im2col *q, double *x, const double *col, int64_t first, int64_t last) {
+    IM2COL_LOOP(IM2COL_ADD)
 }

@@ -1,8 +1,8 @@
-"""Convolutions as products of matrices."""
+"""Convolutions as matmuls."""
 from libc.stdint cimport int64_t
 
-cdef extern from "columns.h" nogil:
-    ctypedef struct ColumnsOf:
+cdef extern from "im2col.h" nogil:
+    ctypedef struct Im2col:
         int64_t channels
         int64_t[3] kernel
         int64_t[3] out
@@ -30,10 +30,10 @@ cdef struct Geometry:
     int64_t w_by[5]
     int64_t g_by[5]
 
-cdef int by_columns(int libs, int kind, bint double_, const Geometry* q, void* x, void* w, void* g) noexcept nogil
+cdef int by_im2col(int libs, int kind, bint double_, const Geometry* q, void* x, void* w, void* g) noexcept nogil
 cdef int pointwise_weights(int libs, const Geometry* q, bint last, const float* x, float* w, const float* g) noexcept nogil
-cdef bint is_one_product(const Geometry* q) noexcept nogil
-cdef int one_product(int libs, int kind, int dtype, const Geometry* q, char* x, char* w, char* g) noexcept nogil
+cdef bint is_one_matmul(const Geometry* q) noexcept nogil
+cdef int one_matmul(int libs, int kind, int dtype, const Geometry* q, char* x, char* w, char* g) noexcept nogil
 cdef int by_taps(
     int libs, const Geometry* q, bint x_last, bint g_last, const float* x, float* w, const float* g
 ) noexcept nogil

@@ -1,9 +1,9 @@
 # cython: binding=False
-"""Distinct elements, searches in rows, greatest common divisors: on contiguous memory, by address. See searching.h."""
+"""Distinct elements, searches in rows, greatest common divisors: on contiguous memory, by address. See search.h."""
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
 
-cdef extern from "umiak/backends/cpu/searching.h" nogil:
+cdef extern from "umiak/backends/cpu/search.h" nogil:
     int order_bytes(int type)
     int64_t order_memory(int64_t n, int type)
     int64_t order_unique(const void* row, int64_t n, int type, void* memory, int64_t most, int64_t* first, int64_t* count,
@@ -20,11 +20,11 @@ LONGEST = (1 << 32) - 1
 
 
 def unique(size_t x, int type, int64_t n, int64_t most=0, size_t first=0, size_t count=0, size_t inverse=0):
-    """How many distinct elements there are, the first places and counts of up to ``most``, and which each element is."""
+    """Count the distinct elements; give the first positions and counts of up to ``most``, and the inverse."""
     cdef void* memory
     cdef int64_t found
     if not 0 <= type < len(TYPES) or not 0 <= n <= LONGEST:
-        raise ValueError(f"[searching.unique] requires a type below {len(TYPES)} and 0 <= n < 2**32, got {type} and {n}")
+        raise ValueError(f"[search.unique] requires a type below {len(TYPES)} and 0 <= n < 2**32, got {type} and {n}")
     memory = malloc(order_memory(n, type))
     if memory == NULL:
         raise MemoryError(f"no memory to sort {n} elements")
@@ -35,14 +35,14 @@ def unique(size_t x, int type, int64_t n, int64_t most=0, size_t first=0, size_t
 
 
 def search(size_t rows, int type, int64_t count, int64_t n, size_t values, int64_t m, bint after, size_t found):
-    """Where ``m`` values each go in ``count`` rows of ``n``: int32, int64, float32 or float64."""
+    """Search the positions of ``m`` values each in ``count`` rows of ``n``: int32, int64, float32 or float64."""
     cdef const char* row = <const char*>rows
     cdef const char* value = <const char*>values
     cdef int64_t* place = <int64_t*>found
     cdef int size = order_bytes(type)
     cdef int64_t i
     if TYPES[type] not in ("int32", "int64", "float32", "float64"):
-        raise ValueError(f"[searching.search] requires int32, int64, float32 or float64, got {TYPES[type]}")
+        raise ValueError(f"[search.search] requires int32, int64, float32 or float64, got {TYPES[type]}")
     with nogil:
         for i in range(count):
             if type == 3:
@@ -61,7 +61,7 @@ def search(size_t rows, int type, int64_t count, int64_t n, size_t values, int64
 def gcd(size_t x, size_t y, int type, int64_t n, size_t out):
     """Element by element: int32 or int64."""
     if TYPES[type] not in ("int32", "int64"):
-        raise ValueError(f"[searching.gcd] requires int32 or int64, got {TYPES[type]}")
+        raise ValueError(f"[search.gcd] requires int32 or int64, got {TYPES[type]}")
     with nogil:
         if type == 3:
             order_gcd_i32(<const int32_t*>x, <const int32_t*>y, n, <int32_t*>out)

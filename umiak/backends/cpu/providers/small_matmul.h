@@ -1,4 +1,4 @@
-/* Small products of float32 matrices, faster than a call of a library: no packing, one row of registers per row of a.
+/* Small matmuls of float32 matrices, faster than a call of a library: no packing, one row of registers per row of a.
  *
  * small_gemm: c[m, n] = a[m, k] b[k, n], plus bias[n] unless that is NULL. a has any strides; rows of c are contiguous; b's are
  * where bn == 1, else its columns (bk == 1, k up to SMALL_COLUMNS), which are transposed first. Returns 0 where there is no
@@ -169,7 +169,7 @@ static int small_level(void) {
 __attribute__((noinline)) static void small_by_columns(int64_t m, int64_t n, int64_t k, const float *a, int64_t am,
                                                        int64_t ak, const float *b, int64_t bn, float *c, int64_t ldc,
                                                        const float *bias) {
-    float panel[48 * SMALL_COLUMNS]; /* here, so that other products do without so much stack */
+    float panel[48 * SMALL_COLUMNS]; /* here, so that other matmuls do without so much stack */
     if (small_level() == 2)
         small_avx512(m, n, k, a, am, ak, b, 1, bn, c, ldc, panel, bias);
     else

@@ -1,28 +1,28 @@
-/* Log-sums over the paths of a lattice, and the linear recurrence of their gradient. See umiak/ops/banded_scan.py.
+/* Log-banded scans, and the linear recurrence of their gradient. See umiak/ops/banded_scan.py.
 
    One call handles a part of the batch. Loops over states have no branches, so that the compiler makes vectors of them:
    hence exponential and logarithm of their own, for arguments up to 0 and from 1 to the number of bands. */
-#ifndef UMIAK_LATTICE_H
-#define UMIAK_LATTICE_H
+#ifndef UMIAK_BANDED_SCAN_H
+#define UMIAK_BANDED_SCAN_H
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <math.h>
 
-enum { UMIAK_LATTICE_BANDS = 8 };
+enum { UMIAK_BANDED_SCAN_BANDS = 8 };
 
 typedef struct {
     int bands, transpose, doubles;
-} umiak_lattice;
+} umiak_banded_scan;
 
 typedef struct {
-    const umiak_lattice *how;
+    const umiak_banded_scan *how;
     char *out, *shares;               /* of log-sums: y and w; of the recurrence: x and nothing */
     const char *arcs, *given;         /* of log-sums: arcs and walls; of the recurrence: w and g */
     int64_t batch, layers, states, chunk;
     const int64_t *arc_strides, *given_strides;   /* n, t, j, s; n, j, s or n, t, s */
-} umiak_paths;
+} umiak_banded_scan_launch;
 
 /* Comparisons raise no flags that anyone reads: without this GCC makes branches of conditional arithmetic. */
 #if defined(__GNUC__) && !defined(__clang__)
@@ -122,13 +122,13 @@ static inline double umiak_log_d(double x)
 }
 
 /* One layer of log-sums. Inlined with constants for the usual numbers of bands and contiguous states. */
-#define UMIAK_LATTICE_BODY(T, exp_, log_, suffix) \
+#define UMIAK_BANDED_SCAN_BODY(T, exp_, log_, suffix) \
 static inline __attribute__((always_inline)) void umiak_log_body_##suffix( \
     int bands, int64_t states, const T *restrict before, const T *restrict arcs, int64_t next, int64_t step, \
     const T *restrict walls, T *restrict y, T *restrict w) \
 { \
     for (int64_t s = 0; s < states; s++) { \
-        T term[UMIAK_LATTICE_BANDS], top = -INFINITY, total = 0; \
+        T term[UMIAK_BANDED_SCAN_BANDS], top = -INFINITY, total = 0; \
         for (int j = 0; j < bands; j++) { \
             term[j] = before[s - j] + arcs[j * next + s * step] + walls[j * states + s]; \
             top = term[j] <= top ? top : term[j]; \
@@ -146,7 +146,7 @@ static inline __attribute__((always_inline)) void umiak_log_body_##suffix( \
 }
 
 /* The same for one kind of processor. */
-#define UMIAK_LATTICE_LAYER(T, suffix, kind, ATTRIBUTE) \
+#define UMIAK_BANDED_SCAN_LAYER(T, suffix, kind, ATTRIBUTE) \
 ATTRIBUTE static void umiak_log_layer_##suffix##_##kind( \
     int bands, int64_t states, const T *before, const T *arcs, int64_t next, int64_t step, const T *walls, T *y, T *w) \
 { \
@@ -158,8 +158,8 @@ ATTRIBUTE static void umiak_log_layer_##suffix##_##kind( \
         umiak_log_body_##suffix(bands, states, before, arcs, next, step, walls, y, w); \
 }
 
-#define UMIAK_LATTICE_LOOPS(T, suffix, LAYER) \
-static int umiak_log_sums_##suffix(const umiak_paths *p, int64_t first, int64_t last) \
+#define UMIAK_BANDED_SCAN_LOOPS(T, suffix, LAYER) \
+static int umiak_log_sums_##suffix(const umiak_banded_scan_launch *p, int64_t first, int64_t last) \
 { \
     int bands = p->how->bands; \
     const int64_t *strides = p->arc_strides, *given = p->given_strides; \
@@ -186,7 +186,7 @@ static int umiak_log_sums_##suffix(const umiak_paths *p, int64_t first, int64_t 
     free(line); \
     return 0; \
 } \
-static void umiak_sums_##suffix(const umiak_paths *p, int64_t first, int64_t last) \
+static void umiak_sums_##suffix(const umiak_banded_scan_launch *p, int64_t first, int64_t last) \
 { \
     const int64_t *ws = p->arc_strides, *gs = p->given_strides; \
     int64_t states = p->states, layers = p->layers; \
@@ -215,16 +215,16 @@ static void umiak_sums_##suffix(const umiak_paths *p, int64_t first, int64_t las
     } \
 }
 
-UMIAK_LATTICE_BODY(float, umiak_exp_f, umiak_log_f, f)
-UMIAK_LATTICE_BODY(double, umiak_exp_d, umiak_log_d, d)
-UMIAK_LATTICE_LAYER(float, f, any, )
-UMIAK_LATTICE_LAYER(double, d, any, )
+UMIAK_BANDED_SCAN_BODY(float, umiak_exp_f, umiak_log_f, f)
+UMIAK_BANDED_SCAN_BODY(double, umiak_exp_d, umiak_log_d, d)
+UMIAK_BANDED_SCAN_LAYER(float, f, any, )
+UMIAK_BANDED_SCAN_LAYER(double, d, any, )
 
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-UMIAK_LATTICE_LAYER(float, f, avx2, __attribute__((target("avx2,fma"))))
-UMIAK_LATTICE_LAYER(double, d, avx2, __attribute__((target("avx2,fma"))))
+UMIAK_BANDED_SCAN_LAYER(float, f, avx2, __attribute__((target("avx2,fma"))))
+UMIAK_BANDED_SCAN_LAYER(double, d, avx2, __attribute__((target("avx2,fma"))))
 
-static int umiak_lattice_wide(void)
+static int umiak_banded_scan_wide(void)
 {
     static int wide = -1;
     if (wide < 0) {
@@ -234,24 +234,24 @@ static int umiak_lattice_wide(void)
     return wide;
 }
 #define UMIAK_LAYER_F(...) \
-    (umiak_lattice_wide() ? umiak_log_layer_f_avx2(__VA_ARGS__) : umiak_log_layer_f_any(__VA_ARGS__))
+    (umiak_banded_scan_wide() ? umiak_log_layer_f_avx2(__VA_ARGS__) : umiak_log_layer_f_any(__VA_ARGS__))
 #define UMIAK_LAYER_D(...) \
-    (umiak_lattice_wide() ? umiak_log_layer_d_avx2(__VA_ARGS__) : umiak_log_layer_d_any(__VA_ARGS__))
+    (umiak_banded_scan_wide() ? umiak_log_layer_d_avx2(__VA_ARGS__) : umiak_log_layer_d_any(__VA_ARGS__))
 #else
 #define UMIAK_LAYER_F umiak_log_layer_f_any
 #define UMIAK_LAYER_D umiak_log_layer_d_any
 #endif
 
-UMIAK_LATTICE_LOOPS(float, f, UMIAK_LAYER_F)
-UMIAK_LATTICE_LOOPS(double, d, UMIAK_LAYER_D)
+UMIAK_BANDED_SCAN_LOOPS(float, f, UMIAK_LAYER_F)
+UMIAK_BANDED_SCAN_LOOPS(double, d, UMIAK_LAYER_D)
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC pop_options
 #endif
 
-static int umiak_paths_part(void *arg, int64_t part)
+static int umiak_banded_scan_part(void *arg, int64_t part)
 {
-    const umiak_paths *p = arg;
+    const umiak_banded_scan_launch *p = arg;
     int64_t first = part * p->chunk, last = first + p->chunk;
     if (last > p->batch)
         last = p->batch;

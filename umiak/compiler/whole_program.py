@@ -7,29 +7,29 @@ from dataclasses import dataclass
 from typing import Any
 
 from umiak.compiler.calls import call_program, live, scalars_in
+from umiak.compiler.control_flow import ControlFlow, control_flow
 from umiak.compiler.dump import dump
+from umiak.compiler.early_writes import early_writes
 from umiak.compiler.epilogue import with_epilogues
-from umiak.compiler.flow import Flow, flow
 from umiak.compiler.fuse import fuse
-from umiak.compiler.layout import Layouts, worth_it
-from umiak.compiler.order import early_writes
+from umiak.compiler.layout import Layouts, prefers_channels_last
 from umiak.compiler.plan import expander, plain_modes, show_operations
-from umiak.compiler.simplify import apart, simplify
+from umiak.compiler.simplify import duplicate_views, simplify
 from umiak.core.call_program import CallProgram
 from umiak.ir.expr import Sym
 from umiak.ir.program import Block, Operation, Program, Value, bound
 from umiak.ir.scope import symbols_of
 from umiak.ir.sym import evaluate
-from umiak.ir.tracer import Traced, Tracer
+from umiak.ir.tracer import Retrace, Tracer
 from umiak.util.garbage import Paused
 
 
 @dataclass(frozen=True)
 class Lowered:
-    """A program as calls, or as a flow where it has regions. ``symbols``: the numbers that calls want, in order;
+    """A program as calls, or as a flow where it has regions. ``symbols``: the scalars that calls want, in order;
     ``conditions``: it may only stand for the program where they hold, since composites were expanded under them."""
 
-    calls: CallProgram | Flow
+    calls: CallProgram | ControlFlow
     symbols: tuple[Sym, ...]
     conditions: tuple[Sym, ...] = ()
 
@@ -41,14 +41,14 @@ def lower(program: Program, wanted: Sequence[Value | None]) -> Lowered:
     """One call per operation."""
     operations = live(program.ops, wanted, effects=True)
     if any(o.regions for o in operations):
-        return Lowered(flow(operations, program.inputs, wanted, {}, _plain), ())
+        return Lowered(control_flow(operations, program.inputs, wanted, {}, _plain), ())
     symbols = scalars_in(operations)
     return Lowered(_calls(operations, program.inputs, wanted, symbols), tuple(symbols))
 
 
-def _plain(region: Block) -> Flow:
+def _plain(region: Block) -> ControlFlow:
     wanted = [v if type(v) is Value else None for v in region.outputs]
-    return flow(live(region.operations, wanted, effects=True), region.arguments, wanted, {}, _plain)
+    return control_flow(live(region.operations, wanted, effects=True), region.arguments, wanted, {}, _plain)
 
 
 @Paused()
@@ -65,7 +65,7 @@ def lower_fused(
         return Lowered(_calls(operations, inputs, results, symbols, given), tuple(symbols), tuple(conditions))
     inside = {s for o in program.walk() for s in bound(o)}
 
-    def region(block: Block) -> Flow:
+    def region(block: Block) -> ControlFlow:
         wanted = [v if type(v) is Value else None for v in block.outputs]
         known = [*program.guards, *conditions]
         body = Program(program.name, block, symbols=program.symbols, guards=known, checks=program.checks)
@@ -73,20 +73,20 @@ def lower_fused(
         if any(s in inside for s in symbols_of(tuple(more))):  # known too late
             return _plain(block)
         conditions.extend(more)
-        return flow(operations, inputs, results, {}, region)
+        return control_flow(operations, inputs, results, {}, region)
 
-    return Lowered(flow(operations, inputs, results, given, region), (), tuple(conditions))
+    return Lowered(control_flow(operations, inputs, results, given, region), (), tuple(conditions))
 
 
 def _fused(
     program: Program, wanted: Sequence[Value | None], backend: Any, donate: Mapping[int, int | None]
 ) -> tuple[list[Operation], list[Value], list[Value | None], list[Sym], dict[int, Value | None]]:
     """(operations, inputs, results, conditions, what inputs are given up to) of a block without its regions."""
-    operations, results = with_epilogues(program.ops, wanted, backend.follows)
+    operations, results = with_epilogues(program.ops, wanted, backend.fuses_epilogue)
     operations, inputs, results, conditions = _expanded(program, operations, results, backend)
     operations, results = simplify(operations, results)
     operations, inputs, results, conditions = _laid_out(program, operations, inputs, results, conditions, backend)
-    operations, results = fuse(*apart(operations, results))
+    operations, results = fuse(*duplicate_views(operations, results))
     dump("operations", program.name or "program", lambda: show_operations(operations, results))
     # A view of what is written over would change with it; `sum_to` may give its operand itself.
     seen = {id(v) for o in operations if o.op.view or o.name == "sum_to" for v in o.values}
@@ -106,7 +106,7 @@ def _calls(
     symbols: Sequence[Sym],
     donate: Mapping[int, Value | None] | None = None,
 ) -> CallProgram:
-    # The numbers are handed in by whoever runs it; the sources are not read.
+    # The scalars are handed in by whoever runs it; the sources are not read.
     return call_program(operations, inputs, results, symbols, [(0, 0)] * len(symbols), donate)
 
 
@@ -116,7 +116,7 @@ def _expanded(program: Program, operations: Sequence[Operation], wanted: Sequenc
     assert expand is not None, "a backend that fuses"
     if not any(expand(o.op) for o in operations):
         return operations, program.inputs, list(wanted), []
-    return _traced_again(program, operations, program.inputs, wanted, expand, Traced)
+    return _retraced(program, operations, program.inputs, wanted, expand, Retrace)
 
 
 def _laid_out(
@@ -128,22 +128,20 @@ def _laid_out(
     backend: Any,
 ) -> tuple:
     """The same with images as convolutions like them."""
-    if not worth_it(operations, backend.channels_last):
+    if not prefers_channels_last(operations, backend.channels_last):
         return operations, inputs, wanted, conditions
 
-    made = _traced_again(
-        program, operations, inputs, wanted, None, lambda t: Layouts(t, backend.channels_last), conditions
-    )
+    made = _retraced(program, operations, inputs, wanted, None, lambda t: Layouts(t, backend.channels_last), conditions)
     return *made[:3], [*conditions, *made[3]]
 
 
-def _traced_again(
+def _retraced(
     program: Program,
     operations: Sequence[Operation],
     inputs: Sequence[Value],
     wanted: Sequence[Value | None],
     expand: Any,
-    sweep: Callable[[Tracer], Traced],
+    sweep: Callable[[Tracer], Retrace],
     known: Sequence[Sym] = (),
 ) -> tuple[list[Operation], list[Value], list[Value | None], list[Sym]]:
     """(operations, inputs, results, new conditions) of operations that are recorded once more.
@@ -154,10 +152,10 @@ def _traced_again(
     tracer = Tracer(program=scratch, expand=expand)
     before = len(tracer.scope.guards), len(tracer.scope.checks)
     with plain_modes(), tracer:
-        again = sweep(tracer)
+        retrace = sweep(tracer)
         stand_ins = [tracer.input(v.meta) for v in inputs]
-        again.stand(inputs, stand_ins)
-        _, made = again.run(operations, wanted)
+        retrace.stand(inputs, stand_ins)
+        _, made = retrace.run(operations, wanted)
     scope = tracer.scope
     conditions = [*scope.guards[before[0] :], *(c.condition for c in scope.checks[before[1] :])]
     return tracer.operations, [x.value for x in stand_ins], [None if x is None else x.value for x in made], conditions

@@ -13,7 +13,7 @@ from umiak.compiler.fuse import fuse
 from umiak.compiler.fused import Fused
 from umiak.compiler.loop import interpreter
 from umiak.compiler.loop.verifier import verify
-from umiak.compiler.render.straight import parts
+from umiak.compiler.render.unrolled import parts
 from umiak.core import array, dtype, eager
 from umiak.ir.meta import Meta
 from umiak.ir.program import Value
@@ -44,18 +44,18 @@ def run(operations, inputs, results, tensors):
 def seen(monkeypatch):
     """What was asked for a kernel without loops, and whether there was one."""
     found = []
-    make = nests.make_straight
+    make = nests.make_unrolled
 
     def spy(nest):
         made = make(nest)
         found.append((nest, made is not None))
         return made
 
-    monkeypatch.setattr(nests, "make_straight", spy)
+    monkeypatch.setattr(nests, "make_unrolled", spy)
     return found
 
 
-def check(function, shapes, type_, seen, calls=1, straight=True):
+def check(function, shapes, type_, seen, calls=1, unrolled=True):
     """A function as ``calls`` kernels, compared with its operations one by one."""
     rng = np.random.default_rng(0)
     operations, inputs, results = traced(function, *(Meta(s, type_) for s in shapes))
@@ -69,7 +69,7 @@ def check(function, shapes, type_, seen, calls=1, straight=True):
     for o in fused:
         if type(o.op) is Fused:
             o.op.clear()  # so that the next test asks anew
-    assert [there for nest, there in seen if "fused" in nest.name] == [straight] * sum(
+    assert [there for nest, there in seen if "fused" in nest.name] == [unrolled] * sum(
         type(o.op) is Fused for o in fused
     )
 
@@ -88,7 +88,7 @@ def test_element_by_element(width, type_, seen):
 @pytest.mark.parametrize("width", WIDTHS)
 def test_sums_of_columns(width, type_, seen):
     check(
-        lambda x, y: F.tanh(F.sum(F.mul(x, y), axes=(0,))), [(4, width), (4, width)], type_, seen, straight=width >= 4
+        lambda x, y: F.tanh(F.sum(F.mul(x, y), axes=(0,))), [(4, width), (4, width)], type_, seen, unrolled=width >= 4
     )
 
 
@@ -123,12 +123,12 @@ def test_larger_products_are_a_library_s(seen):
 
 
 def test_many_points_are_loops(seen):
-    check(lambda x, y: F.tanh(F.mul(x, y)), [(64, 65), (64, 65)], dtype.float32, seen, straight=False)
+    check(lambda x, y: F.tanh(F.mul(x, y)), [(64, 65), (64, 65)], dtype.float32, seen, unrolled=False)
 
 
 def test_places_that_are_computed_are_loops(seen):
     check(
-        lambda x, y: F.mul(F.roll(x, shifts=(1,), axes=(1,)), y), [(2, 5), (2, 5)], dtype.float32, seen, straight=False
+        lambda x, y: F.mul(F.roll(x, shifts=(1,), axes=(1,)), y), [(2, 5), (2, 5)], dtype.float32, seen, unrolled=False
     )
 
 
@@ -143,7 +143,7 @@ def test_nothing_is_known_of_symbolic_sizes(seen):
 def test_the_loop_that_stands_for_it(width, seen):
     """As the interpreter runs it, which is what a loop means."""
     check(lambda x, y: F.add(F.matmul(x, y), 0.5), [(3, 4), (4, width)], dtype.float64, seen)
-    kernel = schedule.straight_kernel([nest for nest, there in seen if there][-1], 8)
+    kernel = schedule.unrolled_kernel([nest for nest, there in seen if there][-1], 8)
     verify(kernel)
     rng = np.random.default_rng(1)
     x, y, z = rng.standard_normal((3, 4)), rng.standard_normal((4, width)), np.empty((3, width))

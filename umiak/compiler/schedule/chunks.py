@@ -1,8 +1,8 @@
-"""Blocked compensated sums of floats: long R is walked in runs, whose sums join a total with its rounding errors.
+"""Blocked compensated sums of floats: long R is walked in chunks, whose sums join a total with its rounding errors.
 
 A sum in one accumulator is wrong by up to half an ulp of what it has come to for each number that it adds. The numbers
-of a run are added up by vectors of accumulators; then they join the total, which is two numbers: the sum, and
-the sum of its rounding errors. So the error does not grow with the number of runs. What is reduced beside a sum (a
+of a chunk are added up by vectors of accumulators; then they join the total, which is two numbers: the sum, and
+the sum of its rounding errors. So the error does not grow with the number of chunks. What is reduced beside a sum (a
 maximum) joins a total of its own.
 """
 
@@ -35,14 +35,14 @@ from umiak.compiler.nest import ReduceStage, ScanStage
 from umiak.compiler.schedule.frame import Frame, product, unflatten
 from umiak.compiler.schedule.merge import side_by_side
 
-# What a run is, at most. launcher.pyx takes variants for long R from such numbers on (choice.pxd, LONG_*).
-RUN_POINTS = 4096  # along the innermost axis
-RUN_ROWS = 32  # of several axes: rows of the innermost, where they are short
-RUN_COLUMN = 256  # where lanes run along columns
+# Largest chunks. launcher.pyx takes variants for long R from such numbers on (choice.pxd, LONG_*).
+CHUNK_POINTS = 4096  # along the innermost axis
+CHUNK_ROWS = 32  # of several axes: rows of the innermost, where they are short
+CHUNK_COLUMN = 256  # where lanes run along columns
 
 
 def sums_floats(monoid: Monoid, results: Sequence[Node]) -> bool:
-    """Whether one of what a reduction gives is a sum of floats."""
+    """Return whether one of what a reduction gives is a sum of floats."""
     return any(part is SUM and r.type.is_float for part, (r, *_) in parts_of(monoid, results))
 
 
@@ -95,7 +95,8 @@ def compensated(monoid: Monoid, results: Sequence[Node]) -> Compensated:
 
 
 def with_compensation(s: Reduce) -> list[Statement]:
-    """A reduction of numbers one after the other, without runs: for few of them, or where memory is what takes time."""
+    """A reduction of numbers one after the other, without chunks: for few of them, or where memory is what takes
+    time."""
     if not sums_floats(s.monoid, s.results):
         return [s]
     how = compensated(s.monoid, s.results)
@@ -108,7 +109,7 @@ def with_compensation(s: Reduce) -> list[Statement]:
 
 
 class Totals:
-    """What the runs of a reduction have come to, in local buffers of ``size``, at ``index``."""
+    """Running totals of the chunks of a reduction, in local buffers of ``size``, at ``index``."""
 
     def __init__(self, f: Frame, s: ReduceStage | ScanStage, size: Node, index: Node) -> None:
         self.s, self.index, self.joined = s, index, 0
@@ -123,7 +124,7 @@ class Totals:
         return [Store(b.name, self.index, x) for b, x in zip(self.buffers, self.how.monoid.identity(self.how.types))]
 
     def join(self, values: Sequence[Node]) -> list[Statement]:
-        """What a run has come to joins."""
+        """Add the result of a chunk to its total."""
         now = tuple(var(f"{b.name}_{self.joined}", b.type) for b in self.buffers)
         self.joined += 1
         joined = Reduce(now, self.how.monoid, (), self.how.lift(values), self.loads())
@@ -134,8 +135,8 @@ class Totals:
 
 
 @dataclass(frozen=True)
-class Runs:
-    """Loops over runs, the axes within one (at most two), and the indices of R there."""
+class Chunks:
+    """Loops over chunks, the axes within one (at most two), and the indices of R there."""
 
     around: tuple[Axis, ...]
     axes: tuple[Axis, ...]
@@ -148,18 +149,19 @@ class Runs:
         return result[0]
 
 
-def runs(f: Frame, axes: Sequence[Axis], columns: bool = False) -> Runs:
-    """R in runs: parts of the last axis, or some rows of it where they are shorter. ``columns``: lanes run along those.
+def chunks(f: Frame, axes: Sequence[Axis], columns: bool = False) -> Chunks:
+    """Cut R into chunks: parts of the last axis, or some rows of it where they are shorter. ``columns``: lanes run
+    along those.
 
     Several axes around the last one become one.
     """
-    points, rows = (RUN_COLUMN, RUN_COLUMN) if columns else (RUN_POINTS, RUN_ROWS)
+    points, rows = (CHUNK_COLUMN, CHUNK_COLUMN) if columns else (CHUNK_POINTS, CHUNK_ROWS)
     *outer, last = axes
-    run = axis("run")
-    within = Axis(last.index, minimum(add(run, points), last.hi), run, last.kind)
-    along = Axis(run, last.hi, last.lo, SERIAL, points)
+    chunk = axis("chunk")
+    within = Axis(last.index, minimum(add(chunk, points), last.hi), chunk, last.kind)
+    along = Axis(chunk, last.hi, last.lo, SERIAL, points)
     if not outer:
-        return Runs((along,), (within,), (last.index,))
+        return Chunks((along,), (within,), (last.index,))
     sizes = f.r_sizes[: len(outer)]
     others = product(sizes[1:])
     lo, hi = mul(outer[0].lo, others), mul(outer[0].hi, others)
@@ -167,7 +169,7 @@ def runs(f: Frame, axes: Sequence[Axis], columns: bool = False) -> Runs:
     number, row = axis("rows"), axis("row")
     start = add(lo, mul(number, length))
     count = div(add(sub(hi, lo), sub(length, 1)), length)
-    return Runs(
+    return Chunks(
         (Axis(number, count), along),
         (Axis(row, minimum(add(start, length), hi), start), within),
         (*unflatten(row, sizes), last.index),

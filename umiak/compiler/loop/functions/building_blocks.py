@@ -1,4 +1,4 @@
-"""What formulas are written with: polynomials, clamps that keep NaN, pairs, the formats of f32 and f64.
+"""Building blocks of formulas: polynomials, clamps that keep NaN, pairs, the formats of f32 and f64.
 
 Coefficients of this package are fitted for it: minimax in the stated weight (Remez exchange in 60 digits), rounded from
 the lowest power upwards with the others fitted again after each. A comment gives variable, interval and error.
@@ -44,7 +44,7 @@ def format_of(x: Node) -> Format:
 
 
 def pick(x: Node, f32: T, f64: T) -> T:
-    """What belongs to the type of ``x``."""
+    """Return the constant for the type of ``x``."""
     return f32 if x.type is F32 else f64
 
 

@@ -1,4 +1,4 @@
-"""When writes to inputs happen: as soon as they can.
+"""Scheduling of writes to inputs: as early as possible.
 
 A traced training step updates its parameters at the end, when all gradients are there. Moved to where its own gradient
 is ready and nobody else will read the parameter, an update finds the gradient in the cache, and the gradient's memory

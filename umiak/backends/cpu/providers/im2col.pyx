@@ -1,15 +1,15 @@
-"""Convolutions as products of matrices: patches as columns, a part of the positions at a time, so that they stay in cache."""
+"""Convolutions as matmuls: patches as columns, a part of the positions at a time, so that they stay in cache."""
 from libc.stdint cimport int64_t, uint16_t
 from libc.string cimport memcpy, memset
 
-from umiak.backends.cpu.providers.common cimport NO_MEMORY, copy_strided, give, take
+from umiak.backends.cpu.providers.common cimport NO_MEMORY, copy_strided, scratch_free, scratch_alloc
 from umiak.backends.cpu.providers.gemm cimport T_F32, T_F64, gemm, itemsize_of
 
-cdef extern from "columns.h" nogil:
-    void columns_gather_f32(const ColumnsOf* q, const float* x, float* col, int64_t first, int64_t last)
-    void columns_gather_f64(const ColumnsOf* q, const double* x, double* col, int64_t first, int64_t last)
-    void columns_add_f32(const ColumnsOf* q, float* x, const float* col, int64_t first, int64_t last)
-    void columns_add_f64(const ColumnsOf* q, double* x, const double* col, int64_t first, int64_t last)
+cdef extern from "im2col.h" nogil:
+    void im2col_f32(const Im2col* q, const float* x, float* col, int64_t first, int64_t last)
+    void im2col_f64(const Im2col* q, const double* x, double* col, int64_t first, int64_t last)
+    void col2im_f32(const Im2col* q, float* x, const float* col, int64_t first, int64_t last)
+    void col2im_f64(const Im2col* q, double* x, const double* col, int64_t first, int64_t last)
 
 cdef extern from "taps.h" nogil:
     void taps_pack_16(uint16_t* to, const uint16_t* source, int64_t n, int64_t apart, const int64_t* at, int64_t taps)
@@ -25,7 +25,7 @@ cdef enum:
     MAX_TAPS = 64
 
 
-cdef void shape_of(const Geometry* q, ColumnsOf* shape) noexcept nogil:
+cdef void shape_of(const Geometry* q, Im2col* shape) noexcept nogil:
     """Three spatial dims, the first of size 1 where there are fewer."""
     cdef int i, j
     for i in range(3):
@@ -39,9 +39,9 @@ cdef void shape_of(const Geometry* q, ColumnsOf* shape) noexcept nogil:
     shape.channels = q.c // q.groups
 
 
-cdef int by_columns(int libs, int kind, bint double_, const Geometry* q, void* x, void* w, void* g) noexcept nogil:
+cdef int by_im2col(int libs, int kind, bint double_, const Geometry* q, void* x, void* w, void* g) noexcept nogil:
     """All three contiguous, of float32 or float64; no size is 0."""
-    cdef ColumnsOf shape
+    cdef Im2col shape
     cdef int dtype = T_F64 if double_ else T_F32
     cdef int size = 8 if double_ else 4
     cdef int i, bad = 0
@@ -62,7 +62,7 @@ cdef int by_columns(int libs, int kind, bint double_, const Geometry* q, void* x
     rows = shape.out[0] * shape.out[1]
     at_a_time = rows if pointwise else min(rows, max(1, PART // (depth * shape.out[2] * size)))
     if not pointwise:
-        col = take(depth * at_a_time * shape.out[2] * size)
+        col = scratch_alloc(depth * at_a_time * shape.out[2] * size)
         if col == NULL:
             return NO_MEMORY
     if kind == INPUT_GRAD and not pointwise:
@@ -83,18 +83,18 @@ cdef int by_columns(int libs, int kind, bint double_, const Geometry* q, void* x
                     col = xs
                 elif kind != INPUT_GRAD:
                     if double_:
-                        columns_gather_f64(&shape, <const double*>xs, <double*>col, first, last)
+                        im2col_f64(&shape, <const double*>xs, <double*>col, first, last)
                     else:
-                        columns_gather_f32(&shape, <const float*>xs, <float*>col, first, last)
+                        im2col_f32(&shape, <const float*>xs, <float*>col, first, last)
                 if kind == FORWARD:
                     bad = gemm(libs, dtype, og, count, depth, ws, depth, 1, col, count, 1, gs, positions, 1, False)
                 elif kind == INPUT_GRAD:
                     bad = gemm(libs, dtype, depth, count, og, ws, 1, depth, gs, positions, 1, col, count, 1, False)
                     if not bad and not pointwise:
                         if double_:
-                            columns_add_f64(&shape, <double*>xs, <const double*>col, first, last)
+                            col2im_f64(&shape, <double*>xs, <const double*>col, first, last)
                         else:
-                            columns_add_f32(&shape, <float*>xs, <const float*>col, first, last)
+                            col2im_f32(&shape, <float*>xs, <const float*>col, first, last)
                 else:
                     bad = gemm(libs, dtype, og, depth, count, gs, positions, 1, col, 1, count, ws, depth, 1, True)
                 if bad:
@@ -104,14 +104,14 @@ cdef int by_columns(int libs, int kind, bint double_, const Geometry* q, void* x
         if bad:
             break
     if not pointwise:
-        give(col)
+        scratch_free(col)
     return bad
 
 
 cdef int pointwise_weights(int libs, const Geometry* q, bint last, const float* x, float* w, const float* g) noexcept nogil:
-    """The gradient of a kernel of one place that visits every place: products of channels by positions.
+    """The gradient of a kernel of one place that visits every place: matmuls of channels by positions.
 
-    ``last``: channels are the last axis of x and g, else the second. What runs along the rows of the product is packed by
+    ``last``: channels are the last axis of x and g, else the second. What runs along the rows of the matmul is packed by
     the libraries: the smaller of the two.
     """
     cdef int64_t p = 1, n
@@ -127,7 +127,7 @@ cdef int pointwise_weights(int libs, const Geometry* q, bint last, const float* 
         return gemm(libs, T_F32, q.o, q.c, q.n * p, g, 1, q.o, x, q.c, 1, w, q.c, 1, False)
     if p < 128 and q.n > 1:
         # Too few positions for a product of their own: those of all images side by side.
-        block = <float*>take((q.c + q.o) * q.n * p * sizeof(float))
+        block = <float*>scratch_alloc((q.c + q.o) * q.n * p * sizeof(float))
         if block == NULL:
             return NO_MEMORY
         packed = block + q.c * q.n * p
@@ -138,7 +138,7 @@ cdef int pointwise_weights(int libs, const Geometry* q, bint last, const float* 
         sizes[1], by[0] = q.o, q.o * p
         copy_strided(<char*>packed, to, <const char*>g, by, sizes, 3, sizeof(float))
         bad = gemm(libs, T_F32, q.o, q.c, q.n * p, packed, q.n * p, 1, block, 1, q.n * p, w, q.c, 1, False)
-        give(block)
+        scratch_free(block)
         return bad
     if q.o >= q.c:
         for n in range(q.n):
@@ -146,7 +146,7 @@ cdef int pointwise_weights(int libs, const Geometry* q, bint last, const float* 
             if bad:
                 break
         return bad
-    block = <float*>take(q.o * q.c * sizeof(float))
+    block = <float*>scratch_alloc(q.o * q.c * sizeof(float))
     if block == NULL:
         return NO_MEMORY
     for n in range(q.n):
@@ -156,12 +156,12 @@ cdef int pointwise_weights(int libs, const Geometry* q, bint last, const float* 
     if not bad:
         sizes[0], sizes[1], to[0], to[1], by[0], by[1] = q.o, q.c, q.c, 1, 1, q.o
         copy_strided(<char*>w, to, <const char*>block, by, sizes, 2, sizeof(float))
-    give(block)
+    scratch_free(block)
     return bad
 
 
-cdef bint is_one_product(const Geometry* q) noexcept nogil:
-    """Whether there is one position and its window starts where x does: all of x, or one place of each channel.
+cdef bint is_one_matmul(const Geometry* q) noexcept nogil:
+    """Return whether there is one position and its window starts where x does: all of x, or one place of each channel.
 
     Both x and w are contiguous, channels first.
     """
@@ -175,27 +175,27 @@ cdef bint is_one_product(const Geometry* q) noexcept nogil:
     return q.groups == 1 and (one or whole)
 
 
-cdef int one_product(int libs, int kind, int dtype, const Geometry* q, char* x, char* w, char* g) noexcept nogil:
-    """Images by channels: what :func:`is_one_product` finds. g is contiguous too."""
+cdef int one_matmul(int libs, int kind, int dtype, const Geometry* q, char* x, char* w, char* g) noexcept nogil:
+    """Images by channels: what :func:`is_one_matmul` finds. g is contiguous too."""
     cdef int64_t places = 1, image = 1, depth, step
     cdef int64_t sizes[2]
     cdef int64_t to[2]
     cdef int64_t by[2]
     cdef int i, bad
-    cdef char* turned
+    cdef char* transposed
     for i in range(q.nd):
         places *= q.kernel[i]
         image *= q.size[i]
     depth, step = q.c * places, image // places
     if kind == FORWARD and dtype == T_F32 and q.n * 4 <= q.o:
-        # Libraries pack what runs along the rows of the product, which had better be the smaller one.
-        turned = <char*>take(q.n * q.o * 4)
-        if turned == NULL:
+        # Libraries pack what runs along the rows of the matmul, which had better be the smaller one.
+        transposed = <char*>scratch_alloc(q.n * q.o * 4)
+        if transposed == NULL:
             return NO_MEMORY
-        bad = gemm(libs, dtype, q.o, q.n, depth, w, depth, 1, x, step, q.c * image, turned, q.n, 1, False)
+        bad = gemm(libs, dtype, q.o, q.n, depth, w, depth, 1, x, step, q.c * image, transposed, q.n, 1, False)
         sizes[0], sizes[1], to[0], to[1], by[0], by[1] = q.n, q.o, q.o, 1, 1, q.n
-        copy_strided(g, to, turned, by, sizes, 2, 4)
-        give(turned)
+        copy_strided(g, to, transposed, by, sizes, 2, 4)
+        scratch_free(transposed)
         return bad
     if kind == FORWARD:
         return gemm(libs, dtype, q.n, q.o, depth, x, q.c * image, step, w, 1, depth, g, q.o, 1, False)
@@ -209,11 +209,11 @@ cdef int one_product(int libs, int kind, int dtype, const Geometry* q, char* x, 
 cdef int by_taps(
     int libs, const Geometry* q, bint x_last, bint g_last, const float* x, float* w, const float* g
 ) noexcept nogil:
-    """The gradient of kernels as a product for each of their taps, over the positions where it sees a place of x.
+    """The gradient of kernels as a matmul for each of their taps, over the positions where it sees a place of x.
 
     All three are contiguous, in one group; ``x_last`` and ``g_last``: channels are last there.
     """
-    cdef ColumnsOf shape
+    cdef Im2col shape
     cdef int64_t image = 1, positions = 1, places = 1, tap, n, p, rows, d, h, at, part, first
     cdef int64_t sizes[3]
     cdef int64_t to[3]
@@ -232,7 +232,7 @@ cdef int by_taps(
         positions *= shape.out[i]
         places *= shape.kernel[i]
     part = min(q.o, max(16, PART // (places * q.c * 4)))
-    block = <float*>take((q.n * (q.c * (image + places * positions) + q.o * (positions + places * positions)) + places * part * q.c) * 4)
+    block = <float*>scratch_alloc((q.n * (q.c * (image + places * positions) + q.o * (positions + places * positions)) + places * part * q.c) * 4)
     if block == NULL:
         return NO_MEMORY
     xr = block + q.n * (q.c * image + q.o * positions)
@@ -276,7 +276,7 @@ cdef int by_taps(
         gr -= places * q.n * positions * q.o
         taps_join_f32(w + first * q.c * places, made, part * q.c, part * q.c, places)
         first += part
-    give(block)
+    scratch_free(block)
     return bad
 
 
@@ -291,7 +291,7 @@ cdef void channels_last(int64_t n, int64_t c, int64_t places, const float* x, fl
 
 
 cdef bint taps_within(const Geometry* q, const int64_t* kernel, int64_t* at, int64_t* apart, int64_t* taps) noexcept nogil:
-    """Where the taps of q lie in kernels of sizes ``kernel`` that are contiguous, channels first: how far each is behind
+    """Return the offsets of the taps of q in kernels of sizes ``kernel`` that are contiguous, channels first: how far each is behind
     the first; whether they do, and are few."""
     cdef int64_t t, rest
     cdef int64_t by = 1

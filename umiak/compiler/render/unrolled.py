@@ -1,4 +1,4 @@
-"""Kernels without loops (schedule/straight.py) as LLVM IR text: one block, under the ABI of launches.
+"""Kernels without loops (schedule/unrolled.py) as LLVM IR text: one block, under the ABI of launches.
 
 Each part of the lanes is computed from its first load to its last store, in vectors of as many lanes as are left, so
 that nothing is masked.
@@ -15,13 +15,13 @@ from umiak.compiler.render.llvm import basic
 from umiak.compiler.render.operations import Operations, constant
 from umiak.compiler.render.target import Target
 from umiak.compiler.render.text import Module, literal, spell
-from umiak.compiler.schedule.straight import rows
+from umiak.compiler.schedule.unrolled import rows
 
 
 def render(kernel: Kernel, target: Target) -> str:
     """A module with one function: ``i32 name(self, ptrs, dims, words, stream)``."""
     module = Module(target)
-    module.functions.append(Straight(module, basic(kernel, target)).text())
+    module.functions.append(Unrolled(module, basic(kernel, target)).text())
     return module.text()
 
 
@@ -40,7 +40,7 @@ def parts(count: int, width: int) -> Iterator[tuple[int, int]]:
         at += width
 
 
-class Straight(Operations):
+class Unrolled(Operations):
     """The text of one function."""
 
     def __init__(self, module: Module, kernel: Kernel) -> None:

@@ -1,17 +1,17 @@
 # cython: binding=False
-"""Launching sums over the paths of a lattice: rows of the batch in parts, each by lattice.h."""
+"""Launching banded scans: rows of the batch in parts, each by banded_scan.h."""
 from libc.stdint cimport int64_t, uint64_t
 
 from umiak.backends.cpu.launcher cimport parallel_for, thread_count
 
-cdef extern from "umiak/backends/cpu/lattice.h" nogil:
-    int UMIAK_LATTICE_BANDS
-    ctypedef struct umiak_lattice:
+cdef extern from "umiak/backends/cpu/banded_scan.h" nogil:
+    int UMIAK_BANDED_SCAN_BANDS
+    ctypedef struct umiak_banded_scan:
         int bands
         int transpose
         int doubles
-    ctypedef struct umiak_paths:
-        const umiak_lattice* how
+    ctypedef struct umiak_banded_scan_launch:
+        const umiak_banded_scan* how
         char* out
         char* shares
         const char* arcs
@@ -22,7 +22,7 @@ cdef extern from "umiak/backends/cpu/lattice.h" nogil:
         int64_t chunk
         const int64_t* arc_strides
         const int64_t* given_strides
-    int umiak_paths_part(void* arg, int64_t part) noexcept
+    int umiak_banded_scan_part(void* arg, int64_t part) noexcept
 
 cdef extern from "Python.h":
     void PyErr_NoMemory()
@@ -31,10 +31,10 @@ cdef enum:
     PARALLEL = 8192             # arcs, from which on other threads help
     PARTS_PER_THREAD = 4
 
-MOST_BANDS = UMIAK_LATTICE_BANDS
+MOST_BANDS = UMIAK_BANDED_SCAN_BANDS
 
 
-cdef int run(umiak_paths* w) noexcept nogil:
+cdef int run(umiak_banded_scan_launch* w) noexcept nogil:
     cdef int64_t parts = 1
     if w.batch == 0 or w.states == 0:
         return 0
@@ -42,7 +42,7 @@ cdef int run(umiak_paths* w) noexcept nogil:
         parts = min(w.batch, <int64_t>thread_count() * PARTS_PER_THREAD)
     w.chunk = (w.batch + parts - 1) // parts
     parts = (w.batch + w.chunk - 1) // w.chunk
-    if (parallel_for(umiak_paths_part, w, parts) if parts > 1 else umiak_paths_part(w, 0)) != 0:
+    if (parallel_for(umiak_banded_scan_part, w, parts) if parts > 1 else umiak_banded_scan_part(w, 0)) != 0:
         return no_memory()
     return 0
 
@@ -54,8 +54,8 @@ cdef int no_memory() noexcept with gil:
 
 cdef int log_sums(void* self, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil:
     """The native launch ABI. ``dims``: sizes and strides of the arcs, strides of the walls. Pointers: arcs, walls, y, w."""
-    cdef umiak_paths w
-    w.how = <umiak_lattice*>self
+    cdef umiak_banded_scan_launch w
+    w.how = <umiak_banded_scan*>self
     w.arcs, w.given, w.out, w.shares = <char*>ptrs[0], <char*>ptrs[1], <char*>ptrs[2], <char*>ptrs[3]
     w.batch, w.layers, w.states = dims[0], dims[1], dims[3]
     w.arc_strides = dims + 4
@@ -65,8 +65,8 @@ cdef int log_sums(void* self, void** ptrs, const int64_t* dims, const uint64_t* 
 
 cdef int sums(void* self, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil:
     """``dims``: sizes and strides of w, strides of g. Pointers: w, g, x."""
-    cdef umiak_paths w
-    w.how = <umiak_lattice*>self
+    cdef umiak_banded_scan_launch w
+    w.how = <umiak_banded_scan*>self
     w.arcs, w.given, w.out, w.shares = <char*>ptrs[0], <char*>ptrs[1], <char*>ptrs[2], NULL
     w.batch, w.layers, w.states = dims[0], dims[1], dims[3]
     w.arc_strides = dims + 4
@@ -74,14 +74,14 @@ cdef int sums(void* self, void** ptrs, const int64_t* dims, const uint64_t* scal
     return run(&w)
 
 
-cdef class Lattice:
-    """How many bands a lattice has, its type, and which way the recurrence runs."""
+cdef class BandedScan:
+    """A kernel of banded scans: the number of bands, the type and the direction."""
 
-    cdef umiak_lattice how
+    cdef umiak_banded_scan how
 
     def __init__(self, int bands, bint doubles, bint transpose=False):
-        if not 1 <= bands <= UMIAK_LATTICE_BANDS:
-            raise ValueError(f"[Lattice] requires 1 to {UMIAK_LATTICE_BANDS} bands, got {bands}")
+        if not 1 <= bands <= UMIAK_BANDED_SCAN_BANDS:
+            raise ValueError(f"[BandedScan] requires 1 to {UMIAK_BANDED_SCAN_BANDS} bands, got {bands}")
         self.how.bands = bands
         self.how.doubles = doubles
         self.how.transpose = transpose
