@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from umiak import ops as F
-from umiak.autodiff import graph
 from umiak.core import eager
 from umiak.core.dtype import DType, float32, from_id
 from umiak.ir.meta import Meta
@@ -109,6 +108,8 @@ class WithCasts(Op):
         return self.inner.forward_train(needs, *cast)
 
     def vjp(self, s: Any, *grads: Any) -> tuple:
+        from umiak.autodiff import graph  # with the first gradient
+
         cast = self._cast(s.inputs)
         residuals = s.residuals if self.inner.forward_train is not None else None
         made = graph.vjp(self.inner, cast, s.outputs, residuals, tuple(s.params), grads, s.needs)

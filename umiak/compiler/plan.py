@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from umiak import ops as F
-from umiak.autodiff import graph, rules
+from umiak.autodiff import rules
 from umiak.compiler import amp, packed
 from umiak.compiler.calls import call_program, live, scalars_in, used
 from umiak.compiler.dump import dump
@@ -606,6 +606,8 @@ class Vjp:
 
 def trace_vjp(g: Gradient, mask: int) -> Vjp:
     """The gradient for one set of present output gradients, as the op's vjp says it."""
+    from umiak.autodiff import graph  # with the first gradient
+
     with plain_modes(), Tracer(g.classes.scope) as tracer:
         operands = [stand_in(tracer, x) for x in g.classes.operands]
         saved = [tracer.input(m) for m in [*g.outputs, *g.residuals]]
