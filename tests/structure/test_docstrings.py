@@ -39,17 +39,13 @@ LISTED = (
 # Modules whose documents are still to be written in this form.
 PENDING = set(
     """
-paddle.nn.functional.attention
 paddle.nn.functional.common
-paddle.nn.functional.conv
 paddle.nn.functional.flash_attention
 paddle.nn.functional.loss
 paddle.nn.functional.loss_classes
 paddle.nn.functional.loss_margin
-paddle.nn.functional.loss_sequence
 paddle.nn.functional.norm
 paddle.nn.functional.pooling
-paddle.nn.functional.vision
 paddle.nn.layer.loss
 paddle.nn.layer.pooling
 """.split()

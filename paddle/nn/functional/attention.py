@@ -32,24 +32,27 @@ def scaled_dot_product_attention(
     enable_gqa: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """``softmax(scale * query @ key^T + mask) @ value`` for each head.
+    """Scaled dot-product attention: ``softmax(scale * query @ key^T + mask) @ value`` for each head.
 
     Args:
-        query: ``[batch, queries, heads, dim]``.
-        key, value: ``[batch, keys, heads, dim]``; with ``enable_gqa`` their heads may be fewer, each serving several
-            consecutive query heads.
-        attn_mask: boolean (True: visible) or added to the scores; broadcasts to ``[batch, heads, queries, keys]``.
+        query: floating tensor ``[batch, queries, heads, dim]``.
+        key, value: tensors ``[batch, keys, heads, dim]`` of query's dtype; with ``enable_gqa`` their heads may be
+            fewer, each serving several consecutive query heads.
+        attn_mask: bool (True: visible), or of query's dtype and added to the scores; broadcasts to
+            ``[batch, heads, queries, keys]``.
         dropout_p: the probability that a weight is dropped, in training.
         is_causal: query i sees keys 0 to i.
         training: False turns dropout off.
         backend: accepted; there is one implementation.
-        scale: by default ``dim ** -0.5``.
+        scale: factor of the scores, by default ``dim ** -0.5``.
+        enable_gqa: False refuses fewer key than query heads.
 
     Returns:
-        ``[batch, queries, heads, dim]``.
+        Tensor ``[batch, queries, heads, dim]`` of query's dtype; 0 where a query sees no key.
 
     Raises:
-        ValueError: shapes that do not fit.
+        TypeError: operands that are not floating, or of different dtypes; a mask of another dtype.
+        ValueError: shapes that do not fit, or ``dropout_p`` outside [0, 1].
 
     Example:
         >>> import paddle

@@ -67,11 +67,32 @@ def conv1d(
     data_format: str = "NCL",
     name: str | None = None,
 ) -> Tensor:
-    """Convolution over sequences: :func:`conv2d` with one spatial dim.
+    """Convolution of sequences with kernels that are not flipped (cross-correlation).
 
     Args:
-        x: ``[N, C, L]``, or ``[N, L, C]`` with ``data_format="NLC"``.
-        weight: ``[out, C/groups, k]``.
+        x: floating tensor ``[N, C, L]``, or ``[N, L, C]`` with ``data_format="NLC"``.
+        weight: tensor ``[out, C/groups, k]`` of x's dtype.
+        bias: tensor ``[out]``, or None.
+        stride: one int, or one for each spatial dim; 1 or more.
+        padding: one int, one for each spatial dim, (before, after), pairs for every dim,
+            ``"VALID"`` (none) or ``"SAME"`` (as many windows as stride alone would give; dilation is then 1). Zeros are
+            added.
+        dilation: distance of neighbouring elements of a kernel, one int or one for each spatial dim; 1 or more.
+        groups: channels are split into this many groups that do not mix.
+        data_format: ``"NCL"`` or ``"NLC"``, the order of dims of x and of the result.
+
+    Returns:
+        Tensor of x's dtype with ``out`` channels, and along each spatial dim as many elements as there are windows.
+
+    Raises:
+        TypeError: the operands are not floating, or x and weight have different dtypes.
+        ValueError: ranks, channels, groups or windows that do not fit, or an unknown format or padding.
+
+    Example:
+        >>> import paddle
+        >>> x, weight = paddle.ones([1, 2, 5]), paddle.ones([4, 2, 3])
+        >>> paddle.nn.functional.conv1d(x, weight, padding=1).shape
+        [1, 4, 5]
     """
     return _conv("conv1d", 1, x, weight, bias, stride, padding, dilation, groups, data_format)
 
@@ -88,24 +109,31 @@ def conv2d(
     data_format: str = "NCHW",
     name: str | None = None,
 ) -> Tensor:
-    """Cross-correlation of images with kernels.
+    """Convolution of images with kernels that are not flipped (cross-correlation).
 
     Args:
-        x: ``[N, C, H, W]``, or ``[N, H, W, C]`` with ``data_format="NHWC"``.
-        weight: ``[out, C/groups, kh, kw]``.
-        bias: ``[out]``.
-        stride, dilation: one int, or one for each spatial dim.
-        padding: an int, one for each spatial dim, (top, bottom, left, right), pairs for every dim, ``"VALID"`` (none)
-            or
-            ``"SAME"`` (as many windows as stride alone would give; dilation is then 1).
+        x: floating tensor ``[N, C, H, W]``, or ``[N, H, W, C]`` with ``data_format="NHWC"``.
+        weight: tensor ``[out, C/groups, kh, kw]`` of x's dtype.
+        bias: tensor ``[out]``, or None.
+        stride: one int, or one for each spatial dim; 1 or more.
+        padding: one int, one for each spatial dim, (top, bottom, left, right), pairs for every dim,
+            ``"VALID"`` (none) or ``"SAME"`` (as many windows as stride alone would give; dilation is then 1). Zeros are
+            added.
+        dilation: distance of neighbouring elements of a kernel, one int or one for each spatial dim; 1 or more.
         groups: channels are split into this many groups that do not mix.
+        data_format: ``"NCHW"`` or ``"NHWC"``, the order of dims of x and of the result.
+
+    Returns:
+        Tensor of x's dtype with ``out`` channels, and along each spatial dim as many elements as there are windows.
 
     Raises:
-        ValueError: sizes that do not fit.
+        TypeError: the operands are not floating, or x and weight have different dtypes.
+        ValueError: ranks, channels, groups or windows that do not fit, or an unknown format or padding.
 
     Example:
         >>> import paddle
-        >>> paddle.nn.functional.conv2d(paddle.ones([1, 2, 5, 5]), paddle.ones([4, 2, 3, 3]), padding=1).shape
+        >>> x, weight = paddle.ones([1, 2, 5, 5]), paddle.ones([4, 2, 3, 3])
+        >>> paddle.nn.functional.conv2d(x, weight, padding=1).shape
         [1, 4, 5, 5]
     """
     return _conv("conv2d", 2, x, weight, bias, stride, padding, dilation, groups, data_format)
@@ -123,11 +151,32 @@ def conv3d(
     data_format: str = "NCDHW",
     name: str | None = None,
 ) -> Tensor:
-    """Convolution over volumes: :func:`conv2d` with three spatial dims.
+    """Convolution of volumes with kernels that are not flipped (cross-correlation).
 
     Args:
-        x: ``[N, C, D, H, W]``, or ``[N, D, H, W, C]`` with ``data_format="NDHWC"``.
-        weight: ``[out, C/groups, kd, kh, kw]``.
+        x: floating tensor ``[N, C, D, H, W]``, or ``[N, D, H, W, C]`` with ``data_format="NDHWC"``.
+        weight: tensor ``[out, C/groups, kd, kh, kw]`` of x's dtype.
+        bias: tensor ``[out]``, or None.
+        stride: one int, or one for each spatial dim; 1 or more.
+        padding: one int, one for each spatial dim, (front, back, top, bottom, left, right), pairs for every dim,
+            ``"VALID"`` (none) or ``"SAME"`` (as many windows as stride alone would give; dilation is then 1). Zeros are
+            added.
+        dilation: distance of neighbouring elements of a kernel, one int or one for each spatial dim; 1 or more.
+        groups: channels are split into this many groups that do not mix.
+        data_format: ``"NCDHW"`` or ``"NDHWC"``, the order of dims of x and of the result.
+
+    Returns:
+        Tensor of x's dtype with ``out`` channels, and along each spatial dim as many elements as there are windows.
+
+    Raises:
+        TypeError: the operands are not floating, or x and weight have different dtypes.
+        ValueError: ranks, channels, groups or windows that do not fit, or an unknown format or padding.
+
+    Example:
+        >>> import paddle
+        >>> x, weight = paddle.ones([1, 2, 5, 5, 5]), paddle.ones([4, 2, 3, 3, 3])
+        >>> paddle.nn.functional.conv3d(x, weight, padding=1).shape
+        [1, 4, 5, 5, 5]
     """
     return _conv("conv3d", 3, x, weight, bias, stride, padding, dilation, groups, data_format)
 
@@ -185,11 +234,34 @@ def conv1d_transpose(
     data_format: str = "NCL",
     name: str | None = None,
 ) -> Tensor:
-    """Transposed convolution over sequences: :func:`conv2d_transpose` with one spatial dim.
+    """Transposed convolution of sequences: the gradient of a convolution with respect to its input.
 
     Args:
-        x: ``[N, C, L]``, or ``[N, L, C]`` with ``data_format="NLC"``.
-        weight: ``[C, out/groups, k]``.
+        x: floating tensor ``[N, C, L]``, or ``[N, L, C]`` with ``data_format="NLC"``.
+        weight: tensor ``[C, out/groups, k]`` of x's dtype.
+        bias: tensor ``[out]``, or None.
+        stride: that of the convolution: elements of x stand this far apart in the result.
+        padding: that of the convolution, in all its forms: this much of the result is cut off.
+        output_padding: elements added at the end of each spatial dim, fewer than stride.
+        groups: that of the convolution; channels are split into this many groups that do not mix.
+        dilation: that of the convolution, one int or one for each spatial dim.
+        output_size: sizes of the result's spatial dims, instead of ``output_padding``.
+        data_format: ``"NCL"`` or ``"NLC"``, the order of dims of x and of the result.
+
+    Returns:
+        Tensor of x's dtype with ``out`` channels; without padding, a spatial dim of m elements becomes
+        ``(m - 1)*stride + dilation*(kernel - 1) + 1 + output_padding``.
+
+    Raises:
+        TypeError: the operands are not floating, or x and weight have different dtypes.
+        ValueError: ranks, channels or groups that do not fit, an ``output_size`` out of reach or beside
+            ``output_padding``, or an unknown format or padding.
+
+    Example:
+        >>> import paddle
+        >>> x, weight = paddle.ones([1, 2, 5]), paddle.ones([2, 4, 3])
+        >>> paddle.nn.functional.conv1d_transpose(x, weight, stride=2).shape
+        [1, 4, 11]
     """
     return _conv_transpose(
         "conv1d_transpose",
@@ -221,23 +293,34 @@ def conv2d_transpose(
     data_format: str = "NCHW",
     name: str | None = None,
 ) -> Tensor:
-    """Transposed convolution of images: what a convolution's gradient does to its output.
+    """Transposed convolution of images: the gradient of a convolution with respect to its input.
 
     Args:
-        x: ``[N, C, H, W]``, or ``[N, H, W, C]`` with ``data_format="NHWC"``.
-        weight: ``[C, out/groups, kh, kw]``.
-        bias: ``[out]``.
-        stride, padding, dilation, groups: those of the convolution that this transposes.
-        output_padding: added at the end of each spatial dim, below stride; or
-        output_size: the sizes that the result must have.
+        x: floating tensor ``[N, C, H, W]``, or ``[N, H, W, C]`` with ``data_format="NHWC"``.
+        weight: tensor ``[C, out/groups, kh, kw]`` of x's dtype.
+        bias: tensor ``[out]``, or None.
+        stride: that of the convolution: elements of x stand this far apart in the result.
+        padding: that of the convolution, in all its forms: this much of the result is cut off.
+        output_padding: elements added at the end of each spatial dim, fewer than stride.
+        dilation: that of the convolution, one int or one for each spatial dim.
+        groups: that of the convolution; channels are split into this many groups that do not mix.
+        output_size: sizes of the result's spatial dims, instead of ``output_padding``.
+        data_format: ``"NCHW"`` or ``"NHWC"``, the order of dims of x and of the result.
+
+    Returns:
+        Tensor of x's dtype with ``out`` channels; without padding, a spatial dim of m elements becomes
+        ``(m - 1)*stride + dilation*(kernel - 1) + 1 + output_padding``.
 
     Raises:
-        ValueError: sizes that do not fit.
+        TypeError: the operands are not floating, or x and weight have different dtypes.
+        ValueError: ranks, channels or groups that do not fit, an ``output_size`` out of reach or beside
+            ``output_padding``, or an unknown format or padding.
 
     Example:
         >>> import paddle
-        >>> paddle.nn.functional.conv2d_transpose(paddle.ones([1, 2, 3, 3]), paddle.ones([2, 4, 3, 3]), stride=2).shape
-        [1, 4, 7, 7]
+        >>> x, weight = paddle.ones([1, 2, 5, 5]), paddle.ones([2, 4, 3, 3])
+        >>> paddle.nn.functional.conv2d_transpose(x, weight, stride=2).shape
+        [1, 4, 11, 11]
     """
     return _conv_transpose(
         "conv2d_transpose",
@@ -269,11 +352,34 @@ def conv3d_transpose(
     data_format: str = "NCDHW",
     name: str | None = None,
 ) -> Tensor:
-    """Transposed convolution over volumes: :func:`conv2d_transpose` with three spatial dims.
+    """Transposed convolution of volumes: the gradient of a convolution with respect to its input.
 
     Args:
-        x: ``[N, C, D, H, W]``, or ``[N, D, H, W, C]`` with ``data_format="NDHWC"``.
-        weight: ``[C, out/groups, kd, kh, kw]``.
+        x: floating tensor ``[N, C, D, H, W]``, or ``[N, D, H, W, C]`` with ``data_format="NDHWC"``.
+        weight: tensor ``[C, out/groups, kd, kh, kw]`` of x's dtype.
+        bias: tensor ``[out]``, or None.
+        stride: that of the convolution: elements of x stand this far apart in the result.
+        padding: that of the convolution, in all its forms: this much of the result is cut off.
+        output_padding: elements added at the end of each spatial dim, fewer than stride.
+        groups: that of the convolution; channels are split into this many groups that do not mix.
+        dilation: that of the convolution, one int or one for each spatial dim.
+        output_size: sizes of the result's spatial dims, instead of ``output_padding``.
+        data_format: ``"NCDHW"`` or ``"NDHWC"``, the order of dims of x and of the result.
+
+    Returns:
+        Tensor of x's dtype with ``out`` channels; without padding, a spatial dim of m elements becomes
+        ``(m - 1)*stride + dilation*(kernel - 1) + 1 + output_padding``.
+
+    Raises:
+        TypeError: the operands are not floating, or x and weight have different dtypes.
+        ValueError: ranks, channels or groups that do not fit, an ``output_size`` out of reach or beside
+            ``output_padding``, or an unknown format or padding.
+
+    Example:
+        >>> import paddle
+        >>> x, weight = paddle.ones([1, 2, 5, 5, 5]), paddle.ones([2, 4, 3, 3, 3])
+        >>> paddle.nn.functional.conv3d_transpose(x, weight, stride=2).shape
+        [1, 4, 11, 11, 11]
     """
     return _conv_transpose(
         "conv3d_transpose",

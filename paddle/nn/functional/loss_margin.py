@@ -57,7 +57,7 @@ def cosine_embedding_loss(
     reduction: str = "mean",
     name: str | None = None,
 ) -> Tensor:
-    """``max(0, margin - label*(input - other))``: input should be the larger where label is 1, the smaller at -1."""
+    """Loss of the cosine of rows: ``1 - cos`` where label is 1, ``max(0, cos - margin)`` where it is -1."""
     if input1.ndim > 2 or input1.shape != input2.shape:
         raise op_error(
             ValueError, "cosine_embedding_loss", "two inputs of one shape", f"{input1.shape}, {input2.shape}"

@@ -31,15 +31,15 @@ def ctc_loss(
         log_probs: logits ``[T, N, C]``; a softmax is part of the loss (and changes no log-probabilities).
         labels: ``[N, L]``, integers; of row i the first ``label_lengths[i]`` count.
         input_lengths: ``[N]``, how many of the T times of each row count.
-        label_lengths: ``[N]``.
+        label_lengths: ``[N]``, how many labels of each row count.
         blank: the class that stands for no label.
-        reduction: "mean" is over rows, each divided by the length of its label.
+        reduction: ``"mean"`` over rows, each divided by the length of its label; ``"sum"`` or ``"none"``.
         norm_by_times: divide the gradient of a row, not its loss, by its input length.
         zero_infinity: an infinite loss, of labels with probability 0, becomes 0. Rows too short for their label have
             a loss and a gradient of 0 in any case.
 
     Returns:
-        a number, or ``[N]`` with ``reduction="none"``.
+        Tensor without dims, or ``[N]`` with ``reduction="none"``.
 
     Raises:
         ValueError: shapes that do not fit, a blank that is no class, or an unknown reduction.
@@ -103,12 +103,13 @@ def rnnt_loss(
         input: log-probabilities ``[N, T, L + 1, C]`` (``log_softmax`` of the joint network's results).
         label: ``[N, L]``, integers; of row i the first ``label_lengths[i]`` count.
         input_lengths: ``[N]``, how many of the T times of each row count, 1 or more.
-        label_lengths: ``[N]``.
+        label_lengths: ``[N]``, how many labels of each row count.
         blank: the class that stands for no label.
         fastemit_lambda: the gradient of labels is larger by this part (FastEmit, Yu et al., 2021); the loss is not.
+        reduction: ``"mean"`` over rows, ``"sum"`` or ``"none"``.
 
     Returns:
-        a number, or ``[N]`` with ``reduction="none"``.
+        Tensor without dims, or ``[N]`` with ``reduction="none"``.
 
     Raises:
         ValueError: shapes that do not fit, a blank that is no class, or an unknown reduction.

@@ -18,10 +18,18 @@ def _is_last(who: str, x: Tensor, data_format: str) -> bool:
 
 @public("paddle.nn.functional", usual=False)
 def pixel_shuffle(x: Tensor, upscale_factor: int, data_format: str = "NCHW", name: str | None = None) -> Tensor:
-    """``[N, C*r*r, H, W]`` to ``[N, C, H*r, W*r]``: groups of channels become blocks of pixels.
+    """Rearrangement of channels into pixels: ``[N, C*r*r, H, W]`` to ``[N, C, H*r, W*r]``.
+
+    Args:
+        x: tensor ``[N, C*r*r, H, W]``, or ``[N, H, W, C*r*r]`` with ``data_format="NHWC"``.
+        upscale_factor: r, 1 or more; each group of r² channels becomes a block of r by r pixels.
+        data_format: ``"NCHW"`` or ``"NHWC"``, the order of dims of x and of the result.
+
+    Returns:
+        Tensor ``[N, C, H*r, W*r]``, or ``[N, H*r, W*r, C]``, of x's dtype.
 
     Raises:
-        ValueError: channels that r² does not divide.
+        ValueError: x is not of rank 4, r² does not divide its channels, or the format is unknown.
 
     Example:
         >>> import paddle
@@ -46,7 +54,24 @@ def pixel_shuffle(x: Tensor, upscale_factor: int, data_format: str = "NCHW", nam
 
 @public("paddle.nn.functional", usual=False)
 def pixel_unshuffle(x: Tensor, downscale_factor: int, data_format: str = "NCHW", name: str | None = None) -> Tensor:
-    """The inverse of :func:`pixel_shuffle`. Raises ValueError where the factor does not divide height and width."""
+    """Rearrangement of pixels into channels, the inverse of :func:`pixel_shuffle`.
+
+    Args:
+        x: tensor ``[N, C, H, W]``, or ``[N, H, W, C]`` with ``data_format="NHWC"``.
+        downscale_factor: r, 1 or more; each block of r by r pixels becomes r² channels.
+        data_format: ``"NCHW"`` or ``"NHWC"``, the order of dims of x and of the result.
+
+    Returns:
+        Tensor ``[N, C*r*r, H/r, W/r]``, or ``[N, H/r, W/r, C*r*r]``, of x's dtype.
+
+    Raises:
+        ValueError: x is not of rank 4, r does not divide height and width, or the format is unknown.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.functional.pixel_unshuffle(paddle.ones([2, 1, 12, 12]), 3).shape
+        [2, 9, 4, 4]
+    """
     r, last = downscale_factor, _is_last("pixel_unshuffle", x, data_format)
     n, c, h, w = (x.shape[i] for i in ((0, 3, 1, 2) if last else range(4)))
     if r < 1:
@@ -65,7 +90,25 @@ def pixel_unshuffle(x: Tensor, downscale_factor: int, data_format: str = "NCHW",
 
 @public("paddle.nn.functional", usual=False)
 def channel_shuffle(x: Tensor, groups: int, data_format: str = "NCHW", name: str | None = None) -> Tensor:
-    """Channels in ``groups`` groups, interleaved. Raises ValueError where the groups do not divide the channels."""
+    """Permutation of channels that interleaves ``groups`` groups of them.
+
+    Args:
+        x: tensor ``[N, C, H, W]``, or ``[N, H, W, C]`` with ``data_format="NHWC"``.
+        groups: how many groups of neighbouring channels there are; divides C.
+        data_format: ``"NCHW"`` or ``"NHWC"``, the order of dims of x.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        ValueError: x is not of rank 4, the groups do not divide its channels, or the format is unknown.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.arange(6).reshape([1, 6, 1, 1])
+        >>> paddle.nn.functional.channel_shuffle(x, 2).flatten().tolist()
+        [0, 3, 1, 4, 2, 5]
+    """
     last = _is_last("channel_shuffle", x, data_format)
     n, c, h, w = (x.shape[i] for i in ((0, 3, 1, 2) if last else range(4)))
     if groups <= 0 or c % groups:
@@ -83,21 +126,30 @@ def channel_shuffle(x: Tensor, groups: int, data_format: str = "NCHW", name: str
 def temporal_shift(
     x: Tensor, seg_num: int, shift_ratio: float = 0.25, name: str | None = None, data_format: str = "NCHW"
 ) -> Tensor:
-    """Channels shifted by one step of time (Lin et al., 2019: Temporal Shift Module).
+    """Shift of some channels by one step of time.
 
     Args:
-        x: ``[N*seg_num, C, H, W]`` (or channels last): ``seg_num`` consecutive images belong together.
-        seg_num: steps of time.
+        x: tensor ``[N*seg_num, C, H, W]``, or channels last: ``seg_num`` consecutive images belong together.
+        seg_num: how many steps of time there are; divides the first dim.
         shift_ratio: channels up to ``int(C * shift_ratio)`` come from the step before, those after them up to
             ``int(2 * C * shift_ratio)`` from the step after; zeros come in at the ends. Above 0 and below 1/2.
+        data_format: ``"NCHW"`` or ``"NHWC"``, the order of dims of x.
+
+    Returns:
+        Tensor of x's shape and dtype.
 
     Raises:
-        ValueError: sizes that ``seg_num`` does not divide, or a ratio outside.
+        ValueError: x is not of rank 4, ``seg_num`` does not divide its images, the ratio is out of its range, or the
+            format is unknown.
+
+    References:
+        Lin et al., TSM: Temporal Shift Module for Efficient Video Understanding, 2019.
 
     Example:
         >>> import paddle
-        >>> paddle.nn.functional.temporal_shift(paddle.ones([6, 4, 2, 2]), 2).shape
-        [6, 4, 2, 2]
+        >>> x = paddle.to_tensor([1.0, 2.0]).reshape([2, 1, 1, 1]).expand([2, 4, 1, 1])
+        >>> paddle.nn.functional.temporal_shift(x, 2)[:, :, 0, 0].tolist()
+        [[0.0, 2.0, 1.0, 1.0], [1.0, 0.0, 2.0, 2.0]]
     """
     last = _is_last("temporal_shift", x, data_format)
     if not 0.0 < shift_ratio < 0.5:
