@@ -36,7 +36,8 @@ def _assemble() -> None:
 
     from umiak import backends, ops
     from umiak.backends import transfer
-    from umiak.core import array, context, dispatch, dlpack, eager, inplace, tape
+    from umiak.core import array, backward_run, context, dispatch, dlpack, eager, inplace, leaf_gradients
+    from umiak.core import tape as _tape
     from umiak.core.dtype import all_dtypes
     from umiak.core.place import Place
     from umiak.core.tensor import Tensor
@@ -110,12 +111,8 @@ def _assemble() -> None:
         slow_assign=tracer.slow_assign,
         slow_become=tracer.slow_become,
     )
-    tape.install(
-        records["add"](),
-        records["copy"](),
-        [records["full"](dtype=d) for d in all_dtypes()],
-        lambda *args: import_module("umiak.compiler.plan").vjp_plan(*args),
-    )
+    leaf_gradients.install(records["add"](), records["copy"](), [records["full"](dtype=d) for d in all_dtypes()])
+    backward_run.install(lambda *args: import_module("umiak.compiler.plan").vjp_plan(*args))
     Tensor.__dlpack__ = dlpack.dlpack
     Tensor.__dlpack_device__ = dlpack.dlpack_device
     context.current().state.place = Place("cpu", 0)

@@ -278,7 +278,7 @@ class TensorCheckerConfig:
     def start_check_nan_inf(self) -> None:
         """Check from now on, on this thread."""
         self.stop_check_nan_inf()
-        self._entry = observe.start(self._look, observe.NAN)
+        self._entry = observe.start(self._look, context.OBSERVE_NAN)
 
     def stop_check_nan_inf(self) -> None:
         """Check no more."""

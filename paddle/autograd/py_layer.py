@@ -8,7 +8,7 @@ from typing import Any
 from paddle._public import also, public
 from umiak import ops as F
 from umiak.autodiff.saved import SavedTensor
-from umiak.core import tape
+from umiak.core import python_nodes
 from umiak.core.context import current, no_grad_guard, place_guard
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
@@ -205,7 +205,7 @@ class PyLayer:
         tracked = [i for i in places if id(outputs[i]) not in fixed and _differentiable(outputs[i])]
         if tracked:
             run = _backward(cls, ctx, inputs, [outputs[i] for i in places], [places.index(i) for i in tracked])
-            node = tape.python_node(cls.__name__, inputs, [outputs[i] for i in tracked], run)
+            node = python_nodes.python_node(cls.__name__, inputs, [outputs[i] for i in tracked], run)
             if ctx.container is not None:
                 ctx.container = tuple(
                     SavedTensor(x, cls.__name__, node) if isinstance(x, Tensor) else x for x in ctx.container

@@ -16,7 +16,7 @@ from paddle.tensor._args import (
 )
 from umiak import ops as F
 from umiak.core.context import current, no_grad_guard
-from umiak.core.tape import python_node
+from umiak.core.python_nodes import python_node
 from umiak.core.tensor import Tensor
 from umiak.ir.tracer import alias
 

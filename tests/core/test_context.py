@@ -324,7 +324,8 @@ for _reason, _names in {
         "umiak.core.inplace:WRITE_THROUGH umiak.core.inplace:SLOW_ASSIGN umiak.core.inplace:SLOW_BECOME "
         "umiak.core.eager:BINARY_OPS umiak.core.eager:UNARY_OPS umiak.core.eager:PROMOTE umiak.core.eager:_operators "
         "umiak.core.plan:APPLY "
-        "umiak.core.tape:ADD umiak.core.tape:COPY umiak.core.tape:FULL umiak.core.tape:VJP_PLAN "
+        "umiak.core.leaf_gradients:ADD umiak.core.leaf_gradients:COPY umiak.core.leaf_gradients:FULL "
+        "umiak.core.backward_run:VJP_PLAN "
         "umiak.core.stream:_opener umiak.backends.cpu.launcher:parallel_for umiak.backends.cpu.launcher:thread_count "
         "umiak.util.lazy:_actions umiak.core.tensor:Tensor"
     ),
@@ -347,13 +348,13 @@ for _reason, _names in {
     "stands in where nothing installed a home for the scope: the layer used by itself": (
         "umiak.ir.scope:_slot umiak.ir.scope:_Slot"
     ),
-    "a number that only grows": "umiak.core.tape:RUNS",
+    "a number that only grows": "umiak.core.backward_run:RUNS",
     "what a forked child must know of its parent": (
         "umiak.util.locks:_MODULE_LOCKS umiak.util.shared_memory:_forks umiak.util.shared_memory:_generation"
     ),
     "the profiler, which sees all threads and ranks of the process": (
-        "umiak.core.context:_everywhere umiak.core.context:_living umiak.core.tape:PROBE umiak.runtime.observe:PROBE "
-        "umiak.compiler.statistics:LISTENERS"
+        "umiak.core.context:_everywhere umiak.core.context:_living umiak.core.backward_run:PROBE "
+        "umiak.runtime.observe:PROBE umiak.compiler.statistics:LISTENERS"
     ),
     "libraries of the process, loaded once, and scratch memory for them": (
         "umiak.backends.cpu.providers.blas:keep umiak.backends.cpu.providers.blas:last_count "

@@ -12,7 +12,7 @@ import pytest
 from harness import NULL, backward, count_plans, grad_of, leaf, leaves_nothing, run_threads, tensor, values
 
 from umiak import ops as F
-from umiak.core import context, inplace, tape
+from umiak.core import context, inplace, python_nodes, tape
 from umiak.core import dtype as dt
 from umiak.core.context import no_grad_guard
 
@@ -662,7 +662,7 @@ def test_python_node_that_calls_backward():
         return (inner.grad,)
 
     y = y.detach()
-    tape.python_node("recompute", [x], [y], gradient)
+    python_nodes.python_node("recompute", [x], [y], gradient)
     backward(F.mul(y, 2.0))
     np.testing.assert_array_equal(grad_of(x), [24])
 
@@ -829,7 +829,7 @@ def test_python_node():
         seen.append((gy is None, gz is None))
         return F.mul(gy, 10.0) if gy is not None else None, None
 
-    node = tape.python_node("mine", [x, w, None], [y, z], lambda gy, gz: (*gradient(gy, gz), None))
+    node = python_nodes.python_node("mine", [x, w, None], [y, z], lambda gy, gz: (*gradient(gy, gz), None))
     assert node.name == "mine"
     assert y.grad_fn is node and z.output_index == 1
     backward(F.mul(y, 3.0), retain_graph=True)
@@ -845,7 +845,7 @@ def test_python_node_errors():
 
     def attach(gradient):
         y = tensor([7.0])
-        tape.python_node("mine", [x], [y], gradient)
+        python_nodes.python_node("mine", [x], [y], gradient)
         return y
 
     with pytest.raises(RuntimeError, match=r"^\[mine\] requires as many gradients as tensor inputs \(1\), got 2"):
@@ -859,7 +859,7 @@ def test_python_node_errors():
 def test_python_node_gradient_must_fit_its_input():
     x = leaf([2.0, 3.0])
     y = tensor([7.0])
-    tape.python_node("mine", [x], [y], lambda g: (g,))
+    python_nodes.python_node("mine", [x], [y], lambda g: (g,))
     with pytest.raises((ValueError, TypeError, RuntimeError), match=r"^\[mine\]"):
         backward(y)
 
@@ -867,7 +867,7 @@ def test_python_node_gradient_must_fit_its_input():
 def test_python_node_is_differentiated_again():
     x = leaf([2.0])
     y = tensor([8.0])
-    tape.python_node("cube", [x], [y], lambda g: (F.mul(g, F.mul(3.0, F.mul(x, x))),))
+    python_nodes.python_node("cube", [x], [y], lambda g: (F.mul(g, F.mul(3.0, F.mul(x, x))),))
     (g,) = tape.grad([y], [x], create_graph=True)
     (gg,) = tape.grad([g], [x])
     np.testing.assert_array_equal(values(gg), [12])
@@ -876,7 +876,7 @@ def test_python_node_is_differentiated_again():
 def test_second_backward_through_a_python_node():
     x = leaf([2.0])
     y = tensor([8.0])
-    tape.python_node("mine", [x], [y], lambda g: (g,))
+    python_nodes.python_node("mine", [x], [y], lambda g: (g,))
     backward(y)
     with pytest.raises(RuntimeError, match="retain_graph"):
         backward(y)
@@ -885,7 +885,7 @@ def test_second_backward_through_a_python_node():
 def test_wide_python_node():
     xs = [leaf([float(i)]) for i in range(40)]
     y = tensor([1.0])
-    tape.python_node("wide", xs, [y], lambda g: tuple(F.mul(g, float(i)) for i in range(40)))
+    python_nodes.python_node("wide", xs, [y], lambda g: tuple(F.mul(g, float(i)) for i in range(40)))
     backward(y)
     assert [float(grad_of(x)[0]) for x in xs] == list(range(40))
 

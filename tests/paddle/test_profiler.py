@@ -41,7 +41,7 @@ from umiak.observe.event import (
 from umiak.observe.profile import Profile, load, merged, outermost
 from umiak.runtime import observe
 
-PROFILE = observe.PROFILE
+PROFILE = context.OBSERVE_PROFILE
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from umiak.autodiff.saved import SavedTensor
-from umiak.core import tape
+from umiak.core import python_nodes, tape
 from umiak.core.context import current, no_grad_guard
 from umiak.core.dtype import DType
 from umiak.core.generator import default_generator
@@ -131,7 +131,9 @@ def reentrant(
     if tracked:
         metas = [(tuple(results[i].shape), results[i].dtype) for i in tracked]
         inputs = call.taken()
-        node = tape.python_node(NAME, inputs, [results[i] for i in tracked], _Backward(call, structure, tracked, metas))
+        node = python_nodes.python_node(
+            NAME, inputs, [results[i] for i in tracked], _Backward(call, structure, tracked, metas)
+        )
         node.opaque = True
     return structure.unflatten(results)
 

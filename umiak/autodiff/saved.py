@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from umiak.core import tape
+from umiak.core import python_nodes
 from umiak.core.context import current, no_grad_guard
 from umiak.core.tensor import Node, Tensor
 from umiak.ir.tracer import SymTensor
@@ -69,9 +69,9 @@ class SavedTensor:
                     f"{dtype.name}{list(shape)}, got {x.dtype.name}{x.shape}"
                 )
             if leaf is not None and current().grad_enabled:
-                return tape.of_leaf(x, leaf)
+                return python_nodes.of_leaf(x, leaf)
         if node is not None and (x.grad_fn is not node):
-            x = tape.with_history(x, node, self.index)
+            x = python_nodes.with_history(x, node, self.index)
         return x
 
 

@@ -9,9 +9,10 @@ import numpy as np
 from umiak import ops as F
 from umiak.backends.base import Kernel, get
 from umiak.core import eager
-from umiak.core.buffer import ACCESS_HOST, ACCESS_NOTHING, Buffer, access
+from umiak.core.buffer import Buffer, access
 from umiak.core.context import current, no_grad_guard
 from umiak.core.place import Place
+from umiak.core.storage import ACCESS_HOST, ACCESS_NOTHING
 from umiak.core.stream import Stream, stream
 from umiak.core.tensor import Tensor, empty
 from umiak.ops.places import parse_place

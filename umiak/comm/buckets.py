@@ -1,7 +1,7 @@
 """Gradients reduced in buckets while the backward pass still runs.
 
-A :class:`Reducer` takes the gradients of some leaves (``tape.Sink``). They live in flat buffers, the buckets: ``.grad``
-is a view. A bucket whose gradients are all there is reduced over the group at once, in the background; at the end of
+A :class:`Reducer` takes the gradients of some leaves (``Sink``). They live in flat buffers, the buckets: ``.grad`` is a
+view. A bucket whose gradients are all there is reduced over the group at once, in the background; at the end of
 the run everything is waited for. Behind its gradients a bucket carries what the ranks must know of each other: for each
 parameter whether this rank has something to add, and whether the run gave it nothing, and whether the run failed.
 
@@ -26,7 +26,7 @@ from umiak.comm.errors import CommError
 from umiak.comm.group import Group
 from umiak.comm.staging import nbytes
 from umiak.comm.task import Task
-from umiak.core import tape
+from umiak.core import leaf_gradients, tape
 from umiak.core.array import from_numpy, host_values, to_numpy
 from umiak.core.captured import Stale
 from umiak.core.context import current, no_grad_guard
@@ -134,7 +134,7 @@ class Bucket(PendingReduction):
             held = _held(slot.leaf)
             if held is None:
                 clear(slot.view)
-                flags[i] = tape.is_cleared(slot.leaf)
+                flags[i] = leaf_gradients.is_cleared(slot.leaf)
             elif held is not slot.view:
                 accumulate(slot, held)
             if not slot.came:
@@ -241,14 +241,14 @@ def clear(x: Tensor) -> None:
 
 def _held(leaf: Tensor) -> Any:
     """Return the gradient of a leaf; None also where it was cleared and not read since."""
-    return None if tape.is_cleared(leaf) else leaf.grad
+    return None if leaf_gradients.is_cleared(leaf) else leaf.grad
 
 
 def accumulate(slot: LeafGradient, g: Any) -> None:
     """Accumulate a gradient into that of a leaf, in the bucket's memory if it has one."""
     leaf, view = slot.leaf, slot.view
     if view is None:
-        tape.add_gradient(leaf, g)
+        leaf_gradients.add_gradient(leaf, g)
         return
     held = _held(leaf)
     if isinstance(g, SelectedRows):
@@ -290,7 +290,7 @@ class Reducer:
         self.slots = [LeafGradient(name, leaf) for name, leaf in leaves]
         self.sync = True
         self.buckets: list[Any] | None = None  # None: to be made at the end of the coming run
-        self._sinks = [tape.Sink(self, i) for i in range(len(self.slots))]
+        self._sinks = [leaf_gradients.Sink(self, i) for i in range(len(self.slots))]
         for sink, slot in zip(self._sinks, self.slots):
             sink.put(slot.leaf)
         self._kind: Any = None  # what the buckets depend on

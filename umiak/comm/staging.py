@@ -9,8 +9,9 @@ import numpy as np
 
 from umiak.backends import transfer
 from umiak.core.array import to_numpy
-from umiak.core.buffer import ACCESS_HOST, Buffer, access
+from umiak.core.buffer import Buffer, access
 from umiak.core.context import current
+from umiak.core.storage import ACCESS_HOST
 from umiak.core.tensor import Tensor, empty
 from umiak.util.errors import op_error
 

@@ -27,8 +27,18 @@ from umiak.compiler.nest import Chain, Nest
 from umiak.core import context
 from umiak.core import dtype as dt
 from umiak.core.call_program import CallProgram
+from umiak.core.context import MODE_GRAD
 from umiak.core.dtype import DType
-from umiak.core.plan import Plan
+from umiak.core.plan import (
+    AXIS_OFFSET,
+    AXIS_STRIDE,
+    PLAN_CALLS,
+    PLAN_LAUNCH,
+    PLAN_PYTHON,
+    PLAN_RESHAPE,
+    PLAN_VIEW,
+    Plan,
+)
 from umiak.core.scalar import ScalarProgram
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
@@ -42,9 +52,6 @@ from umiak.ops.base import Op
 from umiak.util.garbage import Paused
 from umiak.util.lazy import loaded
 
-LAUNCH, VIEW, RESHAPE, CALLS, PYTHON = range(5)
-AXIS_STRIDE, AXIS_OFFSET = 64, 128
-MODE_GRAD = 1
 WORDS = {"bool": 1, "int": 1, "float": 1, "complex": 2}
 
 BACKEND_OF: Callable[[Any], Any]
@@ -302,7 +309,7 @@ def build(op: Op, operands: tuple, params: tuple, modes: int) -> Plan:
         plan = view_plan(op, operands, classes, visible, common)
     elif kernel is not None and kernel.call is not None:
         plan = Plan(
-            op, PYTHON, out_ids, sources=list(classes.sources.values()), shape=shape, out_regs=registers,
+            op, PLAN_PYTHON, out_ids, sources=list(classes.sources.values()), shape=shape, out_regs=registers,
             infer_python=fallback, **common,
         )  # fmt: skip
         kernel.install(plan)
@@ -317,7 +324,7 @@ def build(op: Op, operands: tuple, params: tuple, modes: int) -> Plan:
             with classes.scope:
                 outs, shape, registers, asked = lower_shapes(classes, outs, kernel.dims)
         plan = Plan(
-            op, LAUNCH, out_ids, sources=list(classes.sources.values()), shape=shape, out_regs=registers,
+            op, PLAN_LAUNCH, out_ids, sources=list(classes.sources.values()), shape=shape, out_regs=registers,
             infer_python=fallback,
             elementwise=len(visible) == 1 and not train and fallback is None
             and (op.elementwise or keeps_shape(classes, outs)),
@@ -328,7 +335,7 @@ def build(op: Op, operands: tuple, params: tuple, modes: int) -> Plan:
         traced = call.trace()
         out_ids = [(v.meta.dtype.id, len(v.meta.shape)) for v in traced.results]
         plan = Plan(
-            op, CALLS, out_ids, sources=list(classes.sources.values()), shape=shape, out_regs=registers,
+            op, PLAN_CALLS, out_ids, sources=list(classes.sources.values()), shape=shape, out_regs=registers,
             infer_python=fallback, **common,
         )  # fmt: skip
         operations, results = live(traced.operations, traced.results), traced.results
@@ -399,7 +406,7 @@ def view_plan(op: Op, operands: tuple, classes: OperandClass, visible: Sequence[
         outs, shape, registers, fallback = shape_program(op, classes, visible)
         return Plan(
             op,
-            RESHAPE,
+            PLAN_RESHAPE,
             out_ids,
             sources=list(sources.values()),
             shape=shape,
@@ -419,7 +426,7 @@ def view_plan(op: Op, operands: tuple, classes: OperandClass, visible: Sequence[
         linear = linearise([*out.shape, *out.strides, out.offset], list(sources), scope.checks)
     return Plan(
         op,
-        VIEW,
+        PLAN_VIEW,
         out_ids,
         sources=list(sources.values()),
         shape=scalar_program(linear),

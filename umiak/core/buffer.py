@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from umiak.core.place import Place, from_index
-from umiak.core.storage import Storage, allocator
+from umiak.core.storage import ACCESS_HOST, Storage, allocator
 
 if TYPE_CHECKING:
     from umiak.core.dtype import DType
     from umiak.core.tensor import Tensor
-
-ACCESS_DEVICE, ACCESS_HOST, ACCESS_NOTHING = 0, 1, 2  # `Allocator.access`
 
 
 def access(place: Place) -> int:

@@ -6,6 +6,11 @@ from umiak.core.place import Place
 
 MODE_GRAD: int  # bits of EngineContext.plan_mode
 AMP_MASK: int
+OBSERVE_TRACE: int  # bits of EngineContext.observers
+OBSERVE_PROFILE: int
+OBSERVE_NAN: int
+OBSERVE_LOG: int
+OBSERVE_HOOKS: int
 
 class RankState:
     rank: int

@@ -2,6 +2,14 @@
 
 from typing import Any
 
+PLAN_LAUNCH: int  # kinds of plans
+PLAN_VIEW: int
+PLAN_RESHAPE: int
+PLAN_CALLS: int
+PLAN_PYTHON: int
+AXIS_STRIDE: int  # of sources: what is added to an axis for its stride
+AXIS_OFFSET: int  # of sources: the element offset
+
 class OpBase:
     """C part of an op record: the table of its plans."""
 

@@ -246,3 +246,8 @@ cdef class Plan:
     def __repr__(self):
         kind = ("launch", "view", "reshape", "calls", "python")[self.kind]
         return f"<Plan {self.op!r} {kind} on {place_from_index(self.place)}>"
+
+
+globals().update(
+    PLAN_LAUNCH=PLAN_LAUNCH, PLAN_VIEW=PLAN_VIEW, PLAN_RESHAPE=PLAN_RESHAPE, PLAN_CALLS=PLAN_CALLS, PLAN_PYTHON=PLAN_PYTHON,
+    AXIS_STRIDE=AXIS_STRIDE, AXIS_OFFSET=AXIS_OFFSET)

@@ -1,5 +1,9 @@
 """Memory that may move, the allocators it comes from, and what must be over before it goes back."""
 
+ACCESS_DEVICE: int  # of Allocator.access: what the host may do with memory
+ACCESS_HOST: int
+ACCESS_NOTHING: int
+
 class Allocator:
     """Gives and takes back raw memory of one place; subclassed in Cython."""
 

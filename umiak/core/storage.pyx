@@ -404,3 +404,6 @@ def install_allocator(int place, Allocator a):
     former = <object>_allocators[place] if 0 <= place < STREAM_PLACES and _allocators[place] != NULL else None
     set_allocator(place, a)
     return former
+
+
+globals().update(ACCESS_DEVICE=ACCESS_DEVICE, ACCESS_HOST=ACCESS_HOST, ACCESS_NOTHING=ACCESS_NOTHING)

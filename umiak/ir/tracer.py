@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from umiak.core import context
+from umiak.core.context import OBSERVE_TRACE
 from umiak.core.tensor import KIND_SYMBOLIC, HookHandle, Tensor
 from umiak.ir import sym as dim
 from umiak.ir.builder import Builder
@@ -24,8 +25,6 @@ from umiak.ir.program import Block, Operand, Operation, Program, Value
 from umiak.ir.registry import REGISTRY
 from umiak.ir.rewrite import Sweep
 from umiak.ir.scope import Scope
-
-OBSERVE_TRACE = 1  # the bit of the context's observers that sends every call here; see umiak/core/context.pxd
 
 
 class SymTensor(Tensor):

@@ -19,8 +19,9 @@ from umiak import ops as F
 from umiak.autodiff.custom import cut, is_custom, is_given, resolve, settle
 from umiak.autodiff.graph import derivative, pullback
 from umiak.compiler.amp import with_casts
-from umiak.core import context, tape
+from umiak.core import context, leaf_gradients, tape
 from umiak.core.captured import AskedNumbers, Backward, CapturedRun, Numbers, Part, Stream
+from umiak.core.context import OBSERVE_TRACE
 from umiak.core.generator import Generator
 from umiak.core.tensor import Tensor
 from umiak.ir import sym as dim
@@ -30,7 +31,7 @@ from umiak.ir.passes import merge_common, remove_dead
 from umiak.ir.program import Operation, Program, Value, bound, uses
 from umiak.ir.scope import symbols_of
 from umiak.ir.sym import cdiv, evaluate
-from umiak.ir.tracer import OBSERVE_TRACE, Frame, SymTensor, Tracer, symbolic
+from umiak.ir.tracer import Frame, SymTensor, Tracer, symbolic
 from umiak.ops.gradient import WithGradient
 from umiak.runtime.executor import Executor
 
@@ -264,7 +265,7 @@ class Capture(Tracer):
                     before = self.outer.get(id(root))
                     self.outer[id(root)] = leaf, g if before is None else F.add(before[1], g)
                 continue
-            sink = tape.sink_of(leaf)
+            sink = leaf_gradients.sink_of(leaf)
             held = leaf.grad
             if not any(leaf is t for _, t in retained):
                 self.leaves.setdefault(id(leaf), (leaf, held))
@@ -314,7 +315,7 @@ class Capture(Tracer):
         blocks = [*self.builder.outer, self.builder.block]
         operations, targets = [o for b in blocks for o in b.operations], [recorded(self.tensor(x).value) for x in wrt]
         hooks = {
-            id(recorded(root.value)): [entry for entry in leaf._hooks if type(entry) is not tape.Sink]
+            id(recorded(root.value)): [entry for entry in leaf._hooks if type(entry) is not leaf_gradients.Sink]
             for root, leaf in self._leaves() if leaf._hooks
         }  # fmt: skip
         ambient = context.current()
@@ -581,7 +582,7 @@ class Captured(CapturedRun):
                     if i not in pinned:
                         x, argument = capture.example(x, axes[i]), x
                         x.grad = argument.grad
-                        x._grad_hooks().extend(e for e in argument._hooks or () if type(e) is not tape.Sink)
+                        x._grad_hooks().extend(e for e in argument._hooks or () if type(e) is not leaf_gradients.Sink)
                     given.append(x)
                 leaves = function(given)
                 for condition in capture.conditions:

@@ -11,13 +11,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from umiak import ops as F
-from umiak.core import array, context, eager, tape
+from umiak.core import array, backward_run, context, eager
+from umiak.core.context import OBSERVE_HOOKS, OBSERVE_PROFILE, OBSERVE_TRACE
 from umiak.core.tensor import KIND_OVERRIDE, KIND_SELECTED_ROWS, KIND_VIEW, Tensor
 from umiak.ir import tracer
 from umiak.ops import scalars
 from umiak.runtime import selected_rows
 
-TRACE, PROFILE, NAN, LOG, HOOKS, EVERYWHERE = 1, 2, 4, 8, 16, 32
+EVERYWHERE = OBSERVE_HOOKS << 1  # see check_everywhere
 
 Observer = Callable[[Any, tuple, tuple, tuple], None]
 PROBE: Any = None  # of the profiler, see `watch`
@@ -32,8 +33,8 @@ def watch(probe: Any) -> None:
     """
     global PROBE
     PROBE = probe
-    tape.watch(probe)
-    context.observe_everywhere(PROFILE, probe is not None)
+    backward_run.watch(probe)
+    context.observe_everywhere(OBSERVE_PROFILE, probe is not None)
 
 
 def check_everywhere(check: Observer | None) -> None:
@@ -56,16 +57,16 @@ def slow_path(op: Any, operands: tuple, params: tuple) -> Any:
         return selected_rows.call(op, operands, params)
     ambient = context.current()
     bits = ambient.observers
-    if bits & TRACE or not bits or kinds & ~KIND_VIEW:
+    if bits & OBSERVE_TRACE or not bits or kinds & ~KIND_VIEW:
         instead = scalars.check_traced(op, operands, params)
         return tracer.slow_path(op, operands, params) if instead is None else instead
-    if bits & PROFILE and PROBE is not None:
+    if bits & OBSERVE_PROFILE and PROBE is not None:
         result = _probed(PROBE, op, operands, params)
     else:
         result = eager.apply_plain(op, operands, params)
-    if not bits & ~PROFILE:
+    if not bits & ~OBSERVE_PROFILE:
         if PROBE is None:  # a bit that came back after the profiler's end
-            ambient.observers &= ~PROFILE
+            ambient.observers &= ~OBSERVE_PROFILE
         return result
     results = result if isinstance(result, tuple) else (result,)
     # An observer may run ops itself; those are not observed.
@@ -77,7 +78,7 @@ def slow_path(op: Any, operands: tuple, params: tuple) -> Any:
         if bits & EVERYWHERE and CHECK is not None:
             CHECK(op, operands, params, results)
     finally:
-        ambient.observers = bits & ~PROFILE if PROBE is None else bits | PROFILE
+        ambient.observers = bits & ~OBSERVE_PROFILE if PROBE is None else bits | OBSERVE_PROFILE
     return result
 
 
@@ -92,7 +93,7 @@ def _probed(probe: Any, op: Any, operands: tuple, params: tuple) -> Any:
 
 
 @contextmanager
-def observe(observer: Observer, bit: int = HOOKS) -> Iterator[None]:
+def observe(observer: Observer, bit: int = OBSERVE_HOOKS) -> Iterator[None]:
     """``observer(op, operands, params, results)`` is called after every op of this thread.
 
     >>> seen = []
@@ -106,7 +107,7 @@ def observe(observer: Observer, bit: int = HOOKS) -> Iterator[None]:
         stop(entry)
 
 
-def start(observer: Observer, bit: int = HOOKS) -> tuple[int, Observer]:
+def start(observer: Observer, bit: int = OBSERVE_HOOKS) -> tuple[int, Observer]:
     """Begin to tell ``observer``; what is returned ends it, in :func:`stop`."""
     ambient = context.current()
     entry = (bit, observer)

@@ -13,7 +13,7 @@ from umiak.core.context import current, no_grad_guard
 from umiak.core.dtype import from_id
 from umiak.core.eager import apply
 from umiak.core.inplace import assign
-from umiak.core.tape import python_node
+from umiak.core.python_nodes import python_node
 from umiak.core.tensor import Tensor
 from umiak.runtime.selected_rows import SelectedRows
 from umiak.util.errors import op_error

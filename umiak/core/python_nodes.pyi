@@ -1,0 +1,17 @@
+"""Nodes whose gradient is a Python function, and histories given to tensors. See docs/design/tape.md."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from umiak.core.tensor import Node, Tensor
+
+def python_node(
+    name: str, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor], backward: Callable[..., Any]
+) -> Node:
+    """Give ``outputs`` a node with a gradient in Python: ``backward(*output_grads) -> tuple`` (PyLayer, custom ops)."""
+
+def with_history(t: Tensor, node: Node, index: int) -> Tensor:
+    """The same data as output ``index`` of ``node``."""
+
+def of_leaf(t: Tensor, leaf: Tensor) -> Tensor:
+    """The data of ``t``, with gradients that go to ``leaf``."""

@@ -1,0 +1,76 @@
+# cython: language_level=3, binding=False
+"""Nodes whose gradient is a Python function, and histories given to tensors."""
+from umiak.core.context cimport capture_of
+from umiak.core.tensor cimport *
+
+
+def python_node(str name, inputs, outputs, backward):
+    """Attach to ``outputs`` a node whose gradient is ``backward(*output_grads)``, one gradient (or None) per input."""
+    cdef Node node = new_node()
+    cdef Tensor t
+    cdef int i
+    cdef object tracer = capture_of()
+    if tracer is not None:
+        return tracer.python_node(name, inputs, outputs, backward)
+    node.n_out = len(outputs)
+    node.python = _Python(name, backward)
+    inputs = list(inputs)
+    make_room(node, len(inputs), 0, 0)
+    for i, x in enumerate(inputs):
+        if x is not None:
+            refresh_if_view(<Tensor?>x)
+        if x is None or not (<Tensor>x).key & K_NEEDS_GRAD:
+            set_edge(node, i, None)
+            continue
+        t = <Tensor>x
+        set_edge(node, i, t if t.node is None else t.node)
+        node.edge_index[i] = t.shaped if t.node is None else t.out_index
+    node.in_meta = [None if x is None else ((<Tensor?>x).shape, (<Tensor>x).dtype) for x in inputs]
+    for i, x in enumerate(outputs):
+        t = <Tensor?>x
+        t.node = node
+        t.out_index = i
+        t.key |= K_NEEDS_GRAD
+    tensor_slots().changes += 1
+    return node
+
+
+class _Python:
+    """A Python-defined gradient and its name."""
+
+    __slots__ = ("call", "name")
+
+    def __init__(self, name, call):
+        self.name = name
+        self.call = call
+
+    def __call__(self, *grads):
+        return self.call(*grads)
+
+
+def with_history(Tensor t not None, Node node not None, int index):
+    """The same data as output ``index`` of ``node``: how a saved output gets its history back without a cycle."""
+    cdef Tensor o = shallow(t)
+    o.node = node
+    o.out_index = index
+    o.key |= K_NEEDS_GRAD
+    return o
+
+
+class _Same:
+    """The gradient as it is."""
+
+    traceable = True                                 # see Capture.python_node
+
+    def __call__(self, g):
+        return (g,)
+
+
+def of_leaf(Tensor t not None, Tensor leaf not None):
+    """The data of ``t``, with gradients that go to ``leaf``: what a leaf was, where it may be something else by now."""
+    cdef Tensor o
+    if t is leaf:
+        return t
+    o = shallow(t) if not t.kind & KIND_SYMBOLIC else t.detach()
+    python_node("unpacked", [leaf], [o], _Same())
+    return o

@@ -1,0 +1,5 @@
+"""What a node saved: see saved_tensors.pyx."""
+from umiak.core.plan cimport Plan
+from umiak.core.tensor cimport Node
+
+cdef list saved_tensors(Node node, Plan plan, bint create)

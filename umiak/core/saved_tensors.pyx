@@ -1,0 +1,118 @@
+# cython: language_level=3, binding=False
+"""What a node saved, as its gradient needs it: versions checked, hooks asked, histories given back."""
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF
+
+from umiak.core.python_nodes import of_leaf
+
+from umiak.core.plan cimport FLAG_INNER, Plan, TensorProgram
+from umiak.core.tensor cimport *
+
+cdef enum:
+    MANY_WRITES = 1 << 20      # more than come between a forward and its backward pass
+
+
+cdef Tensor own_output(Tensor t, Node node, Plan plan, int at):
+    """A saved output with its history; residuals have none of their own."""
+    cdef Tensor o
+    if at >= plan.n_visible or not plan.out_differentiable >> at & 1:
+        return t
+    o = shallow(t)
+    o.node = node
+    o.out_index = at
+    o.key |= K_NEEDS_GRAD
+    return o
+
+
+cdef Tensor relink(Tensor t, Node node, int operand):
+    """An unpacked operand with the history that the operand had."""
+    cdef Tensor o
+    e = <object>edge_at(node, operand)
+    if not isinstance(e, Node):
+        return of_leaf(t, <Tensor>e) if (<Tensor>e).shaped == node.edge_index[operand] and (<Tensor>e).shape == t.shape else t
+    o = shallow(t)
+    o.node = <Node>e
+    o.out_index = node.edge_index[operand]
+    o.key |= K_NEEDS_GRAD
+    return o
+
+
+cdef Tensor unpacked(object unpack, tuple kept, str name):
+    """What ``unpack`` makes of what pack_saved has kept, checked."""
+    packed, version, shape, dtype = kept
+    if isinstance(packed, Tensor) and (<Tensor>packed).storage is not None and tensor_version(<Tensor>packed) != version:
+        raise RuntimeError(
+            f"[{name}] requires what pack_hook returned (shape {packed.shape}) as it was then, got it modified in place: "
+            f"version {tensor_version(<Tensor>packed)}, expected {version}. Return a copy from pack_hook.")
+    t = unpack(packed)
+    if not isinstance(t, Tensor):
+        raise TypeError(f"[saved_tensors_hooks] requires a Tensor from unpack, got {type(t).__name__}")
+    if t.dtype is not dtype or t.shape != shape:
+        raise ValueError(
+            f"[saved_tensors_hooks] requires a tensor like the one that was saved from unpack, {dtype.name}{shape}, "
+            f"got {t.dtype.name}{t.shape}")
+    return <Tensor>t
+
+
+cdef list saved_tensors(Node node, Plan plan, bint create):
+    """What the node saved, versions checked; under create_graph outputs and residuals get their history back."""
+    cdef int i, at
+    cdef list out = []
+    cdef Tensor t, o
+    cdef uint32_t version
+    cdef PyObject* inputs[64]
+    cdef PyObject* residuals[64]
+    cdef TensorProgram program
+    cdef list saved = [<object>saved_at(node, i) for i in range(node.n_saved)]      # an unpack hook may run a backward that drops them
+    for i in range(len(saved)):
+        e = saved[i]
+        if e is None:
+            out.append(None)
+            continue
+        if node.unpack is not None:
+            e = unpacked(node.unpack, <tuple>e, plan.op.name)
+            if create and i < plan.n_save_in and edge_at(node, plan.save_in[i]) != <PyObject*>None:
+                e = relink(<Tensor>e, node, plan.save_in[i])
+            elif create and i >= plan.n_save_in:
+                e = own_output(<Tensor>e, node, plan, plan.save_out[i - plan.n_save_in])
+            out.append(e)
+            continue
+        t = <Tensor>e
+        version = node.versions[i]
+        o = t
+        while saved_version(o) != version and o.view is not None and o.view.former:
+            o = o.view.parent                            # another shape was given to it in place
+        if saved_version(o) == version:
+            t = o
+        elif t.storage is not None and t.numel:
+            what = f"operand {plan.save_in[i]}" if i < plan.n_save_in else f"output {plan.save_out[i - plan.n_save_in]}"
+            raise RuntimeError(
+                f"[{plan.op.name}] requires {what} (shape {t.shape}) as it was in the forward pass for its gradient, got it modified in place: "
+                f"version {tensor_version(t)}, expected {<uint32_t>(version - saved_version(t) + tensor_version(t))}. Clone it before the in-place operation.")
+        else:
+            # What has no elements is as it was, but for its shape: of its former selves, that from which writes alone lead here. Another
+            # shape tells by a multiple of a factor (saved_version), and those lie far from 0.
+            o = t
+            while saved_version(o) - version > MANY_WRITES and o.view is not None and o.view.former:
+                o = o.view.parent
+            t = o
+        if create:
+            if i >= plan.n_save_in:
+                t = own_output(t, node, plan, plan.save_out[i - plan.n_save_in])
+            else:
+                e = <object>edge_at(node, plan.save_in[i])
+                if e is not None and e is not t and (t.node is not e or not t.key & K_NEEDS_GRAD):
+                    t = relink(t, node, plan.save_in[i])          # its history was cut or moved since
+        out.append(t)
+    if create and plan.residuals is not None:
+        program = <TensorProgram>plan.residuals
+        for i in range(plan.n_save_in):
+            inputs[i] = <PyObject*>out[i] if out[i] is not None else NULL
+        program.execute(inputs, node.ints, residuals, FLAG_INNER)
+        for i in range(program.n_outputs):
+            fresh = <object>residuals[i]
+            Py_DECREF(fresh)
+            for at in range(plan.n_save_out):
+                if plan.save_out[at] == plan.n_visible + i:
+                    out[plan.n_save_in + at] = fresh
+    return out
