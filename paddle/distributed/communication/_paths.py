@@ -21,13 +21,12 @@ from umiak import ops as F
 from umiak.comm.keys import DEFERRED
 from umiak.core.array import from_numpy, to_numpy
 from umiak.core.buffer import ACCESS_HOST, access
-from umiak.core.context import current, no_grad_guard
+from umiak.core.context import OBSERVE_TRACE, current, no_grad_guard
 from umiak.core.dtype import DType
 from umiak.core.inplace import assign
 from umiak.core.tensor import KIND_VIEW, Tensor
 from umiak.ir import sym as dim
 from umiak.ir.meta import Meta
-from umiak.ir.tracer import OBSERVE_TRACE
 from umiak.ops.base import packed_error
 from umiak.ops.collective import check_reduction
 from umiak.util.errors import op_error
