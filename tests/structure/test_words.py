@@ -30,7 +30,7 @@ QUOTED = re.compile(r"`+([^`\n]+)`+")
 QUESTION = re.compile(r"(?:What|Who|Whose|Which|Whether|How|Where|When|Why)\b")
 CYTHON_DOCUMENT = re.compile(r'(?:^|:)\s*"""(\w+)', re.MULTILINE)
 # Folders and files whose summaries are still to be written so.
-QUESTIONS_PENDING: tuple[str, ...] = ("umiak/core/", "paddle/")
+QUESTIONS_PENDING: tuple[str, ...] = ("umiak/core/",)
 
 
 class Rule(NamedTuple):
