@@ -87,13 +87,13 @@ def test_the_configuration_goes_to_all_functions(targets):
 
 
 def test_nothing_is_known_of_shards(targets):
-    """Every operand and result is whole."""
+    """Every operand and result is replicated."""
     x, y = Meta((2, 3), dt.float64), Meta((), dt.float64)
     call = F.REGISTRY["custom_call"]
     left, _, right = call("product of a test").shard(x, y).partition("->")
     assert [part.split() for part in left.split(",")] == [["x0a", "x0b"], []]
     result, _, how = right.partition(";")
     assert result.split() == ["1", "1"]
-    assert how.split() == ["x0a=whole", "x0b=whole"]
+    assert how.split() == ["x0a=replicated", "x0b=replicated"]
     two = call("slopes of a test", 2).shard(x, y)
     assert [part.split() for part in two.partition("->")[2].partition(";")[0].split(",")] == [["1", "1"], []]
