@@ -45,9 +45,7 @@ paddle.nn.functional.loss
 paddle.nn.functional.loss_classes
 paddle.nn.functional.loss_margin
 paddle.nn.functional.norm
-paddle.nn.functional.pooling
 paddle.nn.layer.loss
-paddle.nn.layer.pooling
 """.split()
 )
 

@@ -168,7 +168,27 @@ def max_pool1d(
     ceil_mode: bool = False,
     name: str | None = None,
 ) -> Any:
-    """The largest of each window of sequences ``[N, C, L]``; see :func:`max_pool2d`."""
+    """Maximum of each window of sequences.
+
+    Args:
+        x: real tensor ``[N, C, L]``.
+        kernel_size: size of windows, one int, or one for each spatial dim; 1 or more.
+        stride: distance of windows, one int, or one for each spatial dim; the kernel's size by default.
+        padding: as for ``conv1d``: pads are never the maximum.
+        return_mask: return also the flat index of each maximum within its channel, int32.
+        ceil_mode: take a last window also where it is partly outside.
+
+    Returns:
+        Tensor ``[N, C, *out]`` of x's dtype; a pair with the indices for ``return_mask``.
+
+    Raises:
+        ValueError: windows that do not fit, or an unknown padding or format.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.functional.max_pool1d(paddle.ones([1, 2, 4]), 2).shape
+        [1, 2, 2]
+    """
     return _max_pool(1, x, kernel_size, stride, padding, return_mask, ceil_mode, "NCL")
 
 
@@ -182,7 +202,29 @@ def avg_pool1d(
     ceil_mode: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The mean of each window of sequences ``[N, C, L]``; see :func:`avg_pool2d`."""
+    """Mean of each window of sequences.
+
+    Args:
+        x: floating tensor ``[N, C, L]``.
+        kernel_size: size of windows, one int, or one for each spatial dim; 1 or more.
+        stride: distance of windows, one int, or one for each spatial dim; the kernel's size by default.
+        padding: as for ``conv1d``: zeros are added.
+        exclusive: leave pads out of the mean. Otherwise they count, those at the end of a dim as far as there are as
+            many at its beginning.
+        ceil_mode: take a last window also where it is partly outside.
+
+    Returns:
+        Tensor ``[N, C, *out]`` of x's dtype.
+
+    Raises:
+        TypeError: x is not floating.
+        ValueError: windows that do not fit, or an unknown padding or format.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.functional.avg_pool1d(paddle.ones([1, 2, 4]), 2).shape
+        [1, 2, 2]
+    """
     return _avg_pool(1, x, kernel_size, stride, padding, exclusive, ceil_mode, None, "NCL")
 
 
@@ -197,17 +239,23 @@ def max_pool2d(
     data_format: str = "NCHW",
     name: str | None = None,
 ) -> Any:
-    """The largest of each window of images.
+    """Maximum of each window of images.
 
     Args:
-        x: ``[N, C, H, W]``, or channels last by ``data_format`` (except for the mask).
-        kernel_size, stride: one int, or one for each spatial dim; stride is the kernel's size by default.
-        padding: as in ``conv2d``; pads never are the largest.
-        return_mask: return also the flat index of each largest element within its channel, int32.
+        x: real tensor ``[N, C, H, W]``, or ``[N, H, W, C]`` with ``data_format="NHWC"``.
+        kernel_size: size of windows, one int, or one for each spatial dim; 1 or more.
+        stride: distance of windows, one int, or one for each spatial dim; the kernel's size by default.
+        padding: as for ``conv2d``: pads are never the maximum.
+        return_mask: return also the flat index of each maximum within its channel, int32; channels first only.
         ceil_mode: take a last window also where it is partly outside.
+        data_format: ``"NCHW"`` or ``"NHWC"``, the order of dims of x and of the result.
+
+    Returns:
+        Tensor ``[N, C, *out]`` of x's dtype; channels last where x has them last;
+        a pair with the indices for ``return_mask``.
 
     Raises:
-        ValueError: a window that does not fit.
+        ValueError: windows that do not fit, or an unknown padding or format.
 
     Example:
         >>> import paddle
@@ -229,19 +277,30 @@ def avg_pool2d(
     data_format: str = "NCHW",
     name: str | None = None,
 ) -> Tensor:
-    """The mean of each window of images.
+    """Mean of each window of images.
 
     Args:
-        x: ``[N, C, H, W]``, or channels last by ``data_format``.
-        kernel_size, stride: one int, or one for each spatial dim; stride is the kernel's size by default.
-        padding: as in ``conv2d``.
+        x: floating tensor ``[N, C, H, W]``, or ``[N, H, W, C]`` with ``data_format="NHWC"``.
+        kernel_size: size of windows, one int, or one for each spatial dim; 1 or more.
+        stride: distance of windows, one int, or one for each spatial dim; the kernel's size by default.
+        padding: as for ``conv2d``: zeros are added.
         ceil_mode: take a last window also where it is partly outside.
         exclusive: leave pads out of the mean. Otherwise they count, those at the end of a dim as far as there are as
             many at its beginning.
-        divisor_override: divide sums by this instead of the count.
+        divisor_override: divide sums by this number instead of the count.
+        data_format: ``"NCHW"`` or ``"NHWC"``, the order of dims of x and of the result.
+
+    Returns:
+        Tensor ``[N, C, *out]`` of x's dtype; channels last where x has them last.
 
     Raises:
-        ValueError: a window that does not fit.
+        TypeError: x is not floating.
+        ValueError: windows that do not fit, or an unknown padding or format.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.functional.avg_pool2d(paddle.ones([1, 2, 4, 4]), 2).shape
+        [1, 2, 2, 2]
     """
     return _avg_pool(2, x, kernel_size, stride, padding, exclusive, ceil_mode, divisor_override, data_format)
 
@@ -257,7 +316,29 @@ def max_pool3d(
     data_format: str = "NCDHW",
     name: str | None = None,
 ) -> Any:
-    """The largest of each window of volumes ``[N, C, D, H, W]``; see :func:`max_pool2d`."""
+    """Maximum of each window of volumes.
+
+    Args:
+        x: real tensor ``[N, C, D, H, W]``, or ``[N, D, H, W, C]`` with ``data_format="NDHWC"``.
+        kernel_size: size of windows, one int, or one for each spatial dim; 1 or more.
+        stride: distance of windows, one int, or one for each spatial dim; the kernel's size by default.
+        padding: as for ``conv3d``: pads are never the maximum.
+        return_mask: return also the flat index of each maximum within its channel, int32; channels first only.
+        ceil_mode: take a last window also where it is partly outside.
+        data_format: ``"NCDHW"`` or ``"NDHWC"``, the order of dims of x and of the result.
+
+    Returns:
+        Tensor ``[N, C, *out]`` of x's dtype; channels last where x has them last;
+        a pair with the indices for ``return_mask``.
+
+    Raises:
+        ValueError: windows that do not fit, or an unknown padding or format.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.functional.max_pool3d(paddle.ones([1, 2, 4, 4, 4]), 2).shape
+        [1, 2, 2, 2, 2]
+    """
     return _max_pool(3, x, kernel_size, stride, padding, return_mask, ceil_mode, data_format)
 
 
@@ -273,48 +354,170 @@ def avg_pool3d(
     data_format: str = "NCDHW",
     name: str | None = None,
 ) -> Tensor:
-    """The mean of each window of volumes ``[N, C, D, H, W]``; see :func:`avg_pool2d`."""
+    """Mean of each window of volumes.
+
+    Args:
+        x: floating tensor ``[N, C, D, H, W]``, or ``[N, D, H, W, C]`` with ``data_format="NDHWC"``.
+        kernel_size: size of windows, one int, or one for each spatial dim; 1 or more.
+        stride: distance of windows, one int, or one for each spatial dim; the kernel's size by default.
+        padding: as for ``conv3d``: zeros are added.
+        ceil_mode: take a last window also where it is partly outside.
+        exclusive: leave pads out of the mean. Otherwise they count, those at the end of a dim as far as there are as
+            many at its beginning.
+        divisor_override: divide sums by this number instead of the count.
+        data_format: ``"NCDHW"`` or ``"NDHWC"``, the order of dims of x and of the result.
+
+    Returns:
+        Tensor ``[N, C, *out]`` of x's dtype; channels last where x has them last.
+
+    Raises:
+        TypeError: x is not floating.
+        ValueError: windows that do not fit, or an unknown padding or format.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.functional.avg_pool3d(paddle.ones([1, 2, 4, 4, 4]), 2).shape
+        [1, 2, 2, 2, 2]
+    """
     return _avg_pool(3, x, kernel_size, stride, padding, exclusive, ceil_mode, divisor_override, data_format)
 
 
 @public("paddle paddle.nn.functional")
 def adaptive_avg_pool1d(x: Tensor, output_size: Any, name: str | None = None) -> Tensor:
-    """The mean of each of ``output_size`` regions that divide sequences ``[N, C, L]`` evenly; None keeps a dim."""
+    """Mean of each of ``output_size`` regions that divide sequences evenly.
+
+    Args:
+        x: floating tensor ``[N, C, L]``.
+        output_size: how many regions, one int, or one for each spatial dim; None keeps a dim.
+
+    Returns:
+        Tensor ``[N, C, *out]`` of x's dtype.
+
+    Raises:
+        TypeError: x is not floating.
+        ValueError: another rank, number of sizes or format.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.functional.adaptive_avg_pool1d(paddle.ones([1, 2, 4]), 3).shape
+        [1, 2, 3]
+    """
     return _adaptive_avg(1, x, output_size, "NCL")
 
 
 @public("paddle.nn.functional")
 def adaptive_max_pool1d(x: Tensor, output_size: Any, return_mask: bool = False, name: str | None = None) -> Any:
-    """The largest of each of ``output_size`` regions that divide sequences ``[N, C, L]`` evenly, and with
-    ``return_mask`` its flat index.
+    """Maximum of each of ``output_size`` regions that divide sequences evenly.
+
+    Args:
+        x: real tensor ``[N, C, L]``.
+        output_size: how many regions, one int, or one for each spatial dim; None keeps a dim.
+        return_mask: return also the flat index of each maximum within its channel, int32.
+
+    Returns:
+        Tensor ``[N, C, *out]`` of x's dtype; a pair with the indices for ``return_mask``.
+
+    Raises:
+        ValueError: another rank or number of sizes.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.functional.adaptive_max_pool1d(paddle.ones([1, 2, 4]), 3).shape
+        [1, 2, 3]
     """
     return _adaptive_max(1, x, output_size, return_mask)
 
 
 @public("paddle.nn.functional")
 def adaptive_avg_pool2d(x: Tensor, output_size: Any, data_format: str = "NCHW", name: str | None = None) -> Tensor:
-    """The mean of each of ``output_size`` regions that divide images ``[N, C, H, W]`` evenly; None keeps a dim."""
+    """Mean of each of ``output_size`` regions that divide images evenly.
+
+    Args:
+        x: floating tensor ``[N, C, H, W]``, or ``[N, H, W, C]`` with ``data_format="NHWC"``.
+        output_size: how many regions, one int, or one for each spatial dim; None keeps a dim.
+        data_format: ``"NCHW"`` or ``"NHWC"``, the order of dims of x and of the result.
+
+    Returns:
+        Tensor ``[N, C, *out]`` of x's dtype; channels last where x has them last.
+
+    Raises:
+        TypeError: x is not floating.
+        ValueError: another rank, number of sizes or format.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.functional.adaptive_avg_pool2d(paddle.ones([1, 2, 4, 4]), 3).shape
+        [1, 2, 3, 3]
+    """
     return _adaptive_avg(2, x, output_size, data_format)
 
 
 @public("paddle.nn.functional")
 def adaptive_max_pool2d(x: Tensor, output_size: Any, return_mask: bool = False, name: str | None = None) -> Any:
-    """The largest of each of ``output_size`` regions that divide images ``[N, C, H, W]`` evenly, and with
-    ``return_mask`` its flat index.
+    """Maximum of each of ``output_size`` regions that divide images evenly.
+
+    Args:
+        x: real tensor ``[N, C, H, W]``.
+        output_size: how many regions, one int, or one for each spatial dim; None keeps a dim.
+        return_mask: return also the flat index of each maximum within its channel, int32.
+
+    Returns:
+        Tensor ``[N, C, *out]`` of x's dtype; a pair with the indices for ``return_mask``.
+
+    Raises:
+        ValueError: another rank or number of sizes.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.functional.adaptive_max_pool2d(paddle.ones([1, 2, 4, 4]), 3).shape
+        [1, 2, 3, 3]
     """
     return _adaptive_max(2, x, output_size, return_mask)
 
 
 @public("paddle.nn.functional")
 def adaptive_avg_pool3d(x: Tensor, output_size: Any, data_format: str = "NCDHW", name: str | None = None) -> Tensor:
-    """The mean of each of ``output_size`` regions that divide volumes ``[N, C, D, H, W]`` evenly; None keeps a dim."""
+    """Mean of each of ``output_size`` regions that divide volumes evenly.
+
+    Args:
+        x: floating tensor ``[N, C, D, H, W]``, or ``[N, D, H, W, C]`` with ``data_format="NDHWC"``.
+        output_size: how many regions, one int, or one for each spatial dim; None keeps a dim.
+        data_format: ``"NCDHW"`` or ``"NDHWC"``, the order of dims of x and of the result.
+
+    Returns:
+        Tensor ``[N, C, *out]`` of x's dtype; channels last where x has them last.
+
+    Raises:
+        TypeError: x is not floating.
+        ValueError: another rank, number of sizes or format.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.functional.adaptive_avg_pool3d(paddle.ones([1, 2, 4, 4, 4]), 3).shape
+        [1, 2, 3, 3, 3]
+    """
     return _adaptive_avg(3, x, output_size, data_format)
 
 
 @public("paddle.nn.functional")
 def adaptive_max_pool3d(x: Tensor, output_size: Any, return_mask: bool = False, name: str | None = None) -> Any:
-    """The largest of each of ``output_size`` regions that divide volumes ``[N, C, D, H, W]`` evenly, and with
-    ``return_mask`` its flat index.
+    """Maximum of each of ``output_size`` regions that divide volumes evenly.
+
+    Args:
+        x: real tensor ``[N, C, D, H, W]``.
+        output_size: how many regions, one int, or one for each spatial dim; None keeps a dim.
+        return_mask: return also the flat index of each maximum within its channel, int32.
+
+    Returns:
+        Tensor ``[N, C, *out]`` of x's dtype; a pair with the indices for ``return_mask``.
+
+    Raises:
+        ValueError: another rank or number of sizes.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.functional.adaptive_max_pool3d(paddle.ones([1, 2, 4, 4, 4]), 3).shape
+        [1, 2, 3, 3, 3]
     """
     return _adaptive_max(3, x, output_size, return_mask)
 
@@ -330,7 +533,29 @@ def lp_pool1d(
     data_format: str = "NCL",
     name: str | None = None,
 ) -> Tensor:
-    """``(sum of x**norm_type over each window) ** (1/norm_type)`` of sequences; the largest for infinity."""
+    """Norm of each window of sequences: ``(sum of x**norm_type) ** (1/norm_type)``.
+
+    Args:
+        x: floating tensor ``[N, C, L]``, or ``[N, L, C]`` with ``data_format="NLC"``.
+        norm_type: order of the norm, any number but 0; infinity takes the maximum.
+        kernel_size: size of windows, one int, or one for each spatial dim; 1 or more.
+        stride: distance of windows, one int, or one for each spatial dim; the kernel's size by default.
+        padding: as for ``conv1d``: zeros are added.
+        ceil_mode: take a last window also where it is partly outside.
+        data_format: ``"NCL"`` or ``"NLC"``, the order of dims of x and of the result.
+
+    Returns:
+        Tensor ``[N, C, *out]`` of x's dtype; channels last where x has them last.
+
+    Raises:
+        TypeError: x is not floating.
+        ValueError: ``norm_type`` is 0, windows that do not fit, or an unknown padding or format.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.functional.lp_pool1d(paddle.ones([1, 2, 4]), 2, 2).shape
+        [1, 2, 2]
+    """
     return _lp_pool(1, x, norm_type, kernel_size, stride, padding, ceil_mode, data_format)
 
 
@@ -345,7 +570,29 @@ def lp_pool2d(
     data_format: str = "NCHW",
     name: str | None = None,
 ) -> Tensor:
-    """``(sum of x**norm_type over each window) ** (1/norm_type)`` of images; the largest for infinity."""
+    """Norm of each window of images: ``(sum of x**norm_type) ** (1/norm_type)``.
+
+    Args:
+        x: floating tensor ``[N, C, H, W]``, or ``[N, H, W, C]`` with ``data_format="NHWC"``.
+        norm_type: order of the norm, any number but 0; infinity takes the maximum.
+        kernel_size: size of windows, one int, or one for each spatial dim; 1 or more.
+        stride: distance of windows, one int, or one for each spatial dim; the kernel's size by default.
+        padding: as for ``conv2d``: zeros are added.
+        ceil_mode: take a last window also where it is partly outside.
+        data_format: ``"NCHW"`` or ``"NHWC"``, the order of dims of x and of the result.
+
+    Returns:
+        Tensor ``[N, C, *out]`` of x's dtype; channels last where x has them last.
+
+    Raises:
+        TypeError: x is not floating.
+        ValueError: ``norm_type`` is 0, windows that do not fit, or an unknown padding or format.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.functional.lp_pool2d(paddle.ones([1, 2, 4, 4]), 2, 2).shape
+        [1, 2, 2, 2]
+    """
     return _lp_pool(2, x, norm_type, kernel_size, stride, padding, ceil_mode, data_format)
 
 
@@ -360,7 +607,30 @@ def max_unpool1d(
     output_size: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """The inverse of :func:`max_pool1d`: each value at the place that ``indices`` (its mask) names, zeros elsewhere."""
+    """Inverse of max pooling of sequences: each value at the place that its index names, zeros elsewhere.
+
+    Args:
+        x: real tensor ``[N, C, L]``.
+        indices: integer tensor of x's shape, the mask of :func:`max_pool1d`.
+        kernel_size: that of the pooling, one int, or one for each spatial dim.
+        stride: that of the pooling, one int, or one for each spatial dim; the kernel's size by default.
+        padding: that of the pooling, one int, or one for each spatial dim.
+        data_format: ``"NCL"``.
+        output_size: sizes of the result's spatial dims; by default the smallest that the pooling can have had.
+
+    Returns:
+        Tensor ``[N, C, *out]`` of x's dtype.
+
+    Raises:
+        ValueError: shapes that do not fit, or another format.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.arange(4.0).reshape([1, 1, 4])
+        >>> y, indices = paddle.nn.functional.max_pool1d(x, 2, return_mask=True)
+        >>> paddle.nn.functional.max_unpool1d(y, indices, 2).shape
+        [1, 1, 4]
+    """
     return _max_unpool(1, x, indices, kernel_size, stride, padding, output_size, data_format)
 
 
@@ -375,7 +645,30 @@ def max_unpool2d(
     output_size: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """The inverse of :func:`max_pool2d`: each value at the place that ``indices`` (its mask) names, zeros elsewhere."""
+    """Inverse of max pooling of images: each value at the place that its index names, zeros elsewhere.
+
+    Args:
+        x: real tensor ``[N, C, H, W]``.
+        indices: integer tensor of x's shape, the mask of :func:`max_pool2d`.
+        kernel_size: that of the pooling, one int, or one for each spatial dim.
+        stride: that of the pooling, one int, or one for each spatial dim; the kernel's size by default.
+        padding: that of the pooling, one int, or one for each spatial dim.
+        data_format: ``"NCHW"``.
+        output_size: sizes of the result's spatial dims; by default the smallest that the pooling can have had.
+
+    Returns:
+        Tensor ``[N, C, *out]`` of x's dtype.
+
+    Raises:
+        ValueError: shapes that do not fit, or another format.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.arange(16.0).reshape([1, 1, 4, 4])
+        >>> y, indices = paddle.nn.functional.max_pool2d(x, 2, return_mask=True)
+        >>> paddle.nn.functional.max_unpool2d(y, indices, 2).shape
+        [1, 1, 4, 4]
+    """
     return _max_unpool(2, x, indices, kernel_size, stride, padding, output_size, data_format)
 
 
@@ -390,5 +683,28 @@ def max_unpool3d(
     output_size: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """The inverse of :func:`max_pool3d`: each value at the place that ``indices`` (its mask) names, zeros elsewhere."""
+    """Inverse of max pooling of volumes: each value at the place that its index names, zeros elsewhere.
+
+    Args:
+        x: real tensor ``[N, C, D, H, W]``.
+        indices: integer tensor of x's shape, the mask of :func:`max_pool3d`.
+        kernel_size: that of the pooling, one int, or one for each spatial dim.
+        stride: that of the pooling, one int, or one for each spatial dim; the kernel's size by default.
+        padding: that of the pooling, one int, or one for each spatial dim.
+        data_format: ``"NCDHW"``.
+        output_size: sizes of the result's spatial dims; by default the smallest that the pooling can have had.
+
+    Returns:
+        Tensor ``[N, C, *out]`` of x's dtype.
+
+    Raises:
+        ValueError: shapes that do not fit, or another format.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.arange(64.0).reshape([1, 1, 4, 4, 4])
+        >>> y, indices = paddle.nn.functional.max_pool3d(x, 2, return_mask=True)
+        >>> paddle.nn.functional.max_unpool3d(y, indices, 2).shape
+        [1, 1, 4, 4, 4]
+    """
     return _max_unpool(3, x, indices, kernel_size, stride, padding, output_size, data_format)

@@ -32,7 +32,27 @@ class _AdaptivePool(Layer):
 
 @public("paddle.nn")
 class MaxPool1D(_Pool):
-    """The largest of each window of sequences; see ``paddle.nn.functional.max_pool1d``."""
+    """Maximum of each window of sequences.
+
+    Args:
+        kernel_size: size of windows, one int, or one for each spatial dim; 1 or more.
+        stride: distance of windows, one int, or one for each spatial dim; the kernel's size by default.
+        padding: as for ``conv1d``: pads are never the maximum.
+        return_mask: return also the flat index of each maximum within its channel, int32.
+        ceil_mode: take a last window also where it is partly outside.
+
+    Shape:
+        input: ``[N, C, L]``.
+        output: ``[N, C, *out]`` of the input's dtype.
+
+    Raises:
+        ValueError: in a call, windows that do not fit, or an unknown padding or format.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.MaxPool1D(2)(paddle.ones([1, 2, 4])).shape
+        [1, 2, 2]
+    """
 
     def __init__(
         self,
@@ -57,7 +77,28 @@ class MaxPool1D(_Pool):
 
 @public("paddle.nn")
 class AvgPool1D(_Pool):
-    """The mean of each window of sequences; see ``paddle.nn.functional.avg_pool1d``."""
+    """Mean of each window of sequences.
+
+    Args:
+        kernel_size: size of windows, one int, or one for each spatial dim; 1 or more.
+        stride: distance of windows, one int, or one for each spatial dim; the kernel's size by default.
+        padding: as for ``conv1d``: zeros are added.
+        exclusive: leave pads out of the mean. Otherwise they count, those at the end of a dim as far as there are as
+            many at its beginning.
+        ceil_mode: take a last window also where it is partly outside.
+
+    Shape:
+        input: ``[N, C, L]``, floating.
+        output: ``[N, C, *out]`` of the input's dtype.
+
+    Raises:
+        ValueError: in a call, windows that do not fit, or an unknown padding or format.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.AvgPool1D(2)(paddle.ones([1, 2, 4])).shape
+        [1, 2, 2]
+    """
 
     def __init__(
         self,
@@ -82,7 +123,28 @@ class AvgPool1D(_Pool):
 
 @public("paddle.nn")
 class MaxPool2D(_Pool):
-    """The largest of each window of images; see ``paddle.nn.functional.max_pool2d``."""
+    """Maximum of each window of images.
+
+    Args:
+        kernel_size: size of windows, one int, or one for each spatial dim; 1 or more.
+        stride: distance of windows, one int, or one for each spatial dim; the kernel's size by default.
+        padding: as for ``conv2d``: pads are never the maximum.
+        return_mask: return also the flat index of each maximum within its channel, int32; channels first only.
+        ceil_mode: take a last window also where it is partly outside.
+        data_format: ``"NCHW"`` or ``"NHWC"``, the order of dims of input and output.
+
+    Shape:
+        input: ``[N, C, H, W]``, or ``[N, H, W, C]`` with ``data_format="NHWC"``.
+        output: ``[N, C, *out]`` of the input's dtype, channels last where the input has them last.
+
+    Raises:
+        ValueError: in a call, windows that do not fit, or an unknown padding or format.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.MaxPool2D(2)(paddle.ones([1, 2, 4, 4])).shape
+        [1, 2, 2, 2]
+    """
 
     def __init__(
         self,
@@ -111,7 +173,30 @@ class MaxPool2D(_Pool):
 
 @public("paddle.nn")
 class AvgPool2D(_Pool):
-    """The mean of each window of images; see ``paddle.nn.functional.avg_pool2d``."""
+    """Mean of each window of images.
+
+    Args:
+        kernel_size: size of windows, one int, or one for each spatial dim; 1 or more.
+        stride: distance of windows, one int, or one for each spatial dim; the kernel's size by default.
+        padding: as for ``conv2d``: zeros are added.
+        ceil_mode: take a last window also where it is partly outside.
+        exclusive: leave pads out of the mean. Otherwise they count, those at the end of a dim as far as there are as
+            many at its beginning.
+        divisor_override: divide sums by this number instead of the count.
+        data_format: ``"NCHW"`` or ``"NHWC"``, the order of dims of input and output.
+
+    Shape:
+        input: ``[N, C, H, W]``, or ``[N, H, W, C]`` with ``data_format="NHWC"``, floating.
+        output: ``[N, C, *out]`` of the input's dtype, channels last where the input has them last.
+
+    Raises:
+        ValueError: in a call, windows that do not fit, or an unknown padding or format.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.AvgPool2D(2)(paddle.ones([1, 2, 4, 4])).shape
+        [1, 2, 2, 2]
+    """
 
     def __init__(
         self,
@@ -149,7 +234,28 @@ class AvgPool2D(_Pool):
 
 @public("paddle.nn")
 class MaxPool3D(_Pool):
-    """The largest of each window of volumes; see ``paddle.nn.functional.max_pool3d``."""
+    """Maximum of each window of volumes.
+
+    Args:
+        kernel_size: size of windows, one int, or one for each spatial dim; 1 or more.
+        stride: distance of windows, one int, or one for each spatial dim; the kernel's size by default.
+        padding: as for ``conv3d``: pads are never the maximum.
+        return_mask: return also the flat index of each maximum within its channel, int32; channels first only.
+        ceil_mode: take a last window also where it is partly outside.
+        data_format: ``"NCDHW"`` or ``"NDHWC"``, the order of dims of input and output.
+
+    Shape:
+        input: ``[N, C, D, H, W]``, or ``[N, D, H, W, C]`` with ``data_format="NDHWC"``.
+        output: ``[N, C, *out]`` of the input's dtype, channels last where the input has them last.
+
+    Raises:
+        ValueError: in a call, windows that do not fit, or an unknown padding or format.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.MaxPool3D(2)(paddle.ones([1, 2, 4, 4, 4])).shape
+        [1, 2, 2, 2, 2]
+    """
 
     def __init__(
         self,
@@ -178,7 +284,30 @@ class MaxPool3D(_Pool):
 
 @public("paddle.nn")
 class AvgPool3D(_Pool):
-    """The mean of each window of volumes; see ``paddle.nn.functional.avg_pool3d``."""
+    """Mean of each window of volumes.
+
+    Args:
+        kernel_size: size of windows, one int, or one for each spatial dim; 1 or more.
+        stride: distance of windows, one int, or one for each spatial dim; the kernel's size by default.
+        padding: as for ``conv3d``: zeros are added.
+        ceil_mode: take a last window also where it is partly outside.
+        exclusive: leave pads out of the mean. Otherwise they count, those at the end of a dim as far as there are as
+            many at its beginning.
+        divisor_override: divide sums by this number instead of the count.
+        data_format: ``"NCDHW"`` or ``"NDHWC"``, the order of dims of input and output.
+
+    Shape:
+        input: ``[N, C, D, H, W]``, or ``[N, D, H, W, C]`` with ``data_format="NDHWC"``, floating.
+        output: ``[N, C, *out]`` of the input's dtype, channels last where the input has them last.
+
+    Raises:
+        ValueError: in a call, windows that do not fit, or an unknown padding or format.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.AvgPool3D(2)(paddle.ones([1, 2, 4, 4, 4])).shape
+        [1, 2, 2, 2, 2]
+    """
 
     def __init__(
         self,
@@ -216,7 +345,23 @@ class AvgPool3D(_Pool):
 
 @public("paddle.nn")
 class AdaptiveAvgPool1D(_AdaptivePool):
-    """The mean of each of ``output_size`` regions that divide sequences evenly."""
+    """Mean of each of ``output_size`` regions that divide sequences evenly.
+
+    Args:
+        output_size: how many regions, one int, or one for each spatial dim; None keeps a dim.
+
+    Shape:
+        input: ``[N, C, L]``, floating.
+        output: ``[N, C, *out]`` of the input's dtype.
+
+    Raises:
+        ValueError: in a call, another rank, number of sizes or format.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.AdaptiveAvgPool1D(3)(paddle.ones([1, 2, 4])).shape
+        [1, 2, 3]
+    """
 
     def __init__(self, output_size: Any, name: str | None = None) -> None:
         super().__init__()
@@ -232,7 +377,24 @@ AdaptiveAvgPool1d = also(AdaptiveAvgPool1D, "AdaptiveAvgPool1d", "paddle.nn")
 
 @public("paddle.nn")
 class AdaptiveMaxPool1D(_AdaptivePool):
-    """The largest of each of ``output_size`` regions that divide sequences evenly."""
+    """Maximum of each of ``output_size`` regions that divide sequences evenly.
+
+    Args:
+        output_size: how many regions, one int, or one for each spatial dim; None keeps a dim.
+        return_mask: return also the flat index of each maximum within its channel, int32.
+
+    Shape:
+        input: ``[N, C, L]``.
+        output: ``[N, C, *out]`` of the input's dtype.
+
+    Raises:
+        ValueError: in a call, another rank or number of sizes.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.AdaptiveMaxPool1D(3)(paddle.ones([1, 2, 4])).shape
+        [1, 2, 3]
+    """
 
     def __init__(self, output_size: Any, return_mask: bool = False, name: str | None = None) -> None:
         super().__init__()
@@ -249,7 +411,24 @@ AdaptiveMaxPool1d = also(AdaptiveMaxPool1D, "AdaptiveMaxPool1d", "paddle.nn")
 
 @public("paddle.nn")
 class AdaptiveAvgPool2D(_AdaptivePool):
-    """The mean of each of ``output_size`` regions that divide images evenly."""
+    """Mean of each of ``output_size`` regions that divide images evenly.
+
+    Args:
+        output_size: how many regions, one int, or one for each spatial dim; None keeps a dim.
+        data_format: ``"NCHW"`` or ``"NHWC"``, the order of dims of input and output.
+
+    Shape:
+        input: ``[N, C, H, W]``, or ``[N, H, W, C]`` with ``data_format="NHWC"``, floating.
+        output: ``[N, C, *out]`` of the input's dtype, channels last where the input has them last.
+
+    Raises:
+        ValueError: in a call, another rank, number of sizes or format.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.AdaptiveAvgPool2D(3)(paddle.ones([1, 2, 4, 4])).shape
+        [1, 2, 3, 3]
+    """
 
     def __init__(self, output_size: Any, data_format: str = "NCHW", name: str | None = None) -> None:
         super().__init__()
@@ -266,7 +445,24 @@ AdaptiveAvgPool2d = also(AdaptiveAvgPool2D, "AdaptiveAvgPool2d", "paddle.nn")
 
 @public("paddle.nn")
 class AdaptiveMaxPool2D(_AdaptivePool):
-    """The largest of each of ``output_size`` regions that divide images evenly."""
+    """Maximum of each of ``output_size`` regions that divide images evenly.
+
+    Args:
+        output_size: how many regions, one int, or one for each spatial dim; None keeps a dim.
+        return_mask: return also the flat index of each maximum within its channel, int32.
+
+    Shape:
+        input: ``[N, C, H, W]``.
+        output: ``[N, C, *out]`` of the input's dtype.
+
+    Raises:
+        ValueError: in a call, another rank or number of sizes.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.AdaptiveMaxPool2D(3)(paddle.ones([1, 2, 4, 4])).shape
+        [1, 2, 3, 3]
+    """
 
     def __init__(self, output_size: Any, return_mask: bool = False, name: str | None = None) -> None:
         super().__init__()
@@ -283,7 +479,24 @@ AdaptiveMaxPool2d = also(AdaptiveMaxPool2D, "AdaptiveMaxPool2d", "paddle.nn")
 
 @public("paddle.nn")
 class AdaptiveAvgPool3D(_AdaptivePool):
-    """The mean of each of ``output_size`` regions that divide volumes evenly."""
+    """Mean of each of ``output_size`` regions that divide volumes evenly.
+
+    Args:
+        output_size: how many regions, one int, or one for each spatial dim; None keeps a dim.
+        data_format: ``"NCDHW"`` or ``"NDHWC"``, the order of dims of input and output.
+
+    Shape:
+        input: ``[N, C, D, H, W]``, or ``[N, D, H, W, C]`` with ``data_format="NDHWC"``, floating.
+        output: ``[N, C, *out]`` of the input's dtype, channels last where the input has them last.
+
+    Raises:
+        ValueError: in a call, another rank, number of sizes or format.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.AdaptiveAvgPool3D(3)(paddle.ones([1, 2, 4, 4, 4])).shape
+        [1, 2, 3, 3, 3]
+    """
 
     def __init__(self, output_size: Any, data_format: str = "NCDHW", name: str | None = None) -> None:
         super().__init__()
@@ -300,7 +513,24 @@ AdaptiveAvgPool3d = also(AdaptiveAvgPool3D, "AdaptiveAvgPool3d", "paddle.nn")
 
 @public("paddle.nn")
 class AdaptiveMaxPool3D(_AdaptivePool):
-    """The largest of each of ``output_size`` regions that divide volumes evenly."""
+    """Maximum of each of ``output_size`` regions that divide volumes evenly.
+
+    Args:
+        output_size: how many regions, one int, or one for each spatial dim; None keeps a dim.
+        return_mask: return also the flat index of each maximum within its channel, int32.
+
+    Shape:
+        input: ``[N, C, D, H, W]``.
+        output: ``[N, C, *out]`` of the input's dtype.
+
+    Raises:
+        ValueError: in a call, another rank or number of sizes.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.AdaptiveMaxPool3D(3)(paddle.ones([1, 2, 4, 4, 4])).shape
+        [1, 2, 3, 3, 3]
+    """
 
     def __init__(self, output_size: Any, return_mask: bool = False, name: str | None = None) -> None:
         super().__init__()
@@ -317,7 +547,28 @@ AdaptiveMaxPool3d = also(AdaptiveMaxPool3D, "AdaptiveMaxPool3d", "paddle.nn")
 
 @public("paddle.nn")
 class LPPool1D(_Pool):
-    """``(sum of x**norm_type over each window) ** (1/norm_type)`` of sequences."""
+    """Norm of each window of sequences: ``(sum of x**norm_type) ** (1/norm_type)``.
+
+    Args:
+        norm_type: order of the norm, any number but 0; infinity takes the maximum.
+        kernel_size: size of windows, one int, or one for each spatial dim; 1 or more.
+        stride: distance of windows, one int, or one for each spatial dim; the kernel's size by default.
+        padding: as for ``conv1d``: zeros are added.
+        ceil_mode: take a last window also where it is partly outside.
+        data_format: ``"NCL"`` or ``"NLC"``, the order of dims of input and output.
+
+    Shape:
+        input: ``[N, C, L]``, or ``[N, L, C]`` with ``data_format="NLC"``, floating.
+        output: ``[N, C, *out]`` of the input's dtype, channels last where the input has them last.
+
+    Raises:
+        ValueError: in a call, ``norm_type`` is 0, windows that do not fit, or an unknown padding or format.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.LPPool1D(2, 2)(paddle.ones([1, 2, 4])).shape
+        [1, 2, 2]
+    """
 
     def __init__(
         self,
@@ -349,7 +600,28 @@ LPPool1d = also(LPPool1D, "LPPool1d", "paddle.nn")
 
 @public("paddle.nn")
 class LPPool2D(_Pool):
-    """``(sum of x**norm_type over each window) ** (1/norm_type)`` of images."""
+    """Norm of each window of images: ``(sum of x**norm_type) ** (1/norm_type)``.
+
+    Args:
+        norm_type: order of the norm, any number but 0; infinity takes the maximum.
+        kernel_size: size of windows, one int, or one for each spatial dim; 1 or more.
+        stride: distance of windows, one int, or one for each spatial dim; the kernel's size by default.
+        padding: as for ``conv2d``: zeros are added.
+        ceil_mode: take a last window also where it is partly outside.
+        data_format: ``"NCHW"`` or ``"NHWC"``, the order of dims of input and output.
+
+    Shape:
+        input: ``[N, C, H, W]``, or ``[N, H, W, C]`` with ``data_format="NHWC"``, floating.
+        output: ``[N, C, *out]`` of the input's dtype, channels last where the input has them last.
+
+    Raises:
+        ValueError: in a call, ``norm_type`` is 0, windows that do not fit, or an unknown padding or format.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.LPPool2D(2, 2)(paddle.ones([1, 2, 4, 4])).shape
+        [1, 2, 2, 2]
+    """
 
     def __init__(
         self,
@@ -381,7 +653,30 @@ LPPool2d = also(LPPool2D, "LPPool2d", "paddle.nn")
 
 @public("paddle.nn")
 class MaxUnPool1D(_Pool):
-    """Puts the largest of each window of sequences back to its place; see ``paddle.nn.functional.max_unpool1d``."""
+    """Inverse of max pooling of sequences: each value at the place that its index names, zeros elsewhere.
+
+    Args:
+        kernel_size: that of the pooling, one int, or one for each spatial dim.
+        stride: that of the pooling, one int, or one for each spatial dim; the kernel's size by default.
+        padding: that of the pooling, one int, or one for each spatial dim.
+        data_format: ``"NCL"``.
+        output_size: sizes of the result's spatial dims; by default the smallest that the pooling can have had.
+
+    Shape:
+        input: ``[N, C, L]``.
+        indices: the mask of the pooling, of the input's shape.
+        output: ``[N, C, *out]`` of the input's dtype.
+
+    Raises:
+        ValueError: in a call, shapes that do not fit, or another format.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.arange(4.0).reshape([1, 1, 4])
+        >>> y, indices = paddle.nn.functional.max_pool1d(x, 2, return_mask=True)
+        >>> paddle.nn.MaxUnPool1D(2)(y, indices).shape
+        [1, 1, 4]
+    """
 
     def __init__(
         self,
@@ -410,7 +705,30 @@ MaxUnpool1d = also(MaxUnPool1D, "MaxUnpool1d", "paddle.nn")
 
 @public("paddle.nn")
 class MaxUnPool2D(_Pool):
-    """Puts the largest of each window of images back to its place; see ``paddle.nn.functional.max_unpool2d``."""
+    """Inverse of max pooling of images: each value at the place that its index names, zeros elsewhere.
+
+    Args:
+        kernel_size: that of the pooling, one int, or one for each spatial dim.
+        stride: that of the pooling, one int, or one for each spatial dim; the kernel's size by default.
+        padding: that of the pooling, one int, or one for each spatial dim.
+        data_format: ``"NCHW"``.
+        output_size: sizes of the result's spatial dims; by default the smallest that the pooling can have had.
+
+    Shape:
+        input: ``[N, C, H, W]``.
+        indices: the mask of the pooling, of the input's shape.
+        output: ``[N, C, *out]`` of the input's dtype.
+
+    Raises:
+        ValueError: in a call, shapes that do not fit, or another format.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.arange(16.0).reshape([1, 1, 4, 4])
+        >>> y, indices = paddle.nn.functional.max_pool2d(x, 2, return_mask=True)
+        >>> paddle.nn.MaxUnPool2D(2)(y, indices).shape
+        [1, 1, 4, 4]
+    """
 
     def __init__(
         self,
@@ -439,7 +757,30 @@ MaxUnpool2d = also(MaxUnPool2D, "MaxUnpool2d", "paddle.nn")
 
 @public("paddle.nn")
 class MaxUnPool3D(_Pool):
-    """Puts the largest of each window of volumes back to its place; see ``paddle.nn.functional.max_unpool3d``."""
+    """Inverse of max pooling of volumes: each value at the place that its index names, zeros elsewhere.
+
+    Args:
+        kernel_size: that of the pooling, one int, or one for each spatial dim.
+        stride: that of the pooling, one int, or one for each spatial dim; the kernel's size by default.
+        padding: that of the pooling, one int, or one for each spatial dim.
+        data_format: ``"NCDHW"``.
+        output_size: sizes of the result's spatial dims; by default the smallest that the pooling can have had.
+
+    Shape:
+        input: ``[N, C, D, H, W]``.
+        indices: the mask of the pooling, of the input's shape.
+        output: ``[N, C, *out]`` of the input's dtype.
+
+    Raises:
+        ValueError: in a call, shapes that do not fit, or another format.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.arange(64.0).reshape([1, 1, 4, 4, 4])
+        >>> y, indices = paddle.nn.functional.max_pool3d(x, 2, return_mask=True)
+        >>> paddle.nn.MaxUnPool3D(2)(y, indices).shape
+        [1, 1, 4, 4, 4]
+    """
 
     def __init__(
         self,
@@ -488,7 +829,26 @@ class _FractionalMaxPool(Layer):
 
 @public("paddle.nn")
 class FractionalMaxPool2D(_FractionalMaxPool):
-    """The largest of regions of images with random borders; see ``paddle.nn.functional.fractional_max_pool2d``."""
+    """Maximum of each of ``output_size`` windows of images, which a random number places.
+
+    Args:
+        output_size: how many windows, one int, or one for each spatial dim; None keeps a dim.
+        kernel_size: size of windows, which then overlap; None: each ends where the next one starts.
+        random_u: the random number, between 0 and 1; drawn at each call by default.
+        return_mask: return also the flat index of each maximum within its channel, int32.
+
+    Shape:
+        input: ``[N, C, H, W]``, floating.
+        output: ``[N, C, *output_size]`` of the input's dtype.
+
+    Raises:
+        ValueError: in a call, windows for which there is no room, or ``random_u`` out of its range.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.FractionalMaxPool2D(2)(paddle.ones([1, 2, 5, 5])).shape
+        [1, 2, 2, 2]
+    """
 
     def forward(self, x: Tensor) -> Any:
         return F.fractional_max_pool2d(x, self._output_size, self._kernel_size, self._random_u, self._return_mask)
@@ -496,7 +856,26 @@ class FractionalMaxPool2D(_FractionalMaxPool):
 
 @public("paddle.nn")
 class FractionalMaxPool3D(_FractionalMaxPool):
-    """The largest of regions of volumes with random borders; see ``paddle.nn.functional.fractional_max_pool2d``."""
+    """Maximum of each of ``output_size`` windows of volumes, which a random number places.
+
+    Args:
+        output_size: how many windows, one int, or one for each spatial dim; None keeps a dim.
+        kernel_size: size of windows, which then overlap; None: each ends where the next one starts.
+        random_u: the random number, between 0 and 1; drawn at each call by default.
+        return_mask: return also the flat index of each maximum within its channel, int32.
+
+    Shape:
+        input: ``[N, C, D, H, W]``, floating.
+        output: ``[N, C, *output_size]`` of the input's dtype.
+
+    Raises:
+        ValueError: in a call, windows for which there is no room, or ``random_u`` out of its range.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.FractionalMaxPool3D(2)(paddle.ones([1, 2, 5, 5, 5])).shape
+        [1, 2, 2, 2, 2]
+    """
 
     def forward(self, x: Tensor) -> Any:
         return F.fractional_max_pool3d(x, self._output_size, self._kernel_size, self._random_u, self._return_mask)
