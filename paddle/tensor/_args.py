@@ -226,3 +226,13 @@ def promoted(op: Callable[[Any, Any], Tensor], name: str, x: Any, y: Any) -> Ten
             raise op_error(TypeError, name, "a Tensor for x", type(x).__name__) from None
     x, y = same_dtype(op.__name__, x, y)
     return op(x, y)
+
+
+def operate(way: Callable[[Any, Any], Any], op: Callable[[Any, Any], Tensor], name: str, x: Any, y: Any) -> Tensor:
+    """A function that Python has an operator for, which promotes by itself where x is a tensor."""
+    if not isinstance(x, Tensor):
+        return promoted(op, name, x, y)
+    if isinstance(y, (Tensor, *NUMBERS, np.generic, np.ndarray)) or type(x) is not Tensor:
+        return way(x, y)
+    # `==` of anything is a bool, and a list is repeated.
+    raise op_error(TypeError, name, "a tensor or a number for y", type(y).__name__)

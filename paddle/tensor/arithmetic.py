@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import builtins
+import operator
 from typing import Any
 
 from paddle._public import also, inplace, public
-from paddle.tensor._args import cast, need_tensor, number, op_error, promoted, real_number, same_dtype, tensor
+from paddle.tensor._args import cast, need_tensor, number, op_error, operate, real_number, same_dtype, tensor
 from umiak import ops as F
 from umiak.core.tensor import Tensor
 
@@ -181,7 +182,7 @@ def floor_divide(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | No
         >>> paddle.floor_divide(paddle.to_tensor([7, -7]), paddle.to_tensor([2, 2])).tolist()
         [3, -4]
     """
-    return x // y if isinstance(x, Tensor) else promoted(F.floor_div, "floor_divide", x, y)
+    return operate(operator.floordiv, F.floor_div, "floor_divide", x, y)
 
 
 floor_divide_ = inplace(floor_divide)
@@ -209,7 +210,7 @@ def multiply(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None =
         >>> paddle.multiply(paddle.to_tensor([[1, 2], [3, 4]]), paddle.to_tensor([10, 1])).tolist()
         [[10, 2], [30, 4]]
     """
-    return x * y if isinstance(x, Tensor) else promoted(F.mul, "multiply", x, y)
+    return operate(operator.mul, F.mul, "multiply", x, y)
 
 
 mul = also(multiply, "mul")
@@ -243,7 +244,7 @@ def pow(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None = None
         >>> paddle.pow(paddle.to_tensor([2.0, 9.0]), paddle.to_tensor([3.0, 0.5])).tolist()
         [8.0, 3.0]
     """
-    return x**y if isinstance(x, Tensor) else promoted(F.pow, "pow", x, y)
+    return operate(operator.pow, F.pow, "pow", x, y)
 
 
 pow_ = inplace(pow)
@@ -272,7 +273,7 @@ def remainder(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None 
         >>> paddle.remainder(paddle.to_tensor([7, -7]), paddle.to_tensor([3, 3])).tolist()
         [1, 2]
     """
-    return x % y if isinstance(x, Tensor) else promoted(F.remainder, "remainder", x, y)
+    return operate(operator.mod, F.remainder, "remainder", x, y)
 
 
 mod = also(remainder, "mod")
@@ -313,7 +314,7 @@ def add(x: Tensor, y: Any, name: str | None = None, *, alpha: Any = 1, out: Tens
     """
     if alpha != 1:
         return need_tensor(x, "add") + y * alpha
-    return x + y if isinstance(x, Tensor) else promoted(F.add, "add", x, y)
+    return operate(operator.add, F.add, "add", x, y)
 
 
 add_ = inplace(add, "paddle.tensor Tensor")
@@ -344,7 +345,7 @@ def subtract(x: Tensor, y: Any, name: str | None = None, *, alpha: Any = 1, out:
     """
     if alpha != 1:
         return need_tensor(x, "subtract") - y * alpha
-    return x - y if isinstance(x, Tensor) else promoted(F.sub, "subtract", x, y)
+    return operate(operator.sub, F.sub, "subtract", x, y)
 
 
 sub = also(subtract, "sub")
@@ -385,7 +386,7 @@ def divide(
     """
     if rounding_mode is not None:
         return _rounded_quotient(x, y, rounding_mode)
-    return x / y if isinstance(x, Tensor) else promoted(F.div, "divide", x, y)
+    return operate(operator.truediv, F.div, "divide", x, y)
 
 
 div = also(divide, "div")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from paddle._public import also, inplace, public
-from paddle.tensor._args import NUMBERS, cast, made_on, need_tensor, promoted, same_dtype, tensor
+from paddle.tensor._args import NUMBERS, cast, made_on, need_tensor, operate, promoted, same_dtype, tensor
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
@@ -34,7 +35,7 @@ def equal(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None = No
         >>> paddle.equal(paddle.to_tensor([1, 2]), paddle.to_tensor([1, 3])).tolist()
         [True, False]
     """
-    return x == y if isinstance(x, Tensor) else promoted(F.eq, "equal", x, y)
+    return operate(operator.eq, F.eq, "equal", x, y)
 
 
 eq = also(equal, "eq")
@@ -62,7 +63,7 @@ def greater_equal(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | N
         >>> paddle.greater_equal(paddle.to_tensor([1, 2]), paddle.to_tensor([2, 2])).tolist()
         [False, True]
     """
-    return x >= y if isinstance(x, Tensor) else promoted(F.ge, "greater_equal", x, y)
+    return operate(operator.ge, F.ge, "greater_equal", x, y)
 
 
 ge = also(greater_equal, "ge")
@@ -90,7 +91,7 @@ def greater_than(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | No
         >>> paddle.greater_than(paddle.to_tensor([1, 3]), paddle.to_tensor([2, 2])).tolist()
         [False, True]
     """
-    return x > y if isinstance(x, Tensor) else promoted(F.gt, "greater_than", x, y)
+    return operate(operator.gt, F.gt, "greater_than", x, y)
 
 
 gt = also(greater_than, "gt")
@@ -120,7 +121,7 @@ def less_equal(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None
         >>> paddle.less_equal(paddle.to_tensor([2, 3]), paddle.to_tensor([2, 2])).tolist()
         [True, False]
     """
-    return x <= y if isinstance(x, Tensor) else promoted(F.le, "less_equal", x, y)
+    return operate(operator.le, F.le, "less_equal", x, y)
 
 
 le = also(less_equal, "le")
@@ -148,7 +149,7 @@ def less_than(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None 
         >>> paddle.less_than(paddle.to_tensor([1, 2]), paddle.to_tensor([2, 2])).tolist()
         [True, False]
     """
-    return x < y if isinstance(x, Tensor) else promoted(F.lt, "less_than", x, y)
+    return operate(operator.lt, F.lt, "less_than", x, y)
 
 
 lt = also(less_than, "lt")
@@ -178,7 +179,7 @@ def not_equal(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None 
         >>> paddle.not_equal(paddle.to_tensor([1, 2]), paddle.to_tensor([1, 3])).tolist()
         [False, True]
     """
-    return x != y if isinstance(x, Tensor) else promoted(F.ne, "not_equal", x, y)
+    return operate(operator.ne, F.ne, "not_equal", x, y)
 
 
 ne = also(not_equal, "ne")
@@ -321,7 +322,7 @@ def bitwise_and(x: Tensor, y: Any, out: Tensor | None = None, name: str | None =
         >>> paddle.bitwise_and(paddle.to_tensor([6]), paddle.to_tensor([3])).tolist()
         [2]
     """
-    return x & y if isinstance(x, Tensor) else promoted(F.bitwise_and, "bitwise_and", x, y)
+    return operate(operator.and_, F.bitwise_and, "bitwise_and", x, y)
 
 
 bitwise_and_ = inplace(bitwise_and)
@@ -348,7 +349,7 @@ def bitwise_or(x: Tensor, y: Any, out: Tensor | None = None, name: str | None = 
         >>> paddle.bitwise_or(paddle.to_tensor([6]), paddle.to_tensor([3])).tolist()
         [7]
     """
-    return x | y if isinstance(x, Tensor) else promoted(F.bitwise_or, "bitwise_or", x, y)
+    return operate(operator.or_, F.bitwise_or, "bitwise_or", x, y)
 
 
 bitwise_or_ = inplace(bitwise_or)
@@ -375,7 +376,7 @@ def bitwise_xor(x: Tensor, y: Any, out: Tensor | None = None, name: str | None =
         >>> paddle.bitwise_xor(paddle.to_tensor([6]), paddle.to_tensor([3])).tolist()
         [5]
     """
-    return x ^ y if isinstance(x, Tensor) else promoted(F.bitwise_xor, "bitwise_xor", x, y)
+    return operate(operator.xor, F.bitwise_xor, "bitwise_xor", x, y)
 
 
 bitwise_xor_ = inplace(bitwise_xor)

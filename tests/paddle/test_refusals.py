@@ -222,3 +222,12 @@ def test_numbers_beside_tensors_keep_their_digits():
 
 def test_certain_success_takes_one_trial():
     assert P.zeros([3]).geometric_(1.0).tolist() == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("name", "equal not_equal less_than add subtract multiply divide pow remainder".split())
+@pytest.mark.parametrize("y", ["a", None, [1, 2], {}], ids=repr)
+def test_an_operand_that_is_no_number_is_refused_by_name(name, y):
+    """``==`` of a tensor and anything is a bool, and an integer tensor times a list repeats it."""
+    for x in (paddle.ones([2]), paddle.to_tensor(1)):
+        with pytest.raises(TypeError, match=rf"\[{name}\] requires a tensor or a number for y, got {type(y).__name__}"):
+            getattr(paddle, name)(x, y)

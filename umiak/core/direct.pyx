@@ -281,7 +281,8 @@ cdef object attempt(Direct f, PyObject** args, Py_ssize_t n, PyObject* names):
             return None
         if Py_TYPE(args[0]) == <PyTypeObject*>Tensor and Py_TYPE(args[1]) == <PyTypeObject*>Tensor:
             return tensor_slots().binary(f.binary, <object>args[0], <object>args[1])      # as the type's operator does
-        return umiak_operate(f.sign, <object>args[0], <object>args[1])
+        found = umiak_operate(f.sign, <object>args[0], <object>args[1])
+        return found if isinstance(found, Tensor) else None                                    # what `==` says of anything
     x = <Tensor>args[0]
     if f.way == OPERANDS:
         if names != NULL or n < f.fewest or n > f.op.n_operands:
