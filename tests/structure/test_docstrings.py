@@ -44,7 +44,6 @@ paddle.nn.functional.flash_attention
 paddle.nn.functional.loss
 paddle.nn.functional.loss_classes
 paddle.nn.functional.loss_margin
-paddle.nn.functional.norm
 paddle.nn.layer.loss
 """.split()
 )

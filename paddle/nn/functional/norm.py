@@ -60,16 +60,21 @@ def layer_norm(
     epsilon: float = 1e-5,
     name: str | None = None,
 ) -> Tensor:
-    """``(x - mean) / sqrt(variance + epsilon) * weight + bias``, over the last dims.
+    """Layer normalisation: ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` over the last dims.
 
     Args:
-        x: floating tensor.
-        normalized_shape: sizes of the last dims, which mean and variance are taken over.
-        weight, bias: of that shape, or flat.
-        epsilon: added to the variance (``eps`` is another name for it).
+        x: floating tensor whose shape ends in ``normalized_shape``.
+        normalized_shape: sizes of the last dims, which mean and variance are taken over; an int for one dim.
+        weight: tensor of that shape, or flat; None for ones.
+        bias: tensor of that shape, or flat; None for zeros.
+        epsilon: added to the variance.
+
+    Returns:
+        Tensor of x's shape and dtype.
 
     Raises:
-        ValueError: x does not end in ``normalized_shape``.
+        TypeError: x is not floating.
+        ValueError: x does not end in ``normalized_shape``, or weight or bias have other sizes.
 
     Example:
         >>> import paddle
@@ -90,13 +95,26 @@ def rms_norm(
     eps: float = 1e-5,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """``x / sqrt(mean(x²) + eps) * weight``, over the last dims.
+    """Root mean square normalisation: ``x / sqrt(mean(x²) + eps) * weight`` over the last dims.
+
+    Args:
+        input: floating tensor whose shape ends in ``normalized_shape``.
+        normalized_shape: sizes of the last dims, which the mean is taken over; an int for one dim.
+        weight: tensor of that shape, or flat; None for ones.
+        eps: added to the mean of squares.
 
     Returns:
-        the result, and ``1 / sqrt(mean(x²) + eps)`` in float32 (float64 for float64).
+        Tensor of input's shape and dtype, and ``1 / sqrt(mean(x²) + eps)`` in float32 (float64 for float64).
 
     Raises:
-        ValueError: the input does not end in ``normalized_shape``.
+        TypeError: the input is not floating.
+        ValueError: the input does not end in ``normalized_shape``, or weight has other sizes.
+
+    Example:
+        >>> import paddle
+        >>> y, scale = paddle.nn.functional.rms_norm(paddle.to_tensor([[2.0, -2.0]]), 2, eps=0.0)
+        >>> y.tolist(), scale.tolist()
+        ([[1.0, -1.0]], [0.5])
     """
     axis = tail_axis("rms_norm", input, normalized_shape)
     out = apply(_RMS[axis], (input, _shaped(weight, input.shape[axis:]), None), (eps,))
@@ -119,20 +137,34 @@ def batch_norm(
     use_global_stats: bool | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Each channel less its mean, over its standard deviation, times weight plus bias.
+    """Batch normalisation: each channel less its mean, over its standard deviation, times weight plus bias.
 
     Args:
-        x: ``[N, C]`` or ``[N, C, *]``; channels last for ``"NLC"``, ``"NHWC"`` and ``"NDHWC"``.
-        running_mean, running_var: ``[C]``; in training they become ``momentum * running + (1 - momentum) * batch``,
-            in place (the variance is the biased one); an x without elements leaves them alone.
-        weight, bias: ``[C]``.
+        x: floating tensor ``[N, C]`` or ``[N, C, *]``, or channels last by ``data_format``.
+        running_mean: tensor ``[C]``; in training it becomes ``momentum * running + (1 - momentum) * batch``, in place;
+            an x without elements leaves it alone.
+        running_var: tensor ``[C]``, moved in the same way towards the biased variance.
+        weight: tensor ``[C]``, or None for ones.
+        bias: tensor ``[C]``, or None for zeros.
         training: take mean and variance from the batch; otherwise the running ones.
         momentum: how much of the running values stays.
         epsilon: added to the variance.
+        data_format: channels are the last dim for ``"NLC"``, ``"NHWC"`` and ``"NDHWC"``, dim 1 for every other text.
         use_global_stats: True takes the running values also in training.
 
+    Returns:
+        Tensor of x's shape and dtype.
+
     Raises:
+        TypeError: x is not floating.
+        IndexError: x has no dim of channels.
         ValueError: sizes that do not fit the channels.
+
+    Example:
+        >>> import paddle
+        >>> mean, variance = paddle.to_tensor([1.0, 2.0]), paddle.to_tensor([4.0, 4.0])
+        >>> paddle.nn.functional.batch_norm(paddle.to_tensor([[3.0, 2.0]]), mean, variance, epsilon=0.0).tolist()
+        [[1.0, 0.0]]
     """
     axis = _channels("batch_norm", x, data_format)
     if not training or use_global_stats:
@@ -195,12 +227,30 @@ def instance_norm(
     data_format: str = "NCHW",
     name: str | None = None,
 ) -> Tensor:
-    """Each channel of each sample less its mean, over its standard deviation, times weight plus bias.
+    """Instance normalisation: each channel of each sample less its mean, over its standard deviation.
 
     Args:
-        x: ``[N, C, *]``; channels last for ``"NLC"``, ``"NHWC"`` and ``"NDHWC"``.
-        running_mean, running_var: used when ``use_input_stats`` is False.
-        weight, bias: ``[C]``.
+        x: floating tensor ``[N, C, *]``, or channels last by ``data_format``.
+        running_mean: tensor ``[C]``, used when ``use_input_stats`` is False; never written.
+        running_var: tensor ``[C]``, used with ``running_mean``.
+        weight: tensor ``[C]`` that multiplies the result, or None.
+        bias: tensor ``[C]`` that is added to it, or None.
+        use_input_stats: False takes the running mean and variance, where they are given.
+        momentum: has no effect.
+        eps: added to the variance.
+        data_format: channels are the last dim for ``"NLC"``, ``"NHWC"`` and ``"NDHWC"``, dim 1 for every other text.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x is not floating.
+        ValueError: sizes that do not fit the channels.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.functional.instance_norm(paddle.to_tensor([[[1.0, 3.0]]]), eps=0.0).tolist()
+        [[[-1.0, 1.0]]]
     """
     axis = _channels("instance_norm", x, data_format)
     if not use_input_stats and running_mean is not None:
@@ -218,15 +268,27 @@ def group_norm(
     data_format: str = "NCHW",
     name: str | None = None,
 ) -> Tensor:
-    """Each group of channels of each sample less its mean, over its standard deviation, times weight plus bias.
+    """Group normalisation: each group of channels of each sample less its mean, over its standard deviation.
 
     Args:
-        x: ``[N, C, *]``; channels last for ``"NLC"``, ``"NHWC"`` and ``"NDHWC"``.
-        num_groups: divides the channels.
-        weight, bias: ``[C]``.
+        x: floating tensor ``[N, C, *]``, or channels last by ``data_format``.
+        num_groups: how many groups of neighbouring channels there are; divides C.
+        epsilon: added to the variance.
+        weight: tensor ``[C]`` that multiplies the result, or None.
+        bias: tensor ``[C]`` that is added to it, or None.
+        data_format: channels are the last dim for ``"NLC"``, ``"NHWC"`` and ``"NDHWC"``, dim 1 for every other text.
+
+    Returns:
+        Tensor of x's shape and dtype.
 
     Raises:
-        ValueError: groups that do not divide the channels.
+        TypeError: x is not floating.
+        ValueError: groups that do not divide the channels, or sizes that do not fit them.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.functional.group_norm(paddle.to_tensor([[[1.0], [3.0]]]), 1, epsilon=0.0).tolist()
+        [[[-1.0], [1.0]]]
     """
     params = (num_groups, epsilon)
     return apply(_GROUP[_channels("group_norm", x, data_format)], (x, weight, bias), params)
@@ -242,7 +304,29 @@ def local_response_norm(
     data_format: str = "NCHW",
     name: str | None = None,
 ) -> Tensor:
-    """``x / (k + alpha * mean of squares over size neighbouring channels) ** beta``."""
+    """Local response normalisation: ``x / (k + alpha * mean of squares over size neighbouring channels) ** beta``.
+
+    Args:
+        x: floating tensor ``[N, C, *]`` of rank 3 or more, or channels last by ``data_format``.
+        size: how many channels the mean is taken over, 1 or more; missing ones at the edges count as zeros.
+        alpha: factor of the mean of squares.
+        beta: the exponent.
+        k: added to the mean of squares.
+        data_format: channels are the last dim for ``"NLC"``, ``"NHWC"`` and ``"NDHWC"``, dim 1 for every other text.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x is not floating.
+        ValueError: x has fewer than three dims, or size is below 1.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.to_tensor([[[3.0], [0.0]]])
+        >>> paddle.nn.functional.local_response_norm(x, 1, alpha=1.0, beta=1.0).flatten().tolist()[1]
+        0.0
+    """
     if x.ndim < 3:
         raise op_error(ValueError, "local_response_norm", "rank 3 or more", x.ndim)
     if size < 1:
@@ -255,12 +339,27 @@ def local_response_norm(
 def normalize(
     x: Tensor, p: float = 2, axis: int = 1, epsilon: float = 1e-12, out: Tensor | None = None, name: str | None = None
 ) -> Tensor:
-    """x over its ``p``-norm along ``axis``, which is taken as at least ``epsilon``.
+    """Normalisation to length 1: x over its ``p``-norm along ``axis``.
+
+    Args:
+        x: floating tensor of one dim or more.
+        p: order of the norm.
+        axis: the axis of the norm; negative counts from the end. For a tensor of one dim, 1 means 0.
+        epsilon: smaller norms count as this.
+        out: tensor of the result's shape and dtype, written and returned.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x is not floating.
+        IndexError: x has no such axis.
 
     Example:
         >>> import paddle
-        >>> paddle.nn.functional.normalize(paddle.to_tensor([[3.0, 4.0]])).tolist()[0][1] > 0.79
-        True
+        >>> y = paddle.nn.functional.normalize(paddle.to_tensor([[3.0, 4.0]]))
+        >>> [round(v, 4) for v in y[0].tolist()]
+        [0.6, 0.8]
     """
     axis = 0 if x.ndim == 1 and axis == 1 else axis + x.ndim if axis < 0 else axis
     p = float(p)
