@@ -28,16 +28,19 @@ CHANNELS_LAST = frozenset(("NLC", "NHWC", "NDHWC"))
 
 @public("paddle.nn.functional", usual=False, op=_LINEAR, operands=2)
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None, name: str | None = None) -> Tensor:
-    """``x @ weight + bias``.
+    """Linear map of the last dim: ``x @ weight + bias``.
 
     Args:
-        x: ``[*, in_features]``.
-        weight: ``[in_features, out_features]``.
-        bias: ``[out_features]``.
+        x: floating or complex tensor ``[*, in_features]``.
+        weight: tensor ``[in_features, out_features]`` of x's dtype.
+        bias: tensor ``[out_features]`` of x's dtype, or None.
+
+    Returns:
+        Tensor ``[*, out_features]`` of x's dtype.
 
     Raises:
-        ValueError: sizes that do not fit.
-        TypeError: operands of different dtypes.
+        TypeError: the operands are neither floating nor complex, or have different dtypes.
+        ValueError: the sizes do not fit.
 
     Example:
         >>> import paddle
@@ -49,13 +52,26 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None, name: str | No
 
 @public("paddle.nn.functional")
 def bilinear(x1: Tensor, x2: Tensor, weight: Tensor, bias: Tensor | None = None, name: str | None = None) -> Tensor:
-    """``out[n, k] = sum of x1[n, i] * weight[k, i, j] * x2[n, j]``, plus ``bias``.
+    """Bilinear map of two tensors: ``out[n, k] = sum of x1[n, i] * weight[k, i, j] * x2[n, j]``, plus ``bias``.
 
     Args:
-        x1: ``[N, in1]``.
-        x2: ``[N, in2]``.
-        weight: ``[out, in1, in2]``.
-        bias: ``[1, out]``.
+        x1: integer, floating or complex tensor ``[N, in1]``.
+        x2: tensor ``[N, in2]`` of x1's dtype.
+        weight: tensor ``[out, in1, in2]`` of x1's dtype.
+        bias: tensor ``[out]`` or ``[1, out]``, or None.
+
+    Returns:
+        Tensor ``[N, out]`` of x1's dtype.
+
+    Raises:
+        TypeError: the operands are of type bool or have different dtypes.
+        ValueError: ranks or sizes that do not fit.
+
+    Example:
+        >>> import paddle
+        >>> x1, x2, weight = paddle.ones([5, 2]), paddle.ones([5, 3]), paddle.ones([4, 2, 3])
+        >>> paddle.nn.functional.bilinear(x1, x2, weight).shape
+        [5, 4]
     """
     out = F.einsum([x1, weight, x2], equation="ni,kij,nj->nk")
     return out if bias is None else out + bias
@@ -74,19 +90,27 @@ def dropout(
     mode: str = "upscale_in_train",
     name: str | None = None,
 ) -> Tensor:
-    """Set elements to zero at random.
+    """Dropout: each element becomes 0 with probability ``p`` in training.
 
     Args:
-        x: floating tensor.
-        p: the probability of zero.
-        axis: draw one number per place along these axes, and drop along all others together.
-        training: False leaves x as it is (or scales it, see ``mode``).
-        inplace: write the result into x.
-        mode: ``"upscale_in_train"`` divides the rest by ``1 - p`` in training; ``"downscale_in_infer"`` multiplies by
-            ``1 - p`` otherwise.
+        x: floating tensor of any shape.
+        p: the probability of 0, from 0 to 1.
+        axis: one draw for each place along these axes, from 0 up; along all others, elements are dropped together. None
+            draws for each element.
+        training: False drops nothing.
+        inplace: write the result into x, and return x.
+        mode: ``"upscale_in_train"`` divides what is kept by ``1 - p`` in training; ``"downscale_in_infer"`` multiplies
+            x by ``1 - p`` outside of training instead.
+
+    Returns:
+        Tensor of x's shape and dtype; x itself where nothing changes.
 
     Raises:
-        ValueError: ``p`` outside [0, 1], an unknown mode or axis.
+        TypeError: x is not floating.
+        ValueError: ``p`` outside [0, 1], an unknown mode, or an axis that x does not have.
+
+    References:
+        Srivastava et al., Dropout: A Simple Way to Prevent Neural Networks from Overfitting, 2014.
 
     Example:
         >>> import paddle
@@ -126,7 +150,27 @@ def _channel_axes(who: str, x: Tensor, ndim: int, data_format: str) -> tuple[int
 
 @public("paddle.nn.functional")
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Drop whole channels of ``[N, C, L]`` or ``[C, L]``."""
+    """Dropout of whole rows: along the last dim, elements are dropped together.
+
+    Args:
+        input: floating tensor ``[N, C, L]`` or ``[C, L]``.
+        p: the probability that a row becomes 0, from 0 to 1; the others are divided by ``1 - p``.
+        training: False drops nothing.
+        inplace: write the result into ``input``, and return it.
+
+    Returns:
+        Tensor of the shape and dtype of ``input``; ``input`` itself where nothing is dropped.
+
+    Raises:
+        TypeError: ``input`` is not floating.
+        ValueError: ``input`` is not of rank 2 or 3, or ``p`` is outside [0, 1].
+
+    Example:
+        >>> import paddle
+        >>> rows = paddle.nn.functional.dropout1d(paddle.ones([8, 2])).tolist()
+        >>> all(row in ([0.0, 0.0], [2.0, 2.0]) for row in rows)
+        True
+    """
     if input.ndim not in (2, 3):
         raise op_error(ValueError, "dropout1d", "input of rank 2 or 3", input.ndim)
     return dropout(input, p, tuple(range(input.ndim - 1)), training, inplace)
@@ -136,7 +180,27 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 def dropout2d(
     x: Tensor, p: float = 0.5, training: bool = True, data_format: str = "NCHW", name: str | None = None
 ) -> Tensor:
-    """Drop whole channels of images: ``[N, C, H, W]``, or ``[N, H, W, C]`` with ``data_format="NHWC"``."""
+    """Dropout of whole channels of images.
+
+    Args:
+        x: floating tensor ``[N, C, H, W]``, or ``[N, H, W, C]`` with ``data_format="NHWC"``.
+        p: the probability that a channel of an image becomes 0, from 0 to 1; the others are divided by ``1 - p``.
+        training: False drops nothing.
+        data_format: ``"NCHW"`` or ``"NHWC"``, the order of the dims of x.
+
+    Returns:
+        Tensor of x's shape and dtype; x itself where nothing is dropped.
+
+    Raises:
+        TypeError: x is not floating.
+        ValueError: x is not of rank 4, ``p`` is outside [0, 1], or ``data_format`` is unknown.
+
+    Example:
+        >>> import paddle
+        >>> y = paddle.nn.functional.dropout2d(paddle.ones([2, 3, 4, 4]))
+        >>> sorted(set(y.sum([2, 3]).flatten().tolist()) | {0.0, 32.0})
+        [0.0, 32.0]
+    """
     return dropout(x, p, _channel_axes("dropout2d", x, 4, data_format), training)
 
 
@@ -144,7 +208,27 @@ def dropout2d(
 def dropout3d(
     x: Tensor, p: float = 0.5, training: bool = True, data_format: str = "NCDHW", name: str | None = None
 ) -> Tensor:
-    """Drop whole channels of volumes: ``[N, C, D, H, W]``, or channels last with ``data_format="NDHWC"``."""
+    """Dropout of whole channels of volumes.
+
+    Args:
+        x: floating tensor ``[N, C, D, H, W]``, or ``[N, D, H, W, C]`` with ``data_format="NDHWC"``.
+        p: the probability that a channel of a volume becomes 0, from 0 to 1; the others are divided by ``1 - p``.
+        training: False drops nothing.
+        data_format: ``"NCDHW"`` or ``"NDHWC"``, the order of the dims of x.
+
+    Returns:
+        Tensor of x's shape and dtype; x itself where nothing is dropped.
+
+    Raises:
+        TypeError: x is not floating.
+        ValueError: x is not of rank 5, ``p`` is outside [0, 1], or ``data_format`` is unknown.
+
+    Example:
+        >>> import paddle
+        >>> y = paddle.nn.functional.dropout3d(paddle.ones([2, 3, 2, 2, 2]))
+        >>> sorted(set(y.sum([2, 3, 4]).flatten().tolist()) | {0.0, 16.0})
+        [0.0, 16.0]
+    """
     return dropout(x, p, _channel_axes("dropout3d", x, 5, data_format), training)
 
 
@@ -157,13 +241,56 @@ def _alpha_dropout(who: str, x: Tensor, p: float, training: bool, axes: tuple[in
 
 @public("paddle.nn.functional", usual=False)
 def alpha_dropout(x: Tensor, p: float = 0.5, training: bool = True, name: str | None = None) -> Tensor:
-    """Dropout for SELU networks: mean and variance are kept. Raises ValueError for ``p`` outside [0, 1]."""
+    """Dropout for networks of :func:`selu`, which keeps mean 0 and variance 1.
+
+    An element that is dropped takes the lowest value of ``selu``; then all are scaled and shifted.
+
+    Args:
+        x: floating tensor of any shape.
+        p: the probability that an element is dropped, from 0 to 1; 1 gives zeros.
+        training: False drops nothing.
+
+    Returns:
+        Tensor of x's shape and dtype; x itself where nothing is dropped.
+
+    Raises:
+        TypeError: x is not floating.
+        ValueError: ``p`` outside [0, 1].
+
+    References:
+        Klambauer et al., Self-Normalizing Neural Networks, 2017.
+
+    Example:
+        >>> import paddle
+        >>> y = paddle.nn.functional.alpha_dropout(paddle.zeros([1000]))
+        >>> sorted({round(v, 4) for v in y.tolist()})
+        [-0.7792, 0.7792]
+    """
     return _alpha_dropout("alpha_dropout", x, p, training, None)
 
 
 @public("paddle.nn.functional", usual=False)
 def feature_alpha_dropout(x: Tensor, p: float = 0.5, training: bool = True, name: str | None = None) -> Tensor:
-    """:func:`alpha_dropout` of whole channels of ``[N, C, *]``."""
+    """:func:`alpha_dropout` of whole channels: one draw for each place of the first two dims.
+
+    Args:
+        x: floating tensor ``[N, C, *]``.
+        p: the probability that a channel is dropped, from 0 to 1; 1 gives zeros.
+        training: False drops nothing.
+
+    Returns:
+        Tensor of x's shape and dtype; x itself where nothing is dropped.
+
+    Raises:
+        TypeError: x is not floating.
+        ValueError: ``p`` outside [0, 1].
+
+    Example:
+        >>> import paddle
+        >>> y = paddle.nn.functional.feature_alpha_dropout(paddle.zeros([2, 3, 4]))
+        >>> bool((y == y[:, :, :1]).all())
+        True
+    """
     return _alpha_dropout("feature_alpha_dropout", x, p, training, (0, 1))
 
 
@@ -180,25 +307,33 @@ def pad(
     pad_from_left_axis: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """Add elements around a tensor.
+    """Pad a tensor: add elements before and after those along its dims.
 
     Args:
-        x: any tensor.
-        pad: pairs (before, after). As many pairs as dims (constant mode only) go from the first dim to the last, or
-            from the
-            last to the first with ``pad_from_left_axis=False``; fewer go from the last spatial dim to the first
-            (left, right, top, bottom, front, back). One int pads every spatial dim. Negative numbers crop.
-        mode: ``"constant"``, ``"reflect"``, ``"replicate"`` or ``"circular"``.
-        value: the constant.
-        data_format: ``"NCL"``, ``"NCHW"``, ``"NCDHW"`` or channels last: ``"NLC"``, ``"NHWC"``, ``"NDHWC"``.
+        x: tensor of any dtype and shape; of rank 3 to 5 for modes other than ``"constant"``.
+        pad: list or tensor of pairs (before, after). As many pairs as dims (constant mode only) go from the first dim
+            to the last; fewer go from the last spatial dim to the first (left, right, top, bottom, front, back), and,
+            in constant mode, on to the other dims from the last to the first. One int pads every spatial dim on both
+            sides. Negative numbers crop in constant mode.
+        mode: ``"constant"``, ``"reflect"`` (mirrored, without the edge element), ``"replicate"`` (the edge element) or
+            ``"circular"`` (the other end); the last three pad all spatial dims.
+        value: the number added in constant mode.
+        data_format: the order of the dims of x: channels last for ``"NLC"``, ``"NHWC"`` and ``"NDHWC"``, first for
+            ``"NCL"``, ``"NCHW"``, ``"NCDHW"`` and None. The dims of tensors of rank 1 and 2 are all spatial.
+        pad_from_left_axis: False takes as many pairs as dims from the last dim to the first.
+
+    Returns:
+        Tensor of x's dtype and rank.
 
     Raises:
-        ValueError: pads that do not fit the rank, or that the mode cannot fill.
+        ValueError: pads that do not fit the rank, or that the mode cannot fill, or an unknown mode.
 
     Example:
         >>> import paddle
         >>> paddle.nn.functional.pad(paddle.ones([1, 1, 2, 2]), [1, 0, 0, 2]).shape
         [1, 1, 4, 3]
+        >>> paddle.nn.functional.pad(paddle.to_tensor([[[1, 2, 3]]]), [1, 2], mode="reflect").tolist()
+        [[[2, 1, 2, 3, 2, 1]]]
     """
     spatial = _spatial_axes(x.ndim, data_format)
     if isinstance(pad, int):
@@ -239,7 +374,24 @@ def _spatial_axes(ndim: int, data_format: str | None) -> tuple[int, ...]:
 
 @public("paddle.nn.functional", usual=False)
 def zeropad2d(x: Tensor, padding: Any, data_format: str = "NCHW", name: str | None = None) -> Tensor:
-    """Zeros around images; ``padding`` is (left, right, top, bottom)."""
+    """Add zeros around images.
+
+    Args:
+        x: tensor ``[N, C, H, W]`` of any dtype, or ``[N, H, W, C]`` with ``data_format="NHWC"``.
+        padding: list or tensor (left, right, top, bottom), or one int for all; negative numbers crop.
+        data_format: ``"NCHW"`` or ``"NHWC"``, the order of the dims of x.
+
+    Returns:
+        Tensor of x's dtype and rank.
+
+    Raises:
+        ValueError: pads that do not fit the rank, or that crop more than there is.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.functional.zeropad2d(paddle.ones([1, 1, 2, 2]), [1, 0, 0, 2]).shape
+        [1, 1, 4, 3]
+    """
     return pad(x, padding, "constant", 0.0, data_format)
 
 
@@ -261,21 +413,31 @@ def interpolate(
     antialias: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Resample the spatial dims.
+    """Resample the spatial dims to other sizes.
 
     Args:
-        x: ``[N, C, L]``, ``[N, C, H, W]`` or ``[N, C, D, H, W]``, or channels last by ``data_format`` (``input`` is
-            another name).
-        size: new sizes, one for each spatial dim or one for all; or
-        scale_factor: by how much each grows.
-        mode: ``"nearest"``, ``"linear"`` (rank 3), ``"bilinear"``, ``"bicubic"`` (rank 4), ``"trilinear"`` (rank 5),
-            ``"area"``.
-        align_corners: whether the corner elements keep their places, rather than the outer edges.
-        align_mode: without ``align_corners``, 0 measures from centres of elements, 1 from their low edges.
-        recompute_scale_factor: compute the scale from the sizes instead of using ``scale_factor`` itself.
+        x: tensor ``[N, C, L]``, ``[N, C, H, W]`` or ``[N, C, D, H, W]``, or with channels last by ``data_format``;
+            floating, or of any dtype for the mode ``"nearest"``.
+        size: new sizes, one for each spatial dim or one for all, as ints or a tensor; None with ``scale_factor``.
+        scale_factor: numbers that the sizes are multiplied by (and rounded down), one for each spatial dim or one for
+            all; None with ``size``.
+        mode: ``"nearest"`` (rank 4 and 5), ``"linear"`` (rank 3), ``"bilinear"``, ``"bicubic"`` (rank 4),
+            ``"trilinear"`` (rank 5), or ``"area"``, the mean of the elements that each new one covers.
+        align_corners: True maps the corner elements to the corner elements, False the outer edges to the outer edges.
+        align_mode: of the linear modes without ``align_corners``: 0 measures from the centres of elements, 1 from their
+            low edges.
+        data_format: the order of the dims of x: channels last for ``"NLC"``, ``"NHWC"`` and ``"NDHWC"``, first for all
+            else.
+        recompute_scale_factor: True computes places from the ratio of the sizes, not from ``scale_factor`` itself.
+        antialias: only False.
+
+    Returns:
+        Tensor of x's dtype and rank.
 
     Raises:
-        ValueError: a mode that the rank does not have, or not exactly one of size and scale_factor.
+        TypeError: x is not floating, for a mode other than ``"nearest"``.
+        ValueError: a mode that the rank does not have, both or neither of ``size`` and ``scale_factor``, a number of
+            them that does not fit, new sizes below 1, or antialias.
 
     Example:
         >>> import paddle
@@ -375,7 +537,35 @@ def upsample(
     data_format: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The same as :func:`interpolate`."""
+    """Resample the spatial dims to other sizes, as :func:`interpolate` does.
+
+    Args:
+        x: tensor ``[N, C, L]``, ``[N, C, H, W]`` or ``[N, C, D, H, W]``, or with channels last by ``data_format``;
+            floating, or of any dtype for the mode ``"nearest"``.
+        size: new sizes, one for each spatial dim or one for all, as ints or a tensor; None with ``scale_factor``.
+        scale_factor: numbers that the sizes are multiplied by (and rounded down), one for each spatial dim or one for
+            all; None with ``size``.
+        mode: ``"nearest"`` (rank 4 and 5), ``"linear"`` (rank 3), ``"bilinear"``, ``"bicubic"`` (rank 4),
+            ``"trilinear"`` (rank 5) or ``"area"``.
+        align_corners: True maps the corner elements to the corner elements, False the outer edges to the outer edges.
+        align_mode: of the linear modes without ``align_corners``: 0 measures from the centres of elements, 1 from their
+            low edges.
+        data_format: the order of the dims of x: channels last for ``"NLC"``, ``"NHWC"`` and ``"NDHWC"``, first for all
+            else.
+
+    Returns:
+        Tensor of x's dtype and rank.
+
+    Raises:
+        TypeError: x is not floating, for a mode other than ``"nearest"``.
+        ValueError: a mode that the rank does not have, both or neither of ``size`` and ``scale_factor``, a number of
+            them that does not fit, or new sizes below 1.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.functional.upsample(paddle.ones([1, 2, 4, 4]), size=[3, 6], mode="bilinear").shape
+        [1, 2, 3, 6]
+    """
     return interpolate(x, size, scale_factor, mode, align_corners, align_mode, data_format)
 
 
@@ -413,12 +603,26 @@ def _window_indices(who: str, size: int, kernel: int, stride: int, dilation: int
 def unfold(
     x: Tensor, kernel_sizes: Any, strides: Any = 1, paddings: Any = 0, dilations: Any = 1, name: str | None = None
 ) -> Tensor:
-    """The windows of images as columns: ``[N, C, H, W]`` gives ``[N, C*kh*kw, windows]``.
+    """Windows of images as columns.
 
     Args:
-        x: images.
-        kernel_sizes, strides, dilations: one int, or one for each of height and width.
-        paddings: one int, (height, width) or (top, left, bottom, right).
+        x: images ``[N, C, H, W]`` of any dtype.
+        kernel_sizes: sizes of a window, one int or (height, width).
+        strides: distances of neighbouring windows, one int or (vertical, horizontal); 1 or more.
+        paddings: zeros around the images: one int, (vertical, horizontal) or (top, left, bottom, right).
+        dilations: distances of neighbouring elements of a window, one int or (vertical, horizontal); 1 or more.
+
+    Returns:
+        Tensor ``[N, C * height * width, windows]`` of x's dtype; windows are counted row by row.
+
+    Raises:
+        ValueError: x is not of rank 4, numbers that do not fit, or a window that is larger than a padded image.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.arange(9).reshape([1, 1, 3, 3])
+        >>> paddle.nn.functional.unfold(x, 2)[0].t().tolist()
+        [[0, 1, 3, 4], [1, 2, 4, 5], [3, 4, 6, 7], [4, 5, 7, 8]]
     """
     if x.ndim != 4:
         raise op_error(ValueError, "unfold", "x of rank 4", f"shape {list(x.shape)}")
@@ -443,7 +647,28 @@ def fold(
     dilations: Any = 1,
     name: str | None = None,
 ) -> Tensor:
-    """The transpose of :func:`unfold`: columns are added up where their windows lie in images of ``output_sizes``."""
+    """Transpose of :func:`unfold`: columns are added up where their windows lie in images.
+
+    Args:
+        x: tensor ``[N, C * height * width, windows]`` of any dtype; windows are counted row by row.
+        output_sizes: sizes of the images, one int or (H, W).
+        kernel_sizes: sizes of a window, one int or (height, width).
+        strides: distances of neighbouring windows, one int or (vertical, horizontal); 1 or more.
+        paddings: what is cut off around the images: one int, (vertical, horizontal) or (top, left, bottom, right).
+        dilations: distances of neighbouring elements of a window, one int or (vertical, horizontal); 1 or more.
+
+    Returns:
+        Images ``[N, C, H, W]`` of x's dtype.
+
+    Raises:
+        ValueError: a shape of x that does not fit the windows, numbers that do not fit, or a window that is larger than
+            a padded image.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.functional.fold(paddle.ones([1, 4, 4]), 3, 2).tolist()
+        [[[[1.0, 2.0, 1.0], [2.0, 4.0, 2.0], [1.0, 2.0, 1.0]]]]
+    """
     (kh, kw), (sh, sw), (dh, dw), (h, w) = _pair(kernel_sizes), _pair(strides), _pair(dilations), _pair(output_sizes)
     top, left, bottom, right = _four_pads(paddings)
     rows = _window_indices("fold", h + top + bottom, kh, sh, dh, x)
@@ -464,7 +689,28 @@ def fold(
 
 @public("paddle.nn.functional")
 def cosine_similarity(x1: Tensor, x2: Tensor, axis: int = 1, eps: float = 1e-8) -> Tensor:
-    """The cosine of the angle between x1 and x2 along ``axis``, norms taken as at least ``eps``."""
+    """Cosine of the angle between x1 and x2 along ``axis``.
+
+    Args:
+        x1: floating tensor.
+        x2: tensor of x1's dtype, of a shape that broadcasts with x1's.
+        axis: the axis of the vectors, in the shape that both broadcast to; negative counts from the end.
+        eps: least norm: shorter vectors are taken to be this long.
+
+    Returns:
+        Tensor of x1's dtype, and of the shape that both broadcast to without ``axis``.
+
+    Raises:
+        TypeError: the operands are not floating or have different dtypes.
+        ValueError: the shapes do not broadcast.
+        IndexError: the operands have no such axis.
+
+    Example:
+        >>> import paddle
+        >>> x1, x2 = paddle.to_tensor([[1.0, 0.0], [0.0, 2.0]]), paddle.to_tensor([[0.0, 1.0], [0.0, 1.0]])
+        >>> paddle.nn.functional.cosine_similarity(x1, x2).tolist()
+        [0.0, 1.0]
+    """
     return F.cosine_similarity(x1, x2, axis=axis + max(x1.ndim, x2.ndim) if axis < 0 else axis, eps=float(eps))
 
 
@@ -472,10 +718,29 @@ def cosine_similarity(x1: Tensor, x2: Tensor, axis: int = 1, eps: float = 1e-8) 
 def label_smooth(
     label: Tensor, prior_dist: Tensor | None = None, epsilon: float = 0.1, name: str | None = None
 ) -> Tensor:
-    """``(1 - epsilon) * label + epsilon * prior_dist``, by default with the uniform distribution.
+    """Smoothed labels: ``(1 - epsilon) * label + epsilon * prior_dist``.
+
+    Args:
+        label: floating or complex tensor ``[*, classes]``: one-hot labels or probabilities.
+        prior_dist: tensor ``[classes]`` or ``[1, classes]`` of label's dtype; by default ``1 / classes`` for each
+            class.
+        epsilon: part of the prior, from 0 to 1.
+
+    Returns:
+        Tensor of label's shape and dtype.
 
     Raises:
-        ValueError: ``epsilon`` outside [0, 1].
+        TypeError: label is neither floating nor complex, or ``prior_dist`` has another dtype.
+        ValueError: ``epsilon`` outside [0, 1], or shapes that do not broadcast.
+
+    References:
+        Szegedy et al., Rethinking the Inception Architecture for Computer Vision, 2015.
+
+    Example:
+        >>> import paddle
+        >>> y = paddle.nn.functional.label_smooth(paddle.to_tensor([0.0, 1.0]), epsilon=0.5)
+        >>> y.tolist()
+        [0.25, 0.75]
     """
     if not 0.0 <= epsilon <= 1.0:
         raise op_error(ValueError, "label_smooth", "epsilon between 0 and 1", epsilon)
@@ -485,7 +750,19 @@ def label_smooth(
 
 @public("paddle.nn.functional", usual=False)
 def sequence_mask(x: Any, maxlen: int | None = None, dtype: Any = "int64", name: str | None = None) -> Tensor:
-    """``mask[..., j] = j < x[...]`` for j below ``maxlen``, by default the largest of x.
+    """Mask of the positions that sequences fill: ``mask[..., j] = j < x[...]``.
+
+    Args:
+        x: integer or floating tensor of any shape: the lengths.
+        maxlen: how many positions the mask has, 0 or more; by default the greatest length.
+        dtype: the dtype of the mask.
+
+    Returns:
+        Tensor ``[*x.shape, maxlen]`` of ``dtype``, 1 (or True) at positions below the length and 0 beyond.
+
+    Raises:
+        TypeError: x is neither integer nor floating, or ``dtype`` is unknown.
+        ValueError: ``maxlen`` is negative, or None for lengths of which there are none.
 
     Example:
         >>> import paddle

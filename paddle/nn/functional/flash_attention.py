@@ -59,22 +59,29 @@ def flash_attention(
     name: str | None = None,
     softmax_scale: float | None = None,
 ) -> tuple[Tensor, Tensor | None]:
-    """``softmax(scale * query @ key^T) @ value`` for each head.
+    """Attention ``softmax(scale * query @ key^T) @ value`` for each head.
 
     Args:
-        query: ``[batch, queries, heads, dim]``.
-        key, value: ``[batch, keys, heads, dim]``, of as many heads or of fewer that divide them.
-        dropout: the probability that a weight is dropped, in training.
+        query: floating tensor ``[batch, queries, heads, dim]``.
+        key, value: tensors ``[batch, keys, heads, dim]`` of query's dtype, of as many heads or of fewer, each serving
+            several consecutive query heads.
+        dropout: the probability that a weight is dropped in training, from 0 to 1.
         causal: query i sees keys 0 to i.
-        return_softmax: return the weights ``[batch, heads, queries, keys]``, after dropout, too.
-        fixed_seed_offset, rng_name: refused unless left alone.
-        softmax_scale: by default ``dim ** -0.5``.
+        return_softmax: return the weights, after dropout, too.
+        fixed_seed_offset, rng_name: only None and ``""``: dropout draws from the stream that ``paddle.seed`` seeds.
+        training: False turns dropout off.
+        softmax_scale: factor of the scores, by default ``dim ** -0.5``.
 
     Returns:
-        the result ``[batch, queries, heads, dim]``, and the weights or None.
+        (result ``[batch, queries, heads, dim]``, weights ``[batch, heads, queries, keys]`` or None), of query's dtype.
 
     Raises:
-        ValueError: shapes that do not fit.
+        TypeError: the operands are not floating or have different dtypes.
+        ValueError: shapes that do not fit, ``dropout`` outside [0, 1], or another ``fixed_seed_offset`` or
+            ``rng_name``.
+
+    References:
+        Dao et al., FlashAttention: Fast and Memory-Efficient Exact Attention with IO-Awareness, 2022.
 
     Example:
         >>> import paddle
@@ -124,10 +131,21 @@ def flash_attn_qkvpacked(
     """:func:`flash_attention` of query, key and value in one tensor.
 
     Args:
-        qkv: ``[batch, length, heads/key_heads + 2, key_heads, dim]``: groups of query heads, then key, then value.
+        qkv: floating tensor ``[batch, length, heads/key_heads + 2, key_heads, dim]``: groups of query heads, then key,
+            then value.
+        dropout: the probability that a weight is dropped in training, from 0 to 1.
+        causal: query i sees keys 0 to i.
+        return_softmax: return the weights, after dropout, too.
+        fixed_seed_offset, rng_name: only None and ``""``: dropout draws from the stream that ``paddle.seed`` seeds.
+        training: False turns dropout off.
 
     Returns:
-        the result ``[batch, length, heads, dim]``, and the weights or None.
+        (result ``[batch, length, heads, dim]``, weights ``[batch, heads, length, length]`` or None), of qkv's dtype.
+
+    Raises:
+        TypeError: qkv is not floating.
+        ValueError: qkv has another shape, ``dropout`` is outside [0, 1], or another ``fixed_seed_offset`` or
+            ``rng_name``.
 
     Example:
         >>> import paddle
@@ -254,25 +272,30 @@ def flash_attn_unpadded(
     training: bool = True,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor | None]:
-    """Attention within each of several sequences that follow each other.
+    """Attention within each of several sequences that follow each other in one tensor.
 
     Args:
-        query: ``[total queries, heads, dim]``.
-        key, value: ``[total keys, heads, dim]``, of as many heads or of fewer that divide them.
-        cu_seqlens_q, cu_seqlens_k: integers ``[batch + 1]`` from 0: where each sequence begins, and the last ends. Give
-            the same tensor twice where they are equal.
+        query: floating tensor ``[total queries, heads, dim]``.
+        key, value: tensors ``[total keys, heads, dim]`` of query's dtype, of as many heads or of fewer, each serving
+            several consecutive query heads.
+        cu_seqlens_q, cu_seqlens_k: integer tensors ``[batch + 1]`` from 0: where each sequence begins, and the last
+            ends. Give the same tensor twice where they are equal.
         max_seqlen_q, max_seqlen_k: the largest lengths; what lies beyond them in a sequence is left out.
-        scale: of the scores.
-        dropout: the probability that a weight is dropped, in training.
+        scale: factor of the scores.
+        dropout: the probability that a weight is dropped in training, from 0 to 1.
         causal: the last query of a sequence sees all its keys, one before it all but the last, and so on.
-        return_softmax: return the weights ``[batch, heads, max_seqlen_q, max_seqlen_k]`` too.
-        fixed_seed_offset, rng_name: refused unless left alone.
+        return_softmax: return the weights, after dropout, too.
+        fixed_seed_offset, rng_name: only None and ``""``: dropout draws from the stream that ``paddle.seed`` seeds.
+        training: False turns dropout off.
 
     Returns:
-        the result ``[total queries, heads, dim]``, and the weights or None.
+        (result ``[total queries, heads, dim]``, weights ``[batch, heads, max_seqlen_q, max_seqlen_k]`` or None), of
+        query's dtype.
 
     Raises:
-        ValueError: shapes that do not fit.
+        TypeError: the operands are not floating or have different dtypes.
+        ValueError: shapes that do not fit, cumulative lengths that are not integers, ``dropout`` outside [0, 1], or
+            another ``fixed_seed_offset`` or ``rng_name``.
 
     Example:
         >>> import paddle
@@ -316,12 +339,28 @@ def flash_attn_varlen_qkvpacked(
     """:func:`flash_attn_unpadded` of query, key and value in one tensor.
 
     Args:
-        qkv: ``[total, heads/key_heads + 2, key_heads, dim]``: groups of query heads, then key, then value.
-        varlen_padded: each sequence takes ``max_seqlen_q`` rows of ``qkv``, of which the first count; otherwise they
+        qkv: floating tensor ``[total, heads/key_heads + 2, key_heads, dim]``: groups of query heads, then key, then
+            value.
+        cu_seqlens_q, cu_seqlens_k: integer tensors ``[batch + 1]`` from 0: where each sequence begins, and the last
+            ends, if they followed each other closely. Give the same tensor twice where they are equal.
+        max_seqlen_q, max_seqlen_k: the largest lengths; equal with ``varlen_padded``.
+        scale: factor of the scores.
+        dropout: the probability that a weight is dropped in training, from 0 to 1.
+        causal: the last query of a sequence sees all its keys, one before it all but the last, and so on.
+        return_softmax: return the weights, after dropout, too.
+        fixed_seed_offset, rng_name: only None and ``""``: dropout draws from the stream that ``paddle.seed`` seeds.
+        varlen_padded: each sequence takes ``max_seqlen_q`` rows of ``qkv``, of which the first count; False: sequences
             follow each other closely.
+        training: False turns dropout off.
 
     Returns:
-        the result ``[total, heads, dim]``, with zeros in the rows that do not count, and the weights or None.
+        (result ``[total, heads, dim]``, with zeros in the rows that do not count, weights
+        ``[batch, heads, max_seqlen_q, max_seqlen_k]`` or None), of qkv's dtype.
+
+    Raises:
+        TypeError: qkv is not floating.
+        ValueError: shapes that do not fit, cumulative lengths that are not integers, ``dropout`` outside [0, 1], or
+            another ``fixed_seed_offset`` or ``rng_name``.
 
     Example:
         >>> import paddle
@@ -378,20 +417,28 @@ def flash_attention_v3_varlen(
     """:func:`flash_attn_unpadded` with windows and capped scores, and the log-sum-exp of the scores.
 
     Args:
-        query, key, value, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k: as there.
-        seqused_q, seqused_k: integers ``[batch]``, how many rows of each sequence count, by default all.
-        softmax_scale: by default ``dim ** -0.5``.
-        causal: as there.
+        query: floating tensor ``[total queries, heads, dim]``.
+        key, value: tensors ``[total keys, heads, dim]`` of query's dtype, of as many heads or of fewer, each serving
+            several consecutive query heads.
+        cu_seqlens_q, cu_seqlens_k: integer tensors ``[batch + 1]`` from 0: where each sequence begins, and the last
+            ends. Give the same tensor twice where they are equal.
+        max_seqlen_q, max_seqlen_k: the largest lengths; what lies beyond them in a sequence is left out.
+        seqused_q, seqused_k: integer tensors ``[batch]``, how many rows of each sequence count, by default all.
+        softmax_scale: factor of the scores, by default ``dim ** -0.5``.
+        causal: the last query of a sequence sees all its keys, one before it all but the last, and so on.
+        qv, q_descale, k_descale, v_descale: only None; there are no 8-bit operands.
         window_size: how many keys before and after its own place a query sees, -1 for all.
         softcap: scores become ``softcap * tanh(score / softcap)``; 0 leaves them.
-        num_splits, pack_gqa, sm_margin: how a GPU divides its work; they change nothing here.
-        qv, q_descale, k_descale, v_descale: refused.
+        num_splits, pack_gqa, sm_margin: accepted; they say how a GPU divides its work.
 
     Returns:
-        the result ``[total queries, heads, dim]`` and the log-sum-exp ``[heads, total queries]``, without gradient.
+        (result ``[total queries, heads, dim]`` of query's dtype, log-sum-exp ``[heads, total queries]`` without
+        gradient: float32, or of query's dtype if that is float64 or with ``softcap``).
 
     Raises:
-        ValueError: shapes that do not fit; ``qv`` or scales of 8-bit operands.
+        TypeError: the operands are not floating or have different dtypes.
+        ValueError: shapes that do not fit, cumulative lengths that are not integers, ``qv`` or scales of 8-bit
+            operands.
 
     Example:
         >>> import paddle
