@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 
-from umiak.core.direct import Direct, by_axis, by_op, by_operator, by_reduction
+from umiak.core.direct import Direct, by_axis, by_ints, by_op, by_operator, by_reduction
 from umiak.core.inplace import assign, call_before_overwrite
 from umiak.core.inplace import become as become_tensor
 from umiak.core.tensor import Tensor
@@ -80,6 +80,7 @@ def public(
     operator: str | None = None,
     along: tuple[Any, int] | None = None,
     reduction: Any = None,
+    ints: dict[Any, Any] | None = None,
 ) -> Callable[[T], T]: ...
 def public(
     places: Any = EVERYWHERE,
@@ -93,6 +94,7 @@ def public(
     operator: str | None = None,
     along: tuple[Any, int] | None = None,
     reduction: Any = None,
+    ints: dict[Any, Any] | None = None,
 ) -> Any:
     """Declare a function or a class.
 
@@ -106,6 +108,7 @@ def public(
         operator: a call of two operands is this operator, which promotes.
         along: a table and a default axis; a call of a tensor and an axis is the op that the table has for it.
         reduction: the same for the axes of a reduction.
+        ints: the same for a list or tuple of ints, which the function enters into the dict.
 
     A parameter ``out`` of the signature is written with the result, and returned.
     """
@@ -117,7 +120,7 @@ def public(
         if isinstance(value, type):
             _declare(name or value.__name__, value, home, places)
             return value
-        fast = (op, operands, operator, along, reduction)
+        fast = (op, operands, operator, along, reduction, ints)
         return _public(value, places, name, aliases, usual, ints_from, *fast)
 
     return declare
@@ -135,6 +138,7 @@ def _public(
     operator: str | None = None,
     along: Any = None,
     reduction: Any = None,
+    ints: dict[Any, Any] | None = None,
 ) -> Any:
     code = fn.__code__
     by_position = code.co_varnames[: code.co_argcount]
@@ -143,12 +147,13 @@ def _public(
     table = {alias: p for alias, p in known.items() if p in params and alias not in params}
     writes = "out" in params
     shown = fn
-    if table or writes or ints_from is not None or op is not None or operator or along or reduction is not None:
+    special = (ints_from, op, operator, along, reduction, ints)
+    if table or writes or any(given is not None for given in special):
         out = by_position.index("out") if "out" in by_position else _MOST
-        ints = -1 if ints_from is None else ints_from
+        first = -1 if ints_from is None else ints_from
         required = by_position[: len(by_position) - len(fn.__defaults__ or ())]
-        shown = Direct(fn, _tidied, frozenset((*table, "out") if writes else table), out, ints, required)
-        shown._aliases, shown._ints, shown._out = table, ints, out
+        shown = Direct(fn, _tidied, frozenset((*table, "out") if writes else table), out, first, required)
+        shown._aliases, shown._ints, shown._out = table, first, out
         if table:
             others = ", ".join(f"``{alias}`` for {p}" for alias, p in table.items())
             shown.__doc__ = f"{(fn.__doc__ or '').rstrip()}\n\n    Other keywords: {others}.\n    "
@@ -160,6 +165,8 @@ def _public(
             by_axis(shown, *along)
         elif reduction is not None:
             by_reduction(shown, reduction)
+        elif ints is not None:
+            by_ints(shown, ints)
     _declare(name or fn.__name__, shown, fn.__module__, places)
     return shown
 

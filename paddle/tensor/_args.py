@@ -22,6 +22,8 @@ from umiak.util.errors import op_error
 
 NUMBERS = (bool, int, float, complex)  # some modules of this package define names that shadow these
 
+_OPERANDS = (Tensor, *NUMBERS, np.generic, np.ndarray)
+
 
 class AxisError(ValueError, IndexError):
     """An axis that the tensor does not have."""
@@ -232,7 +234,7 @@ def operate(way: Callable[[Any, Any], Any], op: Callable[[Any, Any], Tensor], na
     """A function that Python has an operator for, which promotes by itself where x is a tensor."""
     if not isinstance(x, Tensor):
         return promoted(op, name, x, y)
-    if isinstance(y, (Tensor, *NUMBERS, np.generic, np.ndarray)) or type(x) is not Tensor:
+    if isinstance(y, _OPERANDS) or type(x) is not Tensor:
         return way(x, y)
     # `==` of anything is a bool, and a list is repeated.
     raise op_error(TypeError, name, "a tensor or a number for y", type(y).__name__)

@@ -20,7 +20,7 @@ _SWAP = F.Permute((1, 0))
 _PERMUTE: dict[Any, Any] = {}
 
 
-@public
+@public(ints=_PERMUTE)
 def transpose(x: Tensor, perm: Any = None, *more: Any, **dims: Any) -> Tensor:
     """Dims of ``x`` in another order; a view, which shares the memory of ``x``.
 

@@ -38,6 +38,9 @@ def operands():
         (x, None),
         (x, True),
         (x, [0, 1]),
+        (x, (1, 0)),
+        (x, [1, 0, 2]),
+        (x, [x]),
         (x, 2**70),
         (x, ints[0, 0]),
     )
@@ -48,6 +51,7 @@ def operands():
 def keywords():
     x = paddle.to_tensor([[0.25, 0.5, 0.75], [0.125, 1.0, 0.375]])
     yield from (((x,), {"axis": 0}), ((x,), {"axis": -1}), ((x,), {"axis": 5}), ((x,), {"name": "y"}), ((), {"x": x}))
+    yield from (((), {"x": x, "perm": [1, 0]}), ((x,), {"perm": (-1, 0)}), ((), {"y": x, "x": x}))
     yield from (((), {"x": x, "y": x}), ((x,), {"y": x}), ((), {"input": x, "other": x}), ((x,), {"keepdim": True}))
     yield from (((x,), {"axis": 0, "keepdim": True}), ((x, x), {"out": paddle.zeros([2, 3])}), ((x,), {"nothing": 1}))
 
@@ -89,6 +93,10 @@ def test_usual_calls_enter_no_function():
         lambda: paddle.add(x, w),
         lambda: paddle.multiply(x, 2.0),
         lambda: x.subtract(w),
+        lambda: paddle.add(x=x, y=w),
+        lambda: paddle.matmul(x, y=w),
+        lambda: x.transpose([1, 0]),
+        lambda: paddle.transpose(x=w, perm=(1, 0)),
         lambda: paddle.exp(x),
         lambda: x.tanh(),
         lambda: paddle.maximum(x, w),

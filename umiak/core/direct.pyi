@@ -44,6 +44,9 @@ def by_axis(function: _F, table: Any, axis: int) -> _F:
 def by_reduction(function: _F, table: Any) -> _F:
     """``function(x, axis)`` by ``table[reduction_key(x, axis, False)]``, if it is there."""
 
+def by_ints(function: _F, table: dict) -> _F:
+    """``function(x, ints)`` by ``table[tuple(ints)]``, an op of one operand, if it is there."""
+
 def by_forward(function: _F) -> _F:
     """``function(layer, *inputs)`` by ``layer.forward(*inputs)``, where the layer has no hooks."""
 

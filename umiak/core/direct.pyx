@@ -93,6 +93,9 @@ cdef extern from "Python.h":
     list PyDict_Values(object)
     PyObject* _PyType_Lookup(PyTypeObject*, object)
     bint PyLong_CheckExact(PyObject*)
+    bint PyList_CheckExact(PyObject*)
+    bint PyTuple_CheckExact(PyObject*)
+    object PyList_AsTuple(object)
     long long PyLong_AsLongLongAndOverflow(object, int*) except? -1
     PyObject* PyDict_GetItemWithError(object, object) except? NULL
     PyObject* PyTuple_GET_ITEM(PyObject*, Py_ssize_t)
@@ -114,6 +117,7 @@ cdef enum:
     AXIS = 2                   # of a tensor and an axis: the op of the axis is in a table
     REDUCTION = 3              # likewise, by reduction_key
     FUNCTION = 4               # the function's, always
+    INTS = 6                   # of a tensor and a list or tuple of ints: the op of these is in a dict
     LAYER = 5                  # of an object: its ``forward``, where no hooks are around it
     MOST = 3                   # operands
 
@@ -133,6 +137,7 @@ cdef class Direct:
     cdef Py_ssize_t most       # with more operands by position than these,
     cdef Py_ssize_t ints       # or with several ints from this one on, if it is not negative
     cdef tuple required        # parameters without a default
+    cdef tuple parameters      # those that may be given by position
     cdef object table          # a dict, or of a class of its own
     cdef int64_t axis          # where none is given
     cdef int64_t last          # the latest key of a reduction, and its op
@@ -145,6 +150,7 @@ cdef class Direct:
         self.most = most
         self.ints = ints
         self.required = required
+        self.parameters = function.__code__.co_varnames[:function.__code__.co_argcount]
         self.way = FUNCTION
         self.last = -1
         setattr(self, "__wrapped__", function)                   # whose signature is shown, unless it has a shown one itself
@@ -187,20 +193,26 @@ cdef class Direct:
 cdef object call(PyObject* callee, PyObject** args, size_t flags, PyObject* names):
     cdef Direct f = <Direct>callee
     cdef Py_ssize_t n = PyVectorcall_NARGS(flags)
+    cdef Py_ssize_t given = n
     cdef PyObject* found
+    cdef PyObject* others = names
     if f.way == LAYER:
         if names == NULL and unhooked(<object>args[0]):
             return PyObject_VectorcallMethod("forward", args, n, NULL)
-    elif f.way != FUNCTION and n and isinstance(<object>args[0], Tensor) and not (<EngineContext>context_pointer()).observers:
-        found = (<attempt_t><void*>attempt)(f, args, n, names)
-        if found == NULL:
-            if not PyErr_ExceptionMatches(Exception):
-                return umiak_own(NULL)
-            PyErr_Clear()                                # a mistake, of which the function says more
-        elif found != <PyObject*>None:
-            return umiak_own(found)
-        else:
-            Py_DECREF(None)
+    elif f.way != FUNCTION:
+        if names != NULL and as_by_position(f, n, names):
+            given += PyTuple_GET_SIZE(names)
+            others = NULL
+        if given and isinstance(<object>args[0], Tensor) and not (<EngineContext>context_pointer()).observers:
+            found = (<attempt_t><void*>attempt)(f, args, given, others)
+            if found == NULL:
+                if not PyErr_ExceptionMatches(Exception):
+                    return umiak_own(NULL)
+                PyErr_Clear()                            # a mistake, of which the function says more
+            elif found != <PyObject*>None:
+                return umiak_own(found)
+            else:
+                Py_DECREF(None)
     if f.tidy is not None:
         if n > f.most or names != NULL and named_otherwise(f, names):
             return tidied(f, args, n, names)
@@ -211,6 +223,17 @@ cdef object call(PyObject* callee, PyObject** args, size_t flags, PyObject* name
     if n < PyTuple_GET_SIZE(<PyObject*>f.required):
         check_given(f, n, names)
     return PyObject_Vectorcall(f.function, args, flags, names)
+
+
+cdef bint as_by_position(Direct f, Py_ssize_t n, PyObject* names) noexcept:
+    """Whether the keywords are the next parameters, in their order: ``add(x=a, y=b)``."""
+    cdef Py_ssize_t i, k = PyTuple_GET_SIZE(names)
+    if n + k > PyTuple_GET_SIZE(<PyObject*>f.parameters):
+        return False
+    for i in range(k):
+        if PyTuple_GET_ITEM(names, i) != PyTuple_GET_ITEM(<PyObject*>f.parameters, n + i):       # both are interned
+            return False
+    return True
 
 
 cdef bint named_otherwise(Direct f, PyObject* names) except -1:
@@ -295,7 +318,20 @@ cdef object attempt(Direct f, PyObject** args, Py_ssize_t n, PyObject* names):
             elif parse_operand(<object>args[i], &xs[i]) or xs[i].t != NULL and (<Tensor>xs[i].t).kind & ~<uint8_t>KIND_VIEW:
                 return None
         return dispatch(f.op, xs, f.op.n_operands, NULL, 0, 0, 0, NULL)
+    if f.way == INTS:
+        return of_ints(f, x, args[1]) if n == 2 and names == NULL else None
     return along(f, x, args, n, names)
+
+
+cdef object of_ints(Direct f, Tensor x, PyObject* ints):
+    cdef PyObject* op
+    if PyList_CheckExact(ints):
+        op = PyDict_GetItemWithError(f.table, PyList_AsTuple(<object>ints))
+    elif PyTuple_CheckExact(ints):
+        op = PyDict_GetItemWithError(f.table, <object>ints)
+    else:
+        return None
+    return None if op == NULL else call1(<OpBase>op, x)
 
 
 cdef object along(Direct f, Tensor x, PyObject** args, Py_ssize_t n, PyObject* names):
@@ -372,6 +408,14 @@ def by_reduction(function, table):
     """``function(x, axis)`` by ``table[reduction_key(x, axis, False)]``, if it is there; over all axes without an axis."""
     cdef Direct f = direct(function)
     f.way = REDUCTION
+    f.table = table
+    return f
+
+
+def by_ints(function, dict table not None):
+    """``function(x, ints)`` by ``table[tuple(ints)]``, an op of one operand, if it is there."""
+    cdef Direct f = direct(function)
+    f.way = INTS
     f.table = table
     return f
 
