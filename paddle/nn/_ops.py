@@ -14,6 +14,8 @@ from umiak.core.eager import apply, apply1
 from umiak.core.generator import default_generator
 from umiak.core.place import Place
 from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
+from umiak.util.errors import op_error
 
 
 def random_apply(op: Any, x: Tensor, *params: Any) -> Tensor:
@@ -62,3 +64,9 @@ def check_reduction(who: str, reduction: str, *more: str) -> None:
     known = ("mean", "sum", "none", *more)
     if reduction not in known:
         raise ValueError(f"[{who}] requires reduction of {known}, got {reduction!r}")
+
+
+def check_class_weights(who: str, weight: Tensor, classes: Any) -> None:
+    """Refuse weights that are not one for each class."""
+    if weight.ndim != 1 or not dim.eq(weight.shape[0], classes):
+        raise op_error(ValueError, who, f"one weight for each of {classes} classes", list(weight.shape))

@@ -501,6 +501,41 @@ def test_layer_refuses_an_unknown_reduction(layer: str) -> None:
         getattr(paddle.nn, layer)(reduction="median")
 
 
+def test_class_weights_are_one_a_class_in_the_scores_dtype() -> None:
+    x, label = paddle.zeros([2, 3]), paddle.to_tensor([0, 1])
+    soft = paddle.full([2, 3], 1 / 3)
+    for shape in ([2], [4], [3, 1]):
+        for y in (label, soft):
+            with pytest.raises(ValueError, match="one weight for each of 3 classes"):
+                F.cross_entropy(x, y, paddle.ones(shape), soft_label=y is soft)
+    for loss in (F.cross_entropy, F.nll_loss):
+        with pytest.raises(TypeError, match="float32"):
+            loss(x, label, paddle.ones([3], dtype="float64"))
+    with pytest.raises(IndexError, match="axes"):
+        F.cross_entropy(x, label, paddle.ones([3]), axis=2)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("loss", [F.cross_entropy, F.nll_loss])
+def test_class_weights_under_autocast(loss: Callable, dtype: str) -> None:
+    """The loss is computed in float32 there, and so is what its mean divides by."""
+    x, label, weight = (
+        paddle.to_tensor([[0.5, -1.0], [2.0, 0.25]]),
+        paddle.to_tensor([0, 1]),
+        paddle.to_tensor([1.0, 3.0]),
+    )
+    want = loss(x, label, weight)
+    with paddle.amp.auto_cast(dtype="bfloat16"):
+        got = loss(x.astype("bfloat16"), label, weight.astype(dtype))
+    assert got.dtype is paddle.float32
+    np.testing.assert_allclose(got.numpy(), want.numpy(), rtol=1e-6)
+
+
+def test_cross_entropy_needs_a_label() -> None:
+    with pytest.raises(TypeError, match=r"\[cross_entropy\] requires a label"):
+        F.cross_entropy(paddle.zeros([2, 3]))
+
+
 def test_hsigmoid_layer() -> None:
     layer = paddle.nn.HSigmoidLoss(3, 6)
     assert [(n, p.shape) for n, p in layer.named_parameters()] == [("weight", [5, 3]), ("bias", [5, 1])]

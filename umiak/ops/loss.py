@@ -183,15 +183,17 @@ class LabelWeights(Op):
     """
 
     inputs = ("labels", "weight?")
-    amp = "keep"
+    amp = "deny"
     vjp = None
     dtype: Any
     ignore_index: int = param("int", -100)
 
     def infer(self, labels, weight, ignore_index):
         accept(self, "i", labels)
-        if weight is not None and (len(weight.shape) != 1 or weight.dtype is not self.dtype):
-            self.fail(ValueError, f"a vector of {self.dtype.name} weights", f"{weight!r}")
+        if weight is not None and len(weight.shape) != 1:
+            self.fail(ValueError, "a vector of weights", tuple(weight.shape))
+        if weight is not None and weight.dtype is not self.dtype:
+            self.fail(TypeError, f"weights of {self.dtype.name}", weight.dtype.name)
         return Meta(labels.shape, self.dtype)
 
     def decompose(self, labels, weight, ignore_index):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from paddle._public import public
-from paddle.nn._ops import check_reduction, mean_all, reduce_loss, sum_all
+from paddle.nn._ops import check_class_weights, check_reduction, mean_all, reduce_loss, sum_all
 from paddle.tensor._args import Records, made_on
 from umiak import ops as F
 from umiak.core import dtype as dt
@@ -39,22 +39,29 @@ def cross_entropy(
     *,
     target: Any = None,
 ) -> Tensor:
-    """``-log softmax(input)`` of each row's class.
+    """Cross entropy of a softmax: ``-log(softmax(input))`` at each row's class.
 
     Args:
-        input: scores of classes along ``axis``; probabilities with ``use_softmax=False``.
-        label: classes, as integers of input's shape without ``axis`` (or with size 1 there), or with ``soft_label``
-            their probabilities in input's shape (``target`` is another name for it).
-        weight: ``[classes]``; each row counts as much as its class weighs, also in the mean.
-        ignore_index: rows with this label give 0 and do not count in the mean.
+        input: floating tensor of scores, classes along ``axis``; probabilities with ``use_softmax=False``.
+        label: classes from 0 on, as a tensor of integers of input's shape without ``axis`` or with size 1 there (other
+            dtypes are cast to int64); with ``soft_label`` probabilities of input's shape and dtype.
+        weight: tensor ``[classes]`` of input's dtype; each row counts as much as its class weighs, also in the mean. A
+            soft or smoothed label weighs what its classes weigh together. None for ones.
+        ignore_index: rows with this label have a loss of 0 and do not count in the mean. Soft labels do not read it.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
         soft_label: whether labels are probabilities.
-        label_smoothing: this part of each label is spread evenly over all classes.
+        axis: the axis of the classes; negative counts from the end.
+        use_softmax: False takes input for probabilities already.
+        label_smoothing: this part of each label, from 0 to 1, is spread evenly over all classes.
+        target: another name for label.
 
     Returns:
-        a number, or with ``reduction="none"`` the loss of each row (size 1 along ``axis`` where label has that dim,
-        and with ``label_smoothing``).
+        Tensor of input's dtype without dims, or for ``"none"`` of input's shape without ``axis``: with size 1 there
+        where label has that dim, or is smoothed. The mean is 0 where all rows are ignored, NaN where there are none.
 
     Raises:
+        TypeError: input is not floating, soft labels or weights are of another dtype, or no label is given.
+        IndexError: input has no such axis, or a label is beyond the classes.
         ValueError: shapes that do not fit, or an unknown reduction.
 
     Example:
@@ -64,11 +71,15 @@ def cross_entropy(
         0.6931
     """
     if label is None:
+        if target is None:
+            raise op_error(TypeError, "cross_entropy", "a label", "none")
         label = target
     if reduction != "mean":
         check_reduction("cross_entropy", reduction)
     if axis < 0:
         axis += input.ndim
+    if weight is not None and 0 <= axis < input.ndim:  # of another axis the op says it
+        check_class_weights("cross_entropy", weight, input.shape[axis])
     if soft_label or (label_smoothing > 0.0 and not use_softmax):
         return _soft_cross_entropy(
             input, label, weight, ignore_index, reduction, soft_label, axis, use_softmax, label_smoothing
@@ -85,7 +96,7 @@ def cross_entropy(
     else:
         loss = apply(_NLL[axis], (F.log(input), rows, None), (ignore_index,))
     if weight is not None:
-        counts = apply(_LABEL_WEIGHTS[input.dtype], (rows, weight), (ignore_index,))
+        counts = apply(_LABEL_WEIGHTS[loss.dtype], (rows, weight), (ignore_index,))
         loss = F.mul(loss, counts)
     if reduction == "none":
         column = label.ndim == input.ndim or label_smoothing > 0.0
@@ -173,7 +184,34 @@ def softmax_with_cross_entropy(
     return_softmax: bool = False,
     axis: int = -1,
 ) -> Any:
-    """:func:`cross_entropy` of each row, with size 1 along ``axis``; and the softmax with ``return_softmax``."""
+    """Cross entropy of each row, and with ``return_softmax`` the softmax as well.
+
+    Args:
+        logits: floating tensor of scores, classes along ``axis``.
+        label: classes, as a tensor of integers of the logits' shape with size 1 along ``axis`` or without it; with
+            ``soft_label`` probabilities of the logits' shape and dtype.
+        soft_label: whether labels are probabilities.
+        ignore_index: rows with this label have a loss of 0. Soft labels do not read it.
+        numeric_stable_mode: accepted; the softmax never overflows.
+        return_softmax: return the softmax of the logits too.
+        axis: the axis of the classes; negative counts from the end.
+
+    Returns:
+        Tensor of the logits' shape with size 1 along ``axis``, and of their dtype; with ``return_softmax`` a tuple of
+        it and the softmax, which has the logits' shape.
+
+    Raises:
+        TypeError: the logits are not floating, or soft labels are of another dtype.
+        IndexError: the logits have no such axis, or a label is beyond the classes.
+        ValueError: shapes that do not fit.
+
+    Example:
+        >>> import paddle
+        >>> logits, label = paddle.zeros([2, 4]), paddle.to_tensor([[0], [3]])
+        >>> loss, p = paddle.nn.functional.softmax_with_cross_entropy(logits, label, return_softmax=True)
+        >>> loss.shape, p[0].tolist()
+        ([2, 1], [0.25, 0.25, 0.25, 0.25])
+    """
     axis = axis + logits.ndim if axis < 0 else axis
     rows = label if soft_label else _classes(logits, label, axis)
     loss = F.unsqueeze(apply(_CROSS_ENTROPY[axis, bool(soft_label)], (logits, rows), (ignore_index,)), axes=(axis,))
@@ -189,13 +227,29 @@ def nll_loss(
     reduction: str = "mean",
     name: str | None = None,
 ) -> Tensor:
-    """``-input`` at each row's class, input being log probabilities ``[N, C]`` or ``[N, C, *]``.
+    """Negative log-likelihood: ``-input`` at each row's class.
 
     Args:
-        input: log probabilities, classes on dim 1.
-        label: ``[N]`` or ``[N, *]``.
-        weight: ``[C]``; each row counts as much as its class weighs, also in the mean.
-        ignore_index: rows with this label give 0 and do not count.
+        input: floating tensor of log-probabilities ``[N, C]`` or ``[N, C, *]``.
+        label: classes from 0 on, as a tensor of integers ``[N]`` or ``[N, *]``.
+        weight: tensor ``[C]`` of input's dtype; each row counts as much as its class weighs, also in the mean. None
+            for ones.
+        ignore_index: rows with this label have a loss of 0 and do not count in the mean.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Returns:
+        Tensor without dims, or of label's shape for ``"none"``, of input's dtype. The mean over no rows is 0.
+
+    Raises:
+        TypeError: input is not floating, weight is of another dtype, or label is not of integers.
+        IndexError: a label is beyond the classes.
+        ValueError: input has fewer than two dims, shapes that do not fit, or an unknown reduction.
+
+    Example:
+        >>> import paddle
+        >>> log_p = paddle.to_tensor([[-1.0, -2.0], [-3.0, -4.0]])
+        >>> float(paddle.nn.functional.nll_loss(log_p, paddle.to_tensor([0, 1])))
+        2.5
     """
     check_reduction("nll_loss", reduction)
     if input.ndim < 2:
@@ -205,7 +259,7 @@ def nll_loss(
         return reduce_loss("nll_loss", loss, reduction)
     if weight is None:
         return apply(_LABELLED_MEAN, (loss, label), (ignore_index,))
-    return _over_counts(loss, apply(_LABEL_WEIGHTS[input.dtype], (label, weight), (ignore_index,)))
+    return _over_counts(loss, apply(_LABEL_WEIGHTS[loss.dtype], (label, weight), (ignore_index,)))
 
 
 def _weighted(who: str, loss: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
@@ -216,12 +270,26 @@ def _weighted(who: str, loss: Tensor, weight: Tensor | None, reduction: str) -> 
 def binary_cross_entropy(
     input: Tensor, label: Tensor, weight: Tensor | None = None, reduction: str = "mean", name: str | None = None
 ) -> Tensor:
-    """``-label*log(input) - (1-label)*log(1-input)``; logarithms are kept above -100.
+    """Binary cross entropy: ``-label*log(input) - (1-label)*log(1-input)``; logarithms are kept above -100.
 
     Args:
-        input: probabilities.
-        label: of the same shape, between 0 and 1.
-        weight: multiplies the loss.
+        input: floating tensor of probabilities from 0 to 1; numbers beyond give NaN.
+        label: tensor of input's dtype, from 0 to 1; the two broadcast.
+        weight: tensor of input's dtype that multiplies the loss, with which it broadcasts. None for ones.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Returns:
+        Tensor without dims, or of the broadcast shape for ``"none"``, of input's dtype.
+
+    Raises:
+        TypeError: the operands are not floating, or of different dtypes.
+        ValueError: the shapes do not broadcast, or the reduction is unknown.
+
+    Example:
+        >>> import paddle
+        >>> p, label = paddle.to_tensor([0.5, 0.5]), paddle.to_tensor([0.0, 1.0])
+        >>> round(float(paddle.nn.functional.binary_cross_entropy(p, label)), 4)
+        0.6931
     """
     return _weighted("binary_cross_entropy", apply2(_BCE, input, label), weight, reduction)
 
@@ -235,13 +303,28 @@ def binary_cross_entropy_with_logits(
     pos_weight: Tensor | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """:func:`binary_cross_entropy` of ``sigmoid(logit)``, computed without forming it.
+    """Binary cross entropy of ``sigmoid(logit)``, computed without forming it.
 
     Args:
-        logit: any real numbers.
-        label: of the same shape, between 0 and 1.
-        weight: multiplies the loss.
-        pos_weight: multiplies the part of positive labels.
+        logit: floating tensor of any shape.
+        label: tensor of logit's dtype, from 0 to 1; the two broadcast.
+        weight: tensor of logit's dtype that multiplies the loss, with which it broadcasts. None for ones.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        pos_weight: tensor of logit's dtype that multiplies the part ``-label*log(sigmoid(logit))``; it broadcasts with
+            logit. None for ones.
+
+    Returns:
+        Tensor without dims, or of the broadcast shape for ``"none"``, of logit's dtype.
+
+    Raises:
+        TypeError: the operands are not floating, or of different dtypes.
+        ValueError: the shapes do not broadcast, or the reduction is unknown.
+
+    Example:
+        >>> import paddle
+        >>> logit, label = paddle.zeros([2]), paddle.to_tensor([0.0, 1.0])
+        >>> round(float(paddle.nn.functional.binary_cross_entropy_with_logits(logit, label)), 4)
+        0.6931
     """
     loss = apply(_BCE_LOGITS, (logit, label, pos_weight))
     return _weighted("binary_cross_entropy_with_logits", loss, weight, reduction)
@@ -257,24 +340,86 @@ def sigmoid_focal_loss(
     reduction: str = "sum",
     name: str | None = None,
 ) -> Tensor:
-    """Binary cross entropy times ``alpha_t * (1 - p_t)**gamma``, over ``normalizer`` (Lin et al., 2017)."""
+    """Focal loss: binary cross entropy of ``sigmoid(logit)``, times ``alpha_t * (1 - p_t)**gamma``.
+
+    ``p_t`` is ``sigmoid(logit)`` for a label of 1 and one less it for 0; ``alpha_t`` is ``alpha`` or ``1 - alpha``.
+
+    Args:
+        logit: floating tensor of any shape.
+        label: tensor of logit's dtype, 0 or 1; the two broadcast.
+        normalizer: tensor of logit's dtype that divides the loss, such as the number of positive labels ``[1]``; None
+            for 1.
+        alpha: the weight of positive labels, from 0 to 1.
+        gamma: the larger, the less labels count that are well predicted; 0 leaves the cross entropy.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Returns:
+        Tensor without dims, or of the broadcast shape for ``"none"``, of logit's dtype.
+
+    Raises:
+        TypeError: the operands are not floating, or of different dtypes.
+        ValueError: the shapes do not broadcast, or the reduction is unknown.
+
+    References:
+        Lin et al., Focal Loss for Dense Object Detection (2017).
+
+    Example:
+        >>> import paddle
+        >>> logit, label = paddle.zeros([2]), paddle.to_tensor([0.0, 1.0])
+        >>> loss = paddle.nn.functional.sigmoid_focal_loss(logit, label, reduction="none")
+        >>> [round(v, 4) for v in loss.tolist()]  # log(2) * 0.75 / 4, log(2) * 0.25 / 4
+        [0.13, 0.0433]
+    """
     loss = apply(_FOCAL, (logit, label), (float(alpha), float(gamma)))
     return reduce_loss("sigmoid_focal_loss", loss if normalizer is None else F.div(loss, normalizer), reduction)
 
 
 @public("paddle.nn.functional")
 def log_loss(input: Tensor, label: Tensor, epsilon: float = 0.0001, name: str | None = None) -> Tensor:
-    """``-label*log(input + epsilon) - (1-label)*log(1 - input + epsilon)`` of each element."""
+    """Binary cross entropy of each element: ``-label*log(input + epsilon) - (1-label)*log(1 - input + epsilon)``.
+
+    Args:
+        input: floating tensor of probabilities from 0 to 1.
+        label: tensor of input's dtype, from 0 to 1; the two broadcast.
+        epsilon: added to both probabilities, so that their logarithms are finite.
+
+    Returns:
+        Tensor of the broadcast shape and of input's dtype.
+
+    Raises:
+        TypeError: the operands are not floating, or of different dtypes.
+        ValueError: the shapes do not broadcast.
+
+    Example:
+        >>> import paddle
+        >>> loss = paddle.nn.functional.log_loss(paddle.to_tensor([[0.5], [1.0]]), paddle.to_tensor([[1.0], [1.0]]))
+        >>> [round(v, 3) for v in loss.flatten().tolist()]
+        [0.693, -0.0]
+    """
     return apply(_LOG_LOSS, (input, label), (float(epsilon),))
 
 
 @public("paddle.nn.functional")
 def dice_loss(input: Tensor, label: Tensor, epsilon: float = 0.00001, name: str | None = None) -> Tensor:
-    """One less twice the overlap of input and one-hot label over the sum of both, mean over samples.
+    """Dice loss: one less twice the overlap of input and one-hot label over the sum of both, mean over samples.
 
     Args:
-        input: probabilities ``[N, *, C]``.
-        label: classes ``[N, *, 1]``.
+        input: floating tensor of probabilities ``[N, *, C]``.
+        label: classes ``[N, *, 1]``, as a tensor of integers; one beyond the classes counts as none of them.
+        epsilon: added to the sum that is divided by.
+
+    Returns:
+        Tensor without dims, of input's dtype.
+
+    Raises:
+        TypeError: input is not floating, or label is not of integers.
+        ValueError: shapes that do not fit.
+
+    Example:
+        >>> import paddle
+        >>> p, label = paddle.to_tensor([[1.0, 0.0], [1.0, 0.0]]), paddle.to_tensor([[0], [1]])
+        >>> round(float(paddle.nn.functional.dice_loss(p, label)), 4)
+        0.5
     """
     hot = F.one_hot(F.squeeze(label, axes=(label.ndim - 1,)), dtype=input.dtype, num_classes=input.shape[-1])
     axes = tuple(range(1, input.ndim))
@@ -285,7 +430,31 @@ def dice_loss(input: Tensor, label: Tensor, epsilon: float = 0.00001, name: str 
 
 @public("paddle.nn.functional")
 def npair_loss(anchor: Tensor, positive: Tensor, labels: Tensor, l2_reg: float = 0.002) -> Tensor:
-    """Cross entropy of the similarities of anchors and positives ``[N, M]`` with equal labels, plus an L2 term."""
+    """N-pair loss: cross entropy of the similarities of anchors and positives with equal labels, plus an L2 term.
+
+    Args:
+        anchor: floating tensor ``[N, M]``.
+        positive: tensor ``[N, M]`` of anchor's dtype; row i belongs to anchor i.
+        labels: tensor ``[N]`` or ``[N, 1]`` of any dtype; rows with equal labels belong together.
+        l2_reg: a quarter of it multiplies the mean of the squared lengths of anchors and positives.
+
+    Returns:
+        Tensor without dims, of anchor's dtype.
+
+    Raises:
+        TypeError: anchor and positive are not floating, or of different dtypes.
+        IndexError: anchor or positive have no second dim.
+        ValueError: shapes that do not fit.
+
+    References:
+        Sohn, Improved Deep Metric Learning with Multi-class N-pair Loss Objective (2016).
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.zeros([2, 3])
+        >>> round(float(paddle.nn.functional.npair_loss(x, x, paddle.to_tensor([0, 1]))), 4)
+        0.6931
+    """
     column = F.reshape(labels, shape=(labels.shape[0], 1))
     same = F.cast(F.eq(column, F.permute(column, perm=(1, 0))), dtype=anchor.dtype)
     soft = F.div(same, F.sum(same, axes=(1,), keepdim=True))
