@@ -12,7 +12,7 @@ from libc.stdint cimport int64_t, uint8_t
 
 from umiak.core.eager cimport reduction
 from umiak.core.context cimport EngineContext, context_pointer
-from umiak.core.dispatch cimport call1, dispatch
+from umiak.core.dispatch cimport call1, call2, dispatch
 from umiak.core.operand cimport Operand, parse_operand
 from umiak.core.plan cimport OpBase
 from umiak.core.tensor cimport B_LT, B_SHL, KIND_VIEW, Tensor, tensor_slots
@@ -312,6 +312,8 @@ cdef object attempt(Direct f, PyObject** args, Py_ssize_t n, PyObject* names):
             return None
         if f.op.n_operands == 1:
             return call1(f.op, x)
+        if n == 2 and f.op.n_operands == 2 and Py_TYPE(args[1]) == <PyTypeObject*>Tensor and not (<Tensor>args[1]).kind:
+            return call2(f.op, x, <Tensor>args[1])
         for i in range(f.op.n_operands):
             if i >= n:
                 parse_operand(None, &xs[i])
