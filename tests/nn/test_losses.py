@@ -531,6 +531,30 @@ def test_class_weights_under_autocast(loss: Callable, dtype: str) -> None:
     np.testing.assert_allclose(got.numpy(), want.numpy(), rtol=1e-6)
 
 
+def test_margin_losses_name_the_shapes_they_take() -> None:
+    x, label = paddle.zeros([2, 3]), paddle.to_tensor([0, 1])
+    with pytest.raises(ValueError, match=r"\[N, M\] or \[M\] of one shape"):
+        F.cosine_embedding_loss(paddle.zeros([1, 2, 3]), paddle.zeros([1, 2, 3]), label)
+    for scores, y in ((x[0], label), (x, label.unsqueeze(1))):
+        with pytest.raises(ValueError, match=r"input \[N, C\] and label \[N\]"):
+            F.multi_margin_loss(scores, y)
+    for classes in (2, 4):
+        with pytest.raises(ValueError, match="one weight for each of 3 classes"):
+            F.multi_margin_loss(x, label, weight=paddle.ones([classes]))
+
+
+@pytest.mark.parametrize(
+    ("columns", "tails", "message"),
+    [(3, (), "each cluster"), (2, (4,), "3 columns"), (5, (4,), "3 columns"), (3, (3,), r"tail_weights with \[4\]")],
+)
+def test_adaptive_softmax_refuses_weights_of_other_clusters(columns: int, tails: tuple, message: str) -> None:
+    pairs = [[paddle.zeros([3, 1]), paddle.zeros([1, n])] for n in tails]
+    with pytest.raises(ValueError, match=message):
+        F.adaptive_log_softmax_with_loss(
+            paddle.zeros([2, 3]), paddle.to_tensor([0, 1]), paddle.zeros([3, columns]), pairs, [2, 6]
+        )
+
+
 def test_cross_entropy_needs_a_label() -> None:
     with pytest.raises(TypeError, match=r"\[cross_entropy\] requires a label"):
         F.cross_entropy(paddle.zeros([2, 3]))

@@ -39,8 +39,6 @@ LISTED = (
 # Modules whose documents are still to be written in this form.
 PENDING = set(
     """
-paddle.nn.functional.loss_classes
-paddle.nn.functional.loss_margin
 paddle.nn.layer.loss
 """.split()
 )

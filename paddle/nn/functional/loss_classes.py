@@ -32,27 +32,40 @@ def hsigmoid_loss(
     is_sparse: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Hierarchical sigmoid: the cross entropies of the turns that lead to a class through a binary tree (Morin and
-    Bengio, 2005).
+    """Hierarchical sigmoid: the cross entropies of the turns that lead to a class through a binary tree.
 
     Args:
-        input: ``[N, D]``.
-        label: classes ``[N]`` or ``[N, 1]``.
+        input: floating tensor ``[N, D]``.
+        label: classes ``[N]`` or ``[N, 1]``, from 0 to ``num_classes - 1``; cast to int64.
         num_classes: how many there are, 2 or more. They are the leaves of a complete tree, whose inner nodes are
             numbered by level.
-        weight: ``[num_classes - 1, D]``, a row for each inner node; with an own tree as many as it has.
-        bias: ``[num_classes - 1]`` or ``[num_classes - 1, 1]``.
-        path_table: an own tree: the inner nodes on the way to each row's class ``[N, depth]``, negative where the way
-            has ended.
-        path_code: the turn at each of them, 0 or 1.
+        weight: tensor ``[num_classes - 1, D]`` of input's dtype, a row for each inner node; with a tree of one's own as
+            many as it has.
+        bias: tensor of input's dtype, ``[num_classes - 1]`` or ``[num_classes - 1, 1]``; None for zeros.
+        path_table: a tree of one's own: the inner nodes on the way to each row's class, as integers ``[N, depth]``,
+            negative where the way has ended.
+        path_code: the turn at each of them, 0 or 1, as integers ``[N, depth]``.
         is_sparse: accepted; gradients are dense.
 
     Returns:
-        ``[N, 1]``. Every place of a path that is not used adds log 2. Scores count up to 40 in the loss.
+        Tensor ``[N, 1]`` of input's dtype. Every place of a path that is not used adds log 2. Scores count up to 40 in
+        the loss.
 
     Raises:
+        TypeError: input is not floating, weight or bias are of another dtype, or a tree is not of integers.
+        IndexError: a label or a node is beyond the rows of weight.
         ValueError: fewer than two classes, one of ``path_table`` and ``path_code`` without the other, or shapes that
             do not fit.
+
+    References:
+        Morin and Bengio, Hierarchical Probabilistic Neural Network Language Model (2005).
+
+    Example:
+        >>> import paddle
+        >>> x, label, weight = paddle.zeros([2, 3]), paddle.to_tensor([0, 3]), paddle.zeros([3, 3])
+        >>> loss = paddle.nn.functional.hsigmoid_loss(x, label, 4, weight)
+        >>> [round(v, 4) for v in loss.flatten().tolist()]  # two turns, log(2) each
+        [1.3863, 1.3863]
     """
     if num_classes < 2:
         raise op_error(ValueError, "hsigmoid_loss", "num_classes of 2 or more", num_classes)
@@ -86,22 +99,39 @@ def adaptive_log_softmax_with_loss(
     head_bias: Tensor | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The log-probability of each row's class where rare classes stand in clusters (Grave et al., 2017).
+    """Log-probability of each row's class where rare classes stand in clusters.
 
     Args:
-        input: ``[N, D]`` or ``[D]``.
-        label: classes ``[N]``, or one without dims.
-        head_weight: ``[D, cutoffs[0] + clusters]``.
-        tail_weights: for each cluster ``[D, h]`` and ``[h, its classes]``.
+        input: floating tensor ``[N, D]`` or ``[D]``.
+        label: classes ``[N]``, or one without dims, from 0 to ``cutoffs[-1] - 1``; cast to int64.
+        head_weight: tensor ``[D, cutoffs[0] + clusters]`` of input's dtype.
+        tail_weights: for each cluster two tensors of input's dtype, ``[D, h]`` and ``[h, its classes]``.
         cutoffs: where clusters start, rising, and last the number of classes.
-        head_bias: ``[cutoffs[0] + clusters]``.
+        head_bias: tensor ``[cutoffs[0] + clusters]`` of input's dtype; None for zeros.
 
     Returns:
-        log-probabilities in the shape of label, and minus their mean.
+        Log-probabilities in the shape of label, and minus their mean, without dims; both of input's dtype.
 
     Raises:
-        ValueError: shapes that do not fit, or labels that are no class.
+        TypeError: input is not floating, or weights are of another dtype.
+        ValueError: shapes that do not fit, weights of other clusters, or labels that are no class.
+
+    Note:
+        A trace does not know the labels: what it captures raises an ``IndexError`` where one is no class.
+
+    References:
+        Grave et al., Efficient Softmax Approximation for GPUs (2017).
+
+    Example:
+        >>> import paddle
+        >>> head, tail = paddle.zeros([3, 3]), [[paddle.zeros([3, 1]), paddle.zeros([1, 4])]]
+        >>> log_p, loss = paddle.nn.functional.adaptive_log_softmax_with_loss(
+        ...     paddle.zeros([2, 3]), paddle.to_tensor([0, 5]), head, tail, [2, 6]
+        ... )
+        >>> [round(v, 4) for v in log_p.exp().tolist()]  # a third; a quarter of a third
+        [0.3333, 0.0833]
     """
+    _check_clusters(head_weight, tail_weights, cutoffs)
     one = input.ndim == 1
     if (input.ndim, label.ndim) not in ((2, 1), (1, 0)) or (not one and input.shape[0] != label.shape[0]):
         got = f"{list(input.shape)} and {list(label.shape)}"
@@ -123,6 +153,19 @@ def adaptive_log_softmax_with_loss(
         output = F.add(output, _of_cluster(input, F.sub(label, low), inside, down, up))
     loss = F.neg(mean_all(output))
     return (F.squeeze(output, axes=(0,)) if one else output), loss
+
+
+def _check_clusters(head: Tensor, tails: Sequence[Sequence[Tensor]], cutoffs: Sequence[int]) -> None:
+    """Refuse weights that are not those of the clusters."""
+    who, clusters = "adaptive_log_softmax_with_loss", len(cutoffs) - 1
+    if len(tails) != clusters:
+        got = f"{len(tails)} for {list(cutoffs)}"
+        raise op_error(ValueError, who, "tail_weights for each cluster of cutoffs", got)
+    classes = [high - low for low, high in zip(cutoffs[:-1], cutoffs[1:], strict=True)]
+    columns = [head.shape[-1], *(up.shape[-1] for _, up in tails)]
+    if columns != [cutoffs[0] + clusters, *classes]:
+        required = f"head_weight with {cutoffs[0] + clusters} columns and tail_weights with {classes}"
+        raise op_error(ValueError, who, required, f"{columns[0]} and {columns[1:]}")
 
 
 def _check_classes(label: Tensor, classes: int) -> None:
@@ -163,22 +206,38 @@ def margin_cross_entropy(
     return_softmax: bool = False,
     reduction: str | None = "mean",
 ) -> Any:
-    """Cross entropy of cosines, with a margin on that of each row's class (ArcFace, Deng et al., 2019).
+    """Cross entropy of cosines, with a margin on that of each row's class: ArcFace and its relatives.
 
-    ``cos(t)`` becomes ``cos(margin1*t + margin2) - margin3``, and all cosines are multiplied by ``scale``.
+    ``cos(t)`` of the class becomes ``cos(margin1*t + margin2) - margin3``, and all cosines are multiplied by ``scale``.
 
     Args:
-        logits: cosines ``[N, C]``.
-        label: classes ``[N]`` or ``[N, 1]``.
+        logits: floating tensor of cosines ``[N, C]``, from -1 to 1.
+        label: classes from 0 on, as a tensor of integers ``[N]`` or ``[N, 1]``.
+        margin1: factor of the angle.
+        margin2: added to the angle, in radians.
+        margin3: taken from the cosine.
+        scale: factor of all cosines.
         group: None or False: all classes are in this process.
-        return_softmax: return also the softmax ``[N, C]``.
-        reduction: None is "none".
+        return_softmax: return the softmax of what the cosines become too.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``; None is ``"none"``.
 
     Returns:
-        a number, or ``[N, 1]`` with ``reduction="none"``.
+        Tensor without dims, or ``[N, 1]`` for ``"none"``, of the logits' dtype; with ``return_softmax`` a tuple of it
+        and the softmax ``[N, C]``.
 
     Raises:
+        TypeError: the logits are not floating, or label is not of integers.
+        IndexError: a label is beyond the classes.
         ValueError: shapes that do not fit, a group, or an unknown reduction.
+
+    References:
+        Deng et al., ArcFace: Additive Angular Margin Loss for Deep Face Recognition (2019).
+
+    Example:
+        >>> import paddle
+        >>> cosines, label = paddle.zeros([2, 4]), paddle.to_tensor([0, 3])
+        >>> round(float(paddle.nn.functional.margin_cross_entropy(cosines, label, margin2=0.0)), 4)  # log(4)
+        1.3863
     """
     if group not in (None, False):
         raise ValueError("[margin_cross_entropy] requires all classes in one process: group of None or False")
@@ -195,20 +254,25 @@ def margin_cross_entropy(
 
 @public("paddle.nn.functional")
 def class_center_sample(label: Tensor, num_classes: int, num_samples: int, group: Any = None) -> tuple[Tensor, Tensor]:
-    """Some classes, all those of ``label`` among them; and the labels as places in that list (An et al., 2021).
+    """Sample of classes, all those of ``label`` among them; and the labels as places in it.
 
     Args:
-        label: classes ``[N]``, from 0 to ``num_classes - 1``.
-        num_samples: how many classes to take; more where more occur in label. Others are drawn at random.
+        label: classes from 0 to ``num_classes - 1``, as a tensor of integers ``[N]``.
+        num_classes: how many classes there are.
+        num_samples: how many classes to take, at most ``num_classes``; more are taken where more occur in label. The
+            others are drawn at random.
         group: None or False: all classes are in this process.
 
     Returns:
-        labels as places ``[N]``, and the classes taken, those of label first, both of label's dtype. How many there are
-        is data: not for traces.
+        Labels as places ``[N]``, and the classes taken, those of label first, both of label's dtype.
 
     Raises:
-        ValueError: more samples than classes, negative labels, or a group.
+        TypeError: a call in a trace: how many classes are taken depends on the data.
+        ValueError: more samples than classes, a label that is not ``[N]`` of integers, negative labels, or a group.
         IndexError: labels beyond the classes.
+
+    References:
+        An et al., Partial FC: Training 10 Million Identities on a Single Machine (2021).
 
     Example:
         >>> import paddle

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from paddle._public import public
-from paddle.nn._ops import reduce_loss
+from paddle.nn._ops import check_class_weights, reduce_loss
 from paddle.tensor._args import made_on
 from umiak import ops as F
 from umiak.core.eager import apply, apply2
@@ -28,7 +28,28 @@ def margin_ranking_loss(
     reduction: str = "mean",
     name: str | None = None,
 ) -> Tensor:
-    """``max(0, margin - label*(input - other))``: input should be the larger where label is 1, the smaller where -1."""
+    """Ranking loss: ``max(0, margin - label*(input - other))``.
+
+    Args:
+        input: floating tensor of any shape.
+        other: tensor of input's dtype.
+        label: tensor of input's dtype: 1 where input should be the larger, -1 where other should; the three broadcast.
+        margin: the difference that is asked for.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Returns:
+        Tensor without dims, or of the broadcast shape for ``"none"``, of input's dtype.
+
+    Raises:
+        TypeError: the operands are not floating, or of different dtypes.
+        ValueError: the shapes do not broadcast, or the reduction is unknown.
+
+    Example:
+        >>> import paddle
+        >>> x, y, label = paddle.to_tensor([1.0, 2.0]), paddle.to_tensor([2.0, 0.0]), paddle.to_tensor([1.0, 1.0])
+        >>> paddle.nn.functional.margin_ranking_loss(x, y, label, reduction="none").tolist()
+        [1.0, 0.0]
+    """
     return reduce_loss("margin_ranking_loss", apply(_RANKING, (input, other, label), (float(margin),)), reduction)
 
 
@@ -36,14 +57,53 @@ def margin_ranking_loss(
 def hinge_embedding_loss(
     input: Tensor, label: Tensor, margin: float = 1.0, reduction: str = "mean", name: str | None = None
 ) -> Tensor:
-    """``input`` where label is 1, ``max(0, margin - input)`` where it is -1."""
+    """Hinge loss of distances: ``input`` where label is 1, ``max(0, margin - input)`` where it is -1.
+
+    Args:
+        input: floating tensor of any shape, such as distances of pairs.
+        label: tensor of any real dtype, 1 or -1; other numbers give 0. The two broadcast.
+        margin: the distance that pairs of label -1 should have.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Returns:
+        Tensor without dims, or of the broadcast shape for ``"none"``, of input's dtype.
+
+    Raises:
+        TypeError: input is not floating.
+        ValueError: the shapes do not broadcast, or the reduction is unknown.
+
+    Example:
+        >>> import paddle
+        >>> x, label = paddle.to_tensor([0.25, 0.25, 2.0]), paddle.to_tensor([1, -1, -1])
+        >>> paddle.nn.functional.hinge_embedding_loss(x, label, reduction="none").tolist()
+        [0.25, 0.75, 0.0]
+    """
     label = label if label.dtype is input.dtype else F.cast(label, dtype=input.dtype)
     return reduce_loss("hinge_embedding_loss", apply(_HINGE, (input, label), (float(margin),)), reduction)
 
 
 @public("paddle.nn.functional")
 def soft_margin_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | None = None) -> Tensor:
-    """``log(1 + exp(-label*input))``, label being -1 or 1."""
+    """Logistic loss: ``log(1 + exp(-label*input))``.
+
+    Args:
+        input: floating tensor of any shape.
+        label: tensor of any real dtype, 1 or -1; the two broadcast.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Returns:
+        Tensor without dims, or of the broadcast shape for ``"none"``, of input's dtype.
+
+    Raises:
+        TypeError: input is not floating.
+        ValueError: the shapes do not broadcast, or the reduction is unknown.
+
+    Example:
+        >>> import paddle
+        >>> loss = paddle.nn.functional.soft_margin_loss(paddle.zeros([2]), paddle.to_tensor([1, -1]))
+        >>> round(float(loss), 4)
+        0.6931
+    """
     label = label if label.dtype is input.dtype else F.cast(label, dtype=input.dtype)
     return reduce_loss("soft_margin_loss", apply2(_SOFT_MARGIN, input, label), reduction)
 
@@ -57,11 +117,33 @@ def cosine_embedding_loss(
     reduction: str = "mean",
     name: str | None = None,
 ) -> Tensor:
-    """Loss of the cosine of rows: ``1 - cos`` where label is 1, ``max(0, cos - margin)`` where it is -1."""
-    if input1.ndim > 2 or input1.shape != input2.shape:
-        raise op_error(
-            ValueError, "cosine_embedding_loss", "two inputs of one shape", f"{input1.shape}, {input2.shape}"
-        )
+    """Loss of the cosine of rows: ``1 - cos`` where label is 1, ``max(0, cos - margin)`` elsewhere.
+
+    Args:
+        input1: floating tensor ``[N, M]`` or ``[M]``.
+        input2: tensor of input1's shape and dtype.
+        label: tensor ``[N]``, or without dims for ``[M]``, of any real dtype: 1 for rows that should be similar, -1 for
+            others.
+        margin: cosines up to it cost nothing where rows should differ.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Returns:
+        Tensor without dims, or ``[N]`` for ``"none"``, of input1's dtype.
+
+    Raises:
+        TypeError: the inputs are not floating, or of different dtypes.
+        ValueError: shapes that do not fit, or an unknown reduction.
+
+    Example:
+        >>> import paddle
+        >>> x, y = paddle.to_tensor([[1.0, 0.0], [1.0, 0.0]]), paddle.to_tensor([[0.0, 1.0], [2.0, 0.0]])
+        >>> loss = paddle.nn.functional.cosine_embedding_loss(x, y, paddle.to_tensor([1, -1]), reduction="none")
+        >>> [round(v, 4) for v in loss.tolist()]
+        [1.0, 1.0]
+    """
+    if not 1 <= input1.ndim <= 2 or input1.shape != input2.shape:
+        shapes = f"{list(input1.shape)} and {list(input2.shape)}"
+        raise op_error(ValueError, "cosine_embedding_loss", "two inputs [N, M] or [M] of one shape", shapes)
     axes, eps = (input1.ndim - 1,), 1e-8
     dot = F.sum(F.mul(input1, input2), axes=axes)
     squares = (F.add(F.sum(F.mul(v, v), axes=axes), eps) for v in (input1, input2))
@@ -74,7 +156,28 @@ def cosine_embedding_loss(
 def multi_label_soft_margin_loss(
     input: Tensor, label: Tensor, weight: Tensor | None = None, reduction: str = "mean", name: str | None = None
 ) -> Tensor:
-    """The mean over classes of ``log(1 + exp(-(2*label - 1) * input))``, for labels 0 or 1."""
+    """Binary cross entropy of each class, mean over classes: that of ``log(1 + exp(-(2*label - 1) * input))``.
+
+    Args:
+        input: floating tensor of scores ``[*, C]``.
+        label: tensor of input's shape and any real dtype, 0 or 1 for each class.
+        weight: tensor of input's dtype that multiplies the loss of each class, such as ``[C]``. None for ones.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Returns:
+        Tensor without dims, or of input's shape without the last dim for ``"none"``, of input's dtype.
+
+    Raises:
+        TypeError: input is not floating, or weight is of another dtype.
+        IndexError: input has no dims.
+        ValueError: shapes that do not broadcast, or an unknown reduction.
+
+    Example:
+        >>> import paddle
+        >>> x, label = paddle.zeros([2, 3]), paddle.to_tensor([[1, 0, 1], [0, 0, 1]])
+        >>> round(float(paddle.nn.functional.multi_label_soft_margin_loss(x, label)), 4)
+        0.6931
+    """
     label = label if label.dtype is input.dtype else F.cast(label, dtype=input.dtype)
     loss = apply(_BCE_LOGITS, (input, label, None))
     loss = F.mean(loss if weight is None else F.mul(loss, weight), axes=(input.ndim - 1,))
@@ -83,8 +186,28 @@ def multi_label_soft_margin_loss(
 
 @public("paddle.nn.functional")
 def multi_label_margin_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | None = None) -> Tensor:
-    """The sum of ``max(0, 1 - (input[y] - input[i]))`` over a row's classes y and all others i, over the number of
-    classes, for ``[N, C]``. A row of ``label`` ends at its first negative number.
+    """Margin loss of several classes: the sum of ``max(0, 1 - (input[y] - input[i]))``, over the number of classes.
+
+    The sum is over a row's classes y and all other classes i.
+
+    Args:
+        input: floating tensor of scores ``[N, C]``.
+        label: classes of each row, as a tensor of integers ``[N, C]``; a row ends at its first negative number.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Returns:
+        Tensor without dims, or ``[N]`` for ``"none"``, of input's dtype.
+
+    Raises:
+        TypeError: input is not floating, or label is not of integers.
+        IndexError: a label is beyond the classes.
+        ValueError: shapes that do not fit, or an unknown reduction.
+
+    Example:
+        >>> import paddle
+        >>> x, label = paddle.to_tensor([[0.5, 0.0, 2.0, 1.0]]), paddle.to_tensor([[2, -1, 0, 0]])
+        >>> float(paddle.nn.functional.multi_label_margin_loss(x, label))
+        0.0
     """
     return reduce_loss("multi_label_margin_loss", apply2(_MULTI_LABEL, input, label), reduction)
 
@@ -99,9 +222,38 @@ def multi_margin_loss(
     reduction: str = "mean",
     name: str | None = None,
 ) -> Tensor:
-    """The sum over other classes of ``max(0, margin - input[label] + input[j]) ** p``, over the number of classes, for
-    ``[N, C]``; times the weight of each row's class.
+    """Margin loss of one class: the mean over classes of ``max(0, margin - input[label] + input[i]) ** p``.
+
+    The row's own class adds nothing to it.
+
+    Args:
+        input: floating tensor of scores ``[N, C]``.
+        label: classes from 0 on, as a tensor of integers ``[N]``.
+        p: the exponent.
+        margin: how much larger the score of the row's class should be than all others.
+        weight: tensor ``[C]`` of input's dtype; that of the row's class multiplies the loss. None for
+            ones.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Returns:
+        Tensor without dims, or ``[N]`` for ``"none"``, of input's dtype.
+
+    Raises:
+        TypeError: input is not floating, weight is of another dtype, or label is not of integers.
+        IndexError: a label is beyond the classes.
+        ValueError: shapes that do not fit, or an unknown reduction.
+
+    Example:
+        >>> import paddle
+        >>> x, label = paddle.to_tensor([[0.0, 2.0], [0.0, 0.5]]), paddle.to_tensor([1, 1])
+        >>> paddle.nn.functional.multi_margin_loss(x, label, reduction="none").tolist()
+        [0.0, 0.25]
     """
+    if (input.ndim, label.ndim) != (2, 1):
+        shapes = f"{list(input.shape)} and {list(label.shape)}"
+        raise op_error(ValueError, "multi_margin_loss", "input [N, C] and label [N]", shapes)
+    if weight is not None:
+        check_class_weights("multi_margin_loss", weight, input.shape[1])
     own = F.take_along(input, F.unsqueeze(label, axes=(1,)), axis=1)
     gap = F.maximum(F.sub(float(margin), F.sub(own, input)), 0.0)
     gap = gap if p == 1 else F.pow(gap, float(p))
@@ -136,9 +288,30 @@ def triplet_margin_loss(
     reduction: str = "mean",
     name: str | None = None,
 ) -> Tensor:
-    """``max(0, |input - positive| - |input - negative| + margin)`` in the ``p``-norm.
+    """Triplet loss: ``max(0, |input - positive| - |input - negative| + margin)``, distances in the ``p``-norm.
 
-    With ``swap``, the distance of positive and negative counts where it is smaller than that of input and negative.
+    Args:
+        input: floating tensor ``[*, M]`` of one dim or more.
+        positive: tensor of input's dtype that should be near input.
+        negative: tensor of input's dtype that should be far from it; the three broadcast.
+        margin: how much farther negative should be, above 0.
+        p: order of the norm.
+        epsilon: added to each difference before the norm is taken.
+        swap: count the distance of positive and negative where it is smaller than that of input and negative.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Returns:
+        Tensor without dims, or of the broadcast shape without the last dim for ``"none"``, of input's dtype.
+
+    Raises:
+        TypeError: the operands are not floating, or of different dtypes.
+        ValueError: margin is not above 0, shapes that do not fit, or an unknown reduction.
+
+    Example:
+        >>> import paddle
+        >>> x, near, far = (paddle.to_tensor([point]) for point in ([0.0, 0.0], [3.0, 4.0], [0.0, 2.0]))
+        >>> round(float(paddle.nn.functional.triplet_margin_loss(x, near, far)), 4)
+        4.0
     """
     if margin <= 0:
         raise op_error(ValueError, "triplet_margin_loss", "margin > 0", margin)
@@ -158,7 +331,33 @@ def triplet_margin_with_distance_loss(
     reduction: str = "mean",
     name: str | None = None,
 ) -> Tensor:
-    """:func:`triplet_margin_loss` with a distance of the caller's, by default the Euclidean one."""
+    """Triplet loss with any distance: ``max(0, d(input, positive) - d(input, negative) + margin)``.
+
+    Args:
+        input: floating tensor ``[*, M]`` of one dim or more.
+        positive: tensor of input's dtype that should be near input.
+        negative: tensor of input's dtype that should be far from it.
+        distance_function: takes two of them and returns the tensor of their distances; None for the Euclidean distance
+            along the last dim.
+        margin: how much farther negative should be, above 0.
+        swap: count the distance of positive and negative where it is smaller than that of input and negative.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Returns:
+        Tensor without dims, or of the shape and dtype of the distances for ``"none"``.
+
+    Raises:
+        TypeError: the operands are not floating, or of different dtypes.
+        ValueError: margin is not above 0, shapes that do not fit, or an unknown reduction.
+
+    Example:
+        >>> import paddle
+        >>> def manhattan(a, b):
+        ...     return (a - b).abs().sum(-1)
+        >>> x, near, far = (paddle.to_tensor([point]) for point in ([0.0, 0.0], [3.0, 4.0], [0.0, 2.0]))
+        >>> float(paddle.nn.functional.triplet_margin_with_distance_loss(x, near, far, manhattan))
+        6.0
+    """
     if margin <= 0:
         raise op_error(ValueError, "triplet_margin_with_distance_loss", "margin > 0", margin)
     d = distance_function or (lambda a, b: _distance(a, b, 2.0, 0.0))
