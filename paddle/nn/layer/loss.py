@@ -1,7 +1,8 @@
-"""Losses as layers: ``reduction`` is ``"mean"``, ``"sum"`` or ``"none"``."""
+"""Losses as layers: their documents are made from those of their functions, to which each adds an example."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -11,11 +12,50 @@ from paddle.nn._ops import check_reduction
 from paddle.nn.layer.layers import Layer
 from umiak.core.tensor import Tensor
 
+# A section of a document, and an entry of its Args with the lines that go on.
+_HEADING = re.compile(r"^    (\w+):\n", re.MULTILINE)
+_ENTRY = re.compile(r"^ {8}(\w+)(: .*\n(?: {12}.*\n)*)", re.MULTILINE)
+
+
+def _parameters(method: Any, flags: bool = True) -> tuple[str, ...]:
+    """The names of a method's parameters, or of those without defaults."""
+    code = method.__code__
+    return code.co_varnames[1 : code.co_argcount - (0 if flags else len(method.__defaults__ or ()))]
+
+
+def _documented_by(function: Callable) -> Callable[[type[Layer]], type[Layer]]:
+    """Give a layer the document of its function, with the example that stands in its own.
+
+    Of the function's ``Args``, those of the constructor stay, and tensors of a call become the ``Shape`` with what
+    is returned.
+    """
+
+    def document(layer: type[Layer]) -> type[Layer]:
+        if function.__doc__ is None or layer.__doc__ is None:  # -OO
+            return layer
+        summary, *parts = _HEADING.split(function.__doc__)
+        sections = dict(zip(parts[::2], parts[1::2], strict=True))
+        entries = dict(_ENTRY.findall(sections["Args"]))
+
+        def explained(names: tuple[str, ...]) -> str:
+            return "".join(f"        {name}{entries[name]}" for name in names if name in entries)
+
+        args = explained(_parameters(layer.__dict__["__init__"]))
+        tensors = explained(_parameters(layer.__dict__["forward"], flags=False))
+        first, *more = sections["Returns"].strip().splitlines()
+        output = "\n    ".join([f"        output: {first[0].lower()}{first[1:]}", *more])
+        shape = f"{tensors}{output}\n\n"
+        raises, example = sections["Raises"], layer.__doc__.lstrip()
+        layer.__doc__ = f"{summary}    Args:\n{args}\n    Shape:\n{shape}    Raises:\n{raises}    {example}"
+        return layer
+
+    return document
+
 
 @public("paddle.nn")
+@_documented_by(F.cross_entropy)
 class CrossEntropyLoss(Layer):
-    """``-log softmax(input)`` of each row's class; see ``paddle.nn.functional.cross_entropy``.
-
+    """
     Example:
         >>> import paddle
         >>> loss = paddle.nn.CrossEntropyLoss()
@@ -60,8 +100,15 @@ class CrossEntropyLoss(Layer):
 
 
 @public("paddle.nn")
+@_documented_by(F.mse_loss)
 class MSELoss(Layer):
-    """``(input - label)²``."""
+    """
+    Example:
+        >>> import paddle
+        >>> loss = paddle.nn.MSELoss()
+        >>> float(loss(paddle.to_tensor([1.0, 2.0]), paddle.to_tensor([3.0, 2.0])))
+        2.0
+    """
 
     def __init__(self, reduction: str = "mean") -> None:
         super().__init__()
@@ -73,8 +120,15 @@ class MSELoss(Layer):
 
 
 @public("paddle.nn")
+@_documented_by(F.l1_loss)
 class L1Loss(Layer):
-    """``|input - label|``."""
+    """
+    Example:
+        >>> import paddle
+        >>> loss = paddle.nn.L1Loss("sum")
+        >>> float(loss(paddle.to_tensor([1.0, 2.0]), paddle.to_tensor([3.0, 1.0])))
+        3.0
+    """
 
     def __init__(self, reduction: str = "mean", name: str | None = None) -> None:
         super().__init__()
@@ -87,8 +141,15 @@ class L1Loss(Layer):
 
 
 @public("paddle.nn")
+@_documented_by(F.smooth_l1_loss)
 class SmoothL1Loss(Layer):
-    """Quadratic where ``|input - label|`` is below ``delta``, linear beyond."""
+    """
+    Example:
+        >>> import paddle
+        >>> loss = paddle.nn.SmoothL1Loss(delta=2.0)
+        >>> float(loss(paddle.to_tensor([1.0, 4.0]), paddle.to_tensor([0.0, 0.0])))
+        3.25
+    """
 
     def __init__(
         self, reduction: str = "mean", delta: float = 1.0, is_huber: bool = True, name: str | None = None
@@ -108,8 +169,15 @@ HuberLoss = also(SmoothL1Loss, "HuberLoss", "paddle.nn")
 
 
 @public("paddle.nn")
+@_documented_by(F.nll_loss)
 class NLLLoss(Layer):
-    """``-input`` at each row's class, input being log probabilities."""
+    """
+    Example:
+        >>> import paddle
+        >>> loss = paddle.nn.NLLLoss()
+        >>> float(loss(paddle.to_tensor([[-1.0, -2.0], [-3.0, -4.0]]), paddle.to_tensor([0, 1])))
+        2.5
+    """
 
     def __init__(
         self, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean", name: str | None = None
@@ -126,8 +194,15 @@ class NLLLoss(Layer):
 
 
 @public("paddle.nn")
+@_documented_by(F.binary_cross_entropy)
 class BCELoss(Layer):
-    """Binary cross entropy of probabilities."""
+    """
+    Example:
+        >>> import paddle
+        >>> loss = paddle.nn.BCELoss()
+        >>> round(float(loss(paddle.to_tensor([0.5, 0.5]), paddle.to_tensor([0.0, 1.0]))), 4)
+        0.6931
+    """
 
     def __init__(self, weight: Tensor | None = None, reduction: str = "mean", name: str | None = None) -> None:
         super().__init__()
@@ -141,8 +216,15 @@ class BCELoss(Layer):
 
 
 @public("paddle.nn")
+@_documented_by(F.binary_cross_entropy_with_logits)
 class BCEWithLogitsLoss(Layer):
-    """Binary cross entropy of ``sigmoid(logit)``."""
+    """
+    Example:
+        >>> import paddle
+        >>> loss = paddle.nn.BCEWithLogitsLoss(pos_weight=paddle.to_tensor([3.0]))
+        >>> round(float(loss(paddle.zeros([2]), paddle.to_tensor([0.0, 1.0]))), 4)  # 2 * log(2)
+        1.3863
+    """
 
     def __init__(
         self,
@@ -163,8 +245,15 @@ class BCEWithLogitsLoss(Layer):
 
 
 @public("paddle.nn")
+@_documented_by(F.kl_div)
 class KLDivLoss(Layer):
-    """``label * (log(label) - input)``, input being log probabilities; also with reduction ``"batchmean"``."""
+    """
+    Example:
+        >>> import paddle
+        >>> loss = paddle.nn.KLDivLoss("batchmean")
+        >>> round(float(loss(paddle.log(paddle.to_tensor([[0.5, 0.5]])), paddle.to_tensor([[1.0, 0.0]]))), 4)
+        0.6931
+    """
 
     def __init__(self, reduction: str = "mean", log_target: bool = False) -> None:
         super().__init__()
@@ -177,8 +266,15 @@ class KLDivLoss(Layer):
 
 
 @public("paddle.nn")
+@_documented_by(F.poisson_nll_loss)
 class PoissonNLLLoss(Layer):
-    """Negative log likelihood of counts under a Poisson law."""
+    """
+    Example:
+        >>> import paddle
+        >>> loss = paddle.nn.PoissonNLLLoss()
+        >>> float(loss(paddle.to_tensor([0.0, 0.0]), paddle.to_tensor([1.0, 3.0])))
+        1.0
+    """
 
     full: Any  # a flag, as in the reference framework: it hides Layer.full
 
@@ -203,8 +299,15 @@ class PoissonNLLLoss(Layer):
 
 
 @public("paddle.nn")
+@_documented_by(F.gaussian_nll_loss)
 class GaussianNLLLoss(Layer):
-    """Negative log likelihood under a normal law."""
+    """
+    Example:
+        >>> import paddle
+        >>> loss = paddle.nn.GaussianNLLLoss()
+        >>> float(loss(paddle.zeros([2]), paddle.to_tensor([2.0, 0.0]), paddle.ones([2])))
+        1.0
+    """
 
     full: Any  # a flag, as in the reference framework: it hides Layer.full
 
@@ -223,8 +326,15 @@ class GaussianNLLLoss(Layer):
 
 
 @public("paddle.nn")
+@_documented_by(F.margin_ranking_loss)
 class MarginRankingLoss(Layer):
-    """``max(0, margin - label*(input - other))``."""
+    """
+    Example:
+        >>> import paddle
+        >>> loss = paddle.nn.MarginRankingLoss(margin=1.0)
+        >>> float(loss(paddle.to_tensor([1.0, 3.0]), paddle.to_tensor([2.0, 0.0]), paddle.to_tensor([1.0, 1.0])))
+        1.0
+    """
 
     def __init__(self, margin: float = 0.0, reduction: str = "mean", name: str | None = None) -> None:
         super().__init__()
@@ -238,8 +348,15 @@ class MarginRankingLoss(Layer):
 
 
 @public("paddle.nn")
+@_documented_by(F.hinge_embedding_loss)
 class HingeEmbeddingLoss(Layer):
-    """``input`` where label is 1, ``max(0, margin - input)`` where it is -1."""
+    """
+    Example:
+        >>> import paddle
+        >>> loss = paddle.nn.HingeEmbeddingLoss()
+        >>> float(loss(paddle.to_tensor([0.25, 0.25]), paddle.to_tensor([1, -1])))
+        0.5
+    """
 
     def __init__(self, margin: float = 1.0, reduction: str = "mean", name: str | None = None) -> None:
         super().__init__()
@@ -253,8 +370,15 @@ class HingeEmbeddingLoss(Layer):
 
 
 @public("paddle.nn")
+@_documented_by(F.soft_margin_loss)
 class SoftMarginLoss(Layer):
-    """``log(1 + exp(-label*input))``."""
+    """
+    Example:
+        >>> import paddle
+        >>> loss = paddle.nn.SoftMarginLoss()
+        >>> round(float(loss(paddle.zeros([2]), paddle.to_tensor([1, -1]))), 4)
+        0.6931
+    """
 
     def __init__(self, reduction: str = "mean", name: str | None = None) -> None:
         super().__init__()
@@ -267,8 +391,16 @@ class SoftMarginLoss(Layer):
 
 
 @public("paddle.nn")
+@_documented_by(F.cosine_embedding_loss)
 class CosineEmbeddingLoss(Layer):
-    """``1 - cos`` where label is 1, ``max(0, cos - margin)`` where it is -1."""
+    """
+    Example:
+        >>> import paddle
+        >>> loss = paddle.nn.CosineEmbeddingLoss(margin=0.5)
+        >>> x, y = paddle.to_tensor([[1.0, 0.0], [1.0, 0.0]]), paddle.to_tensor([[0.0, 1.0], [2.0, 0.0]])
+        >>> round(float(loss(x, y, paddle.to_tensor([1, -1]))), 4)
+        0.75
+    """
 
     def __init__(self, margin: float = 0, reduction: str = "mean", name: str | None = None) -> None:
         super().__init__()
@@ -282,8 +414,15 @@ class CosineEmbeddingLoss(Layer):
 
 
 @public("paddle.nn")
+@_documented_by(F.multi_label_soft_margin_loss)
 class MultiLabelSoftMarginLoss(Layer):
-    """The mean over classes of ``log(1 + exp(-(2*label - 1) * input))``."""
+    """
+    Example:
+        >>> import paddle
+        >>> loss = paddle.nn.MultiLabelSoftMarginLoss()
+        >>> round(float(loss(paddle.zeros([2, 3]), paddle.to_tensor([[1, 0, 1], [0, 0, 1]]))), 4)
+        0.6931
+    """
 
     def __init__(self, weight: Tensor | None = None, reduction: str = "mean", name: str | None = None) -> None:
         super().__init__()
@@ -297,8 +436,15 @@ class MultiLabelSoftMarginLoss(Layer):
 
 
 @public("paddle.nn")
+@_documented_by(F.multi_label_margin_loss)
 class MultiLabelMarginLoss(Layer):
-    """``max(0, 1 - (input[y] - input[i]))`` for classes y of a row and others i, over the number of classes."""
+    """
+    Example:
+        >>> import paddle
+        >>> loss = paddle.nn.MultiLabelMarginLoss()
+        >>> float(loss(paddle.to_tensor([[0.5, 0.0, 2.0, 1.5]]), paddle.to_tensor([[2, -1, 0, 0]])))
+        0.125
+    """
 
     def __init__(self, reduction: str = "mean", name: str | None = None) -> None:
         super().__init__()
@@ -311,8 +457,15 @@ class MultiLabelMarginLoss(Layer):
 
 
 @public("paddle.nn")
+@_documented_by(F.multi_margin_loss)
 class MultiMarginLoss(Layer):
-    """The mean over other classes of ``max(0, margin - input[label] + input[j]) ** p``."""
+    """
+    Example:
+        >>> import paddle
+        >>> loss = paddle.nn.MultiMarginLoss(p=2)
+        >>> float(loss(paddle.to_tensor([[0.0, 2.0], [0.0, 0.0]]), paddle.to_tensor([1, 1])))
+        0.25
+    """
 
     def __init__(
         self,
@@ -335,8 +488,16 @@ class MultiMarginLoss(Layer):
 
 
 @public("paddle.nn")
+@_documented_by(F.triplet_margin_loss)
 class TripletMarginLoss(Layer):
-    """``max(0, |input - positive| - |input - negative| + margin)``."""
+    """
+    Example:
+        >>> import paddle
+        >>> loss = paddle.nn.TripletMarginLoss()
+        >>> x, near, far = (paddle.to_tensor([point]) for point in ([0.0, 0.0], [3.0, 4.0], [0.0, 2.0]))
+        >>> round(float(loss(x, near, far)), 4)
+        4.0
+    """
 
     def __init__(
         self,
@@ -363,8 +524,16 @@ class TripletMarginLoss(Layer):
 
 
 @public("paddle.nn")
+@_documented_by(F.triplet_margin_with_distance_loss)
 class TripletMarginWithDistanceLoss(Layer):
-    """The triplet loss with a distance of the caller's."""
+    """
+    Example:
+        >>> import paddle
+        >>> loss = paddle.nn.TripletMarginWithDistanceLoss(lambda a, b: (a - b).abs().sum(-1))
+        >>> x, near, far = (paddle.to_tensor([point]) for point in ([0.0, 0.0], [3.0, 4.0], [0.0, 2.0]))
+        >>> float(loss(x, near, far))
+        6.0
+    """
 
     def __init__(
         self,
@@ -389,8 +558,16 @@ class TripletMarginWithDistanceLoss(Layer):
 
 
 @public("paddle.nn")
+@_documented_by(F.ctc_loss)
 class CTCLoss(Layer):
-    """Connectionist temporal classification; see ``paddle.nn.functional.ctc_loss``."""
+    """
+    Example:
+        >>> import paddle
+        >>> loss = paddle.nn.CTCLoss()
+        >>> lengths = paddle.to_tensor([2]), paddle.to_tensor([1])
+        >>> round(float(loss(paddle.zeros([2, 1, 3]), paddle.to_tensor([[1]]), *lengths)), 4)  # log(9 / 3)
+        1.0986
+    """
 
     def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
         super().__init__()
@@ -407,6 +584,7 @@ class CTCLoss(Layer):
         label_lengths: Tensor,
         norm_by_times: bool = False,
     ) -> Tensor:
+        """Loss of a batch; ``norm_by_times`` divides the gradient of a row, not its loss, by its input length."""
         return F.ctc_loss(
             log_probs,
             labels,
@@ -420,8 +598,17 @@ class CTCLoss(Layer):
 
 
 @public("paddle.nn")
+@_documented_by(F.rnnt_loss)
 class RNNTLoss(Layer):
-    """The loss of a recurrent transducer; see ``paddle.nn.functional.rnnt_loss``."""
+    """
+    Example:
+        >>> import paddle
+        >>> loss = paddle.nn.RNNTLoss()
+        >>> scores = paddle.nn.functional.log_softmax(paddle.zeros([1, 2, 2, 4]))
+        >>> lengths = paddle.to_tensor([2]), paddle.to_tensor([1])
+        >>> round(float(loss(scores, paddle.to_tensor([[1]]), *lengths)), 4)  # -log(2 / 4**3)
+        3.4657
+    """
 
     def __init__(
         self, blank: int = 0, fastemit_lambda: float = 0.001, reduction: str = "mean", name: str | None = None
