@@ -37,6 +37,10 @@ class DataParallel(Layer):
         find_unused_parameters: accept parameters that get no gradient on some rank: it counts as zero.
         group: the ranks; all by default.
 
+    Shape:
+        input: what the model takes: this rank's part of the batch.
+        output: what the model returns for it.
+
     Raises:
         ValueError: the layer has no parameters to be trained, or the ranks have different ones.
         RuntimeError: in ``backward()``, if a parameter got no gradient on some rank or the pass failed there.

@@ -13,6 +13,8 @@ from typing import Any
 import lazy_names
 import pytest
 
+from paddle.nn import Layer
+
 SECTIONS = ("Args", "Returns", "Yields", "Shape", "Attributes", "Raises", "Note", "References", "Example")
 HEADING = re.compile(rf"^({'|'.join(SECTIONS)}s?):$", re.MULTILINE)
 # How an entry of Args, Returns or Raises begins: `x: …`, `x, y: …`, `*shape: …`.
@@ -92,6 +94,8 @@ def mistakes(value: Any) -> Iterator[str]:
         returns = getattr(value, "__annotations__", {}).get("return", "")
         if "Returns" not in found and "Yields" not in found and returns not in ("None", "NoReturn", None):
             yield "no section Returns"
+    elif issubclass(value, Layer) and value.forward is not Layer.forward and "Shape" not in found:
+        yield "no section Shape"
     if ">>> " not in found.get("Example", ""):
         yield "no example"
 
@@ -183,5 +187,20 @@ def test_the_check_sees_mistakes():
             f(1)
         """
 
+    class Doubled(Layer):
+        """Double of a tensor.
+
+        Example:
+            >>> 1
+            1
+        """
+
+        def __init__(self):
+            super().__init__()
+
+        def forward(self, x):
+            return x + x
+
     assert not list(mistakes(good))
     assert len(list(mistakes(bad))) == 6
+    assert list(mistakes(Doubled)) == ["no section Shape"]

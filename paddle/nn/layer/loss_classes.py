@@ -15,18 +15,28 @@ from umiak.core.tensor import Tensor
 
 @public("paddle.nn")
 class HSigmoidLoss(Layer):
-    """Hierarchical sigmoid; see ``paddle.nn.functional.hsigmoid_loss``.
+    """Hierarchical sigmoid: the cross entropies of the turns that lead to a class through a binary tree.
 
     Args:
         feature_size: D of the input ``[N, D]``.
-        num_classes: classes; with ``is_custom``, inner nodes of the tree.
+        num_classes: classes, 2 or more; with ``is_custom``, inner nodes of the tree.
         weight_attr, bias_attr: attributes of the weight ``[nodes, D]`` and the bias ``[nodes, 1]``, nodes being
             ``num_classes - 1``, or ``num_classes`` with ``is_custom``; False for no bias.
-        is_custom: paths come with each call.
+        is_custom: paths come with each call, as ``path_table`` and ``path_code``.
         is_sparse: accepted; gradients are dense.
 
+    Shape:
+        input: floating tensor ``[N, D]``.
+        label: classes ``[N]`` or ``[N, 1]``, from 0 to ``num_classes - 1``.
+        path_table: inner nodes on the way to each row's class, as integers ``[N, depth]``, negative where the way has
+            ended.
+        path_code: the turn at each of them, 0 or 1, as integers ``[N, depth]``.
+        output: tensor ``[N, 1]`` of input's dtype.
+
     Raises:
-        ValueError: fewer than two classes.
+        TypeError: in a call, an input that is not floating or not of the weight's dtype.
+        IndexError: in a call, a label that is no class, or a node that is not there.
+        ValueError: fewer than two classes; in a call, shapes that do not fit or, with ``is_custom``, no path.
 
     Example:
         >>> import paddle
@@ -72,7 +82,9 @@ class HSigmoidLoss(Layer):
 
 @public("paddle.nn")
 class AdaptiveLogSoftmaxWithLoss(Layer):
-    """A softmax whose rare classes stand in clusters; see ``paddle.nn.functional.adaptive_log_softmax_with_loss``.
+    """Softmax whose rare classes stand in clusters: the log-probability of each row's class, and minus their mean.
+
+    ``log_prob`` gives the log-probabilities of all classes, ``predict`` the most probable class.
 
     Args:
         in_features: D of the input ``[N, D]``.
@@ -82,11 +94,15 @@ class AdaptiveLogSoftmaxWithLoss(Layer):
         div_value: cluster i is computed from ``in_features / div_value**(i + 1)`` features.
         head_bias: whether the head has a bias.
 
-    ``forward`` gives the log-probability of each row's class and minus their mean, ``log_prob`` that of all classes,
-    ``predict`` the most probable class.
+    Shape:
+        input: floating tensor ``[N, D]`` or ``[D]``.
+        label: classes ``[N]``, or one without dims, from 0 to ``n_classes - 1``.
+        output: log-probabilities in the shape of label, and minus their mean, without dims.
 
     Raises:
-        ValueError: cutoffs that do not rise from 1 to ``n_classes - 1``.
+        TypeError: in a call, an input that is not of the weights' dtype.
+        ValueError: cutoffs that do not rise from 1 to ``n_classes - 1``; in a call, shapes that do not fit, or labels
+            that are no class.
 
     Example:
         >>> import paddle
