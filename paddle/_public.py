@@ -242,7 +242,7 @@ def become(x: Tensor, value: Tensor) -> Tensor:
 def need_tensor(x: Any, op: str, what: str = "x") -> Tensor:
     """Refuse what is no tensor."""
     if not isinstance(x, Tensor):
-        raise op_error(TypeError, op, f"a Tensor for {what}", type(x).__name__)
+        raise op_error(TypeError, op, f"a Tensor for {what}", type(x).__name__) from None
     return x
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from paddle._public import need_tensor
 from paddle.framework.place import current_place
 from paddle.tensor.random import draw
 from umiak import ops as F
@@ -20,11 +21,16 @@ from umiak.util.errors import op_error
 
 def random_apply(op: Any, x: Tensor, *params: Any) -> Tensor:
     """Run a random op on ``x`` with the next part of its device's stream: one draw an element."""
+    try:
+        shape, place = x.shape, x.place
+    except AttributeError:
+        need_tensor(x, op.name)
+        raise
     return draw(
         op,
-        math.prod(x.shape),
+        math.prod(shape),
         lambda seed, offset: apply(op, (x,), (*params, seed, offset)),
-        default_generator(x.place),
+        default_generator(place),
     )
 
 

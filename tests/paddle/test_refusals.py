@@ -8,6 +8,7 @@ import pytest
 import paddle
 
 P = paddle
+N = paddle.nn.functional
 
 
 def x():
@@ -16,6 +17,13 @@ def x():
 
 def i():
     return P.to_tensor([0, 1])
+
+
+def image():
+    return P.ones([1, 1, 4, 4])
+
+
+RANK_4 = r"requires query, key and value of rank 4, \[batch, sequence, heads, dim\], got \(2, 2\)"
 
 
 REFUSED = {
@@ -164,6 +172,91 @@ REFUSED = {
         ValueError,
         r"\[repeat_interleave\] requires repeats that add up to 5, got 1",
     ),
+    "glu, 0-d": (
+        lambda: N.glu(P.to_tensor(1.0)),
+        IndexError,
+        r"\[glu\] requires an axis, so a rank of 1 or more, got rank 0",
+    ),
+    "gumbel_softmax, cold": (
+        lambda: N.gumbel_softmax(x(), 0),
+        ValueError,
+        r"\[gumbel_softmax\] requires temperature > 0, got 0.0",
+    ),
+    "one_hot, negative size": (
+        lambda: N.one_hot(i(), -2),
+        ValueError,
+        r"\[one_hot\] requires num_classes of 0 or more, or -1, got -2",
+    ),
+    "one_hot, too small": (lambda: N.one_hot(i(), 1), ValueError, "requires classes below num_classes=1, got 0 to 1"),
+    "one_hot, negative": (lambda: N.one_hot(i() - 1), ValueError, "requires classes of 0 or more, got -1 to 0"),
+    "attention, rank 2": (
+        lambda: N.scaled_dot_product_attention(x(), x(), x()),
+        ValueError,
+        rf"\[scaled_dot_product_attention\] {RANK_4}",
+    ),
+    "attention, rank 2 with dropout": (
+        lambda: N.scaled_dot_product_attention(x(), x(), x(), dropout_p=0.5, scale=1.0),
+        ValueError,
+        rf"\[scaled_dot_product_attention\] {RANK_4}",
+    ),
+    "attention, rank 2 of keys": (
+        lambda: N.scaled_dot_product_attention(P.ones([1, 2, 1, 2]), x(), x(), enable_gqa=False),
+        ValueError,
+        r"\[scaled_dot_product_attention\] requires query, key and value of rank 4",
+    ),
+    "attention, a list": (
+        lambda: N.scaled_dot_product_attention(image(), [1.0], image(), is_causal=True),
+        TypeError,
+        r"\[scaled_dot_product_attention\] requires a Tensor for key, got list",
+    ),
+    "flash_attention, rank 2": (
+        lambda: N.flash_attention.flash_attention(x(), x(), x()),
+        ValueError,
+        rf"\[flash_attention\] {RANK_4}",
+    ),
+    "flash_attention, rank 2 with weights": (
+        lambda: N.flash_attention.flash_attention(x(), x(), x(), return_softmax=True),
+        ValueError,
+        rf"\[flash_attention\] {RANK_4}",
+    ),
+    "flash_attention_v3_varlen, rank 2": (
+        lambda: N.flash_attention_v3_varlen(x(), x(), x(), i(), i(), 1, 1),
+        ValueError,
+        r"\[flash_attention_v3_varlen\] requires query, key and value \[total, heads, dim\]",
+    ),
+    "unfold, one size": (
+        lambda: N.unfold(image(), [2]),
+        ValueError,
+        r"\[unfold\] requires kernel_sizes as one int or 2, got \[2\]",
+    ),
+    "unfold, three strides": (
+        lambda: N.unfold(image(), 2, [2, 2, 2]),
+        ValueError,
+        r"\[unfold\] requires strides as one int or 2, got \[2, 2, 2\]",
+    ),
+    "unfold, nothing": (lambda: N.unfold(image(), None), TypeError, "requires kernel_sizes as one int or 2, got None"),
+    "fold, one size": (
+        lambda: N.fold(P.ones([1, 4, 9]), [4], 2),
+        ValueError,
+        r"\[fold\] requires output_sizes as one int or 2, got \[4\]",
+    ),
+    "fold, rank 1": (lambda: N.fold(P.ones([4]), 4, 2), ValueError, r"\[fold\] requires x of shape"),
+    "pad, a format": (
+        lambda: N.pad(image(), [1, 1], data_format="CHWN"),
+        ValueError,
+        r"\[pad\] requires data_format 'NCL', 'NCHW', .*, got 'CHWN'",
+    ),
+    "interpolate, a format": (
+        lambda: N.interpolate(image(), 2, data_format="CHWN"),
+        ValueError,
+        r"\[interpolate\] requires data_format 'NCL', 'NCHW', .*, got 'CHWN'",
+    ),
+    "conv2d, negative padding": (
+        lambda: N.conv2d(image(), image(), padding=-1),
+        ValueError,
+        r"\[conv2d\] requires padding of 0 or more, got \(-1, -1\)",
+    ),
+    "conv2d, no stride": (lambda: N.conv2d(image(), image(), stride=0), ValueError, "requires stride of 1 or more"),
 }
 
 
@@ -231,3 +324,30 @@ def test_an_operand_that_is_no_number_is_refused_by_name(name, y):
     for x in (paddle.ones([2]), paddle.to_tensor(1)):
         with pytest.raises(TypeError, match=rf"\[{name}\] requires a tensor or a number for y, got {type(y).__name__}"):
             getattr(paddle, name)(x, y)
+
+
+CALLS = {
+    "softmax": [{}, {"dtype": "float64"}],
+    "log_softmax": [{}, {"axis": 0}, {"dtype": "float64"}],
+    "gumbel_softmax": [{}],
+    "glu": [{}],
+    "swiglu": [{}],
+    "rrelu": [{}],
+    "dropout": [{}, {"axis": 0}],
+    "dropout1d": [{}],
+    "dropout2d": [{}],
+    "dropout3d": [{}],
+    "alpha_dropout": [{}],
+    "one_hot": [{}, {"num_classes": 3}],
+    "sequence_mask": [{}, {"maxlen": 3}],
+    "pad": [{"pad": 1}],
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("value", [1.0, [1.0]], ids=repr)
+def test_an_operand_that_is_no_tensor_is_refused_by_name(name, value):
+    what = "input" if name == "dropout1d" else "x"
+    for more in CALLS[name]:
+        with pytest.raises(TypeError, match=rf"\[{name}\] requires a Tensor for {what}, got {type(value).__name__}"):
+            getattr(N, name)(value, **more)

@@ -114,6 +114,8 @@ def same_shape(op: Op, a: Sequence, b: Sequence, what: str = "equal shapes") -> 
 def check_axes(op: Op, axes: Iterable[int], ndim: int) -> None:
     """Refuse axes that are negative, beyond the rank or repeated (the public API normalises them)."""
     axes = tuple(axes)
+    if axes and not ndim:
+        op.fail(IndexError, "an axis, so a rank of 1 or more", "rank 0")
     if not all(0 <= a < ndim for a in axes):
         op.fail(IndexError, f"axes from 0 to {ndim - 1}", axes if len(axes) != 1 else axes[0])
     if len(set(axes)) != len(axes):

@@ -42,13 +42,12 @@ class Convolution(Op):
         for m in metas:
             if len(m.shape) != self.nd + 2:
                 self.fail(ValueError, f"operands of rank {self.nd + 2}", tuple(m.shape))
-        for name, values in zip(("strides", "pads_lo", "pads_hi", "dilations"), geometry, strict=True):
+        named = (("stride", 1), ("padding", 0), ("padding", 0), ("dilation", 1))
+        for (name, least), values in zip(named, geometry, strict=True):
             if len(values) != self.nd:
-                self.fail(ValueError, f"{self.nd} {name}", tuple(values))
+                self.fail(ValueError, f"{self.nd} numbers for {name}", tuple(values))
             for v in values:
-                require(
-                    self, v >= (0 if name.startswith("pads") else 1), f"{name} that are not too small", tuple(values)
-                )
+                require(self, v >= least, f"{name} of {least} or more", tuple(values))
         require(self, groups >= 1, "at least one group", groups)
         return dtype
 

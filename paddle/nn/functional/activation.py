@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from paddle._public import also, inplace, public
+from paddle._public import also, inplace, need_tensor, public
 from paddle.nn._ops import random_apply, random_tensor
 from paddle.tensor._args import Records, made_on
 from umiak import ops as F
@@ -661,7 +661,11 @@ def glu(x: Tensor, axis: int = -1, name: str | None = None) -> Tensor:
         >>> paddle.nn.functional.glu(paddle.to_tensor([[3.0, 4.0, 0.0, 0.0]])).tolist()
         [[1.5, 2.0]]
     """
-    return apply1(_GLU[axis if axis >= 0 else axis + x.ndim], x)
+    try:
+        return apply1(_GLU[axis if axis >= 0 else axis + x.ndim], x)
+    except AttributeError:
+        need_tensor(x, "glu")
+        raise
 
 
 @public("paddle.nn.functional", usual=False)
@@ -687,7 +691,11 @@ def swiglu(x: Tensor, y: Tensor | None = None, name: str | None = None) -> Tenso
         >>> paddle.nn.functional.swiglu(paddle.ones([3, 8])).shape
         [3, 4]
     """
-    return apply1(_SWIGLU_PACKED[x.ndim - 1], x) if y is None else apply2(_SWIGLU, x, y)
+    try:
+        return apply1(_SWIGLU_PACKED[x.ndim - 1], x) if y is None else apply2(_SWIGLU, x, y)
+    except AttributeError:
+        need_tensor(x, "swiglu")
+        raise
 
 
 @public("paddle.nn.functional", along=(_SOFTMAX, -1))
@@ -714,7 +722,11 @@ def softmax(x: Tensor, axis: int = -1, dtype: Any = None, name: str | None = Non
     """
     if dtype is not None:
         x = _cast(x, dtype)
-    y = apply_axis(_SOFTMAX, x, axis)
+    try:
+        y = apply_axis(_SOFTMAX, x, axis)
+    except TypeError:
+        need_tensor(x, "softmax")
+        raise
     return _along_0d(_SOFTMAX, x) if y is None else y
 
 
@@ -744,14 +756,22 @@ def log_softmax(x: Tensor, axis: int = -1, dtype: Any = None, name: str | None =
     """
     if dtype is not None:
         x = _cast(x, dtype)
-    if axis < 0:
-        axis += x.ndim or 1
-    return apply1(_LOG_SOFTMAX[axis], x) if x.ndim else _along_0d(_LOG_SOFTMAX, x)
+    try:
+        if axis < 0:
+            axis += x.ndim or 1
+        return apply1(_LOG_SOFTMAX[axis], x) if x.ndim else _along_0d(_LOG_SOFTMAX, x)
+    except AttributeError:
+        need_tensor(x, "log_softmax")
+        raise
 
 
 def _cast(x: Tensor, dtype: Any) -> Tensor:
     to = convert(dtype)
-    return x if x.dtype is to else F.cast(x, dtype=to)
+    try:
+        return x if x.dtype is to else F.cast(x, dtype=to)
+    except AttributeError:
+        need_tensor(x, "softmax")
+        raise
 
 
 def _along_0d(records: Records, x: Tensor) -> Tensor:
@@ -775,6 +795,7 @@ def gumbel_softmax(
 
     Raises:
         TypeError: x is not floating.
+        ValueError: temperature is 0 or below.
         IndexError: x has no such axis.
 
     References:
@@ -786,8 +807,15 @@ def gumbel_softmax(
         >>> sample.tolist()
         [0.0, 1.0]
     """
-    noise = random_tensor(F.Gumbel, x.shape, x.dtype, place=x.place)
-    soft = softmax(F.div(F.add(x, noise), float(temperature)), axis)
+    temperature = float(temperature)
+    if not temperature > 0:
+        raise op_error(ValueError, "gumbel_softmax", "temperature > 0", temperature)
+    try:
+        noise = random_tensor(F.Gumbel, x.shape, x.dtype, place=x.place)
+    except AttributeError:
+        need_tensor(x, "gumbel_softmax")
+        raise
+    soft = softmax(F.div(F.add(x, noise), temperature), axis)
     if not hard:
         return soft
     axis = axis if axis >= 0 else axis + x.ndim

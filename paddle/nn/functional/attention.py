@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from paddle._public import public
+from paddle._public import need_tensor, public
 from paddle.nn.functional.common import dropout
 from paddle.tensor._args import Records
 from umiak import ops as F
 from umiak.core.array import from_numpy
 from umiak.core.eager import apply
 from umiak.core.tensor import Tensor
+from umiak.util.errors import op_error
 
 _ATTENTION = Records(F.Attention)
 
@@ -60,18 +61,33 @@ def scaled_dot_product_attention(
         >>> paddle.nn.functional.scaled_dot_product_attention(x, x, x, is_causal=True).shape
         [1, 3, 2, 4]
     """
-    if not enable_gqa and query.shape[2] != key.shape[2]:
-        raise ValueError(
-            f"[scaled_dot_product_attention] requires as many key as query heads without enable_gqa, "
-            f"got {key.shape[2]} and {query.shape[2]}"
-        )
-    if scale is None:
-        scale = 1.0 / math.sqrt(query.shape[3])
-    if is_causal and query.shape[1] != key.shape[1]:
-        key, value, attn_mask, is_causal = _first_keys(query, key, value, attn_mask)
-    if dropout_p and training:
-        return weighted_values(query, key, value, attn_mask, dropout_p, is_causal, scale)[0]
+    try:
+        if not enable_gqa and query.shape[2] != key.shape[2]:
+            raise ValueError(
+                f"[scaled_dot_product_attention] requires as many key as query heads without enable_gqa, "
+                f"got {key.shape[2]} and {query.shape[2]}"
+            )
+        if scale is None:
+            scale = 1.0 / math.sqrt(query.shape[3])
+        if is_causal and query.shape[1] != key.shape[1]:
+            key, value, attn_mask, is_causal = _first_keys(query, key, value, attn_mask)
+        if dropout_p and training:
+            return weighted_values(query, key, value, attn_mask, dropout_p, is_causal, scale)[0]
+    except (AttributeError, IndexError, ValueError):
+        need_heads(query, key, value)
+        raise
     return apply(_ATTENTION[bool(is_causal)], (query, key, value, attn_mask), (scale,))
+
+
+def need_heads(query: Any, key: Any, value: Any) -> None:
+    """Refuse operands that are not ``[batch, sequence, heads, dim]``."""
+    who = "scaled_dot_product_attention"
+    for what, x in (("query", query), ("key", key), ("value", value)):
+        need_tensor(x, who, what)
+    if not query.ndim == key.ndim == value.ndim == 4:
+        got = ", ".join(str(tuple(x.shape)) for x in (query, key, value))
+        required = "query, key and value of rank 4, [batch, sequence, heads, dim]"
+        raise op_error(ValueError, who, required, got) from None
 
 
 def _visible(queries: int, keys: int, like: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from paddle._public import public
+from paddle._public import need_tensor, public
 from paddle.nn._ops import random_apply
 from paddle.tensor._args import Records, made_on
 from umiak import ops as F
@@ -24,6 +24,7 @@ _DROPOUT = Records(F.Dropout)
 _LINEAR = F.Linear()
 
 CHANNELS_LAST = frozenset(("NLC", "NHWC", "NDHWC"))
+_CHANNELS_FIRST = frozenset((None, "NCL", "NCHW", "NCDHW"))
 
 
 @public("paddle.nn.functional", usual=False, op=_LINEAR, operands=2)
@@ -134,14 +135,24 @@ def dropout(
 
 def _dropout_axes(x: Tensor, axis: int | Sequence[int]) -> tuple[int, ...]:
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
-    if not axes or len(axes) > x.ndim or not all(0 <= a < x.ndim for a in axes):
-        raise op_error(ValueError, "dropout", f"axes from 0 to {x.ndim - 1}", axis)
+    try:
+        ndim = x.ndim
+    except AttributeError:
+        need_tensor(x, "dropout")
+        raise
+    if not axes or len(axes) > ndim or not all(0 <= a < ndim for a in axes):
+        raise op_error(ValueError, "dropout", f"axes from 0 to {ndim - 1}" if ndim else "no axes for rank 0", axis)
     return axes
 
 
 def _channel_axes(who: str, x: Tensor, ndim: int, data_format: str) -> tuple[int, int]:
-    if x.ndim != ndim:
-        raise op_error(ValueError, who, f"x of rank {ndim}", x.ndim)
+    try:
+        found = x.ndim
+    except AttributeError:
+        need_tensor(x, who)
+        raise
+    if found != ndim:
+        raise op_error(ValueError, who, f"x of rank {ndim}", found)
     first, last = ("NCHW", "NHWC") if ndim == 4 else ("NCDHW", "NDHWC")
     if data_format not in (first, last):
         raise op_error(ValueError, who, f"data_format {first!r} or {last!r}", repr(data_format))
@@ -171,9 +182,14 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
         >>> all(row in ([0.0, 0.0], [2.0, 2.0]) for row in rows)
         True
     """
-    if input.ndim not in (2, 3):
-        raise op_error(ValueError, "dropout1d", "input of rank 2 or 3", input.ndim)
-    return dropout(input, p, tuple(range(input.ndim - 1)), training, inplace)
+    try:
+        ndim = input.ndim
+    except AttributeError:
+        need_tensor(input, "dropout1d", "input")
+        raise
+    if ndim not in (2, 3):
+        raise op_error(ValueError, "dropout1d", "input of rank 2 or 3", ndim)
+    return dropout(input, p, tuple(range(ndim - 1)), training, inplace)
 
 
 @public("paddle.nn.functional", usual=False)
@@ -326,7 +342,7 @@ def pad(
         Tensor of x's dtype and rank.
 
     Raises:
-        ValueError: pads that do not fit the rank, or that the mode cannot fill, or an unknown mode.
+        ValueError: pads that do not fit the rank, or that the mode cannot fill, an unknown mode or ``data_format``.
 
     Example:
         >>> import paddle
@@ -335,7 +351,7 @@ def pad(
         >>> paddle.nn.functional.pad(paddle.to_tensor([[[1, 2, 3]]]), [1, 2], mode="reflect").tolist()
         [[[2, 1, 2, 3, 2, 1]]]
     """
-    spatial = _spatial_axes(x.ndim, data_format)
+    spatial = _spatial_axes("pad", x, data_format)
     if isinstance(pad, int):
         pairs = [(pad, pad)] * len(spatial)
     else:
@@ -366,10 +382,19 @@ def _number_of(x: Tensor, value: Any) -> Any:
     return value if d.is_floating or d.is_complex else bool(value) if d.is_bool else int(value)
 
 
-def _spatial_axes(ndim: int, data_format: str | None) -> tuple[int, ...]:
+def _spatial_axes(who: str, x: Tensor, data_format: str | None) -> tuple[int, ...]:
+    last = data_format in CHANNELS_LAST
+    if not last and data_format not in _CHANNELS_FIRST:
+        known = "'NCL', 'NCHW', 'NCDHW', 'NLC', 'NHWC' or 'NDHWC'"
+        raise op_error(ValueError, who, f"data_format {known}", repr(data_format))
+    try:
+        ndim = x.ndim
+    except AttributeError:
+        need_tensor(x, who)
+        raise
     if ndim < 3:
         return tuple(range(ndim))
-    return tuple(range(1, ndim - 1)) if data_format in CHANNELS_LAST else tuple(range(2, ndim))
+    return tuple(range(1, ndim - 1)) if last else tuple(range(2, ndim))
 
 
 @public("paddle.nn.functional", usual=False)
@@ -385,7 +410,7 @@ def zeropad2d(x: Tensor, padding: Any, data_format: str = "NCHW", name: str | No
         Tensor of x's dtype and rank.
 
     Raises:
-        ValueError: pads that do not fit the rank, or that crop more than there is.
+        ValueError: pads that do not fit the rank, or that crop more than there is, or an unknown ``data_format``.
 
     Example:
         >>> import paddle
@@ -426,8 +451,8 @@ def interpolate(
         align_corners: True maps the corner elements to the corner elements, False the outer edges to the outer edges.
         align_mode: of the linear modes without ``align_corners``: 0 measures from the centres of elements, 1 from their
             low edges.
-        data_format: the order of the dims of x: channels last for ``"NLC"``, ``"NHWC"`` and ``"NDHWC"``, first for all
-            else.
+        data_format: the order of the dims of x: channels last for ``"NLC"``, ``"NHWC"`` and ``"NDHWC"``, first for
+            ``"NCL"``, ``"NCHW"``, ``"NCDHW"`` and None.
         recompute_scale_factor: True computes places from the ratio of the sizes, not from ``scale_factor`` itself.
         antialias: only False.
 
@@ -437,7 +462,7 @@ def interpolate(
     Raises:
         TypeError: x is not floating, for a mode other than ``"nearest"``.
         ValueError: a mode that the rank does not have, both or neither of ``size`` and ``scale_factor``, a number of
-            them that does not fit, new sizes below 1, or antialias.
+            them that does not fit, new sizes below 1, an unknown ``data_format``, or antialias.
 
     Example:
         >>> import paddle
@@ -459,7 +484,7 @@ def interpolate(
         raise op_error(TypeError, "interpolate", f"a floating x for mode {mode!r}", x.dtype.name)
     if antialias:
         raise ValueError("[interpolate] requires antialias=False, got True")
-    axes = _spatial_axes(x.ndim, data_format)
+    axes = _spatial_axes("interpolate", x, data_format)
     old = [x.shape[a] for a in axes]
     scales = None if size is not None else [float(s) for s in _each(scale_factor, len(axes))]
     new = [int(n) for n in (_each(size, len(axes)) if scales is None else map(operator.mul, old, scales))]
@@ -550,8 +575,8 @@ def upsample(
         align_corners: True maps the corner elements to the corner elements, False the outer edges to the outer edges.
         align_mode: of the linear modes without ``align_corners``: 0 measures from the centres of elements, 1 from their
             low edges.
-        data_format: the order of the dims of x: channels last for ``"NLC"``, ``"NHWC"`` and ``"NDHWC"``, first for all
-            else.
+        data_format: the order of the dims of x: channels last for ``"NLC"``, ``"NHWC"`` and ``"NDHWC"``, first for
+            ``"NCL"``, ``"NCHW"``, ``"NCDHW"`` and None.
 
     Returns:
         Tensor of x's dtype and rank.
@@ -559,7 +584,7 @@ def upsample(
     Raises:
         TypeError: x is not floating, for a mode other than ``"nearest"``.
         ValueError: a mode that the rank does not have, both or neither of ``size`` and ``scale_factor``, a number of
-            them that does not fit, or new sizes below 1.
+            them that does not fit, new sizes below 1, or an unknown ``data_format``.
 
     Example:
         >>> import paddle
@@ -572,8 +597,13 @@ def upsample(
 # --- windows as columns --------------------------------------------------------------------------------------------
 
 
-def _pair(value: Any) -> tuple[int, int]:
-    first, second = (value, value) if isinstance(value, int) else value
+def _pair(who: str, value: Any, what: str) -> tuple[int, int]:
+    if isinstance(value, int):
+        return value, value
+    try:
+        first, second = value
+    except (TypeError, ValueError) as error:
+        raise op_error(type(error), who, f"{what} as one int or 2", value) from None
     return first, second
 
 
@@ -626,7 +656,8 @@ def unfold(
     """
     if x.ndim != 4:
         raise op_error(ValueError, "unfold", "x of rank 4", f"shape {list(x.shape)}")
-    (kh, kw), (sh, sw), (dh, dw) = _pair(kernel_sizes), _pair(strides), _pair(dilations)
+    kh, kw = _pair("unfold", kernel_sizes, "kernel_sizes")
+    (sh, sw), (dh, dw) = _pair("unfold", strides, "strides"), _pair("unfold", dilations, "dilations")
     top, left, bottom, right = _four_pads(paddings)
     x = F.pad(x, _number_of(x, 0), mode="constant", axes=(2, 3), lo=(top, left), hi=(bottom, right))
     rows = _window_indices("unfold", x.shape[2], kh, sh, dh, x)
@@ -669,11 +700,12 @@ def fold(
         >>> paddle.nn.functional.fold(paddle.ones([1, 4, 4]), 3, 2).tolist()
         [[[[1.0, 2.0, 1.0], [2.0, 4.0, 2.0], [1.0, 2.0, 1.0]]]]
     """
-    (kh, kw), (sh, sw), (dh, dw), (h, w) = _pair(kernel_sizes), _pair(strides), _pair(dilations), _pair(output_sizes)
+    (h, w), (kh, kw) = _pair("fold", output_sizes, "output_sizes"), _pair("fold", kernel_sizes, "kernel_sizes")
+    (sh, sw), (dh, dw) = _pair("fold", strides, "strides"), _pair("fold", dilations, "dilations")
     top, left, bottom, right = _four_pads(paddings)
     rows = _window_indices("fold", h + top + bottom, kh, sh, dh, x)
     cols = _window_indices("fold", w + left + right, kw, sw, dw, x)
-    n, c = x.shape[0], x.shape[1] // (kh * kw)
+    n, c = (x.shape[0], x.shape[1] // (kh * kw)) if x.ndim == 3 else (0, 0)
     if x.shape[1:] != [c * kh * kw, rows.shape[1] * cols.shape[1]]:
         raise op_error(ValueError, "fold", f"x of shape [N, C*{kh * kw}, {rows.shape[1] * cols.shape[1]}]", x.shape)
     parts = F.permute(F.reshape(x, shape=(n, c, kh, kw, rows.shape[1], cols.shape[1])), perm=(0, 1, 2, 4, 3, 5))
@@ -769,6 +801,10 @@ def sequence_mask(x: Any, maxlen: int | None = None, dtype: Any = "int64", name:
         >>> paddle.nn.functional.sequence_mask(paddle.to_tensor([1, 3])).tolist()
         [[1, 0, 0], [1, 1, 1]]
     """
-    size = int(x.max()) if maxlen is None else int(maxlen)
-    positions = made_on(x.place, F.iota, 0, 1, x.dtype, size)
+    try:
+        size = int(x.max()) if maxlen is None else int(maxlen)
+        positions = made_on(x.place, F.iota, 0, 1, x.dtype, size)
+    except AttributeError:
+        need_tensor(x, "sequence_mask")
+        raise
     return F.cast(F.lt(positions, F.unsqueeze(x, axes=(x.ndim,))), dtype=convert(dtype))

@@ -12,6 +12,7 @@ from typing import Any
 from paddle._public import public
 from paddle.nn.functional.attention import (
     masked_scores,
+    need_heads,
     scaled_dot_product_attention,
     weighted_values,
 )
@@ -95,8 +96,12 @@ def flash_attention(
         p = dropout if training else 0.0
         out = scaled_dot_product_attention(query, key, value, None, p, causal, training, scale=softmax_scale)
         return out, None
-    scale = 1.0 / math.sqrt(query.shape[3]) if softmax_scale is None else softmax_scale
-    return weighted_values(query, key, value, None, dropout if training else 0.0, causal, scale)
+    try:
+        scale = 1.0 / math.sqrt(query.shape[3]) if softmax_scale is None else softmax_scale
+        return weighted_values(query, key, value, None, dropout if training else 0.0, causal, scale)
+    except (AttributeError, IndexError, ValueError):
+        need_heads(query, key, value)
+        raise
 
 
 def _unpacked(who: str, qkv: Tensor, rank: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -255,6 +260,12 @@ def _attend(
     return apply(_ATTENTION[by_order], (q, k, v, mask), (scale,)), None
 
 
+def _need_packed(who: str, query: Tensor, key: Tensor, value: Tensor) -> None:
+    if not query.ndim == key.ndim == value.ndim == 3:
+        got = [list(t.shape) for t in (query, key, value)]
+        raise op_error(ValueError, who, "query, key and value [total, heads, dim]", got)
+
+
 def flash_attn_unpadded(
     query: Tensor,
     key: Tensor,
@@ -307,9 +318,7 @@ def flash_attn_unpadded(
     """
     who = "flash_attn_unpadded"
     _only_default_stream(who, fixed_seed_offset, rng_name)
-    if not query.ndim == key.ndim == value.ndim == 3:
-        got = [list(t.shape) for t in (query, key, value)]
-        raise op_error(ValueError, who, "query, key and value [total, heads, dim]", got)
+    _need_packed(who, query, key, value)
     alike = cu_seqlens_q is cu_seqlens_k and max_seqlen_q == max_seqlen_k
     (at, lengths), (key_at, key_lengths) = _starts(who, cu_seqlens_q), _starts(who, cu_seqlens_k)
     q = _beside(query, at, lengths, max_seqlen_q)
@@ -450,6 +459,7 @@ def flash_attention_v3_varlen(
     who = "flash_attention_v3_varlen"
     if any(t is not None for t in (qv, q_descale, k_descale, v_descale)):
         raise op_error(ValueError, who, "qv and the scales of 8-bit operands to be None", "one of them")
+    _need_packed(who, query, key, value)
     alike = cu_seqlens_q is cu_seqlens_k and max_seqlen_q == max_seqlen_k and seqused_q is seqused_k
     (at, lengths), (key_at, key_lengths) = _starts(who, cu_seqlens_q), _starts(who, cu_seqlens_k)
     lengths = lengths if seqused_q is None else F.cast(seqused_q, dtype=dt.int64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from paddle._public import public
+from paddle._public import need_tensor, public
 from paddle.tensor._args import made_on
 from umiak import ops as F
 from umiak.core import dtype as dt
@@ -161,7 +161,8 @@ def one_hot(x: Tensor, num_classes: int = -1, name: str | None = None) -> Tensor
 
     Raises:
         TypeError: x is not an integer tensor.
-        ValueError: a class outside the range; in a captured function, no ``num_classes``.
+        ValueError: a class outside the range, or a negative ``num_classes`` other than -1; in a captured function, no
+            ``num_classes``.
 
     Example:
         >>> import paddle
@@ -169,13 +170,22 @@ def one_hot(x: Tensor, num_classes: int = -1, name: str | None = None) -> Tensor
         [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
     """
     size = int(num_classes)
+    if size < -1:
+        raise op_error(ValueError, "one_hot", "num_classes of 0 or more, or -1", size)
     if current().trace:
         if size == -1:
             raise ValueError("[one_hot] requires num_classes in a captured function, got -1")
-    elif x.size:
-        low, high = int(x.min()), int(x.max())
-        size = high + 1 if size == -1 else size
-        if low < 0 or high >= size:
-            raise op_error(ValueError, "one_hot", f"classes from 0 to {size - 1}", f"{low} to {high}")
+    else:
+        try:
+            elements = x.size
+        except AttributeError:
+            need_tensor(x, "one_hot")
+            raise
+        if elements:
+            low, high = int(x.min()), int(x.max())
+            size = high + 1 if size == -1 else size
+            if low < 0 or high >= size:
+                required = "classes of 0 or more" if low < 0 else f"classes below num_classes={size}"
+                raise op_error(ValueError, "one_hot", required, f"{low} to {high}")
     dtype: Any = from_id(current().state.default_dtype)
     return F.one_hot(x, dtype=dtype, num_classes=max(size, 0))
