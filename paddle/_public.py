@@ -21,7 +21,7 @@ import numpy as np
 
 from umiak.core.direct import Direct, by_axis, by_ints, by_op, by_operator, by_reduction
 from umiak.core.inplace import assign, call_before_overwrite
-from umiak.core.inplace import become as become_tensor
+from umiak.core.inplace import rebind as rebind_tensor
 from umiak.core.tensor import Tensor
 from umiak.ops.promotion import cast
 from umiak.util.errors import op_error
@@ -229,14 +229,14 @@ def into(out: Any, value: Any) -> Any:
         return type(value)(*out) if hasattr(value, "_fields") else out
     if not isinstance(out, Tensor):
         raise op_error(TypeError, "out", "a Tensor", type(out).__name__)
-    return become(out, value if out.dtype is value.dtype else cast(value, out.dtype))
+    return rebind(out, value if out.dtype is value.dtype else cast(value, out.dtype))
 
 
-def become(x: Tensor, value: Tensor) -> Tensor:
+def rebind(x: Tensor, value: Tensor) -> Tensor:
     """Write ``value`` into ``x``; where shape or dtype differ, ``x`` takes its memory and history. Returns ``x``."""
     if x.dtype is value.dtype and x.shape == value.shape:
         return assign(x, value)
-    return become_tensor(x, value)
+    return rebind_tensor(x, value)
 
 
 def need_tensor(x: Any, op: str, what: str = "x") -> Tensor:
@@ -277,8 +277,8 @@ def inplace(
     need, apart, write, take, refuse, value_error = (
         need_tensor,
         call_before_overwrite,
-        become,
-        become_tensor,
+        rebind,
+        rebind_tensor,
         op_error,
         ValueError,
     )

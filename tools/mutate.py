@@ -318,7 +318,7 @@ OF_OPS = [
     "tests/ops", "tests/spmd/test_sharded.py", "tests/ir/test_every_op.py",
     "tests/paddle/test_gradients.py", "tests/paddle/test_calls.py",
     "tests/nn/test_functional.py", "tests/nn/test_losses.py", "tests/paddle/test_linalg.py", "tests/paddle/test_fft.py",
-    "tests/paddle/test_indexing.py", "tests/paddle/test_creation.py", "tests/core/test_each.py",
+    "tests/paddle/test_indexing.py", "tests/paddle/test_creation.py", "tests/core/test_foreach.py",
     "tests/backends/test_pooling.py", "tests/backends/test_cpu_searching.py", "tests/backends/test_attention.py",
     "tests/optimizer/test_optimizers.py", "tests/nn/test_rnn.py", "tests/nn/test_rnn_decode.py",
     "tests/nn/test_fractional_pooling.py", "tests/paddle/test_random.py", "tests/paddle/test_signal.py",

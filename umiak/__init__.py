@@ -109,7 +109,7 @@ def _assemble() -> None:
         scatter_view=scatter_view,
         write_through=write_through,
         slow_assign=tracer.slow_assign,
-        slow_become=tracer.slow_become,
+        slow_rebind=tracer.slow_rebind,
     )
     leaf_gradients.install(records["add"](), records["copy"](), [records["full"](dtype=d) for d in all_dtypes()])
     backward_run.install(lambda *args: import_module("umiak.compiler.plan").vjp_plan(*args))

@@ -11,7 +11,7 @@ from paddle.optimizer.optimizer import Optimizer
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.context import no_grad_guard
-from umiak.core.each import apply_each_into, elements, gradients
+from umiak.core.foreach import apply_foreach_into, elements, gradients
 from umiak.core.tensor import Tensor, empty
 from umiak.runtime.selected_rows import SelectedRows
 
@@ -29,7 +29,7 @@ def all_finite(tensors: Sequence[Tensor]) -> bool:
     for place, those in places.items():
         probes = empty((len(those),), dt.float32, place)
         rows = sorted(zip(elements(probes), those, strict=True), key=lambda pair: pair[1].ndim)
-        apply_each_into(_PROBE, [((probe,), (t,), ()) for probe, t in rows])
+        apply_foreach_into(_PROBE, [((probe,), (t,), ()) for probe, t in rows])
         totals.append(F.sum(probes, axes=(0,)))
     return all(total.item() == 0.0 for total in totals)
 
@@ -127,7 +127,7 @@ class GradScaler:
         with no_grad_guard():
             found = [g for g in gradients(optimizer._parameter_list) if g is not None]
             grads = [g.value() if isinstance(g, SelectedRows) else g for g in found]
-            apply_each_into(_MUL, [((g,), (g, inverse), ()) for g in grads])
+            apply_foreach_into(_MUL, [((g,), (g, inverse), ()) for g in grads])
             if not all_finite(grads):
                 self._found_inf = True
         self._unscaled.add(id(optimizer))

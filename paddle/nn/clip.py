@@ -10,7 +10,7 @@ from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.context import current, no_grad_guard
 from umiak.core.dtype import DType
-from umiak.core.each import apply_each, apply_each_into, elements
+from umiak.core.foreach import apply_foreach, apply_foreach_into, elements
 from umiak.core.tensor import Tensor, empty
 from umiak.runtime.selected_rows import SelectedRows
 
@@ -111,7 +111,7 @@ class ClipGradByValue(ClipGradBase):
 
     def _clip(self, grads: list[Tensor]) -> list[Tensor]:
         parts = [F.as_real(g) if g.dtype.is_complex else g for g in grads]
-        clipped = apply_each(_CLIP, [((g, self.min, self.max), ()) for g in parts])
+        clipped = apply_foreach(_CLIP, [((g, self.min, self.max), ()) for g in parts])
         return [F.as_complex(c) if g.dtype.is_complex else c for g, c in zip(grads, clipped, strict=True)]
 
 
@@ -223,7 +223,7 @@ def square_sums(grads: Sequence[Tensor]) -> Tensor:
     sums = empty((len(grads),), norm_type(grads[0]), grads[0].place)
     # What has as many dims is one batch.
     rows = sorted(zip(elements(sums), grads, strict=True), key=lambda pair: pair[1].ndim)
-    apply_each_into(_SQUARE_SUM, [((s,), (g,), ()) for s, g in rows])
+    apply_foreach_into(_SQUARE_SUM, [((s,), (g,), ()) for s, g in rows])
     return sums
 
 
@@ -247,13 +247,13 @@ def scaled(grads: Sequence[Tensor], factors: Sequence[Tensor]) -> list[Tensor]:
     """Each gradient times its factor, a tensor without dims, in the gradient's type."""
     rows = [((g, f), ()) for g, f in zip(grads, _like(grads, factors), strict=True)]
     # Backwards: those that were read last, for their norms, may still be in the cache.
-    return apply_each(_MUL, rows[::-1])[::-1]
+    return apply_foreach(_MUL, rows[::-1])[::-1]
 
 
 def scale(grads: Sequence[Tensor], factors: Sequence[Tensor]) -> None:
     """:func:`scaled`, in place."""
     rows = [((g,), (g, f), ()) for g, f in zip(grads, _like(grads, factors), strict=True)]
-    apply_each_into(_MUL, rows[::-1])
+    apply_foreach_into(_MUL, rows[::-1])
 
 
 def _like(grads: Sequence[Tensor], factors: Sequence[Tensor]) -> list[Tensor]:

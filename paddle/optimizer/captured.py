@@ -14,9 +14,9 @@ from paddle.optimizer.lr import LRScheduler
 from umiak.compiler.plan import scalar_program
 from umiak.core.captured import Stale
 from umiak.core.context import no_grad_guard
-from umiak.core.each import apply_each_into
+from umiak.core.foreach import apply_foreach_into
 from umiak.core.scalar import double_bits
-from umiak.core.steps import StepNumbers
+from umiak.core.steps import OptimizerScalars
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym, kind_of, symbol
 from umiak.ir.linearise import linearise
@@ -66,15 +66,15 @@ def captured_step(optimizer: Optimizer, tracer: Capture, groups: list, own_rate:
         formulas = _Formulas.of(optimizer, rows, own_rate)
     if formulas is None:
         numbers = [x for _, _, row in rows for x in _numbers(row)]
-        symbols = tracer.numbers(numbers, _Reader(optimizer, rows), lambda: _count(stepped, -1))
+        symbols = tracer.scalars(numbers, _Reader(optimizer, rows), lambda: _count(stepped, -1))
     else:
-        found = tracer.numbers(formulas.values, formulas.numbers())
+        found = tracer.scalars(formulas.values, formulas.scalars())
         symbols = [found[at] for at in formulas.places]
     given = iter(symbols)
     for op, many in _by_op(rows, given).items():
-        apply_each_into(op, many)
+        apply_foreach_into(op, many)
     for op, many in casts.items():
-        apply_each_into(op, many)
+        apply_foreach_into(op, many)
 
 
 def _make_states(optimizer: Optimizer, tracer: Capture, groups: list) -> None:
@@ -147,7 +147,7 @@ class _Formulas:
             )
             return None
 
-    def numbers(self) -> StepNumbers:
+    def scalars(self) -> OptimizerScalars:
         """Return the function that evaluates the formulas."""
         slots = [state for state, _, _ in self.rows]
         first: dict[int, int] = {}
@@ -171,7 +171,7 @@ class _Formulas:
                 programs.append(scalar_program(linear))
             program, registers = made[key]
             formulas.append((program, row, list(zip(registers, numbers, strict=True))))
-        return StepNumbers(
+        return OptimizerScalars(
             vars(self.optimizer), LRScheduler, list(slots), leaders, rates, programs, formulas, len(self.values),
             self.renew,
         )  # fmt: skip

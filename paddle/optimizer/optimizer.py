@@ -24,10 +24,10 @@ from umiak.core.array import from_numpy
 from umiak.core.buffer import ACCESS_HOST, access
 from umiak.core.context import capture_of, no_grad_guard, place_guard
 from umiak.core.dtype import DType
-from umiak.core.each import (
+from umiak.core.foreach import (
     SlotRows,
-    apply_each,
-    apply_each_into,
+    apply_foreach,
+    apply_foreach_into,
     drop_gradients,
     gradients,
     lacks_slot,
@@ -269,9 +269,9 @@ class Optimizer:
                 for group, pairs in zip(groups, given):
                     self._collect(group, pairs, updates, casts, stepped)
                 for op, rows in updates.items():
-                    apply_each_into(op, rows)
+                    apply_foreach_into(op, rows)
                 for op, rows in casts.items():
-                    apply_each_into(op, rows)
+                    apply_foreach_into(op, rows)
                 if self._written_back:
                     self._write_back()
         except BaseException:
@@ -730,7 +730,7 @@ def _with_penalties(common: WeightDecayRegularizer | None, states: list[Any], gr
             coeff: float = penalty._coeff  # type: ignore[union-attr]
             together.setdefault(op, []).append((i, ((g, state.param, coeff), ())))
     for op, rows in together.items():
-        for (i, _), g in zip(rows, apply_each(op, [row for _, row in rows]), strict=True):
+        for (i, _), g in zip(rows, apply_foreach(op, [row for _, row in rows]), strict=True):
             grads[i] = g
     return grads
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from paddle._public import become, public
+from paddle._public import public, rebind
 from paddle.tensor import diagonals, search, views
 from paddle.tensor._args import cast, made_on, need_tensor, op_error, shape_of, write_part
 from umiak import ops as F
@@ -47,7 +47,7 @@ def where_(condition: Tensor, x: Any = None, y: Any = None, name: str | None = N
     value = call_before_overwrite(where, need_tensor(x, "where_"), (), {})
     if value.shape != x.shape:
         raise op_error(ValueError, "where_", f"a result of the tensor's shape {x.shape}", value.shape)
-    return become(x, value)
+    return rebind(x, value)
 
 
 @public("Tensor", usual=False)
@@ -311,7 +311,7 @@ def apply_(x: Tensor, func: Callable) -> Tensor:
     """
     if not x.stop_gradient:
         raise RuntimeError("[apply_] requires a tensor with stop_gradient=True, got one with stop_gradient=False")
-    return become(x, need_tensor(func(x), "apply_", "the result of func"))
+    return rebind(x, need_tensor(func(x), "apply_", "the result of func"))
 
 
 @public("Tensor", usual=False)

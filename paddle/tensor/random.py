@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from paddle._public import become, public
+from paddle._public import public, rebind
 from paddle.framework.place import current_place
 from paddle.tensor._args import (
     cast,
@@ -636,7 +636,7 @@ def sampled(x: Tensor, k: int, replacement: bool, seed: int | None = None) -> Te
 
 def _fill(x: Tensor, op: str, make: Any) -> Tensor:
     need_tensor(x, op)
-    return become(x, cast(make(tuple(x.shape), x.dtype if x.dtype.is_floating else dt.float32), x.dtype))
+    return rebind(x, cast(make(tuple(x.shape), x.dtype if x.dtype.is_floating else dt.float32), x.dtype))
 
 
 @public("paddle.tensor Tensor", usual=False)
@@ -693,7 +693,7 @@ def normal_(x: Tensor, mean: Any = 0.0, std: Any = 1.0, name: str | None = None)
     if number(std) < 0:
         raise op_error(ValueError, "normal_", "a std of 0 or more", number(std))
     if need_tensor(x, "normal_").dtype.is_complex:
-        return become(x, F.add(_normal(x.shape, x.dtype, "normal_", 0.0, float(number(std))), number(mean)))
+        return rebind(x, F.add(_normal(x.shape, x.dtype, "normal_", 0.0, float(number(std))), number(mean)))
     return _fill(x, "normal_", lambda s, d: _draw("normal_random", d, s, float(number(mean)), float(number(std))))
 
 
@@ -865,4 +865,4 @@ def random_(x: Tensor, from_: int = 0, to: int | None = None, *, generator: Any 
         to = 2 if d.is_bool else 2 ** exact[d] + 1 if d in exact else ROWS[d.name].limits[1]
     if from_ >= to:
         raise op_error(ValueError, "random_", "a from_ below to", f"{from_} and {to}")
-    return become(x, cast(_draw("rand_int", dt.int64, tuple(x.shape), from_, to), x.dtype))
+    return rebind(x, cast(_draw("rand_int", dt.int64, tuple(x.shape), from_, to), x.dtype))

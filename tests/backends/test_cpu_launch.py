@@ -36,7 +36,7 @@ from umiak.compiler.nest import (
     Variant,
 )  # fmt: skip
 from umiak.compiler.schedule import chunks
-from umiak.core import each
+from umiak.core import foreach
 from umiak.core.array import from_numpy
 from umiak.ops.base import REGISTRY
 from umiak.runtime import parallel
@@ -50,7 +50,7 @@ class Ctx(ctypes.Structure):
 
 
 class Rows(ctypes.Structure):
-    """``umiak.core.each.Rows``."""
+    """``umiak.core.foreach.Rows``."""
 
     _fields_ = [
         ("count", I64), ("width", I64), ("words", I64), ("ptrs", Pointers), ("sizes", Integers), ("scalars", Words),
@@ -865,7 +865,7 @@ def test_dispatch_names_the_row_that_failed():
     x = [from_numpy(np.zeros(n, np.float32)) for n in (5, 1 << 17, 3)]
     op.clear()
     try:
-        each.apply_each(op, [((t,), ()) for t in x])
+        foreach.apply_foreach(op, [((t,), ()) for t in x])
         (plan,) = op.plans()
 
         class Failing(Phase):
@@ -886,7 +886,7 @@ def test_dispatch_names_the_row_that_failed():
             failing.many_address,
         )
         with pytest.raises(RuntimeError, match=r"\[neg\] kernel failed with code 9 \(row 1 of 3\)"):
-            each.apply_each_into(op, [((t,), (t,), ()) for t in x])
+            foreach.apply_foreach_into(op, [((t,), (t,), ()) for t in x])
         assert [t.inplace_version for t in x] == [1, 1, 1]
     finally:
         op.clear()

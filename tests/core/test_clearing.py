@@ -13,7 +13,7 @@ from umiak import ops as F
 from umiak.core import array, inplace, leaf_gradients, tape
 from umiak.core import dtype as dt
 from umiak.core.context import no_grad_guard
-from umiak.core.each import drop_gradients, gradients, zero_gradients
+from umiak.core.foreach import drop_gradients, gradients, zero_gradients
 from umiak.core.launches import time_launches
 
 WAYS = {

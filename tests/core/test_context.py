@@ -321,7 +321,7 @@ for _reason, _names in {
         "umiak.core.dispatch:ON_MISS umiak.core.dispatch:SLOW_PATH umiak.core.dispatch:EXPLAIN "
         "umiak.core.dispatch:OUT_OF_RANGE umiak.core.dispatch:COPY umiak.core.array:MOVED "
         "umiak.core.inplace:COPY umiak.core.inplace:TRANSFER umiak.core.inplace:SCATTER_VIEW "
-        "umiak.core.inplace:WRITE_THROUGH umiak.core.inplace:SLOW_ASSIGN umiak.core.inplace:SLOW_BECOME "
+        "umiak.core.inplace:WRITE_THROUGH umiak.core.inplace:SLOW_ASSIGN umiak.core.inplace:SLOW_REBIND "
         "umiak.core.eager:BINARY_OPS umiak.core.eager:UNARY_OPS umiak.core.eager:PROMOTE umiak.core.eager:_operators "
         "umiak.core.plan:APPLY "
         "umiak.core.leaf_gradients:ADD umiak.core.leaf_gradients:COPY umiak.core.leaf_gradients:FULL "

@@ -125,13 +125,13 @@ def test_numbers_and_sizes(rng):
     executor = Executor(program)
     for rows in (5, 3):
         (x,) = tensors(rng, (rows, 7))
-        found = executor(x, numbers={"rate": 0.01})
+        found = executor(x, scalars={"rate": 0.01})
         assert found[1] == 2 * rows
-        same(found[:1], one_by_one(program, x, numbers={"rate": 0.01})[:1])
+        same(found[:1], one_by_one(program, x, scalars={"rate": 0.01})[:1])
     assert len(ops_of(executor)) == 1
     assert any(type(o) is Fused for o in ops_of(executor))
     with pytest.raises(ValueError, match=r"requires input 0 as .*got float32\[5, 7, 1\]"):
-        executor(*tensors(rng, (5, 7, 1)), numbers={"rate": 0.01})
+        executor(*tensors(rng, (5, 7, 1)), scalars={"rate": 0.01})
 
 
 def test_modes_that_each_operation_sees(rng):

@@ -34,12 +34,12 @@ def same(found, expected, tolerance=1e-5):
         np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance * max(1.0, float(np.abs(b).max(initial=0))))
 
 
-def one_by_one(program, *xs, numbers=None):
+def one_by_one(program, *xs, scalars=None):
     """The results without groups: a gradient might be recorded."""
     xs = [array.from_numpy(array.to_numpy(x)) for x in xs]
     for x in xs:
         x.stop_gradient = not x.dtype.is_floating
     executor = Executor(program)
-    found = executor(*xs, numbers=numbers)
+    found = executor(*xs, scalars=scalars)
     assert list(executor._lowered) == [None]
     return found

@@ -525,7 +525,7 @@ class Reducer:
                 raise Stale
             return ()
 
-        tracer.numbers((), unchanged, lambda: None)
+        tracer.scalars((), unchanged, lambda: None)
         total = {key: g if leaf.grad is None else F.add(leaf.grad, g) for key, leaf, g in items}
         if sync:
             missing = [s.name for i, s in enumerate(self.slots) if i not in total and not s.frozen]

@@ -264,7 +264,7 @@ def host_values(Tensor t not None):
 
 
 def operand(Tensor t not None):
-    """What a Python kernel sees. It is valid only while the tensor is: do not keep it."""
+    """The array that a Python kernel sees. It is valid only while the tensor is: do not keep it."""
     need_host(t.storage.place, "operand")
     return operand_array(t)
 

@@ -28,7 +28,7 @@ cdef int64_t RUNS = 0
 
 
 def install(vjp_plan not None):
-    """What makes a gradient program: ``vjp_plan(plan, mask of present gradients[, True under create_graph])``."""
+    """Set the function that makes a gradient program: ``vjp_plan(plan, mask of present gradients[, True under create_graph])``."""
     global VJP_PLAN
     VJP_PLAN = vjp_plan
 
@@ -166,11 +166,11 @@ cdef class Run:
         """One more contribution will come to a leaf with hooks: they run once, on the sum."""
         if self.leaves is None:
             self.leaves = {}
-        record = self.leaves.get(id(leaf))
-        if record is None:
+        pending = self.leaves.get(id(leaf))
+        if pending is None:
             self.leaves[id(leaf)] = [leaf, 1, None]
         else:
-            record[1] += 1
+            pending[1] += 1
         return 0
 
     cdef int mark_wanted(self) except -1:
@@ -246,14 +246,14 @@ cdef class Run:
             now = seen_as_now(<Tensor>edge, index, <Tensor>g)
             return self.give(edge, (<Tensor>edge).shaped, <PyObject*>now)
         if self.leaves is not None:
-            record = self.leaves.get(id(edge))
-            if record is not None:
-                record[1] -= 1
+            pending = self.leaves.get(id(edge))
+            if pending is not None:
+                pending[1] -= 1
                 if g != NULL:
-                    record[2] = <object>g if record[2] is None else call2(ADD, record[2], <object>g)
-                if record[1] == 0 and record[2] is not None:
-                    g_obj = call_hooks((<Tensor>edge).hooks, record[2])
-                    record[2] = None
+                    pending[2] = <object>g if pending[2] is None else call2(ADD, pending[2], <object>g)
+                if pending[1] == 0 and pending[2] is not None:
+                    g_obj = call_hooks((<Tensor>edge).hooks, pending[2])
+                    pending[2] = None
                     self.leaf(<Tensor>edge, <PyObject*>g_obj)
                 return 0
         if g != NULL:
@@ -498,7 +498,7 @@ cdef object call_hooks(list hooks, object g):
 
 
 cdef list replaced_by(Node node, object replaced, int n, str what):
-    """What a hook put in the place of ``n`` gradients, checked: the caller indexes without bounds."""
+    """The gradients that a hook put in the place of ``n`` ones, checked: the caller indexes without bounds."""
     if not isinstance(replaced, (tuple, list)) or len(replaced) != n:
         raise ValueError(f"[{node.name}] requires a tuple of {n} gradients from a {what}, got {replaced!r}")
     for g in replaced:

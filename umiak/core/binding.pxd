@@ -1,4 +1,4 @@
-"""What surrounds the calls of a program at every run: see binding.pyx."""
+"""Binding of a program: the work around its calls at every run: see binding.pyx."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
@@ -47,7 +47,7 @@ cdef class Table:
     cdef bint marked(self, void* key) noexcept
 
 cdef class Frame:
-    """What one run has of its own. Inputs are borrowed, results owned."""
+    """The state of one run. Inputs are borrowed, results owned."""
     cdef void* memory
     cdef size_t size           # of it, in words
     cdef PyObject** inputs
@@ -61,7 +61,7 @@ cdef class Frame:
     cdef Lowering lowering     # None: not run from here
 
 cdef class Binding:
-    cdef readonly int n_inputs, n_arguments, n_symbols, n_numbers
+    cdef readonly int n_inputs, n_arguments, n_symbols, n_scalars
     cdef object owner
     cdef list constants        # by input; None for an argument
     cdef int* argument         # by input: number of the argument, -1 for a constant
@@ -69,11 +69,11 @@ cdef class Binding:
     cdef Origin* origins       # of the symbols
     cdef int* size_symbols     # those that are sizes
     cdef int n_size_symbols
-    cdef ScalarProgram scalars
+    cdef ScalarProgram scalar_program
     cdef int* sizes            # registers of the sizes of all inputs, one input after the other
     cdef int n_outputs
     cdef list outputs          # None: a tensor; (register, kind) of a number; otherwise (value,)
-    cdef int* extras           # registers of further numbers that were asked for
+    cdef int* extras           # registers of further scalars that were asked for
     cdef int n_targets
     cdef int* targets          # inputs that are written to
     cdef int* written          # arguments among them, as inputs; -1 ends it
@@ -104,7 +104,7 @@ cdef class Binding:
     cdef bint unchanged(self) noexcept
     cdef int remember(self) noexcept
     cdef int enter(self, Frame f, PyObject** arguments) except -1
-    cdef int number(self, Frame f, const int64_t* numbers) except -1
+    cdef int set_symbols(self, Frame f, const int64_t* scalars) except -1
     cdef int admit(self, Frame f, EngineContext ctx) except -1
     cdef bint prepare(self, Lowering lowering)
     cdef list execute(self, Frame f)

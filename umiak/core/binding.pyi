@@ -1,4 +1,4 @@
-"""What surrounds the calls of a program at every run. See docs/design/capture.md."""
+"""Binding of a program: the work around its calls at every run. See docs/design/capture.md."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,19 +12,19 @@ class Lowering:
     def __init__(self, calls: CallProgram, at: list[int], conditions: ScalarProgram | None = None) -> None: ...
 
 class Binding:
-    """The inputs, numbers and conditions of a program, bound to memory at every run."""
+    """The inputs, scalars and conditions of a program, bound to memory at every run."""
 
     n_inputs: int
     n_arguments: int
     n_symbols: int
-    n_numbers: int
+    n_scalars: int
 
     def __init__(
         self,
         owner: Any,
         inputs: list[tuple[int, Any, int, int]],
         symbols: list[tuple[int, int]],
-        scalars: ScalarProgram,
+        scalar_program: ScalarProgram,
         sizes: list[int],
         outputs: list[Any],
         extras: list[int],
@@ -33,7 +33,7 @@ class Binding:
         disjoint: bool,
         general: bool = False,
     ) -> None: ...
-    def run(self, arguments: tuple, numbers: Sequence[int]) -> list[Any] | None:
+    def run(self, arguments: tuple, scalars: Sequence[int]) -> list[Any] | None:
         """The outputs; None where the owner has to run it."""
     def frozen(self) -> list[int]:
         """The number of launches of each form of the program that is a list of them."""

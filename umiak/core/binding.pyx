@@ -1,8 +1,8 @@
 # cython: language_level=3, binding=False
-"""What surrounds the calls of a program at every run: docs/design/capture.md.
+"""Binding of a program: the work around its calls at every run: docs/design/capture.md.
 
 A binding is made once per program. A run puts arguments and constants into one array, reads sizes, evaluates all expressions over sizes
-and numbers in one scalar program, compares, finds out whose memory may be taken, and replays the calls. What it cannot do it leaves to
+and scalars in one scalar program, compares, finds out whose memory may be taken, and replays the calls. What it cannot do it leaves to
 its owner, the executor, before anything has changed.
 """
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
@@ -102,10 +102,10 @@ cdef class Frame:
 
 
 cdef class Binding:
-    """``Binding(owner, inputs, symbols, scalars, sizes, outputs, extras, targets, donated, disjoint)``.
+    """``Binding(owner, inputs, symbols, scalar_program, sizes, outputs, extras, targets, donated, disjoint)``.
 
     ``inputs``: (number of the argument or -1, the constant or None, dtype id, rank) of each. ``symbols``: (input, axis) or (-1, number) of
-    each. ``scalars`` computes from them the registers ``sizes`` of what the inputs' sizes should be, ``extras``, and those in ``outputs``,
+    each. ``scalar_program`` computes from them the registers ``sizes`` of what the inputs' sizes should be, ``extras``, and those in ``outputs``,
     where None is a tensor, (register, kind) a number and (value,) itself. ``targets`` are the inputs that are written to: the calls give
     their values behind the outputs. ``donated``: a byte per input. ``disjoint``: refuse targets over memory of other inputs.
     ``general``: every run is left to the owner.
@@ -114,7 +114,7 @@ cdef class Binding:
     itself; None: there is none that runs from here. Its ``copied(tensor)`` is a copy with a history.
     """
 
-    def __init__(self, owner, list inputs, list symbols, ScalarProgram scalars not None, list sizes, list outputs, list extras, list targets,
+    def __init__(self, owner, list inputs, list symbols, ScalarProgram scalar_program not None, list sizes, list outputs, list extras, list targets,
                  bytes donated not None, bint disjoint, bint general=False):
         cdef int i, k, n = len(inputs)
         self.owner = owner
@@ -131,10 +131,10 @@ cdef class Binding:
         for i, (input, at) in enumerate(symbols):
             self.origins[i].input = input
             self.origins[i].at = at
-            self.n_numbers += input < 0
+            self.n_scalars += input < 0
         self.size_symbols = int_array([i for i, (input, _) in enumerate(symbols) if input >= 0])
-        self.n_size_symbols = len(symbols) - self.n_numbers
-        self.scalars = scalars
+        self.n_size_symbols = len(symbols) - self.n_scalars
+        self.scalar_program = scalar_program
         self.outputs = outputs
         self.n_outputs = len(outputs)
         self.extras = int_array(extras)
@@ -158,7 +158,7 @@ cdef class Binding:
         self.first_size = int_array(list(accumulate([0, *ranks]))[:n])
         self.sizes = int_array(sizes)
         self.fixed = all(
-            scalars.n_inputs <= self.sizes[self.first_size[i] + d] < scalars.n_inputs + scalars.n_const
+            scalar_program.n_inputs <= self.sizes[self.first_size[i] + d] < scalar_program.n_inputs + scalar_program.n_const
             for i in range(n) if self.argument[i] < 0 for d in range(ranks[i]))
         self.given_inputs = int_array([*(i for i in range(n) if self.argument[i] >= 0), -1])
         self.all_inputs = int_array([*range(n), -1])
@@ -184,27 +184,27 @@ cdef class Binding:
         free(self.targets)
         free(self.written)
 
-    def run(self, tuple arguments not None, list numbers not None):
-        """The outputs; None where the owner has to run it. ``numbers`` are 64-bit words (of floats: the bits)."""
+    def run(self, tuple arguments not None, list scalars not None):
+        """The outputs; None where the owner has to run it. ``scalars`` are 64-bit words (of floats: the bits)."""
         cdef EngineContext ctx = <EngineContext>context_pointer()
         cdef Frame f
         cdef PyObject** given
         cdef int64_t* words
         cdef int i, fit
-        if len(arguments) != self.n_arguments or len(numbers) != self.n_numbers:
+        if len(arguments) != self.n_arguments or len(scalars) != self.n_scalars:
             return None
         f = self.frame()
-        given = <PyObject**>malloc((self.n_arguments + self.n_numbers + 1) * 8)
+        given = <PyObject**>malloc((self.n_arguments + self.n_scalars + 1) * 8)
         if given == NULL:
             raise MemoryError()
         try:
             words = <int64_t*>(given + self.n_arguments)
             for i in range(self.n_arguments):
                 given[i] = <PyObject*><Tensor?>arguments[i]
-            for i in range(self.n_numbers):
-                words[i] = numbers[i]
+            for i in range(self.n_scalars):
+                words[i] = scalars[i]
             self.enter(f, given)
-            fit = self.number(f, words)
+            fit = self.set_symbols(f, words)
         finally:
             free(given)
         if fit == FITS:
@@ -221,7 +221,7 @@ cdef class Binding:
         return [one.n_launches for one in self.forms()]
 
     def copies(self):
-        """How many values each of these forms copies to where they belong in the end."""
+        """The number of values that each of these forms copies to where they belong in the end."""
         cdef Frozen one
         return [one.n_copied for one in self.forms()]
 
@@ -237,7 +237,7 @@ cdef class Binding:
     cdef Frame frame(self):
         cdef Frame f = self.spare
         cdef int n_outs = self.n_outputs + self.n_targets
-        cdef size_t words = self.n_inputs + n_outs + self.scalars.n_regs + self.most_words + self.most_scratch + self.n_symbols + 8
+        cdef size_t words = self.n_inputs + n_outs + self.scalar_program.n_regs + self.most_words + self.most_scratch + self.n_symbols + 8
         cdef char* room
         self.spare = None
         if f is not None and f.size == words:
@@ -251,7 +251,7 @@ cdef class Binding:
         f.inputs = <PyObject**>room
         f.outs = f.inputs + self.n_inputs
         f.regs = <int64_t*>(f.outs + n_outs + 1)
-        f.words = f.regs + self.scalars.n_regs + 1
+        f.words = f.regs + self.scalar_program.n_regs + 1
         f.scratch = f.words + self.most_words + 1            # of conditions, or the sizes
         f.given = <char*>(f.scratch + self.most_scratch + self.n_symbols + 1)
         memset(f.outs, 0, (n_outs + 1) * 8)
@@ -271,7 +271,7 @@ cdef class Binding:
         return 0
 
     cdef bint unchanged(self) noexcept:
-        """Whether the constants are as they were when a run was admitted: then only arguments have to be looked at."""
+        """Return whether the constants are as they were when a run was admitted: then only arguments have to be looked at."""
         cdef Known* k = self.roster
         cdef Known* end = k + self.n_roster
         if self.settled:
@@ -316,7 +316,7 @@ cdef class Binding:
             k += 1
         return 0
 
-    cdef int number(self, Frame f, const int64_t* numbers) except -1:
+    cdef int set_symbols(self, Frame f, const int64_t* scalars) except -1:
         """Compare the class of the inputs, and give the symbols their values."""
         cdef Origin* o
         cdef PyObject* t
@@ -337,17 +337,17 @@ cdef class Binding:
             return GENERAL
         for i in range(self.n_symbols):
             o = &self.origins[i]
-            f.regs[i] = numbers[o.at] if o.input < 0 else (<Tensor>f.inputs[o.input]).dims[o.at]
+            f.regs[i] = scalars[o.at] if o.input < 0 else (<Tensor>f.inputs[o.input]).dims[o.at]
         return FITS
 
     cdef int admit(self, Frame f, EngineContext ctx) except -1:
-        """Whether the inputs are what the program is for, and how it is to run: nothing has been changed yet."""
+        """Return whether the inputs fit the program, and decide how it is to run: nothing has been changed yet."""
         cdef Lowering lowering
         cdef PyObject* t
         cdef uint32_t keys = 0 if f.fresh == self.all_inputs else self.keys_known
         cdef int d, k, place
         cdef int* fresh = f.fresh
-        if self.scalars.run(f.regs):
+        if self.scalar_program.run(f.regs):
             return MISFIT
         while fresh[0] >= 0:
             t = f.inputs[fresh[0]]
@@ -503,7 +503,7 @@ cdef class Binding:
         return 0
 
     cdef bint overlapped(self, Frame f, int at) noexcept:
-        """Whether another input has elements among those of this one."""
+        """Return whether another input has elements among those of this one."""
         cdef Tensor x = <Tensor>f.inputs[at], t
         cdef int64_t low, high, a, b
         cdef int i
@@ -517,7 +517,7 @@ cdef class Binding:
         return False
 
     cdef bint in_target(self, Frame f, Tensor v) noexcept:
-        """Whether a tensor lies in memory that is written to."""
+        """Return whether a tensor lies in memory that is written to."""
         cdef int k = 0
         if self.known.marked(<void*>v.storage):
             return True

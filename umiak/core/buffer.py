@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def access(place: Place) -> int:
-    """What the host may do with memory of ``place``: one of ``ACCESS_DEVICE``, ``ACCESS_HOST``, ``ACCESS_NOTHING``."""
+    """The access of the host to memory of ``place``: one of ``ACCESS_DEVICE``, ``ACCESS_HOST``, ``ACCESS_NOTHING``."""
     return allocator(place.index).access
 
 

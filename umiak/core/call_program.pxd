@@ -37,7 +37,7 @@ cdef class CallProgram(TensorProgram):
     cdef int* scalar_tag
     cdef int* scalar_reg
     cdef int* scalar_reg2      # imaginary parts
-    cdef ScalarProgram scalars
+    cdef ScalarProgram scalar_program
     cdef int* dtypes           # of the values that steps make
     cdef int replay(self, PyObject** inputs, const int64_t* ints, PyObject** outs, int flags, const char* given, StepObserver observer) except -1
     cdef bint reuse_memory(self, Step* s, Operand* xs, PyObject** values, PyObject** into, int flags, const char* given) except -1

@@ -9,7 +9,7 @@ class CallProgram(TensorProgram):
 
     steps_ops: list[OpBase]
     def __init__(
-        self, n_inputs: int, steps: list, outputs: list, numbers: list, scalars: Any, sources: list
+        self, n_inputs: int, steps: list, outputs: list, scalars: list, scalar_program: Any, sources: list
     ) -> None: ...
     def run(self, inputs: list, ints: list, given: bytes | None = None) -> list[Any]: ...
 

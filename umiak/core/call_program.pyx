@@ -80,7 +80,7 @@ def drop_cast_weights():
 
 
 cdef inline bint has_shape(Tensor t, const Step* s, const int64_t* regs) noexcept:
-    """Whether a tensor has the shape that a step's params ask for."""
+    """Return whether a tensor has the shape that a step's params ask for."""
     cdef int d
     if t.ndim != s.n_params or t.kind & ~<uint8_t>KIND_VIEW:
         return False
@@ -105,14 +105,14 @@ cdef class CallProgram(TensorProgram):
     """A list of op calls over numbered values, replayed in C: a vjp, or a composite's decomposition.
 
     ``steps``: (op, operands, param registers, lengths of tuple params, dtype ids of the outputs, values to drop after it, donors); an operand is
-    a value index, -1 for none, or ``-2 - k`` for number ``k`` of ``numbers`` (tag, register, register of the imaginary part). Values are the
+    a value index, -1 for none, or ``-2 - k`` for scalar ``k`` of ``scalars`` (tag, register, register of the imaginary part). Values are the
     inputs, then the outputs of the steps in order.
 
     Donors are pairs (output, value) of a step that works element by element: the value is of the output's dtype and shape, and nobody reads it
     later, so that the output may take its memory, if nobody else has it (see ``reuse_memory``).
     """
 
-    def __cinit__(self, int n_inputs, list steps, list outputs, list numbers, ScalarProgram scalars not None, list sources):
+    def __cinit__(self, int n_inputs, list steps, list outputs, list scalars, ScalarProgram scalar_program not None, list sources):
         cdef int i, value = n_inputs, shift
         cdef Step* s
         self.n_inputs = n_inputs
@@ -145,11 +145,11 @@ cdef class CallProgram(TensorProgram):
         self.n_values = value
         self.n_outputs = len(outputs)
         self.outputs = int_array(outputs)
-        self.n_scalars = len(numbers)
-        self.scalar_tag = int_array([tag for tag, _, _ in numbers])
-        self.scalar_reg = int_array([reg for _, reg, _ in numbers])
-        self.scalar_reg2 = int_array([reg for _, _, reg in numbers])
-        self.scalars = scalars
+        self.n_scalars = len(scalars)
+        self.scalar_tag = int_array([tag for tag, _, _ in scalars])
+        self.scalar_reg = int_array([reg for _, reg, _ in scalars])
+        self.scalar_reg2 = int_array([reg for _, _, reg in scalars])
+        self.scalar_program = scalar_program
         self.sources = make_sources(sources)
         self.n_sources = len(sources)
 
@@ -187,9 +187,9 @@ cdef class CallProgram(TensorProgram):
         cdef PyObject** slots
         cdef PyObject** outs
         cdef int64_t* words
-        if len(inputs) != self.n_inputs or len(ints) != self.scalars.n_inputs:
+        if len(inputs) != self.n_inputs or len(ints) != self.scalar_program.n_inputs:
             raise ValueError(
-                f"[program] requires {self.n_inputs} inputs and {self.scalars.n_inputs} numbers, got {len(inputs)} and {len(ints)}")
+                f"[program] requires {self.n_inputs} inputs and {self.scalar_program.n_inputs} numbers, got {len(inputs)} and {len(ints)}")
         if given is not None and len(given) != self.n_inputs:
             raise ValueError(f"[program] requires a byte per input ({self.n_inputs}) in `given`, got {len(given)}")
         slots = <PyObject**>calloc(self.n_inputs + 1, sizeof(PyObject*))
@@ -236,13 +236,13 @@ cdef class CallProgram(TensorProgram):
         if self.n_values > INLINE_R:
             scratch = PyBytes_FromStringAndSize(NULL, self.n_values * sizeof(void*))
             values = <PyObject**>PyBytes_AS_STRING(scratch)
-        if self.scalars.n_regs > INLINE_R:
-            scratch2 = PyBytes_FromStringAndSize(NULL, (self.scalars.n_regs + 1) * 8)
+        if self.scalar_program.n_regs > INLINE_R:
+            scratch2 = PyBytes_FromStringAndSize(NULL, (self.scalar_program.n_regs + 1) * 8)
             regs = <int64_t*>PyBytes_AS_STRING(scratch2)
         for i in range(self.n_inputs):
             values[i] = inputs[i]
-        memcpy(regs, ints, self.scalars.n_inputs * sizeof(int64_t))
-        if self.scalars.run(regs):
+        memcpy(regs, ints, self.scalar_program.n_inputs * sizeof(int64_t))
+        if self.scalar_program.run(regs):
             raise ValueError("a size check inside a composite or gradient failed; the operands' shapes are inconsistent")
         try:
             for i in range(self.n_steps):
@@ -341,7 +341,7 @@ cdef class CallProgram(TensorProgram):
             ):
                 continue
             else:
-                o = t if own else shallow(t)
+                o = t if own else detached(t)
             for k in range(s.n_out):
                 if into[k] != NULL and (<Tensor>into[k]).storage is o.storage:
                     break

@@ -6,28 +6,28 @@ from umiak.core.context cimport EngineContext
 from umiak.core.generator cimport Generator
 from umiak.core.tensor cimport Tensor
 
-cdef class Numbers:
-    """Numbers of one origin, which differ between runs. Abstract: classes of origins say how they are read."""
+cdef class ScalarSource:
+    """Scalars of one origin, which differ between runs. Abstract: subclasses say how they are read."""
     cdef readonly int count
     cdef int read(self, int64_t* into) except -1           # for the coming run
     cdef int undo(self) except -1                          # it failed
 
 cdef class Stream:
-    """What a function draws from one generator."""
+    """The random words that a function draws from one generator."""
     cdef Generator generator   # None: the default one of `place`
     cdef int place
     cdef Generator find(self)
 
 cdef class Part:
-    """A program of a captured function, and where its arguments and numbers are among those of a run."""
+    """A program of a captured function, and where its arguments and scalars are among those of a run."""
     cdef readonly object executor
     cdef Binding binding
     cdef int* late             # leaves whose gradients come behind the arguments
     cdef int n_late
-    cdef int* numbers          # by number of the binding: which of the run's
-    cdef int n_numbers
+    cdef int* scalars          # by scalar of the binding: which of the run's
+    cdef int n_scalars
     cdef int64_t stamp         # the binding's, when all tensors that the function knows were as they have to be
-    cdef list apart            # numbers of those that are no constants of the binding
+    cdef list apart            # indices of those that are no constants of the binding
 
 cdef class Backward:
     """The gradient of a captured function as a program, and what its forward part keeps for it."""
@@ -38,7 +38,7 @@ cdef class Backward:
     cdef int n_wrt
     cdef int* given            # outputs that have one
     cdef int n_given
-    cdef list asked            # where its numbers are known from, see the class
+    cdef list asked            # where its scalars are known from, see the class
 
 cdef class CapturedRun:
     cdef readonly list pinned
@@ -57,4 +57,4 @@ cdef class CapturedRun:
     cdef bint keeps(self, Part part) except -1
     cdef list run_part(self, EngineContext ctx, Part part, list tensors, list leaves)
     cdef list spread(self, list found, list tensors, list leaves)
-    cdef int record(self, Part part, Frame f, list found, list arguments, list numbers, list words, dict inside) except -1
+    cdef int record(self, Part part, Frame f, list found, list arguments, list scalars, list words, dict inside) except -1

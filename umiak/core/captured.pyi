@@ -9,28 +9,28 @@ from umiak.core.tensor import Tensor
 class Stale(Exception):
     """A captured function does not serve these arguments, or this state, any more: capture it anew."""
 
-class Numbers:
-    """Numbers of one origin, which differ between runs."""
+class ScalarSource:
+    """Scalars of one origin, which differ between runs."""
 
     count: int
 
-class AskedNumbers(Numbers):
-    """Numbers that a Python function gives; ``take_back()`` follows a run that failed."""
+class PythonScalars(ScalarSource):
+    """Scalars that a Python function gives; ``take_back()`` follows a run that failed."""
 
     def __init__(
         self, kinds: list[str], ask: Callable[[], Sequence[Any]], take_back: Callable[[], None] | None
     ) -> None: ...
 
 class Stream:
-    """What a function draws from one generator, or from the default one of a place."""
+    """The random words that a function draws from one generator, or from the default one of a place."""
 
     def __init__(self, place: int, generator: Generator | None) -> None: ...
 
 class Part:
-    """A program of a captured function, and where its arguments and numbers are among those of a run."""
+    """A program of a captured function, and where its arguments and scalars are among those of a run."""
 
     executor: Any
-    def __init__(self, executor: Any, extras: list, late: list[int], numbers: list[int]) -> None: ...
+    def __init__(self, executor: Any, extras: list, late: list[int], scalars: list[int]) -> None: ...
 
 class Backward:
     """The gradient of a captured function as a program, and what its forward part keeps for it."""
@@ -45,7 +45,7 @@ class Backward:
     ) -> None: ...
 
 class CapturedRun:
-    """What runs a captured function; a subclass makes the programs."""
+    """The runs of a captured function; a subclass makes the programs."""
 
     def _prepare(
         self,
@@ -58,7 +58,7 @@ class CapturedRun:
         hooks: list[Any],
         kept: list[Tensor],
         needs: list[bool],
-        sources: list[Numbers],
+        sources: list[ScalarSource],
         streams: list[Stream],
         open: list[bool],
         constants: list[Any],

@@ -2,7 +2,7 @@
 """A run of a captured function: docs/design/capture.md.
 
 Around the calls of its program (binding.pyx) a captured function compares what it was captured for, takes words out of random streams, asks
-for numbers that differ between runs, exchanges ``.grad`` of leaves, and records one node where gradients are wanted. A run that does not
+for scalars that differ between runs, exchanges ``.grad`` of leaves, and records one node where gradients are wanted. A run that does not
 serve says so before anything has changed.
 """
 from cpython.object cimport PyObject
@@ -30,17 +30,17 @@ class Stale(Exception):
     """A captured function does not serve these arguments, or this state, any more: capture it anew."""
 
 
-cdef class Numbers:
+cdef class ScalarSource:
     cdef int read(self, int64_t* into) except -1:
-        raise NotImplementedError(f"{type(self).__name__} must say its {self.count} numbers")
+        raise NotImplementedError(f"{type(self).__name__} must read its {self.count} scalars")
 
     cdef int undo(self) except -1:
         return 0
 
 
 @cython.final
-cdef class AskedNumbers(Numbers):
-    """Numbers that a Python function gives. It may raise :class:`Stale`; ``take_back()`` follows a run that failed."""
+cdef class PythonScalars(ScalarSource):
+    """Scalars that a Python function gives. It may raise :class:`Stale`; ``take_back()`` follows a run that failed."""
     cdef list kinds
     cdef object ask, take_back
 
@@ -55,7 +55,7 @@ cdef class AskedNumbers(Numbers):
         cdef double d
         cdef int i
         if len(values) != self.count:
-            raise ValueError(f"requires {self.count} numbers for a run, got {len(values)}")
+            raise ValueError(f"requires {self.count} scalars for a run, got {len(values)}")
         for i in range(self.count):
             if self.kinds[i] == "float":
                 d = values[i]
@@ -83,27 +83,27 @@ cdef class Stream:
 
 @cython.final
 cdef class Part:
-    """``late``: the leaves whose gradients the program gets, in the order of the executor's. ``numbers``: for each number of the program its
+    """``late``: the leaves whose gradients the program gets, in the order of the executor's. ``scalars``: for each scalar of the program its
     place among those of a run, which are the sources', then seed and offset of each stream."""
 
-    def __init__(self, executor, list extras not None, list late not None, list numbers not None):
+    def __init__(self, executor, list extras not None, list late not None, list scalars not None):
         self.executor = executor
         self.binding = executor.binding(extras)
         self.late = int_array(late)
         self.n_late = len(late)
-        self.numbers = int_array(numbers)
-        self.n_numbers = len(numbers)
+        self.scalars = int_array(scalars)
+        self.n_scalars = len(scalars)
         self.stamp = -1
 
     def __dealloc__(self):
         free(self.late)
-        free(self.numbers)
+        free(self.scalars)
 
 
 @cython.final
 cdef class Backward:
-    """``saved``: ("input", i) or ("output", i) of the forward part. ``asked``: for each number of the backward one, which symbol of the
-    forward part it is, -1 - i for number i of the run, or the symbol that a region of the forward part binds."""
+    """``saved``: ("input", i) or ("output", i) of the forward part. ``asked``: for each scalar of the backward one, which symbol of the
+    forward part it is, -1 - i for scalar i of the run, or the symbol that a region of the forward part binds."""
 
     def __init__(self, Part part not None, saved, list wrt not None, list given not None, list asked not None):
         self.part = part
@@ -122,31 +122,31 @@ cdef class Backward:
 
 
 cdef object run_frame(Part part, PyObject** arguments, const int64_t* words, list taken, dict inside):
-    """The outputs of a program that surrounds nothing; ``inside``: the numbers that regions of the forward part have bound."""
+    """The outputs of a program that surrounds nothing; ``inside``: the scalars that regions of the forward part have bound."""
     cdef EngineContext ctx = <EngineContext>context_pointer()
     cdef Frame f = part.binding.frame()
     cdef int fit
     part.binding.enter(f, arguments)
-    fit = part.binding.number(f, words)
+    fit = part.binding.set_symbols(f, words)
     if fit == FITS:
         fit = part.binding.admit(f, ctx)
     if fit == FITS:
         found = part.binding.execute(f)
         part.binding.give_back(f)
         return found
-    return part.executor.from_words(taken, [words[i] for i in range(part.n_numbers)], dict(inside))
+    return part.executor.from_words(taken, [words[i] for i in range(part.n_scalars)], dict(inside))
 
 
 cdef class CapturedRun:
-    """What a subclass, which made the capture, tells of it by :meth:`_prepare`; it also makes the programs: ``_plain()`` gives the part
-    without history, ``_recording()`` the forward part and its ``Backward``. ``_holds(executor, arguments, words)`` says whether the guards
+    """A captured function. A subclass, which made the capture, describes it by :meth:`_prepare` and makes the programs: ``_plain()`` gives
+    the part without history, ``_recording()`` the forward part and its ``Backward``. ``_holds(executor, arguments, words)`` says whether the guards
     hold where C could not; ``_again(...)`` computes gradients that have a history."""
 
     def _prepare(self, *, name, pinned, apart, leaves, absent, hooks, kept, needs, sources, streams, open, constants, tensors, replaced, assigned, outer,
                  records, results):
         """``pinned``: (number, tensor) of arguments that are captured tensors; ``apart``: ids of captured tensors that no argument may be.
         ``open``: whether it is known after the run alone how many words a stream gives; the last outputs say it then.
-        ``leaves``, whose ``.grad`` counts: captured tensors or numbers of arguments; ``absent``: whether they have none, ``hooks`` what
+        ``leaves``, whose ``.grad`` counts: captured tensors or indices of arguments; ``absent``: whether they have none, ``hooks`` what
         they have. ``kept``: captured tensors, ``needs``: their stop_gradient. ``constants``: the results, ``tensors``: the places of tensors
         among them; ``replaced``: (leaf, whether a gradient comes) of those that get another one. ``assigned`` are written to after the run,
         as they have a history then, ``outer`` have one before, and gradients that go on there. ``results``: outputs of the program."""
@@ -173,7 +173,7 @@ cdef class CapturedRun:
 
     @property
     def _executor(self):
-        """What runs the program without history; None before its first run."""
+        """The executor of the program without history; None before its first run."""
         return None if self.plain is None else self.plain.executor
 
     def run(self, list tensors not None):
@@ -218,7 +218,7 @@ cdef class CapturedRun:
         return self.spread(found, tensors, leaves)
 
     cdef bint serves(self, list tensors, list leaves) except -1:
-        """Whether tensors are in the state that the function was captured for."""
+        """Return whether tensors are in the state that the function was captured for."""
         cdef const char* absent = self.absent
         cdef PyObject* leaf
         cdef Tensor t
@@ -246,7 +246,10 @@ cdef class CapturedRun:
         return True
 
     cdef bint keeps(self, Part part) except -1:
-        """Whether captured tensors have the dtypes that they had, and want gradients as they did. Those that the binding knows are as before while its stamp is."""
+        """Return whether captured tensors have the dtypes that they had, and want gradients as they did.
+
+        Those that the binding knows are as before while its stamp is.
+        """
         cdef const char* needs = self.needs
         cdef const char* dtypes = self.dtypes
         cdef Tensor t
@@ -269,44 +272,44 @@ cdef class CapturedRun:
         cdef Generator generator
         cdef int i, k, n = 0, n_sources = 0, read = 0, drawn = 0, fit
         cdef int64_t count
-        cdef int64_t* numbers
+        cdef int64_t* scalars
         cdef int64_t* chosen
         cdef int64_t* draws
         cdef PyObject** given
         cdef dict inside = {}
         cdef list generators = []
         for source in self.sources:
-            n_sources += (<Numbers>source).count
+            n_sources += (<ScalarSource>source).count
         n = n_sources + 2 * <int>len(self.streams)
         for i in range(part.n_late):
             arguments.append(tensor_grad(<Tensor>leaves[part.late[i]]))
-        numbers = <int64_t*>malloc((n + part.n_numbers + 2 * len(self.streams) + len(arguments) + 1) * 8)
-        if numbers == NULL:
+        scalars = <int64_t*>malloc((n + part.n_scalars + 2 * len(self.streams) + len(arguments) + 1) * 8)
+        if scalars == NULL:
             raise MemoryError()
         try:
-            chosen = numbers + n
-            draws = chosen + part.n_numbers
+            chosen = scalars + n
+            draws = chosen + part.n_scalars
             given = <PyObject**>(draws + 2 * len(self.streams))
             k = 0
             for source in self.sources:
-                (<Numbers>source).read(numbers + k)
+                (<ScalarSource>source).read(scalars + k)
                 read += 1
-                k += (<Numbers>source).count
+                k += (<ScalarSource>source).count
             for i in range(n_sources, n):
-                numbers[i] = 0                           # seeds and offsets decide nothing
+                scalars[i] = 0                           # seeds and offsets decide nothing
             for i in range(len(arguments)):
                 given[i] = <PyObject*>arguments[i]
-            for i in range(part.n_numbers):
-                chosen[i] = numbers[part.numbers[i]]
+            for i in range(part.n_scalars):
+                chosen[i] = scalars[part.scalars[i]]
             f = binding.frame()
             binding.enter(f, given)
             if not self.keeps(part):
                 raise Stale
-            fit = binding.number(f, chosen)
+            fit = binding.set_symbols(f, chosen)
             if fit == FITS:
                 fit = binding.admit(f, ctx)
             if fit != FITS:
-                words = [chosen[i] for i in range(part.n_numbers)]
+                words = [chosen[i] for i in range(part.n_scalars)]
                 if not self._holds(part.executor, arguments, words):
                     raise Stale
             # From here on it is a run.
@@ -315,23 +318,23 @@ cdef class CapturedRun:
                 generator = (<Stream>stream).find()
                 draws[2 * drawn] = reserve_words(generator, count)
                 draws[2 * drawn + 1] = count
-                numbers[n_sources + 2 * drawn] = <int64_t>generator.key
-                numbers[n_sources + 2 * drawn + 1] = draws[2 * drawn]
+                scalars[n_sources + 2 * drawn] = <int64_t>generator.key
+                scalars[n_sources + 2 * drawn + 1] = draws[2 * drawn]
                 generators.append(generator)
                 drawn += 1
             if drawn:
-                for i in range(part.n_numbers):
-                    chosen[i] = numbers[part.numbers[i]]
+                for i in range(part.n_scalars):
+                    chosen[i] = scalars[part.scalars[i]]
                 if fit == FITS:
-                    binding.number(f, chosen)
+                    binding.set_symbols(f, chosen)
             if fit == FITS:
                 found = binding.execute(f)
             else:
-                words = [chosen[i] for i in range(part.n_numbers)]
+                words = [chosen[i] for i in range(part.n_scalars)]
                 found = part.executor.from_words(arguments, words, inside)
             if part is self.forward:
                 words = [f.regs[i] for i in range(binding.n_symbols)] if fit == FITS else part.executor.symbol_words(arguments, words)
-                self.record(part, f, found, arguments, [numbers[i] for i in range(n)], words, inside)
+                self.record(part, f, found, arguments, [scalars[i] for i in range(n)], words, inside)
             k = self.n_results - <int>sum(self.open)
             for i in range(drawn):
                 if self.open[i]:
@@ -342,10 +345,10 @@ cdef class CapturedRun:
             for i in range(drawn):
                 (<Generator>generators[i]).give_back(draws[2 * i], draws[2 * i + 1])
             for i in range(read):
-                (<Numbers>self.sources[i]).undo()
+                (<ScalarSource>self.sources[i]).undo()
             raise
         finally:
-            free(numbers)
+            free(scalars)
         return found
 
     cdef list spread(self, list found, list tensors, list leaves):
@@ -370,7 +373,7 @@ cdef class CapturedRun:
         return out
 
     # ---- gradients ---------------------------------------------------------------------------------------------------
-    cdef int record(self, Part part, Frame f, list found, list arguments, list numbers, list words, dict inside) except -1:
+    cdef int record(self, Part part, Frame f, list found, list arguments, list scalars, list words, dict inside) except -1:
         """Let the results have a node that runs backward. ``words``: the symbols of the forward part."""
         cdef Backward b = self.backward
         cdef Replay r = Replay.__new__(Replay)
@@ -381,7 +384,7 @@ cdef class CapturedRun:
         r.backward = b
         r.name = self.name
         r.arguments = arguments
-        r.numbers = numbers
+        r.scalars = scalars
         r.words = []
         r.saved = []
         r.versions = []
@@ -401,7 +404,7 @@ cdef class CapturedRun:
                 r.words.append(inside[what])
             else:
                 at = what
-                r.words.append(words[at] if at >= 0 else numbers[-1 - at])
+                r.words.append(words[at] if at >= 0 else scalars[-1 - at])
         del found[self.n_results:]
         if b.n_given > 1:
             r.like = [((<Tensor>found[b.given[i]]).shape, (<Tensor>found[b.given[i]]).dtype) for i in range(b.n_given)]
@@ -433,9 +436,9 @@ cdef class Replay:
     cdef Backward backward
     cdef readonly str name
     cdef readonly list sources             # what is differentiated with respect to
-    cdef readonly list arguments, numbers  # of the run
+    cdef readonly list arguments, scalars  # of the run
     cdef list saved, versions, words
-    cdef dict inside           # numbers that regions of the forward part have bound
+    cdef dict inside           # scalars that regions of the forward part have bound
     cdef list like                         # (shape, dtype) of the results that have a gradient, where these are several
 
     @property
@@ -445,11 +448,11 @@ cdef class Replay:
     @call.setter
     def call(self, value):
         # None: the tape lets go of it.
-        self.saved = self.versions = self.words = self.sources = self.arguments = self.numbers = None
+        self.saved = self.versions = self.words = self.sources = self.arguments = self.scalars = None
 
     @property
     def given(self):
-        """The numbers of the results that have a gradient."""
+        """The indices of the results that have a gradient."""
         return [self.backward.given[i] for i in range(self.backward.n_given)]
 
     def __call__(self, *grads):
@@ -469,14 +472,14 @@ cdef class Replay:
             return self.owner._again(self, grads)
         for i, g in enumerate(grads):
             taken.append(self.owner._zeros(*self.like[i]) if g is None else g)
-        given = <PyObject**>malloc((len(taken) + part.n_numbers + 1) * 8)
+        given = <PyObject**>malloc((len(taken) + part.n_scalars + 1) * 8)
         if given == NULL:
             raise MemoryError()
         try:
             words = <int64_t*>(given + len(taken))
             for i in range(len(taken)):
                 given[i] = <PyObject*>taken[i]
-            for i in range(part.n_numbers):
+            for i in range(part.n_scalars):
                 words[i] = self.words[i]
             return tuple(run_frame(part, given, words, taken, self.inside))
         finally:

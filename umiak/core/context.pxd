@@ -19,7 +19,7 @@ cdef enum:
     OBSERVE_HOOKS = 16
 
 cdef class RankState:
-    """What all threads of one (virtual) rank share."""
+    """The state that all threads of one (virtual) rank share."""
     cdef public int rank
     cdef public int default_dtype          # dtype id of Python floats
     cdef public object place               # default Place, or None until the backends are known
@@ -28,7 +28,7 @@ cdef class RankState:
     cdef public dict values                # mesh, groups, and whatever higher layers keep per rank
 
 cdef class EngineContext:
-    """What one thread of one rank runs under."""
+    """The state that one thread of one rank runs under."""
     cdef uint32_t observers
     cdef uint64_t plan_mode
     cdef int64_t[PLACE_COUNT] stream        # current stream of each place, 0 is the default stream
@@ -41,7 +41,7 @@ cdef class EngineContext:
     cdef object run                        # the outermost backward run, while there is one
     cdef list after_run                    # what to call at its end, see tape.after_run; None: nothing
     cdef list pulses                       # what to call after each node of it and of those within; None: nothing
-    cdef PyObject* running                 # the op whose outputs are being allocated (borrowed; op records live for ever)
+    cdef PyObject* running                 # the op whose outputs are being allocated (borrowed; ops live for ever)
     cdef bint holds_low                    # low-precision copies of parameters were made, see dispatch.cast_weight
     cdef int inner_place                   # where ops without tensor operands run inside of a composite or gradient; -1: the default
     cdef object __weakref__

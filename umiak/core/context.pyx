@@ -20,7 +20,7 @@ cdef uint32_t _everywhere = 0              # observer bits that are set in all o
 
 
 cdef class RankState:
-    """What all threads of one (virtual) rank share."""
+    """The state that all threads of one (virtual) rank share."""
 
     def __init__(self, int rank=0):
         self.rank = rank
@@ -32,7 +32,7 @@ cdef class RankState:
 
 
 cdef class EngineContext:
-    """What one thread of one rank runs under."""
+    """The state that one thread of one rank runs under."""
 
     def __init__(self, RankState state not None):
         self.state = state
@@ -89,7 +89,7 @@ cdef class EngineContext:
 
     @property
     def place(self):
-        """Where ops without tensor operands run: the default place, or the place of the composite or gradient around them."""
+        """The place where ops without tensor operands run: the default place, or the place of the composite or gradient around them."""
         return self.state.place if self.inner_place < 0 else place_from_index(self.inner_place)
 
     def get_stream(self, Place place not None):

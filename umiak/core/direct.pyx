@@ -168,7 +168,7 @@ cdef class Direct:
 
     @property
     def quick(self):
-        """Whether there are calls that enter no function."""
+        """True where there are calls that enter no function."""
         return self.way != FUNCTION
 
     @property
@@ -226,7 +226,7 @@ cdef object call(PyObject* callee, PyObject** args, size_t flags, PyObject* name
 
 
 cdef bint as_by_position(Direct f, Py_ssize_t n, PyObject* names) noexcept:
-    """Whether the keywords are the next parameters, in their order: ``add(x=a, y=b)``."""
+    """Return whether the keywords are the next parameters, in their order: ``add(x=a, y=b)``."""
     cdef Py_ssize_t i, k = PyTuple_GET_SIZE(names)
     if n + k > PyTuple_GET_SIZE(<PyObject*>f.parameters):
         return False
@@ -275,7 +275,7 @@ cdef int check_given(Direct f, Py_ssize_t n, PyObject* names) except -1:
 
 
 cdef bint unhooked(object layer) except -1:
-    """Whether the tables of hooks of a layer are there and empty."""
+    """Return whether the tables of hooks of a layer are there and empty."""
     cdef object own = PyObject_GenericGetDict(layer, NULL)
     cdef PyObject* before = PyDict_GetItemWithError(own, "_forward_pre_hooks")
     cdef PyObject* after = PyDict_GetItemWithError(own, "_forward_post_hooks")
@@ -365,7 +365,7 @@ cdef object along(Direct f, Tensor x, PyObject** args, Py_ssize_t n, PyObject* n
         if op == NULL:
             return None
         f.last = key
-        f.last_op = op                                   # records live for ever
+        f.last_op = op                                   # ops live for ever
     return call1(<OpBase>f.last_op, x)
 
 

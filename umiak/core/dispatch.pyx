@@ -179,7 +179,7 @@ cdef Tensor detached_copy(Tensor t):
     cdef uint64_t modes = ctx.plan_mode
     ctx.plan_mode = 0
     try:
-        return call1(COPY, shallow(t) if t.kind or t.key & K_NEEDS_GRAD else t)
+        return call1(COPY, detached(t) if t.kind or t.key & K_NEEDS_GRAD else t)
     finally:
         ctx.plan_mode = modes
 
@@ -519,7 +519,7 @@ cdef tuple run_calls(Plan plan, Operand* xs, int n, const uint64_t* scalars, con
             # Ours alone: the list and `o` refer to the tensor, the tensor to its storage. Otherwise it is an operand, a view of one, a cast
             # parameter kept for later, or shares memory with another output; only view ops may alias.
             if Py_REFCNT(<PyObject*>o) > 2 or Py_REFCNT(<PyObject*>o.storage) > 1:
-                result[i] = call1(COPY, shallow(o))
+                result[i] = call1(COPY, detached(o))
         o = None
         return tuple(result)
     finally:
@@ -551,7 +551,7 @@ cdef Tensor reshape_of(Plan plan, Tensor t, int nd, const int64_t* dims):
 
 
 cdef int remember_view(Tensor o, Tensor parent, object op, const uint64_t* params, int np, uint64_t sig) except -1:
-    cdef ViewRecord r = ViewRecord.__new__(ViewRecord)
+    cdef ViewOrigin r = ViewOrigin.__new__(ViewOrigin)
     r.parent = parent
     r.op = op
     r.sig = sig

@@ -245,7 +245,7 @@ cdef class Managed:
 
 
 cdef object capsule_of(object x, bint copy):
-    """What ``x.__dlpack__`` gives; older producers know fewer arguments."""
+    """The capsule that ``x.__dlpack__`` gives; older producers know fewer arguments."""
     cdef dict extra = {"copy": True} if copy else {}
     try:
         return x.__dlpack__(max_version=VERSION, **extra)

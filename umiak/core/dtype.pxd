@@ -1,4 +1,4 @@
-"""Data types: interned records, one per id. See dtype.pyi for the Python face."""
+"""Data types: interned objects, one per id. See dtype.pyi for the Python API."""
 cimport cython
 from libc.stdint cimport int64_t, uint32_t
 
@@ -32,5 +32,5 @@ cdef inline int64_t bytes_of(int id, int64_t count) noexcept nogil:
     return (count * BITS[id] + 7) >> 3
 
 cdef inline bint is_in(uint32_t ids, int id) noexcept nogil:
-    """Whether a set of ids (FLOATING_IDS, ...) has this one."""
+    """Return whether a set of ids (FLOATING_IDS, ...) has this one."""
     return (ids >> id) & 1

@@ -1,4 +1,4 @@
-"""Data types: interned records, one per id."""
+"""Data types: interned objects, one per id."""
 
 import numpy
 

@@ -1,5 +1,5 @@
 # cython: language_level=3, binding=False
-"""Calls from Python: of an op record on operands and params, of the shapes that public functions use most, and of Python's operators."""
+"""Calls from Python: of an op on operands and params, of the shapes that public functions use most, and of Python's operators."""
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.object cimport PyObject
 

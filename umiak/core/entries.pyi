@@ -1,4 +1,4 @@
-"""Which captured program serves a call, found without Python. See docs/design/capture.md."""
+"""Entries of captured programs: the one that serves a call is found without Python. See docs/design/capture.md."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -10,13 +10,13 @@ class Watch:
 
     def __init__(self, reads: list[tuple[Any, str | None]], counter: list) -> None: ...
     def take(self, containers: Iterable[Any]) -> Snapshot:
-        """What there is now; ``containers`` are further objects whose contents count."""
+        """Take a snapshot of the values; ``containers`` are further objects whose contents count."""
 
 class Snapshot:
-    """What there was at the places of a watch."""
+    """The values that were at the places of a watch."""
 
     def same(self) -> bool:
-        """Whether it is still so."""
+        """Return whether the values are still these."""
 
 class Entry:
     """A call that ``run`` serves."""

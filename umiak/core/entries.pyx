@@ -1,5 +1,5 @@
 # cython: language_level=3, binding=False
-"""Which captured program serves a call, found without Python: docs/design/capture.md.
+"""Entries of captured programs: the one that serves a call is found without Python: docs/design/capture.md.
 
 What a program was captured for is kept as an entry: the structure of the arguments, the class and sizes of tensors, the modes of the
 context, and the Python values that the function reads. A call compares itself with the entries. It compares objects by identity, and
@@ -40,7 +40,7 @@ cdef int MOST_ENTRIES = 16
 
 
 cdef bint same(object a, object b):
-    """Whether two objects are one, or equal numbers or texts of one type."""
+    """Return whether two objects are one, or equal numbers or texts of one type."""
     cdef double x, y
     if a is b:
         return True
@@ -57,7 +57,7 @@ cdef bint same(object a, object b):
 
 # ---- Python values ---------------------------------------------------------------------------------------------------
 cdef object contents(object x):
-    """What a list, set or dict holds, as a tuple; None for all else."""
+    """The contents of a list, set or dict, as a tuple; None for all else."""
     if type(x) is list or type(x) is set:
         return tuple(x)
     if type(x) is dict:
@@ -112,7 +112,7 @@ cdef class Watch:
         return found if found != NULL else <PyObject*>None
 
     def take(self, containers):
-        """What there is now; ``containers`` are further objects whose contents count."""
+        """Take a snapshot of the values; ``containers`` are further objects whose contents count."""
         cdef Snapshot s = Snapshot.__new__(Snapshot)
         cdef int i
         s.watch = self
@@ -126,7 +126,7 @@ cdef class Watch:
 
 @cython.final
 cdef class Snapshot:
-    """What there was at the places of a watch."""
+    """The values that were at the places of a watch."""
     cdef Watch watch
     cdef object count
     cdef list values, contents, containers, contained
@@ -151,7 +151,7 @@ cdef class Snapshot:
         return True
 
     def same(self):
-        """Whether it is still so."""
+        """Return whether the values are still these."""
         return self.holds()
 
 
@@ -191,7 +191,7 @@ cdef Pattern pattern_of(structure, leaves, again, tensors):
 
 
 cdef bint fits(Pattern p, object x, list tensors) except -1:
-    """Whether an argument has this structure; its tensors are appended."""
+    """Return whether an argument has this structure; its tensors are appended."""
     cdef Py_ssize_t i = 0
     cdef int at = 0
     cdef PyObject* key

@@ -66,7 +66,7 @@ cdef class Frozen:
         ``stamp`` is another one wherever an input that is no argument is not as it was.
         """
         cdef EngineContext ctx = <EngineContext>context_pointer()
-        cdef ScalarProgram scalars = self.program.scalars
+        cdef ScalarProgram program = self.program.scalar_program
         cdef Tensor t
         cdef list made
         cdef int i, k, at = 0, code
@@ -92,8 +92,8 @@ cdef class Frozen:
         for op, size, entries in self.ops:
             if (<OpBase>op).capacity != <int>size or (<OpBase>op).entries < <int>entries:
                 return 0
-        memcpy(self.regs, words, scalars.n_inputs * sizeof(int64_t))
-        if scalars.run(self.regs):
+        memcpy(self.regs, words, program.n_inputs * sizeof(int64_t))
+        if program.run(self.regs):
             return 0
         for i in range(self.n_guards):
             if self.regs[self.guards[i]] != self.guarded[i]:
@@ -133,7 +133,7 @@ cdef class Frozen:
         return 1
 
     cdef bint take(self, PyObject* t, int i) noexcept:
-        """Whether a tensor may be input ``i``."""
+        """Return whether a tensor may be input ``i``."""
         cdef int k = self.target_of[i]
         if (<Tensor>t).key & SEEN != self.keys[i] or (<Tensor>t).storage.data == NULL:
             return False
@@ -278,7 +278,7 @@ cdef Plan plan_of(OpBase op, Operand* xs, int n, uint64_t sig, EngineContext ctx
 
 
 cdef bint reads(ScalarProgram program, Plan plan, int register):
-    """Whether sizes or integers of a launch are computed from a register."""
+    """Return whether sizes or integers of a launch are computed from a register."""
     cdef int i, k = 0
     for i in range(program.n_code):
         if program.code[i].a == register or program.code[i].b == register or program.code[i].c == register:
@@ -319,7 +319,7 @@ cdef bint of_one_shape(list tensors):
 
 @cython.final
 cdef class Recording(StepObserver):
-    """What is known of a run so far; ``whole`` is False once something came that is not a launch or a view."""
+    """A run as far as it is known; ``whole`` is False once something came that is not a launch or a view."""
     cdef CallProgram program
     cdef bint whole
     cdef dict roots            # id of a storage -> number
@@ -350,7 +350,7 @@ cdef class Recording(StepObserver):
         cdef PyObject* given[MAX_OUT + 1]
         cdef Tensor t
         cdef int k, j = 0, code
-        cdef bint flat = False, numbers = False
+        cdef bint flat = False, scalars = False
         if not self.whole:
             return 0
         plan = plan_of(<OpBase>p.ops[i], xs, s.n_x, s.sig, <EngineContext>context_pointer())
@@ -368,12 +368,12 @@ cdef class Recording(StepObserver):
                 self.pointer(<Tensor>xs[0].t, s.x[0], i)
             return 0
         for k in range(s.n_x):
-            numbers |= xs[k].t == NULL and xs[k].n_bits > 0
+            scalars |= xs[k].t == NULL and xs[k].n_bits > 0
         for k in range(len(results)):
             given[k] = <PyObject*>results[k]
         given[len(results)] = NULL
         if plan.kind != PLAN_LAUNCH or plan.launch == NULL or plan.n_out != plan.n_visible or plan.n_out != <int>len(results) or \
-                plan.shape is None or (plan.bounded and numbers) or (into and plan.n_dims >= 0 and not writes_directly(plan, xs, s.n_x, given)):
+                plan.shape is None or (plan.bounded and scalars) or (into and plan.n_dims >= 0 and not writes_directly(plan, xs, s.n_x, given)):
             self.whole = False
             return 0
         # As `run_native` and `run` choose.
@@ -434,7 +434,7 @@ cdef class Recording(StepObserver):
         return 0
 
     cdef int input_of(self, Tensor t):
-        """Which input a tensor that was written to is; -1: none."""
+        """The number of the input that a tensor which was written to is; -1: none."""
         cdef object found = self.roots.get(<size_t><void*>t.storage)
         return found if found is not None and found < self.program.n_inputs else -1
 
@@ -532,7 +532,7 @@ cdef Frozen frozen_of(Recording r, PyObject** inputs, const int64_t* words, cons
     f.targets = <int*>calloc(n_targets + 1, sizeof(int))
     f.guards = <int*>calloc(f.n_guards + 1, sizeof(int))
     f.guarded = <int64_t*>calloc(f.n_guards + 1, 8)
-    f.room = malloc(scratch + 128 + 8 * (f.n_roots + n_ptrs + most_scalars + p.scalars.n_regs + 4))
+    f.room = malloc(scratch + 128 + 8 * (f.n_roots + n_ptrs + most_scalars + p.scalar_program.n_regs + 4))
     if f.keys == NULL or f.sizes == NULL or f.roots == NULL or f.launches == NULL or f.pointers == NULL or f.scalars == NULL or \
             f.copied == NULL or f.targets == NULL or f.guards == NULL or f.guarded == NULL or f.room == NULL:
         raise MemoryError()
@@ -570,8 +570,8 @@ cdef Frozen frozen_of(Recording r, PyObject** inputs, const int64_t* words, cons
     f.versions = <uint32_t**>calloc(n_targets + 1, sizeof(uint32_t*))
     if f.versions == NULL:
         raise MemoryError()
-    memcpy(f.regs, words, 8 * p.scalars.n_inputs)
-    p.scalars.run(f.regs)                                # its checks have been passed
+    memcpy(f.regs, words, 8 * p.scalar_program.n_inputs)
+    p.scalar_program.run(f.regs)                         # its checks have been passed
     for i, (register, _) in enumerate(r.guards):
         f.guards[i] = register
         f.guarded[i] = f.regs[<int>register]

@@ -11,7 +11,7 @@ def apply_into(op: OpBase, outs: tuple, operands: tuple, params: tuple = ()) -> 
 def assign(x: Tensor, value: Tensor) -> Tensor:
     """Write ``value`` into ``x`` in place: data, version and history (base nodes of views included). Returns ``x``."""
 
-def become(x: Tensor, value: Tensor) -> Tensor:
+def rebind(x: Tensor, value: Tensor) -> Tensor:
     """``x`` becomes ``value``, computed of it: sizes, dtype, memory and history. What was a view of ``x`` stays one of
     what ``x`` was. Returns ``x``."""
 
@@ -19,6 +19,6 @@ def call_before_overwrite(function: Any, x: Tensor, args: tuple, kwargs: dict) -
     """``function(x, *args, **kwargs)``, which keeps for its gradient what ``x`` holds now: ``x`` may be overwritten."""
 
 def install(
-    copy: OpBase, transfer: Any, scatter_view: Any, write_through: Any, slow_assign: Any, slow_become: Any
+    copy: OpBase, transfer: Any, scatter_view: Any, write_through: Any, slow_assign: Any, slow_rebind: Any
 ) -> None:
     """Fill slots: ops that writes need, and what writes tensors that are not dense."""

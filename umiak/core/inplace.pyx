@@ -20,22 +20,22 @@ cdef extern from "Python.h":
 
 # What higher layers fill in (see install).
 cdef object SLOW_ASSIGN = None
-cdef object SLOW_BECOME = None
+cdef object SLOW_REBIND = None
 cdef object SCATTER_VIEW = None
 cdef object WRITE_THROUGH = None
 cdef object TRANSFER = None
 cdef OpBase COPY = None
 
 
-def install(OpBase copy not None, transfer, scatter_view, write_through, slow_assign, slow_become):
+def install(OpBase copy not None, transfer, scatter_view, write_through, slow_assign, slow_rebind):
     """Fill slots: ops that writes need, and what writes tensors that are not dense."""
-    global COPY, TRANSFER, SCATTER_VIEW, WRITE_THROUGH, SLOW_ASSIGN, SLOW_BECOME
+    global COPY, TRANSFER, SCATTER_VIEW, WRITE_THROUGH, SLOW_ASSIGN, SLOW_REBIND
     COPY = copy
     TRANSFER = transfer
     SCATTER_VIEW = scatter_view
     WRITE_THROUGH = write_through
     SLOW_ASSIGN = slow_assign
-    SLOW_BECOME = slow_become
+    SLOW_REBIND = slow_rebind
 
 
 # ---- the results of an op --------------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ cdef int check_leaf(Tensor x) except -1:
 
 cdef int rebase(Tensor x, Tensor value) except -1:
     """``x`` now is ``value``. For a view, the parent becomes scatter_view(parent, value), up to the base."""
-    cdef ViewRecord r = x.view
+    cdef ViewOrigin r = x.view
     cdef Tensor updated, t
     cdef list regions
     tensor_slots().changes += 1
@@ -152,7 +152,7 @@ cdef int rebase(Tensor x, Tensor value) except -1:
 
 
 # ---- another value of another shape or dtype -------------------------------------------------------------------------
-def become(Tensor x not None, Tensor value not None):
+def rebind(Tensor x not None, Tensor value not None):
     """``x`` becomes what was computed of it: sizes, dtype, memory and history of ``value``, which is not to be used any more.
 
     Where ``value`` is a view of ``x``, both keep their memory. Tensors that are views of ``x`` stay what they are: views of what
@@ -163,9 +163,9 @@ def become(Tensor x not None, Tensor value not None):
     cdef uint32_t version
     cdef uint8_t view = 0
     if (x.kind | value.kind) & ~<uint8_t>KIND_VIEW or ctx.observers & OBSERVE_TRACE:
-        if SLOW_BECOME is None:
-            raise TypeError(f"[become] requires dense tensors, got {x!r} and {value!r}")
-        return SLOW_BECOME(x, value)
+        if SLOW_REBIND is None:
+            raise TypeError(f"[rebind] requires dense tensors, got {x!r} and {value!r}")
+        return SLOW_REBIND(x, value)
     if x is value:
         return x
     refresh_if_view(x)
@@ -220,9 +220,9 @@ cdef Tensor child_of(Tensor view, Tensor parent):
     return view
 
 
-cdef ViewRecord former_self(Tensor before):
-    """A record that leads to a former self with other memory; it makes no view."""
-    cdef ViewRecord r = ViewRecord.__new__(ViewRecord)
+cdef ViewOrigin former_self(Tensor before):
+    """An origin that leads to a former self with other memory; it makes no view."""
+    cdef ViewOrigin r = ViewOrigin.__new__(ViewOrigin)
     r.parent = before
     r.parent_shaped = before.shaped
     r.former = True
@@ -231,7 +231,7 @@ cdef ViewRecord former_self(Tensor before):
 
 # ---- inputs that are about to be overwritten -------------------------------------------------------------------------
 cdef bint shares_bytes(object o, Storage s, int64_t low, int64_t high) noexcept:
-    """Whether ``o`` is a tensor with elements in these bytes."""
+    """Return whether ``o`` is a tensor with elements in these bytes."""
     cdef int64_t a, b
     if not isinstance(o, Tensor) or (<Tensor>o).storage is not s or (<Tensor>o).kind & ~<uint8_t>KIND_VIEW or (<Tensor>o).numel == 0:
         return False

@@ -25,7 +25,7 @@ cdef bint write_hazard(OpBase op, Tensor o, Operand* xs, int n) noexcept
 cdef int refuse_into(Plan plan, int i, Tensor o, list want) except -1
 
 cdef inline bint timed() noexcept:
-    """Whether a timer is told of every launch."""
+    """Return whether a timer is told of every launch."""
     return LONG_LAUNCH < 0
 
 cdef inline int launch(Plan plan, void** ptrs, const int64_t* dims, const int64_t* regs, const uint64_t* scalars, int64_t stream,
@@ -56,7 +56,7 @@ cdef inline int launch(Plan plan, void** ptrs, const int64_t* dims, const int64_
     return failed
 
 cdef inline void* address(PyObject* t) except? NULL:
-    """Where the data are now; an offloaded storage is brought back first."""
+    """The address of the data; an offloaded storage is brought back first."""
     if (<Tensor>t).storage.data == NULL:
         resident((<Tensor>t).storage)
     return (<Tensor>t).storage.data + (<Tensor>t).offset

@@ -112,7 +112,7 @@ cdef int launch_python(Plan plan, Operand* xs, int n, const uint64_t* params, ui
 
 # ---- tensors to write into -------------------------------------------------------------------------------------------
 cdef bint writes_directly(Plan plan, const Operand* xs, int n, PyObject** into) noexcept:
-    """Whether a kernel that takes its outputs to be contiguous may write straight into these tensors: contiguous ones that no
+    """Return whether a kernel that takes its outputs to be contiguous may write straight into these tensors: contiguous ones that no
     operand overlaps, but for an elementwise op's that is the same memory."""
     cdef int i, k
     cdef Tensor o, t
@@ -163,7 +163,7 @@ cdef int refuse_into(Plan plan, int i, Tensor o, list want) except -1:
 
 
 cdef bint write_hazard(OpBase op, Tensor o, Operand* xs, int n) noexcept:
-    """Whether writing ``o`` may destroy an operand before it is read: the same storage, unless the op works element by element and the
+    """Return whether writing ``o`` may destroy an operand before it is read: the same storage, unless the op works element by element and the
     operand lies at the same places."""
     cdef int i
     cdef Tensor t

@@ -1,4 +1,4 @@
-"""What sizes and strides say about memory: see layout.pyx."""
+"""The memory of a tensor, as its sizes and strides describe it: see layout.pyx."""
 from libc.stdint cimport int64_t
 
 from umiak.core.tensor cimport Tensor

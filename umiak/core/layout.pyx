@@ -1,5 +1,5 @@
 # cython: language_level=3, binding=False
-"""What the sizes and strides of a tensor say about its memory: a reshape without a copy, elements that share memory, the bytes it covers."""
+"""The memory of a tensor, as its sizes and strides describe it: a reshape without a copy, elements that share memory, the bytes it covers."""
 from umiak.core.dtype cimport ITEMSIZE, bytes_of
 from umiak.core.tensor cimport *
 
@@ -52,7 +52,7 @@ cdef inline int64_t abs64(int64_t v) noexcept:
 
 
 cdef bint self_overlaps(Tensor x) noexcept:
-    """Whether elements may share memory (expanded views, sliding windows)."""
+    """Return whether elements may share memory (expanded views, sliding windows)."""
     cdef int order[K_RANK_MASK + 1]
     cdef int i, j, k, n = 0
     cdef int64_t span = 0, s

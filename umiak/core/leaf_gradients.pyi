@@ -26,7 +26,7 @@ def add_gradient(leaf: Tensor, g: Tensor) -> None:
     """``leaf.grad += g``, where ``leaf`` has a sink or not."""
 
 def is_cleared(t: Tensor) -> bool:
-    """Whether ``t.grad`` is zeros that nobody has looked at: asking for it would have them made."""
+    """Return whether ``t.grad`` is zeros that nobody has looked at: asking for it would have them made."""
 
 def install(add: Any, copy: Any, full: list) -> None:
     """The ops that gradients need themselves: a sum, a copy, a constant by dtype id."""

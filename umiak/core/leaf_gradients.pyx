@@ -81,7 +81,7 @@ cdef int accumulate(Tensor leaf, PyObject* grad, bint create) except -1:
 
 
 cdef bint is_like(Tensor t, Tensor g) noexcept:
-    """Whether ``g`` is a dense tensor of the dtype, place and shape of ``t``."""
+    """Return whether ``g`` is a dense tensor of the dtype, place and shape of ``t``."""
     return not (g.kind & ~<uint32_t>KIND_VIEW) and g.ndim == t.ndim \
         and not (g.key ^ t.key) & (K_DTYPE_MASK | K_PLACE_MASK << K_PLACE_SHIFT) and memcmp(g.dims, t.dims, 8 * t.ndim) == 0
 
@@ -157,7 +157,7 @@ cdef int clear_grad(Tensor t, bint to_zero) except -1:
 
 
 def is_cleared(Tensor t not None):
-    """Whether ``t.grad`` is zeros that nobody has looked at: asking for it would have them made."""
+    """Return whether ``t.grad`` is zeros that nobody has looked at: asking for it would have them made."""
     return t.grad_state == GRAD_CLEARED
 
 

@@ -41,7 +41,7 @@ cdef inline double bits_float(uint64_t bits) noexcept:
     return d
 
 cdef inline bint one_shape(const Operand* xs, int n, PyObject** first) noexcept:
-    """Whether all tensor operands have the same sizes; ``first`` receives one of them."""
+    """Return whether all tensor operands have the same sizes; ``first`` receives one of them."""
     cdef int i, d
     cdef PyObject* t
     cdef PyObject* f = NULL

@@ -82,7 +82,7 @@ cdef int bad_operand(OpBase op, object o) except -1:
 
 
 cdef bint scalars_fit(Plan plan, const Operand* xs, int n) noexcept:
-    """Whether scalar operands lie within the plan's bounds; of a float the fraction does not count."""
+    """Return whether scalar operands lie within the plan's bounds; of a float the fraction does not count."""
     cdef int i, tag
     cdef double d
     for i in range(n):

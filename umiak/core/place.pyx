@@ -31,7 +31,7 @@ cdef class Place:
     def is_ipu_place(self): return self.device_type == "ipu"
 
     def is_custom_place(self):
-        """Whether the device is of a type that a plug-in brought."""
+        """True where the device is of a type that a plug-in brought."""
         return self.device_type not in _built_in
 
     def gpu_device_id(self): return self.device_id

@@ -1,4 +1,4 @@
-"""Op records, their tables of plans, and plans: see plan.pyx and docs/design/dispatch.md."""
+"""Ops, their tables of plans, and plans: see plan.pyx and docs/design/dispatch.md."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int16_t, int64_t, uint32_t, uint64_t
 
@@ -33,7 +33,7 @@ cdef enum:
     PLAN_PYTHON = 4            # a Python function over tensors
     FLAG_INTO = 1              # outputs are given
     FLAG_UNOBSERVED = 2        # observers have had their turn
-    FLAG_INNER = 4             # a step of a call program: no view records
+    FLAG_INNER = 4             # a step of a call program: no view origins
 
 cdef class OpBase:
     cdef public dict attributes

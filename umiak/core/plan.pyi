@@ -1,4 +1,4 @@
-"""Op records, their tables of plans, and plans. See docs/design/dispatch.md."""
+"""Ops, their tables of plans, and plans. See docs/design/dispatch.md."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ AXIS_STRIDE: int  # of sources: what is added to an axis for its stride
 AXIS_OFFSET: int  # of sources: the element offset
 
 class OpBase:
-    """C part of an op record: the table of its plans."""
+    """C part of an op: the table of its plans."""
 
     attributes: dict[str, Any]
     def __call__(self, *operands_and_params: Any) -> Any: ...

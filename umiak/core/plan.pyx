@@ -1,5 +1,5 @@
 # cython: language_level=3, binding=False
-"""What dispatch finds for a call: op records, each with a table of plans, and the plans."""
+"""Ops, each with a table of plans, and the plans that dispatch finds there for a call."""
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdlib cimport calloc, free, malloc
@@ -15,9 +15,9 @@ cdef void set_apply(apply_t function) noexcept:
     APPLY = function
 
 
-# ---- op records ------------------------------------------------------------------------------------------------------
+# ---- ops -------------------------------------------------------------------------------------------------------------
 cdef class OpBase:
-    """C part of an op record: how params are packed, and the table of plans."""
+    """C part of an op: how params are packed, and the table of plans."""
 
     def _bind(self, int n_operands, tuple kinds):
         cdef int i
@@ -131,7 +131,7 @@ cdef class TensorProgram:
 
 
 cdef class Plan:
-    """How one op runs on one class of operands. Immutable once in a table."""
+    """The way in which one op runs on one class of operands. Immutable once in a table."""
 
     def __init__(self, OpBase op not None, int kind, list outs, int n_visible, bint single, int place, list sources,
                  ScalarProgram shape, list out_regs, bint elementwise=False, bint same_is_identity=False, bint has_streams=False,

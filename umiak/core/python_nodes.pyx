@@ -50,7 +50,7 @@ class _Python:
 
 def with_history(Tensor t not None, Node node not None, int index):
     """The same data as output ``index`` of ``node``: how a saved output gets its history back without a cycle."""
-    cdef Tensor o = shallow(t)
+    cdef Tensor o = detached(t)
     o.node = node
     o.out_index = index
     o.key |= K_NEEDS_GRAD
@@ -71,6 +71,6 @@ def of_leaf(Tensor t not None, Tensor leaf not None):
     cdef Tensor o
     if t is leaf:
         return t
-    o = shallow(t) if not t.kind & KIND_SYMBOLIC else t.detach()
+    o = detached(t) if not t.kind & KIND_SYMBOLIC else t.detach()
     python_node("unpacked", [leaf], [o], _Same())
     return o

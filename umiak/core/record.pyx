@@ -40,7 +40,7 @@ cdef int record(Plan plan, Operand* xs, int n, const uint64_t* scalars, PyObject
             set_saved(node, i, <Tensor>t)
             node.versions[i] = saved_version(<Tensor>t)
     for i in range(plan.n_save_in, k):
-        o = shallow(<Tensor>outs[plan.save_out[i - plan.n_save_in]])
+        o = detached(<Tensor>outs[plan.save_out[i - plan.n_save_in]])
         set_saved(node, i, o)
         node.versions[i] = tensor_version(o)
     if k and hooks is not None:
@@ -75,7 +75,7 @@ cdef int pack_saved(Node node, object hooks) except -1:
             if saved_at(node, i) == <PyObject*>None:
                 kept.append(None)
                 continue
-            t = shallow(<Tensor>saved_at(node, i))
+            t = detached(<Tensor>saved_at(node, i))
             if i < plan.n_save_in and isinstance(<object>edge_at(node, plan.save_in[i]), Tensor):
                 t.key |= K_NEEDS_GRAD                    # shows that a leaf keeps this memory
             packed = pack(t)

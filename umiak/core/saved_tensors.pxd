@@ -1,4 +1,4 @@
-"""What a node saved: see saved_tensors.pyx."""
+"""The tensors that a node saved: see saved_tensors.pyx."""
 from umiak.core.plan cimport Plan
 from umiak.core.tensor cimport Node
 

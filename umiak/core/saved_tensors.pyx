@@ -1,5 +1,5 @@
 # cython: language_level=3, binding=False
-"""What a node saved, as its gradient needs it: versions checked, hooks asked, histories given back."""
+"""The tensors that a node saved, as its gradient needs them: versions checked, hooks asked, histories given back."""
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF
 
@@ -17,7 +17,7 @@ cdef Tensor own_output(Tensor t, Node node, Plan plan, int at):
     cdef Tensor o
     if at >= plan.n_visible or not plan.out_differentiable >> at & 1:
         return t
-    o = shallow(t)
+    o = detached(t)
     o.node = node
     o.out_index = at
     o.key |= K_NEEDS_GRAD
@@ -30,7 +30,7 @@ cdef Tensor relink(Tensor t, Node node, int operand):
     e = <object>edge_at(node, operand)
     if not isinstance(e, Node):
         return of_leaf(t, <Tensor>e) if (<Tensor>e).shaped == node.edge_index[operand] and (<Tensor>e).shape == t.shape else t
-    o = shallow(t)
+    o = detached(t)
     o.node = <Node>e
     o.out_index = node.edge_index[operand]
     o.key |= K_NEEDS_GRAD
@@ -38,7 +38,7 @@ cdef Tensor relink(Tensor t, Node node, int operand):
 
 
 cdef Tensor unpacked(object unpack, tuple kept, str name):
-    """What ``unpack`` makes of what pack_saved has kept, checked."""
+    """The tensor that ``unpack`` makes of what pack_saved has kept, checked."""
     packed, version, shape, dtype = kept
     if isinstance(packed, Tensor) and (<Tensor>packed).storage is not None and tensor_version(<Tensor>packed) != version:
         raise RuntimeError(
@@ -55,7 +55,7 @@ cdef Tensor unpacked(object unpack, tuple kept, str name):
 
 
 cdef list saved_tensors(Node node, Plan plan, bint create):
-    """What the node saved, versions checked; under create_graph outputs and residuals get their history back."""
+    """The tensors that the node saved, versions checked; under create_graph outputs and residuals get their history back."""
     cdef int i, at
     cdef list out = []
     cdef Tensor t, o

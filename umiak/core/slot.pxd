@@ -1,4 +1,4 @@
-"""What an optimizer keeps for one parameter: see slot.pyx."""
+"""The state that an optimizer keeps for one parameter: see slot.pyx."""
 from libc.stdint cimport int64_t
 
 cdef class Slot:

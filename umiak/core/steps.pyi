@@ -1,13 +1,13 @@
-"""The numbers of an optimizer's step in a captured function. See docs/design/capture.md."""
+"""The scalars of an optimizer's step in a captured function. See docs/design/capture.md."""
 
 from collections.abc import Callable
 from typing import Any
 
-from umiak.core.captured import Numbers
+from umiak.core.captured import ScalarSource
 from umiak.core.scalar import ScalarProgram
 from umiak.core.slot import Slot
 
-class StepNumbers(Numbers):
+class OptimizerScalars(ScalarSource):
     """Formulas in the rate and the number of a step, evaluated at every run."""
 
     def __init__(

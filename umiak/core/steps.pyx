@@ -1,5 +1,5 @@
 # cython: language_level=3, binding=False
-"""The numbers of an optimizer's step in a captured function, computed in C: docs/design/capture.md.
+"""The scalars of an optimizer's step in a captured function, computed in C: docs/design/capture.md.
 
 What an optimizer says of one step is a formula in the rate and the number of the step. Scalar programs hold these formulas; a run reads
 the rate and the counts of steps, and writes down their values.
@@ -10,7 +10,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 cimport cython
-from umiak.core.captured cimport Numbers
+from umiak.core.captured cimport ScalarSource
 from umiak.core.scalar cimport ScalarProgram
 from umiak.core.slot cimport Slot
 
@@ -47,8 +47,8 @@ cdef struct Formula:
 
 
 @cython.final
-cdef class StepNumbers(Numbers):
-    """``StepNumbers(attributes, schedule, slots, leaders, rates, programs, formulas, count, renew)``.
+cdef class OptimizerScalars(ScalarSource):
+    """``OptimizerScalars(attributes, schedule, slots, leaders, rates, programs, formulas, count, renew)``.
 
     ``attributes`` are the optimizer's: a run reads ``_learning_rate`` among them, a number or a ``schedule`` with ``last_lr``; where another
     one differs from what it is now, ``renew()`` is asked whether the formulas still hold. ``leaders``: for each slot the one that has done
@@ -117,7 +117,7 @@ cdef class StepNumbers(Numbers):
         return 0
 
     cdef bint changed(self) except -1:
-        """Whether the optimizer has another attribute than before, or another value of one."""
+        """Return whether the optimizer has another attribute than before, or another value of one."""
         cdef int i
         if len(self.attributes) != len(self.names) + 2:
             return True

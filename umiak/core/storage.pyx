@@ -74,7 +74,7 @@ cdef class Storage:
 
     @property
     def foreign(self):
-        """Whether the memory belongs to someone else (NumPy, DLPack)."""
+        """True where the memory belongs to someone else (NumPy, DLPack)."""
         return self.allocator is None
 
     @property
@@ -198,7 +198,7 @@ cdef int check_movable(Storage s, str what) except -1:
 
 
 cdef int quiet(Storage s) except -1:
-    """Whether nothing that may use the memory is still running."""
+    """Return whether nothing that may use the memory is still running."""
     if RUNNING[s.place] or not stream_idle(s.place, s.stream):
         return 0
     if s.later is not None:
@@ -308,7 +308,7 @@ def collect_foreign():
 
 
 cdef Allocator find_allocator(int place):
-    """What to do when a place has no allocator: ask its backend, or say so."""
+    """Ask the backend of a place without an allocator for one, or say that there is none."""
     if 0 <= place < STREAM_PLACES:
         open_place(place)
         if _allocators[place] != NULL:

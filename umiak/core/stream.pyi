@@ -18,8 +18,8 @@ class QueueDriver(StreamDriver):
         """Wait until ``ticket`` of a stream is done, well or not."""
 
     def after(self, id: int, event: Event) -> None:
-        """What is handed to a stream from now on waits for an event of another, perhaps of another place. Unless it is
-        overridden, the host waits."""
+        """Let what is handed to a stream from now on wait for an event of another, perhaps of another place. Unless it
+        is overridden, the host waits."""
 
     def failures(self, id: int) -> Sequence[tuple[str, BaseException]]:
         """Of the work that is done: what failed since this was last asked, as names of ops and their errors, oldest

@@ -296,7 +296,7 @@ cdef class Stream:
             (<StreamDriver>_drivers[self.state.place]).join(self.state, other, event.ticket)
 
     def query(self):
-        """Whether all work handed in is done."""
+        """Return whether all work handed in is done."""
         refresh(self.state)
         return self.state.completed >= self.state.submitted
 
@@ -323,7 +323,7 @@ cdef class Event:
         raise TypeError("events are made by stream.record()")
 
     def query(self):
-        """Whether the work up to this point is done."""
+        """Return whether the work up to this point is done."""
         refresh(self.stream.state)
         return self.stream.state.completed >= self.ticket
 

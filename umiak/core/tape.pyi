@@ -31,4 +31,4 @@ def expected_leaves() -> tuple[frozenset[int], bool]:
     """Identities of the leaves with hooks that the outermost run reaches, and whether it may reach others, too."""
 
 def in_backward() -> bool:
-    """Whether this thread is computing gradients."""
+    """Return whether this thread is computing gradients."""

@@ -93,7 +93,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, bint create_grap
 
 
 cdef int check_start(Tensor t, object g) except -1:
-    """Whether a run may begin at ``t`` with ``g`` (None: ones)."""
+    """Refuse a run that may not begin at ``t`` with ``g`` (None: ones)."""
     if not t.key & K_NEEDS_GRAD:
         raise RuntimeError("[backward] requires a tensor with stop_gradient=False, got one with stop_gradient=True")
     if g is None:
@@ -177,7 +177,7 @@ cdef int drive(Run run, PyObject** roots, PyObject** grads, int n) except -1:
 
 # ---- within a run ----------------------------------------------------------------------------------------------------
 def in_backward():
-    """Whether this thread is computing gradients."""
+    """Return whether this thread is computing gradients."""
     return (<EngineContext>context_pointer()).backward_depth > 0
 
 

@@ -1,4 +1,4 @@
-"""Tensor and the small records that hang on it."""
+"""Tensor and the small objects that hang on it."""
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_SET_ITEM
@@ -10,7 +10,7 @@ cdef extern from "Python.h":
 
 cdef enum:
     INLINE_RANK = 8
-    VIEW_WORDS = 6             # of params that a view record keeps within itself
+    VIEW_WORDS = 6             # of params that a view origin keeps within itself
     NODE_ROOM = 8              # operands, saved tensors and numbers that a node keeps within itself
     # Descriptor (Tensor.key): what dispatch keys on, kept ready in the tensor.
     K_DTYPE_MASK = 31
@@ -40,7 +40,7 @@ cdef enum:
     KIND_FAKE = 16
     KIND_OVERRIDE = 32
     KIND_UNMADE = 128          # never initialised (a subclass that does not call Tensor.__init__)
-    KIND_VIEW = 64             # has a view record: refreshed before use, then dense
+    KIND_VIEW = 64             # has a view origin: refreshed before use, then dense
 
     # what `Tensor.held_grad` is
     GRAD_MADE = 0              # None, or what backward runs have summed up
@@ -53,8 +53,8 @@ cdef class Version:
 
 cdef class Node
 
-cdef class ViewRecord:
-    """How a view came from its parent: enough to make it again, and to write through it."""
+cdef class ViewOrigin:
+    """The origin of a view: its parent and the op that made it: enough to make it again, and to write through it."""
     cdef readonly Tensor parent
     cdef readonly object op                # the view op
     cdef int n_words                       # its params, packed
@@ -85,7 +85,7 @@ cdef class Tensor:
     cdef Version counter                   # None: the storage's own version
     cdef Node node
     cdef object held_grad                  # `.grad`, but for zeros that are not made yet: read it by `tensor_grad`
-    cdef ViewRecord view
+    cdef ViewOrigin view
     cdef object hooks                      # gradient hooks (list) or None
     cdef object low                        # a parameter's copy in low precision, of version `low_version`
     cdef uint32_t low_version
@@ -94,7 +94,7 @@ cdef class Tensor:
     cdef object __weakref__
 
 cdef class Node:
-    """One recorded call; see tape.pyx for what the fields mean."""
+    """One recorded call: record.pyx makes it, backward_run.pyx runs it."""
     cdef object plan                       # dispatch.Plan (or None for Python-defined nodes)
     # Per operand: Node, leaf Tensor, or None. Fields, because a tuple costs more than all else in a small node; see edge_at.
     cdef object edge0
@@ -175,7 +175,7 @@ cdef inline uint32_t tensor_version(Tensor t) noexcept:
 
 cdef Tensor new_tensor(int dtype, int ndim, const int64_t* dims, int place, int64_t stream)       # contiguous, own memory
 cdef Tensor new_view(Tensor base, int ndim, const int64_t* dims, const int64_t* strides, int64_t offset)
-cdef Tensor shallow(Tensor t)              # same data, no history
+cdef Tensor detached(Tensor t)              # same data, no history
 cdef void classify(Tensor t) noexcept      # recompute numel, layout and alignment bits of key
 cdef int reserve_rank(Tensor t, int ndim) except -1
 cdef int take_layout(Tensor t, Tensor other) except -1
@@ -217,7 +217,7 @@ cdef enum:
     U_NOT
     U_COUNT
 
-# What eager.pyx, views.pyx and tape.pyx fill in: the operators, the renewal of views whose parent was written to, gradients.
+# What eager.pyx, views.pyx, leaf_gradients.pyx and tape.pyx fill in: the operators, the renewal of views whose parent was written to, gradients.
 ctypedef struct tensor_slots_t:
     object (*binary)(int which, object a, object b)
     object (*unary)(int which, object a)

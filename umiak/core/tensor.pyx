@@ -78,14 +78,14 @@ cdef class Version:
 @cython.final
 @cython.freelist(64)
 @cython.trashcan(True)                     # chains of views are freed without recursion
-cdef class ViewRecord:
-    """How a view came from its parent."""
+cdef class ViewOrigin:
+    """The origin of a view: its parent and the op that made it."""
 
 
 @cython.final
 @cython.trashcan(True)
 cdef class Node:
-    """One recorded call; ``Tensor.grad_fn`` shows it. tape.pyx gives it life."""
+    """One recorded call; ``Tensor.grad_fn`` shows it. record.pyx makes it, backward_run.pyx runs it."""
 
     def __cinit__(self):
         self.edge_index = self.inline_index
@@ -124,7 +124,7 @@ cdef class Node:
 
 
 class HookHandle:
-    """What registering a hook returns; ``remove()`` takes the hook away again."""
+    """The handle of a registered hook; ``remove()`` takes the hook away again."""
 
     __slots__ = ("entry", "hooks")
 
@@ -344,7 +344,7 @@ cdef Tensor new_view(Tensor base, int ndim, const int64_t* dims, const int64_t* 
     return t
 
 
-cdef Tensor shallow(Tensor t):
+cdef Tensor detached(Tensor t):
     """The same data without history: what the tape saves of outputs, so that no cycle arises."""
     cdef Tensor o = fresh()
     if t.ndim > INLINE_RANK:
@@ -620,7 +620,7 @@ cdef class Tensor:
 
     def detach(self):
         """The same data without history; the version is shared, so writes through it are noticed."""
-        return shallow(self)
+        return detached(self)
 
     def detach_(self):
         """Forget the history of this tensor."""

@@ -9,7 +9,7 @@ from umiak.core.plan cimport FLAG_INNER, FLAG_UNOBSERVED, OpBase
 from umiak.core.tensor cimport *
 
 
-cdef tuple view_params(ViewRecord r):
+cdef tuple view_params(ViewOrigin r):
     """The params of the view op: seldom wanted, so they are no tuples before."""
     if r.n_words <= VIEW_WORDS:
         return unpack_params(<OpBase>r.op, r.words, r.sig)
@@ -37,7 +37,7 @@ cdef int refresh(Tensor t) except -1:
 cdef bint drop_stale_view(Tensor t) noexcept:
     """Find the former self of the parent that a view was taken of. Without it (``_share``) the view is a tensor of its own, with the
     history it has."""
-    cdef ViewRecord r = t.view
+    cdef ViewOrigin r = t.view
     cdef Tensor p = r.parent
     while p.shaped != r.parent_shaped and p.view is not None and p.view.former:
         p = p.view.parent
@@ -50,7 +50,7 @@ cdef bint drop_stale_view(Tensor t) noexcept:
 
 
 cdef int refresh_one(Tensor t) except -1:
-    cdef ViewRecord r = t.view
+    cdef ViewOrigin r = t.view
     cdef Tensor fresh
     cdef EngineContext ctx
     cdef uint64_t modes
@@ -73,8 +73,8 @@ cdef int refresh_one(Tensor t) except -1:
 
 
 cdef Tensor with_current_history(Tensor t):
-    """``t`` with the history it has now, but no view record: nothing below refreshes it again."""
-    cdef Tensor o = shallow(t)
+    """``t`` with the history it has now, but no view origin: nothing below refreshes it again."""
+    cdef Tensor o = detached(t)
     o.node = t.node
     o.out_index = t.out_index
     o.key = t.key

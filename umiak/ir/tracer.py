@@ -533,7 +533,7 @@ class Tracer:
         (kept,) = self.builder.append(REGISTRY["overwritten"](), (x._value, value), ())
         return kept
 
-    def become(self, x: Tensor, value: Tensor) -> None:
+    def rebind(self, x: Tensor, value: Tensor) -> None:
         """``x`` is ``value`` from here on, of another shape or dtype; its views are views of what it was."""
         target, source = self.tensor(x), self.tensor(value)
         if target is source:
@@ -749,11 +749,11 @@ def slow_assign(x: Tensor, value: Tensor) -> Tensor:
     return x
 
 
-def slow_become(x: Tensor, value: Tensor) -> Tensor:
+def slow_rebind(x: Tensor, value: Tensor) -> Tensor:
     """Dispatch's slot for a change of shape or dtype in place that involves a symbolic tensor."""
     if not _is_symbolic((x, value)) and not context.current().observers & OBSERVE_TRACE:
-        raise TypeError(f"[become] requires dense tensors, got {type(x).__name__} and {type(value).__name__}")
-    current().become(x, value)
+        raise TypeError(f"[rebind] requires dense tensors, got {type(x).__name__} and {type(value).__name__}")
+    current().rebind(x, value)
     return x
 
 

@@ -3,7 +3,7 @@
 Beyond the tracer's operations, a capture holds what a run of the function changes or asks for outside of them:
 
 * random ops take their place in their generator's stream at every run, as many words as in eager mode;
-* numbers that differ between runs (a learning rate, a count of steps) come from *sources*, which are asked before each;
+* scalars that differ between runs (a learning rate, a count of steps) come from *sources*, which are asked before each;
 * gradients: ``backward`` inside of the function becomes operations, and ``.grad`` of leaves is exchanged around runs.
 
 What would tie the program to the data of the first run is refused: reading data, gradient functions in Python.
@@ -20,7 +20,7 @@ from umiak.autodiff.custom import cut, is_custom, is_given, resolve, settle
 from umiak.autodiff.graph import derivative, pullback
 from umiak.compiler.amp import with_casts
 from umiak.core import context, leaf_gradients, tape
-from umiak.core.captured import AskedNumbers, Backward, CapturedRun, Numbers, Part, Stream
+from umiak.core.captured import Backward, CapturedRun, Part, PythonScalars, ScalarSource, Stream
 from umiak.core.context import OBSERVE_TRACE
 from umiak.core.generator import Generator
 from umiak.core.tensor import Tensor
@@ -50,10 +50,10 @@ class CaptureError(RuntimeError):
 
 
 class _Source:
-    """Numbers of one origin and the symbols that stand for them."""
+    """Scalars of one origin and the symbols that stand for them."""
 
-    def __init__(self, numbers: Numbers, symbols: list[Sym]) -> None:
-        self.numbers = numbers
+    def __init__(self, scalars: ScalarSource, symbols: list[Sym]) -> None:
+        self.scalars = scalars
         self.symbols = symbols
 
 
@@ -143,7 +143,7 @@ class Capture(Tracer):
         return found[1]
 
     def reserve(self, generator: Generator, words: Any) -> tuple[Any, Any]:
-        """Seed and offset of the words that a random op draws: numbers, read from the generator at every run."""
+        """Seed and offset of the words that a random op draws: scalars, read from the generator at every run."""
         held = self.streams.get(id(generator))
         if held is None:
             n = len(self.streams)
@@ -370,22 +370,22 @@ class Capture(Tracer):
             )
         return made
 
-    def numbers(
+    def scalars(
         self,
         values: Sequence[Any],
-        read: Callable[[], Sequence[Any]] | Numbers,
+        read: Callable[[], Sequence[Any]] | ScalarSource,
         undo: Callable[[], None] | None = None,
     ) -> list[Sym]:
-        """Symbols for numbers that ``read()`` gives at every run; ``undo()`` takes back one that failed.
+        """Symbols for scalars that ``read()`` gives at every run; ``undo()`` takes back one that failed.
 
-        ``read`` raises ``captured.Stale`` where the program does not fit any more. It may be a ``Numbers`` as well.
+        ``read`` raises ``captured.Stale`` where the program does not fit any more. It may be a ``ScalarSource``.
         """
         self._refuse_inside("the step of an optimizer")
         n = sum(len(s.symbols) for s in self.sources)
         kinds = ["float" if isinstance(v, float) else "int" for v in values]
         symbols = [self.number(kind, name=f"number{n + i}") for i, kind in enumerate(kinds)]
-        numbers = read if isinstance(read, Numbers) else AskedNumbers(kinds, read, undo)
-        self.sources.append(_Source(numbers, symbols))
+        scalars = read if isinstance(read, ScalarSource) else PythonScalars(kinds, read, undo)
+        self.sources.append(_Source(scalars, symbols))
         return symbols
 
     def restore(self) -> None:
@@ -460,7 +460,7 @@ class Captured(CapturedRun):
         pinned: dict[int, Tensor],
     ) -> None:
         self._streams = [stream for _, stream in capture.streams.values()]
-        # The numbers of a run, in order.
+        # The scalars of a run, in order.
         self._symbols = [s for source in capture.sources for s in source.symbols]
         self._symbols += [s for stream in self._streams for s in (stream.seed, stream.offset)]
         places = [i for i, x in enumerate(leaves) if isinstance(x, (Tensor, Sym))]
@@ -517,7 +517,7 @@ class Captured(CapturedRun):
             hooks=[leaf._hooks for _, leaf in kept] if owners_of_grads else [],
             kept=own,
             needs=[x.stop_gradient for x in own],
-            sources=[s.numbers for s in capture.sources],
+            sources=[s.scalars for s in capture.sources],
             streams=[s.stream for s in self._streams],
             open=self._open,
             constants=[None if isinstance(x, (Tensor, Sym)) else x for x in leaves],
@@ -599,8 +599,8 @@ class Captured(CapturedRun):
 
     def _part(self, executor: Executor, symbols: Sequence[Sym], extras: Sequence[Any] = ()) -> Part:
         places = {s: i for i, s in enumerate(symbols)}
-        numbers = [places[s] for s, at in executor.sources.items() if at is None]
-        return Part(executor, list(extras), [self._late[n] for n in executor.late], numbers)
+        scalars = [places[s] for s, at in executor.sources.items() if at is None]
+        return Part(executor, list(extras), [self._late[n] for n in executor.late], scalars)
 
     def _plain(self) -> Part:
         """The program without history."""
@@ -655,8 +655,8 @@ class Captured(CapturedRun):
                     "values from before its gradient needs, and they are not kept. Call paddle.grad inside of it"
                 )
             self._pure = Executor(cut(program), late=list(self._late))
-        numbers = dict(zip(self._symbols, run.numbers, strict=True))
-        words = [numbers[s] for s, at in self._pure.sources.items() if at is None]
+        scalars = dict(zip(self._symbols, run.scalars, strict=True))
+        words = [scalars[s] for s, at in self._pure.sources.items() if at is None]
         ys = self._pure.from_words(run.arguments, words, {})
         pairs = [(ys[i], g) for i, g in zip(run.given, grads, strict=True) if g is not None and not ys[i].stop_gradient]
         return tuple(

@@ -1,7 +1,7 @@
 """Runs programs with control flow: branches and loops are decided here, what lies between them C replays.
 
 A condition is read on the host, which waits for whoever computes it. Regions are lowered as programs are, so that calls
-within them are fused; numbers are looked up by symbol, and those that an operation binds are entered as it runs.
+within them are fused; scalars are looked up by symbol, and those that an operation binds are entered as it runs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Env = dict[Any, Any]
 
 
 def run(flow: ControlFlow, inputs: Sequence[Tensor | None], env: Env, given: bytes | None = None) -> list[Any]:
-    """The outputs for these inputs, and numbers by symbol. ``given``: as for ``CallProgram.run``."""
+    """The outputs for these inputs, and scalars by symbol. ``given``: as for ``CallProgram.run``."""
     values: list[Any] = [*inputs, *[None] * (flow.slots - len(inputs))]
     for part, drops in zip(flow.parts, flow.drops, strict=True):
         xs = [values[i] for i in part.reads]

@@ -72,7 +72,7 @@ class Executor:
     ``disjoint``: refuse inputs with a final write that share memory with others (see ``Program.disjoint``), which
     otherwise are taken for tensors of their own until the writes.
 
-    A program with branches or loops is run by :mod:`umiak.runtime.control`; a call enters the numbers that these bind
+    A program with branches or loops is run by :mod:`umiak.runtime.control`; a call enters the scalars that these bind
     in ``found``.
 
     ``late``: names of constants that come with every call instead, after the arguments.
@@ -116,24 +116,24 @@ class Executor:
         )
 
     def __call__(
-        self, *tensors: Tensor, numbers: Mapping[Sym | str, Any] | None = None, found: dict[Any, Any] | None = None
+        self, *tensors: Tensor, scalars: Mapping[Sym | str, Any] | None = None, found: dict[Any, Any] | None = None
     ) -> list[Any]:
-        given = numbers or {}
-        words = {s: self._number(s, given) for s, where in self.sources.items() if where is None}
+        given = scalars or {}
+        words = {s: self._scalar(s, given) for s, where in self.sources.items() if where is None}
         made = self.binding().run(tensors, [word(x) for x in words.values()])
         if made is not None:
             return made
         words.update((s, n) for s, n in given.items() if isinstance(s, Sym) and s in self.inside)
         return self.general(tensors, words, found)
 
-    def _number(self, s: Sym, given: Mapping[Sym | str, Any]) -> Any:
+    def _scalar(self, s: Sym, given: Mapping[Sym | str, Any]) -> Any:
         if s not in given and s.name not in given:
             raise ValueError(f"[program {self.program.name}] requires a value for the number {s.name!r}, got none")
         value = given[s] if s in given else given[s.name]
         return float(value) if s.kind == "float" else operator.index(value)
 
     def general(
-        self, tensors: Sequence[Tensor], numbers: Mapping[Sym, Any], found: dict[Any, Any] | None = None
+        self, tensors: Sequence[Tensor], scalars: Mapping[Sym, Any], found: dict[Any, Any] | None = None
     ) -> list[Any]:
         """A run from Python."""
         program = self.program
@@ -141,7 +141,7 @@ class Executor:
         for i, (x, v) in enumerate(zip(inputs, program.inputs, strict=True)):
             if x.dtype is not v.meta.dtype or x.ndim != len(v.meta.shape):
                 self._refuse(i, x)
-        env: dict[Any, Any] = dict(numbers)
+        env: dict[Any, Any] = dict(scalars)
         env.update((s, inputs[at[0]].shape[at[1]]) for s, at in self.sources.items() if at is not None)
         self._check(inputs, env)
         lowered = self.lowered(inputs, env)
@@ -171,22 +171,22 @@ class Executor:
     # --- runs from C
 
     def from_words(self, tensors: Sequence[Tensor], words: Sequence[int], found: dict[Any, Any]) -> list[Any]:
-        """:meth:`general`, with numbers as C has them; those that regions bind are read from ``found``, and entered."""
+        """:meth:`general`, with scalars as C has them; those that regions bind are read from ``found``, and entered."""
         inside = {s: n for s, n in found.items() if s in self.inside}
-        return self.general(tensors, {**inside, **self._numbers(words)}, found)
+        return self.general(tensors, {**inside, **self._scalars(words)}, found)
 
     def environment(self, tensors: Sequence[Tensor], words: Sequence[int]) -> dict[Sym, Any]:
         """All symbols."""
         inputs = self._bind(tensors)
         sizes = {s: inputs[at[0]].shape[at[1]] for s, at in self.sources.items() if at is not None}
-        return {**sizes, **self._numbers(words)}
+        return {**sizes, **self._scalars(words)}
 
     def symbol_words(self, tensors: Sequence[Tensor], words: Sequence[int]) -> list[int]:
         """All symbols, in order, as C has them."""
         env = self.environment(tensors, words)
         return [word(env[s]) for s in self.sources]
 
-    def _numbers(self, words: Sequence[int]) -> dict[Sym, Any]:
+    def _scalars(self, words: Sequence[int]) -> dict[Sym, Any]:
         given = [s for s, at in self.sources.items() if at is None]
         return {s: from_word(x) if s.kind == "float" else x for s, x in zip(given, words, strict=True)}
 

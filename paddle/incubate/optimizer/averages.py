@@ -14,7 +14,7 @@ from paddle.tensor._args import made_on
 from umiak import ops as F
 from umiak.core.array import from_numpy
 from umiak.core.context import no_grad_guard
-from umiak.core.each import apply_each, apply_each_into
+from umiak.core.foreach import apply_foreach, apply_foreach_into
 from umiak.core.tensor import Tensor
 
 _ADD, _COPY, _MUL = F.Add(), F.Copy(), F.Mul()
@@ -78,10 +78,10 @@ def _zeros(p: Any) -> Tensor:
 
 def _set(pairs: list[tuple[Any, Any]]) -> None:
     same = [(p, v) for p, v in pairs if p.dtype is v.dtype]
-    apply_each_into(_COPY, [((p,), (v,), ()) for p, v in same])
+    apply_foreach_into(_COPY, [((p,), (v,), ()) for p, v in same])
     for p, v in pairs:
         if p.dtype is not v.dtype:
-            apply_each_into(F.Cast(p.dtype), [((p,), (v,), ())])
+            apply_foreach_into(F.Cast(p.dtype), [((p,), (v,), ())])
 
 
 @public("paddle.incubate paddle.incubate.optimizer")
@@ -141,16 +141,16 @@ class ModelAverage(_Swap, Optimizer):
                     self._sums[p] = [_zeros(p) for _ in range(3)]
             sums = [self._sums[p] for p in params]
             low = [F.cast(p, dtype=s[0].dtype) for p, s in zip(params, sums, strict=True)]
-            apply_each_into(_ADD, [((s[0],), (s[0], p), ()) for p, s in zip(low, sums, strict=True)])
+            apply_foreach_into(_ADD, [((s[0],), (s[0], p), ()) for p, s in zip(low, sums, strict=True)])
             now, last, total = self._counts
             now, total = now + 1, total + 1
             if total % _LONGEST == 0:
-                apply_each_into(_ADD, [((s[1],), (s[1], s[0]), ()) for s in sums])
-                apply_each_into(F.ZerosLike(), [((s[0],), (s[0],), ()) for s in sums])
+                apply_foreach_into(_ADD, [((s[1],), (s[1], s[0]), ()) for s in sums])
+                apply_foreach_into(F.ZerosLike(), [((s[0],), (s[0],), ()) for s in sums])
             if now >= self.min_average_window and now >= min(self.max_average_window, int(total * self.average_window)):
                 for s in sums:
                     s[2] = F.add(s[0], s[1])
-                apply_each_into(F.ZerosLike(), [((x,), (x,), ()) for s in sums for x in s[:2]])
+                apply_foreach_into(F.ZerosLike(), [((x,), (x,), ()) for s in sums for x in s[:2]])
                 now, last = 0, now
             self._counts = [now, last, total]
 
@@ -177,7 +177,7 @@ class ModelAverage(_Swap, Optimizer):
             raise RuntimeError("[ModelAverage.apply] requires at least one step(), got none")
         params = [p for p in self._trained() if p in self._sums]
         totals = [F.add(F.add(*self._sums[p][:2]), self._sums[p][2]) for p in params]
-        return list(zip(params, apply_each(_MUL, [((t, 1.0 / (now + last)), ()) for t in totals]), strict=True))
+        return list(zip(params, apply_foreach(_MUL, [((t, 1.0 / (now + last)), ()) for t in totals]), strict=True))
 
     def state_dict(self) -> dict[str, Any]:
         """Make a dict of sums and counts by parameter, such as ``linear_0.w_0_sum_1_0``."""
@@ -260,9 +260,9 @@ class ExponentialMovingAverage(_Swap):
                     self._values[p] = _zeros(p)
             values = [self._values[p] for p in params]
             new = [F.cast(p, dtype=v.dtype) for p, v in zip(params, values, strict=True)]
-            parts = apply_each(_MUL, [((x, 1.0 - decay), ()) for x in new])
-            apply_each_into(_MUL, [((v,), (v, decay), ()) for v in values])
-            apply_each_into(_ADD, [((v,), (v, x), ()) for v, x in zip(values, parts, strict=True)])
+            parts = apply_foreach(_MUL, [((x, 1.0 - decay), ()) for x in new])
+            apply_foreach_into(_MUL, [((v,), (v, decay), ()) for v in values])
+            apply_foreach_into(_ADD, [((v,), (v, x), ()) for v, x in zip(values, parts, strict=True)])
         self._left *= decay
 
     def _averages(self) -> list[tuple[Any, Any]]:
@@ -270,4 +270,4 @@ class ExponentialMovingAverage(_Swap):
             raise RuntimeError("[ExponentialMovingAverage.apply] requires at least one update(), got none")
         params = [p for p in self._parameter_list if p in self._values]
         rows = [((self._values[p], 1.0 / (1.0 - self._left)), ()) for p in params]
-        return list(zip(params, apply_each(_MUL, rows), strict=True))
+        return list(zip(params, apply_foreach(_MUL, rows), strict=True))

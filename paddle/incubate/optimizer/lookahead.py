@@ -8,7 +8,7 @@ from paddle._public import public
 from paddle.optimizer.optimizer import Optimizer, as_state
 from umiak import ops as F
 from umiak.core.context import no_grad_guard
-from umiak.core.each import apply_each, apply_each_into
+from umiak.core.foreach import apply_foreach, apply_foreach_into
 from umiak.core.tensor import Tensor
 
 
@@ -69,10 +69,10 @@ class LookAhead(Optimizer):
             if self._done % self.k:
                 return
             slow = [self._slow[p] for p in params]
-            gaps = apply_each(F.Sub(), [((p, s), ()) for p, s in zip(params, slow, strict=True)])
-            parts = apply_each(F.Mul(), [((g, self.alpha), ()) for g in gaps])
-            apply_each_into(F.Add(), [((s,), (s, g), ()) for s, g in zip(slow, parts, strict=True)])
-            apply_each_into(F.Copy(), [((p,), (s,), ()) for p, s in zip(params, slow, strict=True)])
+            gaps = apply_foreach(F.Sub(), [((p, s), ()) for p, s in zip(params, slow, strict=True)])
+            parts = apply_foreach(F.Mul(), [((g, self.alpha), ()) for g in gaps])
+            apply_foreach_into(F.Add(), [((s,), (s, g), ()) for s, g in zip(slow, parts, strict=True)])
+            apply_foreach_into(F.Copy(), [((p,), (s,), ()) for p, s in zip(params, slow, strict=True)])
 
     @staticmethod
     def _named(value: Any, p: Any) -> Any:

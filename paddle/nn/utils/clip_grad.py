@@ -10,7 +10,7 @@ from paddle.nn.clip import global_norm, scale
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.context import no_grad_guard
-from umiak.core.each import apply_each_into
+from umiak.core.foreach import apply_foreach_into
 from umiak.core.tensor import Tensor
 
 _CLIP = F.Clip()
@@ -96,4 +96,4 @@ def clip_grad_value_(parameters: Iterable[Tensor] | Tensor, clip_value: float) -
     if not limit >= 0:
         raise ValueError(f"[clip_grad_value_] requires clip_value of 0 or more, got {limit}")
     with no_grad_guard():
-        apply_each_into(_CLIP, [((g,), (g, -limit, limit), ()) for g in _gradients(parameters)])
+        apply_foreach_into(_CLIP, [((g,), (g, -limit, limit), ()) for g in _gradients(parameters)])

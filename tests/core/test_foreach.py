@@ -9,7 +9,7 @@ from harness import CPU, NULL, backward, count_plans, leaf, run_traced, tensor, 
 from umiak import ops as F
 from umiak.core import context, eager, inplace
 from umiak.core import dtype as dt
-from umiak.core.each import apply_each, apply_each_into, drop_gradients, elements, gradients
+from umiak.core.foreach import apply_foreach, apply_foreach_into, drop_gradients, elements, gradients
 from umiak.core.launches import time_launches
 from umiak.core.tensor import Tensor, empty
 from umiak.ops.optimizer import Update
@@ -47,7 +47,7 @@ def check(op, rows):
     for row in single:
         inplace.apply_into(op, *row)
     before = [o.inplace_version for outs, _, _ in rows for o in outs]
-    apply_each_into(op, rows)
+    apply_foreach_into(op, rows)
     for got, want in zip(written(rows), written(single), strict=True):
         np.testing.assert_array_equal(got, want)
     return [o.inplace_version - b for (o, b) in zip((o for outs, _, _ in rows for o in outs), before, strict=True)]
@@ -64,7 +64,7 @@ def test_all_shapes_are_one_launch(threads, rng):
     rows = [((*outs, F.copy(outs[2])), operands, n) for outs, operands, n in rows if outs[0].ndim]
     rows = [(outs, (*operands[:5], outs[3]), n) for outs, operands, n in rows]
     with count_plans() as plans:
-        apply_each_into(op, rows)
+        apply_foreach_into(op, rows)
     assert plans["plans"] == 1
 
 
@@ -119,7 +119,7 @@ def test_not_contiguous(threads, rng):
     wanted = []
     for _, operands, params in rows:
         wanted += [values(r) for r in eager.apply(ADAMW, operands, params)]
-    apply_each_into(ADAMW, rows)
+    apply_foreach_into(ADAMW, rows)
     for got, want in zip((values(o) for outs, _, _ in rows for o in outs), wanted, strict=True):
         np.testing.assert_array_equal(got, want)
 
@@ -135,7 +135,7 @@ def test_slices_of_one_buffer(threads, rng):
     grads = [tensor(rng.standard_normal(p.shape).astype("f4")) for p in parts]
     want = values(flat) - np.concatenate([values(g) for g in grads]) * np.float32(0.5)
     before = flat.inplace_version
-    apply_each_into(SGD, [((p,), (p, g, 0.5), ()) for p, g in zip(parts, grads, strict=True)])
+    apply_foreach_into(SGD, [((p,), (p, g, 0.5), ()) for p, g in zip(parts, grads, strict=True)])
     np.testing.assert_allclose(values(flat), want, rtol=1e-6)
     assert flat.inplace_version == before + 4
 
@@ -155,7 +155,7 @@ def test_rows_that_use_each_other_run_in_order(threads, n, rng):
     c = c * a
     a = a * c
     c = (b.reshape(2, -1).T * -1).ravel()
-    apply_each_into(MUL, rows)
+    apply_foreach_into(MUL, rows)
     for got, want in zip((x, y, z), (a, b, c), strict=True):
         np.testing.assert_array_equal(values(got), want)
 
@@ -169,7 +169,7 @@ def test_outputs_that_overlap_operands(threads, n):
         return F.slice(x, axes=(0,), starts=(start,), sizes=(n - 1,), steps=(1,))
 
     other = tensor(np.ones(n))
-    apply_each_into(MUL, [((other,), (other, 3.0), ()), ((part(1),), (part(0), 2.0), ())])
+    apply_foreach_into(MUL, [((other,), (other, 3.0), ()), ((part(1),), (part(0), 2.0), ())])
     np.testing.assert_array_equal(values(x)[1:], 2 * np.arange(n - 1.0))
     assert (values(other) == 3).all()
 
@@ -185,7 +185,7 @@ def test_other_kinds_of_plans(rng):
         results = [eager.apply(op, (t,), params) for t in x]
         results = [r if isinstance(r, tuple) else (r,) for r in results]
         rows = [(tuple(F.copy(F.mul(r, 0)) for r in rs), (t,), params) for rs, t in zip(results, x, strict=True)]
-        apply_each_into(op, rows)
+        apply_foreach_into(op, rows)
         for (outs, _, _), rs, a in zip(rows, results, arrays, strict=True):
             for out, r in zip(outs, rs, strict=True):
                 np.testing.assert_array_equal(values(out), values(r))
@@ -196,14 +196,14 @@ def test_other_kinds_of_plans(rng):
 def test_a_place_without_kernels_for_many():
     x = [empty(s, dt.float32, NULL) for s in ((3,), (4, 5))]
     before = [t.inplace_version for t in x]
-    apply_each_into(MUL, [((t,), (t, 2.0), ()) for t in x])
+    apply_foreach_into(MUL, [((t,), (t, 2.0), ()) for t in x])
     assert [t.inplace_version for t in x] == [b + 1 for b in before]
-    assert [t.place for t in apply_each(MUL, [((t, 2.0), ()) for t in x])] == [NULL, NULL]
+    assert [t.place for t in apply_foreach(MUL, [((t, 2.0), ()) for t in x])] == [NULL, NULL]
 
 
 def test_two_places_at_once():
     x = [empty((3,), dt.float32, NULL), tensor([1.0, 2.0]), empty((3,), dt.float32, NULL)]
-    apply_each_into(MUL, [((t,), (t, 2.0), ()) for t in x])
+    apply_foreach_into(MUL, [((t,), (t, 2.0), ()) for t in x])
     np.testing.assert_array_equal(values(x[1]), [2, 4])
     assert [t.inplace_version for t in x] == [1, 1, 1]
 
@@ -242,7 +242,7 @@ def test_a_bad_row_is_named_and_nothing_is_written(what, rng):
     before = written([rows[0], rows[2]])
     versions = [o.inplace_version for outs, _, _ in rows for o in outs]
     with pytest.raises((TypeError, ValueError), match=r"^\[adamw_update\] requires .*\(row 1 of 3\)$"):
-        apply_each_into(ADAMW, rows)
+        apply_foreach_into(ADAMW, rows)
     for got, want in zip(written([rows[0], rows[2]]), before, strict=True):
         np.testing.assert_array_equal(got, want)
     assert [o.inplace_version for outs, _, _ in rows for o in outs] == versions
@@ -252,15 +252,15 @@ def test_rows_of_another_form(rng):
     row = adamw_row((2,), rng)
     for rows in ([row[:2]], [list(row)], [row, 3], [(*row[:2], None)], [(list(row[0]), *row[1:])]):
         with pytest.raises(TypeError, match=r"^\[adamw_update\] requires rows \(outs, operands, params\) of tuples"):
-            apply_each_into(ADAMW, rows)
-    apply_each_into(ADAMW, [])
-    assert apply_each(MUL, []) == []
+            apply_foreach_into(ADAMW, rows)
+    apply_foreach_into(ADAMW, [])
+    assert apply_foreach(MUL, []) == []
 
 
 def test_overlapping_elements_are_refused():
     x = F.broadcast_to(tensor([1.0]), shape=(4,))
     with pytest.raises(RuntimeError, match="memory of their own"):
-        apply_each_into(MUL, [((x,), (tensor(np.ones(4)), 2.0), ())])
+        apply_foreach_into(MUL, [((x,), (tensor(np.ones(4)), 2.0), ())])
 
 
 # --- history ---------------------------------------------------------------------------------------------------------
@@ -270,7 +270,7 @@ def test_leaves_stay_leaves_and_saved_values_are_guarded():
     w = leaf([1.0, 2.0])
     y = F.sum(F.mul(w, w), axes=(0,))
     g = tensor([1.0, 1.0])
-    apply_each_into(SGD, [((w,), (w, g, 0.5), ())])
+    apply_foreach_into(SGD, [((w,), (w, g, 0.5), ())])
     assert w.is_leaf and not w.stop_gradient
     np.testing.assert_array_equal(values(w), [0.5, 1.5])
     with pytest.raises(RuntimeError, match=r"version|in place|in-place"):
@@ -282,15 +282,15 @@ def test_views_of_what_was_written():
     x = F.mul(base, 2.0)
     view = F.slice(x, axes=(0,), starts=(1,), sizes=(2,), steps=(1,))
     inplace.assign(x, F.mul(base, 3.0))
-    apply_each_into(MUL, [((view,), (view, 2.0), ())])  # refreshed first
+    apply_foreach_into(MUL, [((view,), (view, 2.0), ())])  # refreshed first
     np.testing.assert_array_equal(values(x), [3, 6, 6, 3])
 
 
 def test_a_tracer_records_the_calls(rng):
     def f(x, y):
         with context.no_grad_guard():
-            apply_each_into(MUL, [((x,), (x, 2.0), ()), ((y,), (x, y), ())])
-            return tuple(apply_each(MUL, [((x, 2.0), ()), ((y, 3.0), ())]))
+            apply_foreach_into(MUL, [((x,), (x, 2.0), ()), ((y,), (x, y), ())])
+            return tuple(apply_foreach(MUL, [((x, 2.0), ()), ((y, 3.0), ())]))
 
     a, b = rng.standard_normal(3), rng.standard_normal(3)
     got = run_traced(f, tensor(a), tensor(b))
@@ -312,7 +312,7 @@ def test_a_timer_hears_of_every_row(rng):
     wanted = [3 * values(t) for t in x]
     time_launches(Timer())
     try:
-        apply_each_into(MUL, [((t,), (t, 3.0), ()) for t in x])
+        apply_foreach_into(MUL, [((t,), (t, 3.0), ()) for t in x])
     finally:
         time_launches(None)
     assert Timer.told == [[3], [4, 5]]
@@ -328,18 +328,18 @@ def test_results_in_new_memory(threads, rng):
     x += [F.permute(tensor(rng.standard_normal((6, 4))), perm=(1, 0)), leaf(np.ones((2, 2)))]
     with context.no_grad_guard():
         wanted = [eager.apply(MUL, (t, 1.0 + i)) for i, t in enumerate(x)]
-    got = apply_each(MUL, [((t, 1.0 + i), ()) for i, t in enumerate(x)])
+    got = apply_foreach(MUL, [((t, 1.0 + i), ()) for i, t in enumerate(x)])
     for a, b in zip(got, wanted, strict=True):
         np.testing.assert_array_equal(values(a), values(b))
         assert a.stop_gradient and a.is_contiguous() and a.inplace_version == 0
-    sums = apply_each(F.SquareSum(), [((t,), ()) for t in x])
+    sums = apply_foreach(F.SquareSum(), [((t,), ()) for t in x])
     for s, t in zip(sums, x, strict=True):
         np.testing.assert_array_equal(values(s), values(F.square_sum(t)))
-    assert [values(t).tolist() for t in apply_each(F.REGISTRY["permute"]((1, 0)), [((x[1],), ())])] == [
+    assert [values(t).tolist() for t in apply_foreach(F.REGISTRY["permute"]((1, 0)), [((x[1],), ())])] == [
         values(x[1]).T.tolist()
     ]
     with pytest.raises(ValueError, match="requires 2 tensors to write into"):
-        apply_each(F.MomentumUpdate(False), [((x[0], x[0], x[0], 0.1), (0.9, 0.0))])
+        apply_foreach(F.MomentumUpdate(False), [((x[0], x[0], x[0], 0.1), (0.9, 0.0))])
 
 
 def test_elements(rng):
@@ -347,7 +347,7 @@ def test_elements(rng):
     parts = elements(x)
     assert [p.shape for p in parts] == [[]] * 5
     np.testing.assert_array_equal([values(p) for p in parts], values(x))
-    apply_each_into(MUL, [((p,), (p, 2.0), ()) for p in parts])
+    apply_foreach_into(MUL, [((p,), (p, 2.0), ()) for p in parts])
     assert x.inplace_version == 5
     for bad in (tensor(np.ones((2, 2))), F.slice(x, axes=(0,), starts=(0,), sizes=(2,), steps=(2,))):
         with pytest.raises(ValueError, match=r"^\[elements\] requires"):

@@ -7,11 +7,11 @@ from umiak.core.plan import OpBase
 from umiak.core.tensor import Tensor
 
 class SlotRows:
-    """The updates of slots, as rows for ``apply_each_into``: it counts as that many."""
+    """The updates of slots, as rows for ``apply_foreach_into``: it counts as that many."""
 
     def __len__(self) -> int: ...
 
-def apply_each_into(op: OpBase, rows: Sequence[tuple[tuple, tuple, tuple] | SlotRows]) -> None:
+def apply_foreach_into(op: OpBase, rows: Sequence[tuple[tuple, tuple, tuple] | SlotRows]) -> None:
     """``apply_into(op, outs, operands, params)`` for each row ``(outs, operands, params)``, in as few launches as there
     are classes of operands; element-by-element ops in one for all shapes.
 
@@ -20,7 +20,7 @@ def apply_each_into(op: OpBase, rows: Sequence[tuple[tuple, tuple, tuple] | Slot
     one by one. Errors name the row.
     """
 
-def apply_each(op: OpBase, rows: Sequence[tuple[tuple, tuple]]) -> list[Tensor]:
+def apply_foreach(op: OpBase, rows: Sequence[tuple[tuple, tuple]]) -> list[Tensor]:
     """``apply(op, operands, params)`` for each row ``(operands, params)`` of an op with one output, likewise.
 
     No gradient is recorded.
@@ -33,7 +33,7 @@ def gradients(tensors: list) -> list[Tensor | None]:
     """``.grad`` of each, None for one with ``stop_gradient``."""
 
 def lacks_slot(slots: list, grads: list) -> bool:
-    """Whether there is a gradient whose slot is None."""
+    """Return whether there is a gradient whose slot is None."""
 
 def drop_gradients(tensors: list) -> None:
     """Set ``.grad`` of each to None."""
@@ -66,7 +66,7 @@ def step_slots(
     layout: Sequence[int],
     params_of: Callable[[Any], tuple],
 ) -> bool:
-    """``gradients`` of the tensors, ``step_rows`` and ``apply_each_into`` in one. False, and nothing is done, where
+    """``gradients`` of the tensors, ``step_rows`` and ``apply_foreach_into`` in one. False, and nothing is done, where
     there is more to do: a gradient is not dense or has no slot yet, or calls are traced. A step that is refused is not
     counted.
     """

@@ -54,7 +54,7 @@ cdef struct SlotRow:
 @cython.final
 @cython.no_gc
 cdef class SlotRows:
-    """The updates of slots, as rows ``(outs, operands, params)`` for ``apply_each_into``: it counts as that many."""
+    """The updates of slots, as rows ``(outs, operands, params)`` for ``apply_foreach_into``: it counts as that many."""
     cdef list slots            # these do not change
     cdef list grads
     cdef list kept             # the params
@@ -220,7 +220,7 @@ cdef int make_output(Work w, Row* r, Plan plan, int ndim, const int64_t* dims) e
 
 
 cdef bint joins_many(Work w, Row* r) except -1:
-    """Whether a row is one of many that a native call takes; its outputs are checked then."""
+    """Return whether a row is one of many that a native call takes; its outputs are checked then."""
     cdef uint32_t[INLINE_X] descs
     cdef uint64_t fixed
     cdef Tensor first, o
@@ -261,7 +261,7 @@ cdef bint joins_many(Work w, Row* r) except -1:
 
 
 cdef bint launches(Work w, Row* r) except -1:
-    """Whether a native kernel may write straight into a row's outputs; they are checked then."""
+    """Return whether a native kernel may write straight into a row's outputs; they are checked then."""
     cdef uint32_t[INLINE_X] descs
     cdef int64_t[INLINE_R] regs
     cdef int64_t[K_RANK_MASK + 1] dims
@@ -406,7 +406,7 @@ cdef int parse(Work w, int at) except -1:
 
 
 cdef bint through_other_memory(Work w, Row* r) noexcept:
-    """Whether writing an output may destroy an operand before it is read."""
+    """Return whether writing an output may destroy an operand before it is read."""
     cdef int i = 0
     while r.into[i] != NULL:
         if write_hazard(w.op, <Tensor>r.into[i], r.xs, w.n):
@@ -517,7 +517,7 @@ cdef Work read(OpBase op, list rows, list made):
 
 # ---- whether the order matters ---------------------------------------------------------------------------------------
 cdef bint lie_apart(Work w) except -1:
-    """Whether no row writes into a storage that another one uses. An op's own operands may be its outputs.
+    """Return whether no row writes into a storage that another one uses. An op's own operands may be its outputs.
 
     By storage, not by address: slices of one buffer count as one. They run in order, which is never wrong.
     """
@@ -721,7 +721,7 @@ cdef int run_rows(Work w) except -1:
     return 0
 
 
-def apply_each_into(OpBase op not None, rows):
+def apply_foreach_into(OpBase op not None, rows):
     """``apply_into(op, outs, operands, params)`` for every row, in few launches."""
     cdef list taken = list(rows)
     cdef int i
@@ -738,7 +738,7 @@ def apply_each_into(OpBase op not None, rows):
     run_rows(read(op, taken, None))
 
 
-def apply_each(OpBase op not None, rows):
+def apply_foreach(OpBase op not None, rows):
     """``apply(op, operands, params)`` for every row of an op with one output, in few launches; no gradient is recorded."""
     cdef list taken = list(rows), made
     if not taken:
@@ -773,7 +773,7 @@ def gradients(list tensors not None):
 
 
 def lacks_slot(list slots not None, list grads not None):
-    """Whether there is a gradient whose slot is None."""
+    """Return whether there is a gradient whose slot is None."""
     cdef Py_ssize_t i
     for i in range(min(len(slots), len(grads))):
         if slots[i] is None and grads[i] is not None:
@@ -842,7 +842,7 @@ def step_rows(list slots not None, list grads not None, double rate, layout, par
 
 
 def step_slots(OpBase op not None, list tensors not None, list slots not None, double rate, layout, params_of):
-    """``gradients`` of the tensors, ``step_rows`` and ``apply_each_into`` in one. False, and nothing is done, where there is more to do:
+    """``gradients`` of the tensors, ``step_rows`` and ``apply_foreach_into`` in one. False, and nothing is done, where there is more to do:
     a gradient is not dense or has no slot yet, or calls are traced. A step that is refused is not counted.
     """
     cdef list grads, stepped = []
