@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from paddle import _distribution  # isort: skip  (refuses to share an environment with the reference framework)
+from paddle import _installation  # isort: skip  (refuses to share an environment with the reference framework)
 
 from paddle import _lazy
 

@@ -26,7 +26,7 @@ def _error(owner: str, name: str, known: bool) -> AttributeError:
 def refuse(module: str, name: str, known: bool, asking: FrameType) -> Exception:
     """The error for a name that a module does not have; ``known``: the reference has it."""
     if known and asking.f_lasti >= 0 and asking.f_code.co_code[asking.f_lasti] == _IMPORT_FROM:
-        # `from paddle import name` would replace an AttributeError by words of its own.
+        # `from paddle import name` would replace the message of an AttributeError by its own.
         return ImportError(f"{module}.{name} is not in Umiak yet", name=f"{module}.{name}")
     return _error(module, name, known)
 
@@ -44,18 +44,18 @@ class Absent:
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Comes last: a module of the reference that no other finder has found."""
+    """Import hook, asked last: refuses a module that the reference has and no other finder has found."""
 
     def find_spec(self, fullname: str, path: Any = None, target: ModuleType | None = None) -> None:
         parent, _, leaf = fullname.rpartition(".")
         if parent in NAMES and leaf in NAMES[parent].split():
-            # Who only asks for a spec (importlib.util.find_spec) gets None.
+            # An import fails with a message; importlib.util.find_spec, which only asks, gets None.
             if sys._getframe(2).f_code.co_name == "_find_and_load_unlocked":
                 raise ModuleNotFoundError(f"{fullname} is not in Umiak yet", name=fullname)
 
 
 def mark(owner: type) -> None:
-    """Let a class know the names that are listed under its own."""
+    """Set an :class:`Absent` on a class for each attribute that the reference's class has and ours lacks."""
     for name in NAMES[owner.__name__].split():
         setattr(owner, name, Absent(owner.__name__, name))
 

@@ -6,8 +6,8 @@
     acos_ = inplace(acos)
     arccos = also(acos, "arccos")
 
-The signature is the one that callers see. ``places`` says where the name is found. The lists in ``__init__`` files,
-methods of tensors, stubs and checks are made of these rows (docs/design/public_api.md).
+The signature is the one that callers see. ``exported_by`` names the modules that export it. The lists in ``__init__``
+files, methods of tensors, stubs and checks are made of these rows (docs/design/public_api.md).
 """
 
 from __future__ import annotations
@@ -40,36 +40,36 @@ class Row(NamedTuple):
 
     name: str
     value: Any
-    home: str  # the module in which it stands
-    places: tuple[str, ...]  # where it is found: modules, and "Tensor" for methods
+    home: str  # the module that defines it
+    exported_by: tuple[str, ...]  # modules that export it, and "Tensor" for a method
     base: Any = None  # what it writes in place, or is another name of
     reshapes: bool = False  # in place: only the shape changes
 
 
 ROWS: list[Row] = []
 _MOST = 1 << 30  # operands
-# What each module is to hold, of the homes that are loaded.
+# The names that each module exports, of the defining modules that are loaded.
 EXPORTS: dict[str, dict[str, Any]] = {}
 
 
-def _declare(name: str, value: Any, home: str, places: str, base: Any = None, reshapes: bool = False) -> None:
-    row = Row(name, value, home, tuple(places.split()), base, reshapes)
+def _declare(name: str, value: Any, home: str, exported_by: str, base: Any = None, reshapes: bool = False) -> None:
+    row = Row(name, value, home, tuple(exported_by.split()), base, reshapes)
     ROWS.append(row)
-    for place in row.places:
-        if place == "Tensor":
+    for owner in row.exported_by:
+        if owner == "Tensor":
             setattr(Tensor, name, value)
         else:
-            EXPORTS.setdefault(place, {})[name] = value
+            EXPORTS.setdefault(owner, {})[name] = value
 
 
 # --- functions and classes -----------------------------------------------------------------------------------------
 
 
 @overload
-def public(places: F) -> F: ...
+def public(exported_by: F) -> F: ...
 @overload
 def public(
-    places: str = EVERYWHERE,
+    exported_by: str = EVERYWHERE,
     *,
     name: str | None = None,
     aliases: Mapping[str, str] = ...,
@@ -83,7 +83,7 @@ def public(
     ints: dict[Any, Any] | None = None,
 ) -> Callable[[T], T]: ...
 def public(
-    places: Any = EVERYWHERE,
+    exported_by: Any = EVERYWHERE,
     *,
     name: str | None = None,
     aliases: Mapping[str, str] = {},
@@ -99,36 +99,36 @@ def public(
     """Declare a function or a class.
 
     Args:
-        places: modules that hold the name, and ``Tensor`` if it is a method.
+        exported_by: modules that export the name, and ``Tensor`` if it is a method.
         name: what it is called there, if not what it is called here.
         aliases: keywords that stand for parameters.
-        usual: whether those of ``USUAL`` stand for the parameters of their names.
+        usual: whether the keywords of ``USUAL`` stand for parameters, too.
         ints_from: separate ints from this position on are one argument: ``zeros(2, 3)``.
-        op: a call of operands alone is this op of them (at least ``operands``, by default all); its AMP class holds.
-        operator: a call of two operands is this operator, which promotes.
-        along: a table and a default axis; a call of a tensor and an axis is the op that the table has for it.
-        reduction: the same for the axes of a reduction.
-        ints: the same for a list or tuple of ints, which the function enters into the dict.
+        op: a call with nothing but operands (at least ``operands``, by default all) runs this op; its AMP class holds.
+        operator: a call with two operands runs this operator of tensors, which promotes dtypes.
+        along: a dict of ops by axis, and the default axis; a call with a tensor and an axis runs the op of that axis.
+        reduction: a dict of ops by axes, for a reduction.
+        ints: a dict of ops by a list or tuple of ints; the function itself enters new ones.
 
     A parameter ``out`` of the signature is written with the result, and returned.
     """
-    if not isinstance(places, str):
-        return _public(places, EVERYWHERE, None, {}, True, None)
-    home = sys._getframe(1).f_globals["__name__"]  # classes may say that they are of another module
+    if not isinstance(exported_by, str):
+        return _public(exported_by, EVERYWHERE, None, {}, True, None)
+    home = sys._getframe(1).f_globals["__name__"]  # the __module__ of a class may be set to another one
 
     def declare(value: Any) -> Any:
         if isinstance(value, type):
-            _declare(name or value.__name__, value, home, places)
+            _declare(name or value.__name__, value, home, exported_by)
             return value
         fast = (op, operands, operator, along, reduction, ints)
-        return _public(value, places, name, aliases, usual, ints_from, *fast)
+        return _public(value, exported_by, name, aliases, usual, ints_from, *fast)
 
     return declare
 
 
 def _public(
     fn: Any,
-    places: str,
+    exported_by: str,
     name: str | None,
     aliases: Mapping[str, str],
     usual: bool,
@@ -152,7 +152,7 @@ def _public(
         out = by_position.index("out") if "out" in by_position else _MOST
         first = -1 if ints_from is None else ints_from
         required = by_position[: len(by_position) - len(fn.__defaults__ or ())]
-        shown = Direct(fn, _tidied, frozenset((*table, "out") if writes else table), out, first, required)
+        shown = Direct(fn, _normalised_call, frozenset((*table, "out") if writes else table), out, first, required)
         shown._aliases, shown._ints, shown._out = table, first, out
         if table:
             others = ", ".join(f"``{alias}`` for {p}" for alias, p in table.items())
@@ -167,27 +167,27 @@ def _public(
             by_reduction(shown, reduction)
         elif ints is not None:
             by_ints(shown, ints)
-    _declare(name or fn.__name__, shown, fn.__module__, places)
+    _declare(name or fn.__name__, shown, fn.__module__, exported_by)
     return shown
 
 
-def constants(places: str, home: str, values: Mapping[str, Any]) -> None:
+def constants(exported_by: str, home: str, values: Mapping[str, Any]) -> None:
     """Declare values that are neither functions nor classes."""
     for name, value in values.items():
-        _declare(name, value, home, places)
+        _declare(name, value, home, exported_by)
 
 
-def also(value: T, name: str, places: str = EVERYWHERE) -> T:
+def also(value: T, name: str, exported_by: str = EVERYWHERE) -> T:
     """Declare another name of a function or class."""
-    _declare(name, value, sys._getframe(1).f_globals["__name__"], places, value)
+    _declare(name, value, sys._getframe(1).f_globals["__name__"], exported_by, value)
     return value
 
 
 # --- calls that are not as the function takes them -----------------------------------------------------------------
 
 
-def _tidied(shown: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-    """A call with aliases, ``out`` or separate ints."""
+def _normalised_call(shown: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Call the function of ``shown`` with arguments that have aliases, ``out`` or separate ints."""
     table, ints, at, fn = shown._aliases, shown._ints, shown._out, shown.function
     if not table.keys().isdisjoint(kwargs):
         kwargs = rename(fn.__name__, table, kwargs)
@@ -207,7 +207,7 @@ def _tidied(shown: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
 
 
 def rename(op: str, table: Mapping[str, str], given: dict[str, Any]) -> dict[str, Any]:
-    """Keywords under the names of the signature."""
+    """Return the keywords under the names that the signature has."""
     out: dict[str, Any] = {}
     for key, value in given.items():
         target = table.get(key, key)
@@ -240,7 +240,7 @@ def rebind(x: Tensor, value: Tensor) -> Tensor:
 
 
 def need_tensor(x: Any, op: str, what: str = "x") -> Tensor:
-    """Refuse what is no tensor."""
+    """Return ``x`` if it is a tensor; otherwise raise TypeError."""
     if not isinstance(x, Tensor):
         raise op_error(TypeError, op, f"a Tensor for {what}", type(x).__name__) from None
     return x
@@ -251,7 +251,7 @@ def need_tensor(x: Any, op: str, what: str = "x") -> Tensor:
 
 def inplace(
     base: F,
-    places: str = EVERYWHERE,
+    exported_by: str = EVERYWHERE,
     *,
     name: str | None = None,
     reshapes: bool = False,
@@ -265,7 +265,7 @@ def inplace(
 
     Args:
         base: the function.
-        places: as for :func:`public`.
+        exported_by: as for :func:`public`.
         name: by default that of the function and an underscore.
         reshapes: only the shape changes: the memory is left alone, and views taken before stay views of it.
         any_shape: x takes the shape of the result; without it, results of another shape are refused.
@@ -300,7 +300,7 @@ def inplace(
     fn.__module__ = source.__module__
     fn.__doc__ = f"Write :func:`{source.__name__}` of the first tensor into it, and return it."
     fn.__wrapped__ = source if keeps_out else _without_out(source)
-    _declare(label, fn, source.__module__, places, base, reshapes)
+    _declare(label, fn, source.__module__, exported_by, base, reshapes)
     return fn
 
 

@@ -83,7 +83,7 @@ def lazy() -> dict[str, dict[str, list[str]]]:
         now, names = imports(path)
         now = with_parts(now)
         for row in declared:
-            if module in row.places and row.home not in loaded and row.home not in now and row.home != module:
+            if module in row.exported_by and row.home not in loaded and row.home not in now and row.home != module:
                 names.setdefault(row.home, []).append(row.name)
         if names:
             found[module] = names

@@ -12,7 +12,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 NAME = "paddlepaddle"
 VERSION = "3.3.1"
-MARKER = "umiak-shim"  # paddle/_distribution.py looks for it
+MARKER = "umiak-shim"  # paddle/_installation.py looks for it
 
 METADATA = f"""Metadata-Version: 2.1
 Name: {NAME}

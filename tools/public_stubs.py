@@ -115,7 +115,7 @@ def _constant(value: Any) -> str:
 def stub(module: str, rows: list) -> str:
     """Return the stub of a module."""
     space = importlib.import_module(module)
-    mine = {row.name: row for row in rows if module in row.places}
+    mine = {row.name: row for row in rows if module in row.exported_by}
     imports, defined = [], []
     for name in space.__all__:
         row = mine.get(name)
@@ -127,7 +127,8 @@ def stub(module: str, rows: list) -> str:
         elif not callable(value) and isinstance(value, (int, float, str, DType, type(None))):
             defined.append(f"{name}: {_constant(value)}")
         elif getattr(value, "_aliases", None) or getattr(value, "_ints", -1) >= 0:
-            first = row.places[0] if row.places[0] != "paddle" or len(row.places) == 1 else row.places[1]
+            owners = row.exported_by
+            first = owners[0] if owners[0] != "paddle" or len(owners) == 1 else owners[1]
             if first == module:
                 defined.append(definition(row))
             else:
@@ -142,7 +143,7 @@ def stub(module: str, rows: list) -> str:
 def methods(rows: list) -> str:
     """The methods and properties that tensors get."""
     own = set(re.findall(r"^    (?:def )?(\w+)[:(]", BASE.read_text(), re.MULTILINE))
-    found = {row.name: row for row in rows if "Tensor" in row.places and row.name not in own}
+    found = {row.name: row for row in rows if "Tensor" in row.exported_by and row.name not in own}
     lines = []
     for name, row in sorted(found.items()):
         value = row.value

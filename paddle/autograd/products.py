@@ -82,7 +82,7 @@ def vjp(func: Callable, xs: Any, v: Any = None) -> tuple[Any, Any]:
         ``no_grad`` is on), so that the products can be nested and differentiated.
 
     Raises:
-        TypeError: something that is no tensor, or no function.
+        TypeError: a value that is not a tensor, or not a function.
         ValueError: ``v`` does not fit the results.
 
     Example:
@@ -120,7 +120,7 @@ def jvp(func: Callable, xs: Any, v: Any = None) -> tuple[Any, Any]:
         on), so that the products can be nested and differentiated.
 
     Raises:
-        TypeError: something that is no tensor, or no function.
+        TypeError: a value that is not a tensor, or not a function.
         ValueError: ``v`` does not fit xs.
 
     Example:

@@ -47,7 +47,7 @@ def backward(
         dump_backward_graph_path: accepted; nothing is written.
 
     Raises:
-        TypeError: something that is no tensor.
+        TypeError: a value that is not a tensor.
         ValueError: gradients of another number or shape, or a tensor twice.
         RuntimeError: a history that has been used and not retained.
 
@@ -94,7 +94,7 @@ def grad(
         A list of one tensor for each input, of its shape and dtype, or None.
 
     Raises:
-        TypeError: something that is no tensor.
+        TypeError: a value that is not a tensor.
         ValueError: gradients of another number or shape, an input that is not used, or ``only_inputs=False``.
         RuntimeError: a history that has been used and not retained.
 

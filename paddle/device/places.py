@@ -30,7 +30,7 @@ def set_device(device: Any) -> Place:
 
     Raises:
         ValueError: a device that is not there.
-        TypeError: something that names no device.
+        TypeError: a value that names no device.
 
     Example:
         >>> import paddle
@@ -53,7 +53,7 @@ def get_device(input: Tensor | None = None) -> str:
         A str: ``"cpu"``, ``"gpu:0"``.
 
     Raises:
-        AttributeError: something that is no tensor.
+        AttributeError: a value that is not a tensor.
 
     Example:
         >>> import paddle
@@ -73,7 +73,7 @@ class device:
 
     Raises:
         ValueError: a device that is not there.
-        TypeError: something that names no device.
+        TypeError: a value that names no device.
 
     Example:
         >>> import paddle
@@ -113,7 +113,7 @@ class Device(str):
 
     Raises:
         ValueError: a type that is not known, or two numbers; in a ``with`` block, a device that is not there.
-        TypeError: something that names no device.
+        TypeError: a value that names no device.
 
     Example:
         >>> import paddle
@@ -482,7 +482,7 @@ def set_rng_state(new_state: Any, device: Any = None) -> None:
         device: a name, a place, or None for the current device.
 
     Raises:
-        ValueError: something that is no state of one generator, or a device that is not there.
+        ValueError: a value that is not a state of one generator, or a device that is not there.
 
     Example:
         >>> import paddle

@@ -216,7 +216,7 @@ def set_stream(stream: Stream) -> Stream:
         The former :class:`Stream` of its device.
 
     Raises:
-        TypeError: something that is no stream.
+        TypeError: a value that is not a stream.
 
     Example:
         >>> import paddle
@@ -239,7 +239,7 @@ class StreamContext:
         stream: a :class:`Stream`; None changes nothing.
 
     Raises:
-        TypeError: at the start of the block, something that is no stream.
+        TypeError: at the start of the block, a value that is not a stream.
 
     Example:
         >>> import paddle

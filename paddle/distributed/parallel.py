@@ -61,7 +61,7 @@ def get_rank(group: Group | None = None) -> int:
         An int; -1 outside of the group.
 
     Raises:
-        AttributeError: something that is no group.
+        AttributeError: a value that is not a group.
 
     Example:
         >>> import paddle
@@ -86,7 +86,7 @@ def get_world_size(group: Group | None = None) -> int:
         An int; -1 outside of the group.
 
     Raises:
-        AttributeError: something that is no group.
+        AttributeError: a value that is not a group.
 
     Example:
         >>> import paddle
@@ -191,14 +191,14 @@ class NCCLConfig:
 
 @public("paddle.distributed")
 def create_nccl_config(nccl_config: dict[str, int | str] | None = None) -> NCCLConfig | None:
-    """Make a record of options for ``new_group``; the engines of hosts do not read it.
+    """Make an object with options for ``new_group``; the engines of hosts do not read it.
 
     Args:
         nccl_config: a dict with ``commName``, ``ll_buffsize``, ``ll128_buffsize``, ``simple_buffsize``,
             ``buffsize_align``, ``nchannels``, ``algoStr`` or ``protoStr``; None gives None.
 
     Returns:
-        A record with these attributes, or None.
+        An object with these attributes, or None.
 
     Raises:
         ValueError: another option.
@@ -256,7 +256,7 @@ def gloo_barrier() -> None:
 
 @public("paddle.distributed")
 def gloo_release() -> None:
-    """Give back what ``gloo_init_parallel_env`` took: nothing, as it took the world that all groups are of.
+    """Do nothing: ``gloo_init_parallel_env`` makes no resources of its own, it uses the group of all ranks.
 
     Example:
         >>> import paddle

@@ -85,7 +85,7 @@ class Bernoulli(ExponentialFamily):
         return draw_with("bernoulli", expand(self.probs, self._extend_shape(shape))).detach()
 
     def rsample(self, shape: Any = (), temperature: float = 1.0) -> Tensor:
-        """Draw numbers between 0 and 1 that gradients of probs pass through: the Gumbel-softmax relaxation.
+        """Draw numbers between 0 and 1, differentiable with respect to ``probs``: the Gumbel-softmax relaxation.
 
         Args:
             shape: sequence of ints, the shape of the draws; empty for one draw.
@@ -109,7 +109,7 @@ class Bernoulli(ExponentialFamily):
         return F.add(xlogy(x, self.probs), xlogy(F.sub(1.0, x), F.sub(1.0, self.probs)))
 
     def cdf(self, value: Tensor) -> Tensor:
-        """Probability of at most ``value``, of which the argument and the result are as for :meth:`log_prob`."""
+        """Probability of an outcome of at most ``value``. Argument and result are as for :meth:`log_prob`."""
         x = self._value(value, self.probs)
         return F.where(F.lt(x, 0.0), 0.0, F.where(F.lt(x, 1.0), F.sub(1.0, self.probs), 1.0))
 
@@ -313,7 +313,7 @@ def _poissons(p: Poisson, q: Poisson) -> Tensor:
 
 @public("paddle.distribution")
 class Categorical(Distribution):
-    """Categorical distribution: the number of one of several choices, from 0.
+    """Categorical distribution over choices that are numbered from 0.
 
     As in the reference framework, logits are used in two ways: ``probs``, ``prob`` and ``log_prob`` take them as
     weights, so that the probability of a choice is its share in their sum; ``sample``, ``entropy`` and
@@ -363,14 +363,14 @@ class Categorical(Distribution):
         return F.neg(F.sum(xlogy(F.exp(logs), F.exp(logs)), (logs.ndim - 1,)))
 
     def probs(self, value: Tensor) -> Tensor:
-        """Probability of choices: their shares in the sum of the logits.
+        """Probability of choices: their logits divided by the sum of all logits.
 
         Args:
-            value: integer tensor: of any shape without a batch; else ``[k]`` for k choices that all distributions
-                share, or of as many axes as the logits, the last of which holds choices of one distribution.
+            value: integer tensor of choices. For 1-d logits, of any shape; for a batch, either ``[k]``, looked up in
+                each distribution, or ``batch_shape + [k]``, k choices for each distribution.
 
         Returns:
-            Tensor of the value's shape, with the batch shape in front where all share.
+            Tensor of the value's shape; for a batch, ``batch_shape + [k]``.
 
         Raises:
             TypeError: the value is no integer tensor.
@@ -388,9 +388,11 @@ class Categorical(Distribution):
         return F.take_along(expand(share, (*shape[:-1], share.shape[-1])), expand(index, shape), len(shape) - 1)
 
     def prob(self, value: Tensor) -> Tensor:
+        """Probability of choices; the same as :meth:`probs`, where the argument and errors are described."""
         return self.probs(value)
 
     def log_prob(self, value: Tensor) -> Tensor:
+        """Natural logarithm of :meth:`probs`, where the argument and errors are described."""
         return F.log(self.probs(value))
 
 

@@ -80,7 +80,7 @@ class iinfo:
 
     Raises:
         ValueError: a dtype that is not one of integers.
-        TypeError: something that is no dtype.
+        TypeError: a value that is not a dtype.
 
     Example:
         >>> import paddle
@@ -119,7 +119,7 @@ class finfo:
 
     Raises:
         ValueError: a dtype of another kind.
-        TypeError: something that is no dtype.
+        TypeError: a value that is not a dtype.
 
     Example:
         >>> import paddle

@@ -62,7 +62,7 @@ def get_flags(flags: str | Sequence[str]) -> dict[str, Any]:
 
     Raises:
         ValueError: a name that is not known.
-        TypeError: something that is no name.
+        TypeError: a value that is not a name.
 
     Example:
         >>> import paddle
@@ -83,7 +83,7 @@ def set_flags(flags: Mapping[str, Any]) -> None:
 
     Raises:
         ValueError: a name that is not known, or a value that does not fit.
-        TypeError: something that is no dict.
+        TypeError: a value that is not a dict.
 
     Example:
         >>> import paddle

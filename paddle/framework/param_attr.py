@@ -17,7 +17,7 @@ class ParamAttr:
         initializer: fills it; by default the layer's own choice.
         learning_rate: multiplies the optimizer's.
         regularizer: an ``L1Decay`` or ``L2Decay`` that replaces the optimizer's.
-        trainable: whether gradients reach it.
+        trainable: whether gradients are computed for it (``stop_gradient=False``).
         do_model_average: whether averaging of parameters includes it.
         need_clip: whether gradient clipping includes it.
 

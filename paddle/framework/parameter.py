@@ -21,7 +21,7 @@ class Parameter(Tensor):
 
     Args:
         data: a tensor whose memory it shares; None: an empty parameter.
-        trainable: whether gradients reach it.
+        trainable: whether gradients are computed for it (``stop_gradient=False``).
 
     Attributes:
         trainable: the opposite of ``stop_gradient``.

@@ -42,7 +42,7 @@ class Corrupt(ValueError):
 
 
 class Span:
-    """Bytes of the file that have not been copied."""
+    """Large bytes of the file, kept as a view until an array takes them."""
 
     __slots__ = ("view",)
 
@@ -88,7 +88,7 @@ class DType:
 
 
 class Array:
-    """An array over bytes of the file, which must be there in full."""
+    """A NumPy array being rebuilt: a view of bytes of the file, which must be as many as its shape and dtype say."""
 
     __slots__ = ("value",)
 
@@ -636,7 +636,7 @@ def _stack_name(m: Machine) -> None:
 def _reduce(m: Machine) -> None:
     arguments, call = m.pop(), m.pop()
     if type(call) is not Call or type(arguments) is not tuple:
-        raise Corrupt("a call of what is not data")
+        raise Corrupt("a call of a name that makes no data")
     try:
         m.stack.append(call.make(m, *arguments))
     except TypeError:

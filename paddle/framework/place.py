@@ -42,7 +42,7 @@ class CPUPlace(metaclass=_PlaceName):
         return Place("cpu")
 
 
-_DEVICE_DOCUMENT = """{summary}
+_DEVICE_DOCSTRING = """{summary}
 
 Args:
     dev_id: the number of the device, 0 or more.
@@ -63,8 +63,8 @@ def _device_class(name: str, device_type: str, summary: str) -> type:
             raise op_error(ValueError, name, "a device number of 0 or more", repr(dev_id))
         return require(device_type, dev_id, name)
 
-    document = _DEVICE_DOCUMENT.format(summary=summary, name=name)
-    fields = {"device_type": device_type, "__new__": new, "__doc__": document, "__module__": "paddle"}
+    docstring = _DEVICE_DOCSTRING.format(summary=summary, name=name)
+    fields = {"device_type": device_type, "__new__": new, "__doc__": docstring, "__module__": "paddle"}
     return _PlaceName(name, (), fields)
 
 

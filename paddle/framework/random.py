@@ -153,7 +153,7 @@ def set_rng_state(state_list: Sequence[GeneratorState], device: Any = None) -> N
         device: a name, a place, or None for the current device.
 
     Raises:
-        ValueError: something that is no state of one generator, or a device that is not there.
+        ValueError: a value that is not a state of one generator, or a device that is not there.
 
     Example:
         >>> import paddle

@@ -196,8 +196,8 @@ class BatchSampler(Sampler):
     """Lists of indices, each for a batch.
 
     Args:
-        dataset: what to read, in order or shuffled; None: ``sampler`` says it.
-        sampler: an iterable of indices; None: ``dataset`` says it.
+        dataset: what to read, in order or shuffled; None where ``sampler`` is given.
+        sampler: an iterable of indices; None where ``dataset`` is given.
         shuffle: read the dataset in an order drawn for each pass, from NumPy's generator.
         batch_size: how many indices form a batch.
         drop_last: leave out a last batch that is not full.

@@ -27,7 +27,7 @@ def get_worker_info() -> WorkerInfo | None:
     """Say in a worker process which one it is: an ``IterableDataset`` so gives each worker a part of its stream.
 
     Returns:
-        A record of ``id``, ``num_workers``, ``dataset`` and ``seed``; None in the main process.
+        An object with ``id``, ``num_workers``, ``dataset`` and ``seed``; None in the main process.
 
     Example:
         >>> import paddle

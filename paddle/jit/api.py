@@ -486,7 +486,7 @@ def enable_to_static(enable_to_static_bool: bool) -> None:
         enable_to_static_bool: True, as at first, for programs.
 
     Raises:
-        TypeError: something that is no bool.
+        TypeError: a value that is not a bool.
 
     Example:
         >>> import paddle
@@ -506,7 +506,7 @@ def ignore_module(modules: Sequence[Any]) -> None:
         modules: a list of modules.
 
     Raises:
-        TypeError: something that is no module.
+        TypeError: a value that is not a module.
 
     Example:
         >>> import math, paddle

@@ -173,7 +173,7 @@ def ones_(tensor: Tensor) -> Tensor:
         The tensor.
 
     Raises:
-        AttributeError: something that is no tensor.
+        AttributeError: a value that is not a tensor.
 
     Example:
         >>> import paddle
@@ -193,7 +193,7 @@ def zeros_(tensor: Tensor) -> Tensor:
         The tensor.
 
     Raises:
-        AttributeError: something that is no tensor.
+        AttributeError: a value that is not a tensor.
 
     Example:
         >>> import paddle

@@ -93,7 +93,7 @@ class Adam(_Moments):
         beta1: decay of the average of gradients, in [0, 1).
         beta2: decay of the average of their squares, in [0, 1).
         epsilon: added to the root of the average of squares, 0 or more.
-        parameters: parameters, or dicts of groups of them with settings of their own; see :class:`Optimizer`. Needed.
+        parameters: parameters, or dicts of groups of them with settings of their own; see :class:`Optimizer`. Required.
         weight_decay: a number (the coefficient of an L2 penalty, whose derivative is added to the gradient), a
             regularizer, or None for no penalty.
         grad_clip: a ``ClipGradBy…`` of ``paddle.nn``, applied to gradients first; None: no clipping.
@@ -157,7 +157,7 @@ class AdamW(_Moments):
         beta1: decay of the average of gradients, in [0, 1).
         beta2: decay of the average of their squares, in [0, 1).
         epsilon: added to the root of the average of squares, 0 or more.
-        parameters: parameters, or dicts of groups of them with settings of their own; see :class:`Optimizer`. Needed.
+        parameters: parameters, or dicts of groups of them with settings of their own; see :class:`Optimizer`. Required.
         weight_decay: a number.
         use_lowprecision_moment: accepted; averages are float32.
         lr_ratio: called with a parameter, gives a factor on its learning rate; None: 1.
@@ -253,7 +253,7 @@ class Adamax(_Moments):
         beta1: decay of the average of gradients, in [0, 1).
         beta2: decay of the largest gradient, in [0, 1).
         epsilon: added to the decayed largest gradient, 0 or more.
-        parameters: parameters, or dicts of groups of them with settings of their own; see :class:`Optimizer`. Needed.
+        parameters: parameters, or dicts of groups of them with settings of their own; see :class:`Optimizer`. Required.
         weight_decay: a number (the coefficient of an L2 penalty, whose derivative is added to the gradient), a
             regularizer, or None for no penalty.
         grad_clip: a ``ClipGradBy…`` of ``paddle.nn``, applied to gradients first; None: no clipping.
@@ -310,7 +310,7 @@ class Lamb(_Moments):
         beta1: decay of the average of gradients, in [0, 1).
         beta2: decay of the average of their squares, in [0, 1).
         epsilon: added to the root of the average of squares, 0 or more.
-        parameters: parameters, or dicts of groups of them with settings of their own; see :class:`Optimizer`. Needed.
+        parameters: parameters, or dicts of groups of them with settings of their own; see :class:`Optimizer`. Required.
         grad_clip: a ``ClipGradBy…`` of ``paddle.nn``, applied to gradients first; None: no clipping.
         exclude_from_weight_decay_fn: called with a parameter, says that it does not decay; None: all do.
         multi_precision: keep float32 copies of float16 and bfloat16 parameters, which the steps are applied to.
@@ -388,7 +388,7 @@ class NAdam(_Moments):
         epsilon: added to the root of the average of squares, 0 or more.
         momentum_decay: how fast the momentum grows towards ``beta1``: it is
             ``beta1 * (1 - 0.96 ** (step * momentum_decay) / 2)``.
-        parameters: parameters, or dicts of groups of them with settings of their own; see :class:`Optimizer`. Needed.
+        parameters: parameters, or dicts of groups of them with settings of their own; see :class:`Optimizer`. Required.
         weight_decay: a number (the coefficient of an L2 penalty, whose derivative is added to the gradient), a
             regularizer, or None for no penalty.
         grad_clip: a ``ClipGradBy…`` of ``paddle.nn``, applied to gradients first; None: no clipping.
@@ -476,7 +476,7 @@ class RAdam(_Moments):
         beta1: decay of the average of gradients, in [0, 1).
         beta2: decay of the average of their squares, in [0, 1).
         epsilon: added to the root of the average of squares, 0 or more.
-        parameters: parameters, or dicts of groups of them with settings of their own; see :class:`Optimizer`. Needed.
+        parameters: parameters, or dicts of groups of them with settings of their own; see :class:`Optimizer`. Required.
         weight_decay: a number (the coefficient of an L2 penalty, whose derivative is added to the gradient), a
             regularizer, or None for no penalty.
         grad_clip: a ``ClipGradBy…`` of ``paddle.nn``, applied to gradients first; None: no clipping.

@@ -22,7 +22,7 @@ class SGD(Optimizer):
 
     Args:
         learning_rate: a number, or a schedule of ``paddle.optimizer.lr``.
-        parameters: parameters, or dicts of groups of them with settings of their own; see :class:`Optimizer`. Needed.
+        parameters: parameters, or dicts of groups of them with settings of their own; see :class:`Optimizer`. Required.
         weight_decay: a number (the coefficient of an L2 penalty, whose derivative is added to the gradient), a
             regularizer, or None for no penalty.
         grad_clip: a ``ClipGradBy…`` of ``paddle.nn``, applied to gradients first; None: no clipping.
@@ -66,7 +66,7 @@ class Momentum(Optimizer):
     Args:
         learning_rate: a number, or a schedule of ``paddle.optimizer.lr``.
         momentum: how much of the velocity stays.
-        parameters: parameters, or dicts of groups of them with settings of their own; see :class:`Optimizer`. Needed.
+        parameters: parameters, or dicts of groups of them with settings of their own; see :class:`Optimizer`. Required.
         use_nesterov: ``param -= lr * (grad + momentum*velocity)`` instead.
         weight_decay: a number (the coefficient of an L2 penalty, whose derivative is added to the gradient), a
             regularizer, or None for no penalty.
@@ -134,7 +134,7 @@ class Adagrad(Optimizer):
     Args:
         learning_rate: a number, or a schedule of ``paddle.optimizer.lr``.
         epsilon: added to the root.
-        parameters: parameters, or dicts of groups of them with settings of their own; see :class:`Optimizer`. Needed.
+        parameters: parameters, or dicts of groups of them with settings of their own; see :class:`Optimizer`. Required.
         weight_decay: a number (the coefficient of an L2 penalty, whose derivative is added to the gradient), a
             regularizer, or None for no penalty.
         grad_clip: a ``ClipGradBy…`` of ``paddle.nn``, applied to gradients first; None: no clipping.
@@ -193,7 +193,7 @@ class Adadelta(Optimizer):
         learning_rate: a number, or a schedule of ``paddle.optimizer.lr``.
         epsilon: added to both averages.
         rho: decay of the averages.
-        parameters: parameters, or dicts of groups of them with settings of their own; see :class:`Optimizer`. Needed.
+        parameters: parameters, or dicts of groups of them with settings of their own; see :class:`Optimizer`. Required.
         weight_decay: a number (the coefficient of an L2 penalty, whose derivative is added to the gradient), a
             regularizer, or None for no penalty.
         grad_clip: a ``ClipGradBy…`` of ``paddle.nn``, applied to gradients first; None: no clipping.
@@ -251,7 +251,7 @@ class RMSProp(Optimizer):
         epsilon: added under the root, 0 or more.
         momentum: how much of the last change stays, 0 or more.
         centered: subtract the square of the average gradient under the root.
-        parameters: parameters, or dicts of groups of them with settings of their own; see :class:`Optimizer`. Needed.
+        parameters: parameters, or dicts of groups of them with settings of their own; see :class:`Optimizer`. Required.
         weight_decay: a number (the coefficient of an L2 penalty, whose derivative is added to the gradient), a
             regularizer, or None for no penalty.
         grad_clip: a ``ClipGradBy…`` of ``paddle.nn``, applied to gradients first; None: no clipping.
@@ -319,7 +319,7 @@ class Rprop(Optimizer):
     Args:
         learning_rate: the first size of the steps, a number or a schedule, whose first rate counts.
         learning_rate_range: the smallest and the largest size.
-        parameters: parameters, or dicts of groups of them with settings of their own; see :class:`Optimizer`. Needed.
+        parameters: parameters, or dicts of groups of them with settings of their own; see :class:`Optimizer`. Required.
         etas: the factors of shrinking (between 0 and 1) and of growing (above 1).
         grad_clip: a ``ClipGradBy…`` of ``paddle.nn``, applied to gradients first; None: no clipping.
         multi_precision: keep float32 copies of float16 and bfloat16 parameters, which the steps are applied to.
@@ -382,7 +382,7 @@ class ASGD(Optimizer):
     Args:
         learning_rate: a number, or a schedule of ``paddle.optimizer.lr``.
         batch_num: how many batches an epoch has, 1 or more: so many gradients are kept.
-        parameters: parameters, or dicts of groups of them with settings of their own; see :class:`Optimizer`. Needed.
+        parameters: parameters, or dicts of groups of them with settings of their own; see :class:`Optimizer`. Required.
         weight_decay: a number (the coefficient of an L2 penalty, whose derivative is added to the gradient), a
             regularizer, or None for no penalty.
         grad_clip: a ``ClipGradBy…`` of ``paddle.nn``, applied to gradients first; None: no clipping.

@@ -49,14 +49,14 @@ def descent(
     return direction, factors
 
 
-def _parts(g: Tensor) -> Tensor:
-    """A complex gradient as pairs of real numbers, which the vector of all parameters is made of."""
+def _as_real(g: Tensor) -> Tensor:
+    """A complex gradient as pairs of real numbers, as it stands in the flat vector; others as they are."""
     return F.as_real(g) if g.dtype.is_complex else g
 
 
 @public("paddle.incubate.optimizer paddle.optimizer")
 class LBFGS(Optimizer):
-    """L-BFGS: descent along the gradient turned by an estimate of the curvature, which the last steps give.
+    """L-BFGS: descent along the gradient times an estimate of the inverse Hessian, made of the last steps.
 
     Args:
         learning_rate: the length of a step, or the first that the line search tries: a number or a schedule.
@@ -64,9 +64,9 @@ class LBFGS(Optimizer):
         max_eval: evaluations of the closure in one ``step``; None: ``max_iter * 5 / 4``.
         tolerance_grad: stop where no element of the gradient is larger.
         tolerance_change: stop where neither the position nor the loss changes more.
-        history_size: how many steps the estimate is made of.
+        history_size: number of last steps that the estimate is made of.
         line_search_fn: None, or ``"strong_wolfe"`` for a search along each direction.
-        parameters: parameters, one group of them. Needed.
+        parameters: parameters, one group of them. Required.
         weight_decay: a number (L2, added to the gradient), a regularizer, or None for no penalty.
         grad_clip: clips gradients first; None: no clipping.
 
@@ -92,7 +92,7 @@ class LBFGS(Optimizer):
         [1.0, 1.0]
     """
 
-    _states_follow_parameters = False  # they are of all parameters as one vector
+    _states_follow_parameters = False  # states belong to the vector of all parameters
 
     def __init__(
         self,
@@ -127,6 +127,7 @@ class LBFGS(Optimizer):
         return [p for p in self._parameter_list if not p.stop_gradient]
 
     def _gather_flat_grad(self) -> Tensor:
+        """All gradients, clipped and with penalties, concatenated as one vector; zeros where there is none."""
         params, grads = self._trained(), []
         for p in params:
             g = p.grad
@@ -139,13 +140,13 @@ class LBFGS(Optimizer):
                 grads = group["grad_clip"].clipped(params, grads)
             if group["_regularizer"] is not None or any(getattr(p, "regularizer", None) for p in params):
                 grads = _with_penalties(group["_regularizer"], [RegularizedGrad(p) for p in params], grads)
-            return F.concat([F.reshape(g, shape=(math.prod(g.shape),)) for g in map(_parts, grads)], axis=0)
+            return F.concat([F.reshape(g, shape=(math.prod(g.shape),)) for g in map(_as_real, grads)], axis=0)
 
     def _positions(self) -> list[Any]:
         return [F.copy(p.detach()) for p in self._trained()]
 
     def _move(self, starts: list[Any], step: float, direction: Any) -> None:
-        """Parameters at ``start + step * direction``."""
+        """Set the parameters to ``start + step * direction``."""
         at = 0
         with no_grad_guard():
             for p, start in zip(self._trained(), starts, strict=True):

@@ -21,7 +21,7 @@ class InputSpec:
         stop_gradient: whether no gradient is wanted for it.
 
     Raises:
-        TypeError: other sizes, or something that is no dtype.
+        TypeError: other sizes, or a value that is not a dtype.
 
     Example:
         >>> import paddle

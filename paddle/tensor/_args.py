@@ -29,8 +29,8 @@ class AxisError(ValueError, IndexError):
     """An axis that the tensor does not have."""
 
 
-class Records(dict):
-    """Records of one op class by attribute: a dict lookup instead of a constructor call."""
+class InternedOps(dict):
+    """The interned ops of one class by attribute: a dict lookup instead of a constructor call."""
 
     def __init__(self, cls: Any) -> None:
         super().__init__()

@@ -18,8 +18,8 @@ def _need_list(array: Any, op: str) -> list:
     return array  # type: ignore[return-value]
 
 
-def _place(i: Any, array: list, last: int, op: str) -> int:
-    """A place in an array, counted from the front."""
+def _index(i: Any, array: list, last: int, op: str) -> int:
+    """An index into an array, counted from the front."""
     at, n = integer(i, op, "i"), len(array)
     if not -n <= at <= last:
         raise op_error(IndexError, op, f"an i from {-n} to {last}" if last >= 0 else "an array with tensors", at)
@@ -95,7 +95,7 @@ def array_read(array: list, i: Any) -> Tensor:
         [2]
     """
     array = _need_list(array, "array_read")
-    return array[_place(i, array, len(array) - 1, "array_read")]
+    return array[_index(i, array, len(array) - 1, "array_read")]
 
 
 @public("paddle.tensor", usual=False)
@@ -122,7 +122,7 @@ def array_write(x: Tensor, i: Any, array: list | None = None) -> list:
         [[1], [2]]
     """
     array = [] if array is None else _need_list(array, "array_write")
-    at = _place(i, array, len(array), "array_write")
+    at = _index(i, array, len(array), "array_write")
     array[at : at + 1] = [need_tensor(x, "array_write")]
     return array
 

@@ -221,7 +221,7 @@ def as_tensor(
         data: a number, nested lists or tuples of numbers and tensors, an array or a tensor.
         dtype: the dtype; by default that of the data, as for :func:`to_tensor`.
         device: where to put it; by default the current place, for a tensor its own.
-        requires_grad: whether gradients reach it.
+        requires_grad: whether gradients are computed for it (``stop_gradient=False``).
         pin_memory: without effect.
 
     Returns:
@@ -251,7 +251,7 @@ def asarray(
         dtype: the dtype, by default that of the data; elements of another one are copied.
         device: where to put it; by default the current place, for a tensor its own.
         copy: True always copies, False refuses what cannot be shared, None shares what can be shared.
-        requires_grad: whether gradients reach it.
+        requires_grad: whether gradients are computed for it (``stop_gradient=False``).
 
     Returns:
         Tensor of the shape of ``obj``; a tensor itself where nothing has to be done.
@@ -422,7 +422,7 @@ def zeros(
         dtype: the dtype; by default the default floating dtype.
         out: tensor that is written with the result and returned.
         device: where to put the tensor; by default the current place.
-        requires_grad: whether gradients reach it.
+        requires_grad: whether gradients are computed for it (``stop_gradient=False``).
         pin_memory: without effect.
 
     Returns:
@@ -458,7 +458,7 @@ def ones(
         dtype: the dtype; by default the default floating dtype.
         out: tensor that is written with the result and returned.
         device: where to put the tensor; by default the current place.
-        requires_grad: whether gradients reach it.
+        requires_grad: whether gradients are computed for it (``stop_gradient=False``).
         pin_memory: without effect.
 
     Returns:
@@ -494,7 +494,7 @@ def empty(
         dtype: the dtype; by default the default floating dtype.
         out: tensor that is written with the result and returned.
         device: where to put the tensor; by default the current place.
-        requires_grad: whether gradients reach it.
+        requires_grad: whether gradients are computed for it (``stop_gradient=False``).
         pin_memory: without effect.
 
     Returns:
@@ -534,7 +534,7 @@ def full(
             for a tensor its own, unless that is an integer one.
         out: tensor that is written with the result and returned.
         device: where to put the tensor; by default the current place.
-        requires_grad: whether gradients reach it.
+        requires_grad: whether gradients are computed for it (``stop_gradient=False``).
         pin_memory: without effect.
 
     Returns:
@@ -635,7 +635,7 @@ def zeros_like(
         x: tensor of any shape and dtype, whose elements are not read.
         dtype: the dtype; by default that of x.
         device: where to put the tensor; by default the place of x.
-        requires_grad: whether gradients reach it.
+        requires_grad: whether gradients are computed for it (``stop_gradient=False``).
         pin_memory: without effect.
 
     Returns:
@@ -668,7 +668,7 @@ def ones_like(
         x: tensor of any shape and dtype, whose elements are not read.
         dtype: the dtype; by default that of x.
         device: where to put the tensor; by default the place of x.
-        requires_grad: whether gradients reach it.
+        requires_grad: whether gradients are computed for it (``stop_gradient=False``).
         pin_memory: without effect.
 
     Returns:
@@ -703,7 +703,7 @@ def full_like(
         fill_value: a number, or a tensor of one element.
         dtype: the dtype; by default that of x.
         device: where to put the tensor; by default the place of x.
-        requires_grad: whether gradients reach it.
+        requires_grad: whether gradients are computed for it (``stop_gradient=False``).
         pin_memory: without effect.
 
     Returns:
@@ -738,7 +738,7 @@ def empty_like(
         x: tensor of any shape and dtype, whose elements are not read.
         dtype: the dtype; by default that of x.
         device: where to put the tensor; by default the place of x.
-        requires_grad: whether gradients reach it.
+        requires_grad: whether gradients are computed for it (``stop_gradient=False``).
         pin_memory: without effect.
 
     Returns:
@@ -782,7 +782,7 @@ def arange(
             a floating tensor among them.
         out: tensor that is written with the result and returned.
         device: where to put the tensor; by default the current place.
-        requires_grad: whether gradients reach it.
+        requires_grad: whether gradients are computed for it (``stop_gradient=False``).
         pin_memory: without effect.
 
     Returns:
@@ -826,7 +826,7 @@ def range(
         dtype: the dtype; by default the default floating dtype.
         out: tensor that is written with the result and returned.
         device: where to put the tensor; by default the current place.
-        requires_grad: whether gradients reach it.
+        requires_grad: whether gradients are computed for it (``stop_gradient=False``).
 
     Returns:
         1-d tensor, empty where ``end`` lies on the other side.
@@ -905,7 +905,7 @@ def linspace(
             an integer dtype fractions are dropped.
         out: tensor that is written with the result and returned.
         device: where to put the tensor; by default the current place.
-        requires_grad: whether gradients reach it.
+        requires_grad: whether gradients are computed for it (``stop_gradient=False``).
 
     Returns:
         1-d tensor of ``num`` elements.
@@ -995,7 +995,7 @@ def eye(
         dtype: the dtype; by default the default floating dtype.
         out: tensor that is written with the result and returned.
         device: where to put the tensor; by default the current place.
-        requires_grad: whether gradients reach it.
+        requires_grad: whether gradients are computed for it (``stop_gradient=False``).
         pin_memory: without effect.
 
     Returns:
@@ -1271,7 +1271,7 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
 
 @public("paddle paddle.tensor", usual=False)
 def cartesian_prod(x: Sequence[Tensor], name: str | None = None) -> Tensor:
-    """Every choice of one element from each of several 1-d tensors.
+    """Cartesian product: every combination of one element from each of several 1-d tensors.
 
     Args:
         x: a list or tuple of tensors of rank 0 or 1 and of one dtype.
@@ -1299,15 +1299,15 @@ def cartesian_prod(x: Sequence[Tensor], name: str | None = None) -> Tensor:
 
 @public
 def combinations(x: Tensor, r: int = 2, with_replacement: bool = False, name: str | None = None) -> Tensor:
-    """Every choice of ``r`` elements of a vector, in the order in which they stand there.
+    """Combinations of ``r`` elements of a vector, one in each row, in lexicographic order of their indices.
 
     Args:
         x: 1-d tensor of any dtype.
-        r: the number of elements in a choice.
+        r: the number of elements in a combination, 0 or more.
         with_replacement: whether an element may be chosen more than once.
 
     Returns:
-        Tensor of x's dtype with a row for each choice and ``r`` columns; for ``r = 0`` without elements.
+        Tensor of x's dtype ``[number of combinations, r]``; for ``r = 0`` an empty tensor ``[0]``.
 
     Raises:
         TypeError: x is not a tensor.

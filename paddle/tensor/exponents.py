@@ -6,7 +6,7 @@ from typing import Any
 
 from paddle._public import inplace, public
 from paddle.tensor._args import (
-    Records,
+    InternedOps,
     axis_of,
     cast,
     default_float,
@@ -24,7 +24,7 @@ from umiak.core import dtype as dt
 from umiak.core.eager import apply1
 from umiak.core.tensor import Tensor
 
-_SOFTMAX = Records(F.Softmax)
+_SOFTMAX = InternedOps(F.Softmax)
 
 
 @public(op=F.Exp())

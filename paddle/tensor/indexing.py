@@ -301,7 +301,7 @@ def setitem(x: Tensor, item: Any, value: Any) -> None:
     Raises:
         IndexError: an index lies outside x or is of another kind, or there are more than dims.
         ValueError: the value does not broadcast.
-        RuntimeError: x is a leaf that gradients reach, outside ``no_grad``.
+        RuntimeError: x is a leaf with ``stop_gradient=False``, outside ``no_grad``.
 
     Example:
         >>> import paddle

@@ -764,7 +764,7 @@ def apply(self: Tensor, func: Any) -> Tensor:
         The result of ``func(self)``.
 
     Raises:
-        RuntimeError: gradients reach the tensor.
+        RuntimeError: the tensor has ``stop_gradient=False``.
 
     Example:
         >>> import paddle
@@ -932,7 +932,7 @@ def new_empty(
         size: sizes, as a list, a tuple, separate ints or an integer tensor.
         dtype: the dtype; by default that of this tensor.
         device: where to put the tensor; by default the place of this one.
-        requires_grad: whether gradients reach it.
+        requires_grad: whether gradients are computed for it (``stop_gradient=False``).
         pin_memory: without effect.
 
     Returns:
@@ -965,7 +965,7 @@ def new_ones(
         size: sizes, as a list, a tuple, separate ints or an integer tensor.
         dtype: the dtype; by default that of this tensor.
         device: where to put the tensor; by default the place of this one.
-        requires_grad: whether gradients reach it.
+        requires_grad: whether gradients are computed for it (``stop_gradient=False``).
         pin_memory: without effect.
 
     Returns:
@@ -998,7 +998,7 @@ def new_zeros(
         size: sizes, as a list, a tuple, separate ints or an integer tensor.
         dtype: the dtype; by default that of this tensor.
         device: where to put the tensor; by default the place of this one.
-        requires_grad: whether gradients reach it.
+        requires_grad: whether gradients are computed for it (``stop_gradient=False``).
         pin_memory: without effect.
 
     Returns:
@@ -1042,7 +1042,7 @@ def new_full(
         fill_value: a number, or a tensor of one element.
         dtype: the dtype; by default that of this tensor.
         device: where to put the tensor; by default the place of this one.
-        requires_grad: whether gradients reach it.
+        requires_grad: whether gradients are computed for it (``stop_gradient=False``).
         pin_memory: without effect.
 
     Returns:
@@ -1273,7 +1273,7 @@ def __dlpack__(
         A capsule.
 
     Raises:
-        RuntimeError: gradients reach the tensor.
+        RuntimeError: the tensor has ``stop_gradient=False``.
         BufferError: the memory cannot be shared in the way that is asked for.
 
     Example:

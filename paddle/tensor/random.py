@@ -32,14 +32,17 @@ from umiak.ops.base import REGISTRY
 from umiak.util.dtypes import ROWS
 
 
-def draw(record: Any, size: int, run: Callable[[int, int], Tensor], generator: Generator | None = None) -> Tensor:
-    """``run(seed, offset)`` with the words that an op on ``size`` elements draws; a call that fails draws none."""
+def draw(op: Any, size: int, run: Callable[[int, int], Tensor], generator: Generator | None = None) -> Tensor:
+    """Return ``run(seed, offset)`` and move the generator on by what ``op`` draws for ``size`` elements.
+
+    A call that fails draws nothing.
+    """
     g = generator if generator is not None else default_generator(current_place())
-    seed, offset = g.reserve(size * record.draws)
+    seed, offset = g.reserve(size * op.draws)
     try:
         return run(seed, offset)
     except BaseException:
-        g.give_back(offset, size * record.draws)
+        g.give_back(offset, size * op.draws)
         raise
 
 
@@ -52,11 +55,11 @@ def _sizes(shape: Any, op: str) -> tuple[int, ...]:
 
 
 def _draw(name: str, d: DType, shape: tuple[int, ...], *params: Any, seed: int = 0) -> Tensor:
-    """One random op of a stream; a ``seed`` other than 0 starts a stream of its own."""
-    record, op = REGISTRY[name](dtype=d), getattr(F, name)
+    """Tensor drawn by the random op ``name``; a ``seed`` other than 0 starts a stream of its own."""
+    op, function = REGISTRY[name](dtype=d), getattr(F, name)
     if seed:
-        return op(d, shape, *Generator(seed).reserve(0), *params)
-    return draw(record, math.prod(shape), lambda key, offset: op(d, shape, key, offset, *params))
+        return function(d, shape, *Generator(seed).reserve(0), *params)
+    return draw(op, math.prod(shape), lambda key, offset: function(d, shape, key, offset, *params))
 
 
 def _made(x: Tensor, requires_grad: bool) -> Tensor:
@@ -108,7 +111,7 @@ def uniform(
         seed: a number other than 0 starts a sequence of its own for this call; 0 continues that of the generator.
         out: tensor that is written with the result and returned.
         device: where to put the tensor; by default the current place.
-        requires_grad: whether gradients reach it.
+        requires_grad: whether gradients are computed for it (``stop_gradient=False``).
 
     Returns:
         Tensor of the given shape and dtype.
@@ -147,7 +150,7 @@ def rand(
         dtype: a floating dtype; by default the default floating dtype.
         out: tensor that is written with the result and returned.
         device: where to put the tensor; by default the current place.
-        requires_grad: whether gradients reach it.
+        requires_grad: whether gradients are computed for it (``stop_gradient=False``).
         pin_memory: without effect.
 
     Returns:
@@ -176,7 +179,7 @@ def rand_like(
         input: tensor of any shape, whose elements are not read.
         dtype: a floating dtype; by default that of input.
         device: where to put the tensor; by default the current place.
-        requires_grad: whether gradients reach it.
+        requires_grad: whether gradients are computed for it (``stop_gradient=False``).
 
     Returns:
         Tensor of input's shape.
@@ -215,7 +218,7 @@ def randn(
             half the variance each.
         out: tensor that is written with the result and returned.
         device: where to put the tensor; by default the current place.
-        requires_grad: whether gradients reach it.
+        requires_grad: whether gradients are computed for it (``stop_gradient=False``).
         pin_memory: without effect.
 
     Returns:
@@ -251,7 +254,7 @@ def standard_normal(
             half the variance each.
         out: tensor that is written with the result and returned.
         device: where to put the tensor; by default the current place.
-        requires_grad: whether gradients reach it.
+        requires_grad: whether gradients are computed for it (``stop_gradient=False``).
 
     Returns:
         Tensor of the given shape and dtype.
@@ -278,7 +281,7 @@ def randn_like(
         x: tensor of any shape, whose elements are not read.
         dtype: a floating or complex dtype; by default that of x.
         device: where to put the tensor; by default the current place.
-        requires_grad: whether gradients reach it.
+        requires_grad: whether gradients are computed for it (``stop_gradient=False``).
 
     Returns:
         Tensor of x's shape.
@@ -456,7 +459,7 @@ def randperm(
         dtype: the dtype of the result.
         out: tensor that is written with the result and returned.
         device: where to put the tensor; by default the current place.
-        requires_grad: whether gradients reach it.
+        requires_grad: whether gradients are computed for it (``stop_gradient=False``).
         pin_memory: without effect.
 
     Returns:
@@ -475,8 +478,8 @@ def randperm(
     if size < 0:
         raise op_error(ValueError, "randperm", "an n of 0 or more", size)
     with _on(device):
-        record = REGISTRY["rand_perm"](dtype=d)
-        x = draw(record, size, lambda seed, offset: F.rand_perm(d, size, seed, offset))
+        op = REGISTRY["rand_perm"](dtype=d)
+        x = draw(op, size, lambda seed, offset: F.rand_perm(d, size, seed, offset))
     return _made(x, requires_grad)
 
 
@@ -484,9 +487,8 @@ def randperm(
 
 
 def _elementwise(name: str, *operands: Tensor, size: int | None = None) -> Tensor:
-    record = REGISTRY[name]()
-    op = getattr(F, name)
-    return draw(record, operands[0].size if size is None else size, lambda seed, offset: op(*operands, seed, offset))
+    op, function = REGISTRY[name](), getattr(F, name)
+    return draw(op, operands[0].size if size is None else size, lambda seed, offset: function(*operands, seed, offset))
 
 
 @public("paddle paddle.tensor")
@@ -625,10 +627,10 @@ def multinomial(
 
 def sampled(x: Tensor, k: int, replacement: bool, seed: int | None = None) -> Tensor:
     """Indices along the last dim; a ``seed`` starts a stream of its own."""
-    record = REGISTRY["multinomial"](replacement=replacement)
+    op = REGISTRY["multinomial"](replacement=replacement)
     size = (x.size // x.shape[-1]) * k if replacement else x.size
     generator = None if seed is None else Generator(seed)
-    return draw(record, size, lambda key, offset: F.multinomial(x, replacement, k, key, offset), generator)
+    return draw(op, size, lambda key, offset: F.multinomial(x, replacement, k, key, offset), generator)
 
 
 # --- in place ------------------------------------------------------------------------------------------------------
@@ -644,7 +646,7 @@ def uniform_(x: Tensor, min: Any = 0, max: Any = 1.0, seed: int = 0, name: str |
     """Fill ``x`` with random numbers, uniformly distributed from ``min`` up to, not including, ``max``.
 
     Args:
-        x: tensor of any shape, which is written; elements of an integer one lose their fractions.
+        x: tensor of any shape, which is written; integers get draws rounded towards 0.
         min: the lower end.
         max: the upper end.
         seed: a number other than 0 starts a sequence of its own for this call; 0 continues that of the generator.
@@ -654,7 +656,7 @@ def uniform_(x: Tensor, min: Any = 0, max: Any = 1.0, seed: int = 0, name: str |
 
     Raises:
         TypeError: x is not a tensor.
-        RuntimeError: x is a leaf that gradients reach, outside ``no_grad``.
+        RuntimeError: x is a leaf with ``stop_gradient=False``, outside ``no_grad``.
 
     Example:
         >>> import paddle
@@ -672,7 +674,7 @@ def normal_(x: Tensor, mean: Any = 0.0, std: Any = 1.0, name: str | None = None)
     """Fill ``x`` with random numbers of a normal distribution.
 
     Args:
-        x: tensor of any shape, which is written; elements of an integer one lose their fractions.
+        x: tensor of any shape, which is written; integers get draws rounded towards 0.
         mean: the mean, a number.
         std: the standard deviation, a number.
 
@@ -681,7 +683,7 @@ def normal_(x: Tensor, mean: Any = 0.0, std: Any = 1.0, name: str | None = None)
 
     Raises:
         TypeError: x is not a tensor.
-        RuntimeError: x is a leaf that gradients reach, outside ``no_grad``.
+        RuntimeError: x is a leaf with ``stop_gradient=False``, outside ``no_grad``.
         ValueError: ``std`` is negative.
 
     Example:
@@ -702,7 +704,7 @@ def log_normal_(x: Tensor, mean: Any = 1.0, std: Any = 2.0, name: str | None = N
     """Fill ``x`` with random numbers whose logarithm is normally distributed.
 
     Args:
-        x: tensor of any shape, which is written; elements of an integer one lose their fractions.
+        x: tensor of any shape, which is written; integers get draws rounded towards 0.
         mean: the mean of the logarithm, a number.
         std: the standard deviation of the logarithm, a number.
 
@@ -711,7 +713,7 @@ def log_normal_(x: Tensor, mean: Any = 1.0, std: Any = 2.0, name: str | None = N
 
     Raises:
         TypeError: x is not a tensor.
-        RuntimeError: x is a leaf that gradients reach, outside ``no_grad``.
+        RuntimeError: x is a leaf with ``stop_gradient=False``, outside ``no_grad``.
 
     Example:
         >>> import paddle
@@ -728,7 +730,7 @@ def exponential_(x: Tensor, lam: float = 1.0, name: str | None = None) -> Tensor
     """Fill ``x`` with random numbers of an exponential distribution.
 
     Args:
-        x: tensor of any shape, which is written; elements of an integer one lose their fractions.
+        x: tensor of any shape, which is written; integers get draws rounded towards 0.
         lam: the rate, above 0: 1 divided by the mean.
 
     Returns:
@@ -736,7 +738,7 @@ def exponential_(x: Tensor, lam: float = 1.0, name: str | None = None) -> Tensor
 
     Raises:
         TypeError: x is not a tensor.
-        RuntimeError: x is a leaf that gradients reach, outside ``no_grad``.
+        RuntimeError: x is a leaf with ``stop_gradient=False``, outside ``no_grad``.
         ValueError: the rate is not above 0.
 
     Example:
@@ -754,7 +756,7 @@ def cauchy_(x: Tensor, loc: Any = 0, scale: Any = 1, name: str | None = None) ->
     """Fill ``x`` with random numbers of a Cauchy distribution.
 
     Args:
-        x: tensor of any shape, which is written; elements of an integer one lose their fractions.
+        x: tensor of any shape, which is written; integers get draws rounded towards 0.
         loc: the middle of the distribution, its median.
         scale: half the distance between its quartiles.
 
@@ -763,7 +765,7 @@ def cauchy_(x: Tensor, loc: Any = 0, scale: Any = 1, name: str | None = None) ->
 
     Raises:
         TypeError: x is not a tensor.
-        RuntimeError: x is a leaf that gradients reach, outside ``no_grad``.
+        RuntimeError: x is a leaf with ``stop_gradient=False``, outside ``no_grad``.
 
     Example:
         >>> import paddle
@@ -779,7 +781,7 @@ def geometric_(x: Tensor, probs: Any, name: str | None = None) -> Tensor:
     """Fill ``x`` with random numbers of trials until the first success.
 
     Args:
-        x: tensor of any shape, which is written; elements of an integer one lose their fractions.
+        x: tensor of any shape, which is written; integers get draws rounded towards 0.
         probs: the probability of a success, above 0 and at most 1.
 
     Returns:
@@ -787,7 +789,7 @@ def geometric_(x: Tensor, probs: Any, name: str | None = None) -> Tensor:
 
     Raises:
         TypeError: x is not a tensor.
-        RuntimeError: x is a leaf that gradients reach, outside ``no_grad``.
+        RuntimeError: x is a leaf with ``stop_gradient=False``, outside ``no_grad``.
         ValueError: the probability lies outside.
 
     Example:
@@ -806,7 +808,7 @@ def bernoulli_(x: Tensor, p: Any = 0.5, name: str | None = None) -> Tensor:
     """Fill ``x`` with random zeros and ones.
 
     Args:
-        x: tensor of any shape, which is written; elements of an integer one lose their fractions.
+        x: tensor of any shape, which is written; integers get draws rounded towards 0.
         p: the probability of a 1: a number, or a tensor that broadcasts to the shape of x.
 
     Returns:
@@ -814,7 +816,7 @@ def bernoulli_(x: Tensor, p: Any = 0.5, name: str | None = None) -> Tensor:
 
     Raises:
         TypeError: x is not a tensor.
-        RuntimeError: x is a leaf that gradients reach, outside ``no_grad``.
+        RuntimeError: x is a leaf with ``stop_gradient=False``, outside ``no_grad``.
         ValueError: ``p`` does not broadcast.
 
     Example:
@@ -835,7 +837,7 @@ def random_(x: Tensor, from_: int = 0, to: int | None = None, *, generator: Any 
     """Fill ``x`` with random integers.
 
     Args:
-        x: tensor of any shape, which is written; elements of an integer one lose their fractions.
+        x: tensor of any shape, which is written; integers get draws rounded towards 0.
         from_: the lower end. Alone it is the upper one, and 0 the lower.
         to: the upper end, which is not reached. By default numbers are those of 0 or more that the dtype of x holds
             exactly.
@@ -846,7 +848,7 @@ def random_(x: Tensor, from_: int = 0, to: int | None = None, *, generator: Any 
 
     Raises:
         TypeError: x is not a tensor, or is complex.
-        RuntimeError: x is a leaf that gradients reach, outside ``no_grad``.
+        RuntimeError: x is a leaf with ``stop_gradient=False``, outside ``no_grad``.
         ValueError: ``from_`` is not below ``to``.
 
     Example:

@@ -307,7 +307,7 @@ def index_add(
     Args:
         x: tensor of rank 1 or more, of any dtype; bools are combined by "or".
         index: integer tensor of rank 0 or 1: the slices, of which one may be named several times.
-        axis: the dim; negative counts from the end. ``index`` and ``axis`` may change places.
+        axis: the dim; negative counts from the end. ``index`` and ``axis`` may be exchanged.
         value: tensor with a slice for each index; it is cast to x's dtype.
         alpha: factor of value, a number; bools allow only 1.
         out: tensor that is written with the result and returned.
@@ -345,7 +345,7 @@ def index_fill(x: Tensor, index: Tensor, axis: Any, value: Any, name: str | None
     Args:
         x: tensor of rank 1 or more, of any dtype.
         index: integer tensor of rank 0 or 1: the slices.
-        axis: the dim; negative counts from the end. ``index`` and ``axis`` may change places.
+        axis: the dim; negative counts from the end. ``index`` and ``axis`` may be exchanged.
         value: number, or tensor of one element, which is cast to x's dtype.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Finding: extrema and their places, order, what is not zero, what differs."""
+"""Search: positions of extrema, sorting, indices of nonzero elements, unique elements."""
 
 from __future__ import annotations
 
@@ -296,7 +296,7 @@ def mode(x: Tensor, axis: int = -1, keepdim: bool = False, name: str | None = No
 def where(
     condition: Tensor, x: Any = None, y: Any = None, name: str | None = None, *, out: Tensor | None = None
 ) -> Any:
-    """Elements of ``x`` where ``condition`` holds and of ``y`` elsewhere; the condition alone gives its places.
+    """Elements of ``x`` where ``condition`` holds and of ``y`` elsewhere; without x and y the indices where it holds.
 
     Args:
         condition: bool tensor, or a bool.

@@ -99,11 +99,11 @@ def tensor_split(x: Tensor, num_or_indices: Any, axis: Any = 0, name: str | None
     Args:
         x: tensor of rank 1 or more, of any dtype.
         num_or_indices: the number of parts, of which the first ones are one element longer where it does not divide the
-            size; or a list of the places to cut at, negative ones counting from the end.
+            size; or a list of the indices to split at, negative ones counting from the end.
         axis: the dim to divide; negative counts from the end.
 
     Returns:
-        List of tensors of x's dtype; those of a list of places are views.
+        List of tensors of x's dtype; those of a list of indices are views, others are copies.
 
     Raises:
         TypeError: x is not a tensor.
@@ -136,8 +136,8 @@ def _cut(x: Tensor, num_or_indices: Any, axis: Any, op: str) -> list[Tensor]:
     k = axis_of(axis, need_tensor(x, op).ndim, op)
     n = x.shape[k]
     if isinstance(num_or_indices, (list, tuple)):
-        places = [min(max(i + n if i < 0 else i, 0), n) for i in integers(num_or_indices, op, "indices")]
-        starts, ends = [0, *places], [*places, n]
+        cuts = [min(max(i + n if i < 0 else i, 0), n) for i in integers(num_or_indices, op, "indices")]
+        starts, ends = [0, *cuts], [*cuts, n]
     else:
         count = integer(num_or_indices, op, "the number of parts")
         if count < 1:
@@ -156,11 +156,11 @@ def hsplit(x: Tensor, num_or_indices: Any, name: str | None = None) -> list[Tens
 
     Args:
         x: tensor of rank 1 or more, of any dtype.
-        num_or_indices: the number of equal parts, or a list of the places to cut at, negative ones counting from the
+        num_or_indices: the number of equal parts, or a list of the indices to split at, negative ones counting from the
             end.
 
     Returns:
-        List of tensors of x's dtype; those of a list of places are views.
+        List of tensors of x's dtype; those of a list of indices are views, others are copies.
 
     Raises:
         TypeError: x is not a tensor.
@@ -180,11 +180,11 @@ def vsplit(x: Tensor, num_or_indices: Any, name: str | None = None) -> list[Tens
 
     Args:
         x: tensor of rank 2 or more, of any dtype.
-        num_or_indices: the number of equal parts, or a list of the places to cut at, negative ones counting from the
+        num_or_indices: the number of equal parts, or a list of the indices to split at, negative ones counting from the
             end.
 
     Returns:
-        List of tensors of x's dtype; those of a list of places are views.
+        List of tensors of x's dtype; those of a list of indices are views, others are copies.
 
     Raises:
         TypeError: x is not a tensor.
@@ -204,11 +204,11 @@ def dsplit(x: Tensor, num_or_indices: Any, name: str | None = None) -> list[Tens
 
     Args:
         x: tensor of rank 3 or more, of any dtype.
-        num_or_indices: the number of equal parts, or a list of the places to cut at, negative ones counting from the
+        num_or_indices: the number of equal parts, or a list of the indices to split at, negative ones counting from the
             end.
 
     Returns:
-        List of tensors of x's dtype; those of a list of places are views.
+        List of tensors of x's dtype; those of a list of indices are views, others are copies.
 
     Raises:
         TypeError: x is not a tensor.

@@ -88,7 +88,7 @@ def var(
     correction: float = 1,
     out: Any = None,
 ) -> Tensor:
-    """Variance: the sum of squared distances from the mean, divided by the number of elements less ``correction``.
+    """Variance: the sum of squared deviations from the mean, divided by the number of elements less ``correction``.
 
     Args:
         x: tensor of a real dtype.

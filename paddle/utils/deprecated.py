@@ -14,7 +14,7 @@ from paddle._public import public
 def deprecated(
     update_to: str = "", since: str = "", reason: str = "", level: int = 0
 ) -> Callable[[Callable], Callable]:
-    """Mark a function as on its way out: its document says so, and calls warn.
+    """Mark a function as on its way out: its docstring says so, and calls warn.
 
     Args:
         update_to: name of what to use instead; empty: nothing is named.

@@ -1803,7 +1803,7 @@ for _name in [n for n in REFERENCES if n.endswith("_update")]:
 
 # --- the others ------------------------------------------------------------------------------------------------------
 
-# Records that no user calls: they have neither samples nor factors nor references of their own.
+# Ops that no user calls: they have neither samples nor factors nor references of their own.
 MADE_INSIDE = {
     "with_casts": "made by the planner inside of plans; tests of mixed precision run it",
     **dict.fromkeys(

@@ -12,7 +12,9 @@ import paddle.nn.functional as F
 from paddle._public import ROWS
 from tests.support import alias_programs, inplace_cases
 
-FORMS = {row.name: row for row in ROWS if row.base is not None and row.value is not row.base and "Tensor" in row.places}
+FORMS = {
+    row.name: row for row in ROWS if row.base is not None and row.value is not row.base and "Tensor" in row.exported_by
+}
 # The reference's in-place shifts have kept ``out`` in their signatures.
 KEEPS_OUT = ("bitwise_left_shift_", "bitwise_right_shift_")
 

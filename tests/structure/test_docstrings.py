@@ -1,4 +1,4 @@
-"""The document of a public function or class says what its signature says, in one form (docs/design/public_api.md)."""
+"""The docstring of a public function or class says what its signature says, in one form (docs/design/public_api.md)."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ LISTED = (
 )
 
 
-def sections(document: str) -> dict[str, str]:
+def sections(docstring: str) -> dict[str, str]:
     """The text below each heading, in order; the summary and what follows it under the empty name."""
-    parts = HEADING.split(document)
+    parts = HEADING.split(docstring)
     return {"": parts[0], **dict(zip(parts[1::2], parts[2::2], strict=True))}
 
 
 def parameters(value: Any) -> list[str]:
-    """The names of the parameters that a document has to explain."""
+    """The names of the parameters that a docstring has to explain."""
     if isinstance(value, EnumMeta):  # nobody makes one
         return []
     try:
@@ -58,7 +58,7 @@ def parameters(value: Any) -> list[str]:
 
 
 def explained_in(found: dict[str, str]) -> list[str]:
-    """The names of the parameters that a document explains."""
+    """The names of the parameters that a docstring explains."""
     names = [n.lstrip("*") for entry in ENTRY.findall(found.get("Args", "")) for n in entry.split(", ")]
     return [n for n in names if n not in UNUSED]
 
@@ -72,12 +72,12 @@ def summary_mistakes(found: dict[str, str]) -> Iterator[str]:
 
 
 def mistakes(value: Any) -> Iterator[str]:
-    """What is missing or wrong in the document of a function or class."""
-    document = inspect.getdoc(value) if not isinstance(value, type) else inspect.cleandoc(value.__doc__ or "")
-    if not document:
-        yield "it has no document"
+    """What is missing or wrong in the docstring of a function or class."""
+    docstring = inspect.getdoc(value) if not isinstance(value, type) else inspect.cleandoc(value.__doc__ or "")
+    if not docstring:
+        yield "it has no docstring"
         return
-    found = sections(document)
+    found = sections(docstring)
     yield from summary_mistakes(found)
     if RAISED.search(found[""]):
         yield "errors stand in the section Raises"
@@ -101,7 +101,7 @@ def mistakes(value: Any) -> Iterator[str]:
 
 
 def documented() -> dict[str, Any]:
-    """The public functions and classes with documents of their own, by where they stand."""
+    """The public functions and classes with docstrings of their own, by where they stand."""
     found = {}
     for row in lazy_names.rows():
         alias = isinstance(row.value, GenericAlias)
@@ -119,7 +119,7 @@ DOCUMENTED = documented()
 
 
 @pytest.mark.parametrize("name", DOCUMENTED)
-def test_a_document_says_what_the_signature_says(name):
+def test_a_docstring_says_what_the_signature_says(name):
     found = list(mistakes(DOCUMENTED[name][1]))
     assert not found, "\n".join([name, *found])
 
@@ -139,12 +139,12 @@ METHODS = dict(methods())
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_a_method_has_a_document(name):
+def test_a_method_has_a_docstring(name):
     """Its own or that of what it overrides; where it has Args, they are those of the signature."""
     method = METHODS[name]
-    document = inspect.getdoc(method)
-    assert document, f"{name} has no document"
-    found = sections(document)
+    docstring = inspect.getdoc(method)
+    assert docstring, f"{name} has no docstring"
+    found = sections(docstring)
     wrong = list(summary_mistakes(found))
     kinds = {p.kind for p in inspect.signature(method).parameters.values()}
     open_ended = kinds & {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}

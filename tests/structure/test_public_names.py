@@ -25,7 +25,7 @@ FUNCTIONS = {row.name: row.value for row in ROWS if isinstance(row.value, Direct
 def test_a_name_has_one_row_in_a_place():
     seen, twice = set(), []
     for row in ROWS:
-        for place in row.places:
+        for place in row.exported_by:
             if (place, row.name) in seen:
                 twice.append(f"{place}.{row.name}")
             seen.add((place, row.name))
@@ -35,7 +35,7 @@ def test_a_name_has_one_row_in_a_place():
 
 def test_a_name_is_where_its_row_says():
     for row in ROWS:
-        for place in row.places:
+        for place in row.exported_by:
             if place == "Tensor":
                 assert inspect.getattr_static(paddle.Tensor, row.name) is row.value, row.name
             else:
@@ -46,7 +46,7 @@ def test_a_name_is_where_its_row_says():
 def test_a_row_stands_where_its_value_is():
     """What is loaded lazily, or imported by a stub, is asked for at home."""
     for row in ROWS:
-        if row.places != ("Tensor",) and (isinstance(row.value, Direct) or inspect.isfunction(row.value)):
+        if row.exported_by != ("Tensor",) and (isinstance(row.value, Direct) or inspect.isfunction(row.value)):
             assert vars(importlib.import_module(row.home))[row.name] is row.value, row
 
 

@@ -24,7 +24,7 @@ def alltoall(
         out_tensor_list: one tensor for each rank, or an empty list, which gets new tensors like ``in_tensor_list``.
         in_tensor_list: one tensor for each rank, of one dtype; shapes may differ where sender and receiver agree.
         group: None for all ranks.
-        sync_op: False returns before the results are there.
+        sync_op: False returns before the results have arrived.
 
     Returns:
         A task with ``wait()`` and ``is_completed()``; None for a rank outside of the group, which does nothing.

@@ -20,7 +20,7 @@ def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Group | None = 
             joins them along the first axis.
         tensor: equal in shape and dtype on all ranks.
         group: None for all ranks.
-        sync_op: False returns before the results are there.
+        sync_op: False returns before the results have arrived.
 
     Returns:
         A task with ``wait()`` and ``is_completed()``; None for a rank outside of the group, which does nothing.
@@ -56,7 +56,7 @@ def gather(
             on the other ranks.
         dst: a global rank.
         group: a ``Group``; None for all ranks.
-        sync_op: False returns before the results are there.
+        sync_op: False returns before the results have arrived.
 
     Returns:
         A task with ``wait()`` and ``is_completed()``; None for a rank outside of the group, which does nothing.

@@ -13,18 +13,18 @@ from umiak.core.context import current
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 
-_FACES = "distributed_groups"  # in the values of a rank's state: groups by id
+_GROUPS = "distributed_groups"  # in the values of a rank's state: groups by id
 DEFAULT_TIMEOUT = datetime.timedelta(seconds=1800)
 ENGINES = ("mpi", "nccl", "gloo", "bkcl", "xccl", "flagcx")
 
 
 class Group:
-    """Some ranks that talk together, as the caller sees it; ranks outside of it have an object too.
+    """Group of ranks that communicate, as the calling rank sees it; ranks outside of it have an object, too.
 
     Args:
-        rank_in_group: the caller's place in the group, -1 outside of it.
+        rank_in_group: the caller's rank in the group, -1 outside of it.
         id: the number of the group; 0 is the group of all ranks.
-        ranks: global ranks, in the order of places.
+        ranks: global ranks, in order of their rank in the group.
         pg: the group of the engine, ``umiak.comm.Group``; None outside of it.
         name: what errors and captured programs call it.
 
@@ -46,12 +46,12 @@ class Group:
 
     @property
     def rank(self) -> int:
-        """The caller's place in the group; -1 outside of it."""
+        """The caller's rank in the group; -1 outside of it."""
         return self._rank
 
     @property
     def ranks(self) -> list[int]:
-        """The global ranks, in the order of places."""
+        """The global ranks, in order of their rank in the group."""
         return self._ranks
 
     @property
@@ -101,16 +101,16 @@ class Group:
         return self._ranks.index(rank) if self.is_member() and rank in self._ranks else -1
 
     def get_global_rank(self, rank: int) -> int:
-        """Global rank at a place in the group.
+        """Global rank of a rank in the group.
 
         Args:
-            rank: the place.
+            rank: the rank in the group.
 
         Returns:
             An int; -1 for a caller outside of the group.
 
         Raises:
-            IndexError: there is no such place.
+            IndexError: the group has no such rank.
         """
         return self._ranks[rank] if self.is_member() else -1
 
@@ -118,21 +118,21 @@ class Group:
         return f"Group(rank {self._rank} of {self.nranks}, id {self._id}, ranks {self._ranks}, name {self._name!r})"
 
 
-def _faces() -> dict[int, Group]:
-    faces = current().state.values.setdefault(_FACES, {})
-    if 0 not in faces and comm.started():
-        faces[0] = _face(comm.world())
-    return faces
+def _public_groups() -> dict[int, Group]:
+    groups = current().state.values.setdefault(_GROUPS, {})
+    if 0 not in groups and comm.started():
+        groups[0] = _public_group(comm.world())
+    return groups
 
 
-def _face(pg: comm.Group) -> Group:
+def _public_group(pg: comm.Group) -> Group:
     return Group(pg.rank, pg.id, pg.ranks, pg, pg.name)
 
 
 def world() -> Group:
     """The group of all ranks; starts the environment where nobody has."""
     comm.world()
-    return _faces()[0]
+    return _public_groups()[0]
 
 
 def member(group: Any, what: str) -> comm.Group | None:
@@ -151,8 +151,8 @@ def member(group: Any, what: str) -> comm.Group | None:
     return None
 
 
-def place(pg: comm.Group, rank: Any, what: str, role: str) -> int:
-    """The place in the group of a global rank."""
+def group_rank(pg: comm.Group, rank: Any, what: str, role: str) -> int:
+    """Return the rank within the group of a global rank."""
     if rank not in pg.ranks:
         raise op_error(ValueError, what, f"a global rank of {list(pg.ranks)} as {role}", rank)
     return pg.ranks.index(rank)
@@ -195,9 +195,9 @@ def new_group(
     if pg is None:
         made = Group(-1, number, list(ranks or ()), None, comm.groups.name_of(number))
     else:
-        made = _face(pg)
+        made = _public_group(pg)
     assert made.id == number and whole.size >= made.nranks
-    _faces()[number] = made
+    _public_groups()[number] = made
     return made
 
 
@@ -219,7 +219,7 @@ def get_group(id: int = 0) -> Group | None:
         >>> paddle.distributed.init_parallel_env() is paddle.distributed.get_group(0)
         True
     """
-    found = _faces().get(id)
+    found = _public_groups().get(id)
     if found is None:
         warnings.warn(f"[get_group] there is no group {id}", stacklevel=2)
     return found
@@ -267,7 +267,7 @@ def get_backend(group: Group | None = None) -> str:
         A str: ``"MPI"``, or ``"SINGLE"`` for a rank that is alone.
 
     Raises:
-        AttributeError: something that is no group.
+        AttributeError: a value that is not a group.
 
     Example:
         >>> import paddle
@@ -279,13 +279,13 @@ def get_backend(group: Group | None = None) -> str:
 
 @public("paddle.distributed paddle.distributed.communication")
 def destroy_process_group(group: Group | None = None) -> None:
-    """Give up a group, or all of them. Every rank of the group calls it.
+    """Destroy a group, or all of them. Every rank of the group must call it.
 
     Args:
         group: a :class:`Group`; None, or that of all ranks, for all groups.
 
     Raises:
-        AttributeError: something that is no group.
+        AttributeError: a value that is not a group.
 
     Example:
         >>> import paddle
@@ -294,12 +294,12 @@ def destroy_process_group(group: Group | None = None) -> None:
         >>> g.process_group is None
         True
     """
-    faces = _faces()
-    for face in [group] if group is not None and group.id else list(faces.values()):
-        face._pg, pg = None, face._pg
-        if pg is not None and face.id:
+    groups = _public_groups()
+    for each in [group] if group is not None and group.id else list(groups.values()):
+        each._pg, pg = None, each._pg
+        if pg is not None and each.id:
             comm.destroy(pg)
-        faces.pop(face.id, None)
+        groups.pop(each.id, None)
     if group is None or not group.id:
         comm.destroy()
 
@@ -312,7 +312,7 @@ def shutdown_process_group(group: Group | None = None) -> None:
         group: a :class:`Group`; None for all groups.
 
     Raises:
-        AttributeError: something that is no group.
+        AttributeError: a value that is not a group.
 
     Example:
         >>> import paddle
@@ -322,13 +322,13 @@ def shutdown_process_group(group: Group | None = None) -> None:
         True
         >>> paddle.distributed.restart_process_group(g)
     """
-    for face in [group] if group is not None else list(_faces().values()):
-        if face._pg is not None:
-            face._pg.wait()
+    for each in [group] if group is not None else list(_public_groups().values()):
+        if each._pg is not None:
+            each._pg.wait()
             # The messages of the world carry the founding of groups: its own stay.
-            if face.id:
-                comm.destroy(face._pg)
-            face._pg = None
+            if each.id:
+                comm.destroy(each._pg)
+            each._pg = None
 
 
 @public("paddle.distributed")
@@ -339,7 +339,7 @@ def restart_process_group(group: Group | None = None) -> None:
         group: a :class:`Group`; None for all groups.
 
     Raises:
-        AttributeError: something that is no group.
+        AttributeError: a value that is not a group.
 
     Example:
         >>> import paddle
@@ -349,10 +349,10 @@ def restart_process_group(group: Group | None = None) -> None:
         >>> g.process_group is None
         False
     """
-    for face in [group] if group is not None else list(_faces().values()):
-        if face._pg is None and face.is_member():
-            name = comm.groups.name_of(face.id)
-            face._pg = comm.groups.reopen(name, face.id, face.ranks) if face.id else comm.world()
+    for each in [group] if group is not None else list(_public_groups().values()):
+        if each._pg is None and each.is_member():
+            name = comm.groups.name_of(each.id)
+            each._pg = comm.groups.reopen(name, each.id, each.ranks) if each.id else comm.world()
 
 
 @public("paddle.distributed paddle.distributed.communication")
@@ -363,7 +363,7 @@ def barrier(group: Group | None = None) -> None:
         group: a :class:`Group`; None for all ranks.
 
     Raises:
-        TypeError: something that is no group.
+        TypeError: a value that is not a group.
         RuntimeError: a group that was shut down.
 
     Example:
@@ -385,7 +385,7 @@ def wait(tensor: Tensor, group: Group | None = None, use_calc_stream: bool = Tru
         use_calc_stream: accepted; hosts have one stream.
 
     Raises:
-        TypeError: something that is no group.
+        TypeError: a value that is not a group.
         RuntimeError: a group that was shut down.
 
     Example:

@@ -1,4 +1,4 @@
-"""Python objects among ranks, pickled: ranks of one job trust each other. All of these wait."""
+"""Collectives of Python objects, which are pickled: ranks of one job trust each other. All calls block."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from paddle._public import public
-from paddle.distributed.communication.group import Group, member, place
+from paddle.distributed.communication.group import Group, group_rank, member
 from umiak import comm
 from umiak.util.errors import op_error
 
 
 @public("paddle.distributed paddle.distributed.communication")
 def all_gather_object(object_list: list, obj: Any, group: Group | None = None) -> None:
-    """Append the objects of all ranks of the group, in the order of ranks, to ``object_list``.
+    """Append the objects of all ranks of the group, in order of rank, to ``object_list``.
 
     Args:
         object_list: a list, which grows.
@@ -21,7 +21,7 @@ def all_gather_object(object_list: list, obj: Any, group: Group | None = None) -
         group: a ``Group``; None for all ranks.
 
     Raises:
-        TypeError: something that is no group.
+        TypeError: a value that is not a group.
         RuntimeError: a group that was shut down.
 
     Example:
@@ -41,13 +41,13 @@ def broadcast_object_list(object_list: list, src: int, group: Group | None = Non
     """Replace the items of ``object_list`` by those of the global rank ``src``.
 
     Args:
-        object_list: objects that can be pickled; on all ranks a list of one length.
+        object_list: objects that can be pickled; all ranks pass a list of the same length.
         src: a global rank.
         group: a ``Group``; None for all ranks.
 
     Raises:
         ValueError: lists of different lengths, or a ``src`` outside of the group.
-        TypeError: something that is no group.
+        TypeError: a value that is not a group.
         RuntimeError: a group that was shut down.
 
     Example:
@@ -61,7 +61,7 @@ def broadcast_object_list(object_list: list, src: int, group: Group | None = Non
     pg = member(group, what)
     if pg is None:
         return
-    root = place(pg, src, what, "src")
+    root = group_rank(pg, src, what, "src")
     _replace(what, object_list, pg.broadcast_object(object_list, root))
 
 
@@ -79,7 +79,7 @@ def scatter_object_list(
 
     Raises:
         ValueError: another number of objects, or a ``src`` outside of the group.
-        TypeError: something that is no group.
+        TypeError: a value that is not a group.
         RuntimeError: a group that was shut down.
 
     Example:
@@ -92,24 +92,24 @@ def scatter_object_list(
     what = "scatter_object_list"
     pg = member(group, what)
     if pg is not None:
-        out_object_list[:] = [pg.scatter_objects(in_object_list, place(pg, src, what, "src"))]
+        out_object_list[:] = [pg.scatter_objects(in_object_list, group_rank(pg, src, what, "src"))]
 
 
 @public("paddle.distributed paddle.distributed.communication")
 def send_object_list(
     object_list: Sequence[Any], dst: int | None = None, group: Group | None = None, dst_in_group: int | None = None
 ) -> None:
-    """Send a list of objects to another rank, which receives one as long.
+    """Send a list of objects to another rank, which receives it by :func:`recv_object_list`.
 
     Args:
-        object_list: objects that can be pickled.
-        dst: a global rank; None: ``dst_in_group`` says it.
+        object_list: objects that can be pickled; the receiver's list must have the same length.
+        dst: the global rank of the receiver; None where ``dst_in_group`` is given.
         group: a ``Group``; None for all ranks.
-        dst_in_group: the place of the rank in the group; None: ``dst`` says it.
+        dst_in_group: the rank of the receiver in the group; None where ``dst`` is given.
 
     Raises:
         ValueError: not exactly one of dst and dst_in_group, or a ``dst`` outside of the group.
-        TypeError: something that is no group.
+        TypeError: a value that is not a group.
         RuntimeError: a group that was shut down.
 
     Example:
@@ -133,15 +133,15 @@ def recv_object_list(
     """Replace the items of ``object_list`` by the list that another rank sends.
 
     Args:
-        object_list: a list as long as that of the sender.
-        src: a global rank; None: ``src_in_group`` says it.
+        object_list: a list of the same length as the sender's.
+        src: the global rank of the sender; None where ``src_in_group`` is given.
         group: a ``Group``; None for all ranks.
-        src_in_group: the place of the rank in the group; None: ``src`` says it.
+        src_in_group: the rank of the sender in the group; None where ``src`` is given.
 
     Raises:
         ValueError: not exactly one of src and src_in_group, a ``src`` outside of the group, or a list of another
             length.
-        TypeError: something that is no group.
+        TypeError: a value that is not a group.
         RuntimeError: a group that was shut down.
 
     Example:
@@ -161,10 +161,10 @@ def recv_object_list(
 def _peer(pg: comm.Group, rank: int | None, at: int | None, what: str, role: str) -> int:
     if (rank is None) == (at is None):
         raise op_error(ValueError, what, f"one of {role} and {role}_in_group", f"{rank} and {at}")
-    return place(pg, rank, what, role) if at is None else at
+    return group_rank(pg, rank, what, role) if at is None else at
 
 
-def _replace(what: str, mine: list, came: list) -> None:
-    if len(mine) != len(came):
-        raise op_error(ValueError, what, f"a list of {len(came)} objects, as the other rank's", len(mine))
-    mine[:] = came
+def _replace(what: str, mine: list, received: list) -> None:
+    if len(mine) != len(received):
+        raise op_error(ValueError, what, f"a list of {len(received)} objects, as the other rank's", len(mine))
+    mine[:] = received

@@ -109,7 +109,7 @@ class Fleet:
 
         Raises:
             NotImplementedError: another degree than ``dp_degree`` is above 1.
-            TypeError: something that is no layer.
+            TypeError: a value that is not a layer.
             RuntimeError: :meth:`init` was not called.
 
         Example:
@@ -157,7 +157,7 @@ class Fleet:
             The optimizer.
 
         Raises:
-            TypeError: something that is no optimizer.
+            TypeError: a value that is not an optimizer.
             ValueError: a strategy that asks for other groups.
             RuntimeError: :meth:`init` was not called.
 

@@ -192,7 +192,7 @@ def get_worker_info(name: str) -> WorkerInfo:
         name: its name.
 
     Returns:
-        A record of ``name``, ``rank``, ``ip`` and ``port``.
+        An object with ``name``, ``rank``, ``ip`` and ``port``.
 
     Raises:
         ValueError: there is none of this name.
@@ -213,7 +213,7 @@ def get_all_worker_infos() -> list[WorkerInfo]:
     """Describe all workers, by rank.
 
     Returns:
-        A list of records of ``name``, ``rank``, ``ip`` and ``port``.
+        A list of objects with ``name``, ``rank``, ``ip`` and ``port``.
 
     Raises:
         RuntimeError: this process is no worker.
@@ -233,7 +233,7 @@ def get_current_worker_info() -> WorkerInfo:
     """Describe this process as a worker.
 
     Returns:
-        A record of ``name``, ``rank``, ``ip`` and ``port``.
+        An object with ``name``, ``rank``, ``ip`` and ``port``.
 
     Raises:
         RuntimeError: this process is no worker.

@@ -62,7 +62,7 @@ class Jacobian(functional.Jacobian):
         is_batched: whether the first axes are a batch.
 
     Raises:
-        TypeError: something that is no tensor, or no function.
+        TypeError: a value that is not a tensor, or not a function.
         ValueError: batches that differ in size.
 
     Example:
@@ -108,7 +108,7 @@ class Hessian(Jacobian):
         is_batched: whether the first axes are a batch.
 
     Raises:
-        TypeError: something that is no tensor, or no function.
+        TypeError: a value that is not a tensor, or not a function.
         ValueError: the result has more than one element (for each entry of a batch).
 
     Example:

@@ -93,13 +93,13 @@ class ModelAverage(_Swap, Optimizer):
 
     Args:
         average_window_rate: how the window grows.
-        parameters: an iterable of parameters. Needed.
+        parameters: an iterable of parameters. Required.
         min_average_window: the shortest window, in steps.
         max_average_window: the longest window, in steps.
 
     Raises:
         ValueError: no parameters, or one of them twice.
-        TypeError: something that is no parameter.
+        TypeError: a value that is not a parameter.
 
     Example:
         >>> import paddle
@@ -220,7 +220,7 @@ class ExponentialMovingAverage(_Swap):
         thres_steps: a count of steps, a number or a tensor that the program advances; the decay is at most
             ``(1 + thres_steps) / (10 + thres_steps)``. None: no such limit.
         name: accepted.
-        parameters: an iterable of parameters. Needed.
+        parameters: an iterable of parameters. Required.
 
     Raises:
         ValueError: no parameters.

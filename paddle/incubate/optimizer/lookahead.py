@@ -82,7 +82,7 @@ class LookAhead(Optimizer):
     def minimize(
         self, loss: Any, startup_program: Any = None, parameters: Any = None, no_grad_set: Any = None
     ) -> tuple[list, list[tuple[Tensor, Tensor]]]:
-        """Update with the gradients that are there: ``loss.backward()`` comes before.
+        """Update with the gradients that parameters have. Call ``loss.backward()`` before.
 
         Args:
             loss: accepted; gradients are those that it has left.

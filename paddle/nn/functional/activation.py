@@ -6,7 +6,7 @@ from typing import Any
 
 from paddle._public import also, inplace, need_tensor, public
 from paddle.nn._ops import random_apply, random_tensor
-from paddle.tensor._args import Records, made_on
+from paddle.tensor._args import InternedOps, made_on
 from umiak import ops as F
 from umiak.core.dtype import convert
 from umiak.core.eager import apply, apply1, apply2, apply_axis
@@ -16,16 +16,16 @@ from umiak.util.errors import op_error
 
 _CELU = F.Celu()
 _ELU = F.Elu()
-_GELU = Records(F.Gelu)
-_GLU = Records(F.Glu)
+_GELU = InternedOps(F.Gelu)
+_GLU = InternedOps(F.Glu)
 _HARDSHRINK = F.Hardshrink()
 _HARDSIGMOID = F.Hardsigmoid()
 _HARDSWISH = F.Hardswish()
 _HARDTANH = F.Hardtanh()
 _LEAKY_RELU = F.LeakyRelu()
 _LOG_SIGMOID = F.LogSigmoid()
-_LOG_SOFTMAX = Records(F.LogSoftmax)
-_MAXOUT = Records(F.Maxout)
+_LOG_SOFTMAX = InternedOps(F.LogSoftmax)
+_MAXOUT = InternedOps(F.Maxout)
 _MISH = F.Mish()
 _PRELU = F.Prelu()
 _RELU = F.Relu()
@@ -33,12 +33,12 @@ _RELU6 = F.Relu6()
 _RRELU = F.Rrelu()
 _SELU = F.Selu()
 _SILU = F.Silu()
-_SOFTMAX = Records(F.Softmax)
+_SOFTMAX = InternedOps(F.Softmax)
 _SOFTPLUS = F.Softplus()
 _SOFTSHRINK = F.Softshrink()
 _SOFTSIGN = F.Softsign()
 _SWIGLU = F.Swiglu()
-_SWIGLU_PACKED = Records(F.SwigluPacked)
+_SWIGLU_PACKED = InternedOps(F.SwigluPacked)
 _TANHSHRINK = F.Tanhshrink()
 _THRESHOLDED_RELU = F.ThresholdedRelu()
 
@@ -309,8 +309,8 @@ def prelu(x: Tensor, weight: Tensor, data_format: str = "NCHW", name: str | None
         x: floating tensor of any shape.
         weight: tensor of x's dtype: ``[1]`` or ``[]``, ``[channels]`` with a slope for each channel, or any other that
             broadcasts to x.
-        data_format: place of the channels: the last dim for ``"NC"``, ``"NLC"``, ``"NHWC"`` and ``"NDHWC"``, dim 1 for
-            every other text.
+        data_format: channels are the last dim for ``"NC"``, ``"NLC"``, ``"NHWC"`` and ``"NDHWC"``, dim 1 for every
+            other string.
 
     Returns:
         Tensor of x's shape and dtype.
@@ -774,8 +774,8 @@ def _cast(x: Tensor, dtype: Any) -> Tensor:
         raise
 
 
-def _along_0d(records: Records, x: Tensor) -> Tensor:
-    return F.reshape(apply1(records[0], F.reshape(x, shape=(1,))), shape=())
+def _along_0d(ops: InternedOps, x: Tensor) -> Tensor:
+    return F.reshape(apply1(ops[0], F.reshape(x, shape=(1,))), shape=())
 
 
 @public("paddle.nn.functional", usual=False)

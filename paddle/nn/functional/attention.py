@@ -9,14 +9,14 @@ import numpy as np
 
 from paddle._public import need_tensor, public
 from paddle.nn.functional.common import dropout
-from paddle.tensor._args import Records
+from paddle.tensor._args import InternedOps
 from umiak import ops as F
 from umiak.core.array import from_numpy
 from umiak.core.eager import apply
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 
-_ATTENTION = Records(F.Attention)
+_ATTENTION = InternedOps(F.Attention)
 
 
 @public("paddle.nn.functional")

@@ -10,7 +10,7 @@ import numpy as np
 
 from paddle._public import need_tensor, public
 from paddle.nn._ops import random_apply
-from paddle.tensor._args import Records, made_on
+from paddle.tensor._args import InternedOps, made_on
 from umiak import ops as F
 from umiak.core.array import from_numpy
 from umiak.core.dtype import convert
@@ -19,8 +19,8 @@ from umiak.core.inplace import assign
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 
-_ALPHA_DROPOUT = Records(F.AlphaDropout)
-_DROPOUT = Records(F.Dropout)
+_ALPHA_DROPOUT = InternedOps(F.AlphaDropout)
+_DROPOUT = InternedOps(F.Dropout)
 _LINEAR = F.Linear()
 
 CHANNELS_LAST = frozenset(("NLC", "NHWC", "NDHWC"))

@@ -16,7 +16,7 @@ from paddle.nn.functional.attention import (
     scaled_dot_product_attention,
     weighted_values,
 )
-from paddle.tensor._args import Records, made_on
+from paddle.tensor._args import InternedOps, made_on
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.context import no_grad_guard
@@ -34,7 +34,7 @@ __all__ = [
     "scaled_dot_product_attention",
 ]
 
-_ATTENTION = Records(F.Attention)
+_ATTENTION = InternedOps(F.Attention)
 
 
 def _only_default_stream(who: str, fixed_seed_offset: Any, rng_name: str) -> None:

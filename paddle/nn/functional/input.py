@@ -64,19 +64,19 @@ def embedding(
     if scale_grad_by_freq:
         weight = _scaled_by_frequency(x, weight)
     if padding_idx is None:
-        if sparse and weight.is_leaf and records(weight):
+        if sparse and weight.is_leaf and is_recorded(weight):
             return _sparse(apply(_EMBEDDING, (x, weight.detach()), (-1,)), x, weight, None)
         return apply(_EMBEDDING, (x, weight), (-1,))
     rows = weight.shape[0]
     if not -rows <= padding_idx < rows:
         raise op_error(ValueError, "embedding", f"padding_idx from {-rows} to {rows - 1}", padding_idx)
     padding_idx = padding_idx + rows if padding_idx < 0 else padding_idx
-    if sparse and weight.is_leaf and records(weight):
+    if sparse and weight.is_leaf and is_recorded(weight):
         return _sparse(apply(_PADDED, (x, weight.detach()), (padding_idx,)), x, weight, padding_idx)
     return apply(_PADDED, (x, weight), (padding_idx,))
 
 
-def records(x: Tensor) -> bool:
+def is_recorded(x: Tensor) -> bool:
     """Return whether calls on ``x`` are recorded for gradients, outside of any program."""
     context: Any = current()
     return context.grad_enabled and not x.stop_gradient and not context.trace

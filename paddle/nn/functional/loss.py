@@ -6,7 +6,7 @@ from typing import Any
 
 from paddle._public import public
 from paddle.nn._ops import check_class_weights, check_reduction, mean_all, reduce_loss, sum_all
-from paddle.tensor._args import Records, made_on
+from paddle.tensor._args import InternedOps, made_on
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.eager import apply, apply2
@@ -15,12 +15,12 @@ from umiak.util.errors import op_error
 
 _BCE = F.BceLoss()
 _BCE_LOGITS = F.BceWithLogits()
-_CROSS_ENTROPY = Records(F.SoftmaxCrossEntropy)
-_LABEL_WEIGHTS = Records(F.LabelWeights)
+_CROSS_ENTROPY = InternedOps(F.SoftmaxCrossEntropy)
+_LABEL_WEIGHTS = InternedOps(F.LabelWeights)
 _LABELLED_MEAN = F.LabelledMean()
-_SMOOTHED = Records(F.SmoothedCrossEntropy)
+_SMOOTHED = InternedOps(F.SmoothedCrossEntropy)
 _LOG_LOSS = F.LogLoss()
-_NLL = Records(F.NllLoss)
+_NLL = InternedOps(F.NllLoss)
 _FOCAL = F.SigmoidFocal()
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from paddle._public import public
 from paddle.nn._ops import check_reduction, mean_all, random_tensor, sum_all
-from paddle.tensor._args import Records, made_on
+from paddle.tensor._args import InternedOps, made_on
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.eager import apply
@@ -16,7 +16,7 @@ from umiak.ir.tracer import SymTensor
 from umiak.util.errors import op_error
 
 _CROSS_ENTROPY = F.SoftmaxCrossEntropy(1, False)
-_MARGIN = Records(F.MarginCosine)
+_MARGIN = InternedOps(F.MarginCosine)
 _TREE = F.HsigmoidLoss()
 
 

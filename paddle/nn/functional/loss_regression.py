@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from paddle._public import public
 from paddle.nn._ops import check_reduction, reduce_loss, sum_all
-from paddle.tensor._args import Records
+from paddle.tensor._args import InternedOps
 from umiak import ops as F
 from umiak.core.eager import apply, apply2
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 
-_GAUSSIAN = Records(F.GaussianNll)
-_KL = Records(F.KlDiv)
+_GAUSSIAN = InternedOps(F.GaussianNll)
+_KL = InternedOps(F.KlDiv)
 _L1 = F.L1()
 _MSE = F.Mse()
-_POISSON = Records(F.PoissonNll)
-_SMOOTH_L1 = Records(F.SmoothL1)
+_POISSON = InternedOps(F.PoissonNll)
+_SMOOTH_L1 = InternedOps(F.SmoothL1)
 
 
 @public("paddle.nn.functional")

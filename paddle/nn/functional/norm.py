@@ -7,21 +7,21 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from paddle._public import public
-from paddle.tensor._args import Records, made_on
+from paddle.tensor._args import InternedOps, made_on
 from umiak import ops as F
 from umiak.core.eager import apply
 from umiak.core.inplace import apply_into
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 
-_BATCH = Records(F.BatchNorm)
-_BATCH_INFER = Records(F.BatchNormInfer)
-_GROUP = Records(F.GroupNorm)
-_INSTANCE = Records(F.InstanceNorm)
-_LAYER = Records(F.LayerNorm)
+_BATCH = InternedOps(F.BatchNorm)
+_BATCH_INFER = InternedOps(F.BatchNormInfer)
+_GROUP = InternedOps(F.GroupNorm)
+_INSTANCE = InternedOps(F.InstanceNorm)
+_LAYER = InternedOps(F.LayerNorm)
 _LERP = F.Lerp()
-_NORMALIZE = Records(F.Normalize)
-_RMS = Records(F.RmsNorm)
+_NORMALIZE = InternedOps(F.Normalize)
+_RMS = InternedOps(F.RmsNorm)
 
 _FIRST = frozenset(("NC", "NCL", "NCHW", "NCDHW", None))
 _LAST = frozenset(("NLC", "NHWC", "NDHWC"))
@@ -149,7 +149,7 @@ def batch_norm(
         training: take mean and variance from the batch; otherwise the running ones.
         momentum: how much of the running values stays.
         epsilon: added to the variance.
-        data_format: channels are the last dim for ``"NLC"``, ``"NHWC"`` and ``"NDHWC"``, dim 1 for every other text.
+        data_format: channels are the last dim for ``"NLC"``, ``"NHWC"`` and ``"NDHWC"``, dim 1 for every other string.
         use_global_stats: True takes the running values also in training.
 
     Returns:
@@ -238,7 +238,7 @@ def instance_norm(
         use_input_stats: False takes the running mean and variance, where they are given.
         momentum: has no effect.
         eps: added to the variance.
-        data_format: channels are the last dim for ``"NLC"``, ``"NHWC"`` and ``"NDHWC"``, dim 1 for every other text.
+        data_format: channels are the last dim for ``"NLC"``, ``"NHWC"`` and ``"NDHWC"``, dim 1 for every other string.
 
     Returns:
         Tensor of x's shape and dtype.
@@ -276,7 +276,7 @@ def group_norm(
         epsilon: added to the variance.
         weight: tensor ``[C]`` that multiplies the result, or None.
         bias: tensor ``[C]`` that is added to it, or None.
-        data_format: channels are the last dim for ``"NLC"``, ``"NHWC"`` and ``"NDHWC"``, dim 1 for every other text.
+        data_format: channels are the last dim for ``"NLC"``, ``"NHWC"`` and ``"NDHWC"``, dim 1 for every other string.
 
     Returns:
         Tensor of x's shape and dtype.
@@ -312,7 +312,7 @@ def local_response_norm(
         alpha: factor of the mean of squares.
         beta: the exponent.
         k: added to the mean of squares.
-        data_format: channels are the last dim for ``"NLC"``, ``"NHWC"`` and ``"NDHWC"``, dim 1 for every other text.
+        data_format: channels are the last dim for ``"NLC"``, ``"NHWC"`` and ``"NDHWC"``, dim 1 for every other string.
 
     Returns:
         Tensor of x's shape and dtype.

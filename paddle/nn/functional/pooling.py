@@ -7,17 +7,17 @@ from typing import Any
 
 from paddle._public import public
 from paddle.nn.functional._windows import Ints, ints, pads, same_pads, to_first, to_last
-from paddle.tensor._args import Records
+from paddle.tensor._args import InternedOps
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.eager import apply
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 
-_AVG = Records(F.AvgPool)
-_LP = Records(F.LpPool)
-_MAX = Records(F.MaxPool)
-_WINDOW = Records(F.WindowReduce)
+_AVG = InternedOps(F.AvgPool)
+_LP = InternedOps(F.LpPool)
+_MAX = InternedOps(F.MaxPool)
+_WINDOW = InternedOps(F.WindowReduce)
 _FORMATS = {1: ("NCL", "NLC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
 
 
@@ -607,7 +607,7 @@ def max_unpool1d(
     output_size: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Inverse of max pooling of sequences: each value at the place that its index names, zeros elsewhere.
+    """Inverse of max pooling of sequences: each value at the position that its index names, zeros elsewhere.
 
     Args:
         x: real tensor ``[N, C, L]``.
@@ -645,7 +645,7 @@ def max_unpool2d(
     output_size: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Inverse of max pooling of images: each value at the place that its index names, zeros elsewhere.
+    """Inverse of max pooling of images: each value at the position that its index names, zeros elsewhere.
 
     Args:
         x: real tensor ``[N, C, H, W]``.
@@ -683,7 +683,7 @@ def max_unpool3d(
     output_size: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Inverse of max pooling of volumes: each value at the place that its index names, zeros elsewhere.
+    """Inverse of max pooling of volumes: each value at the position that its index names, zeros elsewhere.
 
     Args:
         x: real tensor ``[N, C, D, H, W]``.

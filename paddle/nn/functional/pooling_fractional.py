@@ -7,14 +7,14 @@ from typing import Any
 from paddle._public import public
 from paddle.nn._ops import random_tensor
 from paddle.nn.functional._windows import ints
-from paddle.tensor._args import Records, made_on
+from paddle.tensor._args import InternedOps, made_on
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.eager import apply
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 
-_FRACTIONAL = Records(F.FractionalMaxPool)
+_FRACTIONAL = InternedOps(F.FractionalMaxPool)
 
 
 def _fractional(n: int, x: Tensor, output_size: Any, kernel_size: Any, random_u: float | None, mask: bool) -> Any:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from paddle._public import public
-from paddle.tensor._args import Records, made_on
+from paddle.tensor._args import InternedOps, made_on
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.eager import apply
 from umiak.core.tensor import Tensor
 
-_RNN = Records(F.Rnn)
-_CELL = Records(F.RnnCell)
+_RNN = InternedOps(F.Rnn)
+_CELL = InternedOps(F.RnnCell)
 _GATHER_TREE = F.GatherTree()
 
 

@@ -1,4 +1,4 @@
-"""Rearrangements of channels, space and time; sampling at given places."""
+"""Rearrangements of channels, space and time; sampling at given positions."""
 
 from __future__ import annotations
 
@@ -164,17 +164,17 @@ def temporal_shift(
     def part(start: int, stop: int) -> Tensor:
         return F.slice(steps, axes=(axis,), starts=(start,), sizes=(stop - start,), steps=(1,))
 
-    def moved(x: Tensor, by: int) -> Tensor:
-        # A pad of -1 cuts what goes out at the other end.
+    def shifted(x: Tensor, by: int) -> Tensor:
+        # A pad of 1 at one end shifts the steps; a pad of -1 at the other drops the step that is shifted out.
         return F.pad(x, 0.0, mode="constant", axes=(1,), lo=(by,), hi=(-by,))
 
-    parts = [moved(part(0, first), 1), moved(part(first, second), -1), part(second, channels)]
+    parts = [shifted(part(0, first), 1), shifted(part(first, second), -1), part(second, channels)]
     return F.reshape(F.concat(parts, axis=axis), shape=tuple(x.shape))
 
 
 @public("paddle.nn.functional")
 def affine_grid(theta: Tensor, out_shape: Any, align_corners: bool = True, name: str | None = None) -> Tensor:
-    """For each place of an output, the coordinates that an affine map sends it to; input of :func:`grid_sample`.
+    """For each position of an output, the coordinates that an affine map sends it to; input of :func:`grid_sample`.
 
     Args:
         theta: ``[N, 2, 3]`` or ``[N, 3, 4]``.
@@ -212,17 +212,17 @@ def grid_sample(
     align_corners: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """Values of images or volumes at given places (Jaderberg et al., 2015: Spatial Transformer Networks).
+    """Values of images or volumes at given positions (Jaderberg et al., 2015: Spatial Transformer Networks).
 
     Args:
         x: ``[N, C, H, W]`` or ``[N, C, D, H, W]``.
-        grid: ``[N, *places, 2 or 3]``: coordinates from -1 to 1, that of x's last dim first.
+        grid: ``[N, *positions, 2 or 3]``: coordinates from -1 to 1, that of x's last dim first.
         mode: ``"bilinear"`` blends the neighbours (eight in volumes), ``"nearest"`` takes one.
         padding_mode: outside x there are ``"zeros"``, its edges (``"border"``), or its mirror image (``"reflection"``).
         align_corners: coordinates -1 and 1 are the centres of the first and last elements, not their outer edges.
 
     Returns:
-        ``[N, C, *places]``.
+        ``[N, C, *positions]``.
 
     Raises:
         ValueError: shapes that do not fit, an unknown mode.

@@ -498,7 +498,7 @@ def set_global_initializer(weight_init: Initializer | None, bias_init: Initializ
         bias_init: of biases; None: the layers' defaults again.
 
     Raises:
-        TypeError: something that is not an initializer.
+        TypeError: a value that is not an initializer.
 
     Example:
         >>> import paddle

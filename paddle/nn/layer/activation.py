@@ -14,8 +14,8 @@ from umiak.core.eager import apply1
 from umiak.core.tensor import Tensor
 
 
-def _document(name: str, function: Callable, fields: dict[str, Any], output: str, example: str) -> str | None:
-    """The document of a layer, from that of its function: the summary, and the parameters that are fields."""
+def _docstring(name: str, function: Callable, fields: dict[str, Any], output: str, example: str) -> str | None:
+    """The docstring of a layer, from that of its function: the summary, and the parameters that are fields."""
     if function.__doc__ is None:
         return None
     lines = function.__doc__.split("\n")
@@ -41,8 +41,8 @@ def _layer(
 ) -> type[Layer]:
     """A layer class that calls ``function(x, *fields)``; fields are its arguments with their defaults.
 
-    ``example`` shows the elements for an input of -1 and 2. ``op`` is the record where the function does nothing but
-    run it.
+    ``example`` shows the elements for an input of -1 and 2. ``op`` is the interned op where the function
+    does nothing but run it.
     """
     head = "".join(f"{k}=defaults[{k!r}], " for k in fields)
     store = "".join(f"    self._{k} = {k}\n" for k in fields)
@@ -63,8 +63,8 @@ def _layer(
         method.__qualname__ = f"{name}.{method.__name__}"
         method.__module__ = __name__
     members["forward"].__doc__ = f"``{function.__name__}(x)``."
-    document = _document(name, function, fields, output, example)
-    space["cls"] = made = type(name, (Layer,), {**members, "__doc__": document, "__module__": __name__})
+    docstring = _docstring(name, function, fields, output, example)
+    space["cls"] = made = type(name, (Layer,), {**members, "__doc__": docstring, "__module__": __name__})
     return public("paddle.nn")(made)
 
 
@@ -165,8 +165,8 @@ class PReLU(Layer):
         num_parameters: 1, or the number of channels for a slope of each.
         init: first value of the weight.
         weight_attr: attributes of the weight ``[num_parameters]``; an initializer there replaces ``init``.
-        data_format: place of the channels: the last dim for ``"NC"``, ``"NLC"``, ``"NHWC"`` and ``"NDHWC"``, dim 1 for
-            every other text.
+        data_format: channels are the last dim for ``"NC"``, ``"NLC"``, ``"NHWC"`` and ``"NDHWC"``, dim 1 for every
+            other string.
 
     Shape:
         input: any shape, of the weight's dtype.

@@ -679,7 +679,7 @@ _PADDED = {
     2: ("images", "(left, right, top, bottom)", "NCHW", "NHWC"),
     3: ("volumes", "(left, right, top, bottom, front, back)", "NCDHW", "NDHWC"),
 }
-_PAD_DOCUMENT = """Pad {what} {how}.
+_PAD_DOCSTRING = """Pad {what} {how}.
 
 Args:
     padding: {sides}, a list, tuple or integer tensor, or one int for all sides.{crop}
@@ -716,7 +716,7 @@ def _with_mode(name: str, base: type[_Pad]) -> type[_Pad]:
             base.__init__(self, padding, mode, 0.0, data_format, name)
 
     __init__.__qualname__ = f"{name}.__init__"
-    document = _PAD_DOCUMENT.format(
+    docstring = _PAD_DOCSTRING.format(
         what=what,
         how=how,
         sides=sides,
@@ -731,7 +731,7 @@ def _with_mode(name: str, base: type[_Pad]) -> type[_Pad]:
         constant=", 9.0" if kind == "Constant" else "",
         shown=shown,
     )
-    made = type(name, (base,), {"__init__": __init__, "__doc__": document, "__module__": __name__})
+    made = type(name, (base,), {"__init__": __init__, "__doc__": docstring, "__module__": __name__})
     return public("paddle.nn")(made)
 
 
@@ -775,12 +775,12 @@ class Upsample(Layer):
     """Resample the spatial dims; see ``paddle.nn.functional.interpolate``.
 
     Args:
-        size: the new spatial sizes: one for each dim, or one int for all; None: ``scale_factor`` says it.
+        size: the new spatial sizes: one for each dim, or one int for all; None where ``scale_factor`` is given.
         scale_factor: by how much each spatial size grows: one number for each dim, or one for all; None: ``size`` says
             it.
         mode: ``"nearest"``, ``"linear"`` (rank 3), ``"bilinear"``, ``"bicubic"`` (rank 4), ``"trilinear"`` (rank 5) or
             ``"area"``.
-        align_corners: whether the corner elements keep their places, rather than the outer edges.
+        align_corners: whether the corner elements keep their positions, rather than the outer edges.
         align_mode: without ``align_corners``, 0 measures from centres of elements, 1 from their low edges.
         data_format: ``"NCL"``, ``"NCHW"``, ``"NCDHW"``, ``"NLC"``, ``"NHWC"`` or ``"NDHWC"``; None: channels first.
         recompute_scale_factor: compute the scale from the sizes instead of using ``scale_factor`` itself.
@@ -848,8 +848,8 @@ class UpsamplingNearest2D(Layer):
     """Resample images, each new pixel being the nearest old one.
 
     Args:
-        size: (height, width) of the result, or one int for both; None: ``scale_factor`` says it.
-        scale_factor: by how much height and width grow: one number or two; None: ``size`` says it.
+        size: (height, width) of the result, or one int for both; None where ``scale_factor`` is given.
+        scale_factor: by how much height and width grow: one number or two; None where ``size`` is given.
         data_format: ``"NCHW"`` or ``"NHWC"``.
 
     Shape:
@@ -887,8 +887,8 @@ class UpsamplingBilinear2D(Layer):
     """Resample images by linear interpolation, with the corner pixels in their places.
 
     Args:
-        size: (height, width) of the result, or one int for both; None: ``scale_factor`` says it.
-        scale_factor: by how much height and width grow: one number or two; None: ``size`` says it.
+        size: (height, width) of the result, or one int for both; None where ``scale_factor`` is given.
+        scale_factor: by how much height and width grow: one number or two; None where ``size`` is given.
         data_format: ``"NCHW"`` or ``"NHWC"``.
 
     Shape:

@@ -38,7 +38,7 @@ class Sequential(Layer):
         output: whatever the last layer returns; without layers, the input.
 
     Raises:
-        TypeError: something that is not a layer.
+        TypeError: a value that is not a layer.
         IndexError: ``net[i]`` beyond the last layer.
 
     Example:
@@ -146,7 +146,7 @@ class LayerList(Layer):
         sublayers: an iterable of layers; None: an empty list.
 
     Raises:
-        TypeError: something that is not a layer.
+        TypeError: a value that is not a layer.
         IndexError: ``layers[i]`` beyond the last layer.
 
     Example:
@@ -255,7 +255,7 @@ class LayerDict(Layer):
         sublayers: a mapping or an iterable of ``(name, layer)`` pairs; None: an empty dict.
 
     Raises:
-        TypeError: something that is not a layer.
+        TypeError: a value that is not a layer.
         KeyError: ``layers[name]`` for a name that is not there.
 
     Example:
@@ -325,7 +325,7 @@ class LayerDict(Layer):
             sublayers: a mapping or an iterable of ``(name, layer)`` pairs.
 
         Raises:
-            TypeError: something that is not a layer.
+            TypeError: a value that is not a layer.
         """
         for key, layer in _named_items(sublayers):
             self.add_sublayer(key, layer)
@@ -342,7 +342,7 @@ class ParameterList(Layer):
         parameters: an iterable of parameters; None: an empty list.
 
     Raises:
-        TypeError: something that is not a parameter.
+        TypeError: a value that is not a parameter.
         IndexError: ``parameters[i]`` beyond the last one.
 
     Example:
@@ -405,7 +405,7 @@ class ParameterDict(Layer):
         parameters: a mapping or an iterable of ``(name, parameter)`` pairs; None: an empty dict.
 
     Raises:
-        TypeError: something that is not a parameter.
+        TypeError: a value that is not a parameter.
         KeyError: ``parameters[name]`` for a name that is not there.
 
     Example:
@@ -458,7 +458,7 @@ class ParameterDict(Layer):
             parameters: a mapping or an iterable of ``(name, parameter)`` pairs.
 
         Raises:
-            TypeError: something that is not a parameter.
+            TypeError: a value that is not a parameter.
         """
         for key, p in _named_items(parameters):
             self.add_parameter(key, p)

@@ -15,7 +15,7 @@ from paddle.nn._spectral import iterate, matrix_of, scaled
 from paddle.nn.functional.norm import batch_norm_over, follow, tail_axis
 from paddle.nn.initializer import Constant, Normal
 from paddle.nn.layer.layers import Layer
-from paddle.tensor._args import Records
+from paddle.tensor._args import InternedOps
 from umiak import ops
 from umiak.core.dtype import convert
 from umiak.core.eager import apply
@@ -24,7 +24,7 @@ from umiak.core.tensor import Tensor
 if TYPE_CHECKING:
     from umiak import comm
 
-_RMS = Records(ops.RmsNorm)
+_RMS = InternedOps(ops.RmsNorm)
 
 
 @public("paddle.nn")

@@ -653,7 +653,7 @@ LPPool2d = also(LPPool2D, "LPPool2d", "paddle.nn")
 
 @public("paddle.nn")
 class MaxUnPool1D(_Pool):
-    """Inverse of max pooling of sequences: each value at the place that its index names, zeros elsewhere.
+    """Inverse of max pooling of sequences: each value at the position that its index names, zeros elsewhere.
 
     Args:
         kernel_size: that of the pooling, one int, or one for each spatial dim.
@@ -705,7 +705,7 @@ MaxUnpool1d = also(MaxUnPool1D, "MaxUnpool1d", "paddle.nn")
 
 @public("paddle.nn")
 class MaxUnPool2D(_Pool):
-    """Inverse of max pooling of images: each value at the place that its index names, zeros elsewhere.
+    """Inverse of max pooling of images: each value at the position that its index names, zeros elsewhere.
 
     Args:
         kernel_size: that of the pooling, one int, or one for each spatial dim.
@@ -757,7 +757,7 @@ MaxUnpool2d = also(MaxUnPool2D, "MaxUnpool2d", "paddle.nn")
 
 @public("paddle.nn")
 class MaxUnPool3D(_Pool):
-    """Inverse of max pooling of volumes: each value at the place that its index names, zeros elsewhere.
+    """Inverse of max pooling of volumes: each value at the position that its index names, zeros elsewhere.
 
     Args:
         kernel_size: that of the pooling, one int, or one for each spatial dim.

@@ -450,7 +450,7 @@ class RNN(Layer):
         inputs: ``[batch, time, *]``, or a nest of such tensors.
         initial_states: as the cell takes them; None for zeros.
         sequence_length: integers ``[batch]``, or None where all sequences are as long as the inputs. States stay as
-            they are behind the end of a sequence; outputs are there what the cell makes of them.
+            they are beyond the end of a sequence; outputs beyond it are what the cell computes of the padding.
         outputs: ``[batch, time, *]``, and the last states. Further keywords of a call go to the cell.
 
     Raises:

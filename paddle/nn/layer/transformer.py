@@ -194,9 +194,9 @@ class MultiHeadAttention(Layer):
             key: ``[batch, keys, kdim]``, by default the query.
             value: ``[batch, keys, vdim]``, by default the query.
             attn_mask: broadcasts to ``[batch, heads, queries, keys]``; added to the scores, or bools or ints that are
-                True or 1 where a query may see a key (one that sees none weighs all alike).
-            cache: of :meth:`gen_cache`. A ``Cache`` stands before the keys and values of this call; a
-                ``StaticCache`` replaces them.
+                True or 1 where a query may see a key (a query that may see none weights all keys equally).
+            cache: from :meth:`gen_cache` or the call before. The keys and values of this call are appended to those of
+                a ``Cache``; a ``StaticCache`` is used in place of them.
 
         Returns:
             ``[batch, queries, embed_dim]``, or a tuple of it, the weights if ``need_weights``, and the new cache if
@@ -289,8 +289,8 @@ class _TransformerLayer(Layer):
             setattr(self, f"dropout{i}", Dropout(dropout))
         self.activation = _activation(who, activation)
 
-    def _around(self, i: int, part: Callable, x: Tensor) -> Tensor:
-        """``x`` plus what part ``i`` makes of it, normalised before or after."""
+    def _residual_block(self, i: int, part: Callable, x: Tensor) -> Tensor:
+        """Residual connection around ``part``, with dropout and norm number ``i``, which comes before or after."""
         d = self.__dict__
         norm, dropout = d[f"norm{i}"], d[f"dropout{i}"]
         if self.normalize_before:
@@ -342,7 +342,7 @@ class TransformerEncoderLayer(_TransformerLayer):
         Args:
             src: ``[batch, sequence, d_model]``.
             src_mask: as in :meth:`MultiHeadAttention.forward`.
-            cache: of :meth:`gen_cache`; None: the sequence sees itself only.
+            cache: keys and values of earlier positions, from :meth:`gen_cache` or the call before; None for none.
 
         Returns:
             A tensor of the shape of src; with a cache, a pair of it and the new cache.
@@ -356,7 +356,7 @@ class TransformerEncoderLayer(_TransformerLayer):
             caches.append(grown)
             return y
 
-        y = self._around(2, self._feed_forward, self._around(1, attend, src))
+        y = self._residual_block(2, self._feed_forward, self._residual_block(1, attend, src))
         return y if cache is None else (y, *caches)
 
     def gen_cache(self, src: Tensor) -> Any:
@@ -422,10 +422,10 @@ class TransformerDecoderLayer(_TransformerLayer):
 
         Args:
             tgt: ``[batch, targets, d_model]``.
-            memory: ``[batch, sources, d_model]``, what an encoder returned.
+            memory: ``[batch, sources, d_model]``, the output of an encoder.
             tgt_mask: which targets a target may see, as in :meth:`MultiHeadAttention.forward`.
             memory_mask: which sources a target may see.
-            cache: of :meth:`gen_cache`; None: targets see those of this call only.
+            cache: keys and values of earlier targets, from :meth:`gen_cache` or the call before; None for none.
 
         Returns:
             A tensor of the shape of tgt; with a cache, a pair of it and the new cache.
@@ -446,15 +446,15 @@ class TransformerDecoderLayer(_TransformerLayer):
             caches.append(kept)
             return y
 
-        y = self._around(2, attend_to_memory, self._around(1, attend, tgt))
-        y = self._around(3, self._feed_forward, y)
+        y = self._residual_block(2, attend_to_memory, self._residual_block(1, attend, tgt))
+        y = self._residual_block(3, self._feed_forward, y)
         return y if cache is None else (y, tuple(caches))
 
     def gen_cache(self, memory: Tensor) -> Any:
-        """Make a cache: an empty one of self-attention, and the static one of the memory.
+        """Make a pair of caches: an empty one for self-attention, and the keys and values of the memory.
 
         Args:
-            memory: ``[batch, sources, d_model]``, what an encoder returned.
+            memory: ``[batch, sources, d_model]``, the output of an encoder.
 
         Returns:
             A pair of a ``MultiHeadAttention.Cache`` and a ``MultiHeadAttention.StaticCache``.
@@ -464,7 +464,7 @@ class TransformerDecoderLayer(_TransformerLayer):
 
 
 class _Stack(Layer):
-    """Layers of one kind above each other, and perhaps a norm at the end."""
+    """Stack of layers of one class, and optionally a norm after the last."""
 
     def __init__(self, layer: Any, num_layers: int, norm: Layer | None) -> None:
         super().__init__()
@@ -490,7 +490,7 @@ class _Stack(Layer):
 
 @public("paddle.nn")
 class TransformerEncoder(_Stack):
-    """Encoder layers above each other.
+    """Stack of encoder layers.
 
     Args:
         encoder_layer: the first layer; the others are new ones of the same settings, with first values of their own.
@@ -521,7 +521,7 @@ class TransformerEncoder(_Stack):
         Args:
             src: ``[batch, sequence, d_model]``.
             src_mask: of all layers, as in :meth:`MultiHeadAttention.forward`.
-            cache: of :meth:`gen_cache`; None: the sequence sees itself only.
+            cache: keys and values of earlier positions, from :meth:`gen_cache` or the call before; None for none.
 
         Returns:
             A tensor of the shape of src; with caches, a pair of it and the list of new ones.
@@ -542,7 +542,7 @@ class TransformerEncoder(_Stack):
 
 @public("paddle.nn")
 class TransformerDecoder(_Stack):
-    """Decoder layers above each other.
+    """Stack of decoder layers.
 
     Args:
         decoder_layer: the first layer; the others are new ones of the same settings, with first values of their own.
@@ -583,10 +583,10 @@ class TransformerDecoder(_Stack):
 
         Args:
             tgt: ``[batch, targets, d_model]``.
-            memory: ``[batch, sources, d_model]``, what an encoder returned.
+            memory: ``[batch, sources, d_model]``, the output of an encoder.
             tgt_mask: which targets a target may see, in all layers, as in :meth:`MultiHeadAttention.forward`.
             memory_mask: which sources a target may see, in all layers.
-            cache: of :meth:`gen_cache`; None: targets see those of this call only.
+            cache: keys and values of earlier targets, from :meth:`gen_cache` or the call before; None for none.
 
         Returns:
             A tensor of the shape of tgt; with caches, a pair of it and the list of new ones.
@@ -597,7 +597,7 @@ class TransformerDecoder(_Stack):
         """Make a pair of caches for each layer; see :meth:`TransformerDecoderLayer.gen_cache`.
 
         Args:
-            memory: ``[batch, sources, d_model]``, what an encoder returned.
+            memory: ``[batch, sources, d_model]``, the output of an encoder.
             do_zip: give the tuple of all first caches and that of all second ones instead.
 
         Returns:

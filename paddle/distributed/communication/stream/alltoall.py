@@ -36,7 +36,7 @@ def alltoall(
         A task with ``wait()`` and ``is_completed()``; None for a rank outside of the group, which does nothing.
 
     Raises:
-        TypeError: dtypes that do not fit, or something that is no tensor.
+        TypeError: dtypes that do not fit, or a value that is not a tensor.
         ValueError: shapes or numbers of tensors that do not fit, or a rank outside of the group.
         RuntimeError: ``use_calc_stream`` without ``sync_op``, or a group that was shut down.
 
@@ -103,7 +103,7 @@ def alltoall_single(
         A task with ``wait()`` and ``is_completed()``; None for a rank outside of the group, which does nothing.
 
     Raises:
-        TypeError: dtypes that do not fit, or something that is no tensor.
+        TypeError: dtypes that do not fit, or a value that is not a tensor.
         ValueError: shapes or numbers of tensors that do not fit, or a rank outside of the group.
         RuntimeError: ``use_calc_stream`` without ``sync_op``, or a group that was shut down.
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from paddle._public import public
 from paddle.distributed.communication import _paths as paths
-from paddle.distributed.communication.group import Group, member, place
+from paddle.distributed.communication.group import Group, group_rank, member
 from umiak import ops as F
 from umiak.core.inplace import assign
 from umiak.core.tensor import Tensor
@@ -29,7 +29,7 @@ def broadcast(
         A task with ``wait()`` and ``is_completed()``; None for a rank outside of the group, which does nothing.
 
     Raises:
-        TypeError: dtypes that do not fit, or something that is no tensor.
+        TypeError: dtypes that do not fit, or a value that is not a tensor.
         ValueError: shapes or numbers of tensors that do not fit, or a rank outside of the group.
         RuntimeError: ``use_calc_stream`` without ``sync_op``, or a group that was shut down.
 
@@ -46,7 +46,7 @@ def broadcast(
     pg = member(group, "broadcast")
     if pg is None:
         return None
-    root = place(pg, src, "broadcast", "src")
+    root = group_rank(pg, src, "broadcast", "src")
     if paths.takes_fast_path((tensor,), ()):
         a, write_back = paths.target(tensor, keep=pg.rank == root)
         return paths.complete(pg.broadcast(a, root), write_back if pg.rank != root else None, sync_op)

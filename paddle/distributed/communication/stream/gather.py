@@ -7,7 +7,7 @@ from typing import Any
 
 from paddle._public import public
 from paddle.distributed.communication import _paths as paths
-from paddle.distributed.communication.group import Group, member, place
+from paddle.distributed.communication.group import Group, group_rank, member
 from umiak import ops as F
 from umiak.core.tensor import Tensor
 
@@ -34,7 +34,7 @@ def all_gather(
         A task with ``wait()`` and ``is_completed()``; None for a rank outside of the group, which does nothing.
 
     Raises:
-        TypeError: dtypes that do not fit, or something that is no tensor.
+        TypeError: dtypes that do not fit, or a value that is not a tensor.
         ValueError: shapes or numbers of tensors that do not fit, or a rank outside of the group.
         RuntimeError: ``use_calc_stream`` without ``sync_op``, or a group that was shut down.
 
@@ -95,7 +95,7 @@ def gather(
         A task with ``wait()`` and ``is_completed()``; None for a rank outside of the group, which does nothing.
 
     Raises:
-        TypeError: dtypes that do not fit, or something that is no tensor.
+        TypeError: dtypes that do not fit, or a value that is not a tensor.
         ValueError: shapes or numbers of tensors that do not fit, or a rank outside of the group.
         RuntimeError: ``use_calc_stream`` without ``sync_op``, or a group that was shut down.
 
@@ -113,7 +113,7 @@ def gather(
     pg = member(group, what)
     if pg is None:
         return None
-    root = place(pg, dst, what, "dst")
+    root = group_rank(pg, dst, what, "dst")
     outs = paths.filled(gather_list, tensor, what, "gather_list", pg.size) if pg.rank == root else []
     if paths.takes_fast_path(outs, cut=(tensor,)):
         x = paths.source(tensor)

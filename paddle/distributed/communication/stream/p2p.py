@@ -6,7 +6,7 @@ from typing import Any
 
 from paddle._public import public
 from paddle.distributed.communication import _paths as paths
-from paddle.distributed.communication.group import Group, member, place
+from paddle.distributed.communication.group import Group, group_rank, member
 from umiak import ops as F
 from umiak.core.inplace import assign
 from umiak.core.tensor import Tensor
@@ -29,7 +29,7 @@ def send(
         A task with ``wait()`` and ``is_completed()``; None for a rank outside of the group, which does nothing.
 
     Raises:
-        TypeError: dtypes that do not fit, or something that is no tensor.
+        TypeError: dtypes that do not fit, or a value that is not a tensor.
         ValueError: shapes or numbers of tensors that do not fit, or a rank outside of the group.
         RuntimeError: ``use_calc_stream`` without ``sync_op``, or a group that was shut down.
 
@@ -48,7 +48,7 @@ def send(
     pg = member(group, "send")
     if pg is None:
         return None
-    peer = place(pg, dst, "send", "dst")
+    peer = group_rank(pg, dst, "send", "dst")
     if paths.takes_fast_path((), cut=(tensor,)):
         return paths.complete(pg.send(paths.source(tensor), peer), None, sync_op)
     return paths.run_op(
@@ -78,7 +78,7 @@ def recv(
         A task with ``wait()`` and ``is_completed()``; None for a rank outside of the group, which does nothing.
 
     Raises:
-        TypeError: dtypes that do not fit, or something that is no tensor.
+        TypeError: dtypes that do not fit, or a value that is not a tensor.
         ValueError: shapes or numbers of tensors that do not fit, or a rank outside of the group.
         RuntimeError: ``use_calc_stream`` without ``sync_op``, or a group that was shut down.
 
@@ -96,7 +96,7 @@ def recv(
     pg = member(group, "recv")
     if pg is None:
         return None
-    peer = place(pg, src, "recv", "src")
+    peer = group_rank(pg, src, "recv", "src")
     if paths.takes_fast_path((tensor,)):
         a, write_back = paths.target(tensor)
         return paths.complete(pg.recv(a, peer), write_back, sync_op)

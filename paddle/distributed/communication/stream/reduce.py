@@ -7,7 +7,7 @@ from typing import Any
 
 from paddle._public import public
 from paddle.distributed.communication import _paths as paths
-from paddle.distributed.communication.group import Group, member, place
+from paddle.distributed.communication.group import Group, group_rank, member
 from umiak import ops as F
 from umiak.core.inplace import assign
 from umiak.core.tensor import Tensor
@@ -34,7 +34,7 @@ def all_reduce(
         A task with ``wait()`` and ``is_completed()``; None for a rank outside of the group, which does nothing.
 
     Raises:
-        TypeError: dtypes that do not fit, or something that is no tensor.
+        TypeError: dtypes that do not fit, or a value that is not a tensor.
         ValueError: shapes or numbers of tensors that do not fit, or a rank outside of the group.
         RuntimeError: ``use_calc_stream`` without ``sync_op``, or a group that was shut down.
 
@@ -88,7 +88,7 @@ def reduce(
         A task with ``wait()`` and ``is_completed()``; None for a rank outside of the group, which does nothing.
 
     Raises:
-        TypeError: dtypes that do not fit, or something that is no tensor.
+        TypeError: dtypes that do not fit, or a value that is not a tensor.
         ValueError: shapes or numbers of tensors that do not fit, or a rank outside of the group.
         RuntimeError: ``use_calc_stream`` without ``sync_op``, or a group that was shut down.
 
@@ -105,7 +105,7 @@ def reduce(
     pg = member(group, "reduce")
     if pg is None:
         return None
-    root = place(pg, dst, "reduce", "dst")
+    root = group_rank(pg, dst, "reduce", "dst")
     if paths.takes_fast_path((tensor,), ()):
         a, write_back = paths.target(tensor, keep=True)
         return paths.complete(pg.reduce(a, a, root, name), write_back if pg.rank == root else None, sync_op)
@@ -149,7 +149,7 @@ def reduce_scatter(
         A task with ``wait()`` and ``is_completed()``; None for a rank outside of the group, which does nothing.
 
     Raises:
-        TypeError: dtypes that do not fit, or something that is no tensor.
+        TypeError: dtypes that do not fit, or a value that is not a tensor.
         ValueError: shapes or numbers of tensors that do not fit, or a rank outside of the group.
         RuntimeError: ``use_calc_stream`` without ``sync_op``, or a group that was shut down.
 

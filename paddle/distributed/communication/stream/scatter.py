@@ -7,7 +7,7 @@ from typing import Any
 
 from paddle._public import public
 from paddle.distributed.communication import _paths as paths
-from paddle.distributed.communication.group import Group, member, place
+from paddle.distributed.communication.group import Group, group_rank, member
 from paddle.tensor._args import made_on
 from umiak import ops as F
 from umiak.core.tensor import Tensor
@@ -37,7 +37,7 @@ def scatter(
         A task with ``wait()`` and ``is_completed()``; None for a rank outside of the group, which does nothing.
 
     Raises:
-        TypeError: dtypes that do not fit, or something that is no tensor.
+        TypeError: dtypes that do not fit, or a value that is not a tensor.
         ValueError: shapes or numbers of tensors that do not fit, or a rank outside of the group.
         RuntimeError: ``use_calc_stream`` without ``sync_op``, or a group that was shut down.
 
@@ -55,7 +55,7 @@ def scatter(
     pg = member(group, what)
     if pg is None:
         return None
-    root = place(pg, src, what, "src")
+    root = group_rank(pg, src, what, "src")
     ins = paths.parts(tensor_or_tensor_list, tensor, what, pg.size) if pg.rank == root else []
     if paths.takes_fast_path((tensor,), cut=ins):
         a, write_back = paths.target(tensor)

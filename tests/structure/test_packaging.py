@@ -17,10 +17,10 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
-def distribution(monkeypatch, tmp_path):
+def installation(monkeypatch, tmp_path):
     """The module by itself, in an environment that holds nothing yet."""
     monkeypatch.setattr(sys, "path", [str(tmp_path), str(tmp_path / "absent")])
-    spec = importlib.util.spec_from_file_location("_distribution", ROOT / "paddle/_distribution.py")
+    spec = importlib.util.spec_from_file_location("_installation", ROOT / "paddle/_installation.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -33,28 +33,28 @@ def test_version_is_the_same_everywhere():
 
 
 @pytest.mark.parametrize("name", ["paddlepaddle-3.3.1.dist-info", "paddlepaddle_gpu-3.3.1.dist-info"])
-def test_reference_framework_in_the_same_environment_is_refused(distribution, tmp_path, name):
-    distribution.check()
+def test_reference_framework_in_the_same_environment_is_refused(installation, tmp_path, name):
+    installation.check()
     (tmp_path / name).mkdir()
     required = name.split("-")[0].replace("_", "-")
     with pytest.raises(ImportError, match=rf"umiak, and {required} 3\.3\.1 in {re.escape(str(tmp_path))}"):
-        distribution.check()
+        installation.check()
 
 
 def test_refusal_comes_at_import(tmp_path):
     (tmp_path / "paddlepaddle-3.3.1.dist-info").mkdir()
-    code = f"import sys; sys.path.append({str(tmp_path)!r}); exec(open('paddle/_distribution.py').read())"
+    code = f"import sys; sys.path.append({str(tmp_path)!r}); exec(open('paddle/_installation.py').read())"
     run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert run.returncode == 1
     assert "ImportError: import paddle requires one distribution" in run.stderr
 
 
-def test_stand_in_is_accepted(distribution, tmp_path):
-    assert make_shim.MARKER == distribution.MARKER
+def test_stand_in_is_accepted(installation, tmp_path):
+    assert make_shim.MARKER == installation.MARKER
     wheel = make_shim.build(tmp_path / "dist")
     ZipFile(wheel).extractall(tmp_path)
     assert (tmp_path / "paddlepaddle-3.3.1.dist-info").is_dir()
-    distribution.check()
+    installation.check()
 
 
 def test_stand_in_is_the_same_every_time(tmp_path):
