@@ -53,12 +53,6 @@ NAMES = {
         "paddle.nn.functional.loss_classes": (
             "adaptive_log_softmax_with_loss class_center_sample hsigmoid_loss margin_cross_entropy "
         ),
-        "paddle.nn.functional.loss_margin": (
-            "cosine_embedding_loss hinge_embedding_loss margin_ranking_loss multi_label_margin_loss "
-            "multi_label_soft_margin_loss multi_margin_loss soft_margin_loss triplet_margin_loss "
-            "triplet_margin_with_distance_loss "
-        ),
-        "paddle.nn.functional.loss_sequence": "ctc_loss rnnt_loss",
         "paddle.nn.functional.pooling_fractional": "fractional_max_pool2d fractional_max_pool3d",
         "paddle.nn.functional.rnn": "gather_tree",
         "paddle.nn.functional.vision": (
