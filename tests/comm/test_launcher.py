@@ -269,7 +269,7 @@ def folder_of(program: Path) -> Path:
 
 def shared(folder: Path) -> Path:
     number = world_number(world_name(folder.name.removeprefix(job_folder.PREFIX)))
-    return Path(job_folder.PLACE) / f"mpich_shm_{number:x}_0"
+    return Path(job_folder.SHARED_MEMORY) / f"mpich_shm_{number:x}_0"
 
 
 def kill(pids: set[int]) -> None:
@@ -326,7 +326,7 @@ def test_the_next_job_removes_what_a_dead_one_has_left(mpi_program, tmp_path, sc
 
 
 def test_files_of_others_stay(tmp_path, monkeypatch):
-    monkeypatch.setattr(job_folder, "PLACE", str(tmp_path))
+    monkeypatch.setattr(job_folder, "SHARED_MEMORY", str(tmp_path))
     alive, dead = JobFolder(), JobFolder()
     os.close(dead.lock)  # as when its last process dies
     names = {}

@@ -11,9 +11,9 @@ from umiak.compiler.loop.evaluate import DTYPES
 from umiak.compiler.loop.monoid import ARGMAX, MAX, SUM, WELFORD
 from umiak.compiler.loop.node import (
     add,
-    both,
     call,
     cast,
+    conjunction,
     const,
     dim,
     div,
@@ -163,7 +163,7 @@ def max_pool(rng: np.random.Generator) -> Case:
     x = rng.standard_normal((c, h, w)).astype(np.float32)
     x[1, 4, 4] = np.nan
     row, column = sub(position(1), pad), sub(position(2), pad)
-    inside = both(le(i64(0), row), lt(row, dim(0)), le(i64(0), column), lt(column, dim(1)))
+    inside = conjunction(le(i64(0), row), lt(row, dim(0)), le(i64(0), column), lt(column, dim(1)))
     index = sub(position(0), add(mul(dim(1), pad), pad))
     top = var("top", F32)
     nest = Nest(
@@ -194,7 +194,7 @@ def pad_concat_cast(rng: np.random.Generator) -> Case:
     x[2, 3], x[3, 4], y[0, 0] = np.nan, 1e6, 1e-8
     width = left + 2 + right
     column = position(3)
-    in_x, in_y = both(le(i64(1), column), lt(column, add(dim(0), 1))), le(add(dim(0), 2), column)
+    in_x, in_y = conjunction(le(i64(1), column), lt(column, add(dim(0), 1))), le(add(dim(0), 2), column)
     a = load("x", F32, sub(position(0), 1), in_x, const(0.5, F32))
     b = load("y", F32, sub(position(1), add(dim(0), 2)), in_y)
     nest = Nest(
@@ -306,7 +306,7 @@ def gather(rng: np.random.Generator, bad: bool = False) -> Case:
     if bad:
         indices[17] = rows
     index = load("indices", I64, position(1))
-    right = both(le(i64(0), index), lt(index, dim(0)))
+    right = conjunction(le(i64(0), index), lt(index, dim(0)))
     nest = Nest(
         "gather", (n, width), 2,
         (NestBuffer("table", BF16), NestBuffer("indices", I64), NestBuffer("o", BF16, True)),

@@ -427,13 +427,13 @@ def test_pad_and_concat(t, target, rng):
     size, before = 70, 9
     x, y = data(rng, t, 40), data(rng, t, size - 40)
     keep = fenced(rng.random(size) < 0.5)
-    inside = n.both(n.le(before, P), lt(P, dim(0)))
+    inside = n.conjunction(n.le(before, P), lt(P, dim(0)))
     pad = load("x", t, sub(P, before), inside, const(3, t))
     first = lt(P, 40)
     concat = select(first, load("x", t, P, first), load("y", t, sub(P, 40), call("not", first)))
     masked = load("x", t, n.rem(P, i64(40)), load("keep", BOOL, P), const(1, t))
     flat = load("x", t, i64(39), load("keep", BOOL, P), const(2, t))
-    none = load("x", t, mul(P, 1 << 40), n.both(load("keep", BOOL, P), lt(P, 0)), const(4, t))
+    none = load("x", t, mul(P, 1 << 40), n.conjunction(load("keep", BOOL, P), lt(P, 0)), const(4, t))
     values = {"pad": pad, "concat": concat, "masked": masked, "flat": flat, "none": none}
     body = (
         *(Store(k, P, v) for k, v in values.items()),
@@ -799,7 +799,7 @@ def test_scatter_add_by_the_owner_of_rows(target, rng):
     place, from_place = (add(mul(k, dim(2)), R) for k in (at, Q))
     total = add(load("out", F32, place), load("x", F32, from_place))
     lanes = Loop(Axis(R, dim(2), kind=LANE), (Store("out", place, total),))
-    mine = n.both(n.le(mul(P, 4), at), lt(at, mul(add(P, 1), 4)))
+    mine = n.conjunction(n.le(mul(P, 4), at), lt(at, mul(add(P, 1), 4)))
     zero = Loop(
         Axis(R, mul(n.minimum(mul(add(P, 1), 4), dim(0)), dim(2)), mul(mul(P, 4), dim(2)), LANE),
         (Store("out", R, const(0, F32)),),

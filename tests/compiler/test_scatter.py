@@ -8,7 +8,7 @@ from test_schedule_llvm import Runner
 
 from umiak.compiler.loop.interpreter import run
 from umiak.compiler.loop.monoid import COMPLEX_PROD, MAX, SUM
-from umiak.compiler.loop.node import add, both, cast, eq, i64, le, load, lt, mul, ne, var
+from umiak.compiler.loop.node import add, cast, conjunction, eq, i64, le, load, lt, mul, ne, var
 from umiak.compiler.loop.types import BOOL, F32, I32, I64
 from umiak.compiler.loop.verifier import verify
 from umiak.compiler.nest import (
@@ -47,7 +47,7 @@ def scatter_rows(rows, outer, columns, updates, monoid, t=F32, width=1):
     index = load("index", I64, position(0))
     place = add(position(1), mul(index, columns * width))
     values = tuple(load("values", t, add(position(2), k) if k else position(2)) for k in range(width))
-    inside = both(le(i64(0), index), lt(index, i64(rows)))
+    inside = conjunction(le(i64(0), index), lt(index, i64(rows)))
     stages = (
         FailStage(3, eq(cast(inside, I64), 0)),
         ScatterStage("table", place, values, monoid),

@@ -14,7 +14,23 @@ from devices import DEVICES, THREADS, compiled, emulator
 
 from umiak.compiler.loop.evaluate import DTYPES
 from umiak.compiler.loop.monoid import ALL, ANY, MIN, MONOIDS, SUM, Monoid
-from umiak.compiler.loop.node import add, axis, both, call, cast, const, dim, eq, i64, load, lt, mul, rem, sub, var
+from umiak.compiler.loop.node import (
+    add,
+    axis,
+    call,
+    cast,
+    conjunction,
+    const,
+    dim,
+    eq,
+    i64,
+    load,
+    lt,
+    mul,
+    rem,
+    sub,
+    var,
+)
 from umiak.compiler.loop.tree import (
     GLOBAL,
     IN,
@@ -166,7 +182,7 @@ def test_reductions_of_a_block(device, name, rng):
         "welford": (const(1.0, F32), x, const(0.0, F32)),
     }.get(name, (x,) * m.size)  # fmt: skip
     results = tuple(var(f"r{k}", v.type) for k, v in enumerate(values))
-    where = both(lt(rem(index, i64(5)), i64(4))) if t is F32 else None
+    where = conjunction(lt(rem(index, i64(5)), i64(4))) if t is F32 else None
     start = (const(1.5, F32),) if m.size == 1 and t is F32 else None
     body = (
         Reduce(results, m, (Axis(K, dim(0)), LANES), values, start, where),

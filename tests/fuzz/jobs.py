@@ -258,7 +258,7 @@ def verdict(case: Case, process: subprocess.Popen[bytes], here: Path, began: flo
         job_folder.collect()
     for path in map(Path, folders):
         number = job_folder.world_number(job_folder.world_name(path.name.removeprefix(job_folder.PREFIX)))
-        files = (path, Path(job_folder.PLACE) / f"mpich_shm_{number:x}_0")
+        files = (path, Path(job_folder.SHARED_MEMORY) / f"mpich_shm_{number:x}_0")
         wrong += [f"{found} is left" for found in files if found.exists()]
     if len(case.failing) < len(case.ranks):  # else `mpiexec` may leave what nobody has seen
         names = {name for path in here.glob("shared.*") for name in path.read_text().split()}

@@ -88,8 +88,8 @@ def test_conditions_keep_their_truth_value(seed: int) -> None:
         (expr.compare_lt(x, y), lambda v: fx(v) < fy(v)),
     ]
     pairs += [(expr.negate(c), lambda v, f=f: not f(v)) for c, f in pairs]
-    pairs.append((expr.either(pairs[0][0], pairs[3][0]), lambda v: fx(v) <= fy(v)))
-    pairs.append((expr.both(pairs[1][0], pairs[2][0]), lambda v: fx(v) < fy(v)))
+    pairs.append((expr.disjunction(pairs[0][0], pairs[3][0]), lambda v: fx(v) <= fy(v)))
+    pairs.append((expr.conjunction(pairs[1][0], pairs[2][0]), lambda v: fx(v) < fy(v)))
     for condition, meaning in pairs:
         linear = dim.linearise([condition], list(env.values()))
         for v in all_values():

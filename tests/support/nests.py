@@ -15,9 +15,9 @@ from umiak.compiler.loop.evaluate import DTYPES
 from umiak.compiler.loop.monoid import ARGMAX, MAX, PROD, SUM, WELFORD
 from umiak.compiler.loop.node import (
     add,
-    both,
     call,
     cast,
+    conjunction,
     const,
     dim,
     div,
@@ -218,7 +218,10 @@ def pad_concat_cast(rows, left, right):
     x, y = random(rows, left), random(rows, right, seed=1)
     width = left + right + 2
     column = position(2)
-    in_x, in_y = both(le(1, column), lt(column, left + 1)), both(le(left + 1, column), lt(column, width - 1))
+    in_x, in_y = (
+        conjunction(le(1, column), lt(column, left + 1)),
+        conjunction(le(left + 1, column), lt(column, width - 1)),
+    )
     value = load("x", F32, sub(position(0), 1), in_x, load("y", F32, sub(position(1), left + 1), in_y, const(-1, F32)))
     nest = Nest(
         "pad_concat", (rows, width), 2, buffers(("x", F32), ("y", F32), out=(("out", BF16),)),
@@ -252,7 +255,7 @@ def check_index(size, fails):
         index[size // 2] = size
     x = random(size)
     k = X(0, "index", I64)
-    inside = both(le(0, k), lt(k, dim(0)))
+    inside = conjunction(le(0, k), lt(k, dim(0)))
     nest = Nest("take", (size,), 1, buffers(("index", I64), ("x", F32)), (Access("index", (1,)), Access("out", (1,))),
                 (FailStage(5, call("not", inside)), StoreStage("out", position(1), load("x", F32, k, inside), True)),
                 (size,))  # fmt: skip
@@ -392,7 +395,7 @@ def log_softmax_pick(rows, columns):
     x, label = random(rows, columns), np.random.default_rng(1).integers(0, max(columns, 1), rows)
     picked = load("x", F32, add(position(2), load("label", I64, position(1))))
     stages = (
-        FailStage(2, both(lt(load("label", I64, position(1)), 0))),
+        FailStage(2, conjunction(lt(load("label", I64, position(1)), 0))),
         ReduceStage((M,), MAX, (X(),)),
         ReduceStage((S,), SUM, (call("exp", sub(X(), M)),)),
         StoreStage("out", position(1), sub(add(M, call("log", S)), picked), False),
@@ -410,7 +413,7 @@ def max_pool(images, height, width):
     x = random(images, height, width)
     oh, ow = (height + 2 - 3) // 2 + 1, (width + 2 - 2) // 2 + 1
     row, column = position(1), position(2)  # in the padded image
-    inside = both(le(1, row), le(row, dim(0)), le(1, column), le(column, dim(1)))
+    inside = conjunction(le(1, row), le(row, dim(0)), le(1, column), le(column, dim(1)))
     value = load("x", F32, sub(position(0), add(dim(1), 1)), inside, const(-math.inf, F32))
     nest = Nest(
         "max_pool", (images, oh, ow, 3, 2), 3, buffers(("x", F32)),

@@ -84,9 +84,9 @@ def enclosing(shape: tuple[int, ...], start: int, stop: int) -> Box:
 
 
 def flat_runs(shape: tuple[int, ...], start: int, stop: int) -> Iterator[tuple[Box, int]]:
-    """Elements ``start`` to ``stop`` of the flattening as disjoint boxes, each with the place of its first element.
+    """Yield elements ``start`` to ``stop`` (row-major) of a tensor as disjoint boxes, each with its first flat index.
 
-    At most ``2 * rank - 1`` boxes, in order; each is contiguous in the flattening.
+    There are at most ``2 * rank - 1`` boxes, in order; each is contiguous in row-major order.
     """
     if stop <= start:
         return

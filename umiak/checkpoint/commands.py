@@ -193,6 +193,7 @@ def _diff(a: argparse.Namespace) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line; each command sets ``run``, which returns the exit status."""
     top = argparse.ArgumentParser("python -m paddle.distributed.flex_checkpoint", description="Look at checkpoints.")
     commands = top.add_subparsers(required=True, metavar="command")
 

@@ -138,6 +138,10 @@ def _sum(value: Any, where: str) -> str:
 
 
 def decode_block(value: Any, key: str, dtype: str, whole: tuple[int, ...], file: str, where: str) -> Stored:
+    """Return a block as the manifest stores it, validated against the shape ``whole`` of its tensor.
+
+    ``where`` names the place in the file for errors.
+    """
     begin, offset, shape, flat, sum_, replica = sj.row(value, 6, "a block", where)
     box = decode_box(offset, shape, whole, where)
     if flat is not None:

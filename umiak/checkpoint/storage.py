@@ -136,6 +136,7 @@ class _Stream:
         self.scratch = np.empty(0, np.uint8)
 
     def _open(self) -> None:
+        """Create the file and set ``fd`` and ``direct``: with O_DIRECT unless the file system refuses it (EINVAL)."""
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         try:
             self.fd = os.open(self.path, flags | os.O_DIRECT, 0o666)

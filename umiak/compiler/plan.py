@@ -274,6 +274,11 @@ def on_miss(op: Op, operands: tuple, params: tuple, modes: int) -> Plan:
 
 
 def build(op: Op, operands: tuple, params: tuple, modes: int) -> Plan:
+    """Build the plan of an op for the class that these operands are of.
+
+    Dispatch calls this once per op, operand class and ``modes`` (bits for gradients and AMP). The plan holds the shape
+    program and a native launch, a Python kernel, a view rule or a call program, and the gradient where one is wanted.
+    """
     for name, x in zip(op.inputs, operands, strict=False):
         if x is None and not name.endswith("?") and not name.startswith("*"):
             op.fail(TypeError, f"a tensor for operand {name!r}", "None")
@@ -530,6 +535,11 @@ def set_gradient(
     continuous: list[int],
     expand: Callable[[Op], bool] | None,
 ) -> None:
+    """Trace the vjp of an op and give it to the plan, with the operands, outputs and scalars that it needs saved.
+
+    ``train``: the trace of the forward with residuals, if the plan runs that; ``continuous``: indices of the outputs
+    that have gradients; ``expand``: which composites a fusing backend expands, None where nothing is fused.
+    """
     with classes.scope:
         outputs = list(as_tuple(op.infer(*classes.metas, *classes.params)))
     residuals = [v.meta for v in train.results[len(outputs) :]] if train is not None else []

@@ -45,6 +45,7 @@ def replay(folder: str | os.PathLike[str]) -> Iterator[tuple[str, list[Differenc
 
 
 def main(arguments: list[str] | None = None) -> int:
+    """Replay the log that the command line names; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m umiak.compiler.replay", description=__doc__)
     parser.add_argument("folder", help="where FLAGS_log_compilations wrote")
     count = changed = 0

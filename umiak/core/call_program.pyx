@@ -31,7 +31,7 @@ cdef class StepObserver:
 
 
 cdef void gather_operands(CallProgram p, const Step* s, Operand* xs, PyObject** values, const int64_t* regs) noexcept:
-    """The operands of a step: tensors among the values so far, and scalars."""
+    """Fill ``xs`` with the operands of a step: values computed so far (not owned), scalars from registers, or absent ones."""
     cdef int j, code
     for j in range(s.n_x):
         code = s.x[j]

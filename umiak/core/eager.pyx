@@ -30,7 +30,7 @@ cdef list _operators = []      # keeps those
 
 
 def install(dict binary=None, dict unary=None, promote=None):
-    """The ops of Python's operators, by name of the op, and ``promote(name, a, b)`` for operands that need it."""
+    """Set the ops that Python's operators call, by name of the op, and ``promote(name, a, b)`` for mixed dtypes."""
     global PROMOTE
     cdef int i
     if binary is not None:

@@ -35,6 +35,7 @@ NAMES = {
 
 
 cdef inline double as_double(int64_t bits) noexcept nogil:
+    """Bitcast a register to a double."""
     cdef double d
     memcpy(&d, &bits, 8)
     return d

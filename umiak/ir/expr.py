@@ -141,10 +141,10 @@ class Sym:
     def __lt__(self, o: Any) -> Any: return compare_lt(self, o) if is_number(o) else NotImplemented
     def __ge__(self, o: Any) -> Any: return compare_le(o, self) if is_number(o) else NotImplemented
     def __gt__(self, o: Any) -> Any: return compare_lt(o, self) if is_number(o) else NotImplemented
-    def __and__(self, o: Any) -> Any: return both(self, o) if is_number(o) else NotImplemented
-    def __rand__(self, o: Any) -> Any: return both(o, self) if is_number(o) else NotImplemented
-    def __or__(self, o: Any) -> Any: return either(self, o) if is_number(o) else NotImplemented
-    def __ror__(self, o: Any) -> Any: return either(o, self) if is_number(o) else NotImplemented
+    def __and__(self, o: Any) -> Any: return conjunction(self, o) if is_number(o) else NotImplemented
+    def __rand__(self, o: Any) -> Any: return conjunction(o, self) if is_number(o) else NotImplemented
+    def __or__(self, o: Any) -> Any: return disjunction(self, o) if is_number(o) else NotImplemented
+    def __ror__(self, o: Any) -> Any: return disjunction(o, self) if is_number(o) else NotImplemented
     def __invert__(self) -> Any: return negate(self)
     # fmt: on
 
@@ -257,6 +257,7 @@ def _monomial(coefficient: int, factors: tuple[Sym, ...]) -> Int:
 
 
 def from_terms(found: Terms) -> Int:
+    """Return the canonical sum of monomials: a node, or an integer where all terms are constant."""
     flat: Terms = {}
     for factors, coefficient in found.items():
         # A sum standing alone is spliced in: it is only kept factored inside a product.
@@ -488,6 +489,7 @@ def cdiv(a: Number, b: Number) -> Int:
 
 
 def mod(a: Number, b: Number) -> Int:
+    """Return the canonical ``a % b`` of integers, with the sign of ``b``."""
     x, y = _integers("%", a, b)
     if type(x) is not Sym and type(y) is not Sym:
         return x % y
@@ -626,6 +628,7 @@ def compare_lt(a: Number, b: Number) -> Bool:
 
 
 def negate(a: Bool) -> Bool:
+    """Return the canonical negation of a condition; a number is true where it is not 0."""
     if type(a) is not Sym:
         return not a
     if a.kind != "bool":
@@ -641,7 +644,7 @@ def negate(a: Bool) -> Bool:
             return compare_lt(a.args[1], a.args[0])
         if a.op in ("and", "or"):
             out = [negate(x) for x in a.args]
-            return (either if a.op == "and" else both)(*out)
+            return (disjunction if a.op == "and" else conjunction)(*out)
     # A NaN makes every float comparison false, so the opposite comparison is not the negation.
     return _node("bool", "not", (a,))
 
@@ -670,11 +673,13 @@ def _connect(op: str, absorbing: bool, items: tuple) -> Bool:
     return _node("bool", op, tuple(sorted(kept, key=order_of)))
 
 
-def both(*items: Bool) -> Bool:
+def conjunction(*items: Bool) -> Bool:
+    """Return the canonical ``and`` of conditions; True for none."""
     return _connect("and", False, items)
 
 
-def either(*items: Bool) -> Bool:
+def disjunction(*items: Bool) -> Bool:
+    """Return the canonical ``or`` of conditions; False for none."""
     return _connect("or", True, items)
 
 
@@ -709,7 +714,7 @@ def broadcast_value(a: Int, b: Int) -> Int:
 def broadcastable(a: Int, b: Int) -> Bool:
     """Return whether the sizes are equal or one of them is 1."""
     a, b = _plain(a), _plain(b)
-    return either(compare_eq(a, b), compare_eq(a, 1), compare_eq(b, 1))
+    return disjunction(compare_eq(a, b), compare_eq(a, 1), compare_eq(b, 1))
 
 
 # --- ranges -------------------------------------------------------------------------------------------------------
@@ -840,8 +845,8 @@ REBUILD: dict[str, Callable[..., Any]] = {
     "ne": ne,
     "le": compare_le,
     "lt": compare_lt,
-    "and": both,
-    "or": either,
+    "and": conjunction,
+    "or": disjunction,
     "not": negate,
 }
 

@@ -166,7 +166,7 @@ _BINARY: dict[Opcode, Callable[[Any, Any], Any]] = (
 
 
 class _Lowering:
-    """Registers are names here (``("input", i)``, ``("const", k)``, ``("code", n)``); they are numbered at the end."""
+    """Registers have symbolic names here (``("input", i)``, ``("const", k)``, ``("code", n)``) until ``finish``."""
 
     def __init__(self, symbols: Sequence[Sym]) -> None:
         self.index = {s: i for i, s in enumerate(symbols)}
@@ -262,6 +262,7 @@ class _Lowering:
             self.emit(Opcode.CHECK_TRUE, self.lower(condition), message=message)
 
     def finish(self, outputs: Iterable[tuple], kinds: Iterable[str]) -> Linear:
+        """Number the registers and return the program; ``outputs`` are names of registers, ``kinds`` their kinds."""
         inputs = len(self.index)
         position = {key: inputs + i for i, key in enumerate(self.constants)}
         first = inputs + len(position)

@@ -179,6 +179,11 @@ def set_scope(scope: Scope | None) -> None:
 
 
 def require_scope(condition: Any) -> Scope:
+    """Return the scope of the trace that is running.
+
+    Raises:
+        RuntimeError: nothing is being traced.
+    """
     scope = get_scope()
     if scope is None:
         raise RuntimeError(

@@ -38,6 +38,11 @@ _TOKENS = re.compile(
 
 
 def tokens(source: str) -> list[Token]:
+    """Return the tokens of a program's text, the last of kind ``end``.
+
+    Raises:
+        TextError: the text has a character that begins no token.
+    """
     out, at, line, start = [], 0, 1, 0
     while at < len(source):
         match = _TOKENS.match(source, at)
@@ -106,7 +111,7 @@ class Reader:
         self.depth += 1
         if self.depth > self.MAX_DEPTH:
             self.fail("the expression is nested too deeply")
-        out = self._chain("or", lambda: self._chain("and", self._negation, expr.both), expr.either)
+        out = self._chain("or", lambda: self._chain("and", self._negation, expr.conjunction), expr.disjunction)
         self.depth -= 1
         return out
 

@@ -289,8 +289,8 @@ def shard_reduce(x: Meta, axes: Iterable[int], keepdim: bool, how: str, results:
     return shard_string([names], [out] * results, **{names[a]: how for a in sorted(axes)})
 
 
-def shard_along(x: Meta, axes: Iterable[int], results: int = 1) -> str:
-    """Shard string of an op with one operand and results of its shape; ``axes`` must be replicated."""
+def shard_except(x: Meta, axes: Iterable[int], results: int = 1) -> str:
+    """Return the shard string of an op whose results have its operand's shape, where ``axes`` must be replicated."""
     names = factor_names(len(x.shape))
     return shard_string([names], [names] * results, **{names[a]: "replicated" for a in axes})
 

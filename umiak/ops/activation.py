@@ -25,7 +25,7 @@ from umiak.ops._common import (
     factor_names,
     in_compute_type,
     same_dtype,
-    shard_along,
+    shard_except,
     shard_pointwise,
     shard_string,
     sizes,
@@ -472,7 +472,7 @@ class AlongAxis(Op):
         return Meta(x.shape, x.dtype)
 
     def shard(self, x):
-        return shard_along(x, (self.axis,))
+        return shard_except(x, (self.axis,))
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:

@@ -101,10 +101,10 @@ class MultiLabelMargin(Op):
         labels = cast_to(labels, dt.int64)
         # 1 from a row's first negative label on.
         over = F.gt(F.cumsum(F.cast(F.lt(labels, 0), dtype=dt.int64), axis=1), 0)
-        place = F.where(over, 0, labels)
+        position = F.where(over, 0, labels)
         ones = F.cast(F.logical_not(over), dtype=x.dtype)
-        own = F.scatter_along(F.full(0, dtype=x.dtype, shape=(n, classes)), place, ones, axis=1, mode="add")
-        gap = F.sub(F.add(F.unsqueeze(x, axes=(1,)), 1), F.unsqueeze(F.take_along(x, place, axis=1), axes=(2,)))
+        own = F.scatter_along(F.full(0, dtype=x.dtype, shape=(n, classes)), position, ones, axis=1, mode="add")
+        gap = F.sub(F.add(F.unsqueeze(x, axes=(1,)), 1), F.unsqueeze(F.take_along(x, position, axis=1), axes=(2,)))
         counts = F.logical_and(F.unsqueeze(F.logical_not(over), axes=(2,)), F.unsqueeze(F.eq(own, 0), axes=(1,)))
         return F.div(F.sum(F.where(counts, F.maximum(gap, 0), 0), axes=(1, 2)), classes)
 
@@ -209,7 +209,7 @@ class HsigmoidLoss(Op):
     """Binary cross entropies of the turns that lead to each row's class (Morin and Bengio, 2005), added up ``[n]``.
 
     ``weight`` ``[nodes, d]`` and ``bias`` ``[nodes]`` belong to inner nodes; ``path`` ``[n, depth]`` are the nodes on
-    the way, negative where there are no more, ``turns`` 0 or 1 for each. A place without a node adds log 2.
+    the way, negative where there are no more, ``turns`` 0 or 1 for each. A position without a node adds log 2.
     """
 
     inputs = ("x", "path", "turns", "weight", "bias?")

@@ -19,7 +19,7 @@ from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.ir import sym as dim
 from umiak.ir.meta import Meta
-from umiak.ops._common import accept, cast_to, check_axes, conj, draw, factor_names, shard_along, shard_string, sizes
+from umiak.ops._common import accept, cast_to, check_axes, conj, draw, factor_names, shard_except, shard_string, sizes
 from umiak.ops.base import Op, Sample, param, register
 from umiak.ops.movement import require
 
@@ -139,7 +139,7 @@ class AllGather(Collective):
         return (F.reduce_scatter(g, axis=self.axis, **self.group_arguments(s)),)
 
     def shard(self, x, size):
-        return shard_along(x, (self.axis,))
+        return shard_except(x, (self.axis,))
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -169,7 +169,7 @@ class ReduceScatter(Collective):
         return (F.div(made, s.params.size) if self.op == "avg" else made,)
 
     def shard(self, x, size):
-        return shard_along(x, (self.axis,))
+        return shard_except(x, (self.axis,))
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -202,7 +202,7 @@ class AllToAll(Collective):
         return (F.all_to_all(g, split_axis=self.concat_axis, concat_axis=self.split_axis, **self.group_arguments(s)),)
 
     def shard(self, x, size):
-        return shard_along(x, {self.split_axis, self.concat_axis})
+        return shard_except(x, {self.split_axis, self.concat_axis})
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -232,7 +232,7 @@ class AllToAllSized(Collective):
         return (F.all_to_all_sized(g, **self.group_arguments(s), sent=s.params.received, received=s.params.sent),)
 
     def shard(self, x, size, sent, received):
-        return shard_along(x, (0,))
+        return shard_except(x, (0,))
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.ir.meta import Meta
-from umiak.ops._common import check_axes, draw, factor_names, shard_along, shard_string, sizes
+from umiak.ops._common import check_axes, draw, factor_names, shard_except, shard_string, sizes
 from umiak.ops.base import Op, Sample, param, register
 from umiak.ops.movement import require
 
@@ -63,7 +63,7 @@ class Fft(Transform):
         return (F.fft(g, axes=self.axes, norm=OPPOSITE[self.norm], inverse=not self.inverse),)
 
     def shard(self, x):
-        return shard_along(x, self.axes)
+        return shard_except(x, self.axes)
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -188,7 +188,7 @@ class FftShift(Op):
         return (F.fft_shift(g, axes=self.axes, inverse=not self.inverse),)
 
     def shard(self, x):
-        return shard_along(x, self.axes)
+        return shard_except(x, self.axes)
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:

@@ -1,4 +1,4 @@
-"""Fractional max pooling: windows at places that a random number moves (Graham, 2014)."""
+"""Fractional max pooling: windows at positions that a random number moves (Graham, 2014)."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class FractionalMaxPool(Windowed):
         shape = lead + tuple(counts)
         return Meta(shape, x.dtype), Meta(shape, self.dtype)
 
-    def places(self, size: Any, count: Any, k: Any, u: Any) -> tuple:
-        """Places in each window ``[count, k]`` and whether they are in it."""
+    def positions(self, size: Any, count: Any, k: Any, u: Any) -> tuple:
+        """Positions in each window ``[count, k]`` and whether they are in it."""
         i = F.iota(0, 1, dtype=dt.float32, size=count)
         one = F.full(1, dtype=dt.float32, shape=())
         if self.overlapping:
@@ -73,8 +73,8 @@ class FractionalMaxPool(Windowed):
             stop = F.add(start, k)
         else:
             stop = F.minimum(F.sub(whole(F.add(F.add(i, 1), v)), whole(v)), size)
-        place = F.add(F.unsqueeze(start, axes=(1,)), counter(longest))
-        return F.minimum(place, size - 1), F.lt(place, F.unsqueeze(stop, axes=(1,)))
+        position = F.add(F.unsqueeze(start, axes=(1,)), counter(longest))
+        return F.minimum(position, size - 1), F.lt(position, F.unsqueeze(stop, axes=(1,)))
 
     @in_compute_type
     def decompose(self, x, u, counts, kernel):
@@ -84,19 +84,19 @@ class FractionalMaxPool(Windowed):
         lead = x.ndim - self.n
         widths = []
         for k, (size, count, width) in enumerate(zip(spatial, counts, kernel, strict=True)):
-            place, inside = self.places(size, count, width, u)
-            widths.append(place.shape[1])
-            values = F.take(values, F.reshape(place, shape=(count * widths[k],)), axis=lead + k)
-            # Dims of all windows: count and place of the first dim, of the second, and so on.
+            position, inside = self.positions(size, count, width, u)
+            widths.append(position.shape[1])
+            values = F.take(values, F.reshape(position, shape=(count * widths[k],)), axis=lead + k)
+            # Dims of all windows: count and position of the first dim, of the second, and so on.
             shape = (*(1,) * (2 * k), count, widths[k], *(1,) * (2 * (self.n - 1 - k)))
-            place, inside = F.reshape(place, shape=shape), F.reshape(inside, shape=shape)
-            index = place if index is None else F.add(F.mul(index, size), place)
+            position, inside = F.reshape(position, shape=shape), F.reshape(inside, shape=shape)
+            index = position if index is None else F.add(F.mul(index, size), position)
             there = inside if there is None else F.logical_and(there, inside)
         window = tuple(m for pair in zip(counts, widths, strict=True) for m in pair)
         order = (*range(0, 2 * self.n, 2), *range(1, 2 * self.n, 2))
 
         def rows(v: Any, ahead: tuple) -> Any:
-            """One row of places for each window."""
+            """Return ``v``, over counts and widths dim by dim, with the positions of each window along one last dim."""
             v = F.reshape(F.broadcast_to(v, shape=(*ahead, *window)), shape=(*ahead, *window))
             moved = F.permute(v, perm=(*range(len(ahead)), *(len(ahead) + i for i in order)))
             return F.reshape(moved, shape=(*ahead, *counts, dim.product(widths)))

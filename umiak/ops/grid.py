@@ -1,5 +1,5 @@
-"""Sampling at places that a tensor names, and the places of an affine map (Jaderberg et al., 2015: Spatial Transformer
-Networks).
+"""Sampling at positions that a tensor names, and the positions of an affine map (Jaderberg et al., 2015: Spatial
+Transformer Networks).
 
 Coordinates run from -1 to 1 over each dim. With ``align_corners`` these are the centres of the first and last element,
 otherwise the outer edges of these.
@@ -28,7 +28,7 @@ PADDINGS = ("zeros", "border", "reflection")
 
 @register
 class GridSample(Op):
-    """Values of ``x [N, C, *sizes]`` at the places ``grid [N, *places, n]``, for n = 2 or 3 spatial dims.
+    """Values of ``x [N, C, *sizes]`` at the positions ``grid [N, *positions, n]``, for n = 2 or 3 spatial dims.
 
     The last dim of the grid holds coordinates, that of x's last dim first. ``mode`` says how neighbours are blended
     (``"bilinear"`` in three dims too), ``padding`` what lies outside.
@@ -48,8 +48,8 @@ class GridSample(Op):
             self.fail(ValueError, f"a mode of {MODES} and a padding of {PADDINGS}", f"{self.mode} and {self.padding}")
         got = f"{tuple(x.shape)} and {tuple(grid.shape)}"
         if n not in (2, 3) or len(grid.shape) != n + 2:
-            self.fail(ValueError, "x [N, C, *sizes] and a grid [N, *places, n] with n = 2 or 3 sizes", got)
-        require(self, (grid.shape[0] == x.shape[0]) & (grid.shape[-1] == n), f"x and a grid [N, *places, {n}]", got)
+            self.fail(ValueError, "x [N, C, *sizes] and a grid [N, *positions, n] with n = 2 or 3 sizes", got)
+        require(self, (grid.shape[0] == x.shape[0]) & (grid.shape[-1] == n), f"x and a grid [N, *positions, {n}]", got)
         for size in x.shape[2:]:
             require(self, size >= 1, "sizes of 1 or more", got)
         return Meta((x.shape[0], x.shape[1], *grid.shape[1:-1]), dtype)
@@ -88,10 +88,10 @@ class GridSample(Op):
                 part = F.sub(where, low)
                 found = [(low, F.sub(1, part)), (F.add(low, 1), part)]
             each = []
-            for place, weight in found:
-                inside = F.logical_and(F.ge(place, 0), F.le(place, last))
+            for position, weight in found:
+                inside = F.logical_and(F.ge(position, 0), F.le(position, last))
                 # NaN is nowhere: it takes element 0, and stays in the weight of a blend.
-                index = F.cast(F.where(inside, place, 0), dtype=dt.int64)
+                index = F.cast(F.where(inside, position, 0), dtype=dt.int64)
                 if self.mode == "nearest":
                     weight = F.where(inside, weight, 0)
                 else:
@@ -110,13 +110,13 @@ class GridSample(Op):
 
     def shard(self, x, grid):
         names, n = factor_names(len(x.shape)), len(x.shape) - 2
-        places = [f"p{i}" for i in range(n)]
+        positions = [f"p{i}" for i in range(n)]
         whole = dict.fromkeys((*names[2:], "g"), "replicated")
-        return shard_string([names, [names[0], *places, "g"]], [[*names[:2], *places]], **whole)
+        return shard_string([names, [names[0], *positions, "g"]], [[*names[:2], *positions]], **whole)
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
-        # Away from kinks: no place is half-way or at an element, in whatever convention.
+        # Away from kinks: no position is half-way or at an element, in whatever convention.
         def grid(*shape: int, dtype: Any = dt.float64) -> Any:
             return (rng.integers(-6, 6, shape) * 0.31 + 0.0713 * rng.random(shape) + 0.02).astype(dtype.numpy)
 
@@ -137,7 +137,7 @@ class GridSample(Op):
 
 @register
 class AffineGrid(Op):
-    """For each place of an output of ``sizes``, the coordinates ``theta @ (place, 1)`` to sample at.
+    """For each position of an output of ``sizes``, the coordinates ``theta @ (position, 1)`` to sample at.
 
     ``theta [N, n, n+1]`` gives ``[N, *sizes, n]``; coordinates are those of the last dim first.
     """
@@ -167,12 +167,12 @@ class AffineGrid(Op):
             line = F.unsqueeze(line, axes=tuple(i for i in range(n) if i != axis))
             columns.append(F.broadcast_to(line, shape=tuple(sizes)))
         columns.append(F.full(1, dtype=theta.dtype, shape=tuple(sizes)))
-        places = F.reshape(F.stack(columns, axis=n), shape=(1, dim.product(sizes), n + 1))
-        out = F.matmul(places, F.permute(theta, perm=(0, 2, 1)))
+        positions = F.reshape(F.stack(columns, axis=n), shape=(1, dim.product(sizes), n + 1))
+        out = F.matmul(positions, F.permute(theta, perm=(0, 2, 1)))
         return F.reshape(out, shape=(batch, *sizes, n))
 
     def shard(self, theta, sizes):
-        # The places of a part of the grid would depend on where it lies.
+        # The positions of a part of the grid would depend on where it lies.
         return shard_string([["b", "n", "m"]], [["b", *["1"] * len(sizes), "n"]], n="replicated", m="replicated")
 
     @staticmethod

@@ -29,7 +29,7 @@ from umiak.ops._common import (
     once,
     same_dtype,
     same_shape,
-    shard_along,
+    shard_except,
     shard_string,
     sizes,
     zeros,
@@ -249,7 +249,7 @@ def combine_vjp(mode: str, s: Any, g: Any, gather: Callable, scatter: Callable, 
     """Gradients of a scatter in ``mode`` for x and updates. ``scatter(base, updates, mode)`` and ``gather(x)`` share
     its index.
 
-    ``fresh``: places that are hit start from the identity of the mode instead of from x.
+    ``fresh``: positions that are hit start from the identity of the mode instead of from x.
     """
     x, index, updates = s.inputs
     out = s.outputs[0]
@@ -289,15 +289,15 @@ def _full_like(updates: Any, gather: Callable, out: Any) -> Any:
 def _within(box: Box, axis: int, index: Any) -> tuple:
     """Return which elements of a global index lie in a box, and their index within it; the others get 0."""
     first, own, whole = box.starts[axis], box.sizes[axis], box.whole[axis]
-    place = F.sub(F.where(F.lt(index, 0), F.add(index, whole), index), first)
-    here = F.logical_and(F.ge(place, 0), F.lt(place, own))
-    return here, F.where(here, place, 0)
+    position = F.sub(F.where(F.lt(index, 0), F.add(index, whole), index), first)
+    here = F.logical_and(F.ge(position, 0), F.lt(position, own))
+    return here, F.where(here, position, 0)
 
 
 class Scatter(Op):
-    """``x`` with ``updates`` combined into the places an index names. ``mode``: set, add, mul, min or max.
+    """``x`` with ``updates`` combined into the positions an index names. ``mode``: set, add, mul, min or max.
 
-    In mode "set" one of several updates of one place stays; which, is not said. ``updates`` may be a number.
+    In mode "set" one of several updates of one position stays; which, is not said. ``updates`` may be a number.
     """
 
     inputs = ("x", "index", "updates")
@@ -404,7 +404,7 @@ class ScatterAlong(Scatter):
     """The inverse of :class:`TakeAlong`: ``updates``, of the shape of ``index``, go to ``index`` along ``axis`` of
     ``x``.
 
-    Without ``include_self``, a place that is hit holds the combination of its updates alone.
+    Without ``include_self``, a position that is hit holds the combination of its updates alone.
     """
 
     axis: int
@@ -560,8 +560,8 @@ class Embedding(Op):
     def decompose(self, index, weight, padding_idx):
         return self.rows(index, weight, index, padding_idx)
 
-    def rows(self, place, weight, index, padding_idx):
-        rows = F.take(weight, place, axis=0)
+    def rows(self, position, weight, index, padding_idx):
+        rows = F.take(weight, position, axis=0)
         if not self.padded:
             return rows
         return F.where(F.unsqueeze(F.eq(index, padding_idx), axes=(index.ndim,)), 0, rows)
@@ -648,7 +648,7 @@ class CountTrue(Op):
 
 
 def _whole(*metas: Meta, results: int) -> str:
-    """No operand can be sharded: the place of a result depends on all elements before it."""
+    """No operand can be sharded: the position of a result depends on all elements before it."""
     own = [factor_names(len(m.shape), f"o{k}") if m is not None else [] for k, m in enumerate(metas)]
     return shard_string(own, [["1"]] * results, **dict.fromkeys((f for o in own for f in o), "replicated"))
 
@@ -731,11 +731,11 @@ class MaskedScatter(Op):
 
     def decompose(self, x, mask, values):
         n = dim.product(x.shape)
-        place = F.sub(F.cumsum(F.cast(F.reshape(mask, shape=(n,)), dtype=dt.int64), axis=0), 1)
+        position = F.sub(F.cumsum(F.cast(F.reshape(mask, shape=(n,)), dtype=dt.int64), axis=0), 1)
         total = dim.product(values.shape)
         # One more value, so that there is something to take where nothing is chosen.
         flat = F.pad(F.reshape(values, shape=(total,)), 0, lo=(0,), hi=(1,))
-        chosen = F.take(flat, F.maximum(F.minimum(place, total), 0), axis=0)
+        chosen = F.take(flat, F.maximum(F.minimum(position, total), 0), axis=0)
         return F.where(mask, F.reshape(chosen, shape=sizes(x)), x)
 
     def shard(self, x, mask, values):
@@ -784,7 +784,8 @@ class UniqueSized(Op):
     """The ``count`` distinct elements, or slices along ``axis``, in rising order; with ``consecutive``, the runs in
     order.
 
-    Results: values, the place of each one's first occurrence, for each element the place of its value, and the counts.
+    Results: values, the position of each one's first occurrence, for each element the position of its value, and the
+    counts.
     """
 
     vjp = None
@@ -937,12 +938,12 @@ class Triangle(Op):
         return Meta(tuple(x.shape), x.dtype)
 
     def _above(self, x, diagonal):
-        """The number of the diagonal each place lies on, less ``diagonal``."""
+        """The number of the diagonal each position lies on, less ``diagonal``."""
         row = F.unsqueeze(counter(x.shape[-2], diagonal), axes=(1,))
         return F.sub(counter(x.shape[-1]), row)
 
     def shard(self, x, diagonal):
-        return shard_along(x, (len(x.shape) - 2, len(x.shape) - 1))
+        return shard_except(x, (len(x.shape) - 2, len(x.shape) - 1))
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:

@@ -28,7 +28,7 @@ from umiak.ops._common import (
     reduced_shape,
     same_dtype,
     same_shape,
-    shard_along,
+    shard_except,
     shard_pointwise,
     shard_string,
     sizes,
@@ -742,7 +742,7 @@ class Renorm(Op):
         return F.mul(x, scale)
 
     def shard(self, x, *params):
-        return shard_along(x, [i for i in range(len(x.shape)) if i != self.axis])
+        return shard_except(x, [i for i in range(len(x.shape)) if i != self.axis])
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
@@ -869,7 +869,7 @@ class Diff(Op):
 
 @register
 class Trapezoid(Op):
-    """The integral of samples y, at places x or ``dx`` apart, along ``axis``.
+    """The integral of samples y, at positions x or ``dx`` apart, along ``axis``.
 
     ``cumulative`` gives every partial one.
     """

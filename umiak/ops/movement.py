@@ -24,7 +24,7 @@ from umiak.ops._common import (
     is_tensor,
     same_dtype,
     same_shape,
-    shard_along,
+    shard_except,
     shard_string,
     sizes,
     with_local_shape,
@@ -364,7 +364,7 @@ class Slice(View):
         return Strided(tuple(shape), tuple(strides), offset)
 
     def shard(self, x, starts, sizes, steps):
-        return shard_along(x, self.axes)
+        return shard_except(x, self.axes)
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -657,7 +657,7 @@ class ScatterView(Op):
 class WriteThrough(Op):
     """``base`` after ``value`` was written into the elements that several view ops, one after the other, select of it.
 
-    For views of views that show an element of ``base`` more than once, so that a write is seen in other places too;
+    For views of views that show an element of ``base`` more than once, so that a write is seen at other positions too;
     the elements written are distinct. ``args`` are the params of all views, flattened, and ``ends`` where those of each
     end.
     """
@@ -826,7 +826,7 @@ class Pad(Padding):
 
 @register
 class PadFold(Padding):
-    """The transpose of :class:`Pad` in the modes that repeat elements: every padded place is added to its source."""
+    """The transpose of :class:`Pad` in the modes that repeat elements: every padded position is added to its source."""
 
     linear = True
 
@@ -849,7 +849,7 @@ class PadFold(Padding):
         return (F.pad(g, 0, mode=self.mode, axes=self.axes, lo=lo, hi=hi),)
 
     def shard(self, x, lo, hi):
-        return shard_along(x, range(len(x.shape)) if self.axes is None else self.axes)
+        return shard_except(x, range(len(x.shape)) if self.axes is None else self.axes)
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -859,7 +859,7 @@ class PadFold(Padding):
 
 
 def _source(mode: str, i: Any, n: Any) -> Any:
-    """The element of a dim of size ``n`` that place ``i`` repeats, where ``i`` counts from the first element."""
+    """The element of a dim of size ``n`` that position ``i`` repeats, where ``i`` counts from the first element."""
     if mode == "circular":
         return F.remainder(i, dim.maximum(n, 1))
     if mode == "replicate":
@@ -1058,7 +1058,7 @@ class Flip(Op):
         return (F.flip(g, axes=self.axes),)
 
     def shard(self, x):
-        return shard_along(x, self.axes)
+        return shard_except(x, self.axes)
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -1097,7 +1097,7 @@ class Roll(Op):
         return (F.roll(g, axes=self.axes, shifts=tuple(-n for n in s.params.shifts)),)
 
     def shard(self, x, shifts):
-        return shard_along(x, set(self.axes))
+        return shard_except(x, set(self.axes))
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -1195,8 +1195,8 @@ class RepeatInterleaveSized(Op):
 
     def decompose(self, x, repeats, count):
         ends = F.cumsum(F.cast(repeats, dtype=dt.int64), axis=0)
-        place = F.iota(0, 1, dtype=dt.int64, size=count)
-        return F.take(x, F.search_sorted(ends, place, right=True), axis=self.axis)
+        position = F.iota(0, 1, dtype=dt.int64, size=count)
+        return F.take(x, F.search_sorted(ends, position, right=True), axis=self.axis)
 
     def shard(self, x, repeats, count):
         names = factor_names(len(x.shape))

@@ -1,4 +1,4 @@
-"""Random numbers, all drawn from one primitive that names its place in a stream.
+"""Random numbers, all drawn from one primitive that names its position in a stream.
 
 A random op takes ``seed`` (64 bits, which stream) and ``offset`` (where in it). Its element number i, counted over
 the whole tensor in row-major order, uses the words ``offset + i*draws`` up to ``offset + (i+1)*draws - 1``, where

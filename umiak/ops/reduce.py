@@ -186,6 +186,7 @@ class Min(Extremum):
 
 
 def logical(name: str, doc: str, reduction: str) -> type[Op]:
+    """Define an op that reduces bools."""
     return register(
         OpMeta(
             name,

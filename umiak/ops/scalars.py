@@ -1,7 +1,7 @@
 """Python scalars beside integers: which of them an integer dtype holds, and what a comparison with another one means.
 
-A number never wraps. It is refused where its place is an integer too narrow for it, but in a comparison, which has an
-answer whatever the number is.
+A number never wraps. An operand or param of an integer dtype refuses a number that the dtype cannot hold. A comparison
+takes any number, since it has an answer for all of them.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def bounds_of(op: Any, operands: Sequence[Any]) -> tuple[int, int] | None:
 
 
 def fits(x: Any, low: int, high: int) -> bool:
-    """Return whether a number has a place within the bounds, its fraction dropped."""
+    """Return whether a number, its fraction dropped, lies within the bounds."""
     return low <= x <= high or (isinstance(x, float) and math.isfinite(x) and low <= math.trunc(x) <= high)
 
 

@@ -23,7 +23,7 @@ from umiak.ops._common import (
     factor_names,
     same_dtype,
     same_shape,
-    shard_along,
+    shard_except,
     shard_string,
     vjp_in_compute_type,
     zeros,
@@ -32,7 +32,7 @@ from umiak.ops.base import Op, Sample, register
 
 
 def shift(x: Any, axis: int, backward: bool) -> Any:
-    """``x`` moved one place along ``axis``, towards the end or (``backward``) the start.
+    """``x`` moved one position along ``axis``, towards the end or (``backward``) the start.
 
     A 0 comes in, one element falls out.
     """
@@ -56,7 +56,7 @@ class Scan(Op):
         return Meta(x.shape, x.dtype)
 
     def shard(self, x: Meta) -> str:
-        return shard_along(x, (self.axis,))
+        return shard_except(x, (self.axis,))
 
     @classmethod
     def samples(cls, rng: Any) -> Iterator[Sample]:
@@ -187,7 +187,7 @@ class CumExtremum(Op):
         return (F.scatter_along(zeros(s.inputs[0]), s.outputs[1], g, axis=self.axis, mode="add"),)
 
     def shard(self, x):
-        return shard_along(x, (self.axis,), results=2)
+        return shard_except(x, (self.axis,), results=2)
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:

@@ -113,8 +113,8 @@ class Ctc(AlignmentLoss):
         walls = F.where(closed, F.full(NEVER, dtype=x.dtype, shape=()), 0)
         arcs = F.broadcast_to(F.unsqueeze(emitted, axes=(2,)), shape=(n, time, 3, states))
         y, w = F.banded_logsumexp_scan(arcs, walls, bands=3)
-        places, there = self.ends(input_lengths, label_lengths, many)
-        last = F.take_along(F.reshape(y, shape=(n, (time + 1) * states)), places, axis=1)
+        positions, there = self.ends(input_lengths, label_lengths, many)
+        last = F.take_along(F.reshape(y, shape=(n, (time + 1) * states)), positions, axis=1)
         last = F.where(there, last, NEVER)
         loss = F.neg(F.logsumexp(last, axes=(1,)))
         return cast_to(loss, scores.dtype), (lse, w, F.sub(last, _finite(F.neg(loss), 1)))
@@ -125,10 +125,10 @@ class Ctc(AlignmentLoss):
         x = F.permute(scores, perm=(1, 0, 2))
         (n, time, classes), many = sizes(x), labels.shape[1]
         states = 2 * many + 1
-        places, there = self.ends(input_lengths, label_lengths, many)
+        positions, there = self.ends(input_lengths, label_lengths, many)
         shares = F.where(there, F.mul(F.exp(last), F.neg(F.unsqueeze(g, axes=(1,)))), 0)
         start = F.full(0, dtype=w.dtype, shape=(n, (time + 1) * states))
-        start = F.reshape(F.scatter_along(start, places, shares, axis=1, mode="add"), shape=(n, time + 1, states))
+        start = F.reshape(F.scatter_along(start, positions, shares, axis=1, mode="add"), shape=(n, time + 1, states))
         back = F.banded_linear_scan(w, start, bands=3, transpose=True)
         # The shares of the arcs into a state add up to 1: what comes back to a state is the gradient of what it emits.
         own = F.slice(back, axes=(1,), starts=(1,), sizes=(time,), steps=(1,))
@@ -172,7 +172,7 @@ class Transducer(AlignmentLoss):
         require(self, (blank >= 0) & (blank < scores.shape[3]), "a blank among the classes", (blank, scores.shape[3]))
         got = f"{tuple(scores.shape)} and {tuple(labels.shape)}"
         out = self.check(scores, labels, input_lengths, label_lengths, scores.shape[0])
-        require(self, scores.shape[2] == labels.shape[1] + 1, "scores for one place more than labels", got)
+        require(self, scores.shape[2] == labels.shape[1] + 1, "scores for one position more than labels", got)
         require(self, scores.shape[1] >= 1, "at least one time", got)
         return out
 

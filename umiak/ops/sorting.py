@@ -166,18 +166,18 @@ class Kthvalue(OrderStatistic):
 
 @register
 class Mode(OrderStatistic):
-    """The most frequent element along ``axis``, the smallest of several, and its last place."""
+    """The most frequent element along ``axis``, the smallest of several, and its last position."""
 
     def decompose(self, x):
         last = x.ndim - 1
         values, order = F.sort(x, axis=self.axis)
-        rows, places = (F.permute(v, perm=_to_last(x.ndim, self.axis)) for v in (values, order))
+        rows, positions = (F.permute(v, perm=_to_last(x.ndim, self.axis)) for v in (values, order))
         if x.dtype.is_bool:
             rows = F.cast(rows, dtype=dt.uint8)
         end = F.search_sorted(rows, rows, right=True)
         length = F.sub(end, F.search_sorted(rows, rows))
         best = F.argmax(length, axis=last, keepdim=True)
-        index = F.take_along(places, F.sub(F.take_along(end, best, axis=last), 1), axis=last)
+        index = F.take_along(positions, F.sub(F.take_along(end, best, axis=last), 1), axis=last)
         return self.picked(x, F.permute(index, perm=_from_last(x.ndim, self.axis)))
 
 
@@ -190,8 +190,8 @@ def _from_last(ndim: int, axis: int) -> tuple:
     return tuple(perm.index(i) for i in range(ndim))
 
 
-def median_places(valid: Any, lower: bool) -> Any:
-    """The places of the middle elements among ``valid`` sorted ones: below and above the middle, or the one below
+def median_positions(valid: Any, lower: bool) -> Any:
+    """The positions of the middle elements among ``valid`` sorted ones: below and above the middle, or the one below
     alone.
     """
     below = F.floor_div(F.sub(valid, 1), 2)
@@ -212,10 +212,10 @@ class MedianLower(OrderStatistic):
         nan = F.sum(F.cast(F.isnan(x), dtype=dt.int64), axes=(self.axis,), keepdim=True)
         valid = F.sub(n, nan)
         if self.ignore_nan:
-            place = F.maximum(median_places(valid, True), 0)
+            position = F.maximum(median_positions(valid, True), 0)
         else:
-            place = F.where(F.eq(nan, 0), (n - 1) // 2, valid)
-        return self.picked(x, F.take_along(order, place, axis=self.axis))
+            position = F.where(F.eq(nan, 0), (n - 1) // 2, valid)
+        return self.picked(x, F.take_along(order, position, axis=self.axis))
 
 
 @register
@@ -238,8 +238,10 @@ class Median(Op):
         n = x.shape[self.axis]
         rising, _ = F.sort(x, axis=self.axis)
         nan = F.sum(F.cast(F.isnan(x), dtype=dt.int64), axes=(self.axis,), keepdim=True)
-        below, above = median_places(F.maximum(F.sub(n, nan), 1) if self.ignore_nan else F.sub(n, F.mul(nan, 0)), False)
-        low, high = (F.take_along(rising, place, axis=self.axis) for place in (below, above))
+        below, above = median_positions(
+            F.maximum(F.sub(n, nan), 1) if self.ignore_nan else F.sub(n, F.mul(nan, 0)), False
+        )
+        low, high = (F.take_along(rising, position, axis=self.axis) for position in (below, above))
         # Half of each, not half of the sum: the sum of two large numbers may be infinite.
         out = F.add(F.mul(low, 0.5), F.mul(high, 0.5))
         if not self.ignore_nan:
@@ -264,8 +266,8 @@ class Median(Op):
 class Quantile(Op):
     """The elements at the fractions ``q`` (1-d, from 0 to 1) of the sorted ``axis``: a new leading dim runs over q.
 
-    Between two places, ``interpolation`` says what counts: linear, lower, higher, nearest or midpoint. A row with NaN
-    gives NaN, unless ``ignore_nan``.
+    ``interpolation`` between two positions: linear, lower, higher, nearest or midpoint. A row with NaN gives NaN,
+    unless ``ignore_nan``.
     """
 
     inputs = ("x", "q")
@@ -291,17 +293,17 @@ class Quantile(Op):
         nan = F.sum(F.cast(F.isnan(rows), dtype=dt.int64), axes=(last,), keepdim=True)
         n = x.shape[self.axis]
         valid = F.maximum(F.sub(n, nan), 1) if self.ignore_nan else F.sub(n, F.mul(nan, 0))
-        place = F.mul(F.cast(F.sub(valid, 1), dtype=x.dtype), q)  # [..., len(q)]
-        low = F.floor(place)
-        high = F.ceil(place)
+        position = F.mul(F.cast(F.sub(valid, 1), dtype=x.dtype), q)  # [..., len(q)]
+        low = F.floor(position)
+        high = F.ceil(position)
         if self.interpolation == "nearest":
-            low = high = F.round(place)
+            low = high = F.round(position)
         elif self.interpolation in ("lower", "higher"):
             low = high = low if self.interpolation == "lower" else high
         a = F.take_along(rising, F.cast(low, dtype=dt.int64), axis=last)
         if low is not high:
             b = F.take_along(rising, F.cast(high, dtype=dt.int64), axis=last)
-            weight = F.sub(place, low) if self.interpolation == "linear" else 0.5
+            weight = F.sub(position, low) if self.interpolation == "linear" else 0.5
             a = F.add(a, F.mul(F.sub(b, a), weight))
         if not self.ignore_nan:
             a = F.where(F.gt(nan, 0), float("nan"), a)

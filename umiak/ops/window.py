@@ -19,7 +19,7 @@ from umiak.ops._common import (
     factor_names,
     in_compute_type,
     same_shape,
-    shard_along,
+    shard_except,
     shard_string,
     sizes,
     zeros,
@@ -149,7 +149,7 @@ def scatter_back(g: Any, where: Any, x: Any, n: int) -> Any:
 
 @register
 class WindowSpread(Sliding):
-    """The transpose of a window sum: every element is added to all places, of ``sizes``, that its window covers."""
+    """The transpose of a window sum: every element is added to all positions, of ``sizes``, that its window covers."""
 
     linear = True
     sizes: tuple = param("ints")
@@ -197,7 +197,7 @@ class MaxPool(Sliding):
 
 
 # --- adaptive pooling ----------------------------------------------------------------------------------------------
-# Region i of ``m`` over ``n`` places reaches from floor(i*n/m) to ceil((i+1)*n/m). Regions may overlap.
+# Region i of ``m`` over ``n`` positions reaches from floor(i*n/m) to ceil((i+1)*n/m). Regions may overlap.
 
 
 class Adaptive(Windowed):
@@ -241,7 +241,7 @@ class AdaptiveSum(Adaptive):
 
 @register
 class AdaptiveSpread(Adaptive):
-    """The transpose of :class:`AdaptiveSum`: every element is added to all places, of ``sizes``, of its region."""
+    """The transpose of :class:`AdaptiveSum`: every element is added to all positions, of ``sizes``, of its region."""
 
     linear = True
 
@@ -314,7 +314,7 @@ class AvgPool(Sliding):
     def decompose(self, x, kernel, strides, pads_lo, pads_hi, dilations, extra_hi):
         hi = _plus(pads_hi, extra_hi)
         total = F.window_reduce(x, self.n, "sum", kernel, strides, pads_lo, hi, dilations)
-        # Counting windows over ones says how many places each mean is of.
+        # Counting windows over ones says how many positions each mean is of.
         _, ones = self.split(x)
         if self.exclusive:
             lo = pads_lo
@@ -377,7 +377,7 @@ class MaxUnpool(Windowed):
     def decompose(self, x, index, sizes):
         lead, _ = self.split(x)
         empty = F.full(0, dtype=x.dtype, shape=(*lead, dim.product(sizes)))
-        # Two windows may have found their maximum in one place: either write leaves the same value there.
+        # Two windows may have found their maximum at one position: either write leaves the same value there.
         flat = F.scatter_along(empty, flatten(index, self.n), flatten(x, self.n), axis=len(lead), mode="set")
         return F.reshape(flat, shape=(*lead, *sizes))
 
@@ -429,7 +429,7 @@ class LocalResponseNorm(Op):
         return F.mul(x, F.pow(scale, -beta))
 
     def shard(self, x, *params):
-        return shard_along(x, (self.axis,))
+        return shard_except(x, (self.axis,))
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:

@@ -132,6 +132,7 @@ def table() -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
+    """Run a script with timed launches and print the table of its kernels; return the exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m umiak.runtime.roofline", description=(__doc__ or "").split("\n")[0]
     )

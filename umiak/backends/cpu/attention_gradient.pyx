@@ -1,5 +1,5 @@
 # cython: binding=False
-"""The driver of attention's gradient: weights are computed again from the scores' log-sum-exp, tile by tile.
+"""The driver of attention's gradient: softmax weights are recomputed from the scores' log-sum-exp, tile by tile.
 
 One walk gives all gradients. A part takes keys of one key head, a *chunk* at a time, and for each chunk all queries that see
 some of it, a *group* of strips at a time. Gradients of a chunk's keys and values are complete after it, those of queries are
@@ -321,7 +321,7 @@ cdef void give_queries(const Call* c, Strip* s, int64_t index, const char* sums,
 
 
 cdef int combine(void* arg, int64_t index) noexcept nogil:
-    """Add up what the splits of a head have found for a strip of queries."""
+    """Sum the query gradients that the splits of a head have computed for a strip of queries, and write them out."""
     cdef Call* c = <Call*>arg
     cdef const Config* config = c.config
     cdef int64_t unit = index // c.n_strips, of_q = align_up(c.padded_dim * config.width * config.size), i, k

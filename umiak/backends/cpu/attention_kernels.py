@@ -53,28 +53,28 @@ class AttentionEmitter(Emitter):
         """The mask of the first lanes."""
         ids = f"<{', '.join(f'i64 {i}' for i in range(self.lanes))}>"
         full = f"<{self.lanes} x i64>"
-        one = self.ins(f"insertelement {full} poison, i64 {count}, i64 0")
-        counts = self.ins(f"shufflevector {full} {one}, {full} poison, <{self.lanes} x i32> zeroinitializer")
-        return self.ins(f"icmp slt {full} {ids}, {counts}")
+        one = self.emit(f"insertelement {full} poison, i64 {count}, i64 0")
+        counts = self.emit(f"shufflevector {full} {one}, {full} poison, <{self.lanes} x i32> zeroinitializer")
+        return self.emit(f"icmp slt {full} {ids}, {counts}")
 
     def bits(self, pointer: str, mask: str | None = None) -> str:
         """Stored elements as they are; 0 outside of the mask."""
         t, n, full = self.stored, self.lanes, self.memory
         if mask is None:
-            return self.ins(f"load {full}, ptr {pointer}, align {t.bytes}")
+            return self.emit(f"load {full}, ptr {pointer}, align {t.bytes}")
         args = [(f"ptr align {t.bytes}", pointer), (f"<{n} x i1>", mask), (full, "zeroinitializer")]
         return self.call(full, f"llvm.masked.load.{suffix(t, n, True)}.p0", args)
 
     def words(self, pointer: str, mask: str | None = None) -> str:
         """Stored elements of 16 bits in the lower halves of words."""
-        return self.ins(f"zext {self.memory} {self.bits(pointer, mask)} to <{self.lanes} x i32>")
+        return self.emit(f"zext {self.memory} {self.bits(pointer, mask)} to <{self.lanes} x i32>")
 
     def higher(self, words: str) -> str:
         """The lower halves of words in the higher ones."""
-        return self.ins(f"shl <{self.lanes} x i32> {words}, {self.integers(16)}")
+        return self.emit(f"shl <{self.lanes} x i32> {words}, {self.integers(16)}")
 
     def floats(self, words: str) -> str:
-        return self.ins(f"bitcast <{self.lanes} x i32> {words} to {self.vector}")
+        return self.emit(f"bitcast <{self.lanes} x i32> {words} to {self.vector}")
 
     def take(self, pointer: str, mask: str | None = None) -> str:
         """Stored elements in the type of computation; 0 outside of the mask. False is -inf, True 0."""
@@ -83,10 +83,12 @@ class AttentionEmitter(Emitter):
             return self.floats(self.higher(self.words(pointer, mask)))
         got = self.bits(pointer, mask)
         if t is F16:
-            return self.ins(f"fpext <{n} x half> {self.ins(f'bitcast {full} {got} to <{n} x half>')} to {self.vector}")
+            return self.emit(
+                f"fpext <{n} x half> {self.emit(f'bitcast {full} {got} to <{n} x half>')} to {self.vector}"
+            )
         if t is BOOL:
-            seen = self.ins(f"icmp ne {full} {got}, zeroinitializer")
-            return self.ins(
+            seen = self.emit(f"icmp ne {full} {got}, zeroinitializer")
+            return self.emit(
                 f"select <{n} x i1> {seen}, {self.vector} zeroinitializer, {self.vector} {self.constant(NEVER)}"
             )
         return got
@@ -97,9 +99,9 @@ class AttentionEmitter(Emitter):
         if t is BF16:
             x = self.narrow(x)
         elif t is F16:
-            x = self.ins(f"bitcast <{n} x half> {self.ins(f'fptrunc {self.vector} {x} to <{n} x half>')} to {full}")
+            x = self.emit(f"bitcast <{n} x half> {self.emit(f'fptrunc {self.vector} {x} to <{n} x half>')} to {full}")
         if mask is None:
-            self.raw(f"store {full} {x}, ptr {pointer}, align {t.bytes}")
+            self.emit_void(f"store {full} {x}, ptr {pointer}, align {t.bytes}")
         else:
             args = [(full, x), (f"ptr align {t.bytes}", pointer), (f"<{n} x i1>", mask)]
             self.call("void", f"llvm.masked.store.{suffix(t, n, True)}.p0", args)
@@ -110,15 +112,15 @@ class AttentionEmitter(Emitter):
     def narrow(self, x: str) -> str:
         """f32 as bf16: to nearest, ties to even."""
         n, words = self.lanes, f"<{self.lanes} x i32>"
-        bits = self.ins(f"bitcast {self.vector} {x} to {words}")
-        high = self.ins(f"lshr {words} {bits}, {self.integers(16)}")
-        odd = self.ins(f"and {words} {high}, {self.integers(1)}")
-        up = self.ins(f"add {words} {self.ins(f'add {words} {bits}, {self.integers(0x7FFF)}')}, {odd}")
-        near = self.ins(f"lshr {words} {up}, {self.integers(16)}")
-        quiet = self.ins(f"or {words} {high}, {self.integers(0x40)}")
-        nan = self.ins(f"fcmp uno {self.vector} {x}, {x}")
-        return self.ins(
-            f"trunc {words} {self.ins(f'select <{n} x i1> {nan}, {words} {quiet}, {words} {near}')} to {self.memory}"
+        bits = self.emit(f"bitcast {self.vector} {x} to {words}")
+        high = self.emit(f"lshr {words} {bits}, {self.integers(16)}")
+        odd = self.emit(f"and {words} {high}, {self.integers(1)}")
+        up = self.emit(f"add {words} {self.emit(f'add {words} {bits}, {self.integers(0x7FFF)}')}, {odd}")
+        near = self.emit(f"lshr {words} {up}, {self.integers(16)}")
+        quiet = self.emit(f"or {words} {high}, {self.integers(0x40)}")
+        nan = self.emit(f"fcmp uno {self.vector} {x}, {x}")
+        return self.emit(
+            f"trunc {words} {self.emit(f'select <{n} x i1> {nan}, {words} {quiet}, {words} {near}')} to {self.memory}"
         )
 
     def joined(self, low: str, high: str) -> str:
@@ -131,11 +133,11 @@ class AttentionEmitter(Emitter):
         """Words of elements of a, from ``a_at`` on, and of b, from ``b_at`` on; both are of :meth:`joined`."""
         n, full = self.lanes, f"<{2 * self.lanes} x bfloat>"
         order = ", ".join(f"i32 {a_at + i}, i32 {2 * n + b_at + i}" for i in range(n))
-        made = self.ins(f"shufflevector {full} {a}, {full} {b}, <{2 * n} x i32> <{order}>")
-        return self.ins(f"bitcast {full} {made} to {self.vector}")
+        made = self.emit(f"shufflevector {full} {a}, {full} {b}, <{2 * n} x i32> <{order}>")
+        return self.emit(f"bitcast {full} {made} to {self.vector}")
 
     def store_joined(self, x: str, pointer: str) -> None:
-        self.raw(f"store <{2 * self.lanes} x bfloat> {x}, ptr {pointer}, align 2")
+        self.emit_void(f"store <{2 * self.lanes} x bfloat> {x}, ptr {pointer}, align 2")
 
     def transpose(self, rows: list[str]) -> list[str]:
         """Columns of a square block."""
@@ -150,7 +152,7 @@ class AttentionEmitter(Emitter):
                 high = [j + step if not j & step else n + j for j in range(n)]
                 for at, order in ((i, low), (i + step, high)):
                     lanes = ", ".join(f"i32 {j}" for j in order)
-                    made[at] = self.ins(f"shufflevector {self.vector} {a}, {self.vector} {b}, <{n} x i32> <{lanes}>")
+                    made[at] = self.emit(f"shufflevector {self.vector} {a}, {self.vector} {b}, <{n} x i32> <{lanes}>")
             rows, step = made, step * 2
         return rows
 
@@ -161,13 +163,13 @@ class AttentionEmitter(Emitter):
         All are where a mask costs nothing: half as much text.
         """
         if self.target.avx512 and self.lanes > 1:
-            self.each(count, lambda i: body(i, self.below(self.ins(f"sub i64 {count}, {i}"))), step=self.lanes)
+            self.each(count, lambda i: body(i, self.below(self.emit(f"sub i64 {count}, {i}"))), step=self.lanes)
         else:
             self.full_blocks(count, body)
 
     def full_blocks(self, count: str, body: Callable[[str, str | None], None]) -> None:
         """As :meth:`blocks`, where the body is short: only the last block has a mask."""
-        whole = self.ins(f"and i64 {count}, {-self.lanes}")
+        whole = self.emit(f"and i64 {count}, {-self.lanes}")
         self.each(whole, lambda i: body(i, None), step=self.lanes)
         if self.lanes > 1:
             self.rest(count, whole, lambda mask: body(whole, mask))
@@ -181,30 +183,30 @@ class AttentionEmitter(Emitter):
 
     def rest(self, count: str, whole: str, body: Callable[[str], None]) -> None:
         """``body(mask)`` for the last lanes, if there are any beyond ``whole``."""
-        left = self.ins(f"sub i64 {count}, {whole}")
+        left = self.emit(f"sub i64 {count}, {whole}")
 
         def run() -> list[str]:
             body(self.below(left))
             return []
 
-        self.guarded(self.ins(f"icmp ne i64 {left}, 0"), run)
+        self.guarded(self.emit(f"icmp ne i64 {left}, 0"), run)
 
     def row_pairs(self, count: str, body: Callable[[str, bool, list[str]], list[str]], carried: list[str]) -> list[str]:
         """``body(first, both, carried)`` for two rows at a time, carrying vectors; a last one may be alone."""
-        whole = self.ins(f"and i64 {count}, -2")
+        whole = self.emit(f"and i64 {count}, -2")
         now = self.loop("0", whole, 2, [(self.vector, x) for x in carried], lambda i, x: body(i, True, x))
-        odd = self.ins(f"icmp ne i64 {whole}, {count}")
+        odd = self.emit(f"icmp ne i64 {whole}, {count}")
         return self.guarded(odd, lambda: body(whole, False, now), [(self.vector, x) for x in now])
 
     def half(self, index: str) -> str:
-        return self.ins(f"lshr i64 {index}, 1")
+        return self.emit(f"lshr i64 {index}, 1")
 
     def element(self, pointer: str, index: str, bytes: Stride) -> str:
         return self.offset_by(pointer, self.times(index, bytes))
 
     def pointer(self, table: str, index: int | str) -> str:
         """An entry of a table of pointers."""
-        return self.ins(f"load ptr, ptr {self.offset_by(table, self.times(index, 8))}, align 8")
+        return self.emit(f"load ptr, ptr {self.offset_by(table, self.times(index, 8))}, align 8")
 
     # 2**x
     def exp2(self, x: str) -> str:
@@ -214,7 +216,7 @@ class AttentionEmitter(Emitter):
         coefficients = EXP2_F32 if f32 else EXP2_F64
         word, mantissa, bias = ("i32", 23, 127) if f32 else ("i64", 52, 1023)
         words = f"<{self.lanes} x {word}>"
-        kept = self.ins(f"fcmp uge {self.vector} {x}, {self.constant(least)}")
+        kept = self.emit(f"fcmp uge {self.vector} {x}, {self.constant(least)}")
         # Adding a number whose last bit is 1 rounds to n; its lowest bits then are the exponent of 2**n.
         magic = self.constant(1.5 * 2.0**mantissa + bias)
         shifted = self.op("fadd", x, magic)
@@ -222,15 +224,15 @@ class AttentionEmitter(Emitter):
         y = self.constant(coefficients[0])
         for c in (*coefficients[1:], 1.0):
             y = self.fma(y, r, self.constant(c))
-        bits = self.ins(f"bitcast {self.vector} {shifted} to {words}")
-        power = self.ins(f"shl {words} {bits}, {self.integers(mantissa, word)}")
-        y = self.op("fmul", y, self.ins(f"bitcast {words} {power} to {self.vector}"))
-        return self.ins(f"select <{self.lanes} x i1> {kept}, {self.vector} {y}, {self.vector} zeroinitializer")
+        bits = self.emit(f"bitcast {self.vector} {shifted} to {words}")
+        power = self.emit(f"shl {words} {bits}, {self.integers(mantissa, word)}")
+        y = self.op("fmul", y, self.emit(f"bitcast {words} {power} to {self.vector}"))
+        return self.emit(f"select <{self.lanes} x i1> {kept}, {self.vector} {y}, {self.vector} zeroinitializer")
 
     def finite(self, top: str) -> str:
         """Return the score that others are taken relative to: 0 where nothing has been seen."""
-        none = self.ins(f"fcmp oeq {self.vector} {top}, {self.constant(NEVER)}")
-        return self.ins(f"select <{self.lanes} x i1> {none}, {self.vector} zeroinitializer, {self.vector} {top}")
+        none = self.emit(f"fcmp oeq {self.vector} {top}, {self.constant(NEVER)}")
+        return self.emit(f"select <{self.lanes} x i1> {none}, {self.vector} zeroinitializer, {self.vector} {top}")
 
     def across(self, name: str, x: str) -> str:
         """The lanes of a vector combined into a scalar."""
@@ -238,11 +240,11 @@ class AttentionEmitter(Emitter):
         while n > 1:
             n //= 2
             lanes = ", ".join(f"i32 {(i + n) % self.lanes}" for i in range(self.lanes))
-            moved = self.ins(
+            moved = self.emit(
                 f"shufflevector {self.vector} {rest}, {self.vector} poison, <{self.lanes} x i32> <{lanes}>"
             )
             rest = self.larger(rest, moved) if name == "max" else self.op(name, rest, moved)
-        return self.ins(f"extractelement {self.vector} {rest}, i64 0")
+        return self.emit(f"extractelement {self.vector} {rest}, i64 0")
 
 
 # --- packing -------------------------------------------------------------------------------------------------------
@@ -318,7 +320,7 @@ def interleave(e: AttentionEmitter, name: str) -> str:
             words = e.words(e.element(one, j, e.stored.bytes), mask)
             if both:
                 more = e.higher(e.words(e.element(other, j, e.stored.bytes), mask))
-                words = e.ins(f"or <{e.lanes} x i32> {words}, {more}")
+                words = e.emit(f"or <{e.lanes} x i32> {words}, {more}")
             e.store(e.floats(words), e.element(to, j, e.bytes))
 
         e.full_blocks("%n", block)
@@ -442,14 +444,14 @@ def causal(e: AttentionEmitter, name: str, tile: Tile) -> str:
     """``name(scores, row, count, last, first)``: key ``first + i`` is seen by lanes whose ``last`` (i32) it is
     not beyond."""
     ids = f"<{e.lanes} x i32>"
-    last = {v: e.ins(f"load {ids}, ptr {e.offset_by('%last', v // e.bytes * 4)}, align 4") for v in vectors(e, tile)}
+    last = {v: e.emit(f"load {ids}, ptr {e.offset_by('%last', v // e.bytes * 4)}, align 4") for v in vectors(e, tile)}
 
     def change(i: str, s: str, v: int) -> str:
-        key = e.ins(f"trunc i64 {e.ins(f'add i64 {i}, %first')} to i32")
-        one = e.ins(f"insertelement {ids} poison, i32 {key}, i64 0")
-        keys = e.ins(f"shufflevector {ids} {one}, {ids} poison, {ids} zeroinitializer")
-        seen = e.ins(f"icmp sle {ids} {keys}, {last[v]}")
-        return e.ins(f"select <{e.lanes} x i1> {seen}, {e.vector} {s}, {e.vector} {e.constant(NEVER)}")
+        key = e.emit(f"trunc i64 {e.emit(f'add i64 {i}, %first')} to i32")
+        one = e.emit(f"insertelement {ids} poison, i32 {key}, i64 0")
+        keys = e.emit(f"shufflevector {ids} {one}, {ids} poison, {ids} zeroinitializer")
+        seen = e.emit(f"icmp sle {ids} {keys}, {last[v]}")
+        return e.emit(f"select <{e.lanes} x i1> {seen}, {e.vector} {s}, {e.vector} {e.constant(NEVER)}")
 
     return masking(e, name, tile, change, "ptr %last, i64 %first")
 
@@ -461,8 +463,8 @@ def masked(e: AttentionEmitter, name: str, tile: Tile, add: bool) -> str:
         m = e.load(e.element("%mask", i, tile.width * e.bytes), v)
         if add:
             return e.op("fadd", s, m)
-        seen = e.ins(f"fcmp une {e.vector} {m}, {e.constant(NEVER)}")
-        return e.ins(f"select <{e.lanes} x i1> {seen}, {e.vector} {s}, {e.vector} {m}")
+        seen = e.emit(f"fcmp une {e.vector} {m}, {e.constant(NEVER)}")
+        return e.emit(f"select <{e.lanes} x i1> {seen}, {e.vector} {s}, {e.vector} {m}")
 
     return masking(e, name, tile, change, "ptr %mask")
 
@@ -535,19 +537,19 @@ def softmax_gradient_pairs(e: AttentionEmitter, name: str, tile: Tile) -> str:
 
 def row_sums(e: AttentionEmitter, name: str, width: int) -> str:
     """``name(to, a, b, n, a_stride, b_stride)``: ``to[i] = sum_j a[i][j] * b[i][j]`` of ``width`` pairs of rows."""
-    whole = e.ins(f"and i64 %n, {-e.lanes}")
-    left = e.ins(f"sub i64 %n, {whole}")
-    some = e.ins(f"icmp ne i64 {left}, 0")
+    whole = e.emit(f"and i64 %n, {-e.lanes}")
+    left = e.emit(f"sub i64 %n, {whole}")
+    some = e.emit(f"icmp ne i64 {left}, 0")
 
     def group(first: str) -> None:
         tables = [e.element(t, first, 8) for t in ("%a", "%b")]
         pairs = [tuple(e.pointer(t, i) for t in tables) for i in range(e.lanes)]
 
         def step(j: str, totals: list[str], mask: str | None = None) -> list[str]:
-            places = [e.times(j, e.stored.bytes if e.lanes > 1 else f"%{x}_stride") for x in "ab"]
+            offsets = [e.times(j, e.stored.bytes if e.lanes > 1 else f"%{x}_stride") for x in "ab"]
             made = []
             for pair, t in zip(pairs, totals):
-                a, b = (e.take(e.offset_by(p, at), mask) for p, at in zip(pair, places))
+                a, b = (e.take(e.offset_by(p, at), mask) for p, at in zip(pair, offsets))
                 made.append(e.fma(a, b, t))
             return made
 
@@ -569,23 +571,23 @@ def dots(e: AttentionEmitter, name: str) -> str:
 
     ``q`` is padded with zeros, ``to`` has room for whole vectors.
     """
-    last = e.ins("add i64 %count, -1")
+    last = e.emit("add i64 %count, -1")
 
     def group(first: str) -> None:
         rows = []
         for i in range(e.lanes):
-            at = e.ins(f"add i64 {first}, {i}")
-            inside = e.ins(f"icmp slt i64 {at}, {last}")
-            rows.append(e.element("%keys", e.ins(f"select i1 {inside}, i64 {at}, i64 {last}"), "%key_row"))
+            at = e.emit(f"add i64 {first}, {i}")
+            inside = e.emit(f"icmp slt i64 {at}, {last}")
+            rows.append(e.element("%keys", e.emit(f"select i1 {inside}, i64 {at}, i64 {last}"), "%key_row"))
 
         def step(j: str, totals: list[str], mask: str | None = None) -> list[str]:
             q, at = e.load(e.element("%q", j, e.bytes)), e.times(j, e.stored.bytes)
             return [e.fma(q, e.take(e.offset_by(p, at), mask), t) for p, t in zip(rows, totals)]
 
-        whole = e.ins(f"and i64 %n, {-e.lanes}")
+        whole = e.emit(f"and i64 %n, {-e.lanes}")
         totals = e.loop("0", whole, e.lanes, [(e.vector, "zeroinitializer")] * e.lanes, step)
-        left = e.ins(f"sub i64 %n, {whole}")
-        some = e.ins(f"icmp ne i64 {left}, 0")
+        left = e.emit(f"sub i64 %n, {whole}")
+        some = e.emit(f"icmp ne i64 {left}, 0")
         totals = e.guarded(some, lambda: step(whole, totals, e.below(left)), [(e.vector, t) for t in totals])
         e.store(folded(e, totals), e.element("%to", first, e.bytes))
 
@@ -609,7 +611,7 @@ def fold(e: AttentionEmitter, a: str, b: str, half: int) -> str:
     parts = []
     for order in (low, high):
         lanes = ", ".join(f"i32 {j}" for j in order)
-        parts.append(e.ins(f"shufflevector {e.vector} {a}, {e.vector} {b}, <{n} x i32> <{lanes}>"))
+        parts.append(e.emit(f"shufflevector {e.vector} {a}, {e.vector} {b}, <{n} x i32> <{lanes}>"))
     return e.op("fadd", *parts)
 
 
@@ -620,11 +622,11 @@ def online_softmax_row(e: AttentionEmitter, name: str) -> str:
         s = e.load(e.element("%scores", i, e.bytes))
         if mask is None:
             return s
-        return e.ins(f"select <{e.lanes} x i1> {mask}, {e.vector} {s}, {e.vector} {e.constant(NEVER)}")
+        return e.emit(f"select <{e.lanes} x i1> {mask}, {e.vector} {s}, {e.vector} {e.constant(NEVER)}")
 
-    whole = e.ins(f"and i64 %count, {-e.lanes}")
-    left = e.ins(f"sub i64 %count, {whole}")
-    some = e.ins(f"icmp ne i64 {left}, 0")
+    whole = e.emit(f"and i64 %count, {-e.lanes}")
+    left = e.emit(f"sub i64 %count, {whole}")
+    some = e.emit(f"icmp ne i64 {left}, 0")
 
     def walk(first: str, step: Callable[[str, str, str | None], str]) -> str:
         now = e.loop("0", whole, e.lanes, [(e.vector, first)], lambda i, x: [step(i, x[0], None)])[0]
@@ -642,12 +644,12 @@ def online_softmax_row(e: AttentionEmitter, name: str) -> str:
         return e.op("fadd", total, p)
 
     total = e.across("fadd", walk("zeroinitializer", weight))
-    before = e.ins(f"load {e.scalar}, ptr {e.offset_by('%state', e.bytes)}, align {e.bytes}")
-    one = e.ins(f"extractelement {e.vector} {factor}, i64 0")
-    total = e.ins(f"fadd {e.scalar} {total}, {e.ins(f'fmul {e.scalar} {before}, {one}')}")
-    top = e.ins(f"extractelement {e.vector} {most}, i64 0")
+    before = e.emit(f"load {e.scalar}, ptr {e.offset_by('%state', e.bytes)}, align {e.bytes}")
+    one = e.emit(f"extractelement {e.vector} {factor}, i64 0")
+    total = e.emit(f"fadd {e.scalar} {total}, {e.emit(f'fmul {e.scalar} {before}, {one}')}")
+    top = e.emit(f"extractelement {e.vector} {most}, i64 0")
     for i, x in enumerate((top, total, one)):
-        e.raw(f"store {e.scalar} {x}, ptr {e.offset_by('%state', i * e.bytes)}, align {e.bytes}")
+        e.emit_void(f"store {e.scalar} {x}, ptr {e.offset_by('%state', i * e.bytes)}, align {e.bytes}")
     return e.function(name, "ptr %scores, i64 %count, ptr %state")
 
 
@@ -671,8 +673,8 @@ def weighted_sum(e: AttentionEmitter, name: str) -> str:
             e.store(e.fma(before, factor, x), to, v * e.vector_bytes)
 
     wide = 4 * e.lanes
-    four = e.ins(f"and i64 %n, {-wide}")
-    whole = e.ins(f"and i64 %n, {-e.lanes}")
+    four = e.emit(f"and i64 %n, {-wide}")
+    whole = e.emit(f"and i64 %n, {-e.lanes}")
     e.each(four, lambda j: columns(j, 4, None), step=wide)
     e.each(whole, lambda j: columns(j, 1, None), lo=four, step=e.lanes)
     e.rest("%n", whole, lambda mask: columns(whole, 1, mask))
@@ -723,6 +725,7 @@ def shared(target: Target, type: ScalarType) -> tuple[dict[str, int], object]:
 
 @functools.cache
 def forward(target: Target, type: ScalarType) -> tuple[dict[str, int], object]:
+    """Return the compiled kernels of the forward pass, as addresses by name, and what keeps them loaded."""
     made = Library(type, target)
     name, tile = "scores_top", made.tile
     made.texts[name] = gemm_kernel.gemm(made.module, type, tile, tile.rows, tile.vecs, name, top=True)
@@ -733,6 +736,7 @@ def forward(target: Target, type: ScalarType) -> tuple[dict[str, int], object]:
 
 @functools.cache
 def gradient(target: Target, type: ScalarType) -> tuple[dict[str, int], object]:
+    """Return the compiled kernels of the backward pass, as addresses by name, and what keeps them loaded."""
     made = Library(type, target)
     a_row = STRIPS * made.tile.width * type.bytes
     for rows, vecs in product(gemm_kernel.sizes_of(made.tile), (1, made.tile.vecs)):

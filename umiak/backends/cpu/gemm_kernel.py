@@ -69,17 +69,17 @@ class Emitter(Writer):
 
     # Addresses
     def offset_by(self, pointer: str, offset: Stride) -> str:
-        return pointer if offset == 0 else self.ins(f"getelementptr i8, ptr {pointer}, i64 {offset}")
+        return pointer if offset == 0 else self.emit(f"getelementptr i8, ptr {pointer}, i64 {offset}")
 
     def times(self, a: Stride, b: Stride) -> Stride:
         if isinstance(a, int) and isinstance(b, int):
             return a * b
-        return self.ins(f"mul i64 {a}, {b}")
+        return self.emit(f"mul i64 {a}, {b}")
 
     def plus(self, a: Stride, b: Stride) -> Stride:
         if isinstance(a, int) and isinstance(b, int):
             return a + b
-        return self.ins(f"add i64 {a}, {b}")
+        return self.emit(f"add i64 {a}, {b}")
 
     def rows_of(self, pointer: str, stride: Stride, count: int) -> list[str]:
         """Pointers to ``count`` rows."""
@@ -97,24 +97,24 @@ class Emitter(Writer):
         return f"splat ({self.scalar} {literal(near, self.type)})"
 
     def load(self, pointer: str, offset: Stride = 0) -> str:
-        return self.ins(f"load {self.vector}, ptr {self.offset_by(pointer, offset)}, align {self.bytes}")
+        return self.emit(f"load {self.vector}, ptr {self.offset_by(pointer, offset)}, align {self.bytes}")
 
     def store(self, value: str, pointer: str, offset: Stride = 0) -> None:
-        self.raw(f"store {self.vector} {value}, ptr {self.offset_by(pointer, offset)}, align {self.bytes}")
+        self.emit_void(f"store {self.vector} {value}, ptr {self.offset_by(pointer, offset)}, align {self.bytes}")
 
     def splat(self, x: str) -> str:
         """A scalar in all lanes."""
-        one = self.ins(f"insertelement {self.vector} poison, {self.scalar} {x}, i64 0")
-        return self.ins(
+        one = self.emit(f"insertelement {self.vector} poison, {self.scalar} {x}, i64 0")
+        return self.emit(
             f"shufflevector {self.vector} {one}, {self.vector} poison, <{self.lanes} x i32> zeroinitializer"
         )
 
     def broadcast(self, pointer: str, offset: Stride = 0) -> str:
         """An element of memory in all lanes."""
-        return self.splat(self.ins(f"load {self.scalar}, ptr {self.offset_by(pointer, offset)}, align {self.bytes}"))
+        return self.splat(self.emit(f"load {self.scalar}, ptr {self.offset_by(pointer, offset)}, align {self.bytes}"))
 
     def op(self, name: str, a: str, b: str) -> str:
-        return self.ins(f"{name} {self.vector} {a}, {b}")
+        return self.emit(f"{name} {self.vector} {a}, {b}")
 
     def intrinsic(self, name: str, *args: str) -> str:
         return self.call(self.vector, f"llvm.{name}.{suffix(self.type, self.lanes)}", [(self.vector, a) for a in args])
@@ -124,8 +124,8 @@ class Emitter(Writer):
 
     def larger(self, a: str, b: str) -> str:
         """``max(a, b)`` in one instruction; ``b`` where one is NaN."""
-        over = self.ins(f"fcmp ogt {self.vector} {a}, {b}")
-        return self.ins(f"select <{self.lanes} x i1> {over}, {self.vector} {a}, {self.vector} {b}")
+        over = self.emit(f"fcmp ogt {self.vector} {a}, {b}")
+        return self.emit(f"select <{self.lanes} x i1> {over}, {self.vector} {a}, {self.vector} {b}")
 
     # The tile
     def right(self, pointer: str, offset: Stride) -> str:
@@ -149,10 +149,10 @@ class Emitter(Writer):
         def step(_: str, carried: list[str]) -> list[str]:
             x, y, sums = carried[0], carried[1], carried[2:]
             columns = [self.right(y, v * self.vector_bytes) for v in range(vecs)]
-            places = self.rows_of(x, a.row, rows)
+            pointers = self.rows_of(x, a.row, rows)
             made = []
             for i in range(rows):
-                element = self.left(places[i])
+                element = self.left(pointers[i])
                 made += [self.multiply(element, columns[v], sums[i * vecs + v]) for v in range(vecs)]
             return [self.offset_by(x, a.step), self.offset_by(y, b.step), *made]
 
@@ -184,15 +184,15 @@ class Bf16Pairs(Emitter):
     """Products of bfloat16 in float32: a step is two neighbours of a row of a, and of a column of b, in one word."""
 
     def right(self, pointer: str, offset: Stride) -> str:
-        return self.as_pairs(self.ins(f"load <{self.lanes} x i32>, ptr {self.offset_by(pointer, offset)}, align 4"))
+        return self.as_pairs(self.emit(f"load <{self.lanes} x i32>, ptr {self.offset_by(pointer, offset)}, align 4"))
 
     def left(self, pointer: str) -> str:
-        word, full = self.ins(f"load i32, ptr {pointer}, align 4"), f"<{self.lanes} x i32>"
-        one = self.ins(f"insertelement {full} poison, i32 {word}, i64 0")
-        return self.as_pairs(self.ins(f"shufflevector {full} {one}, {full} poison, {full} zeroinitializer"))
+        word, full = self.emit(f"load i32, ptr {pointer}, align 4"), f"<{self.lanes} x i32>"
+        one = self.emit(f"insertelement {full} poison, i32 {word}, i64 0")
+        return self.as_pairs(self.emit(f"shufflevector {full} {one}, {full} poison, {full} zeroinitializer"))
 
     def as_pairs(self, words: str) -> str:
-        return self.ins(f"bitcast <{self.lanes} x i32> {words} to <{2 * self.lanes} x bfloat>")
+        return self.emit(f"bitcast <{self.lanes} x i32> {words} to <{2 * self.lanes} x bfloat>")
 
     def multiply(self, a: str, b: str, c: str) -> str:
         pairs = f"<{2 * self.lanes} x bfloat>"
@@ -231,7 +231,7 @@ def gemm(
         c, a, most = now[0], now[1], now[2:]
 
         def panel(at: str, now: list[str]) -> list[str]:
-            left = e.ins(f"sub i64 %k, {at}")
+            left = e.emit(f"sub i64 %k, {at}")
             k = e.call("i64", "llvm.smin.i64", [("i64", left), ("i64", str(tile.width))])
             tile_now = [now[2 + i * vecs : 2 + (i + 1) * vecs] for i in range(rows)]
             made = e.matmul(rows, vecs, k, Matrix(now[0], width, type.bytes), Matrix(now[1], 0, width), start=tile_now)

@@ -80,8 +80,8 @@ def elementwise(name: str, function: Callable[..., Sequence], slots: Sequence[st
         nest = nest_of(name, program.ops, inputs, outputs, {})
     if not isinstance(nest, Nest) or nest.extras or len(nest.sizes) != 2:
         raise RuntimeError(f"[{name}] requires one nest over rows and units")
-    place = {b.name: i for i, b in enumerate(nest.buffers)}
-    accesses = tuple(place[str(a.buffer)] for a in nest.accesses)
+    position = {b.name: i for i, b in enumerate(nest.buffers)}
+    accesses = tuple(position[str(a.buffer)] for a in nest.accesses)
     masks = [i < len(slots) and slots[i] == "m" for i in accesses]
     (phase,), keep = nests.build(nest, Variant(MAP, 2, 0, tuple((ZERO if mask else UNIT, ZERO) for mask in masks)))
     address, local, shared, counted, _ = phase

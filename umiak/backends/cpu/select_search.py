@@ -14,12 +14,12 @@ from umiak.backends.ref.elementwise import together
 from umiak.core.dtype import DType, convert
 from umiak.ops import elementwise, index
 
-PLACE = {name: k for k, name in enumerate(search.TYPES)} | {"bool": 0}
+TYPE_INDEX = {name: k for k, name in enumerate(search.TYPES)} | {"bool": 0}
 SEARCHED = ("int32", "int64", "float32", "float64")
 
 
 def runs(*classes: type) -> Callable[[Any], Any]:
-    """Register what makes a function of arrays for a class of calls, or None where it does not serve."""
+    """Register a function that returns the kernel for a call, on NumPy arrays, or None where it has none."""
 
     def enter(make: Callable[[Any], Callable[..., None] | None]) -> Any:
         @serves(*classes)
@@ -33,7 +33,8 @@ def runs(*classes: type) -> Callable[[Any], Any]:
 
 
 def type_of(x: np.ndarray) -> int:
-    return PLACE[convert(x.dtype).name]
+    """Return the index of an array's dtype among the types of the C functions."""
+    return TYPE_INDEX[convert(x.dtype).name]
 
 
 def address(x: np.ndarray) -> int:
@@ -41,11 +42,12 @@ def address(x: np.ndarray) -> int:
 
 
 def _sortable(dtype: DType) -> bool:
-    return dtype.name in PLACE
+    return dtype.name in TYPE_INDEX
 
 
 @runs(index.UniqueCount, index.UniqueSized)
 def unique(call: Any) -> Callable[..., None] | None:
+    """Return the kernel of the sorted distinct elements of a whole tensor, or of their count."""
     dtype = call.metas[0].dtype
     if not _sortable(dtype) or call.op.axis is not None or call.op.consecutive:
         return None
@@ -71,6 +73,7 @@ def unique(call: Any) -> Callable[..., None] | None:
 
 @runs(index.SearchSorted)
 def search_sorted(call: Any) -> Callable[..., None] | None:
+    """Return the kernel of binary searches in sorted rows."""
     if call.metas[0].dtype.name not in SEARCHED:
         return None
 
@@ -90,6 +93,7 @@ def search_sorted(call: Any) -> Callable[..., None] | None:
 
 @runs(elementwise.Gcd)
 def gcd(call: Any) -> Callable[..., None] | None:
+    """Return the kernel of greatest common divisors."""
     if call.outs[0].dtype.name not in ("int32", "int64"):
         return None
 

@@ -1,8 +1,8 @@
-"""Bytes and flops of launches, for tables: what a call has to move and compute at least, whoever does it.
+"""Bytes and flops of launches, for tables: the minimum that a call has to move and compute, on any kernel.
 
-Bytes: every operand and result once, what is broadcast as it lies. Flops: additions, multiplications, divisions, roots,
-minima and maxima of floats count 1, a fused multiply-add 2, functions as the arithmetic that they expand to; integers,
-comparisons and selections count nothing.
+Bytes: every operand and result once; a broadcast operand counts the bytes that it has in memory. Flops: additions,
+multiplications, divisions, roots, minima and maxima of floats count 1, a fused multiply-add 2; functions count as the
+arithmetic that they expand to; integers, comparisons and selections count nothing.
 """
 
 from __future__ import annotations
@@ -32,10 +32,12 @@ def touched(x: Any) -> int:
 
 
 def bytes_of(operands: Iterable[Any], outs: Iterable[Any]) -> int:
+    """Return the bytes that operands and outputs hold."""
     return sum(map(touched, operands)) + sum(map(touched, outs))
 
 
 def count(x: Any) -> int:
+    """Return the number of elements of a tensor."""
     return math.prod(x.shape)
 
 
@@ -63,7 +65,7 @@ class _Nest:
             own = [x for x in (*getattr(s, "values", ()), getattr(s, "value", None), getattr(s, "where", None)) if x]
             roots += own
             if isinstance(s, (StoreStage, ScatterStage)):
-                ways.setdefault(s.buffer, set()).add(_places(s.index))
+                ways.setdefault(s.buffer, set()).add(_accesses_in(s.index))
             if isinstance(s, ScanStage):
                 inner.update(s.results)
             monoid = getattr(s, "monoid", None)
@@ -72,14 +74,14 @@ class _Nest:
                 per_r += sum(map(_flops, n.walk(expand(list(monoid.combine(a, b))))))
         for x in n.walk(expand(roots)):
             if x.op == "load":
-                ways.setdefault(x.attr, set()).add(_places(x.args[0]))
+                ways.setdefault(x.attr, set()).add(_accesses_in(x.args[0]))
             if x.axes & inner:
                 per_r += _flops(x)
             elif x.axes:  # else it is computed once
                 per_p += _flops(x)
         self.per_p, self.per_r = per_p, per_r
-        place = {b.name: i for i, b in enumerate(nest.buffers)}
-        self.ways = [(place[name], tuple(sets)) for name, sets in ways.items()]
+        position = {b.name: i for i, b in enumerate(nest.buffers)}
+        self.ways = [(position[name], tuple(sets)) for name, sets in ways.items()]
 
     def __call__(self, dims: Sequence[int], room: Sequence[int]) -> tuple[int, int]:
         """``room``: bytes of each buffer, which gathers and windows reach at most."""
@@ -106,12 +108,13 @@ def _stages(stages: Iterable[Any]) -> Iterable[Any]:
         yield from getattr(s, "body", ())
 
 
-def _places(index: Node) -> tuple[int, ...]:
+def _accesses_in(index: Node) -> tuple[int, ...]:
     """The accesses that an index depends on."""
     return tuple(sorted(int(x.attr[1:]) for x in index.axes if x.op == "var" and x.attr[0] == "@"))
 
 
 def of_nest(nest: Nest) -> Work:
+    """Return the function that gives bytes and flops of a launch of a nest."""
     known: list[_Nest] = []  # made when a launch is timed first
 
     def work(operands: Sequence[Any], outs: Sequence[Any], dims: Sequence[int] | None) -> tuple[int, int]:
@@ -125,6 +128,7 @@ def of_nest(nest: Nest) -> Work:
 
 
 def of_chain(chain: Chain) -> Work:
+    """Return the function that gives bytes and flops of a launch of a chain, temporaries included."""
     known: list[_Nest] = []
 
     def work(operands: Sequence[Any], outs: Sequence[Any], dims: Sequence[int] | None) -> tuple[int, int]:

@@ -30,12 +30,12 @@ def identity_of(mode: str, dtype: np.dtype):
     return info.max if mode == "min" else info.min
 
 
-def combine(out: np.ndarray, places: tuple, updates, mode: str) -> None:
-    """``updates`` into ``out[places]``, where a place may come more than once."""
+def combine(out: np.ndarray, positions: tuple, updates, mode: str) -> None:
+    """``updates`` into ``out[positions]``, where a position may come more than once."""
     if mode == "set":
-        out[places] = updates
+        out[positions] = updates
     else:
-        COMBINE[mode].at(out, places, updates)
+        COMBINE[mode].at(out, positions, updates)
 
 
 @kernel(ops.Take, returns=True, raw=True)
@@ -84,10 +84,10 @@ def scatter_along(op, out, x, index, updates):
     out[...] = x
     index = inside(op, index, x.shape[op.axis])
     grid = np.ogrid[tuple(map(slice, index.shape))]
-    places = tuple(index if i == op.axis else g for i, g in enumerate(grid))
+    positions = tuple(index if i == op.axis else g for i, g in enumerate(grid))
     if not op.include_self and op.mode != "set":
-        out[places] = identity_of(op.mode, out.dtype)
-    combine(out, places, updates, op.mode)
+        out[positions] = identity_of(op.mode, out.dtype)
+    combine(out, positions, updates, op.mode)
 
 
 @kernel(ops.OneHot, returns=True)
@@ -120,7 +120,7 @@ def masked_scatter(op, out, x, mask, values):
 
 
 def runs(op, x):
-    """Values, first places, inverse and counts of the distinct elements, or of the runs."""
+    """Values, first positions, inverse and counts of the distinct elements, or of the runs."""
     if not op.consecutive:
         found = np.unique(x, return_index=True, return_inverse=True, return_counts=True, axis=op.axis)
         return found[0], found[1], found[2].reshape(-1), found[3]

@@ -13,16 +13,16 @@ from umiak.ops.movement import contiguous_strides, unflatten_params
 
 def view_of(array: np.ndarray, op: ops.View, params: tuple) -> np.ndarray | None:
     """The region of a C-contiguous array that a view op selects, sharing memory; None where a copy is needed."""
-    place = op.strides(Strided(array.shape, contiguous_strides(array.shape)), *params)
-    if place is None:
+    view = op.strides(Strided(array.shape, contiguous_strides(array.shape)), *params)
+    if view is None:
         return None
     dtype = array.dtype
     if isinstance(op, ops.AsReal):
         dtype = array.real.dtype
-    strides = tuple(t * dtype.itemsize for t in place.strides)
-    if 0 in place.shape:
-        return np.empty(place.shape, dtype)
-    return np.ndarray(place.shape, dtype, array, place.offset * dtype.itemsize, strides)
+    strides = tuple(t * dtype.itemsize for t in view.strides)
+    if 0 in view.shape:
+        return np.empty(view.shape, dtype)
+    return np.ndarray(view.shape, dtype, array, view.offset * dtype.itemsize, strides)
 
 
 @kernel(ops.AsComplex, raw=True)
@@ -50,14 +50,14 @@ def scatter_view(op, base, value, args):
         seen = view_of(out, op.region, params)
         np.add(seen, value, out=seen)
     else:
-        places = view_of(np.arange(out.size).reshape(out.shape), op.region, params)
+        positions = view_of(np.arange(out.size).reshape(out.shape), op.region, params)
         flat = out.reshape(-1)
-        np.add.at(flat, places.ravel(), np.broadcast_to(value, places.shape).ravel())
+        np.add.at(flat, positions.ravel(), np.broadcast_to(value, positions.shape).ravel())
     return out
 
 
 def _sources(mode, n, lo, hi):
-    """The element of a dim of size ``n`` that each place of the padded dim repeats."""
+    """The element of a dim of size ``n`` that each position of the padded dim repeats."""
     i = np.arange(-lo, n + hi)
     if mode == "circular":
         return i % max(n, 1)

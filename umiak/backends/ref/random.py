@@ -24,13 +24,13 @@ def philox4x32(counter: np.ndarray, key: tuple[int, int], rounds: int = 10) -> n
     return np.stack([c0, c1, c2, c3], -1)
 
 
-def words(places: np.ndarray, seed: int) -> np.ndarray:
-    """The words at the given places (uint64) of the stream ``seed``."""
-    block = places // np.uint64(4)
+def words(positions: np.ndarray, seed: int) -> np.ndarray:
+    """The words at the given positions (uint64) of the stream ``seed``."""
+    block = positions // np.uint64(4)
     zero = np.zeros_like(block)
     counter = np.stack([block & LOW, block >> HALF, zero, zero], -1)
     lanes = philox4x32(counter, (seed & 0xFFFFFFFF, (seed >> 32) & 0xFFFFFFFF))
-    return np.take_along_axis(lanes, (places % np.uint64(4)).astype(np.int64)[..., None], -1)[..., 0]
+    return np.take_along_axis(lanes, (positions % np.uint64(4)).astype(np.int64)[..., None], -1)[..., 0]
 
 
 @kernel(ops.Philox)

@@ -1,4 +1,4 @@
-"""NumPy kernels of windows: a loop over the places of a window, each a strided slice of the padded operand."""
+"""NumPy kernels of windows: a loop over the positions of a window, each a strided slice of the padded operand."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from umiak.backends.ref.registry import kernel
 from umiak.ops import window as ops
 
 
-def slices(places, counts, strides, dilations):
-    """The slice, over the windowed dims, of one place in every window."""
+def slices(positions, counts, strides, dilations):
+    """The slice, over the windowed dims, of one position in every window."""
     return (
         ...,
         *(
             slice(o * d, o * d + (m - 1) * t + 1, t)
-            for o, m, t, d in zip(places, counts, strides, dilations, strict=True)
+            for o, m, t, d in zip(positions, counts, strides, dilations, strict=True)
         ),
     )
 
@@ -40,8 +40,8 @@ def pooled(op, x, shape, kernel, strides, lo, hi, dilations):
     flat = np.arange(int(np.prod(x.shape[x.ndim - op.n :]))).reshape(x.shape[x.ndim - op.n :])
     xp, fp = padded(x, op.n, lo, hi, 0), padded(flat, op.n, lo, hi, -1)
     counts = shape[len(shape) - op.n :]
-    places = (slices(p, counts, strides, dilations) for p in itertools.product(*map(range, kernel)))
-    return best_of(((xp[s], fp[s]) for s in places), shape, x.dtype)
+    positions = (slices(p, counts, strides, dilations) for p in itertools.product(*map(range, kernel)))
+    return best_of(((xp[s], fp[s]) for s in positions), shape, x.dtype)
 
 
 @kernel(ops.WindowReduce)
@@ -99,9 +99,9 @@ def adaptive_max_pool(op, out, x, sizes):
     spatial = x.shape[x.ndim - op.n :]
     flat = np.arange(int(np.prod(spatial))).reshape(spatial)
     spans = [regions(n, m) for n, m in zip(spatial, sizes, strict=True)]
-    for place in itertools.product(*map(range, sizes)):
-        box = tuple(slice(*span[i]) for span, i in zip(spans, place, strict=True))
-        inner, here = (..., *box), (..., *place)
+    for position in itertools.product(*map(range, sizes)):
+        box = tuple(slice(*span[i]) for span, i in zip(spans, position, strict=True))
+        inner, here = (..., *box), (..., *position)
         index = flat[box].reshape(-1)
         values = x[inner].reshape(*x.shape[: x.ndim - op.n], len(index))
         steps = ((values[..., i], index[i]) for i in range(len(index)))

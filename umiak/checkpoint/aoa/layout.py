@@ -1,4 +1,4 @@
-"""The result of compiling statements: what every wanted tensor is made of."""
+"""The result of compiling AOA statements: which blocks of the sources each target tensor is made of."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from umiak.checkpoint.data_model import Piece, TensorInfo
 
 
 class Layout:
-    """Composition of every tensor that statements give out of the source tensors.
+    """For every target tensor of AOA statements, the blocks of source tensors that it is made of.
 
     Attributes:
         targets: every tensor of the layout, with its global shape and its dtype after casts.
-        kept: those that keep their present value; they have no pieces.
+        kept: targets that no source provides: they keep the value that they have, and have no pieces.
     """
 
     def __init__(self, targets: Mapping[str, TensorInfo], made: Mapping[str, Var], kept: frozenset[str]) -> None:
@@ -24,10 +24,10 @@ class Layout:
         self._made = made
 
     def pieces(self, key: str, box: Box | None = None) -> tuple[Piece, ...]:
-        """The pieces that make up ``box`` of tensor ``key`` (default: all of it), in order of their places.
+        """Return the pieces that ``box`` of tensor ``key`` (default: all of it) is made of, in row-major order.
 
-        They do not overlap and leave nothing out; neighbours that are neighbours in the same source are one piece. A
-        tensor that keeps its value has none.
+        They cover the box without overlap. Blocks that are adjacent both in the target and in their source are one
+        piece. A tensor in ``kept`` has none.
 
         Raises:
             KeyError: the layout has no such tensor.

@@ -1,8 +1,8 @@
 """Steps over variables.
 
-A name that is assigned anew is another variable. That is what makes reversal exact: run backwards, each step takes the
-variables that it gave and gives those that it took. A variable of which nothing is left, because its name was assigned
-anew, is known as lost instead of being mistaken for its successor.
+Each assignment to a name makes a new variable, as in SSA form. That makes reversal exact: run backwards, the outputs
+of a step become its inputs and its inputs its outputs. A variable whose name was assigned again is known as lost; it is
+not mistaken for the later variable of that name.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from umiak.checkpoint.aoa.expand import Step
 
 
 class Program:
-    """Steps, and the variables that each takes and gives in the direction of running; ``None`` is ``_``.
+    """Steps, and the input and output variables of each in the direction of running; ``None`` stands for ``_``.
 
     Attributes:
         names: the name of each variable; variables are numbers.
@@ -36,8 +36,8 @@ class Program:
                 raise AOAError(f"a statement assigns a name once, got {', '.join(step.right)}", step.chain)
             left = tuple(self._read(name) for name in step.left)
             sides.append((left, tuple(self._assign(name) for name in step.right)))
-        self.takes = [side[self.reverse] for side in sides]
-        self.gives = [side[not self.reverse] for side in sides]
+        self.inputs = [side[self.reverse] for side in sides]
+        self.outputs = [side[not self.reverse] for side in sides]
         self.entry, self.exit = (self.final, self.initial) if self.reverse else (self.initial, self.final)
 
     def _read(self, name: str) -> int | None:
@@ -61,11 +61,11 @@ class Program:
         return range(len(self.steps) - 1, -1, -1) if self.reverse else range(len(self.steps))
 
     @cached_property
-    def takers(self) -> dict[int, list[int]]:
-        """The steps that take each variable, in the order in which they run."""
+    def consumers(self) -> dict[int, list[int]]:
+        """The steps that have each variable as an input, in the order in which they run."""
         out: dict[int, list[int]] = {}
         for i in self.order:
-            for v in self.takes[i]:
+            for v in self.inputs[i]:
                 if v is not None:
                     out.setdefault(v, []).append(i)
         return out

@@ -32,7 +32,12 @@ class Run:
     ) -> None:
         self.program = program
         self.reverse = program.reverse
-        self.steps, self.takes, self.gives, self.names = program.steps, program.takes, program.gives, program.names
+        self.steps, self.inputs, self.outputs, self.names = (
+            program.steps,
+            program.inputs,
+            program.outputs,
+            program.names,
+        )
         self.sources = sources
         self.factory = factory
         self.inference = ShapeInference(program, targets)
@@ -69,19 +74,19 @@ class Run:
         )
 
     def _give(self, i: int, values: Sequence[Var]) -> None:
-        for v, value in zip(self.gives[i], values):
+        for v, value in zip(self.outputs[i], values):
             if v is not None:
                 self.values[v] = value
                 self.makers[v] = self.steps[i]
 
     def _step(self, i: int) -> None:
-        step, takes, gives = self.steps[i], self.takes[i], self.gives[i]
-        if None in gives:
-            self._drop(takes[0])
-        elif None in takes:
-            self.kept.update(v for v in gives if v is not None)
+        step, inputs, outputs = self.steps[i], self.inputs[i], self.outputs[i]
+        if None in outputs:
+            self._drop(inputs[0])
+        elif None in inputs:
+            self.kept.update(v for v in outputs if v is not None)
         else:
-            values = [self._value(v) for v in takes if v is not None]
+            values = [self._value(v) for v in inputs if v is not None]
             if step.flips and not self.reverse:
                 values = [self._flipped(x) if flip else x for x, flip in zip(values, step.flips)]
             made = self._made(i, values)
@@ -153,7 +158,7 @@ class Run:
         return x
 
     def _called(self, i: int) -> str:
-        return ", ".join(self.names[v] for v in self.takes[i] if v is not None)
+        return ", ".join(self.names[v] for v in self.inputs[i] if v is not None)
 
     def _axes(self, text: str, x: Var) -> tuple[int, ...]:
         rank = len(x.blocks.shape)
@@ -168,10 +173,10 @@ class Run:
     def _together(self, i: int, values: list[Var], axis: int) -> list[int]:
         """The sizes along ``axis`` of tensors that can be joined."""
         first = values[0].blocks
-        for v, x in zip(self.takes[i], values):
+        for v, x in zip(self.inputs[i], values):
             b = x.blocks
             assert v is not None
-            name, like = self.names[v], self.names[self.takes[i][0] or 0]
+            name, like = self.names[v], self.names[self.inputs[i][0] or 0]
             if len(b.shape) != len(first.shape) or any(
                 n != m for a, (n, m) in enumerate(zip(b.shape, first.shape)) if a != axis
             ):
@@ -192,7 +197,7 @@ class Run:
         return self.factory.regrouped(values, axis, fuse.rearranged(fuse.separate(sizes), [fuse.concatenated(sizes)]))
 
     def _split(self, i: int, x: Var, axis: int) -> list[Var]:
-        total, count = x.blocks.shape[axis], len(self.gives[i])
+        total, count = x.blocks.shape[axis], len(self.outputs[i])
         sizes = self._asked(i, axis, x) if self.reverse and "equal" not in self.steps[i].statement.attrs else None
         if sizes is None:
             if total % count:
@@ -208,7 +213,7 @@ class Run:
         step = self.steps[i]
         rank, total = len(x.blocks.shape), x.blocks.shape[axis]
         sizes: list[int | None] = []
-        for k, v in enumerate(self.gives[i]):
+        for k, v in enumerate(self.outputs[i]):
             assert v is not None
             # The statement's ^T comes after this step.
             flipped = step.flips is not None and step.flips[k]
@@ -246,12 +251,12 @@ class Run:
         else:
             sizes = fusion.sizes_of(values[0].blocks.shape[axis])
             taken = (fusion.arranged(sizes, self._degree_before(values[0], axis) if ranked else 1),)
-        if len(self.gives[i]) > 1:
+        if len(self.outputs[i]) > 1:
             given: tuple[fuse.Arrangement, ...] = fuse.separate(sizes)
         else:
             degree = 1
             if ranked:
-                v = self.gives[i][0]
+                v = self.outputs[i][0]
                 assert v is not None
                 # Reversed, what is given is transposed afterwards.
                 flipped = self.reverse and step.flips is not None and step.flips[0]

@@ -1,4 +1,4 @@
-"""Looking ahead: what the targets tell of a tensor in the middle of a program."""
+"""Inference of sizes and degrees of intermediate tensors from the shapes of the targets."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ShardDegrees:
 
 
 class ShapeInference:
-    """Follows variables through the steps to come, to the targets. All steps leave the number of axes as it is."""
+    """Follows a variable through the steps that use it, up to the targets. No step changes the number of axes."""
 
     def __init__(self, program: Program, targets: Mapping[str, TensorInfo] | None) -> None:
         self.program = program
@@ -54,7 +54,7 @@ class ShapeInference:
         if self.targets is not None and self.program.exit.get(name) == v and name in self.targets:
             return self._degrees.of(self._target(name, axis), axis)
         found: dict[int, str] = {}
-        for i, within, given in self._followed(v, axis, rank):
+        for i, within, given in self._consumers(v, axis, rank):
             for u, along in given:
                 degree = self.degree(u, along, rank)
                 if degree is None:
@@ -91,39 +91,40 @@ class ShapeInference:
         name = self.program.names[v]
         if self.targets is not None and self.program.exit.get(name) == v and name in self.targets:
             return self._target(name, axis).shape[axis]
-        for i, within, given in self._followed(v, axis, rank):
+        for i, within, given in self._consumers(v, axis, rank):
             known = [n for n in (self.size(u, along, rank) for u, along in given) if n is not None]
-            takes = len(self.program.takes[i])
+            n_inputs = len(self.program.inputs[i])
             if not known or (within and len(known) < len(given)):
                 continue
-            if not within or takes == len(given):
+            if not within or n_inputs == len(given):
                 return known[0]
-            if takes == 1:  # taken apart
+            if n_inputs == 1:  # a split
                 return sum(known)
             s = self.program.steps[i].statement
             if s.fused:
-                return Fusion(s.fused, s.attrs).sizes_of(known[0])[self.program.takes[i].index(v)]
+                return Fusion(s.fused, s.attrs).sizes_of(known[0])[self.program.inputs[i].index(v)]
             if self.program.reverse:  # a split: its parts are equal
-                return known[0] // takes
+                return known[0] // n_inputs
         return None
 
-    def _followed(self, v: int, axis: int, rank: int) -> Iterator[tuple[int, bool, list[tuple[int, int]]]]:
-        """The steps that take a variable, whether they rearrange along ``axis``, what they give and its axis there."""
-        for i in self.program.takers.get(v, ()):
+    def _consumers(self, v: int, axis: int, rank: int) -> Iterator[tuple[int, bool, list[tuple[int, int]]]]:
+        """Yield, for each step with ``v`` as input: its number, whether it splits, joins or fuses along ``axis``, and
+        its outputs, each with the axis that ``axis`` becomes there."""
+        for i in self.program.consumers.get(v, ()):
             step, along = self.program.steps[i], axis
             attrs, fused = step.statement.attrs, step.statement.fused
             flips = step.flips or (False,) * len(step.left)
-            if not self.program.reverse and flips[self.program.takes[i].index(v)]:
+            if not self.program.reverse and flips[self.program.inputs[i].index(v)]:
                 along = rank - 1 - along
             if "permute" in attrs:
                 axes = permutation(str(attrs["permute"])) or tuple(reversed(range(rank)))
                 axes = tuple(a % rank for a in axes)
                 if along not in axes:
-                    continue  # an error when its turn comes
+                    continue  # an error when the step runs
                 along = axes[along] if self.program.reverse else axes.index(along)
             renamed = len(step.left) == len(step.right) == 1 and not fused
             acts = attrs.get("axis", 1) if fused or not renamed else None
-            given = [(u, along) for u in self.program.gives[i] if u is not None]
+            given = [(u, along) for u in self.program.outputs[i] if u is not None]
             if self.program.reverse:
                 given = [(u, rank - 1 - a if flip else a) for (u, a), flip in zip(given, flips)]
             yield i, acts in (along, along - rank), given

@@ -1,8 +1,8 @@
 """The safetensors format: eight bytes with the length of a JSON header, the header, the tensors' bytes without gaps.
 
-A header is believed after every length, offset, shape and dtype in it has been checked against the others and against
-the size of the file. A block that is not a whole tensor is a tensor of its own in the file; what it is part of stands
-in the metadata under ``umiak``.
+Every length, offset, shape and dtype of a header is checked against the others and against the size of the file before
+it is used. A block of a larger tensor is stored as a tensor of its own; the metadata entry ``umiak`` says which tensor
+it belongs to, and where.
 """
 
 from __future__ import annotations
@@ -173,6 +173,7 @@ def _entry(name: str, value: Any, start: int, path: str) -> Entry:
 
 
 def local_shape(block: Block) -> tuple[int, ...]:
+    """Return the shape under which a block is stored: that of its box, or 1-D for a range of the flattened box."""
     return block.box.shape if block.flat is None else (block.size,)
 
 

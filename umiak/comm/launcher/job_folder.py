@@ -20,7 +20,7 @@ import shutil
 import stat
 import time
 
-PLACE = "/dev/shm"
+SHARED_MEMORY = "/dev/shm"
 PREFIX = "umiak-job-"
 TOKEN = re.compile(re.escape(PREFIX) + "[0-9a-f]{16}")
 HALF_MADE = 60.0  # seconds after which a folder without a lock is nobody's
@@ -46,7 +46,7 @@ class JobFolder:
         collect()
         while True:
             self.token = secrets.token_hex(8)
-            self.path = os.path.join(PLACE, PREFIX + self.token)
+            self.path = os.path.join(SHARED_MEMORY, PREFIX + self.token)
             os.mkdir(self.path, 0o700)
             self.lock = os.open(os.path.join(self.path, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             with contextlib.suppress(OSError):
@@ -63,7 +63,7 @@ class JobFolder:
 
 def collect() -> None:
     """Remove what dead jobs of this user have left."""
-    with contextlib.suppress(OSError), os.scandir(PLACE) as entries:
+    with contextlib.suppress(OSError), os.scandir(SHARED_MEMORY) as entries:
         for entry in [e for e in entries if TOKEN.fullmatch(e.name)]:
             with contextlib.suppress(OSError):
                 found = entry.stat(follow_symlinks=False)
@@ -90,10 +90,11 @@ def remove_dead(path: str) -> None:
 
 
 def remove(path: str) -> None:
+    """Remove the folder of a job, and the files that its MPI library left in shared memory."""
     number = world_number(world_name(os.path.basename(path).removeprefix(PREFIX)))
     ours = re.compile(rf"mpich_(shm|vci)_{number:x}_\d+")
-    for name in os.listdir(PLACE):
+    for name in os.listdir(SHARED_MEMORY):
         if ours.fullmatch(name):
             with contextlib.suppress(OSError):  # another user's, or another process was first
-                os.unlink(os.path.join(PLACE, name))
+                os.unlink(os.path.join(SHARED_MEMORY, name))
     shutil.rmtree(path, ignore_errors=True)

@@ -91,6 +91,7 @@ def fail(status: int, error: BaseException, show: bool) -> NoReturn:
 
 
 def main(arguments: list[str]) -> None:
+    """Run the program of a rank and tell its status, as the docstring of the module describes."""
     status, call = map(int, arguments[:2])
     kind, *words = arguments[2:]
     for stream in (sys.stdout, sys.stderr):

@@ -42,6 +42,7 @@ def _binding() -> Any:
 
 
 def describe_host() -> Target:
+    """Return the target that describes the processor of this machine."""
     with LOCK:
         llvm = _binding()
         triple, cpu = llvm.get_process_triple(), llvm.get_host_cpu_name()

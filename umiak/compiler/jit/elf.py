@@ -61,6 +61,11 @@ class Object(NamedTuple):
 
 
 def parse(data: bytes) -> Object:
+    """Return sections, symbols and relocations of an object file.
+
+    Raises:
+        JitError: the bytes are no well-formed 64-bit little-endian ELF object.
+    """
     if data[:6] != b"\x7fELF\x02\x01":
         raise JitError(f"[jit] requires a 64-bit little-endian ELF object, got bytes that begin {data[:6]!r}")
     try:

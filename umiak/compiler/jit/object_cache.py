@@ -67,6 +67,7 @@ def _warn(folder: str, error: OSError) -> None:
 
 
 def get(key: str | bytes) -> bytes | None:
+    """Return what is cached on disk under a key; None where nothing is, or the folder cannot be read."""
     cache = _cache()
     if cache is None:
         return None
@@ -78,6 +79,7 @@ def get(key: str | bytes) -> bytes | None:
 
 
 def put(key: str | bytes, payload: bytes) -> None:
+    """Cache bytes on disk under a key. A folder that cannot be written is warned of once and then left alone."""
     cache = _cache()
     if cache is None or str(cache.folder) in _unwritable:
         return

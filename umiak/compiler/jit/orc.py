@@ -34,6 +34,7 @@ class _Loaded:
 
 
 def load_object(data: bytes, target: Target, name: str) -> Library:
+    """Load an object file into LLVM's JIT and return its functions; ``name`` is for error messages."""
     global _engine
     parsed = elf.parse(data)
     names = parsed.defined()

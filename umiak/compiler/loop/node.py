@@ -365,8 +365,8 @@ def le(a: Any, b: Any) -> Node:
     return call("le", *_pair(a, b))
 
 
-def both(*conditions: Node | None) -> Node | None:
-    """The conjunction; None stands for true."""
+def conjunction(*conditions: Node | None) -> Node | None:
+    """Return the ``and`` of conditions; None stands for true."""
     result = None
     for c in conditions:
         if c is not None:

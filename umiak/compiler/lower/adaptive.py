@@ -1,4 +1,4 @@
-"""Adaptive windows: region i of m over n places is [i n / m, (i + 1) n / m), rounded outwards.
+"""Adaptive windows: region i of m over n positions is [i n / m, (i + 1) n / m), rounded outwards.
 
 The sums over regions are their own transpose. One dim is reduced after the other, so that most of the work runs along
 rows of memory. Where regions start, and how long they are, is computed once.
@@ -24,7 +24,7 @@ from umiak.ops import window
 
 
 def longest(size: Any, count: Any) -> Any:
-    """The length that none of ``count`` regions over ``size`` places exceeds."""
+    """The length that none of ``count`` regions over ``size`` positions exceeds."""
     over = dim.maximum(count, 1)
     return dim.minimum((size + over - 1) // over + dim.minimum(size % over, 1), size)
 
@@ -47,8 +47,8 @@ class Regions:
             b.stages.append(StoreStage(name, b.address(name, (i,), (1,)), value, False))
         return b.finish()
 
-    def place(self, b: Builder, i: Node, inner: Node) -> tuple[Node, Node, Node]:
-        """Place ``inner`` of region ``i``, whether there is one, and how many there are."""
+    def position(self, b: Builder, i: Node, inner: Node) -> tuple[Node, Node, Node]:
+        """Position ``inner`` of region ``i``, whether there is one, and how many there are."""
         start, length = (n.load(name, I64, b.address(name, (i,), (1,))) for name in (self.starts, self.lengths))
         return n.add(start, inner), n.lt(inner, length), length
 
@@ -78,13 +78,13 @@ class Steps:
         b = self.launch.builder(writes)
         at = b.open(self.after[k])
         (inner,) = axes_over(b, [longest(self.shape[d], self.out[d])])
-        i, inside, length = self.tables[k].place(b, at[d], inner)
+        i, inside, length = self.tables[k].position(b, at[d], inner)
         source = (*at[:d], i, *at[d + 1 :])
         found = []
         if k:
             for name, kind in zip(self.carried[k - 1], self.kinds, strict=True):
-                place = b.address(name, source, dense(self.after[k - 1]).strides)
-                found.append(n.load(name, kind, place, inside))
+                address = b.address(name, source, dense(self.after[k - 1]).strides)
+                found.append(n.load(name, kind, address, inside))
         return b, at, source, inside, length, found
 
     def carry(self, b: Builder, k: int, at: Index, values: Sequence[Node]) -> None:
@@ -115,7 +115,7 @@ def adaptive_sum(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
 
 @terminal(window.AdaptiveMaxPool)
 def adaptive_max_pool(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
-    """The largest of each region, and its flat place in the windowed dims; of equals, the first."""
+    """The largest of each region, and its flat index over the windowed dims; of equals, the first."""
     y, where = o.results
     steps = Steps(launch, o, (compute_type(y.meta.dtype), I64))
     nests = [t.nest() for t in steps.tables]

@@ -112,7 +112,7 @@ class Builder:
         self._inputs[id(value)] = _Input(buffer, value.meta, tuple(strides))
 
     def skip(self) -> None:
-        """A place among the buffers that holds none."""
+        """Declare an operand that is never read: its buffer only keeps the numbering."""
         self._buffers.append(NestBuffer(f"x{len(self._buffers)}", F32))
 
     def open(self, sizes: Iterable[Any], reduced: bool = False) -> Index:
@@ -140,7 +140,7 @@ class Builder:
         return n.dim(self._extras[key][0])
 
     def number(self, x: Any, type_: ScalarType) -> Node:
-        """A scalar operand or param (Python number or symbol) in a type."""
+        """Return a scalar operand or param (Python number or symbol) as a node of a type."""
         if type(x) is not Sym:
             if isinstance(x, complex):
                 raise NotANest("a complex number")
@@ -285,9 +285,9 @@ class Builder:
         operand = self._inputs.get(id(x))
         if operand is None:
             raise NotANest("packed elements that are not in memory")
-        place = self.address(operand.buffer, index, operand.strides)
-        byte = n.cast(n.load(operand.buffer, U8, n.call("shr", place, n.i64(1)), self.guard), U32)
-        shift = n.call("shl", n.call("and", place, n.i64(1)), n.i64(2))
+        address = self.address(operand.buffer, index, operand.strides)
+        byte = n.cast(n.load(operand.buffer, U8, n.call("shr", address, n.i64(1)), self.guard), U32)
+        shift = n.call("shl", n.call("and", address, n.i64(1)), n.i64(2))
         return n.call("and", n.call("shr", byte, n.cast(shift, U32)), n.const(15, U32))
 
     def operand(self, operation: Operation, k: int, index: Index, type_: ScalarType | None = None) -> Element:
@@ -314,7 +314,7 @@ class Builder:
     def guarded(self, where: Node, pull: Callable[[], Element]) -> Element:
         """Return the value of ``pull`` where ``where`` holds; elsewhere nothing is read and the value means nothing."""
         before = self.guard
-        self.guard = n.both(before, where)
+        self.guard = n.conjunction(before, where)
         try:
             return pull()
         finally:
@@ -323,14 +323,14 @@ class Builder:
     def checked(self, i: Node, size: Any, code: int = 1) -> tuple[Node, Node]:
         """A data index made non-negative, and whether it lies inside a dim; the launch fails if it does not."""
         top = self.leaf(size)
-        place = n.select(n.lt(i, 0), n.add(i, top), i)
-        inside = n.lt(n.bitcast(place, U64), n.bitcast(top, U64))  # what is negative is more than any size
+        position = n.select(n.lt(i, 0), n.add(i, top), i)
+        inside = n.lt(n.bitcast(position, U64), n.bitcast(top, U64))  # what is negative is more than any size
         self.refuse(n.call("not", inside), code)
-        return place, inside
+        return position, inside
 
     def refuse(self, where: Node, code: int = 1) -> None:
         """The launch fails if ``where`` holds for an element that is needed."""
-        wrong = n.both(self.guard, where)
+        wrong = n.conjunction(self.guard, where)
         assert wrong is not None
         if (wrong, code) not in self._failures and not n.is_const(wrong, False):
             self._failures.add((wrong, code))

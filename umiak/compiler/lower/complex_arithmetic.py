@@ -20,14 +20,15 @@ def const(value: float, like: Node) -> Node:
     return n.const(value, like.type)
 
 
-def either(*conditions: Node) -> Node:
+def disjunction(*conditions: Node) -> Node:
+    """Return the ``or`` of conditions."""
     found = conditions[0]
     for c in conditions[1:]:
         found = call("or", found, c)
     return found
 
 
-def all_of(*conditions: Node) -> Node:
+def conjunction(*conditions: Node) -> Node:
     found = conditions[0]
     for c in conditions[1:]:
         found = call("and", found, c)
@@ -83,7 +84,7 @@ def divide(x: Pair, y: Pair) -> Pair:
     (a, b), (p, q) = x, y
     wide = n.le(absolute(q), absolute(p))
     big, small = n.select(wide, p, q), n.select(wide, q, p)
-    zero = all_of(n.eq(p, 0), n.eq(q, 0))
+    zero = conjunction(n.eq(p, 0), n.eq(q, 0))
     ratio = n.select(zero, const(0, big), n.div(small, big))
     scale = n.select(zero, absolute(big), n.add(big, n.mul(small, ratio)))
     re = n.select(wide, n.add(a, n.mul(b, ratio)), n.add(n.mul(a, ratio), b))
@@ -107,7 +108,7 @@ def modulus(x: Pair) -> Node:
     big, small = ordered(x)
     ratio = n.div(small, n.select(n.eq(big, 0), const(1, big), big))
     found = n.mul(big, call("sqrt", n.fma(ratio, ratio, 1.0)))
-    return n.select(either(is_infinite(x[0]), is_infinite(x[1])), const(math.inf, big), found)
+    return n.select(disjunction(is_infinite(x[0]), is_infinite(x[1])), const(math.inf, big), found)
 
 
 def log_modulus(x: Pair) -> Node:
@@ -115,10 +116,10 @@ def log_modulus(x: Pair) -> Node:
     big, small = ordered(x)
     near = n.fma(n.sub(big, 1), n.add(big, 1), n.mul(small, small))
     ratio = n.div(small, n.select(n.eq(big, 0), const(1, big), big))
-    is_near = all_of(n.le(const(0.5, big), big), n.le(big, const(2, big)))
+    is_near = conjunction(n.le(const(0.5, big), big), n.le(big, const(2, big)))
     rest = n.select(is_near, near, n.mul(ratio, ratio))
     found = n.fma(call("log1p", rest), 0.5, n.select(is_near, const(0, big), call("log", big)))
-    return n.select(either(is_infinite(x[0]), is_infinite(x[1])), const(math.inf, big), found)
+    return n.select(disjunction(is_infinite(x[0]), is_infinite(x[1])), const(math.inf, big), found)
 
 
 def exp(x: Pair) -> Pair:
@@ -131,10 +132,10 @@ def exp(x: Pair) -> Pair:
     im = n.select(n.eq(b, 0), b, im)
     re = n.select(n.eq(b, 0), n.mul(e, scale), re)
     # At infinities the angle may mean nothing.
-    lost = all_of(is_infinite(a), no(is_finite(b)))
+    lost = conjunction(is_infinite(a), no(is_finite(b)))
     below = n.lt(a, 0)
     re = n.select(lost, n.select(below, const(0, a), const(math.inf, a)), re)
-    im = n.select(all_of(lost, below), const(0, a), im)
+    im = n.select(conjunction(lost, below), const(0, a), im)
     return re, im
 
 
@@ -215,7 +216,7 @@ def sinh(x: Pair) -> Pair:
     a, b = x
     s, c, scale = hyperbolic(a)
     re, im = (n.mul(n.mul(p, call(f, b)), scale) for p, f in ((s, "cos"), (c, "sin")))
-    lost = all_of(is_infinite(a), no(is_finite(b)))
+    lost = conjunction(is_infinite(a), no(is_finite(b)))
     re = n.select(n.eq(a, 0), a, n.select(n.eq(b, 0), n.mul(s, scale), re))
     return n.select(lost, absolute(a), re), n.select(n.eq(b, 0), b, im)
 
@@ -224,9 +225,9 @@ def cosh(x: Pair) -> Pair:
     a, b = x
     s, c, scale = hyperbolic(a)
     re, im = (n.mul(n.mul(p, call(f, b)), scale) for p, f in ((c, "cos"), (s, "sin")))
-    lost = all_of(is_infinite(a), no(is_finite(b)))
+    lost = conjunction(is_infinite(a), no(is_finite(b)))
     re = n.select(lost, absolute(a), n.select(n.eq(b, 0), n.mul(c, scale), re))
-    none = either(n.eq(b, 0), n.eq(a, 0))
+    none = disjunction(n.eq(b, 0), n.eq(a, 0))
     return re, n.select(none, n.mul(signed(const(1, a), a), signed(const(0, a), b)), im)
 
 
@@ -244,7 +245,7 @@ def tanh(x: Pair) -> Pair:
     re, im = n.select(steep, n.div(rho, s), re), n.select(steep, const(0, a), im)
     decay = call("exp", n.mul(absolute(a), -2.0))
     angle = n.mul(n.mul(call("sin", b), call("cos", b)), 4.0)
-    angle = n.select(all_of(is_infinite(a), no(is_finite(b))), signed(const(0, a), b), n.mul(angle, decay))
+    angle = n.select(conjunction(is_infinite(a), no(is_finite(b))), signed(const(0, a), b), n.mul(angle, decay))
     im = n.select(n.eq(b, 0), b, n.select(far, angle, im))
     # b - b is 0 or NaN.
     one = n.select(is_infinite(a), const(1, a), n.add(n.sub(b, b), 1))
@@ -258,7 +259,7 @@ def _log_far(x: Pair) -> Node:
 
 def _is_far(x: Pair) -> Node:
     limit = const(1e150 if x[0].type.bits == 64 else 1e18, x[0])
-    return either(n.lt(limit, absolute(x[0])), n.lt(limit, absolute(x[1])))
+    return disjunction(n.lt(limit, absolute(x[0])), n.lt(limit, absolute(x[1])))
 
 
 def _near(x: Pair, far: Node) -> Pair:
@@ -300,31 +301,31 @@ def atanh(x: Pair) -> Pair:
     a, b = absolute(x[0]), x[1]
     near, y = _near((a, b), far)
     small = const(1e-154 if a.type.bits == 64 else 1e-19, a)
-    pole = all_of(n.eq(near, 1), n.lt(absolute(y), small))
+    pole = conjunction(n.eq(near, 1), n.lt(absolute(y), small))
     away = n.sub(1, near)
     below = n.fma(away, away, n.mul(y, y))
     re = n.mul(call("log1p", n.div(n.mul(near, 4.0), n.select(pole, const(1, a), below))), 0.25)
     im = n.mul(call("atan2", n.mul(y, -2.0), n.sub(n.mul(away, n.add(near, 1)), n.mul(y, y))), -0.5)
     at_pole = n.mul(call("log", n.mul(absolute(y), 0.5)), -0.5)
     re = n.select(pole, at_pole, re)
-    im = n.select(all_of(pole, n.eq(y, 0)), y, n.select(pole, signed(const(math.pi / 4, a), y), im))
+    im = n.select(conjunction(pole, n.eq(y, 0)), y, n.select(pole, signed(const(math.pi / 4, a), y), im))
     # 1 / x, of which the real part is all that is left.
     m = modulus((n.mul(a, 0.5), n.mul(b, 0.5)))
-    far_re = n.select(either(is_infinite(a), is_infinite(b)), const(0, a), n.div(n.div(n.mul(a, 0.25), m), m))
+    far_re = n.select(disjunction(is_infinite(a), is_infinite(b)), const(0, a), n.div(n.div(n.mul(a, 0.25), m), m))
     turn = n.select(n.ne(b, b), b, signed(const(math.pi / 2, a), b))
-    turn = n.select(all_of(n.ne(a, a), is_finite(b)), a, turn)
+    turn = n.select(conjunction(n.ne(a, a), is_finite(b)), a, turn)
     re, im = n.select(far, far_re, re), n.select(far, turn, im)
     return n.select(n.eq(a, 0), x[0], signed(re, x[0])), im
 
 
 def power(x: Pair, y: Pair) -> Pair:
     (a, b), (p, q) = x, y
-    found = exp(times(y, log(pick(all_of(n.eq(a, 0), n.eq(b, 0)), (const(1, a), const(0, a)), x))))
+    found = exp(times(y, log(pick(conjunction(n.eq(a, 0), n.eq(b, 0)), (const(1, a), const(0, a)), x))))
     zero, one, nan = const(0, a), const(1, a), const(math.nan, a)
-    none = all_of(n.eq(a, 0), n.eq(b, 0))
-    rises = all_of(n.lt(zero, p), n.eq(q, 0))
+    none = conjunction(n.eq(a, 0), n.eq(b, 0))
+    rises = conjunction(n.lt(zero, p), n.eq(q, 0))
     found = pick(none, (n.select(rises, zero, nan), n.select(rises, zero, nan)), found)
-    return pick(all_of(n.eq(p, 0), n.eq(q, 0)), (one, zero), found)
+    return pick(conjunction(n.eq(p, 0), n.eq(q, 0)), (one, zero), found)
 
 
 def logistic(x: Pair) -> Pair:
@@ -344,11 +345,11 @@ def sign(x: Pair) -> Pair:
 
 def angle(x: Pair) -> Node:
     a, b = x
-    return n.select(either(n.ne(a, a), n.ne(b, b)), modulus(x), call("atan2", b, a))
+    return n.select(disjunction(n.ne(a, a), n.ne(b, b)), modulus(x), call("atan2", b, a))
 
 
 def truth(x: Pair) -> Node:
-    return either(n.ne(x[0], 0), n.ne(x[1], 0))
+    return disjunction(n.ne(x[0], 0), n.ne(x[1], 0))
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -358,10 +359,10 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "cos": lambda x: cosh((n.neg(x[1]), x[0])), "tan": rotated(tanh), "asinh": asinh, "acosh": acosh, "atanh": atanh,
     "asin": rotated(asinh), "acos": acos, "atan": rotated(atanh), "pow": power, "logistic": logistic, "sign": sign,
     "angle": angle,
-    "isinf": lambda x: either(is_infinite(x[0]), is_infinite(x[1])),
-    "isfinite": lambda x: all_of(is_finite(x[0]), is_finite(x[1])),
+    "isinf": lambda x: disjunction(is_infinite(x[0]), is_infinite(x[1])),
+    "isfinite": lambda x: conjunction(is_finite(x[0]), is_finite(x[1])),
     "logical_not": lambda x: no(truth(x)),
-    "logical_and": lambda x, y: all_of(truth(x), truth(y)),
-    "logical_or": lambda x, y: either(truth(x), truth(y)),
+    "logical_and": lambda x, y: conjunction(truth(x), truth(y)),
+    "logical_or": lambda x, y: disjunction(truth(x), truth(y)),
     "logical_xor": lambda x, y: call("xor", truth(x), truth(y)),
 }  # fmt: skip

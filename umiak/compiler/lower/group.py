@@ -83,9 +83,9 @@ def nest_of(
         if put_together is not None:
             return put_together
     b = launch.builder()
-    places = _places(b, operations, results)
-    values = [b.read(v, at) for v, at in zip(results, places, strict=True)]
-    for v, at, value in zip(results, places, values, strict=True):
+    indices = _indices(b, operations, results)
+    values = [b.read(v, at) for v, at in zip(results, indices, strict=True)]
+    for v, at, value in zip(results, indices, values, strict=True):
         b.stages += launch.stores(b, v, at, value)
     return b.finish()
 
@@ -112,7 +112,7 @@ def _parts(launch: LaunchBuilder, results: Sequence[Value]) -> Nest | Chain:
     return launch.chain(nests)
 
 
-def _places(b: Builder, operations: Sequence[Operation], results: Sequence[Value]) -> list[Index]:
+def _indices(b: Builder, operations: Sequence[Operation], results: Sequence[Value]) -> list[Index]:
     """Open the axes; where each result's elements are stored."""
     first = next((o for o in operations if type(o.op) in (*ROWWISE, *ALONE)), None)
     if first is None:
@@ -146,11 +146,11 @@ def _places(b: Builder, operations: Sequence[Operation], results: Sequence[Value
             (tuple(size for d, size in enumerate(whole) if d not in within), kept),
             (ones, tuple(n.i64(0) if d in within else i for d, i in enumerate(full))),
         ]
-    places = []
+    indices = []
     for v in results:
         shape = tuple(v.meta.shape)
         found = next((at for form, at in [*rows, (tuple(whole), full)] if identical(form, shape)), None)
         if found is None:
             raise NotANest("a result that is neither a row's nor an element's")
-        places.append(found)
-    return places
+        indices.append(found)
+    return indices

@@ -191,7 +191,7 @@ def pad(b: Builder, o: Operation, k: int, at: Index) -> Element:
     for a, lo, _ in o.op.each(len(shape), *o.params):
         i, size = n.sub(at[a], b.leaf(lo)), b.leaf(shape[a])
         if o.op.mode == "constant":
-            inside = n.both(inside, between(n.i64(0), i, size))
+            inside = n.conjunction(inside, between(n.i64(0), i, size))
         else:
             i = padded_from(o.op.mode, i, size)
         source[a] = i
@@ -273,12 +273,12 @@ def scatter_view(b: Builder, o: Operation, k: int, at: Index) -> Element:
         for a, start, size, step in zip(region.axes, starts, sizes, steps, strict=True):
             away = n.sub(at[a], b.leaf(start))
             if type(step) is int and step == 1:
-                place = away
+                position = away
             else:
-                place = n.div(away, b.leaf(step))
-                inside = n.both(inside, n.eq(n.mul(place, b.leaf(step)), away))
-            inside = n.both(inside, between(n.i64(0), place, b.leaf(size)))
-            source[a] = place
+                position = n.div(away, b.leaf(step))
+                inside = n.conjunction(inside, n.eq(n.mul(position, b.leaf(step)), away))
+            inside = n.conjunction(inside, between(n.i64(0), position, b.leaf(size)))
+            source[a] = position
     elif isinstance(region, movement.Permute):
         source = [at[p] for p in region.perm]
     elif isinstance(region, movement.Squeeze):
@@ -294,7 +294,7 @@ def scatter_view(b: Builder, o: Operation, k: int, at: Index) -> Element:
     elif isinstance(region, movement.AsReal):
         source = list(at)
     elif isinstance(region, movement.Unfold):
-        return through_windows(b, o, at, *args)
+        return scatter_windows(b, o, at, *args)
     elif isinstance(region, movement.Unsqueeze):
         rest = iter(at)
         source = [n.i64(0) if d in region.axes else next(rest) for d in range(len(shape) + len(region.axes))]
@@ -324,36 +324,39 @@ def scatter_view(b: Builder, o: Operation, k: int, at: Index) -> Element:
     return choose(inside, found, was)
 
 
-def through_windows(b: Builder, o: Operation, at: Index, size: Any, step: Any) -> Element:
-    """Element ``at`` of a base of which windows were written: the last of those that hold it, or all of them added."""
+def scatter_windows(b: Builder, o: Operation, at: Index, size: Any, step: Any) -> Element:
+    """Return element ``at`` of a scatter of windows into a base: the last window over it wins, or all are added to it.
+
+    The element is the base's own where no window covers it.
+    """
     base, value = o.operands
     region, type_ = o.op.region, compute_type(base.meta.dtype)
     a = region.axis
     count = b.leaf(dim.maximum((base.meta.shape[a] - size) // step + 1, 0))
 
-    def seen(window: Node, place: Node) -> Element:
+    def seen(window: Node, position: Node) -> Element:
         if not hasattr(value, "meta"):
             return b.number(value, type_)
-        return b.read(value, (*at[:a], window, *at[a + 1 :], place))
+        return b.read(value, (*at[:a], window, *at[a + 1 :], position))
 
     if o.op.accumulate:
         outside(b, at)
-        (place,) = axes_over(b, (size,))
-        away = n.sub(at[a], place)
+        (position,) = axes_over(b, (size,))
+        away = n.sub(at[a], position)
         window = n.div(away, b.leaf(step))
-        inside = n.both(between(n.i64(0), window, count), n.eq(n.mul(window, b.leaf(step)), away))
-        inside = n.both(inside, n.le(n.i64(0), away))
+        inside = n.conjunction(between(n.i64(0), window, count), n.eq(n.mul(window, b.leaf(step)), away))
+        inside = n.conjunction(inside, n.le(n.i64(0), away))
         assert inside is not None
-        more = parts(b.guarded(inside, lambda: seen(window, place)), False)
+        more = parts(b.guarded(inside, lambda: seen(window, position)), False)
         total = [b.reduce(m.SUM, (p,), inside)[0] for p in more]
         was = parts(b.read(base, at), False)
         both = [n.add(p, q) for p, q in zip(was, total, strict=True)]
         return both[0] if len(both) == 1 else (both[0], both[1])
     window = n.minimum(n.div(at[a], b.leaf(step)), n.sub(count, 1))
-    place = n.sub(at[a], n.mul(window, b.leaf(step)))
-    inside = n.both(n.lt(place, b.leaf(size)), n.le(n.i64(0), window))
+    position = n.sub(at[a], n.mul(window, b.leaf(step)))
+    inside = n.conjunction(n.lt(position, b.leaf(size)), n.le(n.i64(0), window))
     assert inside is not None
-    found = b.guarded(inside, lambda: seen(window, place))
+    found = b.guarded(inside, lambda: seen(window, position))
     return choose(inside, found, b.guarded(call("not", inside), lambda: b.read(base, at)))
 
 
@@ -375,33 +378,33 @@ def one_hot(b: Builder, o: Operation, k: int, at: Index) -> Element:
 
 @rule(index.Take)
 def take(b: Builder, o: Operation, k: int, at: Index) -> Element:
-    x, places = o.operands
-    a, rank = o.op.axis, len(places.meta.shape)
-    i = n.cast(b.read(places, at[a : a + rank]), n.I64)
+    x, positions = o.operands
+    a, rank = o.op.axis, len(positions.meta.shape)
+    i = n.cast(b.read(positions, at[a : a + rank]), n.I64)
     i, inside = b.checked(i, x.meta.shape[a])
     return b.guarded(inside, lambda: b.read(x, (*at[:a], i, *at[a + rank :])))
 
 
 @rule(index.TakeAlong)
 def take_along(b: Builder, o: Operation, k: int, at: Index) -> Element:
-    x, places = o.operands
+    x, positions = o.operands
     a = o.op.axis
-    i = n.cast(b.read(places, at), n.I64)
+    i = n.cast(b.read(positions, at), n.I64)
     i, inside = b.checked(i, x.meta.shape[a])
     return b.guarded(inside, lambda: b.read(x, (*at[:a], i, *at[a + 1 :])))
 
 
 @rule(index.GatherNd)
 def gather_nd(b: Builder, o: Operation, k: int, at: Index) -> Element:
-    x, places = o.operands
-    lead = len(places.meta.shape) - 1
+    x, positions = o.operands
+    lead = len(positions.meta.shape) - 1
     source: list[Node] = []
     inside: Node | None = None
     for d in range(o.op.depth):
-        i = n.cast(b.read(places, (*at[:lead], n.i64(d))), n.I64)
+        i = n.cast(b.read(positions, (*at[:lead], n.i64(d))), n.I64)
         i, here = b.checked(i, x.meta.shape[d])
         source.append(i)
-        inside = n.both(inside, here)
+        inside = n.conjunction(inside, here)
     source += at[lead:]
     if inside is None:
         return b.read(x, tuple(source))

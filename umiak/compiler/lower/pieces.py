@@ -2,7 +2,7 @@
 
 In the middle of a group such an op chooses at every element where it comes from. On its own, and a concatenation at the
 end of a group, it is better off with a nest per region, whose loops move straight through memory, or with one nest that
-stores in several places at once.
+stores at several positions at once.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ def pieces(cls: type) -> Callable[[Regions], Regions]:
     return enter
 
 
-def copied(launch: LaunchBuilder, o: Operation, x: Any, sizes: Any, place: Any, source: Any) -> Nest:
-    """A nest over ``sizes``: ``place(b, at)`` of the result becomes ``source(b, at)`` of the operand."""
+def copied(launch: LaunchBuilder, o: Operation, x: Any, sizes: Any, position: Any, source: Any) -> Nest:
+    """A nest over ``sizes``: ``position(b, at)`` of the result becomes ``source(b, at)`` of the operand."""
     b = launch.builder()
     at = b.open(sizes)
-    b.stages += launch.stores(b, o.results[0], place(b, at), b.read(x, source(b, at)))
+    b.stages += launch.stores(b, o.results[0], position(b, at), b.read(x, source(b, at)))
     return b.finish()
 
 
@@ -74,18 +74,18 @@ def concat(launch: LaunchBuilder, o: Operation) -> Nest | Chain | None:
         found = [f for f in found if f not in alike]
         b = launch.builder()
         at = b.open(shape)
-        for x, place in alike:
-            b.stages += launch.stores(b, o.results[0], place(b, at), b.read(x, at))
+        for x, position in alike:
+            b.stages += launch.stores(b, o.results[0], position(b, at), b.read(x, at))
         nests.append(b.finish())
     return launch.chain(nests)
 
 
-def _parts(launch: LaunchBuilder, o: Operation, place: Callable[[Any, Index], Index]) -> Iterator[tuple[Value, Any]]:
-    """(value, places in the whole) of the operands, and of those of a concatenation among them."""
+def _parts(launch: LaunchBuilder, o: Operation, position: Callable[[Any, Index], Index]) -> Iterator[tuple[Value, Any]]:
+    """(value, positions in the whole) of the operands, and of those of a concatenation among them."""
     start: Any = 0
     operands: Any = o.operands
     for x in operands:
-        inner = _composed(place, shifted(o.op.axis, start))
+        inner = _composed(position, shifted(o.op.axis, start))
         made = x.operation
         if made is not None and type(made.op) is movement.Concat and not any(x is v for v, _ in launch.inputs):
             yield from _parts(launch, made, inner)
@@ -132,17 +132,17 @@ def tile(launch: LaunchBuilder, o: Operation) -> Nest | Chain | None:
     x, repeats = o.operands[0], o.params[0]
     lead = len(repeats) - len(x.meta.shape)
     b = launch.builder()
-    place: list[Node] = []
+    position: list[Node] = []
     source: list[Node] = []
     for d, r in enumerate(repeats):
         if d < lead:
-            place += b.open((r,))
+            position += b.open((r,))
             continue
         size = x.meta.shape[d - lead]
         copy, i = b.open((r, size))
-        place.append(n.add(n.mul(copy, b.leaf(size)), i))
+        position.append(n.add(n.mul(copy, b.leaf(size)), i))
         source.append(i)
-    b.stages += launch.stores(b, o.results[0], tuple(place), b.read(x, tuple(source)))
+    b.stages += launch.stores(b, o.results[0], tuple(position), b.read(x, tuple(source)))
     return b.finish()
 
 

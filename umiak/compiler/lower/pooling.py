@@ -1,6 +1,6 @@
 """Sums over windows, and their transpose: kernels of their own, since libraries have them too.
 
-The transpose: every place adds up the windows that hold it. They are few and lie side by side: at most
+The transpose: every position adds up the windows that hold it. They are few and lie side by side: at most
 ``ceil(reach / stride)`` along each dim. Which they are depends on one index alone, and finding out takes divisions:
 tables, one per dim, are made first.
 """
@@ -22,15 +22,16 @@ from umiak.ir.program import Operation
 from umiak.ops import window
 
 
-def alone(launch: LaunchBuilder, x: Any) -> None:
-    """Refuse to compute a large operand on the way: it is read by several places."""
+def require_materialised(launch: LaunchBuilder, x: Any) -> None:
+    """Refuse to fuse the computation of a large operand: each of its elements is read, so computed, several times."""
     if len(x.meta.shape) > 3 and not any(v is x for v, _ in launch.inputs):
-        raise NotANest("what several places read is computed once, before")
+        raise NotANest("an operand that several positions read is computed by a launch of its own")
 
 
 @terminal(window.WindowReduce, when=lambda o: o.op.kind == "sum")
 def window_sum(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
-    alone(launch, o.operands[0])
+    """Lower a sum over windows."""
+    require_materialised(launch, o.operands[0])
     b = launch.builder()
     at = b.open(tuple(o.results[0].meta.shape))
     b.stages += launch.stores(b, o.results[0], at, window_reduce(b, o, at))
@@ -38,7 +39,7 @@ def window_sum(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
 
 
 class Windows:
-    """Along one dim: the windows that hold place ``i``, or -1, as a table ``[most, size]``."""
+    """A table ``[most, size]`` along one dim: the windows that cover each position, padded with -1."""
 
     def __init__(
         self, launch: LaunchBuilder, size: Any, count: Any, kernel: Any, stride: Any, lo: Any, dilation: Any
@@ -57,21 +58,23 @@ class Windows:
         first = n.div(n.add(i, b.leaf(self.lo - self.reach + self.stride)), stride)
         q = n.add(n.maximum(first, n.i64(0)), which)
         away = n.sub(n.add(i, b.leaf(self.lo)), n.mul(q, stride))
-        holds = n.both(n.le(n.i64(0), away), n.lt(q, b.leaf(self.count)))
-        holds = n.both(holds, n.eq(n.rem(away, b.leaf(self.dilation)), 0))
+        holds = n.conjunction(n.le(n.i64(0), away), n.lt(q, b.leaf(self.count)))
+        holds = n.conjunction(holds, n.eq(n.rem(away, b.leaf(self.dilation)), 0))
         assert holds is not None
         value = n.select(holds, q, n.i64(-1))
         b.stages.append(StoreStage(self.table, b.address(self.table, (which, i), (self.size, 1)), value, False))
         return b.finish()
 
-    def place(self, b: Builder, which: Node, i: Node) -> Node:
+    def window(self, b: Builder, which: Node, i: Node) -> Node:
+        """Return the window number ``which`` of those over position ``i``, or -1."""
         return n.load(self.table, I64, b.address(self.table, (which, i), (self.size, 1)))
 
 
 @terminal(window.WindowSpread)
 def window_spread(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
+    """Lower the transpose of a sum over windows: a gather over the windows that hold a position."""
     x, (y,) = o.operands[0], o.results
-    alone(launch, x)
+    require_materialised(launch, x)
     kernel, strides, lo, _, dilations = o.params[:5]
     shape, lead = tuple(y.meta.shape), len(y.meta.shape) - o.op.n
     dims = range(o.op.n)
@@ -84,12 +87,12 @@ def window_spread(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
     at = b.open(shape)
     inner = axes_over(b, [t.most for t in tables])
     # The innermost dim first: lanes run along the table that is read first.
-    places: dict[int, Node] = {d: tables[d].place(b, inner[d], at[lead + d]) for d in reversed(dims)}
+    windows: dict[int, Node] = {d: tables[d].window(b, inner[d], at[lead + d]) for d in reversed(dims)}
     inside = None
     for d in dims:
-        inside = n.both(inside, n.le(n.i64(0), places[d]))
+        inside = n.conjunction(inside, n.le(n.i64(0), windows[d]))
     assert inside is not None
-    source: Index = (*at[:lead], *(places[d] for d in dims))
+    source: Index = (*at[:lead], *(windows[d] for d in dims))
     value = b.guarded(inside, lambda: b.read(x, source))
     if isinstance(value, tuple):
         parts = tuple(b.reduce(m.SUM, (p,), inside)[0] for p in value)

@@ -59,8 +59,8 @@ def power(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
     (step,) = axes_over(b, (most,))
     step = step if step.op == "const" else b.affine(step)
     end = n.load(digits, I64, b.address(digits, (n.i64(0),), (1,)))
-    place = n.mul(n.sub(n.sub(end, 1), step), BITS)  # the highest digit first
-    digit = call("and", call("shr", e, n.cast(place, kind)), const((1 << BITS) - 1, kind))
+    shift = n.mul(n.sub(n.sub(end, 1), step), BITS)  # the highest digit first
+    digit = call("and", call("shr", e, n.cast(shift, kind)), const((1 << BITS) - 1, kind))
     (result, _) = b.reduce(POWER, (digit, x), n.lt(step, end), end)
     if kind.kind == "i":
         odd = n.ne(call("and", e, const(1, kind)), 0)

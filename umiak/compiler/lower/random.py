@@ -1,4 +1,4 @@
-"""Rules of random bits: words of a stream by the place of an element in the whole tensor."""
+"""Rules of random bits: words of a stream by the position of an element in the whole tensor."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from umiak.ir.program import Operation
 from umiak.ops import random
 
 
-def place_of(b: Builder, at: Index, sizes: Sequence[Any], starts: Sequence[Any] | None = None) -> Node:
+def position_of(b: Builder, at: Index, sizes: Sequence[Any], starts: Sequence[Any] | None = None) -> Node:
     """The number of an element. Short last dims of known size stay a factor of their own, from which a renderer sees
     how far apart neighbours are."""
     last = len(sizes)
@@ -35,12 +35,12 @@ def place_of(b: Builder, at: Index, sizes: Sequence[Any], starts: Sequence[Any] 
 @rule(random.Philox)
 def philox(b: Builder, o: Operation, k: int, at: Index) -> Element:
     shape, seed, offset = o.params
-    place = n.add(place_of(b, at, shape), b.leaf(offset))
-    return n.cast(n.call("philox", place, b.leaf(seed)), I64)
+    position = n.add(position_of(b, at, shape), b.leaf(offset))
+    return n.cast(n.call("philox", position, b.leaf(seed)), I64)
 
 
 @rule(random.PhiloxPart)
 def philox_part(b: Builder, o: Operation, k: int, at: Index) -> Element:
     _, starts, whole, seed, offset = o.params
-    place = n.add(place_of(b, at, whole, starts), b.leaf(offset))
-    return n.cast(n.call("philox", place, b.leaf(seed)), I64)
+    position = n.add(position_of(b, at, whole, starts), b.leaf(offset))
+    return n.cast(n.call("philox", position, b.leaf(seed)), I64)

@@ -162,16 +162,16 @@ def arg_extremum(b: Builder, o: Operation, k: int, at: Index) -> Element:
     assert isinstance(value, Node)
     if value.type.kind == "b":
         value = n.cast(value, n.I64)
-    place = inner[0] if inner[0].op == "const" else b.affine(inner[0])
+    position = inner[0] if inner[0].op == "const" else b.affine(inner[0])
     monoid = m.ARGMAX if type(op) is reduce.Argmax else m.ARGMIN
-    return n.cast(b.reduce(monoid, (value, place))[1], compute_type(op.dtype))
+    return n.cast(b.reduce(monoid, (value, position))[1], compute_type(op.dtype))
 
 
 # --- windows -------------------------------------------------------------------------------------------------------
 
 
 def window_positions(b: Builder, o: Operation, at: Index) -> tuple[Index, Node]:
-    """The operand's index for a window and a place in it, and whether that is inside the operand."""
+    """The operand's index for a window and a position in it, and whether that is inside the operand."""
     kernel, strides, lo, _, dilations = o.params[:5]
     x = o.operands[0]
     rank, count = len(x.meta.shape), o.op.n
@@ -180,7 +180,7 @@ def window_positions(b: Builder, o: Operation, at: Index) -> tuple[Index, Node]:
     for d in range(count):
         i = n.add(n.mul(at[rank - count + d], b.leaf(strides[d])), n.mul(inner[d], b.leaf(dilations[d])))
         i = n.sub(i, b.leaf(lo[d]))
-        inside = n.both(inside, between(n.i64(0), i, b.leaf(x.meta.shape[rank - count + d])))
+        inside = n.conjunction(inside, between(n.i64(0), i, b.leaf(x.meta.shape[rank - count + d])))
         source.append(i)
     assert inside is not None
     return tuple(source), inside
@@ -194,6 +194,7 @@ def window_max(b: Builder, o: Operation, k: int, at: Index) -> Element:
 
 
 def window_reduce(b: Builder, o: Operation, at: Index) -> Element:
+    """Return the sum or maximum over the window at ``at``."""
     outside(b, at)
     x = o.operands[0]
     source, inside = window_positions(b, o, at)
@@ -206,7 +207,7 @@ def window_reduce(b: Builder, o: Operation, at: Index) -> Element:
 
 @rule(window.MaxPool)
 def max_pool(b: Builder, o: Operation, k: int, at: Index) -> Element:
-    """Result 0: the largest of each window; result 1: its flat place in the windowed dims of the operand."""
+    """Result 0: the largest of each window; result 1: its flat index over the windowed dims of the operand."""
     outside(b, at)
     x = o.operands[0]
     source, inside = window_positions(b, o, at)

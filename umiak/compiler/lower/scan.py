@@ -97,7 +97,7 @@ def linear_scan(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
 
 @terminal(scan.Cummax, scan.Cummin)
 def extremes(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
-    """The extremes first; a place holds one, or the latest NaN, where it equals what the scan has come to."""
+    """The extremes first; a position holds one, or the latest NaN, where it equals what the scan has come to."""
     value, where = o.results
     wanted, found = launch.wanted(o)
     kind = compute_type(value.meta.dtype)
@@ -108,15 +108,15 @@ def extremes(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
     monoid = m.MAX if type(o.op) is scan.Cummax else m.MIN
     extreme = n.var("extreme", x.type)
     if own:
-        place = b.address(own, at, dense(tuple(value.meta.shape)).strides)
-        stores = [StoreStage(own, place, extreme, True)]
-        now = n.load(own, kind, place)
+        address = b.address(own, at, dense(tuple(value.meta.shape)).strides)
+        stores = [StoreStage(own, address, extreme, True)]
+        now = n.load(own, kind, address)
     else:
         stores = launch.stores(b, value, at, extreme)
         now = n.cast(n.load(stores[0].buffer, storage_type(value.meta.dtype), stores[0].index), kind)
     b.stages.append(ScanStage((extreme,), monoid, (x,), tuple(stores)))
     if found:
-        # Steps of the scan, which are not places when it runs from the end.
+        # Steps of the scan, which are not positions when it runs from the end.
         (step,) = axes_over(b, [value.meta.shape[o.op.axis]])
         step = step if step.op == "const" else b.affine(step)
         here = n.eq(x, now) if not x.type.is_float else n.call("or", n.eq(x, now), n.ne(x, x))

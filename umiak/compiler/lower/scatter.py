@@ -31,6 +31,7 @@ Positions = Callable[[Builder], "tuple[Index, Callable[[], Element]]"]
 
 
 def combination(mode: str, dtype: DType) -> Monoid | None:
+    """Return the monoid that combines updates in a mode; None for "set", where an update replaces."""
     if mode == "set":
         return None
     if dtype.is_bool:
@@ -85,10 +86,10 @@ class Scatter:
         self.nests.append(b.finish())
         return self
 
-    def put(self, places: Positions, monoid: Monoid | None) -> Scatter:
+    def put(self, positions: Positions, monoid: Monoid | None) -> Scatter:
         """Updates where they go."""
         b = self.builder()
-        at, pull = places(b)
+        at, pull = positions(b)
         if not b.reduced:
             b.reduced.append((n.axis("r0"), 1))
         address = self.address(b, at)
@@ -132,31 +133,31 @@ def checked(b: Builder, o: Operation, k: int, at: Index, size: Any) -> Node:
     return b.checked(i, size)[0]
 
 
-def whole(launch: LaunchBuilder, o: Operation, places: Positions, mode: str) -> Nest | Chain:
+def whole(launch: LaunchBuilder, o: Operation, positions: Positions, mode: str) -> Nest | Chain:
     """Updates into a copy of operand 0."""
     made = Scatter(launch, o.results[0], mode != "set")
     made.fill(lambda b, at: b.read(o.operands[0], at))
-    return made.put(places, combination(mode, made.dtype)).finish()
+    return made.put(positions, combination(mode, made.dtype)).finish()
 
 
 @terminal(index.Put)
 def put(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
     shape, a = o.operands[0].meta.shape, o.op.axis
 
-    def places(b: Builder) -> tuple[Index, Callable[[], Element]]:
+    def positions(b: Builder) -> tuple[Index, Callable[[], Element]]:
         kept = b.open((*shape[:a], *shape[a + 1 :]))
         each = b.open(o.operands[1].meta.shape, reduced=True)
         i = checked(b, o, 1, each, shape[a])
         return (*kept[:a], i, *kept[a:]), lambda: update(b, o, 2, (*kept[:a], *each, *kept[a:]))
 
-    return whole(launch, o, places, o.op.mode)
+    return whole(launch, o, positions, o.op.mode)
 
 
 @terminal(index.ScatterAlong)
 def scatter_along(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
     shape, a, mode = o.operands[0].meta.shape, o.op.axis, o.op.mode
 
-    def places(b: Builder) -> tuple[Index, Callable[[], Element]]:
+    def positions(b: Builder) -> tuple[Index, Callable[[], Element]]:
         kept = b.open((*shape[:a], *shape[a + 1 :]))
         (each,) = b.open((o.operands[1].meta.shape[a],), reduced=True)
         at = (*kept[:a], each, *kept[a:])
@@ -164,42 +165,42 @@ def scatter_along(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
         return (*kept[:a], i, *kept[a:]), lambda: update(b, o, 2, at)
 
     if o.op.include_self or mode == "set":
-        return whole(launch, o, places, mode)
+        return whole(launch, o, positions, mode)
     made = Scatter(launch, o.results[0], True)
     monoid = combination(mode, made.dtype)
     assert monoid is not None
 
     def identity(b: Builder) -> tuple[Index, Callable[[], Element]]:
         """Return the identity of the combination: where an update goes nothing is left of the base."""
-        at, _ = places(b)
+        at, _ = positions(b)
         found = monoid.identity((made.kind,) * monoid.size)
         zero = tuple(n.const(0, v.type) if monoid in (m.SUM, COMPLEX_SUM) else v for v in found)
         return at, lambda: zero if len(zero) > 1 else zero[0]  # type: ignore[return-value]
 
     made.fill(lambda b, at: b.read(o.operands[0], at))
-    return made.put(identity, None).put(places, monoid).finish()
+    return made.put(identity, None).put(positions, monoid).finish()
 
 
 @terminal(index.ScatterNd)
 def scatter_nd(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
     shape, depth = o.operands[0].meta.shape, o.op.depth
 
-    def places(b: Builder) -> tuple[Index, Callable[[], Element]]:
+    def positions(b: Builder) -> tuple[Index, Callable[[], Element]]:
         kept = b.open(shape[depth:])
         each = b.open(o.operands[1].meta.shape[:-1], reduced=True)
         at = [checked(b, o, 1, (*each, n.i64(d)), shape[d]) for d in range(depth)]
         return (*at, *kept), lambda: update(b, o, 2, (*each, *kept))
 
-    return whole(launch, o, places, o.op.mode)
+    return whole(launch, o, positions, o.op.mode)
 
 
 @terminal(movement.PadFold)
 def pad_fold(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
-    """Every place of a padded dim goes to the element that it repeats."""
+    """Every position of a padded dim goes to the element that it repeats."""
     x = o.operands[0]
     padded = {a: (lo, size) for (a, lo, _), size in _padded(o)}
 
-    def places(b: Builder) -> tuple[Index, Callable[[], Element]]:
+    def positions(b: Builder) -> tuple[Index, Callable[[], Element]]:
         kept = iter(b.open(size for d, size in enumerate(x.meta.shape) if d not in padded))
         folded = iter(b.open((x.meta.shape[d] for d in sorted(padded)), reduced=True))
         source = tuple(next(folded) if d in padded else next(kept) for d in range(len(x.meta.shape)))
@@ -211,7 +212,7 @@ def pad_fold(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
     made = Scatter(launch, o.results[0], True)
     zero = n.const(0, compute_type(made.dtype))
     made.fill(lambda b, at: (zero, zero) if made.dtype.is_complex else zero)
-    return made.put(places, combination("add", made.dtype)).finish()
+    return made.put(positions, combination("add", made.dtype)).finish()
 
 
 def _padded(o: Operation) -> list[tuple[tuple, Any]]:
@@ -221,7 +222,7 @@ def _padded(o: Operation) -> list[tuple[tuple, Any]]:
 
 
 def repeated(b: Builder, mode: str, i: Node, size: Any) -> Node:
-    """The element of a dim that place ``i`` repeats, counted from the first element."""
+    """The element of a dim that position ``i`` repeats, counted from the first element."""
     last = b.leaf(size - 1)
     if mode == "circular":
         return n.select(n.lt(i, 0), n.add(i, b.leaf(size)), n.select(n.lt(last, i), n.sub(i, b.leaf(size)), i))
@@ -239,12 +240,12 @@ def counted(
     zero = n.const(0, compute_type(made.dtype))
     made.fill(lambda b, at: (zero, zero) if made.dtype.is_complex else zero)
 
-    def places(b: Builder) -> tuple[Index, Callable[[], Element]]:
+    def positions(b: Builder) -> tuple[Index, Callable[[], Element]]:
         at = b.open(x.meta.shape, reduced=True)
         i, made.where = where(b, at)
         return (i,), lambda: n.i64(1) if weights is None else b.read(weights, at)
 
-    return made.put(places, combination("add", made.dtype)).finish()
+    return made.put(positions, combination("add", made.dtype)).finish()
 
 
 @terminal(index.BincountSized)
@@ -258,7 +259,7 @@ def histogram(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
     """As NumPy has it: a bin by division, corrected by one where the edges, which are rounded, say otherwise."""
     bins, lo, hi = o.params
 
-    def place(b: Builder, at: Index) -> tuple[Node, Node | None]:
+    def position(b: Builder, at: Index) -> tuple[Node, Node | None]:
         x = b.read(o.operands[0], at)
         assert isinstance(x, Node)
         type_ = x.type if x.type.is_float else F64
@@ -283,4 +284,4 @@ def histogram(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
         more = n.cast(n.call("and", n.le(edge(n.add(i, 1)), x), top), I64)
         return n.maximum(n.sub(n.add(i, more), less), 0), inside
 
-    return counted(launch, o, place)
+    return counted(launch, o, position)

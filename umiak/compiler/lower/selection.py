@@ -44,7 +44,7 @@ def packed(
 ) -> Nest:
     """Values of the points where ``where`` holds, one after the other.
 
-    Each point writes to the next free place and only those that hold take it: no branch depends on data. Where the
+    Each point writes to the next free position and only those that hold take it: no branch depends on data. Where the
     result is full nothing may be written, and nothing is left to be.
     """
     room = n.lt(COUNT, b.leaf(o.results[0].meta.shape[0]))
@@ -86,7 +86,7 @@ def masked_scatter(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
     size = b.leaf(dim.product(values.meta.shape))
     b.stages.append(FailStage(1, n.lt(size, need)))
     flat = _flat(b, o, 2)
-    found = b.guarded(n.both(where, n.lt(COUNT, size)), lambda: b.read(values, flat))
+    found = b.guarded(n.conjunction(where, n.lt(COUNT, size)), lambda: b.read(values, flat))
     was = b.read(x, at)
     if isinstance(was, tuple):
         value: Element = tuple(n.select(where, p, q) for p, q in zip(parts(found), was, strict=True))  # type: ignore[assignment]
@@ -100,12 +100,12 @@ def masked_scatter(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
 def _flat(b: Builder, o: Operation, k: int) -> Index:
     """The index of element number ``COUNT`` of an operand."""
     shape = o.operands[k].meta.shape
-    place, found = COUNT, []
+    position, found = COUNT, []
     for size in reversed(shape[1:]):
-        outer = n.div(place, b.leaf(size))
-        found.append(n.sub(place, n.mul(outer, b.leaf(size))))
-        place = outer
-    return (place, *reversed(found)) if shape else ()
+        outer = n.div(position, b.leaf(size))
+        found.append(n.sub(position, n.mul(outer, b.leaf(size))))
+        position = outer
+    return (position, *reversed(found)) if shape else ()
 
 
 @terminal(movement.RepeatInterleaveSized)
@@ -141,16 +141,16 @@ def repeat_interleave(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
     if not b.reduced:
         b.reduced.append((n.axis("r0"), 1))
     end = n.load(starts, I64, b.address(starts, (i,), (1,)))
-    place = b.address(source, (end,), (1,))
-    b.stages.append(ScatterStage(source, place, (n.i64(1),), m.SUM, n.lt(end, b.leaf(count))))
+    address = b.address(source, (end,), (1,))
+    b.stages.append(ScatterStage(source, address, (n.i64(1),), m.SUM, n.lt(end, b.leaf(count))))
     nests.append(b.finish())
 
     b = launch.builder((1,))
     (j,) = b.open((count,), reduced=True)
-    place = b.address(source, (j,), (1,))
+    address = b.address(source, (j,), (1,))
     before = n.var("before", I64)
     b.stages.append(
-        ScanStage((before,), m.SUM, (n.load(source, I64, place),), (StoreStage(source, place, before, True),))
+        ScanStage((before,), m.SUM, (n.load(source, I64, address),), (StoreStage(source, address, before, True),))
     )
     nests.append(b.finish())
 

@@ -151,8 +151,8 @@ class Expressions(Operations):
             return self.draw(x)
         if op in ("dim", "word"):
             self.at = 0
-            place = self.ins(f"getelementptr i64, ptr %{op}s, i64 {x.attr}")
-            return Value(0, self.ins(f"load {spell(x.type)}, ptr {place}, align 8"))
+            place = self.emit(f"getelementptr i64, ptr %{op}s, i64 {x.attr}")
+            return Value(0, self.emit(f"load {spell(x.type)}, ptr {place}, align 8"))
         if op in ("axis", "var"):
             if self.lanes is not None and x is self.lanes.axis:
                 return self.indices(self.lanes)
@@ -210,7 +210,7 @@ class Expressions(Operations):
         """i1: whether any lane of some masks is set."""
         total = masks[0]
         for m in masks[1:]:
-            total = self.ins(f"or <{width} x i1> {total}, {m}")
+            total = self.emit(f"or <{width} x i1> {total}, {m}")
         return self.call("i1", f"llvm.vector.reduce.or.v{width}i1", [(f"<{width} x i1>", total)])
 
     def read(self, x: Node) -> Value:
@@ -218,7 +218,7 @@ class Expressions(Operations):
         raise NotImplementedError(f"{type(self).__name__} defines no read")
 
     def draw(self, x: Node) -> Value:
-        """A random word, which `Drawing` defines (random.py)."""
+        """A random word, which `RandomBits` defines (random.py)."""
         raise NotImplementedError(f"{type(self).__name__} defines no draw")
 
     # Axes
@@ -231,7 +231,7 @@ class Expressions(Operations):
             if axis in self.previous:
                 last, self.at = self.previous[axis].get(c.scalar), depth
                 whole = f"mul i64 {self.memo[axis].scalar}, {c.scalar}"
-                text = self.ins(whole if last is None else f"add i64 {last}, {c.scalar}")
+                text = self.emit(whole if last is None else f"add i64 {last}, {c.scalar}")
                 self.previous[axis][c.scalar] = text
                 return Value(depth, text)
             if axis in self.inductions:
@@ -254,7 +254,7 @@ class Expressions(Operations):
             return None
         self.at = depth - 1
         start = self.op_div(x, (first, d.scalar), 0)
-        rest = self.ins(f"sub i64 {first}, {self.ins(f'mul i64 {start}, {d.scalar}')}")
+        rest = self.emit(f"sub i64 {first}, {self.emit(f'mul i64 {start}, {d.scalar}')}")
         q, r, more, full, carry, q_after, r_after = (self.name() for _ in range(7))
         scope = self.scopes[depth]
         scope.phis += [(q, "i64", start, q_after), (r, "i64", rest, r_after)]
@@ -271,8 +271,8 @@ class Expressions(Operations):
     def stepped(self, c: str, depth: int, first: str, step: int) -> str:
         """``c`` times the index of the loop whose body is the scope at ``depth``."""
         scope, at, self.at = self.scopes[depth], self.at, depth - 1
-        start = "0" if first == "0" else self.ins(f"mul i64 {first}, {c}")
-        by = c if step == 1 else self.ins(f"mul i64 {c}, {step}")
+        start = "0" if first == "0" else self.emit(f"mul i64 {first}, {c}")
+        by = c if step == 1 else self.emit(f"mul i64 {c}, {step}")
         name, after = self.name(), self.name()
         scope.phis.append((name, "i64", start, after))
         scope.steps.append(f"  {after} = add i64 {name}, {by}")
@@ -284,7 +284,7 @@ class Expressions(Operations):
         self.at, w = lanes.depth, lanes.width
         base = self.splat(lanes.base, "i64", w)
         return Value(lanes.depth, "", [
-            self.ins(f"add <{w} x i64> {base}, {numbers('i64', range(u * w, u * w + w))}") for u in range(lanes.copies)
+            self.emit(f"add <{w} x i64> {base}, {numbers('i64', range(u * w, u * w + w))}") for u in range(lanes.copies)
         ])  # fmt: skip
 
     def position(self, x: Node) -> tuple[str, Node] | None:
@@ -319,11 +319,11 @@ class Expressions(Operations):
         v, w = self.value(limit), lanes.width
         self.at = depth = max(v.depth, lanes.depth)
         # Scalar arithmetic and narrow lanes: comparing wide indices would take several registers.
-        part = self.ins(f"sub i64 {v.scalar}, {lanes.base}")
+        part = self.emit(f"sub i64 {v.scalar}, {lanes.base}")
         low = "0" if how in (_BELOW, _FROM) else "-1"
         result = []
         for u in range(lanes.copies):
-            left = part if u == 0 else self.ins(f"sub i64 {part}, {u * w}")
+            left = part if u == 0 else self.emit(f"sub i64 {part}, {u * w}")
             left = self.call("i64", "llvm.smax.i64", [("i64", left), ("i64", low)])
             left = self.call("i64", "llvm.smin.i64", [("i64", left), ("i64", str(w))])
             result.append(self.lane_numbers(how, left, w))
@@ -332,8 +332,8 @@ class Expressions(Operations):
     def lane_numbers(self, how: str, number: str, width: int) -> str:
         """Return the mask of lanes whose numbers compare so with an i64 that fits a lane's number."""
         t = "i8" if width >= 32 else "i32"
-        few = self.splat(self.ins(f"trunc i64 {number} to {t}"), t, width)
-        return self.ins(f"icmp {how} <{width} x {t}> {numbers(t, range(width))}, {few}")
+        few = self.splat(self.emit(f"trunc i64 {number} to {t}"), t, width)
+        return self.emit(f"icmp {how} <{width} x {t}> {numbers(t, range(width))}, {few}")
 
 
 def numbers(t: str, values: Sequence[int]) -> str:

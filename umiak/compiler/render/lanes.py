@@ -14,8 +14,8 @@ from umiak.compiler.render.text import spell
 Texts = list[str]
 
 
-class Laned(Memory):
-    """``serial`` and ``over_lanes`` open an axis; ``body`` gets the carried values and gives their next ones."""
+class Loops(Memory):
+    """Writes loops over one axis. ``body`` maps the loop-carried values to those of the next iteration."""
 
     def serial(
         self,
@@ -81,7 +81,7 @@ class Laned(Memory):
                 def step(at: str, values: Texts) -> Texts:
                     mask = None
                     if masked:
-                        left = self.ins(f"sub i64 {end}, {at}")
+                        left = self.emit(f"sub i64 {end}, {at}")
                         most = left if w < 32 else self.call("i64", "llvm.smin.i64", [("i64", left), ("i64", str(w))])
                         mask = self.lane_numbers("ult", most, w)
                     return self.in_lanes(Lanes(index, self.here(), w, copies, at, first, mask), lambda: body(values))
@@ -89,15 +89,15 @@ class Laned(Memory):
                 now[:used] = self.loop(first, end, w * copies, list(zip(types, now[:used])), step, floor)
 
             def whole(first: str, span: int) -> str:
-                part = self.ins(f"and i64 {self.ins(f'sub i64 {hi}, {first}')}, {-span}")
-                return self.ins(f"add i64 {first}, {part}")
+                part = self.emit(f"and i64 {self.emit(f'sub i64 {hi}, {first}')}, {-span}")
+                return self.emit(f"add i64 {first}, {part}")
 
             for copies in plan.copies:
                 end = whole(start, w * copies)
                 fits = self.aligned(plan.streaming, index, start, w)
                 if fits is not None:
                     self.streams = True
-                    upper = self.ins(f"select i1 {fits}, i64 {end}, i64 {start}")
+                    upper = self.emit(f"select i1 {fits}, i64 {end}, i64 {start}")
                     vectors(start, upper, copies, False)
                     self.streams = False
                     start = upper
@@ -107,11 +107,11 @@ class Laned(Memory):
                 vectors(start, hi, 1, True)
                 return now
             if scan:
-                now[count:] = [self.ins(f"extractelement {t} {x}, i64 0") for t, x in zip(types, now[:count])]
+                now[count:] = [self.emit(f"extractelement {t} {x}, i64 0") for t, x in zip(types, now[:count])]
             now[count:] = self.counted(index, start, hi, 1, list(zip(types[count:], now[count:])), body, floor)
             return now
 
-        condition = self.ins(f"icmp slt i64 {lo}, {hi}")
+        condition = self.emit(f"icmp slt i64 {lo}, {hi}")
         return self.guarded(condition, stages, carried)
 
     def first_lanes(self, count: str, width: int) -> str:
@@ -139,7 +139,9 @@ class Laned(Memory):
                 return None
             place = self.address(b, parts[1])
             self.at = self.here()
-            first = self.ins(f"getelementptr {spell(b.type, 0, True)}, ptr {place.scalar}, i64 {start}")
-            bits = self.ins(f"and i64 {self.ins(f'ptrtoint ptr {first} to i64')}, {self.alignment(b.type, width) - 1}")
-            total = self.ins(f"or i64 {total}, {bits}") if total else bits
-        return self.ins(f"icmp eq i64 {total}, 0") if total else None
+            first = self.emit(f"getelementptr {spell(b.type, 0, True)}, ptr {place.scalar}, i64 {start}")
+            bits = self.emit(
+                f"and i64 {self.emit(f'ptrtoint ptr {first} to i64')}, {self.alignment(b.type, width) - 1}"
+            )
+            total = self.emit(f"or i64 {total}, {bits}") if total else bits
+        return self.emit(f"icmp eq i64 {total}, 0") if total else None

@@ -1,8 +1,8 @@
 """Loop IR to LLVM IR text for CPUs: explicit vectors, ready for code generation without any optimiser pass.
 
 `Writer` (text.py) puts text into scopes, `Operations` writes operations, `Expressions` decides where a value stands
-and which are vectors, `Memory` loads and stores, `Laned` opens axes, `Reducing` and `Tiled` have the statements of
-their names, `Short` rows that fit a vector; `Function` has the rest and the kernel's ABI.
+and which are vectors, `Memory` loads and stores, `Loops` opens axes, `Reductions` and `Tiles` have the statements of
+their names, `ShortRows` rows that fit a vector; `Function` has the rest and the kernel's ABI.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from umiak.compiler.loop.tree import (
 )  # fmt: skip
 from umiak.compiler.render.functions import expanded
 from umiak.compiler.render.plan import Plan, Survey
-from umiak.compiler.render.short_rows import Short
+from umiak.compiler.render.short_rows import ShortRows
 from umiak.compiler.render.target import AVX2, AVX512, NEON, Target
 from umiak.compiler.render.text import Module
 
@@ -112,7 +112,7 @@ def scratch(module: Module, kernel: Kernel) -> list[str]:
     return result
 
 
-class Function(Short):
+class Function(ShortRows):
     """One kernel's text."""
 
     def __init__(self, module: Module, kernel: Kernel) -> None:
@@ -125,7 +125,7 @@ class Function(Short):
         if any(isinstance(s, Loop) and s.parallel for s in body):
             self.body(body)
         else:
-            first = self.ins("icmp eq i64 %lo, 0")
+            first = self.emit("icmp eq i64 %lo, 0")
             self.guarded(first, lambda: self.body(body))
         if self.streamed and self.target.x86:
             # Such stores are seen by other threads in no order otherwise.
@@ -229,7 +229,7 @@ class Function(Short):
             where = self.any_of([m or "" for m in self.masks(v)], self.lanes.width)
         self.codes.add(s.code)
         after, scope = self.block(), self.scopes[-1]
-        self.raw(f"br i1 {where}, label %fail.{s.code}, label %{after}")
+        self.emit_void(f"br i1 {where}, label %fail.{s.code}, label %{after}")
         self.start(scope, after)
         scope.floor = self.here()  # what follows may rely on the check
         if s.where.op == "not" and s.where not in self.volatile:
@@ -259,7 +259,7 @@ class Function(Short):
         if is_const(axis.lo, 0) and axis.step == 1:
             return "%lo", "%hi"
         first, end = self.scalar(axis.lo), self.scalar(axis.hi)
-        lo, hi = (self.ins(f"add i64 {first}, {self.ins(f'mul i64 {n}, {axis.step}')}") for n in ("%lo", "%hi"))
+        lo, hi = (self.emit(f"add i64 {first}, {self.emit(f'mul i64 {n}, {axis.step}')}") for n in ("%lo", "%hi"))
         return lo, self.call("i64", "llvm.smin.i64", [("i64", hi), ("i64", end)])
 
     def lane_loop(self, s: Loop, lo: str, hi: str, survey: Survey) -> None:

@@ -8,7 +8,7 @@ from umiak.compiler.loop.node import Node, add, call, is_const, make, sub
 from umiak.compiler.loop.tree import GLOBAL, IN, OUT, Atomic, Buffer, Store
 from umiak.compiler.loop.types import BOOL, I64, ScalarType
 from umiak.compiler.render.expressions import Value, numbers
-from umiak.compiler.render.random import Drawing, terms
+from umiak.compiler.render.random import RandomBits, terms
 from umiak.compiler.render.text import spell, suffix
 
 
@@ -17,7 +17,7 @@ def shift(index: Node) -> int:
     return sum(-x.attr if minus else x.attr for x, minus in terms(index) if x.op == "const")
 
 
-class Memory(Drawing):
+class Memory(RandomBits):
     """``streams``: whether stores that may bypass the caches do just now; ``streamed``: whether any does."""
 
     streams = False
@@ -37,12 +37,12 @@ class Memory(Drawing):
         at, self.at = self.at, 0
         if b.space in (IN, OUT):
             k = [c.name for c in self.kernel.buffers if c.space in (IN, OUT)].index(b.name)
-            text = self.ins(f"load ptr, ptr {self.ins(f'getelementptr ptr, ptr %ptrs, i64 {k}')}, align 8")
+            text = self.emit(f"load ptr, ptr {self.emit(f'getelementptr ptr, ptr %ptrs, i64 {k}')}, align 8")
         else:
             field = int(b.space == GLOBAL)
-            area = self.ins(f"load ptr, ptr {self.ins(f'getelementptr ptr, ptr %ctx, i64 {field}')}, align 8")
+            area = self.emit(f"load ptr, ptr {self.emit(f'getelementptr ptr, ptr %ctx, i64 {field}')}, align 8")
             offset, _ = self.layout(b.space == GLOBAL, b.name)
-            text = self.ins(f"getelementptr i8, ptr {area}, i64 {offset}")
+            text = self.emit(f"getelementptr i8, ptr {area}, i64 {offset}")
         self.at = at
         return self.remember(key, Value(0, text), 0)
 
@@ -60,9 +60,9 @@ class Memory(Drawing):
                 raise ValueError(
                     f"kernel {self.kernel.name!r} requires sizes of dims alone, got another for {b.name!r}"
                 )
-            size = self.ins(f"mul i64 {v.scalar}, {b.type.bytes}")
-            size = self.ins(f"and i64 {self.ins(f'add i64 {size}, 63')}, -64")
-            total, count = self.ins(f"add i64 {total}, {size}"), count + 1
+            size = self.emit(f"mul i64 {v.scalar}, {b.type.bytes}")
+            size = self.emit(f"and i64 {self.emit(f'add i64 {size}, 63')}, -64")
+            total, count = self.emit(f"add i64 {total}, {size}"), count + 1
         return total, count
 
     def address(self, b: Buffer, index: Node) -> Value:
@@ -90,14 +90,14 @@ class Memory(Drawing):
             while k < len(parts) and parts[k][0] == depth:
                 _, minus, term = parts[k]
                 if minus:
-                    total = self.ins(f"sub i64 {total or '0'}, {term}")
+                    total = self.emit(f"sub i64 {total or '0'}, {term}")
                 else:
-                    total = self.ins(f"add i64 {total}, {term}") if total else term
+                    total = self.emit(f"add i64 {total}, {term}") if total else term
                 k += 1
-            text = self.ins(f"getelementptr {one}, ptr {text}, i64 {total}")
+            text = self.emit(f"getelementptr {one}, ptr {text}, i64 {total}")
         if fixed:
             self.at = depth
-            text = self.ins(f"getelementptr {one}, ptr {text}, i64 {fixed}")
+            text = self.emit(f"getelementptr {one}, ptr {text}, i64 {fixed}")
         self.at = at
         v = Value(depth, text)
         if not any(x in self.volatile for x, _ in terms(index)):
@@ -122,11 +122,11 @@ class Memory(Drawing):
         start, w, one = self.address(b, rest), lanes.width, spell(b.type, 0, True)
         at, self.at = self.at, max(start.depth, lanes.depth)
         depth = self.at
-        far = self.ins(f"sub i64 {1 - w}, {lanes.base}") if back else lanes.base
-        first = self.ins(f"getelementptr {one}, ptr {start.scalar}, i64 {far}")
+        far = self.emit(f"sub i64 {1 - w}, {lanes.base}") if back else lanes.base
+        first = self.emit(f"getelementptr {one}, ptr {start.scalar}, i64 {far}")
         places = [first]
         for u in range(1, lanes.copies):
-            places.append(self.ins(f"getelementptr {one}, ptr {first}, i64 {-u * w if back else u * w}"))
+            places.append(self.emit(f"getelementptr {one}, ptr {first}, i64 {-u * w if back else u * w}"))
         self.at = at
         return self.remember(key, (depth, places), depth)
 
@@ -143,10 +143,10 @@ class Memory(Drawing):
         start, w, one = self.address(b, rest), lanes.width, spell(b.type, 0, True)
         at, self.at = self.at, max(start.depth, lanes.depth)
         depth = self.at
-        first = self.ins(f"getelementptr {one}, ptr {start.scalar}, i64 {self.ins(f'shl i64 {lanes.base}, 1')}")
+        first = self.emit(f"getelementptr {one}, ptr {start.scalar}, i64 {self.emit(f'shl i64 {lanes.base}, 1')}")
         places = [first]
         for u in range(1, lanes.copies):
-            places.append(self.ins(f"getelementptr {one}, ptr {first}, i64 {2 * u * w}"))
+            places.append(self.emit(f"getelementptr {one}, ptr {first}, i64 {2 * u * w}"))
         self.at = at
         return self.remember(key, (depth, places), depth)
 
@@ -159,12 +159,12 @@ class Memory(Drawing):
         full = spell(t, w, True)
         halves = []
         for half in (0, 1):
-            at = self.ins(f"getelementptr {spell(t, 0, True)}, ptr {place}, i64 {w}") if half else place
+            at = self.emit(f"getelementptr {spell(t, 0, True)}, ptr {place}, i64 {w}") if half else place
             if mask is not None:
                 parts = [half * w // 2 + k // 2 if k % 2 == odd else w for k in range(w)]
                 lanes = self.shuffle(mask, "zeroinitializer", "i1", w, parts)
             elif odd or not half:
-                halves.append(self.ins(f"load {full}, ptr {at}, align {t.bytes}"))
+                halves.append(self.emit(f"load {full}, ptr {at}, align {t.bytes}"))
                 continue
             else:
                 lanes = f"<{', '.join(f'i1 {str(k < w - 1).lower()}' for k in range(w))}>"
@@ -172,7 +172,7 @@ class Memory(Drawing):
         got = self.shuffle(halves[0], halves[1], spell(t, 0, True), w, range(odd, 2 * w, 2))
         if mask is None or instead == "zeroinitializer":
             return got
-        return self.ins(f"select <{w} x i1> {mask}, {full} {got}, {full} {instead}")
+        return self.emit(f"select <{w} x i1> {mask}, {full} {got}, {full} {instead}")
 
     def scattered(self, b: Buffer, index: Node) -> tuple[int, list[str]]:
         """Depth and vectors of pointers, per copy."""
@@ -184,7 +184,7 @@ class Memory(Drawing):
             v, base, at = self.value(index), self.pointer(b), self.at
             self.at = v.depth
             result = [
-                self.ins(f"getelementptr {one}, ptr {base.scalar}, <{w} x i64> {i}") for i in self.vectors(v, I64)
+                self.emit(f"getelementptr {one}, ptr {base.scalar}, <{w} x i64> {i}") for i in self.vectors(v, I64)
             ]
             self.at = at
             return v.depth, result
@@ -194,17 +194,17 @@ class Memory(Drawing):
         if c.number is None and lanes.first is not None and lanes.depth > c.depth:
             moved = self.stepped(c.scalar, lanes.depth, lanes.first, w * lanes.copies)
         else:
-            moved = self.ins(f"mul i64 {c.scalar}, {lanes.base}")
+            moved = self.emit(f"mul i64 {c.scalar}, {lanes.base}")
         self.at = depth
-        place = self.ins(f"getelementptr {one}, ptr {start.scalar}, i64 {moved}")
+        place = self.emit(f"getelementptr {one}, ptr {start.scalar}, i64 {moved}")
         result = []
         for u in range(lanes.copies):
             if u:
                 self.at = c.depth
-                far = self.ins(f"mul i64 {c.scalar}, {u * w}")
+                far = self.emit(f"mul i64 {c.scalar}, {u * w}")
                 self.at = depth
-                moved = self.ins(f"getelementptr {one}, ptr {place}, i64 {far}")
-            result.append(self.ins(f"getelementptr {one}, ptr {moved if u else place}, <{w} x i64> {apart}"))
+                moved = self.emit(f"getelementptr {one}, ptr {place}, i64 {far}")
+            result.append(self.emit(f"getelementptr {one}, ptr {moved if u else place}, <{w} x i64> {apart}"))
         self.at = at
         return depth, result
 
@@ -214,7 +214,7 @@ class Memory(Drawing):
         if key in self.memo:
             return self.memo[key]
         at, self.at = self.at, c.depth
-        text = self.ins(f"mul <{width} x i64> {self.wide(c, I64, width)}, {numbers('i64', range(width))}")
+        text = self.emit(f"mul <{width} x i64> {self.wide(c, I64, width)}, {numbers('i64', range(width))}")
         self.at = at
         return self.remember(key, text, c.depth)
 
@@ -227,7 +227,7 @@ class Memory(Drawing):
         if where is None:
             return exist
         more = self.vectors(where, BOOL)
-        return [m if o is None else self.ins(f"and <{lanes.width} x i1> {o}, {m}") for o, m in zip(exist, more)]
+        return [m if o is None else self.emit(f"and <{lanes.width} x i1> {o}, {m}") for o, m in zip(exist, more)]
 
     # Loads
     def read(self, x: Node) -> Value:
@@ -258,12 +258,12 @@ class Memory(Drawing):
         text, safe = place.scalar, None if where is None else where.scalar
         if self.condition is not None and self.lanes is not None:
             some = self.any_of([m for m in self.masks(None) if m is not None], self.lanes.width)
-            safe = some if safe is None else self.ins(f"and i1 {safe}, {some}")
+            safe = some if safe is None else self.emit(f"and i1 {safe}, {some}")
         if safe is not None:
-            text = self.ins(f"select i1 {safe}, ptr {text}, ptr {self.spare()}")
-        got = self.ins(f"load {spell(t, 0, True)}, ptr {text}, align {t.bytes}")
+            text = self.emit(f"select i1 {safe}, ptr {text}, ptr {self.spare()}")
+        got = self.emit(f"load {spell(t, 0, True)}, ptr {text}, align {t.bytes}")
         if t.kind == "b":
-            got = self.ins(f"icmp ne i8 {got}, 0")
+            got = self.emit(f"icmp ne i8 {got}, 0")
         if where is not None and other is not None:
             if other.vectors is not None:
                 return Value(depth, "", self.chosen(Value(depth, got), where, other, t))
@@ -281,10 +281,10 @@ class Memory(Drawing):
         place, t = self.address(b, x.args[0]), x.type
         self.at = depth = self.earliest(x, place.depth, where.depth, other.depth, self.lanes.depth)
         some = self.any_of([m for m in self.masks(where) if m is not None], self.lanes.width)
-        text = self.ins(f"select i1 {some}, ptr {place.scalar}, ptr {self.spare()}")
-        got = self.ins(f"load {spell(t, 0, True)}, ptr {text}, align {t.bytes}")
+        text = self.emit(f"select i1 {some}, ptr {place.scalar}, ptr {self.spare()}")
+        got = self.emit(f"load {spell(t, 0, True)}, ptr {text}, align {t.bytes}")
         if t.kind == "b":
-            got = self.ins(f"icmp ne i8 {got}, 0")
+            got = self.emit(f"icmp ne i8 {got}, 0")
         return Value(depth, "", self.chosen(Value(depth, got), where, other, t))
 
     def read_lanes(
@@ -316,7 +316,7 @@ class Memory(Drawing):
             if c in (1, -1):
                 back = range(w - 1, -1, -1)
                 if mask is None:
-                    got = self.ins(f"load {full}, ptr {place}, align {t.bytes}")
+                    got = self.emit(f"load {full}, ptr {place}, align {t.bytes}")
                 else:
                     if c == -1:
                         mask = self.shuffle(mask, "poison", "i1", w, back)
@@ -329,7 +329,7 @@ class Memory(Drawing):
                 got = self.load_every_other(place, mask, instead, t, w, odd)
             else:
                 got = self.gather(place, mask, instead, t, w)
-            result.append(self.ins(f"icmp ne {full} {got}, zeroinitializer") if t.kind == "b" else got)
+            result.append(self.emit(f"icmp ne {full} {got}, zeroinitializer") if t.kind == "b" else got)
         if t.kind == "b" and where is not None and other is not None and not (other.number and not other.number.attr):
             result = self.chosen(Value(depth, "", result), where, other, t)
         return Value(depth, "", result)
@@ -349,9 +349,9 @@ class Memory(Drawing):
         elif not self.gathers(t):
             # Lane by lane, without branches.
             spare = self.splat(self.spare(), "ptr", w)
-            places = self.ins(f"select <{w} x i1> {mask}, <{w} x ptr> {places}, <{w} x ptr> {spare}")
+            places = self.emit(f"select <{w} x i1> {mask}, <{w} x ptr> {places}, <{w} x ptr> {spare}")
             got = self.gather(places, None, "zeroinitializer", t, w)
-            return self.ins(f"select <{w} x i1> {mask}, {full} {got}, {full} {instead}")
+            return self.emit(f"select <{w} x i1> {mask}, {full} {got}, {full} {instead}")
         return self.call(full, name, [(f"<{w} x ptr> align {t.bytes}", places), (f"<{w} x i1>", mask), (full, instead)])
 
     def collect(self, places: str, t: ScalarType, w: int) -> str:
@@ -359,9 +359,9 @@ class Memory(Drawing):
         full, one = spell(t, w, True), spell(t, 0, True)
         got = "poison"
         for k in range(w):
-            at = self.ins(f"extractelement <{w} x ptr> {places}, i64 {k}")
-            x = self.ins(f"load {one}, ptr {at}, align {t.bytes}")
-            got = self.ins(f"insertelement {full} {got}, {one} {x}, i64 {k}")
+            at = self.emit(f"extractelement <{w} x ptr> {places}, i64 {k}")
+            x = self.emit(f"load {one}, ptr {at}, align {t.bytes}")
+            got = self.emit(f"insertelement {full} {got}, {one} {x}, i64 {k}")
         return got
 
     def gathers(self, t: ScalarType) -> bool:
@@ -407,8 +407,8 @@ class Memory(Drawing):
         if lanes is None or (v.vectors is None and self.condition is None and not self.varies(index)):
             place = self.address(b, index)
             self.at = self.here()
-            text = v.scalar if t.kind != "b" else self.ins(f"zext i1 {v.scalar} to i8")
-            self.raw(f"store {spell(t, 0, True)} {text}, ptr {place.scalar}, align {t.bytes}")
+            text = v.scalar if t.kind != "b" else self.emit(f"zext i1 {v.scalar} to i8")
+            self.emit_void(f"store {spell(t, 0, True)} {text}, ptr {place.scalar}, align {t.bytes}")
             return
         w, full = lanes.width, spell(t, lanes.width, True)
         values = self.vectors(v, t)
@@ -421,7 +421,7 @@ class Memory(Drawing):
             _, places = self.scattered(b, index)
         self.at = self.here()
         if t.kind == "b":
-            values = [self.ins(f"zext <{w} x i1> {x} to {full}") for x in values]
+            values = [self.emit(f"zext <{w} x i1> {x} to {full}") for x in values]
         for x, at, mask in zip(values, places, self.masks(None)):
             if c != 1:
                 kinds = [(full, x), (f"<{w} x ptr> align {t.bytes}", at), (f"<{w} x i1>", mask or "splat (i1 true)")]
@@ -431,9 +431,9 @@ class Memory(Drawing):
                 self.call("void", f"llvm.masked.store.{suffix(t, w, True)}.p0", kinds)
             elif streams:
                 self.streamed = True
-                self.raw(f"store {full} {x}, ptr {at}, align {self.alignment(t, w)}, !nontemporal !0")
+                self.emit_void(f"store {full} {x}, ptr {at}, align {self.alignment(t, w)}, !nontemporal !0")
             else:
-                self.raw(f"store {full} {x}, ptr {at}, align {t.bytes}")
+                self.emit_void(f"store {full} {x}, ptr {at}, align {t.bytes}")
 
     def is_pair(self, s: Store, then: Store) -> bool:
         """Return whether two stores write pairs that lie side by side."""
@@ -465,9 +465,9 @@ class Memory(Drawing):
                 for half in (0, 1):
                     lanes_of = [half * w // 2 + k // 2 for k in range(w)]
                     mixed = self.shuffle(first, second, spell(t), w, [p + w * (k % 2) for k, p in enumerate(lanes_of)])
-                    at = self.ins(f"getelementptr {spell(t, 0, True)}, ptr {place}, i64 {w}") if half else place
+                    at = self.emit(f"getelementptr {spell(t, 0, True)}, ptr {place}, i64 {w}") if half else place
                     if mask is None:
-                        self.raw(f"store {full} {mixed}, ptr {at}, align {t.bytes}")
+                        self.emit_void(f"store {full} {mixed}, ptr {at}, align {t.bytes}")
                         continue
                     some = self.shuffle(mask, "poison", "i1", w, lanes_of)
                     kinds = [(full, mixed), (f"ptr align {t.bytes}", at), (f"<{w} x i1>", some)]

@@ -39,18 +39,18 @@ def _known(x: Node, *values: int) -> bool:
 
 
 class Operations(Writer):
-    """``operate(node, operands, lanes)`` writes one operation."""
+    """Writes one operation of the loop IR as instructions, on scalars or on vectors of ``lanes`` elements."""
 
     def operate(self, x: Node, a: Sequence[str], lanes: int) -> str:
         op, t = x.op, x.args[0].type
         plain = _INSTRUCTIONS.get(op)
         if plain is not None and plain[t.kind == "f"]:
-            return self.ins(f"{plain[t.kind == 'f']} {spell(t, lanes)} {a[0]}, {a[1]}")
+            return self.emit(f"{plain[t.kind == 'f']} {spell(t, lanes)} {a[0]}, {a[1]}")
         if op in _INTRINSICS and t.kind == "f":
             return self.intrinsic(_INTRINSICS[op], t, a, lanes)
         if op in _COMPARISONS:
             k = 2 if t.kind == "f" else t.kind != "i"
-            return self.ins(f"{'f' if k == 2 else 'i'}cmp {_COMPARISONS[op][k]} {spell(t, lanes)} {a[0]}, {a[1]}")
+            return self.emit(f"{'f' if k == 2 else 'i'}cmp {_COMPARISONS[op][k]} {spell(t, lanes)} {a[0]}, {a[1]}")
         method: Callable[[Node, Sequence[str], int], str] | None = getattr(self, "op_" + op, None)
         if method is None:
             raise NotImplementedError(f"the LLVM renderer requires basic operations, got {op} of {t}")
@@ -62,27 +62,29 @@ class Operations(Writer):
 
     def choose(self, where: str, yes: str, no: str, t: ScalarType, lanes: int) -> str:
         full = spell(t, lanes)
-        return self.ins(f"select {f'<{lanes} x i1>' if lanes else 'i1'} {where}, {full} {yes}, {full} {no}")
+        return self.emit(f"select {f'<{lanes} x i1>' if lanes else 'i1'} {where}, {full} {yes}, {full} {no}")
 
     def convert(self, how: str, x: str, source: ScalarType, target: ScalarType, lanes: int) -> str:
-        return self.ins(f"{how} {spell(source, lanes)} {x} to {spell(target, lanes)}")
+        return self.emit(f"{how} {spell(source, lanes)} {x} to {spell(target, lanes)}")
 
     def splat(self, x: str, t: str, lanes: int) -> str:
         """A scalar of LLVM type ``t`` in all lanes."""
-        one = self.ins(f"insertelement <{lanes} x {t}> poison, {t} {x}, i64 0")
-        return self.ins(f"shufflevector <{lanes} x {t}> {one}, <{lanes} x {t}> poison, <{lanes} x i32> zeroinitializer")
+        one = self.emit(f"insertelement <{lanes} x {t}> poison, {t} {x}, i64 0")
+        return self.emit(
+            f"shufflevector <{lanes} x {t}> {one}, <{lanes} x {t}> poison, <{lanes} x i32> zeroinitializer"
+        )
 
     def shuffle(self, a: str, b: str, t: str, lanes: int, picks: Sequence[int]) -> str:
         """Lanes of two vectors side by side, by number."""
         chosen = ", ".join(f"i32 {p}" for p in picks)
-        return self.ins(f"shufflevector <{lanes} x {t}> {a}, <{lanes} x {t}> {b}, <{len(picks)} x i32> <{chosen}>")
+        return self.emit(f"shufflevector <{lanes} x {t}> {a}, <{lanes} x {t}> {b}, <{len(picks)} x i32> <{chosen}>")
 
     # Arithmetic
     def op_neg(self, x: Node, a: Sequence[str], lanes: int) -> str:
         full = spell(x.type, lanes)
         if x.type.kind == "f":
-            return self.ins(f"fneg {full} {a[0]}")
-        return self.ins(f"sub {full} {constant(0, x.type, lanes)}, {a[0]}")
+            return self.emit(f"fneg {full} {a[0]}")
+        return self.emit(f"sub {full} {constant(0, x.type, lanes)}, {a[0]}")
 
     def op_abs(self, x: Node, a: Sequence[str], lanes: int) -> str:
         if x.type.kind != "i":
@@ -93,7 +95,7 @@ class Operations(Writer):
     def extreme(self, x: Node, a: Sequence[str], lanes: int) -> str:
         t = x.type
         if t.kind == "b":
-            return self.ins(f"{'and' if x.op == 'min' else 'or'} {spell(t, lanes)} {a[0]}, {a[1]}")
+            return self.emit(f"{'and' if x.op == 'min' else 'or'} {spell(t, lanes)} {a[0]}, {a[1]}")
         k = "iuf".index(t.kind)
         # On x86 the first operand is tested for NaN: accumulators, which come first in a combination, need not wait.
         return self.intrinsic(_EXTREMES[x.op][k], t, a[::-1], lanes, "nsz " if k == 2 else "")
@@ -109,22 +111,22 @@ class Operations(Writer):
             if _known(divisor, 0):
                 return q
             zero = constant(0, t, lanes)
-            return self.choose(self.ins(f"icmp eq {full} {a[1]}, {zero}"), zero, q, t, lanes)
+            return self.choose(self.emit(f"icmp eq {full} {a[1]}, {zero}"), zero, q, t, lanes)
         if _known(divisor, 0, -1):
-            return self.ins(f"{sign}div {full} {a[0]}, {a[1]}")
+            return self.emit(f"{sign}div {full} {a[0]}, {a[1]}")
         zero, one = constant(0, t, lanes), constant(1, t, lanes)
-        none = self.ins(f"icmp eq {full} {a[1]}, {zero}")
+        none = self.emit(f"icmp eq {full} {a[1]}, {zero}")
         if lanes and t.bits <= 32:
             q = self.narrow_quotient(a, t, lanes)
             return self.choose(none, zero, q, t, lanes)
         if sign == "u":
-            q = self.ins(f"udiv {full} {a[0]}, {self.choose(none, one, a[1], t, lanes)}")
+            q = self.emit(f"udiv {full} {a[0]}, {self.choose(none, one, a[1], t, lanes)}")
             return self.choose(none, zero, q, t, lanes)
         # The lowest integer by -1 traps.
-        turn = self.ins(f"icmp eq {full} {a[1]}, {constant(-1, t, lanes)}")
-        either = self.ins(f"icmp ult {full} {self.ins(f'add {full} {a[1]}, {one}')}, {constant(2, t, lanes)}")
-        q = self.ins(f"sdiv {full} {a[0]}, {self.choose(either, one, a[1], t, lanes)}")
-        q = self.choose(turn, self.ins(f"sub {full} {zero}, {a[0]}"), q, t, lanes)
+        turn = self.emit(f"icmp eq {full} {a[1]}, {constant(-1, t, lanes)}")
+        either = self.emit(f"icmp ult {full} {self.emit(f'add {full} {a[1]}, {one}')}, {constant(2, t, lanes)}")
+        q = self.emit(f"sdiv {full} {a[0]}, {self.choose(either, one, a[1], t, lanes)}")
+        q = self.choose(turn, self.emit(f"sub {full} {zero}, {a[0]}"), q, t, lanes)
         return self.choose(none, zero, q, t, lanes)
 
     def narrow_quotient(self, a: Sequence[str], t: ScalarType, lanes: int) -> str:
@@ -134,10 +136,10 @@ class Operations(Writer):
         sign = "s" if t.kind == "i" else "u"
         wide = ScalarType(f"{t.kind}{2 * t.bits}", t.kind, 2 * t.bits)  # the lowest integer by -1
         p, q = (self.convert(f"{sign}itofp", v, t, f, lanes) for v in a)
-        r = self.ins(f"fdiv {spell(f, lanes)} {p}, {q}")
+        r = self.emit(f"fdiv {spell(f, lanes)} {p}, {q}")
         # By zero: any number will do, but the conversion must be defined.
         zero = constant(0.0, f, lanes)
-        r = self.choose(self.ins(f"fcmp une {spell(f, lanes)} {q}, {zero}"), r, zero, f, lanes)
+        r = self.choose(self.emit(f"fcmp une {spell(f, lanes)} {q}, {zero}"), r, zero, f, lanes)
         how = "fptosi" if t.bits < 32 or t.kind == "i" else "fptoui"
         if t.bits < 32:
             return self.convert("trunc", self.convert(how, r, f, I32, lanes), I32, t, lanes)
@@ -154,25 +156,25 @@ class Operations(Writer):
         most = 2.0**63 - 1024
         total, rest = "", p
         for _ in range(2):
-            f = self.ins(f"fdiv {double} {self.convert('sitofp', rest, I64, F64, lanes)}, {below}")
+            f = self.emit(f"fdiv {double} {self.convert('sitofp', rest, I64, F64, lanes)}, {below}")
             f = self.intrinsic("minnum", F64, (f, constant(most, F64, lanes)), lanes)
             f = self.intrinsic("maxnum", F64, (f, constant(-most, F64, lanes)), lanes)
             part = self.convert("fptosi", f, F64, I64, lanes)
-            total = self.ins(f"add {long} {total}, {part}") if total else part
-            rest = self.ins(f"sub {long} {rest}, {self.ins(f'mul {long} {part}, {q}')}")
+            total = self.emit(f"add {long} {total}, {part}") if total else part
+            rest = self.emit(f"sub {long} {rest}, {self.emit(f'mul {long} {part}, {q}')}")
         zero = constant(0, I64, lanes)
-        sign = self.ins(f"ashr {long} {self.ins(f'xor {long} {p}, {q}')}, {constant(63, I64, lanes)}")
-        away = self.ins(f"or {long} {sign}, {constant(1, I64, lanes)}")
+        sign = self.emit(f"ashr {long} {self.emit(f'xor {long} {p}, {q}')}, {constant(63, I64, lanes)}")
+        away = self.emit(f"or {long} {sign}, {constant(1, I64, lanes)}")
         # A rest of the other sign, or one that holds the divisor once more.
-        differs = self.ins(f"icmp slt {long} {self.ins(f'xor {long} {rest}, {p}')}, {zero}")
-        some = self.ins(f"icmp ne {long} {rest}, {zero}")
+        differs = self.emit(f"icmp slt {long} {self.emit(f'xor {long} {rest}, {p}')}, {zero}")
+        some = self.emit(f"icmp ne {long} {rest}, {zero}")
         name = f"llvm.abs.{suffix(I64, lanes)}"
         sizes = [self.call(long, name, [(long, v), ("i1", "false")]) for v in (rest, q)]
-        more = self.choose(self.ins(f"icmp uge {long} {sizes[0]}, {sizes[1]}"), away, zero, I64, lanes)
-        less = self.ins(f"sub {long} {zero}, {away}")
+        more = self.choose(self.emit(f"icmp uge {long} {sizes[0]}, {sizes[1]}"), away, zero, I64, lanes)
+        less = self.emit(f"sub {long} {zero}, {away}")
         bits = spell(I64, lanes).replace("i64", "i1")
-        both = self.ins(f"and {bits} {differs}, {some}")
-        return self.ins(f"add {long} {total}, {self.choose(both, less, more, I64, lanes)}")
+        both = self.emit(f"and {bits} {differs}, {some}")
+        return self.emit(f"add {long} {total}, {self.choose(both, less, more, I64, lanes)}")
 
     def op_rem(self, x: Node, a: Sequence[str], lanes: int) -> str:
         t = x.type
@@ -180,19 +182,19 @@ class Operations(Writer):
         if t.kind == "f":
             from umiak.compiler.render.fmod import fmod
 
-            return self.ins(f"call {full} @{fmod(self.module, t, lanes)}({full} {a[0]}, {full} {a[1]})")
+            return self.emit(f"call {full} @{fmod(self.module, t, lanes)}({full} {a[0]}, {full} {a[1]})")
         if _known(x.args[1], 0, -1):
-            return self.ins(f"{'s' if t.kind == 'i' else 'u'}rem {full} {a[0]}, {a[1]}")
-        whole = self.ins(f"mul {full} {self.op_div(x, a, lanes)}, {a[1]}")
-        return self.ins(f"sub {full} {a[0]}, {whole}")
+            return self.emit(f"{'s' if t.kind == 'i' else 'u'}rem {full} {a[0]}, {a[1]}")
+        whole = self.emit(f"mul {full} {self.op_div(x, a, lanes)}, {a[1]}")
+        return self.emit(f"sub {full} {a[0]}, {whole}")
 
     def op_mulhi(self, x: Node, a: Sequence[str], lanes: int) -> str:
         t = x.type
         wide = ScalarType(f"u{2 * t.bits}", "u", 2 * t.bits)
         p, q = (self.convert("zext", v, t, wide, lanes) for v in a)
         full = spell(wide, lanes)
-        product = self.ins(f"mul nuw {full} {p}, {q}")
-        high = self.ins(f"lshr {full} {product}, {constant(t.bits, wide, lanes)}")
+        product = self.emit(f"mul nuw {full} {p}, {q}")
+        high = self.emit(f"lshr {full} {product}, {constant(t.bits, wide, lanes)}")
         return self.convert("trunc", high, wide, t, lanes)
 
     def op_ldexp(self, x: Node, a: Sequence[str], lanes: int) -> str:
@@ -214,13 +216,13 @@ class Operations(Writer):
             if not last:
                 part = self.intrinsic("smin", n, (left, constant(high, n, lanes)), lanes)
                 part = self.intrinsic("smax", n, (part, constant(low, n, lanes)), lanes)
-                left = self.ins(f"sub {whole} {left}, {part}")
-            raised = self.ins(f"add {whole} {part}, {constant(bias, n, lanes)}")
-            raised = self.ins(f"shl {whole} {raised}, {constant(mantissa, n, lanes)}")
-            factors.append(self.ins(f"bitcast {whole} {raised} to {full}"))
+                left = self.emit(f"sub {whole} {left}, {part}")
+            raised = self.emit(f"add {whole} {part}, {constant(bias, n, lanes)}")
+            raised = self.emit(f"shl {whole} {raised}, {constant(mantissa, n, lanes)}")
+            factors.append(self.emit(f"bitcast {whole} {raised} to {full}"))
         result = a[0]
         for f in reversed(factors):
-            result = self.ins(f"fmul {full} {result}, {f}")
+            result = self.emit(f"fmul {full} {result}, {f}")
         return result
 
     def scalef(self, t: ScalarType, x: str, n: str, lanes: int) -> str:
@@ -229,9 +231,9 @@ class Operations(Writer):
         most = 512 // t.bits
         if not lanes:
             small = 128 // t.bits
-            x, n = (self.ins(f"insertelement <{small} x {one}> poison, {one} {v}, i64 0") for v in (x, n))
+            x, n = (self.emit(f"insertelement <{small} x {one}> poison, {one} {v}, i64 0") for v in (x, n))
             got = self.scalef(t, x, n, small)
-            return self.ins(f"extractelement <{small} x {one}> {got}, i64 0")
+            return self.emit(f"extractelement <{small} x {one}> {got}, i64 0")
         if lanes * t.bits < 128:
             small = 128 // t.bits
             x, n = (self.shuffle(v, "poison", one, lanes, [k % lanes for k in range(small)]) for v in (x, n))
@@ -255,7 +257,7 @@ class Operations(Writer):
     # Bits
     def op_not(self, x: Node, a: Sequence[str], lanes: int) -> str:
         ones = constant(True, x.type, lanes) if x.type.kind == "b" else constant(-1, x.type, lanes)
-        return self.ins(f"xor {spell(x.type, lanes)} {a[0]}, {ones}")
+        return self.emit(f"xor {spell(x.type, lanes)} {a[0]}, {ones}")
 
     def shift(self, x: Node, a: Sequence[str], lanes: int) -> str:
         t = x.type
@@ -263,13 +265,13 @@ class Operations(Writer):
         arithmetic = x.op == "shr" and t.kind == "i"
         name = "shl" if x.op == "shl" else "ashr" if arithmetic else "lshr"
         if largest(count) < t.bits:
-            return self.ins(f"{name} {full} {a[0]}, {a[1]}")
+            return self.emit(f"{name} {full} {a[0]}, {a[1]}")
         if arithmetic:
             most = self.intrinsic("umin", t, (a[1], constant(t.bits - 1, t, lanes)), lanes)
-            return self.ins(f"ashr {full} {a[0]}, {most}")
+            return self.emit(f"ashr {full} {a[0]}, {most}")
         # An over-long shift is poison, which a select does not let through.
-        inside = self.ins(f"icmp ult {full} {a[1]}, {constant(t.bits, t, lanes)}")
-        return self.choose(inside, self.ins(f"{name} {full} {a[0]}, {a[1]}"), constant(0, t, lanes), t, lanes)
+        inside = self.emit(f"icmp ult {full} {a[1]}, {constant(t.bits, t, lanes)}")
+        return self.choose(inside, self.emit(f"{name} {full} {a[0]}, {a[1]}"), constant(0, t, lanes), t, lanes)
 
     op_shl = op_shr = shift
 
@@ -279,7 +281,7 @@ class Operations(Writer):
     # Conversions
     def op_bitcast(self, x: Node, a: Sequence[str], lanes: int) -> str:
         source, target = spell(x.args[0].type, lanes), spell(x.type, lanes)
-        return a[0] if source == target else self.ins(f"bitcast {source} {a[0]} to {target}")
+        return a[0] if source == target else self.emit(f"bitcast {source} {a[0]} to {target}")
 
     def op_denormal(self, x: Node, a: Sequence[str], lanes: int) -> str:
         """AVX-512's class of a number, for whole registers; else by bits, of which the sign is shifted out."""
@@ -290,10 +292,10 @@ class Operations(Writer):
             return self.call(f"<{lanes} x i1>", name, [(spell(t, lanes), a[0]), ("i32", "32")])
         whole = U32 if single else U64
         words = spell(whole, lanes)
-        bits = self.ins(f"bitcast {spell(t, lanes)} {a[0]} to {words}")
+        bits = self.emit(f"bitcast {spell(t, lanes)} {a[0]} to {words}")
         one, end = (constant(n, whole, lanes) for n in (1, (1 << (24 if single else 53)) - 1))
-        size_of = self.ins(f"shl {words} {bits}, {one}")
-        return self.ins(f"icmp ult {words} {self.ins(f'sub {words} {size_of}, {one}')}, {end}")
+        size_of = self.emit(f"shl {words} {bits}, {one}")
+        return self.emit(f"icmp ult {words} {self.emit(f'sub {words} {size_of}, {one}')}, {end}")
 
     def op_cast(self, x: Node, a: Sequence[str], lanes: int) -> str:
         source, target, v = x.args[0].type, x.type, a[0]
@@ -305,7 +307,7 @@ class Operations(Writer):
                 if source.kind == "f"
                 else ("icmp ne", constant(0, source, lanes))
             )
-            return self.ins(f"{how} {spell(source, lanes)} {v}, {zero}")
+            return self.emit(f"{how} {spell(source, lanes)} {v}, {zero}")
         if source.kind == "f" and target.kind == "f":
             return self.convert("fpext" if target.bits > source.bits else "fptrunc", v, source, target, lanes)
         if target.kind == "f":
@@ -331,14 +333,14 @@ class Operations(Writer):
         half = f"<{lanes} x half>" if lanes else "half"
         bits, full = spell(U64, lanes).replace("i64", "i16"), spell(F32, lanes)
         if source is F32:
-            return self.ins(f"bitcast {half} {self.ins(f'fptrunc {full} {v} to {half}')} to {bits}")
-        return self.ins(f"fpext {half} {self.ins(f'bitcast {bits} {v} to {half}')} to {full}")
+            return self.emit(f"bitcast {half} {self.emit(f'fptrunc {full} {v} to {half}')} to {bits}")
+        return self.emit(f"fpext {half} {self.emit(f'bitcast {bits} {v} to {half}')} to {full}")
 
     def round_bf16(self, v: str, lanes: int) -> str:
         """AVX-512's f32 to bf16, as bits."""
         if not lanes:
-            one = self.ins(f"insertelement <8 x float> poison, float {v}, i64 0")
-            return self.ins(f"extractelement <8 x i16> {self.round_bf16(one, 8)}, i64 0")
+            one = self.emit(f"insertelement <8 x float> poison, float {v}, i64 0")
+            return self.emit(f"extractelement <8 x i16> {self.round_bf16(one, 8)}, i64 0")
         if lanes < 8:
             few = self.round_bf16(self.shuffle(v, "poison", "float", lanes, [k % lanes for k in range(8)]), 8)
             return self.shuffle(few, "poison", "i16", 8, range(lanes))
@@ -348,4 +350,4 @@ class Operations(Writer):
             return self.shuffle(p, q, "i16", lanes // 2, range(lanes))
         name = f"llvm.x86.avx512bf16.cvtneps2bf16.{lanes * 32}"
         got = self.call(f"<{lanes} x bfloat>", name, [(f"<{lanes} x float>", v)])
-        return self.ins(f"bitcast <{lanes} x bfloat> {got} to <{lanes} x i16>")
+        return self.emit(f"bitcast <{lanes} x bfloat> {got} to <{lanes} x i16>")

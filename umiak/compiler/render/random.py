@@ -27,8 +27,8 @@ def terms(index: Node) -> list[tuple[Node, bool]]:
     return result
 
 
-class Drawing(Expressions):
-    """Values of ``philox`` nodes."""
+class RandomBits(Expressions):
+    """Writes ``philox`` nodes: random words, drawn in blocks of four where neighbouring lanes share them."""
 
     words = ""
 
@@ -73,26 +73,26 @@ class Drawing(Expressions):
         depth = max(place.depth, lanes.depth, *(k.depth for pair in rounds for k in pair))
         wide = [tuple(self.wide(k, U32, w) for k in pair) for pair in rounds]
         at, self.at = self.at, depth
-        first = self.ins(f"add i64 {place.scalar}, {self.ins(f'mul i64 {lanes.base}, {c}')}")
+        first = self.emit(f"add i64 {place.scalar}, {self.emit(f'mul i64 {lanes.base}, {c}')}")
         # Lanes before those that are used may have places below 0 (the pieces of a concatenation): blocks round down.
-        block, apart = self.ins(f"ashr i64 {first}, 2"), self.ins(f"and i64 {first}, 3")
+        block, apart = self.emit(f"ashr i64 {first}, 2"), self.emit(f"and i64 {first}, 3")
         buffer = self.stack(4 * w * chunks + 4)
         for q in range(chunks):
-            start = self.splat(self.ins(f"add i64 {block}, {q * w}"), "i64", w)
-            blocks = self.ins(f"add <{w} x i64> {start}, {numbers('i64', range(w))}")
+            start = self.splat(self.emit(f"add i64 {block}, {q * w}"), "i64", w)
+            blocks = self.emit(f"add <{w} x i64> {start}, {numbers('i64', range(w))}")
             for k, v in enumerate(self.in_order(self.draw_blocks(blocks, wide, w), w)):
                 self.put_word(buffer, v, f"<{w} x i32>", q * 4 * w + k * w)
         if count == 4 * chunks:
             # Where the first block began before, one more is needed at the end.
-            after = self.ins(f"add i64 {block}, {w * chunks}")
+            after = self.emit(f"add i64 {block}, {w * chunks}")
             last = self.draw_blocks(after, [[k.scalar for k in p] for p in rounds], 0)
             for k, v in enumerate(last):
                 self.put_word(buffer, v, "i32", 4 * w * chunks + k)
-        source = self.ins(f"getelementptr i32, ptr {buffer}, i64 {apart}")
+        source = self.emit(f"getelementptr i32, ptr {buffer}, i64 {apart}")
         read = []
         for u in range(count):
-            near = self.ins(f"getelementptr i32, ptr {source}, i64 {u * w}")
-            read.append(self.ins(f"load <{w} x i32>, ptr {near}, align 4"))
+            near = self.emit(f"getelementptr i32, ptr {source}, i64 {u * w}")
+            read.append(self.emit(f"load <{w} x i32>, ptr {near}, align 4"))
         self.at = at
         return self.remember(known, (depth, read), depth)
 
@@ -102,8 +102,8 @@ class Drawing(Expressions):
         return name
 
     def put_word(self, buffer: str, v: str, kind: str, at: int) -> None:
-        place = self.ins(f"getelementptr i32, ptr {buffer}, i64 {at}")
-        self.raw(f"store {kind} {v}, ptr {place}, align 4")
+        place = self.emit(f"getelementptr i32, ptr {buffer}, i64 {at}")
+        self.emit_void(f"store {kind} {v}, ptr {place}, align 4")
 
     def every(self, read: list[str], w: int, which: int) -> str:
         """Word ``which`` of each ``len(read)`` words of vectors that follow each other."""
@@ -124,31 +124,31 @@ class Drawing(Expressions):
         """The four words of blocks (of one: ``w`` 0)."""
         t, long = (f"<{w} x i32>", f"<{w} x i64>") if w else ("i32", "i64")
         thirty_two = "splat (i64 32)" if w else "32"
-        low = self.ins(f"trunc {long} {number} to {t}")
-        high = self.ins(f"trunc {long} {self.ins(f'lshr {long} {number}, {thirty_two}')} to {t}")
+        low = self.emit(f"trunc {long} {number} to {t}")
+        high = self.emit(f"trunc {long} {self.emit(f'lshr {long} {number}, {thirty_two}')} to {t}")
         c = [low, high, "", ""]
         for a, b in rounds:
             h0, l0 = self.wide_product(c[0], MULTIPLIERS[0], w)
             h1, l1 = self.wide_product(c[2], MULTIPLIERS[1], w) if c[2] else ("", "zeroinitializer" if w else "0")
-            one = self.ins(f"xor {t} {c[1]}, {a}")
-            two = self.ins(f"xor {t} {c[3]}, {b}") if c[3] else b
-            c = [self.ins(f"xor {t} {one}, {h1}") if h1 else one, l1, self.ins(f"xor {t} {two}, {h0}"), l0]
+            one = self.emit(f"xor {t} {c[1]}, {a}")
+            two = self.emit(f"xor {t} {c[3]}, {b}") if c[3] else b
+            c = [self.emit(f"xor {t} {one}, {h1}") if h1 else one, l1, self.emit(f"xor {t} {two}, {h0}"), l0]
         return c
 
     def wide_product(self, x: str, factor: int, w: int) -> tuple[str, str]:
         """High and low words of products. Vectors: those of even and of odd lanes, as the instruction has it."""
         if not w:
-            wide = self.ins(f"mul i64 {self.ins(f'zext i32 {x} to i64')}, {factor}")
+            wide = self.emit(f"mul i64 {self.emit(f'zext i32 {x} to i64')}, {factor}")
             return (
-                self.ins(f"trunc i64 {self.ins(f'lshr i64 {wide}, 32')} to i32"),
-                self.ins(f"trunc i64 {wide} to i32"),
+                self.emit(f"trunc i64 {self.emit(f'lshr i64 {wide}, 32')} to i32"),
+                self.emit(f"trunc i64 {wide} to i32"),
             )
         long, t = f"<{w // 2} x i64>", f"<{w} x i32>"
-        pairs = self.ins(f"bitcast {t} {x} to {long}")
-        odd = self.ins(f"lshr {long} {pairs}, splat (i64 32)")
-        even = self.ins(f"and {long} {pairs}, splat (i64 4294967295)")
-        products = [self.ins(f"mul {long} {v}, splat (i64 {factor})") for v in (even, odd)]
-        a, b = (self.ins(f"bitcast {long} {v} to {t}") for v in products)
+        pairs = self.emit(f"bitcast {t} {x} to {long}")
+        odd = self.emit(f"lshr {long} {pairs}, splat (i64 32)")
+        even = self.emit(f"and {long} {pairs}, splat (i64 4294967295)")
+        products = [self.emit(f"mul {long} {v}, splat (i64 {factor})") for v in (even, odd)]
+        a, b = (self.emit(f"bitcast {long} {v} to {t}") for v in products)
         low = [k + (w - 1 if k % 2 else 0) for k in range(w)]
         high = [k + (w if k % 2 else 1) for k in range(w)]
         return self.shuffle(a, b, "i32", w, high), self.shuffle(a, b, "i32", w, low)

@@ -1,4 +1,4 @@
-"""Reductions and scans."""
+"""LLVM IR of ``Reduce`` and ``Scan``: serial loops, and vectors of accumulators along a LANE axis."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from umiak.compiler.loop.tree import LANE, Axis, Reduce, Scan, Statement, Store
 from umiak.compiler.loop.types import ScalarType
 from umiak.compiler.render.expressions import Value
 from umiak.compiler.render.functions import expanded
-from umiak.compiler.render.lanes import Laned
+from umiak.compiler.render.lanes import Loops
 from umiak.compiler.render.operations import constant
 from umiak.compiler.render.plan import Plan, Survey
 from umiak.compiler.render.text import literal, spell, suffix
@@ -45,11 +45,11 @@ def combination(monoid: Monoid, types: tuple[ScalarType, ...], native: frozenset
     return Combination(monoid, types, native)
 
 
-class Reducing(Laned):
-    """Statements ``Reduce`` and ``Scan``."""
+class Reductions(Loops):
+    """Writes ``Reduce`` and ``Scan`` statements."""
 
     def combined(self, how: Combination, a: Sequence[str], b: Sequence[str], lanes: int) -> Texts:
-        """The combination of two tuples of operands."""
+        """Write ``how`` on two tuples of operands and return the names of the results."""
         self.at = self.here()
         known = dict(zip(how.inputs, (*a, *b)))
         for x in how.steps:
@@ -68,7 +68,7 @@ class Reducing(Laned):
             full = spell(t, lanes)
             if name in ("fmax", "fmin"):
                 # LLVM's reduction that propagates NaN is slow: NaN is looked for apart.
-                some = self.any_of([self.ins(f"fcmp uno {full} {v[0]}, {v[0]}")], lanes)
+                some = self.any_of([self.emit(f"fcmp uno {full} {v[0]}, {v[0]}")], lanes)
                 got = self.call(spell(t), f"llvm.vector.reduce.{name}.{suffix(t, lanes)}", [(full, v[0])], "nnan ")
                 return [self.choose(some, literal(math.nan, t), got, t, 0)]
             if name:
@@ -93,14 +93,14 @@ class Reducing(Laned):
             rotated = [self.shuffle(x, "poison", spell(t), lanes, picks) for x, t in zip(v, how.types)]
             v = self.combined(how, v, rotated, lanes)
             apart //= 2
-        return [self.ins(f"extractelement {spell(t, lanes)} {x}, i64 0") for x, t in zip(v, how.types)]
+        return [self.emit(f"extractelement {spell(t, lanes)} {x}, i64 0") for x, t in zip(v, how.types)]
 
     def how(self, s: Reduce | Scan) -> Combination:
         return combination(s.monoid, tuple(v.type for v in s.values), self.target.native)
 
     # Reduce
     def reduce(self, s: Reduce, first: tuple[Store, ...] = ()) -> None:
-        """``first``: stores that are made at each index before its values are taken."""
+        """Write a reduction and bind its results. ``first``: stores at each index, before the values are read."""
         how = self.how(s)
         self.forget()
         last = s.axes[-1] if s.axes else None
@@ -114,7 +114,7 @@ class Reducing(Laned):
             self.bind(r, v)
 
     def nest(self, axes: Sequence[Axis], carried: list[tuple[str, str]], body: Callable[[Texts], Texts]) -> Texts:
-        """Serial loops inside of each other."""
+        """Write nested serial loops around ``body`` and return the carried values after them."""
         if not axes:
             return body([x for _, x in carried])
         types = [t for t, _ in carried]
@@ -125,7 +125,7 @@ class Reducing(Laned):
         return self.serial(axes[0], carried, inner)
 
     def reduce_serial(self, s: Reduce, how: Combination) -> list[Value]:
-        """One accumulator, or one vector of them per copy inside of an open LANE axis."""
+        """Reduce into one accumulator, or into a vector of them per copy inside of an open LANE axis."""
         lanes = self.lanes
         roots = [*s.values, *(s.init or ())] + ([s.where] if s.where is not None else [])
         wide = lanes is not None and any(self.varies(x) for x in roots)

@@ -9,7 +9,7 @@ from umiak.compiler.loop.tree import LANE, Axis, Loop, Reduce, Statement, Store,
 from umiak.compiler.render.expressions import Lanes, Value
 from umiak.compiler.render.operations import constant
 from umiak.compiler.render.plan import Survey
-from umiak.compiler.render.tile import Tiled
+from umiak.compiler.render.tile import Tiles
 
 
 def row_axis(body: Sequence[Statement]) -> Axis | None:
@@ -50,8 +50,8 @@ def overwritten(body: Sequence[Statement]) -> set[int]:
     }
 
 
-class Short(Tiled):
-    """``rows``: a loop over rows, once for short rows and once for all others."""
+class ShortRows(Tiles):
+    """Writes a loop over rows twice: for rows that fit one vector, and for all others."""
 
     def short_width(self, axis: Axis, body: Sequence[Statement]) -> int | None:
         """Lanes of a vector that may hold a row."""
@@ -68,7 +68,7 @@ class Short(Tiled):
             return False
         size = self.scalar(axis.hi)
         self.at = self.here()
-        few, many = (self.ins(f"icmp {how} i64 {size}, {width}") for how in ("sle", "sgt"))
+        few, many = (self.emit(f"icmp {how} i64 {size}, {width}") for how in ("sle", "sgt"))
 
         def short() -> list[str]:
             self.at = self.here()

@@ -17,7 +17,22 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from umiak.compiler.loop.monoid import Monoid
-from umiak.compiler.loop.node import Node, add, both, call, cast, eq, i64, linear, lt, minimum, mul, rem, var, walk
+from umiak.compiler.loop.node import (
+    Node,
+    add,
+    call,
+    cast,
+    conjunction,
+    eq,
+    i64,
+    linear,
+    lt,
+    minimum,
+    mul,
+    rem,
+    var,
+    walk,
+)
 from umiak.compiler.loop.node import div as divide
 from umiak.compiler.loop.tree import (
     GLOBAL,
@@ -173,7 +188,7 @@ class Spmd:
         loop = parallel_loop(self.kernel)
         if loop is None:
             self.uniform = True
-            with self.when(both(eq(BLOCK, i64(0)), eq(LO, i64(0)))):
+            with self.when(conjunction(eq(BLOCK, i64(0)), eq(LO, i64(0)))):
                 self.body(self.kernel.body)
             return
         first, step = BLOCK, BLOCKS
@@ -196,7 +211,7 @@ class Spmd:
     def statement(self, s: Statement) -> None:
         if isinstance(s, (Store, Atomic)):
             self.settle([s])
-            with self.when(both(eq(TID, i64(0)) if self.uniform else None, s.where)):
+            with self.when(conjunction(eq(TID, i64(0)) if self.uniform else None, s.where)):
                 self.store(s)
         elif isinstance(s, Fail):
             self.settle([s])
@@ -368,7 +383,7 @@ class Spmd:
             return total
         for step in self.doublings(self.threads):
             at = rem(TID, i64(2 * step))
-            with self.when(both(eq(at, i64(0)), lt(add(TID, i64(step)), i64(self.threads)))):
+            with self.when(conjunction(eq(at, i64(0)), lt(add(TID, i64(step)), i64(self.threads)))):
                 pairs = [[out.load(c, self.value(x)) for c in cells] for x in (TID, add(TID, i64(step)))]
                 for c, x in zip(cells, self.combine(m, types, *pairs)):
                     out.store(c, self.value(TID), x)
@@ -513,7 +528,7 @@ class Spmd:
         crossed = [x for x in walk(self.expanded(roots)) if self.along(x, i.index, j.index)]
         base_i, base_j = var(f"$base {i.index.attr}", I64), var(f"$base {j.index.attr}", I64)
         x, y = var("$x", I64), var("$y", I64)  # along the direction of neighbouring threads, and across
-        inside = both(lt(i.index, i.hi), lt(j.index, j.hi))
+        inside = conjunction(lt(i.index, i.hi), lt(j.index, j.hi))
 
         @contextmanager
         def points(across: bool) -> Iterator[None]:

@@ -99,17 +99,18 @@ class Writer:
         self.memo: dict[Any, Any] = {}
 
     def name(self) -> str:
+        """Return an SSA name that is not in use yet."""
         self.count += 1
         return f"%v{self.count}"
 
-    def ins(self, text: str) -> str:
-        """An instruction with a result."""
+    def emit(self, text: str) -> str:
+        """Append an instruction to the current scope and return the SSA name of its result."""
         self.count += 1
         self.scopes[self.at].lines.append(f"  %v{self.count} = {text}")
         return f"%v{self.count}"
 
-    def raw(self, text: str) -> None:
-        """An instruction without one."""
+    def emit_void(self, text: str) -> None:
+        """Append an instruction without a result to the current scope."""
         self.scopes[self.at].lines.append("  " + text)
 
     def call(self, type: str, name: str, args: Sequence[tuple[str, str]], flags: str = "") -> str:
@@ -119,9 +120,9 @@ class Writer:
             self.module.declared[name] = f"declare {type} @{name}({kinds})"
         text = f"call {flags}{type} @{name}({', '.join(f'{t} {v}' for t, v in args)})"
         if type == "void":
-            self.raw(text)
+            self.emit_void(text)
             return ""
-        return self.ins(text)
+        return self.emit(text)
 
     def remember(self, key: Any, value: Any, depth: int) -> Any:
         """Keeps ``value`` for as long as the scope is open."""
@@ -175,7 +176,7 @@ class Writer:
         before = outer.label
         self.start(outer, done)
         return [
-            self.ins(f"phi {t} [ {o}, %{before} ], [ {r}, %{scope.label} ]")
+            self.emit(f"phi {t} [ {o}, %{before} ], [ {r}, %{scope.label} ]")
             for (t, o), r in zip(other, results, strict=True)
         ]
 
@@ -201,8 +202,8 @@ class Writer:
             phis = [self.name() for _ in carried]
             scope.phis.append((index, "i64", lo, after := self.name()))
             results = body(index, phis)
-            self.raw(f"{after} = add nsw i64 {index}, {step}")
-            again = self.ins(f"icmp slt i64 {after}, {hi}")
+            self.emit_void(f"{after} = add nsw i64 {index}, {step}")
+            again = self.emit(f"icmp slt i64 {after}, {hi}")
             self.close()
             outer, done = self.scopes[-1], self.block()
             lines = outer.lines
@@ -217,7 +218,7 @@ class Writer:
             self.start(outer, done)
             return results
 
-        condition = self.ins(f"icmp slt i64 {lo}, {hi}")
+        condition = self.emit(f"icmp slt i64 {lo}, {hi}")
         return self.guarded(condition, run, carried, floor)
 
     def number(self, x: Node) -> str:

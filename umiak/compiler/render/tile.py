@@ -9,7 +9,7 @@ from umiak.compiler.loop.node import Node, is_const, linear
 from umiak.compiler.loop.tree import LANE, Loop, Store, expressions
 from umiak.compiler.render.expressions import Lanes, Value
 from umiak.compiler.render.plan import Plan, Survey
-from umiak.compiler.render.reduce import Reducing
+from umiak.compiler.render.reduce import Reductions
 from umiak.compiler.render.text import spell
 
 # Tiles of a block lie within this many indices along both axes: its lines stay in the nearest cache.
@@ -20,8 +20,8 @@ def _reversed(k: int, bits: int) -> int:
     return int(format(k, f"0{bits}b")[::-1], 2) if bits else 0
 
 
-class Tiled(Reducing):
-    """``tile`` runs both loops in tiles."""
+class Tiles(Reductions):
+    """Writes a TILE axis around a LANE axis in square tiles, transposed in registers."""
 
     def transposable(self, tile: Node, lane: Node, body: Sequence[Store]) -> list[Node]:
         """Loads of elements side by side along the TILE axis and apart along the LANE axis."""
@@ -60,14 +60,14 @@ class Tiled(Reducing):
         height = min(width, 16)
         jlo, jhi = self.scalar(inner.axis.lo), self.scalar(inner.axis.hi)
         self.at = self.here()
-        first, end = (self.ins(f"sub i64 {b}, {a}") for a, b in ((lo, hi), (jlo, jhi)))
-        first = self.ins(f"add i64 {lo}, {self.ins(f'and i64 {first}, {-height}')}")
-        end = self.ins(f"add i64 {jlo}, {self.ins(f'and i64 {end}, {-width}')}")
+        first, end = (self.emit(f"sub i64 {b}, {a}") for a, b in ((lo, hi), (jlo, jhi)))
+        first = self.emit(f"add i64 {lo}, {self.emit(f'and i64 {first}, {-height}')}")
+        end = self.emit(f"add i64 {jlo}, {self.emit(f'and i64 {end}, {-width}')}")
         start = lo
         if any(s.streaming for s in body):
             fits = self.tiles_aligned(body, i, j, lo, jlo, width)
             if fits is not None:
-                upper = self.ins(f"select i1 {fits}, i64 {first}, i64 {lo}")
+                upper = self.emit(f"select i1 {fits}, i64 {first}, i64 {lo}")
                 self.streams = True
                 self.blocks(outer, inner, body, loads, (lo, upper, jlo, end), (height, width))
                 self.streams = False
@@ -78,12 +78,12 @@ class Tiled(Reducing):
         plan = Plan(width, (1,), survey.masked(self.target))
 
         def row(_: list[str]) -> list[str]:
-            inside = self.ins(f"icmp slt i64 {self.memo[i].scalar}, {first}")
-            left = self.ins(f"select i1 {inside}, i64 {end}, i64 {jlo}")
+            inside = self.emit(f"icmp slt i64 {self.memo[i].scalar}, {first}")
+            left = self.emit(f"select i1 {inside}, i64 {end}, i64 {jlo}")
             return self.over_lanes(j, left, jhi, plan, (), 0, lambda _: self.body(body))
 
-        above = self.ins(f"icmp slt i64 {end}, {jhi}")
-        self.counted(i, self.ins(f"select i1 {above}, i64 {lo}, i64 {first}"), hi, 1, (), row)
+        above = self.emit(f"icmp slt i64 {end}, {jhi}")
+        self.counted(i, self.emit(f"select i1 {above}, i64 {lo}, i64 {first}"), hi, 1, (), row)
         return True
 
     def tiles_aligned(self, body: Sequence[Store], i: Node, j: Node, lo: str, jlo: str, width: int) -> str | None:
@@ -101,14 +101,13 @@ class Tiled(Reducing):
             if max(c.depth, place.depth) > self.here():
                 return None
             self.at = self.here()
-            offset = self.ins(f"add i64 {self.ins(f'mul i64 {lo}, {c.scalar}')}, {jlo}")
-            first = self.ins(f"getelementptr {spell(b.type, 0, True)}, ptr {place.scalar}, i64 {offset}")
-            bits = self.ins(
-                f"or i64 {self.ins(f'ptrtoint ptr {first} to i64')}, {self.ins(f'mul i64 {c.scalar}, {b.type.bytes}')}"
-            )
-            bits = self.ins(f"and i64 {bits}, {self.alignment(b.type, width) - 1}")
-            total = self.ins(f"or i64 {total}, {bits}") if total else bits
-        return self.ins(f"icmp eq i64 {total}, 0") if total else None
+            offset = self.emit(f"add i64 {self.emit(f'mul i64 {lo}, {c.scalar}')}, {jlo}")
+            first = self.emit(f"getelementptr {spell(b.type, 0, True)}, ptr {place.scalar}, i64 {offset}")
+            start = self.emit(f"ptrtoint ptr {first} to i64")
+            bits = self.emit(f"or i64 {start}, {self.emit(f'mul i64 {c.scalar}, {b.type.bytes}')}")
+            bits = self.emit(f"and i64 {bits}, {self.alignment(b.type, width) - 1}")
+            total = self.emit(f"or i64 {total}, {bits}") if total else bits
+        return self.emit(f"icmp eq i64 {total}, 0") if total else None
 
     def blocks(
         self, outer: Loop, inner: Loop, body: Sequence[Store], loads: Sequence[Node],
@@ -120,7 +119,7 @@ class Tiled(Reducing):
         j = inner.axis.index
 
         def least(x: str, step: int, most: str) -> str:
-            return self.call("i64", "llvm.smin.i64", [("i64", self.ins(f"add i64 {x}, {step}")), ("i64", most)])
+            return self.call("i64", "llvm.smin.i64", [("i64", self.emit(f"add i64 {x}, {step}")), ("i64", most)])
 
         def tiles(at: str, end: str, jat: str, jend: str) -> list[str]:
             def one(here: str, _: list[str]) -> list[str]:
@@ -157,7 +156,7 @@ class Tiled(Reducing):
 
         def step(k: int) -> None:
             self.at = self.here()
-            at = self.ins(f"add i64 {start}, {k}") if k else start
+            at = self.emit(f"add i64 {start}, {k}") if k else start
             self.bind(i, Value(self.here(), at))
             for x, vectors in zip(loads, columns):
                 self.remember(x, Value(self.here(), "", [vectors[k]]), self.here())
@@ -177,18 +176,18 @@ class Tiled(Reducing):
         assert across is not None and lanes.first is not None
         c, start, one = self.value(across[0]), self.address(b, across[1]), spell(t, 0, True)
         self.at = depth = self.here()
-        offset = self.ins(f"add i64 {self.stepped(c.scalar, depth, lanes.first, w)}, {self.memo[i].scalar}")
+        offset = self.emit(f"add i64 {self.stepped(c.scalar, depth, lanes.first, w)}, {self.memo[i].scalar}")
         self.at = depth
-        place = self.ins(f"getelementptr {one}, ptr {start.scalar}, i64 {offset}")
+        place = self.emit(f"getelementptr {one}, ptr {start.scalar}, i64 {offset}")
         self.at = c.depth
-        apart = [self.ins(f"mul i64 {c.scalar}, {k}") for k in (1, 2, 3, 4)]
+        apart = [self.emit(f"mul i64 {c.scalar}, {k}") for k in (1, 2, 3, 4)]
         self.at = depth
         rows = []
         for r in range(w):
             if r and r % 4 == 0:
-                place = self.ins(f"getelementptr {one}, ptr {place}, i64 {apart[3]}")
-            at = place if r % 4 == 0 else self.ins(f"getelementptr {one}, ptr {place}, i64 {apart[r % 4 - 1]}")
-            rows.append(self.ins(f"load {spell(t, height, True)}, ptr {at}, align {t.bytes}"))
+                place = self.emit(f"getelementptr {one}, ptr {place}, i64 {apart[3]}")
+            at = place if r % 4 == 0 else self.emit(f"getelementptr {one}, ptr {place}, i64 {apart[r % 4 - 1]}")
+            rows.append(self.emit(f"load {spell(t, height, True)}, ptr {at}, align {t.bytes}"))
         squares = [self.square(rows[k : k + height], one, height, t.bits) for k in range(0, w, height)]
         result = []
         for parts in zip(*squares):
@@ -197,7 +196,7 @@ class Tiled(Reducing):
                 joined = [self.shuffle(p, q, one, n, range(2 * n)) for p, q in zip(joined[::2], joined[1::2])]
                 n *= 2
             got = joined[0]
-            result.append(self.ins(f"icmp ne {spell(t, w, True)} {got}, zeroinitializer") if t.kind == "b" else got)
+            result.append(self.emit(f"icmp ne {spell(t, w, True)} {got}, zeroinitializer") if t.kind == "b" else got)
         return result
 
     def square(self, v: list[str], one: str, n: int, bits: int) -> list[str]:

@@ -94,8 +94,8 @@ class Unrolled(Operations):
         if x.op == "load":
             return self.read(x)
         if x.op == "word":
-            place = self.ins(f"getelementptr i64, ptr %words, i64 {x.attr}")
-            return self.ins(f"load {spell(x.type)}, ptr {place}, align 8")
+            place = self.emit(f"getelementptr i64, ptr %words, i64 {x.attr}")
+            return self.emit(f"load {spell(x.type)}, ptr {place}, align 8")
         if x is self.axis:
             if not lanes:
                 return str(self.first)
@@ -117,14 +117,14 @@ class Unrolled(Operations):
     # Memory
     def pointer(self, buffer: str) -> str:
         if buffer not in self.pointers:
-            place = self.ins(f"getelementptr ptr, ptr %ptrs, i64 {self.buffers[buffer][0]}")
-            self.pointers[buffer] = self.ins(f"load ptr, ptr {place}, align 8")
+            place = self.emit(f"getelementptr ptr, ptr %ptrs, i64 {self.buffers[buffer][0]}")
+            self.pointers[buffer] = self.emit(f"load ptr, ptr {place}, align 8")
         return self.pointers[buffer]
 
     def place(self, buffer: str, element: int) -> str:
         bytes_ = element * self.buffers[buffer][1].type.bytes
         start = self.pointer(buffer)
-        return self.ins(f"getelementptr i8, ptr {start}, i64 {bytes_}") if bytes_ else start
+        return self.emit(f"getelementptr i8, ptr {start}, i64 {bytes_}") if bytes_ else start
 
     def read(self, x: Node) -> str:
         form = linear(x.args[0], self.axis)
@@ -134,19 +134,19 @@ class Unrolled(Operations):
             return self.element(x, first)
         t, w = x.type, self.lanes
         if step == 1:
-            got = self.ins(f"load {spell(t, w, True)}, ptr {self.place(x.attr, first)}, align {t.bytes}")
-            return self.ins(f"icmp ne {spell(t, w, True)} {got}, zeroinitializer") if t.kind == "b" else got
+            got = self.emit(f"load {spell(t, w, True)}, ptr {self.place(x.attr, first)}, align {t.bytes}")
+            return self.emit(f"icmp ne {spell(t, w, True)} {got}, zeroinitializer") if t.kind == "b" else got
         got, full = "poison", spell(t, w)
         for k in range(w):
-            got = self.ins(f"insertelement {full} {got}, {spell(t)} {self.element(x, first + k * step)}, i64 {k}")
+            got = self.emit(f"insertelement {full} {got}, {spell(t)} {self.element(x, first + k * step)}, i64 {k}")
         return got
 
     def element(self, x: Node, at: int) -> str:
         key = x.attr, at
         if key not in self.elements:
             t = x.type
-            got = self.ins(f"load {spell(t, 0, True)}, ptr {self.place(x.attr, at)}, align {t.bytes}")
-            self.elements[key] = self.ins(f"icmp ne i8 {got}, 0") if t.kind == "b" else got
+            got = self.emit(f"load {spell(t, 0, True)}, ptr {self.place(x.attr, at)}, align {t.bytes}")
+            self.elements[key] = self.emit(f"icmp ne i8 {got}, 0") if t.kind == "b" else got
         return self.elements[key]
 
     def store(self, s: Store, text: str) -> None:
@@ -154,6 +154,6 @@ class Unrolled(Operations):
         assert form is not None and form[1].op == "const", "positions are numbers"
         t, w = self.buffers[s.buffer][1].type, self.lanes
         if t.kind == "b":
-            text = self.ins(f"zext {spell(t, w)} {text} to {spell(t, w, True)}")
+            text = self.emit(f"zext {spell(t, w)} {text} to {spell(t, w, True)}")
         place = self.place(s.buffer, form[1].attr + self.first)
-        self.raw(f"store {spell(t, w, True)} {text}, ptr {place}, align {t.bytes}")
+        self.emit_void(f"store {spell(t, w, True)} {text}, ptr {place}, align {t.bytes}")

@@ -38,6 +38,7 @@ class Partials:
 
 
 def split_row(f: Frame) -> list[Phase]:
+    """Schedule a nest with few long rows: one kernel per group of stages, over blocks of R."""
     if not f.r:
         raise ValueError(f"[{f.nest.name}] requires axes of R for split_row, got none")
     stages, _ = with_cache(f.nest, f.varies, local=False)

@@ -1,9 +1,9 @@
-"""Blocked compensated sums of floats: long R is walked in chunks, whose sums join a total with its rounding errors.
+"""Blocked compensated sums of floats: long reduced axes are summed in chunks, and the chunks with compensation.
 
-A sum in one accumulator is wrong by up to half an ulp of what it has come to for each number that it adds. The numbers
-of a chunk are added up by vectors of accumulators; then they join the total, which is two numbers: the sum, and
-the sum of its rounding errors. So the error does not grow with the number of chunks. What is reduced beside a sum (a
-maximum) joins a total of its own.
+Each addition to an accumulator may lose half an ulp of its present value, so the error of a plain sum grows with its
+length. Here a chunk is summed into vectors of accumulators, and the sums of chunks join a compensated total: a pair of
+the sum and of its rounding errors (Knuth's two-sum). So the error does not grow with the number of chunks. Reductions
+beside the sum (a maximum) have totals of their own, which are not pairs.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ CHUNK_COLUMN = 256  # where lanes run along columns
 
 
 def sums_floats(monoid: Monoid, results: Sequence[Node]) -> bool:
-    """Return whether one of what a reduction gives is a sum of floats."""
+    """Return whether one of the results of a reduction is a sum of floats."""
     return any(part is SUM and r.type.is_float for part, (r, *_) in parts_of(monoid, results))
 
 
 def parts_of(monoid: Monoid, items: Sequence[Node]) -> list[tuple[Monoid, tuple[Node, ...]]]:
-    """The monoids that stand side by side in one, each with its items."""
+    """Return the component monoids of a product monoid, each with its part of ``items``."""
     found, at = [], 0
     for part in monoid.parts or (monoid,):
         found.append((part, tuple(items[at : at + part.size])))
@@ -61,11 +61,15 @@ class Compensated:
 
     monoid: Monoid
     types: tuple[ScalarType, ...]
-    lift: Callable[[Sequence[Node]], Values]  # values of the reduction as such tuples
-    lower: Callable[[Sequence[Node]], Values]  # back
+    lift: Callable[[Sequence[Node]], Values]  # from values of the plain reduction to those of this one
+    lower: Callable[[Sequence[Node]], Values]  # and back
 
 
 def compensated(monoid: Monoid, results: Sequence[Node]) -> Compensated:
+    """Return the reduction that keeps a compensation term beside each sum of floats in ``monoid``.
+
+    ``results`` have the types of the monoid's results; other reductions in it stay as they are.
+    """
     parts = parts_of(monoid, results)
     wide = [part is SUM and of[0].type.is_float for part, of in parts]
     types = tuple(r.type for (_, of), w in zip(parts, wide) for r in (of * 2 if w else of))

@@ -34,6 +34,7 @@ WIDTH = 512  # columns of a strip
 
 
 def strip(f: Frame) -> list[Phase]:
+    """Schedule a reduction over rows in strips of columns: one kernel, parallel over strips."""
     _check(f)
     outer, columns = f.p_sizes[:-1], f.p_sizes[-1]
     count = div(add(columns, WIDTH - 1), WIDTH)
@@ -52,6 +53,7 @@ def strip(f: Frame) -> list[Phase]:
 
 
 def split_column(f: Frame) -> list[Phase]:
+    """Schedule a reduction over rows in blocks of R: one kernel per group of stages, parallel over blocks."""
     _check(f)
     outer, columns = f.p_sizes[:-1], f.p_sizes[-1]
     stages, _ = with_cache(f.nest, f.varies, local=False)

@@ -13,6 +13,7 @@ BLOCK = 64  # elements: input and output of a block of f32 fit the L1 cache, the
 
 
 def tile(f: Frame) -> list[Phase]:
+    """Schedule a nest without R in square blocks of the last axis and the axis ``variant.tile``."""
     k = f.variant.tile
     if f.r or not 0 <= k < f.p - 1:
         raise ValueError(f"[{f.nest.name}] requires an outer axis of P as tile and no R, got {k} of {f.p}, R {f.r}")

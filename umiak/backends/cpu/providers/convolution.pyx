@@ -7,7 +7,7 @@ between w and the result: a bias is contiguous, a residual lies like the result.
 from libc.stdint cimport int64_t, uint64_t
 
 from umiak.backends.cpu.providers.im2col cimport (
-    FORWARD, INPUT_GRAD, WEIGHT_GRAD, Geometry, by_im2col, by_taps, is_one_matmul, one_matmul, pointwise_weights, put_taps,
+    FORWARD, INPUT_GRAD, WEIGHT_GRAD, Geometry, by_im2col, by_taps, is_one_matmul, one_matmul, pointwise_weight_grad, put_taps,
     take_taps,
 )
 from umiak.backends.cpu.providers.common cimport (
@@ -71,16 +71,16 @@ cdef void parse(Launcher* self, const int64_t* dims, const uint64_t* scalars, Ge
         q.hi[i], q.dilation[i] = <int64_t>scalars[1 + 2 * self.nd + i], <int64_t>scalars[1 + 3 * self.nd + i]
 
 
-cdef int64_t trimmed(Launcher* self, Geometry* q) noexcept nogil:
-    """Leave out taps at the ends of a kernel that see pads alone: of 3×3 over one place with pads of 1 the middle stays.
+cdef int64_t trim_taps(Launcher* self, Geometry* q) noexcept nogil:
+    """Drop outer taps of the kernel that only ever read padding, as 8 of 3 × 3 do on an input of size 1 with padding 1.
 
-    How far into w the first tap is now; -1 where nothing changed.
+    Returns the offset of the first remaining tap in w; -1 where nothing changed.
     """
     cdef int64_t at = 0
     cdef int i
     cdef bint changed = False
     for i in range(self.nd):
-        # The tap k of position p sees place p * stride - lo + k * dilation.
+        # Tap k at output position p reads input position p * stride - lo + k * dilation.
         while q.kernel[i] > 1 and q.lo[i] >= q.dilation[i] and (q.out[i] - 1) * q.stride[i] < q.lo[i]:
             q.lo[i] -= q.dilation[i]
             q.kernel[i] -= 1
@@ -448,7 +448,7 @@ cdef int run(Launcher* self, int dtype, Geometry* q, Operand* x, Operand* w, Ope
         layouts[i], pointers[i], copies[i] = all[i].layout, all[i].data, NULL
     if self.kind == WEIGHT_GRAD and dtype == T_F32 and layouts[0] == layouts[2] and is_pointwise(q, True):
         if max(q.c, q.o) > 64 and not is_one_matmul(q):
-            return pointwise_weights(
+            return pointwise_weight_grad(
                 self.libs, q, layouts[0] == CHANNELS_LAST, <const float*>x.data, <float*>w.data, <const float*>g.data
             )
     single = layouts[0] == layouts[1] == layouts[2] == CHANNELS_FIRST and is_one_matmul(q)
@@ -587,7 +587,7 @@ cdef int launch(void* state, void** ptrs, const int64_t* dims, const uint64_t* s
     parse(self, dims, scalars, &q)
     for i in range(self.nd):
         kernel[i] = q.kernel[i]
-    cut = trimmed(self, &q)
+    cut = trim_taps(self, &q)
     for i in range(self.extras):
         extra[i] = ptrs[2 + i]
     sizes_of(&q, &x, &w, &g)

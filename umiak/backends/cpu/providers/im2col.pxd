@@ -31,7 +31,7 @@ cdef struct Geometry:
     int64_t g_by[5]
 
 cdef int by_im2col(int libs, int kind, bint double_, const Geometry* q, void* x, void* w, void* g) noexcept nogil
-cdef int pointwise_weights(int libs, const Geometry* q, bint last, const float* x, float* w, const float* g) noexcept nogil
+cdef int pointwise_weight_grad(int libs, const Geometry* q, bint last, const float* x, float* w, const float* g) noexcept nogil
 cdef bint is_one_matmul(const Geometry* q) noexcept nogil
 cdef int one_matmul(int libs, int kind, int dtype, const Geometry* q, char* x, char* w, char* g) noexcept nogil
 cdef int by_taps(

@@ -108,11 +108,11 @@ cdef int by_im2col(int libs, int kind, bint double_, const Geometry* q, void* x,
     return bad
 
 
-cdef int pointwise_weights(int libs, const Geometry* q, bint last, const float* x, float* w, const float* g) noexcept nogil:
-    """The gradient of a kernel of one place that visits every place: matmuls of channels by positions.
+cdef int pointwise_weight_grad(int libs, const Geometry* q, bint last, const float* x, float* w, const float* g) noexcept nogil:
+    """Weight gradient of a 1 × 1 convolution of stride 1 without padding: matmuls of channels by positions, of ``g`` and ``x``.
 
-    ``last``: channels are the last axis of x and g, else the second. What runs along the rows of the matmul is packed by
-    the libraries: the smaller of the two.
+    ``last``: channels are the last axis of x and g, else the second. Libraries pack the right operand of a matmul, so that is
+    the smaller one. Returns 0 or an error code.
     """
     cdef int64_t p = 1, n
     cdef int64_t sizes[3]
@@ -126,7 +126,7 @@ cdef int pointwise_weights(int libs, const Geometry* q, bint last, const float* 
     if last or p == 1:
         return gemm(libs, T_F32, q.o, q.c, q.n * p, g, 1, q.o, x, q.c, 1, w, q.c, 1, False)
     if p < 128 and q.n > 1:
-        # Too few positions for a product of their own: those of all images side by side.
+        # Too few positions for a matmul per image: one matmul over the positions of all images side by side.
         block = <float*>scratch_alloc((q.c + q.o) * q.n * p * sizeof(float))
         if block == NULL:
             return NO_MEMORY

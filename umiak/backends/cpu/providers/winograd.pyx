@@ -174,8 +174,9 @@ cdef int staged(const WinogradKernels* how, const WinogradImage* x, bint narrow,
     return stage(&s, 0) if s.parts == 1 else parallel_for(stage, &s, s.parts)
 
 
-cdef inline void image_of(WinogradImage* x, void* data, bint narrow, const int64_t* size, int64_t channels, int lanes, int64_t top,
+cdef inline void describe_image(WinogradImage* x, void* data, bint narrow, const int64_t* size, int64_t channels, int lanes, int64_t top,
                           int64_t left) noexcept nogil:
+    """Fill ``x`` with data, sizes and the start of the first tile; its channels are padded to whole vectors."""
     x.data, x.narrow, x.h, x.w, x.c, x.top, x.left = data, narrow, size[0], size[1], channels, top, left
     x.room = (channels + lanes - 1) // lanes * lanes
 
@@ -201,13 +202,13 @@ cdef int by_winograd(
     cdef void* made = g
     memset(&job, 0, sizeof(job))
     if kind == INPUT_GRAD:
-        image_of(&job.x, g, low, q.out, q.o, how.lanes, 2 - q.lo[0], 2 - q.lo[1])
-        image_of(&job.y, x, low, q.size, q.c, how.lanes, 0, 0)
+        describe_image(&job.x, g, low, q.out, q.o, how.lanes, 2 - q.lo[0], 2 - q.lo[1])
+        describe_image(&job.y, x, low, q.size, q.c, how.lanes, 0, 0)
         read, made, read_last, made_last = g, x, g_last, x_last
         job.flipped, job.w_summed, job.w_made = 1, q.c * 9, 9
     else:
-        image_of(&job.x, x, low, q.size, q.c, how.lanes, q.lo[0], q.lo[1])
-        image_of(&job.y, g, low, q.out, q.o, how.lanes, 0, 0)
+        describe_image(&job.x, x, low, q.size, q.c, how.lanes, q.lo[0], q.lo[1])
+        describe_image(&job.y, g, low, q.out, q.o, how.lanes, 0, 0)
         job.w_summed, job.w_made = 9, q.c * 9
     job.tile, job.w, job.narrow, job.relu, job.images = tile, w, low, relu, q.n
     job.down, job.across = (job.y.h + tile - 1) // tile, (job.y.w + tile - 1) // tile
