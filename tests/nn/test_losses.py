@@ -742,3 +742,24 @@ def test_class_center_sample() -> None:
         F.class_center_sample(label - 2, 20, 6)
     with pytest.raises(IndexError):
         F.class_center_sample(label, 19, 6)
+
+
+@pytest.mark.parametrize("captured", [False, True])
+@pytest.mark.parametrize("label", [-1, -4, 4])
+@pytest.mark.parametrize(
+    "loss",
+    [
+        F.cross_entropy,
+        lambda x, y: F.cross_entropy(x, y, weight=paddle.ones([4])),
+        lambda x, y: F.cross_entropy(x, y, ignore_index=0),
+        lambda x, y: F.nll_loss(F.log_softmax(x), y),
+    ],
+    ids="plain weighted ignoring nll".split(),
+)
+def test_a_label_is_no_index_from_the_end(loss: Callable, label: int, captured: bool) -> None:
+    """A negative class has a loss, that of the last classes, and no gradient that belongs to it."""
+    x, y = paddle.ones([3, 4]), paddle.to_tensor([0, label, 1])
+    x.stop_gradient = False
+    call = paddle.jit.to_static(lambda x, y: loss(x, y)) if captured else loss
+    with pytest.raises(IndexError, match=rf"requires an index from 0 to 3, got {label}"):
+        call(x, y).numpy()

@@ -440,7 +440,7 @@ def scatter_nd(x: np.ndarray, index: np.ndarray, updates: Any, depth: int, mode:
 
 
 REFERENCES["take"] = lambda x, index, axis: np.take(x, index, axis)
-REFERENCES["take_along"] = lambda x, index, axis: np.take_along_axis(x, index, axis)
+REFERENCES["take_along"] = lambda x, index, axis, from_end=True: np.take_along_axis(x, index, axis)
 REFERENCES["index_get"] = lambda x, *indices: x[indices]
 REFERENCES["index_put"] = lambda x, values, *indices, mode: combine_at(x, indices, values, mode)
 REFERENCES["put"] = lambda x, index, updates, axis, mode: combine_at(x, (slice(None),) * axis + (index,), updates, mode)

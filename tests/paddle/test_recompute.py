@@ -625,7 +625,7 @@ def test_in_a_program_joined_with_its_gradient_nothing_is_merged():
 
 def test_nested_regions_of_a_program_are_one():
     program = traced(lambda x: recompute(lambda x: recompute(lambda x: x.exp(), x * 2) * 3, x).sum(), leaf(3))
-    assert [o.again for o in program.ops] == [1, 1, 1, 0]
+    assert [o.recompute for o in program.ops] == [1, 1, 1, 0]
 
 
 # --- captured functions -----------------------------------------------------------------------------------------------

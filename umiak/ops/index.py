@@ -110,12 +110,16 @@ def _taken(op: Op, x: Meta, index: Meta) -> tuple:
 
 @register
 class TakeAlong(Op):
-    """``out[..., i, ...] = x[..., index[..., i, ...], ...]`` along ``axis``; the other dims of both are equal."""
+    """``out[..., i, ...] = x[..., index[..., i, ...], ...]`` along ``axis``; the other dims of both are equal.
+
+    Without ``from_end`` a negative index is an IndexError, as one beyond the end.
+    """
 
     packed = True
     inputs = ("x", "index")
     linear = monotone = ("x",)
     axis: int
+    from_end: bool = True
 
     def infer(self, x, index):
         _check_along(self, x, index)
@@ -136,6 +140,7 @@ class TakeAlong(Op):
         yield Sample((draw(rng, (2, 3), dt.complex128), np.array([[2], [2]], np.int32)), {"axis": 1})
         yield Sample((draw(rng, (2, 3)), np.zeros((2, 0), np.int64)), {"axis": 1}, note="0-size")
         yield Sample((draw(rng, (3,), dt.int32, 0, 8), np.array([0, 0])), {"axis": 0})
+        yield Sample((draw(rng, (3, 4)), np.array([[2], [0], [3]])), {"axis": 1, "from_end": False})
 
 
 def _check_along(op: Op, x: Meta, index: Meta) -> None:

@@ -56,7 +56,7 @@ class ClassLoss(Op):
     def pick(self, scores: Any, labels: Any, ignored: Any) -> Any:
         """The score of each row's class; any, where it is ignored."""
         index = F.unsqueeze(F.where(ignored, 0, labels), axes=(self.axis,))
-        return F.squeeze(F.take_along(scores, index, axis=self.axis), axes=(self.axis,))
+        return F.squeeze(F.take_along(scores, index, axis=self.axis, from_end=False), axes=(self.axis,))
 
     def shard(self, scores, labels, *rest):
         names = factor_names(len(scores.shape))

@@ -10,11 +10,12 @@ from umiak.ops import index as ops
 COMBINE = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum}
 
 
-def inside(op: ops.Op, index: np.ndarray, n: int) -> np.ndarray:
-    """The index without negatives; refuses what lies outside a dim of size ``n``."""
-    bad = (index < -n) | (index >= n)
+def inside(op: ops.Op, index: np.ndarray, n: int, from_end: bool = True) -> np.ndarray:
+    """The index without negatives, which count from the end; refuses what lies outside a dim of size ``n``."""
+    low = -n if from_end else 0
+    bad = (index < low) | (index >= n)
     if bad.any():
-        op.fail(IndexError, f"an index from {-n} to {n - 1}", int(index[bad].flat[0]))
+        op.fail(IndexError, f"an index from {low} to {n - 1}", int(index[bad].flat[0]))
     return np.where(index < 0, index + n, index).astype(np.int64)
 
 
@@ -45,7 +46,7 @@ def take(op, x, index):
 
 @kernel(ops.TakeAlong, returns=True, raw=True)
 def take_along(op, x, index):
-    return np.take_along_axis(x, inside(op, index, x.shape[op.axis]), op.axis)
+    return np.take_along_axis(x, inside(op, index, x.shape[op.axis], op.from_end), op.axis)
 
 
 def coordinates(op: ops.GatherNd | ops.ScatterNd, x: np.ndarray, index: np.ndarray) -> tuple:

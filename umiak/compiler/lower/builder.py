@@ -320,10 +320,13 @@ class Builder:
         finally:
             self.guard = before
 
-    def checked(self, i: Node, size: Any, code: int = 1) -> tuple[Node, Node]:
-        """A data index made non-negative, and whether it lies inside a dim; the launch fails if it does not."""
+    def checked(self, i: Node, size: Any, code: int = 1, from_end: bool = True) -> tuple[Node, Node]:
+        """A data index, and whether it lies inside a dim; the launch fails if it does not.
+
+        With ``from_end`` a negative one counts from the end and is made non-negative.
+        """
         top = self.leaf(size)
-        position = n.select(n.lt(i, 0), n.add(i, top), i)
+        position = n.select(n.lt(i, 0), n.add(i, top), i) if from_end else i
         inside = n.lt(n.bitcast(position, U64), n.bitcast(top, U64))  # what is negative is more than any size
         self.refuse(n.call("not", inside), code)
         return position, inside

@@ -390,7 +390,7 @@ def take_along(b: Builder, o: Operation, k: int, at: Index) -> Element:
     x, positions = o.operands
     a = o.op.axis
     i = n.cast(b.read(positions, at), n.I64)
-    i, inside = b.checked(i, x.meta.shape[a])
+    i, inside = b.checked(i, x.meta.shape[a], from_end=o.op.from_end)
     return b.guarded(inside, lambda: b.read(x, (*at[:a], i, *at[a + 1 :])))
 
 
