@@ -13,6 +13,11 @@ DEMO := $(VENV)/.demo
 INSTALLED := $(VENV)/.installed
 MODEL := $(VENV)/.model
 NUMPY1 := $(VENV)/numpy-1.26
+ORACLE := $(abspath $(VENV))/oracle/bin/python
+# The Python of an environment that has the reference framework; by default one that `make oracle` makes.
+ORACLE_PYTHON ?= $(ORACLE)
+# Options of the comparison, such as `--family losses`.
+ORACLE_ARGS ?=
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 PYTEST := $(BIN)/python -m pytest -q -n $(JOBS)
 # The minor version of the oldest Python that fits.
@@ -21,7 +26,7 @@ export PATH := $(BIN):$(PATH)
 # One build at a time, also when many processes import the package at once.
 export NINJA := $(CURDIR)/tools/ninja
 
-.PHONY: help install build demo lint test test-all test-numpy1 mutants bench sdist wheel shim clean
+.PHONY: help install build demo lint test test-all test-numpy1 oracle mutants bench sdist wheel shim clean
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/make \1 \2/p' $(firstword $(MAKEFILE_LIST)) | \
@@ -82,6 +87,14 @@ $(NUMPY1): | $(INSTALLED)
 test-numpy1: build $(NUMPY1) ## tests of what meets arrays, with NumPy 1.26 (on Python 3.12 at most)
 	PYTHONPATH=$(abspath $(NUMPY1)) $(PYTEST) -m "not slow" tests/core tests/io $(addprefix tests/paddle/test_, \
 	  calls.py creation.py error_names.py fft.py indexing.py io.py linalg.py random.py)
+
+# The reference has the name `paddle`, too: its environment is apart. Two workers compute the same calls.
+$(ORACLE):
+	$(PYTHON) -m venv $(VENV)/oracle
+	$(ORACLE) -m pip --disable-pip-version-check -q install paddlepaddle==3.3.1 numpy setuptools
+
+oracle: build $(filter $(ORACLE),$(ORACLE_PYTHON)) ## the public API against the reference framework, call by call
+	ORACLE_PYTHON=$(ORACLE_PYTHON) $(BIN)/python -m tests.oracle $(ORACLE_ARGS)
 
 mutants: build ## small mistakes in the engine, one at a time: do the tests notice?
 	$(BIN)/python tools/mutate.py --each 12 --out build/mutants.json

@@ -39,10 +39,11 @@ class Case:
     tolerance: float | None = 0.0
     what: str = ""
     names: Mapping[str, Any] = field(default_factory=dict)  # more names of ours
+    peer: str = "PyTorch"  # whose ``theirs`` is
 
     def add(self, section: str) -> None:
         text = self.what or f"`{self.ours}`"
-        faster(self.name, text, self.factor, section=section)(self.pair)
+        faster(self.name, text, self.factor, section=section, peer=self.peer)(self.pair)
 
     def pair(self, settings: Settings) -> Pair:
         arrays = dict(self.inputs())

@@ -50,7 +50,7 @@ def items(arrays: dict[str, np.ndarray]) -> list[Any]:
     from umiak.checkpoint.box import Box
     from umiak.checkpoint.data_model import Block
 
-    return [(Block(k, a.dtype.name, a.shape, Box.whole(a.shape)), a) for k, a in arrays.items()]
+    return [(Block(k, a.dtype.name, a.shape, Box.full(a.shape)), a) for k, a in arrays.items()]
 
 
 def infos(arrays: dict[str, np.ndarray]) -> dict[str, Any]:

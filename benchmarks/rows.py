@@ -34,12 +34,15 @@ class Row:
 
 @dataclass(frozen=True)
 class Section:
-    """A table of README.md. ``mean``: what the geometric mean of its ratios must reach."""
+    """A table of README.md. ``mean``: what the geometric mean of its ratios must reach. ``below``: only rows with a
+    smaller ratio are shown there, for a table of hundreds.
+    """
 
     name: str
     title: str
     mean: float | None = None
     figure: str = "ratio"  # heading of the last column of figures
+    below: float | None = None
 
     def verdict(self, outcomes: Sequence[Outcome]) -> tuple[str, bool]:
         """The mean over all rows, in words, and whether it is reached."""
@@ -57,8 +60,10 @@ SECTIONS: dict[str, Section] = {}
 ROWS: dict[str, Row] = {}
 
 
-def add_section(name: str, title: str, mean: float | None = None, figure: str = "ratio") -> str:
-    SECTIONS[name] = Section(name, title, mean, figure)
+def add_section(
+    name: str, title: str, mean: float | None = None, figure: str = "ratio", below: float | None = None
+) -> str:
+    SECTIONS[name] = Section(name, title, mean, figure, below)
     return name
 
 
@@ -98,9 +103,9 @@ Maker = Callable[[Settings], Pair]
 
 
 def faster(
-    name: str, what: str, factor: float, passes: int | None = None, section: str = DISPATCH
+    name: str, what: str, factor: float, passes: int | None = None, section: str = DISPATCH, peer: str = "PyTorch"
 ) -> Callable[[Maker], None]:
-    """A row that passes when PyTorch takes at least ``factor`` times as long. The function makes both sides."""
+    """A row that passes when the peer takes at least ``factor`` times as long. The function makes both sides."""
 
     def enter(make: Maker) -> None:
         def measure(settings: Settings) -> Outcome:
@@ -108,7 +113,7 @@ def faster(
             passed = c.ratio.median >= factor
             return Outcome(with_spread(c.ours), with_spread(c.other), times(c.ratio), passed, c.ratio.median)
 
-        add_row(name, what, f"PyTorch takes ≥ {factor:g}×", measure, section)
+        add_row(name, what, f"{peer} takes ≥ {factor:g}×", measure, section)
 
     return enter
 

@@ -30,7 +30,9 @@ MODULES = (
     "startup",
     "kernels",
     "operations",
+    "functions",
     "losses",
+    "sparse",
     "matmul",
     "threads",
     "compile_times",
@@ -88,6 +90,10 @@ def write(measured: dict[str, Outcome]) -> None:
         found = re.search(rf"(?<=<!-- table {section.name} -->\n).*?(?=<!-- end of table -->)", text, re.DOTALL)
         if found is None:
             raise ValueError(f"{README.name} requires the markers of table {section.name!r}, got none")
+        if section.below is not None:
+            if measured and not all(n in measured for n in names):
+                continue  # such a table is of one run
+            names = [n for n in names if measured and (measured[n].ratio or 0) < section.below]
         kept = {part.split("`")[1]: part for part in found[0].splitlines() if part.startswith("| `")}
         lines = [line(n, measured[n]) if n in measured else kept.get(n, line(n, None)) for n in names]
         mean, _ = verdict(section, measured)
@@ -198,7 +204,7 @@ def against(options: argparse.Namespace, settings: measure.Settings) -> int:
 
 def disturbances(settings: measure.Settings) -> list[str]:
     """Return why the figures are not to be trusted."""
-    if settings.away <= 0.02:
+    if settings.away <= measure.QUIET:
         return settings.warnings
     return [*settings.warnings, f"the process was off its core for {settings.away:.0%} of a measurement"]
 

@@ -5,15 +5,15 @@ Nothing is done before such a name is asked for, and ``hasattr`` stays False.
 
 from __future__ import annotations
 
-import dis
-import importlib.abc
 import sys
+from opcode import opmap
 from types import FrameType, ModuleType
 from typing import Any
 
 from paddle._absent_names import NAMES
+from paddle._paths import is_made
 
-_IMPORT_FROM = dis.opmap["IMPORT_FROM"]
+_IMPORT_FROM = opmap["IMPORT_FROM"]
 
 
 def _error(owner: str, name: str, known: bool) -> AttributeError:
@@ -31,33 +31,15 @@ def refuse(module: str, name: str, known: bool, asking: FrameType) -> Exception:
     return _error(module, name, known)
 
 
-class Absent:
-    """An attribute of a class that is not there: looking for it is an AttributeError, on the class and on objects."""
+class Finder:
+    """Import hook, asked last: refuses a module that the reference has and no other finder has found.
 
-    __slots__ = ("_name", "_owner")
-
-    def __init__(self, owner: str, name: str) -> None:
-        self._owner, self._name = owner, name
-
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        raise _error(self._owner, self._name, True)
-
-
-class _Finder(importlib.abc.MetaPathFinder):
-    """Import hook, asked last: refuses a module that the reference has and no other finder has found."""
+    It has no base: ``importlib.abc`` takes longer to load than all that a program may never ask for.
+    """
 
     def find_spec(self, fullname: str, path: Any = None, target: ModuleType | None = None) -> None:
         parent, _, leaf = fullname.rpartition(".")
-        if parent in NAMES and leaf in NAMES[parent].split():
+        if (parent in NAMES and leaf in NAMES[parent].split()) or is_made(parent):
             # An import fails with a message; importlib.util.find_spec, which only asks, gets None.
             if sys._getframe(2).f_code.co_name == "_find_and_load_unlocked":
                 raise ModuleNotFoundError(f"{fullname} is not in Umiak yet", name=fullname)
-
-
-def mark(owner: type) -> None:
-    """Set an :class:`Absent` on a class for each attribute that the reference's class has and ours lacks."""
-    for name in NAMES[owner.__name__].split():
-        setattr(owner, name, Absent(owner.__name__, name))
-
-
-sys.meta_path.append(_Finder())

@@ -10,7 +10,8 @@ import numpy as np
 import paddle.device
 import paddle.tensor
 from paddle.device.places import Device
-from paddle.tensor.creation import FloatTensor, as_tensor, to_tensor
+from paddle.tensor.from_data import as_tensor, to_tensor
+from paddle.tensor.typed_tensors import FloatTensor
 from umiak.core.direct import Module
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
@@ -46,8 +47,8 @@ def _made(data: tuple, dtype: Any, place: Any) -> Tensor:
     if not data or not all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in data):
         got = ", ".join(type(x).__name__ for x in data) or "nothing"
         raise op_error(ValueError, "Tensor", "sizes, or a list, a tuple, an array or a Tensor", got)
-    made = FloatTensor(*map(int, data), device=place)
-    return made if dtype is None else made.astype(dtype)
+    tensor = FloatTensor(*map(int, data), device=place)
+    return tensor if dtype is None else tensor.astype(dtype)
 
 
 def _construct(self: Tensor, *args: Any, **kwargs: Any) -> None:

@@ -28,13 +28,13 @@ def find_reference() -> str | None:
 
 
 def check() -> None:
-    found = find_reference()
-    if found is not None:
-        name, _, rest = os.path.basename(found).partition("-")
+    reference = find_reference()
+    if reference is not None:
+        name, _, rest = os.path.basename(reference).partition("-")
         name, version = name.replace("_", "-"), rest.rsplit(".", 1)[0]
         raise ImportError(
             f"import paddle requires one distribution that provides it, got two: {OURS}, and {name} {version} in "
-            f"{os.path.dirname(found)}. Use an environment for each; to repair this one, uninstall both "
+            f"{os.path.dirname(reference)}. Use an environment for each; to repair this one, uninstall both "
             f"(pip uninstall {OURS} {name}) and install the one you want."
         )
 

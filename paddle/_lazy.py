@@ -15,26 +15,37 @@ from typing import Any
 from paddle._absent import refuse
 from paddle._absent_names import NAMES as ABSENT
 from paddle._lazy_names import NAMES as LAZY
+from paddle._paths import homes_of, is_made
 from paddle._public import EXPORTS
 from umiak.core.direct import Module
 
 
-def attributes_of(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """The ``__getattr__`` and ``__dir__`` of a module, whose class becomes ``Module``."""
+def attributes_of(module: str, classes_of: str = "") -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The ``__getattr__`` and ``__dir__`` of a module, whose class becomes ``Module``.
+
+    ``classes_of``: a module whose classes are attributes of this one as well.
+    """
     sys.modules[module].__class__ = Module
     lazy = LAZY.get(module, {})
-    homes = {name: home for home, names in lazy.items() for name in names.split()}
+    homes = homes_of(module)
+    homes.update((name, (home, name)) for home, names in lazy.items() for name in names.split())
     # A module below this one that names come from is an attribute, too.
-    homes.update((below, module) for above, _, below in (home.rpartition(".") for home in lazy) if above == module)
+    homes.update((home.rpartition(".")[2], (home, "")) for home in lazy if home.rpartition(".")[0] == module)
+    # `from a import b` under TYPE_CHECKING: b is a module of a.
+    homes.update((name, (f"{module}.{name}", "")) for name in lazy.get(module, "").split())
     absent = frozenset(ABSENT.get(module, "").split())
+    is_path = is_made(module)
 
     def __getattr__(name: str) -> Any:
-        home = homes.get(name)
-        if home is None:
-            raise refuse(module, name, name in absent, sys._getframe(1))
-        if home == module:
-            return import_module(f"{module}.{name}")  # which makes it an attribute
-        value = getattr(import_module(home), name)
+        home, attribute = homes.get(name, ("", ""))
+        if not home:
+            value = getattr(sys.modules.get(classes_of), name, None)
+            if isinstance(value, type):
+                return value
+            raise refuse(module, name, name in absent or (is_path and not name.startswith("__")), sys._getframe(1))
+        value = import_module(home)
+        if attribute:
+            value = getattr(value, attribute)
         setattr(sys.modules[module], name, value)
         return value
 

@@ -3,38 +3,82 @@
 NAMES = {
     "paddle": {
         "paddle": (
-            "amp autograd distributed distribution fft hapi incubate io jit linalg metric optimizer profiler "
-            "regularizer special static utils version "
+            "amp autograd compat cuda distributed distribution fft geometric hapi incubate io jit linalg metric "
+            "optimizer profiler regularizer sparse special static utils version "
         ),
         "paddle.amp.auto_cast": (
             "autocast get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_enabled "
         ),
         "paddle.autograd.run": "grad",
+        "paddle.compat.proxy": "disable_compat enable_compat use_compat_guard",
+        "paddle.device.default": "get_default_device get_device_module set_default_device",
+        "paddle.device.streams": "Event Stream",
         "paddle.distributed.data_parallel": "DataParallel",
+        "paddle.framework.background_save": "async_save clear_async_save_task_queue",
+        "paddle.framework.checks": "check_shape",
         "paddle.framework.io": "load save",
         "paddle.hapi.flops": "flops",
         "paddle.hapi.summary": "summary",
+        "paddle.nn.initializer.lazy_init": "LazyGuard",
+        "paddle.tensor.buffers": "MmapStorage",
+        "paddle.tensor.windows": "bartlett_window blackman_window hamming_window hann_window kaiser_window",
     },
     "paddle.amp": {
         "paddle.amp": "debugging",
+        "paddle.amp.amp_lists": "black_list white_list",
     },
     "paddle.autograd": {
         "paddle.autograd.functional": "Hessian Jacobian hessian jacobian jvp vjp",
     },
-    "paddle.device": {
-        "paddle.device": "cuda",
+    "paddle.cuda": {
+        "paddle.cuda.runtime": "CudaError check_error cudart is_initialized mem_get_info set_device",
+        "paddle.device.default": "current_device",
+        "paddle.device.generators": "device_manual_seed_all get_rng_state manual_seed manual_seed_all set_rng_state",
         "paddle.device.memory": (
-            "empty_cache max_memory_allocated max_memory_reserved memory_allocated memory_reserved memory_summary "
+            "empty_cache ipc_collect max_memory_allocated max_memory_reserved memory_allocated memory_reserved "
             "reset_max_memory_allocated reset_max_memory_reserved reset_peak_memory_stats "
         ),
-        "paddle.device.streams": "Event Stream StreamContext current_stream set_stream stream_guard synchronize",
+        "paddle.device.mixed_precision": "amp",
+        "paddle.device.ranges": "nvtx",
+        "paddle.device.streams": (
+            "Event Stream StreamContext current_stream get_stream_from_external is_current_stream_capturing "
+            "set_stream stream synchronize "
+        ),
+    },
+    "paddle.device": {
+        "paddle.device": "cuda xpu",
+        "paddle.device.default": (
+            "current_device device_to_place get_default_device get_device_module set_default_device "
+        ),
+        "paddle.device.generators": "get_rng_state manual_seed manual_seed_all set_rng_state",
+        "paddle.device.memory": (
+            "empty_cache ipc_collect max_memory_allocated max_memory_reserved memory_allocated memory_reserved "
+            "memory_summary reset_max_memory_allocated reset_max_memory_reserved reset_peak_memory_stats "
+        ),
+        "paddle.device.mixed_precision": "amp",
+        "paddle.device.ranges": "nvtx",
+        "paddle.device.streams": (
+            "Event Stream StreamContext current_stream get_stream_from_external is_current_stream_capturing "
+            "set_stream stream stream_guard synchronize "
+        ),
+    },
+    "paddle.device.xpu": {
+        "paddle.device.generators": "get_rng_state manual_seed set_rng_state",
     },
     "paddle.framework": {
         "paddle.framework": "io",
+        "paddle.framework.background_save": "async_save clear_async_save_task_queue",
         "paddle.framework.io": "load save",
     },
+    "paddle.incubate": {
+        "paddle.geometric.math": "segment_max segment_mean segment_min segment_sum",
+        "paddle.incubate": "asp autotune layers operators",
+        "paddle.incubate.operators.graphs": "graph_khop_sampler graph_reindex graph_sample_neighbors graph_send_recv",
+        "paddle.incubate.operators.losses": "identity_loss",
+        "paddle.incubate.operators.softmax_mask": "softmax_mask_fuse softmax_mask_fuse_upper_triangle",
+    },
     "paddle.nn": {
-        "paddle.nn": "init utils",
+        "paddle.nn": "attention init quant utils",
         "paddle.nn.clip": "ClipGradByGlobalNorm ClipGradByNorm ClipGradByValue",
         "paddle.nn.decode": "BeamSearchDecoder dynamic_decode",
         "paddle.nn.layer.rnn": "BiRNN GRU GRUCell LSTM LSTMCell RNN RNNCellBase SimpleRNN SimpleRNNCell",
@@ -43,8 +87,10 @@ NAMES = {
             "TransformerEncoderLayer "
         ),
         "paddle.nn.layer.vision": "ChannelShuffle PixelShuffle PixelUnshuffle",
+        "paddle.nn.utils.spectral_norm": "spectral_norm",
     },
     "paddle.nn.functional": {
+        "paddle.nn.attention.sdpa": "sdp_kernel",
         "paddle.nn.functional.attention": "scaled_dot_product_attention",
         "paddle.nn.functional.distance": "pairwise_distance pdist",
         "paddle.nn.functional.flash_attention": (
@@ -59,13 +105,27 @@ NAMES = {
             "affine_grid channel_shuffle grid_sample pixel_shuffle pixel_unshuffle temporal_shift "
         ),
     },
-    "paddle.nn.layer": {
-        "paddle.nn.layer": "rnn transformer vision",
+    "paddle.nn.functional.flash_attention": {
+        "paddle.nn.functional.attention": "scaled_dot_product_attention",
+    },
+    "paddle.nn.initializer": {
+        "paddle.nn.initializer.older_names": (
+            "ConstantInitializer MSRAInitializer NormalInitializer NumpyArrayInitializer TruncatedNormalInitializer "
+            "UniformInitializer XavierInitializer "
+        ),
     },
     "paddle.optimizer": {
         "paddle.optimizer.lbfgs": "LBFGS",
     },
     "paddle.tensor": {
-        "paddle.tensor": "linalg manipulation math",
+        "paddle.tensor": "creation linalg manipulation math",
+        "paddle.tensor.buffers": "MmapStorage",
+    },
+    "paddle.utils": {
+        "paddle.utils": "download",
+        "paddle.utils.nested": (
+            "assert_same_structure convert_shape_to_list flatten is_same_shape is_sequence map_structure "
+            "pack_sequence_as to_sequence "
+        ),
     },
 }

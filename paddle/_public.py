@@ -14,25 +14,45 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from functools import wraps
 from types import FunctionType
 from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 
-from umiak.core.direct import Direct, by_axis, by_ints, by_op, by_operator, by_reduction
+from umiak.core.direct import Direct, by_axis, by_ints, by_op, by_operator, by_reduction, with_other_order
 from umiak.core.inplace import assign, call_before_overwrite
 from umiak.core.inplace import rebind as rebind_tensor
 from umiak.core.tensor import Tensor
 from umiak.ops.promotion import cast
-from umiak.util.errors import op_error
+from umiak.util.errors import OperandError, op_error
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable)
 
 EVERYWHERE = "paddle paddle.tensor Tensor"
+_MOST = 1 << 30  # operands
+INTS = (int, np.integer)
 
 # Keywords that stand for parameters of these names: those of another framework, which the reference takes as well.
 USUAL = {"input": "x", "other": "y", "dim": "axis"}
+
+
+class OtherOrder(NamedTuple):
+    """Calls of a function with its arguments in another order, that of PyTorch: ``gather(x, 1, index)``.
+
+    ``function`` takes them; its ``out``, which the declaration writes, is keyword-only. A call is of this order where
+    it has one of ``keywords``, or where what stands at position ``at`` is an instance of ``types``.
+    """
+
+    function: Callable
+    keywords: frozenset[str] = frozenset()
+    at: int = _MOST
+    types: tuple[type, ...] = ()
+
+    def takes(self, args: tuple, kwargs: dict[str, Any]) -> bool:
+        """Return whether a call is of this order."""
+        return not self.keywords.isdisjoint(kwargs) or (len(args) > self.at and isinstance(args[self.at], self.types))
 
 
 class Row(NamedTuple):
@@ -47,7 +67,7 @@ class Row(NamedTuple):
 
 
 ROWS: list[Row] = []
-_MOST = 1 << 30  # operands
+_MISSING: Any = object()  # no argument
 # The names that each module exports, of the defining modules that are loaded.
 EXPORTS: dict[str, dict[str, Any]] = {}
 
@@ -81,6 +101,7 @@ def public(
     along: tuple[Any, int] | None = None,
     reduction: Any = None,
     ints: dict[Any, Any] | None = None,
+    other_order: OtherOrder | None = None,
 ) -> Callable[[T], T]: ...
 def public(
     exported_by: Any = EVERYWHERE,
@@ -95,13 +116,14 @@ def public(
     along: tuple[Any, int] | None = None,
     reduction: Any = None,
     ints: dict[Any, Any] | None = None,
+    other_order: OtherOrder | None = None,
 ) -> Any:
     """Declare a function or a class.
 
     Args:
         exported_by: modules that export the name, and ``Tensor`` if it is a method.
         name: what it is called there, if not what it is called here.
-        aliases: keywords that stand for parameters.
+        aliases: keywords that stand for parameters, of a class for those of its constructor.
         usual: whether the keywords of ``USUAL`` stand for parameters, too.
         ints_from: separate ints from this position on are one argument: ``zeros(2, 3)``.
         op: a call with nothing but operands (at least ``operands``, by default all) runs this op; its AMP class holds.
@@ -109,6 +131,7 @@ def public(
         along: a dict of ops by axis, and the default axis; a call with a tensor and an axis runs the op of that axis.
         reduction: a dict of ops by axes, for a reduction.
         ints: a dict of ops by a list or tuple of ints; the function itself enters new ones.
+        other_order: a second function, for calls in another order of arguments.
 
     A parameter ``out`` of the signature is written with the result, and returned.
     """
@@ -118,10 +141,12 @@ def public(
 
     def declare(value: Any) -> Any:
         if isinstance(value, type):
+            if aliases:
+                _name_otherwise(value, aliases)
             _declare(name or value.__name__, value, home, exported_by)
             return value
         fast = (op, operands, operator, along, reduction, ints)
-        return _public(value, exported_by, name, aliases, usual, ints_from, *fast)
+        return _public(value, exported_by, name, aliases, usual, ints_from, *fast, other_order)
 
     return declare
 
@@ -139,24 +164,36 @@ def _public(
     along: Any = None,
     reduction: Any = None,
     ints: dict[Any, Any] | None = None,
+    other_order: OtherOrder | None = None,
 ) -> Any:
     code = fn.__code__
     by_position = code.co_varnames[: code.co_argcount]
-    params = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    params = parameters(fn)
     known = {**USUAL, **aliases} if usual else aliases
-    table = {alias: p for alias, p in known.items() if p in params and alias not in params}
+    also_named = () if other_order is None else parameters(other_order.function)
+    table = {a: p for a, p in known.items() if p in params and a not in params and a not in also_named}
     writes = "out" in params
     shown = fn
-    special = (ints_from, op, operator, along, reduction, ints)
+    special = (ints_from, op, operator, along, reduction, ints, other_order)
     if table or writes or any(given is not None for given in special):
         out = by_position.index("out") if "out" in by_position else _MOST
         first = -1 if ints_from is None else ints_from
         required = by_position[: len(by_position) - len(fn.__defaults__ or ())]
-        shown = Direct(fn, _normalised_call, frozenset((*table, "out") if writes else table), out, first, required)
-        shown._aliases, shown._ints, shown._out = table, first, out
+        keywords = {*table, "out"} if writes else {*table}
+        shown = Direct(fn, _normalised_call, frozenset(keywords), out, first, required)
+        shown._aliases, shown._ints, shown._out, shown._other = table, first, out, other_order
+        if other_order is not None:
+            # Errors name the function that the user called by the name of the code that runs.
+            other_order.function.__code__ = other_order.function.__code__.replace(co_name=fn.__name__)
+            with_other_order(shown, other_order.keywords, other_order.at, other_order.types)
         if table:
             others = ", ".join(f"``{alias}`` for {p}" for alias, p in table.items())
             shown.__doc__ = f"{(fn.__doc__ or '').rstrip()}\n\n    Other keywords: {others}.\n    "
+        if other_order is not None:
+            order = ", ".join(p for p in also_named if p != "out")
+            shown.__doc__ = (
+                f"{(shown.__doc__ or '').rstrip()}\n\n    In PyTorch's order: ``{fn.__name__}({order})``.\n    "
+            )
         if op is not None:
             by_op(shown, op, operands)
         elif operator is not None:
@@ -177,6 +214,12 @@ def constants(exported_by: str, home: str, values: Mapping[str, Any]) -> None:
         _declare(name, value, home, exported_by)
 
 
+def parameters(fn: Callable) -> tuple[str, ...]:
+    """Names of the parameters of a Python function."""
+    code = fn.__code__
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
 def also(value: T, name: str, exported_by: str = EVERYWHERE) -> T:
     """Declare another name of a function or class."""
     _declare(name, value, sys._getframe(1).f_globals["__name__"], exported_by, value)
@@ -188,9 +231,11 @@ def also(value: T, name: str, exported_by: str = EVERYWHERE) -> T:
 
 def _normalised_call(shown: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Call the function of ``shown`` with arguments that have aliases, ``out`` or separate ints."""
-    table, ints, at, fn = shown._aliases, shown._ints, shown._out, shown.function
+    table, ints, at, fn, other = shown._aliases, shown._ints, shown._out, shown.function, shown._other
+    if other is not None and other.takes(args, kwargs):
+        fn, ints, at = other.function, -1, _MOST
     if not table.keys().isdisjoint(kwargs):
-        kwargs = rename(fn.__name__, table, kwargs)
+        kwargs = rename(shown.__name__, table, kwargs)
     if ints >= 0 and len(args) > ints + 1 and _is_int(args[ints]) and _is_int(args[ints + 1]):
         args = (*args[:ints], args[ints:])
     out = kwargs.pop("out", None)
@@ -217,8 +262,32 @@ def rename(op: str, table: Mapping[str, str], given: dict[str, Any]) -> dict[str
     return out
 
 
+def other_keywords(**table: str) -> Callable[[F], F]:
+    """Let a method take these keywords for parameters as well."""
+
+    def declare(fn: F) -> F:
+        @wraps(fn)
+        def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+            if not table.keys().isdisjoint(kwargs):
+                kwargs = rename(type(self).__name__ if fn.__name__ == "__init__" else fn.__name__, table, kwargs)
+            return fn(self, *args, **kwargs)
+
+        made: Any = method
+        made._aliases = table
+        return made
+
+    return declare
+
+
+def _name_otherwise(cls: Any, table: Mapping[str, str]) -> None:
+    """Let the constructor of a class take keywords of ``table`` as well."""
+    cls.__init__ = other_keywords(**table)(cls.__init__)
+    others = ", ".join(f"``{alias}`` for {p}" for alias, p in table.items())
+    cls.__doc__ = f"{(cls.__doc__ or '').rstrip()}\n\n    Other keywords: {others}.\n    "
+
+
 def _is_int(x: Any) -> bool:
-    return (isinstance(x, (int, np.integer)) and not isinstance(x, bool)) or (isinstance(x, Tensor) and x.ndim == 0)
+    return (isinstance(x, INTS) and not isinstance(x, bool)) or (isinstance(x, Tensor) and x.ndim == 0)
 
 
 def into(out: Any, value: Any) -> Any:
@@ -239,10 +308,10 @@ def rebind(x: Tensor, value: Tensor) -> Tensor:
     return rebind_tensor(x, value)
 
 
-def need_tensor(x: Any, op: str, what: str = "x") -> Tensor:
+def need_tensor(x: Any, op: str, arg_name: str = "x") -> Tensor:
     """Return ``x`` if it is a tensor; otherwise raise TypeError."""
     if not isinstance(x, Tensor):
-        raise op_error(TypeError, op, f"a Tensor for {what}", type(x).__name__) from None
+        raise op_error(OperandError, op, f"a Tensor for {arg_name}", type(x).__name__) from None
     return x
 
 
@@ -257,6 +326,7 @@ def inplace(
     reshapes: bool = False,
     any_shape: bool = False,
     keeps_out: bool = False,
+    by: Callable[..., Tensor] | None = None,
 ) -> F:
     """Declare the in-place form: ``acos_(x)`` writes ``acos(x)`` into ``x`` and returns it.
 
@@ -270,35 +340,55 @@ def inplace(
         reshapes: only the shape changes: the memory is left alone, and views taken before stay views of it.
         any_shape: x takes the shape of the result; without it, results of another shape are refused.
         keeps_out: the signature shows ``out``.
+        by: what is computed, if it is not ``base``: its dtype may be another.
     """
+    compute = by or base
     label = name or base.__name__ + "_"
     # What the forms use are variables of this function: their globals are those of the module that declares them, where
     # errors find them by name.
-    need, apart, write, take, refuse, value_error = (
+    need, apart, write, take, refuse, value_error, missing, named = (
         need_tensor,
         call_before_overwrite,
         rebind,
         rebind_tensor,
         op_error,
         ValueError,
+        _MISSING,
+        rename,
     )
 
-    def written(x: Any, *args: Any, **kwargs: Any) -> Any:
-        value = apart(base, need(x, label), args, kwargs)
+    def written(x: Any = missing, *args: Any, **kwargs: Any) -> Any:
+        if x is missing:
+            x = first(kwargs)
+        value = apart(compute, need(x, label), args, kwargs)
         if value.shape != x.shape and not any_shape:
-            raise refuse(value_error, label, f"a result of the tensor's shape {x.shape}", value.shape)
+            raise refuse(value_error, label, f"a result of the tensor's shape {list(x.shape)}", value.shape)
         return write(x, value)
 
-    def reshaped(x: Any, *args: Any, **kwargs: Any) -> Any:
+    def reshaped(x: Any = missing, *args: Any, **kwargs: Any) -> Any:
+        if x is missing:
+            x = first(kwargs)
         return take(x, base(need(x, label), *args, **kwargs))
 
+    def first(kwargs: dict[str, Any]) -> Any:
+        """The tensor that is written, given by a keyword."""
+        renamed = named(label, aliases, kwargs)
+        if parameter not in renamed:
+            raise refuse(TypeError, label, f"a Tensor for {parameter}", "nothing")
+        kwargs.clear()
+        kwargs.update(renamed)
+        return kwargs.pop(parameter)
+
     made: Any = reshaped if reshapes else written
-    source = getattr(base, "function", base)
+    source: Any = getattr(base, "function", base)
+    aliases = getattr(base, "_aliases", {})
+    parameter = source.__code__.co_varnames[0]
     code = made.__code__.replace(co_name=label, co_qualname=label)
-    fn: Any = FunctionType(code, source.__globals__, label, None, made.__closure__)
+    fn: Any = FunctionType(code, source.__globals__, label, made.__defaults__, made.__closure__)
     fn.__qualname__ = label
     fn.__module__ = source.__module__
     fn.__doc__ = f"Write :func:`{source.__name__}` of the first tensor into it, and return it."
+    fn._aliases = aliases
     fn.__wrapped__ = source if keeps_out else _without_out(source)
     _declare(label, fn, source.__module__, exported_by, base, reshapes)
     return fn
@@ -322,7 +412,7 @@ def _without_out(fn: Any) -> Any:
         if n != "out"
     ]
     text = ", ".join(parts + (["*", *only] if only else []))
-    found = _shown.get(text)
-    if found is None:
-        found = _shown[text] = eval(f"lambda {text}: None")
-    return found
+    shown = _shown.get(text)
+    if shown is None:
+        shown = _shown[text] = eval(f"lambda {text}: None")
+    return shown

@@ -1,8 +1,9 @@
-"""The last steps of ``import paddle``: tensors know the names they lack, and switches of the environment act."""
+"""The last steps of ``import paddle``: import hooks and switches of the environment."""
 
-from paddle._absent import mark
+import sys
+
+from paddle import _absent, _path_finder
 from paddle.framework.flags import obey_environment
-from umiak.core.tensor import Tensor
 
-mark(Tensor)
+sys.meta_path += [_path_finder.Finder(), _absent.Finder()]
 obey_environment()

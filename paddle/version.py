@@ -1,6 +1,7 @@
 """Version of the reference framework's API; ``umiak.__version__`` is that of the implementation."""
 
 from paddle import _lazy
+from paddle._public import public
 
 full_version = "3.3.1"
 major, minor, patch = full_version.split(".")
@@ -20,11 +21,8 @@ tensorrt_version = "None"
 cuda_archs: list[int] = []
 is_tagged = True
 
-__getattr__, __dir__ = _lazy.attributes_of(__name__)
 
-__all__ = ["cuda", "cudnn", "nccl", "show", "xpu", "xpu_xccl", "xpu_xhpc", "xpu_xre"]
-
-
+@public("paddle.version")
 def cuda() -> str:
     """CUDA version that this was built with: ``"False"``, as nothing here is.
 
@@ -39,6 +37,7 @@ def cuda() -> str:
     return cuda_version
 
 
+@public("paddle.version")
 def cudnn() -> str:
     """cuDNN version that this was built with: ``"False"`` for none.
 
@@ -53,6 +52,7 @@ def cudnn() -> str:
     return cudnn_version
 
 
+@public("paddle.version")
 def nccl() -> str:
     """NCCL version that this was built with: ``"0"`` for none.
 
@@ -109,6 +109,7 @@ def tensorrt() -> str:
     return tensorrt_version
 
 
+@public("paddle.version")
 def xpu() -> str:
     """XPU version that this was built with: ``"False"`` for none.
 
@@ -123,6 +124,7 @@ def xpu() -> str:
     return "False"
 
 
+@public("paddle.version")
 def xpu_xre() -> str:
     """XRE version that this was built with: ``"False"`` for none.
 
@@ -137,6 +139,7 @@ def xpu_xre() -> str:
     return xpu_xre_version
 
 
+@public("paddle.version")
 def xpu_xccl() -> str:
     """XCCL version that this was built with: ``"False"`` for none.
 
@@ -151,6 +154,7 @@ def xpu_xccl() -> str:
     return xpu_xccl_version
 
 
+@public("paddle.version")
 def xpu_xhpc() -> str:
     """XHPC version that this was built with: ``"False"`` for none.
 
@@ -179,6 +183,48 @@ def mkl() -> str:
     return with_mkl
 
 
+def hml() -> str:
+    """HML version that this was built with: empty for none.
+
+    Returns:
+        A str.
+
+    Example:
+        >>> import paddle
+        >>> paddle.version.hml()
+        ''
+    """
+    return ""
+
+
+class CudaVersion(str):
+    """CUDA version as a str that compares by its numbers.
+
+    It consists of numbers with dots between them; ``"False"``, which stands for none, is less than all others.
+
+    Example:
+        >>> import paddle
+        >>> paddle.version.CudaVersion("12.10") > "12.9"
+        True
+    """
+
+    def _numbers(self, text: str) -> tuple[int, ...]:
+        return tuple(int(n) for n in text.split(".")) if text != "False" else ()
+
+    def __lt__(self, other: str) -> bool:
+        return self._numbers(self) < self._numbers(other)
+
+    def __le__(self, other: str) -> bool:
+        return self._numbers(self) <= self._numbers(other)
+
+    def __gt__(self, other: str) -> bool:
+        return self._numbers(self) > self._numbers(other)
+
+    def __ge__(self, other: str) -> bool:
+        return self._numbers(self) >= self._numbers(other)
+
+
+@public("paddle.version")
 def show() -> None:
     """Print the version and what this was built with.
 
@@ -195,3 +241,6 @@ def show() -> None:
     print("cuda:", cuda_version)
     print("cudnn:", cudnn_version)
     print("nccl:", nccl_version)
+
+
+__getattr__, __dir__, __all__ = _lazy.contents(__name__)

@@ -35,13 +35,6 @@ def _module(name: str) -> Any:
         return None
 
 
-def _has(owner: Any, name: str) -> bool:
-    """Return whether a name is there; what the table itself put on tensors is not."""
-    from paddle._absent import Absent
-
-    return not isinstance(vars(owner).get(name), Absent) and hasattr(owner, name)
-
-
 def absent() -> dict[str, list[str]]:
     """Names by module, for modules that are here; a module that is not is a name of its parent."""
     surface = {module: {n.name for n in names} for module, names in api_surface.read().items()}
@@ -52,10 +45,10 @@ def absent() -> dict[str, list[str]]:
         owner = _module(module)
         if owner is not None:
             wanted = {n for n in names if not n.startswith("_")}
-            found.setdefault(module, set()).update(n for n in wanted if not _has(owner, n))
+            found.setdefault(module, set()).update(n for n in wanted if not hasattr(owner, n))
         else:
             parent, _, leaf = module.rpartition(".")
-            if (above := _module(parent)) is not None and not _has(above, leaf):
+            if (above := _module(parent)) is not None and not hasattr(above, leaf):
                 found.setdefault(parent, set()).add(leaf)
     return {module: sorted(names) for module, names in sorted(found.items()) if names}
 

@@ -1,32 +1,41 @@
 """The public names of the reference framework, and how much of them this tree has.
 
-``python tools/api_surface.py`` prints the coverage of each module; ``... paddle.nn`` lists what one lacks;
-``... --record`` writes the names that are absent where the tests compare them.
+``python tools/api_surface.py`` prints the coverage of each module and of each part of the work; ``... paddle.nn`` lists
+what a module lacks; ``... --record`` takes the names that are there now from the list of those that are absent.
 """
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
+import json
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 TABLE = Path(__file__).parents[1] / "tests" / "data" / "api_surface.txt"
+REACHABLE = TABLE.with_name("api_reachable.json")
 ABSENT = TABLE.with_name("api_absent.txt")
 LINE = re.compile(r"(?P<indent> *)(?P<kind>class |module |)(?P<name>\w+)(?P<params>\(.*\))?$")
+HERE = "tensors, layers and compat"  # the part that the other parts of the public API are told from
+PROTOCOL = re.compile(r"__\w+__")  # Python's own names differ with its version
 
 
 @dataclass
 class Name:
-    """One public name. ``params`` is None where it is no callable or its parameters are unknown."""
+    """One public name. ``params`` is None where it is no callable or its parameters are unknown.
+
+    ``defaults`` are those of the parameters that have one; ``...`` stands for one that cannot be written.
+    """
 
     name: str
     params: list[str] | None
     members: list[Name] = field(default_factory=list)
+    defaults: dict[str, Any] = field(default_factory=dict)
 
 
 def read() -> dict[str, list[Name]]:
@@ -41,8 +50,10 @@ def read() -> dict[str, list[Name]]:
         match = LINE.match(line)
         assert match, line
         text = match["params"]
-        params = None if text in (None, "(?)") else [p for p in text[1:-1].split(", ") if p]
-        (names[-1].members if match["indent"] else names).append(Name(match["name"], params))
+        parts = [] if text in (None, "(?)") else [p.partition("=") for p in text[1:-1].split(", ") if p]
+        params = None if text in (None, "(?)") else [name for name, _, _ in parts]
+        defaults = {name: ast.literal_eval(value) for name, equals, value in parts if equals}
+        (names[-1].members if match["indent"] else names).append(Name(match["name"], params, [], defaults))
     return modules
 
 
@@ -66,8 +77,7 @@ def present(owner: Any, names: list[Name]) -> Iterator[tuple[Name, Any]]:
             value = inspect.getattr_static(owner, name.name) if isinstance(owner, type) else getattr(owner, name.name)
         except AttributeError:
             continue
-        if type(value).__name__ != "Absent":  # paddle/_absent.py: it only says that the name is not there
-            yield name, value
+        yield name, value
 
 
 def parameters(value: Any) -> list[inspect.Parameter] | None:
@@ -89,7 +99,8 @@ def parameters(value: Any) -> list[inspect.Parameter] | None:
 def mismatch(name: Name, value: Any) -> str | None:
     """Say how the parameters of ``value`` differ from the reference's: those must be there, by name and in order.
 
-    More parameters may follow, and a ``**kwargs`` accepts what is not listed.
+    More parameters may follow, and a ``**kwargs`` accepts what is not listed. Defaults are the same; a parameter that
+    is required there may have one.
     """
     if name.params is None or isinstance(value, property) or not callable(getattr(value, "__func__", value)):
         return None
@@ -100,9 +111,22 @@ def mismatch(name: Name, value: Any) -> str | None:
     names = [p.name for p in ours if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     open_ended = any(p.kind is p.VAR_KEYWORD for p in ours)
     known = [p for p in required if p in names] if open_ended else required
-    if [n for n in names if n in known] == known:
-        return None
-    return f"requires ({', '.join(name.params)}), got ({', '.join(map(str, ours))})"
+    if [n for n in names if n in known] != known:
+        return f"requires ({', '.join(name.params)}), got ({', '.join(map(str, ours))})"
+    different = [
+        f"{p.name}={p.default!r} for {name.defaults[p.name]!r}"
+        for p in ours
+        if p.name in name.defaults and not _same_default(p.default, name.defaults[p.name])
+    ]
+    return f"has other defaults: {', '.join(different)}" if different else None
+
+
+def _same_default(ours: Any, theirs: Any) -> bool:
+    """Compare defaults; a tuple may stand for a list, and an object for what cannot be written."""
+    if theirs is ... or ours is inspect.Parameter.empty:
+        return ours is not inspect.Parameter.empty
+    plain = [tuple(v) if isinstance(v, list) else v for v in (ours, theirs)]
+    return plain[0] == plain[1] and isinstance(ours, bool) == isinstance(theirs, bool)
 
 
 def mismatches(owner: Any, names: list[Name], prefix: str) -> list[str]:
@@ -116,43 +140,81 @@ def mismatches(owner: Any, names: list[Name], prefix: str) -> list[str]:
     return found
 
 
-def coverage(report: Callable[[str], Any] = print) -> tuple[int, int]:
-    """Report present and total names of every module; return the sums."""
-    have = total = 0
-    for module, names in read().items():
-        count = sum(1 for _ in present(find(module), names))
-        report(f"{count:5d} of {len(names):4d}  {module}")
-        have, total = have + count, total + len(names)
-    report(f"{have:5d} of {total:4d}  in all")
-    return have, total
+def reachable() -> dict[str, list[Name]]:
+    """Names that programs reach beside the documented ones, by module."""
+    return {module: [Name(n, None) for n in names] for module, names in json.loads(REACHABLE.read_text()).items()}
+
+
+def lacking(owner: Any, names: list[Name], prefix: str) -> Iterator[str]:
+    """Those of ``names`` that are not there, members of classes included, in full."""
+    there = {name.name: value for name, value in present(owner, names)}
+    for name in names:
+        if PROTOCOL.fullmatch(name.name):
+            continue
+        if name.name not in there:
+            yield f"{prefix}.{name.name}"
+        elif isinstance(there[name.name], type):
+            yield from lacking(there[name.name], name.members, f"{prefix}.{name.name}")
 
 
 def absent() -> list[str]:
-    """Public names that are not there, members of classes included: ``module.name`` or ``module.class.name``.
-
-    Names of Python's own protocols differ with its version, and are left out.
-    """
-
-    def lacking(owner: Any, names: list[Name], prefix: str) -> Iterator[str]:
-        there = {name.name: value for name, value in present(owner, names)}
-        for name in names:
-            if re.fullmatch(r"__\w+__", name.name):
-                continue
-            if name.name not in there:
-                yield f"{prefix}.{name.name}"
-            elif isinstance(there[name.name], type):
-                yield from lacking(there[name.name], name.members, f"{prefix}.{name.name}")
-
-    return sorted({name for module, names in read().items() for name in lacking(find(module), names, module)})
+    """Names of the reference that are not there: ``module.name`` or ``module.class.name``."""
+    tables = (*read().items(), *reachable().items())
+    return sorted({name for module, names in tables for name in lacking(find(module), names, module)})
 
 
-def recorded() -> list[str]:
-    return [line for line in ABSENT.read_text().splitlines() if not line.startswith("#")]
+def recorded() -> dict[str, list[str]]:
+    """The names that are recorded as absent, by the part of the work that brings them."""
+    parts: dict[str, list[str]] = {}
+    for line in ABSENT.read_text().splitlines():
+        if line.startswith("["):
+            names = parts[line.strip("[]")] = []
+        elif not line.startswith("#"):
+            names.append(line)
+    return parts
 
 
 def record() -> None:
-    head = "# Names of api_surface.txt that are absent here. Written by `python tools/api_surface.py --record`."
-    ABSENT.write_text("\n".join([head, *absent()]) + "\n")
+    """Take the names that are there from the record. A name that is lost is not added: it belongs to no part."""
+    gone = set(absent())
+    lines = [line for line in ABSENT.read_text().splitlines() if line.startswith(("#", "[")) or line in gone]
+    # A part without names is done.
+    lines = [a for a, b in zip(lines, [*lines[1:], "["], strict=True) if not (a.startswith("[") and b.startswith("["))]
+    ABSENT.write_text("\n".join(lines) + "\n")
+
+
+class Coverage(NamedTuple):
+    have: int
+    total: int
+
+    def __str__(self) -> str:
+        return f"{self.have:5d} of {self.total:4d}"
+
+
+def coverage(modules: dict[str, list[Name]], but: Container[str] = ()) -> dict[str, Coverage]:
+    """How many names of each module are there, of those that are not in ``but``."""
+    counts = {}
+    for module, names in modules.items():
+        listed = [name for name in names if f"{module}.{name.name}" not in but]
+        counts[module] = Coverage(sum(1 for _ in present(find(module), listed)), len(listed))
+    return counts
+
+
+def in_all(counts: dict[str, Coverage]) -> Coverage:
+    return Coverage(sum(c.have for c in counts.values()), sum(c.total for c in counts.values()))
+
+
+def report() -> Iterator[str]:
+    documented = coverage(read())
+    for module, count in documented.items():
+        yield f"{count}  {module}"
+    parts = recorded()
+    for part, names in parts.items():
+        yield f"{len(names):5d} absent, members included: {part}"
+    later = {name for part, names in parts.items() if part != HERE for name in names}
+    for what, table in (("documented", read()), ("reachable beside them", reachable())):
+        here = in_all(coverage(table, later))
+        yield f"{in_all(coverage(table))}  {what}; {here} ({here.have / here.total:.1%}) without the later parts"
 
 
 if __name__ == "__main__":
@@ -163,4 +225,4 @@ if __name__ == "__main__":
         there = {name.name for name, _ in present(find(sys.argv[1]), listed)}
         print("\n".join(name.name for name in listed if name.name not in there))
     else:
-        coverage()
+        print("\n".join(report()))

@@ -1,6 +1,6 @@
 """Mutation testing: which small mistakes in the engine the tests notice.
 
-``python tools/mutate.py`` makes mistakes one at a time (a comparison turned round, a number off by one, a statement
+``python tools/mutate.py`` makes mistakes one at a time (a comparison inverted, a number off by one, a statement
 left out, ...) and runs the narrow tests of the place. A mistake after which all of them pass has survived: a test is
 missing, or the mistake changes nothing that counts, and then ``tests/data/mutants.txt`` says why.
 
@@ -298,10 +298,10 @@ OF_MODULES: dict[str, list[str]] = {
     ],
     "umiak.ops.promotion": [
         "tests/paddle/test_promotion.py", "tests/paddle/test_calls.py", "tests/paddle/test_methods.py",
-        "tests/paddle/test_numbers.py",
+        "tests/paddle/test_scalars.py",
     ],
     "umiak.ops.scalars": [
-        "tests/paddle/test_numbers.py", "tests/paddle/test_promotion.py", "tests/core/test_dispatch.py",
+        "tests/paddle/test_scalars.py", "tests/paddle/test_promotion.py", "tests/core/test_dispatch.py",
     ],
     "umiak.spmd.placement": ["tests/spmd"],
     "umiak.spmd.rule": ["tests/spmd"],
@@ -319,7 +319,7 @@ OF_OPS = [
     "tests/paddle/test_gradients.py", "tests/paddle/test_calls.py",
     "tests/nn/test_functional.py", "tests/nn/test_losses.py", "tests/paddle/test_linalg.py", "tests/paddle/test_fft.py",
     "tests/paddle/test_indexing.py", "tests/paddle/test_creation.py", "tests/core/test_foreach.py",
-    "tests/backends/test_pooling.py", "tests/backends/test_cpu_searching.py", "tests/backends/test_attention.py",
+    "tests/backends/test_pooling.py", "tests/backends/test_cpu_search.py", "tests/backends/test_attention.py",
     "tests/optimizer/test_optimizers.py", "tests/nn/test_rnn.py", "tests/nn/test_rnn_decode.py",
     "tests/nn/test_fractional_pooling.py", "tests/paddle/test_random.py", "tests/paddle/test_signal.py",
 ]  # fmt: skip

@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import itertools
+import keyword
 import re
 import subprocess
 import sys
@@ -71,8 +72,9 @@ def _signature(params: list[inspect.Parameter], names: dict[str, str]) -> str:
 
 
 def _ways(params: list[inspect.Parameter], aliases: dict[str, str]) -> Iterator[dict[str, str]]:
-    """Every choice of names for the parameters: none renamed comes first."""
-    of = {p.name: [None, *(a for a, target in aliases.items() if target == p.name)] for p in params}
+    """Every choice of names for the parameters: none renamed comes first. A word of Python cannot stand in a stub."""
+    names = {a: target for a, target in aliases.items() if not keyword.iskeyword(a)}
+    of = {p.name: [None, *(a for a, target in names.items() if target == p.name)] for p in params}
     of = {name: found for name, found in of.items() if len(found) > 1}
     ways = [{n: a for n, a in zip(of, chosen) if a is not None} for chosen in itertools.product(*of.values())]
     yield from sorted(ways, key=len) if len(ways) <= MOST else sorted((w for w in ways if len(w) < 2), key=len)
@@ -98,6 +100,11 @@ def definition(row: Any, method: bool = False) -> str:
         before, after = params[:ints], [p.replace(kind=p.KEYWORD_ONLY) for p in params[ints + 1 :]]
         shown = [_parameter(p, p.name) for p in before] + ["*" + params[ints].name + ": builtins.int"]
         forms.append(", ".join(shown + [_parameter(p, p.name) for p in after]))
+    other = getattr(fn, "_other", None)
+    if other is not None:
+        theirs = list(inspect.signature(other.function).parameters.values())[int(method) :]
+        if [p.name for p in theirs if p.name != "out"] != [p.name for p in params][: len(theirs) - 1]:
+            forms.append(_signature(theirs, {}))
     lines = []
     for form in forms:
         if len(forms) > 1:
@@ -162,7 +169,9 @@ def made() -> dict[Path, str]:
     rows = lazy_names.rows()
     found = {}
     for module, path in lazy_names.asking():
-        if "_lazy.contents(__name__" in path.read_text() and path.name != "signal.py":
+        text = path.read_text()
+        # A module with functions or classes of its own is read by type checkers itself.
+        if "_lazy.contents(__name__" in text and not re.search(r"^(class|def) ", text, re.MULTILINE):
             found[path.with_suffix(".pyi")] = stub(module, rows)
     return {**found, METHODS: methods(rows)}
 

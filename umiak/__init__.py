@@ -76,7 +76,7 @@ def _assemble() -> None:
 
     def follow_threads(providers: Any) -> None:
         providers.common.follow(parallel.COUNT_ADDRESS)
-        providers.before_gomp = lambda: parallel.set_driver("gomp")
+        providers.before_gomp = parallel.join_gomp
 
     scope.install(get_scope, set_scope)
     when_loaded("umiak.compiler.plan", lambda plan: plan.install(backends.get, backends.find_kernel))
@@ -105,7 +105,7 @@ def _assemble() -> None:
     )
     inplace.install(
         copy=records["copy"](),
-        transfer=lambda x, place: ops.transfer(x, source=str(x.place), target=str(place)),
+        transfer=lambda x, place: ops.transfer(x, source=x.place.name, target=place.name),
         scatter_view=scatter_view,
         write_through=write_through,
         slow_assign=tracer.slow_assign,

@@ -21,9 +21,10 @@ from umiak import backends
 from umiak import ops as F
 from umiak.compiler import jit, schedule
 from umiak.compiler import plan as planner
+from umiak.compiler.codes import ANY, UNIT, ZERO
 from umiak.compiler.jit import codegen
 from umiak.compiler.loop.printer import show_kernel
-from umiak.compiler.nest import ANY, ROW, UNIT, ZERO, Variant
+from umiak.compiler.nest import ROW, Variant
 from umiak.compiler.nest_printer import show_nest
 from umiak.compiler.render import llvm
 from umiak.core import dispatch, tape
@@ -193,7 +194,7 @@ def shape() -> Iterator[str]:
 @stage
 def forward() -> Iterator[str]:
     call = call_of_example()
-    yield f"backends of {call.place}: {', '.join(b.name for b in backends.backends_of('cpu'))}"
+    yield f"backends of {call.place.name}: {', '.join(b.name for b in backends.backends_of('cpu'))}"
     yield "what softmax means, traced on symbolic sizes:"
     traced = call.trace()
     yield from indented(planner.show_operations(traced.operations, traced.results))

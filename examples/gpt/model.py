@@ -111,7 +111,7 @@ class GPT(nn.Layer):
     def __init__(self, config: Config, recompute: bool = False) -> None:
         super().__init__()
         self.config = config
-        self.recompute = recompute  # blocks are computed again for their gradients, which saves memory
+        self.recompute = recompute  # blocks are recomputed for their gradients, which saves memory
         init = nn.initializer.Normal(0.0, 0.02)
         init_out = nn.initializer.Normal(
             0.0, 0.02 / math.sqrt(2 * config.layers)

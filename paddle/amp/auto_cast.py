@@ -9,7 +9,7 @@ from typing import Any
 from paddle._public import also, public
 from paddle.nn.layer._conversion import convert_own
 from paddle.nn.layer.layers import Layer
-from paddle.nn.layer.norm import InstanceNorm1D, InstanceNorm2D, InstanceNorm3D, LayerNorm, _BatchNorm
+from paddle.nn.layer.norm import InstanceNorm1D, InstanceNorm2D, InstanceNorm3D, LayerNorm, _BatchNormBase
 from umiak import ops as F
 from umiak.compiler.amp import custom_lists
 from umiak.core import dtype as dt
@@ -45,11 +45,11 @@ _NAMES = {
 }
 
 
-def _low_dtype(who: str, dtype: Any) -> DType:
-    found = convert(dtype)
-    if found not in (dt.float16, dt.bfloat16):
-        raise ValueError(f"[{who}] requires dtype 'float16' or 'bfloat16', got {dtype!r}")
-    return found
+def _low_dtype(op_name: str, dtype: Any) -> DType:
+    low = convert(dtype)
+    if low not in (dt.float16, dt.bfloat16):
+        raise ValueError(f"[{op_name}] requires dtype 'float16' or 'bfloat16', got {dtype!r}")
+    return low
 
 
 def _op_names(names: Iterable[str] | None) -> frozenset[str]:
@@ -278,7 +278,7 @@ def decorate(
     many = isinstance(models, (list, tuple))
     if level == "O2":
         excluded = excluded_layers if isinstance(excluded_layers, (list, tuple)) else [excluded_layers]
-        classes = (_BatchNorm, *(e for e in excluded if isinstance(e, type)))
+        classes = (_BatchNormBase, *(e for e in excluded if isinstance(e, type)))
         if low is dt.float16:
             classes += (LayerNorm, InstanceNorm1D, InstanceNorm2D, InstanceNorm3D)
         kept = {id(below) for e in excluded if isinstance(e, Layer) for below in e.sublayers(include_self=True)}

@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from paddle import _lazy
+from paddle._public import public
 from paddle.amp.auto_cast import _op_names
 from umiak.compiler.fused import Fused
 from umiak.core import context, tape
@@ -28,25 +29,11 @@ from umiak.runtime import observe
 from umiak.util import flags
 from umiak.util.errors import op_error
 
-__getattr__, __dir__ = _lazy.attributes_of(__name__)
-
-__all__ = [
-    "DebugMode",
-    "TensorCheckerConfig",
-    "check_layer_numerics",
-    "check_numerics",
-    "collect_operator_stats",
-    "compare_accuracy",
-    "disable_operator_stats_collection",
-    "disable_tensor_checker",
-    "enable_operator_stats_collection",
-    "enable_tensor_checker",
-]
-
 _SHORT = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float64": "fp64"}
 _LARGEST_HALF = 65504.0
 
 
+@public("paddle.amp.debugging")
 class DebugMode(Enum):
     """Mode of a check: which tensors are printed, and whether it stops there.
 
@@ -118,6 +105,7 @@ def _number(x: float) -> str:
     return f"{x:e}" if np.isfinite(x) else str(x)
 
 
+@public("paddle.amp.debugging")
 def check_numerics(
     tensor: Tensor, op_type: str, var_name: str, debug_mode: DebugMode = DebugMode.CHECK_NAN_INF_AND_ABORT
 ) -> tuple[Tensor, Tensor]:
@@ -151,6 +139,7 @@ def check_numerics(
     return counts, from_numpy(np.array([stats.max, stats.min, stats.mean], np.float32), place)
 
 
+@public("paddle.amp.debugging")
 def check_layer_numerics(func: Callable) -> Callable:
     """Decorate ``forward`` of a layer: its floating inputs and results have to be finite.
 
@@ -188,12 +177,12 @@ def check_layer_numerics(func: Callable) -> Callable:
     return forward
 
 
-def _require_finite(layer: str, what: str, values: Iterable[Any]) -> None:
+def _require_finite(layer: str, kind: str, values: Iterable[Any]) -> None:
     for i, x in enumerate(values):
         if _is_checked(x):
             stats = _Stats(x)
             if not stats.finite:
-                raise stats.error(layer, f"{what} {i}")
+                raise stats.error(layer, f"{kind} {i}")
 
 
 def _is_checked(x: Any) -> bool:
@@ -209,6 +198,7 @@ def _name(op: Any) -> str:
 # --- all tensors ---------------------------------------------------------------------------------------------------
 
 
+@public("paddle.amp.debugging")
 class TensorCheckerConfig:
     """Configuration of :func:`enable_tensor_checker`: which results of ops are checked, and how.
 
@@ -325,7 +315,54 @@ def _program(limit: int) -> list[str]:
     return [f"  {f.filename}:{f.lineno}: {f.line}" for f in frames[-limit:]]
 
 
+# The ops that FLAGS_check_nan_inf checks (None: all), and those that it passes over.
+_ops_to_check: dict[str, frozenset[str] | None] = {"checked": None, "skipped": None}
+
+
+def _set_ops(which: str, names: Sequence[str] | None) -> None:
+    if names is not None and not isinstance(names, (list, tuple)):
+        raise op_error(ValueError, f"set_{which}_op_list", "a list or tuple of names, or None", repr(names))
+    _ops_to_check[which] = _op_names(names) if names else None
+
+
+def set_checked_op_list(checked_op_list: Sequence[str] | None) -> None:
+    """Let ``FLAGS_check_nan_inf`` check these ops alone.
+
+    Args:
+        checked_op_list: names of ops; None: all of them.
+
+    Raises:
+        ValueError: a value of another kind.
+
+    Example:
+        >>> import paddle
+        >>> paddle.amp.debugging.set_checked_op_list(["matmul"])
+        >>> paddle.amp.debugging.set_checked_op_list(None)
+    """
+    _set_ops("checked", checked_op_list)
+
+
+def set_skipped_op_list(skipped_op_list: Sequence[str] | None) -> None:
+    """Let ``FLAGS_check_nan_inf`` pass over these ops.
+
+    Args:
+        skipped_op_list: names of ops; None: none of them.
+
+    Raises:
+        ValueError: a value of another kind.
+
+    Example:
+        >>> import paddle
+        >>> paddle.amp.debugging.set_skipped_op_list(["log"])
+        >>> paddle.amp.debugging.set_skipped_op_list(None)
+    """
+    _set_ops("skipped", skipped_op_list)
+
+
 def _every_op(op: Any, operands: tuple, params: tuple, results: tuple) -> None:
+    checked, skipped = _ops_to_check["checked"], _ops_to_check["skipped"]
+    if (checked is not None and _name(op) not in checked) or (skipped is not None and _name(op) in skipped):
+        return
     _check(_name(op), results, DebugMode(LEVEL.value), 1, lambda device, lines: print("\n".join(lines)))
 
 
@@ -350,6 +387,7 @@ flags.define(
 _ACTIVE = "tensor_checker"  # the configuration at work, among the values of the thread's context
 
 
+@public("paddle.amp.debugging")
 def enable_tensor_checker(checker_config: TensorCheckerConfig) -> None:
     """Check the results of all ops of this thread until :func:`disable_tensor_checker`, in the configured steps.
 
@@ -381,6 +419,7 @@ def enable_tensor_checker(checker_config: TensorCheckerConfig) -> None:
         context.current().values[_ACTIVE] = checker_config
 
 
+@public("paddle.amp.debugging")
 def disable_tensor_checker() -> None:
     """End what :func:`enable_tensor_checker` began; without it, nothing happens.
 
@@ -401,6 +440,7 @@ _COLUMNS = ("float16", "bfloat16", "float32")
 _HEADINGS = ("-- FP16 Calls ---", "-- BF16 Calls ---", "--- FP32 Calls---", "-- Other Calls --")
 
 
+@public("paddle.amp.debugging")
 def enable_operator_stats_collection() -> None:
     """Count the ops of this thread by the dtype of their results, until :func:`disable_operator_stats_collection`.
 
@@ -427,6 +467,7 @@ def enable_operator_stats_collection() -> None:
     values[_STATS] = observe.start(count), counts
 
 
+@public("paddle.amp.debugging")
 def disable_operator_stats_collection() -> None:
     """End the collection and print what was counted.
 
@@ -439,10 +480,10 @@ def disable_operator_stats_collection() -> None:
         >>> paddle.amp.debugging.disable_operator_stats_collection()  # doctest: +ELLIPSIS
         <--...
     """
-    found = context.current().values.pop(_STATS, None)
-    if found is None:
+    stats = context.current().values.pop(_STATS, None)
+    if stats is None:
         raise RuntimeError("[disable_operator_stats_collection] requires a collection under way, got none")
-    entry, counts = found
+    entry, counts = stats
     observe.stop(entry)
     print(f"<{' op list '.center(120, '-')}>")
     print(f"<{' Op Name '.center(40, '-')} | {' | '.join(_HEADINGS)}>")
@@ -451,6 +492,7 @@ def disable_operator_stats_collection() -> None:
     print(f"<{f' op count: {len(counts)} '.center(120, '-')}>\n")
 
 
+@public("paddle.amp.debugging")
 @contextmanager
 def collect_operator_stats() -> Iterator[None]:
     """Count the ops inside by the dtype of their results, and print a table at the end.
@@ -490,7 +532,7 @@ def _read(folder: str) -> dict[tuple[str, str, int], dict[str, Any]]:
     files = sorted(Path(folder).glob("worker_*"))
     if not files:
         raise FileNotFoundError(f"[compare_accuracy] requires files worker_* in {folder!r}, got none")
-    found: dict[tuple[str, str, int], dict[str, Any]] = {}
+    rows_by_tensor: dict[tuple[str, str, int], dict[str, Any]] = {}
     seen: dict[tuple[str, str], int] = {}
     for file in files:
         for line in file.read_text().splitlines():
@@ -503,10 +545,11 @@ def _read(folder: str) -> dict[tuple[str, str, int], dict[str, Any]]:
             counts = {k: int(entry[k] or 0) for k in ("numel", "num_nan", "num_inf", "num_zero")}
             numbers = {k: float(entry[k].replace("-nan", "nan")) for k in ("max", "min", "mean")}
             place = (*key, seen[key])
-            found[place] = {"dtype": entry["dtype"], **counts, **numbers}
-    return found
+            rows_by_tensor[place] = {"dtype": entry["dtype"], **counts, **numbers}
+    return rows_by_tensor
 
 
+@public("paddle.amp.debugging")
 def compare_accuracy(
     dump_path: str,
     another_dump_path: str,
@@ -578,3 +621,6 @@ def _judge(a: dict[str, Any] | None, b: dict[str, Any] | None) -> tuple[str, Any
     if a["numel"] != b["numel"]:
         return "numel differs", difference
     return "values differ" if not difference <= 0.01 and a["num_nan"] == 0 and a["num_inf"] == 0 else "", difference
+
+
+__getattr__, __dir__, __all__ = _lazy.contents(__name__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from enum import Enum
 from typing import Any
 
 from paddle._public import also, public
@@ -11,7 +12,8 @@ from paddle.optimizer.optimizer import Optimizer
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.context import no_grad_guard
-from umiak.core.foreach import apply_foreach_into, elements, gradients
+from umiak.core.foreach import apply_foreach_into, elements
+from umiak.core.optimizer_step import gradients
 from umiak.core.tensor import Tensor, empty
 from umiak.runtime.selected_rows import SelectedRows
 
@@ -34,9 +36,29 @@ def all_finite(tensors: Sequence[Tensor]) -> bool:
     return all(total.item() == 0.0 for total in totals)
 
 
-def _require_scale(who: str, scale: float) -> None:
+def _require_scale(op_name: str, scale: float) -> None:
     if not 0.0 < scale < math.inf:
-        raise ValueError(f"[{who}] requires a finite scale above 0, got {scale}")
+        raise ValueError(f"[{op_name}] requires a finite scale above 0, got {scale}")
+
+
+@public("paddle.amp")
+class OptimizerState(Enum):
+    """State of a scaler: what it has done with an optimizer since the last ``update()``.
+
+    Attributes:
+        INIT: nothing.
+        UNSCALED: its gradients are unscaled.
+        STEPPED: it has made its step.
+
+    Example:
+        >>> import paddle
+        >>> paddle.amp.OptimizerState.STEPPED.value
+        2
+    """
+
+    INIT = 0
+    UNSCALED = 1
+    STEPPED = 2
 
 
 @public("paddle.amp")
@@ -125,8 +147,8 @@ class GradScaler:
             raise RuntimeError("[unscale_] requires one call between two update(), got two")
         inverse = 1.0 / self._scale
         with no_grad_guard():
-            found = [g for g in gradients(optimizer._parameter_list) if g is not None]
-            grads = [g.value() if isinstance(g, SelectedRows) else g for g in found]
+            scaled = [g for g in gradients(optimizer._parameter_list) if g is not None]
+            grads = [g.value() if isinstance(g, SelectedRows) else g for g in scaled]
             apply_foreach_into(_MUL, [((g,), (g, inverse), ()) for g in grads])
             if not all_finite(grads):
                 self._found_inf = True

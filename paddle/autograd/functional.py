@@ -9,7 +9,7 @@ from paddle._public import public
 from paddle.autograd.products import vectors, zeros_for
 from paddle.autograd.run import grad
 from paddle.framework.grad_mode import enable_grad
-from paddle.tensor._args import made_on
+from paddle.tensor._args import create_on
 from umiak import ops as F
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
@@ -55,11 +55,11 @@ class Jacobian:
                 ValueError,
                 "jacobian",
                 f"tensors of rank {lead} or {lead + 1}",
-                f"{ys.shape} and {xs.shape}",
+                f"{list(ys.shape)} and {list(xs.shape)}",
                 "Reshape them.",
             )
         if is_batched and ys.shape[0] != xs.shape[0]:
-            raise op_error(ValueError, "jacobian", "one batch size", f"{ys.shape} and {xs.shape}")
+            raise op_error(ValueError, "jacobian", "one batch size", f"{list(ys.shape)} and {list(xs.shape)}")
         self._ys, self._xs, self._batched = ys, xs, is_batched
         self._flat = F.reshape(ys, (ys.shape[0], ys.size // max(ys.shape[0], 1)) if is_batched else (ys.size,))
         self._rows: dict[int, Tensor] = {}
@@ -71,16 +71,16 @@ class Jacobian:
         return ([self._ys.shape[0]] if self._batched else []) + rows + list(columns)
 
     def _get(self, i: int) -> Tensor:
-        found = self._rows.get(i)
-        if found is None:
+        row = self._rows.get(i)
+        if row is None:
             if self._batched:
                 column = F.squeeze(F.slice(self._flat, (1,), (i,), (1,), (1,)), (1,))
                 # Elements of one batch entry depend on that entry alone, so that the sum separates.
-                found = _row(F.sum(column, (0,)), self._xs)
+                row = _row(F.sum(column, (0,)), self._xs)
             else:
-                found = _row(F.squeeze(F.slice(self._flat, (0,), (i,), (1,), (1,)), (0,)), self._xs)
-            self._rows[i] = found
-        return found
+                row = _row(F.squeeze(F.slice(self._flat, (0,), (i,), (1,), (1,)), (0,)), self._xs)
+            self._rows[i] = row
+        return row
 
     def _whole(self) -> Tensor:
         axis = 1 if self._batched else 0
@@ -88,7 +88,7 @@ class Jacobian:
         if self._ys.ndim == axis:
             return rows[0]
         if not rows:
-            return made_on(self._xs.place, F.full, 0, self._xs.dtype, tuple(self.shape))
+            return create_on(self._xs.place, F.full, 0, self._xs.dtype, tuple(self.shape))
         return F.stack(rows, axis)
 
     def __getitem__(self, index: Any) -> Tensor:
@@ -255,8 +255,8 @@ def vjp(func: Callable, xs: Any, v: Any = None) -> tuple[Any, Any]:
     """
     ys, copies, several = _call(func, xs, "vjp")
     outputs = _list(ys)
-    found = grad(outputs, copies, vectors(v, outputs, "vjp"), allow_unused=True)
-    out = [zeros_for(g, x) for g, x in zip(found, copies)]
+    grads = grad(outputs, copies, vectors(v, outputs, "vjp"), allow_unused=True)
+    out = [zeros_for(g, x) for g, x in zip(grads, copies)]
     return ys, tuple(out) if several else out[0]
 
 
@@ -293,6 +293,6 @@ def jvp(func: Callable, xs: Any, v: Any = None) -> tuple[Any, Any]:
     with enable_grad():
         pulled = grad(outputs, copies, us, create_graph=True, allow_unused=True)
         used: Sequence[Any] = [(g, t) for g, t in zip(pulled, tangents) if g is not None and not g.stop_gradient]
-        found = grad([g for g, _ in used], us, [t for _, t in used], allow_unused=True) if used else [None] * len(us)
-    out = [zeros_for(t, y) for t, y in zip(found, outputs)]
+        grads = grad([g for g, _ in used], us, [t for _, t in used], allow_unused=True) if used else [None] * len(us)
+    out = [zeros_for(t, y) for t, y in zip(grads, outputs)]
     return ys, tuple(out) if isinstance(ys, (list, tuple)) else out[0]

@@ -8,7 +8,7 @@ from typing import Any
 from paddle._public import public
 from paddle.autograd.run import grad
 from paddle.framework.grad_mode import enable_grad
-from paddle.tensor._args import made_on
+from paddle.tensor._args import create_on
 from umiak import ops as F
 from umiak.core.context import current
 from umiak.core.tensor import Tensor
@@ -17,11 +17,11 @@ from umiak.util.errors import op_error
 
 def separate(xs: Any, op: str) -> list[Tensor]:
     """Tensors in the place of ``xs`` that gradients are taken of; they keep the history that ``xs`` have."""
-    found = [xs] if isinstance(xs, Tensor) else list(xs) if isinstance(xs, (list, tuple)) else []
-    if not found or not all(isinstance(x, Tensor) for x in found):
+    tensors = [xs] if isinstance(xs, Tensor) else list(xs) if isinstance(xs, (list, tuple)) else []
+    if not tensors or not all(isinstance(x, Tensor) for x in tensors):
         raise op_error(TypeError, op, "a Tensor or a list of them for xs", type(xs).__name__)
     out = []
-    for x in found:
+    for x in tensors:
         if x.stop_gradient:
             x = x.detach()
             x.stop_gradient = False
@@ -43,25 +43,57 @@ def _call(func: Callable, xs: Any, op: str) -> tuple[Any, list[Tensor], list[Ten
     return ys, outputs, inputs
 
 
-def vectors(v: Any, like: list[Tensor], op: str) -> list[Tensor]:
-    """``v`` as a list of tensors of the given shapes; ones for None."""
+def vectors(v: Any, like: list[Tensor], op: str, arg_name: str = "v") -> list[Tensor]:
+    """``v``, which callers know as ``arg_name``, as a list of tensors of the given shapes; ones for None."""
     if v is None:
-        return [made_on(x.place, F.full, 1, x.dtype, tuple(x.shape)) for x in like]
-    found = list(v) if isinstance(v, (list, tuple)) else [v]
-    if len(found) != len(like):
-        raise op_error(ValueError, op, f"{len(like)} tensors in v", len(found))
-    for i, (t, x) in enumerate(zip(found, like)):
+        return [create_on(x.place, F.full, 1, x.dtype, tuple(x.shape)) for x in like]
+    tensors = list(v) if isinstance(v, (list, tuple)) else [v]
+    if len(tensors) != len(like):
+        raise op_error(ValueError, op, f"{len(like)} tensors in {arg_name}", len(tensors))
+    for i, (t, x) in enumerate(zip(tensors, like)):
         if not isinstance(t, Tensor):
-            raise op_error(TypeError, op, "a Tensor or a list of them for v", type(t).__name__)
+            raise op_error(TypeError, op, f"a Tensor or a list of them for {arg_name}", type(t).__name__)
         if t.shape != x.shape:
-            raise op_error(ValueError, op, f"v of shape {x.shape}", t.shape)
-        found[i] = t if t.dtype is x.dtype else F.cast(t, dtype=x.dtype)
-    return found
+            raise op_error(ValueError, op, f"{arg_name} of shape {list(x.shape)}", t.shape)
+        tensors[i] = t if t.dtype is x.dtype else F.cast(t, dtype=x.dtype)
+    return tensors
 
 
 def zeros_for(gradient: Tensor | None, x: Tensor) -> Tensor:
     """A gradient, or the zeros that None stands for."""
-    return made_on(x.place, F.full, 0, x.dtype, tuple(x.shape)) if gradient is None else gradient
+    return create_on(x.place, F.full, 0, x.dtype, tuple(x.shape)) if gradient is None else gradient
+
+
+def pulled(outputs: list[Tensor], inputs: list[Tensor], weights: list[Tensor], create_graph: bool) -> list[Tensor]:
+    """Weights times the Jacobian of outputs: a gradient for each input."""
+    live = [(y, w) for y, w in zip(outputs, weights) if not y.stop_gradient]
+    products: list[Tensor | None] = [None] * len(inputs)
+    if live:
+        products = grad(
+            [y for y, _ in live], inputs, [w for _, w in live], create_graph=create_graph, allow_unused=True
+        )
+    return [zeros_for(g, x) for g, x in zip(products, inputs)]
+
+
+def pushed(outputs: list[Tensor], inputs: list[Tensor], tangents: list[Tensor], create_graph: bool) -> list[Tensor]:
+    """The Jacobian of outputs times tangents: how each output moves with the inputs."""
+    # u times the Jacobian is linear in u, whatever u is; its derivative along the tangents is what is wanted.
+    live = [i for i, y in enumerate(outputs) if not y.stop_gradient]
+    us = [create_on(y.place, F.full, 0, y.dtype, tuple(y.shape)) for y in (outputs[i] for i in live)]
+    for u in us:
+        u.stop_gradient = False
+    products: list[Tensor | None] = [None] * len(us)
+    if live:
+        back = grad([outputs[i] for i in live], inputs, us, create_graph=True, allow_unused=True)
+        used = [(g, t) for g, t in zip(back, tangents) if g is not None and not g.stop_gradient]
+        if used:
+            products = grad(
+                [g for g, _ in used], us, [t for _, t in used], create_graph=create_graph, allow_unused=True
+            )
+    moved: list[Tensor | None] = [None] * len(outputs)
+    for i, t in zip(live, products):
+        moved[i] = t
+    return [zeros_for(t, y) for t, y in zip(moved, outputs)]
 
 
 def _like(values: list[Tensor], given: Any) -> Any:
@@ -99,11 +131,8 @@ def vjp(func: Callable, xs: Any, v: Any = None) -> tuple[Any, Any]:
     with enable_grad():
         ys, outputs, inputs = _call(func, xs, "vjp")
         weights = vectors(v, outputs, "vjp")
-        live = [(y, w) for y, w in zip(outputs, weights) if not y.stop_gradient]
-        found: list[Tensor | None] = [None] * len(inputs)
-        if live:
-            found = grad([y for y, _ in live], inputs, [w for _, w in live], create_graph=recorded, allow_unused=True)
-    return ys, _like([zeros_for(g, x) for g, x in zip(found, inputs)], xs)
+        products = pulled(outputs, inputs, weights, recorded)
+    return ys, _like(products, xs)
 
 
 @public("paddle.incubate.autograd")
@@ -134,18 +163,5 @@ def jvp(func: Callable, xs: Any, v: Any = None) -> tuple[Any, Any]:
     with enable_grad():
         ys, outputs, inputs = _call(func, xs, "jvp")
         tangents = vectors(v, inputs, "jvp")
-        # u times the Jacobian is linear in u, whatever u is; its derivative along v is what is wanted.
-        live = [i for i, y in enumerate(outputs) if not y.stop_gradient]
-        us = [made_on(y.place, F.full, 0, y.dtype, tuple(y.shape)) for y in (outputs[i] for i in live)]
-        for u in us:
-            u.stop_gradient = False
-        found: list[Tensor | None] = [None] * len(us)
-        if live:
-            pulled = grad([outputs[i] for i in live], inputs, us, create_graph=True, allow_unused=True)
-            used = [(g, t) for g, t in zip(pulled, tangents) if g is not None and not g.stop_gradient]
-            if used:
-                found = grad([g for g, _ in used], us, [t for _, t in used], create_graph=recorded, allow_unused=True)
-        moved: list[Tensor | None] = [None] * len(outputs)
-        for i, t in zip(live, found):
-            moved[i] = t
-    return ys, _like([zeros_for(t, y) for t, y in zip(moved, outputs)], ys)
+        moved = pushed(outputs, inputs, tangents, recorded)
+    return ys, _like(moved, ys)

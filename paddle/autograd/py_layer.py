@@ -100,13 +100,13 @@ class PyLayerContext:
 
 def _tensors_in(args: tuple, kwargs: dict) -> list[Tensor]:
     """The tensor arguments, also those in lists and tuples, in order."""
-    found: list[Tensor] = []
+    tensors: list[Tensor] = []
     for a in (*args, *kwargs.values()):
         if isinstance(a, Tensor):
-            found.append(a)
+            tensors.append(a)
         elif isinstance(a, (list, tuple)):
-            found += [t for t in a if isinstance(t, Tensor)]
-    return found
+            tensors += [t for t in a if isinstance(t, Tensor)]
+    return tensors
 
 
 @public("paddle.autograd")
@@ -182,14 +182,14 @@ class PyLayer:
         with no_grad_guard():
             result = cls.forward(ctx, *args, **kwargs)
         outputs = list(result) if isinstance(result, (list, tuple)) else [result]
-        places = [i for i, o in enumerate(outputs) if isinstance(o, Tensor)]
+        positions = [i for i, o in enumerate(outputs) if isinstance(o, Tensor)]
         if not current().grad_enabled or all(x.stop_gradient for x in inputs):
             return result
         fixed = {id(o) for o in ctx.non_differentiable}
         kept = {id(x) for x in ctx.not_inplace}
         given = {id(x) for x in inputs}
         written: list[tuple[Tensor, int]] = []
-        for i in places:
+        for i in positions:
             o = outputs[i]
             if id(o) in given and id(o) not in kept:
                 if o.is_leaf and not o.stop_gradient:
@@ -202,9 +202,9 @@ class PyLayer:
                 outputs[i] = F.copy(o.detach())
             elif not o.is_leaf or o._base is not None:
                 outputs[i] = o.detach()
-        tracked = [i for i in places if id(outputs[i]) not in fixed and _differentiable(outputs[i])]
+        tracked = [i for i in positions if id(outputs[i]) not in fixed and _differentiable(outputs[i])]
         if tracked:
-            run = _backward(cls, ctx, inputs, [outputs[i] for i in places], [places.index(i) for i in tracked])
+            run = _backward(cls, ctx, inputs, [outputs[i] for i in positions], [positions.index(i) for i in tracked])
             node = python_nodes.python_node(cls.__name__, inputs, [outputs[i] for i in tracked], run)
             if ctx.container is not None:
                 ctx.container = tuple(
@@ -244,25 +244,28 @@ def _backward(
                 _zeros(*meta) if g is None and (meta[1].is_floating or meta[1].is_complex) else g
                 for g, meta in zip(full, metas)
             ]
-        made = cls.backward(ctx, *full)
-        found = list(made) if isinstance(made, (list, tuple)) else [made]
+        returned = cls.backward(ctx, *full)
+        grads_in = list(returned) if isinstance(returned, (list, tuple)) else [returned]
         # Inputs that need no gradient may be left out.
         needed = [i for i, stop in enumerate(stops) if not stop]
-        if len(found) == len(needed) != len(stops):
+        if len(grads_in) == len(needed) != len(stops):
             spread: list[Any] = [None] * len(stops)
-            for i, g in zip(needed, found):
+            for i, g in zip(needed, grads_in):
                 spread[i] = g
-            found = spread
-        if len(found) != len(stops):
+            grads_in = spread
+        if len(grads_in) != len(stops):
             raise op_error(
-                ValueError, cls.__name__, f"{len(stops)} gradients from backward, one for each tensor input", len(found)
+                ValueError,
+                cls.__name__,
+                f"{len(stops)} gradients from backward, one for each tensor input",
+                len(grads_in),
             )
-        for i, g in enumerate(found):
+        for i, g in enumerate(grads_in):
             if g is not None and not isinstance(g, Tensor):
                 raise op_error(TypeError, cls.__name__, "Tensors or None from backward", type(g).__name__)
             if g is not None and g.dtype is not dtypes[i] and not ctx.grad_in_dtype_consistent:
-                found[i] = F.cast(g, dtype=dtypes[i])
-        return tuple(found)
+                grads_in[i] = F.cast(g, dtype=dtypes[i])
+        return tuple(grads_in)
 
     run.traceable = True
     return run

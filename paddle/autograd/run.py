@@ -6,32 +6,53 @@ from collections.abc import Sequence
 from typing import Any
 
 from paddle._public import public
+from umiak import ops as F
 from umiak.core import tape
-from umiak.core.tensor import Tensor
+from umiak.core.tensor import KIND_SPARSE, Tensor
 from umiak.util.errors import op_error
 
 
-def _tensors(x: Any, op: str, what: str) -> list[Tensor]:
-    found = [x] if isinstance(x, Tensor) else list(x) if isinstance(x, (list, tuple)) else None
-    if found is None or not all(isinstance(t, Tensor) for t in found):
-        raise op_error(TypeError, op, f"a Tensor or a list of them for {what}", type(x).__name__)
-    return found
+def _tensors(x: Any, op: str, arg_name: str) -> list[Tensor]:
+    tensors = tape.tensors_of(x)
+    if tensors is None:
+        raise op_error(TypeError, op, f"a Tensor or a list of them for {arg_name}", type(x).__name__)
+    return tensors
 
 
-def _weights(x: Any, tensors: list[Tensor], op: str, what: str) -> list[Tensor | None] | None:
+def _weights(x: Any, tensors: list[Tensor], op: str, arg_name: str) -> list[Tensor | None] | None:
     if x is None:
         return None
-    found = [x] if isinstance(x, Tensor) else list(x)
-    if len(found) != len(tensors):
-        raise op_error(ValueError, op, f"{len(tensors)} {what}, one for each tensor", len(found))
-    for g, t in zip(found, tensors):
+    weights = [x] if isinstance(x, Tensor) else list(x)
+    if len(weights) != len(tensors):
+        raise op_error(ValueError, op, f"{len(tensors)} {arg_name}, one for each tensor", len(weights))
+    for g, t in zip(weights, tensors):
         if g is None:
             continue
         if not isinstance(g, Tensor):
-            raise op_error(TypeError, op, f"a Tensor or None in {what}", type(g).__name__)
+            raise op_error(TypeError, op, f"a Tensor or None in {arg_name}", type(g).__name__)
         if g.shape != t.shape:
-            raise op_error(ValueError, op, f"{what} of shape {t.shape}", g.shape)
-    return found
+            raise op_error(ValueError, op, f"{arg_name} of shape {list(t.shape)}", g.shape)
+    return weights
+
+
+def _values(x: Tensor) -> Tensor:
+    """Values of a sparse tensor, which gradients flow through; a dense tensor as it is."""
+    return x.values() if x._kind & KIND_SPARSE else x
+
+
+def _dense_run(roots: list[Any], weights: list[Any] | None, op: str) -> tuple[list, list | None]:
+    """Sparse tensors to run from as their values, which get the gradients at their positions."""
+    if not tape.any_of_kind(roots, KIND_SPARSE):
+        return roots, weights
+    given = []
+    for t, g in zip(roots, weights or [None] * len(roots)):
+        if not t._kind & KIND_SPARSE:
+            given.append(g)
+        elif g is None:
+            given.append(F.full(1, dtype=t.dtype, shape=tuple(_values(t).shape)))
+        else:
+            given.append(t.aligned_values(g, op))
+    return [_values(t) for t in roots], given
 
 
 @public("paddle.autograd")
@@ -61,7 +82,8 @@ def backward(
     roots = _tensors(tensors, "backward", "tensors")
     if len({id(t) for t in roots}) != len(roots):
         raise op_error(ValueError, "backward", "different tensors", "one of them twice")
-    tape.backward(roots, _weights(grad_tensors, roots, "backward", "grad_tensors"), retain_graph)
+    weights = _weights(grad_tensors, roots, "backward", "grad_tensors")
+    tape.backward(*_dense_run(roots, weights, "backward"), retain_graph)
 
 
 @public("paddle paddle.autograd")
@@ -110,5 +132,10 @@ def grad(
         raise op_error(ValueError, "grad", "only_inputs=True", "only_inputs=False")
     roots, wanted = _tensors(outputs, "grad", "outputs"), _tensors(inputs, "grad", "inputs")
     blocked = None if no_grad_vars is None else _tensors(no_grad_vars, "grad", "no_grad_vars")
-    weights = _weights(grad_outputs, roots, "grad", "grad_outputs")
-    return tape.grad(roots, wanted, weights, retain_graph, create_graph, allow_unused, blocked)
+    weights = None if grad_outputs is None else _weights(grad_outputs, roots, "grad", "grad_outputs")
+    if not tape.any_of_kind(roots + wanted if blocked is None else roots + wanted + blocked, KIND_SPARSE):
+        return tape.grad(roots, wanted, weights, retain_graph, create_graph, allow_unused, blocked)
+    roots, weights = _dense_run(roots, weights, "grad")
+    blocked = blocked and [_values(t) for t in blocked]
+    grads = tape.grad(roots, [_values(t) for t in wanted], weights, retain_graph, create_graph, allow_unused, blocked)
+    return [t.with_values(g) if g is not None and t._kind & KIND_SPARSE else g for t, g in zip(wanted, grads)]

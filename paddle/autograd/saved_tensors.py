@@ -38,9 +38,9 @@ class saved_tensors_hooks:
     """
 
     def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
-        for what, hook in (("pack_hook", pack_hook), ("unpack_hook", unpack_hook)):
+        for arg_name, hook in (("pack_hook", pack_hook), ("unpack_hook", unpack_hook)):
             if not callable(hook):
-                raise op_error(TypeError, "saved_tensors_hooks", f"a function for {what}", type(hook).__name__)
+                raise op_error(TypeError, "saved_tensors_hooks", f"a function for {arg_name}", type(hook).__name__)
         self.pack_hook = pack_hook
         self.unpack_hook = unpack_hook
         self._before: list[tuple | None] = []
@@ -52,3 +52,20 @@ class saved_tensors_hooks:
 
     def __exit__(self, *exc: object) -> None:
         current().saved_hooks = self._before.pop()
+
+
+def _registered() -> list[saved_tensors_hooks]:
+    return current().state.values.setdefault("autograd.registered_hooks", [])
+
+
+def register_saved_tensors_hooks(pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
+    """Begin what ``saved_tensors_hooks`` does in a ``with`` block."""
+    hooks = saved_tensors_hooks(pack_hook, unpack_hook)
+    hooks.__enter__()
+    _registered().append(hooks)
+
+
+def reset_saved_tensors_hooks() -> None:
+    """End the hooks that were registered last; without any, nothing is done."""
+    if _registered():
+        _registered().pop().__exit__()

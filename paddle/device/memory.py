@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from paddle._public import public
-from paddle.framework.place import place_of
+from paddle.framework.place import available_types, place_of
 from umiak import memory
 from umiak.core.place import Place
+from umiak.util.errors import op_error
 
 
 def _place(device: Any) -> Place:
     return place_of(f"gpu:{device}" if isinstance(device, int) else device)
 
 
-@public("paddle.device")
+@public("paddle.device paddle.cuda paddle.device.cuda")
 def memory_allocated(device: Any = None) -> int:
     """Number of bytes in use by tensors of a device.
 
@@ -37,7 +38,7 @@ def memory_allocated(device: Any = None) -> int:
     return memory.stats(_place(device))["allocated"]
 
 
-@public("paddle.device")
+@public("paddle.device paddle.cuda paddle.device.cuda")
 def max_memory_allocated(device: Any = None) -> int:
     """Peak of :func:`memory_allocated` since the start, or since :func:`reset_peak_memory_stats`.
 
@@ -58,7 +59,7 @@ def max_memory_allocated(device: Any = None) -> int:
     return memory.stats(_place(device))["allocated_peak"]
 
 
-@public("paddle.device")
+@public("paddle.device paddle.cuda paddle.device.cuda")
 def memory_reserved(device: Any = None) -> int:
     """Number of bytes that the allocator of a device holds from the system, in use or not.
 
@@ -79,7 +80,7 @@ def memory_reserved(device: Any = None) -> int:
     return memory.stats(_place(device))["reserved"]
 
 
-@public("paddle.device")
+@public("paddle.device paddle.cuda paddle.device.cuda")
 def max_memory_reserved(device: Any = None) -> int:
     """Peak of :func:`memory_reserved` since the start, or since :func:`reset_peak_memory_stats`.
 
@@ -100,7 +101,7 @@ def max_memory_reserved(device: Any = None) -> int:
     return memory.stats(_place(device))["reserved_peak"]
 
 
-@public("paddle.device")
+@public("paddle.device paddle.cuda paddle.device.cuda")
 def reset_peak_memory_stats(device: Any = None) -> None:
     """Let the peaks of a device start again from what is in use now.
 
@@ -117,7 +118,7 @@ def reset_peak_memory_stats(device: Any = None) -> None:
     memory.reset_peaks(_place(device))
 
 
-@public("paddle.device")
+@public("paddle.device paddle.cuda paddle.device.cuda")
 def reset_max_memory_allocated(device: Any = None) -> None:
     """Let the peaks of a device start again, as :func:`reset_peak_memory_stats` does.
 
@@ -134,7 +135,7 @@ def reset_max_memory_allocated(device: Any = None) -> None:
     memory.reset_peaks(_place(device))
 
 
-@public("paddle.device")
+@public("paddle.device paddle.cuda paddle.device.cuda")
 def reset_max_memory_reserved(device: Any = None) -> None:
     """Let the peaks of a device start again, as :func:`reset_peak_memory_stats` does.
 
@@ -151,7 +152,7 @@ def reset_max_memory_reserved(device: Any = None) -> None:
     memory.reset_peaks(_place(device))
 
 
-@public("paddle.device")
+@public("paddle.device paddle.cuda paddle.device.cuda")
 def empty_cache(device: Any = None) -> None:
     """Give memory of a device that is held but not in use back to the system.
 
@@ -168,7 +169,7 @@ def empty_cache(device: Any = None) -> None:
     memory.empty_cache(_place(device))
 
 
-@public("paddle.device")
+@public("paddle.device paddle.device.cuda")
 def memory_summary(device: Any = None) -> str:
     """Table of what the allocator of a device holds and has done, a line each.
 
@@ -187,6 +188,22 @@ def memory_summary(device: Any = None) -> str:
         memory of cpu
     """
     place = _place(device)
-    lines = [f"memory of {place}"]
+    lines = [f"memory of {place.name}"]
     lines += [f"  {name:20} {value:>16,}" for name, value in memory.stats(place).items()]
     return "\n".join(lines)
+
+
+@public("paddle.device paddle.cuda")
+def ipc_collect() -> None:
+    """Free memory of CUDA devices and XPUs that other processes have stopped using; none is ever shared with them.
+
+    Raises:
+        RuntimeError: no backend for CUDA devices or XPUs is installed.
+
+    Example:
+        >>> import paddle
+        >>> if paddle.cuda.is_initialized():
+        ...     paddle.device.ipc_collect()
+    """
+    if {"gpu", "xpu"}.isdisjoint(available_types()):
+        raise op_error(RuntimeError, "ipc_collect", "a backend for CUDA devices or XPUs", "none")

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from paddle._public import also, public
 from paddle.framework.place import DEVICE_TYPES, available_types, current_place, place_of, set_current_place
 from paddle.framework.place import device_count as _count
-from paddle.framework.random import set_rng_state as _set_rng_state
 from umiak.core.place import Place
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
@@ -64,7 +63,7 @@ def get_device(input: Tensor | None = None) -> str:
     return "cpu" if place.device_type == "cpu" else f"{place.device_type}:{place.device_id}"
 
 
-@public("paddle.device")
+@public("paddle.device paddle.cuda")
 class device:
     """Put new tensors on another device inside a ``with`` block.
 
@@ -95,7 +94,7 @@ class device:
         set_current_place(self._before.pop())
 
 
-device_guard = also(device, "device_guard", "paddle.device")
+device_guard = also(device, "device_guard", "paddle paddle.device")
 
 
 @public("paddle.device")
@@ -128,7 +127,7 @@ class Device(str):
     def __new__(cls, type: Any = None, index: int | None = None) -> Device:
         """Make the name."""
         if isinstance(type, Place):
-            kind, number = type.device_type, type.device_id
+            kind, number = ("cuda" if type.is_gpu_place() else type.device_type), type.device_id
         elif isinstance(type, int) and not isinstance(type, bool) and index is None:
             kind, number = "cuda", type
         elif isinstance(type, str):
@@ -142,10 +141,10 @@ class Device(str):
             raise op_error(
                 ValueError, "device", f"a device of {sorted({*DEVICE_TYPES, *available_types()})}", repr(type)
             )
-        found = super().__new__(cls, kind if kind == "cpu" else f"{kind}:{number}")
-        found.type, found.index = kind, None if kind == "cpu" else number
-        found._guards = []
-        return found
+        device = super().__new__(cls, kind if kind == "cpu" else f"{kind}:{number}")
+        device.type, device.index = kind, None if kind == "cpu" else number
+        device._guards = []
+        return device
 
     _guards: list[device]
 
@@ -159,7 +158,7 @@ class Device(str):
         self._guards.pop().__exit__(*exc)
 
 
-@public("paddle.device")
+@public("paddle.device paddle.cuda")
 def device_count() -> int:
     """Number of devices other than the host, of the type of the current one, else of CUDA.
 
@@ -175,7 +174,7 @@ def device_count() -> int:
     return _count(kind if kind != "cpu" else "gpu")
 
 
-@public("paddle.device")
+@public("paddle.device paddle.cuda")
 def is_available() -> bool:
     """Say whether there is a CUDA device.
 
@@ -217,7 +216,7 @@ def get_all_custom_device_type() -> list[str]:
         >>> "cpu" in paddle.device.get_all_custom_device_type()
         False
     """
-    return [t for t in available_types() if t not in _KNOWN]
+    return [t for t in available_types() if t not in _KNOWN and t != "null"]
 
 
 def _named(types: list[str]) -> list[str]:
@@ -237,6 +236,13 @@ def get_available_device() -> list[str]:
         'cpu'
     """
     return _named(get_all_device_type())
+
+
+def get_custom_device_count(device_type: str) -> int:
+    """Number of devices of a custom type; a RuntimeError where no backend serves it."""
+    if device_type not in get_all_custom_device_type():
+        raise op_error(RuntimeError, "get_custom_device_count", "a type that a backend serves", repr(device_type))
+    return sum(name.partition(":")[0] == device_type for name in get_available_custom_device())
 
 
 @public("paddle.device")
@@ -264,7 +270,7 @@ class DeviceProperties(NamedTuple):
     multi_processor_count: int
 
 
-@public("paddle.device")
+@public("paddle.device paddle.cuda paddle.device.cuda")
 def get_device_properties(device: Any = None) -> DeviceProperties:
     """Name, memory in bytes and number of cores of a device.
 
@@ -284,12 +290,12 @@ def get_device_properties(device: Any = None) -> DeviceProperties:
     """
     place = place_of(f"gpu:{device}" if isinstance(device, int) else device)
     if place.device_type != "cpu":
-        raise op_error(ValueError, "get_device_properties", "the host", str(place))
+        raise op_error(ValueError, "get_device_properties", "the host", place.name)
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return DeviceProperties(platform.processor() or platform.machine(), 0, 0, pages, os.cpu_count() or 1)
 
 
-@public("paddle.device")
+@public("paddle.device paddle.cuda paddle.device.cuda")
 def get_device_name(device: Any = None) -> str:
     """Name of the model of a device.
 
@@ -310,7 +316,7 @@ def get_device_name(device: Any = None) -> str:
     return get_device_properties(device).name
 
 
-@public("paddle.device")
+@public("paddle.device paddle.cuda paddle.device.cuda")
 def get_device_capability(device: Any = None) -> tuple[int, int]:
     """Major and minor capability of a device.
 
@@ -328,11 +334,11 @@ def get_device_capability(device: Any = None) -> tuple[int, int]:
         >>> paddle.device.get_device_capability("cpu")
         (0, 0)
     """
-    found = get_device_properties(device)
-    return found.major, found.minor
+    properties = get_device_properties(device)
+    return properties.major, properties.minor
 
 
-@public("paddle.device")
+@public("paddle.device paddle.cuda")
 def is_bf16_supported(including_emulation: bool = True) -> bool:
     """Say whether bfloat16 works; on the host it is computed in float32.
 
@@ -347,10 +353,10 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
         >>> paddle.device.is_bf16_supported()
         True
     """
-    return including_emulation
+    return bool(including_emulation)
 
 
-@public("paddle.device")
+@public("paddle paddle.device")
 def get_cudnn_version() -> int | None:
     """Return None: there is no cuDNN.
 
@@ -471,25 +477,3 @@ def is_compiled_with_distribute() -> bool:
         True
     """
     return True
-
-
-@public("paddle.device")
-def set_rng_state(new_state: Any, device: Any = None) -> None:
-    """Put the random number generator of a device where it stood.
-
-    Args:
-        new_state: what ``get_rng_state`` returned.
-        device: a name, a place, or None for the current device.
-
-    Raises:
-        ValueError: a value that is not a state of one generator, or a device that is not there.
-
-    Example:
-        >>> import paddle
-        >>> state = paddle.device.get_rng_state("cpu")
-        >>> a = paddle.rand([2])
-        >>> paddle.device.set_rng_state(state, "cpu")
-        >>> bool((a == paddle.rand([2])).all())
-        True
-    """
-    _set_rng_state(new_state, device)

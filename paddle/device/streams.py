@@ -14,8 +14,10 @@ from umiak.core.place import from_index as place_from_index
 from umiak.util.errors import op_error
 
 
-def _place(device: Any, who: str = "device") -> Place:
-    return current_place() if device is None else place_of(f"gpu:{device}" if isinstance(device, int) else device, who)
+def _place(device: Any, op_name: str = "device") -> Place:
+    return (
+        current_place() if device is None else place_of(f"gpu:{device}" if isinstance(device, int) else device, op_name)
+    )
 
 
 def _new(place: Place) -> Any:
@@ -23,7 +25,7 @@ def _new(place: Place) -> Any:
     return _core.stream(place.index, 0) if place.device_type == "cpu" else _core.new_stream(place.index)
 
 
-@public("paddle.device")
+@public("paddle paddle.device paddle.cuda paddle.device.cuda")
 class Stream:
     """Queue of work on a device: what is handed in runs in order.
 
@@ -98,10 +100,10 @@ class Stream:
         return hash((self.stream_base.place, self.stream_base.id))
 
     def __repr__(self) -> str:
-        return f"Stream({self.device}, id={self.stream_base.id})"
+        return f"Stream({self.device.name}, id={self.stream_base.id})"
 
 
-@public("paddle.device")
+@public("paddle paddle.device paddle.cuda paddle.device.cuda")
 class Event:
     """Mark in a stream's queue.
 
@@ -180,10 +182,10 @@ class Event:
         return (end_event._time - self._time) * 1e3
 
     def __repr__(self) -> str:
-        return f"Event({self._place})"
+        return f"Event({self._place.name})"
 
 
-@public("paddle.device")
+@public("paddle.device paddle.cuda paddle.device.cuda")
 def current_stream(device: Any = None) -> Stream:
     """Stream that work on a device goes to.
 
@@ -205,7 +207,7 @@ def current_stream(device: Any = None) -> Stream:
     return Stream(stream_base=_core.stream(place.index, current().get_stream(place)))
 
 
-@public("paddle.device")
+@public("paddle.device paddle.cuda")
 def set_stream(stream: Stream) -> Stream:
     """Send work to another stream from now on.
 
@@ -231,7 +233,7 @@ def set_stream(stream: Stream) -> Stream:
     return before
 
 
-@public("paddle.device")
+@public("paddle.device paddle.cuda")
 class StreamContext:
     """Send work to another stream inside a ``with`` block.
 
@@ -249,7 +251,7 @@ class StreamContext:
         True
     """
 
-    def __init__(self, stream: Stream | None) -> None:
+    def __init__(self, stream: Stream | None = None) -> None:
         self.stream = stream
         self._before: list[Stream] = []
 
@@ -262,10 +264,11 @@ class StreamContext:
             set_stream(self._before.pop())
 
 
-stream_guard = also(StreamContext, "stream_guard", "paddle.device")
+stream_guard = also(StreamContext, "stream_guard", "paddle.device paddle.device.cuda")
+stream = also(StreamContext, "stream", "paddle.device paddle.cuda")
 
 
-@public("paddle.device")
+@public("paddle.device paddle.cuda paddle.device.cuda")
 def synchronize(device: Any = None) -> None:
     """Wait until all work on a device is done.
 
@@ -280,3 +283,42 @@ def synchronize(device: Any = None) -> None:
         >>> paddle.device.synchronize()
     """
     _core.synchronize(_place(device).index)
+
+
+@public("paddle.device paddle.cuda")
+def is_current_stream_capturing() -> bool:
+    """Return False: streams run what they are handed, they are never recorded into a graph of the device.
+
+    Returns:
+        False.
+
+    Example:
+        >>> import paddle
+        >>> paddle.device.is_current_stream_capturing()
+        False
+    """
+    return False
+
+
+@public("paddle.device paddle.cuda")
+def get_stream_from_external(data_ptr: int, device: Any = None) -> Stream:
+    """Stream that another library has made, which no backend takes: the call is refused.
+
+    Args:
+        data_ptr: the handle of the stream, an address.
+        device: a name, a place, the number of a CUDA device, or None for the current device.
+
+    Returns:
+        Nothing.
+
+    Raises:
+        ValueError: always: the device is not there, or its backend takes no streams of others.
+
+    Example:
+        >>> import paddle
+        >>> paddle.device.get_stream_from_external(77777, "cpu")
+        Traceback (most recent call last):
+        ValueError: [get_stream_from_external] requires a device that takes streams of other libraries, got cpu
+    """
+    place = _place(device, "get_stream_from_external")
+    raise op_error(ValueError, "get_stream_from_external", "a device that takes streams of other libraries", place.name)

@@ -67,32 +67,34 @@ class DataParallel(Layer):
         if not isinstance(layers, Layer):
             raise op_error(TypeError, "DataParallel", "a layer", type(layers).__name__)
         super().__init__(layers.full_name() + "_data_parallel")
-        for what, size in (
+        for arg_name, size in (
             ("comm_buffer_size", comm_buffer_size),
             ("last_comm_buffer_size", last_comm_buffer_size),
         ):
             if not size > 0:
-                raise op_error(ValueError, "DataParallel", f"{what} above 0", size)
+                raise op_error(ValueError, "DataParallel", f"{arg_name} above 0", size)
         named = [(name, p) for name, p in layers.named_parameters() if p is not None]
         if all(p.stop_gradient for _, p in named):
             raise op_error(ValueError, "DataParallel", "a layer with parameters to be trained", repr(layers))
         self._layers = layers
         self.find_unused_parameters = find_unused_parameters
         self.comm_buffer_size, self.last_comm_buffer_size = comm_buffer_size, last_comm_buffer_size
-        found = comm.world() if group is None else member(group, "DataParallel")
-        if found is None:
+        comm_group = comm.world() if group is None else member(group, "DataParallel")
+        if comm_group is None:
             raise op_error(ValueError, "DataParallel", "a group that the caller is in", group)
         self._named = named
-        self._group: comm.Group = found
+        self._group: comm.Group = comm_group
         self._reducer: Reducer | None = None
-        if found.size > 1:
+        if comm_group.size > 1:
             held = [*named, *layers.named_buffers()]
-            check_same(lambda: [f"{name} {x.dtype.name}{list(x.shape)}" for name, x in held], found, "DataParallel")
-            broadcast_all([x for _, x in held], found)
+            check_same(
+                lambda: [f"{name} {x.dtype.name}{list(x.shape)}" for name, x in held], comm_group, "DataParallel"
+            )
+            broadcast_all([x for _, x in held], comm_group)
             if group is not None:
                 for layer in layers.sublayers(include_self=True):
                     if isinstance(layer, SyncBatchNorm):
-                        layer.total = over_ranks(found)
+                        layer.total = over_ranks(comm_group)
             self.init_reducer()
 
     def init_reducer(self) -> None:

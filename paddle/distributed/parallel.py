@@ -232,13 +232,13 @@ def gloo_init_parallel_env(rank_id: int, rank_num: int, server_endpoint: str) ->
         >>> import paddle
         >>> paddle.distributed.gloo_init_parallel_env(0, 1, "")
     """
-    whole = comm.start()
-    if (whole.rank, whole.size) != (rank_id, rank_num):
+    world = comm.start()
+    if (world.rank, world.size) != (rank_id, rank_num):
         raise op_error(
             RuntimeError,
             "gloo_init_parallel_env",
             f"rank {rank_id} of {rank_num}",
-            f"rank {whole.rank} of {whole.size}",
+            f"rank {world.rank} of {world.size}",
             "Ranks find each other through their launcher: start them with paddle.distributed.launch or mpiexec.",
         )
 

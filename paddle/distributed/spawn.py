@@ -121,7 +121,7 @@ def failed(outcome: Outcome) -> RankError:
         return RankError(f"[spawn] {outcome.text}", None, outcome.code, None)
     if report.error is None:
         return RankError(f"[spawn] {outcome.text}", report.rank, report.code, None)
-    text = f"[spawn] rank {report.rank} ended with {report.how}\n\n{report.error}"
+    text = f"[spawn] rank {report.rank} ended with {report.ending}\n\n{report.error}"
     return RankError(text, report.rank, report.code, report.error)
 
 
@@ -179,11 +179,11 @@ def spawn(
     preparation = get_preparation_data("rank")
     preparation["authkey"] = bytes(preparation["authkey"])
     payload = pickle.dumps((preparation, pickle.dumps((func, tuple(args)))))
-    made = Job(
+    job = Job(
         what=("call",), hosts=(Host("", count),), payload=payload, console=None, prefix=False, stdin=False,
         devices=devices[:count],
     )  # fmt: skip
-    context = MultiprocessContext(JobMonitor(made), daemon)
+    context = MultiprocessContext(JobMonitor(job), daemon)
     if join:
         context.join()
     return context

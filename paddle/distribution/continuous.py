@@ -11,6 +11,8 @@ from paddle.distribution.distribution import (
     LOG_2PI,
     Distribution,
     ExponentialFamily,
+    check_df,
+    check_probability,
     draw,
     draw_with,
     expand,
@@ -18,7 +20,7 @@ from paddle.distribution.distribution import (
     register_kl,
     tensors,
 )
-from paddle.tensor._args import made_on
+from paddle.tensor._args import create_on
 from umiak import ops as F
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
@@ -42,7 +44,7 @@ class Normal(Distribution):
         >>> import paddle
         >>> d = paddle.distribution.Normal(0.0, 2.0)
         >>> round(float(d.log_prob(paddle.to_tensor(1.0))), 4), d.sample([3]).shape
-        (-1.7371, [3])
+        (-1.7371, paddle.Size([3]))
     """
 
     def __init__(self, loc: Any, scale: Any, name: str | None = None) -> None:
@@ -59,7 +61,7 @@ class Normal(Distribution):
         return F.square(self.scale)
 
     def sample(self, shape: Any = (), seed: int = 0) -> Tensor:
-        """Draw outcomes, through which no gradient passes.
+        """Draw outcomes as a function of the parameters, which gradients reach as those of :meth:`rsample`.
 
         Args:
             shape: sequence of ints, the shape of the draws; empty for one draw.
@@ -71,7 +73,7 @@ class Normal(Distribution):
         Raises:
             TypeError: the shape is one integer, or no sequence of integers.
         """
-        return _located(self, shape, "normal_random", seed).detach()
+        return _located(self, shape, "normal_random", seed)
 
     def rsample(self, shape: Any = ()) -> Tensor:
         return _located(self, shape, "normal_random")
@@ -296,7 +298,7 @@ class StudentT(Distribution):
 
     Raises:
         TypeError: a parameter is neither a number, list, array nor tensor.
-        ValueError: the shapes of the parameters do not broadcast.
+        ValueError: ``df`` is not positive, or the shapes of the parameters do not broadcast.
 
     Example:
         >>> import paddle
@@ -306,6 +308,7 @@ class StudentT(Distribution):
     """
 
     def __init__(self, df: Any, loc: Any, scale: Any, name: str | None = None) -> None:
+        check_df("StudentT", df)
         self.df, self.loc, self.scale = parameters("StudentT", df, loc, scale)
         self.name = name or "StudentT"
         super().__init__(self.loc.shape)
@@ -319,7 +322,7 @@ class StudentT(Distribution):
         wide = F.gt(self.df, 2.0)
         df = F.where(wide, self.df, 3.0)
         finite = F.mul(F.square(self.scale), F.div(df, F.sub(df, 2.0)))
-        rest = F.where(F.gt(self.df, 1.0), math.inf, made_on(df.place, F.full, math.nan, df.dtype, ()))
+        rest = F.where(F.gt(self.df, 1.0), math.inf, create_on(df.place, F.full, math.nan, df.dtype, ()))
         return F.where(wide, finite, rest)
 
     def sample(self, shape: Any = ()) -> Tensor:
@@ -327,7 +330,7 @@ class StudentT(Distribution):
         half = F.mul(self.df, 0.5)
         chi2 = F.mul(draw_with("standard_gamma", expand(half, sizes)), 2.0)
         t = F.mul(draw("normal_random", self.loc, sizes), F.sqrt(F.div(self.df, chi2)))
-        return F.add(self.loc, F.mul(self.scale, t)).detach()
+        return F.add(self.loc, F.mul(self.scale, t))
 
     def entropy(self) -> Tensor:
         half, more = F.mul(self.df, 0.5), F.mul(F.add(self.df, 1.0), 0.5)
@@ -383,7 +386,7 @@ class Uniform(Distribution):
         return F.div(F.square(F.sub(self.high, self.low)), 12.0)
 
     def sample(self, shape: Any = (), seed: int = 0) -> Tensor:
-        """Draw outcomes, through which no gradient passes.
+        """Draw outcomes as a function of the parameters, which gradients reach as those of :meth:`rsample`.
 
         Args:
             shape: sequence of ints, the shape of the draws; empty for one draw.
@@ -395,7 +398,7 @@ class Uniform(Distribution):
         Raises:
             TypeError: the shape is one integer, or no sequence of integers.
         """
-        return self._drawn(shape, seed).detach()
+        return self._drawn(shape, seed)
 
     def rsample(self, shape: Any = ()) -> Tensor:
         return self._drawn(shape, 0)
@@ -426,12 +429,13 @@ class ContinuousBernoulli(Distribution):
     """Continuous Bernoulli distribution, of density proportional to ``probs**x * (1 - probs)**(1 - x)`` from 0 to 1.
 
     Args:
-        probs: from 0 to 1; number, list, array or tensor (integers become the default dtype).
+        probs: from 0 to 1; list, array or tensor (integers become the default dtype); a number is a vector of one.
         lims: two numbers about 1/2: for probs between them, formulas that lose precision there are replaced by their
             series.
 
     Raises:
         TypeError: a parameter is neither a number, list, array nor tensor.
+        ValueError: ``probs`` as numbers, a list or an array outside 0 to 1.
 
     Example:
         >>> import paddle
@@ -443,7 +447,8 @@ class ContinuousBernoulli(Distribution):
     probs: Tensor  # type: ignore[assignment]
 
     def __init__(self, probs: Any, lims: tuple[float, float] = (0.499, 0.501)) -> None:
-        (self.probs,) = parameters("ContinuousBernoulli", probs)
+        check_probability("ContinuousBernoulli", probs)
+        (self.probs,) = parameters("ContinuousBernoulli", [probs] if isinstance(probs, (int, float)) else probs)
         self.lims = tensors("ContinuousBernoulli", list(lims))[0]
         self._low, self._high = float(lims[0]), float(lims[1])
         super().__init__(self.probs.shape)
@@ -455,7 +460,7 @@ class ContinuousBernoulli(Distribution):
         return exact, F.where(exact, p, self._full(0.25)), F.sub(p, 0.5)
 
     def _full(self, x: float) -> Tensor:
-        return made_on(self.probs.place, F.full, x, self.probs.dtype, ())
+        return create_on(self.probs.place, F.full, x, self.probs.dtype, ())
 
     def _log_norm(self) -> Tensor:
         """The logarithm of the factor that makes the density one."""
@@ -645,6 +650,7 @@ class Chi2(Gamma):
 
     Raises:
         TypeError: a parameter is neither a number, list, array nor tensor.
+        ValueError: ``df`` is not positive.
 
     Example:
         >>> import paddle
@@ -653,6 +659,7 @@ class Chi2(Gamma):
     """
 
     def __init__(self, df: Any) -> None:
+        check_df("Chi2", df)
         (self.df,) = parameters("Chi2", df)
         super().__init__(F.mul(self.df, 0.5), 0.5)
 

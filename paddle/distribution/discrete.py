@@ -9,6 +9,8 @@ from paddle._public import public
 from paddle.distribution.distribution import (
     Distribution,
     ExponentialFamily,
+    check_elements,
+    check_probability,
     common_shape,
     draw,
     draw_with,
@@ -18,7 +20,7 @@ from paddle.distribution.distribution import (
     tensors,
     xlogy,
 )
-from paddle.tensor._args import cast, made_on
+from paddle.tensor._args import cast, create_on
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
@@ -44,7 +46,7 @@ def _log_choices(n: Any, k: Tensor) -> Tensor:
 
 def _support(like: Tensor, last: int) -> Tensor:
     """0, 1, … ``last`` along a new first axis."""
-    k = F.cast(made_on(like.place, F.iota, 0, 1, dt.int64, last + 1), dtype=like.dtype)
+    k = F.cast(create_on(like.place, F.iota, 0, 1, dt.int64, last + 1), dtype=like.dtype)
     return F.unsqueeze(k, tuple(range(1, like.ndim + 1))) if like.ndim else k
 
 
@@ -57,6 +59,7 @@ class Bernoulli(ExponentialFamily):
 
     Raises:
         TypeError: a parameter is neither a number, list, array nor tensor.
+        ValueError: ``probs`` as numbers, a list or an array outside 0 to 1.
 
     Example:
         >>> import paddle
@@ -68,6 +71,7 @@ class Bernoulli(ExponentialFamily):
     probs: Tensor  # type: ignore[assignment]
 
     def __init__(self, probs: Any, name: str | None = None) -> None:
+        check_probability("Bernoulli", probs)
         (self.probs,) = parameters("Bernoulli", probs)
         self.logits = F.sub(F.log(self.probs), F.log1p(F.neg(self.probs)))
         self.name = name or "Bernoulli"
@@ -129,6 +133,7 @@ class Geometric(Distribution):
 
     Raises:
         TypeError: a parameter is neither a number, list, array nor tensor.
+        ValueError: ``probs`` as numbers, a list or an array outside 0 to 1.
 
     Example:
         >>> import paddle
@@ -140,6 +145,7 @@ class Geometric(Distribution):
     probs: Tensor  # type: ignore[assignment]
 
     def __init__(self, probs: Any) -> None:
+        check_probability("Geometric", probs)
         (self.probs,) = parameters("Geometric", probs)
         super().__init__(self.probs.shape)
 
@@ -203,7 +209,8 @@ class Binomial(Distribution):
 
     Raises:
         TypeError: a parameter is neither a number, list, array nor tensor.
-        ValueError: the shapes of the parameters do not broadcast.
+        ValueError: ``probs`` as numbers, a list or an array outside 0 to 1, or a ``total_count`` below 0 in this form;
+            the shapes of the parameters do not broadcast.
 
     Example:
         >>> import paddle
@@ -215,6 +222,8 @@ class Binomial(Distribution):
     probs: Tensor  # type: ignore[assignment]
 
     def __init__(self, total_count: Any, probs: Any) -> None:
+        check_probability("Binomial", probs)
+        check_elements("Binomial", total_count, "a total_count of 0 or more", lambda n: n >= 0)
         self.total_count, self.probs = parameters("Binomial", total_count, probs)
         super().__init__(self.probs.shape)
 
@@ -263,7 +272,7 @@ class Poisson(Distribution):
     """Poisson distribution: how many events occur that occur ``rate`` times on average.
 
     Args:
-        rate: not negative; number, list, array or tensor (integers become the default dtype).
+        rate: not negative; list, array or tensor (integers become the default dtype); a number is a vector of one.
 
     Raises:
         TypeError: a parameter is neither a number, list, array nor tensor.
@@ -276,7 +285,7 @@ class Poisson(Distribution):
     """
 
     def __init__(self, rate: Any) -> None:
-        (self.rate,) = parameters("Poisson", rate)
+        (self.rate,) = parameters("Poisson", [rate] if isinstance(rate, (int, float)) else rate)
         super().__init__(self.rate.shape)
 
     @property
@@ -303,7 +312,9 @@ class Poisson(Distribution):
         rate = self.rate
         most = float(F.max(rate, tuple(range(rate.ndim))).item()) if rate.size else 0.0
         logs = self.log_prob(_support(rate, math.ceil(most + 12 * math.sqrt(most) + 20)))
-        return F.neg(F.sum(xlogy(F.exp(logs), F.exp(logs)), (0,)))
+        probs = F.exp(logs)
+        none = F.eq(probs, 0)  # of infinite logarithms
+        return F.neg(F.sum(F.mul(probs, F.where(none, 0.0, logs)), (0,)))
 
 
 @register_kl(Poisson, Poisson)
@@ -330,7 +341,7 @@ class Categorical(Distribution):
         >>> import paddle
         >>> d = paddle.distribution.Categorical(paddle.to_tensor([1.0, 3.0]))
         >>> d.probs(paddle.to_tensor([0, 1])).tolist(), d.sample([5]).shape
-        ([0.25, 0.75], [5])
+        ([0.25, 0.75], paddle.Size([5]))
     """
 
     def __init__(self, logits: Any, name: str | None = None) -> None:
@@ -447,7 +458,7 @@ class Multinomial(Distribution):
         sizes = self._extend_shape(shape)
         logits = expand(F.log(self.probs), sizes)
         chosen = draw_with("categorical", expand(F.unsqueeze(logits, (0,)), (self.total_count, *sizes)))
-        hits = F.eq(F.unsqueeze(chosen, (chosen.ndim,)), made_on(chosen.place, F.iota, 0, 1, dt.int64, sizes[-1]))
+        hits = F.eq(F.unsqueeze(chosen, (chosen.ndim,)), create_on(chosen.place, F.iota, 0, 1, dt.int64, sizes[-1]))
         return F.sum(F.cast(hits, dtype=self.probs.dtype), (0,)).detach()
 
     def log_prob(self, value: Tensor) -> Tensor:

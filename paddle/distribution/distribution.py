@@ -11,10 +11,12 @@ import numpy as np
 from paddle._public import public
 from paddle.autograd.run import grad
 from paddle.framework.grad_mode import enable_grad, no_grad
-from paddle.tensor import creation, random
-from paddle.tensor._args import cast, default_float, integers, made_on
+from paddle.tensor import random
+from paddle.tensor._args import cast, create_on, default_float, integers
+from paddle.tensor.from_data import to_tensor
 from umiak import ops as F
-from umiak.core.array import from_numpy
+from umiak.core.array import from_numpy, host_values
+from umiak.core.context import current, place_guard
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 
@@ -38,10 +40,10 @@ def tensors(op: str, *values: Any, place: Any = None) -> list[Tensor]:
     What is no tensor goes where the first tensor is, else to ``place``.
     """
     place = next((v.place for v in values if isinstance(v, Tensor)), place)
-    found: list[Any] = [v if isinstance(v, Tensor) else _array(v, op, place) for v in values]
-    floats = [t.dtype for t in found if isinstance(t, Tensor) and t.dtype.is_floating]
+    arrays: list[Any] = [v if isinstance(v, Tensor) else _array(v, op, place) for v in values]
+    floats = [t.dtype for t in arrays if isinstance(t, Tensor) and t.dtype.is_floating]
     dtype = max(floats, key=lambda d: d.itemsize) if floats else default_float()
-    return [cast(t, dtype) if isinstance(t, Tensor) else made_on(place, F.full, t, dtype, ()) for t in found]
+    return [cast(t, dtype) if isinstance(t, Tensor) else create_on(place, F.full, t, dtype, ()) for t in arrays]
 
 
 def _array(v: Any, op: str, place: Any) -> Any:
@@ -49,7 +51,7 @@ def _array(v: Any, op: str, place: Any) -> Any:
     if isinstance(v, (bool, int, float)):
         return float(v)
     if isinstance(v, (list, tuple)):
-        return creation.to_tensor(v, place=place)
+        return to_tensor(v, place=place)
     if isinstance(v, (np.ndarray, np.generic)):
         return from_numpy(np.asarray(v), place)
     raise op_error(TypeError, op, "a number, a list, an array or a Tensor", type(v).__name__)
@@ -57,24 +59,46 @@ def _array(v: Any, op: str, place: Any) -> Any:
 
 def parameters(op: str, *values: Any) -> list[Tensor]:
     """Like :func:`tensors`, broadcast against each other."""
-    found = tensors(op, *values)
+    operands = tensors(op, *values)
     try:
-        shape = common_shape(*(t.shape for t in found))
+        shape = common_shape(*(t.shape for t in operands))
     except ValueError:
-        got = " and ".join(str(t.shape) for t in found)
+        got = " and ".join(str(t.shape) for t in operands)
         raise op_error(ValueError, op, "parameters whose shapes broadcast", got) from None
-    return [expand(t, shape) for t in found]
+    return [expand(t, shape) for t in operands]
+
+
+def check_elements(op: str, given: Any, required: str, accepts: Callable[[np.ndarray], Any]) -> None:
+    """Refuse a number, list or array with an element that a parameter cannot be; a tensor passes unread."""
+    if isinstance(given, (int, float, np.ndarray, np.generic)) or (
+        isinstance(given, (list, tuple)) and not any(isinstance(v, Tensor) for v in given)
+    ):
+        elements = np.asarray(given)
+        if elements.dtype.kind in "biuf" and not np.all(accepts(elements)):
+            raise op_error(ValueError, op, required, given)
+
+
+def check_df(op: str, df: Any) -> None:
+    """Refuse degrees of freedom that are not positive. A tensor is read, but in captured functions."""
+    if isinstance(df, Tensor) and not current().trace:
+        df = host_values(df.detach())
+    check_elements(op, df, "a positive df", lambda n: n > 0)
+
+
+def check_probability(op: str, given: Any) -> None:
+    """Refuse numbers, lists and arrays with elements outside 0 to 1; NaN, too."""
+    check_elements(op, given, "probs from 0 to 1", lambda p: (p >= 0) & (p <= 1))
 
 
 def draw(name: str, like: Tensor, shape: tuple[int, ...], seed: int = 0) -> Tensor:
     """Numbers of a standard distribution, in the dtype and on the place of a parameter."""
-    with creation._on(like.place):
+    with place_guard(like.place):
         return random._draw(name, like.dtype, shape, seed=seed)
 
 
 def draw_with(name: str, *operands: Tensor) -> Tensor:
     """One number for each element of the parameters."""
-    with creation._on(operands[0].place):
+    with place_guard(operands[0].place):
         return random._elementwise(name, *operands)
 
 
@@ -111,7 +135,7 @@ class Distribution:
         >>> import paddle
         >>> d = paddle.distribution.Normal(paddle.zeros([3]), paddle.ones([3]))
         >>> d.batch_shape, d.event_shape, d.sample([5]).shape
-        ((3,), (), [5, 3])
+        ((3,), (), paddle.Size([5, 3]))
     """
 
     def __init__(self, batch_shape: Iterable[int] = (), event_shape: Iterable[int] = ()) -> None:
@@ -144,7 +168,10 @@ class Distribution:
         return F.sqrt(self.variance)
 
     def sample(self, shape: Any = ()) -> Tensor:
-        """Draw outcomes, through which no gradient passes.
+        """Draw outcomes.
+
+        Gradients reach the parameters of :class:`Normal`, :class:`Uniform`, :class:`StudentT` and of what is made of
+        them; those of other families only through :meth:`rsample`.
 
         Args:
             shape: sequence of ints, the shape of the draws; empty for one draw.
@@ -160,7 +187,7 @@ class Distribution:
         Example:
             >>> import paddle
             >>> paddle.distribution.Uniform(paddle.zeros([2]), paddle.ones([2])).sample([3]).shape
-            [3, 2]
+            paddle.Size([3, 2])
         """
         with no_grad():
             return self.rsample(shape)
@@ -269,8 +296,8 @@ class Distribution:
         """
         return kl_divergence(self, other)
 
-    def _lacks(self, what: str) -> NotImplementedError:
-        return NotImplementedError(f"[{type(self).__name__}] has no {what}")
+    def _lacks(self, method: str) -> NotImplementedError:
+        return NotImplementedError(f"[{type(self).__name__}] has no {method}")
 
     def _extend_shape(self, sample_shape: Any) -> tuple[int, ...]:
         """The shape of draws."""

@@ -8,7 +8,7 @@ from typing import Any
 from paddle._public import public
 from paddle.distribution.continuous import Beta
 from paddle.distribution.distribution import LOG_2PI, Distribution, common_shape, draw, expand, register_kl, tensors
-from paddle.tensor._args import made_on
+from paddle.tensor._args import create_on
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
@@ -20,7 +20,7 @@ def _swapped(x: Tensor) -> Tensor:
 
 
 def _identity(n: int, like: Tensor) -> Tensor:
-    at = made_on(like.place, F.iota, 0, 1, dt.int64, n)
+    at = create_on(like.place, F.iota, 0, 1, dt.int64, n)
     return F.cast(F.eq(at, F.unsqueeze(at, (1,))), dtype=like.dtype)
 
 
@@ -42,7 +42,7 @@ class MultivariateNormal(Distribution):
         >>> import paddle
         >>> d = paddle.distribution.MultivariateNormal(paddle.zeros([2]), paddle.to_tensor([[4.0, 0.0], [0.0, 9.0]]))
         >>> d.stddev.tolist(), d.sample([4]).shape
-        ([2.0, 3.0], [4, 2])
+        ([2.0, 3.0], paddle.Size([4, 2]))
     """
 
     def __init__(
@@ -149,7 +149,7 @@ class LKJCholesky(Distribution):
         >>> d = paddle.distribution.LKJCholesky(3, 1.5)
         >>> x = d.sample()
         >>> x.shape, bool((((x @ x.T).diagonal() - 1).abs() < 1e-5).all())
-        ([3, 3], True)
+        (paddle.Size([3, 3]), True)
     """
 
     def __init__(self, dim: int = 2, concentration: Any = 1.0, sample_method: str = "onion") -> None:
@@ -163,7 +163,7 @@ class LKJCholesky(Distribution):
         super().__init__(self.concentration.shape, (dim, dim))
 
     def _filled(self, value: float, shape: tuple[int, ...]) -> Tensor:
-        return made_on(self.concentration.place, F.full, value, self.concentration.dtype, shape)
+        return create_on(self.concentration.place, F.full, value, self.concentration.dtype, shape)
 
     def _column(self, values: list[Tensor]) -> Tensor:
         return F.stack(values, values[0].ndim)
@@ -227,7 +227,7 @@ class LKJCholesky(Distribution):
             raise op_error(ValueError, "LKJCholesky", f"matrices of shape [..., {n}, {n}]", x.shape)
         d = F.diagonal(x, x.ndim - 2, x.ndim - 1, 0)
         logs = F.log(F.slice(d, (d.ndim - 1,), (1,), (n - 1,), (1,)))
-        order = F.cast(made_on(x.place, F.iota, n - 2, -1, dt.int64, n - 1), dtype=x.dtype)
+        order = F.cast(create_on(x.place, F.iota, n - 2, -1, dt.int64, n - 1), dtype=x.dtype)
         eta = F.unsqueeze(self.concentration, (self.concentration.ndim,))
         weighted = F.mul(logs, F.add(order, F.mul(F.sub(eta, 1.0), 2.0)))
         return F.sub(F.sum(weighted, (weighted.ndim - 1,)), self._log_norm())

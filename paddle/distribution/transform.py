@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from paddle._public import public
 from paddle.distribution.distribution import Distribution, common_shape, expand, sum_last
-from paddle.tensor._args import made_on
+from paddle.tensor._args import create_on
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
@@ -26,7 +26,7 @@ class Type(enum.Enum):
 
     @classmethod
     def is_injective(cls, kind: Type) -> bool:
-        """Return whether an outcome has one origin."""
+        """Return whether an outcome has one preimage."""
         return kind in (cls.BIJECTION, cls.INJECTION)
 
 
@@ -122,15 +122,16 @@ class Transform:
 
         Raises:
             TypeError, ValueError: as for ``forward``.
-            NotImplementedError: an outcome has several origins, or the subclass does not define it.
+            NotImplementedError: an outcome has several preimages, or the subclass does not define it.
         """
         self._operand(x, self._domain_rank)
         if not Type.is_injective(self._type):
-            text = f"[{type(self).__name__}] has no forward_log_det_jacobian: an outcome has several origins"
+            text = f"[{type(self).__name__}] has no forward_log_det_jacobian: an outcome has several preimages"
             raise NotImplementedError(text)
-        return self._growth(x)
+        return self._log_det(x)
 
-    def _growth(self, x: Tensor) -> Tensor:
+    def _log_det(self, x: Tensor) -> Tensor:
+        """The log-determinant of the Jacobian, by the formula that the class defines: its own or the inverse's."""
         if type(self)._forward_log_det_jacobian is not Transform._forward_log_det_jacobian:
             return self._forward_log_det_jacobian(x)
         if type(self)._inverse_log_det_jacobian is not Transform._inverse_log_det_jacobian:
@@ -145,7 +146,7 @@ class Transform:
 
         Returns:
             Tensor that broadcasts to y's shape without the axes of one outcome; of an even function the pair for both
-            origins.
+            preimages.
 
         Raises:
             TypeError, ValueError: as for ``inverse``.
@@ -222,7 +223,7 @@ class Transform:
 
 @public("paddle.distribution")
 class AbsTransform(Transform):
-    """Absolute value, ``|x|``. An outcome has two origins, and ``inverse`` returns both.
+    """Absolute value, ``|x|``. An outcome has two preimages, and ``inverse`` returns both.
 
     Example:
         >>> import paddle
@@ -241,7 +242,7 @@ class AbsTransform(Transform):
         return F.neg(y), y
 
     def _inverse_log_det_jacobian(self, y: Tensor) -> tuple[Tensor, Tensor]:
-        zero = made_on(y.place, F.full, 0, y.dtype, ())
+        zero = create_on(y.place, F.full, 0, y.dtype, ())
         return zero, zero
 
 
@@ -266,9 +267,9 @@ class AffineTransform(Transform):
     _type = Type.BIJECTION
 
     def __init__(self, loc: Tensor, scale: Tensor) -> None:
-        for what, value in (("loc", loc), ("scale", scale)):
+        for arg_name, value in (("loc", loc), ("scale", scale)):
             if not isinstance(value, Tensor):
-                raise op_error(TypeError, "AffineTransform", f"a Tensor for {what}", type(value).__name__)
+                raise op_error(TypeError, "AffineTransform", f"a Tensor for {arg_name}", type(value).__name__)
         self._loc, self._scale = loc, scale
 
     @property
@@ -411,7 +412,7 @@ class TanhTransform(Transform):
 
 @public("paddle.distribution")
 class SoftmaxTransform(Transform):
-    """Softmax of the last axis; ``inverse`` returns the logarithm, one of many origins.
+    """Softmax of the last axis; ``inverse`` returns the logarithm, one of many preimages.
 
     Example:
         >>> import paddle
@@ -450,7 +451,7 @@ class StickBreakingTransform(Transform):
     @staticmethod
     def _offset(n: int, like: Tensor) -> Tensor:
         """The logarithms of n, n - 1, … 1: with them zeros become equal shares."""
-        return F.log(F.cast(made_on(like.place, F.iota, n, -1, dt.int64, n), dtype=like.dtype))
+        return F.log(F.cast(create_on(like.place, F.iota, n, -1, dt.int64, n), dtype=like.dtype))
 
     def _forward(self, x: Tensor) -> Tensor:
         last = x.ndim - 1
@@ -499,7 +500,7 @@ class ReshapeTransform(Transform):
     Example:
         >>> import paddle
         >>> paddle.distribution.ReshapeTransform((4,), (2, 2)).forward(paddle.ones([3, 4])).shape
-        [3, 2, 2]
+        paddle.Size([3, 2, 2])
     """
 
     _type = Type.BIJECTION
@@ -536,7 +537,7 @@ class ReshapeTransform(Transform):
         return F.reshape(y, self._swap(y.shape, self._out, self._in))
 
     def _forward_log_det_jacobian(self, x: Tensor) -> Tensor:
-        return made_on(x.place, F.full, 0, x.dtype, tuple(x.shape[: x.ndim - len(self._in)]))
+        return create_on(x.place, F.full, 0, x.dtype, tuple(x.shape[: x.ndim - len(self._in)]))
 
     def _forward_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         return self._swap(shape, self._in, self._out)
@@ -549,11 +550,11 @@ class ReshapeTransform(Transform):
 
 
 def _transforms(given: Any, op: str) -> list[Transform]:
-    found = list(given) if isinstance(given, (list, tuple)) else [given]
-    if not found or not isinstance(given, (list, tuple)) or not all(isinstance(t, Transform) for t in found):
-        got = ", ".join(type(t).__name__ for t in found) or "none"
+    transforms = list(given) if isinstance(given, (list, tuple)) else [given]
+    if not transforms or not isinstance(given, (list, tuple)) or not all(isinstance(t, Transform) for t in transforms):
+        got = ", ".join(type(t).__name__ for t in transforms) or "none"
         raise op_error(TypeError, op, "a list or tuple of one or more Transforms", got)
-    return found
+    return transforms
 
 
 def _kind_of(transforms: Sequence[Transform]) -> Type:

@@ -8,7 +8,6 @@ from paddle._public import public
 from paddle.distribution.continuous import Normal
 from paddle.distribution.distribution import Distribution, common_shape, expand, register_kl, sum_last, tensors
 from paddle.distribution.transform import ChainTransform, ExpTransform, Transform, Type
-from paddle.framework.grad_mode import no_grad
 from umiak import ops as F
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
@@ -31,7 +30,7 @@ class Independent(Distribution):
         >>> base = paddle.distribution.Normal(paddle.zeros([2, 3]), paddle.ones([2, 3]))
         >>> d = paddle.distribution.Independent(base, 1)
         >>> d.batch_shape, d.event_shape, d.log_prob(paddle.zeros([2, 3])).shape
-        ((2,), (3,), [2])
+        ((2,), (3,), paddle.Size([2]))
     """
 
     def __init__(self, base: Distribution, reinterpreted_batch_rank: int) -> None:
@@ -112,8 +111,7 @@ class TransformedDistribution(Distribution):
         super().__init__(result[: len(result) - rank], result[len(result) - rank :])
 
     def sample(self, shape: Any = ()) -> Tensor:
-        with no_grad():
-            return self._chain.forward(self._base.sample(shape))
+        return self._chain.forward(self._base.sample(shape))
 
     def rsample(self, shape: Any = ()) -> Tensor:
         return self._chain.forward(self._base.rsample(shape))

@@ -1,27 +1,749 @@
 """Made by ``tools/public_stubs.py``."""
 
-from paddle.fft.any_axes import fftn as fftn
-from paddle.fft.any_axes import hfftn as hfftn
-from paddle.fft.any_axes import ifftn as ifftn
-from paddle.fft.any_axes import ihfftn as ihfftn
-from paddle.fft.any_axes import irfftn as irfftn
-from paddle.fft.any_axes import rfftn as rfftn
+import builtins
+from collections.abc import Sequence
+from typing import Any, overload
+
 from paddle.fft.frequencies import fftfreq as fftfreq
-from paddle.fft.frequencies import fftshift as fftshift
-from paddle.fft.frequencies import ifftshift as ifftshift
 from paddle.fft.frequencies import rfftfreq as rfftfreq
-from paddle.fft.one_axis import fft as fft
-from paddle.fft.one_axis import hfft as hfft
-from paddle.fft.one_axis import ifft as ifft
-from paddle.fft.one_axis import ihfft as ihfft
-from paddle.fft.one_axis import irfft as irfft
-from paddle.fft.one_axis import rfft as rfft
-from paddle.fft.two_axes import fft2 as fft2
-from paddle.fft.two_axes import hfft2 as hfft2
-from paddle.fft.two_axes import ifft2 as ifft2
-from paddle.fft.two_axes import ihfft2 as ihfft2
-from paddle.fft.two_axes import irfft2 as irfft2
-from paddle.fft.two_axes import rfft2 as rfft2
+from umiak.core.tensor import Tensor
+
+@overload
+def fft(
+    x: Tensor,
+    n: builtins.int | None = ...,
+    axis: builtins.int = ...,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    *,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def fft(
+    x: Tensor,
+    n: builtins.int | None = ...,
+    *,
+    dim: builtins.int,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def fft(
+    *,
+    input: Tensor,
+    n: builtins.int | None = ...,
+    axis: builtins.int = ...,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def fft(
+    *,
+    input: Tensor,
+    n: builtins.int | None = ...,
+    dim: builtins.int,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def fft2(
+    x: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    axes: Sequence[builtins.int] = ...,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    *,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def fft2(
+    x: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    *,
+    dim: Sequence[builtins.int],
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def fft2(
+    *,
+    input: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    axes: Sequence[builtins.int] = ...,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def fft2(
+    *,
+    input: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    dim: Sequence[builtins.int],
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def fftn(
+    x: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    axes: Sequence[builtins.int] | None = ...,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    *,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def fftn(
+    x: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    *,
+    dim: Sequence[builtins.int] | None,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def fftn(
+    *,
+    input: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    axes: Sequence[builtins.int] | None = ...,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def fftn(
+    *,
+    input: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    dim: Sequence[builtins.int] | None,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def fftshift(x: Tensor, axes: Any = ..., name: builtins.str | None = ...) -> Tensor: ...
+@overload
+def fftshift(x: Tensor, *, dim: Any, name: builtins.str | None = ...) -> Tensor: ...
+@overload
+def fftshift(*, input: Tensor, axes: Any = ..., name: builtins.str | None = ...) -> Tensor: ...
+@overload
+def fftshift(*, input: Tensor, dim: Any, name: builtins.str | None = ...) -> Tensor: ...
+@overload
+def hfft(
+    x: Tensor,
+    n: builtins.int | None = ...,
+    axis: builtins.int = ...,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    *,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def hfft(
+    x: Tensor,
+    n: builtins.int | None = ...,
+    *,
+    dim: builtins.int,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def hfft(
+    *,
+    input: Tensor,
+    n: builtins.int | None = ...,
+    axis: builtins.int = ...,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def hfft(
+    *,
+    input: Tensor,
+    n: builtins.int | None = ...,
+    dim: builtins.int,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def hfft2(
+    x: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    axes: Sequence[builtins.int] = ...,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    *,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def hfft2(
+    x: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    *,
+    dim: Sequence[builtins.int],
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def hfft2(
+    *,
+    input: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    axes: Sequence[builtins.int] = ...,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def hfft2(
+    *,
+    input: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    dim: Sequence[builtins.int],
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def hfftn(
+    x: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    axes: Sequence[builtins.int] | None = ...,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    *,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def hfftn(
+    x: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    *,
+    dim: Sequence[builtins.int] | None,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def hfftn(
+    *,
+    input: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    axes: Sequence[builtins.int] | None = ...,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def hfftn(
+    *,
+    input: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    dim: Sequence[builtins.int] | None,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def ifft(
+    x: Tensor,
+    n: builtins.int | None = ...,
+    axis: builtins.int = ...,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    *,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def ifft(
+    x: Tensor,
+    n: builtins.int | None = ...,
+    *,
+    dim: builtins.int,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def ifft(
+    *,
+    input: Tensor,
+    n: builtins.int | None = ...,
+    axis: builtins.int = ...,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def ifft(
+    *,
+    input: Tensor,
+    n: builtins.int | None = ...,
+    dim: builtins.int,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def ifft2(
+    x: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    axes: Sequence[builtins.int] = ...,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    *,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def ifft2(
+    x: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    *,
+    dim: Sequence[builtins.int],
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def ifft2(
+    *,
+    input: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    axes: Sequence[builtins.int] = ...,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def ifft2(
+    *,
+    input: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    dim: Sequence[builtins.int],
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def ifftn(
+    x: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    axes: Sequence[builtins.int] | None = ...,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    *,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def ifftn(
+    x: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    *,
+    dim: Sequence[builtins.int] | None,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def ifftn(
+    *,
+    input: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    axes: Sequence[builtins.int] | None = ...,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def ifftn(
+    *,
+    input: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    dim: Sequence[builtins.int] | None,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def ifftshift(x: Tensor, axes: Any = ..., name: builtins.str | None = ...) -> Tensor: ...
+@overload
+def ifftshift(x: Tensor, *, dim: Any, name: builtins.str | None = ...) -> Tensor: ...
+@overload
+def ifftshift(*, input: Tensor, axes: Any = ..., name: builtins.str | None = ...) -> Tensor: ...
+@overload
+def ifftshift(*, input: Tensor, dim: Any, name: builtins.str | None = ...) -> Tensor: ...
+@overload
+def ihfft(
+    x: Tensor,
+    n: builtins.int | None = ...,
+    axis: builtins.int = ...,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    *,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def ihfft(
+    x: Tensor,
+    n: builtins.int | None = ...,
+    *,
+    dim: builtins.int,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def ihfft(
+    *,
+    input: Tensor,
+    n: builtins.int | None = ...,
+    axis: builtins.int = ...,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def ihfft(
+    *,
+    input: Tensor,
+    n: builtins.int | None = ...,
+    dim: builtins.int,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def ihfft2(
+    x: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    axes: Sequence[builtins.int] = ...,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    *,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def ihfft2(
+    x: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    *,
+    dim: Sequence[builtins.int],
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def ihfft2(
+    *,
+    input: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    axes: Sequence[builtins.int] = ...,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def ihfft2(
+    *,
+    input: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    dim: Sequence[builtins.int],
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def ihfftn(
+    x: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    axes: Sequence[builtins.int] | None = ...,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    *,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def ihfftn(
+    x: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    *,
+    dim: Sequence[builtins.int] | None,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def ihfftn(
+    *,
+    input: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    axes: Sequence[builtins.int] | None = ...,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def ihfftn(
+    *,
+    input: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    dim: Sequence[builtins.int] | None,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def irfft(
+    x: Tensor,
+    n: builtins.int | None = ...,
+    axis: builtins.int = ...,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    *,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def irfft(
+    x: Tensor,
+    n: builtins.int | None = ...,
+    *,
+    dim: builtins.int,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def irfft(
+    *,
+    input: Tensor,
+    n: builtins.int | None = ...,
+    axis: builtins.int = ...,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def irfft(
+    *,
+    input: Tensor,
+    n: builtins.int | None = ...,
+    dim: builtins.int,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def irfft2(
+    x: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    axes: Sequence[builtins.int] = ...,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    *,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def irfft2(
+    x: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    *,
+    dim: Sequence[builtins.int],
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def irfft2(
+    *,
+    input: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    axes: Sequence[builtins.int] = ...,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def irfft2(
+    *,
+    input: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    dim: Sequence[builtins.int],
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def irfftn(
+    x: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    axes: Sequence[builtins.int] | None = ...,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    *,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def irfftn(
+    x: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    *,
+    dim: Sequence[builtins.int] | None,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def irfftn(
+    *,
+    input: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    axes: Sequence[builtins.int] | None = ...,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def irfftn(
+    *,
+    input: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    dim: Sequence[builtins.int] | None,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def rfft(
+    x: Tensor,
+    n: builtins.int | None = ...,
+    axis: builtins.int = ...,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    *,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def rfft(
+    x: Tensor,
+    n: builtins.int | None = ...,
+    *,
+    dim: builtins.int,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def rfft(
+    *,
+    input: Tensor,
+    n: builtins.int | None = ...,
+    axis: builtins.int = ...,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def rfft(
+    *,
+    input: Tensor,
+    n: builtins.int | None = ...,
+    dim: builtins.int,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def rfft2(
+    x: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    axes: Sequence[builtins.int] = ...,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    *,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def rfft2(
+    x: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    *,
+    dim: Sequence[builtins.int],
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def rfft2(
+    *,
+    input: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    axes: Sequence[builtins.int] = ...,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def rfft2(
+    *,
+    input: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    dim: Sequence[builtins.int],
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def rfftn(
+    x: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    axes: Sequence[builtins.int] | None = ...,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    *,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def rfftn(
+    x: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    *,
+    dim: Sequence[builtins.int] | None,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def rfftn(
+    *,
+    input: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    axes: Sequence[builtins.int] | None = ...,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def rfftn(
+    *,
+    input: Tensor,
+    s: Sequence[builtins.int] | None = ...,
+    dim: Sequence[builtins.int] | None,
+    norm: builtins.str = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
 
 __all__ = [
     "fft",

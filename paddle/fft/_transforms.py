@@ -5,27 +5,35 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from paddle.tensor._args import axis_of, floating, need_tensor, op_error
+from paddle.tensor._args import InternedOps, axis_of, floating, need_tensor, op_error
 from umiak import ops as F
+from umiak.core.eager import apply, apply1
 from umiak.core.tensor import Tensor
 from umiak.ops.fourier import NORMS, TO_COMPLEX
 
+_CAST = InternedOps(F.Cast)
+_TRANSFORMED = frozenset(TO_COMPLEX) | frozenset(TO_COMPLEX.values())
+_FFT, _RFFT, _IRFFT, _HFFT, _IHFFT = map(InternedOps, (F.Fft, F.Rfft, F.Irfft, F.Hfft, F.Ihfft))
 
-def count(n: Any, op: str, what: str) -> int:
+
+def count(n: Any, op: str, arg_name: str) -> int:
     """A positive int."""
     try:
-        found = operator.index(n)
+        points = operator.index(n)
     except TypeError:
-        raise op_error(ValueError, op, f"an integer for {what}", repr(n)) from None
-    if found < 1:
-        raise op_error(ValueError, op, f"a positive {what}", found)
-    return found
+        raise op_error(ValueError, op, f"an integer for {arg_name}", repr(n)) from None
+    if points < 1:
+        raise op_error(ValueError, op, f"a positive {arg_name}", points)
+    return points
 
 
 def _operand(x: Any, op: str, norm: Any) -> Tensor:
-    x = need_tensor(x, op)
     if norm not in NORMS:
+        need_tensor(x, op)
         raise op_error(ValueError, op, "a norm of 'backward', 'ortho' or 'forward'", repr(norm))
+    if type(x) is Tensor and x.dtype in _TRANSFORMED:
+        return x
+    need_tensor(x, op)
     return x if x.dtype.is_bool else floating(x)
 
 
@@ -36,34 +44,39 @@ def _complex(x: Tensor, op: str) -> Tensor:
     if wide is None:
         required = "a tensor of float32, float64, complex64, complex128 or integers"
         raise op_error(TypeError, op, required, x.dtype.name)
-    return F.cast(x, dtype=wide)
+    return apply1(_CAST[wide], x)
 
 
 def _axes(x: Tensor, s: Any, axes: Any, op: str) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
     """Axes counted from the front, and the points on them."""
-    for what, given in (("s", s), ("axes", axes)):
+    if s is None and type(axes) is tuple and len(axes) == 1:
+        return (axis_of(axes[0], x.ndim, op),), None
+    for arg_name, given in (("s", s), ("axes", axes)):
         if given is not None and not hasattr(given, "__iter__"):
-            raise op_error(TypeError, op, f"a sequence of integers for {what}", type(given).__name__)
+            raise op_error(TypeError, op, f"a sequence of integers for {arg_name}", type(given).__name__)
     sizes = None if s is None else tuple(count(n, op, "s") for n in s)
     if axes is None:
         rank = x.ndim if sizes is None else len(sizes)
         if rank > x.ndim:
             raise op_error(ValueError, op, f"at most {x.ndim} sizes, one for each axis", sizes)
-        found = tuple(range(x.ndim - rank, x.ndim))
+        chosen_axes = tuple(range(x.ndim - rank, x.ndim))
     else:
-        found = tuple(axis_of(a, x.ndim, op) for a in axes)
-    if not found or len(set(found)) != len(found):
-        raise op_error(ValueError, op, "one or more different axes", found)
-    if sizes is not None and len(sizes) != len(found):
-        raise op_error(ValueError, op, f"{len(found)} sizes, one for each axis", sizes)
-    return found, sizes
+        chosen_axes = tuple(axis_of(a, x.ndim, op) for a in axes)
+    if not chosen_axes or len(set(chosen_axes)) != len(chosen_axes):
+        raise op_error(ValueError, op, "one or more different axes", chosen_axes)
+    if sizes is not None and len(sizes) != len(chosen_axes):
+        raise op_error(ValueError, op, f"{len(chosen_axes)} sizes, one for each axis", sizes)
+    return chosen_axes, sizes
 
 
 def _fit(x: Tensor, axes: tuple[int, ...], sizes: tuple[int, ...] | None) -> Tensor:
     """Crop or pad ``x`` to so many points on each axis."""
     if sizes is None:
         return x
-    have = [x.shape[a] for a in axes]
+    shape = x.shape
+    have = [shape[a] for a in axes]
+    if have == [*sizes]:
+        return x
     cut = [(a, n) for a, n, h in zip(axes, sizes, have) if n < h]
     if cut:
         k = len(cut)
@@ -77,35 +90,34 @@ def _fit(x: Tensor, axes: tuple[int, ...], sizes: tuple[int, ...] | None) -> Ten
 def complex_to_complex(x: Any, s: Any, axes: Any, norm: str, op: str, inverse: bool) -> Tensor:
     """Transform of complex numbers."""
     x = _operand(x, op, norm)
-    found, sizes = _axes(x, s, axes, op)
-    x = _complex(_fit(x, found, sizes), op)
-    if 0 in x.shape:  # also along the axes: no points give no points
-        return x
-    return F.fft(x, axes=found, norm=norm, inverse=inverse)
+    chosen_axes, sizes = _axes(x, s, axes, op)
+    x = _fit(x, chosen_axes, sizes)
+    if not x._count:  # also along the axes: no points give no points
+        return _complex(x, op)
+    if x.dtype not in TO_COMPLEX:
+        x = _complex(x, op)
+    return apply1(_FFT[chosen_axes, norm, inverse], x)
 
 
 def real_to_complex(x: Any, s: Any, axes: Any, norm: str, op: str, inverse: bool) -> Tensor:
     """Transform of real numbers: one half of the points, as the other mirrors it."""
     x = _operand(x, op, norm)
-    found, sizes = _axes(x, s, axes, op)
-    x = _fit(x, found, sizes)
-    return (F.ihfft if inverse else F.rfft)(x, axes=found, norm=norm)
+    chosen_axes, sizes = _axes(x, s, axes, op)
+    x = _fit(x, chosen_axes, sizes)
+    return apply1((_IHFFT if inverse else _RFFT)[chosen_axes, norm], x)
 
 
 def complex_to_real(x: Any, s: Any, axes: Any, norm: str, op: str, inverse: bool) -> Tensor:
     """Transform of one half of points that the other mirrors: real numbers."""
     x = _operand(x, op, norm)
-    found, sizes = _axes(x, s, axes, op)
-    n = 2 * (x.shape[found[-1]] - 1) if sizes is None else sizes[-1]
+    chosen_axes, sizes = _axes(x, s, axes, op)
+    shape = x.shape
+    n = 2 * (shape[chosen_axes[-1]] - 1) if sizes is None else sizes[-1]
     if n < 1:
-        raise op_error(ValueError, op, "at least two points on the last axis, or n", x.shape)
-    half = (n // 2 + 1,)
-    x = (
-        _fit(x, found, half)
-        if len(found) == 1
-        else _fit(x, found, (*(sizes or [x.shape[a] for a in found])[:-1], *half))
-    )
-    return (F.irfft if inverse else F.hfft)(_complex(x, op), axes=found, norm=norm, n=n)
+        raise op_error(ValueError, op, "at least two points on the last axis, or n", shape)
+    if sizes is not None:
+        x = _fit(x, chosen_axes, (*sizes[:-1], n // 2 + 1))
+    return apply((_IRFFT if inverse else _HFFT)[chosen_axes, norm], (_complex(x, op),), (n,))
 
 
 def of_one_axis(n: Any, axis: Any, x: Any, op: str) -> tuple[Any, tuple[int, ...]]:
@@ -120,7 +132,7 @@ def of_two_axes(x: Any, s: Any, axes: Any, op: str) -> tuple[Any, Any]:
     """The arguments of a transform of two axes."""
     if need_tensor(x, op).ndim < 2:
         raise op_error(ValueError, op, "a tensor of rank 2 or more", x.shape)
-    for what, given in (("s", s), ("axes", axes)):
+    for arg_name, given in (("s", s), ("axes", axes)):
         if given is not None and (not isinstance(given, (list, tuple)) or len(given) != 2):
-            raise op_error(ValueError, op, f"two integers for {what}", repr(given))
+            raise op_error(ValueError, op, f"two integers for {arg_name}", repr(given))
     return s, axes

@@ -9,7 +9,7 @@ from paddle.fft._transforms import complex_to_complex, complex_to_real, real_to_
 from umiak.core.tensor import Tensor
 
 
-@public("paddle.fft", usual=False)
+@public("paddle.fft", aliases={"dim": "axes"})
 def fftn(
     x: Tensor,
     s: Sequence[int] | None = None,
@@ -49,7 +49,7 @@ def fftn(
     return complex_to_complex(x, s, axes, norm, "fftn", False)
 
 
-@public("paddle.fft", usual=False)
+@public("paddle.fft", aliases={"dim": "axes"})
 def ifftn(
     x: Tensor,
     s: Sequence[int] | None = None,
@@ -89,7 +89,7 @@ def ifftn(
     return complex_to_complex(x, s, axes, norm, "ifftn", True)
 
 
-@public("paddle.fft", usual=False)
+@public("paddle.fft", aliases={"dim": "axes"})
 def rfftn(
     x: Tensor,
     s: Sequence[int] | None = None,
@@ -129,7 +129,7 @@ def rfftn(
     return real_to_complex(x, s, axes, norm, "rfftn", False)
 
 
-@public("paddle.fft", usual=False)
+@public("paddle.fft", aliases={"dim": "axes"})
 def irfftn(
     x: Tensor,
     s: Sequence[int] | None = None,
@@ -168,7 +168,7 @@ def irfftn(
     return complex_to_real(x, s, axes, norm, "irfftn", True)
 
 
-@public("paddle.fft", usual=False)
+@public("paddle.fft", aliases={"dim": "axes"})
 def hfftn(
     x: Tensor,
     s: Sequence[int] | None = None,
@@ -207,7 +207,7 @@ def hfftn(
     return complex_to_real(x, s, axes, norm, "hfftn", False)
 
 
-@public("paddle.fft", usual=False)
+@public("paddle.fft", aliases={"dim": "axes"})
 def ihfftn(
     x: Tensor,
     s: Sequence[int] | None = None,
@@ -242,6 +242,6 @@ def ihfftn(
     Example:
         >>> import paddle
         >>> paddle.fft.ihfftn(paddle.ones([2, 4])).shape
-        [2, 3]
+        paddle.Size([2, 3])
     """
     return real_to_complex(x, s, axes, norm, "ihfftn", True)

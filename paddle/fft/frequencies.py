@@ -19,10 +19,10 @@ def _frequencies(make: Any, n: Any, d: Any, dtype: Any, device: Any, requires_gr
     n = count(n, op, "n")
     if d == 0:
         raise op_error(ValueError, op, "a d other than 0", d)
-    found = dtype_of(dtype)
-    if not found.is_floating:
-        raise op_error(TypeError, op, "a floating dtype", found.name)
-    x = from_numpy(make(n, d).astype(found.numpy), place_of(device, op))
+    converted = dtype_of(dtype)
+    if not converted.is_floating:
+        raise op_error(TypeError, op, "a floating dtype", converted.name)
+    x = from_numpy(make(n, d).astype(converted.numpy), place_of(device, op))
     x.stop_gradient = not requires_grad
     return x
 
@@ -104,13 +104,13 @@ def rfftfreq(
 def _shift(x: Any, axes: Any, inverse: bool, op: str) -> Tensor:
     need_tensor(x, op)
     if axes is None:
-        found = tuple(range(x.ndim))
+        shifted_axes = tuple(range(x.ndim))
     else:
-        found = tuple(axis_of(a, x.ndim, op) for a in (axes if isinstance(axes, (list, tuple)) else (axes,)))
-    return F.fft_shift(x, axes=found, inverse=inverse) if found else F.copy(x)
+        shifted_axes = tuple(axis_of(a, x.ndim, op) for a in (axes if isinstance(axes, (list, tuple)) else (axes,)))
+    return F.fft_shift(x, axes=shifted_axes, inverse=inverse) if shifted_axes else F.copy(x)
 
 
-@public("paddle.fft", usual=False)
+@public("paddle.fft", aliases={"dim": "axes"})
 def fftshift(x: Tensor, axes: Any = None, name: str | None = None) -> Tensor:
     """Move the zero frequency of a spectrum from the front to the middle of axes.
 
@@ -134,7 +134,7 @@ def fftshift(x: Tensor, axes: Any = None, name: str | None = None) -> Tensor:
     return _shift(x, axes, False, "fftshift")
 
 
-@public("paddle.fft", usual=False)
+@public("paddle.fft", aliases={"dim": "axes"})
 def ifftshift(x: Tensor, axes: Any = None, name: str | None = None) -> Tensor:
     """Move the zero frequency of a spectrum back from the middle to the front of axes.
 

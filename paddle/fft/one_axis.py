@@ -7,7 +7,7 @@ from paddle.fft._transforms import complex_to_complex, complex_to_real, of_one_a
 from umiak.core.tensor import Tensor
 
 
-@public("paddle.fft", usual=False)
+@public("paddle.fft")
 def fft(
     x: Tensor,
     n: int | None = None,
@@ -45,7 +45,7 @@ def fft(
     return complex_to_complex(x, *of_one_axis(n, axis, x, "fft"), norm, "fft", False)
 
 
-@public("paddle.fft", usual=False)
+@public("paddle.fft")
 def ifft(
     x: Tensor,
     n: int | None = None,
@@ -83,7 +83,7 @@ def ifft(
     return complex_to_complex(x, *of_one_axis(n, axis, x, "ifft"), norm, "ifft", True)
 
 
-@public("paddle.fft", usual=False)
+@public("paddle.fft")
 def rfft(
     x: Tensor,
     n: int | None = None,
@@ -120,7 +120,7 @@ def rfft(
     return real_to_complex(x, *of_one_axis(n, axis, x, "rfft"), norm, "rfft", False)
 
 
-@public("paddle.fft", usual=False)
+@public("paddle.fft")
 def irfft(
     x: Tensor,
     n: int | None = None,
@@ -158,7 +158,7 @@ def irfft(
     return complex_to_real(x, *of_one_axis(n, axis, x, "irfft"), norm, "irfft", True)
 
 
-@public("paddle.fft", usual=False)
+@public("paddle.fft")
 def hfft(
     x: Tensor,
     n: int | None = None,
@@ -196,7 +196,7 @@ def hfft(
     return complex_to_real(x, *of_one_axis(n, axis, x, "hfft"), norm, "hfft", False)
 
 
-@public("paddle.fft", usual=False)
+@public("paddle.fft")
 def ihfft(
     x: Tensor,
     n: int | None = None,

@@ -9,7 +9,7 @@ from paddle.fft._transforms import complex_to_complex, complex_to_real, of_two_a
 from umiak.core.tensor import Tensor
 
 
-@public("paddle.fft", usual=False)
+@public("paddle.fft", aliases={"dim": "axes"})
 def fft2(
     x: Tensor,
     s: Sequence[int] | None = None,
@@ -49,7 +49,7 @@ def fft2(
     return complex_to_complex(x, *of_two_axes(x, s, axes, "fft2"), norm, "fft2", False)
 
 
-@public("paddle.fft", usual=False)
+@public("paddle.fft", aliases={"dim": "axes"})
 def ifft2(
     x: Tensor,
     s: Sequence[int] | None = None,
@@ -89,7 +89,7 @@ def ifft2(
     return complex_to_complex(x, *of_two_axes(x, s, axes, "ifft2"), norm, "ifft2", True)
 
 
-@public("paddle.fft", usual=False)
+@public("paddle.fft", aliases={"dim": "axes"})
 def rfft2(
     x: Tensor,
     s: Sequence[int] | None = None,
@@ -129,7 +129,7 @@ def rfft2(
     return real_to_complex(x, *of_two_axes(x, s, axes, "rfft2"), norm, "rfft2", False)
 
 
-@public("paddle.fft", usual=False)
+@public("paddle.fft", aliases={"dim": "axes"})
 def irfft2(
     x: Tensor,
     s: Sequence[int] | None = None,
@@ -168,7 +168,7 @@ def irfft2(
     return complex_to_real(x, *of_two_axes(x, s, axes, "irfft2"), norm, "irfft2", True)
 
 
-@public("paddle.fft", usual=False)
+@public("paddle.fft", aliases={"dim": "axes"})
 def hfft2(
     x: Tensor,
     s: Sequence[int] | None = None,
@@ -207,7 +207,7 @@ def hfft2(
     return complex_to_real(x, *of_two_axes(x, s, axes, "hfft2"), norm, "hfft2", False)
 
 
-@public("paddle.fft", usual=False)
+@public("paddle.fft", aliases={"dim": "axes"})
 def ihfft2(
     x: Tensor,
     s: Sequence[int] | None = None,
@@ -242,6 +242,6 @@ def ihfft2(
     Example:
         >>> import paddle
         >>> paddle.fft.ihfft2(paddle.ones([2, 4])).shape
-        [2, 3]
+        paddle.Size([2, 3])
     """
     return real_to_complex(x, *of_two_axes(x, s, axes, "ihfft2"), norm, "ihfft2", True)

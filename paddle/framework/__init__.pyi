@@ -3,7 +3,10 @@
 from paddle.framework import io as io
 from paddle.framework import random as random
 from paddle.framework import unique_name as unique_name
+from paddle.framework.background_save import async_save as async_save
+from paddle.framework.background_save import clear_async_save_task_queue as clear_async_save_task_queue
 from paddle.framework.batch import batch as batch
+from paddle.framework.dtype import convert_np_dtype_to_dtype_ as convert_np_dtype_to_dtype_
 from paddle.framework.dtype import finfo as finfo
 from paddle.framework.dtype import get_default_dtype as get_default_dtype
 from paddle.framework.dtype import iinfo as iinfo
@@ -18,8 +21,11 @@ from paddle.framework.io import load as load
 from paddle.framework.io import save as save
 from paddle.framework.mode import disable_signal_handler as disable_signal_handler
 from paddle.framework.mode import disable_static as disable_static
+from paddle.framework.mode import dygraph_only as dygraph_only
 from paddle.framework.mode import in_dynamic_mode as in_dynamic_mode
 from paddle.framework.mode import in_dynamic_or_pir_mode as in_dynamic_or_pir_mode
+from paddle.framework.mode import in_pir_mode as in_pir_mode
+from paddle.framework.mode import use_pir_api as use_pir_api
 from paddle.framework.param_attr import ParamAttr as ParamAttr
 from paddle.framework.parameter import EagerParamBase as EagerParamBase
 from paddle.framework.parameter import Parameter as Parameter
@@ -51,12 +57,16 @@ __all__ = [
     "Parameter",
     "XPUPinnedPlace",
     "XPUPlace",
+    "async_save",
     "batch",
+    "clear_async_save_task_queue",
+    "convert_np_dtype_to_dtype_",
     "create_parameter",
     "current_place",
     "disable_signal_handler",
     "disable_static",
     "dtype",
+    "dygraph_only",
     "enable_grad",
     "finfo",
     "get_cuda_rng_state",
@@ -66,6 +76,7 @@ __all__ = [
     "iinfo",
     "in_dynamic_mode",
     "in_dynamic_or_pir_mode",
+    "in_pir_mode",
     "io",
     "is_grad_enabled",
     "load",
@@ -80,4 +91,5 @@ __all__ = [
     "set_grad_enabled",
     "set_rng_state",
     "unique_name",
+    "use_pir_api",
 ]

@@ -11,7 +11,7 @@ from paddle._public import constants, public
 from umiak.core import dtype as _dt
 from umiak.core.context import current
 from umiak.core.dtype import DType
-from umiak.util.dtypes import ROWS
+from umiak.util.dtypes import NAMES_ALONE, ROWS
 from umiak.util.errors import op_error
 
 dtype = public("paddle paddle.framework", name="dtype")(DType)
@@ -24,7 +24,29 @@ float = _dt.float32
 double = _dt.float64
 cfloat = _dt.complex64
 cdouble = _dt.complex128
+uint32, uint64, pstring, raw = _dt.uint32, _dt.uint64, _dt.pstring, _dt.undefined  # names alone: no tensor has them
 constants("paddle", __name__, {name: d for name, d in globals().items() if type(d) is DType})
+
+
+@public("paddle.framework")
+def convert_np_dtype_to_dtype_(np_dtype: Any) -> DType:
+    """Dtype of a name, a NumPy or Python type, or a dtype.
+
+    Args:
+        np_dtype: what names the dtype; ``"uint16"`` is bfloat16, whose bits arrays carry so.
+
+    Returns:
+        A dtype.
+
+    Raises:
+        TypeError: a value that names no dtype.
+
+    Example:
+        >>> import numpy as np, paddle
+        >>> paddle.framework.convert_np_dtype_to_dtype_(np.int64)
+        paddle.int64
+    """
+    return _dt.convert(np_dtype)
 
 
 @public("paddle paddle.framework")
@@ -59,10 +81,10 @@ def set_default_dtype(d: Any) -> None:
         paddle.float64
         >>> paddle.set_default_dtype("float32")
     """
-    found = _dt.convert(d)
-    if found not in (_dt.float16, _dt.bfloat16, _dt.float32, _dt.float64):
-        raise op_error(TypeError, "set_default_dtype", "float16, bfloat16, float32 or float64", found.name)
-    current().state.default_dtype = found.id
+    converted = _dt.convert(d)
+    if converted not in (_dt.float16, _dt.bfloat16, _dt.float32, _dt.float64):
+        raise op_error(TypeError, "set_default_dtype", "float16, bfloat16, float32 or float64", converted.name)
+    current().state.default_dtype = converted.id
 
 
 @public("paddle paddle.framework")
@@ -89,23 +111,22 @@ class iinfo:
     """
 
     def __init__(self, dtype: Any) -> None:
-        found = _dt.convert(dtype)
-        if not found.is_integer:
-            raise op_error(ValueError, "iinfo", "an integer dtype", found.name)
-        self.min, self.max = ROWS[found.name].limits
-        self.bits, self.dtype = found.bits, found.name
+        converted = dtype if isinstance(dtype, DType) else _dt.convert(dtype)
+        if not converted.is_integer:
+            raise op_error(ValueError, "iinfo", "an integer dtype", converted.name)
+        self.min, self.max = next(row for row in (*ROWS.values(), *NAMES_ALONE) if row.name == converted.name).limits
+        self.bits, self.dtype = converted.bits, converted.name
 
     def __repr__(self) -> str:
         return f"paddle.iinfo(min={self.min}, max={self.max}, bits={self.bits}, dtype={self.dtype})"
 
 
-@public("paddle paddle.framework")
+@public("paddle paddle.framework", aliases={"type": "dtype"})
 class finfo:
     """Limits of a floating dtype, or of the parts of a complex one.
 
     Args:
         dtype: a floating or complex dtype, or its name.
-        type: another name of it.
 
     Attributes:
         min: the smallest number.
@@ -127,15 +148,15 @@ class finfo:
         0.0078125
     """
 
-    def __init__(self, dtype: Any = None, *, type: Any = None) -> None:
-        found = _dt.convert(dtype if dtype is not None else type)
-        if not (found.is_floating or found.is_complex):
-            raise op_error(ValueError, "finfo", "a floating or complex dtype", found.name)
-        found = found.real
-        info = ml_dtypes.finfo(found.numpy)
+    def __init__(self, dtype: Any) -> None:
+        converted = _dt.convert(dtype)
+        if not (converted.is_floating or converted.is_complex):
+            raise op_error(ValueError, "finfo", "a floating or complex dtype", converted.name)
+        converted = converted.real
+        info = ml_dtypes.finfo(converted.numpy)
         for name in ("min", "max", "eps", "resolution", "smallest_normal", "tiny"):
             setattr(self, name, info_number(getattr(info, name)))
-        self.bits, self.dtype = found.bits, found.name
+        self.bits, self.dtype = converted.bits, converted.name
 
     def __repr__(self) -> str:
         names = ("min", "max", "eps", "resolution", "smallest_normal", "tiny")

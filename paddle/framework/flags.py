@@ -90,3 +90,39 @@ def set_flags(flags: Mapping[str, Any]) -> None:
         >>> paddle.set_flags({"FLAGS_log": "warning"})
     """
     _flags.set_flags(flags)
+
+
+class Variables:
+    """The switches as a mapping by name."""
+
+    def __getitem__(self, name: str) -> Any:
+        return _flags.lookup(name).value
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        _flags.set_flags({name: value})
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.keys()
+
+    def keys(self) -> list[str]:
+        """The full names."""
+        return sorted({*_flags.REGISTRY, *_flags.LATE, *_flags.ACCEPTED})
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The value of a switch, or ``default`` where there is none of this name."""
+        try:
+            return self[name]
+        except ValueError:
+            return default
+
+    def get_default(self, name: str) -> Any:
+        """The value of a switch until it is set."""
+        return _flags.lookup(name).default
+
+
+_VARIABLES = Variables()
+
+
+def variables() -> Variables:
+    """All switches."""
+    return _VARIABLES

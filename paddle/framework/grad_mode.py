@@ -137,6 +137,10 @@ class set_grad_enabled(_Mode):
         current().grad_enabled = self.mode
         self._saved.append(self._before)
 
+    def clone(self) -> set_grad_enabled:
+        """Another mode like this one, which holds from this call on, too."""
+        return type(self)(self.mode)
+
     def __call__(self, fn: Callable) -> Callable:
         current().grad_enabled = self._before
         mode = enable_grad if self.mode else no_grad

@@ -15,7 +15,7 @@ import os
 import pickle
 import struct
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
 import ml_dtypes
@@ -53,6 +53,8 @@ class _Named:
 
 
 def _array(x: Tensor) -> np.ndarray:
+    if x.is_sparse():
+        raise TypeError("[save] requires dense tensors, got a sparse one. Save its indices and values.")
     a = x.detach().numpy()
     # Only bfloat16 has a carrier that the reverse way recognises; the others keep ml_dtypes' own.
     return a.view(np.uint16) if a.dtype == ml_dtypes.bfloat16 else a
@@ -69,6 +71,17 @@ def _is_state_dict(x: Any) -> bool:
     return isinstance(x, dict) and all(
         isinstance(v, Tensor) or (isinstance(v, dict) and not _has_tensor(v)) for v in x.values()
     )
+
+
+def _parse_every_object(obj: Any, condition_func: Callable[[Any], bool], convert_func: Callable[[Any], Any]) -> Any:
+    """A nested structure with every object converted that meets the condition."""
+    if condition_func(obj):
+        return convert_func(obj)
+    if isinstance(obj, dict):
+        return type(obj)((k, _parse_every_object(v, condition_func, convert_func)) for k, v in obj.items())
+    if type(obj) in (list, tuple, set):
+        return type(obj)(_parse_every_object(v, condition_func, convert_func) for v in obj)
+    return obj
 
 
 def _pack(x: Any) -> Any:
@@ -176,7 +189,7 @@ def save(obj: Any, path: str | os.PathLike | BinaryIO, protocol: int = 4, **conf
         >>> path = os.path.join(tempfile.mkdtemp(), "x.pdparams")
         >>> paddle.save({"w": paddle.ones([2])}, path)
         >>> paddle.load(path)["w"].shape
-        [2]
+        paddle.Size([2])
     """
     if not isinstance(protocol, int) or isinstance(protocol, bool) or not 2 <= protocol <= 4:
         raise op_error(ValueError, "save", "a protocol from 2 to 4", repr(protocol))
@@ -280,9 +293,9 @@ class _Unpack:
         """``x`` converted; what is in a dict or a list comes later. Tuples recurse, to the depth that they may have."""
         if isinstance(x, _PLAIN):
             return x
-        found = self.done.get(id(x))
-        if found is not None:
-            return found
+        converted = self.done.get(id(x))
+        if converted is not None:
+            return converted
         out: Any
         if isinstance(x, Pair):
             out = self.tensor(x[1], x[0])
@@ -319,9 +332,9 @@ def _join_slices(x: dict) -> None:
         names, shape = info["slices"], info["OriginShape"]
         if not all(type(p) is str for p in names) or not all(type(n) is int for n in shape):
             raise Corrupt("a table of slices")
-        whole = Array()
-        whole.value = np.concatenate([x.pop(p).value.ravel() for p in names]).reshape(shape)
-        x[key] = whole
+        joined = Array()
+        joined.value = np.concatenate([x.pop(p).value.ravel() for p in names]).reshape(shape)
+        x[key] = joined
 
 
 @public("paddle paddle.framework")
@@ -366,50 +379,50 @@ def load(path: str | os.PathLike | BinaryIO, **configs: Any) -> Any:
         return {k: host_values(t).copy() for k, t in tensors.items()} if configs.get("return_numpy") else tensors
     name = getattr(path, "name", "<file object>") if hasattr(path, "read") else os.fspath(path)
     try:
-        found = _read_object(path) if hasattr(path, "read") else _read_file(name)
-        if isinstance(found, dict) and isinstance(found.get(SLICES), dict):
-            _join_slices(found)
-        return _finish(found, bool(configs.get("return_numpy")), bool(configs.get("keep_name_table")))
+        loaded = _read_object(path) if hasattr(path, "read") else _read_file(name)
+        if isinstance(loaded, dict) and isinstance(loaded.get(SLICES), dict):
+            _join_slices(loaded)
+        return _finish(loaded, bool(configs.get("return_numpy")), bool(configs.get("keep_name_table")))
     except FileNotFoundError:
         raise op_error(ValueError, "load", "a file that exists", repr(name)) from None
     except NotRegular as error:
         raise op_error(ValueError, "load", "a regular file", f"{name!r}, which is {error.kind}") from None
     except _DAMAGE as error:
-        what = str(error) or type(error).__name__
+        message = str(error) or type(error).__name__
         raise op_error(
-            ValueError, "load", "a file written by paddle.save", f"{name!r}: {what[:300]}", "It may be damaged."
+            ValueError, "load", "a file written by paddle.save", f"{name!r}: {message[:300]}", "It may be damaged."
         ) from error
 
 
 def _read_file(name: str) -> Any:
     data, alone = trailer.read(name)
     reader = Machine(data)
-    found = reader.run()
+    loaded = reader.run()
     if not alone:
         trailer.end_of(data, reader.at)
-    return found
+    return loaded
 
 
 def _read_object(f: Any) -> Any:
     """The next pickle of a file object. Where the object can be moved, it then stands behind that."""
     begin = f.tell() if hasattr(f, "seekable") and f.seekable() else None
     data = memoryview(f.read())
-    found = trailer.at_the_end(data)
-    if found is not None and found.covers == found.begin:  # there is but one
-        trailer.check(data[: found.begin], found)
+    loaded = trailer.at_the_end(data)
+    if loaded is not None and loaded.covers == loaded.begin:  # there is but one
+        trailer.check(data[: loaded.begin], loaded)
     else:
-        found = None
+        loaded = None
     reader = Machine(data)
     value = reader.run()
-    end = trailer.end_of(data, reader.at) if found is None else found.end
+    end = trailer.end_of(data, reader.at) if loaded is None else loaded.end
     if begin is not None:
         f.seek(begin + end)
     return value
 
 
-def _finish(found: Any, return_numpy: bool, keep_name_table: bool) -> Any:
-    table = found.get(NAME_TABLE) if isinstance(found, dict) else None
-    out = _Unpack(return_numpy).everything(found)
+def _finish(loaded: Any, return_numpy: bool, keep_name_table: bool) -> Any:
+    table = loaded.get(NAME_TABLE) if isinstance(loaded, dict) else None
+    out = _Unpack(return_numpy).everything(loaded)
     if isinstance(table, dict):
         for key, name in table.items():
             if isinstance(out.get(key), Tensor) and isinstance(name, str):

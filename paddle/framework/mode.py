@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from paddle._public import also, public
-from paddle.framework.place import place_of, set_current_place
-from umiak.core.context import current
+from paddle.framework.place import current_place, place_of, set_current_place
+from umiak.core.context import capture_of, current
+from umiak.util.errors import op_error
 
 
 @public("paddle paddle.framework")
@@ -25,6 +29,89 @@ def in_dynamic_mode() -> bool:
 
 
 in_dynamic_or_pir_mode = also(in_dynamic_mode, "in_dynamic_or_pir_mode", "paddle.framework")
+
+
+@public("paddle.framework")
+def in_pir_mode() -> bool:
+    """Say whether operations are recorded into a program (and do not run as they are called).
+
+    Returns:
+        A bool.
+
+    Example:
+        >>> import paddle
+        >>> paddle.framework.in_pir_mode()
+        False
+    """
+    return not in_dynamic_mode()
+
+
+@public("paddle.framework")
+def use_pir_api() -> bool:
+    """Say whether programs are of the one intermediate representation that there is: always.
+
+    Returns:
+        True.
+
+    Example:
+        >>> import paddle
+        >>> paddle.framework.use_pir_api()
+        True
+    """
+    return True
+
+
+def in_declarative_mode() -> bool:
+    """Return whether a call of a captured function is being recorded."""
+    return capture_of() is not None
+
+
+@public("paddle.framework")
+def dygraph_only(func: Callable) -> Callable:
+    """Mark a function that works in dynamic mode alone: in static mode a call is refused.
+
+    Args:
+        func: the function.
+
+    Returns:
+        The function with this check before it.
+
+    Raises:
+        AssertionError: at a call in static mode.
+
+    Example:
+        >>> import paddle
+        >>> @paddle.framework.dygraph_only
+        ... def one():
+        ...     return 1
+        >>> one()
+        1
+    """
+
+    @functools.wraps(func)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if not in_dynamic_mode():
+            # The reference asserts it, and callers catch that.
+            raise op_error(AssertionError, func.__name__, "dynamic mode", "static mode", "Call disable_static().")
+        return func(*args, **kwargs)
+
+    return run
+
+
+non_static_only = dygraph_only  # what is recorded into programs is no difference here
+
+
+@contextlib.contextmanager
+def guard(place: Any = None) -> Iterator[None]:
+    """Dynamic mode inside a ``with`` block, with new tensors on ``place`` if one is given."""
+    values, before = current().state.values, current_place()
+    static = values.get("static_mode", False)
+    disable_static(place)
+    try:
+        yield
+    finally:
+        values["static_mode"] = static
+        set_current_place(before)
 
 
 @public("paddle paddle.framework")

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import Any
 
-from paddle._public import also, public
+from paddle._public import also, need_tensor, public
 from paddle.framework import unique_name
 from paddle.framework.param_attr import ParamAttr
 from paddle.framework.place import current_place, place_of
-from umiak.core.context import no_grad_guard
-from umiak.core.dtype import DType, convert
-from umiak.core.tensor import Tensor, empty
+from umiak.core.context import current, no_grad_guard
+from umiak.core.dtype import convert
+from umiak.core.tensor import Tensor, empty, unfilled
 from umiak.util.errors import op_error
 
+LAZY = "parameters.lazy"  # the rank's setting: whether parameters are made without values (``paddle.LazyGuard``)
 
-@public("paddle.framework paddle.nn")
+
+@public("paddle.framework paddle.nn", aliases={"requires_grad": "trainable"})
 class Parameter(Tensor):
     """Tensor that a layer registers and an optimizer updates; made by ``create_parameter``.
 
     Args:
         data: a tensor whose memory it shares; None: an empty parameter.
         trainable: whether gradients are computed for it (``stop_gradient=False``).
+        name: its name; None: one is made.
 
     Attributes:
         trainable: the opposite of ``stop_gradient``.
@@ -29,6 +33,9 @@ class Parameter(Tensor):
         regularizer: an ``L1Decay`` or ``L2Decay`` that replaces the optimizer's, or None.
         do_model_average: whether averaging of parameters includes it.
         need_clip: whether gradient clipping includes it.
+
+    Raises:
+        TypeError: data that is no tensor.
 
     Example:
         >>> import paddle
@@ -39,11 +46,11 @@ class Parameter(Tensor):
 
     __slots__ = ()  # attributes live where the core keeps them
 
-    def __init__(self, data: Tensor | None = None, trainable: bool = True) -> None:
+    def __init__(self, data: Tensor | None = None, trainable: bool = True, name: str | None = None) -> None:
         super().__init__()
         if data is not None:
-            self._share(data)
-        self._describe(None, ParamAttr(trainable=trainable))
+            self._share(need_tensor(data, "Parameter", "data"))
+        self._describe(name, ParamAttr(trainable=trainable))
 
     def _describe(self, name: str | None, attr: ParamAttr) -> None:
         self.name = name or unique_name.generate("parameter")
@@ -66,21 +73,94 @@ class Parameter(Tensor):
             dtype: its dtype.
             name: its name; None: one is made.
             attr: a ``ParamAttr``.
-            initializer: fills it; None: its elements are arbitrary.
+            initializer: fills it, under ``paddle.LazyGuard`` by ``initialize``; None: its elements are arbitrary.
             device: where it goes; None: the current place.
 
         Returns:
             The parameter.
         """
         shape = tuple(int(n) for n in (shape if hasattr(shape, "__iter__") else (shape,)))
-        found = dtype if isinstance(dtype, DType) else convert(dtype)
-        made = cls.__new__(cls)
-        made._share(empty(shape, found, current_place() if device is None else place_of(device)))
-        made._describe(name, attr)
+        converted = convert(dtype)
+        place = current_place() if device is None else place_of(device)
+        parameter = cls.__new__(cls)
+        if initializer is not None and current().state.values.get(LAZY):
+            parameter._share(unfilled(shape, converted, place, _without_values(name)))
+            parameter._describe(name, attr)
+            parameter.set_init_func(lambda parameter, block: initializer(parameter))
+            return parameter
+        parameter._share(empty(shape, converted, place))
+        parameter._describe(name, attr)
         if initializer is not None:
             with no_grad_guard():
-                initializer(made)
+                initializer(parameter)
+        return parameter
+
+    @classmethod
+    def from_tensor(cls, tensor: Tensor, **kwargs: Any) -> Parameter:
+        """Make a parameter over the memory of a tensor.
+
+        Args:
+            tensor: the tensor.
+            kwargs: ``name``, ``trainable``, ``optimize_attr``, ``regularizer``, ``do_model_average``, ``need_clip``,
+                ``is_distributed``, as the attributes of these names.
+
+        Returns:
+            The parameter.
+
+        Raises:
+            TypeError: no tensor, or another keyword.
+        """
+        made = cls(
+            need_tensor(tensor, "from_tensor", "tensor"), kwargs.pop("trainable", True), kwargs.pop("name", None)
+        )
+        for name in ("optimize_attr", "regularizer", "do_model_average", "need_clip", "is_distributed"):
+            if name in kwargs:
+                setattr(made, name, kwargs.pop(name))
+        if kwargs:
+            raise op_error(TypeError, "from_tensor", "attributes of parameters as keywords", sorted(kwargs))
         return made
+
+    def set_init_func(self, obj: Callable | None) -> None:
+        """Set the function that ``initialize`` calls.
+
+        Args:
+            obj: called with the parameter, which it fills, and None; None: there is none.
+        """
+        self._init_func: Callable | None = obj
+
+    def initialize(self) -> None:
+        """Give a parameter that was made under ``paddle.LazyGuard`` its values.
+
+        Raises:
+            AssertionError: it has no function that would make them: it was initialized before, or made with values.
+        """
+        function = getattr(self, "_init_func", None)
+        if function is None:
+            what = f"{self.name}, which has its values" if self._is_initialized() else f"{self.name}, which has none"
+            raise op_error(AssertionError, "initialize", "a parameter made under paddle.LazyGuard", what)
+        self.storage.fill()
+        with no_grad_guard():
+            function(self, None)
+        self._init_func = None
+
+    def after_initialization(self, change: Callable[[Parameter], Any]) -> None:
+        """Change the values as soon as there are any: now, or at the end of ``initialize``.
+
+        Args:
+            change: called with the parameter.
+        """
+        if self._is_initialized():
+            with no_grad_guard():
+                change(self)
+            return
+        function = self._init_func
+
+        def both(parameter: Parameter, block: Any) -> None:
+            if function is not None:
+                function(parameter, block)
+            change(parameter)
+
+        self.set_init_func(both)
 
     @property
     def trainable(self) -> bool:
@@ -93,15 +173,18 @@ class Parameter(Tensor):
         self.stop_gradient = not on
 
     def __deepcopy__(self, memo: dict) -> Parameter:
-        made = type(self).__new__(type(self))
-        memo[id(self)] = made
+        copied = type(self).__new__(type(self))
+        memo[id(self)] = copied
         with no_grad_guard():
-            made._share(self.detach().clone())
-        made.stop_gradient = self.stop_gradient
+            if self._is_initialized():
+                copied._share(self.detach().clone())
+            else:
+                copied._share(unfilled(tuple(self.shape), self.dtype, self.place, _without_values(self.name)))
+        copied.stop_gradient = self.stop_gradient
         for key, value in self._attributes.items():
-            setattr(made, key, value if key == "name" else copy.deepcopy(value, memo))
-        made.name = unique_name.generate(self.name)
-        return made
+            setattr(copied, key, value if key == "name" else copy.deepcopy(value, memo))
+        copied.name = unique_name.generate(self.name)
+        return copied
 
     def __repr__(self) -> str:
         return "Parameter containing:\n" + super().__repr__()
@@ -109,10 +192,17 @@ class Parameter(Tensor):
     __str__ = __repr__
 
 
+def _without_values(name: str | None) -> str:
+    return (
+        f"parameter {name!r} requires values to be read, got none: it was made under paddle.LazyGuard. "
+        "Call its initialize() first, or write it as a whole"
+    )
+
+
 EagerParamBase = also(Parameter, "EagerParamBase", "paddle.framework")
 
 
-@public("paddle paddle.framework paddle.tensor", usual=False)
+@public("paddle paddle.framework paddle.tensor Tensor", usual=False)
 def create_parameter(
     shape: Any,
     dtype: Any,
@@ -141,7 +231,7 @@ def create_parameter(
     Example:
         >>> import paddle
         >>> paddle.create_parameter([2, 3], "float32").shape
-        [2, 3]
+        paddle.Size([2, 3])
     """
     from paddle.nn.initializer import Constant, XavierUniform
 
@@ -155,3 +245,8 @@ def create_parameter(
         or unique_name.generate(f"{unique_name.generate('create_parameter')}.{'b' if is_bias else 'w'}")
     )
     return Parameter.create(shape, dtype, name, attr, initializer)
+
+
+def is_parameter(var: Any) -> bool:
+    """Return whether a value is a parameter."""
+    return isinstance(var, Parameter)

@@ -320,10 +320,10 @@ class Machine:
             raise Corrupt(f"more than {MOST_COLLISIONS} keys with one hash")
 
     def _counts(self, container: Any) -> dict[int, int]:
-        found = self.hashes.get(id(container))
-        if found is None:
-            found = self.hashes[id(container)] = (container, {})
-        return found[1]
+        hashed = self.hashes.get(id(container))
+        if hashed is None:
+            hashed = self.hashes[id(container)] = (container, {})
+        return hashed[1]
 
     def insert_all(self, container: set, items: Any) -> None:
         counts = self._counts(container)
@@ -355,14 +355,14 @@ class Machine:
         """Bytes that were stored as text. A text is encoded once, however often it is asked for."""
         if type(text) is not str or encoding not in ("latin1", "latin-1"):
             raise Corrupt("encoded text")
-        found = self.texts.get(id(text))
-        if found is None:
+        data = self.texts.get(id(text))
+        if data is None:
             try:
                 raw = text.encode("latin1")
             except UnicodeEncodeError:
                 raise Corrupt("encoded text of other characters") from None
-            found = self.texts[id(text)] = (text, raw if len(raw) < _VIEWED else Span(memoryview(raw)))
-        return found[1]
+            data = self.texts[id(text)] = (text, raw if len(raw) < _VIEWED else Span(memoryview(raw)))
+        return data[1]
 
     # Bytes of the file
 
@@ -453,10 +453,10 @@ class Machine:
     def push_name(self, module: Any, name: Any) -> None:
         if type(module) is not str or type(name) is not str:
             raise Corrupt("a name that is no text")
-        found = _FOUND.get((module, name))
-        if found is None:
+        value = _FOUND.get((module, name))
+        if value is None:
             raise Corrupt(f"{module[:100]}.{name[:100]}, which is not data")
-        self.stack.append(found)
+        self.stack.append(value)
 
 
 Step = Callable[[Machine], None]
@@ -645,10 +645,10 @@ def _reduce(m: Machine) -> None:
 
 @_on(b"b")
 def _build(m: Machine) -> None:
-    state, made = m.pop(), m.top()
-    if isinstance(made, Array):
-        made.build(m, state)
-    elif isinstance(made, DType):
-        made.build(state)
+    state, instance = m.pop(), m.top()
+    if isinstance(instance, Array):
+        instance.build(m, state)
+    elif isinstance(instance, DType):
+        instance.build(state)
     else:
         raise Corrupt("a state of what has none")

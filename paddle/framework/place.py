@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from typing import Any
 
 from paddle._public import public
-from umiak.core.context import current
+from umiak.core.context import current, place_guard
 from umiak.core.place import Place
 from umiak.util.errors import op_error
 
@@ -73,6 +74,9 @@ CUDAPlace = public("paddle paddle.framework")(
 )
 XPUPlace = public("paddle paddle.framework paddle.device")(
     _device_class("XPUPlace", "xpu", "Place of the memory of an XPU, such as ``paddle.XPUPlace(0)``.")
+)
+IPUPlace = public("paddle paddle.device")(
+    _device_class("IPUPlace", "ipu", "Place of the memory of an IPU, for which there is no backend here.")
 )
 CUDAPinnedPlace = public("paddle paddle.framework")(
     _device_class("CUDAPinnedPlace", "gpu_pinned", "Place of host memory that a CUDA device reads directly.")
@@ -165,8 +169,18 @@ def current_place() -> Place:
     return current().state.place
 
 
+def on_device(device: Any) -> contextlib.AbstractContextManager:
+    """Context in which new tensors go to ``device``; without one to the current place."""
+    return contextlib.nullcontext() if device is None else place_guard(place_of(device))
+
+
 def set_current_place(place: Place) -> Place:
     """Put new tensors on ``place`` from now on; returns the former one."""
     state = current().state
     old, state.place = state.place, place
     return old
+
+
+def given_place(place: Any) -> Place | None:
+    """A place from a place or a name; None stays None."""
+    return None if place is None else place_of(place)

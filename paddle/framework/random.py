@@ -7,6 +7,7 @@ from typing import Any
 
 from paddle._public import public
 from paddle.framework.place import current_place, device_count, place_of
+from umiak.core.context import current
 from umiak.core.generator import Generator as _Generator
 from umiak.core.generator import default_generator, seed_all
 from umiak.core.place import Place
@@ -47,6 +48,12 @@ def generator_of(device: Any = None) -> _Generator:
 def _restart(seed: Any) -> _Generator:
     if not hasattr(seed, "__index__"):
         raise op_error(TypeError, "seed", "an integer", type(seed).__name__)
+    if current().trace:
+        from umiak.runtime.capture import CaptureError
+
+        raise CaptureError(
+            "paddle.seed stands in a captured function: a program would not set it. Set it before the call"
+        )
     seed_all(seed)
     return generator_of()
 
@@ -75,7 +82,7 @@ def seed(seed: int) -> _Generator:
     return _restart(seed)
 
 
-@public("paddle paddle.device paddle.framework")
+@public("paddle paddle.framework")
 def manual_seed(seed: int) -> _Generator:
     """Start the random number generators of all devices anew, as :func:`seed` does.
 
@@ -120,7 +127,7 @@ class GeneratorState:
         return GeneratorState, (self.state,)
 
 
-@public("paddle paddle.device paddle.framework")
+@public("paddle paddle.framework")
 def get_rng_state(device: Any = None) -> list[GeneratorState]:
     """State of the random number generator of a device.
 

@@ -54,14 +54,14 @@ def decode(data: memoryview, begin: int) -> Trailer | None:
 def at_the_end(data: memoryview) -> Trailer | None:
     """The trailer with which the data end."""
     begin = max(len(data) - _LONGEST, 0)
-    found = bytes(data[begin:]).rfind(MAGIC)
-    trailer = decode(data, begin + found - 2) if found >= 2 else None
+    begin_of_magic = bytes(data[begin:]).rfind(MAGIC)
+    trailer = decode(data, begin + begin_of_magic - 2) if begin_of_magic >= 2 else None
     return trailer if trailer is not None and trailer.end == len(data) else None
 
 
-def compare(trailer: Trailer, found: str) -> None:
-    if found != trailer.checksum:
-        raise Corrupt(f"its checksum is {found}, it was saved with {trailer.checksum}")
+def compare(trailer: Trailer, actual: str) -> None:
+    if actual != trailer.checksum:
+        raise Corrupt(f"its checksum is {actual}, it was saved with {trailer.checksum}")
 
 
 def check(data: memoryview, trailer: Trailer) -> None:

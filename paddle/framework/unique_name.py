@@ -38,6 +38,27 @@ def generate(key: str) -> str:
     return f"{full}_{n}"
 
 
+def generate_with_ignorable_key(key: str) -> str:
+    """Make a new name whose beginning nobody reads: in dynamic mode it is ``dygraph_tmp``.
+
+    Args:
+        key: the beginning in static mode.
+
+    Returns:
+        A str.
+
+    Raises:
+        TypeError: in static mode, a key that is not a str.
+
+    Example:
+        >>> import paddle
+        >>> with paddle.utils.unique_name.guard():
+        ...     paddle.utils.unique_name.generate_with_ignorable_key("fc")
+        'dygraph_tmp_0'
+    """
+    return generate(key if current().state.values.get("static_mode", False) else "dygraph_tmp")
+
+
 def switch(
     new_generator: dict[str, int] | None = None, new_para_name_checker: Any = None
 ) -> tuple[dict[str, int], None]:

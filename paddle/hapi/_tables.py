@@ -28,23 +28,23 @@ def tensors_of(x: Any) -> list[Tensor]:
     return [t for t in pytree.leaves(x) if isinstance(t, Tensor)]
 
 
-def inputs_like(who: str, sizes: Any, dtypes: Any) -> list[Tensor]:
+def inputs_like(op_name: str, sizes: Any, dtypes: Any) -> list[Tensor]:
     """Tensors of ones of these sizes: one shape, an input spec, or a list of these. Open sizes are 1."""
     if _is_shape(sizes) or hasattr(sizes, "shape"):
         sizes = [sizes]
     if not isinstance(sizes, (list, tuple)):
-        raise op_error(TypeError, who, "shapes as input_size", repr(sizes))
+        raise op_error(TypeError, op_name, "shapes as input_size", repr(sizes))
     dtypes = [dtypes] * len(sizes) if dtypes is None or not isinstance(dtypes, (list, tuple)) else list(dtypes)
     if len(dtypes) != len(sizes):
-        raise op_error(ValueError, who, f"a dtype for each of {len(sizes)} inputs", len(dtypes))
+        raise op_error(ValueError, op_name, f"a dtype for each of {len(sizes)} inputs", len(dtypes))
     out = []
     for size, dtype in zip(sizes, dtypes):
         shape = getattr(size, "shape", size)
         if not _is_shape(shape):
-            raise op_error(TypeError, who, "sizes that are integers, -1 or None", repr(size))
+            raise op_error(TypeError, op_name, "sizes that are integers, -1 or None", repr(size))
         dims = tuple(1 if n is None or n == -1 else int(n) for n in shape)
         if min(dims, default=1) < 1:
-            raise op_error(ValueError, who, "sizes of at least 1, -1 or None", repr(size))
+            raise op_error(ValueError, op_name, "sizes of at least 1, -1 or None", repr(size))
         kind = convert(dtype or getattr(size, "dtype", None) or "float32")
         out.append(F.full(1, dtype=kind, shape=dims))
     return out
@@ -79,8 +79,8 @@ def _count(p: Tensor) -> int:
 
 def parameter_counts(net: Layer) -> tuple[int, int]:
     """Return the number of elements of all parameters, and of the trained ones."""
-    found = {id(p): p for p in net.parameters()}.values()
-    return sum(map(_count, found)), sum(_count(p) for p in found if not p.stop_gradient)
+    parameters = {id(p): p for p in net.parameters()}.values()
+    return sum(map(_count, parameters)), sum(_count(p) for p in parameters if not p.stop_gradient)
 
 
 def all_layers(net: Layer) -> Iterator[Layer]:

@@ -83,7 +83,7 @@ class TensorDataset(Dataset):
         >>> data = paddle.io.TensorDataset([paddle.arange(3), paddle.ones([3, 2])])
         >>> i, x = data[2]
         >>> len(data), int(i), x.shape
-        (3, 2, [2])
+        (3, 2, paddle.Size([2]))
     """
 
     def __init__(self, tensors: Sequence[Any]) -> None:
@@ -209,7 +209,8 @@ class ConcatDataset(Dataset):
 
     def __getitem__(self, idx: int) -> Any:
         if not -len(self) <= idx < len(self):
-            raise IndexError(f"[ConcatDataset] requires an index below {len(self)}, got {idx}")
+            kind = ValueError if idx < 0 else IndexError  # as in the reference; an iteration ends by the latter
+            raise kind(f"[ConcatDataset] requires an index below {len(self)}, got {idx}")
         idx %= len(self)
         which = bisect.bisect_right(self.cumulative_sizes, idx)
         return self.datasets[which][idx - (self.cumulative_sizes[which - 1] if which else 0)]

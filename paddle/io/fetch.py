@@ -53,7 +53,7 @@ class Source:
             return lambda _: next(samples, EXHAUSTED)
 
         def batch(_: Any) -> Any:
-            found = list(itertools.islice(samples, self.batch_size))
-            return found if len(found) == self.batch_size or (found and not self.drop_last) else EXHAUSTED
+            chosen = list(itertools.islice(samples, self.batch_size))
+            return chosen if len(chosen) == self.batch_size or (chosen and not self.drop_last) else EXHAUSTED
 
         return batch

@@ -16,6 +16,7 @@ from paddle.io.dataset import Dataset, IterableDataset, NoLengthError
 from paddle.io.fetch import EXHAUSTED, Source, keep_memory
 from paddle.io.protocol import BATCH, END, ERROR
 from paddle.io.sampler import BatchSampler
+from paddle.io.tuning import settings, tuned_workers
 from umiak.core.generator import default_generator
 from umiak.core.place import Place
 from umiak.util import flags
@@ -56,7 +57,7 @@ class DataLoader:
         drop_last: leave out a last batch that is not full.
         collate_fn: makes a batch from a list of samples; arrays in its result become tensors. None: samples are
             stacked, field by field.
-        num_workers: processes that read samples; 0: this one does.
+        num_workers: processes that read samples; 0: this one does. ``paddle.incubate.autotune`` can choose it by trial.
         use_buffer_reader: accepted; nothing depends on it.
         reader_buffer_size: accepted; nothing depends on it.
         prefetch_factor: batches that each worker prepares ahead, 1 or more.
@@ -75,8 +76,8 @@ class DataLoader:
         >>> data = paddle.io.TensorDataset([paddle.arange(4), paddle.ones([4, 2])])
         >>> for i, x in paddle.io.DataLoader(data, batch_size=2):
         ...     print(i.tolist(), x.shape)
-        [0, 1] [2, 2]
-        [2, 3] [2, 2]
+        [0, 1] paddle.Size([2, 2])
+        [2, 3] paddle.Size([2, 2])
     """
 
     def __init__(
@@ -145,6 +146,8 @@ class DataLoader:
         self.collate_fn = collate_fn or (default_collate_fn if self._batched else default_convert_fn)
         self._place = self._first_place(places)
         self._idle: WorkerPool | None = None  # workers kept for the next pass
+        if settings.enabled:
+            self.num_workers = tuned_workers(self)
 
     @staticmethod
     def _first_place(places: Any) -> Place | None:

@@ -177,22 +177,22 @@ class WorkerPool:
         w.process.join(1)
         code = w.process.exitcode
         if code is None and w.ends_within(0):
-            how, hint = "has ended", "How is not known: something else in this program has waited for it"
+            cause, hint = "has ended", "How is not known: something else in this program has waited for it"
         elif code is None:
-            how, hint = "closed its channel", "Does the dataset close file descriptors that are not its own?"
+            cause, hint = "closed its channel", "Does the dataset close file descriptors that are not its own?"
         elif code < 0:
             try:
-                how = f"was killed by {signal.Signals(-code).name}"
+                cause = f"was killed by {signal.Signals(-code).name}"
             except ValueError:
-                how = f"was killed by signal {-code}"
+                cause = f"was killed by signal {-code}"
             hint = {
                 signal.SIGKILL: "The system does so when memory runs out: try fewer workers or smaller batches",
                 signal.SIGSEGV: "A library that the dataset uses may not work after a fork: try num_workers=0",
                 signal.SIGBUS: "The system may have run out of shared memory: try use_shared_memory=False",
             }.get(-code, "Someone sent it that signal")
         else:
-            how, hint = f"exited with code {code}", "Does the dataset call sys.exit or os._exit?"
-        return RuntimeError(f"[DataLoader] requires its worker processes, but {w} {how}. {hint}")
+            cause, hint = f"exited with code {code}", "Does the dataset call sys.exit or os._exit?"
+        return RuntimeError(f"[DataLoader] requires its worker processes, but {w} {cause}. {hint}")
 
     def close(self, patient: bool = True) -> None:
         """End the workers: ``patient``, after they have had a little time to finish what they are at."""

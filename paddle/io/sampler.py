@@ -249,11 +249,11 @@ class BatchSampler(Sampler):
         return n // self.batch_size if self.drop_last else -(-n // self.batch_size)
 
 
-def _check_batch(who: str, batch_size: int, shuffle: bool, drop_last: bool) -> None:
+def _check_batch(op_name: str, batch_size: int, shuffle: bool, drop_last: bool) -> None:
     if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:
-        raise ValueError(f"[{who}] requires a positive integer batch_size, got {batch_size!r}")
+        raise ValueError(f"[{op_name}] requires a positive integer batch_size, got {batch_size!r}")
     if not isinstance(shuffle, bool) or not isinstance(drop_last, bool):
-        raise TypeError(f"[{who}] requires bools shuffle and drop_last, got {shuffle!r} and {drop_last!r}")
+        raise TypeError(f"[{op_name}] requires bools shuffle and drop_last, got {shuffle!r} and {drop_last!r}")
 
 
 @public("paddle.io")
@@ -307,16 +307,15 @@ class DistributedBatchSampler(BatchSampler):
         self.total_size = self.num_samples * self.nranks
 
     def __iter__(self) -> Iterator[list[int]]:
-        order = np.arange(len(self.dataset))
+        order = np.resize(np.arange(len(self.dataset)), self.total_size)  # repeats from the front
         if self.shuffle:
             np.random.RandomState(self.epoch).shuffle(order)
             self.epoch += 1
-        order = np.resize(order, self.total_size)  # repeats from the front
         block = self.batch_size * self.nranks
-        whole = self.total_size // block * block
+        in_full_blocks = self.total_size // block * block
         # Rank r takes the r-th batch of every block of batches; the rest is dealt out evenly.
-        mine = order[:whole].reshape(-1, self.nranks, self.batch_size)[:, self.local_rank].tolist()
-        rest = order[whole:].reshape(self.nranks, -1)[self.local_rank].tolist()
+        mine = order[:in_full_blocks].reshape(-1, self.nranks, self.batch_size)[:, self.local_rank].tolist()
+        rest = order[in_full_blocks:].reshape(self.nranks, -1)[self.local_rank].tolist()
         if rest and not self.drop_last:
             mine.append(rest)
         return iter(mine)

@@ -78,16 +78,16 @@ class Packer:
         pickler = _Pickler(file)
         pickler.dump(batch)
         pickled = file.getbuffer()
-        places = []
+        spans = []
         end = len(pickled)
         for x in pickler.arrays:
             start = -(-end // ALIGNMENT) * ALIGNMENT
             end = start + x.dtype.itemsize * _count(x.shape)
-            places.append((start, end))
+            spans.append((start, end))
         if end <= self.inline or not self.shared:
             region = bytearray(end)
-            _write(region, pickled, pickler.arrays, places)
-            return (-1, 0, False, [], len(pickled), places), region, []
+            _write(region, pickled, pickler.arrays, spans)
+            return (-1, 0, False, [], len(pickled), spans), region, []
         number = self._choose(end)
         descriptors = []
         if number is None:
@@ -98,7 +98,7 @@ class Packer:
         else:
             segment = self.segments[number]
         try:
-            _write(segment, pickled, pickler.arrays, places)
+            _write(segment, pickled, pickler.arrays, spans)
         except BaseException:
             for descriptor in descriptors:
                 os.close(descriptor)
@@ -107,7 +107,7 @@ class Packer:
         segment.state = shared_memory.LEASED
         crowded = len(self.segments) > MOST_LEASED
         dropped, self.dropped = self.dropped, []
-        return (number, segment.nbytes, crowded, dropped, len(pickled), places), b"", descriptors
+        return (number, segment.nbytes, crowded, dropped, len(pickled), spans), b"", descriptors
 
     def _choose(self, nbytes: int) -> int | None:
         """The smallest free segment for so much, if there is one. Drops what is of no more use."""
@@ -131,9 +131,9 @@ class Packer:
         return fitting[0] if fitting else None
 
 
-def _write(target: Any, pickled: Any, arrays: list[Any], places: list[tuple[int, int]]) -> None:
+def _write(target: Any, pickled: Any, arrays: list[Any], spans: list[tuple[int, int]]) -> None:
     np.frombuffer(target, np.uint8, len(pickled))[:] = np.frombuffer(pickled, np.uint8)
-    for x, (start, _) in zip(arrays, places):
+    for x, (start, _) in zip(arrays, spans):
         out = np.ndarray(x.shape, x.dtype, target, start)
         if type(x) is Stack:
             x.write(out)
@@ -170,5 +170,5 @@ class Unpacker:
         return np.frombuffer(memoryview(self.segments[number].lease()), np.uint8), crowded
 
     def unpack(self, message: Message, region: np.ndarray) -> Any:
-        *_, pickled, places = message.meta
-        return pickle.loads(region[:pickled].data, buffers=[region[start:end] for start, end in places])
+        *_, pickled, spans = message.meta
+        return pickle.loads(region[:pickled].data, buffers=[region[start:end] for start, end in spans])

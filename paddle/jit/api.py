@@ -17,6 +17,7 @@ from paddle._public import public
 from paddle.jit.state import Draws, State, exactly
 from paddle.nn.layer.layers import Layer
 from paddle.static.input import InputSpec
+from umiak import ops as F
 from umiak.core.array import from_numpy
 from umiak.core.captured import Stale
 from umiak.core.context import current
@@ -66,7 +67,10 @@ class StaticFunction(StaticCall):
     __call__ = StaticCall.__call__  # of this class, so that it can be exchanged
 
     def __init__(self, function: Callable[..., Any], input_spec: Any = None, instance: Any = None) -> None:
-        functools.update_wrapper(self, function)
+        functools.update_wrapper(self, function, updated=())
+        # What was set on the function is found here, too, unless it would hide a part of this class.
+        own = type(self)
+        self.__dict__.update({k: v for k, v in getattr(function, "__dict__", {}).items() if not hasattr(own, k)})
         self._function = function
         self._instance = instance
         self._input_spec = input_spec
@@ -81,17 +85,17 @@ class StaticFunction(StaticCall):
         if instance is None:
             return self
         name = "__static_" + self._function.__name__
-        found = instance.__dict__.get(name)
-        if found is None or found._function is not self._function:
-            found = StaticFunction(self._function, self._input_spec, instance)
-            instance.__dict__[name] = found
-        return found
+        bound = instance.__dict__.get(name)
+        if bound is None or bound._function is not self._function:
+            bound = StaticFunction(self._function, self._input_spec, instance)
+            instance.__dict__[name] = bound
+        return bound
 
     def __deepcopy__(self, memo: dict[int, Any]) -> StaticFunction:
         """Of a copied layer: what was captured stays with the original."""
-        made = type(self)(copy.deepcopy(self._function, memo), self._input_spec, copy.deepcopy(self._instance, memo))
-        memo[id(self)] = made
-        return made
+        copied = type(self)(copy.deepcopy(self._function, memo), self._input_spec, copy.deepcopy(self._instance, memo))
+        memo[id(self)] = copied
+        return copied
 
     @property
     def dygraph_function(self) -> Callable[..., Any]:
@@ -106,10 +110,10 @@ class StaticFunction(StaticCall):
     @property
     def main_program(self) -> Any:
         """The program captured last."""
-        found = self.program_cache
-        if not found:
+        cache = self.program_cache
+        if not cache:
             raise op_error(RuntimeError, "main_program", "a call of the function before", "none")
-        return found[-1]
+        return cache[-1]
 
     def get_traced_count(self) -> int:
         """Return the number of programs."""
@@ -135,23 +139,29 @@ class StaticFunction(StaticCall):
         return out
 
     def _general(self, args: tuple, kwargs: dict[str, Any]) -> Any:
-        ambient = current()
-        if ambient.trace or not ambient.state.values.get(_SWITCH, True):
+        ctx = current()
+        if ctx.trace or not ctx.state.values.get(_SWITCH, True):
             return self.dygraph_function(*args, **kwargs)
         leaves, structure = pytree.flatten((args, kwargs))
         tensors: list[Tensor] = []
         constants: list[Any] = []
-        for x in leaves:
+        sparse = False
+        for i, x in enumerate(leaves):
             if isinstance(x, Tensor):
+                if x.is_sparse():
+                    sparse, leaves[i] = True, _Sparse(x)
+                    x = x.values()
                 tensors.append(x)
                 constants.append(_TENSOR)
             elif isinstance(x, np.ndarray):
-                tensors.append(from_numpy(x, ambient.place))
+                tensors.append(from_numpy(x, ctx.place))
                 constants.append(_TENSOR)
             else:
                 constants.append(_constant(x))
         if len(set(map(id, tensors))) < len(tensors):
             tensors = _once(leaves, constants, tensors)
+        if sparse:
+            constants += [x for x in leaves if isinstance(x, _Sparse)]
         if self._state is None:
             self._state = State(self.dygraph_function)
         state = self._state.now()
@@ -160,10 +170,10 @@ class StaticFunction(StaticCall):
             tuple(constants),
             tuple([(x.dtype, x.ndim, x.stop_gradient, x.place) for x in tensors]),
             state,
-            ambient.grad_enabled,
-            ambient.amp(),
-            ambient.state.default_dtype,
-            ambient.place,
+            ctx.grad_enabled,
+            ctx.amp(),
+            ctx.state.default_dtype,
+            ctx.place,
         )
         programs = self._programs.get(key)
         if programs is None:
@@ -183,16 +193,18 @@ class StaticFunction(StaticCall):
     def _run(self, call: _Call, captured: Captured, axes: Sequence[Iterable[int]]) -> Any:
         """Run a capture for a call, and have calls like it find it at once. Raises ``Stale``."""
         entry = self._entry(call, captured, axes)
-        found = captured.run(call.tensors)
+        results = captured.run(call.tensors)
         if entry is not None:
             self._enter(entry)
-        return captured.out.unflatten(found)
+        return captured.out.unflatten(results)
 
     def _entry(self, call: _Call, captured: Captured, axes: Sequence[Iterable[int]]) -> Entry | None:
         """Return the entry that later calls are compared with; None where C cannot compare."""
         state = self._state
         assert state is not None
-        if len(call.tensors) > MOST_TENSORS or any(isinstance(x, np.ndarray) for x in call.leaves):
+        if len(call.tensors) > MOST_TENSORS or any(isinstance(x, (np.ndarray, _Sparse)) for x in call.leaves):
+            return None
+        if type(captured.out) is _WithSparse:
             return None
         snapshot = state.snapshot()
         if state.now() != call.state or not snapshot.same():
@@ -232,29 +244,29 @@ class StaticFunction(StaticCall):
 
     def _first_run(self, call: _Call, captured: Captured, axes: Sequence[Iterable[int]], those: Any) -> Any:
         try:
-            found = self._run(call, captured, axes)
+            results = self._run(call, captured, axes)
         except Stale:
             raise CaptureError(
                 f"{self.__name__} changes what it is captured for (a gradient or a flag) in a way that a program cannot"
             ) from None
         those.append(captured)
         del those[:-MOST_ALIKE]
-        return found
+        return results
 
     def _axes(self, programs: _Programs, sizes: tuple, leaves: list[Any]) -> tuple[frozenset, ...]:
         if self._specs is not None:
             fresh = iter(range(len(sizes)))
-            at = [
-                x.at if type(x) is _Repeated else next(fresh)
-                for x in leaves if isinstance(x, (Tensor, np.ndarray, _Repeated))
-            ]  # fmt: skip
+            those = [x for x in leaves if isinstance(x, (Tensor, np.ndarray, _Repeated, _Sparse))]
+            before = [x.at if isinstance(x, (_Repeated, _Sparse)) else None for x in those]
+            at = [next(fresh) if i is None else i for i in before]
             if len(self._specs) > len(at):
                 raise op_error(
                     ValueError, self.__name__, f"{len(self._specs)} tensors, as input_spec has", f"{len(at)}"
                 )
             axes: list[frozenset | None] = [None] * len(sizes)
-            for i, spec in zip(at, self._specs):
-                free = _free(self.__name__, spec, sizes[i])
+            for i, x, spec in zip(at, those, self._specs):
+                # A spec of a sparse argument says nothing of its values.
+                free = frozenset() if type(x) is _Sparse else _free(self.__name__, spec, sizes[i])
                 held = axes[i]
                 axes[i] = free if held is None else held & free
             return tuple(frozenset() if a is None else a for a in axes)
@@ -265,20 +277,26 @@ class StaticFunction(StaticCall):
         )
 
     def _capture(self, call: _Call, axes: Sequence[Iterable[int]]) -> Captured:
-        found: list[pytree.Structure] = []
+        found: list[Any] = []
         function = self.dygraph_function
         leaves = call.leaves
 
         def run(stand_ins: list[Any]) -> list[Any]:
             given = iter(stand_ins)
-            filled = [
-                stand_ins[x.at] if type(x) is _Repeated else next(given) if isinstance(x, (Tensor, np.ndarray)) else x
-                for x in leaves
-            ]
+            filled = []
+            for x in leaves:
+                if type(x) is _Repeated:
+                    x = stand_ins[x.at]
+                elif type(x) is _Sparse:
+                    x = x.tensor.with_values(next(given) if x.at is None else stand_ins[x.at])
+                elif isinstance(x, (Tensor, np.ndarray)):
+                    x = next(given)
+                filled.append(x)
             args, kwargs = call.structure.unflatten(filled)
             made, form = pytree.flatten(function(*args, **kwargs))
-            found.append(form)
-            return made
+            sparse = {i: x for i, x in enumerate(made) if isinstance(x, Tensor) and x.is_sparse()}
+            found.append(_WithSparse(form, sparse) if sparse else form)
+            return [x.values() if i in sparse else x for i, x in enumerate(made)]
 
         state = self._state
         assert state is not None
@@ -295,7 +313,7 @@ class StaticFunction(StaticCall):
                 f"{self.__name__} draws random numbers from Python or NumPy: a program would repeat them. "
                 "Draw them with paddle.rand"
             )
-        captured.out = found[0]
+        captured.out = found[0].settled() if type(found[0]) is _WithSparse else found[0]
         return captured
 
 
@@ -319,18 +337,58 @@ class _Repeated:
     at: int
 
 
+def _positions(x: Any) -> Any:
+    """The positions of a sparse tensor, without values."""
+    return x.with_values(F.full(0, dtype=x.dtype, shape=(0,) * x.values().ndim))
+
+
+class _Sparse:
+    """Placeholder of a sparse argument: its values are a tensor of the call, its positions are constants of programs.
+
+    ``at``: the number of the tensor that the values are, where they occurred before.
+    """
+
+    def __init__(self, tensor: Any, at: int | None = None) -> None:
+        tensor.coordinates()  # read now: a capture may not
+        self.tensor, self.at = _positions(tensor), at
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Sparse) and self.at == other.at and self.tensor.same_pattern(other.tensor)
+
+    def __hash__(self) -> int:
+        return hash((type(self.tensor), tuple(self.tensor.shape), self.at))
+
+
+class _WithSparse:
+    """Structure of results of which some are sparse: their positions are those of the capture."""
+
+    def __init__(self, structure: pytree.Structure, sparse: dict[int, Any]) -> None:
+        self._structure, self._sparse = structure, sparse
+
+    def settled(self) -> _WithSparse:
+        """Return the same without what the capture computed with."""
+        return _WithSparse(self._structure, {i: _positions(x) for i, x in self._sparse.items()})
+
+    def unflatten(self, leaves: Sequence[Any]) -> Any:
+        """Put the leaves in their places, values at their positions."""
+        made = [self._sparse[i].with_values(x) if i in self._sparse else x for i, x in enumerate(leaves)]
+        return self._structure.unflatten(made)
+
+
 def _once(leaves: list[Any], constants: list[Any], tensors: list[Tensor]) -> list[Tensor]:
     """The tensors without repetitions, for which there is an :class:`_Repeated` from here on."""
     given = iter(tensors)
-    places: dict[int, int] = {}
+    first_at: dict[int, int] = {}
     kept: list[Tensor] = []
     for i, c in enumerate(constants):
         if c is _TENSOR:
             x = next(given)
-            if id(x) in places:
-                leaves[i] = constants[i] = _Repeated(places[id(x)])
+            if id(x) in first_at:
+                again = _Repeated(first_at[id(x)])
+                leaves[i] = _Sparse(leaves[i].tensor, again.at) if type(leaves[i]) is _Sparse else again
+                constants[i] = again
             else:
-                places[id(x)] = len(kept)
+                first_at[id(x)] = len(kept)
                 kept.append(x)
     return kept
 
@@ -357,13 +415,13 @@ class _Same:
 
 
 def _specs(input_spec: Any) -> list[Any]:
-    found = [x for x in pytree.leaves(input_spec) if isinstance(x, (InputSpec, Tensor))]
-    return [InputSpec.from_tensor(x) if isinstance(x, Tensor) else x for x in found]
+    specs = [x for x in pytree.leaves(input_spec) if isinstance(x, (InputSpec, Tensor))]
+    return [InputSpec.from_tensor(x) if isinstance(x, Tensor) else x for x in specs]
 
 
-def _free(who: str, spec: InputSpec, shape: tuple[int, ...]) -> frozenset:
+def _free(op_name: str, spec: InputSpec, shape: tuple[int, ...]) -> frozenset:
     if len(spec.shape) != len(shape) or any(m not in (-1, n) for m, n in zip(spec.shape, shape)):
-        raise op_error(ValueError, who, f"a tensor of shape {list(spec.shape)}, as input_spec says", list(shape))
+        raise op_error(ValueError, op_name, f"a tensor of shape {list(spec.shape)}, as input_spec says", list(shape))
     return frozenset(i for i, n in enumerate(spec.shape) if n == -1)
 
 

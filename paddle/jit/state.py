@@ -21,6 +21,7 @@ from paddle.nn.layer._registry import CHANGES, changes
 from paddle.nn.layer.layers import Layer
 from umiak.core.entries import Snapshot, Watch
 from umiak.core.tensor import Tensor
+from umiak.util.size import Size
 
 # Packages whose functions depend on their arguments, or whose state is a key of its own.
 _OWN = ("paddle", "umiak", "numpy", "scipy")
@@ -42,7 +43,7 @@ def _seen(x: Any) -> Any:
         return exactly(x)
     if isinstance(x, HookTable):
         return tuple(map(id, x.order))
-    if type(x) in (list, set):
+    if type(x) in (list, Size, set):
         return type(x), tuple(_seen(i) if _is_simple(i) else id(i) for i in x)
     if type(x) is dict:
         return dict, tuple((k, _seen(v) if _is_simple(v) else id(v)) for k, v in x.items())
@@ -98,7 +99,7 @@ class State:
         wrapped = getattr(f, "__wrapped__", None)
         if wrapped is not None:
             self._function(wrapped)
-        if not isinstance(f, FunctionType) or not self._new(f) or _is_own(f.__module__):
+        if not isinstance(f, FunctionType) or not self._hold(f) or _is_own(f.__module__):
             return
         names = list(_names(f.__code__))
         self._names.update(dict.fromkeys(names))
@@ -111,7 +112,8 @@ class State:
                 if isinstance(space[name], ModuleType):
                     self._module(space[name], names)
 
-    def _new(self, x: Any) -> bool:
+    def _hold(self, x: Any) -> bool:
+        """Hold ``x``; return False if it was held before."""
         if id(x) in self._known:
             return False
         self._known.add(id(x))
@@ -141,7 +143,7 @@ class State:
     def _object(self, name: str, x: Any) -> None:
         if isinstance(x, Layer):
             for below in x.sublayers(include_self=True):
-                if self._new(below):
+                if self._hold(below):
                     self.layers.append(below)
                     self._objects.append((type(below).__name__, below))
                     self._function(type(below).forward)
@@ -149,7 +151,7 @@ class State:
             for item in x:
                 if isinstance(item, Layer):
                     self._object(name, item)
-        elif not _is_simple(x) and hasattr(x, "__dict__") and not _is_own(type(x).__module__) and self._new(x):
+        elif not _is_simple(x) and hasattr(x, "__dict__") and not _is_own(type(x).__module__) and self._hold(x):
             self._objects.append((name, x))
 
     def _attributes(self) -> None:
@@ -174,8 +176,8 @@ class State:
     def tensors(self) -> list[Tensor]:
         """The tensors among it, those of layers included."""
         own = [x for x in self._held if isinstance(x, Tensor)]
-        found = [*own, *(p for layer in self.layers for p in layer._parameters.values() if p is not None)]
-        return list({id(x): x for x in found}.values())
+        candidates = [*own, *(p for layer in self.layers for p in layer._parameters.values() if p is not None)]
+        return list({id(x): x for x in candidates}.values())
 
     def now(self) -> tuple:
         """All of it, to compare; layers as a number."""
@@ -194,7 +196,7 @@ class State:
     def _look(self) -> None:
         self._containers = [
             v for layer in self.layers for n, v in layer.__dict__.items()
-            if type(v) in (list, set, dict) and n in self._names and n not in _TABLES
+            if type(v) in (list, Size, set, dict) and n in self._names and n not in _TABLES
         ]  # fmt: skip
         self._layer_state = tuple(_layer_state(layer, self._names) for layer in self.layers)
         self._token = self._tokens.setdefault(self._layer_state, len(self._tokens))

@@ -9,18 +9,18 @@ from typing import Any, ClassVar
 import numpy as np
 
 from paddle._public import public
-from paddle.tensor._args import made_on
-from paddle.tensor.creation import assign
+from paddle.tensor._args import create_on
+from paddle.tensor.from_data import assign
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
 
 
-def _array(who: str, name: str, x: Any) -> np.ndarray:
+def _array(op_name: str, name: str, x: Any) -> np.ndarray:
     if isinstance(x, Tensor):
         return x.numpy()
     if not isinstance(x, np.ndarray):
-        raise ValueError(f"[{who}] requires {name} as a tensor or an array, got {type(x).__name__}")
+        raise ValueError(f"[{op_name}] requires {name} as a tensor or an array, got {type(x).__name__}")
     return x
 
 
@@ -147,17 +147,17 @@ class Accuracy(Metric):
         """
         hits = _array("Accuracy", "correct", correct)
         rows = int(np.prod(hits.shape[:-1]))
-        found = [hits[..., :k].sum() for k in self.topk]
-        self.total = [a + b for a, b in zip(self.total, found, strict=True)]
+        hits_at_k = [hits[..., :k].sum() for k in self.topk]
+        self.total = [a + b for a, b in zip(self.total, hits_at_k, strict=True)]
         self.count = [n + rows for n in self.count]
-        return self._several([float(n) / rows if rows else 0.0 for n in found])
+        return self._several([np.float64(n) / rows if rows else 0.0 for n in hits_at_k])
 
     def reset(self) -> None:
         self.total = [0.0] * len(self.topk)
         self.count = [0] * len(self.topk)
 
     def accumulate(self) -> Any:
-        return self._several([float(t) / n if n else 0.0 for t, n in zip(self.total, self.count, strict=True)])
+        return self._several([np.float64(t) / n if n else 0.0 for t, n in zip(self.total, self.count, strict=True)])
 
     def _several(self, values: list[float]) -> Any:
         return values[0] if len(values) == 1 else values
@@ -178,10 +178,10 @@ class _Binary(Metric):
 
     def decided(self, preds: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
         """Two vectors of bools: rows decided for class 1, and rows that belong to it."""
-        who = type(self).__name__
-        preds, labels = _array(who, "preds", preds).reshape(-1), _array(who, "labels", labels).reshape(-1)
+        op_name = type(self).__name__
+        preds, labels = _array(op_name, "preds", preds).reshape(-1), _array(op_name, "labels", labels).reshape(-1)
         if preds.shape != labels.shape:
-            raise ValueError(f"[{who}] requires as many labels as preds, got {labels.size} and {preds.size}")
+            raise ValueError(f"[{op_name}] requires as many labels as preds, got {labels.size} and {preds.size}")
         return (preds >= 0.5 if self.at_half else preds > 0.5) & (preds < 1.5), labels == 1
 
     def name(self) -> str:
@@ -293,7 +293,7 @@ class Auc(Metric):
         >>> import numpy as np, paddle
         >>> metric = paddle.metric.Auc()
         >>> metric.update(np.array([[0.3, 0.7], [0.6, 0.4], [0.1, 0.9]]), np.array([[1], [0], [1]]))
-        >>> metric.accumulate()
+        >>> float(metric.accumulate())
         1.0
     """
 
@@ -318,7 +318,7 @@ class Auc(Metric):
         """
         preds, labels = _array("Auc", "preds", preds), _array("Auc", "labels", labels).reshape(-1)
         if preds.ndim != 2 or preds.shape[1] != 2 or len(labels) != len(preds):
-            got = f"{preds.shape} and {labels.shape}"
+            got = f"{list(preds.shape)} and {list(labels.shape)}"
             raise ValueError(f"[Auc] requires preds [N, 2] and labels [N], got {got}")
         bins = (preds[:, 1] * self._num_thresholds).astype(np.int64)
         if bins.size and (bins.min() < 0 or bins.max() > self._num_thresholds):
@@ -345,7 +345,7 @@ class Auc(Metric):
         pos, neg = (np.concatenate([[0.0], np.cumsum(c[::-1])]) for c in (self._stat_pos, self._stat_neg))
         if not pos[-1] or not neg[-1]:
             return 0.0
-        return float((np.diff(neg) * (pos[1:] + pos[:-1])).sum() / 2 / (pos[-1] * neg[-1]))
+        return (np.diff(neg) * (pos[1:] + pos[:-1])).sum() / 2 / (pos[-1] * neg[-1])
 
     def reset(self) -> None:
         self._stat_pos = np.zeros(self._num_thresholds + 1)
@@ -392,7 +392,7 @@ def accuracy(
     right = F.any(F.eq(best, F.cast(label, dtype=best.dtype)), axes=(1,))
     for out, count in (
         (correct, F.count_true(right)),
-        (total, made_on(input.place, F.full, input.shape[0], dt.int64, ())),
+        (total, create_on(input.place, F.full, input.shape[0], dt.int64, ())),
     ):
         if out is not None:
             assign(F.reshape(F.cast(count, dtype=out.dtype), shape=tuple(out.shape)), out)

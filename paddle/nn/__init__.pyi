@@ -1,9 +1,11 @@
 """Made by ``tools/public_stubs.py``."""
 
 from paddle.framework.parameter import Parameter as Parameter
+from paddle.nn import attention as attention
 from paddle.nn import functional as functional
 from paddle.nn import init as init
 from paddle.nn import initializer as initializer
+from paddle.nn import quant as quant
 from paddle.nn import utils as utils
 from paddle.nn.clip import ClipGradByGlobalNorm as ClipGradByGlobalNorm
 from paddle.nn.clip import ClipGradByNorm as ClipGradByNorm
@@ -196,6 +198,7 @@ from paddle.nn.layer.transformer import TransformerEncoderLayer as TransformerEn
 from paddle.nn.layer.vision import ChannelShuffle as ChannelShuffle
 from paddle.nn.layer.vision import PixelShuffle as PixelShuffle
 from paddle.nn.layer.vision import PixelUnshuffle as PixelUnshuffle
+from paddle.nn.utils.spectral_norm import spectral_norm as spectral_norm
 
 __all__ = [
     "CELU",
@@ -389,9 +392,12 @@ __all__ = [
     "ZeroPad2d",
     "ZeroPad3D",
     "ZeroPad3d",
+    "attention",
     "dynamic_decode",
     "functional",
     "init",
     "initializer",
+    "quant",
+    "spectral_norm",
     "utils",
 ]

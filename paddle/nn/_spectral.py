@@ -23,7 +23,7 @@ def unit(v: Tensor, eps: float) -> Tensor:
     return F.div(v, F.add(F.vector_norm(v, axes=(0,)), eps))
 
 
-def iterate(matrix: Tensor, u: Tensor, v: Tensor, steps: int, eps: float) -> tuple[Tensor, Tensor]:
+def power_iteration(matrix: Tensor, u: Tensor, v: Tensor, steps: int, eps: float) -> tuple[Tensor, Tensor]:
     """Left and right singular vectors after ``steps`` more steps, without gradient."""
     with no_grad_guard():
         for _ in range(steps):

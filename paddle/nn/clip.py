@@ -13,6 +13,7 @@ from umiak.core.dtype import DType
 from umiak.core.foreach import apply_foreach, apply_foreach_into, elements
 from umiak.core.tensor import Tensor, empty
 from umiak.runtime.selected_rows import SelectedRows
+from umiak.util.errors import op_error
 
 _CLIP, _MUL, _SQUARE_SUM = F.Clip(), F.Mul(), F.SquareSum()
 
@@ -22,11 +23,12 @@ Pairs = list[tuple[Tensor, Tensor | None]]
 class ClipGradBase:
     """Base of gradient clipping: called with ``[(parameter, gradient), …]``, returns the pairs with clipped gradients.
 
-    Pairs without a gradient, and parameters with ``need_clip=False``, pass as they are.
+    Pairs without a gradient are left out; parameters with ``need_clip=False`` pass as they are.
     """
 
     def __call__(self, params_grads: Pairs) -> Pairs:
-        params, grads = [p for p, _ in params_grads], [g for _, g in params_grads]
+        present = [pair for pair in params_grads if pair[1] is not None]
+        params, grads = [p for p, _ in present], [g for _, g in present]
         return list(zip(params, self._clipped(params, grads), strict=True))
 
     def clipped(self, params: list[Tensor], grads: list[Tensor | None]) -> list[Tensor | None]:
@@ -44,8 +46,8 @@ class ClipGradBase:
         # A subclass decides for itself.
         some = [i for i, g in enumerate(grads) if g is not None]
         pairs = self([(params[i], grads[i]) for i in some])
-        found = {id(p): g for p, g in pairs}
-        return [None if g is None else found.get(id(p)) for p, g in zip(params, grads, strict=True)]
+        grad_of = {id(p): g for p, g in pairs}
+        return [None if g is None else grad_of.get(id(p)) for p, g in zip(params, grads, strict=True)]
 
     def _clipped(self, params: list[Tensor], grads: list[Tensor | None]) -> list[Tensor | None]:
         chosen = [
@@ -53,14 +55,14 @@ class ClipGradBase:
             for i, (p, g) in enumerate(zip(params, grads, strict=True))
             if g is not None and getattr(p, "need_clip", True)
         ]
-        found: list[Any] = [grads[i] for i in chosen]
+        chosen_grads: list[Any] = [grads[i] for i in chosen]
         with no_grad_guard():
-            if SelectedRows in map(type, found):
-                found = self._clip_rows(found)
+            if SelectedRows in map(type, chosen_grads):
+                chosen_grads = self._clip_rows(chosen_grads)
             else:
-                found = self._clip(found)
+                chosen_grads = self._clip(chosen_grads)
         out = list(grads)
-        for i, g in zip(chosen, found, strict=True):
+        for i, g in zip(chosen, chosen_grads, strict=True):
             out[i] = g
         return out
 
@@ -194,9 +196,9 @@ class ClipGradByGlobalNorm(ClipGradBase):
         return grads
 
 
-def _positive(who: ClipGradBase, clip_norm: float) -> float:
+def _positive(op_name: ClipGradBase, clip_norm: float) -> float:
     if not clip_norm > 0:
-        raise ValueError(f"[{type(who).__name__}] requires a clip_norm above 0, got {clip_norm}")
+        raise ValueError(f"[{type(op_name).__name__}] requires a clip_norm above 0, got {clip_norm}")
     return float(clip_norm)
 
 
@@ -205,10 +207,10 @@ def _elements(x: Tensor) -> Sequence[Tensor]:
 
 
 def by_norm_type(grads: Sequence[Tensor]) -> dict[DType, list[Tensor]]:
-    found: dict[DType, list[Tensor]] = {}
+    by_dtype: dict[DType, list[Tensor]] = {}
     for g in grads:
-        found.setdefault(norm_type(g), []).append(g)
-    return found
+        by_dtype.setdefault(norm_type(g), []).append(g)
+    return by_dtype
 
 
 def norm_type(g: Tensor) -> DType:
@@ -258,10 +260,32 @@ def scale(grads: Sequence[Tensor], factors: Sequence[Tensor]) -> None:
 
 def _like(grads: Sequence[Tensor], factors: Sequence[Tensor]) -> list[Tensor]:
     casts: dict[tuple[int, DType], Tensor] = {}
-    found = []
+    results = []
     for g, f in zip(grads, factors, strict=True):
         if f.dtype is not g.dtype:
             key = id(f), g.dtype
             f = casts[key] if key in casts else casts.setdefault(key, F.cast(f, dtype=g.dtype))
-        found.append(f)
-    return found
+        results.append(f)
+    return results
+
+
+# Helpers that packages with clipping rules of their own import.
+
+
+def _squared_l2_norm(x: Tensor) -> Tensor:
+    """The sum of squares of the elements, as a tensor of one element."""
+    return F.reshape(F.square_sum(x.value() if isinstance(x, SelectedRows) else x), shape=(1,))
+
+
+def merge_selected_rows(x: Any, name: str | None = None) -> SelectedRows:
+    """Each row of a gradient of rows once, with the sum of its values."""
+    if not isinstance(x, SelectedRows):
+        raise op_error(TypeError, "merge_selected_rows", "SelectedRows", type(x).__name__)
+    return x.merged()
+
+
+def get_tensor_from_selected_rows(x: Any, name: str | None = None) -> Tensor:
+    """The values of a gradient of rows."""
+    if not isinstance(x, SelectedRows):
+        raise op_error(TypeError, "get_tensor_from_selected_rows", "SelectedRows", type(x).__name__)
+    return x.value()

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from paddle._public import public
 from paddle.nn.functional.rnn import gather_tree, swapped
-from paddle.tensor._args import made_on
+from paddle.tensor._args import create_on
 from umiak import ops
 from umiak.core import dtype as dt
 from umiak.core.context import place_guard
@@ -196,8 +196,8 @@ class BeamSearchDecoder(Decoder):
         probs = ops.where(ops.unsqueeze(states.finished, axes=(2,)), alone, probs)
         totals = ops.add(probs, ops.cast(ops.unsqueeze(states.log_probs, axes=(2,)), dtype=probs.dtype))
         flat = ops.reshape(totals, shape=(totals.shape[0], beams * vocabulary))
-        scores, places = ops.top_k(flat, axis=1, k=beams)
-        parents, tokens = ops.floor_div(places, vocabulary), ops.remainder(places, vocabulary)
+        scores, positions = ops.top_k(flat, axis=1, k=beams)
+        parents, tokens = ops.floor_div(positions, vocabulary), ops.remainder(positions, vocabulary)
 
         def chosen(x: Tensor) -> Tensor:
             index = ops.reshape(parents, shape=(*parents.shape, *(1,) * (x.ndim - 2)))
@@ -207,8 +207,8 @@ class BeamSearchDecoder(Decoder):
         finished = chosen(states.finished)
         lengths = ops.add(chosen(states.lengths), ops.cast(ops.logical_not(finished), dtype=dt.int64))
         finished = ops.logical_or(finished, ops.eq(tokens, self.end_token))
-        made = self.OutputWrapper(scores, tokens, parents)
-        return made, self.StateWrapper(cell_states, scores, finished, lengths), self._inputs(tokens), finished
+        step_outputs = self.OutputWrapper(scores, tokens, parents)
+        return step_outputs, self.StateWrapper(cell_states, scores, finished, lengths), self._inputs(tokens), finished
 
     def finalize(self, outputs: OutputWrapper, final_states: Any, sequence_lengths: Tensor) -> tuple[Tensor, Any]:
         """Follow each beam from its last token back to its first.
@@ -271,13 +271,13 @@ def dynamic_decode(
         >>> h = paddle.zeros([3, 5])
         >>> tokens, states, lengths = paddle.nn.dynamic_decode(decoder, h, max_step_num=4, return_length=True)
         >>> lengths.shape, bool((lengths <= 5).all())
-        ([3, 2], True)
+        (paddle.Size([3, 2]), True)
     """
     inputs, states, finished = decoder.initialize(inits)
-    lengths = made_on(finished.place, ops.full, 0, dt.int64, tuple(finished.shape))
-    found: list[Any] = []
+    lengths = create_on(finished.place, ops.full, 0, dt.int64, tuple(finished.shape))
+    steps: list[Any] = []
     while not bool(finished.numpy().all()):
-        time = made_on(finished.place, ops.full, len(found), dt.int64, (1,))
+        time = create_on(finished.place, ops.full, len(steps), dt.int64, (1,))
         outputs, new, inputs, ended = decoder.step(time, inputs, states, **kwargs)
         if decoder.tracks_own_finished:
             lengths = getattr(new, "lengths", lengths)
@@ -288,11 +288,11 @@ def dynamic_decode(
                 held = finished
                 new = pytree.map(lambda old, x, held=held: ops.where(_beside(held, x), old, x), states, new)
         states, finished = new, ended
-        found.append(outputs)
-        if max_step_num is not None and len(found) > max_step_num:
+        steps.append(outputs)
+        if max_step_num is not None and len(steps) > max_step_num:
             break
-    made = pytree.map(lambda *xs: ops.stack(xs, axis=0), *found)
-    result, states = decoder.finalize(made, states, lengths)
+    stacked = pytree.map(lambda *xs: ops.stack(xs, axis=0), *steps)
+    result, states = decoder.finalize(stacked, states, lengths)
     if not output_time_major:
         result = pytree.map(swapped, result)
     return (result, states, lengths) if return_length else (result, states)

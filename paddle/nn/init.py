@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from paddle import _lazy
+from paddle._public import also, public
 from paddle.framework.mode import in_dynamic_mode
 from paddle.nn.initializer import (
     Constant,
@@ -14,46 +16,18 @@ from paddle.nn.initializer import (
     Uniform,
     XavierNormal,
     XavierUniform,
-    calculate_gain,
+    calculate_gain,  # noqa: F401 for type checkers
 )
-from paddle.tensor._args import made_on
+from paddle.tensor._args import create_on
 from umiak import ops as F
 from umiak.core.context import no_grad_guard
 from umiak.core.inplace import assign
 from umiak.core.tensor import Tensor
 
-__all__ = [
-    "Constant",
-    "Dirac",
-    "KaimingNormal",
-    "KaimingUniform",
-    "Normal",
-    "Orthogonal",
-    "TruncatedNormal",
-    "Uniform",
-    "XavierNormal",
-    "XavierUniform",
-    "calculate_gain",
-    "constant_",
-    "dirac_",
-    "eye_",
-    "in_dygraph_mode",
-    "in_pir_mode",
-    "kaiming_normal_",
-    "kaiming_uniform_",
-    "normal_",
-    "ones_",
-    "orthogonal_",
-    "trunc_normal_",
-    "uniform_",
-    "xavier_normal_",
-    "xavier_uniform_",
-    "zeros_",
-]
-
-in_dygraph_mode = in_dynamic_mode
+in_dygraph_mode = also(in_dynamic_mode, "in_dygraph_mode", "paddle.nn.init")
 
 
+@public("paddle.nn.init")
 def in_pir_mode() -> bool:
     """Say whether operations are recorded into a program.
 
@@ -68,6 +42,7 @@ def in_pir_mode() -> bool:
     return not in_dynamic_mode()
 
 
+@public("paddle.nn.init")
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0) -> Tensor:
     """Fill a tensor with uniform random numbers.
 
@@ -92,6 +67,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0) -> Tensor:
     return Uniform(a, b)(tensor)
 
 
+@public("paddle.nn.init")
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0) -> Tensor:
     """Fill a tensor with normally distributed random numbers.
 
@@ -116,6 +92,7 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0) -> Tensor:
     return Normal(mean, std)(tensor)
 
 
+@public("paddle.nn.init")
 def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0) -> Tensor:
     """Fill a tensor with normally distributed random numbers, conditioned on lying between two bounds.
 
@@ -142,6 +119,7 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
     return TruncatedNormal(mean, std, a, b)(tensor)
 
 
+@public("paddle.nn.init")
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill a tensor with one value.
 
@@ -163,6 +141,7 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
     return Constant(val)(tensor)
 
 
+@public("paddle.nn.init")
 def ones_(tensor: Tensor) -> Tensor:
     """Fill a tensor with ones.
 
@@ -183,6 +162,7 @@ def ones_(tensor: Tensor) -> Tensor:
     return Constant(1.0)(tensor)
 
 
+@public("paddle.nn.init")
 def zeros_(tensor: Tensor) -> Tensor:
     """Fill a tensor with zeros.
 
@@ -203,6 +183,7 @@ def zeros_(tensor: Tensor) -> Tensor:
     return Constant(0.0)(tensor)
 
 
+@public("paddle.nn.init")
 def eye_(tensor: Tensor) -> Tensor:
     """Fill a matrix with the identity.
 
@@ -224,10 +205,11 @@ def eye_(tensor: Tensor) -> Tensor:
         raise ValueError(f"[eye_] requires a tensor of rank 2, got shape {list(tensor.shape)}")
     rows, columns = tensor.shape
     with no_grad_guard():
-        ones = made_on(tensor.place, F.full, 1, tensor.dtype, (rows, columns))
+        ones = create_on(tensor.place, F.full, 1, tensor.dtype, (rows, columns))
         return assign(tensor, F.triu(F.tril(ones)))
 
 
+@public("paddle.nn.init")
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """Fill convolution kernels so that they pass their input through.
 
@@ -249,6 +231,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     return Dirac(groups)(tensor)
 
 
+@public("paddle.nn.init")
 def orthogonal_(tensor: Tensor, gain: float = 1) -> Tensor:
     """Fill a tensor with ``gain`` times a matrix of orthonormal rows or columns, whichever are fewer.
 
@@ -271,6 +254,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1) -> Tensor:
     return Orthogonal(gain)(tensor)
 
 
+@public("paddle.nn.init")
 def xavier_uniform_(
     tensor: Tensor, gain: float = 1.0, fan_in: float | None = None, fan_out: float | None = None
 ) -> Tensor:
@@ -297,6 +281,7 @@ def xavier_uniform_(
     return XavierUniform(fan_in, fan_out, gain)(tensor)
 
 
+@public("paddle.nn.init")
 def xavier_normal_(
     tensor: Tensor, gain: float = 1.0, fan_in: float | None = None, fan_out: float | None = None
 ) -> Tensor:
@@ -323,6 +308,7 @@ def xavier_normal_(
     return XavierNormal(fan_in, fan_out, gain)(tensor)
 
 
+@public("paddle.nn.init")
 def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu") -> Tensor:
     """Fill a tensor with uniform random numbers of variance ``gain² / fan``.
 
@@ -348,6 +334,7 @@ def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonline
     return KaimingUniform(None, a, nonlinearity, mode)(tensor)
 
 
+@public("paddle.nn.init")
 def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu") -> Tensor:
     """Fill a tensor with normally distributed random numbers of variance ``gain² / fan``.
 
@@ -371,3 +358,6 @@ def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinea
         0.1
     """
     return KaimingNormal(None, a, nonlinearity, mode)(tensor)
+
+
+__getattr__, __dir__, __all__ = _lazy.contents(__name__)

@@ -9,8 +9,9 @@ import numpy as np
 
 from paddle._public import public
 from paddle.optimizer.lr import LRScheduler
-from paddle.optimizer.optimizer import ABSENT, GRAD, RATE, TARGET, VALUE, Optimizer, Row, State, power_of
+from paddle.optimizer.optimizer import Optimizer, Row, State, power_of
 from umiak import ops as F
+from umiak.core.slot import ABSENT, GRAD, RATE, TARGET, VALUE
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import compare_lt, maximum, where
 
@@ -18,12 +19,12 @@ from umiak.ir.expr import compare_lt, maximum, where
 _FOREVER = 10_000_000
 
 
-def _check_betas(who: str, beta1: float, beta2: float, epsilon: float) -> tuple[float, float, float]:
+def _check_betas(op_name: str, beta1: float, beta2: float, epsilon: float) -> tuple[float, float, float]:
     beta1, beta2, epsilon = (float(v.item() if hasattr(v, "item") else v) for v in (beta1, beta2, epsilon))
     if not (0 <= beta1 < 1 and 0 <= beta2 < 1):
-        raise ValueError(f"[{who}] requires beta1 and beta2 in [0, 1), got {beta1} and {beta2}")
+        raise ValueError(f"[{op_name}] requires beta1 and beta2 in [0, 1), got {beta1} and {beta2}")
     if epsilon < 0:
-        raise ValueError(f"[{who}] requires epsilon >= 0, got {epsilon}")
+        raise ValueError(f"[{op_name}] requires epsilon >= 0, got {epsilon}")
     return beta1, beta2, epsilon
 
 
@@ -38,7 +39,7 @@ class _Moments(Optimizer):
     """Two moments, and a count of steps that a state dict holds as powers of the betas."""
 
     accumulators: ClassVar[tuple[str, ...]] = ("moment1", "moment2")
-    numbers: ClassVar[tuple[str, ...]] = ("beta1", "beta2", "epsilon")
+    hyperparameters: ClassVar[tuple[str, ...]] = ("beta1", "beta2", "epsilon")
     _layout: tuple[int, ...] | None = (TARGET, GRAD, VALUE, VALUE + 1, RATE)
 
     _saved_beta: Any = float
@@ -56,29 +57,29 @@ class _Moments(Optimizer):
         hyper, steps = state.hyper, state.steps
         if type(steps) is not int:  # a formula is asked for
             return self._make_params(hyper, steps)
-        found = self._latest.get(id(hyper))
-        if found is None or found[0] != steps:
-            found = self._latest[id(hyper)] = steps, self._make_params(hyper, steps)
-        return found[1]
+        latest = self._latest.get(id(hyper))
+        if latest is None or latest[0] != steps:
+            latest = self._latest[id(hyper)] = steps, self._make_params(hyper, steps)
+        return latest[1]
 
     def _make_params(self, hyper: tuple, steps: int) -> tuple:
         beta1, beta2, eps = hyper[:3]
         return beta1, beta2, eps, beta1**steps, beta2**steps
 
-    def _numbers(self, state: State) -> dict[str, np.ndarray]:
+    def _scalars(self, state: State) -> dict[str, np.ndarray]:
         # The reference framework keeps the power that the next step needs.
         beta1, beta2, *_ = map(self._saved_beta, state.hyper)
         n, dtype = state.steps + 1, state.param.dtype.compute.real.numpy
         return {"beta1_pow_acc": np.full([1], beta1**n, dtype), "beta2_pow_acc": np.full([1], beta2**n, dtype)}
 
-    def _load_numbers(self, state: State) -> int:
+    def _load_scalars(self, state: State) -> int:
         beta1, beta2, *_ = state.hyper
         saved = (self._take(state, "beta1_pow_acc"), beta1), (self._take(state, "beta2_pow_acc"), beta2)
-        found = [(v, b) for v, b in saved if v is not None]
-        counts = [power_of(v, b, 1) for v, b in sorted(found, key=lambda pair: -pair[1])]
-        if found:
+        loaded = [(v, b) for v, b in saved if v is not None]
+        counts = [power_of(v, b, 1) for v, b in sorted(loaded, key=lambda pair: -pair[1])]
+        if loaded:
             state.steps = next((n for n in counts if n is not None), _FOREVER)
-        return len(found)
+        return len(loaded)
 
 
 @public("paddle.optimizer")
@@ -186,7 +187,7 @@ class AdamW(_Moments):
         True
     """
 
-    numbers = ("beta1", "beta2", "epsilon", "decay")
+    hyperparameters = ("beta1", "beta2", "epsilon", "decay")
 
     def __init__(
         self,
@@ -293,8 +294,8 @@ class Adamax(_Moments):
         self._op = F.AdamaxUpdate()
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
 
-    def _numbers(self, state: State) -> dict[str, np.ndarray]:
-        return {"beta1_pow_acc": super()._numbers(state)["beta1_pow_acc"]}
+    def _scalars(self, state: State) -> dict[str, np.ndarray]:
+        return {"beta1_pow_acc": super()._scalars(state)["beta1_pow_acc"]}
 
     def _make_params(self, hyper: tuple, steps: int) -> tuple:
         return super()._make_params(hyper, steps)[:4]
@@ -334,7 +335,7 @@ class Lamb(_Moments):
         True
     """
 
-    numbers = ("beta1", "beta2", "epsilon", "lamb_weight_decay")
+    hyperparameters = ("beta1", "beta2", "epsilon", "lamb_weight_decay")
     _saved_beta = staticmethod(_rounded)
 
     def __init__(
@@ -446,20 +447,20 @@ class NAdam(_Moments):
         self._products[hyper] = steps, product
         return product
 
-    def _numbers(self, state: State) -> dict[str, np.ndarray]:
+    def _scalars(self, state: State) -> dict[str, np.ndarray]:
         shape, n, dtype = tuple(state.param.shape), state.steps, state.param.dtype.compute.real.numpy
         product = self._product(state.hyper, n)
         values = {"momentum_decay_pow": 0.96**n, "beta2_pow": _rounded(state.hyper[1]) ** n, "mu_product": product}
         return {k: np.full(shape, v, dtype) for k, v in values.items()}
 
-    def _load_numbers(self, state: State) -> int:
-        found = [(self._take(state, "beta2_pow"), state.hyper[1]), (self._take(state, "momentum_decay_pow"), 0.96)]
+    def _load_scalars(self, state: State) -> int:
+        loaded = [(self._take(state, "beta2_pow"), state.hyper[1]), (self._take(state, "momentum_decay_pow"), 0.96)]
         self._take(state, "mu_product")
-        found = [(v, b) for v, b in found if v is not None]
-        if found:
-            counts = (power_of(v, b, 0) for v, b in found)
+        loaded = [(v, b) for v, b in loaded if v is not None]
+        if loaded:
+            counts = (power_of(v, b, 0) for v, b in loaded)
             state.steps = next((n for n in counts if n is not None), _FOREVER)
-        return len(found)
+        return len(loaded)
 
     def _make_params(self, hyper: tuple, steps: int) -> tuple:
         beta1, beta2, eps = hyper
@@ -514,7 +515,7 @@ class RAdam(_Moments):
         self._op = F.RadamUpdate()
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
 
-    def _numbers(self, state: State) -> dict[str, np.ndarray]:
+    def _scalars(self, state: State) -> dict[str, np.ndarray]:
         beta1, beta2, _ = map(_rounded, state.hyper)
         shape, n, dtype = tuple(state.param.shape), state.steps, state.param.dtype.compute.real.numpy
         return {
@@ -523,15 +524,15 @@ class RAdam(_Moments):
             "rho": np.full(shape, n * beta2**n / (1.0 - beta2**n) if n else 0.0, dtype),
         }
 
-    def _load_numbers(self, state: State) -> int:
+    def _load_scalars(self, state: State) -> int:
         beta1, beta2, _ = state.hyper
-        found = [(self._take(state, "beta2_pow"), beta2), (self._take(state, "beta1_pow"), beta1)]
+        loaded = [(self._take(state, "beta2_pow"), beta2), (self._take(state, "beta1_pow"), beta1)]
         self._take(state, "rho")
-        found = [(v, b) for v, b in found if v is not None]
-        if found:
-            counts = (power_of(v, b, 0) for v, b in found)
+        loaded = [(v, b) for v, b in loaded if v is not None]
+        if loaded:
+            counts = (power_of(v, b, 0) for v, b in loaded)
             state.steps = next((n for n in counts if n is not None), _FOREVER)
-        return len(found)
+        return len(loaded)
 
     def _make_params(self, hyper: tuple, steps: int) -> tuple:
         beta2 = hyper[1]

@@ -32,9 +32,9 @@ RATE, STEP = symbol("rate", kind="float"), symbol("step", lo=1)
 
 def captured_step(optimizer: Optimizer, tracer: Capture, groups: list, own_rate: bool) -> None:
     """Record the updates of one step. ``own_rate``: the class of the optimizer has a ``get_lr`` of its own."""
-    who = type(optimizer).__name__
+    class_name = type(optimizer).__name__
     if optimizer._one_by_one:
-        raise CaptureError(f"[{who}] requires an optimizer that defines _row, got one that updates in Python")
+        raise CaptureError(f"[{class_name}] requires an optimizer that defines _row, got one that updates in Python")
     _make_states(optimizer, tracer, groups)
     rate = optimizer.get_lr()
     rows: list[tuple[State, Any, Any]] = []
@@ -59,7 +59,7 @@ def captured_step(optimizer: Optimizer, tracer: Capture, groups: list, own_rate:
 
     def unchanged() -> None:
         if optimizer.get_lr() != rate:
-            raise CaptureError(f"[{who}] requires its schedule to be stepped outside of the captured function")
+            raise CaptureError(f"[{class_name}] requires its schedule to be stepped outside of the captured function")
 
     tracer.conditions.append(unchanged)
     with tracer.paused():
@@ -69,7 +69,7 @@ def captured_step(optimizer: Optimizer, tracer: Capture, groups: list, own_rate:
         symbols = tracer.scalars(numbers, _Reader(optimizer, rows), lambda: _count(stepped, -1))
     else:
         found = tracer.scalars(formulas.values, formulas.scalars())
-        symbols = [found[at] for at in formulas.places]
+        symbols = [found[at] for at in formulas.positions]
     given = iter(symbols)
     for op, many in _by_op(rows, given).items():
         apply_foreach_into(op, many)
@@ -110,24 +110,24 @@ class _Formulas:
     """The numbers of rows as expressions in RATE and STEP.
 
     What does not depend on the rate is one number for all rows that have the same formula and have done as many steps.
-    ``values`` are the distinct numbers at the capture, ``places`` says which of them each number of the rows is.
+    ``values`` are the distinct numbers at the capture, ``positions`` says which of them each number of the rows is.
     """
 
-    def __init__(self, optimizer: Optimizer, rows: list, found: list[list[Any]]) -> None:
-        self.optimizer, self.rows, self.found = optimizer, rows, found
+    def __init__(self, optimizer: Optimizer, rows: list, values_found: list[list[Any]]) -> None:
+        self.optimizer, self.rows, self.found = optimizer, rows, values_found
         self.values: list[Any] = []
-        self.places: list[int] = []
+        self.positions: list[int] = []
         self.keys: list[tuple[Any, int]] = []  # of each value: its formula, and the row that it is computed for
         known: dict[Any, int] = {}
         for i, (state, _, row) in enumerate(rows):
-            for value, formula in zip(_numbers(row), found[i], strict=True):
+            for value, formula in zip(_numbers(row), values_found[i], strict=True):
                 own = i if type(formula) is Sym and RATE in symbols_of(formula) else -1 - state.steps
                 exact = formula if type(formula) is Sym else (type(value), double_bits(float(value)), value)
                 at = known.setdefault((own, exact), len(self.values))
                 if at == len(self.values):
                     self.values.append(value)
                     self.keys.append((formula, i))
-                self.places.append(at)
+                self.positions.append(at)
 
     @classmethod
     def of(cls, optimizer: Optimizer, rows: list, own_rate: bool) -> _Formulas | None:
@@ -154,7 +154,7 @@ class _Formulas:
         leaders = [first.setdefault(state.steps, i) for i, state in enumerate(slots)]
         rates = [-1] * len(slots)
         programs: list[Any] = []
-        made: dict[tuple, tuple[int, tuple[int, ...]]] = {}
+        symbols: dict[tuple, tuple[int, tuple[int, ...]]] = {}
         wanted: dict[int, list[int]] = {}  # by row: numbers that are no rates
         for at, (formula, row) in enumerate(self.keys):
             if formula is RATE:
@@ -165,11 +165,11 @@ class _Formulas:
         for row, numbers in wanted.items():
             exprs = tuple(self.keys[at][0] for at in numbers)
             key = tuple(x if type(x) is Sym else (type(x), double_bits(float(x)), x) for x in exprs)
-            if key not in made:
+            if key not in symbols:
                 linear = linearise(exprs, [RATE, STEP])
-                made[key] = len(programs), linear.outputs
+                symbols[key] = len(programs), linear.outputs
                 programs.append(scalar_program(linear))
-            program, registers = made[key]
+            program, registers = symbols[key]
             formulas.append((program, row, list(zip(registers, numbers, strict=True))))
         return OptimizerScalars(
             vars(self.optimizer), LRScheduler, list(slots), leaders, rates, programs, formulas, len(self.values),
@@ -193,7 +193,7 @@ def _traced(optimizer: Any, rows: list) -> list[list[Any]]:
     """
     scope = get_scope()
     set_scope(None)  # what would be decided by a symbol is an error
-    found = []
+    values_found = []
     try:
         with no_grad_guard():
             for state, op, row in rows:
@@ -208,35 +208,35 @@ def _traced(optimizer: Any, rows: list) -> list[list[Any]]:
                     raise _NoFormula(f"asked with symbols, it raises {type(error).__name__}: {error}") from error
                 if now is not op:
                     raise _NoFormula(f"it is {now} instead of {op}")
-                found.append(formulas)
+                values_found.append(formulas)
     finally:
         set_scope(scope)
-    _confirm(optimizer, rows, found)
-    return found
+    _confirm(optimizer, rows, values_found)
+    return values_found
 
 
 def _formulas_of(row: Any, traced: Any) -> list[Any]:
     """Return the formulas of a row's scalars; everything else must be the same."""
     flat = [*row[1], *row[2]]
     other = [*traced[1], *traced[2]]
-    found: list[Any] = []
+    values_found: list[Any] = []
     if len(flat) != len(other) or any(x is not y for x, y in zip(row[0], traced[0], strict=True)):
         raise _NoFormula("its rows differ")
     for i, (x, y) in enumerate(zip(flat, other, strict=True)):
         if _is_number(x):
             if kind_of(y) != kind_of(x):
                 raise _NoFormula(f"its number {x} becomes {y}")
-            found.append(y)
+            values_found.append(y)
         elif i != 1 and x is not y and (isinstance(x, Tensor) or x != y):
             raise _NoFormula(f"its operand or param {x} becomes {y}")
     # Numbers of operands come before those of params, as in `_numbers`.
-    return found
+    return values_found
 
 
-def _confirm(optimizer: Optimizer, rows: list, found: list[list[Any]]) -> None:
+def _confirm(optimizer: Optimizer, rows: list, values_found: list[list[Any]]) -> None:
     """Compare formulas, as C evaluates them, with what ``_row`` says, for two rates and steps."""
     checked: set[tuple] = set()
-    for (state, _, _), formulas in zip(rows, found, strict=True):
+    for (state, _, _), formulas in zip(rows, values_found, strict=True):
         key = (id(state.hyper), state.steps, *(id(x) if type(x) is Sym else x for x in formulas))
         if key in checked:
             continue
@@ -279,7 +279,7 @@ class _Reader:
         optimizer = self.optimizer
         row_of, lr = optimizer._row, optimizer.get_lr()
         done: list[State] = []
-        found: list[Any] = []
+        values_found: list[Any] = []
         try:
             for state, op, fixed, count in self.rows:
                 held: Any = optimizer._states.get(state.param)
@@ -291,11 +291,11 @@ class _Reader:
                 numbers = _numbers(row)
                 if now is not op or len(numbers) != count or not _same(_fixed(row), fixed):
                     raise Stale
-                found += numbers
+                values_found += numbers
         except BaseException:
             _count(done, -1)
             raise
-        return found
+        return values_found
 
 
 def _count(states: list, by: int) -> None:
@@ -327,8 +327,8 @@ def _same(a: tuple, b: tuple) -> bool:
 
 
 def _by_op(rows: list, symbols: Any) -> dict[Any, list]:
-    found: dict[Any, list] = {}
+    by_op: dict[Any, list] = {}
     for _, op, (outs, operands, params) in rows:
         taken = tuple(next(symbols) if _is_number(x) else x for x in operands)
-        found.setdefault(op, []).append((outs, taken, tuple(next(symbols) if _is_number(x) else x for x in params)))
-    return found
+        by_op.setdefault(op, []).append((outs, taken, tuple(next(symbols) if _is_number(x) else x for x in params)))
+    return by_op

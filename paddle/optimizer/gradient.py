@@ -8,10 +8,11 @@ import numpy as np
 
 from paddle._public import public
 from paddle.optimizer.lr import LRScheduler
-from paddle.optimizer.optimizer import ABSENT, GRAD, RATE, TARGET, VALUE, Optimizer, Row, State, as_state
-from paddle.tensor._args import made_on
+from paddle.optimizer.optimizer import Optimizer, Row, State, as_state
+from paddle.tensor._args import create_on
 from umiak import ops as F
 from umiak.core.dtype import int64
+from umiak.core.slot import ABSENT, GRAD, RATE, TARGET, VALUE
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import minimum, mod, to_float
 
@@ -92,7 +93,7 @@ class Momentum(Optimizer):
     """
 
     accumulators = ("velocity",)
-    numbers = ("momentum",)
+    hyperparameters = ("momentum",)
     _layout = (TARGET, GRAD, VALUE, RATE)
 
     def __init__(
@@ -108,6 +109,8 @@ class Momentum(Optimizer):
         use_multi_tensor: bool = False,
         name: str | None = None,
     ) -> None:
+        if momentum is None:
+            raise ValueError("[Momentum] requires a number as momentum, got None")
         self._momentum = float(momentum)
         self._rescale_grad = float(rescale_grad)
         self._multi_precision = multi_precision
@@ -159,7 +162,7 @@ class Adagrad(Optimizer):
     """
 
     accumulators = ("moment",)
-    numbers = ("epsilon",)
+    hyperparameters = ("epsilon",)
     _layout = (TARGET, GRAD, VALUE, RATE)
     _by_rows = True
 
@@ -217,7 +220,7 @@ class Adadelta(Optimizer):
     """
 
     accumulators = ("_avg_squared_grad", "_avg_squared_update")
-    numbers = ("rho", "epsilon")
+    hyperparameters = ("rho", "epsilon")
     _layout = (TARGET, GRAD, VALUE, VALUE + 1, RATE)
 
     def __init__(
@@ -275,7 +278,7 @@ class RMSProp(Optimizer):
     """
 
     accumulators = ("momentum", "mean_square", "mean_grad")
-    numbers = ("rho", "epsilon", "momentum")
+    hyperparameters = ("rho", "epsilon", "momentum")
 
     def __init__(
         self,
@@ -289,9 +292,9 @@ class RMSProp(Optimizer):
         grad_clip: Any = None,
         name: str | None = None,
     ) -> None:
-        for what, value in (("rho", rho), ("epsilon", epsilon), ("momentum", momentum)):
+        for arg_name, value in (("rho", rho), ("epsilon", epsilon), ("momentum", momentum)):
             if value is None or value < 0.0:
-                raise ValueError(f"[RMSProp] requires {what} >= 0, got {value}")
+                raise ValueError(f"[RMSProp] requires {arg_name} >= 0, got {value}")
         self._rho = float(rho)
         self._epsilon = float(epsilon)
         self._momentum = float(momentum)
@@ -437,7 +440,7 @@ class ASGD(Optimizer):
         saved, count = self._take(state, "y"), self._take(state, "m")
         shape, dtype = tuple(p.shape), p.dtype.compute
         if saved is None:
-            self._latest[p] = [made_on(p.place, F.full, 0.0, dtype, shape) for _ in range(self._batch_num)]
+            self._latest[p] = [create_on(p.place, F.full, 0.0, dtype, shape) for _ in range(self._batch_num)]
         else:
             self._latest[p] = [F.copy(t) for t in F.unbind(as_state(saved, p), axis=0, count=self._batch_num)]
             state.steps = int(np.asarray(count.numpy() if hasattr(count, "numpy") else count).ravel()[0])

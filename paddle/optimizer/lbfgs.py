@@ -10,7 +10,7 @@ from paddle._public import public
 from paddle.framework.grad_mode import enable_grad
 from paddle.optimizer.line_search import Point, strong_wolfe
 from paddle.optimizer.optimizer import Optimizer, RegularizedGrad, _with_penalties
-from paddle.tensor._args import made_on
+from paddle.tensor._args import create_on
 from umiak import ops as F
 from umiak.core.context import no_grad_guard
 from umiak.core.tensor import Tensor
@@ -28,24 +28,24 @@ def _size(x: Any) -> float:
 
 
 def descent(
-    grad: Tensor, steps: Sequence[Any], turns: Sequence[Any], inverse: Sequence[float], scale: Any
+    grad: Tensor, steps: Sequence[Any], grad_changes: Sequence[Any], inverse: Sequence[float], scale: Any
 ) -> tuple[Any, list[float]]:
     """Minus the approximate inverse Hessian times ``grad`` (Nocedal and Wright, algorithm 7.4), and the first loop's
     factors.
 
-    ``steps`` and ``turns`` are changes of position and gradient, oldest first, ``inverse`` one over their products,
-    ``scale`` the first approximation: a number on its diagonal, or a matrix.
+    ``steps`` are changes of the position and ``grad_changes`` those of the gradient, oldest first, ``inverse`` one over
+    their products, ``scale`` the first approximation: a number on its diagonal, or a matrix.
     """
     direction, factors = F.neg(grad), [0.0] * len(steps)
     for i in reversed(range(len(steps))):
         factors[i] = _dot(steps[i], direction) * inverse[i]
-        direction = F.sub(direction, F.mul(turns[i], factors[i]))
+        direction = F.sub(direction, F.mul(grad_changes[i], factors[i]))
     if isinstance(scale, Tensor):
         direction = F.reshape(F.matmul(scale, F.unsqueeze(direction, axes=(1,))), shape=tuple(grad.shape))
     else:
         direction = F.mul(direction, scale)
     for i in range(len(steps)):
-        direction = F.add(direction, F.mul(steps[i], factors[i] - _dot(turns[i], direction) * inverse[i]))
+        direction = F.add(direction, F.mul(steps[i], factors[i] - _dot(grad_changes[i], direction) * inverse[i]))
     return direction, factors
 
 
@@ -132,7 +132,7 @@ class LBFGS(Optimizer):
         for p in params:
             g = p.grad
             if g is None:
-                g = made_on(p.place, F.full, 0.0, p.dtype, tuple(p.shape))
+                g = create_on(p.place, F.full, 0.0, p.dtype, tuple(p.shape))
             grads.append(g.to_dense() if isinstance(g, SelectedRows) else g)
         group = self._param_groups[0]
         with no_grad_guard():
@@ -176,16 +176,16 @@ class LBFGS(Optimizer):
 
         def evaluate() -> tuple[float, Tensor]:
             with enable_grad():
-                found.append(closure())
+                losses.append(closure())
             state["func_evals"] += 1
-            return float(found[-1].item()), self._gather_flat_grad()
+            return float(losses[-1].item()), self._gather_flat_grad()
 
-        found: list[Tensor] = []
+        losses: list[Tensor] = []
         loss, grad = evaluate()
         evaluations = 1
         if _size(grad) <= self.tolerance_grad:
-            return found[0]
-        steps, turns = state.setdefault("old_sk", []), state.setdefault("old_yk", [])
+            return losses[0]
+        steps, grad_changes = state.setdefault("old_sk", []), state.setdefault("old_yk", [])
         inverse = state.setdefault("ro", [])
         for iteration in range(1, self.max_iter + 1):
             state["n_iter"] += 1
@@ -193,8 +193,8 @@ class LBFGS(Optimizer):
                 direction, state["H_diag"] = F.neg(grad), 1.0
                 step = min(1.0, 1.0 / F.sum(F.abs(grad), axes=(0,)).item()) * lr
             else:
-                self._remember(grad, steps, turns, inverse)
-                direction, state["al"] = descent(grad, steps, turns, inverse, state["H_diag"])
+                self._remember(grad, steps, grad_changes, inverse)
+                direction, state["al"] = descent(grad, steps, grad_changes, inverse, state["H_diag"])
                 step = lr
             state.update(d=direction, prev_flat_grad=grad, prev_loss=loss)
             slope, before, probes = _dot(grad, direction), loss, 0
@@ -227,22 +227,22 @@ class LBFGS(Optimizer):
                 or abs(loss - before) < self.tolerance_change
             ):
                 break
-        return found[0]
+        return losses[0]
 
-    def _remember(self, grad: Tensor, steps: list, turns: list, inverse: list) -> None:
+    def _remember(self, grad: Tensor, steps: list, grad_changes: list, inverse: list) -> None:
         """Add the last step and the change of gradient that it made to what is known of the curvature."""
         state = self._state
-        turn, moved = F.sub(grad, state["prev_flat_grad"]), F.mul(state["d"], state["alpha"])
-        product = _dot(turn, moved)
+        grad_change, moved = F.sub(grad, state["prev_flat_grad"]), F.mul(state["d"], state["alpha"])
+        product = _dot(grad_change, moved)
         if product <= _FLAT:
             return
         if len(steps) == self.history_size:
-            for memory in (steps, turns, inverse):
+            for memory in (steps, grad_changes, inverse):
                 memory.pop(0)
         steps.append(moved)
-        turns.append(turn)
+        grad_changes.append(grad_change)
         inverse.append(1.0 / product)
-        state["H_diag"] = product / _dot(turn, turn)
+        state["H_diag"] = product / _dot(grad_change, grad_change)
 
     def minimize(self, loss: Any, startup_program: Any = None, parameters: Any = None, no_grad_set: Any = None) -> Any:
         """Refuse: a step needs the loss at several places.

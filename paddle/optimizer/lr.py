@@ -17,9 +17,9 @@ from paddle import _lazy
 __getattr__, __dir__ = _lazy.attributes_of(__name__)
 
 
-def _require(ok: bool, kind: type[Exception], who: object, required: str, got: Any) -> None:
+def _require(ok: bool, kind: type[Exception], op_name: object, required: str, got: Any) -> None:
     if not ok:
-        raise kind(f"[{type(who).__name__}] requires {required}, got {got!r}")
+        raise kind(f"[{type(op_name).__name__}] requires {required}, got {got!r}")
 
 
 def _is_number(x: Any) -> bool:
@@ -1030,3 +1030,205 @@ class ReduceOnPlateau(LRScheduler):
     def _better(self, value: float, best: float) -> bool:
         margin = best * self.threshold if self.threshold_mode == "rel" else self.threshold
         return value < best - margin if self.mode == "min" else value > best + margin
+
+
+# --- functions of older programs, which make the schedules above --------------------------------------------------
+
+
+def noam_decay(d_model: int, warmup_steps: int, learning_rate: float = 1.0) -> NoamDecay:
+    """A :class:`NoamDecay`.
+
+    Args:
+        d_model: size of the model's vectors, above 0.
+        warmup_steps: how many steps the rate grows, above 0.
+        learning_rate: factor on the rate.
+
+    Returns:
+        The schedule.
+
+    Raises:
+        ValueError: numbers out of range.
+
+    Example:
+        >>> import paddle
+        >>> paddle.optimizer.lr.noam_decay(100, 4)()
+        0.0
+    """
+    return NoamDecay(d_model, warmup_steps, learning_rate)
+
+
+def exponential_decay(
+    learning_rate: float, decay_steps: int, decay_rate: float, staircase: bool = False
+) -> ExponentialDecay:
+    """An :class:`ExponentialDecay`, whose rate is multiplied by ``decay_rate`` in each step.
+
+    Args:
+        learning_rate: the first rate.
+        decay_steps: accepted: a step is one call of ``step()``.
+        decay_rate: the factor, between 0 and 1.
+        staircase: accepted.
+
+    Returns:
+        The schedule.
+
+    Raises:
+        ValueError: a rate out of range.
+
+    Example:
+        >>> import paddle
+        >>> s = paddle.optimizer.lr.exponential_decay(0.5, 10, 0.5)
+        >>> s.step()
+        >>> s()
+        0.25
+    """
+    return ExponentialDecay(learning_rate, decay_rate)
+
+
+def natural_exp_decay(
+    learning_rate: float, decay_steps: int, decay_rate: float, staircase: bool = False
+) -> NaturalExpDecay:
+    """A :class:`NaturalExpDecay`.
+
+    Args:
+        learning_rate: the first rate.
+        decay_steps: accepted: a step is one call of ``step()``.
+        decay_rate: the rate is multiplied by ``exp(-decay_rate)`` in each step; above 0.
+        staircase: accepted.
+
+    Returns:
+        The schedule.
+
+    Raises:
+        ValueError: a rate out of range.
+
+    Example:
+        >>> import paddle
+        >>> paddle.optimizer.lr.natural_exp_decay(0.5, 10, 0.5)()
+        0.5
+    """
+    return NaturalExpDecay(learning_rate, decay_rate)
+
+
+def inverse_time_decay(
+    learning_rate: float, decay_steps: int, decay_rate: float, staircase: bool = False
+) -> InverseTimeDecay:
+    """An :class:`InverseTimeDecay`: the first rate over ``1 + decay_rate * steps``.
+
+    Args:
+        learning_rate: the first rate.
+        decay_steps: accepted: a step is one call of ``step()``.
+        decay_rate: the factor of the steps.
+        staircase: accepted.
+
+    Returns:
+        The schedule.
+
+    Raises:
+        ValueError: a rate out of range.
+
+    Example:
+        >>> import paddle
+        >>> s = paddle.optimizer.lr.inverse_time_decay(0.5, 10, 1.0)
+        >>> s.step()
+        >>> s()
+        0.25
+    """
+    return InverseTimeDecay(learning_rate, decay_rate)
+
+
+def polynomial_decay(
+    learning_rate: float,
+    decay_steps: int,
+    end_learning_rate: float = 0.0001,
+    power: float = 1.0,
+    cycle: bool = False,
+) -> PolynomialDecay:
+    """A :class:`PolynomialDecay`.
+
+    Args:
+        learning_rate: the first rate.
+        decay_steps: after so many steps the rate is ``end_learning_rate``.
+        end_learning_rate: the last rate.
+        power: power of the polynomial.
+        cycle: whether it begins again.
+
+    Returns:
+        The schedule.
+
+    Raises:
+        ValueError: numbers out of range.
+
+    Example:
+        >>> import paddle
+        >>> paddle.optimizer.lr.polynomial_decay(0.5, 4)()
+        0.5
+    """
+    return PolynomialDecay(learning_rate, decay_steps, end_learning_rate, power, cycle)
+
+
+def piecewise_decay(boundaries: Sequence[int], values: Sequence[float]) -> PiecewiseDecay:
+    """A :class:`PiecewiseDecay`.
+
+    Args:
+        boundaries: the steps at which the rate changes.
+        values: the rates, one more than boundaries.
+
+    Returns:
+        The schedule.
+
+    Raises:
+        ValueError: no boundary, or another number of rates.
+
+    Example:
+        >>> import paddle
+        >>> paddle.optimizer.lr.piecewise_decay([1, 2], [0.5, 0.25, 0.1])()
+        0.5
+    """
+    return PiecewiseDecay(boundaries, values)
+
+
+def cosine_decay(learning_rate: float, step_each_epoch: int, epochs: int) -> CosineAnnealingDecay:
+    """A :class:`CosineAnnealingDecay` of which one half period lasts ``epochs`` steps.
+
+    Args:
+        learning_rate: the first rate.
+        step_each_epoch: accepted: a step is one call of ``step()``, usually at the end of an epoch.
+        epochs: after so many steps the rate is 0.
+
+    Returns:
+        The schedule.
+
+    Raises:
+        ValueError: numbers out of range.
+
+    Example:
+        >>> import paddle
+        >>> paddle.optimizer.lr.cosine_decay(0.5, 100, 10)()
+        0.5
+    """
+    return CosineAnnealingDecay(learning_rate, epochs)
+
+
+def linear_lr_warmup(
+    learning_rate: float | LRScheduler, warmup_steps: int, start_lr: float, end_lr: float
+) -> LinearWarmup:
+    """A :class:`LinearWarmup`.
+
+    Args:
+        learning_rate: the rate, or the schedule, after the warm-up.
+        warmup_steps: how many steps the rate grows.
+        start_lr: the first rate.
+        end_lr: the rate at the end of the warm-up.
+
+    Returns:
+        The schedule.
+
+    Raises:
+        ValueError: numbers out of range.
+
+    Example:
+        >>> import paddle
+        >>> paddle.optimizer.lr.linear_lr_warmup(0.5, 4, 0.0, 0.5)()
+        0.0
+    """
+    return LinearWarmup(learning_rate, warmup_steps, start_lr, end_lr)

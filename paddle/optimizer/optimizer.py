@@ -24,10 +24,9 @@ from umiak.core.array import from_numpy
 from umiak.core.buffer import ACCESS_HOST, access
 from umiak.core.context import capture_of, no_grad_guard, place_guard
 from umiak.core.dtype import DType
-from umiak.core.foreach import (
-    SlotRows,
-    apply_foreach,
-    apply_foreach_into,
+from umiak.core.foreach import apply_foreach, apply_foreach_into
+from umiak.core.inplace import apply_into
+from umiak.core.optimizer_step import (
     drop_gradients,
     gradients,
     lacks_slot,
@@ -36,17 +35,13 @@ from umiak.core.foreach import (
     write_rows,
     zero_gradients,
 )
-from umiak.core.inplace import apply_into
-from umiak.core.slot import Slot
+from umiak.core.slot import Slot, SlotRows
 from umiak.core.tensor import Tensor
 from umiak.runtime.selected_rows import SelectedRows
 
 Row = tuple[tuple, tuple, tuple]  # outs, operands and params of one update
 Rows = dict[Any, list[Row | SlotRows]]  # of each op: what is updated together
 Grads = list[Any]  # one per parameter, None where there is none
-
-# What an operand of a step is (`Optimizer._layout`): from VALUE on, a state tensor.
-TARGET, GRAD, RATE, ABSENT, VALUE = range(5)
 
 _ALL = repeat(None)  # of every group
 
@@ -80,16 +75,16 @@ class State(Slot):
 
     def __deepcopy__(self, memo: dict) -> State:
         # By hand, as the fields of Slot are in C. What is named after the parameter is named after its copy.
-        made = type(self).__new__(type(self))
-        memo[id(self)] = made
+        copied = type(self).__new__(type(self))
+        memo[id(self)] = copied
         for name in _STATE:
-            setattr(made, name, copy.deepcopy(getattr(self, name), memo))
-        if made.master is not None:
-            made.master.name = made.param.name + self.master.name.removeprefix(self.param.name)
-        made.name = made.param.name if made.master is None else made.master.name
-        for value, old in zip(made.values, self.values, strict=True):
-            value.name = made.name + old.name.removeprefix(self.name)
-        return made
+            setattr(copied, name, copy.deepcopy(getattr(self, name), memo))
+        if copied.master is not None:
+            copied.master.name = copied.param.name + self.master.name.removeprefix(self.param.name)
+        copied.name = copied.param.name if copied.master is None else copied.master.name
+        for value, old in zip(copied.values, self.values, strict=True):
+            value.name = copied.name + old.name.removeprefix(self.name)
+        return copied
 
 
 @public("paddle.optimizer")
@@ -127,7 +122,7 @@ class Optimizer:
 
     # What a subclass declares: names of the state tensors, each of the parameter's shape; numbers that groups may set.
     accumulators: ClassVar[tuple[str, ...]] = ()
-    numbers: ClassVar[tuple[str, ...]] = ()
+    hyperparameters: ClassVar[tuple[str, ...]] = ()
     _one_by_one: ClassVar[bool] = False  # it defines an `_update`
     _singly: Any = False  # its `_row` is asked for each parameter
     # The op of a step and what its operands are, where these are the same for all parameters; else it defines `_row`.
@@ -155,17 +150,19 @@ class Optimizer:
         grad_clip: ClipGradBase | None = None,
         name: str | None = None,
     ) -> None:
-        who = type(self).__name__
+        op_name = type(self).__name__
         if parameters is None:
-            raise ValueError(f"[{who}] requires parameters, got None")
+            raise AttributeError(f"[{op_name}] requires parameters, got None")
         if isinstance(parameters, (Tensor, dict)):
-            raise TypeError(f"[{who}] requires an iterable of parameters or of dicts, got {type(parameters).__name__}")
+            raise TypeError(
+                f"[{op_name}] requires an iterable of parameters or of dicts, got {type(parameters).__name__}"
+            )
         if not isinstance(learning_rate, LRScheduler) and not _is_number(learning_rate):
             raise TypeError(
-                f"[{who}] requires a float or an LRScheduler as learning_rate, got {type(learning_rate).__name__}"
+                f"[{op_name}] requires a float or an LRScheduler as learning_rate, got {type(learning_rate).__name__}"
             )
         if grad_clip is not None and not isinstance(grad_clip, ClipGradBase):
-            raise TypeError(f"[{who}] requires a ClipGradBy… as grad_clip, got {type(grad_clip).__name__}")
+            raise TypeError(f"[{op_name}] requires a ClipGradBy… as grad_clip, got {type(grad_clip).__name__}")
         self._learning_rate = learning_rate
         self._name = name
         self._grad_clip = grad_clip
@@ -208,7 +205,7 @@ class Optimizer:
                 p.optimize_attr = {"learning_rate": group["learning_rate"]}
         group["params"] = params
         # In the order of `numbers`, with the optimizer's own where the group has none.
-        group["_hyper"] = tuple(group.get(n, getattr(self, "_" + n)) for n in self.numbers)
+        group["_hyper"] = tuple(group.get(n, getattr(self, "_" + n)) for n in self.hyperparameters)
         own = "weight_decay" in group
         group["_regularizer"] = self._regularizer(group["weight_decay"]) if own else self.regularization
         group.setdefault("grad_clip", self._grad_clip)
@@ -334,15 +331,15 @@ class Optimizer:
 
     def _states_for(self, group: dict[str, Any], params: Any, grads: Grads) -> list[Any]:
         """The states of parameters; those that are missing are made where there is a gradient."""
-        whole = params is group["params"]
-        states: list[Any] | None = group["_states"] if whole else None
+        all_of_group = params is group["params"]
+        states: list[Any] | None = group["_states"] if all_of_group else None
         if states is None or len(states) != len(params):
             states = [self._states.get(p) for p in params]
         if lacks_slot(states, grads):
             for i, (p, g) in enumerate(zip(params, grads, strict=True)):
                 if states[i] is None and g is not None:
                     states[i] = self._states.get(p) or self._make_state(p, group["_hyper"])
-        if whole:
+        if all_of_group:
             group["_states"] = states
         return states
 
@@ -359,8 +356,8 @@ class Optimizer:
     def _write_back(self) -> None:
         """Bring rows that were updated apart to where they belong."""
         for state, index, taken in self._written_back:
-            for whole, rows in zip(state.outs, taken, strict=True):
-                _put_rows(whole, index, rows)
+            for state_tensor, rows in zip(state.outs, taken, strict=True):
+                _put_rows(state_tensor, index, rows)
             if state.master is not None:
                 _put_rows(state.param, index, F.cast(taken[0], dtype=state.param.dtype))
 
@@ -403,7 +400,7 @@ class Optimizer:
         self._states[p] = state
         self._penalised = self._penalised or state.penalty is not None
         shape = tuple(p.shape)
-        values, found = [], 0
+        values, n_loaded = [], 0
         for name in self._accumulator_names():
             saved = self._take(state, name)
             if saved is None:
@@ -414,7 +411,7 @@ class Optimizer:
                     value: Any = F.full(filled, dtype=p.dtype.compute, shape=shape)
             else:
                 value = as_state(saved, p)
-                found += 1
+                n_loaded += 1
                 if tuple(value.shape) != shape:
                     raise ValueError(
                         f"[{type(self).__name__}.set_state_dict] requires {state.name}_{name} of shape {list(shape)}, "
@@ -424,8 +421,8 @@ class Optimizer:
             values.append(value)
         state.values = tuple(values)
         state.outs = (state.target, *values)
-        found += self._load_numbers(state)
-        if self._saved.get("*") and values and not found:
+        n_loaded += self._load_scalars(state)
+        if self._saved.get("*") and values and not n_loaded:
             warnings.warn(
                 f"[{type(self).__name__}.set_state_dict] found nothing for {state.name}: it starts afresh",
                 stacklevel=4,
@@ -435,11 +432,11 @@ class Optimizer:
     def _accumulator_names(self) -> tuple[str, ...]:
         return self.accumulators
 
-    def _numbers(self, state: State) -> dict[str, np.ndarray]:
+    def _scalars(self, state: State) -> dict[str, np.ndarray]:
         """States that are numbers here and tensors in a state dict."""
         return {}
 
-    def _load_numbers(self, state: State) -> int:
+    def _load_scalars(self, state: State) -> int:
         """The inverse of :meth:`_numbers`, from what was loaded; how many were found."""
         return 0
 
@@ -482,10 +479,10 @@ class Optimizer:
         out: dict[str, Any] = {}
         for i in range(len(self._accumulator_names())):
             out.update((s.values[i].name, s.values[i]) for s in states)
-        numbers = [(s, self._numbers(s)) for s in states]
+        numbers = [(s, self._scalars(s)) for s in states]
         for name in numbers[0][1] if numbers else ():
-            for s, found in numbers:
-                value: Any = from_numpy(found[name], s.param.place)
+            for s, number in numbers:
+                value: Any = from_numpy(number[name], s.param.place)
                 value.name = f"{s.name}_{name}_0"
                 out[value.name] = value
         masters = self._master_weights
@@ -627,10 +624,10 @@ class Optimizer:
         no_grad_set: Any = None,
         callbacks: Any = None,
     ) -> list[tuple[Tensor, Tensor]]:
-        """Run ``loss.backward()`` and return the gradients.
+        """Return the gradients that ``loss.backward()`` has left.
 
         Args:
-            loss: a tensor of one element.
+            loss: a tensor; its ``backward`` has been called.
             startup_program: accepted; there are no programs to begin with.
             parameters: those whose gradients are returned; None: the optimizer's.
             no_grad_set: parameters or names of them to leave out; None: none.
@@ -639,7 +636,6 @@ class Optimizer:
         Returns:
             A list of pairs of parameter and gradient, of the parameters that have one.
         """
-        loss.backward()
         return self._pairs(parameters, no_grad_set)
 
     def _pairs(self, parameters: Iterable[Tensor] | None, no_grad_set: Any) -> list[tuple[Any, Tensor]]:
@@ -739,12 +735,12 @@ def _is_number(x: Any) -> bool:
     return isinstance(x, (int, float)) and not isinstance(x, bool)
 
 
-def _put_rows(whole: Tensor, index: Tensor, rows: Tensor) -> None:
+def _put_rows(x: Tensor, index: Tensor, rows: Tensor) -> None:
     """Write some rows of a tensor, each at most once."""
-    if access(whole.place) == ACCESS_HOST:
-        write_rows(whole, index, rows)
+    if access(x.place) == ACCESS_HOST:
+        write_rows(x, index, rows)
     else:
-        apply_into(F.Copy(), (whole,), (F.put(whole, index, rows, axis=0),))
+        apply_into(F.Copy(), (x,), (F.put(x, index, rows, axis=0),))
 
 
 def as_state(saved: Any, p: Tensor) -> Any:

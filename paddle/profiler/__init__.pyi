@@ -7,6 +7,7 @@ from paddle.profiler.names import ProfilerState as ProfilerState
 from paddle.profiler.names import ProfilerTarget as ProfilerTarget
 from paddle.profiler.names import SortedKeys as SortedKeys
 from paddle.profiler.names import SummaryView as SummaryView
+from paddle.profiler.names import TracerEventType as TracerEventType
 from paddle.profiler.profiler import Profiler as Profiler
 from paddle.profiler.ranges import RecordEvent as RecordEvent
 from paddle.profiler.scheduler import make_scheduler as make_scheduler
@@ -18,6 +19,7 @@ __all__ = [
     "RecordEvent",
     "SortedKeys",
     "SummaryView",
+    "TracerEventType",
     "export_chrome_tracing",
     "export_protobuf",
     "load_profiler_result",

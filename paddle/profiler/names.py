@@ -100,3 +100,54 @@ class SummaryView(Enum):
     MemoryView = 6
     MemoryManipulationView = 7
     UDFView = 8
+
+
+@public("paddle.profiler")
+class TracerEventType(Enum):
+    """Kind of a range, for ``RecordEvent``; tables count ranges under its name.
+
+    Attributes:
+        Operator: an op.
+        Dataloader: reading of a batch.
+        ProfileStep: a step.
+        CudaRuntime: a call of the CUDA runtime.
+        Kernel: a kernel.
+        Memcpy: a copy between devices.
+        Memset: filling of memory.
+        UserDefined: a range of a program.
+        OperatorInner: a part of an op.
+        Forward: a forward pass.
+        Backward: a backward pass.
+        Optimization: a step of an optimizer.
+        Communication: an exchange between ranks.
+        PythonOp: an op of Python.
+        PythonUserDefined: a range of a program of Python.
+        DygraphKernelLaunch: a launch from an eager op.
+        StaticKernelLaunch: a launch from a program.
+
+    Example:
+        >>> import paddle
+        >>> with paddle.profiler.RecordEvent("load", paddle.profiler.TracerEventType.Dataloader):
+        ...     pass
+    """
+
+    Operator = 0
+    Dataloader = 1
+    ProfileStep = 2
+    CudaRuntime = 3
+    Kernel = 4
+    Memcpy = 5
+    Memset = 6
+    UserDefined = 7
+    OperatorInner = 8
+    Forward = 9
+    Backward = 10
+    Optimization = 11
+    Communication = 12
+    PythonOp = 13
+    PythonUserDefined = 14
+    DygraphKernelLaunch = 15
+    StaticKernelLaunch = 16
+
+    def __int__(self) -> int:
+        return int(self.value)

@@ -73,8 +73,8 @@ class Profiler:
         with_flops: bool = False,
     ) -> None:
         if emit_nvtx or list(custom_device_types):
-            what = "emit_nvtx" if emit_nvtx else f"custom_device_types={list(custom_device_types)}"
-            raise op_error(ValueError, "Profiler", "devices that this build has", what)
+            requested = "emit_nvtx" if emit_nvtx else f"custom_device_types={list(custom_device_types)}"
+            raise op_error(ValueError, "Profiler", "devices that this build has", requested)
         for target in {ProfilerTarget.CPU} if targets is None else targets:
             if target is not ProfilerTarget.CPU and not (target is ProfilerTarget.GPU and device_count("gpu")):
                 warnings.warn(f"[Profiler] has no {target.name} here: left out of the targets", stacklevel=2)
@@ -153,9 +153,9 @@ class Profiler:
             self._range.__exit__()
             self._range = None
         if complete or stop:
-            found = self._end()
+            profile = self._end()
             if complete:
-                self.profiler_result = found
+                self.profiler_result = profile
                 if self.on_trace_ready is not None:
                     self.on_trace_ready(self)
 
@@ -191,17 +191,19 @@ class Profiler:
             raise op_error(RuntimeError, "Profiler", "a recording that is complete", "none yet", "Call stop() first.")
         return self.profiler_result
 
-    def export(self, path: str, format: str = "json") -> None:
+    def export(self, path: str = "", format: str = "json") -> None:
         """Write the last recording as a Chrome trace.
 
         Args:
-            path: name of the file.
+            path: name of the file; it has to be given.
             format: ``"json"``.
 
         Raises:
-            ValueError: another format.
+            ValueError: no path, or another format.
             RuntimeError: nothing has been recorded yet.
         """
+        if not path:
+            raise op_error(ValueError, "Profiler.export", "the name of a file", repr(path))
         self._found().save(path, format)
 
     def summary(

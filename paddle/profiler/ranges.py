@@ -98,9 +98,9 @@ class Instruments:
         self.read = read
         self.before: list[tuple[type, str, Any]] = []
 
-    def exchange(self, owner: type, name: str, made: Any) -> None:
+    def exchange(self, owner: type, name: str, replacement: Any) -> None:
         self.before.append((owner, name, owner.__dict__[name]))
-        setattr(owner, name, made)
+        setattr(owner, name, replacement)
 
     def on(self, all: bool = True) -> None:
         """Exchange the methods; only those of loaders unless ``all``."""

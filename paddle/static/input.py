@@ -26,10 +26,12 @@ class InputSpec:
     Example:
         >>> import paddle
         >>> paddle.static.InputSpec([None, 784], "float32", "image")
-        InputSpec(shape=(-1, 784), dtype=paddle.float32, name=image, stop_gradient=True)
+        InputSpec(shape=(-1, 784), dtype=paddle.float32, name=image, stop_gradient=False)
     """
 
-    def __init__(self, shape: Any, dtype: Any = "float32", name: str | None = None, stop_gradient: bool = True) -> None:
+    def __init__(
+        self, shape: Any, dtype: Any = "float32", name: str | None = None, stop_gradient: bool = False
+    ) -> None:
         self.shape = tuple(_size(n) for n in shape)
         self.dtype = convert(dtype)
         self.name = name

@@ -18,7 +18,8 @@ from umiak.core.inplace import assign
 from umiak.core.place import Place
 from umiak.core.tensor import Tensor
 from umiak.ops.promotion import cast, default_float, promote
-from umiak.util.errors import op_error
+from umiak.util.errors import OperandError, op_error
+from umiak.util.size import plain_ints
 
 NUMBERS = (bool, int, float, complex)  # some modules of this package define names that shadow these
 
@@ -37,8 +38,8 @@ class InternedOps(dict):
         self.cls = cls
 
     def __missing__(self, key: Any) -> Any:
-        made = self[key] = self.cls(*key) if isinstance(key, tuple) else self.cls(key)
-        return made
+        op = self[key] = self.cls(*key) if isinstance(key, tuple) else self.cls(key)
+        return op
 
 
 # --- writing -------------------------------------------------------------------------------------------------------
@@ -60,52 +61,63 @@ def write_part(x: Tensor, part: Callable[[Any], Any], value: Tensor) -> Tensor:
 # --- numbers, axes, shapes -----------------------------------------------------------------------------------------
 
 
-def integer(x: Any, op: str, what: str) -> int:
+def integer(x: Any, op: str, arg_name: str) -> int:
     """A Python int from an int, a NumPy integer or a tensor of one element."""
     if type(x) is int:
         return x
     if isinstance(x, Tensor):
-        if x.size != 1:
-            raise op_error(ValueError, op, f"{what} as one number", f"a tensor of shape {x.shape}")
+        if x._count != 1:
+            raise op_error(ValueError, op, f"{arg_name} as one number", f"a tensor of shape {list(x.shape)}")
         x = x.item()
     try:
         return operator.index(x)
     except TypeError:
         if isinstance(x, float) and x == int(x):
             return int(x)
-        raise op_error(TypeError, op, f"an integer for {what}", type(x).__name__) from None
+        raise op_error(TypeError, op, f"an integer for {arg_name}", type(x).__name__) from None
 
 
 def number(x: Any) -> Any:
-    """A 0-d (or one-element) tensor or NumPy scalar as a Python number; numbers pass."""
+    """A 0-d (or one-element) tensor or NumPy scalar as a Python scalar; numbers pass."""
     if isinstance(x, Tensor):
         return x.item()
     return x.item() if isinstance(x, (np.generic, np.ndarray)) else x
 
 
-def real_number(x: Any, op: str, what: str) -> float:
+def real_number(x: Any, op: str, arg_name: str) -> float:
     """A Python float from a real number, a NumPy scalar or a tensor of one element."""
     if type(x) is float:
         return x
-    if isinstance(x, Tensor) and x.size != 1:
-        raise op_error(ValueError, op, f"{what} as one number", f"a tensor of shape {x.shape}")
-    found = number(x)
-    if not isinstance(found, (int, float)):
-        raise op_error(TypeError, op, f"a number for {what}", type(x).__name__)
-    return float(found)
+    if isinstance(x, Tensor) and x._count != 1:
+        raise op_error(ValueError, op, f"{arg_name} as one number", f"a tensor of shape {list(x.shape)}")
+    value = number(x)
+    if not isinstance(value, (int, float)):
+        raise op_error(TypeError, op, f"a number for {arg_name}", type(x).__name__)
+    return float(value)
 
 
-def integers(x: Any, op: str, what: str) -> tuple[int, ...]:
+def fraction(x: Any, op: str, arg_name: str) -> float:
+    """A Python float from 0 to 1."""
+    value = x if type(x) is float else real_number(x, op, arg_name)
+    if not 0.0 <= value <= 1.0:
+        raise op_error(ValueError, op, f"{arg_name} between 0 and 1", value)
+    return value
+
+
+def integers(x: Any, op: str, arg_name: str) -> tuple[int, ...]:
     """A tuple of ints from an int, a sequence of ints and tensors, or an integer tensor."""
-    if type(x) in (list, tuple):
-        return tuple([i if type(i) is int else integer(i, op, what) for i in x])
+    plain = plain_ints(x)
+    if plain is not None:
+        return plain
+    if isinstance(x, (list, tuple)):
+        return tuple([i if type(i) is int else integer(i, op, arg_name) for i in x])
     if isinstance(x, Tensor):
         return tuple(x.reshape([-1]).tolist())
     if isinstance(x, (int, np.integer)):
         return (int(x),)
     if isinstance(x, (np.ndarray, Iterable)):
-        return tuple(integer(i, op, what) for i in x)
-    raise op_error(TypeError, op, f"integers for {what}", type(x).__name__)
+        return tuple(integer(i, op, arg_name) for i in x)
+    raise op_error(TypeError, op, f"integers for {arg_name}", type(x).__name__)
 
 
 def axis_of(axis: Any, ndim: int, op: str) -> int:
@@ -122,10 +134,10 @@ def axis_of(axis: Any, ndim: int, op: str) -> int:
 
 def axes_of(axis: Any, ndim: int, op: str) -> tuple[int, ...]:
     """Distinct axes, counted from the front and sorted."""
-    found = sorted(axis_of(a, ndim, op) for a in integers(axis, op, "axis"))
-    if len(set(found)) != len(found):
+    axes = sorted(axis_of(a, ndim, op) for a in integers(axis, op, "axis"))
+    if len(set(axes)) != len(axes):
         raise op_error(ValueError, op, "different axes", axis)
-    return tuple(found)
+    return tuple(axes)
 
 
 def reduced_axes(axis: Any, ndim: int, op: str) -> tuple[int, ...]:
@@ -160,9 +172,7 @@ def dtype_of(dtype: Any, default: DType | None = None) -> DType:
     """A dtype from a dtype, a name, or a NumPy or Python type; ``default`` (or the default dtype) for None."""
     if dtype is None:
         return default if default is not None else default_float()
-    return (
-        dtype if isinstance(dtype, DType) else dt.convert(_WORDS.get(dtype, dtype) if isinstance(dtype, str) else dtype)
-    )
+    return dt.convert(_WORDS.get(dtype, dtype) if isinstance(dtype, str) else dtype)
 
 
 def tensor(x: Any, like: Tensor | None = None) -> Tensor:
@@ -179,11 +189,11 @@ def tensor(x: Any, like: Tensor | None = None) -> Tensor:
             if isinstance(x, int)
             else default_float()
         )
-        return F.full(x, dtype=d, shape=()) if like is None else made_on(like.place, F.full, x, d, ())
+        return F.full(x, dtype=d, shape=()) if like is None else create_on(like.place, F.full, x, d, ())
     return from_numpy(np.asarray(x), None if like is None else like.place)
 
 
-def made_on(place: Place, make: Callable[..., Tensor], *args: Any, **kw: Any) -> Tensor:
+def create_on(place: Place, make: Callable[..., Tensor], *args: Any, **kw: Any) -> Tensor:
     """Call a creation function on ``place``."""
     with place_guard(place):
         return make(*args, **kw)
@@ -200,16 +210,16 @@ def same_dtype(op: str, x: Any, y: Any) -> tuple[Any, Any]:
     pair = promote(op, x, y)
     if pair is NotImplemented:
         bad = y if isinstance(x, Tensor) else x
-        raise op_error(TypeError, op, "tensors or numbers as operands", type(bad).__name__)
+        raise op_error(OperandError, op, "tensors or numbers as operands", type(bad).__name__)
     return pair
 
 
 # --- operands that work element by element -------------------------------------------------------------------------
 
 
-def floats(x: Any, op: str, what: str = "x") -> Tensor:
+def floats(x: Any, op: str, arg_name: str = "x") -> Tensor:
     """The operand of a floating function: integers and bools become float32."""
-    return floating(need_tensor(x, op, what))
+    return floating(need_tensor(x, op, arg_name))
 
 
 def numeric(x: Any, op: str) -> Tensor:
@@ -225,7 +235,7 @@ def promoted(op: Callable[[Any, Any], Tensor], name: str, x: Any, y: Any) -> Ten
         return op(x, y)
     except TypeError:
         if not isinstance(x, Tensor) and not isinstance(y, Tensor):
-            raise op_error(TypeError, name, "a Tensor for x", type(x).__name__) from None
+            raise op_error(OperandError, name, "a Tensor for x", type(x).__name__) from None
     x, y = same_dtype(op.__name__, x, y)
     return op(x, y)
 
@@ -234,7 +244,7 @@ def operate(way: Callable[[Any, Any], Any], op: Callable[[Any, Any], Tensor], na
     """A function that Python has an operator for, which promotes by itself where x is a tensor."""
     if not isinstance(x, Tensor):
         return promoted(op, name, x, y)
-    if isinstance(y, _OPERANDS) or type(x) is not Tensor:
+    if isinstance(y, _OPERANDS) or hasattr(y, "is_symbolic"):  # a size, while a function is captured
         return way(x, y)
     # `==` of anything is a bool, and a list is repeated.
-    raise op_error(TypeError, name, "a tensor or a number for y", type(y).__name__)
+    raise op_error(OperandError, name, "a tensor or a number for y", type(y).__name__)

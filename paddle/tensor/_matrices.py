@@ -6,8 +6,8 @@ import builtins
 from typing import Any
 
 from paddle.tensor._args import (
+    create_on,
     floating,
-    made_on,
     need_tensor,
     op_error,
     same_dtype,
@@ -15,25 +15,30 @@ from paddle.tensor._args import (
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
+from umiak.util.errors import ShapeError
 
 
 def pair(op: str, x: Any, y: Any) -> tuple[Tensor, Tensor]:
+    """Return two matrices of one dtype, or refuse them."""
     need_tensor(x, op)
     need_tensor(y, op, "y")
-    return (x, y) if x.dtype is y.dtype else same_dtype(op, x, y)
+    if x.dtype is y.dtype:
+        return x, y
+    # Complex and real numbers meet as everywhere; no product casts floats to wider ones by itself.
+    return same_dtype("mul" if x.dtype.is_complex is not y.dtype.is_complex else op, x, y)
 
 
 def matrix(x: Any, op: str, square: bool = False) -> Tensor:
     x = floating(need_tensor(x, op))
     if x.ndim < 2:
-        raise op_error(ValueError, op, "a tensor of rank 2 or more", x.shape)
+        raise op_error(ShapeError, op, "a tensor of rank 2 or more", x.shape)
     if square and x.shape[-1] != x.shape[-2]:
-        raise op_error(ValueError, op, "square matrices", x.shape)
+        raise op_error(ShapeError, op, "square matrices", x.shape)
     return x
 
 
 def identity(n: int, like: Tensor) -> Tensor:
-    i = made_on(like.place, F.iota, 0, 1, dt.int64, n)
+    i = create_on(like.place, F.iota, 0, 1, dt.int64, n)
     return F.cast(F.eq(i, F.unsqueeze(i, (1,))), dtype=like.dtype)
 
 

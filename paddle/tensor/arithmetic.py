@@ -58,8 +58,8 @@ def scale(
         out = x * scale + bias if bias_after_scale else (x + bias) * scale
     elif x.dtype.is_integer:
         # In integers, as the reference does: a fraction of the factor is lost.
-        whole, step = int(real_number(scale, "scale", "scale")), int(real_number(bias, "scale", "bias"))
-        out = x * whole + step if bias_after_scale else (x + step) * whole
+        int_scale, int_bias = int(real_number(scale, "scale", "scale")), int(real_number(bias, "scale", "bias"))
+        out = x * int_scale + int_bias if bias_after_scale else (x + int_bias) * int_scale
     else:
         factor, shift = real_number(scale, "scale", "scale"), real_number(bias, "scale", "bias")
         out = F.scale(x, builtins.bool(bias_after_scale), factor, shift)
@@ -129,7 +129,7 @@ def increment(x: Tensor, value: float = 1.0, name: str | None = None) -> Tensor:
     """
     from umiak.core.inplace import assign
 
-    if need_tensor(x, "increment").size != 1:
+    if need_tensor(x, "increment")._count != 1:
         raise op_error(ValueError, "increment", "a tensor of one element", x.shape)
     return assign(x, cast(x + value, x.dtype))
 
@@ -227,7 +227,7 @@ def pow(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None = None
     Integers to a negative power are truncated to 0, unless they are 1 or -1.
 
     Args:
-        x: integer, floating or complex tensor; a number if y is a tensor.
+        x: integer, floating or complex tensor.
         y: tensor or number; the shapes broadcast. Floating dtypes that differ are promoted, others must be equal.
         out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
             shape.
@@ -236,7 +236,7 @@ def pow(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None = None
         Tensor of the broadcast shape and the common dtype.
 
     Raises:
-        TypeError: no operand is a tensor, the dtypes cannot be promoted, or one is bool.
+        TypeError: x is no tensor, the dtypes cannot be promoted, or one is bool.
         ValueError: the shapes do not broadcast.
 
     Example:
@@ -244,7 +244,7 @@ def pow(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None = None
         >>> paddle.pow(paddle.to_tensor([2.0, 9.0]), paddle.to_tensor([3.0, 0.5])).tolist()
         [8.0, 3.0]
     """
-    return operate(operator.pow, F.pow, "pow", x, y)
+    return operate(operator.pow, F.pow, "pow", need_tensor(x, "pow"), y)
 
 
 pow_ = inplace(pow)
@@ -255,7 +255,8 @@ def remainder(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None 
     """Remainder of a division rounded down, which has the sign of y, element by element; the operator ``x % y``.
 
     Args:
-        x: integer or floating tensor; a number if y is a tensor.
+        x: integer, floating or complex tensor; a number if y is a tensor. The quotient of complex numbers is the
+            nearest Gaussian integer.
         y: tensor or number; the shapes broadcast. Floating dtypes that differ are promoted, others must be equal.
         out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
             shape.
@@ -264,7 +265,7 @@ def remainder(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None 
         Tensor of the broadcast shape and the common dtype.
 
     Raises:
-        TypeError: no operand is a tensor, the dtypes cannot be promoted, or one is bool or complex.
+        TypeError: no operand is a tensor, the dtypes cannot be promoted, or one is bool.
         ValueError: the shapes do not broadcast.
         ZeroDivisionError: an integer is divided by 0.
 

@@ -6,9 +6,7 @@ from typing import Any
 
 from paddle._public import public
 from paddle.tensor._args import dtype_of, integer, need_tensor, op_error
-from paddle.tensor.creation import empty
-from umiak import ops as F
-from umiak.core import dtype as dt
+from paddle.tensor.filled import empty
 from umiak.core.tensor import Tensor
 
 
@@ -43,7 +41,7 @@ def create_array(dtype: Any, initialized_list: Any = None) -> list:
     Example:
         >>> import paddle
         >>> paddle.tensor.create_array("float32", [paddle.ones([1])])[0].shape
-        [1]
+        paddle.Size([1])
     """
     wanted = dtype_of(dtype)
     given = [] if initialized_list is None else list(_need_list(initialized_list, "create_array"))
@@ -54,24 +52,24 @@ def create_array(dtype: Any, initialized_list: Any = None) -> list:
 
 
 @public("paddle.tensor")
-def array_length(array: list) -> Tensor:
+def array_length(array: list) -> int:
     """Number of tensors in an array.
 
     Args:
         array: a list, as :func:`create_array` makes it.
 
     Returns:
-        0-d int64 tensor.
+        An int.
 
     Raises:
         TypeError: ``array`` is not a list.
 
     Example:
         >>> import paddle
-        >>> int(paddle.tensor.array_length([paddle.ones([1]), paddle.ones([2])]))
+        >>> paddle.tensor.array_length([paddle.ones([1]), paddle.ones([2])])
         2
     """
-    return F.full(len(_need_list(array, "array_length")), dt.int64, ())
+    return len(_need_list(array, "array_length"))
 
 
 @public("paddle.tensor")
@@ -92,7 +90,7 @@ def array_read(array: list, i: Any) -> Tensor:
     Example:
         >>> import paddle
         >>> paddle.tensor.array_read([paddle.ones([1]), paddle.ones([2])], 1).shape
-        [2]
+        paddle.Size([2])
     """
     array = _need_list(array, "array_read")
     return array[_index(i, array, len(array) - 1, "array_read")]
@@ -119,7 +117,7 @@ def array_write(x: Tensor, i: Any, array: list | None = None) -> list:
         >>> import paddle
         >>> array = paddle.tensor.array_write(paddle.ones([1]), 0)
         >>> [x.shape for x in paddle.tensor.array_write(paddle.ones([2]), 1, array)]
-        [[1], [2]]
+        [paddle.Size([1]), paddle.Size([2])]
     """
     array = [] if array is None else _need_list(array, "array_write")
     at = _index(i, array, len(array), "array_write")
@@ -127,7 +125,7 @@ def array_write(x: Tensor, i: Any, array: list | None = None) -> list:
     return array
 
 
-@public("paddle.tensor")
+@public("paddle.tensor Tensor", usual=False)
 def create_tensor(dtype: Any, name: str | None = None, persistable: bool = False) -> Tensor:
     """Tensor without elements, to be written later.
 
@@ -145,7 +143,7 @@ def create_tensor(dtype: Any, name: str | None = None, persistable: bool = False
         >>> import paddle
         >>> x = paddle.tensor.create_tensor("float32")
         >>> x.shape
-        [0]
+        paddle.Size([0])
     """
     out = empty([0], dtype_of(dtype))
     if name is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from paddle._public import also, inplace, public
@@ -43,9 +44,9 @@ def transpose(x: Tensor, perm: Any = None, *more: Any, **dims: Any) -> Tensor:
         >>> import paddle
         >>> x = paddle.ones([2, 3, 4])
         >>> x.transpose([2, 0, 1]).shape
-        [4, 2, 3]
+        paddle.Size([4, 2, 3])
         >>> x.transpose(0, 1).shape
-        [3, 2, 4]
+        paddle.Size([3, 2, 4])
     """
     if not isinstance(x, Tensor):
         need_tensor(x, "transpose")
@@ -61,7 +62,7 @@ def transpose(x: Tensor, perm: Any = None, *more: Any, **dims: Any) -> Tensor:
         if len(more) == 1:
             return apply1(swap_op(x, [perm, *more], "transpose"), x)
         perm = (perm, *more)
-    elif type(perm) is list:
+    elif isinstance(perm, list):
         perm = tuple(perm)
     try:
         op = _PERMUTE[perm]
@@ -102,7 +103,7 @@ def permute(input: Tensor, dims: Any) -> Tensor:
     Example:
         >>> import paddle
         >>> paddle.permute(paddle.ones([2, 3, 4]), 2, 0, 1).shape
-        [4, 2, 3]
+        paddle.Size([4, 2, 3])
     """
     return transpose(need_tensor(input, "permute", "input"), dims)
 
@@ -118,8 +119,13 @@ def _two(first: Any, more: tuple, at0: Any, at1: Any) -> list:
 
 def swap_op(x: Tensor, dims: Sequence[Any], op: str) -> Any:
     """The permutation that swaps two dims."""
-    a, b = axis_of(dims[0], x.ndim, op), axis_of(dims[1], x.ndim, op)
-    order = list(range(x.ndim))
+    return swap(x.ndim, axis_of(dims[0], x.ndim, op), axis_of(dims[1], x.ndim, op))
+
+
+@cache
+def swap(rank: int, a: int, b: int) -> Any:
+    """The permutation of so many dims that swaps two of them."""
+    order = list(range(rank))
     order[a], order[b] = b, a
     return F.Permute(tuple(order))
 
@@ -157,7 +163,7 @@ def swapaxes(
     Example:
         >>> import paddle
         >>> paddle.swapaxes(paddle.ones([2, 3, 4]), 0, 2).shape
-        [4, 3, 2]
+        paddle.Size([4, 3, 2])
     """
     need_tensor(x, "swapaxes")
     given = _two(perm, more, dim0 if axis0 is None else axis0, dim1 if axis1 is None else axis1)
@@ -192,7 +198,7 @@ def moveaxis(x: Tensor, source: Any, destination: Any, name: str | None = None) 
     Example:
         >>> import paddle
         >>> paddle.moveaxis(paddle.ones([2, 3, 4]), 0, 2).shape
-        [3, 4, 2]
+        paddle.Size([3, 4, 2])
     """
     ndim = need_tensor(x, "moveaxis").ndim
     src = [axis_of(a, ndim, "moveaxis") for a in integers(source, "moveaxis", "source")]
@@ -251,7 +257,7 @@ def matrix_transpose(x: Tensor, name: str | None = None) -> Tensor:
     Example:
         >>> import paddle
         >>> paddle.matrix_transpose(paddle.ones([2, 3, 4])).shape
-        [2, 4, 3]
+        paddle.Size([2, 4, 3])
     """
     if need_tensor(x, "matrix_transpose").ndim < 2:
         raise op_error(ValueError, "matrix_transpose", "a tensor of rank 2 or more", f"rank {x.ndim}")

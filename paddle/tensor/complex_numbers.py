@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from paddle._public import public
 from paddle.tensor._args import (
+    create_on,
     floats,
-    made_on,
     need_tensor,
 )
 from umiak import ops as F
@@ -32,7 +34,7 @@ def isreal(x: Tensor, name: str | None = None) -> Tensor:
         [True, False]
     """
     need_tensor(x, "isreal")
-    return F.eq(F.imag(x), 0) if x.dtype.is_complex else made_on(x.place, F.full, True, dt.bool, tuple(x.shape))
+    return F.eq(F.imag(x), 0) if x.dtype.is_complex else create_on(x.place, F.full, True, dt.bool, tuple(x.shape))
 
 
 @public(op=F.Angle())
@@ -118,3 +120,53 @@ def real(x: Tensor, name: str | None = None) -> Tensor:
         [1.0, 3.0]
     """
     return F.real(x) if need_tensor(x, "real").dtype.is_complex else x
+
+
+@public("paddle paddle.tensor")
+def complex(real: Tensor, imag: Tensor, name: str | None = None, *, out: Any = None) -> Tensor:
+    """Complex numbers of real and imaginary parts.
+
+    Args:
+        real: float32 or float64 tensor of any shape.
+        imag: tensor of real's dtype that broadcasts with it.
+        out: tensor that is written with the result and returned.
+
+    Returns:
+        Tensor of dtype complex64 or complex128.
+
+    Raises:
+        TypeError: a part is not a tensor, the dtypes differ or are others.
+        ValueError: the shapes do not broadcast.
+
+    Example:
+        >>> import paddle
+        >>> paddle.complex(paddle.to_tensor([1.0]), paddle.to_tensor([2.0])).tolist()
+        [(1+2j)]
+    """
+    return F.complex(need_tensor(real, "complex", "real"), need_tensor(imag, "complex", "imag"))
+
+
+@public
+def polar(abs: Tensor, angle: Tensor, name: str | None = None, *, out: Any = None) -> Tensor:
+    """Complex numbers of absolute values and angles.
+
+    Args:
+        abs: float32 or float64 tensor of any shape: absolute values.
+        angle: tensor of the same dtype that broadcasts with it: angles in radians.
+        out: tensor that is written with the result and returned.
+
+    Returns:
+        Tensor of dtype complex64 or complex128.
+
+    Raises:
+        TypeError: an operand is not a tensor, the dtypes differ or are others.
+        ValueError: the shapes do not broadcast.
+
+    Example:
+        >>> import paddle
+        >>> paddle.polar(paddle.to_tensor([2.0]), paddle.to_tensor([0.0])).tolist()
+        [(2+0j)]
+    """
+    need_tensor(abs, "polar", "abs")
+    need_tensor(angle, "polar", "angle")
+    return F.polar(abs, angle)

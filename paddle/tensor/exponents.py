@@ -13,7 +13,6 @@ from paddle.tensor._args import (
     dtype_of,
     floating,
     floats,
-    made_on,
     need_tensor,
     numeric,
     promoted,
@@ -88,7 +87,7 @@ def frexp(x: Tensor, name: str | None = None) -> tuple[Tensor, Tensor]:
 
     Returns:
         Tuple of the mantissas, with absolute values in [0.5, 1) or 0, and the exponents, whole numbers; both of x's
-        shape and dtype. The mantissa of an infinity is NaN.
+        shape and dtype. An infinity is its own mantissa, with exponent 1.
 
     Raises:
         TypeError: x is no tensor, or is not floating.
@@ -208,7 +207,7 @@ def log1p(x: Tensor, name: str | None = None, *, out: Tensor | None = None) -> T
     return F.log1p(floats(x, "log1p"))
 
 
-log1p_ = inplace(log1p, "paddle.tensor Tensor")
+log1p_ = inplace(log1p)
 
 
 @public(op=F.Log2())
@@ -339,7 +338,7 @@ def rsqrt(x: Tensor, name: str | None = None, *, out: Tensor | None = None) -> T
 rsqrt_ = inplace(rsqrt, "paddle.tensor Tensor")
 
 
-@public("paddle.tensor paddle.nn.functional Tensor", op=F.Logistic())
+@public("paddle paddle.tensor paddle.nn.functional Tensor", op=F.Logistic())
 def sigmoid(x: Tensor, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
     """Sigmoid, ``1 / (1 + exp(-x))``, between 0 and 1, element by element.
 
@@ -396,7 +395,7 @@ def softmax(input: Tensor, dim: int | None = None, dtype: Any = None, *, out: An
     if dtype is not None:
         x = cast(x, dtype_of(dtype))
     if x.ndim == 0:
-        return made_on(x.place, F.full, 1, x.dtype, ())
+        return F.reshape(apply1(_SOFTMAX[0], F.reshape(x, shape=(1,))), shape=())
     axis = axis_of((0 if x.ndim in (1, 3) else 1) if dim is None else dim, x.ndim, "softmax")
     return apply1(_SOFTMAX[axis], x)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from paddle._public import also, inplace, public
 from paddle.tensor._args import (
+    cast,
     need_tensor,
     number,
     promoted,
@@ -14,6 +15,7 @@ from paddle.tensor._args import (
 )
 from umiak import ops as F
 from umiak.core import dtype as dt
+from umiak.core.context import current
 from umiak.core.tensor import Tensor
 
 
@@ -49,9 +51,16 @@ def clip(x: Tensor, min: Any = None, max: Any = None, name: str | None = None, *
 
 clamp = also(clip, "clamp")
 
-clip_ = inplace(clip, "paddle.tensor Tensor")
 
-clamp_ = inplace(clip, "paddle.tensor Tensor", name="clamp_")
+def _clip_within(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """Integers stay integers in place, where a bound has a fraction, too."""
+    clipped = clip(x, *args, **kwargs)
+    return cast(clipped, x.dtype) if x.dtype.is_integer else clipped
+
+
+clip_ = inplace(clip, "paddle.tensor Tensor", by=_clip_within)
+
+clamp_ = inplace(clip, "paddle.tensor Tensor", name="clamp_", by=_clip_within)
 
 
 _NUMBERS = (float, int, type(None))
@@ -61,10 +70,7 @@ def _clip(x: Tensor, min: Any, max: Any) -> Tensor:
     """Bounds that are tensors, or integers between fractions."""
     if min is None and max is None:
         return F.copy(x)
-    bounds = [
-        b.item() if isinstance(b, Tensor) and b.size == 1 and b.stop_gradient else _number_or_tensor(b)
-        for b in (min, max)
-    ]
+    bounds = [_bound(b, x) for b in (min, max)]
     if x.dtype.is_integer and builtins.any(isinstance(b, float) for b in bounds):
         if builtins.any(isinstance(b, float) and b != int(b) for b in bounds if b is not None and _is_finite(b)):
             x = F.cast(x, dtype=dt.float32)
@@ -79,8 +85,15 @@ def _clip(x: Tensor, min: Any, max: Any) -> Tensor:
     return F.clip(x, bounds[0], bounds[1])
 
 
-def _number_or_tensor(x: Any) -> Any:
-    return x if isinstance(x, Tensor) else number(x)
+def _bound(b: Any, x: Tensor) -> Any:
+    """A bound as a number where it is one."""
+    if not isinstance(b, Tensor):
+        return number(b)
+    if b.size != 1 or not b.stop_gradient:
+        return b
+    if x.dtype.is_floating and current().trace:  # its value is not known; it counts for x's dtype as a number does
+        return F.cast(F.reshape(b, ()), dtype=x.dtype)
+    return b.item()
 
 
 def _is_finite(x: Any) -> bool:

@@ -7,8 +7,8 @@ from typing import Any
 
 from paddle._public import public
 from paddle.tensor._args import (
-    cast,
-    made_on,
+    create_on,
+    floating,
     need_tensor,
     op_error,
 )
@@ -16,9 +16,11 @@ from paddle.tensor._matrices import identity, matrix, pair, swap_last
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
+from umiak.util.errors import ShapeError
 
 
-@public("paddle.tensor paddle.linalg Tensor")
+@public("paddle paddle.tensor paddle.linalg Tensor")
 def cholesky(x: Tensor, upper: bool = False, name: str | None = None) -> Tensor:
     """Cholesky factor of positive definite matrices: the triangular L with ``L @ L^H = x``.
 
@@ -115,7 +117,7 @@ def qr(x: Tensor, mode: str = "reduced", name: str | None = None) -> Any:
         >>> x = paddle.to_tensor([[3.0, 1.0], [4.0, 2.0]])
         >>> q, r = paddle.linalg.qr(x)
         >>> bool(paddle.allclose(q @ r, x, atol=1e-5)), q.shape, r.shape
-        (True, [2, 2], [2, 2])
+        (True, paddle.Size([2, 2]), paddle.Size([2, 2]))
     """
     if mode not in ("reduced", "complete", "r"):
         raise op_error(ValueError, "qr", "a mode of 'reduced', 'complete' or 'r'", repr(mode))
@@ -150,7 +152,7 @@ def lu(x: Tensor, pivot: bool = True, get_infos: bool = False, name: str | None 
         raise op_error(ValueError, "lu", "pivot=True", "pivot=False")
     x = matrix(x, "lu")
     out = F.lu(x)
-    return (*out, made_on(x.place, F.full, 0, dt.int32, tuple(x.shape[:-2]))) if get_infos else out
+    return (*out, create_on(x.place, F.full, 0, dt.int32, tuple(x.shape[:-2]))) if get_infos else out
 
 
 @public("paddle.tensor paddle.linalg Tensor")
@@ -162,8 +164,8 @@ def lu_unpack(
     Args:
         x: the first result of ``lu``, ``[..., m, n]``.
         y: its second result, the pivots.
-        unpack_ludata: whether to return L and U; if not, None stands in their places.
-        unpack_pivots: whether to return P; if not, None stands in its place.
+        unpack_ludata: whether to return L and U; if not, a float32 tensor ``[0]`` stands in their places.
+        unpack_pivots: whether to return P; if not, the same stands in its place.
 
     Returns:
         Tuple of P ``[..., m, m]``, L ``[..., m, k]`` and U ``[..., k, n]`` of x's dtype, k being the smaller of m and
@@ -181,7 +183,8 @@ def lu_unpack(
         [[1.0, 2.0], [2.0, 6.0]]
     """
     p, low, up = F.lu_unpack(matrix(x, "lu_unpack"), need_tensor(y, "lu_unpack", "y"))
-    return (p if unpack_pivots else None, low if unpack_ludata else None, up if unpack_ludata else None)
+    nothing = create_on(x.place, F.full, 0, dt.float32, (0,))
+    return (p if unpack_pivots else nothing, low if unpack_ludata else nothing, up if unpack_ludata else nothing)
 
 
 @public("paddle.tensor paddle.linalg")
@@ -207,15 +210,15 @@ def lu_solve(b: Tensor, lu: Tensor, pivots: Tensor, trans: str = "N", name: str 
         >>> paddle.linalg.lu_solve(paddle.ones([2, 1]), *paddle.linalg.lu(a)).tolist()
         [[0.5], [0.25]]
     """
-    if trans not in ("N", "T", "C"):
-        raise op_error(ValueError, "lu_solve", "a trans of 'N', 'T' or 'C'", repr(trans))
+    if trans not in ("N", "T", "C", "H"):
+        raise op_error(ValueError, "lu_solve", "a trans of 'N', 'T', 'C' or 'H'", repr(trans))
     b, lu = pair("lu_solve", matrix(b, "lu_solve"), matrix(lu, "lu_solve", True))
     p, low, up = F.lu_unpack(lu, need_tensor(pivots, "lu_solve", "pivots"))
     swap = (*builtins.range(lu.ndim - 2), lu.ndim - 1, lu.ndim - 2)
     if trans == "N":
         half = F.triangular_solve(low, F.matmul(F.permute(p, swap), b), False, False, True)
         return F.triangular_solve(up, half, True, False, False)
-    if trans == "C" and lu.dtype.is_complex:
+    if trans in ("C", "H") and lu.dtype.is_complex:
         up, low = F.conj(up), F.conj(low)
     half = F.triangular_solve(up, b, True, True, False)
     return F.matmul(p, F.triangular_solve(low, half, False, True, True))
@@ -244,7 +247,7 @@ def svd(
         >>> import paddle
         >>> u, s, vh = paddle.linalg.svd(paddle.to_tensor([[3.0, 0.0], [0.0, 4.0], [0.0, 0.0]]))
         >>> u.shape, [round(v, 4) for v in s.tolist()], vh.shape
-        ([3, 2], [4.0, 3.0], [2, 2])
+        (paddle.Size([3, 2]), [4.0, 3.0], paddle.Size([2, 2]))
     """
     return F.svd(matrix(x, "svd"), builtins.bool(full_matrices))
 
@@ -290,7 +293,7 @@ def eig(x: Tensor, name: str | None = None) -> tuple[Tensor, Tensor]:
         >>> import paddle
         >>> values, vectors = paddle.linalg.eig(paddle.to_tensor([[2.0, 0.0], [0.0, 3.0]]))
         >>> values.tolist(), vectors.shape
-        ([(2+0j), (3+0j)], [2, 2])
+        ([(2+0j), (3+0j)], paddle.Size([2, 2]))
     """
     return F.eig(matrix(x, "eig", True))
 
@@ -343,12 +346,12 @@ def eigh(x: Tensor, UPLO: str = "L", name: str | None = None) -> tuple[Tensor, T
         >>> import paddle
         >>> values, vectors = paddle.linalg.eigh(paddle.to_tensor([[2.0, 1.0], [1.0, 2.0]]))
         >>> [round(v, 4) for v in values.tolist()], vectors.shape
-        ([1.0, 3.0], [2, 2])
+        ([1.0, 3.0], paddle.Size([2, 2]))
     """
     return F.eigh(matrix(x, "eigh", True), _upper(UPLO, "eigh"))
 
 
-@public("paddle.tensor paddle.linalg Tensor")
+@public("paddle paddle.tensor paddle.linalg Tensor")
 def eigvalsh(x: Tensor, UPLO: str = "L", name: str | None = None) -> Tensor:
     """Eigenvalues of symmetric or Hermitian matrices, of which one triangle is read.
 
@@ -395,8 +398,17 @@ def householder_product(x: Tensor, tau: Tensor, name: str | None = None) -> Tens
         >>> paddle.linalg.householder_product(x, paddle.to_tensor([1.0])).tolist()
         [[0.0], [-1.0]]
     """
-    x, tau = pair("householder_product", matrix(x, "householder_product"), tau)
-    return F.householder_product(x, tau, tau.shape[-1])
+    _need_one_dtype("householder_product", x, tau=tau)
+    x, tau = matrix(x, "householder_product"), floating(tau)
+    return F.householder_product(x, tau, int(tau.shape[-1]))
+
+
+def _need_one_dtype(op: str, x: Tensor, **others: Tensor) -> None:
+    """Refuse what is not a tensor, and dtypes that differ: integers become floats only together."""
+    dtype = need_tensor(x, op).dtype
+    for arg_name, other in others.items():
+        if need_tensor(other, op, arg_name).dtype is not dtype:
+            raise op_error(ValueError, op, f"{arg_name} of x's dtype {dtype.name}", other.dtype.name)
 
 
 @public("paddle.tensor paddle.linalg Tensor")
@@ -408,29 +420,32 @@ def ormqr(
     Args:
         x: float32, float64, complex64 or complex128 matrices (integers and bools become float32), ``[..., m, n]`` that
             hold the reflections, as for :func:`householder_product`.
-        tau: tensor ``[..., k]`` of their factors; it is cast to x's dtype.
+        tau: tensor ``[..., k]`` of x's dtype: their factors.
         y: matrices of x's dtype that Q multiplies.
-        left: whether to return ``Q @ y``; if not, ``y @ Q``. Q is ``[..., m, m]``.
+        left: whether to return ``Q @ y``; if not, ``y @ Q``. Q is ``[..., m, n]``, what
+            :func:`householder_product` gives.
         transpose: whether to take the conjugate transpose of Q instead.
 
     Returns:
-        Tensor of y's shape and x's dtype; float32 for integers and bools.
+        Tensor of the product's shape and x's dtype; float32 for integers and bools.
 
     Raises:
         TypeError: an operand is no tensor, or is float16 or bfloat16.
-        ValueError: x or y is of rank 0 or 1, or sizes or dtypes differ.
+        ValueError: x or y is of rank 0 or 1, or sizes or dtypes differ; for sizes it is an ``AssertionError``, too.
 
     Example:
         >>> import paddle
         >>> x, tau = paddle.to_tensor([[1.0], [1.0]]), paddle.to_tensor([1.0])
-        >>> paddle.linalg.ormqr(x, tau, paddle.to_tensor([[1.0], [2.0]])).tolist()
-        [[-2.0], [-1.0]]
+        >>> paddle.linalg.ormqr(x, tau, paddle.to_tensor([[1.0, 2.0]])).tolist()
+        [[0.0, 0.0], [-1.0, -2.0]]
     """
-    x, y = pair("ormqr", matrix(x, "ormqr"), matrix(y, "ormqr"))
-    m, n = x.shape[-2:]
-    if m > n:
-        x = F.pad(x, 0, axes=(x.ndim - 1,), lo=(0,), hi=(m - n,))
-    q = F.householder_product(x, cast(need_tensor(tau, "ormqr", "tau"), x.dtype), tau.shape[-1])
+    _need_one_dtype("ormqr", x, tau=tau, y=y)
+    x, y = matrix(x, "ormqr"), matrix(y, "ormqr")
+    size = x.shape[-2] if bool(transpose) is bool(left) else x.shape[-1]
+    if not dim.eq(y.shape[-2 if left else -1], size):
+        shapes = f"{list(x.shape)} and {list(y.shape)}"
+        raise op_error(ShapeError, "ormqr", f"y of {size} {'rows' if left else 'columns'}", shapes)
+    q = F.householder_product(x, floating(tau), int(tau.shape[-1]))
     if transpose:
         q = swap_last(q)
         q = F.conj(q) if q.dtype.is_complex else q

@@ -5,19 +5,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from paddle._public import also, public
+from paddle._public import INTS, OtherOrder, also, public
 from paddle.tensor._args import (
+    InternedOps,
     axis_of,
-    made_on,
+    create_on,
     need_tensor,
     op_error,
 )
 from paddle.tensor.joining import need_one_dtype, need_tensors
 from umiak import ops as F
+from umiak.core.context import capture_of
+from umiak.core.eager import apply
 from umiak.core.tensor import Tensor
 
+_TAKE_FIRST = F.Take(0)
+_TAKE_ALONG = InternedOps(F.TakeAlong)
 
-@public
+
+def _gather_along(x: Tensor, dim: int, index: Tensor, *, out: Any = None) -> Tensor:
+    k = axis_of(dim, need_tensor(x, "gather").ndim, "gather")
+    index = need_rank(x, need_tensor(index, "gather", "index"), "gather")
+    return F.take_along(cut_to(x, index, k, "gather"), index, k)
+
+
+@public(other_order=OtherOrder(_gather_along, frozenset({"dim"}), 1, INTS))
 def gather(x: Tensor, index: Tensor, axis: Any = None, name: str | None = None, out: Any = None) -> Tensor:
     """Slices of ``x`` along a dim, at given indices.
 
@@ -79,7 +91,11 @@ def gather_nd(x: Tensor, index: Tensor, name: str | None = None) -> Tensor:
     return F.gather_nd(x, index, index.shape[-1])
 
 
-@public
+def _index_select(x: Tensor, axis: int, index: Tensor, *, out: Any = None) -> Tensor:
+    return index_select(x, index, axis)
+
+
+@public(other_order=OtherOrder(_index_select, at=1, types=INTS))
 def index_select(x: Tensor, index: Tensor, axis: Any = 0, name: str | None = None, *, out: Any = None) -> Tensor:
     """Slices of ``x`` along ``axis``, at given indices.
 
@@ -105,7 +121,7 @@ def index_select(x: Tensor, index: Tensor, axis: Any = 0, name: str | None = Non
     k = axis_of(axis, need_tensor(x, "index_select").ndim, "index_select")
     if need_tensor(index, "index_select", "index").ndim > 1:
         raise op_error(ValueError, "index_select", "a 1-d index", f"rank {index.ndim}")
-    return F.take(x, F.reshape(index, (index.size,)), k)
+    return F.take(x, F.reshape(index, (index._count,)), k)
 
 
 @public
@@ -159,29 +175,45 @@ def take(x: Tensor, index: Tensor, mode: str = "raise", name: str | None = None)
         >>> paddle.take(x, paddle.to_tensor([5]), mode="wrap").tolist()
         [2]
     """
-    n = need_tensor(x, "take").size
+    n = need_tensor(x, "take")._count
     if mode not in ("raise", "wrap", "clip"):
         raise op_error(ValueError, "take", "a mode of 'raise', 'wrap' or 'clip'", repr(mode))
     if not need_tensor(index, "take", "index").dtype.is_integer:
         raise op_error(TypeError, "take", "an index of integers", index.dtype.name)
-    if index.size and not n:
+    if index._count and not n:
         raise op_error(ValueError, "take", "a tensor with elements", x.shape)
     if mode == "wrap":
         index = F.remainder(index, n)
     elif mode == "clip":
         index = F.clip(index, 0, n - 1)
-    elif index.size:
+    elif _checked_by_kernels(x, index):
+        try:
+            return apply(_TAKE_FIRST, (F.reshape(x, (n,)), index))
+        except IndexError:
+            pass  # said below in this function's words
+    if mode == "raise" and index._count and capture_of() is None:  # a captured call finds them when it runs
         low, high = (int(f(index, tuple(range(index.ndim))).item()) for f in (F.min, F.max))
         if low < -n or high >= n:
             raise op_error(ValueError, "take", f"indices from {-n} to {n - 1}", low if low < -n else high)
     return F.take(F.reshape(x, (n,)), index, 0)
 
 
+def alike_but(x: Tensor, index: Tensor, axis: int) -> bool:
+    """Return whether dense tensors have the same sizes except along ``axis``: nothing is to be cut or repeated."""
+    if type(x) is not Tensor or type(index) is not Tensor:
+        return False
+    a, b = x.shape, index.shape
+    return a == b or (len(a) == len(b) and a[:axis] == b[:axis] and a[axis + 1 :] == b[axis + 1 :])
+
+
+def _checked_by_kernels(x: Tensor, index: Tensor) -> bool:
+    """Return whether a wrong index is found by the call itself: on the host, unless a function is being captured."""
+    return type(x) is type(index) is Tensor and x.place.device_type == "cpu" and capture_of() is None
+
+
 def broadcast_but(shape: Sequence[int], index: Tensor, axis: int) -> tuple[int, ...]:
-    """The shape of an index that broadcasts against ``shape`` except along ``axis``."""
-    return tuple(
-        m if i == axis else n if m == 1 else m for i, (n, m) in enumerate(zip(shape, index.shape, strict=True))
-    )
+    """``shape`` with the size of an index along ``axis``: what the index broadcasts to."""
+    return tuple(m if i == axis else n for i, (n, m) in enumerate(zip(shape, index.shape, strict=True)))
 
 
 def cut_to(x: Tensor, index: Tensor, axis: int, op: str) -> Tensor:
@@ -224,8 +256,10 @@ def take_along_axis(arr: Tensor, indices: Tensor, axis: Any, broadcast: bool = T
     need_tensor(arr, "take_along_axis", "arr")
     need_tensor(indices, "take_along_axis", "indices")
     if axis is None:
-        return F.take_along(F.reshape(arr, (arr.size,)), F.reshape(indices, (indices.size,)), 0)
+        return F.take_along(F.reshape(arr, (arr._count,)), F.reshape(indices, (indices._count,)), 0)
     k = axis_of(axis, arr.ndim, "take_along_axis")
+    if alike_but(arr, indices, k):
+        return apply(_TAKE_ALONG[k], (arr, indices))
     if broadcast:
         from paddle.tensor.sequences import broadcast_shapes
 
@@ -257,14 +291,14 @@ def multiplex(inputs: Sequence[Tensor], index: Tensor, name: str | None = None) 
 
     Args:
         inputs: a list or tuple of tensors of one dtype and shape, of rank 1 or more.
-        index: integer tensor of shape ``[m]`` or ``[m, 1]``, where m is the number of rows.
+        index: integer tensor of shape ``[m]`` or ``[m, 1]``, for the first m rows.
 
     Returns:
-        Tensor of the shape and dtype of each input.
+        Tensor of the dtype of each input, and of its shape with m rows.
 
     Raises:
         TypeError: ``inputs`` is not a list or tuple of tensors, or index is not a tensor of integers.
-        ValueError: shapes or dtypes do not agree, there is no tensor, or not as many indices as rows.
+        ValueError: shapes or dtypes do not agree, there is no tensor, or there are more indices than rows.
         IndexError: an index lies outside the list.
 
     Example:
@@ -277,10 +311,10 @@ def multiplex(inputs: Sequence[Tensor], index: Tensor, name: str | None = None) 
     all_rows = F.stack(xs, 0)
     if xs[0].ndim == 0:
         raise op_error(ValueError, "multiplex", "tensors of rank 1 or more", "0-d ones")
-    if need_tensor(index, "multiplex", "index").size != xs[0].shape[0]:
-        raise op_error(ValueError, "multiplex", f"an index for each of {xs[0].shape[0]} rows", index.shape)
-    which = F.reshape(index, (index.size,))
-    rows = made_on(which.place, F.iota, 0, 1, which.dtype, xs[0].shape[0])
+    if need_tensor(index, "multiplex", "index")._count > xs[0].shape[0]:
+        raise op_error(ValueError, "multiplex", f"at most {xs[0].shape[0]} indices, one for each row", index.shape)
+    which = F.reshape(index, (index._count,))
+    rows = create_on(which.place, F.iota, 0, 1, which.dtype, index._count)
     return F.index_get(all_rows, [which, rows])
 
 

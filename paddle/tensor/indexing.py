@@ -11,15 +11,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paddle.tensor._args import cast, made_on, op_error, write_part
+from paddle.tensor._args import cast, create_on, op_error, write_part
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
+from umiak.core.context import current
 from umiak.core.eager import apply, apply1, apply_rows
 from umiak.core.inplace import assign
 from umiak.core.place import Place
-from umiak.core.tensor import Tensor
+from umiak.core.tensor import KIND_SYMBOLIC, Tensor
 from umiak.ir import sym as dim
+from umiak.util.errors import IndexingError, LeafError
 
 
 class Basic(NamedTuple):
@@ -42,7 +44,7 @@ class Basic(NamedTuple):
 
 def _bad(item: Any) -> Exception:
     return op_error(
-        IndexError,
+        IndexingError,
         "getitem",
         "ints, slices, None, ..., bools, and tensors, arrays or lists of ints or bools",
         type(item).__name__,
@@ -51,7 +53,7 @@ def _bad(item: Any) -> Exception:
 
 def _int(i: int, n: int, axis: int) -> int:
     if i < -n or i >= n:
-        raise op_error(IndexError, "getitem", f"an index from {-n} to {n - 1} on axis {axis}", i)
+        raise op_error(IndexingError, "getitem", f"an index from {-n} to {n - 1} on axis {axis}", i)
     return i + n if i < 0 else i
 
 
@@ -70,7 +72,7 @@ def _one(item: Any, place: Place) -> Any:
         return a if a.dtype.kind == "b" else from_numpy(a.astype(np.int64), place)
     if isinstance(item, Tensor):
         if not (item.dtype.is_bool or item.dtype.is_integer):
-            raise op_error(IndexError, "getitem", "an index of integer or bool dtype", item.dtype.name)
+            raise op_error(IndexingError, "getitem", "an index of integer or bool dtype", item.dtype.name)
         return item.item() if item.ndim == 0 else item
     if hasattr(item, "__index__"):
         return item.__index__()
@@ -90,8 +92,8 @@ def coordinates(index: Tensor) -> list[Tensor]:
     """An index tensor as tensors of integers: of a mask, the coordinates where it holds."""
     if not index.dtype.is_bool:
         return [index]
-    places = F.nonzero_sized(index, int(F.count_true(index).item()))
-    return list(F.unbind(places, 1, index.ndim))
+    rows = F.nonzero_sized(index, int(F.count_true(index).item()))
+    return list(F.unbind(rows, 1, index.ndim))
 
 
 def _consumed(item: Any) -> int:
@@ -109,10 +111,10 @@ def parse(x: Tensor, item: Any) -> tuple[Basic, dict[int, Tensor]]:
     shape = x.shape
     used = sum(map(_consumed, (i for i in items if i is not Ellipsis)))
     if used > len(shape):
-        raise op_error(IndexError, "getitem", f"at most {len(shape)} indices", used)
+        raise op_error(IndexingError, "getitem", f"at most {len(shape)} indices", used)
     dots = [k for k, i in enumerate(items) if i is Ellipsis]
     if len(dots) > 1:
-        raise op_error(IndexError, "getitem", "one ellipsis", f"{len(dots)}")
+        raise op_error(IndexingError, "getitem", "one ellipsis", f"{len(dots)}")
     at = dots[0] if dots else len(items)
     items[at : at + 1] = [slice(None)] * (len(shape) - used)
 
@@ -158,7 +160,7 @@ def parse(x: Tensor, item: Any) -> tuple[Basic, dict[int, Tensor]]:
 
 def _check_mask(mask: list, shape: list) -> None:
     if len(mask) != len(shape) or not all(map(dim.eq, mask, shape)):
-        raise op_error(IndexError, "getitem", f"a mask of shape {shape}", mask)
+        raise op_error(IndexingError, "getitem", f"a mask of shape {shape}", mask)
 
 
 def _range(s: slice, n: int) -> tuple[int, int, int]:
@@ -212,6 +214,7 @@ def _simple(x: Tensor, items: tuple) -> Tensor | None:
 _SLICES: dict[tuple, Any] = {}
 _FIRST = F.Slice((0,))
 _DROP_FIRST = F.Squeeze((0,))
+_TAKE_FIRST = F.Take(0)
 
 
 def getitem(x: Tensor, item: Any) -> Tensor:
@@ -234,18 +237,20 @@ def getitem(x: Tensor, item: Any) -> Tensor:
         ([2, 3], [[3, 1], [6, 4]], [5, 6])
     """
     kind = type(item)
-    if kind is slice and (found := apply_rows(_FIRST, x, item)) is not None:
-        return found
     if kind is int and x.ndim:
         n = len(x)
         i = item + n if item < 0 else item
         if not 0 <= i < n:
-            raise op_error(IndexError, "getitem", f"an index from {-n} to {n - 1} on axis 0", item)
+            raise op_error(IndexingError, "getitem", f"an index from {-n} to {n - 1} on axis 0", item)
         return apply1(_DROP_FIRST, apply(_FIRST, (x,), ((i,), (1,), (1,))))
+    if kind is slice and (out := apply_rows(_FIRST, x, item)) is not None:
+        return out
+    if kind is Tensor and item.ndim and x.ndim and item.dtype.is_integer:
+        return apply(_TAKE_FIRST, (x, item))
     if kind is slice or kind is tuple:
-        found = _simple(x, (item,) if kind is slice else item) if x.ndim and item != () else None
-        if found is not None:
-            return found
+        out = _simple(x, (item,) if kind is slice else item) if x.ndim and item != () else None
+        if out is not None:
+            return out
     elif (
         isinstance(item, Tensor) and item.dtype.is_bool and item.ndim == x.ndim and item.ndim and item.shape == x.shape
     ):
@@ -261,14 +266,14 @@ def getitem(x: Tensor, item: Any) -> Tensor:
 
 
 def _gather(x: Tensor, advanced: dict[int, Tensor]) -> Tensor:
-    places = _places(advanced)
-    if len(places) == 1:
-        ((axis, index),) = places.items()
+    by_axis = _indices_by_axis(advanced)
+    if len(by_axis) == 1:
+        ((axis, index),) = by_axis.items()
         return F.take(x, index, axis)
-    axes = tuple(places)
-    rest = tuple(a for a in range(x.ndim) if a not in places)
+    axes = tuple(by_axis)
+    rest = tuple(a for a in range(x.ndim) if a not in by_axis)
     front = x if axes == tuple(range(len(axes))) else F.permute(x, axes + rest)
-    out = F.index_get(front, _aligned(list(places.values())))
+    out = F.index_get(front, _aligned(list(by_axis.values())))
     if _together(axes) and axes[0]:
         # The dims of the indices go back to where the first one stood.
         k = out.ndim - len(rest)
@@ -276,7 +281,7 @@ def _gather(x: Tensor, advanced: dict[int, Tensor]) -> Tensor:
     return out
 
 
-def _places(advanced: dict[int, Tensor]) -> dict[int, Tensor]:
+def _indices_by_axis(advanced: dict[int, Tensor]) -> dict[int, Tensor]:
     """Integer indices by axis; a mask becomes one for each of its dims."""
     return {axis + k: c for axis, i in advanced.items() for k, c in enumerate(coordinates(i))}
 
@@ -310,6 +315,10 @@ def setitem(x: Tensor, item: Any, value: Any) -> None:
         >>> x.tolist()
         [[1.0, 0.0], [2.0, 0.0]]
     """
+    if not x.stop_gradient and x.is_leaf and current().grad_enabled and not x._kind & KIND_SYMBOLIC:
+        # Its elements are views of it, which may be written to: the leaf itself may not. A trace finds out by itself.
+        got = "a leaf with stop_gradient=False"
+        raise op_error(LeafError, "setitem", "a tensor that is no leaf, or no_grad", got, "Use paddle.no_grad().")
     basic, advanced = parse(x, item)
     region = basic(x)
     if not advanced:
@@ -323,9 +332,9 @@ def setitem(x: Tensor, item: Any, value: Any) -> None:
         len(advanced) == 1
         and (mask := advanced.get(0)) is not None
         and mask.dtype.is_bool
-        and mask.shape == region.shape
+        and mask.shape == region.shape[: mask.ndim]
     ):
-        new = _masked(region, mask, value, x)
+        new = _masked(region, mask, value, x, advanced)
     else:
         new = _put(region, advanced, value, x)
     write_part(x, basic.__call__, new)
@@ -343,8 +352,12 @@ def _value(value: Any, x: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 def _tensor(value: Any, x: Tensor) -> Tensor:
     """``value`` as a tensor of the dtype of ``x``, where ``x`` is."""
-    made = _made(value, x)
-    return made if made.place is x.place else F.transfer(made, source=str(made.place), target=str(x.place))
+    converted = _made(value, x)
+    return (
+        converted
+        if converted.place is x.place
+        else F.transfer(converted, source=converted.place.name, target=x.place.name)
+    )
 
 
 def _made(value: Any, x: Tensor) -> Tensor:
@@ -356,30 +369,49 @@ def _made(value: Any, x: Tensor) -> Tensor:
         raise op_error(TypeError, "setitem", "a Tensor, an array or a number", type(value).__name__)
     if isinstance(value, complex) and not x.dtype.is_complex:
         raise op_error(TypeError, "setitem", f"a real value for {x.dtype.name}", "a complex one")
-    return made_on(x.place, F.full, value, x.dtype, ())
+    return create_on(x.place, F.full, value, x.dtype, ())
 
 
-def _masked(region: Tensor, mask: Tensor, value: Any, x: Tensor) -> Tensor:
+def _masked(region: Tensor, mask: Tensor, value: Any, x: Tensor, advanced: dict[int, Tensor]) -> Tensor:
     v = _tensor(value, x)
-    if v.ndim == 0:
-        return F.where(mask, v, region)
+    new = where_masked(region, mask, v)
+    if new is not None:
+        return new
+    if mask.ndim < region.ndim:
+        return _put(region, advanced, value, x)
     count = int(F.count_true(mask).item())
     return F.masked_scatter(region, mask, F.broadcast_to(v, (count,)))
+
+
+def where_masked(x: Tensor, mask: Tensor, v: Tensor, add: bool = False) -> Tensor | None:
+    """``x`` with ``v`` put or added where a mask of its first dims holds; None where v differs from place to place.
+
+    How many places there are need not be known, which it is not while a function is captured.
+    """
+    rest = tuple(x.shape[mask.ndim :])
+    while v.ndim > len(rest):
+        if v.shape[0] != 1:
+            return None
+        v = F.reshape(v, tuple(v.shape[1:]))
+    if rest:
+        v = F.broadcast_to(v, rest)
+        mask = F.reshape(mask, (*mask.shape, *[1] * len(rest)))
+    return F.where(mask, F.add(x, v) if add else v, x)
 
 
 def _put(region: Tensor, advanced: dict[int, Tensor], value: Any, x: Tensor) -> Tensor:
     from paddle.tensor.sequences import broadcast_shapes
 
-    places = _places(advanced)
-    axes = tuple(places)
-    if len(places) == 1:
-        ((axis, index),) = places.items()
+    by_axis = _indices_by_axis(advanced)
+    axes = tuple(by_axis)
+    if len(by_axis) == 1:
+        ((axis, index),) = by_axis.items()
         s = region.shape
         return F.put(region, index, _value(value, x, (*s[:axis], *index.shape, *s[axis + 1 :])), axis)
-    rest = tuple(a for a in range(region.ndim) if a not in places)
+    rest = tuple(a for a in range(region.ndim) if a not in by_axis)
     order = axes + rest
     front = region if order == tuple(range(len(order))) else F.permute(region, order)
-    indices = _aligned(list(places.values()))
+    indices = _aligned(list(by_axis.values()))
     k = broadcast_shapes(*(i.shape for i in indices))
     tail = [region.shape[a] for a in rest]
     if _together(axes) and axes[0]:

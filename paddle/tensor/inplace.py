@@ -7,47 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from paddle._public import public, rebind
-from paddle.tensor import diagonals, search, views
-from paddle.tensor._args import cast, made_on, need_tensor, op_error, shape_of, write_part
+from paddle.tensor import diagonals, views
+from paddle.tensor._args import cast, create_on, need_tensor, op_error, shape_of, write_part
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
-from umiak.core.inplace import assign, call_before_overwrite
+from umiak.core.inplace import assign
 from umiak.core.tensor import Tensor
-
-
-@public(usual=False)
-def where_(condition: Tensor, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
-    """Keep the elements of x where the condition holds, and write those of y elsewhere.
-
-    Args:
-        condition: bool tensor whose shape broadcasts to x's.
-        x: tensor, which is written; it takes the promoted dtype.
-        y: tensor whose shape broadcasts to x's, or number. Floating dtypes that differ are promoted, others must be
-            equal.
-
-    Returns:
-        The tensor x.
-
-    Raises:
-        TypeError: x is no tensor, or the dtypes cannot be promoted.
-        ValueError: the condition is not bool, y is missing, or the broadcast shape is not x's.
-        RuntimeError: x is a leaf with ``stop_gradient=False``, outside ``no_grad``.
-
-    Example:
-        >>> import paddle
-        >>> x = paddle.to_tensor([1.0, -1.0])
-        >>> paddle.where_(x > 0, x, paddle.zeros([2])).tolist()
-        [1.0, 0.0]
-    """
-
-    def where(x: Tensor) -> Tensor:
-        return search.where(condition, x, y)
-
-    value = call_before_overwrite(where, need_tensor(x, "where_"), (), {})
-    if value.shape != x.shape:
-        raise op_error(ValueError, "where_", f"a result of the tensor's shape {x.shape}", value.shape)
-    return rebind(x, value)
 
 
 @public("Tensor", usual=False)
@@ -74,10 +40,10 @@ def fill_(x: Tensor, value: Any) -> Tensor:
     """
     need_tensor(x, "fill_")
     if isinstance(value, Tensor):
-        if value.size != 1:
+        if value._count != 1:
             raise op_error(ValueError, "fill_", "a value of one element", value.shape)
         value = F.reshape(value, ())
-    return assign(x, made_on(x.place, F.full, value, x.dtype, tuple(x.shape)))
+    return assign(x, create_on(x.place, F.full, value, x.dtype, tuple(x.shape)))
 
 
 @public("Tensor", usual=False)
@@ -131,13 +97,13 @@ def fill_diagonal_(x: Tensor, value: Any, offset: int = 0, wrap: bool = False, n
     if x.ndim > 2:
         if len(set(x.shape)) > 1:
             raise op_error(ValueError, op, "equal sizes", x.shape)
-        i = made_on(x.place, F.iota, 0, 1, dt.int64, x.shape[0])
-        values = made_on(x.place, F.full, value, x.dtype, (x.shape[0],))
+        i = create_on(x.place, F.iota, 0, 1, dt.int64, x.shape[0])
+        values = create_on(x.place, F.full, value, x.dtype, (x.shape[0],))
         return assign(x, F.index_put(x, values, [i] * x.ndim))
     rows, columns = x.shape
 
     def write(line: Callable[[Tensor], Tensor]) -> None:
-        write_part(x, line, made_on(x.place, F.full, value, x.dtype, tuple(line(x).shape)))
+        write_part(x, line, create_on(x.place, F.full, value, x.dtype, tuple(line(x).shape)))
 
     write(lambda x: F.diagonal(x, 0, 1, offset))
     if wrap and rows > columns:
@@ -178,13 +144,15 @@ def fill_diagonal_tensor_(
 
 
 @public("Tensor", usual=False)
-def copy_(x: Tensor, other: Tensor, blocking: bool = True) -> Tensor:
+def copy_(x: Tensor, other: Tensor, blocking: bool = True, non_blocking: bool = False) -> Tensor:
     """Write the elements of another tensor.
 
     Args:
-        x: tensor, which is written.
+        x: tensor, which is written. A leaf stays one, parameters included: no gradient is recorded, as in
+            :meth:`set_value`.
         other: tensor of any dtype, which is cast, on any place, whose shape broadcasts to x's.
         blocking: without effect, as each copy is ordered with the work before and after it.
+        non_blocking: without effect, too.
 
     Returns:
         The tensor x.
@@ -192,7 +160,6 @@ def copy_(x: Tensor, other: Tensor, blocking: bool = True) -> Tensor:
     Raises:
         TypeError: other is no tensor.
         ValueError: other's shape does not broadcast to x's.
-        RuntimeError: x is a leaf with ``stop_gradient=False``, outside ``no_grad``.
 
     Example:
         >>> import paddle
@@ -202,7 +169,13 @@ def copy_(x: Tensor, other: Tensor, blocking: bool = True) -> Tensor:
     value = cast(need_tensor(other, "copy_", "other"), x.dtype)
     if value.place is not x.place:
         value = value.to(x.place)
-    return assign(x, value if value.shape == x.shape else F.broadcast_to(value, tuple(x.shape)))
+    value = value if value.shape == x.shape else F.broadcast_to(value, tuple(x.shape))
+    if not x.stop_gradient and x.is_leaf:
+        from umiak.core.context import no_grad_guard
+
+        with no_grad_guard():
+            return assign(x, value.detach())
+    return assign(x, value)
 
 
 @public("paddle.tensor Tensor", usual=False)
@@ -240,7 +213,7 @@ def set_(
         [5.0, 2.0]
     """
     if source is None:
-        source = made_on(x.place, F.full, 0, x.dtype, (0,))
+        source = create_on(x.place, F.full, 0, x.dtype, (0,))
     elif need_tensor(source, "set_", "source").dtype is not x.dtype:
         source = F.cast(source, dtype=x.dtype)
     if shape is not None or stride is not None or offset:
@@ -280,11 +253,11 @@ def resize_(x: Tensor, shape: Any, fill_zero: bool = False, name: str | None = N
     if any(n < 0 for n in sizes):
         raise op_error(ValueError, "resize_", "sizes of 0 or more", sizes)
     count = math.prod(sizes)
-    flat = F.reshape(x.detach(), (x.size,))
-    if count <= x.size:
+    flat = F.reshape(x.detach(), (x._count,))
+    if count <= x._count:
         flat = F.slice(flat, (0,), (0,), (count,), (1,))
     else:
-        flat = F.pad(flat, 0, axes=(0,), lo=(0,), hi=(count - x.size,))
+        flat = F.pad(flat, 0, axes=(0,), lo=(0,), hi=(count - x._count,))
     x._share(F.reshape(flat, sizes))
     return x
 
@@ -342,7 +315,7 @@ def set_value(x: Tensor, value: Any) -> None:
     elif not isinstance(value, Tensor):
         raise op_error(AssertionError, "set_value", "a Tensor or an array", type(value).__name__)
     if value.shape != x.shape:
-        raise op_error(AssertionError, "set_value", f"shape {x.shape}", value.shape)
+        raise op_error(AssertionError, "set_value", f"shape {list(x.shape)}", value.shape)
     if value.dtype is not x.dtype:
         raise op_error(AssertionError, "set_value", f"dtype {x.dtype.name}", value.dtype.name)
     from umiak.core.context import no_grad_guard

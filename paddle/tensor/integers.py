@@ -85,15 +85,15 @@ def gcd(x: Tensor, y: Any, name: str | None = None) -> Tensor:
     """Greatest common divisor, which is never negative, element by element.
 
     Args:
-        x: integer tensor; an integer if y is a tensor.
-        y: integer tensor of x's dtype, or an integer; the shapes broadcast.
+        x: integer or floating tensor; a number if y is a tensor. Floating numbers are taken as the fractions that they
+            are: no digit is rounded away.
+        y: tensor of x's dtype, or a number; the shapes broadcast.
 
     Returns:
         Tensor of the broadcast shape and the common dtype.
 
     Raises:
-        TypeError: no operand is a tensor, the dtypes differ, or are not integer.
-        ValueError: the shapes do not broadcast.
+        TypeError: no operand is a tensor, the dtypes differ, or are bool or complex.
         ValueError: the shapes do not broadcast.
 
     Example:
@@ -112,15 +112,15 @@ def lcm(x: Tensor, y: Any, name: str | None = None) -> Tensor:
     """Least common multiple, which is never negative, element by element.
 
     Args:
-        x: integer tensor; an integer if y is a tensor.
-        y: integer tensor of x's dtype, or an integer; the shapes broadcast.
+        x: integer or floating tensor; a number if y is a tensor. Floating numbers are taken as the fractions that they
+            are: no digit is rounded away.
+        y: tensor of x's dtype, or a number; the shapes broadcast.
 
     Returns:
         Tensor of the broadcast shape and the common dtype.
 
     Raises:
-        TypeError: no operand is a tensor, the dtypes differ, or are not integer.
-        ValueError: the shapes do not broadcast.
+        TypeError: no operand is a tensor, the dtypes differ, or are bool or complex.
         ValueError: the shapes do not broadcast.
 
     Example:

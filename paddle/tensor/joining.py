@@ -227,7 +227,7 @@ def column_stack(x: Sequence[Tensor], name: str | None = None) -> Tensor:
         [[1, 3], [2, 4]]
     """
     xs = [need_tensor(v, "column_stack", "each of x") for v in need_tensors(x, "column_stack")]
-    return concat([F.reshape(v, (v.size, 1)) if v.ndim < 2 else v for v in xs], 1)
+    return concat([F.reshape(v, (v._count, 1)) if v.ndim < 2 else v for v in xs], 1)
 
 
 @public

@@ -6,7 +6,7 @@ import operator
 from typing import Any
 
 from paddle._public import also, inplace, public
-from paddle.tensor._args import NUMBERS, cast, made_on, need_tensor, operate, promoted, same_dtype, tensor
+from paddle.tensor._args import NUMBERS, cast, create_on, need_tensor, operate, promoted, same_dtype, tensor
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
@@ -47,7 +47,7 @@ def greater_equal(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | N
     """Comparison ``x >= y``, element by element; false for NaN.
 
     Args:
-        x: tensor of any real dtype.
+        x: tensor of any dtype; complex numbers have the order of their real parts, then of the imaginary ones.
         y: number, or tensor that broadcasts with x; floating and complex dtypes are promoted to one, others must agree.
         out: tensor that is written with the result and returned.
 
@@ -55,7 +55,7 @@ def greater_equal(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | N
         bool tensor of the shape to which the operands broadcast.
 
     Raises:
-        TypeError: x is not a tensor or is complex, or the dtypes do not mix.
+        TypeError: x is not a tensor, or the dtypes do not mix.
         ValueError: the shapes do not broadcast.
 
     Example:
@@ -75,7 +75,7 @@ def greater_than(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | No
     """Comparison ``x > y``, element by element; false for NaN.
 
     Args:
-        x: tensor of any real dtype.
+        x: tensor of any dtype; complex numbers have the order of their real parts, then of the imaginary ones.
         y: number, or tensor that broadcasts with x; floating and complex dtypes are promoted to one, others must agree.
         out: tensor that is written with the result and returned.
 
@@ -83,7 +83,7 @@ def greater_than(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | No
         bool tensor of the shape to which the operands broadcast.
 
     Raises:
-        TypeError: x is not a tensor or is complex, or the dtypes do not mix.
+        TypeError: x is not a tensor, or the dtypes do not mix.
         ValueError: the shapes do not broadcast.
 
     Example:
@@ -105,7 +105,7 @@ def less_equal(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None
     """Comparison ``x <= y``, element by element; false for NaN.
 
     Args:
-        x: tensor of any real dtype.
+        x: tensor of any dtype; complex numbers have the order of their real parts, then of the imaginary ones.
         y: number, or tensor that broadcasts with x; floating and complex dtypes are promoted to one, others must agree.
         out: tensor that is written with the result and returned.
 
@@ -113,7 +113,7 @@ def less_equal(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None
         bool tensor of the shape to which the operands broadcast.
 
     Raises:
-        TypeError: x is not a tensor or is complex, or the dtypes do not mix.
+        TypeError: x is not a tensor, or the dtypes do not mix.
         ValueError: the shapes do not broadcast.
 
     Example:
@@ -133,7 +133,7 @@ def less_than(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None 
     """Comparison ``x < y``, element by element; false for NaN.
 
     Args:
-        x: tensor of any real dtype.
+        x: tensor of any dtype; complex numbers have the order of their real parts, then of the imaginary ones.
         y: number, or tensor that broadcasts with x; floating and complex dtypes are promoted to one, others must agree.
         out: tensor that is written with the result and returned.
 
@@ -141,7 +141,7 @@ def less_than(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None 
         bool tensor of the shape to which the operands broadcast.
 
     Raises:
-        TypeError: x is not a tensor or is complex, or the dtypes do not mix.
+        TypeError: x is not a tensor, or the dtypes do not mix.
         ValueError: the shapes do not broadcast.
 
     Example:
@@ -183,7 +183,7 @@ def not_equal(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None 
 
 
 ne = also(not_equal, "ne")
-not_equal_ = inplace(not_equal, "paddle.tensor Tensor")
+not_equal_ = inplace(not_equal)
 
 
 # --- logic, element by element ---------------------------------------------------------------------------------------
@@ -270,7 +270,7 @@ def logical_xor(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | Non
     return promoted(F.logical_xor, "logical_xor", x, y)
 
 
-logical_xor_ = inplace(logical_xor, "paddle.tensor Tensor")
+logical_xor_ = inplace(logical_xor)
 
 
 @public(op=F.LogicalNot())
@@ -434,7 +434,7 @@ def equal_all(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
     """
     need_tensor(x, "equal_all")
     if x.shape != need_tensor(y, "equal_all", "y").shape:
-        return made_on(x.place, F.full, False, dt.bool, ())
+        return create_on(x.place, F.full, False, dt.bool, ())
     x, y = same_dtype("eq", x, y)
     return F.all(F.eq(x, y), tuple(range(x.ndim)))
 
@@ -468,8 +468,16 @@ def isclose(
     x, y = same_dtype("eq", need_tensor(x, "isclose"), y)
     y = tensor(y, x)
     if not (x.dtype.is_floating or x.dtype.is_complex):
-        x, y = cast(x, dt.float64), cast(y, dt.float64)
+        return _close_integers(x, y, float(rtol), float(atol))
     return F.isclose(x, y, bool(equal_nan), float(rtol), float(atol))
+
+
+def _close_integers(x: Tensor, y: Tensor, rtol: float, atol: float) -> Tensor:
+    """``isclose`` of integers: their distance is exact where float64 does not tell them apart, from 2**53 on."""
+    x, y = cast(x, dt.int64), cast(y, dt.int64)
+    gap = cast(F.sub(F.maximum(x, y), F.minimum(x, y)), dt.float64)
+    gap = F.where(F.lt(gap, 0.0), F.add(gap, 2.0**64), gap)  # a distance beyond int64 has wrapped
+    return F.le(gap, F.add(F.mul(F.abs(cast(y, dt.float64)), rtol), atol))
 
 
 @public
@@ -528,17 +536,17 @@ def isin(x: Any, test_x: Any, assume_unique: bool = False, invert: bool = False,
         x, test_x = same_dtype("eq", x, test_x)  # a number may have digits that the dtype of the tensor lacks
         like = x if isinstance(x, Tensor) else test_x
     x, test = same_dtype("eq", tensor(x, like), tensor(test_x, like))
-    flat = F.reshape(test, (test.size,))
-    if not test.size:
-        found = made_on(x.place, F.full, False, dt.bool, tuple(x.shape))
-    elif test.size <= 32 or x.dtype.is_bool or x.dtype.is_complex:
-        found = F.any(F.eq(F.unsqueeze(x, (x.ndim,)), flat), (x.ndim,))
+    flat = F.reshape(test, (test._count,))
+    if not test._count:
+        is_member = create_on(x.place, F.full, False, dt.bool, tuple(x.shape))
+    elif test._count <= 32 or x.dtype.is_bool or x.dtype.is_complex:
+        is_member = F.any(F.eq(F.unsqueeze(x, (x.ndim,)), flat), (x.ndim,))
     else:
         rows, _ = F.sort(flat, 0)
-        at = F.search_sorted(rows, F.reshape(x, (x.size,)))
-        at = F.minimum(at, test.size - 1)
-        found = F.reshape(F.eq(F.take(rows, at, 0), F.reshape(x, (x.size,))), tuple(x.shape))
-    return F.logical_not(found) if invert else found
+        at = F.search_sorted(rows, F.reshape(x, (x._count,)))
+        at = F.minimum(at, test._count - 1)
+        is_member = F.reshape(F.eq(F.take(rows, at, 0), F.reshape(x, (x._count,))), tuple(x.shape))
+    return F.logical_not(is_member) if invert else is_member
 
 
 @public
@@ -559,7 +567,7 @@ def is_empty(x: Tensor, name: str | None = None) -> Tensor:
         >>> bool(paddle.is_empty(paddle.ones([2, 0])))
         True
     """
-    return F.full(need_tensor(x, "is_empty").size == 0, dt.bool, ())
+    return F.full(need_tensor(x, "is_empty")._count == 0, dt.bool, ())
 
 
 @public(aliases={"obj": "x"}, usual=False)

@@ -8,15 +8,15 @@ from paddle._public import public
 from paddle.tensor._args import cast, integer, op_error
 from paddle.tensor._matrices import adjoint, matrix
 from umiak import ops as F
+from umiak.core.context import place_guard
 from umiak.core.tensor import Tensor
 
 
 def _range_of(x: Tensor, q: int, niter: int, shift: Tensor | None) -> Tensor:
     """An orthonormal basis of what ``x`` (less ``shift``) does to ``q`` random directions."""
-    from paddle.tensor.creation import _on
     from paddle.tensor.random import _normal
 
-    with _on(x.place):
+    with place_guard(x.place):
         directions = _normal([x.shape[-1], q], x.dtype, "svd_lowrank")
 
     def forward(v: Tensor) -> Tensor:
@@ -59,7 +59,7 @@ def svd_lowrank(
         >>> x = paddle.to_tensor([[3.0, 0.0], [0.0, 4.0], [0.0, 0.0]])
         >>> u, s, v = paddle.linalg.svd_lowrank(x, q=2)
         >>> u.shape, [round(v, 3) for v in s.tolist()], v.shape
-        ([3, 2], [4.0, 3.0], [2, 2])
+        (paddle.Size([3, 2]), [4.0, 3.0], paddle.Size([2, 2]))
     """
     x = matrix(x, "svd_lowrank")
     m, n = x.shape[-2:]

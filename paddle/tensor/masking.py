@@ -11,6 +11,7 @@ from paddle.tensor._args import (
     number,
     op_error,
 )
+from paddle.tensor.sequences import broadcast_shape
 from umiak import ops as F
 from umiak.core.tensor import Tensor
 
@@ -98,7 +99,7 @@ def masked_scatter(x: Tensor, mask: Tensor, value: Tensor, name: str | None = No
 
     Args:
         x: tensor of any dtype.
-        mask: bool tensor that broadcasts to the shape of x.
+        mask: bool tensor that broadcasts with x.
         value: tensor of x's dtype, with at least as many elements as the mask has true ones.
 
     Returns:
@@ -118,8 +119,11 @@ def masked_scatter(x: Tensor, mask: Tensor, value: Tensor, name: str | None = No
     mask = _mask(mask, "masked_scatter")
     if need_tensor(value, "masked_scatter", "value").dtype is not x.dtype:
         raise op_error(ValueError, "masked_scatter", f"a value of dtype {x.dtype.name}", value.dtype.name)
-    mask = F.broadcast_to(mask, tuple(x.shape))
-    return F.masked_scatter(x, mask, F.reshape(value, (value.size,)))
+    shape = tuple(x.shape) if mask.ndim == 0 else tuple(broadcast_shape(x.shape, mask.shape))
+    if shape != tuple(x.shape):
+        x = F.broadcast_to(x, shape)
+    mask = F.broadcast_to(mask, shape)
+    return F.masked_scatter(x, mask, F.reshape(value, (value._count,)))
 
 
 masked_scatter_ = inplace(masked_scatter)

@@ -8,8 +8,10 @@ from typing import Any
 
 from paddle._public import inplace, public
 from paddle.tensor._args import (
+    InternedOps,
     axis_of,
     cast,
+    create_on,
     dtype_of,
     floating,
     integers,
@@ -21,7 +23,10 @@ from paddle.tensor._args import (
 )
 from paddle.tensor._matrices import matrix
 from umiak import ops as F
+from umiak.core.eager import apply
 from umiak.core.tensor import Tensor
+
+_EUCLIDEAN = InternedOps(F.VectorNorm)
 
 
 def norm_kind(p: Any) -> tuple[str, float]:
@@ -32,6 +37,8 @@ def norm_kind(p: Any) -> tuple[str, float]:
 
 
 def _vector_norm(x: Tensor, p: Any, axes: tuple[int, ...], keepdim: bool) -> Tensor:
+    if p == -math.inf and any(x.shape[a] == 0 for a in axes):
+        p = math.inf  # of nothing it is 0, too
     kind, power = norm_kind(p)
     return F.vector_norm(x, axes, keepdim, kind, power)
 
@@ -55,7 +62,7 @@ def _matrix_norm(x: Tensor, p: Any, axes: tuple[int, int], keepdim: bool, op: st
     return out if keepdim else F.squeeze(out, tuple(sorted(axes)))
 
 
-@public("paddle.tensor paddle.linalg Tensor", aliases={"A": "x", "ord": "p"})
+@public("paddle paddle.tensor paddle.linalg Tensor", aliases={"A": "x", "ord": "p"})
 def norm(
     x: Tensor,
     p: Any = None,
@@ -95,6 +102,10 @@ def norm(
     if dtype is not None:
         x = cast(x, dtype_of(dtype))
     p = number(p)
+    if type(axis) is int and x.ndim and p in (None, "fro", 2):
+        return apply(_EUCLIDEAN[(axis_of(axis, x.ndim, "norm"),), builtins.bool(keepdim), "2"], (x,), (2.0,))
+    if x.ndim == 0 and axis is not None:
+        axis = reduced_axes(axis, 0, "norm") or None
     axes = None if axis is None else tuple(axis_of(a, x.ndim, "norm") for a in integers(axis, "norm", "axis"))
     if axes is not None and len(set(axes)) != len(axes):
         raise op_error(ValueError, "norm", "different axes", axis)
@@ -215,6 +226,8 @@ def cond(x: Tensor, p: Any = None, name: str | None = None) -> Tensor:
         2.0
     """
     x = matrix(x, "cond", p not in (None, 2, -2))
+    if 0 in x.shape[-2:]:
+        return create_on(x.place, F.full, 0, x.dtype.real, tuple(x.shape[:-2]))
     if p in (None, 2, -2):
         s = F.svdvals(x)
         large, small = F.max(s, (s.ndim - 1,)), F.min(s, (s.ndim - 1,))

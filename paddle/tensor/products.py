@@ -7,7 +7,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from paddle._public import also, inplace, public
-from paddle.tensor._args import axis_of, cast, integer, integers, need_tensor, op_error, real_number, same_dtype
+from paddle.tensor._args import (
+    axis_of,
+    cast,
+    integer,
+    integers,
+    need_tensor,
+    op_error,
+    real_number,
+    reduced_axes,
+    same_dtype,
+)
 from paddle.tensor._matrices import pair
 from umiak import ops as F
 from umiak.core.eager import apply2
@@ -54,7 +64,7 @@ def matmul(
         >>> paddle.matmul(x, x).tolist()
         [[7.0, 10.0], [15.0, 22.0]]
         >>> paddle.matmul(x, paddle.ones([5, 2, 3])).shape
-        [5, 2, 3]
+        paddle.Size([5, 2, 3])
     """
     try:
         return apply2(_MATMUL[transpose_x, transpose_y], x, y)
@@ -111,7 +121,7 @@ def bmm(x: Tensor, y: Tensor, name: str | None = None, *, out: Any = None) -> Te
     """
     x, y = pair("bmm", x, y)
     if x.ndim != 3 or y.ndim != 3:
-        raise op_error(ValueError, "bmm", "tensors of rank 3", f"{x.shape} and {y.shape}")
+        raise op_error(ValueError, "bmm", "tensors of rank 3", f"{list(x.shape)} and {list(y.shape)}")
     return F.bmm(x, y)
 
 
@@ -137,11 +147,11 @@ def mv(x: Tensor, vec: Tensor, name: str | None = None) -> Tensor:
     """
     x, vec = pair("mv", x, vec)
     if x.ndim != 2 or vec.ndim != 1:
-        raise op_error(ValueError, "mv", "a matrix and a vector", f"{x.shape} and {vec.shape}")
+        raise op_error(ValueError, "mv", "a matrix and a vector", f"{list(x.shape)} and {list(vec.shape)}")
     return apply2(_PLAIN, x, vec)
 
 
-@public
+@public(aliases={"tensor": "y"})
 def dot(x: Tensor, y: Tensor, name: str | None = None, *, out: Any = None) -> Tensor:
     """Sum of the products of two vectors, or of each two rows of matrices.
 
@@ -165,7 +175,9 @@ def dot(x: Tensor, y: Tensor, name: str | None = None, *, out: Any = None) -> Te
     """
     x, y = pair("dot", x, y)
     if x.ndim not in (1, 2) or x.shape != y.shape:
-        raise op_error(ValueError, "dot", "two tensors of one shape and rank 1 or 2", f"{x.shape} and {y.shape}")
+        raise op_error(
+            ValueError, "dot", "two tensors of one shape and rank 1 or 2", f"{list(x.shape)} and {list(y.shape)}"
+        )
     return F.dot(x, y)
 
 
@@ -193,7 +205,7 @@ def inner(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
     if x.ndim == 0 or y.ndim == 0:
         return F.mul(x, y)
     if x.shape[-1] != y.shape[-1]:
-        raise op_error(ValueError, "inner", "equal last dims", f"{x.shape} and {y.shape}")
+        raise op_error(ValueError, "inner", "equal last dims", f"{list(x.shape)} and {list(y.shape)}")
     return F.tensordot(x, y, (x.ndim - 1,), (y.ndim - 1,))
 
 
@@ -219,7 +231,7 @@ def outer(x: Tensor, y: Tensor, name: str | None = None, *, out: Any = None) -> 
         [[3, 4], [6, 8]]
     """
     x, y = same_dtype("mul", need_tensor(x, "outer"), need_tensor(y, "outer", "y"))
-    return F.outer(F.reshape(x, (x.size,)), F.reshape(y, (y.size,)))
+    return F.outer(F.reshape(x, (x._count,)), F.reshape(y, (y._count,)))
 
 
 ger = also(outer, "ger", "paddle paddle.tensor")
@@ -274,10 +286,10 @@ def cross(x: Tensor, y: Tensor, axis: int = 9, name: str | None = None) -> Tenso
     """
     x, y = pair("cross", x, y)
     if axis is None or axis == 9:
-        found = [i for i, n in enumerate(x.shape) if n == 3]
-        if not found:
+        axes = [i for i, n in enumerate(x.shape) if n == 3]
+        if not axes:
             raise op_error(ValueError, "cross", "a dim of size 3", x.shape)
-        k = found[0]
+        k = axes[0]
     else:
         k = axis_of(axis, x.ndim, "cross")
         if x.shape[k] != 3:
@@ -336,7 +348,7 @@ def tensordot(x: Tensor, y: Tensor, axes: Any = 2, name: str | None = None) -> T
         >>> import paddle
         >>> x, y = paddle.ones([2, 3, 4]), paddle.ones([3, 4, 5])
         >>> paddle.tensordot(x, y, 2).shape, paddle.tensordot(x, y, [[1], [0]]).shape
-        ([2, 5], [2, 4, 4, 5])
+        (paddle.Size([2, 5]), paddle.Size([2, 4, 4, 5]))
     """
     op = "tensordot"
     x, y = pair(op, x, y)
@@ -401,7 +413,7 @@ def addmm(
     """
     x, y = pair("addmm", x, y)
     if x.ndim != 2 or y.ndim != 2:
-        raise op_error(ValueError, "addmm", "matrices", f"{x.shape} and {y.shape}")
+        raise op_error(ValueError, "addmm", "matrices", f"{list(x.shape)} and {list(y.shape)}")
     return _added("addmm", input, x, y, beta, alpha)
 
 
@@ -436,7 +448,7 @@ def baddbmm(
     """
     x, y = pair("baddbmm", x, y)
     if x.ndim != 3 or y.ndim != 3:
-        raise op_error(ValueError, "baddbmm", "tensors of rank 3", f"{x.shape} and {y.shape}")
+        raise op_error(ValueError, "baddbmm", "tensors of rank 3", f"{list(x.shape)} and {list(y.shape)}")
     return _added("baddbmm", input, x, y, beta, alpha)
 
 
@@ -474,9 +486,9 @@ def multi_dot(x: Sequence[Tensor], name: str | None = None) -> Tensor:
         raise op_error(ValueError, "multi_dot", "at least two tensors", len(xs))
     first, last = need_tensor(xs[0], "multi_dot").ndim == 1, need_tensor(xs[-1], "multi_dot").ndim == 1
     if first:
-        xs[0] = F.reshape(xs[0], (1, xs[0].size))
+        xs[0] = F.reshape(xs[0], (1, xs[0]._count))
     if last:
-        xs[-1] = F.reshape(xs[-1], (xs[-1].size, 1))
+        xs[-1] = F.reshape(xs[-1], (xs[-1]._count, 1))
     for m in xs:
         if m.ndim != 2:
             raise op_error(ValueError, "multi_dot", "matrices, with vectors only at the ends", m.shape)
@@ -525,4 +537,4 @@ def vecdot(x: Tensor, y: Tensor, axis: int = -1, name: str | None = None) -> Ten
     """
     x, y = same_dtype("mul", need_tensor(x, "vecdot"), need_tensor(y, "vecdot", "y"))
     product = F.mul(F.conj(x) if x.dtype.is_complex else x, y)
-    return F.sum(product, (axis_of(axis, product.ndim, "vecdot"),))
+    return F.sum(product, (axis_of(axis, product.ndim, "vecdot"),) if product.ndim else reduced_axes(axis, 0, "vecdot"))

@@ -9,27 +9,31 @@ from typing import Any
 import numpy as np
 
 from paddle._public import public, rebind
-from paddle.framework.place import current_place
+from paddle.framework.place import current_place, on_device
 from paddle.tensor._args import (
+    InternedOps,
     cast,
+    create_on,
     default_float,
     dtype_of,
     floating,
     integer,
-    made_on,
     need_tensor,
     number,
     op_error,
     shape_of,
 )
-from paddle.tensor.creation import _on, check_integers
+from paddle.tensor.from_data import check_integers
 from umiak import ops as F
 from umiak.core import dtype as dt
+from umiak.core.context import current
 from umiak.core.dtype import DType
+from umiak.core.eager import apply
 from umiak.core.generator import Generator, default_generator
 from umiak.core.tensor import Tensor
 from umiak.ops.base import REGISTRY
 from umiak.util.dtypes import ROWS
+from umiak.util.size import plain_ints
 
 
 def draw(op: Any, size: int, run: Callable[[int, int], Tensor], generator: Generator | None = None) -> Tensor:
@@ -47,6 +51,9 @@ def draw(op: Any, size: int, run: Callable[[int, int], Tensor], generator: Gener
 
 
 def _sizes(shape: Any, op: str) -> tuple[int, ...]:
+    plain = plain_ints(shape, 0)
+    if plain is not None:
+        return plain
     sizes = shape_of(shape, op)
     for n in sizes:
         if type(n) is int and n < 0:
@@ -54,12 +61,38 @@ def _sizes(shape: Any, op: str) -> tuple[int, ...]:
     return sizes
 
 
+_PERMUTATIONS = InternedOps(F.RandPerm)
+
+# The op of a name and a dtype, how many words of the stream an element takes, and the defaults of its parameters.
+_DRAWS: dict[tuple[str, DType], tuple[Any, int, tuple]] = {}
+
+
 def _draw(name: str, d: DType, shape: tuple[int, ...], *params: Any, seed: int = 0) -> Tensor:
-    """Tensor drawn by the random op ``name``; a ``seed`` other than 0 starts a stream of its own."""
-    op, function = REGISTRY[name](dtype=d), getattr(F, name)
+    """Tensor drawn by the random op ``name``; without ``params``, from the standard distribution.
+
+    A ``seed`` other than 0 starts a stream of its own.
+    """
+    found = _DRAWS.get((name, d))
+    if found is None:
+        op = REGISTRY[name](dtype=d)
+        _, _, _, *own = op.param_fields.values()  # after the shape and the place in the stream
+        found = _DRAWS[name, d] = op, op.draws, tuple(field.default for field in own)
+    op, words, defaults = found
+    params += defaults[len(params) :]
     if seed:
-        return function(d, shape, *Generator(seed).reserve(0), *params)
-    return draw(op, math.prod(shape), lambda key, offset: function(d, shape, key, offset, *params))
+        return apply(op, (), (shape, *Generator(seed).reserve(0), *params))
+    return _apply_draw(op, words * math.prod(shape), shape, params)
+
+
+def _apply_draw(op: Any, words: int, size: Any, params: tuple = ()) -> Tensor:
+    """``draw`` of an op without operands, on the current place, by the count of words that it takes of the stream."""
+    g = default_generator(current().state.place)
+    key, offset = g.reserve(words)
+    try:
+        return apply(op, (), (size, key, offset, *params))
+    except BaseException:
+        g.give_back(offset, words)
+        raise
 
 
 def _made(x: Tensor, requires_grad: bool) -> Tensor:
@@ -76,13 +109,15 @@ def _float_dtype(dtype: Any, op: str) -> DType:
 
 
 def _normal(shape: Any, dtype: Any, op: str, mean: float = 0.0, std: float = 1.0, device: Any = None) -> Tensor:
-    with _on(device):
-        if dtype is not None and dtype_of(dtype).is_complex:
-            d = dtype_of(dtype)
-            sizes, part = _sizes(shape, op), d.real
-            scale = math.sqrt(0.5)
-            return F.complex(*(_draw("normal_random", part, sizes, mean, std * scale) for _ in range(2)))
-        return _draw("normal_random", _float_dtype(dtype, op), _sizes(shape, op), float(mean), float(std))
+    if device is not None:
+        with on_device(device):
+            return _normal(shape, dtype, op, mean, std)
+    if dtype is not None and dtype_of(dtype).is_complex:
+        d = dtype_of(dtype)
+        sizes, part = _sizes(shape, op), d.real
+        scale = math.sqrt(0.5)
+        return F.complex(*(_draw("normal_random", part, sizes, mean, std * scale) for _ in range(2)))
+    return _draw("normal_random", _float_dtype(dtype, op), _sizes(shape, op), float(mean), float(std))
 
 
 # --- uniform -------------------------------------------------------------------------------------------------------
@@ -126,10 +161,15 @@ def uniform(
         >>> bool((x >= 2).all()), bool((x < 3).all())
         (True, True)
     """
-    with _on(device):
-        d = _float_dtype(dtype, "uniform")
-        x = _draw("uniform_random", d, _sizes(shape, "uniform"), float(number(min)), float(number(max)), seed=seed)
-    return _made(x, requires_grad)
+    return _made(_uniform(shape, dtype, float(number(min)), float(number(max)), seed, device), requires_grad)
+
+
+def _uniform(shape: Any, dtype: Any, low: float = 0.0, high: float = 1.0, seed: int = 0, device: Any = None) -> Tensor:
+    if device is not None:
+        with on_device(device):
+            return _uniform(shape, dtype, low, high, seed)
+    d = _float_dtype(dtype, "uniform")
+    return _draw("uniform_random", d, _sizes(shape, "uniform"), low, high, seed=seed)
 
 
 @public("paddle paddle.tensor", aliases={"size": "shape"}, ints_from=0)
@@ -164,9 +204,9 @@ def rand(
         >>> import paddle
         >>> x = paddle.rand(2, 3)
         >>> x.shape, bool((x < 1).all())
-        ([2, 3], True)
+        (paddle.Size([2, 3]), True)
     """
-    return uniform(shape, dtype, device=device, requires_grad=requires_grad)
+    return _made(_uniform(shape, dtype, device=device), requires_grad)
 
 
 @public("paddle paddle.tensor", aliases={"x": "input"})
@@ -190,10 +230,10 @@ def rand_like(
     Example:
         >>> import paddle
         >>> paddle.rand_like(paddle.ones([2, 3])).shape
-        [2, 3]
+        paddle.Size([2, 3])
     """
     need_tensor(input, "rand_like", "input")
-    return uniform(input.shape, input.dtype if dtype is None else dtype, device=device, requires_grad=requires_grad)
+    return _made(_uniform(input.shape, input.dtype if dtype is None else dtype, device=device), requires_grad)
 
 
 # --- normal --------------------------------------------------------------------------------------------------------
@@ -231,7 +271,7 @@ def randn(
     Example:
         >>> import paddle
         >>> paddle.randn(2, 3).shape
-        [2, 3]
+        paddle.Size([2, 3])
     """
     return _made(_normal(shape, dtype, "randn", device=device), requires_grad)
 
@@ -266,7 +306,7 @@ def standard_normal(
     Example:
         >>> import paddle
         >>> paddle.standard_normal([2, 3]).shape
-        [2, 3]
+        paddle.Size([2, 3])
     """
     return _made(_normal(shape, dtype, "standard_normal", device=device), requires_grad)
 
@@ -292,7 +332,7 @@ def randn_like(
     Example:
         >>> import paddle
         >>> paddle.randn_like(paddle.ones([2, 3])).shape
-        [2, 3]
+        paddle.Size([2, 3])
     """
     need_tensor(x, "randn_like")
     return _made(_normal(x.shape, x.dtype if dtype is None else dtype, "randn_like", device=device), requires_grad)
@@ -319,9 +359,9 @@ def normal(mean: Any = 0.0, std: Any = 1.0, shape: Any = None, name: str | None 
     Example:
         >>> import paddle
         >>> paddle.normal(1.0, 2.0, [3]).shape
-        [3]
+        paddle.Size([3])
         >>> paddle.normal(paddle.zeros([2, 1]), paddle.ones([3])).shape
-        [2, 3]
+        paddle.Size([2, 3])
     """
     return _normal_of(mean, std, shape, "normal")
 
@@ -375,6 +415,9 @@ def log_normal(mean: Any = 1.0, std: Any = 2.0, shape: Any = None, name: str | N
 # --- integers ------------------------------------------------------------------------------------------------------
 
 
+_FAR = 1 << 62  # numbers nearer to 0 are in int64
+
+
 def _integers(low: Any, high: Any, shape: Any, dtype: Any, op: str) -> Tensor:
     a, b = integer(low, op, "low"), None if high is None else integer(high, op, "high")
     if b is None:
@@ -383,8 +426,10 @@ def _integers(low: Any, high: Any, shape: Any, dtype: Any, op: str) -> Tensor:
         raise op_error(ValueError, op, "a low below high", f"{a} and {b}")
     d = dtype_of(dtype, dt.int64)
     work = d if d.is_integer else dt.int64
-    check_integers(np.array([a, b - 1], object), work, op)
-    return cast(_draw("rand_int", work, _sizes(shape, op), a, b), d)
+    if work is not dt.int64 or not -_FAR < a < b < _FAR:
+        check_integers(np.array([a, b - 1], object), work, op)
+    x = _draw("rand_int", work, _sizes(shape, op), a, b)
+    return x if d is work else cast(x, d)
 
 
 @public("paddle paddle.tensor", aliases={"size": "shape"})
@@ -477,10 +522,15 @@ def randperm(
     size, d = integer(n, "randperm", "n"), dtype_of(dtype, dt.int64)
     if size < 0:
         raise op_error(ValueError, "randperm", "an n of 0 or more", size)
-    with _on(device):
-        op = REGISTRY["rand_perm"](dtype=d)
-        x = draw(op, size, lambda seed, offset: F.rand_perm(d, size, seed, offset))
-    return _made(x, requires_grad)
+    if device is None:
+        return _made(_permutation(d, size), requires_grad)
+    with on_device(device):
+        return _made(_permutation(d, size), requires_grad)
+
+
+def _permutation(d: DType, size: int) -> Tensor:
+    op = _PERMUTATIONS[d]
+    return _apply_draw(op, size * op.draws, size)
 
 
 # --- draws from given probabilities --------------------------------------------------------------------------------
@@ -511,7 +561,7 @@ def bernoulli(x: Tensor, p: float | None = None, name: str | None = None) -> Ten
         [0.0, 1.0]
     """
     need_tensor(x, "bernoulli")
-    return _elementwise("bernoulli", x if p is None else made_on(x.place, F.full, float(p), x.dtype, tuple(x.shape)))
+    return _elementwise("bernoulli", x if p is None else create_on(x.place, F.full, float(p), x.dtype, tuple(x.shape)))
 
 
 @public("paddle paddle.tensor")
@@ -622,13 +672,15 @@ def multinomial(
             f"a num_samples from 1 to {x.shape[-1]}" if not replacement else "a num_samples of 1 or more",
             k,
         )
+    if not x.shape[-1]:
+        raise op_error(ValueError, "multinomial", "at least one category", x.shape)
     return sampled(floating(x), k, bool(replacement))
 
 
 def sampled(x: Tensor, k: int, replacement: bool, seed: int | None = None) -> Tensor:
     """Indices along the last dim; a ``seed`` starts a stream of its own."""
     op = REGISTRY["multinomial"](replacement=replacement)
-    size = (x.size // x.shape[-1]) * k if replacement else x.size
+    size = (x._count // x.shape[-1]) * k if replacement else x._count
     generator = None if seed is None else Generator(seed)
     return draw(op, size, lambda key, offset: F.multinomial(x, replacement, k, key, offset), generator)
 
@@ -641,7 +693,7 @@ def _fill(x: Tensor, op: str, make: Any) -> Tensor:
     return rebind(x, cast(make(tuple(x.shape), x.dtype if x.dtype.is_floating else dt.float32), x.dtype))
 
 
-@public("paddle.tensor Tensor", usual=False)
+@public("paddle.tensor Tensor", usual=False, aliases={"from": "min", "to": "max"})
 def uniform_(x: Tensor, min: Any = 0, max: Any = 1.0, seed: int = 0, name: str | None = None) -> Tensor:
     """Fill ``x`` with random numbers, uniformly distributed from ``min`` up to, not including, ``max``.
 
@@ -776,13 +828,20 @@ def cauchy_(x: Tensor, loc: Any = 0, scale: Any = 1, name: str | None = None) ->
     return _fill(x, "cauchy_", lambda s, d: _draw("cauchy", d, s, float(number(loc)), float(number(scale))))
 
 
+def _trials(probs: Tensor, shape: tuple[int, ...], d: DType) -> Tensor:
+    """Numbers of trials: an exponential number in units of ``-log(1 - p)`` has their distribution, rounded up."""
+    failure = F.neg(F.log1p(F.neg(F.broadcast_to(cast(probs, d), shape))))
+    return F.maximum(F.ceil(F.div(_draw("exponential", d, shape, 1.0), failure)), 1)
+
+
 @public(usual=False)
 def geometric_(x: Tensor, probs: Any, name: str | None = None) -> Tensor:
     """Fill ``x`` with random numbers of trials until the first success.
 
     Args:
         x: tensor of any shape, which is written; integers get draws rounded towards 0.
-        probs: the probability of a success, above 0 and at most 1.
+        probs: the probability of a success, above 0 and at most 1; of each element, if it is a tensor that broadcasts
+            with x.
 
     Returns:
         The tensor ``x``.
@@ -790,13 +849,15 @@ def geometric_(x: Tensor, probs: Any, name: str | None = None) -> Tensor:
     Raises:
         TypeError: x is not a tensor.
         RuntimeError: x is a leaf with ``stop_gradient=False``, outside ``no_grad``.
-        ValueError: the probability lies outside.
+        ValueError: the probability, a number, lies outside, or the shape of probs does not broadcast to x's.
 
     Example:
         >>> import paddle
         >>> paddle.zeros([2]).geometric_(1.0).tolist()
         [1.0, 1.0]
     """
+    if isinstance(probs, Tensor) and probs._count != 1:
+        return _fill(x, "geometric_", lambda s, d: _trials(probs, s, d))
     p = float(number(probs))
     if not 0 < p <= 1:
         raise op_error(ValueError, "geometric_", "a probability above 0 and at most 1", p)
@@ -826,7 +887,7 @@ def bernoulli_(x: Tensor, p: Any = 0.5, name: str | None = None) -> Tensor:
     """
 
     def make(s: tuple, d: DType) -> Tensor:
-        chance = F.broadcast_to(cast(p, d), s) if isinstance(p, Tensor) else made_on(x.place, F.full, float(p), d, s)
+        chance = F.broadcast_to(cast(p, d), s) if isinstance(p, Tensor) else create_on(x.place, F.full, float(p), d, s)
         return _elementwise("bernoulli", chance)
 
     return _fill(x, "bernoulli_", make)

@@ -6,7 +6,7 @@ import builtins
 from collections import defaultdict
 from typing import Any
 
-from paddle._public import public
+from paddle._public import OtherOrder, public
 from paddle.tensor._args import (
     cast,
     dtype_of,
@@ -28,14 +28,18 @@ _MEANS: dict[Any, Any] = {}
 
 def _reducer(cls: type, table: dict, x: Tensor, axis: Any, keepdim: bool, op: str) -> Any:
     """The interned op for these axes; kept where ``apply_reduce`` finds it, unless they are a list."""
-    found = cls(reduced_axes(axis, x.ndim, op), builtins.bool(keepdim))
+    reducer = cls(reduced_axes(axis, x.ndim, op), builtins.bool(keepdim))
     key = reduction_key(x, axis, keepdim)
     if key >= 0:
-        table[key] = found
-    return found
+        table[key] = reducer
+    return reducer
 
 
-@public(reduction=_SUMS)
+def _sum(x: Tensor, axis: Any = None, keepdim: bool = False, dtype: Any = None, *, out: Any = None) -> Tensor:
+    return sum(x, axis, dtype, keepdim)
+
+
+@public(reduction=_SUMS, other_order=OtherOrder(_sum, at=2, types=(builtins.bool,)))
 def sum(
     x: Tensor,
     axis: Any = None,
@@ -75,7 +79,9 @@ def sum(
     d = x.dtype
     if dtype is not None:
         x = cast(x, dtype_of(dtype))
-    elif d is dt.bool or d is dt.int32:
+    elif d is dt.bool:  # without a copy in int64
+        return apply1(_reducer(F.CountNonzero, _TABLES[F.CountNonzero], x, axis, keepdim, "sum"), x)
+    elif d is dt.int32:
         x = F.cast(x, dtype=dt.int64)
     return apply1(_reducer(F.Sum, _SUMS, x, axis, keepdim, "sum"), x)
 
@@ -367,7 +373,7 @@ def nanmean(x: Tensor, axis: Any = None, keepdim: bool = False, name: str | None
     """Mean of the elements along axes that are not NaN.
 
     Args:
-        x: floating tensor of any shape; integers and bools become float32.
+        x: floating or complex tensor of any shape; integers and bools become float32.
         axis: axis or axes to reduce, negative ones counted from the end; None means all.
         keepdim: whether reduced axes stay, with size 1.
 
@@ -376,7 +382,7 @@ def nanmean(x: Tensor, axis: Any = None, keepdim: bool = False, name: str | None
         It is NaN where all elements are.
 
     Raises:
-        TypeError: x is no tensor, or is complex.
+        TypeError: x is no tensor.
         ValueError: x has no such axis (which is an IndexError, too), or an axis is given twice.
 
     Example:
@@ -392,7 +398,7 @@ def nansum(x: Tensor, axis: Any = None, dtype: Any = None, keepdim: bool = False
     """Sum of the elements along axes that are not NaN.
 
     Args:
-        x: tensor of any shape that is not complex. bool and int32 are summed in int64.
+        x: tensor of any shape and dtype. bool and int32 are summed in int64.
         axis: axis or axes to reduce, negative ones counted from the end; None means all.
         dtype: dtype that x is cast to first; None keeps x's, but for bool and int32.
         keepdim: whether reduced axes stay, with size 1.
@@ -401,7 +407,7 @@ def nansum(x: Tensor, axis: Any = None, dtype: Any = None, keepdim: bool = False
         Tensor without the reduced axes (with keepdim, of size 1 there), of ``dtype`` or x's dtype.
 
     Raises:
-        TypeError: x is no tensor, or is complex.
+        TypeError: x is no tensor.
         ValueError: x has no such axis (which is an IndexError, too), or an axis is given twice.
 
     Example:
@@ -484,7 +490,7 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
 
     Raises:
         TypeError: an element of the list is no tensor, or the dtypes cannot be promoted.
-        ValueError: the list is empty, or the shapes differ.
+        ValueError: the list is empty, or the shapes differ; tensors without elements count as absent.
 
     Example:
         >>> import paddle
@@ -498,9 +504,10 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
     inputs = list(inputs)
     if not inputs:
         raise op_error(ValueError, "add_n", "at least one tensor", "none")
+    inputs = [x for x in inputs if not (isinstance(x, Tensor) and x.size == 0)] or inputs[:1]
     out = need_tensor(inputs[0], "add_n", "inputs")
     for x in inputs[1:]:
         if need_tensor(x, "add_n", "inputs").shape != out.shape:
-            raise op_error(ValueError, "add_n", "tensors of one shape", f"{out.shape} and {x.shape}")
+            raise op_error(ValueError, "add_n", "tensors of one shape", f"{list(out.shape)} and {list(x.shape)}")
         out = out + x
     return out if len(inputs) > 1 else F.copy(out)

@@ -7,16 +7,19 @@ from typing import Any
 
 from paddle._public import public
 from paddle.tensor._args import (
+    InternedOps,
     axes_of,
     axis_of,
     integers,
     need_tensor,
     op_error,
 )
-from paddle.tensor.axes import swap_op
+from paddle.tensor.axes import swap
 from umiak import ops as F
 from umiak.core.eager import apply1
 from umiak.core.tensor import Tensor
+
+_FLIP = InternedOps(F.Flip)
 
 
 @public(aliases={"dims": "axis"})
@@ -96,7 +99,7 @@ def roll(x: Tensor, shifts: Any, axis: Any = None, name: str | None = None) -> T
     if axis is None:
         if len(by) != 1:
             raise op_error(ValueError, "roll", "one shift where there is no axis", list(by))
-        return F.reshape(F.roll(F.reshape(x, (x.size,)), (0,), by), tuple(x.shape))
+        return F.reshape(F.roll(F.reshape(x, (x._count,)), (0,), by), tuple(x.shape))
     axes = tuple(axis_of(a, x.ndim, "roll") for a in integers(axis, "roll", "axis"))
     if len(by) == 1:
         by = by * len(axes)
@@ -134,7 +137,8 @@ def rot90(x: Tensor, k: int = 1, axes: Sequence[int] = (0, 1), name: str | None 
     pair = integers(axes, "rot90", "axes")
     if len(pair) != 2:
         raise op_error(ValueError, "rot90", "two axes", list(pair))
-    a, b = (axis_of(axis, need_tensor(x, "rot90").ndim, "rot90") for axis in pair)
+    n = need_tensor(x, "rot90").ndim
+    a, b = axis_of(pair[0], n, "rot90"), axis_of(pair[1], n, "rot90")
     if a == b:
         raise op_error(ValueError, "rot90", "two different axes", list(pair))
     k %= 4
@@ -142,5 +146,5 @@ def rot90(x: Tensor, k: int = 1, axes: Sequence[int] = (0, 1), name: str | None 
         return F.copy(x)
     if k == 2:
         return F.flip(x, tuple(sorted((a, b))))
-    turned = swap_op(x, (a, b), "rot90")
-    return apply1(turned, F.flip(x, (b,))) if k == 1 else F.flip(apply1(turned, x), (b,))
+    swapped, flipped = swap(n, a, b), _FLIP[((b,),)]
+    return apply1(swapped, apply1(flipped, x)) if k == 1 else apply1(flipped, apply1(swapped, x))

@@ -121,7 +121,7 @@ def broadcast_tensors(input: Sequence[Tensor], name: str | None = None) -> list[
     Example:
         >>> import paddle
         >>> [x.shape for x in paddle.broadcast_tensors([paddle.ones([3]), paddle.ones([2, 1])])]
-        [[2, 3], [2, 3]]
+        [paddle.Size([2, 3]), paddle.Size([2, 3])]
     """
     from paddle.tensor.sequences import broadcast_shapes
 
@@ -190,7 +190,7 @@ def repeat_interleave(
     """
     need_tensor(x, "repeat_interleave")
     if axis is None:
-        x, k = F.reshape(x, (x.size,)), 0
+        x, k = F.reshape(x, (x._count,)), 0
     else:
         k = axis_of(axis, x.ndim, "repeat_interleave")
     if isinstance(repeats, (list, tuple)):
@@ -200,7 +200,30 @@ def repeat_interleave(
         if count < 0:
             raise op_error(ValueError, "repeat_interleave", "repeats of 0 or more", count)
         return F.repeat_interleave(x, k, count)
-    if repeats.ndim == 0 or (repeats.size == 1 and x.shape[k] != 1):
+    if repeats.ndim == 0 or (repeats._count == 1 and x.shape[k] != 1):
         return F.repeat_interleave(x, k, int(repeats.item()))
     total = output_size if output_size is not None else int(F.sum(_cast_to(repeats, dt.int64), (0,)).item())
     return F.repeat_interleave_sized(x, repeats, k, total)
+
+
+@public("paddle.tensor Tensor", ints_from=1)
+def repeat(input: Tensor, repeats: Any) -> Tensor:
+    """Repeat ``input`` as a whole along each dim, as :func:`tile` does.
+
+    Args:
+        input: tensor of any shape and dtype.
+        repeats: how often along each dim, as a list, a tuple or separate ints; more numbers than dims add leading dims.
+
+    Returns:
+        Tensor of input's dtype, in memory of its own.
+
+    Raises:
+        TypeError: input is not a tensor.
+        ValueError: a number is negative.
+
+    Example:
+        >>> import paddle
+        >>> paddle.to_tensor([1, 2]).repeat(2, 2).tolist()
+        [[1, 2, 1, 2], [1, 2, 1, 2]]
+    """
+    return tile(input, repeats)

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import builtins
+import math
+from functools import cache
 from typing import Any
 
 from paddle._public import also, inplace, public
 from paddle.tensor._args import floats, integer, need_tensor, numeric, op_error, promoted, real_number
 from umiak import ops as F
+from umiak.core.dtype import DType
+from umiak.core.eager import apply
 from umiak.core.tensor import Tensor
+
+_NAN_TO_NUM = F.NanToNum()
 
 
 @public(op=F.Abs())
@@ -85,7 +91,15 @@ def copysign(x: Tensor, y: Any, name: str | None = None) -> Tensor:
         >>> paddle.copysign(paddle.to_tensor([1.0, -2.0]), paddle.to_tensor([-3.0, 0.0])).tolist()
         [-1.0, 2.0]
     """
-    return promoted(F.copysign, "copysign", x, y)
+    exact = isinstance(x, Tensor) and (x.dtype.is_integer or x.dtype.is_bool)
+    if not exact or (isinstance(y, Tensor) and x.dtype is not y.dtype):
+        return promoted(F.copysign, "copysign", x, y)
+    if x.dtype.is_bool or x.dtype.name == "uint8":
+        return F.copy(x)
+    size = F.abs(x)
+    if isinstance(y, Tensor):
+        return F.where(F.lt(y, 0), F.neg(size), size)
+    return F.neg(size) if math.copysign(1.0, real_number(y, "copysign", "a number for y")) < 0 else size
 
 
 copysign_ = inplace(copysign)
@@ -137,6 +151,8 @@ def frac(x: Tensor, name: str | None = None, *, out: Tensor | None = None) -> Te
         >>> paddle.frac(paddle.to_tensor([1.5, -1.5])).tolist()
         [0.5, -0.5]
     """
+    if need_tensor(x, "frac").dtype.is_integer:
+        return F.sub(x, x)
     return F.frac(floats(x, "frac"))
 
 
@@ -193,13 +209,19 @@ def nan_to_num(
     need_tensor(x, "nan_to_num")
     if not x.dtype.is_floating:
         return F.copy(x)
+    op = "nan_to_num"
+    low, high = _limits(x.dtype)
+    high = high if posinf is None else real_number(posinf, op, "posinf")
+    low = low if neginf is None else real_number(neginf, op, "neginf")
+    return apply(_NAN_TO_NUM, (x,), (real_number(nan, op, "nan"), high, low))
+
+
+@cache
+def _limits(dtype: DType) -> tuple[float, float]:
     from paddle.framework.dtype import finfo
 
-    limits = finfo(x.dtype)
-    op = "nan_to_num"
-    high = limits.max if posinf is None else real_number(posinf, op, "posinf")
-    low = limits.min if neginf is None else real_number(neginf, op, "neginf")
-    return F.nan_to_num(x, real_number(nan, op, "nan"), high, low)
+    limits = finfo(dtype)
+    return limits.min, limits.max
 
 
 nan_to_num_ = inplace(nan_to_num)
@@ -282,7 +304,7 @@ def round(x: Tensor, decimals: int = 0, name: str | None = None, *, out: Tensor 
     """Round to ``decimals`` digits after the point, ties to even, element by element.
 
     Args:
-        x: integer or floating tensor of any shape.
+        x: integer, floating or complex tensor of any shape; of complex numbers both parts are rounded.
         decimals: digits; negative ones are before the point. Integers stay as they are.
         out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
             shape.
@@ -378,7 +400,7 @@ def signbit(x: Tensor, name: str | None = None) -> Tensor:
     return F.signbit(floats(x, "signbit"))
 
 
-@public(op=F.Trunc(), aliases={"x": "input"})
+@public(op=F.Trunc())
 def trunc(input: Tensor, name: str | None = None) -> Tensor:
     """Round towards zero to whole numbers, element by element.
 

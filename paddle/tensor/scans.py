@@ -9,9 +9,9 @@ from paddle.tensor._args import (
     AxisError,
     axis_of,
     cast,
+    create_on,
     dtype_of,
     floating,
-    made_on,
     need_tensor,
     number,
     op_error,
@@ -25,7 +25,7 @@ def _along(x: Tensor, axis: Any, op: str) -> tuple[Tensor, int]:
     """x and an axis; without one, all elements in a row."""
     need_tensor(x, op)
     if axis is None:
-        return F.reshape(x, (x.size,)), 0
+        return F.reshape(x, (x._count,)), 0
     if x.ndim == 0:
         if number(axis) not in (0, -1):
             raise op_error(AxisError, op, "axis 0 or -1 of a 0-d tensor", axis)
@@ -38,9 +38,9 @@ def cumsum(x: Tensor, axis: Any = None, dtype: Any = None, name: str | None = No
     """Running sums along an axis.
 
     Args:
-        x: tensor of any shape and dtype. bool and int32 are summed in int64.
+        x: tensor of any shape and dtype. bool and integers are summed in int64.
         axis: the axis, negative counted from the end; None sums all elements in row-major order.
-        dtype: dtype that x is cast to first; None keeps x's, but for bool and int32.
+        dtype: dtype that x is cast to first; None keeps x's, but for bool and integers.
         out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
             shape.
 
@@ -60,12 +60,19 @@ def cumsum(x: Tensor, axis: Any = None, dtype: Any = None, name: str | None = No
     x, k = _along(x, axis, "cumsum")
     if dtype is not None:
         x = cast(x, dtype_of(dtype))
-    elif x.dtype is dt.bool or x.dtype is dt.int32:
-        x = F.cast(x, dtype=dt.int64)
+    elif not (x.dtype.is_floating or x.dtype.is_complex or x.dtype.is_packed):
+        x = cast(x, dt.int64)
     return x if k < 0 else F.cumsum(x, k)
 
 
-cumsum_ = inplace(cumsum, any_shape=True)
+def _cumsum_within(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """Integers keep their dtype in place, unless another is asked for."""
+    sums = cumsum(x, *args, **kwargs)
+    given = kwargs.get("dtype") is not None or len(args) > 1
+    return cast(sums, x.dtype) if x.dtype.is_integer and not given else sums
+
+
+cumsum_ = inplace(cumsum, any_shape=True, by=_cumsum_within)
 
 
 @public
@@ -97,7 +104,15 @@ def cumprod(x: Tensor, dim: Any = None, *, dtype: Any = None, out: Any = None, n
     return x if k < 0 else F.cumprod(x, k)
 
 
-cumprod_ = inplace(cumprod)
+def _cumprod_within(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """In place, ``dtype`` and ``name`` may come by position, too."""
+    if len(args) > 3:
+        raise op_error(TypeError, "cumprod_", "at most x, dim, dtype and name", f"{len(args) + 1} positional arguments")
+    kwargs.update(zip(("dtype", "name"), args[1:], strict=False))
+    return cumprod(x, *args[:1], **kwargs)
+
+
+cumprod_ = inplace(cumprod, any_shape=True, by=_cumprod_within)
 
 
 @public
@@ -185,4 +200,4 @@ def _running(find: Any, x: Tensor, axis: Any, dtype: Any, op: str) -> tuple[Tens
     d = dtype_of(dtype, dt.int64)
     if d not in (dt.int32, dt.int64):
         raise op_error(ValueError, op, "a dtype of int32 or int64", d.name)
-    return (x, made_on(x.place, F.full, 0, d, ())) if k < 0 else find(x, k, dtype=d)
+    return (x, create_on(x.place, F.full, 0, d, ())) if k < 0 else find(x, k, dtype=d)

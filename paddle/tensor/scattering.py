@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from paddle._public import inplace, public
+import numpy as np
+
+from paddle._public import INTS, OtherOrder, inplace, public
 from paddle.tensor._args import (
+    NUMBERS,
     axis_of,
-    made_on,
+    create_on,
     need_tensor,
     op_error,
     shape_of,
@@ -16,7 +19,7 @@ from paddle.tensor._args import (
     write_part,
 )
 from paddle.tensor._args import cast as _cast_to
-from paddle.tensor.gathering import broadcast_but, cut_to, need_rank
+from paddle.tensor.gathering import alike_but, broadcast_but, cut_to, need_rank
 from umiak import ops as F
 from umiak.core.tensor import Tensor
 
@@ -78,9 +81,11 @@ def put_along_axis(
     need_tensor(indices, op, "indices")
     need_rank(arr, indices, op)
     if not isinstance(values, Tensor):
-        values = made_on(arr.place, F.full, values, arr.dtype, ())
+        values = create_on(arr.place, F.full, values, arr.dtype, ())
     values = _cast_to(values, arr.dtype)
-    if broadcast:
+    if values.shape == indices.shape and alike_but(arr, indices, k):
+        pass
+    elif broadcast:
         indices = F.broadcast_to(indices, broadcast_but(arr.shape, indices, k))
         values = F.broadcast_to(values, tuple(indices.shape)) if values.shape != indices.shape else values
     elif values.ndim == 0:
@@ -96,7 +101,7 @@ put_along_axis_ = inplace(put_along_axis, "paddle.tensor Tensor")
 def _cut_all(values: Tensor, indices: Tensor, op: str) -> Tensor:
     """The leading part of ``values`` that the indices need."""
     if values.ndim != indices.ndim or any(v < i for v, i in zip(values.shape, indices.shape, strict=True)):
-        raise op_error(ValueError, op, f"values of at least {indices.shape}", values.shape)
+        raise op_error(ValueError, op, f"values of at least {list(indices.shape)}", values.shape)
     n = values.ndim
     return F.slice(values, tuple(range(n)), (0,) * n, tuple(indices.shape), (1,) * n)
 
@@ -108,17 +113,17 @@ def _scatter_along(
     corner = cut_to(x, index, axis, op)
     if mode == "mean":
         total = F.scatter_along(corner, index, values, axis, mode="add", include_self=include_self)
-        ones = made_on(x.place, F.full, 1, x.dtype, tuple(index.shape))
-        base = made_on(x.place, F.full, 1 if include_self else 0, x.dtype, tuple(corner.shape))
+        ones = create_on(x.place, F.full, 1, x.dtype, tuple(index.shape))
+        base = create_on(x.place, F.full, 1 if include_self else 0, x.dtype, tuple(corner.shape))
         count = F.scatter_along(base, index, ones, axis, mode="add")
         touched = F.gt(count, 1 if include_self else 0)
         share = F.floor_div(total, F.maximum(count, 1)) if x.dtype.is_integer else F.div(total, F.maximum(count, 1))
-        made = F.where(touched, share, corner)
+        shares = F.where(touched, share, corner)
     else:
-        made = F.scatter_along(corner, index, values, axis, mode=mode, include_self=include_self)
+        shares = F.scatter_along(corner, index, values, axis, mode=mode, include_self=include_self)
     if corner is x:
-        return made
-    return write_part(F.copy(x), lambda x: cut_to(x, index, axis, op), made)
+        return shares
+    return write_part(F.copy(x), lambda x: cut_to(x, index, axis, op), shares)
 
 
 @public(aliases={"x": "input"})
@@ -186,14 +191,25 @@ def scatter_reduce(
     return put_along_axis(input, index, src, dim, reduce, include_self, False)
 
 
-@public(usual=False)
+def _scatter_along_dim(
+    x: Tensor, dim: int, index: Tensor, src: Any = None, reduce: Any = None, *, value: Any = None, out: Any = None
+) -> Tensor:
+    if (src is None) == (value is None):
+        raise op_error(TypeError, "scatter", "one of src and value", "neither" if src is None else "both")
+    kind = "assign" if reduce is None else reduce
+    return put_along_axis(x, index, value if src is None else src, dim, kind, True, False)
+
+
+_ALONG_DIM = frozenset({"dim", "src", "value", "reduce"})
+
+
+@public(other_order=OtherOrder(_scatter_along_dim, _ALONG_DIM, 1, INTS))
 def scatter(
     x: Tensor, index: Tensor, updates: Any, overwrite: Any = True, name: str | None = None, out: Any = None
 ) -> Tensor:
     """Copy of ``x`` with slices along the first dim replaced, or with updates added to them.
 
-    ``scatter(input, dim, index, src)`` puts elements along a dim instead, as ``put_along_axis(input, index, src, dim)``
-    does.
+    ``scatter(x, dim, index, src)`` puts elements along a dim instead, as ``put_along_axis(x, index, src, dim)`` does.
 
     Args:
         x: tensor of rank 1 or more, of any dtype.
@@ -220,21 +236,16 @@ def scatter(
         [1.0, 5.0, 1.0]
     """
     need_tensor(x, "scatter")
-    if isinstance(index, int) or (
-        isinstance(updates, Tensor) and isinstance(overwrite, (Tensor, int, float)) and not isinstance(overwrite, bool)
-    ):
-        # scatter(input, dim, index, src)
-        return put_along_axis(x, updates, overwrite, index, "assign", True, False)
     need_tensor(index, "scatter", "index")
     need_tensor(updates, "scatter", "updates")
     if index.ndim == 0:
         index = F.reshape(index, (1,))
         updates = F.unsqueeze(updates, (0,)) if updates.ndim == x.ndim - 1 else updates
-    index = F.reshape(index, (index.size,))
+    index = F.reshape(index, (index._count,))
     updates = _cast_to(updates, x.dtype)
     if overwrite:
         return F.put(x, index, updates, 0, mode="set")
-    nothing = made_on(x.place, F.full, 0, x.dtype, tuple(updates.shape))
+    nothing = create_on(x.place, F.full, 0, x.dtype, tuple(updates.shape))
     cleared = F.put(x, index, nothing, 0, mode="set")
     return F.put(cleared, index, updates, 0, mode="add")
 
@@ -294,11 +305,32 @@ def scatter_nd(index: Tensor, updates: Tensor, shape: Any, name: str | None = No
         [0.0, 5.0, 0.0]
     """
     need_tensor(updates, "scatter_nd", "updates")
-    nothing = made_on(updates.place, F.full, 0, updates.dtype, shape_of(shape, "scatter_nd"))
+    nothing = create_on(updates.place, F.full, 0, updates.dtype, shape_of(shape, "scatter_nd"))
     return scatter_nd_add(nothing, index, updates)
 
 
-@public(aliases={"source": "value"})
+def _times(value: Tensor, alpha: Any, op: str) -> Tensor:
+    """``alpha * value`` in the dtype of ``value``."""
+    if isinstance(alpha, Tensor):
+        if alpha.size != 1:
+            raise op_error(ValueError, op, "an alpha of one element", f"shape {list(alpha.shape)}")
+    elif not isinstance(alpha, (*NUMBERS, np.generic)):
+        raise op_error(TypeError, op, "a number for alpha", type(alpha).__name__)
+    elif alpha == 1:
+        return value
+    scaled = value * alpha
+    if scaled.dtype is not value.dtype:
+        raise op_error(
+            ValueError, op, f"an alpha that {value.dtype.name} can hold", alpha, "Cast x to the dtype of the product."
+        )
+    return scaled
+
+
+def _index_add(x: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any = 1, *, out: Any = None) -> Tensor:
+    return index_add(x, index, dim, source, alpha)
+
+
+@public(other_order=OtherOrder(_index_add, frozenset({"dim", "source"}), 1, INTS))
 def index_add(
     x: Tensor, index: Tensor, axis: Any, value: Tensor, alpha: Any = 1, name: str | None = None, *, out: Any = None
 ) -> Tensor:
@@ -307,7 +339,7 @@ def index_add(
     Args:
         x: tensor of rank 1 or more, of any dtype; bools are combined by "or".
         index: integer tensor of rank 0 or 1: the slices, of which one may be named several times.
-        axis: the dim; negative counts from the end. ``index`` and ``axis`` may be exchanged.
+        axis: the dim; negative counts from the end.
         value: tensor with a slice for each index; it is cast to x's dtype.
         alpha: factor of value, a number; bools allow only 1.
         out: tensor that is written with the result and returned.
@@ -316,8 +348,8 @@ def index_add(
         Tensor of x's shape and dtype.
 
     Raises:
-        TypeError: x, index or value is not a tensor, or index is not of integers.
-        ValueError: value does not fit x and index.
+        TypeError: x, index or value is not a tensor, index is not of integers, or alpha is no number.
+        ValueError: value does not fit x and index, or the dtype cannot hold alpha's kind.
         IndexError: x has no such dim, or an index lies outside it.
 
     Example:
@@ -325,14 +357,10 @@ def index_add(
         >>> paddle.index_add(paddle.zeros([3]), paddle.to_tensor([0, 0]), 0, paddle.to_tensor([1.0, 2.0])).tolist()
         [3.0, 0.0, 0.0]
     """
-    if isinstance(index, int) and isinstance(axis, Tensor):
-        index, axis = axis, index
     k = axis_of(axis, need_tensor(x, "index_add").ndim, "index_add")
     need_tensor(index, "index_add", "index")
     value = _cast_to(need_tensor(value, "index_add", "value"), x.dtype)
-    if alpha != 1:
-        value = value * alpha
-    return F.put(x, F.reshape(index, (index.size,)), value, k, mode="add")
+    return F.put(x, F.reshape(index, (index._count,)), _times(value, alpha, "index_add"), k, mode="add")
 
 
 index_add_ = inplace(index_add)
@@ -364,21 +392,21 @@ def index_fill(x: Tensor, index: Tensor, axis: Any, value: Any, name: str | None
     if isinstance(index, int) and isinstance(axis, Tensor):
         index, axis = axis, index
     k = axis_of(axis, need_tensor(x, "index_fill").ndim, "index_fill")
-    index = F.reshape(need_tensor(index, "index_fill", "index"), (index.size,))
-    shape = tuple(index.size if i == k else n for i, n in enumerate(x.shape))
+    index = F.reshape(need_tensor(index, "index_fill", "index"), (index._count,))
+    shape = tuple(index._count if i == k else n for i, n in enumerate(x.shape))
     if isinstance(value, Tensor):
-        if value.size != 1:
+        if value._count != 1:
             raise op_error(ValueError, "index_fill", "a value of one element", value.shape)
         value = _cast_to(F.reshape(value, ()), x.dtype)
     if isinstance(value, Tensor):
         return F.put(x, index, F.broadcast_to(value, shape), k)
-    return F.put(x, index, made_on(x.place, F.full, value, x.dtype, shape), k)
+    return F.put(x, index, create_on(x.place, F.full, value, x.dtype, shape), k)
 
 
 index_fill_ = inplace(index_fill)
 
 
-@public
+@public(aliases={"values": "value"})
 def index_put(
     x: Tensor, indices: Sequence[Tensor], value: Any, accumulate: bool = False, name: str | None = None
 ) -> Tensor:
@@ -405,9 +433,14 @@ def index_put(
         >>> paddle.index_put(paddle.zeros([2, 2]), (i, i), paddle.to_tensor([1.0, 2.0])).tolist()
         [[1.0, 0.0], [0.0, 2.0]]
     """
-    from paddle.tensor.indexing import coordinates
+    from paddle.tensor.indexing import coordinates, where_masked
 
     need_tensor(x, "index_put")
+    if len(indices) == 1 and need_tensor(mask := indices[0], "index_put", "each of indices").dtype.is_bool:
+        if 0 < mask.ndim <= x.ndim and mask.shape == x.shape[: mask.ndim]:
+            new = where_masked(x, mask, _put_value(value, x), accumulate)
+            if new is not None:
+                return new
     places = [p for i in indices for p in coordinates(need_tensor(i, "index_put", "each of indices"))]
     return _index_put(x, places, value, "add" if accumulate else "set", "index_put")
 
@@ -415,13 +448,17 @@ def index_put(
 index_put_ = inplace(index_put)
 
 
-def _index_put(x: Tensor, places: list[Tensor], value: Any, mode: str, op: str) -> Tensor:
+def _index_put(x: Tensor, indices: list[Tensor], value: Any, mode: str, op: str) -> Tensor:
     from paddle.tensor.sequences import broadcast_shapes
 
-    if not 0 < len(places) <= x.ndim:
-        raise op_error(ValueError, op, f"one to {x.ndim} indices", len(places))
-    shape = (*broadcast_shapes(*(p.shape for p in places)), *x.shape[len(places) :])
-    value = tensor(value, like=x) if not isinstance(value, Tensor) else _cast_to(value, x.dtype)
+    if not 0 < len(indices) <= x.ndim:
+        raise op_error(ValueError, op, f"one to {x.ndim} indices", len(indices))
+    shape = (*broadcast_shapes(*(p.shape for p in indices)), *x.shape[len(indices) :])
+    value = _put_value(value, x)
     if tuple(value.shape) != shape:
         value = F.broadcast_to(value, shape)
-    return F.index_put(x, value, places, mode=mode)
+    return F.index_put(x, value, indices, mode=mode)
+
+
+def _put_value(value: Any, x: Tensor) -> Tensor:
+    return _cast_to(value, x.dtype) if isinstance(value, Tensor) else tensor(value, like=x)

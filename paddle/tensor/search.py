@@ -6,23 +6,33 @@ import builtins
 from collections import namedtuple
 from typing import Any
 
-from paddle._public import public
+from paddle._public import public, rebind
 from paddle.tensor._args import (
+    InternedOps,
     axis_of,
     cast,
+    create_on,
     dtype_of,
     integer,
-    made_on,
     need_tensor,
     number,
     op_error,
     same_dtype,
 )
+
+# Of the module that has this name in the reference framework.
+from paddle.tensor.gathering import index_sample, index_select  # noqa: F401
+from paddle.tensor.masking import masked_select  # noqa: F401
 from umiak import ops as F
 from umiak.core import dtype as dt
+from umiak.core.eager import apply
+from umiak.core.inplace import call_before_overwrite
 from umiak.core.tensor import Tensor
 
 TopKResult = namedtuple("TopKRetType", ["values", "indices"])  # type: ignore[name-match]
+
+
+_SEARCH = InternedOps(F.SearchSorted)
 
 
 # --- extrema -------------------------------------------------------------------------------------------------------
@@ -90,11 +100,11 @@ def _extreme(find: Any, x: Tensor, axis: Any, keepdim: bool, dtype: Any, op: str
     if d not in (dt.int32, dt.int64):
         raise op_error(TypeError, op, "a dtype of int32 or int64", d.name)
     if axis is None:
-        out = find(F.reshape(x, (x.size,)), 0, False, d)
+        out = find(F.reshape(x, (x._count,)), 0, False, d)
         return F.reshape(out, (1,) * x.ndim) if keepdim else out
     if x.ndim == 0:
         axis_of(number(axis), 1, op)
-        return made_on(x.place, F.full, 0, d, ())
+        return create_on(x.place, F.full, 0, d, ())
     return find(x, axis_of(axis, x.ndim, op), builtins.bool(keepdim), d)
 
 
@@ -104,7 +114,7 @@ def _extreme(find: Any, x: Tensor, axis: Any, keepdim: bool, dtype: Any, op: str
 def _sorted(x: Tensor, axis: Any, descending: bool, stable: bool, op: str) -> tuple[Tensor, Tensor]:
     if need_tensor(x, op).ndim == 0:
         axis_of(axis, 1, op)
-        return F.copy(x), made_on(x.place, F.full, 0, dt.int64, ())
+        return F.copy(x), create_on(x.place, F.full, 0, dt.int64, ())
     return F.sort(x, axis_of(axis, x.ndim, op), builtins.bool(descending), builtins.bool(stable))
 
 
@@ -220,7 +230,7 @@ def topk(
     """
     count = integer(k, "topk", "k")
     if need_tensor(x, "topk").ndim == 0:
-        return TopKResult(F.copy(x), made_on(x.place, F.full, 0, dt.int64, ()))
+        return TopKResult(F.copy(x), create_on(x.place, F.full, 0, dt.int64, ()))
     a = axis_of(-1 if axis is None else axis, x.ndim, "topk")
     if not 1 <= count <= x.shape[a]:
         raise op_error(ValueError, "topk", f"a k from 1 to {x.shape[a]}", count)
@@ -254,7 +264,7 @@ def kthvalue(
         (20, 2)
     """
     if need_tensor(x, "kthvalue").ndim == 0:
-        return F.copy(x), made_on(x.place, F.full, 0, dt.int64, ())
+        return F.copy(x), create_on(x.place, F.full, 0, dt.int64, ())
     a = axis_of(-1 if axis is None else axis, x.ndim, "kthvalue")
     if not 1 <= k <= x.shape[a]:
         raise op_error(ValueError, "kthvalue", f"a k from 1 to {x.shape[a]}", k)
@@ -285,7 +295,7 @@ def mode(x: Tensor, axis: int = -1, keepdim: bool = False, name: str | None = No
         (2, 2)
     """
     if need_tensor(x, "mode").ndim == 0:
-        return F.copy(x), made_on(x.place, F.full, 0, dt.int64, ())
+        return F.copy(x), create_on(x.place, F.full, 0, dt.int64, ())
     return F.mode(x, axis_of(axis, x.ndim, "mode"), builtins.bool(keepdim))
 
 
@@ -344,8 +354,44 @@ def where(
                 if builtins.any(isinstance(v, float) for v in kinds)
                 else dt.int64
             )
-        x = made_on(condition.place, F.full, x, d, ())
+        x = create_on(condition.place, F.full, x, d, ())
     return F.where(condition, x, y)
+
+
+@public(usual=False)
+def where_(condition: Tensor, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
+    """Keep the elements of x where the condition holds, and write those of y elsewhere.
+
+    Args:
+        condition: bool tensor whose shape broadcasts to x's.
+        x: tensor, which is written; it takes the promoted dtype.
+        y: tensor whose shape broadcasts to x's, or number. Floating dtypes that differ are promoted, others must be
+            equal.
+
+    Returns:
+        The tensor x.
+
+    Raises:
+        TypeError: the dtypes cannot be promoted.
+        ValueError: the condition is not bool, x is no tensor, y is missing, or the broadcast shape is not x's.
+        RuntimeError: x is a leaf with ``stop_gradient=False``, outside ``no_grad``.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.to_tensor([1.0, -1.0])
+        >>> paddle.where_(x > 0, x, paddle.zeros([2])).tolist()
+        [1.0, 0.0]
+    """
+
+    def kept(x: Tensor) -> Tensor:
+        return where(condition, x, y)
+
+    if not isinstance(x, Tensor) or y is None:
+        raise op_error(ValueError, "where_", "a tensor x, and y", f"{type(x).__name__} and {type(y).__name__}")
+    value = call_before_overwrite(kept, x, (), {})
+    if value.shape != x.shape:
+        raise op_error(ValueError, "where_", f"a result of the tensor's shape {list(x.shape)}", value.shape)
+    return rebind(x, value)
 
 
 @public
@@ -362,6 +408,7 @@ def nonzero(x: Tensor, as_tuple: bool = False, *, out: Any = None) -> Any:
 
     Raises:
         TypeError: x is not a tensor.
+        ValueError: x has no dims, so that nothing has coordinates.
 
     Example:
         >>> import paddle
@@ -371,15 +418,12 @@ def nonzero(x: Tensor, as_tuple: bool = False, *, out: Any = None) -> Any:
         >>> [i.tolist() for i in paddle.nonzero(x, as_tuple=True)]
         [[0, 1], [1, 0]]
     """
-    need_tensor(x, "nonzero")
+    if need_tensor(x, "nonzero").ndim == 0:
+        raise op_error(ValueError, "nonzero", "a tensor of at least one dim", "a 0-d tensor", "Reshape it to [1].")
     if x.dtype.is_complex:
         x = F.ne(x, 0)
-    places = F.nonzero_sized(x, int(F.count_true(x).item()))
-    if not as_tuple:
-        return places
-    return (
-        tuple(F.unbind(places, 1, x.ndim)) if x.ndim else (made_on(x.place, F.full, 0, dt.int64, (places.shape[0],)),)
-    )
+    coordinates = F.nonzero_sized(x, int(F.count_true(x).item()))
+    return tuple(F.unbind(coordinates, 1, x.ndim)) if as_tuple else coordinates
 
 
 @public(aliases={"x": "input"})
@@ -394,6 +438,7 @@ def argwhere(input: Tensor) -> Tensor:
 
     Raises:
         TypeError: input is not a tensor.
+        ValueError: input has no dims.
 
     Example:
         >>> import paddle
@@ -454,15 +499,13 @@ def searchsorted(
     if sorter is not None:
         sorted_sequence = F.take_along(sorted_sequence, need_tensor(sorter, op, "sorter"), sorted_sequence.ndim - 1)
     if not isinstance(values, Tensor):
-        values = made_on(sorted_sequence.place, F.full, values, sorted_sequence.dtype, ())
-    rows, v = same_dtype("eq", sorted_sequence, values)
-    d = _bucket_dtype(out_int32)
-    if rows.ndim == 1:
-        found = F.search_sorted(rows, F.reshape(v, (v.size,)), builtins.bool(right), d)
-        return F.reshape(found, tuple(v.shape))
-    if rows.shape[:-1] != v.shape[:-1]:
+        values = create_on(sorted_sequence.place, F.full, values, sorted_sequence.dtype, ())
+    rows, v = sorted_sequence, values
+    if rows.dtype is not v.dtype:
+        rows, v = same_dtype("eq", rows, v)
+    if rows.ndim != 1 and rows.shape[:-1] != v.shape[:-1]:
         raise op_error(ValueError, op, f"values with leading dims {rows.shape[:-1]}", v.shape)
-    return F.search_sorted(rows, v, builtins.bool(right), d)
+    return apply(_SEARCH[builtins.bool(right), _bucket_dtype(out_int32)], (rows, v))
 
 
 @public(aliases={"boundaries": "sorted_sequence"})
@@ -513,6 +556,8 @@ def _unique(x: Tensor, axis: Any, consecutive: bool, wanted: tuple[bool, bool, b
     a = None if axis is None else axis_of(axis, x.ndim, op)
     count = int(F.unique_count(x, a, consecutive).item())
     values, index, inverse, counts = F.unique_sized(x, a, consecutive, count)
+    if a is None and not consecutive and 0 in x.shape:
+        values = F.reshape(values, tuple(x.shape))  # nothing is distinct in the shape that it has
     extras = [cast(v, d) for v, on in zip((index, inverse, counts), wanted, strict=True) if on]
     return (values, *extras) if extras else values
 
@@ -635,10 +680,10 @@ def top_p_sampling(
         raise op_error(ValueError, "top_p_sampling", "x of rank 2", x.shape)
     values, indices = F.sort(x, 1, True, True)
     below = F.sub(F.cumsum(values, 1), values)
-    keep = F.lt(below, F.reshape(cast(need_tensor(ps, "top_p_sampling", "ps"), x.dtype), (ps.size, 1)))
+    keep = F.lt(below, F.reshape(cast(need_tensor(ps, "top_p_sampling", "ps"), x.dtype), (ps._count, 1)))
     if threshold is not None:
         least = cast(need_tensor(threshold, "top_p_sampling", "threshold"), x.dtype)
-        keep = F.logical_and(keep, F.ge(values, F.reshape(least, (least.size, 1))))
+        keep = F.logical_and(keep, F.ge(values, F.reshape(least, (least._count, 1))))
     if mode == "truncated":
         values_kept = F.where(keep, values, 0)
     elif mode == "non-truncated":

@@ -27,7 +27,7 @@ def diff(
 
     Args:
         x: tensor of rank 1 or more; of bools the difference is whether neighbours differ.
-        n: how many times to take differences; 0 copies.
+        n: how many times to take differences, 1 or more.
         axis: the axis, negative counted from the end.
         prepend: tensor of x's dtype to put before x along the axis first; None puts nothing.
         append: tensor of x's dtype to put after x along the axis first; None puts nothing.
@@ -39,7 +39,7 @@ def diff(
 
     Raises:
         TypeError: x is no tensor, or the dtypes differ.
-        ValueError: n is negative, or shapes differ along another axis.
+        ValueError: n is below 1, or shapes differ along another axis.
         IndexError: x has no such axis.
 
     Example:
@@ -51,15 +51,15 @@ def diff(
     """
     k = axis_of(axis, need_tensor(x, "diff").ndim, "diff")
     n = integer(n, "diff", "n")
-    if n < 0:
-        raise op_error(ValueError, "diff", "an n of 0 or more", n)
+    if n < 1:
+        raise op_error(ValueError, "diff", "an n of 1 or more", n)
     parts = [p for p in (prepend, x, append) if p is not None]
-    found = F.concat(parts, k) if len(parts) > 1 else x
+    joined = F.concat(parts, k) if len(parts) > 1 else x
     for _ in builtins.range(n):
-        if found.shape[k] == 0:
+        if joined.shape[k] == 0:
             break
-        found = F.diff(found, k)
-    return F.copy(found) if found is x else found
+        joined = F.diff(joined, k)
+    return F.copy(joined) if joined is x else joined
 
 
 def _trapezoids(op: str, y: Tensor, x: Any, dx: Any, axis: int, cumulative: bool) -> Tensor:
@@ -67,6 +67,8 @@ def _trapezoids(op: str, y: Tensor, x: Any, dx: Any, axis: int, cumulative: bool
     if x is not None and dx is not None:
         raise op_error(ValueError, op, "one of x and dx", "both")
     k = axis_of(axis, y.ndim, op)
+    if 0 in y.shape[k : k + 1]:
+        return y if cumulative else F.sum(y, (k,))
     if x is None:
         return F.trapezoid(y, None, k, cumulative, 1.0 if dx is None else real_number(dx, op, "dx"))
     x = cast(need_tensor(x, op), y.dtype)
@@ -79,7 +81,7 @@ def _trapezoids(op: str, y: Tensor, x: Any, dx: Any, axis: int, cumulative: bool
 
 
 def _at_axis(x: Tensor, axis: int, ndim: int) -> Tensor:
-    return F.reshape(x, tuple(x.size if i == axis else 1 for i in builtins.range(ndim)))
+    return F.reshape(x, tuple(x._count if i == axis else 1 for i in builtins.range(ndim)))
 
 
 @public(usual=False)
@@ -181,11 +183,11 @@ def broadcast_shapes(*shapes: Sequence[int]) -> list[int]:
         [2, 3]
     """
     out: list[int] = []
-    found = [list(integers(shape, "broadcast_shapes", "shapes")) for shape in shapes]
-    for sizes in found:
+    lists = [list(integers(shape, "broadcast_shapes", "shapes")) for shape in shapes]
+    for sizes in lists:
         length = builtins.max(len(out), len(sizes))
         a, b = [1] * (length - len(out)) + out, [1] * (length - len(sizes)) + sizes
         if builtins.any(m != n and 1 not in (m, n) for m, n in zip(a, b, strict=True)):
-            raise op_error(ValueError, "broadcast_shapes", "shapes that broadcast", " and ".join(map(str, found)))
+            raise op_error(ValueError, "broadcast_shapes", "shapes that broadcast", " and ".join(map(str, lists)))
         out = [n if m == 1 else m for m, n in zip(a, b, strict=True)]
     return out

@@ -9,6 +9,7 @@ import numpy as np
 
 from paddle._public import inplace, public
 from paddle.tensor._args import (
+    InternedOps,
     axes_of,
     axis_of,
     integers,
@@ -19,16 +20,21 @@ from paddle.tensor._args import (
 )
 from umiak import ops as F
 from umiak.core.array import from_numpy as _from_numpy
-from umiak.core.eager import apply
+from umiak.core.eager import apply, apply1
 from umiak.core.tensor import Tensor
+from umiak.util.size import plain_ints
 
 _RESHAPE = F.Reshape()
 _FIRST = F.Slice((0,))
+_REMOVE = InternedOps(lambda *axes: F.Squeeze(axes))
+_INSERT = InternedOps(lambda axis: F.Unsqueeze((axis,)))
 
 
 def _resolve(x: Tensor, shape: Any, op: str) -> tuple[int, ...]:
-    """A target shape without -1 (what is left) and 0 (the size of x at that place)."""
-    sizes = list(shape_of(shape, op))
+    """A target shape without -1 (what is left) and 0 (the size of x at that place; where x has no elements and those
+    sizes would give some, 0 itself)."""
+    wanted = shape_of(shape, op)
+    sizes = list(wanted)
     free = -1
     known = 1
     for i, n in enumerate(sizes):
@@ -43,12 +49,14 @@ def _resolve(x: Tensor, shape: Any, op: str) -> tuple[int, ...]:
         else:
             known *= n
     if free >= 0:
-        if known == 0 or x.size % known:
-            if not (known == 0 and x.size == 0):
-                raise op_error(ValueError, op, f"a shape for {x.size} elements", list(sizes))
+        if known == 0 or x._count % known:
+            if not (known == 0 and x._count == 0):
+                raise op_error(ValueError, op, f"a shape for {x._count} elements", list(sizes))
             sizes[free] = 0
         else:
-            sizes[free] = x.size // known
+            sizes[free] = x._count // known
+    elif type(known) is int and known and 0 in wanted and type(x._count) is int and not x._count:
+        return tuple(wanted)
     return tuple(sizes)
 
 
@@ -59,7 +67,8 @@ def reshape(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
     Args:
         x: tensor of any shape and dtype.
         shape: the new sizes, as a list, a tuple, an integer tensor or separate ints. One of them may be -1, which
-            stands for as many as are left; 0 stands for the size of x at that place.
+            stands for as many as are left; 0 stands for the size of x at that place, or, where x has no elements and
+            that would ask for some, for 0.
 
     Returns:
         Tensor of x's dtype and the new shape.
@@ -73,19 +82,12 @@ def reshape(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
         >>> paddle.arange(6).reshape([2, -1]).tolist()
         [[0, 1, 2], [3, 4, 5]]
         >>> paddle.ones([2, 3, 4]).reshape([0, -1]).shape
-        [2, 12]
+        paddle.Size([2, 12])
     """
     if not isinstance(x, Tensor):
         need_tensor(x, "reshape")
-    if type(shape) is list:
-        shape = tuple(shape)
-    elif type(shape) is not tuple:
-        shape = shape_of(shape, "reshape")
-    for n in shape:
-        if type(n) is not int or n < 1:
-            shape = _resolve(x, shape, "reshape")
-            break
-    return apply(_RESHAPE, (x,), (shape,))
+    sizes = plain_ints(shape, 1)
+    return apply(_RESHAPE, (x,), (_resolve(x, shape, "reshape") if sizes is None else sizes,))
 
 
 reshape_ = inplace(reshape, reshapes=True)
@@ -111,15 +113,16 @@ def flatten(x: Tensor, start_axis: int = 0, stop_axis: int = -1, name: str | Non
     Example:
         >>> import paddle
         >>> paddle.flatten(paddle.ones([2, 3, 4]), 1).shape
-        [2, 12]
+        paddle.Size([2, 12])
     """
-    if need_tensor(x, "flatten").ndim == 0:
-        return F.reshape(x, (1,))
-    a, b = axis_of(start_axis, x.ndim, "flatten"), axis_of(stop_axis, x.ndim, "flatten")
+    n = need_tensor(x, "flatten").ndim
+    a, b = (0, 0) if n == 0 else (axis_of(start_axis, n, "flatten"), axis_of(stop_axis, n, "flatten"))
     if a > b:
         raise op_error(ValueError, "flatten", "a start_axis not above stop_axis", (start_axis, stop_axis))
+    if a == 0 and b >= n - 1:
+        return apply(_RESHAPE, (x,), ((x._count,),))
     s = x.shape
-    return F.reshape(x, (*s[:a], math.prod(s[a : b + 1]), *s[b + 1 :]))
+    return apply(_RESHAPE, (x,), ((*s[:a], math.prod(s[a : b + 1]), *s[b + 1 :]),))
 
 
 flatten_ = inplace(flatten, reshapes=True)
@@ -143,7 +146,7 @@ def ravel(input: Tensor) -> Tensor:
         >>> paddle.ravel(paddle.to_tensor([[1, 2], [3, 4]])).tolist()
         [1, 2, 3, 4]
     """
-    return F.reshape(need_tensor(input, "ravel", "input"), (input.size,))
+    return F.reshape(need_tensor(input, "ravel", "input"), (input._count,))
 
 
 @public(aliases={"sizes": "shape"})
@@ -166,7 +169,7 @@ def unflatten(x: Tensor, axis: Any, shape: Any, name: str | None = None) -> Tens
     Example:
         >>> import paddle
         >>> paddle.unflatten(paddle.ones([2, 6]), 1, [3, -1]).shape
-        [2, 3, 2]
+        paddle.Size([2, 3, 2])
     """
     k = axis_of(axis, need_tensor(x, "unflatten").ndim, "unflatten")
     part = list(shape_of(shape, "unflatten"))
@@ -201,21 +204,26 @@ def squeeze(x: Tensor, axis: Any = None, name: str | None = None) -> Tensor:
         >>> import paddle
         >>> x = paddle.ones([1, 2, 1])
         >>> x.squeeze().shape
-        [2]
+        paddle.Size([2])
         >>> x.squeeze(0).shape
-        [2, 1]
+        paddle.Size([2, 1])
     """
     need_tensor(x, "squeeze")
     s = x.shape
     if axis is None:
         axes = tuple([i for i, n in enumerate(s) if n == 1])
+    elif type(axis) is int and s:
+        a = axis_of(axis, len(s), "squeeze")
+        axes = (a,) if s[a] == 1 else ()
     elif s:
-        axes = tuple([a for a in axes_of(axis, len(s), "squeeze") if s[a] == 1])
+        rank = len(s)
+        named = {axis_of(a, rank, "squeeze") for a in integers(axis, "squeeze", "axis")}  # one of them may come twice
+        axes = tuple([a for a in sorted(named) if s[a] == 1])
     else:
         axes_of(axis, 1, "squeeze")  # 0 and -1 name the dim that a 0-d tensor would have
         axes = ()
     if axes:
-        return F.squeeze(x, axes)
+        return apply1(_REMOVE[axes], x)
     # Nothing to take away, but another tensor all the same.
     return apply(_FIRST, (x,), ((0,), (s[0],), (1,))) if s else x
 
@@ -243,12 +251,12 @@ def unsqueeze(x: Tensor, axis: Any, name: str | None = None) -> Tensor:
     Example:
         >>> import paddle
         >>> paddle.unsqueeze(paddle.ones([2]), [0, 2]).shape
-        [1, 2, 1]
+        paddle.Size([1, 2, 1])
     """
     need_tensor(x, "unsqueeze")
     n = x.ndim
     if type(axis) is int and -n - 1 <= axis <= n:
-        return F.unsqueeze(x, (axis + n + 1 if axis < 0 else axis,))
+        return apply1(_INSERT[axis + n + 1 if axis < 0 else axis], x)
     s = list(x.shape)
     for a in integers(axis, "unsqueeze", "axis"):
         s.insert(axis_of(a, len(s) + 1, "unsqueeze"), 1)
@@ -289,9 +297,9 @@ def atleast_1d(*inputs: Any, name: str | None = None) -> Any:
     Example:
         >>> import paddle
         >>> paddle.atleast_1d(paddle.to_tensor(3.0)).shape
-        [1]
+        paddle.Size([1])
         >>> [x.shape for x in paddle.atleast_1d(paddle.to_tensor(3.0), paddle.ones([2, 2]))]
-        [[1], [2, 2]]
+        [paddle.Size([1]), paddle.Size([2, 2])]
     """
     return _at_least(1, inputs)
 
@@ -312,7 +320,7 @@ def atleast_2d(*inputs: Any, name: str | None = None) -> Any:
     Example:
         >>> import paddle
         >>> paddle.atleast_2d(paddle.ones([3])).shape
-        [1, 3]
+        paddle.Size([1, 3])
     """
     return _at_least(2, inputs)
 
@@ -334,7 +342,7 @@ def atleast_3d(*inputs: Any, name: str | None = None) -> Any:
     Example:
         >>> import paddle
         >>> paddle.atleast_3d(paddle.ones([4])).shape
-        [1, 4, 1]
+        paddle.Size([1, 4, 1])
     """
     return _at_least(3, inputs)
 

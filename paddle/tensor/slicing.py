@@ -162,7 +162,7 @@ def crop(x: Tensor, shape: Any = None, offsets: Any = None, name: str | None = N
         raise op_error(ValueError, "crop", f"{x.ndim} sizes and offsets", f"{len(sizes)} and {len(starts)}")
     sizes = tuple(n - a if s == -1 else s for s, a, n in zip(sizes, starts, x.shape, strict=True))
     if any(a < 0 or s < 0 or a + s > n for a, s, n in zip(starts, sizes, x.shape, strict=True)):
-        raise op_error(ValueError, "crop", f"a box within {x.shape}", f"shape {list(sizes)} at {list(starts)}")
+        raise op_error(ValueError, "crop", f"a box within {list(x.shape)}", f"shape {list(sizes)} at {list(starts)}")
     return F.copy(F.slice(x, tuple(range(x.ndim)), starts, sizes, (1,) * x.ndim))
 
 

@@ -6,10 +6,11 @@ import builtins
 from typing import Any
 
 from paddle._public import also, public
-from paddle.tensor._args import cast, floating, made_on, need_tensor, op_error, real_number
+from paddle.tensor._args import cast, create_on, floating, need_tensor, op_error, real_number
 from paddle.tensor._matrices import eps, matrix, pair, swap_last
 from umiak import ops as F
 from umiak.core import dtype as dt
+from umiak.core.context import current
 from umiak.core.tensor import Tensor
 
 
@@ -43,10 +44,10 @@ def solve(x: Tensor, y: Tensor, left: bool = True, name: str | None = None, *, o
     if vector:
         y = F.unsqueeze(y, (y.ndim if left else y.ndim - 1,))
     if left:
-        found = F.solve(x, y)
+        solution = F.solve(x, y)
     else:
-        found = swap_last(F.solve(swap_last(x), swap_last(y)))
-    return F.squeeze(found, (found.ndim - 1 if left else found.ndim - 2,)) if vector else found
+        solution = swap_last(F.solve(swap_last(x), swap_last(y)))
+    return F.squeeze(solution, (solution.ndim - 1 if left else solution.ndim - 2,)) if vector else solution
 
 
 @public("paddle.linalg")
@@ -84,7 +85,7 @@ def triangular_solve(
     return F.triangular_solve(x, y, builtins.bool(upper), builtins.bool(transpose), builtins.bool(unitriangular))
 
 
-@public("paddle.tensor Tensor")
+@public("paddle paddle.tensor Tensor")
 def inverse(x: Tensor, name: str | None = None) -> Tensor:
     """Inverse of square matrices.
 
@@ -100,8 +101,8 @@ def inverse(x: Tensor, name: str | None = None) -> Tensor:
 
     Example:
         >>> import paddle
-        >>> paddle.linalg.inv(paddle.to_tensor([[2.0, 0.0], [0.0, 4.0]])).tolist()
-        [[0.5, 0.0], [0.0, 0.25]]
+        >>> paddle.linalg.inv(paddle.to_tensor([[2.0, 0.0], [0.0, 4.0]])).diagonal().tolist()
+        [0.5, 0.25]
     """
     return F.inverse(matrix(x, "inverse", True))
 
@@ -272,8 +273,9 @@ def matrix_rank(
         relative = rtol if rtol is not None else (0.0 if atol is not None else builtins.max(x.shape[-2:]) * eps(x))
         limit = F.mul(F.max(s, last, True), at(relative)) if s.shape[-1] else 0.0
         if atol is not None:
-            limit = F.maximum(limit, at(atol))
-    return F.sum(F.cast(F.gt(s, limit), dtype=dt.int64), last)
+            limit = F.maximum(limit, at(atol)) if s.shape[-1] else at(atol)
+    above = F.gt(s, limit)
+    return F.sum(F.cast(above, dtype=dt.int64), (above.ndim - 1,))
 
 
 @public("paddle.tensor paddle.linalg Tensor")
@@ -312,6 +314,9 @@ def lstsq(
     m, n = x.shape[-2:]
     least = builtins.max(m, n) * eps(x) if rcond is None else real_number(rcond, "lstsq", "rcond")
     solution, residuals, rank, values = F.lstsq(x, y, least)
-    full = m > n and driver in ("gels", "gelsd", "gelss") and bool((rank == n).all())
-    nothing = made_on(x.place, F.full, 0, x.dtype.real, (0,))
+    # While a function is captured the rank is not known, and nothing may depend on it: x is taken to be of full rank.
+    full = m > n and driver in ("gels", "gelsd", "gelss") and (bool(current().trace) or bool((rank == n).all()))
+    nothing = create_on(x.place, F.full, 0, x.dtype.real, (0,))
+    if driver == "gels":  # takes x to be of full rank
+        rank = create_on(x.place, F.full, 0, dt.int64, (0,))
     return solution, residuals if full else nothing, rank, values if driver in ("gelsd", "gelss") else nothing

@@ -99,7 +99,7 @@ def gammainc(x: Tensor, y: Any, name: str | None = None) -> Tensor:
 
     Raises:
         TypeError: no operand is a tensor, or one is not floating.
-        ValueError: the shapes do not broadcast, or the dtypes differ.
+        ValueError: the shapes do not broadcast.
 
     Example:
         >>> import paddle
@@ -125,7 +125,7 @@ def gammaincc(x: Tensor, y: Any, name: str | None = None) -> Tensor:
 
     Raises:
         TypeError: no operand is a tensor, or one is not floating.
-        ValueError: the shapes do not broadcast, or the dtypes differ.
+        ValueError: the shapes do not broadcast.
 
     Example:
         >>> import paddle

@@ -7,18 +7,23 @@ from typing import Any
 
 from paddle._public import public
 from paddle.tensor._args import (
+    InternedOps,
     axis_of,
+    create_on,
     integer,
     integers,
-    made_on,
     need_tensor,
     op_error,
 )
 from umiak import ops as F
 from umiak.core.context import current, no_grad_guard
+from umiak.core.eager import apply, apply1
 from umiak.core.python_nodes import python_node
 from umiak.core.tensor import Tensor
 from umiak.ir.tracer import alias
+
+_SLICE = InternedOps(F.Slice)
+_SQUEEZE = InternedOps(F.Squeeze)
 
 
 def _sections(n: int, parts: Any, op: str) -> tuple[int, ...]:
@@ -92,7 +97,14 @@ def chunk(x: Tensor, chunks: int, axis: Any = 0, name: str | None = None) -> lis
     return _parts(x, k, _sections(x.shape[k], integer(chunks, "chunk", "chunks"), "chunk"))
 
 
-@public(usual=False)
+@public(
+    aliases={
+        "indices_or_sections": "num_or_indices",
+        "sections": "num_or_indices",
+        "indices": "num_or_indices",
+        "tensor_indices_or_sections": "num_or_indices",
+    }
+)
 def tensor_split(x: Tensor, num_or_indices: Any, axis: Any = 0, name: str | None = None) -> list[Tensor]:
     """Divide ``x`` along ``axis`` into parts that may differ in size.
 
@@ -217,7 +229,7 @@ def dsplit(x: Tensor, num_or_indices: Any, name: str | None = None) -> list[Tens
     Example:
         >>> import paddle
         >>> [p.shape for p in paddle.dsplit(paddle.ones([2, 2, 4]), 2)]
-        [[2, 2, 2], [2, 2, 2]]
+        [paddle.Size([2, 2, 2]), paddle.Size([2, 2, 2])]
     """
     return _split_along(2, 3, x, num_or_indices, "dsplit")
 
@@ -255,14 +267,15 @@ def unbind(input: Tensor, axis: Any = 0) -> list[Tensor]:
     k = axis_of(axis, x.ndim, "unbind")
     n = x.shape[k]
 
-    parts = [F.slice(x, (k,), (i,), (1,), (1,)) for i in range(n)]
+    cut, drop = _SLICE[((k,),)], _SQUEEZE[((k,),)]
+    parts = [apply(cut, (x,), ((i,), (1,), (1,))) for i in range(n)]
     if not 0 < n <= MOST_OUTPUTS or x.stop_gradient or not current().grad_enabled:
-        return [F.squeeze(part, (k,)) for part in parts]
+        return [apply1(drop, part) for part in parts]
     if current().trace:
         return [alias(F.squeeze(part, (k,)), value) for part, value in zip(parts, F.unbind(x, k, n), strict=True)]
 
     def gradient(*grads: Any) -> Tensor:
-        zero = made_on(place, F.full, 0.0, dtype, shape) if None in grads else None
+        zero = create_on(place, F.full, 0.0, dtype, shape) if None in grads else None
         return F.stack([zero if g is None else g for g in grads], k)
 
     # One node for all: as many of slices would each add a gradient of the size of the whole.
@@ -306,3 +319,29 @@ def unstack(x: Tensor, axis: Any = 0, num: int | None = None) -> list[Tensor]:
     if n > MOST_OUTPUTS:
         return [F.squeeze(part, (k,)) for part in _parts(x, k, (1,) * n)]
     return list(F.unbind(x, k, n)) if n else []
+
+
+@public("paddle.tensor Tensor")
+def split_with_sizes(self: Tensor, split_sizes: Any, dim: int = 0) -> list[Tensor]:
+    """Divide the tensor into consecutive parts of given sizes.
+
+    Args:
+        split_sizes: sizes along the dim, a sequence of ints that add up to its size.
+        dim: the dim to divide; negative counts from the end.
+
+    Returns:
+        List of tensors, in memory of their own.
+
+    Raises:
+        IndexError: there is no such dim.
+        ValueError: a size is negative, or the sizes do not add up.
+
+    Example:
+        >>> import paddle
+        >>> [p.tolist() for p in paddle.arange(5).split_with_sizes([2, 3])]
+        [[0, 1], [2, 3, 4]]
+    """
+    sizes = list(split_sizes)
+    if any(isinstance(size, int) and size < 0 for size in sizes):
+        raise op_error(ValueError, "split_with_sizes", "sizes of 0 or more", sizes)
+    return split(self, sizes, dim)

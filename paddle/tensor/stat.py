@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from paddle._public import public
+from paddle._public import OtherOrder, constants, public
 from paddle.tensor._args import (
     cast,
+    create_on,
     floating,
     integer,
-    made_on,
     need_tensor,
     number,
     op_error,
@@ -22,11 +22,18 @@ from paddle.tensor._args import (
     same_dtype,
 )
 from paddle.tensor.norms import norm_kind
+from paddle.tensor.reductions import mean  # noqa: F401 of the module that has this name in the reference framework
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
 from umiak.core.context import current
 from umiak.core.tensor import Tensor
+
+# The core's count of elements, before the name ``numel`` is that of a function.
+_COUNT = Tensor.__dict__["numel"]
+
+
+constants("Tensor", __name__, {"_count": _COUNT, "size": Tensor.__dict__["size"]})
 
 
 @public(usual=False)
@@ -47,7 +54,7 @@ def numel(x: Tensor, name: str | None = None) -> Tensor:
         >>> int(paddle.numel(paddle.ones([2, 3])))
         6
     """
-    return F.full(need_tensor(x, "numel").size, dt.int64, ())
+    return F.full(need_tensor(x, "numel")._count, dt.int64, ())
 
 
 @public(aliases={"x": "input"})
@@ -173,7 +180,11 @@ def _median(x: Tensor, axis: Any, keepdim: bool, mode: str, ignore_nan: bool, op
     given = x
     if mode == "avg":
         x = floating(x)
+        x = cast(x, x.dtype.compute)
     y, k, axes = _last(x, axis, op) if x.ndim else (F.reshape(x, (1,)), 0, ())
+    if 0 in y.shape[k : k + 1]:
+        value, index = _of_nothing(y, k)
+        return _keep(value, axes, given.ndim) if keepdim else value if mode == "avg" or axis is None else (value, index)
     if mode == "avg":
         value = F.median(y, k, False, ignore_nan)
         return _keep(value, axes, given.ndim) if keepdim else value
@@ -185,7 +196,19 @@ def _median(x: Tensor, axis: Any, keepdim: bool, mode: str, ignore_nan: bool, op
     return (value, index)
 
 
-@public
+def _median_of_torch(x: Tensor, axis: Any = None, keepdim: bool = False, mode: str = "min", *, out: Any = None) -> Any:
+    return _median(x, axis, keepdim, mode, False, "median")
+
+
+# The keywords of PyTorch ask for PyTorch's median: of an even number of elements the lower one, with its index.
+def _of_nothing(y: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """The median along a dim without elements: not a number, and the index 0."""
+    shape = (*y.shape[:k], *y.shape[k + 1 :])
+    d = y.dtype if y.dtype.is_floating else dt.float32
+    return create_on(y.place, F.full, float("nan"), d, shape), create_on(y.place, F.full, 0, dt.int64, shape)
+
+
+@public(other_order=OtherOrder(_median_of_torch, frozenset({"input", "dim"})))
 def median(
     x: Tensor, axis: Any = None, keepdim: bool = False, mode: str = "avg", name: str | None = None, *, out: Any = None
 ) -> Any:
@@ -193,7 +216,7 @@ def median(
 
     Args:
         x: tensor of a real dtype.
-        axis: the dims to reduce, an int or a sequence of ints; negative counts from the end. By default all.
+        axis: the dim to reduce; negative counts from the end. By default all.
         keepdim: whether reduced dims stay, with size 1.
         mode: for an even number of elements, ``"avg"`` takes the mean of the middle two, ``"min"`` the lower one.
         out: tensor, or for a pair a pair of tensors, that is written with the result and returned.
@@ -205,7 +228,7 @@ def median(
     Raises:
         TypeError: x is not a tensor, or is complex.
         IndexError: x has no such dim.
-        ValueError: there are no elements, ``axis`` is an empty sequence, or there is no such mode.
+        ValueError: ``axis`` is a sequence, or there is no such mode.
 
     Example:
         >>> import paddle
@@ -216,6 +239,8 @@ def median(
         >>> float(value), int(index)
         (2.0, 2)
     """
+    if isinstance(axis, (list, tuple)):
+        raise op_error(ValueError, "median", "one axis, or None for all", axis)
     return _median(x, axis, keepdim, mode, False, "median")
 
 
@@ -262,10 +287,10 @@ def _quantile(x: Tensor, q: Any, axis: Any, keepdim: bool, interpolation: str, i
             raise op_error(ValueError, op, "fractions from 0 to 1", q)
         fractions = from_numpy(values.astype(x.dtype.numpy), x.place)
     y, k, axes = _last(x, axis, op) if x.ndim else (F.reshape(x, (1,)), 0, ())
-    found = F.quantile(y, fractions, k, False, interpolation, ignore_nan)
+    result = F.quantile(y, fractions, k, False, interpolation, ignore_nan)
     if keepdim:
-        found = _keep(found, axes, x.ndim, 1)
-    return F.squeeze(found, (0,)) if single else found
+        result = _keep(result, axes, x.ndim, 1)
+    return F.squeeze(result, (0,)) if single else result
 
 
 @public
@@ -366,22 +391,25 @@ def bincount(x: Tensor, weights: Tensor | None = None, minlength: Any = 0, name:
     least = integer(minlength, "bincount", "minlength")
     if least < 0:
         raise op_error(ValueError, "bincount", "a minlength of 0 or more", least)
-    if x.size and int(F.min(x, tuple(range(x.ndim))).item()) < 0:
+    if x._count and int(F.min(x, tuple(range(x.ndim))).item()) < 0:
         raise op_error(ValueError, "bincount", "integers of 0 or more", "a negative one")
-    count = max(least, int(F.max(x, tuple(range(x.ndim))).item()) + 1 if x.size else 0)
+    count = max(least, int(F.max(x, tuple(range(x.ndim))).item()) + 1 if x._count else 0)
+    if weights is not None and need_tensor(weights, "bincount", "weights").dtype.is_integer:
+        weights = F.cast(weights, dtype=dt.float64)
     return F.bincount_sized(x, weights, count)
 
 
-def _histogram_range(x: Tensor, low: Any, high: Any, op: str) -> tuple[float, float]:
+def _histogram_range(x: Tensor, low: Any, high: Any, op: str, around: float = 1.0) -> tuple[float, float]:
+    """Limits of the intervals; a range of one number is widened by ``around`` on both sides."""
     lo, hi = float(number(low)), float(number(high))
-    if lo == hi == 0 and x.size:
+    if lo == hi and x._count and (lo == 0 or op == "histogram"):
         axes = tuple(range(x.ndim))
         lo, hi = float(F.min(x, axes).item()), float(F.max(x, axes).item())
     if not (np.isfinite(lo) and np.isfinite(hi)):
         raise op_error(ValueError, op, "a finite range", f"[{lo}, {hi}]")
     if hi < lo:
         raise op_error(ValueError, op, "a max that is not below min", f"[{lo}, {hi}]")
-    return (lo - 1, hi + 1) if lo == hi else (lo, hi)
+    return (lo - around, hi + around) if lo == hi else (lo, hi)
 
 
 @public(aliases={"x": "input"})
@@ -399,7 +427,7 @@ def histogram(
     Args:
         input: integer or floating tensor of any shape.
         bins: the number of intervals.
-        min: where the first begins. If it and ``max`` are 0, the range is that of the elements.
+        min: where the first begins. If it is ``max``, the range is that of the elements.
         max: where the last ends; it belongs to this interval. Elements outside are not counted.
         weight: tensor of input's shape, whose elements are summed instead of counted.
         density: whether the result is divided so that its integral is 1.
@@ -420,11 +448,11 @@ def histogram(
     if bins < 1:
         raise op_error(ValueError, "histogram", "at least one bin", bins)
     lo, hi = _histogram_range(x, min, max, "histogram")
-    found = F.histogram(x, weight, bins, lo, hi)
+    counts = F.histogram(x, weight, bins, lo, hi)
     if density:
-        wide = floating(found)
-        found = F.div(wide, F.mul(F.sum(wide, (0,)), (hi - lo) / bins))
-    return found
+        wide = floating(counts)
+        counts = F.div(wide, F.mul(F.sum(wide, (0,)), (hi - lo) / bins))
+    return counts
 
 
 @public(aliases={"x": "input"})
@@ -437,7 +465,7 @@ def histogram_bin_edges(
         input: integer or floating tensor of any shape.
         bins: the number of intervals.
         min: where the first begins. If it and ``max`` are 0, the range is that of the elements.
-        max: where the last ends.
+        max: where the last ends. Where all this leaves one number, the range is widened by 0.5 on both sides.
 
     Returns:
         1-d tensor of size ``bins + 1``, of input's dtype, of integers float32.
@@ -454,8 +482,8 @@ def histogram_bin_edges(
     x = need_tensor(input, "histogram_bin_edges", "input")
     if bins < 1:
         raise op_error(ValueError, "histogram_bin_edges", "at least one bin", bins)
-    lo, hi = _histogram_range(x, min, max, "histogram_bin_edges")
-    return made_on(x.place, F.linspace, lo, hi, x.dtype if x.dtype.is_floating else dt.float32, bins + 1)
+    lo, hi = _histogram_range(x, min, max, "histogram_bin_edges", 0.5)
+    return create_on(x.place, F.linspace, lo, hi, x.dtype if x.dtype.is_floating else dt.float32, bins + 1)
 
 
 @public
@@ -498,7 +526,7 @@ def histogramdd(
     if not x.dtype.is_floating:
         raise op_error(TypeError, op, "a floating tensor", x.dtype.name)
     d = x.shape[-1]
-    points = F.reshape(x, (x.size // d if d else 0, d))
+    points = F.reshape(x, (x._count // d if d else 0, d))
     given = [bins] * d if isinstance(bins, int) else list(bins)
     if len(given) != d:
         raise op_error(ValueError, op, f"bins for {d} dims", len(given))
@@ -515,10 +543,10 @@ def histogramdd(
             raise op_error(ValueError, op, "at least one bin for each dim", b)
         lo, hi = (float(ranges[2 * i]), float(ranges[2 * i + 1])) if ranges is not None else (0.0, 0.0)
         lo, hi = (lo, hi) if ranges is not None else _histogram_range(column, lo, hi, op)
-        edges.append(made_on(x.place, F.linspace, lo, hi, x.dtype, b + 1))
+        edges.append(create_on(x.place, F.linspace, lo, hi, x.dtype, b + 1))
     sizes = [e.shape[0] - 1 for e in edges]
-    place = made_on(x.place, F.full, 0, dt.int64, (points.shape[0],))
-    inside = made_on(x.place, F.full, True, dt.bool, (points.shape[0],))
+    place = create_on(x.place, F.full, 0, dt.int64, (points.shape[0],))
+    inside = create_on(x.place, F.full, True, dt.bool, (points.shape[0],))
     for column, e, n in zip(columns, edges, sizes, strict=True):
         # The last interval is closed.
         at = F.sub(F.search_sorted(e, column, True), 1)
@@ -527,23 +555,23 @@ def histogramdd(
         inside = F.logical_and(inside, F.logical_and(F.ge(at, 0), F.lt(at, n)))
         place = F.add(F.mul(place, n), at)
     total = int(np.prod(sizes))
-    if weights is not None and need_tensor(weights, op, "weights").size != points.shape[0]:
+    if weights is not None and need_tensor(weights, op, "weights")._count != points.shape[0]:
         raise op_error(ValueError, op, f"a weight for each of {points.shape[0]} points", weights.shape)
     w = (
-        made_on(x.place, F.full, 1, x.dtype, (points.shape[0],))
+        create_on(x.place, F.full, 1, x.dtype, (points.shape[0],))
         if weights is None
         else F.reshape(cast(weights, x.dtype), (weights.size,))
     )
     w = F.where(inside, w, 0)
     place = F.where(inside, place, 0)
-    found = F.reshape(cast(F.bincount_sized(place, w, total), x.dtype), tuple(sizes))
+    counts = F.reshape(cast(F.bincount_sized(place, w, total), x.dtype), tuple(sizes))
     if density:
         volume = None
         for i, e in enumerate(edges):
             width = F.reshape(F.diff(e, 0), tuple(sizes[i] if k == i else 1 for k in range(d)))
             volume = width if volume is None else F.mul(volume, width)
-        found = F.div(F.div(found, volume), F.sum(found, tuple(range(d))))
-    return found, edges
+        counts = F.div(F.div(counts, volume), F.sum(counts, tuple(range(d))))
+    return counts, edges
 
 
 # --- distances -----------------------------------------------------------------------------------------------------
@@ -696,24 +724,24 @@ def cov(
         raise op_error(ValueError, "cov", "a tensor of rank 1 or 2", x.shape)
     x = floating(x)
     if x.ndim < 2:
-        x = F.reshape(x, (1, x.size))
+        x = F.reshape(x, (1, x._count))
     elif not rowvar and x.shape[0] != 1:
         x = F.permute(x, (1, 0))
     n = x.shape[1]
     w = None
-    for given, what in ((fweights, "fweights"), (aweights, "aweights")):
+    for given, arg_name in ((fweights, "fweights"), (aweights, "aweights")):
         if given is None:
             continue
-        if need_tensor(given, "cov", what).ndim != 1 or given.shape[0] != n:
-            raise op_error(ValueError, "cov", f"{what} of shape [{n}]", given.shape)
-        if given.size and float(F.min(given, (0,)).item()) < 0:
-            raise op_error(ValueError, "cov", f"{what} of 0 or more", "a negative one")
+        if need_tensor(given, "cov", arg_name).ndim != 1 or given.shape[0] != n:
+            raise op_error(ValueError, "cov", f"{arg_name} of shape [{n}]", given.shape)
+        if given.size and not current().trace and float(F.min(given, (0,)).item()) < 0:
+            raise op_error(ValueError, "cov", f"{arg_name} of 0 or more", "a negative one")
         given = cast(given, x.dtype)
         w = given if w is None else F.mul(w, given)
     if w is None:
         mean = F.mean(x, (1,), True)
         total: Any = n
-        spread: Any = n - 1 if ddof else n
+        spread: Any = max(n - 1, 0) if ddof else n
     else:
         total = F.sum(w, (0,))
         mean = F.div(F.sum(F.mul(x, w), (1,), True), total)

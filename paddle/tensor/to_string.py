@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,11 +14,9 @@ from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 
 INDENT = 7
-_ACCESS_NOTHING = 2  # an allocator without memory behind its addresses
 
 
-@dataclass(frozen=True)
-class PrintOptions:
+class PrintOptions(NamedTuple):
     """Options that ``paddle.set_printoptions`` sets."""
 
     precision: int = 8
@@ -83,7 +80,7 @@ def set_printoptions(
         if value < 0:
             raise op_error(ValueError, "set_printoptions", f"0 or more for {key}", value)
         changes[key] = value
-    current().state.values["printoptions"] = replace(options(), **changes)
+    current().state.values["printoptions"] = options()._replace(**changes)
 
 
 def _element(v: Any, o: PrintOptions) -> str:
@@ -148,6 +145,8 @@ def describe(x: Tensor) -> str:
 
 def to_string(x: Tensor) -> str:
     """Return the text that ``print(x)`` shows."""
-    if x.storage is not None and storage.allocator(x.place.index).access == _ACCESS_NOTHING:
+    if x.storage is not None and storage.allocator(x.place.index).access == storage.ACCESS_NOTHING:
         return f"{describe(x)},\n{' ' * INDENT}no data on this device)"
+    if x.storage is not None and x.storage.state == storage.UNFILLED:
+        return f"{describe(x)},\n{' ' * INDENT}no values yet)"
     return f"{describe(x)},\n{' ' * INDENT}{array_text(np.asarray(x.detach().numpy()))})"

@@ -65,7 +65,7 @@ def acosh(x: Tensor, name: str | None = None, *, out: Tensor | None = None) -> T
     return F.acosh(floats(x, "acosh"))
 
 
-acosh_ = inplace(acosh, "paddle.tensor Tensor")
+acosh_ = inplace(acosh)
 
 
 @public(op=F.Asin())
@@ -90,7 +90,7 @@ def asin(x: Tensor, name: str | None = None) -> Tensor:
     return F.asin(floats(x, "asin"))
 
 
-asin_ = inplace(asin, "paddle.tensor Tensor")
+asin_ = inplace(asin)
 
 
 @public(op=F.Asinh())
@@ -114,7 +114,7 @@ def asinh(x: Tensor, name: str | None = None) -> Tensor:
     return F.asinh(floats(x, "asinh"))
 
 
-asinh_ = inplace(asinh, "paddle.tensor Tensor")
+asinh_ = inplace(asinh)
 
 
 @public(op=F.Atan())
@@ -190,7 +190,7 @@ def atanh(x: Tensor, name: str | None = None, *, out: Tensor | None = None) -> T
     return F.atanh(floats(x, "atanh"))
 
 
-atanh_ = inplace(atanh, "paddle.tensor Tensor")
+atanh_ = inplace(atanh)
 
 
 @public(op=F.Cos())
@@ -242,7 +242,7 @@ def cosh(x: Tensor, name: str | None = None, *, out: Tensor | None = None) -> Te
     return F.cosh(floats(x, "cosh"))
 
 
-cosh_ = inplace(cosh, "paddle.tensor Tensor")
+cosh_ = inplace(cosh)
 
 
 @public(op=F.Deg2rad())
@@ -250,13 +250,13 @@ def deg2rad(x: Tensor, name: str | None = None) -> Tensor:
     """Convert degrees to radians, element by element.
 
     Args:
-        x: floating tensor of any shape; integers and bools become float32.
+        x: floating or complex tensor of any shape; integers and bools become float32.
 
     Returns:
         Tensor of x's shape and dtype; float32 for integers and bools.
 
     Raises:
-        TypeError: x is no tensor, or is complex.
+        TypeError: x is no tensor.
 
     Example:
         >>> import paddle
@@ -271,14 +271,14 @@ def hypot(x: Tensor, y: Any, name: str | None = None) -> Tensor:
     """Length of the hypotenuse, ``sqrt(x*x + y*y)``, without overflow, element by element.
 
     Args:
-        x: floating tensor, or an integer or bool one, which becomes float32; a number if y is a tensor.
+        x: floating or complex tensor, or an integer or bool one, which becomes float32; a number if y is a tensor.
         y: tensor or number; the shapes broadcast. Floating dtypes that differ are promoted, others must be equal.
 
     Returns:
         Tensor of the broadcast shape and the common dtype; float32 for integers and bools.
 
     Raises:
-        TypeError: no operand is a tensor, the dtypes cannot be promoted, or one is complex.
+        TypeError: no operand is a tensor, or the dtypes cannot be promoted.
         ValueError: the shapes do not broadcast.
 
     Example:
@@ -297,13 +297,13 @@ def rad2deg(x: Tensor, name: str | None = None) -> Tensor:
     """Convert radians to degrees, element by element.
 
     Args:
-        x: floating tensor of any shape; integers and bools become float32.
+        x: floating or complex tensor of any shape; integers and bools become float32.
 
     Returns:
         Tensor of x's shape and dtype; float32 for integers and bools.
 
     Raises:
-        TypeError: x is no tensor, or is complex.
+        TypeError: x is no tensor.
 
     Example:
         >>> import paddle
@@ -344,13 +344,13 @@ def sinc(x: Tensor, name: str | None = None) -> Tensor:
     """Normalised sinc, ``sin(pi*x) / (pi*x)``, and 1 at 0, element by element.
 
     Args:
-        x: floating tensor of any shape; integers and bools become float32.
+        x: floating or complex tensor of any shape; integers and bools become float32.
 
     Returns:
         Tensor of x's shape and dtype; float32 for integers and bools.
 
     Raises:
-        TypeError: x is no tensor, or is complex.
+        TypeError: x is no tensor.
 
     Example:
         >>> import paddle
@@ -394,7 +394,7 @@ def stanh(x: Tensor, scale_a: float = 0.67, scale_b: float = 1.7159, name: str |
     """Scaled hyperbolic tangent, ``scale_b * tanh(scale_a * x)``, element by element.
 
     Args:
-        x: floating tensor of any shape; integers and bools become float32.
+        x: floating or complex tensor of any shape; integers and bools become float32.
         scale_a: factor of the argument, a number.
         scale_b: factor of the result, a number.
 
@@ -402,7 +402,7 @@ def stanh(x: Tensor, scale_a: float = 0.67, scale_b: float = 1.7159, name: str |
         Tensor of x's shape and dtype; float32 for integers and bools.
 
     Raises:
-        TypeError: x is no tensor, or is complex.
+        TypeError: x is no tensor.
 
     Example:
         >>> import paddle

@@ -8,10 +8,10 @@ from typing import Any
 from paddle._public import public
 from paddle.tensor._args import (
     axis_of,
+    create_on,
     dtype_of,
     integer,
     integers,
-    made_on,
     need_tensor,
     op_error,
     shape_of,
@@ -24,7 +24,7 @@ from umiak.core.array import to_numpy as _to_numpy
 from umiak.core.tensor import Tensor
 
 
-@public(aliases={"size": "shape_or_dtype"}, ints_from=1)
+@public(aliases={"size": "shape_or_dtype", "dtype": "shape_or_dtype"}, ints_from=1)
 def view(x: Tensor, shape_or_dtype: Any, name: str | None = None) -> Tensor:
     """Memory of ``x`` under another shape, or its bits as another dtype; elements are never copied for a shape.
 
@@ -43,9 +43,9 @@ def view(x: Tensor, shape_or_dtype: Any, name: str | None = None) -> Tensor:
     Example:
         >>> import paddle
         >>> paddle.ones([4]).view([2, 2]).shape
-        [2, 2]
+        paddle.Size([2, 2])
         >>> paddle.ones([4]).view("uint8").shape
-        [16]
+        paddle.Size([16])
     """
     need_tensor(x, "view")
     if isinstance(shape_or_dtype, (list, tuple, int, Tensor)) and not isinstance(shape_or_dtype, bool):
@@ -74,7 +74,10 @@ def bits(x: Tensor, d: Any) -> Tensor:
         return _from_numpy(_to_numpy(x.detach()).view(d.numpy), x.place, False)
     except ValueError as error:
         raise op_error(
-            ValueError, "view", f"a last dim that fits elements of {d.itemsize} bytes", f"{x.shape} of {x.dtype.name}"
+            ValueError,
+            "view",
+            f"a last dim that fits elements of {d.itemsize} bytes",
+            f"{list(x.shape)} of {x.dtype.name}",
         ) from error
 
 
@@ -96,7 +99,7 @@ def view_as(x: Tensor, other: Tensor, name: str | None = None) -> Tensor:
     Example:
         >>> import paddle
         >>> paddle.ones([4]).view_as(paddle.zeros([2, 2])).shape
-        [2, 2]
+        paddle.Size([2, 2])
     """
     return view(x, list(need_tensor(other, "view_as", "other").shape))
 
@@ -131,12 +134,12 @@ def as_strided(x: Tensor, shape: Any, stride: Any, offset: int = 0, name: str | 
         raise op_error(ValueError, "as_strided", "a stride for each size", f"{list(sizes)} and {list(steps)}")
     low = offset + sum((n - 1) * s for n, s in zip(sizes, steps, strict=True) if s < 0)
     high = offset + sum((n - 1) * s for n, s in zip(sizes, steps, strict=True) if s > 0)
-    if math.prod(sizes) and (low < 0 or high >= x.size):
-        raise op_error(ValueError, "as_strided", f"places within {x.size} elements", f"{low} to {high}")
-    flat = F.reshape(x, (x.size,))
-    at = made_on(x.place, F.full, offset, dt.int64, sizes)
+    if math.prod(sizes) and (low < 0 or high >= x._count):
+        raise op_error(ValueError, "as_strided", f"places within {x._count} elements", f"{low} to {high}")
+    flat = F.reshape(x, (x._count,))
+    at = create_on(x.place, F.full, offset, dt.int64, sizes)
     for i, (n, s) in enumerate(zip(sizes, steps, strict=True)):
-        along = made_on(x.place, F.iota, 0, s, dt.int64, n)
+        along = create_on(x.place, F.iota, 0, s, dt.int64, n)
         at = F.add(at, F.reshape(along, tuple(n if k == i else 1 for k in range(len(sizes)))))
     return F.take(flat, at, 0)
 

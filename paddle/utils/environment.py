@@ -36,13 +36,40 @@ def try_import(module_name: str, err_msg: str | None = None) -> ModuleType:
         raise ImportError(err_msg or f"{module_name} is not installed. Try: pip install {package}") from error
 
 
-def _numbers(text: str, what: str) -> tuple[int, ...]:
+@public("paddle.utils")
+def strtobool(val: str) -> bool:
+    """Truth that a word of the environment stands for.
+
+    Args:
+        val: ``y``, ``yes``, ``t``, ``true``, ``on`` or ``1``, or ``n``, ``no``, ``f``, ``false``, ``off`` or ``0``, in
+            small or capital letters.
+
+    Returns:
+        A bool.
+
+    Raises:
+        ValueError: another word.
+
+    Example:
+        >>> import paddle
+        >>> paddle.utils.strtobool("Yes"), paddle.utils.strtobool("off")
+        (True, False)
+    """
+    word = val.lower()
+    if word in ("y", "yes", "t", "true", "on", "1"):
+        return True
+    if word in ("n", "no", "f", "false", "off", "0"):
+        return False
+    raise op_error(ValueError, "strtobool", "a word such as yes, no, on or off", repr(val))
+
+
+def _numbers(text: str, arg_name: str) -> tuple[int, ...]:
     if not isinstance(text, str):
-        raise op_error(TypeError, "require_version", f"a str for {what}", type(text).__name__)
+        raise op_error(TypeError, "require_version", f"a str for {arg_name}", type(text).__name__)
     try:
         parts = tuple(int(p) for p in text.split("."))
     except ValueError:
-        raise op_error(ValueError, "require_version", f"a {what} like '3.3.1'", repr(text)) from None
+        raise op_error(ValueError, "require_version", f"a {arg_name} like '3.3.1'", repr(text)) from None
     return parts + (0,) * (4 - len(parts))
 
 
@@ -88,7 +115,7 @@ def run_check() -> None:
     x = paddle.ones([2, 2])
     x.stop_gradient = False
     paddle.matmul(x, x).sum().backward()
-    found = None if x.grad is None else x.grad.tolist()
-    if found != [[4.0, 4.0], [4.0, 4.0]]:
-        raise RuntimeError(f"[run_check] requires a gradient of 4 everywhere, got {found}")
+    gradient = None if x.grad is None else x.grad.tolist()
+    if gradient != [[4.0, 4.0], [4.0, 4.0]]:
+        raise RuntimeError(f"[run_check] requires a gradient of 4 everywhere, got {gradient}")
     print(f"paddle (umiak) works on {paddle.get_device()}.")

@@ -92,7 +92,7 @@ class Bare(Same):
 )
 def test_who_has_a_derivative(cls, has, none, differentiable):
     op = cls()
-    assert (rules.has_vjp(op), rules.declares_none(op), rules.differentiable(op)) == (has, none, differentiable)
+    assert (rules.has_vjp(op), op.declares_none, rules.differentiable(op)) == (has, none, differentiable)
 
 
 def recorded(op, needs=(True, True), expand=None):

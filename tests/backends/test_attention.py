@@ -202,7 +202,7 @@ def strided(x, how):
     """The same numbers in other memory."""
     if how == "heads first":
         return permute(tensor(np.ascontiguousarray(x.transpose(0, 2, 1, 3))), perm=(0, 2, 1, 3))
-    if how == "turned":
+    if how == "transposed":
         return permute(tensor(x.T.copy()), perm=tuple(range(x.ndim))[::-1])
     apart = np.full((*x.shape[:-1], 2 * x.shape[-1]), np.nan, x.dtype)
     apart[..., ::2] = x
@@ -210,7 +210,7 @@ def strided(x, how):
     return slice_op(tensor(apart), axes=(axis,), starts=(0,), sizes=(x.shape[-1],), steps=(2,))
 
 
-@pytest.mark.parametrize("how", ["heads first", "turned", "apart"])
+@pytest.mark.parametrize("how", ["heads first", "transposed", "apart"])
 @pytest.mark.parametrize("queries", [2, 40])
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_strides(how, queries, dtype):

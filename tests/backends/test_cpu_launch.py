@@ -13,28 +13,20 @@ import pytest
 
 from umiak.backends.cpu import launcher
 from umiak.backends.cpu.launcher import NestLauncher
-from umiak.compiler import nest
-from umiak.compiler.nest import (
+from umiak.compiler.codes import (
     ANY,
-    COLUMN,
     COLUMN_BLOCKS,
     INNER,
-    MAP,
     ONE,
     OUTER,
     OUTER_BLOCKS,
-    ROW,
     ROW_BLOCKS,
     ROWS,
-    SPLIT_COLUMN,
-    SPLIT_ROW,
-    STRIP,
-    TILE,
     TILE_BLOCKS,
     UNIT,
     ZERO,
-    Variant,
-)  # fmt: skip
+)
+from umiak.compiler.nest import COLUMN, MAP, ROW, SPLIT_COLUMN, SPLIT_ROW, STRIDES, STRIP, TILE, Variant
 from umiak.compiler.schedule import chunks
 from umiak.core import foreach
 from umiak.core.array import from_numpy
@@ -50,7 +42,7 @@ class Ctx(ctypes.Structure):
 
 
 class Rows(ctypes.Structure):
-    """``umiak.core.foreach.Rows``."""
+    """``Rows`` of ``umiak/core/rows.pxd``."""
 
     _fields_ = [
         ("count", I64), ("width", I64), ("words", I64), ("ptrs", Pointers), ("sizes", Integers), ("scalars", Words),
@@ -191,7 +183,7 @@ def known(variant, dims, n_accesses):
             *([(other, along_other)] if variant.r or variant.tile >= 0 else []),
         ):
             if kind != ANY:
-                of[axis] = nest.STRIDES[kind]
+                of[axis] = STRIDES[kind]
     return sizes, strides
 
 
@@ -259,13 +251,6 @@ def test_an_empty_r_is_an_axis_of_size_0(sizes):
     strides = [[35] + [1] * (n - 1), [1] + [0] * (n - 1)]
     v, dims = one(1, n - 1, strides, sizes)
     assert (v.p, v.r) == (1, 1) and dims[:2] == [sizes[0], 0]
-
-
-def test_names_and_numbers_are_those_of_nests():
-    assert launcher.SCHEDULES == nest.SCHEDULES
-    assert [nest.ZERO, nest.UNIT, nest.ANY, nest.BACK, nest.PAIR] == [0, 1, 2, 3, 4]
-    ranges = [ROWS, OUTER, INNER, ONE, ROW_BLOCKS, OUTER_BLOCKS, COLUMN_BLOCKS, TILE_BLOCKS]
-    assert ranges == list(range(8))
 
 
 def test_many_axes_and_accesses():
@@ -351,6 +336,15 @@ def test_large_outputs_bypass_the_caches():
     rows.launch([4, 1024], [[1024, 1], [1, 0]], pointers=area)  # few results of many
     rows.launch([4, 1024], [[1024, 1], [1024, 1]], pointers=area)
     assert [v.streams for v in rows.compiled] == [False, True]
+
+
+def test_outputs_of_little_input_stay_in_the_cache():
+    """Up to the size at which they fill it."""
+    area = (ctypes.c_void_p * 3)(4096, 8192, 12288)
+    for rows, streams in ((16, False), (31, False), (32, True)):
+        outer = Launcher(2, 0, [0, 1, 2], itemsize=4, stream_bytes=4096)
+        assert outer.launch([rows, 64], [[1, 0], [0, 1], [64, 1]], pointers=area) == 0
+        assert [v.streams for v in outer.compiled] == [streams]
 
 
 def test_few_columns_are_lanes_along_the_rows():

@@ -136,14 +136,14 @@ def test_gradient_of_an_embedding(rng):
 
 
 @pytest.mark.parametrize("shape", [(), (7,), (3, 5), (2, 70, 3), (0, 4)])
-@pytest.mark.parametrize("turned", [False, True])
-def test_selections_go_in_row_major_order(rng, shape, turned):
+@pytest.mark.parametrize("transposed", [False, True])
+def test_selections_go_in_row_major_order(rng, shape, transposed):
     """Whatever the order in memory."""
     mask, x = np.asarray(rng.integers(0, 2, shape) != 0), np.asarray(rng.standard_normal(shape))
     count = int(mask.sum())
 
     def t(a):
-        if not turned or not shape:
+        if not transposed or not shape:
             return T(a)
         return F.permute(T(np.ascontiguousarray(a.T)), perm=tuple(range(a.ndim))[::-1])
 

@@ -1,10 +1,11 @@
-"""Distinct elements, searches and divisors of the CPU against ref: every type, NaN, zeros of both signs."""
+"""Distinct and most frequent elements, searches and divisors of the CPU: every type, NaN, zeros of both signs."""
 
 import numpy as np
 import pytest
 
+import paddle
 from umiak import ops as F
-from umiak.backends.cpu import search
+from umiak.backends.cpu.search import Search
 from umiak.backends.ref.evaluate import evaluate
 from umiak.core import array
 from umiak.ops.base import REGISTRY
@@ -71,10 +72,74 @@ def test_gcd(dtype):
     np.testing.assert_array_equal(N(F.gcd(T(a), T(e[:, None]))), N(F.gcd(T(a), T(b))))
 
 
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_gcd_of_repeated_and_strided_operands(rng, dtype):
+    x, y = rng.integers(-50, 50, (3, 4, 5)).astype(dtype), rng.integers(-50, 50, (4, 1)).astype(dtype)
+    for a, b in (
+        (T(x), T(y)),
+        (T(y), T(x)),
+        (T(x)[:, ::2, ::-1], T(y)[1::2]),
+        (T(x).transpose([1, 0, 2]), T(y)[:, None]),
+    ):
+        np.testing.assert_array_equal(N(F.gcd(a, b)), np.gcd(N(a), N(b)))
+    for number in (12, -6, 0, 1):
+        np.testing.assert_array_equal(N(F.gcd(T(x), number)), np.gcd(x, np.array(number, dtype)))
+        np.testing.assert_array_equal(N(F.gcd(number, T(x)[:, :, ::2])), np.gcd(x[:, :, ::2], np.array(number, dtype)))
+    assert int(N(F.gcd(T(np.array(12, dtype)), T(np.array(18, dtype))))) == 6
+    assert N(F.gcd(T(x[:0]), T(y))).shape == (0, 4, 5)
+
+
+@pytest.mark.parametrize("right", [False, True])
+def test_search_of_strided_rows_and_values(rng, right):
+    rows, values = np.sort(rng.integers(-50, 50, (2, 3, 40)), -1), rng.integers(-60, 60, (2, 3, 9))
+    for cut in (np.s_[:, :, ::2], np.s_[:, ::-1], np.s_[1:, :, 3:]):
+        a, b = rows[cut], values[cut]
+        for dtype in ("int32", "int64"):
+            got = F.search_sorted(T(rows)[cut], T(values)[cut], right=right, dtype=getattr(paddle, dtype))
+            want = [
+                np.searchsorted(r, v, "right" if right else "left")
+                for r, v in zip(a.reshape(-1, a.shape[-1]), b.reshape(-1, b.shape[-1]), strict=True)
+            ]
+            np.testing.assert_array_equal(N(got), np.stack(want).reshape(b.shape))
+            assert N(got).dtype == dtype
+    got = F.search_sorted(T(rows)[0, 0, ::3], T(values)[:, :, ::2], right=right)
+    np.testing.assert_array_equal(
+        N(got), np.searchsorted(rows[0, 0, ::3], values[:, :, ::2], "right" if right else "left")
+    )
+
+
+def test_unique_of_strided_elements(rng):
+    x = rng.integers(-9, 9, (6, 7, 8))
+    part = T(x)[:, ::2, ::-3]
+    expected = np.unique(x[:, ::2, ::-3], return_index=True, return_inverse=True, return_counts=True)
+    for got, want in zip(F.unique_sized(part, count=len(expected[0])), expected, strict=True):
+        np.testing.assert_array_equal(N(got), want.reshape(-1))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"])
+def test_mode(rng, dtype):
+    """Along each axis, of dense and strided tensors, short and long rows: as sorting and counting say."""
+    for shape in ((3, 4, 5), (2, 40, 3), (1, 3000), (3000, 2)):
+        x = numbers(rng, dtype, int(np.prod(shape)), 3).reshape(shape)
+        for cut in (np.s_[:], np.s_[..., ::2], np.s_[::-1]):
+            y, t = x[cut], T(x)[cut]
+            for axis in range(y.ndim):
+                rows = np.moveaxis(y, axis, -1).reshape(-1, y.shape[axis])
+                last = np.array([most_frequent(row) for row in rows])
+                values, places = F.mode(t, axis=axis)
+                np.testing.assert_array_equal(N(places).reshape(-1), last)
+                np.testing.assert_array_equal(N(values).reshape(-1), rows[np.arange(len(rows)), last])
+                assert N(F.mode(t, axis=axis, keepdim=True)[1]).shape == (*y.shape[:axis], 1, *y.shape[axis + 1 :])
+
+
+def most_frequent(row):
+    """Where the most frequent element stands last; NaN is one element, above all."""
+    _, inverse, counts = np.unique(row, return_inverse=True, return_counts=True)
+    return np.flatnonzero(inverse == np.argmax(counts))[-1]
+
+
 def test_arguments_are_checked():
-    with pytest.raises(ValueError, match=r"requires a type below 9 and 0 <= n < 2\*\*32, got 9 and 1"):
-        search.unique(0, 9, 1)
-    with pytest.raises(ValueError, match="requires int32, int64, float32 or float64, got uint8"):
-        search.search(0, 0, 1, 1, 0, 1, False, 0)
-    with pytest.raises(ValueError, match="requires int32 or int64, got uint8"):
-        search.gcd(0, 0, 0, 1, 0)
+    with pytest.raises(ValueError, match=r"requires a dtype of .* and an axis, got 'complex64', 1, 1, 0"):
+        Search("complex64", 1)
+    with pytest.raises(ValueError, match="got 'int64', 2, 1, 2"):
+        Search("int64", 2, axis=2)

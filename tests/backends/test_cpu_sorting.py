@@ -62,6 +62,24 @@ def test_bfloat16_is_ordered_as_float32(rng):
     np.testing.assert_array_equal(paddle.argsort(x, stable=True).numpy(), np.argsort(a, kind="stable"))
 
 
+@pytest.mark.parametrize("falling", [False, True])
+def test_long_rows_of_8_bytes_are_sorted_by_their_highest_bits(falling, rng):
+    n = 3000
+    close = 1.0 + rng.integers(0, 50, n) * 2.0**-50  # alike in many bits
+    special = np.where(rng.random(n) < 0.1, np.nan, rng.choice([0.0, -0.0, np.inf, -np.inf, 1e300], n))
+    for a in (
+        rng.standard_normal(n),
+        np.concatenate([close, [1e30, -1e30]]),  # so that most are alike in the bits that are compared first
+        np.concatenate([close[: n // 4], rng.standard_normal(n)]),
+        special,
+        rng.integers(-5, 5, n),
+        rng.integers(-(2**62), 2**62, n),
+        np.concatenate([rng.integers(0, 9, n), [-(2**63), 2**63 - 1]]),
+    ):
+        found = paddle.argsort(paddle.to_tensor(a), descending=falling, stable=True)
+        np.testing.assert_array_equal(found.numpy(), order(a, 0, falling))
+
+
 def test_best_ones_that_come_last():
     a = np.arange(1000.0)
     check(paddle.to_tensor(a), a, 0, 60)

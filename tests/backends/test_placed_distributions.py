@@ -86,7 +86,7 @@ def on(place: str, value: Any) -> Any:
 def host(found: Any, place: str) -> list[np.ndarray]:
     """Tensors that lie where they should."""
     every = found if isinstance(found, (list, tuple)) else [found]
-    assert all(str(t.place) == place for t in every)
+    assert all(t.place.name == place for t in every)
     return [t.numpy() for t in every]
 
 

@@ -28,19 +28,23 @@ MODULES = (
     "paddle.signal paddle.tensor paddle.vision"
 ).split()
 # Functions that make tensors of no tensor.
-MAKERS = ("paddle.tensor.creation", "paddle.tensor.random")
+MAKERS = tuple(
+    f"paddle.tensor.{home}" for home in "filled from_data grids random ranges triangles typed_tensors".split()
+)
 LEFT_OUT = {
     "paddle.nn.layer.layers.Layer": "its class makes a parameter",
     "paddle.distribution.distribution.register_kl": "its class is made of numbers",
     "paddle.nn.layer.transformer.Transformer": "its mask is made of a length",
-    "paddle.tensor.creation.asarray": "shares memory of the host",
-    "paddle.tensor.creation.from_numpy": "shares memory of the host",
-    "paddle.tensor.creation.to_dlpack": "names the host's device",
-    "paddle.tensor.creation.to_tensor": "shows the place",
-    "paddle.tensor.methods.__dlpack__": "shares memory of the host",
-    "paddle.tensor.methods.__dlpack_device__": "names the host's device",
-    "paddle.tensor.methods.get_device": "names the host's device",
-    "paddle.tensor.methods.numpy": "shares memory of the host",
+    "paddle.incubate.autotune.set_config": "loads tensors in other processes, which share memory of the host only",
+    "paddle.incubate.random_states.get_rng_state": "names no device: its state is that of the default place",
+    "paddle.tensor.from_data.asarray": "shares memory of the host",
+    "paddle.tensor.from_data.from_numpy": "shares memory of the host",
+    "paddle.tensor.from_data.to_dlpack": "names the host's device",
+    "paddle.tensor.from_data.to_tensor": "shows the place",
+    "paddle.tensor.to_python.__dlpack__": "shares memory of the host",
+    "paddle.tensor.to_python.__dlpack_device__": "names the host's device",
+    "paddle.tensor.properties.get_device": "names the host's device",
+    "paddle.tensor.to_python.numpy": "shares memory of the host",
     "paddle.tensor.to_string.set_printoptions": "shows the place",
     "paddle.tensor.views.view": "bits of another dtype are those of memory of the host",
 }

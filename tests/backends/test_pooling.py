@@ -1,4 +1,4 @@
-"""Sums over windows and their transpose: by the library and by nests, against NumPy; layouts, and who is asked."""
+"""Sums and means over windows, the transpose of sums: by the library and by nests; layouts, and who is asked."""
 
 import numpy as np
 import pytest
@@ -71,6 +71,24 @@ def test_against_numpy(rng, provider, case, layout):
             np.testing.assert_allclose(N(op(laid(x, layout), *params)), want, rtol=2e-5, atol=2e-5)
 
 
+@pytest.mark.parametrize("layout", ["first", "last", "apart"])
+@pytest.mark.parametrize("planes", [1, 40])
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_sums_and_means_without_pads(rng, provider, case, planes, layout):
+    """Few windows, which are summed at once, and many; also where they do not fit and where they are dilated."""
+    (batch, channels, *sizes), kernel, strides, _, _, dilations, _ = case
+    n = len(kernel)
+    x = rng.standard_normal((batch, channels * planes, *sizes)).astype(np.float32)
+    none = (0,) * n
+    params = (kernel, strides, none, none, dilations)
+    (want,) = evaluate(F.WindowReduce(n, "sum"), [x.astype(np.float64)], params)
+    for _ in range(2):
+        sums = N(F.WindowReduce(n, "sum")(laid(x, layout), *params))
+        means = N(F.AvgPool(n, True, False)(laid(x, layout), *params, none))
+        np.testing.assert_allclose(sums, want, rtol=2e-5, atol=2e-5)
+        np.testing.assert_allclose(means, want / np.prod(kernel), rtol=2e-5, atol=2e-5)
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex64])
 def test_other_types_and_ranks_are_nests(rng, dtype):
     case = ((2, 3, 6, 7), (3, 2), (2, 1), (1, 0), (0, 1), (1, 1), True)
@@ -91,11 +109,11 @@ def test_nan_and_infinity_stay_in_their_windows(provider):
 
 
 def test_a_mean_is_counted_once(rng, provider):
-    """Neither the sums nor the counts are computed again for each element."""
+    """Neither the sums nor the counts are recomputed for each element."""
     x = T(rng.standard_normal((2, 4, 12, 12)).astype(np.float32))
 
     def call():
-        F.avg_pool(x, 2, True, (3, 3), (2, 2), (1, 1), (1, 1), (1, 1), (0, 0))
+        F.avg_pool(x, 2, True, True, (3, 3), (2, 2), (1, 1), (1, 1), (1, 1), (0, 0))
 
     call()
     statistics.reset()
@@ -119,7 +137,7 @@ def test_shapes_are_made_once_and_bounded(rng):
     params = ((2, 2), (2, 2), (0, 0), (0, 0), (1, 1))
     for _ in range(2):
         for size in range(4, 4 + table.ROOM + 10):
-            x = T(np.ones((1, 2, 2, size), np.float32))
+            x = T(np.ones((1, 600, 2, size), np.float32))
             assert N(op(x, *params)).max() == 4
     ((record, _),) = [p.keep for p in op.plans()]
     count, misses, evictions = record.entries()
@@ -127,4 +145,4 @@ def test_shapes_are_made_once_and_bounded(rng):
     assert misses - evictions == count
     assert misses <= 2 * (table.ROOM + 10)
     with pytest.raises(ValueError, match="one to three windowed dims, got 4"):
-        pooling.LaunchState(False, 4, 0, 0)
+        pooling.LaunchState("sum", 4, 0, 0)

@@ -1,4 +1,4 @@
-"""Launches of products and convolutions by every provider, driven without dispatch, against NumPy in float64."""
+"""Launches of matmuls and convolutions by every provider, driven without dispatch, against NumPy in float64."""
 
 import ctypes
 import itertools
@@ -80,7 +80,7 @@ def assert_close(got, want, dtype, scale=None):
         assert np.abs(wide(got) - want).max() <= TOLERANCE[dtype] * scale + 1e-30
 
 
-def product(x, y, tx=False, ty=False, out=None, epilogue=(), extra=()):
+def run_matmul(x, y, tx=False, ty=False, out=None, epilogue=(), extra=()):
     """The launch's result, and NumPy's without the epilogue."""
     want = np.matmul(
         wide(np.swapaxes(x, -1, -2) if tx and x.ndim > 1 else x),
@@ -107,21 +107,21 @@ SIZES = [
 
 
 @pytest.mark.parametrize(("name", "dtype"), PAIRS)
-def test_products(name, dtype, rng):
+def test_matmuls(name, dtype, rng):
     use(name)
     for (m, n, k), tx, ty in itertools.product(SIZES, (False, True), (False, True)):
         x, y = draw(rng, (k, m) if tx else (m, k), dtype), draw(rng, (n, k) if ty else (k, n), dtype)
-        got, want, launch = product(x, y, tx, ty)
+        got, want, launch = run_matmul(x, y, tx, ty)
         assert launch.provider == name
         assert_close(got, want, dtype)
 
 
 @pytest.mark.parametrize("name", providers.PROVIDERS)
-def test_large_products(name, rng):
+def test_large_matmuls(name, rng):
     use(name)
     for (m, n, k), tx, ty in itertools.product([(200, 150, 260), (64, 500, 40)], (False, True), (False, True)):
         x, y = draw(rng, (k, m) if tx else (m, k), "float32"), draw(rng, (n, k) if ty else (k, n), "float32")
-        got, want, _ = product(x, y, tx, ty)
+        got, want, _ = run_matmul(x, y, tx, ty)
         assert_close(got, want, "float32")
 
 
@@ -150,7 +150,7 @@ SHAPES = [
 def test_batches_vectors_and_empty_sizes(name, dtype, rng):
     use(name)
     for a, b in SHAPES:
-        got, want, _ = product(draw(rng, a, dtype), draw(rng, b, dtype))
+        got, want, _ = run_matmul(draw(rng, a, dtype), draw(rng, b, dtype))
         assert_close(got, want, dtype)
 
 
@@ -175,13 +175,13 @@ def test_strides(name, dtype, rng):
     for a, b in (((6, 7), (7, 5)), ((3, 6, 7), (3, 7, 5)), *large):
         for x in strided(rng, a, dtype):
             for y in (draw(rng, b, dtype), *strided(rng, b, dtype)):
-                got, want, _ = product(x, y)
+                got, want, _ = run_matmul(x, y)
                 assert_close(got, want, dtype)
         shape = np.matmul(np.zeros(a), np.zeros(b)).shape
         x, y = draw(rng, a, dtype), draw(rng, b, dtype)
         for out in strided(rng, shape, dtype):
             if out.flags.writeable:
-                got, want, _ = product(x, y, out=out)
+                got, want, _ = run_matmul(x, y, out=out)
                 assert_close(got, want, dtype)
 
 
@@ -189,7 +189,7 @@ def test_elements_beside_a_strided_result_are_not_touched(rng):
     use("onednn")
     for n in (5, 90):
         around = np.zeros((2 * n, 2 * n), np.float32)
-        product(draw(rng, (n, 8), "float32"), draw(rng, (8, n), "float32"), out=around[::2, ::2])
+        run_matmul(draw(rng, (n, 8), "float32"), draw(rng, (8, n), "float32"), out=around[::2, ::2])
         assert np.count_nonzero(around) == np.count_nonzero(around[::2, ::2]) == n * n
 
 
@@ -197,7 +197,7 @@ def test_elements_beside_a_strided_result_are_not_touched(rng):
 def test_integers_wrap(dtype):
     use("plain")
     x = np.full((3, 9), 100, dtype)
-    got, want, _ = product(x, x, ty=True)
+    got, want, _ = run_matmul(x, x, ty=True)
     np.testing.assert_array_equal(got, want.astype(dtype))
 
 
@@ -209,11 +209,11 @@ def test_conversions_of_16_bit_floats(dtype):
     with np.errstate(invalid="ignore"):
         every = bits.view(numpy_type(dtype)).reshape(-1, 1)
         exact = every.astype(np.float32)
-        got, _, _ = product(every, np.ones((1, 1), every.dtype))
+        got, _, _ = run_matmul(every, np.ones((1, 1), every.dtype))
         np.testing.assert_array_equal(got.astype(np.float32), exact)
         some = every[(np.abs(exact) < 1e4)].reshape(-1, 1)
         pairs = np.concatenate([some, np.full_like(some, 1 / 3)], 1)
-        got, want, _ = product(pairs, np.ones((2, 1), every.dtype))
+        got, want, _ = run_matmul(pairs, np.ones((2, 1), every.dtype))
     np.testing.assert_array_equal(got, want.astype(np.float32).astype(every.dtype))
 
 
@@ -223,7 +223,7 @@ def test_nan_and_infinity_stay(rng):
         x, y = np.ones((n, n), np.float32), np.ones((n, n), np.float32)
         x[1, 2], x[3, 0] = np.nan, np.inf
         with np.errstate(invalid="ignore"):
-            got, want, _ = product(x, y)
+            got, want, _ = run_matmul(x, y)
         np.testing.assert_array_equal(got, want)
 
 
@@ -389,7 +389,7 @@ def test_columns_in_several_parts(rng):
         convolve(kind, x, w, g, words, shape, "float32")
 
 
-# --- what follows a product -----------------------------------------------------------------------------------------
+# --- epilogues of a matmul -----------------------------------------------------------------------------------------
 
 
 def after(value, steps, extra):
@@ -434,7 +434,7 @@ def test_epilogues(name, dtype, steps, rng, monkeypatch):
         x, y = x.astype(numpy_type(dtype)), y.astype(numpy_type(dtype))
         out = np.zeros(np.matmul(np.zeros(a), np.zeros(b)).shape)
         extra = [draw(rng, out.shape[-1:] if s == "bias" else out.shape, dtype) for s in steps if s in ("bias", "add")]
-        got, want, _ = product(x, y, epilogue=steps, extra=extra)
+        got, want, _ = run_matmul(x, y, epilogue=steps, extra=extra)
         assert_close(got, after(want, steps, extra), dtype)
     for shape in (CASES[0], CASES[1], CASES[2], CASES[7], CASES[8]):
         x, w, g, words = operands(rng, shape, dtype)
@@ -464,7 +464,7 @@ def test_epilogues_that_nobody_has():
 
 def test_shapes_are_kept_and_evicted(rng):
     use("onednn")
-    state = matmul.LaunchState(providers.DTYPES["bfloat16"], 2, 2, False, False, providers.ONEDNN)
+    state = matmul.LaunchState(providers.DTYPES["bfloat16"], 2, 2, False, False, providers.USE_ONEDNN)
     probe = providers.find(linalg.Matmul(), [Meta((2, 2), dt.bfloat16)] * 2)
     launch = probe._replace(pointer=state.pointer, keep=state)
     y = draw(rng, (32, 16), "bfloat16")  # large enough for primitives
@@ -489,7 +489,7 @@ def test_shapes_are_kept_and_evicted(rng):
 
 def test_convolutions_of_one_shape_share_an_entry(rng):
     use("onednn")
-    state = convolution.LaunchState(0, providers.DTYPES["float32"], 2, providers.ONEDNN)
+    state = convolution.LaunchState(convolution.KINDS["FORWARD"], providers.DTYPES["float32"], 2, providers.USE_ONEDNN)
     shape = CASES[1]
     x, w, g, words = operands(rng, shape, "float32")
     launch = providers.find(conv_ops.Conv(nd=2), [meta(x), meta(w)])._replace(pointer=state.pointer, keep=state)
@@ -549,7 +549,7 @@ shape = t.case(4, 32, 32, (20, 20), 3, lo=1, hi=1)
 
 def work():
     for dtype in ("float32", "bfloat16"):
-        got, want, _ = t.product(t.draw(rng, (300, 300), dtype), t.draw(rng, (300, 300), dtype))
+        got, want, _ = t.run_matmul(t.draw(rng, (300, 300), dtype), t.draw(rng, (300, 300), dtype))
         t.assert_close(got, want, dtype)
     x, w, g, words = t.operands(rng, shape, "float32")
     for kind in range(3):
@@ -571,6 +571,21 @@ work()
 def test_a_forked_child_runs_on_one_thread(name):
     use(name)
     code = FORK.format(tests=str(Path(__file__).parent), name=name)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert run.returncode == 0, run.stderr
+
+
+def test_a_forked_child_may_be_the_first_that_needs_a_library():
+    code = """
+import os, paddle
+child = os.fork()
+if child == 0:
+    x = paddle.ones([3, 3])
+    assert (paddle.matmul(x, x).numpy() == 3).all()
+    assert (paddle.nn.functional.conv2d(paddle.ones([1, 2, 4, 4]), paddle.ones([3, 2, 3, 3])).numpy() == 18).all()
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+"""
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert run.returncode == 0, run.stderr
 
@@ -600,7 +615,7 @@ def test_handlers_of_signals_have_a_stack_where_the_library_computes(rng):
     def work(given):
         signal_stack(given)
         before = signal_stack()
-        product(x, y)
+        run_matmul(x, y)
         found.append((before, signal_stack()))
         if given is not None:
             signal_stack(SignalStack(None, DISABLED, 0))
@@ -644,10 +659,10 @@ def test_signals_leave_the_heap_alone():
 
 def test_scratch_is_kept_and_given_back(rng):
     use("blas")
-    product(draw(rng, (50, 60), "float16"), draw(rng, (60, 70), "float16"))
+    run_matmul(draw(rng, (50, 60), "float16"), draw(rng, (60, 70), "float16"))
     blocks, nbytes = common.kept_scratch()
     assert 0 < blocks <= 24
-    product(draw(rng, (50, 60), "float16"), draw(rng, (60, 70), "float16"))
+    run_matmul(draw(rng, (50, 60), "float16"), draw(rng, (60, 70), "float16"))
     assert common.kept_scratch() == (blocks, nbytes)
     common.drop_scratch()
     assert common.kept_scratch() == (0, 0)
@@ -657,7 +672,7 @@ def test_two_threads_compute_the_same(rng):
     use("onednn")
     providers.set_threads(2)
     x, y = draw(rng, (6, 90, 100), "float32"), draw(rng, (6, 100, 80), "float32")
-    got, want, _ = product(x, y)
+    got, want, _ = run_matmul(x, y)
     assert_close(got, want, "float32")
     for shape in CASES[:4]:
         *tensors, words = operands(rng, shape, "float32")
@@ -707,7 +722,7 @@ def test_a_launch_says_what_it_wants():
     assert providers.find(linalg.Matmul(), [Meta((2, 2), dt.bool)] * 2) is None
 
 
-def test_small_products_and_a_bias(rng):
+def test_small_matmuls_and_a_bias(rng):
     """Two matrices, whatever their sizes and however they lie; a bias is added to what their product is."""
     sizes = (1, 2, 3, 8, 17, 33, 64, 65)
     for m, n, k in itertools.product(sizes, repeat=3):
@@ -715,13 +730,13 @@ def test_small_products_and_a_bias(rng):
         bias = paddle.to_tensor(rng.standard_normal(n, dtype="float32"))
         want = a.astype("float64") @ b.astype("float64")
         x, y = paddle.to_tensor(a), paddle.to_tensor(b)
-        turned_x, turned_y = paddle.to_tensor(a.T.copy()), paddle.to_tensor(b.T.copy())
+        x_transposed, y_transposed = paddle.to_tensor(a.T.copy()), paddle.to_tensor(b.T.copy())
         for tx, ty in itertools.product((False, True), repeat=2):
-            made = paddle.matmul(turned_x if tx else x, turned_y if ty else y, tx, ty)
+            made = paddle.matmul(x_transposed if tx else x, y_transposed if ty else y, tx, ty)
             np.testing.assert_allclose(made.numpy(), want, rtol=2e-5, atol=2e-5)
         wide = paddle.to_tensor(np.repeat(b, 2, 1))[:, ::2]
-        for left in (x, turned_x.t()):
-            for right in (y, turned_y.t(), wide):
+        for left in (x, x_transposed.t()):
+            for right in (y, y_transposed.t(), wide):
                 made = paddle.nn.functional.linear(left, right, bias)
                 np.testing.assert_array_equal(made.numpy(), (paddle.matmul(left, right) + bias).numpy())
 

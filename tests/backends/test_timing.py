@@ -54,8 +54,8 @@ def flops_of(root):
 def test_add_flat_and_strided():
     x, y = tensor(40, 50), tensor(40, 50)
     assert timed(lambda: F.add(x, y), 5) == {"add": (5, 3 * 2000 * 4, 2000)}
-    turned = F.permute(tensor(50, 40), perm=(1, 0))
-    assert timed(lambda: F.add(x, turned), 3) == {"add": (3, 3 * 2000 * 4, 2000)}
+    transposed = F.permute(tensor(50, 40), perm=(1, 0))
+    assert timed(lambda: F.add(x, transposed), 3) == {"add": (3, 3 * 2000 * 4, 2000)}
 
 
 def test_what_is_broadcast_counts_as_it_lies():
@@ -98,7 +98,7 @@ def test_windows_and_gathers_reach_no_more_than_there_is():
     assert timed(lambda: F.take(few, many, axis=0)) == {"take": (1, 2 * 16 * 4 + 50 * 16 * 4 + 400, 0)}
 
 
-def test_products():
+def test_matmuls():
     x, y = tensor(3, 20, 30), tensor(3, 30, 40)
     ((name, found),) = timed(lambda: F.matmul(x, y), 4).items()
     assert name.startswith("matmul (")

@@ -23,7 +23,7 @@ X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
 
 def to(x, place):
-    return F.transfer(x, source=str(x.place), target=str(place))
+    return F.transfer(x, source=x.place.name, target=place.name)
 
 
 def back(x):

@@ -109,8 +109,8 @@ norm -> n
 @pytest.mark.parametrize("small", [False, True])
 def test_convert_and_back(folder, arrays, tmp_path, capsys, format, small, monkeypatch):
     if small:  # tensors go a row or so at a time
-        monkeypatch.setattr(convert_module, "_STRAIGHT", 24)
-        monkeypatch.setattr(convert_module, "_TURNED", 100)
+        monkeypatch.setattr(convert_module, "_IN_ORDER", 24)
+        monkeypatch.setattr(convert_module, "_TRANSPOSED", 100)
     (tmp_path / "aoa").write_text(AOA)
     new = tmp_path / "new"
     said(capsys, "convert", folder, new, "--aoa", tmp_path / "aoa", "--format", format, "--max-shard-size", "0.2KB")

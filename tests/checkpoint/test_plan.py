@@ -133,7 +133,7 @@ def layouts(draw):
         for own in wants:
             if r.random() < 0.8:
                 cut = grid(shape, [[r.randint(0, n)] for n in shape])
-                box = r.choice([Box.whole(shape), *cut])
+                box = r.choice([Box.full(shape), *cut])
                 if r.random() < 0.3 and box.shape:
                     a = r.randint(0, box.size - 1)
                     own.append(Block(key, "float32", shape, box, (a, r.randint(a + 1, box.size))))
@@ -305,7 +305,7 @@ def test_stored_blocks_must_agree():
 
 @given(shapes, st.randoms(use_true_random=False))
 def test_difference_is_what_is_left(shape, r):
-    box = Box.whole(shape)
+    box = Box.full(shape)
     start = [r.randint(0, n - 1) for n in shape]
     hole = Box(tuple(start), tuple(r.randint(1, n - s) for n, s in zip(shape, start)))
     seen = np.zeros(shape, int)
@@ -318,7 +318,7 @@ def test_difference_is_what_is_left(shape, r):
 @given(shapes.filter(len), st.randoms(use_true_random=False), st.integers(1, 40))
 def test_slabs_are_contiguous_and_small(shape, r, limit):
     flat = np.arange(np.prod(shape)).reshape(shape)
-    found = [flat[b.slices].reshape(-1) for b in slabs(Box.whole(shape), limit)]
+    found = [flat[b.slices].reshape(-1) for b in slabs(Box.full(shape), limit)]
     assert all(len(part) <= limit for part in found)
     np.testing.assert_array_equal(np.concatenate(found), flat.reshape(-1))
 

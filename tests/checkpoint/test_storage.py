@@ -124,11 +124,11 @@ def boxes(draw):
 
 @given(boxes())
 def test_any_box(tmp_path_factory, case):
-    shape, box, turned, dense = case
+    shape, box, transposed, dense = case
     folder = tmp_path_factory.mktemp("boxes")
     w = np.arange(np.prod(shape, dtype=int), dtype=np.int32).reshape(shape)
     manifest = save(folder, {"w": w})
-    out = np.zeros(box.shape[::-1], np.int32).T if turned else np.zeros(box.shape, np.int32)
+    out = np.zeros(box.shape[::-1], np.int32).T if transposed else np.zeros(box.shape, np.int32)
     kept = storage._DENSE, storage._LARGEST
     storage._DENSE, storage._LARGEST = dense, 64
     try:
@@ -145,18 +145,18 @@ def test_flattened_blocks(tmp_path_factory, data):
     w = np.arange(np.prod(shape, dtype=int), dtype=np.int16).reshape(shape)
     at = data.draw(st.integers(0, w.size))
     folder = tmp_path_factory.mktemp("flat")
-    items = [c for r in ((0, at), (at, w.size)) for c in cut("w", w, Box.whole(shape), flat=r)]
+    items = [c for r in ((0, at), (at, w.size)) for c in cut("w", w, Box.full(shape), flat=r)]
     for format in FORMATS:
         manifest = save_items(folder, [items], infos_of({"w": w}), format=format)
         np.testing.assert_array_equal(load(folder, manifest, "w"), w)
         with Reader(folder, manifest, verify=True) as reader:
             if at in (0, w.size):
                 out = np.zeros_like(w)
-                reader.read(manifest.stored[at == 0], Box.whole(shape), out)
+                reader.read(manifest.stored[at == 0], Box.full(shape), out)
                 np.testing.assert_array_equal(out, w)
             else:
                 with pytest.raises(ValueError, match="a box within the block"):
-                    reader.read(manifest.stored[0], Box.whole(shape), np.zeros_like(w))
+                    reader.read(manifest.stored[0], Box.full(shape), np.zeros_like(w))
 
 
 def test_wrong_destinations(rng, tmp_path):
@@ -165,7 +165,7 @@ def test_wrong_destinations(rng, tmp_path):
     with Reader(tmp_path, manifest) as reader:
         for out in (np.zeros((4, 5)), np.zeros((4, 6), np.float32)):
             with pytest.raises(ValueError, match=r"out of float64 \[4, 6\] for 'w'"):
-                reader.read(manifest.stored[0], Box.whole((4, 6)), out)
+                reader.read(manifest.stored[0], Box.full((4, 6)), out)
 
 
 def test_a_file_tells_by_itself_what_it_holds(rng, tmp_path):
@@ -289,7 +289,7 @@ def test_blocks_that_are_read_in_part_are_compared_as_wholes(rng, tmp_path, flat
     if flat is not None:  # within what the block has
         first = max(box.offset[0], 1)
         box = Box((first, box.offset[1]), (min(box.shape[0], 9 - first), box.shape[1]))
-    stored = write_file(tmp_path, "f", cut("w", w, Box.whole(w.shape), flat=flat))[0]
+    stored = write_file(tmp_path, "f", cut("w", w, Box.full(w.shape), flat=flat))[0]
     manifest = Manifest(0, 1, (stored,), infos_of({"w": w}))
     data = (tmp_path / stored.file).read_bytes()
 

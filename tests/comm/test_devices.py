@@ -185,7 +185,7 @@ def train(world, places, captured=False):
     """What a small model is after some steps of data-parallel training."""
     rank = comm.world().rank
     if places:
-        paddle.set_device(str(places[rank]))
+        paddle.set_device(places[rank].name)
     distributed.init_parallel_env()
     paddle.seed(3)
     net = nn.Sequential(nn.Linear(6, 16), nn.LayerNorm(16), nn.GELU(), nn.Linear(16, 3))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from umiak.compiler.codes import ANY, UNIT, ZERO
 from umiak.compiler.loop.evaluate import DTYPES
 from umiak.compiler.loop.monoid import ARGMAX, MAX, SUM, WELFORD
 from umiak.compiler.loop.node import (
@@ -31,7 +32,6 @@ from umiak.compiler.loop.node import (
 )
 from umiak.compiler.loop.types import BF16, F16, F32, F64, I64
 from umiak.compiler.nest import (
-    ANY,
     COLUMN,
     MAP,
     ROW,
@@ -39,8 +39,6 @@ from umiak.compiler.nest import (
     SPLIT_ROW,
     STRIP,
     TILE,
-    UNIT,
-    ZERO,
     Access,
     FailStage,
     Nest,
@@ -283,16 +281,16 @@ def transpose(rng: np.random.Generator) -> Case:
     value = add(load("x", F32, position(0)), load("y", F32, position(1)))
     nest = Nest(
         "transpose", (batch, rows, columns), 3,
-        (NestBuffer("x", F32), NestBuffer("y", F32), NestBuffer("o", F32, True), NestBuffer("turned", F64, True)),
+        (NestBuffer("x", F32), NestBuffer("y", F32), NestBuffer("o", F32, True), NestBuffer("transposed", F64, True)),
         (
             Access("x", (rows * columns, 1, rows)),
             Access("y", (rows * columns, columns, 1)),
             Access("o", (rows * columns, columns, 1)),
-            Access("turned", (rows * columns, 1, rows)),
+            Access("transposed", (rows * columns, 1, rows)),
         ),
         (
             StoreStage("o", position(2), value, True),
-            StoreStage("turned", position(3), cast(load("y", F32, position(1)), F64), True),
+            StoreStage("transposed", position(3), cast(load("y", F32, position(1)), F64), True),
         ),
     )  # fmt: skip
     expected = [x.transpose(0, 2, 1) + y, y.transpose(0, 2, 1).astype(np.float64)]

@@ -96,7 +96,7 @@ class Device:
         scratch = {} if scratch is None else scratch
         units = blocks * (THREADS if need.unit == THREAD else 1)
         if "whole" not in scratch:
-            scratch["whole"] = np.full(number(need.whole, dims) + GUARD, 0xA5, np.uint8)
+            scratch["whole"] = np.full(number(need.global_scratch, dims) + GUARD, 0xA5, np.uint8)
         local = np.full(units * number(need.local, dims) + GUARD, 0xA5, np.uint8)
         error = np.zeros(1, np.uint32)
         arrays = [np.ascontiguousarray(p) for p in pointers]

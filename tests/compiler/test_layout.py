@@ -72,7 +72,7 @@ def check(function, *xs, gradient=False, dynamic=(), tolerance=2e-5):
 
 
 def moved(ops):
-    """How often images are turned round, by a copy or by a kernel of its own."""
+    """How often images are transposed, by a copy or by a kernel of its own."""
     return sum(type(o) is Relayout for o in ops)
 
 
@@ -90,7 +90,7 @@ def block(x, w1, w2, a, b):
 # --- what a network does ---------------------------------------------------------------------------------------------
 
 
-def test_nothing_is_turned_round_between_convolutions(rng):
+def test_nothing_is_transposed_between_convolutions(rng):
     def network(x, w0, w1, w2, a, b):
         h = conv(x, w0)
         for _ in range(3):

@@ -131,7 +131,7 @@ def test_exponentials_wait_in_a_local_row(case):
     assert len(computing(make(case, SPLIT_ROW), "exp")) == 2
 
 
-def test_cheap_parts_are_computed_again():
+def test_cheap_parts_are_recomputed():
     phases = make(nests.layer_norm((4, 9), (0,), (1,)), ROW)
     assert not [b for b in phases[0].kernel.buffers if b.space == LOCAL]
     assert {s.buffer for s in statements(phases) if isinstance(s, Store)} == {"out", "more", "rest"}

@@ -62,7 +62,7 @@ def test_a_result_is_never_an_input(rng):
 
 
 def test_equal_calls(rng):
-    """Elementwise ones only among neighbours: behind a product they are computed again."""
+    """Elementwise ones only among neighbours: behind a matmul they are recomputed."""
     x, w = tensors(rng, (4, 8), (8, 8))
 
     def f(x, w):
@@ -138,7 +138,7 @@ def test_parts_of_a_concatenation(rng):
 
 
 def rotated(x, cos, sin):
-    """Rotary positions: two halves, turned, put together, and parted along another axis."""
+    """Rotary positions: two halves, rotated, put together, and parted along another axis."""
     a, b = F.split(x, axis=3, sections=(2, 2))
     y = F.concat([F.sub(F.mul(a, cos), F.mul(b, sin)), F.add(F.mul(b, cos), F.mul(a, sin))], axis=3)
     q, k = F.split(y, axis=2, sections=(3, 3))
@@ -153,7 +153,7 @@ def test_views_go_into_kernels(rng):
     assert not any(o.view for o in ops_of(executor)), groups(executor)
 
 
-def test_a_turned_operand_of_several_kernels_is_laid_out_once(rng):
+def test_a_transposed_operand_of_several_kernels_is_laid_out_once(rng):
     x, w = tensors(rng, (3, 6, 8), (3, 8, 6))
 
     def f(x, w):

@@ -95,7 +95,7 @@ def test_sums_of_columns(width, type_, seen):
 @pytest.mark.parametrize("type_", DTYPES[:2], ids=str)
 @pytest.mark.parametrize("flags", [(False, False), (True, False), (False, True), (True, True)], ids=str)
 @pytest.mark.parametrize("sizes", [(8, 8, 8), (3, 17, 5), (1, 2, 7), (4, 33, 2), (5, 1, 3)], ids=str)
-def test_small_products_and_what_follows(sizes, flags, type_, seen):
+def test_small_matmuls_and_epilogues(sizes, flags, type_, seen):
     m, n, k = sizes
 
     def function(x, y, b):
@@ -106,7 +106,7 @@ def test_small_products_and_what_follows(sizes, flags, type_, seen):
     check(function, [x, y, (n,)], type_, seen)
 
 
-def test_products_begin_kernels_of_their_own(seen):
+def test_matmuls_begin_kernels_of_their_own(seen):
     """Nothing that is computed before is computed for each element of the result again."""
     check(lambda x, y: F.add(F.matmul(F.tanh(x), y), 1.0), [(4, 4), (4, 4)], dtype.float32, seen, calls=2)
 
@@ -118,7 +118,7 @@ def test_a_sum_of_products(seen):
     check(function, [(4, 6), (6, 8), (6, 8)], dtype.float32, seen)
 
 
-def test_larger_products_are_a_library_s(seen):
+def test_larger_matmuls_are_a_library_s(seen):
     check(lambda x, y: F.tanh(F.matmul(x, y)), [(16, 16), (16, 16)], dtype.float32, seen, calls=2)
 
 

@@ -140,7 +140,7 @@ def test_out_of_memory_says_what_when_where(place):
     with pytest.raises(MemoryError) as error:
         take(place, 2000)
     text = str(error.value)
-    for part in (str(place), "2.0 KiB requested", "9.0 KiB in use", "9.0 KiB reserved", "limit 9.8 KiB", "batch"):
+    for part in (place.name, "2.0 KiB requested", "9.0 KiB in use", "9.0 KiB reserved", "limit 9.8 KiB", "batch"):
         assert part in text
     assert memory.stats(place)["failures"] == 1
     del kept[0]

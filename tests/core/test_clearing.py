@@ -13,8 +13,8 @@ from umiak import ops as F
 from umiak.core import array, inplace, leaf_gradients, tape
 from umiak.core import dtype as dt
 from umiak.core.context import no_grad_guard
-from umiak.core.foreach import drop_gradients, gradients, zero_gradients
 from umiak.core.launches import time_launches
+from umiak.core.optimizer_step import drop_gradients, gradients, zero_gradients
 
 WAYS = {
     "clear_grad": lambda x: x.clear_grad(),

@@ -25,13 +25,13 @@ from umiak.core.tensor import Tensor, empty
 ROOT = Path(__file__).parents[2]
 
 
-def in_thread(f, ambient=None):
-    """What ``f`` gives in a new thread, under ``ambient`` where one is given."""
+def in_thread(f, ctx=None):
+    """What ``f`` gives in a new thread, under ``ctx`` where one is given."""
     found = []
 
     def run():
-        if ambient is not None:
-            ambient.activate()
+        if ctx is not None:
+            ctx.activate()
         try:
             found.append(f())
         except BaseException as error:
@@ -86,32 +86,32 @@ def test_grad_mode_nests_and_survives_errors():
 
 
 def test_fork_has_the_modes_of_its_parent():
-    ambient = context.current()
-    ambient.values["test"] = 1
+    ctx = context.current()
+    ctx.values["test"] = 1
     try:
         with no_grad_guard():
-            ambient.set_amp(1, dt.bfloat16.id)
-            child = ambient.fork()
+            ctx.set_amp(1, dt.bfloat16.id)
+            child = ctx.fork()
     finally:
-        ambient.set_amp(0, 0)
-        del ambient.values["test"]
-    assert child.state is ambient.state
+        ctx.set_amp(0, 0)
+        del ctx.values["test"]
+    assert child.state is ctx.state
     assert in_thread(lambda: context.current().grad_enabled, child) is False
     assert child.amp() == (1, dt.bfloat16.id, 0) and child.values["test"] == 1
     child.grad_enabled = True
     child.values["test"] = 2
-    assert "test" not in ambient.values and ambient.amp() == (0, 0, 0)
+    assert "test" not in ctx.values and ctx.amp() == (0, 0, 0)
 
 
 def test_amp_is_the_threads_own():
-    ambient = context.current()
-    ambient.set_amp(1, dt.bfloat16.id)
+    ctx = context.current()
+    ctx.set_amp(1, dt.bfloat16.id)
     try:
-        assert ambient.amp() == (1, dt.bfloat16.id, 0)
+        assert ctx.amp() == (1, dt.bfloat16.id, 0)
         assert in_thread(lambda: context.current().amp()) == (0, 0, 0)
     finally:
-        ambient.set_amp(0, 0)
-    assert ambient.amp() == (0, 0, 0)
+        ctx.set_amp(0, 0)
+    assert ctx.amp() == (0, 0, 0)
 
 
 @pytest.mark.parametrize("given", [(3, 7), (-1, 7), (1, 32), (1, 7, 65536)])
@@ -122,24 +122,24 @@ def test_set_amp_refuses(given):
 
 def test_streams_are_the_threads_own():
     other = stream.new_stream(NULL.index)
-    ambient = context.current()
-    before = ambient.set_stream(NULL, other.id)
+    ctx = context.current()
+    before = ctx.set_stream(NULL, other.id)
     try:
-        assert ambient.get_stream(NULL) == other.id
+        assert ctx.get_stream(NULL) == other.id
         assert empty((2,), dt.float32, NULL).storage.stream == other.id
         assert in_thread(lambda: empty((2,), dt.float32, NULL).storage.stream) == 0
-        assert ambient.get_stream(CPU) == 0
+        assert ctx.get_stream(CPU) == 0
     finally:
-        ambient.set_stream(NULL, before)
+        ctx.set_stream(NULL, before)
 
 
 def test_observers_are_the_threads_own():
-    ambient = context.current()
-    ambient.observers = 16
+    ctx = context.current()
+    ctx.observers = 16
     try:
         assert in_thread(lambda: context.current().observers) == 0
     finally:
-        ambient.observers = 0
+        ctx.observers = 0
 
 
 def test_a_context_returns_when_activated_again():
@@ -220,14 +220,14 @@ def test_virtual_ranks_compute_side_by_side():
     barrier = threading.Barrier(len(ranks))
     found = {}
 
-    def work(ambient):
-        ambient.activate()
+    def work(ctx):
+        ctx.activate()
         barrier.wait()
         for step in range(20):
-            x = leaf(np.full((3, 4), float(ambient.state.rank)))
+            x = leaf(np.full((3, 4), float(ctx.state.rank)))
             y = F.sum(F.mul(F.softmax(F.mul(x, x), axis=1), x), axes=(0, 1))
             backward(y)
-            found[ambient.state.rank, step] = grad_of(x)
+            found[ctx.state.rank, step] = grad_of(x)
 
     threads = [threading.Thread(target=work, args=(r,)) for r in ranks]
     for t in threads:
@@ -270,24 +270,24 @@ def test_a_place_is_the_ranks_default():
 
 
 def test_backward_runs_without_amp_and_gives_the_modes_back():
-    ambient = context.current()
-    ambient.set_amp(1, dt.bfloat16.id)
+    ctx = context.current()
+    ctx.set_amp(1, dt.bfloat16.id)
     try:
-        before = ambient.plan_mode
+        before = ctx.plan_mode
         x = leaf([2.0])
         seen = []
-        x.register_hook(lambda g: seen.append((ambient.amp()[0], ambient.grad_enabled)))
+        x.register_hook(lambda g: seen.append((ctx.amp()[0], ctx.grad_enabled)))
         tape.grad([F.mul(x, x)], [x])
         tape.grad([F.mul(x, x)], [x], create_graph=True)
         assert seen == [(0, False), (0, True)]
-        assert ambient.plan_mode == before
+        assert ctx.plan_mode == before
     finally:
-        ambient.set_amp(0, 0)
+        ctx.set_amp(0, 0)
 
 
 def test_modes_are_restored_by_failed_calls():
-    ambient = context.current()
-    before = ambient.plan_mode
+    ctx = context.current()
+    before = ctx.plan_mode
     x = leaf(np.ones((2, 3)))
     for call in (
         lambda: F.softmax(x, axis=7),
@@ -296,7 +296,7 @@ def test_modes_are_restored_by_failed_calls():
     ):
         with pytest.raises((ValueError, IndexError, RuntimeError)):
             call()
-        assert ambient.plan_mode == before
+        assert ctx.plan_mode == before
 
 
 # --- no ambient state in modules -------------------------------------------------------------------------------------
@@ -313,7 +313,7 @@ for _reason, _names in {
         "umiak.compiler.lower.terminal:TERMINALS umiak.compiler.lower.pieces:PIECES "
         "umiak.backends.cpu.registry:KERNELS umiak.backends.cpu.registry:OPAQUE "
         "umiak.memory.caching:SIZES umiak.core.dtype:_all "
-        "umiak.core.dtype:_by_key umiak.core.dtype:_id_by_npt "
+        "umiak.core.dtype:_alone umiak.core.dtype:_by_key umiak.core.dtype:_id_by_npt "
         "paddle.distribution.distribution:_DIVERGENCES paddle.framework.pickled:_STEPS"
     ),
     "a slot that the assembler fills once": (
@@ -332,8 +332,12 @@ for _reason, _names in {
     "threads that the ranks of a process share, as they share its CPUs": (
         "umiak.runtime.parallel:umiak_driver umiak.runtime.parallel:umiak_threads umiak.backends.cpu.launcher:_forks"
     ),
-    "writers of this process, which its end must wait for": "umiak.checkpoint.async_save:_savers",
+    "writers of this process, which its end must wait for": (
+        "umiak.checkpoint.async_save:_savers paddle.framework.background_save:_tasks "
+        "paddle.framework.background_save:_writer"
+    ),
     "interned immutable values": (
+        "umiak.backends.cpu.fourier:plans "
         "umiak.compiler.loop.node:_interned umiak.ir.expr:_table umiak.core.place:_all umiak.core.place:_by_key "
         "umiak.core.place:_types"
     ),
@@ -359,6 +363,7 @@ for _reason, _names in {
     "libraries of the process, loaded once, and scratch memory for them": (
         "umiak.backends.cpu.providers.blas:keep umiak.backends.cpu.providers.blas:last_count "
         "umiak.backends.cpu.providers.blas:set_count umiak.backends.cpu.providers.blas:usable "
+        "umiak.backends.cpu.factorisation:usable "
         "umiak.backends.cpu.providers.common:engine_threads umiak.backends.cpu.providers.common:kept "
         "umiak.backends.cpu.providers.common:kept_bytes umiak.backends.cpu.providers.common:kept_count "
         "umiak.backends.cpu.providers.common:thread_count umiak.backends.cpu.providers.onednn:usable "
@@ -387,10 +392,10 @@ for _reason, _names in {
     "records and times of the profiler, kept for each thread and joined at its end": (
         "umiak.compiler.statistics:_Spent umiak.observe.collector:EventCollector umiak.observe.collector:_Thread"
     ),
-    "op records that were made once, or texts that were parsed: what they hold follows from their key": (
+    "ops that were made once, or texts that were parsed: what they hold follows from their key": (
         "paddle.tensor.indexing:_SLICES paddle._public:_shown paddle.tensor.casting:_CAST "
         "paddle.tensor.joining:_CONCAT paddle.tensor.axes:_PERMUTE paddle.tensor.joining:_STACK "
-        "paddle.tensor.methods:_PERMUTE"
+        "paddle.tensor.properties:_PERMUTE paddle.nn.functional.pooling:_PLAIN paddle.tensor.random:_DRAWS"
     ),
     "numbers that only grow, for identities": (
         "paddle.nn.layer._hooks:HookRemoveHelper paddle.nn.layer._registry:CHANGES"
@@ -398,6 +403,15 @@ for _reason, _names in {
     "worker processes of this process, which its children must let go of": "paddle.io.pool:_pools",
     "which worker process this is: said once, when it begins": "paddle.io.worker_info:current",
     "public on the class, as in the reference framework": "paddle.amp.debugging:TensorCheckerConfig",
+    "what modules of the process are found under the name torch: Python has one table of them": (
+        "paddle.compat.proxy:_blocked paddle.compat.proxy:_enabled"
+    ),
+    "settings of the process, as in the reference framework": (
+        "paddle.amp.debugging:_ops_to_check paddle.incubate.asp.pruning:_SUPPORTED "
+        "paddle.incubate.asp.pruning:_excluded paddle.io.tuning:settings paddle.incubate.autograd.primitives:_enabled"
+    ),
+    "ranges that a thread has open, to be closed by it": "paddle.device.ranges:_Open",
+    "states of generators under numbers that the program gave out": "paddle.incubate.random_states:_slots",
 }.items():
     for _name in _names.split():
         _module, _, _name = _name.partition(":")

@@ -226,7 +226,7 @@ def test_number_beyond_64_bits(number):
 
 @pytest.mark.parametrize("operand", ["text", [1.0], np.ones(2), object()])
 def test_operands_of_other_types_are_refused(operand):
-    with pytest.raises(TypeError, match=r"^\[add\] requires tensors or Python numbers as operands, got"):
+    with pytest.raises(TypeError, match=r"^\[add\] requires tensors or Python scalars as operands, got"):
         F.add(tensor([1.0]), operand)
 
 

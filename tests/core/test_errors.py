@@ -69,12 +69,12 @@ def test_form(name):
 def test_form_with_gradients(name):
     """A call that would be recorded fails in the same words and records nothing."""
     kind, call = MISTAKES[name]
-    ambient = context.current()
-    before = ambient.plan_mode
+    ctx = context.current()
+    before = ctx.plan_mode
     with pytest.raises(kind) as caught:
         call()
     assert FORM.match(str(caught.value))
-    assert ambient.plan_mode == before
+    assert ctx.plan_mode == before
 
 
 def test_op_error():
@@ -157,6 +157,7 @@ def test_sizes_beyond_32_bits_on_null():
 
 
 def test_memory_is_unharmed_after_failed_calls():
+    gc.collect()  # what other tests left
     before = storage.allocator(0).stats()["allocated"]
     for _ in range(3):
         for kind, call in MISTAKES.values():

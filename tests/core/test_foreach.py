@@ -9,8 +9,9 @@ from harness import CPU, NULL, backward, count_plans, leaf, run_traced, tensor, 
 from umiak import ops as F
 from umiak.core import context, eager, inplace
 from umiak.core import dtype as dt
-from umiak.core.foreach import apply_foreach, apply_foreach_into, drop_gradients, elements, gradients
+from umiak.core.foreach import apply_foreach, apply_foreach_into, elements
 from umiak.core.launches import time_launches
+from umiak.core.optimizer_step import drop_gradients, gradients
 from umiak.core.tensor import Tensor, empty
 from umiak.ops.optimizer import Update
 
@@ -107,10 +108,10 @@ def transposed(x):
 
 
 def test_not_contiguous(threads, rng):
-    def row(shape, *turned):
+    def row(shape, *swapped):
         outs, (p, g, m, v, lr, top), params = adamw_row(shape, rng)
-        g = transposed(g) if "g" in turned else g
-        p = transposed(p) if "p" in turned else p
+        g = transposed(g) if "g" in swapped else g
+        p = transposed(p) if "p" in swapped else p
         return (p, *outs[1:]), (p, g, m, v, lr, top), params
 
     rows = [row((5, 7)), row((5, 7), "g"), row((300, 300)), row((5, 7), "p"), row((8, 3), "p", "g")]
@@ -143,10 +144,10 @@ def test_slices_of_one_buffer(threads, rng):
 @pytest.mark.parametrize("n", [10, 200_000])
 def test_rows_that_use_each_other_run_in_order(threads, n, rng):
     x, y, z = (tensor(rng.standard_normal(n)) for _ in range(3))
-    turned = F.permute(F.reshape(y, shape=(2, n // 2)), perm=(1, 0))
+    columns = F.permute(F.reshape(y, shape=(2, n // 2)), perm=(1, 0))
     rows = [
         ((x,), (x, 2.0), ()), ((y,), (x, x), ()), ((x,), (y, 3.0), ()), ((z,), (z, x), ()), ((x,), (x, z), ()),
-        ((F.reshape(z, shape=(n // 2, 2)),), (turned, -1.0), ()),
+        ((F.reshape(z, shape=(n // 2, 2)),), (columns, -1.0), ()),
     ]  # fmt: skip
     a, b, c = (values(t).copy() for t in (x, y, z))
     a = a * 2

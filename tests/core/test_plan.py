@@ -258,7 +258,7 @@ def test_residuals_are_kept_and_recomputed():
     assert whole.stop_gradient and whole.dtype is dt.int64
     backward(total(y))
     np.testing.assert_allclose(grad_of(x), [2, 3])
-    # Under create_graph the residual is computed again from x, so its part of the second derivative is there.
+    # Under create_graph the residual is recomputed from x, so its part of the second derivative is there.
     y, constant, whole = Kept()(x, 0.5)
     (g,) = tape.grad([y], [x], create_graph=True)
     (gg,) = tape.grad([g], [x])
@@ -322,10 +322,10 @@ def test_backward_frees_as_it_goes():
 @pytest.fixture
 def mixed():
     """Mixed precision, level 1, bfloat16."""
-    ambient = context.current()
-    ambient.set_amp(1, dt.bfloat16.id)
-    yield ambient
-    ambient.set_amp(0, 0)
+    ctx = context.current()
+    ctx.set_amp(1, dt.bfloat16.id)
+    yield ctx
+    ctx.set_amp(0, 0)
 
 
 def test_amp_runs_matmul_in_low_precision(mixed, rng):
@@ -533,16 +533,16 @@ def test_amp_gradients_of_a_cast_parameter_add_up(layer):
 
 
 def test_modes_have_plans_of_their_own():
-    ambient = context.current()
+    ctx = context.current()
     op = F.REGISTRY["exp"]()
     op.clear()
     x = tensor([1.0])
     F.exp(x)
-    ambient.set_amp(1, dt.bfloat16.id)
+    ctx.set_amp(1, dt.bfloat16.id)
     try:
         F.exp(x)
     finally:
-        ambient.set_amp(0, 0)
+        ctx.set_amp(0, 0)
     assert op.table_size() == 2
 
 

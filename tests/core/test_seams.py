@@ -40,7 +40,7 @@ from umiak.core import array, context, eager, inplace, storage, stream, tape
 from umiak.core import dtype as dt
 from umiak.core.generator import Generator, default_generator, seed_all
 from umiak.core.place import Place
-from umiak.core.tensor import KIND_SELECTED_ROWS, KIND_SPARSE, Tensor, empty
+from umiak.core.tensor import KIND_SELECTED_ROWS, Tensor, empty
 from umiak.ir import passes
 from umiak.ir import sym as sizes
 from umiak.ir.meta import Meta
@@ -176,13 +176,13 @@ def test_seam_1_freeing_waits_for_streams():
     """On null: memory that a stream may still use is not given out again before the stream is done."""
     place = Place("null", 3)
     side = stream.new_stream(place.index)
-    ambient = context.current()
+    ctx = context.current()
     x = empty((4096,), dt.float32, place)
-    before = ambient.set_stream(place, side.id)
+    before = ctx.set_stream(place, side.id)
     try:
         y = F.exp(x)
     finally:
-        ambient.set_stream(place, before)
+        ctx.set_stream(place, before)
     assert x.storage.later_streams == (side.id,)
     assert y.storage.stream == side.id
     address = x.storage.data_ptr()
@@ -216,12 +216,12 @@ def test_seam_1_saved_tensors_are_marked_for_the_stream_of_backward():
     x.stop_gradient = False
     y = F.mul(x, x)
     z = F.mul(y, y)
-    ambient = context.current()
-    before = ambient.set_stream(place, side.id)
+    ctx = context.current()
+    before = ctx.set_stream(place, side.id)
     try:
         tape.backward([z])
     finally:
-        ambient.set_stream(place, before)
+        ctx.set_stream(place, before)
     assert side.id in y.storage.later_streams
     assert side.id in x.storage.later_streams
 
@@ -343,7 +343,7 @@ def test_seam_4_a_step_runs_in_c():
 # --- seam 5: kinds and modes -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", [KIND_SPARSE, KIND_SELECTED_ROWS, 16])
+@pytest.mark.parametrize("kind", [KIND_SELECTED_ROWS, 16])
 def test_seam_5_kinds_without_a_path_are_refused(kind):
     x = tensor([1.0])
     x._kind = kind
@@ -399,14 +399,14 @@ def test_seam_5_subclasses_may_answer_for_calls():
 def test_seam_5_modes_are_part_of_the_key():
     op = F.REGISTRY["matmul"](False, False)
     op.clear()
-    ambient, x = context.current(), tensor(np.ones((2, 2), "f4"))
+    ctx, x = context.current(), tensor(np.ones((2, 2), "f4"))
     F.matmul(x, x)
     assert op.table_size() == 1
-    ambient.set_amp(1, dt.bfloat16.id)
+    ctx.set_amp(1, dt.bfloat16.id)
     try:
         assert F.matmul(x, x).dtype is dt.bfloat16
     finally:
-        ambient.set_amp(0, 0)
+        ctx.set_amp(0, 0)
     assert op.table_size() > 1
     assert F.matmul(x, x).dtype is dt.float32
 
@@ -521,7 +521,7 @@ def test_seam_9_bits_depend_on_seed_offset_and_index_alone():
     whole = values(F.philox(shape=(6, 8), seed=3, offset=20))
     np.testing.assert_array_equal(values(F.philox(shape=(48,), seed=3, offset=20)), whole.reshape(-1))
     np.testing.assert_array_equal(values(F.philox(shape=(3, 8), seed=3, offset=20 + 24)), whole[3:])
-    part = F.philox_part(shape=(2, 3), starts=(4, 5), whole=(6, 8), seed=3, offset=20)
+    part = F.philox_part(shape=(2, 3), starts=(4, 5), global_shape=(6, 8), seed=3, offset=20)
     np.testing.assert_array_equal(values(part), whole[4:6, 5:8])
     assert not np.array_equal(values(F.philox(shape=(6, 8), seed=4, offset=20)), whole)
 

@@ -130,14 +130,19 @@ def test_expanded_gradients_accumulate(rng):
 
 
 def test_nothing_to_differentiate():
-    with pytest.raises(RuntimeError, match=r"^\[backward\] requires a tensor with stop_gradient=False"):
-        backward(tensor([1.0]))
+    """A tensor that needs no gradient gives none: that is no error."""
+    constant = tensor([1.0])
+    backward(constant)
+    assert constant.grad is None
     x = leaf([1.0])
     with no_grad_guard():
         y = F.mul(x, x)
     assert y.stop_gradient and y.is_leaf
-    with pytest.raises(RuntimeError, match=r"^\[backward\] requires"):
-        backward(y)
+    backward(y)
+    assert x.grad is None
+    z = F.mul(x, x)
+    backward(y, z)
+    np.testing.assert_array_equal(grad_of(x), [2.0])
 
 
 @pytest.mark.parametrize(
@@ -325,8 +330,7 @@ def test_retain_grads():
     backward(z)
     np.testing.assert_array_equal(grad_of(y), [4])
     np.testing.assert_array_equal(grad_of(x), [24])
-    with pytest.raises(RuntimeError, match=r"^\[retain_grads\]"):
-        tensor([1.0]).retain_grads()
+    assert tensor([1.0]).retain_grads() is None  # nothing is to be kept
 
 
 def test_retained_gradient_of_a_tensor_that_is_gone():
@@ -654,10 +658,10 @@ def test_python_node_that_calls_backward():
     def gradient(g):
         inner = x.detach()
         inner.stop_gradient = False
-        ambient = context.current()
-        before, ambient.grad_enabled = ambient.grad_enabled, True
+        ctx = context.current()
+        before, ctx.grad_enabled = ctx.grad_enabled, True
         out = F.mul(F.mul(inner, inner), inner)
-        ambient.grad_enabled = before
+        ctx.grad_enabled = before
         tape.backward([out], [g])
         return (inner.grad,)
 
@@ -916,16 +920,17 @@ def test_casts_are_differentiated():
 
 def test_integer_tensors_get_no_gradient():
     x = tensor(np.int64([1, 2]))
-    with pytest.raises((RuntimeError, TypeError, ValueError)):
-        x.stop_gradient = False
-        backward(F.add(x, x))
+    x.stop_gradient = False
+    y = F.add(x, x)
+    backward(y)
+    assert y.stop_gradient and x.grad is None
 
 
 def test_garbage_collection_in_the_middle():
     """A collection while a graph is being differentiated breaks nothing."""
     x = leaf([2.0])
     y = F.mul(x, x)
-    y.register_hook(lambda g: gc.collect() and None)
+    y.register_hook(lambda g: (gc.collect(), None)[1])
     backward(F.mul(y, y))
     np.testing.assert_array_equal(grad_of(x), [32])
 

@@ -41,7 +41,7 @@ def fits(program: Program) -> bool:
     return program.inputs[0].grad and not any(s.op.form == "turn" for s in program.statements)
 
 
-class Turned(PyLayer):
+class Transposed(PyLayer):
     """Its gradient is that of another function."""
 
     @staticmethod
@@ -67,7 +67,7 @@ def function_of(program: Program, times: int) -> Callable[..., Any]:
 
     def body(y: Any, others: list[Any]) -> Any:
         if in_python(program):
-            y = Turned.apply(y)
+            y = Transposed.apply(y)
             y.register_hook(lambda g: g * 0.5)
         total = run.loss_of(inner(y * 1.0, *others))
         if in_python(program) and total is not None and not total.stop_gradient:

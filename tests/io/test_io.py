@@ -139,3 +139,21 @@ def test_combinations():
     assert io.random_split(Items(10), [3, 7])[0].indices == parts[0].indices
     assert [len(p) for p in io.random_split(Items(10), [0.35, 0.65])] == [4, 6]
     assert io.get_worker_info() is None
+
+
+def test_what_fills_the_last_batch_is_shuffled_too():
+    samplers = [io.DistributedBatchSampler(range(7), 2, num_replicas=2, rank=r, shuffle=True) for r in (0, 1)]
+    for sampler in samplers:
+        sampler.set_epoch(3)
+    order = np.array([*range(7), 0])
+    np.random.RandomState(3).shuffle(order)
+    blocks = order.reshape(2, 2, 2)  # block, rank, batch
+    assert [list(s) for s in samplers] == [blocks[:, r].tolist() for r in (0, 1)]
+
+
+def test_places_before_the_first_dataset():
+    data = io.ConcatDataset([Items(3), Items(2)])
+    with pytest.raises(ValueError, match=r"\[ConcatDataset\] requires an index below 5, got -6"):
+        data[-6]
+    with pytest.raises(IndexError):
+        data[5]

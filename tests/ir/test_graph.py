@@ -156,7 +156,7 @@ def test_what_is_saved_is_returned_once() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_regions_are_computed_again(count: int) -> None:
+def test_regions_are_recomputed(count: int) -> None:
     """Each of them, from the first on: of a region only what it reads is saved."""
 
     def function(x: Any, region: Callable[[], Any]) -> Any:

@@ -123,11 +123,11 @@ def test_a_write_to_an_input_is_one_effect() -> None:
 def test_a_write_through_a_view_reaches_its_base_and_the_other_views() -> None:
     def function(x: Any) -> Any:
         y = F.mul(x, 1.0)
-        first, turned, nested = row(y, 0), F.permute(y, perm=(1, 0)), row(F.permute(y, perm=(1, 0)), 1)
+        first, transposed, nested = row(y, 0), F.permute(y, perm=(1, 0)), row(F.permute(y, perm=(1, 0)), 1)
         inplace.assign(first, F.full(5.0, shape=(4,), dtype=F32))
         before = F.add(nested, 0.0)
         inplace.assign(nested, F.full(7.0, shape=(3,), dtype=F32))
-        return y, first, turned, nested, before
+        return y, first, transposed, nested, before
 
     program = check(function, tensor(3, 4))
     assert not program.effects and [o.name for o in program.ops].count("scatter_view") == 5

@@ -1,4 +1,4 @@
-"""A handful of op records for tests of the IR alone: the interface of ``umiak.ops.base`` without its dispatch."""
+"""A handful of ops for tests of the IR alone: the interface of ``umiak.ops.base`` without its dispatch."""
 
 from __future__ import annotations
 

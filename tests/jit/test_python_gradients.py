@@ -327,7 +327,7 @@ class Returned(PyLayer):
         return made
 
 
-def straight(x, w):
+def plain_layer(x, w):
     return Tripled.apply(x * w) + w
 
 
@@ -368,7 +368,7 @@ def shared(x, w):
     return a * b * w
 
 
-LAYERS = [straight, twice, several_outputs, one_of_several, without_some, nested, returned, hooked, shared]
+LAYERS = [plain_layer, twice, several_outputs, one_of_several, without_some, nested, returned, hooked, shared]
 
 
 @pytest.mark.parametrize("f", LAYERS, ids=lambda f: f.__name__)
@@ -379,7 +379,7 @@ def test_layers(f, rng):
 def test_inputs_without_a_gradient(rng):
     x, w = leaf(rng, 3), leaf(rng, 3)
     w.stop_gradient = True
-    agree(straight, x, w)
+    agree(plain_layer, x, w)
     agree(several_outputs, x, w)
 
 
@@ -426,11 +426,11 @@ def test_what_was_saved_may_not_change(rng):
 
 
 def test_sizes_that_differ(rng):
-    captured = to_static(straight)
+    captured = to_static(plain_layer)
     for n in (2, 5, 1, 7, 0, 3):
         x, w = leaf(rng, n, 4), leaf(rng, 1, 4)
         grads = []
-        for f in (captured, straight):
+        for f in (captured, plain_layer):
             x.clear_gradient(False)
             w.clear_gradient(False)
             f(x, w).sum().backward()
@@ -454,7 +454,7 @@ def test_recompute(rng):
     from paddle.distributed.fleet.utils import recompute
 
     def f(x, w):
-        return recompute(straight, x, w) * 2
+        return recompute(plain_layer, x, w) * 2
 
     agree(f, leaf(rng, 3), leaf(rng, 3))
 

@@ -64,7 +64,7 @@ def two_hooks(y: Any, w: Any) -> Any:
 
 
 def linear(y: Any, w: Any) -> Any:
-    """A loop in a branch is computed again for its gradient, which of second order passes hooks twice, in parts."""
+    """A loop in a branch is recomputed for its gradient, which of second order passes hooks twice, in parts."""
     z = Cube.apply(y * w)
     z.register_hook(lambda g: g * 2)
     return paddle.sin(z) + z

@@ -43,7 +43,7 @@ ONE = {
 }
 
 
-# Bounds of slices are Python numbers, so that every size has a program.
+# Bounds of slices are Python scalars, so that every size has a program.
 BY_NUMBER = ("concat", "reversed")
 
 

@@ -380,6 +380,14 @@ def test_arguments_and_results_of_any_structure(rng):
     np.testing.assert_allclose(f({"a": a.numpy(), "b": (b,)})["sum"].numpy(), (a + b).numpy())
 
 
+def test_sizes_are_results():
+    static = to_static(lambda x: (x.shape, x + 1.0))
+    for n in (2, 2, 3, 4, 4):
+        sizes, _ = static(paddle.ones([n, 3]))
+        assert type(sizes) is paddle.Size
+        assert sizes == [n, 3]
+
+
 def test_methods_of_a_class(rng):
     class Model(nn.Layer):
         def __init__(self):

@@ -103,3 +103,13 @@ def test_base_is_abstract():
     with pytest.raises(TypeError):
         Metric()
     assert Metric.compute(None, 1, 2) == (1, 2)
+
+
+def test_measures_are_numbers_of_numpy():
+    metric = Accuracy()
+    assert type(metric.accumulate()) is float
+    right = metric.compute(paddle.to_tensor([[0.1, 0.9], [0.8, 0.2]]), paddle.to_tensor([[1], [1]]))
+    assert type(metric.update(right)) is np.float64 and type(metric.accumulate()) is np.float64
+    area = Auc()
+    area.update(np.array([[0.1, 0.9], [0.8, 0.2]]), np.array([[1], [0]]))
+    assert type(area.accumulate()) is np.float64

@@ -281,7 +281,7 @@ for n in (2, 3):
 # --- norms -----------------------------------------------------------------------------------------------------------
 
 
-class Followed(torch.nn.Module):
+class BiasedVariance(torch.nn.Module):
     """A batch norm whose running variance follows the biased one of the batch, as ours does, once it is settled."""
 
     def __init__(self, module: torch.nn.Module) -> None:
@@ -308,7 +308,7 @@ for n, shapes in BATCHES.items():
                 add(
                     name,
                     lambda name=name: getattr(nn, name)(4, momentum=0.7, epsilon=1e-3),
-                    lambda n=n: Followed(getattr(torch.nn, f"BatchNorm{n}d")(4, momentum=0.3, eps=1e-3)),
+                    lambda n=n: BiasedVariance(getattr(torch.nn, f"BatchNorm{n}d")(4, momentum=0.3, eps=1e-3)),
                     shape,
                     train=training,
                     rtol=1e-4,
@@ -316,7 +316,7 @@ for n, shapes in BATCHES.items():
     add(
         f"BatchNorm{n}D",
         lambda n=n: getattr(nn, f"BatchNorm{n}D")(4, weight_attr=False, bias_attr=False, data_format=LAST[n]),
-        lambda n=n: Last(Followed(getattr(torch.nn, f"BatchNorm{n}d")(4, affine=False))),
+        lambda n=n: Last(BiasedVariance(getattr(torch.nn, f"BatchNorm{n}d")(4, affine=False))),
         (*shapes[-1][:1], *shapes[-1][2:], 4),
         rtol=1e-4,
     )
@@ -516,15 +516,13 @@ ELEMENTS: dict[str, list[tuple[dict, dict | Callable]]] = {
         ({}, torch.nn.Threshold(1.0, 0.0)),
         ({"threshold": 0.5, "value": 0.1}, torch.nn.Threshold(0.5, 0.1)),
     ],
-    "Maxout": [
-        ({"groups": 2}, lambda x: x.reshape(4, 3, 2, 4).amax(2)),
-        ({"groups": 4, "axis": -1}, lambda x: x.reshape(4, 6, 1, 4).amax(3)),
-    ],
 }
 for name, settings in ELEMENTS.items():
     for words, theirs in settings:
         peer = partial(getattr(torch.nn, name), **theirs) if isinstance(theirs, dict) else lambda f=theirs: f
         add(name, partial(getattr(nn, name), **words), peer, (4, 6, 4), low=-4.0, high=4.0)
+add("Maxout", lambda: nn.Maxout(2), lambda: lambda x: x.reshape(4, 3, 2, 4, 2).amax(2), (4, 6, 4, 2))
+add("Maxout", lambda: nn.Maxout(4, -1), lambda: lambda x: x.reshape(2, 3, 2, 2, 4).amax(4), (2, 3, 2, 8))
 for shape in ((2, 3, 4, 2), (3, 4, 2)):
     both("Softmax2D", {}, shape, peer="Softmax2d")
 for count, shape in ((1, (2, 3, 4)), (3, (2, 3, 4)), (3, (2, 3))):
@@ -546,7 +544,7 @@ for name, theirs, shape in (
 # --- attention -------------------------------------------------------------------------------------------------------
 
 
-class Attending(torch.nn.Module):
+class Attention(torch.nn.Module):
     """The peer's attention with our order of arguments and our masks."""
 
     def __init__(self, weights: bool = False, **words: Any) -> None:
@@ -583,7 +581,7 @@ for words, inputs in (
         add(
             "MultiHeadAttention",
             partial(nn.MultiHeadAttention, 8, 2, need_weights=weights, **ours),
-            partial(Attending, weights, embed_dim=8, num_heads=2, **words),
+            partial(Attention, weights, embed_dim=8, num_heads=2, **words),
             *inputs,
             rtol=1e-4,
         )

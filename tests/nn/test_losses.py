@@ -508,9 +508,9 @@ def test_class_weights_are_one_a_class_in_the_scores_dtype() -> None:
         for y in (label, soft):
             with pytest.raises(ValueError, match="one weight for each of 3 classes"):
                 F.cross_entropy(x, y, paddle.ones(shape), soft_label=y is soft)
-    for loss in (F.cross_entropy, F.nll_loss):
-        with pytest.raises(TypeError, match="float32"):
-            loss(x, label, paddle.ones([3], dtype="float64"))
+    with pytest.raises(TypeError, match="float32"):
+        F.nll_loss(x, label, paddle.ones([3], dtype="float64"))
+    assert F.cross_entropy(x, label, paddle.ones([3], dtype="float64")).dtype is paddle.float64
     with pytest.raises(IndexError, match="axes"):
         F.cross_entropy(x, label, paddle.ones([3]), axis=2)
 
@@ -556,7 +556,7 @@ def test_adaptive_softmax_refuses_weights_of_other_clusters(columns: int, tails:
 
 
 def test_cross_entropy_needs_a_label() -> None:
-    with pytest.raises(TypeError, match=r"\[cross_entropy\] requires a label"):
+    with pytest.raises(TypeError, match="missing required argument 'label'"):
         F.cross_entropy(paddle.zeros([2, 3]))
 
 

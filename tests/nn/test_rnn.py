@@ -241,9 +241,9 @@ def test_empty_sequences_leave_states_alone():
 
 def test_strided_operands():
     net, wide = nn.LSTM(4, 3, time_major=True), tensor(5, 4, 6)
-    turned = wide.transpose([2, 0, 1])
-    want = net(paddle.to_tensor(turned.numpy().copy()))[0].numpy()
-    np.testing.assert_array_equal(net(turned)[0].numpy(), want)
+    transposed = wide.transpose([2, 0, 1])
+    want = net(paddle.to_tensor(transposed.numpy().copy()))[0].numpy()
+    np.testing.assert_array_equal(net(transposed)[0].numpy(), want)
 
 
 def test_dropout_between_layers_while_training():

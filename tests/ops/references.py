@@ -84,6 +84,7 @@ for _name, _limit in {"i0": np.abs, "i1": np.positive}.items():
 REFERENCES["sign"] = np.sign  # torch gives 0 for NaN
 REFERENCES["heaviside"] = np.heaviside  # likewise
 REFERENCES["copy"] = lambda x: x.copy()
+REFERENCES["probability"] = lambda x: x.copy()  # of elements from 0 to 1
 REFERENCES["transfer"] = lambda x, source, target: x.copy()
 REFERENCES["complex"] = lambda a, b: np.asarray(a + 1j * np.asarray(b, a.dtype if hasattr(a, "dtype") else None))
 REFERENCES["betainc"] = lambda a, b, x: scipy.special.betainc(a, b, x)
@@ -131,6 +132,54 @@ REFERENCES["floor_div"] = integer_division(
     lambda x, y: torch.div(x, y, rounding_mode="floor") if not x.is_floating_point() else torch.floor(x / y)
 )
 REFERENCES["remainder"] = integer_division(torch.remainder)
+
+
+# --- what PyTorch has no kernels for: complex numbers, divisors of floating ones -------------------------------------
+
+
+def arrays_of(*operands: Any) -> list[np.ndarray]:
+    """Operands of the dtype of the first array."""
+    like = next(x for x in operands if isinstance(x, np.ndarray))
+    return [np.asarray(x, like.dtype) for x in operands]
+
+
+def nearest_remainder(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    quotient = x / y
+    return x - y * (np.floor(quotient.real + 0.5) + 1j * np.floor(quotient.imag + 0.5)).astype(x.dtype)
+
+
+def exact_gcd_of_two(x: float, y: float) -> float:
+    if x == 0 or y == 0:
+        return abs(x + y)
+    if not math.isfinite(x) or not math.isfinite(y):
+        return math.nan
+    (a, b), (p, q) = float(x).as_integer_ratio(), float(y).as_integer_ratio()
+    return math.gcd(a * q, p * b) / (b * q)
+
+
+exact_gcd = np.vectorize(exact_gcd_of_two, otypes=[np.float64])
+
+
+def exact_lcm(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    divisor = exact_gcd(x, y).astype(x.dtype)
+    return np.floor_divide(np.abs(x * y), np.where(divisor == 0, 1, divisor))
+
+
+for _kinds, _table in {
+    "c": {
+        "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "round": np.rint,
+        "deg2rad": lambda x: x * (math.pi / 180), "rad2deg": lambda x: x * (180 / math.pi),
+        "hypot": lambda x, y: np.sqrt(x * x + y * y), "remainder": nearest_remainder,
+    },
+    "f": {"gcd": lambda x, y: exact_gcd(x, y).astype(x.dtype), "lcm": exact_lcm},
+}.items():  # fmt: skip
+    for _name, _own in _table.items():
+
+        def by_kind(*xs: Any, _kinds: str = _kinds, _own: Callable = _own, _of: Callable = REFERENCES[_name]) -> Any:
+            own = arrays_of(*xs)
+            return _own(*own) if own[0].dtype.kind == _kinds else _of(*xs)
+
+        REFERENCES[_name] = by_kind
 REFERENCES["fmod"] = integer_division(torch.fmod)
 REFERENCES["shift_left"] = lambda x, y: torch_call(torch.bitwise_left_shift, x, y)
 REFERENCES["shift_right"] = lambda x, y: torch_call(torch.bitwise_right_shift, x, y)
@@ -437,6 +486,17 @@ def scatter_nd(x: np.ndarray, index: np.ndarray, updates: Any, depth: int, mode:
         place = tuple(index[at])
         x[place] = updates[at] if mode == "set" else COMBINE[mode](x[place], updates[at])
     return x
+
+
+@reference()
+def segment_reduce(x, index, source, mode, count):
+    rows = x if source is None else x[source]
+    out = np.zeros((count, *rows.shape[1:]), rows.dtype)
+    for k in range(count):
+        own = rows[index == k]
+        if len(own):
+            out[k] = np.trunc(own.mean(0)) if mode == "mean" and x.dtype.kind == "i" else getattr(own, mode)(0)
+    return out
 
 
 REFERENCES["take"] = lambda x, index, axis: np.take(x, index, axis)
@@ -801,12 +861,12 @@ REFERENCES["clipped_bce"] = lambda x, y, limit: bce_with_logits(np.clip(x, -limi
 
 
 @reference()
-def hsigmoid_loss(x: Any, path: Any, turns: Any, weight: Any, bias: Any) -> Any:
+def hsigmoid_loss(x: Any, path: Any, branches: Any, weight: Any, bias: Any) -> Any:
     loss = np.zeros(len(x))
     for i, j in np.ndindex(path.shape):
         node = path[i, j]
         z = 0.0 if node < 0 else x[i] @ weight[node] + (0 if bias is None else bias[node])
-        loss[i] += np.logaddexp(0, z) - (z if node >= 0 and turns[i, j] else 0)
+        loss[i] += np.logaddexp(0, z) - (z if node >= 0 and branches[i, j] else 0)
     return loss
 
 
@@ -1304,8 +1364,8 @@ def philox(shape: tuple, seed: int, offset: int) -> Any:
 
 
 @reference()
-def philox_part(shape: tuple, starts: tuple, whole: tuple, seed: int, offset: int) -> Any:
-    return philox(whole, seed, offset)[tuple(slice(a, a + n) for a, n in zip(starts, shape))]
+def philox_part(shape: tuple, starts: tuple, global_shape: tuple, seed: int, offset: int) -> Any:
+    return philox(global_shape, seed, offset)[tuple(slice(a, a + n) for a, n in zip(starts, shape))]
 
 
 # --- reductions and scans --------------------------------------------------------------------------------------------
@@ -1518,6 +1578,7 @@ def avg_pool(
     x: np.ndarray,
     n: int,
     exclusive: bool,
+    padded: bool,
     kernel: Any,
     strides: Any,
     pads_lo: Any,
@@ -1525,6 +1586,7 @@ def avg_pool(
     dilations: Any,
     extra_hi: Any,
 ) -> Any:
+    assert padded or not any([*pads_lo, *pads_hi, *extra_hi])
     wider = [a + b for a, b in zip(pads_hi, extra_hi)]
     total = windows(x, n, kernel, strides, pads_lo, wider, dilations, 0).sum(last(n))
     ones = np.ones(x.shape[x.ndim - n :])
@@ -1555,6 +1617,12 @@ def max_unpool(x: np.ndarray, index: np.ndarray, n: int, sizes: Any) -> Any:
 def grid_sample(x: np.ndarray, grid: np.ndarray, mode: str, padding: str, align_corners: bool) -> Any:
     words = {"mode": mode, "padding_mode": padding, "align_corners": align_corners}
     return torch_call(lambda a, b: tf.grid_sample(a, b, **words), x, grid)
+
+
+@reference()
+def blend(x: np.ndarray, index: np.ndarray, weights: np.ndarray, axis: int, taps: int) -> Any:
+    moved = np.moveaxis(x, axis, -1)
+    return np.moveaxis(sum(moved[..., index[k]] * weights[k] for k in range(taps)), -1, axis)
 
 
 @reference()

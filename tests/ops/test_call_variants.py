@@ -291,7 +291,7 @@ STEPS = {"nextafter"}
 
 # Ops that take or give float32, float64 and complex numbers alone.
 WIDE = (
-    "as_complex cholesky cholesky_solve complex det eig eigh eigvals eigvalsh finite_probe full "
+    "as_complex cholesky cholesky_solve complex det eig eigh eigvals eigvalsh fft finite_probe full "
     "householder_product ihfft inverse label_weights linspace lstsq lu lu_unpack matrix_exp matrix_power pinv "
     "polar qr rfft slogdet solve square_sum svd svdvals triangular_solve"
 ).split()

@@ -89,6 +89,22 @@ def test_permutation() -> None:
     counts_fit(first, st.randint(0, 5))
 
 
+@pytest.mark.parametrize("dtype", [dt.int32, dt.int64, dt.float32], ids=lambda d: d.name)
+def test_permutation_is_the_order_of_its_keys(dtype: Any) -> None:
+    for size, seed, offset in (
+        (0, 1, 0),
+        (1, 1, 3),
+        (40, -5, 2),
+        (1500, 9, 1),
+        (5000, 2**63 - 1, 2**33 + 3),
+        (70_000, 7, 8),
+    ):
+        keys = values(random.word63((size,), seed, offset))
+        found = values(F.rand_perm(dtype=dtype, size=size, seed=seed, offset=offset))
+        assert found.dtype == dtype.numpy
+        np.testing.assert_array_equal(found, np.argsort(keys, kind="stable"))
+
+
 @pytest.mark.parametrize("p", [0.0, 0.25, 0.9, 1.0])
 def test_dropout(p: float) -> None:
     x = np.ones(N)

@@ -73,7 +73,7 @@ def test_strides_find_the_elements(case: Case) -> None:
 
 
 def random_reshape(rng: np.random.Generator) -> tuple[np.ndarray, tuple[int, ...]]:
-    """Sizes out of a few factors, in memory that is dense, turned, cut or repeated; and other sizes of them."""
+    """Sizes out of a few factors, in memory that is dense, transposed, cut or repeated; and other sizes of them."""
     factors = [int(f) for f in rng.choice([1, 2, 2, 3], int(rng.integers(1, 6)))]
 
     def sizes() -> tuple[int, ...]:

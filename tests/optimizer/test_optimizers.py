@@ -396,7 +396,9 @@ def test_minimize_and_apply():
     ops, pairs = opt.minimize(loss)
     assert ops == [] and pairs[0][0] is p and p.item() == pytest.approx(0.8)
     opt.clear_grad(False)
+    (p * 3).backward()
     pairs = opt.backward(p * 3)
+    assert pairs[0][1].item() == 3.0
     opt.apply_gradients(pairs)
     assert p.item() == pytest.approx(0.5)
 
@@ -414,7 +416,8 @@ def test_a_step_is_in_place_and_not_recorded():
 @pytest.mark.parametrize(
     ("make", "kind"),
     [
-        (lambda p: O.SGD(0.1), ValueError),
+        (lambda p: O.SGD(0.1), AttributeError),
+        (lambda p: O.Momentum(0.1, None, [p]), ValueError),
         (lambda p: O.SGD(0.1, p), TypeError),
         (lambda p: O.SGD(0.1, [p, p]), ValueError),
         (lambda p: O.SGD(0.1, [3]), TypeError),

@@ -6,7 +6,7 @@ import pytest
 import paddle
 from paddle import nn
 from paddle import optimizer as O
-from umiak.core.foreach import write_rows
+from umiak.core.optimizer_step import write_rows
 from umiak.runtime.selected_rows import SelectedRows
 
 

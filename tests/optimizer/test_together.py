@@ -111,7 +111,7 @@ def test_many_parameters_are_one_class(rng):
     assert opt._op.table_size() == 1
 
 
-def test_turned_gradients(threads, rng):
+def test_transposed_gradients(threads, rng):
     p, q, r = (parameter(rng.standard_normal((30, 400))) for _ in range(3))
     g = rng.standard_normal((400, 30)).astype("f4")
     p.grad, q.grad, r.grad = paddle.to_tensor(g).t(), paddle.to_tensor(g.T.copy()), paddle.ones([30, 400])

@@ -98,3 +98,68 @@ def test_devices():
 def test_devices_that_are_none(wrong):
     with pytest.raises((ValueError, TypeError), match=r"\[device\] requires"):
         paddle.device(*wrong)
+
+
+def test_a_shape_is_equal_to_lists_and_tuples():
+    x = paddle.ones([2, 3])
+    assert type(x.shape) is paddle.Size and isinstance(x.shape, list)
+    assert x.shape == [2, 3] and x.shape == (2, 3) and (2, 3) == x.shape and x.shape == paddle.Size((2, 3))
+    assert x.shape != (2, 4) and x.shape != (2,) and x.shape != 6
+    assert x.shape < [2, 4] and x.shape >= [2]
+    with pytest.raises(TypeError):
+        x.shape < (2, 4)  # noqa: B015
+    with pytest.raises(TypeError):
+        hash(x.shape)
+
+
+def test_parts_and_sums_of_sizes_are_sizes():
+    s = paddle.ones([2, 3]).shape
+    for made, sizes in (
+        (s[1:], [3]),
+        (s + (4,), [2, 3, 4]),  # noqa: RUF005
+        (s + [4], [2, 3, 4]),  # noqa: RUF005
+        ([4] + s, [4, 2, 3]),  # noqa: RUF005
+        ((4,) + s, [4, 2, 3]),  # noqa: RUF005
+        (s * 2, [2, 3, 2, 3]),
+        (2 * s, [2, 3, 2, 3]),
+        (copy.deepcopy(s), [2, 3]),
+        (pickle.loads(pickle.dumps(s)), [2, 3]),
+    ):
+        assert type(made) is paddle.Size and list(made) == sizes
+    assert type(s.copy()) is list and s.numel() == 6 and paddle.Size().numel() == 1 and s[-1] == 3
+    before = s
+    s += [4]
+    assert s is before and s == (2, 3, 4)
+    assert paddle.Size(paddle.to_tensor([1, 2])) == (1, 2)
+    assert str(s) == repr(s) == f"{s}" == "paddle.Size([2, 3, 4])" and repr(paddle.Size()) == "paddle.Size([])"
+    for wrong in (["a"], [1.5], "ab"):
+        with pytest.raises(TypeError, match="integers"):
+            paddle.Size(wrong)
+
+
+def test_the_number_of_elements_may_be_called():
+    x = paddle.ones([2, 3])
+    assert x.size == 6 and isinstance(x.size, int) and x.size + 1 == 7
+    assert x.size() == (2, 3) and type(x.size()) is paddle.Size
+    assert (x.size(0), x.size(-1), x.size(dim=1), x.size(None)) == (2, 3, 3, [2, 3])
+    with pytest.raises(IndexError):
+        x.size(2)
+    assert type(pickle.loads(pickle.dumps(x.size))) is int
+
+
+def test_sizes_in_captured_functions():
+    @paddle.jit.to_static
+    def f(x):
+        assert x.shape == (2, 3) and x.size() == (2, 3) and x.size(0) == 2
+        return x.reshape(x.shape[::-1]) + x.size, x.shape, paddle.zeros((*x.shape, 1))
+
+    y, shape, z = f(paddle.ones([2, 3]))
+    assert y.shape == (3, 2) and y.tolist()[0] == [7.0, 7.0] and shape == [2, 3] and z.shape == (2, 3, 1)
+
+
+def test_sizes_where_sizes_are_taken():
+    x = paddle.ones([2, 3])
+    y = paddle.ones([3, 2])
+    assert x.reshape(y.shape).shape == (3, 2) and x.expand((1, *x.shape)).shape == (1, 2, 3)
+    assert np.zeros(x.shape).shape == (2, 3) and np.zeros(2).shape == paddle.ones([2]).shape
+    assert paddle.full(x.shape, 2.0).shape == x.shape and paddle.zeros(x.size()).shape == x.shape

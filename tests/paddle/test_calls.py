@@ -5,7 +5,6 @@ made with the same few tensors. Where this implementation means something else, 
 """
 
 import json
-import math
 import re
 from collections import defaultdict
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 
 import paddle
+from tests.support.recorded import agree, described
 
 RECORDED = [json.loads(line) for line in (Path(__file__).parents[1] / "data" / "calls.jsonl").read_text().splitlines()]
 
@@ -42,37 +42,6 @@ def family(call):
 GROUPS = defaultdict(list)
 for _call, _result in RECORDED:
     GROUPS[family(_call)].append((_call, _result))
-
-
-def number(v):
-    if isinstance(v, list):
-        return [number(a) for a in v]
-    if isinstance(v, complex):
-        return {"re": number(v.real), "im": number(v.imag)}
-    if isinstance(v, float) and not math.isfinite(v):
-        return str(v)
-    return v
-
-
-def described(v):
-    if isinstance(v, paddle.Tensor):
-        a = v.astype("float32") if v.dtype is paddle.bfloat16 else v
-        return {"dtype": v.dtype.name, "shape": list(v.shape), "values": number(a.numpy().tolist())}
-    if isinstance(v, (list, tuple)):
-        return [described(a) for a in v]
-    if isinstance(v, np.ndarray):
-        return number(v.tolist())
-    return number(v) if isinstance(v, (bool, int, float, complex, type(None))) else {"repr": str(v)}
-
-
-def agree(a, b):
-    if isinstance(a, list) and isinstance(b, list):
-        return len(a) == len(b) and all(map(agree, a, b))
-    if isinstance(a, dict) and isinstance(b, dict):
-        return a.keys() == b.keys() and all(agree(a[k], b[k]) for k in a)
-    if isinstance(a, bool) or isinstance(b, bool) or not isinstance(a, (int, float)) or not isinstance(b, (int, float)):
-        return a == b
-    return math.isclose(a, b, rel_tol=2e-5, abs_tol=1e-5)
 
 
 def check(call, expected):

@@ -288,3 +288,9 @@ def test_numbers_of_threads():
         assert paddle.get_num_threads() >= 1
     finally:
         paddle.set_flags(before)
+
+
+def test_what_tests_run_on_is_no_device_of_a_plug_in():
+    assert "null" not in device.get_all_custom_device_type()
+    assert not any(name.startswith("null") for name in device.get_available_custom_device())
+    assert device.is_bf16_supported("cpu") is True

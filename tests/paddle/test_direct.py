@@ -120,6 +120,94 @@ def test_usual_calls_enter_no_function():
         assert not python_calls(call), call
 
 
+@pytest.mark.parametrize(
+    ("most", "call"),
+    [
+        (0, "x.size"),
+        (0, "x.shape[1:]"),
+        (0, "x.shape == (4, 4)"),
+        (1, "paddle.arange(8)"),
+        (1, "x[i]"),
+        (1, "x.reshape([2, 8])"),
+        (3, "paddle.grad(s, [g], retain_graph=True)"),
+        (3, "paddle.nan_to_num(x)"),
+        (3, "f.pad(x, [1, 2, 1, 2])"),
+        (4, "x.flatten()"),
+        (4, "f.avg_pool2d(im, 2)"),
+        (4, "f.max_pool2d(im, 2)"),
+        (5, "paddle.take_along_axis(x, j, 1)"),
+        (8, "paddle.randn([8])"),
+        (13, "f.interpolate(im, scale_factor=2, mode='bilinear')"),
+    ],
+)
+def test_what_arguments_mean_is_found_once(most, call):
+    """Functions of Python that a call enters which there was before, itself included."""
+    x, g, i, j = paddle.ones([4, 4]), paddle.ones([4, 4]), paddle.arange(4), paddle.zeros([4, 4], "int64")
+    im = paddle.ones([1, 4, 8, 8])
+    g.stop_gradient = False
+    run = eval(f"lambda: {call}", {"paddle": paddle, "f": f, "x": x, "i": i, "j": j, "g": g, "s": g.sum(), "im": im})
+    run()
+    assert len(python_calls(run)) <= most
+
+
+def test_windows_of_other_sizes_are_not_those_found_before():
+    """A pool whose windows fitted once, on images where they do not fit, by other pads, and on other operands."""
+    small, large = paddle.arange(4.0).reshape([1, 1, 2, 2]), paddle.arange(16.0).reshape([1, 1, 4, 4])
+    for _ in range(2):
+        assert f.max_pool2d(large, 3, 1).tolist() == [[[[10.0, 11.0], [14.0, 15.0]]]]
+        assert f.avg_pool2d(large, 3, 1).tolist() == [[[[5.0, 6.0], [9.0, 10.0]]]]
+        assert f.max_pool2d(small, 3, 2).tolist() == [[[[3.0]]]]
+        assert f.avg_pool2d(small, 2, 2).tolist() == [[[[1.5]]]]
+        assert f.avg_pool2d(small, 2, 2, 1).tolist() == [[[[0.0, 1.0], [2.0, 3.0]]]]
+        assert f.avg_pool2d(small, 2, 2, 1, exclusive=False).tolist() == [[[[0.0, 0.25], [0.5, 0.75]]]]
+        assert f.avg_pool2d(small, (2, 1), [1, 1]).tolist() == [[[[1.0, 2.0]]]]
+        values, where = f.max_pool2d(large, 2, return_mask=True)
+        assert values.tolist() == [[[[5.0, 7.0], [13.0, 15.0]]]] and where.tolist() == [[[[5, 7], [13, 15]]]]
+        with pytest.raises(ValueError):
+            f.avg_pool2d(small[0], 2)
+        with pytest.raises(TypeError):
+            f.avg_pool2d("image", 2)
+        with pytest.raises(ValueError):
+            f.max_pool2d(large, 0)
+
+
+def test_resampling_is_told_apart_by_all_that_counts():
+    x = paddle.to_tensor([[[[0.0, 4.0]]]])
+    double = x.astype("float64")
+    for _ in range(2):
+        assert f.interpolate(x, [1, 4], mode="bilinear").tolist() == [[[[0.0, 1.0, 3.0, 4.0]]]]
+        assert f.interpolate(double, [1, 4], mode="bilinear").dtype == paddle.float64
+        assert f.interpolate(x, [1, 4], mode="bilinear", align_mode=1).tolist() == [[[[0.0, 2.0, 4.0, 4.0]]]]
+        corners = f.interpolate(x, [1, 5], mode="bilinear", align_corners=True)
+        assert corners.tolist() == [[[[0.0, 1.0, 2.0, 3.0, 4.0]]]]
+        assert f.interpolate(x, [1, 4]).tolist() == [[[[0.0, 0.0, 4.0, 4.0]]]]
+        half = f.interpolate(x.astype("bfloat16"), [1, 4], mode="bilinear")
+        assert half.dtype == paddle.bfloat16 and half.astype("float32").tolist() == [[[[0.0, 1.0, 3.0, 4.0]]]]
+        captured = paddle.jit.to_static(lambda y: f.interpolate(y, [1, 4], mode="bilinear") * 2)
+        assert captured(x).tolist() == [[[[0.0, 2.0, 6.0, 8.0]]]] == captured(x).tolist()
+
+
+def test_take_names_the_index_that_is_outside():
+    x = paddle.arange(6)
+    for _ in range(2):
+        assert paddle.take(x, paddle.to_tensor([[-6, 5]])).tolist() == [[0, 5]]
+        for wrong in (6, -7):
+            with pytest.raises(ValueError, match=rf"^\[take\] requires indices from -6 to 5, got {wrong}$"):
+                paddle.take(x, paddle.to_tensor([0, wrong]))
+
+
+def test_ranges_of_far_numbers():
+    far = 2**62
+    assert paddle.arange(far - 2, far + 2).tolist() == [far - 2, far - 1, far, far + 1]
+    assert paddle.arange(-far, far, far).tolist() == [-far, 0] and paddle.arange(3, 3).shape == [0]
+    assert paddle.arange(2, -3, -2).tolist() == [2, 0, -2] and paddle.arange(5, 2).shape == [0]
+    for wrong in (2**63 + 5, -(2**70)):
+        with pytest.raises(OverflowError):
+            paddle.arange(wrong - 1, wrong)
+    with pytest.raises(ValueError):
+        paddle.arange(0, 3, 0)
+
+
 def test_operators_of_subclasses_are_heard():
     class Loud(paddle.Tensor):
         def __add__(self, other):

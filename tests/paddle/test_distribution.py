@@ -163,6 +163,8 @@ def test_matrices_of_a_normal_distribution(matrix, rng):
 # --- draws ---------------------------------------------------------------------------------------------------------
 
 MANY = 20000
+# Draws of `sample` are functions of the parameters, as in the reference; elsewhere only those of `rsample`.
+DIFFERENTIABLE = {"Normal", "LogNormal", "Uniform", "StudentT"}
 
 
 @pytest.mark.parametrize("name", [n for n in CASES if n not in WITHOUT_MEAN])
@@ -217,7 +219,7 @@ def test_gradients_reach_parameters(name):
         paddle.seed(11)
         slope = (ours(*shifted).rsample([6]) - x).sum(0) / moved
         np.testing.assert_allclose(p.grad.numpy(), slope.numpy(), rtol=1e-3, atol=1e-3)
-    assert ours(*given).sample().stop_gradient
+    assert ours(*given).sample().stop_gradient == (name not in DIFFERENTIABLE)
 
 
 def test_gradients_reach_matrices():
@@ -448,7 +450,7 @@ def test_transforms_that_cannot_be_undone():
     assert (low.tolist(), high.tolist()) == ([-2.0], [2.0])
     check(D.SoftmaxTransform().forward(fixed(X)).sum(-1), [1.0, 1.0])
     for t in (D.AbsTransform(), D.SoftmaxTransform()):
-        with pytest.raises(NotImplementedError, match="several origins"):
+        with pytest.raises(NotImplementedError, match="several preimages"):
             t.forward_log_det_jacobian(fixed(X))
     d = D.TransformedDistribution(D.Normal(0.0, 1.0), [D.AbsTransform()])
     assert float(d.sample([100]).min()) >= 0
@@ -563,3 +565,24 @@ def test_draws_of_correlations(method):
 def test_errors(call, kind, message):
     with pytest.raises(kind, match=message):
         call()
+
+
+def test_numbers_are_vectors_of_one_where_the_reference_makes_them_so():
+    for d in (D.Poisson(2.5), D.ContinuousBernoulli(0.3)):
+        assert d.batch_shape == (1,) and d.mean.shape == [1] and d.sample([4]).shape == [4, 1]
+    assert D.Normal(0.0, 1.0).mean.shape == []
+
+
+def test_the_entropy_of_a_poisson_distribution_has_a_derivative_where_outcomes_are_impossible():
+    rate = paddle.to_tensor([0.3, 40.0], stop_gradient=False)
+    D.Poisson(rate).entropy().sum().backward()
+    moved = 1e-4
+    high, low = (D.Poisson(paddle.to_tensor([0.3, 40.0], "float64") + d).entropy() for d in (moved, -moved))
+    np.testing.assert_allclose(rate.grad.numpy(), ((high - low) / (2 * moved)).numpy(), rtol=1e-3)
+
+
+def test_divergence_of_geometric_distributions():
+    p, q, k = 0.3, 0.5, np.arange(400)
+    logs = [np.log(r) + k * np.log1p(-r) for r in (p, q)]
+    mine = D.kl_divergence(D.Geometric(fixed([p])), D.Geometric(fixed([q])))
+    np.testing.assert_allclose(mine.numpy(), [(np.exp(logs[0]) * (logs[0] - logs[1])).sum()], rtol=1e-6)

@@ -80,7 +80,7 @@ NUMBERS = {
 @pytest.mark.parametrize("name", NUMBERS)
 def test_what_is_no_number(name):
     error = error_of(NUMBERS[name], paddle.ones([2, 2]))
-    assert type(error) is TypeError and bracketed(error) == name and " requires a" in str(error), error
+    assert isinstance(error, TypeError) and bracketed(error) == name and " requires a" in str(error), error
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -111,7 +111,17 @@ def functions():
 FUNCTIONS = functions()
 NAMES = {fn: names | {fn.__name__, inspect.unwrap(fn).__name__} for fn, names in FUNCTIONS.items()}
 SAYS_SO = {"bool", "numpy", "item"}  # what Python or NumPy called on an operand
-NO_TENSOR_FUNCTIONS = {"save", "load", "summary", "flops", "batch", "seed", "set_printoptions", "set_num_threads"}
+NO_TENSOR_FUNCTIONS = {
+    "save",
+    "async_save",
+    "load",
+    "summary",
+    "flops",
+    "batch",
+    "seed",
+    "set_printoptions",
+    "set_num_threads",
+}
 
 # Operators have names of their own, which functions that are operators share.
 OPERATORS = {

@@ -545,8 +545,64 @@ def test_derivatives_of_unbind():
     assert g.tolist() == [[25, 36], [0, 0], [10, 24]]
     g.sum().backward()
     assert x.grad.tolist() == [[10, 12], [0, 0], [10 + 2, 12 + 4]]
+    parts[0].zero_()
+    assert x.is_leaf and x.tolist()[0] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x: x.reshape([-1]).fill_(7.0),
+        lambda x: x[0].zero_(),
+        lambda x: x.transpose([1, 0])[1].fill_(2.0),
+    ],
+)
+def test_a_view_of_a_leaf_is_written_and_the_leaf_remains_one(write):
+    x = leaf([[1.0, 2.0], [3.0, 4.0]])
+    view = write(x)
+    assert x.is_leaf and not view.is_leaf
+    view.sum().backward()
+    assert x.grad.tolist() == [[0, 0], [0, 0]]
+    (x * 3.0).sum().backward()
+    assert x.grad.tolist() == [[3, 3], [3, 3]]
+
+
+def test_overwritten_elements_of_a_view_of_a_leaf_have_gradient_0():
+    x, v = leaf([[1.0, 2.0], [3.0, 4.0]]), leaf([5.0, 6.0])
+    y = x.reshape([-1])
+    y[0] = 7.0
+    y[2:4] = v * 2.0
+    assert x.tolist() == [[7, 2], [10, 12]] and y.tolist() == [7, 2, 10, 12]
+    (y * y).sum().backward()
+    assert x.grad.tolist() == [[0, 4], [0, 0]]
+    assert v.grad.tolist() == [40, 48]
+
+
+def test_what_is_kept_of_the_overwritten_part_of_a_leaf_is_noticed():
+    x = leaf([1.0, 2.0])
+    square = x * x
+    x[0:1].zero_()
+    with pytest.raises(RuntimeError, match="version"):
+        square.sum().backward()
+
+
+def test_a_write_that_shows_elsewhere_in_a_view_of_a_leaf_is_refused():
+    x = leaf([1.0])
+    rows = x.expand([2, 1])
     with pytest.raises(RuntimeError, match="leaf"):
-        parts[0].zero_()
+        rows[0].zero_()
+    assert x.tolist() == [1]
+
+
+def test_assign_to_a_leaf_gives_it_the_history_of_the_value():
+    x, a = leaf([1.0, 2.0]), leaf([3.0, 4.0])
+    assert paddle.assign(a, x) is x
+    (x * 3.0).sum().backward()
+    assert a.grad.tolist() == [3, 3] and x.tolist() == [3, 4]
+    y = leaf([1.0, 2.0])
+    paddle.assign(paddle.to_tensor([5.0, 6.0]), y)
+    (y * 2.0).sum().backward()
+    assert y.is_leaf and y.grad.tolist() == [2, 2] and y.tolist() == [5, 6]
 
 
 # --- random programs -------------------------------------------------------------------------------------------------
@@ -588,3 +644,12 @@ def test_nothing_to_overwrite(shape):
     y.fill_(2.0)
     (y * y + z).sum().backward()
     assert x.grad.shape == list(shape)
+
+
+def test_running_products_in_place_take_the_dtype_by_position():
+    x = paddle.to_tensor([2, 3])
+    assert paddle.cumprod_(x.clone(), 0, "float64").dtype is paddle.float64
+    y = x.clone().cumprod_(0, None, "products")
+    assert (y.tolist(), y.dtype) == ([2, 6], paddle.int64)
+    with pytest.raises(TypeError, match="at most x, dim, dtype and name, got 5"):
+        paddle.cumprod_(x, 0, None, None, None)

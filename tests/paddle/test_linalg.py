@@ -280,15 +280,14 @@ def test_eig(rng):
 def test_householder(rng):
     a, tau = matrix(rng, 2, 4, 3), matrix(rng, 2, 3) * 0.3
     agree(L.householder_product, T.householder_product, a, tau)
-    b = matrix(rng, 2, 4, 2)
+    q = torch.linalg.householder_product(torch.from_numpy(a), torch.from_numpy(tau)).numpy()
     for transpose in (False, True):
+        m = q.swapaxes(-1, -2) if transpose else q
+        b, right = matrix(rng, 2, m.shape[-1], 2), matrix(rng, 2, 2, m.shape[-2])
         got = L.ormqr(*map(paddle.to_tensor, (a, tau, b)), transpose=transpose)
-        expected = torch.ormqr(*map(torch.from_numpy, (a, tau, b)), transpose=transpose)
-        np.testing.assert_allclose(got.numpy(), expected.numpy(), rtol=1e-9, atol=1e-12)
-        right = b.swapaxes(-1, -2).copy()
+        np.testing.assert_allclose(got.numpy(), m @ b, rtol=1e-9, atol=1e-12)
         got = L.ormqr(*map(paddle.to_tensor, (a, tau, right)), left=False, transpose=transpose)
-        expected = torch.ormqr(*map(torch.from_numpy, (a, tau, right)), left=False, transpose=transpose)
-        np.testing.assert_allclose(got.numpy(), expected.numpy(), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(got.numpy(), right @ m, rtol=1e-9, atol=1e-12)
 
 
 # --- rank and least squares ----------------------------------------------------------------------------------------
@@ -396,3 +395,25 @@ def test_single_precision(name, rng):
 def test_errors(call, kind, message):
     with pytest.raises(kind, match=message):
         call(paddle.ones([2, 3]))
+
+
+@pytest.mark.parametrize("hermitian", [False, True])
+@pytest.mark.parametrize("rcond", [1e-9, 0.2, 0.5])
+def test_gradients_where_small_singular_values_do_not_count(rng, rcond, hermitian):
+    """Their vectors turn with those of the others."""
+    u, _, v = np.linalg.svd(rng.standard_normal((4, 4)))
+    x = (u * [3.0, 1.2, 0.5, 0.2]) @ (u.T if hermitian else v)
+    y, w, step = rng.standard_normal((4, 2)), rng.standard_normal((4, 4)), rng.standard_normal((4, 4))
+    step = step + step.T if hermitian else step
+
+    def value(x):
+        inverse = np.linalg.pinv(x, rcond=rcond, hermitian=hermitian)
+        return (inverse * w).sum() + ((inverse @ y) ** 2).sum()
+
+    leaf = paddle.to_tensor(x, stop_gradient=False)
+    inverse = L.pinv(leaf, rcond=rcond, hermitian=hermitian)
+    b = paddle.to_tensor(y)
+    solution = paddle.matmul(inverse, b) if hermitian else L.lstsq(leaf, b, rcond=rcond)[0]
+    ((inverse * paddle.to_tensor(w)).sum() + solution.square().sum()).backward()
+    expected = (value(x + 1e-6 * step) - value(x - 1e-6 * step)) / 2e-6
+    np.testing.assert_allclose((leaf.grad.numpy() * step).sum(), expected, rtol=1e-6, atol=1e-6)

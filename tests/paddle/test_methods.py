@@ -9,7 +9,7 @@ import torch
 
 import paddle
 from paddle._public import ROWS
-from paddle.tensor import methods
+from paddle.tensor import placement
 from umiak.ops.base import REGISTRY
 from umiak.runtime.observe import observe
 
@@ -34,7 +34,8 @@ def test_properties():
     assert not x.T.is_contiguous()
     assert x.T.contiguous().is_contiguous()
     assert x.contiguous() is x
-    assert str(x.place) == "cpu"
+    assert x.place.name == "cpu" and str(x.place) == repr(x.place) == f"{x.place}" == "Place(cpu)"
+    assert x.device == "cpu" and (x.device.type, x.device.index) == ("cpu", None)
     assert (x.is_cuda, x.is_dense(), x.is_dist(), x.get_device()) == (False, True, False, -1)
     assert x.is_leaf
     assert x.grad_fn is None
@@ -136,7 +137,7 @@ def test_dlpack_both_ways():
 
 def test_conversions():
     x = paddle.to_tensor([1.7])
-    for name, dtype in methods.DTYPE_METHODS.items():
+    for name, dtype in placement.DTYPE_METHODS.items():
         assert getattr(x, name)().dtype is dtype
     assert x.astype("int32").tolist() == [1]
     assert x.astype(int).dtype is paddle.int64
@@ -390,3 +391,21 @@ def test_casts_that_copy_in_the_same_dtype(name, captured):
 def test_casts_that_give_the_tensor_itself(name):
     x = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
     assert ITSELF[name](x) is x
+
+
+def test_data_is_the_same_memory_without_history():
+    x = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
+    x.data.add_(paddle.ones([2]))  # a leaf itself would refuse it
+    assert x.tolist() == [2.0, 3.0] and x.data.stop_gradient and not x.stop_gradient
+    (x * x).data.stop_gradient = True
+    x.data = paddle.zeros([3])
+    assert x.tolist() == [0.0, 0.0, 0.0] and not x.stop_gradient
+
+
+def test_a_gradient_may_be_written():
+    x = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
+    (x * x).sum().backward()
+    assert x.grad.stop_gradient and x.grad.scale_(0.5).tolist() == [1.0, 2.0]
+    (x * x).sum().backward()
+    assert x.grad.stop_gradient and x.grad.tolist() == [3.0, 6.0]
+    assert x.grad.zero_().tolist() == x.grad.tolist() == [0.0, 0.0]

@@ -216,7 +216,7 @@ def test_parts_replaced(d):
         lambda x, y: paddle.slice_scatter(x, y[:, :2], [1], [1], [5], [2]),
         lambda x, y: paddle.select_scatter(x, y[0], 0, 1),
         lambda x, y: paddle.diagonal_scatter(x, y[0, :3]),
-        lambda x, y: paddle.put_along_axis(x, i, y[:2, :2], 1),
+        lambda x, y: paddle.put_along_axis(x, i, y[:2, :2], 1, broadcast=False),
         lambda x, y: paddle.index_put(x, (paddle.to_tensor([1]),), y[:1]),
         lambda x, y: paddle.scatter(x, paddle.to_tensor([2, 0]), y[:2]),
         lambda x, y: paddle.take_along_axis(x, i, 1, broadcast=False),

@@ -54,7 +54,7 @@ def nothing_is_left():
     assert observe.PROBE is None
 
 
-class Numbers(paddle.io.Dataset):
+class Counters(paddle.io.Dataset):
     def __len__(self):
         return 4
 
@@ -66,7 +66,7 @@ def train(steps=1, p=None):
     paddle.seed(0)
     net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
     optimizer = paddle.optimizer.SGD(0.1, parameters=net.parameters())
-    for _, x in zip(range(steps), paddle.io.DataLoader(Numbers(), batch_size=1)):
+    for _, x in zip(range(steps), paddle.io.DataLoader(Counters(), batch_size=1)):
         with RecordEvent("mine"):
             loss = net(x[0] if isinstance(x, (list, tuple)) else x).sum()
         loss.backward()
@@ -607,4 +607,6 @@ def test_refusals(tmp_path):
         pass
     with pytest.raises(ValueError, match="requires the format 'json', got 'pb'"):
         p.export(str(tmp_path / "x"), format="pb")
+    with pytest.raises(ValueError, match=r"\[Profiler.export\] requires the name of a file"):
+        p.export()
     assert load.__doc__

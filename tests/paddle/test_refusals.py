@@ -27,6 +27,41 @@ RANK_4 = r"requires query, key and value of rank 4, \[batch, sequence, heads, di
 
 
 REFUSED = {
+    "pixel_shuffle, a word": (
+        lambda: N.pixel_shuffle(image(), "a"),
+        TypeError,
+        r"\[pixel_shuffle\] requires an integer for upscale_factor, got str",
+    ),
+    "channel_shuffle, halves": (
+        lambda: N.channel_shuffle(image(), 1.5),
+        TypeError,
+        r"\[channel_shuffle\] requires an integer for groups, got float",
+    ),
+    "interpolate, size": (
+        lambda: N.interpolate(image(), size="a"),
+        TypeError,
+        r"\[interpolate\] requires a number for size, got str",
+    ),
+    "interpolate, scale_factor": (
+        lambda: N.interpolate(image(), scale_factor=["a", 1]),
+        TypeError,
+        r"\[interpolate\] requires a number for scale_factor, got str",
+    ),
+    "max_pool2d, a word": (
+        lambda: N.max_pool2d(image(), "a"),
+        TypeError,
+        r"\[max_pool2d\] requires kernel_size as one int or 2, got 'a'",
+    ),
+    "max_pool2d, no size": (
+        lambda: N.max_pool2d(image(), None),
+        TypeError,
+        r"\[max_pool2d\] requires kernel_size as one int or 2, got None",
+    ),
+    "dice_loss, no last dim": (
+        lambda: N.dice_loss(x(), i()),
+        ValueError,
+        r"\[dice_loss\] requires input \[N, \*, C\] and label \[N, \*, 1\], got \[2, 2\] and \[2\]",
+    ),
     "hstack, empty": (lambda: P.hstack([]), ValueError, r"\[hstack\] requires at least one tensor, got none"),
     "hstack, no list": (lambda: P.hstack(3), TypeError, r"\[hstack\] requires a list or tuple of tensors, got int"),
     "vstack, no list": (lambda: P.vstack(3), TypeError, r"\[vstack\] requires a list or tuple of tensors, got int"),
@@ -39,11 +74,6 @@ REFUSED = {
         lambda: P.split(P.to_tensor(1.0), 1),
         IndexError,
         r"\[split\] requires an axis, so a rank of 1 or more",
-    ),
-    "multiplex, too few": (
-        lambda: P.multiplex([x(), x()], P.to_tensor([0])),
-        ValueError,
-        "an index for each of 2 rows",
     ),
     "multiplex, 0-d": (
         lambda: P.multiplex([P.to_tensor(1.0)], P.to_tensor(0)),
@@ -244,12 +274,12 @@ REFUSED = {
     "pad, a format": (
         lambda: N.pad(image(), [1, 1], data_format="CHWN"),
         ValueError,
-        r"\[pad\] requires data_format 'NCL', 'NCHW', .*, got 'CHWN'",
+        r"\[pad\] requires data_format 'NCL', 'NCW', .*, got 'CHWN'",
     ),
     "interpolate, a format": (
         lambda: N.interpolate(image(), 2, data_format="CHWN"),
         ValueError,
-        r"\[interpolate\] requires data_format 'NCL', 'NCHW', .*, got 'CHWN'",
+        r"\[interpolate\] requires data_format of \('NCHW', 'NHWC'\) for rank 4, got 'CHWN'",
     ),
     "conv2d, negative padding": (
         lambda: N.conv2d(image(), image(), padding=-1),
@@ -321,7 +351,7 @@ def test_certain_success_takes_one_trial():
 @pytest.mark.parametrize("y", ["a", None, [1, 2], {}], ids=repr)
 def test_an_operand_that_is_no_number_is_refused_by_name(name, y):
     """``==`` of a tensor and anything is a bool, and an integer tensor times a list repeats it."""
-    for x in (paddle.ones([2]), paddle.to_tensor(1)):
+    for x in (paddle.ones([2]), paddle.to_tensor(1), paddle.create_parameter([2], "float32")):
         with pytest.raises(TypeError, match=rf"\[{name}\] requires a tensor or a number for y, got {type(y).__name__}"):
             getattr(paddle, name)(x, y)
 
@@ -341,13 +371,140 @@ CALLS = {
     "one_hot": [{}, {"num_classes": 3}],
     "sequence_mask": [{}, {"maxlen": 3}],
     "pad": [{"pad": 1}],
+    "unfold": [{"kernel_sizes": 2}],
+    "fold": [{"output_sizes": 4, "kernel_sizes": 2}],
+    "interpolate": [{"size": [2, 2]}, {"scale_factor": 2.0}],
+    "upsample": [{"size": [2, 2]}],
+    "pixel_shuffle": [{"upscale_factor": 2}],
+    "pixel_unshuffle": [{"downscale_factor": 2}],
+    "channel_shuffle": [{"groups": 2}],
+    "temporal_shift": [{"seg_num": 2}],
+    "affine_grid": [{"out_shape": [1, 1, 2, 2]}],
+    "label_smooth": [{}],
+    "max_pool1d": [{"kernel_size": 2}],
+    "max_pool2d": [{"kernel_size": 2}, {"kernel_size": 2, "return_mask": True}],
+    "avg_pool3d": [{"kernel_size": 2}],
+    "lp_pool2d": [{"norm_type": 2.0, "kernel_size": 2}],
+    "adaptive_avg_pool2d": [{"output_size": 2}],
+    "adaptive_max_pool1d": [{"output_size": 2}],
+    "max_unpool2d": [{"indices": 1, "kernel_size": 2}],
+    "fractional_max_pool2d": [{"output_size": 2}],
+    "cross_entropy": [{"label": 1}],
+    "nll_loss": [{"label": 1}],
+    "dice_loss": [{"label": 1}],
+    "npair_loss": [{"positive": 1, "labels": 1}],
+    "hinge_embedding_loss": [{"label": 1}],
+    "soft_margin_loss": [{"label": 1}],
+    "multi_margin_loss": [{"label": 1}],
+    "multi_label_soft_margin_loss": [{"label": 1}],
+    "cosine_embedding_loss": [{"input2": 1, "label": 1}],
+    "gaussian_nll_loss": [{"label": 1, "variance": 1}],
+}
+FIRST = {
+    "affine_grid": "theta",
+    "label_smooth": "label",
+    "npair_loss": "anchor",
+    "cosine_embedding_loss": "input1",
+    **dict.fromkeys("dropout1d cross_entropy nll_loss dice_loss hinge_embedding_loss".split(), "input"),
+    **dict.fromkeys("soft_margin_loss multi_margin_loss multi_label_soft_margin_loss".split(), "input"),
+    "gaussian_nll_loss": "input",
 }
 
 
 @pytest.mark.parametrize("name", CALLS)
 @pytest.mark.parametrize("value", [1.0, [1.0]], ids=repr)
 def test_an_operand_that_is_no_tensor_is_refused_by_name(name, value):
-    what = "input" if name == "dropout1d" else "x"
+    what = FIRST.get(name, "x")
     for more in CALLS[name]:
         with pytest.raises(TypeError, match=rf"\[{name}\] requires a Tensor for {what}, got {type(value).__name__}"):
             getattr(N, name)(value, **more)
+
+
+FRACTIONS = {
+    "dropout": (lambda p: N.dropout(x(), p), "p"),
+    "dropout2d": (lambda p: N.dropout2d(image(), p), "p"),
+    "dropout3d": (lambda p: N.dropout3d(P.ones([1, 1, 2, 2, 2]), p), "p"),
+    "alpha_dropout": (lambda p: N.alpha_dropout(x(), p), "p"),
+    "feature_alpha_dropout": (lambda p: N.feature_alpha_dropout(image(), p), "p"),
+    "label_smooth": (lambda p: N.label_smooth(x(), epsilon=p), "epsilon"),
+    "cross_entropy": (lambda p: N.cross_entropy(x(), i(), label_smoothing=p), "label_smoothing"),
+}
+
+
+@pytest.mark.parametrize("name", FRACTIONS)
+def test_a_fraction_is_a_number_from_0_to_1(name):
+    call, what = FRACTIONS[name]
+    for p in (0.0, 1, 0.5, np.float32(0.5)):
+        assert call(p) is not None
+    for p in (-0.5, 2, float("nan")):
+        with pytest.raises(ValueError, match=rf"\[{name}\] requires {what} between 0 and 1, got"):
+            call(p)
+    for p in ("a", None, [0.5]):
+        with pytest.raises(TypeError, match=rf"\[{name}\] requires a number for {what}, got {type(p).__name__}"):
+            call(p)
+
+
+def scores():
+    return P.to_tensor([[0.2, 0.8], [0.5, 0.5]])
+
+
+LABELLED = {
+    "dice_loss": lambda label: N.dice_loss(scores(), label.reshape([2, 1])),
+    "multi_margin_loss": lambda label: N.multi_margin_loss(scores(), label),
+    "multi_margin_loss, weighted": lambda label: N.multi_margin_loss(scores(), label, weight=P.ones([2])),
+    "nll_loss": lambda label: N.nll_loss(scores(), label),
+    "cross_entropy": lambda label: N.cross_entropy(scores(), label),
+}
+
+
+@pytest.mark.parametrize("captured", [False, True])
+@pytest.mark.parametrize("case", LABELLED)
+def test_a_label_is_one_of_the_classes(case, captured):
+    call = P.jit.to_static(LABELLED[case]) if captured else LABELLED[case]
+    assert call(P.to_tensor([1, 0])).shape == []
+    for bad in (2, -1):
+        with pytest.raises(IndexError, match=f"requires an index from 0 to 1, got {bad}"):
+            call(P.to_tensor([1, bad]))
+
+
+@pytest.mark.parametrize("captured", [False, True])
+def test_binary_cross_entropy_takes_probabilities(captured):
+    def loss(p):
+        return N.binary_cross_entropy(p, P.ones([3]), reduction="none")
+
+    call = P.jit.to_static(loss) if captured else loss
+    np.testing.assert_allclose(call(P.to_tensor([0.0, 1.0, 0.5])).numpy(), [100.0, 0.0, 0.6931472], rtol=1e-6)
+    for bad in (1.5, -0.5, float("nan")):
+        with pytest.raises(ValueError, match=f"requires probabilities from 0 to 1, got {bad}"):
+            call(P.to_tensor([0.5, 0.5, bad]))
+
+
+D = P.distribution
+
+
+@pytest.mark.parametrize("make", [D.Bernoulli, D.ContinuousBernoulli, D.Geometric, lambda p: D.Binomial(3, p)])
+def test_a_distribution_of_probabilities_refuses_other_numbers(make):
+    make(0.5), make([0.25, 1.0]), make(P.to_tensor([0.5]))
+    for bad in (2.0, -0.5, [0.5, 2.0], np.array([float("nan")])):
+        with pytest.raises(ValueError, match="requires probs from 0 to 1, got"):
+            make(bad)
+
+
+def test_counts_and_degrees_of_freedom_are_not_negative():
+    with pytest.raises(ValueError, match=r"\[Binomial\] requires a total_count of 0 or more, got -3"):
+        D.Binomial(-3, 0.5)
+    for df in (-1.0, 0.0, P.to_tensor([1.0, -1.0])):
+        with pytest.raises(ValueError, match=r"\[Chi2\] requires a positive df"):
+            D.Chi2(df)
+        with pytest.raises(ValueError, match=r"\[StudentT\] requires a positive df"):
+            D.StudentT(df, 0.0, 1.0)
+
+
+@pytest.mark.parametrize("name", ["householder_product", "ormqr"])
+def test_reflections_have_one_dtype(name):
+    def call(x, tau):
+        return getattr(P.linalg, name)(x, tau, *([P.eye(3, dtype=x.dtype)] if name == "ormqr" else []))
+
+    with pytest.raises(ValueError, match=rf"\[{name}\] requires tau of x's dtype float32, got int64"):
+        call(P.eye(3), P.to_tensor([1, 1, 1]))
+    np.testing.assert_array_equal(call(P.eye(3, dtype="int64"), P.to_tensor([1, 1, 1])).numpy(), np.zeros((3, 3)))

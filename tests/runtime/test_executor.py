@@ -29,7 +29,7 @@ def rng():
 
 
 def block(x, w, b, g):
-    """A norm, a product with what follows it, and a sum with what came in."""
+    """A norm, a matmul with its epilogue, and a sum with what came in."""
     h = F.rms_norm(x, g, None, axis=1, eps=1e-5)
     h = F.gelu(F.linear(h, w, b), approximate=True)
     return F.add(x, F.matmul(h, w, transpose_y=True))
@@ -67,7 +67,7 @@ def test_forward_and_backward_in_one_program(rng):
 
 
 def random_composites(rng, count):
-    """Composites, reductions, views and products over square matrices."""
+    """Composites, reductions, views and matmuls over square matrices."""
     unary = (F.gelu, F.silu, F.relu, F.tanh)
 
     def function(*xs):
@@ -324,7 +324,7 @@ def test_donated_constants(rng):
     np.testing.assert_allclose(array.to_numpy(z), expected, rtol=1e-6)
 
 
-# --- what follows products -------------------------------------------------------------------------------------------
+# --- epilogues of matmuls -------------------------------------------------------------------------------------------
 
 PADDED = {"strides": (1, 1), "pads_lo": (1, 1), "pads_hi": (1, 1), "dilations": (1, 1)}
 
@@ -364,6 +364,23 @@ def test_bias_and_activation_behind_a_convolution(rng, onednn):
         op.clear()
 
 
+@pytest.mark.parametrize("bias", [False, True])
+def test_the_sum_of_two_products_follows_one_of_them(bias, rng, onednn, monkeypatch):
+    monkeypatch.setattr(select_provider, "native_bfloat16", lambda: True)
+    xs = [F.cast(x, dtype=dtype.bfloat16) for x in tensors(rng, (20, 24), (24, 32), (32,), (20, 24))]
+
+    def function(x, w, b, z):
+        first, second = (F.linear(v, w, b) if bias else F.matmul(v, w) for v in (x, z))
+        return F.relu(F.add(first, second))
+
+    program = traced(function, *xs, dynamic=())
+    executor = Executor(program)
+    (a,), (b,) = executor(*xs), one_by_one(program, *xs)
+    found, expected = (array.to_numpy(F.cast(t, dtype=F32)) for t in (a, b))
+    np.testing.assert_allclose(found, expected, rtol=3e-2, atol=0.2)
+    assert any(type(o) is FusedEpilogue for o in ops_of(executor))
+
+
 def test_what_is_read_elsewhere_is_computed(rng, onednn):
     xs = tensors(rng, (2, 8, 9, 9), (16, 8, 3, 3), (16,))
 
@@ -378,7 +395,7 @@ def test_what_is_read_elsewhere_is_computed(rng, onednn):
 
 
 @pytest.mark.parametrize("act", ["relu", "tanh", "silu", "gelu", "gelu_tanh", "add", None])
-def test_bfloat16_products(act, rng, onednn, monkeypatch):
+def test_bfloat16_matmuls(act, rng, onednn, monkeypatch):
     """Against float32: what follows is not rounded in between, so it is at least as near as the operations are."""
     monkeypatch.setattr(select_provider, "native_bfloat16", lambda: True)
     wide = [array.to_numpy(x) for x in tensors(rng, (20, 24), (24, 32), (32,), (20, 32))]
@@ -402,8 +419,8 @@ def test_bfloat16_products(act, rng, onednn, monkeypatch):
     assert op.steps == ("bias",) if act is None else ("bias", act)
 
 
-def test_float32_products_stay_as_they_are(rng, onednn):
-    """A product and a kernel behind it are faster than a primitive that does both."""
+def test_float32_matmuls_stay_as_they_are(rng, onednn):
+    """A matmul and a kernel behind it are faster than a primitive that does both."""
     xs = tensors(rng, (6, 8), (8, 16), (16,))
     executor = Executor(traced(lambda *v: F.gelu(F.linear(*v)), *xs))
     executor(*xs)

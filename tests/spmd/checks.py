@@ -57,8 +57,8 @@ def check_parts(case: Case, quick: bool) -> None:
         ]
         for i, (y, whole) in enumerate(zip(sharded.run(call, found, spread, mesh), expected, strict=True)):
             if case.cls.__module__ in EXACT and not y.layout.partial:
-                assert_same_bits(y.whole(), whole, f"{what}: result {i}")
-            assert_close(y.whole(), whole, f"{what}: result {i}", factor=8)
+                assert_same_bits(y.global_array(), whole, f"{what}: result {i}")
+            assert_close(y.global_array(), whole, f"{what}: result {i}", factor=8)
     if not shown:
         raise ShowsNothing("nothing can be cut")
 
@@ -122,6 +122,6 @@ def check_partial(case: Case, quick: bool) -> None:
         assert found.choices == (spmd.PassPartial(kind, group),), f"{kind} of {group}: {found.choices}"
         for i, (y, whole) in enumerate(zip(made, expected, strict=True)):
             assert y.layout.partial == ((0, kind),)
-            assert_close(y.whole(), whole, f"{kind} of operands {group}: result {i}", factor=16)
+            assert_close(y.global_array(), whole, f"{kind} of operands {group}: result {i}", factor=16)
     if not shown:
         raise ShowsNothing("no operand has partial values")

@@ -51,7 +51,7 @@ def run(
     }
     found = sharded.replay(tracer, spread, wanted, each)
     for y, whole in zip(found, expected, strict=True):
-        assert_close(y.whole(), whole, "", factor=16)
+        assert_close(y.global_array(), whole, "", factor=16)
     return [y.layout.placements(2) for y in found], moves
 
 

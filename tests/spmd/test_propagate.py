@@ -180,7 +180,7 @@ def test_the_choice_moves_less():
     """Where k and n claim an axis, gathering the smaller operand decides."""
     small = spmd.call(F.Matmul(), [meta(2, 64), meta(64, 64)])
     assert spmd.forward(small, [M(-1, 0), M(-1, 0)], (2,)).operands == (M(-1, -1), M(-1, 0))
-    # A wide x would have to be gathered: y is turned, and the small result is added up.
+    # A wide x would have to be gathered: y is resharded, and the small result is added up.
     large = spmd.call(F.Matmul(), [meta(64, 4096), meta(4096, 4)])
     found = spmd.forward(large, [M(-1, 0), M(-1, 0)], (2,))
     assert found.operands == (M(-1, 0), M(0, -1))

@@ -97,7 +97,7 @@ def test_gradients_of_parts(case: Case) -> None:
         for i, (y, whole) in enumerate(zip(sharded.replay(tracer, spread, wanted, each), expected, strict=True)):
             if y is not None:
                 what = f"{call.rule.operands} -> {call.rule.results}, {picks} on {mesh}: gradient {i}"
-                assert_close(y.whole(), whole, what, factor=16)
+                assert_close(y.global_array(), whole, what, factor=16)
     if not shown:
         raise ShowsNothing("nothing can be cut")
 
@@ -129,4 +129,4 @@ def test_einsum_gives_dims_of_size_1_as_it_gets_them(equation):
             nothing = [ShardedArray.of(x, spmd.Layout(((),) * x.ndim), (2,)) for x in operands]
             wanted = spmd.Layout.of([spmd.Shard(d)], len(out))
             (made,), _ = sharded.apply(op, nothing, (), (2,), [wanted])
-            np.testing.assert_allclose(made.whole(), expected, rtol=1e-12, atol=1e-12)
+            np.testing.assert_allclose(made.global_array(), expected, rtol=1e-12, atol=1e-12)

@@ -30,10 +30,7 @@ UNUSED = {"self", "cls", "name"}
 # Modules whose public names are those that they define, without declarations.
 LISTED = (
     "paddle.amp.debugging",
-    "paddle.device.cuda",
     "paddle.framework.unique_name",
-    "paddle.incubate.optimizer.functional",
-    "paddle.nn.init",
     "paddle.optimizer.lr",
     "paddle.regularizer",
     "paddle.version",

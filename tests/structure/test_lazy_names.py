@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 from types import ModuleType
 
@@ -48,6 +49,34 @@ def test_nothing_heavy_is_loaded():
     loaded = run(f"{code}; print(*sys.modules.keys() - before)").split()
     heavy = [m for m in loaded if any(m == h or m.startswith(h + ".") for h in HEAVY)]
     assert "paddle.nn" in loaded and not heavy, heavy
+
+
+def test_nothing_heavy_is_asked_for():
+    """What another finder, an editable install's, has loaded before would be loaded for the package elsewhere."""
+    code = """
+        import builtins, sys
+        asked, real = set(), builtins.__import__
+        def note(name, globals=None, *rest, **named):
+            if globals and globals.get("__name__", "").split(".")[0] in ("paddle", "umiak"):
+                asked.add(name)
+            return real(name, globals, *rest, **named)
+        builtins.__import__ = note
+        import paddle
+        print(*asked)
+    """
+    asked = run(textwrap.dedent(code)).split()
+    assert "numpy" in asked and "paddle.tensor" in asked
+    slow = [
+        *HEAVY,
+        "importlib.abc",
+        "importlib.metadata",
+        "importlib.resources",
+        "pathlib",
+        "random",
+        "shutil",
+        "tempfile",
+    ]
+    assert not [m for m in asked if any(m == h or m.startswith(h + ".") for h in slow)]
 
 
 @pytest.mark.parametrize(("module", "home", "name"), ALL)

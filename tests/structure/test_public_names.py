@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,7 @@ from umiak.core.direct import Direct
 
 ROOT = Path(__file__).parents[2]
 ROWS = lazy_names.rows()
+MODULES = json.loads((ROOT / "tests" / "data" / "tensor_modules.json").read_text())
 ASKING = dict(lazy_names.asking())
 FUNCTIONS = {row.name: row.value for row in ROWS if isinstance(row.value, Direct)}
 
@@ -50,15 +52,27 @@ def test_a_row_stands_where_its_value_is():
             assert vars(importlib.import_module(row.home))[row.name] is row.value, row
 
 
-@pytest.mark.parametrize("module", ["paddle.tensor.linalg", "paddle.tensor.manipulation", "paddle.tensor.math"])
+@pytest.mark.parametrize("module", [f"paddle.tensor.{name}" for name in ("creation", "linalg", "manipulation", "math")])
 def test_a_module_of_several_families_has_all_their_names(module):
     """What its parts import for themselves does not stand in the place of a public name."""
     gathered = importlib.import_module(module)
     nodes = ast.parse(Path(gathered.__file__).read_text()).body
-    homes = {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
-    rows = [row for row in ROWS if row.home in homes]
-    assert len(homes) > 4 and len(rows) > 40
+    imports = [node for node in nodes if isinstance(node, ast.ImportFrom)]
+    names = {(node.module, alias.name) for node in imports for alias in node.names}
+    rows = [row for row in ROWS if {(row.home, "*"), (row.home, row.name)} & names]
+    assert len(imports) > 4 and len(rows) > 40
     assert not [row.name for row in rows if getattr(gathered, row.name) is not row.value]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_function_is_in_the_module_that_defines_it_in_the_reference(module):
+    """``tests/data/tensor_modules.json`` has the functions of the reference's modules."""
+    exporting = {"Tensor", "paddle", "paddle.tensor"}
+    values = {row.name: row.value for row in ROWS if exporting.intersection(row.exported_by)}
+    names = [name for name in MODULES[module].split() if name in values]
+    assert len(names) > 6
+    space = vars(importlib.import_module(module))
+    assert not [name for name in names if space.get(name) is not values[name]]
 
 
 def by_hand(path: Path) -> list[str]:
@@ -84,6 +98,12 @@ INITS = sorted((ROOT / "paddle").rglob("__init__.py"))
 @pytest.mark.parametrize("path", INITS, ids=lambda p: str(p.relative_to(ROOT)))
 def test_no_name_is_listed_by_hand(path):
     assert not by_hand(path)
+
+
+def test_no_module_lists_its_names():
+    paths = sorted((ROOT / "paddle").rglob("*.py"))
+    assert len(paths) > 300
+    assert not [str(p.relative_to(ROOT)) for p in paths if any("__all__" in line for line in by_hand(p))]
 
 
 def test_functions_shadow_modules_that_stay_importable():

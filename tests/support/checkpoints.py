@@ -22,7 +22,7 @@ def name_of(array: np.ndarray) -> str:
 
 def whole(key: str, array: np.ndarray) -> tuple[Block, np.ndarray]:
     """A tensor as one block."""
-    return Block(key, name_of(array), array.shape, Box.whole(array.shape)), array
+    return Block(key, name_of(array), array.shape, Box.full(array.shape)), array
 
 
 def cut(

@@ -15,8 +15,9 @@ import numpy as np
 import umiak  # noqa: F401  fills the slots of the core
 from umiak.compiler import plan as planner
 from umiak.core import array, dispatch, storage, tape
+from umiak.core.node import Node
 from umiak.core.place import Place
-from umiak.core.tensor import Node, Tensor
+from umiak.core.tensor import Tensor
 from umiak.ir.meta import Meta
 from umiak.ir.tracer import trace
 from umiak.runtime.executor import Executor

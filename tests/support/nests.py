@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy.special
 
+from umiak.compiler import codes
 from umiak.compiler import nest as n
 from umiak.compiler.loop.evaluate import DTYPES
 from umiak.compiler.loop.monoid import ARGMAX, MAX, PROD, SUM, WELFORD
@@ -77,15 +78,15 @@ def buffers(*inputs, out=(("out", F32),)):
 
 
 def kind(stride):
-    return {0: n.ZERO, 1: n.UNIT, 2: n.PAIR, -1: n.BACK}.get(stride, n.ANY)
+    return {0: codes.ZERO, 1: codes.UNIT, 2: codes.PAIR, -1: codes.BACK}.get(stride, codes.ANY)
 
 
 def variant_of(nest: Nest, schedule: str, tile: int = -1, long: bool = False) -> Variant:
     p, r = nest.n_parallel, nest.n_reduced
     kinds = []
     for a in nest.accesses:
-        along_p = kind(a.strides[p - 1]) if p else n.ANY
-        along_r = kind(a.strides[tile]) if tile >= 0 else kind(a.strides[-1]) if r else n.ANY
+        along_p = kind(a.strides[p - 1]) if p else codes.ANY
+        along_r = kind(a.strides[tile]) if tile >= 0 else kind(a.strides[-1]) if r else codes.ANY
         kinds.append((along_p, along_r))
     return Variant(schedule, p, r, tuple(kinds), tile, long=long)
 
@@ -116,13 +117,13 @@ def extent(phase: Phase, nest: Nest, variant: Variant, blocks: int) -> int:
     """How far the parallel range of a phase goes."""
     sizes = nest.sizes[: nest.n_parallel]
     outer = math.prod(sizes[:-1])
-    if phase.range == n.TILE_BLOCKS:
+    if phase.range == codes.TILE_BLOCKS:
         others = math.prod(s for k, s in enumerate(sizes[:-1]) if k != variant.tile)
         return others * -(-sizes[variant.tile] // phase.block)
     return {
-        n.ROWS: math.prod(sizes), n.OUTER: outer, n.INNER: sizes[-1] if sizes else 0, n.ONE: 1,
-        n.ROW_BLOCKS: math.prod(sizes) * blocks, n.OUTER_BLOCKS: outer * blocks,
-        n.COLUMN_BLOCKS: outer * -(-sizes[-1] // (phase.block or 1)) if sizes else 0,
+        codes.ROWS: math.prod(sizes), codes.OUTER: outer, codes.INNER: sizes[-1] if sizes else 0, codes.ONE: 1,
+        codes.ROW_BLOCKS: math.prod(sizes) * blocks, codes.OUTER_BLOCKS: outer * blocks,
+        codes.COLUMN_BLOCKS: outer * -(-sizes[-1] // (phase.block or 1)) if sizes else 0,
     }[phase.range]  # fmt: skip
 
 

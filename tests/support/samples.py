@@ -93,7 +93,7 @@ class Case:
 
     def on(self, place: Place) -> Case:
         """The same call for operands on another place: an op that names places names that one."""
-        named = {k: str(place) for k in ("source", "target") if self.name == "transfer"}
+        named = {k: place.name for k in ("source", "target") if self.name == "transfer"}
         return replace(self, sample=replace(self.sample, attrs={**self.sample.attrs, **named}))
 
     def with_inputs(self, inputs: tuple) -> Case:
@@ -182,8 +182,8 @@ def over_samples(
         def test(cases: list[Case], spare: list[Case] | None) -> None:
             failures = []
             shown = 0
-            ambient = context.current()
-            modes = ambient.plan_mode
+            ctx = context.current()
+            modes = ctx.plan_mode
             # Spare cases are for ops whose quick ones all show nothing.
             for i, case in enumerate([*cases, *(spare or ())]):
                 if shown and i >= len(cases):
@@ -196,7 +196,7 @@ def over_samples(
                 except pytest.skip.Exception:
                     raise
                 except Exception as error:
-                    ambient.plan_mode = modes
+                    ctx.plan_mode = modes
                     text = str(error).strip() if isinstance(error, AssertionError) else trace_of(error)
                     failures.append(f"{case}\n{indent(text)}")
                     shown += 1

@@ -40,18 +40,18 @@ class ShardedArray:
     mesh: Mesh
 
     @classmethod
-    def of(cls, whole: np.ndarray, layout: spmd.Layout, mesh: Mesh) -> ShardedArray:
+    def of(cls, global_array: np.ndarray, layout: spmd.Layout, mesh: Mesh) -> ShardedArray:
         """A tensor sharded; of partial values, the first rank along the axis holds all."""
         parts = []
         for at in coordinates(mesh):
-            part = np.array(whole[window(box(layout, whole.shape, mesh, at))])
+            part = np.array(global_array[window(box(layout, global_array.shape, mesh, at))])
             for axis, kind in layout.partial:
                 if at[axis]:
                     part = neutral(part, kind)
             parts.append(part)
-        return cls(tuple(parts), layout, meta_of(whole), mesh)
+        return cls(tuple(parts), layout, meta_of(global_array), mesh)
 
-    def whole(self) -> np.ndarray:
+    def global_array(self) -> np.ndarray:
         """The tensor joined. Ranks that hold the same must hold the same bits."""
         shape = tuple(self.meta.shape)
         held = dict(zip(coordinates(self.mesh), self.parts, strict=True))
@@ -80,7 +80,7 @@ class ShardedArray:
         return parts[0]
 
     def to(self, layout: spmd.Layout) -> ShardedArray:
-        return self if layout == self.layout else ShardedArray.of(self.whole(), layout, self.mesh)
+        return self if layout == self.layout else ShardedArray.of(self.global_array(), layout, self.mesh)
 
 
 def arrays(case: Case) -> list[Any]:

@@ -71,8 +71,8 @@ class _Half:
         table = {id(v): x for v, x in zip(self.d.backward.inputs, inputs, strict=True)}
         for o in self.d.backward.ops:
             tracer.builder.copy(o, table)
-        made = self.d.backward.outputs
-        return [None if v is None else symbolic(table[id(v)], tracer) for v in made]
+        gradients = self.d.backward.outputs
+        return [None if v is None else symbolic(table[id(v)], tracer) for v in gradients]
 
 
 def _mark_recompute(program: Program) -> None:
@@ -119,13 +119,13 @@ def _extend(
 
 def _distinct(values: Sequence[Value]) -> tuple[list[Value], list[int]]:
     """The values once each, and where each is."""
-    places: dict[int, int] = {}
-    kept: list[Value] = []
+    positions: dict[int, int] = {}
+    distinct: list[Value] = []
     for v in values:
-        if id(v) not in places:
-            places[id(v)] = len(kept)
-            kept.append(v)
-    return kept, [places[id(v)] for v in values]
+        if id(v) not in positions:
+            positions[id(v)] = len(distinct)
+            distinct.append(v)
+    return distinct, [positions[id(v)] for v in values]
 
 
 # --- branches --------------------------------------------------------------------------------------------------------
@@ -155,25 +155,25 @@ def _cond(
             o.operands[1 + i] if kind == "input" else o.results[i if i < n else i + first] for kind, i in h.d.saved
         ]
         read.append([*saved, *(grads[i].value for i in h.present)])  # type: ignore[list-item, union-attr]
-    xs, places = _distinct([v for values in read for v in values])
-    at = [places[: len(read[0])], places[len(read[0]) :]]
+    xs, positions = _distinct([v for values in read for v in values])
+    at = [positions[: len(read[0])], positions[len(read[0]) :]]
     reached = [any(h.d.backward.outputs[k] is not None for h in halves) for k in range(len(wrt))]
     blocks = []
     for h, mine in zip(halves, at, strict=True):
         with tracer.region(v.meta for v in xs) as (block, arguments):
             _stand(arguments, xs)
-            made = h.record(tracer, [arguments[i].value for i in mine])
+            branch_gradients = h.record(tracer, [arguments[i].value for i in mine])
             block.outputs = [
                 (_zeros(o.operands[1 + i]) if g is None else g).value
-                for i, g, any_ in zip(wrt, made, reached, strict=True) if any_
+                for i, g, any_ in zip(wrt, branch_gradients, reached, strict=True) if any_
             ]  # fmt: skip
         blocks.append(block)
     results = iter(tracer.builder.append(Cond(), (o.operands[0], *xs), o.params, blocks) if any(reached) else ())
-    found: list[Any] = [None] * len(needs)
+    gradients: list[Any] = [None] * len(needs)
     for i, any_ in zip(wrt, reached, strict=True):
         if any_:
-            found[1 + i] = symbolic(next(results), tracer)
-    return found
+            gradients[1 + i] = symbolic(next(results), tracer)
+    return gradients
 
 
 # --- loops -----------------------------------------------------------------------------------------------------------
@@ -195,14 +195,16 @@ def _loop(
     needs: Sequence[bool],
     derivative: Callable[..., Derivative],
 ) -> list[Any]:
+    """Gradients of a loop or scan for its operands: a scan in reverse over what the forward loop, run once more with
+    further results, has saved of each iteration.
+    """
     op, body = o.op, o.regions[-1]
     n = op.carried
     sliced = op.sliced if type(op) is Scan else 0
+    length, index = o.params
     if type(op) is Scan:
-        length, index = o.params
         results = list(range(len(grads)))
     else:
-        length, index = o.params
         results = [j for j in range(len(grads)) if j != n]  # the number of iterations has none
     of = dict(zip(results, range(len(results)), strict=True))  # result -> output of the body
     # A carried value has a gradient where it depends on what wants one, in this iteration or an earlier one.
@@ -234,7 +236,7 @@ def _loop(
             if i < n:
                 where.append(stack(base.arguments[i]))
             else:
-                where.append(("slice" if i < n + sliced else "whole", o.operands[i]))
+                where.append(("slice" if i < n + sliced else "invariant", o.operands[i]))
         elif i < n:
             where.append(stack(base.outputs[i]))  # type: ignore[arg-type]
         elif i < outputs:
@@ -258,35 +260,35 @@ def _loop(
     carried = [j for j in wrt if j < n]
     constants = [i for i in wrt if i >= n + sliced]
     slices, _ = _distinct([*(x for kind, x in given if kind == "slice"), *own])
-    wholes, _ = _distinct([x for kind, x in given if kind == "whole"])
+    invariants, _ = _distinct([x for kind, x in given if kind == "invariant"])
     start = [grads[j] if j < len(grads) and grads[j] is not None else None for j in carried]
     first = [g if g is not None else _zeros(o.operands[j]) for g, j in zip(start, carried, strict=True)]
     first += [_zeros(o.operands[i]) for i in constants]
     metas = [x.meta for x in first]
     metas += [Meta(v.meta.shape[1:], v.meta.dtype) for v in slices]
-    metas += [v.meta for v in wholes]
+    metas += [v.meta for v in invariants]
     with tracer.region(metas) as (block, arguments):
-        _stand(arguments, [*(x.value for x in first), *slices, *wholes])
+        _stand(arguments, [*(x.value for x in first), *slices, *invariants])
         own_grads = dict(zip(carried, arguments, strict=False))
         sums = dict(zip(constants, arguments[len(carried) :], strict=False))
         rest = arguments[len(first) :]
-        stands = {id(v): x for v, x in zip([*slices, *wholes], rest, strict=True)}
+        stands = {id(v): x for v, x in zip([*slices, *invariants], rest, strict=True)}
         inputs = [own_grads[x].value if kind == "carried" else stands[id(x)].value for kind, x in given]
-        made = dict(zip(wrt, half.record(tracer, inputs), strict=True))
+        grads_of = dict(zip(wrt, half.record(tracer, inputs), strict=True))
         yields: list[Any] = []
         for j in carried:
-            yields.append(made[j] if made[j] is not None else _zeros(o.operands[j]))
+            yields.append(grads_of[j] if grads_of[j] is not None else _zeros(o.operands[j]))
         for i in constants:
-            yields.append(sums[i] if made[i] is None else F.add(sums[i], made[i]))
-        parts = [i for i in wrt if n <= i < n + sliced and made[i] is not None]
-        yields += [made[i] for i in parts]
+            yields.append(sums[i] if grads_of[i] is None else F.add(sums[i], grads_of[i]))
+        parts = [i for i in wrt if n <= i < n + sliced and grads_of[i] is not None]
+        yields += [grads_of[i] for i in parts]
         block.outputs = [y.value for y in yields]
     reverse = not op.reverse if type(op) is Scan else True
     scan = Scan(carried=len(first), sliced=len(slices), reverse=reverse)
-    operands = [*(x.value for x in first), *slices, *wholes]
-    found = tracer.builder.append(scan, operands, (length, index), (block,))
+    operands = [*(x.value for x in first), *slices, *invariants]
+    results_of_scan = tracer.builder.append(scan, operands, (length, index), (block,))
     out: list[Any] = [None] * len(needs)
-    for i, v in zip([*carried, *constants, *parts], found, strict=True):
+    for i, v in zip([*carried, *constants, *parts], results_of_scan, strict=True):
         if needs[i]:
             out[i] = symbolic(v, tracer)
     return out

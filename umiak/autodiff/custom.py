@@ -73,18 +73,18 @@ def settle(tracer: Tracer, block: Block, refuse: Callable[[str], Exception]) -> 
     for v in hooked:
         inner = _traced(tracer, [v], _through(tracer, v.hooks or ()), refuse)
         v.hooks = None
-        made = Operation(GivenGradient(1, 1), (v, v), (), (v.meta,))
+        operation = Operation(GivenGradient(1, 1), (v, v), (), (v.meta,))
         if v.operation is not None:
-            made.recompute = v.operation.recompute
-        tracer.builder.number(made.results[0])
-        made.results[0].stop, made.results[0].place = v.stop, v.place
+            operation.recompute = v.operation.recompute
+        tracer.builder.number(operation.results[0])
+        operation.results[0].stop, operation.results[0].place = v.stop, v.place
         at = 0 if v.operation is None else 1 + next(i for i, o in enumerate(block.operations) if o is v.operation)
-        block.operations.insert(at, made)
-        made.operands = (v, v, *_closed(block, made, inner, refuse, v))
-        made.regions = (inner,)
+        block.operations.insert(at, operation)
+        operation.operands = (v, v, *_closed(block, operation, inner, refuse, v))
+        operation.regions = (inner,)
         for o in block.operations[at + 1 :]:
-            o.operands = tuple(made.results[0] if x is v else x for x in o.operands)
-        table[id(v)] = made.results[0]
+            o.operands = tuple(operation.results[0] if x is v else x for x in o.operands)
+        table[id(v)] = operation.results[0]
     return table
 
 
@@ -98,11 +98,11 @@ def _of_all(tracer: Tracer, ys: Sequence[Value], run: Callable) -> Callable[...,
     for y in ys:
         y.hooks = None
 
-    def of(*grads: SymTensor) -> Sequence[SymTensor | None]:
-        given = iter(grads)
-        return run(*(_hooked(tracer, next(given), h) if _continuous(y) else None for y, h in zip(ys, hooks)))
+    def hooked_gradients(*grads: SymTensor) -> Sequence[SymTensor | None]:
+        remaining = iter(grads)
+        return run(*(_hooked(tracer, next(remaining), h) if _continuous(y) else None for y, h in zip(ys, hooks)))
 
-    return of
+    return hooked_gradients
 
 
 def _hooked(tracer: Tracer, g: SymTensor, hooks: Sequence) -> SymTensor:
@@ -117,11 +117,11 @@ def _through(tracer: Tracer, hooks: Sequence) -> Callable[..., Sequence[SymTenso
 
 def _traced(tracer: Tracer, like: Sequence[Value], run: Callable, refuse: Callable[[str], Exception]) -> Block:
     """``run`` over gradients of values, as a region; what it computes may be differentiated."""
-    ambient, recompute = context.current(), tracer.builder.recompute
-    amp, enabled = ambient.amp(), ambient.grad_enabled
+    ctx, recompute = context.current(), tracer.builder.recompute
+    amp, enabled = ctx.amp(), ctx.grad_enabled
     tracer.builder.recompute = 0
-    ambient.set_amp(0, amp[1], 0)  # gradients are not cast
-    ambient.grad_enabled = True
+    ctx.set_amp(0, amp[1], 0)  # gradients are not cast
+    ctx.grad_enabled = True
     try:
         with tracer.given_gradient(), tracer.region(v.meta for v in like) as (inner, grads):
             for g, v in zip(grads, like, strict=True):
@@ -129,8 +129,8 @@ def _traced(tracer: Tracer, like: Sequence[Value], run: Callable, refuse: Callab
             inner.outputs = [None if g is None else g.value for g in run(*grads)]
     finally:
         tracer.builder.recompute = recompute
-        ambient.set_amp(*amp)
-        ambient.grad_enabled = enabled
+        ctx.set_amp(*amp)
+        ctx.grad_enabled = enabled
     if not all(is_pure(o) for o in walk(inner)):
         raise refuse("communicates")
     return inner
@@ -166,8 +166,8 @@ def put_in(tracer: Tracer, o: Operation, grads: Sequence[SymTensor | None]) -> l
     table = {id(a): v for a, v in zip(region.arguments, values, strict=True)}
     for inner in region.operations:
         tracer.builder.copy(inner, table).recompute = tracer.builder.recompute
-    found = [None if v is None else symbolic(table[id(v)], tracer) for v in region.outputs]
-    return [*found, *(None for _ in o.operands[o.op.wrt :])]
+    outputs = [None if v is None else symbolic(table[id(v)], tracer) for v in region.outputs]
+    return [*outputs, *(None for _ in o.operands[o.op.wrt :])]
 
 
 def _zeros(like: Value) -> Value:

@@ -40,10 +40,10 @@ def backward(
         for y, g in zip(program.outputs, grads, strict=True):
             if g is not None:
                 driver.seed(y, g)
-        found = driver.run()
+        gradients = driver.run()
     if tracer not in context.current().trace:
         tracer.builder.finish(program.outputs)
-    return found
+    return gradients
 
 
 def pullback(
@@ -63,14 +63,14 @@ def pullback(
     driver = _Driver(tracer, tracer.builder.program, wrt, operations, hooks)
     for y, g in seeds:
         driver.seed(y, g)
-    found = driver.run()
+    gradients = driver.run()
     if final:
         # Calls of the forward part that were exchanged for their training forms belong to it.
         for o in tracer.operations:
             if id(o) not in driver.forward:
                 for r in o.results:
                     r.stop = True
-    return found
+    return gradients
 
 
 def vjp(
@@ -81,17 +81,17 @@ def vjp(
     if rules.has_vjp(op):
         if residuals is None:
             residuals = tuple(op.forward_train(needs, *inputs, *params)[1]) if op.forward_train is not None else ()
-        made = op.vjp(Saved(inputs, outputs, residuals, rules.params_of(op, params), needs), *grads)
+        gradients = op.vjp(Saved(inputs, outputs, residuals, rules.params_of(op, params), needs), *grads)
     elif rules.differentiable(op):
-        made = through_decomposition(op, inputs, params, grads)
+        gradients = through_decomposition(op, inputs, params, grads)
     else:
-        made = (None,) * len(inputs)
-    made = made if isinstance(made, tuple) else (made,)
-    if len(made) != len(inputs):
+        gradients = (None,) * len(inputs)
+    gradients = gradients if isinstance(gradients, tuple) else (gradients,)
+    if len(gradients) != len(inputs):
         raise RuntimeError(
-            f"[{op.name}] requires one gradient per operand ({len(inputs)}), got {len(made)} from its vjp"
+            f"[{op.name}] requires one gradient per operand ({len(inputs)}), got {len(gradients)} from its vjp"
         )
-    return tuple(g if need else None for g, need in zip(made, needs, strict=True))
+    return tuple(g if need else None for g, need in zip(gradients, needs, strict=True))
 
 
 def through_decomposition(op: Op, inputs: tuple, params: tuple, grads: tuple) -> tuple:
@@ -110,10 +110,11 @@ def through_decomposition(op: Op, inputs: tuple, params: tuple, grads: tuple) ->
     wrt: list[Value | None] = []
     for x in inputs:
         value = x.value if isinstance(x, SymTensor) else None
-        # The walk gives the gradient of a value, wherever it is read: of its places among the operands, one gets all.
+        # The walk gives the gradient of a value, wherever it is read: of its positions among the operands, one gets
+        # all.
         wrt.append(None if any(value is other for other in wrt) else value)
-    found = pullback(tracer, tracer.operations[start:], seeds, wrt)
-    return tuple(None if v is None else symbolic(v) for v in found)
+    gradients = pullback(tracer, tracer.operations[start:], seeds, wrt)
+    return tuple(None if v is None else symbolic(v) for v in gradients)
 
 
 def _tracer_of(program: Program) -> Tracer:
@@ -152,11 +153,11 @@ class _Driver:
         if type(g) is Value:
             if g.meta.dtype is not y.meta.dtype or g.meta.ndim != y.meta.ndim:
                 raise ValueError(f"[backward] requires a gradient of the output's type {y.meta}, got {g.meta}")
-            made = symbolic(g)
+            gradient = symbolic(g)
         else:
             with context.place_guard(y.place):
-                made = F.full(g, shape=y.meta.shape, dtype=y.meta.dtype)
-        self.add(y, made)
+                gradient = F.full(g, shape=y.meta.shape, dtype=y.meta.dtype)
+        self.add(y, gradient)
 
     def add(self, value: Value, g: SymTensor) -> None:
         held = self.table.get(id(value))
@@ -165,14 +166,14 @@ class _Driver:
     def active(self) -> tuple[list[Operation], set[int]]:
         """The operations through which a gradient may reach ``wrt``, and the values that depend on it."""
         reached = set(self.kept)
-        found = []
+        operations_found = []
         for operation in self.operations:
             if any(id(v) in reached for v in operation.values):
                 open_results = [r for r in operation.results if not r.stop and _continuous(r)]
                 if open_results:
-                    found.append(operation)
+                    operations_found.append(operation)
                     reached.update(map(id, open_results))
-        return found, reached
+        return operations_found, reached
 
     def run(self) -> list[Value | None]:
         operations, reached = self.active()
@@ -181,8 +182,8 @@ class _Driver:
             needs = tuple(type(x) is Value and id(x) in reached and _continuous(x) for x in operation.operands)
             if any(needs) and any(g is not None for g in grads):
                 self.operation(operation, grads, needs)
-        found = [self.wanted(v) if v is not None else None for v in self.wrt]
-        return [g.value if g is not None else None for g in found]
+        gradients = [self.wanted(v) if v is not None else None for v in self.wrt]
+        return [g.value if g is not None else None for g in gradients]
 
     def take(self, result: Value) -> SymTensor | None:
         """The gradient of a result; the sum is complete, since every reader lies behind."""
@@ -218,7 +219,7 @@ class _Driver:
             self.spread(operation, (*custom[1](*grads), *(None for _ in operation.results)), needs)
             return
         if not operation.regions and not rules.differentiable(op):
-            if rules.declares_none(op):
+            if op.declares_none:
                 return
             raise TypeError(f"[{op.name}] declares neither vjp nor decompose, in\n{self.around(operation)}")
         # Inside of the region itself, values are there.
@@ -234,12 +235,12 @@ class _Driver:
         inputs = tuple(symbolic(x) if type(x) is Value else x for x in source.operands)
         outputs = tuple(map(symbolic, source.results))
         with context.place_guard(source.results[0].place):
-            made = vjp(op, inputs, outputs, residuals, operation.params, grads, needs)
-        self.spread(operation, made, needs)
+            gradients = vjp(op, inputs, outputs, residuals, operation.params, grads, needs)
+        self.spread(operation, gradients, needs)
 
-    def spread(self, operation: Operation, made: Sequence[SymTensor | None], needs: tuple[bool, ...]) -> None:
+    def spread(self, operation: Operation, gradients: Sequence[SymTensor | None], needs: tuple[bool, ...]) -> None:
         """Add the gradients of the operands."""
-        for x, g, need in zip(operation.operands, made, needs, strict=True):
+        for x, g, need in zip(operation.operands, gradients, needs, strict=True):
             if g is None or not need:
                 continue
             if g.dtype is not x.meta.dtype or g.ndim != x.meta.ndim:  # type: ignore[union-attr]
@@ -257,8 +258,8 @@ class _Driver:
         region = operation.recompute
         if region not in self.recompute:
             own = [o for o in self.operations if o.recompute == region and is_pure(o)]
-            made = {id(r) for o in own for r in o.results}
-            read = {id(v): v for o in own for v in o.values if id(v) not in made}
+            own_results = {id(r) for o in own for r in o.results}
+            read = {id(v): v for o in own for v in o.values if id(v) not in own_results}
             # Parameters need none: what is made of them alone may be shared, and what is seen by a view is not donated.
             captured = {id(v) for v in self.program.constants.values()}
             values = {
@@ -285,12 +286,12 @@ class _Driver:
         del builder.block.operations[mark:]
         if not residuals:
             return ()
-        made = [y._value for y in outputs]
+        results = [y._value for y in outputs]
         ours = {id(o) for o in added}
-        if len({id(v) for v in made}) != len(made) or any(id(v.producer) not in ours for v in made):
+        if len({id(v) for v in results}) != len(results) or any(id(v.producer) not in ours for v in results):
             # Its training form returns an operand as it is: compute the residuals again behind, for this gradient.
             return None
-        exchange = {id(new): old for new, old in zip(made, operation.results, strict=True)}
+        exchange = {id(new): old for new, old in zip(results, operation.results, strict=True)}
         for new in added:
             new.operands = tuple(exchange.get(id(x), x) for x in new.operands)
             new.results = tuple(exchange.get(id(r), r) for r in new.results)
@@ -358,24 +359,24 @@ def derivative(
         for i in present:
             grads.append(tracer.input(outputs[i].meta).value)  # type: ignore[union-attr]
             driver.seed(outputs[i], grads[-1])
-        made = driver.run()
+        gradients = driver.run()
     # Through the outputs, so that passes that replace values keep track of the gradients.
-    tracer.builder.finish([*outputs, *made, *copies.values()])
+    tracer.builder.finish([*outputs, *gradients, *copies.values()])
     # Tensors that a Python function met became inputs too.
     inputs = [v for v in joint.inputs if not any(v is g for g in grads)]
     if scope is None:  # the gradients that a region has may be asked for again
         resolve(joint)
     remove_dead(merge_common(joint))
-    made = joint.outputs[len(outputs) : len(outputs) + len(made)]  # type: ignore[assignment]
-    copies = dict(zip(copies, joint.outputs[len(outputs) + len(made) :]))
-    return _split(joint, inputs, len(outputs), made, grads, present, copies, driver.forward)
+    gradients = joint.outputs[len(outputs) : len(outputs) + len(gradients)]  # type: ignore[assignment]
+    copies = dict(zip(copies, joint.outputs[len(outputs) + len(gradients) :]))
+    return _split(joint, inputs, len(outputs), gradients, grads, present, copies, driver.forward)
 
 
 def _split(
     joint: Program,
     inputs: list[Value],
     n_outputs: int,
-    made: Sequence[Value | None],
+    gradients: Sequence[Value | None],
     grads: list[Value],
     present: tuple[int, ...],
     copies: dict[int, Value],
@@ -386,21 +387,21 @@ def _split(
     behind = [o for o in joint.ops if id(o) not in forward]
     inside = {id(v) for o in behind for v in defined_by(o)} | {id(g) for g in grads}
     crossing: dict[int, Value] = {}
-    for v in [*(v for o in behind for v in uses(o)), *(v for v in made if v is not None)]:
+    for v in [*(v for o in behind for v in uses(o)), *(v for v in gradients if v is not None)]:
         if id(v) not in inside:
             crossing[id(v)] = v
     results = list(joint.outputs[:n_outputs])
-    places = {id(v): ("input", i) for i, v in enumerate(inputs) if id(v) not in copies}
+    origins = {id(v): ("input", i) for i, v in enumerate(inputs) if id(v) not in copies}
     for i, y in enumerate(results):
         # An output that is an input would be given to the caller without a copy.
         if type(y) is Value and y.operation is not None:
-            places.setdefault(id(y), ("output", i))
+            origins.setdefault(id(y), ("output", i))
     for key, v in crossing.items():
-        if key not in places:
-            places[key] = ("output", len(results))
+        if key not in origins:
+            origins[key] = ("output", len(results))
             results.append(copies.get(key, v))
     first = extract(joint, before, inputs, results, joint.effects)
-    second = extract(joint, behind, [*crossing.values(), *grads], made)
+    second = extract(joint, behind, [*crossing.values(), *grads], gradients)
     second.constants.clear()
     second.captured.clear()
-    return Derivative(remove_dead(first), second, tuple(places[key] for key in crossing), present)
+    return Derivative(remove_dead(first), second, tuple(origins[key] for key in crossing), present)

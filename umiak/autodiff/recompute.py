@@ -33,15 +33,15 @@ def random_states() -> tuple:
     """Return the states of all generators of the rank, and of those of Python and NumPy."""
     context = current()
     default_generator(context.place)  # one that is made later would start elsewhere
-    places = {index: g.get_state() for index, g in context.state.generators.items()}
-    return places, random.getstate(), np.random.get_state()
+    generators = {index: g.get_state() for index, g in context.state.generators.items()}
+    return generators, random.getstate(), np.random.get_state()
 
 
 def set_random_states(states: tuple, now: tuple | None = None) -> None:
     """Put all generators where they stood. ``now`` is where they stand, where that is known."""
-    places, python, numpy = states
+    generators, python, numpy = states
     for index, g in current().state.generators.items():
-        g.set_state(places.get(index, (g.initial_seed, 0)))
+        g.set_state(generators.get(index, (g.initial_seed, 0)))
     random.setstate(python)
     # NumPy takes 0.1 ms to tell and to set its state; most often it has not moved.
     if now is None or now[2][2:] != numpy[2:] or not np.array_equal(now[2][1], numpy[1]):
@@ -61,8 +61,8 @@ class _Call:
     ) -> None:
         self.function = function
         leaves, self.structure = pytree.flatten((args, kwargs))
-        self.places = [i for i, x in enumerate(leaves) if isinstance(x, Tensor)]
-        self.inputs: list[Tensor] = [leaves[i] for i in self.places]
+        self.tensor_positions = [i for i, x in enumerate(leaves) if isinstance(x, Tensor)]
+        self.inputs: list[Tensor] = [leaves[i] for i in self.tensor_positions]
         self.leaves = [None if isinstance(x, Tensor) else x for x in leaves]
         self.stops = [x.stop_gradient for x in self.inputs]
         self.kept = [SavedTensor(x, NAME, hooks=hooks.get(id(x))) for x in self.inputs]
@@ -80,12 +80,12 @@ class _Call:
     def recompute(self, saved_hooks: Hooks | None) -> tuple[list[Tensor], Any]:
         """The tensors of another run, leaves of a graph of its own, and its result."""
         inputs = []
-        for kept, stop in zip(self.kept, self.stops, strict=True):
-            x = kept.get().detach()
+        for value, stop in zip(self.kept, self.stops, strict=True):
+            x = value.get().detach()
             x.stop_gradient = stop
             inputs.append(x)
         leaves = list(self.leaves)
-        for i, x in zip(self.places, inputs, strict=True):
+        for i, x in zip(self.tensor_positions, inputs, strict=True):
             leaves[i] = x
         args, kwargs = self.structure.unflatten(leaves)
         with self.ambience(saved_hooks):
@@ -171,15 +171,15 @@ class _Backward:
             tape.backward(roots, seeds)
             return tuple(x.grad for x in inputs)
         # Only what was asked for may get a gradient, and what the function finds by itself is out of the run's sight.
-        asked = [t for t in context.wanted if t.is_leaf]
-        found = tape.grad(roots, [*needed, *asked], seeds, allow_unused=True)
-        if any(g is not None for g in found[len(needed) :]):
+        leaves = [t for t in context.wanted if t.is_leaf]
+        gradients = tape.grad(roots, [*needed, *leaves], seeds, allow_unused=True)
+        if any(g is not None for g in gradients[len(needed) :]):
             raise RuntimeError(
                 f"[{NAME}] requires use_reentrant=False for grad() with respect to a tensor that the function uses "
                 "without getting it as an argument (a parameter)"
             )
-        made = iter(found)
-        return tuple(None if x.stop_gradient else next(made) for x in inputs)
+        remaining = iter(gradients)
+        return tuple(None if x.stop_gradient else next(remaining) for x in inputs)
 
 
 def _differentiable(x: Any) -> bool:
@@ -206,7 +206,9 @@ class _Holder:
 
     def fill(self, x: Tensor) -> None:
         if tuple(x.shape) != self.shape or x.dtype is not self.dtype:
-            raise _changed(f"a saved tensor of shape {self.shape} and dtype {self.dtype.name}", f"{x.dtype}{x.shape}")
+            raise _changed(
+                f"a saved tensor of shape {self.shape} and dtype {self.dtype.name}", f"{x.dtype}{list(x.shape)}"
+            )
         self.value, self.version = x, x.inplace_version
 
 

@@ -15,15 +15,8 @@ def has_vjp(op: Op) -> bool:
     return op.vjp is not None
 
 
-def declares_none(op: Op) -> bool:
-    """Return whether "no gradient" is written, as opposed to left to the decomposition."""
-    return op.vjp is None and any(
-        "vjp" in cls.__dict__ for cls in type(op).__mro__ if issubclass(cls, Op) and cls is not Op
-    )
-
-
 def differentiable(op: Op) -> bool:
-    return has_vjp(op) or (op.decompose is not None and not declares_none(op))
+    return has_vjp(op) or (op.decompose is not None and not op.declares_none)
 
 
 def params_of(op: Op, params: Sequence[Any]) -> Any:

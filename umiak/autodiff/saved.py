@@ -7,7 +7,8 @@ from typing import Any
 
 from umiak.core import python_nodes
 from umiak.core.context import current, no_grad_guard
-from umiak.core.tensor import Node, Tensor
+from umiak.core.node import Node
+from umiak.core.tensor import Tensor
 from umiak.ir.tracer import SymTensor
 
 
@@ -18,12 +19,12 @@ class SavedTensor:
     each other. ``hooks`` come before those of the context.
     """
 
-    __slots__ = ("index", "node", "shape", "tensor", "unpack", "version", "what")
+    __slots__ = ("index", "node", "op_name", "tensor", "unpack", "version")
 
-    def __init__(self, x: Tensor, what: str, own: Node | None = None, hooks: tuple | None = None) -> None:
+    def __init__(self, x: Tensor, op_name: str, own: Node | None = None, hooks: tuple | None = None) -> None:
         hooks = hooks or current().saved_hooks
         node = x.grad_fn
-        self.what = what
+        self.op_name = op_name
         self.index = x.output_index
         self.unpack = None
         # The node of x, weakly where it is the one that keeps x: it is alive whenever it asks.
@@ -50,13 +51,13 @@ class SavedTensor:
     def get(self) -> Tensor:
         """The tensor. RuntimeError where it was modified in place since."""
         x = self.tensor[0] if self.unpack is not None else self.tensor
-        kept = x if version_of(x) == self.version else as_of(x, self.version)
-        if kept is None:
+        saved = as_of(x, self.version)
+        if saved is None:
             raise RuntimeError(
-                f"[{self.what}] requires a saved tensor (shape {list(x.shape)}) as it was in the forward pass, got it "
-                "modified in place. Clone it before the in-place operation."
+                f"[{self.op_name}] requires a saved tensor (shape {list(x.shape)}) as it was in the forward pass, "
+                "got it modified in place. Clone it before the in-place operation."
             )
-        x = kept
+        x = saved
         node = self.node() if isinstance(self.node, weakref.ref) else self.node
         if self.unpack is not None:
             _, shape, dtype, leaf = self.tensor
@@ -66,7 +67,7 @@ class SavedTensor:
             if tuple(x.shape) != shape or x.dtype is not dtype:
                 raise ValueError(
                     f"[saved_tensors_hooks] requires a tensor like the one that was saved from unpack, "
-                    f"{dtype.name}{list(shape)}, got {x.dtype.name}{x.shape}"
+                    f"{dtype.name}{list(shape)}, got {x.dtype.name}{list(x.shape)}"
                 )
             if leaf is not None and current().grad_enabled:
                 return python_nodes.of_leaf(x, leaf)
@@ -75,21 +76,20 @@ class SavedTensor:
         return x
 
 
-def as_of(x: Any, version: Any) -> Tensor | None:
+def as_of(x: Any, version: Any) -> Any:
     """The tensor as it was at that version, if it was given another shape in place since, and nothing else."""
-    if isinstance(x, SymTensor):
-        former: SymTensor | None = x
-        while former is not None and former.value is not version:
-            former = former._former
-        return former
-    return x._at_version(version) if isinstance(x, Tensor) and x.storage is not None else None
+    while x is not None and version_of(x) != version:
+        x = x._former
+    return x
 
 
 def version_of(x: Any) -> Any:
-    """The version of a tensor, or of the first of what was packed; 0 for what has none, or no elements that could
-    change. In a trace, its value.
+    """The version of a tensor, in a trace its value; of one without elements, which no write changes, its shape. Of the
+    first of what was packed; 0 for what has none.
     """
     x = x[0] if type(x) is tuple else x
     if isinstance(x, SymTensor):
         return x.value
-    return x.inplace_version if isinstance(x, Tensor) and x.storage is not None and 0 not in x.shape else 0
+    if not isinstance(x, Tensor) or x.storage is None:
+        return 0
+    return tuple(x.shape) if 0 in x.shape else x.inplace_version

@@ -177,8 +177,8 @@ def discover(again: bool = False) -> None:
 
     for entry in entry_points(group=GROUP):
         try:
-            found = entry.load()
-            register(found if isinstance(found, Backend) else found())
+            backend = entry.load()
+            register(backend if isinstance(backend, Backend) else backend())
         except Exception as error:  # a plug-in's own; the others are to run
             origin = f" of {entry.dist.name}" if entry.dist is not None else ""
             _broken[entry.name] = f"{type(error).__name__}: {error}"
@@ -190,15 +190,15 @@ def discover(again: bool = False) -> None:
 def backends_of(device_type: str) -> list[Backend]:
     """The backends of a device type, highest priority first."""
     discover()
-    found = [b for b in _by_name.values() if b.device_type == device_type]
-    if not found:
+    backends = [b for b in _by_name.values() if b.device_type == device_type]
+    if not backends:
         known = ", ".join(device_types()) or "no device at all (is umiak installed?)"
         text = f"no backend runs {device_type!r}; there are backends for {known}"
         if _broken:
             text += f". Skipped: {'; '.join(f'{name} ({why})' for name, why in _broken.items())}"
         raise ValueError(text)
-    found.sort(key=lambda b: -b.priority)
-    return found
+    backends.sort(key=lambda b: -b.priority)
+    return backends
 
 
 def get(name: str | Place) -> Backend:
@@ -233,9 +233,9 @@ def find_kernel(call: Call) -> Kernel | None:
         if isinstance(call.op, cls):
             return kernel(call)
     for backend in backends_of(call.place.device_type):
-        found = backend.kernel(call)
-        if found is not None:
-            return found
+        candidate = backend.kernel(call)
+        if candidate is not None:
+            return candidate
     return None
 
 
@@ -245,7 +245,9 @@ def open_place(index: int) -> None:
     backend = backends_of(place.device_type)[0]
     count = backend.device_count()
     if place.device_id >= count:
-        raise ValueError(f"{place} requires over {place.device_id} devices of type {place.device_type!r}, got {count}")
+        raise ValueError(
+            f"{place.name} requires over {place.device_id} devices of type {place.device_type!r}, got {count}"
+        )
     stream.install_driver(index, backend.stream_driver(place))
     storage.install_allocator(index, backend.allocator(place))
 

@@ -37,7 +37,7 @@ def copy(target: Tensor, source: Tensor) -> None:
     """
     here, there = source.place, target.place
     if access(here) == ACCESS_NOTHING and access(there) != ACCESS_NOTHING:
-        raise RuntimeError(f"[to] requires a tensor with data, got one on {here}, which keeps none")
+        raise RuntimeError(f"[to] requires a tensor with data, got one on {here.name}, which keeps none")
     if 0 in target.shape:
         return
     if access(there) == access(here) == ACCESS_HOST:
@@ -73,7 +73,8 @@ def _queued(target: Tensor, source: Tensor, device: Place) -> Stream | None:
 
 def _refuse(target: Tensor, source: Tensor, device: Place) -> NoReturn:
     raise RuntimeError(
-        f"[to] requires a backend that copies from {source.place} to {target.place}, got {get(device)}, which does not"
+        f"[to] requires a backend that copies from {source.place.name} to {target.place.name}, "
+        f"got {get(device)}, which does not"
     )
 
 
@@ -91,5 +92,5 @@ def kernel(call: Any) -> Kernel:
     """Return the kernel of ``transfer``."""
     source, target = parse_place(call.op, call.op.source), parse_place(call.op, call.op.target)
     if call.place is not source:
-        call.op.fail(ValueError, f"an operand on {source}", f"one on {call.place}")
+        call.op.fail(ValueError, f"an operand on {source.name}", f"one on {call.place.name}")
     return Kernel(call=lambda operands, params: (moved(operands[0], target),))

@@ -206,12 +206,12 @@ class AsyncSaver:
         failed, self.failed = self.failed, None
         if failed is not None and not failed._asked:
             raise failed.exception() or RuntimeError("unreachable")
-        places, end = [], 0
+        offsets, end = [], 0
         for block, array in job.items:
             if array.dtype != numpy_dtype(block.dtype) or array.shape != local_shape(block):
                 required = f"{block.dtype} {list(local_shape(block))} for {block.key!r}"
                 raise op_error(ValueError, "save", required, f"{array.dtype} {list(array.shape)}")
-            places.append(end)
+            offsets.append(end)
             end += -(-array.nbytes // 64) * 64
         slot = self.slots.get()
         try:
@@ -226,7 +226,7 @@ class AsyncSaver:
             self.number,
             slot.number,
             [block for block, _ in job.items],
-            places,
+            offsets,
             (saving.folder, saving.uid, saving.rank, saving.world, saving.claim),
             {"format": job.format, "budget_bytes": job.budget_bytes},
             dict(job.infos),
@@ -246,7 +246,7 @@ class AsyncSaver:
         self, handle: Handle, slot: _Slot, request: writer.WriteRequest, saving: Saving, arrays: list[np.ndarray]
     ) -> None:
         try:
-            self._copy(slot, request.places, arrays)
+            self._copy(slot, request.offsets, arrays)
             handle._copied.set_result(None)
             with self.lock:
                 self.handles[request.number] = (handle, slot)
@@ -266,16 +266,16 @@ class AsyncSaver:
                 self.handles[request.number] = (handle, slot)
             self._done(request.number, error)
 
-    def _copy(self, slot: _Slot, places: Iterable[int], arrays: list[np.ndarray]) -> None:
+    def _copy(self, slot: _Slot, offsets: Iterable[int], arrays: list[np.ndarray]) -> None:
         assert slot.segment is not None
         memory = np.frombuffer(slot.segment, np.uint8)  # type: ignore[call-overload]
         parts = []
-        for place, array in zip(places, arrays):
+        for offset, array in zip(offsets, arrays):
             for piece in pieces(array, _PIECE):
                 if piece.size:
-                    into = memory[place : place + piece.nbytes].view(piece.dtype).reshape(piece.shape)
+                    into = memory[offset : offset + piece.nbytes].view(piece.dtype).reshape(piece.shape)
                     parts.append((into, piece))
-                place += piece.nbytes
+                offset += piece.nbytes
         if self.threads == 1 or sum(p.nbytes for _, p in parts) <= _PIECE:
             for part in parts:
                 _copy_piece(*part)
@@ -315,10 +315,10 @@ class AsyncSaver:
 
     def _done(self, number: int, error: BaseException | None) -> None:
         with self.lock:
-            found = self.handles.pop(number, None)
-        if found is None:
+            finished = self.handles.pop(number, None)
+        if finished is None:
             return
-        handle, slot = found
+        handle, slot = finished
         if error is not None:
             self.failed = handle
         handle._end(error)
@@ -334,9 +334,9 @@ class AsyncSaver:
                     self.socket.close()
                 self.socket = None
             numbers = list(self.handles)
-        how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+        cause = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
         for number in numbers:
-            self._done(number, op_error(RuntimeError, "save", "a writer that lives", f"one that ended by {how}"))
+            self._done(number, op_error(RuntimeError, "save", "a writer that lives", f"one that ended by {cause}"))
 
     def wait(self, timeout: float | None = None) -> None:
         """Wait for all saves; raises what went wrong with one whose handle has not been asked."""

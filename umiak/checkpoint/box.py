@@ -16,7 +16,7 @@ class Box:
     shape: tuple[int, ...]
 
     @classmethod
-    def whole(cls, shape: tuple[int, ...]) -> Box:
+    def full(cls, shape: tuple[int, ...]) -> Box:
         """All of a tensor of ``shape``."""
         return cls((0,) * len(shape), tuple(shape))
 

@@ -34,7 +34,7 @@ def open_path(path: str, uid: int | None = None) -> tuple[str, Manifest]:
     if name.endswith(hf.INDEX):
         return folder, hf.open_folder(folder)
     if not name.endswith(".distcp"):
-        return folder, hf.open_files(folder, [name], whole=False)
+        return folder, hf.open_files(folder, [name], complete=False)
     stored = tuple(native.read_blocks(folder, name))
     infos = {s.block.key: TensorInfo(s.block.key, s.block.global_shape, s.block.dtype) for s in stored}
     return folder, Manifest(0, 1, stored, infos, files={name: os.path.getsize(path)})
@@ -57,14 +57,14 @@ def table(rows: Sequence[Sequence[object]], headings: Sequence[str]) -> str:
 
 
 @contextlib.contextmanager
-def bar(what: str, shown: bool) -> Iterator[Callable[[int, int], object] | None]:
+def bar(title: str, shown: bool) -> Iterator[Callable[[int, int], object] | None]:
     """A progress bar over bytes, where the error stream is a terminal."""
     if not shown or not sys.stderr.isatty():
         yield None
         return
     from tqdm import tqdm
 
-    with tqdm(desc=what, unit="B", unit_scale=True) as meter:
+    with tqdm(desc=title, unit="B", unit_scale=True) as meter:
 
         def step(done: int, total: int) -> None:
             meter.total = total
@@ -78,7 +78,7 @@ def _inspect(a: argparse.Namespace) -> int:
     rows: list[dict[str, Any]] = []
     for key, info in sorted(manifest.infos.items()):
         blocks = manifest.blocks(key)
-        whole = Box.whole(info.shape)
+        full = Box.full(info.shape)
         rows.append(
             {
                 "key": key,
@@ -97,7 +97,7 @@ def _inspect(a: argparse.Namespace) -> int:
                     }
                     for s in blocks
                 ],
-                "whole": len(blocks) == 1 and blocks[0].block.box == whole and blocks[0].block.flat is None,
+                "whole": len(blocks) == 1 and blocks[0].block.box == full and blocks[0].block.flat is None,
             }
         )
     there = {"folder": folder, "uid": manifest.uid, "world_size": manifest.world_size, "files": dict(manifest.files)}
@@ -181,15 +181,15 @@ def _diff(a: argparse.Namespace) -> int:
             stack.enter_context(Contents(*open_path(path, uid)))
             for path, uid in ((a.one, a.uid), (a.other, a.other_uid))
         )
-        found = compare(one, other, stack.enter_context(bar("diff", a.progress)))
+        differences = compare(one, other, stack.enter_context(bar("diff", a.progress)))
         count = len(one.infos)
     if a.json:
-        print(json.dumps([vars(d) for d in found], indent=2))
-    elif found:
-        print(table([(d.key, d.kind, d.detail) for d in found], ("tensor", "differs in", "how")))
+        print(json.dumps([vars(d) for d in differences], indent=2))
+    elif differences:
+        print(table([(d.key, d.kind, d.detail) for d in differences], ("tensor", "differs in", "how")))
     else:
         print(f"no difference in {count} tensors")
-    return UNEQUAL if found else 0
+    return UNEQUAL if differences else 0
 
 
 def parser() -> argparse.ArgumentParser:
@@ -198,25 +198,25 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(required=True, metavar="command")
 
     def command(name: str, run: Callable[[argparse.Namespace], int], help: str) -> argparse.ArgumentParser:
-        made = commands.add_parser(name, help=help, description=f"{help[0].upper()}{help[1:]}.")
-        made.set_defaults(run=run)
-        return made
+        parser = commands.add_parser(name, help=help, description=f"{help[0].upper()}{help[1:]}.")
+        parser.set_defaults(run=run)
+        return parser
 
-    def common(made: argparse.ArgumentParser, machine: bool = True) -> None:
-        made.add_argument("--uid", type=int, help="which checkpoint of the folder (default: the newest complete one)")
+    def common(parser: argparse.ArgumentParser, machine: bool = True) -> None:
+        parser.add_argument("--uid", type=int, help="which checkpoint of the folder (default: the newest complete one)")
         if machine:
-            made.add_argument("--json", action="store_true", help="print JSON")
+            parser.add_argument("--json", action="store_true", help="print JSON")
 
-    what = "a checkpoint's folder, a folder of safetensors files, or one file"
+    forms = "a checkpoint's folder, a folder of safetensors files, or one file"
     made = command("inspect", _inspect, "list tensors, their shapes, dtypes, sizes and files")
-    made.add_argument("path", help=what)
+    made.add_argument("path", help=forms)
     common(made)
     made = command("verify", _verify, "read everything and compare checksums; exit code 1 where something is damaged")
-    made.add_argument("path", help=what)
+    made.add_argument("path", help=forms)
     common(made)
     made.add_argument("--no-progress", dest="progress", action="store_false", help="no progress bar")
     made = command("convert", _convert, "write a checkpoint in another format or layout")
-    made.add_argument("source", help=what)
+    made.add_argument("source", help=forms)
     made.add_argument("target", help="a folder")
     common(made, machine=False)
     made.add_argument("--aoa", metavar="FILE", help="AOA statements, one to a line, or an aoa_config as .json")
@@ -226,8 +226,8 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--target-uid", type=int, help="the new checkpoint's uid (default: the next free one)")
     made.add_argument("--no-progress", dest="progress", action="store_false", help="no progress bar")
     made = command("diff", _diff, "compare two checkpoints of any formats; exit code 1 where they differ")
-    made.add_argument("one", help=what)
-    made.add_argument("other", help=what)
+    made.add_argument("one", help=forms)
+    made.add_argument("other", help=forms)
     common(made)
     made.add_argument("--other-uid", type=int, help="which checkpoint of the second folder")
     made.add_argument("--no-progress", dest="progress", action="store_false", help="no progress bar")

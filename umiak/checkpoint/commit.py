@@ -275,9 +275,9 @@ def _take(folder: str, uid: int, fd: int) -> str:
         got = f"files of {uid} that no save of ours left"
         raise op_error(FileExistsError, "save", f"uid {uid} of {folder} free", got, "Choose another unique_id")
     claim = uuid.uuid4().hex
-    who = {"host": socket.gethostname(), "pid": os.getpid(), "since": time.strftime("%F %T"), "claim": claim}
+    saver = {"host": socket.gethostname(), "pid": os.getpid(), "since": time.strftime("%F %T"), "claim": claim}
     os.ftruncate(fd, 0)
-    os.pwrite(fd, json.dumps(who).encode(), 0)
+    os.pwrite(fd, json.dumps(saver).encode(), 0)
     return claim
 
 
@@ -334,13 +334,13 @@ def problem(folder: str, manifest: Manifest) -> str | None:
     for name, size in manifest.files.items():
         path = os.path.join(folder, name)
         try:
-            found = os.stat(path).st_size
+            actual = os.stat(path).st_size
         except FileNotFoundError:
-            found = None
-        if found != size:
+            actual = None
+        if actual != size:
             keys = sorted({s.block.key for s in manifest.stored if s.file == name})
             held = f"{len(keys)} tensors: {', '.join(map(repr, keys[:3]))}{'…' if len(keys) > 3 else ''}"
-            return f"{path} ({held}) {'is missing' if found is None else f'has {found} bytes of {size}'}"
+            return f"{path} ({held}) {'is missing' if actual is None else f'has {actual} bytes of {size}'}"
     return None
 
 
@@ -367,12 +367,12 @@ def load_manifest(folder: str, uid: int, *, held: bool = False) -> Manifest:
 def complete(folder: str | os.PathLike[str]) -> list[int]:
     """The uids of checkpoints whose manifest is valid and whose files are all there in full length, ascending."""
     folder = os.fspath(folder)
-    found = []
+    checkpoints = []
     for uid in manifest_uids(folder):
         with contextlib.suppress(CheckpointError, OSError):
             load_manifest(folder, uid)
-            found.append(uid)
-    return found
+            checkpoints.append(uid)
+    return checkpoints
 
 
 def newest(folder: str | os.PathLike[str]) -> int | None:
@@ -394,9 +394,9 @@ def keep_last(folder: str | os.PathLike[str], n: int) -> list[int]:
         raise op_error(ValueError, "keep_last", "n >= 1", n)
     folder = os.fspath(folder)
     sweep(folder)
-    kept = complete(folder)[-n:]
-    old = [uid for uid in manifest_uids(folder) if len(kept) == n and uid < kept[0]]
-    used = {name for uid in kept for name in load_manifest(folder, uid).files}
+    newest = complete(folder)[-n:]
+    old = [uid for uid in manifest_uids(folder) if len(newest) == n and uid < newest[0]]
+    used = {name for uid in newest for name in load_manifest(folder, uid).files}
     removed = []
     for uid in old:
         names = []

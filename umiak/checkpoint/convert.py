@@ -24,8 +24,8 @@ from umiak.checkpoint.storage import Reader, write_file
 from umiak.util.errors import op_error
 
 FORMATS = ("hf", "safetensors", "native")
-_STRAIGHT = 8 << 20  # bytes of a tensor at a time: they stay in the cache between reading and writing
-_TURNED = 96 << 20  # where rows come out of columns, each pass over the source gives so many bytes
+_IN_ORDER = 8 << 20  # bytes of a tensor at a time: they stay in the cache between reading and writing
+_TRANSPOSED = 96 << 20  # where rows come out of columns, each pass over the source gives so many bytes
 _UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30}
 
 Progress = Callable[[int, int], object]
@@ -60,7 +60,7 @@ class Contents:
 
     def blocks(self) -> list[Block]:
         """Every tensor as one block."""
-        return [Block(i.key, i.dtype, i.shape, Box.whole(i.shape)) for i in self.infos.values()]
+        return [Block(i.key, i.dtype, i.shape, Box.full(i.shape)) for i in self.infos.values()]
 
     def _layout(self, there: Mapping[str, TensorInfo], wanted: Mapping[str, TensorInfo]) -> Layout:
         assert self.layout is not None
@@ -78,8 +78,8 @@ class Contents:
         dtype = numpy_dtype(info.dtype)
         layout = self.layout
         pieces = layout.pieces(key) if layout is not None else ()
-        turned = any(p.axes is not None and p.axes[:1] != (0,) for p in pieces)
-        for box in _rows(info.shape, itemsize or dtype.itemsize, _TURNED if turned else _STRAIGHT):
+        transposed = any(p.axes is not None and p.axes[:1] != (0,) for p in pieces)
+        for box in _rows(info.shape, itemsize or dtype.itemsize, _TRANSPOSED if transposed else _IN_ORDER):
             size = box.size * dtype.itemsize
             if self.memory.size < size:
                 self.memory = np.empty(size, np.uint8)
@@ -97,7 +97,7 @@ class Contents:
 def _rows(shape: tuple[int, ...], itemsize: int, most: int) -> Iterator[Box]:
     """A tensor cut along its leading axes into boxes of at most ``most`` bytes, in row-major order."""
     if math.prod(shape) * itemsize <= most or not shape:
-        yield Box.whole(shape)
+        yield Box.full(shape)
         return
     inner = math.prod(shape[1:]) * itemsize
     if inner > most:
@@ -181,8 +181,8 @@ def convert(
             contents.reader.finish()
             nested = manifest.flat_mapping if layout is None else {}
             infos = {b.key: TensorInfo(b.key, b.global_shape, b.dtype) for b in blocks}
-            made = saving.commit([saving.prepare()], infos, nested, manifest.extra)
-            return list(made.files)
+            manifest_written = saving.commit([saving.prepare()], infos, nested, manifest.extra)
+            return list(manifest_written.files)
 
 
 def _write_hf(

@@ -47,21 +47,21 @@ def _runs(block: Block) -> tuple[tuple[Box, int], ...]:
 
 def part(array: np.ndarray, block: Block, run: int, box: Box) -> np.ndarray:
     """The part of a block's array that holds ``box``, which lies in the run of that number."""
-    whole, at = _runs(block)[run]
+    run_box, at = _runs(block)[run]
     if block.flat is not None:
-        array = array[at : at + whole.size].reshape(whole.shape)
-    return array[box.relative_to(whole.offset).slices]
+        array = array[at : at + run_box.size].reshape(run_box.shape)
+    return array[box.relative_to(run_box.offset).slices]
 
 
 class Memory:
-    """Blocks in the memory of this rank as stored ones: ``Stored.begin`` is their place in ``arrays``."""
+    """Blocks in the memory of this rank as stored ones: ``Stored.begin`` is their position in ``arrays``."""
 
     def __init__(self, arrays: Sequence[np.ndarray]) -> None:
         self.arrays = arrays
 
     def read(self, stored: Stored, box: Box, out: np.ndarray) -> None:
-        for run, (whole, _) in enumerate(_runs(stored.block)):
-            if whole.contains(box):
+        for run, (run_box, _) in enumerate(_runs(stored.block)):
+            if run_box.contains(box):
                 np.copyto(out, part(self.arrays[stored.begin], stored.block, run, box))
                 return
         raise AssertionError(f"{box} is in no run of {stored.block}")
@@ -129,10 +129,10 @@ class _Run:
                 self.deliver(step, view, p)
                 return
         dtype = step.stored.block.dtype
-        kept = numpy_dtype(dtype)
+        stored = numpy_dtype(dtype)
         memory = self.scratch.get(dtype)
         if memory is None:
-            memory = self.scratch[dtype] = np.empty(SLAB // kept.itemsize, kept)
+            memory = self.scratch[dtype] = np.empty(SLAB // stored.itemsize, stored)
         for box in slabs(step.box, memory.size):
             data = memory[: box.size].reshape(box.shape)
             self.read(step.stored, box, data)
@@ -239,11 +239,11 @@ def fetch(
     blocks = tuple(blocks)
 
     def planned(wants: Sequence[Sequence[Block]], seen: Any, hosts: Any) -> list[RankPlan]:
-        found = sources if isinstance(sources, Sources) else sources()
-        made = layout(found.infos, targets_of(wants)) if layout is not None else None
-        if aliases is not None and made is None:
-            wants = [[_named(b, found, aliases) for b in own] for own in wants]
-        plan = plan_load(wants, found, layout=made, readable=seen, hosts=hosts, exchange=exchange, budget=budget)
+        stored = sources if isinstance(sources, Sources) else sources()
+        arranged = layout(stored.infos, targets_of(wants)) if layout is not None else None
+        if aliases is not None and arranged is None:
+            wants = [[_named(b, stored, aliases) for b in own] for own in wants]
+        plan = plan_load(wants, stored, layout=arranged, readable=seen, hosts=hosts, exchange=exchange, budget=budget)
         return plan.ranks()
 
     if group is None or group.size == 1:
@@ -281,9 +281,9 @@ def _named(block: Block, sources: Sources, aliases: Callable[[str], str | None])
 
 def together(failure: Exception | None, group: Group) -> None:
     """Raise where any rank has failed: what happened here, or else what another rank tells."""
-    told = group.gather_objects(None if failure is None else f"{type(failure).__name__}: {failure}")
+    failures = group.gather_objects(None if failure is None else f"{type(failure).__name__}: {failure}")
     if failure is not None:
         raise failure
-    for rank, text in enumerate(told):
+    for rank, text in enumerate(failures):
         if text is not None:
             raise RuntimeError(f"[checkpoint] requires all ranks to succeed, got from rank {group.ranks[rank]}: {text}")

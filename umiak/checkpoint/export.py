@@ -42,9 +42,9 @@ class Export:
             f.flush()
             os.fsync(f.fileno())
         sync_folder(self.folder)
-        place = os.path.join(self.target, self.index)
-        if os.path.exists(place):  # an index of the files that are now replaced one by one
-            os.unlink(place)
+        path = os.path.join(self.target, self.index)
+        if os.path.exists(path):  # an index of the files that are now replaced one by one
+            os.unlink(path)
             sync_folder(self.target)
         for name in (*files, self.index):
             os.rename(os.path.join(self.folder, name), os.path.join(self.target, name))

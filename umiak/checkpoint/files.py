@@ -21,21 +21,21 @@ def open_file(path: str) -> int:
         raise sj.fail(path, "a regular file", error.kind) from None
 
 
-def read_whole(path: str, longest: int, what: str) -> bytes:
+def read_whole(path: str, longest: int, description: str) -> bytes:
     """The bytes of a file.
 
     Raises:
         CheckpointError: as for :func:`open_file`; more than ``longest`` bytes.
     """
     with os.fdopen(open_file(path), "rb", buffering=0) as f:
-        return read_from(f.fileno(), path, longest, what)
+        return read_from(f.fileno(), path, longest, description)
 
 
-def read_from(fd: int, path: str, longest: int, what: str) -> bytes:
+def read_from(fd: int, path: str, longest: int, description: str) -> bytes:
     """The bytes of an open file."""
     size = os.fstat(fd).st_size
     if size > longest:
-        raise sj.fail(path, f"{what} of at most {longest} bytes", f"{size} bytes")
+        raise sj.fail(path, f"{description} of at most {longest} bytes", f"{size} bytes")
     return read_at(fd, 0, size, path)
 
 

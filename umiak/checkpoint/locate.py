@@ -31,8 +31,8 @@ class Located:
 def files_of(folder: str) -> dict[str, int]:
     """The files of a folder and their sizes; none where there is no folder."""
     try:
-        with os.scandir(folder) as found:
-            return {e.name: e.stat().st_size for e in found if e.is_file() and not e.name.startswith(".")}
+        with os.scandir(folder) as entries:
+            return {e.name: e.stat().st_size for e in entries if e.is_file() and not e.name.startswith(".")}
     except (FileNotFoundError, NotADirectoryError):
         return {}
 
@@ -48,34 +48,34 @@ def locate(folder: str, uid: int | None, group: Group) -> Located:
     """
     if group.size == 1:
         return Located(commit.open_checkpoint(folder, uid), 0, None)
-    mine = files_of(folder)
-    digests = group.gather_objects(hashlib.blake2b(repr(sorted(mine.items())).encode()).digest())
+    own_files = files_of(folder)
+    digests = group.gather_objects(hashlib.blake2b(repr(sorted(own_files.items())).encode()).digest())
     if len(set(digests)) == 1:
         return Located(_shared(group, 0, lambda: commit.open_checkpoint(folder, uid)), 0, None)
-    files: list[dict[str, int]] = group.gather_objects(mine)
+    files: list[dict[str, int]] = group.gather_objects(own_files)
     root, number = _holder(files, uid)
     if root is None:
         manifest = _loose(folder, group, files)
         root = 0
     else:
         manifest = _shared(group, root, lambda: _checked(folder, number, files))
-    readable = frozenset(name for name, size in manifest.files.items() if mine.get(name) == size)
+    readable = frozenset(name for name, size in manifest.files.items() if own_files.get(name) == size)
     return Located(manifest, root, readable)
 
 
 def _shared(group: Group, root: int, make: Any) -> Manifest:
     """The manifest that rank ``root`` makes; without its tensors elsewhere. Its error on every rank."""
-    made: Any = None
+    result: Any = None
     if group.rank == root:
         try:
-            made = make()
+            result = make()
         except Exception as error:  # raised on every rank
-            made = error
-    light = replace(made, stored=(), infos={}, flat_mapping={}, extra={}) if isinstance(made, Manifest) else made
-    told = group.broadcast_object(light, root)
-    if isinstance(told, Exception):
-        raise told
-    return made if group.rank == root else told
+            result = error
+    light = replace(result, stored=(), infos={}, flat_mapping={}, extra={}) if isinstance(result, Manifest) else result
+    outcome = group.broadcast_object(light, root)
+    if isinstance(outcome, Exception):
+        raise outcome
+    return result if group.rank == root else outcome
 
 
 def _holder(files: Sequence[dict[str, int]], uid: int | None) -> tuple[int | None, int]:
@@ -98,9 +98,9 @@ def _checked(folder: str, number: int, files: Sequence[dict[str, int]]) -> Manif
     """A manifest whose files are all somewhere."""
     manifest = read_manifest(os.path.join(folder, manifest_name(number)))
     for name, size in manifest.files.items():
-        found = sorted({own[name] for own in files if name in own})
-        if size not in found:
-            got = f"{found} bytes" if found else "no such file on any rank"
+        names = sorted({own[name] for own in files if name in own})
+        if size not in names:
+            got = f"{names} bytes" if names else "no such file on any rank"
             raise op_error(CheckpointError, "checkpoint", f"file {name!r} of checkpoint {number}, {size} bytes", got)
     return manifest
 
@@ -115,19 +115,19 @@ def _loose(folder: str, group: Group, files: Sequence[dict[str, int]]) -> Manife
     hf.check_sets(first, folder)
     own_files = sorted(name for name, rank in first.items() if rank == group.rank)
     try:
-        found: Any = hf.open_files(folder, own_files)
+        opened: Any = hf.open_files(folder, own_files)
     except Exception as error:  # raised on every rank
-        found = error
-    told = group.gather_objects(found)
-    for part in told:
+        opened = error
+    outcomes = group.gather_objects(opened)
+    for part in outcomes:
         if isinstance(part, Exception):
             raise part
     if not first:
         got = "no manifest and no safetensors file on any rank"
         raise op_error(CheckpointError, "checkpoint", f"a checkpoint in {folder}", got)
-    stored = tuple(s for part in told for s in part.stored)
-    infos = {key: info for part in told for key, info in part.infos.items()}
+    stored = tuple(s for part in outcomes for s in part.stored)
+    infos = {key: info for part in outcomes for key, info in part.infos.items()}
     if len(infos) < len(stored):
         raise op_error(CheckpointError, "checkpoint", f"every tensor once in {folder}", "one in two files")
-    sizes = {name: n for part in told for name, n in part.files.items()}
+    sizes = {name: n for part in outcomes for name, n in part.files.items()}
     return Manifest(0, 1, stored, infos, files=sizes).check(folder)

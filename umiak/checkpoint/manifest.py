@@ -47,10 +47,10 @@ class Manifest:
 
     @cached_property
     def _by_key(self) -> dict[str, tuple[Stored, ...]]:
-        found: dict[str, list[Stored]] = {}
+        by_key: dict[str, list[Stored]] = {}
         for s in self.stored:
-            found.setdefault(s.block.key, []).append(s)
-        return {key: tuple(rows) for key, rows in found.items()}
+            by_key.setdefault(s.block.key, []).append(s)
+        return {key: tuple(rows) for key, rows in by_key.items()}
 
     def blocks(self, key: str) -> tuple[Stored, ...]:
         """The blocks of a tensor; empty for one of which nothing is stored."""
@@ -59,10 +59,10 @@ class Manifest:
     @cached_property
     def extents(self) -> dict[str, int]:
         """Return, by file, the end of the last block in it."""
-        found: dict[str, int] = dict.fromkeys(self.files, 0)
+        ends: dict[str, int] = dict.fromkeys(self.files, 0)
         for s in self.stored:
-            found[s.file] = max(found.get(s.file, 0), s.begin + nbytes(s.block))
-        return found
+            ends[s.file] = max(ends.get(s.file, 0), s.begin + nbytes(s.block))
+        return ends
 
     def check(self, where: str) -> Manifest:
         """This manifest, once its parts agree with one another.
@@ -122,11 +122,11 @@ def encode_block(s: Stored) -> list[Any]:
     return [s.begin, list(b.box.offset), list(b.box.shape), flat, s.checksum, s.replica]
 
 
-def decode_box(offset: Any, shape: Any, whole: tuple[int, ...], where: str) -> Box:
-    """A box within a tensor of shape ``whole``."""
+def decode_box(offset: Any, shape: Any, global_shape: tuple[int, ...], where: str) -> Box:
+    """A box within a tensor of shape ``global_shape``."""
     box = Box(sj.sizes(offset, "an offset", where), sj.sizes(shape, "a shape", where))
-    if not len(box.offset) == len(box.shape) == len(whole) or any(e > n for e, n in zip(box.end, whole)):
-        raise sj.fail(where, f"a box within the shape {list(whole)}", f"offset {offset}, shape {shape}")
+    if not len(box.offset) == len(box.shape) == len(global_shape) or any(e > n for e, n in zip(box.end, global_shape)):
+        raise sj.fail(where, f"a box within the shape {list(global_shape)}", f"offset {offset}, shape {shape}")
     return box
 
 
@@ -137,20 +137,20 @@ def _sum(value: Any, where: str) -> str:
     return value
 
 
-def decode_block(value: Any, key: str, dtype: str, whole: tuple[int, ...], file: str, where: str) -> Stored:
-    """Return a block as the manifest stores it, validated against the shape ``whole`` of its tensor.
+def decode_block(value: Any, key: str, dtype: str, global_shape: tuple[int, ...], file: str, where: str) -> Stored:
+    """Return a block as the manifest stores it, validated against the shape ``global_shape`` of its tensor.
 
     ``where`` names the place in the file for errors.
     """
     begin, offset, shape, flat, sum_, replica = sj.row(value, 6, "a block", where)
-    box = decode_box(offset, shape, whole, where)
+    box = decode_box(offset, shape, global_shape, where)
     if flat is not None:
         start, stop = sj.sizes(sj.row(flat, 2, "a range", where), "a range", where)
         if not start <= stop <= box.size:
             raise sj.fail(where, f"a range within the {box.size} elements of a block of {key!r}", flat)
         flat = (start, stop)
     return Stored(
-        Block(key, dtype, whole, box, flat),
+        Block(key, dtype, global_shape, box, flat),
         file,
         sj.integer(begin, "the first byte of a block", where),
         _sum(sum_, where),
@@ -252,15 +252,15 @@ def decode(text: bytes, where: str) -> Manifest:
     return manifest.check(where)
 
 
-def _list(value: Any, what: str, where: str) -> list[Any]:
+def _list(value: Any, field: str, where: str) -> list[Any]:
     if not isinstance(value, list):
-        raise sj.fail(where, f"{what} as a list", value)
+        raise sj.fail(where, f"{field} as a list", value)
     return value
 
 
-def _items(value: Any, what: str, where: str) -> Iterable[tuple[str, Any]]:
+def _items(value: Any, field: str, where: str) -> Iterable[tuple[str, Any]]:
     if not isinstance(value, dict):
-        raise sj.fail(where, f"{what} as an object", value)
+        raise sj.fail(where, f"{field} as an object", value)
     return value.items()
 
 

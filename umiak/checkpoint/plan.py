@@ -38,7 +38,7 @@ LISTED = 10  # how many names an error shows
 class Put:
     """Destination of a box of a source: ``target`` (in the wanted tensor) of the rank's wanted block ``want``.
 
-    ``run`` is the place of the run of the wanted block that holds it (0 unless it is flattened). ``axes`` and ``casts``
+    ``run`` is the index of the run of the wanted block that holds it (0 unless it is flattened). ``axes`` and ``casts``
     are as in :class:`Piece`; a last cast into the dtype of the wanted block is among them.
     """
 
@@ -101,8 +101,9 @@ class Class:
 class Item:
     """A box of a stored block and all that comes out of it: ``puts`` count in classes instead of wanted blocks.
 
-    ``ranks`` are those who need it. ``order`` is the tree it is sent along, its root the reader: the child of place i
-    is every i + 2**k < len(order) with 2**k > i. Without an exchange it is empty and every rank reads for itself.
+    ``ranks`` are those who need it. ``order`` is the tree it is sent along, its root the reader: the children of
+    position i are all i + 2**k < len(order) with 2**k > i. Without an exchange it is empty and every rank reads for
+    itself.
     """
 
     copies: tuple[int, ...]
@@ -140,10 +141,10 @@ class Plan:
         for item in self.items:
             for at, rank in enumerate(item.order or item.ranks):
                 steps[rank].append(self._step(rank, item, at))
-        return [RankPlan(rank, tuple(found)) for rank, found in enumerate(steps)]
+        return [RankPlan(rank, tuple(own_steps)) for rank, own_steps in enumerate(steps)]
 
     def _step(self, rank: int, item: Item, at: int) -> Read | Receive:
-        """Return the step of a rank for an item; ``at`` is its place in the tree."""
+        """Return the step of a rank for an item; ``at`` is its position in the tree."""
         puts = []
         for put in item.puts:
             c = self.classes[put.want]
@@ -164,7 +165,7 @@ class Plan:
 
 
 def children(i: int, n: int) -> Iterator[int]:
-    """The places that place ``i`` of a binomial tree of ``n`` sends to, the largest subtree first."""
+    """The positions that position ``i`` of a binomial tree of ``n`` sends to, the largest subtree first."""
     step = 1 << i.bit_length()
     below = []
     while i + step < n:
@@ -174,7 +175,7 @@ def children(i: int, n: int) -> Iterator[int]:
 
 
 def parent(i: int) -> int:
-    """The place that place ``i`` receives from."""
+    """The position that position ``i`` receives from."""
     return i - (1 << (i.bit_length() - 1))
 
 
@@ -240,14 +241,14 @@ def _classes(wants: Sequence[Sequence[Block]]) -> list[Class]:
     members: dict[Block, tuple[list[int], list[int]]] = {}
     for rank, blocks in enumerate(wants):
         for i, block in enumerate(blocks):
-            at, numbers = members.setdefault(block, ([], []))
-            at.append(rank)
+            ranks_of, numbers = members.setdefault(block, ([], []))
+            ranks_of.append(rank)
             numbers.append(i)
     same: dict[tuple[int, ...], tuple[int, ...]] = {}  # many classes have the same members
     out = []
-    for block, (at, numbers) in members.items():
-        who = tuple(at)
-        out.append(Class(block, same.setdefault(who, who), tuple(numbers)))
+    for block, (ranks_of, numbers) in members.items():
+        ranks = tuple(ranks_of)
+        out.append(Class(block, same.setdefault(ranks, ranks), tuple(numbers)))
     return out
 
 
@@ -273,7 +274,7 @@ def _check(classes: list[Class], sources: Sources, layout: Layout | None) -> Non
                 f"[checkpoint] requires the global shape of {block.key!r} that is stored, {list(info.shape)}, got "
                 f"{list(block.global_shape)} on rank {c.ranks[0]}"
             )
-        if not Box.whole(block.global_shape).contains(block.box):
+        if not Box.full(block.global_shape).contains(block.box):
             raise ValueError(
                 f"[checkpoint] requires blocks within their tensor, got {block.box} of {block.key!r} with shape "
                 f"{list(block.global_shape)} on rank {c.ranks[0]}"
@@ -332,13 +333,13 @@ def sub_target(box: Box, source: Box, target: Box, axes: tuple[int, ...] | None)
 
 def _items(classes: list[Class], sources: Sources, layout: Layout | None) -> list[Item]:
     """Return what every class needs, grouped by source box, in the order of the files."""
-    found: dict[int, tuple[Run, dict[Box, list[Put]]]] = {}
+    items: dict[int, tuple[Run, dict[Box, list[Put]]]] = {}
     casts: dict[tuple[str, str], bool] = {}
     for number, c in enumerate(classes):
         block = c.block
         if layout is not None and block.key in layout.kept:
             continue
-        for place, (box, _) in enumerate(runs(block)):
+        for position, (box, _) in enumerate(runs(block)):
             if not box.size:
                 continue
             pieces = (Piece(box, block.key, box),) if layout is None else layout.pieces(block.key, box)
@@ -353,12 +354,12 @@ def _items(classes: list[Class], sources: Sources, layout: Layout | None) -> lis
                 chain = _casts(piece, sources.infos[piece.key].dtype, block, casts)
                 for run, part in parts:
                     target = sub_target(part, piece.source, piece.target, piece.axes)
-                    by_box = found.setdefault(run.number, (run, {}))[1]
-                    by_box.setdefault(part, []).append(Put(number, place, target, piece.axes, chain))
+                    by_box = items.setdefault(run.number, (run, {}))[1]
+                    by_box.setdefault(part, []).append(Put(number, position, target, piece.axes, chain))
     begin = [(s.file, s.begin) for s in sources.stored]
     out = []
     together: dict[tuple[tuple[int, ...], ...], tuple[int, ...]] = {}
-    for run, by_box in sorted(found.values(), key=lambda v: (begin[v[0].copies[0]], v[0].number)):
+    for run, by_box in sorted(items.values(), key=lambda v: (begin[v[0].copies[0]], v[0].number)):
         for box, puts in sorted(by_box.items()) if len(by_box) > 1 else by_box.items():
             out.append(Item(run.copies, run.dtype, box, tuple(puts), _ranks(puts, classes, together)))
     return out
@@ -410,7 +411,7 @@ class _FileAccess:
             for rank, files in enumerate(readable):
                 for file in files:
                     by_file.setdefault(file, []).append(rank)
-            self._by_file = {file: frozenset(who) for file, who in by_file.items()}
+            self._by_file = {file: frozenset(ranks) for file, ranks in by_file.items()}
 
     def can(self, rank: int, copies: tuple[int, ...]) -> bool:
         return self.readable is None or any(self.stored[i].file in self.readable[rank] for i in copies)
@@ -422,14 +423,14 @@ class _FileAccess:
         files = tuple(sorted({self.stored[i].file for i in copies}))
         known = self._able.get((ranks, files))  # type: ignore[arg-type]
         if known is None:
-            who: frozenset[int] = frozenset().union(*(self._by_file.get(f, frozenset()) for f in files))
-            known = self._able[ranks, files] = tuple(r for r in ranks if r in who)  # type: ignore[index]
+            able: frozenset[int] = frozenset().union(*(self._by_file.get(f, frozenset()) for f in files))
+            known = self._able[ranks, files] = tuple(r for r in ranks if r in able)  # type: ignore[index]
         return known
 
-    def error(self, item: Item, who: str) -> Exception:
+    def error(self, item: Item, ranks: str) -> Exception:
         s = self.stored[item.copies[0]]
         return FileNotFoundError(
-            f"[checkpoint] requires {s.file!r}, which holds {s.block.key!r}, on {who}, got a folder there without it"
+            f"[checkpoint] requires {s.file!r}, which holds {s.block.key!r}, on {ranks}, got a folder there without it"
         )
 
 
@@ -587,7 +588,7 @@ def _placed(items: Iterable[Item], access: _FileAccess, classes: list[Class], ra
     for i in sorted(range(len(items)), key=lambda i: (len(groups[i]), -items[i].nbytes, i)):
         readers[i] = loads.give(groups[i], items[i].nbytes)
     waves = _Waves(ranks, budget)
-    whole = [runs(c.block) for c in classes]
+    runs_of_class = [runs(c.block) for c in classes]
     out = []
     turn = 0
     for item, reader in zip(items, readers):
@@ -596,27 +597,27 @@ def _placed(items: Iterable[Item], access: _FileAccess, classes: list[Class], ra
         if at < len(others) and others[at] == reader:
             others = others[:at] + others[at + 1 :]
         if len(others) > 2:
-            # Another rank is the inner place of the tree each time.
+            # Another rank is the inner position of the tree each time.
             turn += 1
             k = turn % len(others)
             others = others[k:] + others[:k]
         order = (reader, *others)
-        wave = waves.of(item, order, set(_direct(item, classes, whole))) if others else waves.now[reader]
+        wave = waves.of(item, order, set(_direct(item, classes, runs_of_class))) if others else waves.now[reader]
         out.append(Item(item.copies, item.dtype, item.box, item.puts, item.ranks, order, wave))
     return out
 
 
-def _direct(item: Item, classes: list[Class], whole: list[tuple[tuple[Box, int], ...]]) -> Iterator[int]:
+def _direct(item: Item, classes: list[Class], runs_of_class: list[tuple[tuple[Box, int], ...]]) -> Iterator[int]:
     """The ranks that need no memory for an item but its destination."""
     for put in item.puts:
-        if put.axes is None and not put.casts and dense(put.target, whole[put.want][put.run][0]):
+        if put.axes is None and not put.casts and dense(put.target, runs_of_class[put.want][put.run][0]):
             yield from classes[put.want].ranks
 
 
-def dense(part: Box, whole: Box) -> bool:
+def dense(part: Box, box: Box) -> bool:
     """Return whether a part of a box lies in one piece in it."""
     cut = False
-    for n, of in zip(reversed(part.shape), reversed(whole.shape)):
+    for n, of in zip(reversed(part.shape), reversed(box.shape)):
         if cut and n != 1:
             return False
         cut = cut or n != of

@@ -32,10 +32,10 @@ class Snapshot:
         self.rank = rank
         self.step = step
         self.blocks = tuple(blocks)
-        self.places = []
+        self.offsets = []
         end = 0
         for block in self.blocks:
-            self.places.append(end)
+            self.offsets.append(end)
             end += -(-nbytes(block) // 64) * 64
         self.nbytes = end
         if memory is None or memory.size < end:
@@ -45,8 +45,8 @@ class Snapshot:
     def arrays(self) -> dict[Block, np.ndarray]:
         """The elements of each block: views of the snapshot's memory."""
         out = {}
-        for block, place in zip(self.blocks, self.places):
-            raw = self.memory[place : place + nbytes(block)]
+        for block, offset in zip(self.blocks, self.offsets):
+            raw = self.memory[offset : offset + nbytes(block)]
             out[block] = raw.view(numpy_dtype(block.dtype)).reshape(local_shape(block))
         return out
 
@@ -77,23 +77,23 @@ class PeerReplicas:
         """Copy this rank's blocks, and exchange copies with the neighbours. Called by all ranks of the group."""
         group = self.group
         before, after = (group.rank - 1) % group.size, (group.rank + 1) % group.size
-        mine = Snapshot(group.rank, step, arrays, _spare(self.own))
-        for block, into in mine.arrays().items():
+        own = Snapshot(group.rank, step, arrays, _spare(self.own))
+        for block, into in own.arrays().items():
             np.copyto(into, arrays[block])
-        tables = group.gather_objects((step, mine.blocks))
+        tables = group.gather_objects((step, own.blocks))
         if any(other != step for other, _ in tables):
             steps = [other for other, _ in tables]
             raise op_error(ValueError, "PeerReplicas.save", "the same step on every rank", f"{steps}")
-        theirs = Snapshot(after, step, tables[after][1], _spare(self.peer))
+        received = Snapshot(after, step, tables[after][1], _spare(self.peer))
         tasks = []
-        if mine.nbytes:
-            tasks.append(group.send(mine.memory[: mine.nbytes], before, _TAG))
-        if theirs.nbytes:
-            tasks.append(group.recv(theirs.memory[: theirs.nbytes], after, _TAG))
+        if own.nbytes:
+            tasks.append(group.send(own.memory[: own.nbytes], before, _TAG))
+        if received.nbytes:
+            tasks.append(group.recv(received.memory[: received.nbytes], after, _TAG))
         for task in tasks:
             task.wait()
-        self.own.append(mine)
-        self.peer.append(theirs)
+        self.own.append(own)
+        self.peer.append(received)
 
     def restore(self, missing: int, group: Any = None) -> tuple[int, dict[Block, np.ndarray]]:
         """Every rank's own blocks as of the newest step that all have. Called by all ranks.
@@ -138,9 +138,9 @@ class PeerReplicas:
         return step, self.own[0].arrays()
 
 
-def _spare(kept: list[Snapshot]) -> np.ndarray | None:
+def _spare(snapshots: list[Snapshot]) -> np.ndarray | None:
     """The memory of the older of two generations, which is given up for it."""
-    return kept.pop(0).memory if len(kept) == 2 else None
+    return snapshots.pop(0).memory if len(snapshots) == 2 else None
 
 
 def resume(
@@ -166,11 +166,11 @@ def resume(
             if report is not None:
                 report(f"checkpoint {uid}: {error}")
             continue
-        found = check_files(folder, manifest, uid) if check else None
-        if found is None or found.ok:
+        checked = check_files(folder, manifest, uid) if check else None
+        if checked is None or checked.ok:
             return uid
         if report is not None:
-            first = found.bad[0]
+            first = checked.bad[0]
             report(
                 f"checkpoint {uid}: {os.path.join(folder, first.file)}: {first.key!r} is {first.state}, {first.detail}"
             )

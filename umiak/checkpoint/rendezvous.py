@@ -82,16 +82,16 @@ def finish(
         finally:
             _forget(saving, saving.rank)
         return None
-    found = {saving.rank: saving.stored}
+    stored = {saving.rank: saving.stored}
     try:
-        while len(found) < saving.world:
+        while len(stored) < saving.world:
             for rank in range(saving.world):
-                if rank not in found and (rows := _read(saving, rank)) is not None:
-                    found[rank] = rows
-            if len(found) < saving.world:
-                missing = [r for r in range(saving.world) if r not in found]
+                if rank not in stored and (rows := _read(saving, rank)) is not None:
+                    stored[rank] = rows
+            if len(stored) < saving.world:
+                missing = [r for r in range(saving.world) if r not in stored]
                 _pause(until, f"ranks {missing[:8]} to have prepared checkpoint {saving.uid}", saving.folder)
-        return saving.commit([found[rank] for rank in range(saving.world)], infos, flat_mapping, extra)
+        return saving.commit([stored[rank] for rank in range(saving.world)], infos, flat_mapping, extra)
     finally:
         for rank in range(saving.world):
             _forget(saving, rank)
@@ -102,9 +102,9 @@ def _forget(saving: Saving, rank: int) -> None:
         os.unlink(os.path.join(saving.folder, _name(rank, saving.uid)))
 
 
-def _pause(until: float, what: str, folder: str) -> None:
+def _pause(until: float, awaited: str, folder: str) -> None:
     if time.monotonic() > until:
-        raise op_error(TimeoutError, "save", f"{what} in {folder}", "nothing in time")
+        raise op_error(TimeoutError, "save", f"{awaited} in {folder}", "nothing in time")
     time.sleep(_POLL)
 
 

@@ -42,11 +42,11 @@ def plan_save(
     first: dict[str, tuple[Block, int]] = {}
     for rank, own in enumerate(blocks):
         for number, block in enumerate(own):
-            known, who = first.setdefault(block.key, (block, rank))
+            known, owner = first.setdefault(block.key, (block, rank))
             if (known.dtype, known.global_shape) != (block.dtype, block.global_shape):
                 raise ValueError(
                     f"[checkpoint] requires one dtype and global shape of {block.key!r} on all ranks, got "
-                    f"{known.dtype} {list(known.global_shape)} on rank {who} and {block.dtype} "
+                    f"{known.dtype} {list(known.global_shape)} on rank {owner} and {block.dtype} "
                     f"{list(block.global_shape)} on rank {rank}"
                 )
             if block.size or not block.box.size:  # an empty range of a buffer is nothing; an empty tensor is one

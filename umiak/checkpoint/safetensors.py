@@ -46,7 +46,7 @@ def save_safetensors(
     items = []
     for name, t in sorted(tensors.items()):
         shape = tuple(t.shape)
-        items.append((Block(name, t.dtype.name, shape, Box.whole(shape)), host_values(t.detach())))
+        items.append((Block(name, t.dtype.name, shape, Box.full(shape)), host_values(t.detach())))
     path = os.fspath(path)
     folder, file = os.path.split(path)
     partial_files.sweep(folder, file)

@@ -30,7 +30,7 @@ def runs(block: Block) -> tuple[tuple[Box, int], ...]:
 
 
 class Run:
-    """A box of a stored block that lies in one piece. ``copies`` are the places in the list of the equal blocks."""
+    """A box of a stored block that lies in one piece. ``copies`` are the positions in the list of the equal blocks."""
 
     __slots__ = ("box", "copies", "dtype", "number")
 
@@ -46,16 +46,16 @@ class _Index:
 
     __slots__ = ("axis", "ends", "runs", "starts")
 
-    def __init__(self, found: list[Run]) -> None:
-        self.runs = found
+    def __init__(self, matching: list[Run]) -> None:
+        self.runs = matching
         self.axis = 0
-        if len(found) > 1:
-            rank = len(found[0].box.offset)
-            self.axis = max(range(rank), key=lambda a: len({r.box.offset[a] for r in found}), default=0)
+        if len(matching) > 1:
+            rank = len(matching[0].box.offset)
+            self.axis = max(range(rank), key=lambda a: len({r.box.offset[a] for r in matching}), default=0)
             if rank:
-                found.sort(key=lambda r: (r.box.offset[self.axis], r.number))
-                self.starts = [r.box.offset[self.axis] for r in found]
-                self.ends = list(accumulate((r.box.offset[self.axis] + r.box.shape[self.axis] for r in found), max))
+                matching.sort(key=lambda r: (r.box.offset[self.axis], r.number))
+                self.starts = [r.box.offset[self.axis] for r in matching]
+                self.ends = list(accumulate((r.box.offset[self.axis] + r.box.shape[self.axis] for r in matching), max))
 
     def near(self, box: Box) -> Sequence[Run]:
         """The runs that may have a part of the box: all that do, in a fixed order."""
@@ -88,7 +88,7 @@ class Sources:
         parts: dict[str, set[Box]] = {}
         firsts: dict[str, Block] = {}
         number = 0
-        for block, places in copies.items():
+        for block, positions in copies.items():
             key = block.key
             first = firsts.setdefault(key, block)
             if (first.dtype, first.global_shape) != (block.dtype, block.global_shape):
@@ -96,17 +96,17 @@ class Sources:
                     f"[checkpoint] requires one shape and dtype for all blocks of {key!r}, got {first.dtype} "
                     f"{list(first.global_shape)} and {block.dtype} {list(block.global_shape)}"
                 )
-            if not Box.whole(block.global_shape).contains(block.box):
+            if not Box.full(block.global_shape).contains(block.box):
                 raise ValueError(
                     f"[checkpoint] requires blocks within their tensor, got {block.box} of {key!r} "
                     f"with shape {list(block.global_shape)}"
                 )
             parts.setdefault(key, set()).add(block.box)
             known = self._runs.setdefault(key, [])
-            places_of = tuple(places)
+            positions_of = tuple(positions)
             for box, _ in runs(block):
                 if box.size:
-                    known.append(Run(number, box, block.dtype, places_of))
+                    known.append(Run(number, box, block.dtype, positions_of))
                     number += 1
         for key, first in firsts.items():
             known_info = None if infos is None else infos.get(key)
@@ -120,7 +120,7 @@ class Sources:
         index = self._index.get(key)
         if index is None:
             index = self._index[key] = _Index(self._runs[key])
-        left, found = [box] if box.size else [], []
+        left, runs = [box] if box.size else [], []
         for run in index.near(box):
             rest: list[Box] = []
             for b in left:
@@ -128,13 +128,13 @@ class Sources:
                 if common is None:
                     rest.append(b)
                 else:
-                    found.append((run, common))
+                    runs.append((run, common))
                     if common != b:
                         rest.extend(difference(b, common))
             left = rest
             if not left:
                 break
-        return found, left
+        return runs, left
 
     def held(self, key: str) -> Iterator[Box]:
         """The boxes of a tensor that there are."""

@@ -281,6 +281,7 @@ def pieces(array: np.ndarray, most: int) -> Iterator[np.ndarray]:
 
 
 def _put_block(stream: _Stream, block: Block, source: Source) -> str:
+    """Write the values of a block; return their checksum."""
     checksum = Checksum()
     dtype, begin = numpy_dtype(block.dtype), stream.at
     shape = safetensors.local_shape(block)
@@ -397,9 +398,9 @@ class Reader:
             self._compare(check, file)
 
     def _compare(self, check: _Check, file: _File) -> None:
-        found = check.sum.text()
-        if found != check.stored.checksum:
-            raise damaged(file.path, check.stored.block, check.stored.checksum, found)
+        actual = check.sum.text()
+        if actual != check.stored.checksum:
+            raise damaged(file.path, check.stored.block, check.stored.checksum, actual)
 
     def _check(self, stored: Stored) -> _Check | None:
         """Return the progress of comparing the block; None where it is not compared."""
@@ -407,10 +408,10 @@ class Reader:
             return None
         key = stored.file, stored.begin, stored.checksum
         with self.lock:
-            found = self.checks.get(key)
-            if found is None:
-                found = self.checks[key] = _Check(stored)
-        return found
+            check = self.checks.get(key)
+            if check is None:
+                check = self.checks[key] = _Check(stored)
+        return check
 
     def _take(self, check: _Check | None, begin: int) -> bool:
         """Return whether the bytes that are now read from ``begin`` on are the next to be compared."""
@@ -456,7 +457,7 @@ class Reader:
             return
         origin = block.box.offset
         if block.flat is None:
-            runs: Iterable[tuple[Box, int]] = ((Box.whole(block.box.shape), 0),)
+            runs: Iterable[tuple[Box, int]] = ((Box.full(block.box.shape), 0),)
             start = 0
         else:
             runs, start = flat_runs(block.box.shape, *block.flat), block.flat[0]
@@ -486,9 +487,9 @@ class Reader:
             raise op_error(ValueError, "Reader.read", f"a box within the block {block}", f"{box}")
 
 
-def damaged(path: str, block: Block, wanted: str, found: str) -> Exception:
+def damaged(path: str, block: Block, wanted: str, actual: str) -> Exception:
     """The error of a block whose bytes are not those that were saved."""
-    got = f"{found} for {block.key!r} at {list(block.box.offset)}"
+    got = f"{actual} for {block.key!r} at {list(block.box.offset)}"
     return sj.fail(path, f"the checksum {wanted} of what was saved", got)
 
 
@@ -501,9 +502,9 @@ class _File:
             self.fd = open_file(path)
         except FileNotFoundError:
             raise sj.fail(path, f"a file with {key!r}", "none") from None
-        found = os.fstat(self.fd).st_size
-        if (size is not None and found != size) or found < (end or 0):
-            raise sj.fail(path, f"{end if size is None else size} bytes, of {key!r} among others", f"{found}")
+        actual = os.fstat(self.fd).st_size
+        if (size is not None and actual != size) or actual < (end or 0):
+            raise sj.fail(path, f"{end if size is None else size} bytes, of {key!r} among others", f"{actual}")
 
     def __del__(self) -> None:
         if hasattr(self, "fd"):

@@ -54,43 +54,43 @@ def dumps(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
-def integer(value: Any, what: str, where: str, least: int = 0) -> int:
+def integer(value: Any, field: str, where: str, least: int = 0) -> int:
     if type(value) is not int or not least <= value < 1 << 63:
-        raise fail(where, f"{what} as an integer from {least}", value)
+        raise fail(where, f"{field} as an integer from {least}", value)
     return value
 
 
-def string(value: Any, what: str, where: str, longest: int = LONGEST_KEY) -> str:
+def string(value: Any, field: str, where: str, longest: int = LONGEST_KEY) -> str:
     if not isinstance(value, str) or len(value) > longest:
-        raise fail(where, f"{what} as a string of at most {longest} characters", value)
+        raise fail(where, f"{field} as a string of at most {longest} characters", value)
     return value
 
 
-def sizes(value: Any, what: str, where: str) -> tuple[int, ...]:
+def sizes(value: Any, field: str, where: str) -> tuple[int, ...]:
     """A list of sizes or offsets."""
     if not isinstance(value, list) or len(value) > MOST_AXES:
-        raise fail(where, f"{what} as a list of at most {MOST_AXES} integers", value)
+        raise fail(where, f"{field} as a list of at most {MOST_AXES} integers", value)
     for n in value:
         if type(n) is not int or not 0 <= n < MOST_ELEMENTS:
-            raise fail(where, f"{what} as a list of integers from 0 to 2**60", value)
+            raise fail(where, f"{field} as a list of integers from 0 to 2**60", value)
     return tuple(value)
 
 
-def shape(value: Any, what: str, where: str) -> tuple[int, ...]:
-    out = sizes(value, what, where)
+def shape(value: Any, field: str, where: str) -> tuple[int, ...]:
+    out = sizes(value, field, where)
     if math.prod(out) > MOST_ELEMENTS:
-        raise fail(where, f"{what} with at most 2**60 elements", value)
+        raise fail(where, f"{field} with at most 2**60 elements", value)
     return out
 
 
-def object_fields(value: Any, fields: tuple[str, ...], what: str, where: str) -> list[Any]:
+def object_fields(value: Any, fields: tuple[str, ...], field: str, where: str) -> list[Any]:
     """The values of an object with exactly these fields."""
     if not isinstance(value, dict) or set(value) != set(fields):
-        raise fail(where, f"{what} as an object with the fields {', '.join(fields)}", value)
+        raise fail(where, f"{field} as an object with the fields {', '.join(fields)}", value)
     return [value[name] for name in fields]
 
 
-def row(value: Any, length: int, what: str, where: str) -> list[Any]:
+def row(value: Any, length: int, field: str, where: str) -> list[Any]:
     if not isinstance(value, list) or len(value) != length:
-        raise fail(where, f"{what} as a list of {length} values", value)
+        raise fail(where, f"{field} as a list of {length} values", value)
     return value

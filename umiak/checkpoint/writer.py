@@ -35,12 +35,12 @@ _FRAME = struct.Struct("<QI")  # bytes of the message, descriptors that come wit
 
 @dataclass
 class WriteRequest:
-    """Request to the writer process: the blocks lie in segment ``slot`` at ``places``."""
+    """Request to the writer process: the blocks lie in segment ``slot`` at ``offsets``."""
 
     number: int
     slot: int
     blocks: list[Block]
-    places: list[int]
+    offsets: list[int]
     saving: tuple[str, int, int, int, str]
     options: dict[str, Any]
     infos: dict[str, TensorInfo]
@@ -77,8 +77,8 @@ def _execute(request: WriteRequest, segment: mmap.mmap, lock: int | None) -> Non
     with Saving(*request.saving, lock) as saving:
         try:
             items = []
-            for block, place in zip(request.blocks, request.places):
-                raw = np.frombuffer(segment, np.uint8, nbytes(block), HEADER + place)
+            for block, offset in zip(request.blocks, request.offsets):
+                raw = np.frombuffer(segment, np.uint8, nbytes(block), HEADER + offset)
                 items.append((block, raw.view(numpy_dtype(block.dtype)).reshape(local_shape(block))))
             saving.write(items, **request.options)
             saving.prepare()

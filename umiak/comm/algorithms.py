@@ -43,10 +43,10 @@ def all_reduce(ch: Channel, out: np.ndarray, x: np.ndarray, op: str, tag: int, r
     longest = max(b - a for a, b in zip(cut, cut[1:]))
     combine = combiner(op, x.dtype)
     others = [(me + d) % n for d in range(1, n)]
-    mine = cut[me + 1] - cut[me]
-    scratch = np.empty((2, len(others), min(step, mine)), x.dtype)
+    own_size = cut[me + 1] - cut[me]
+    scratch = np.empty((2, len(others), min(step, own_size)), x.dtype)
     keep = root is None or root == me
-    result = out[cut[me] : cut[me + 1]] if keep else np.empty(mine, x.dtype)
+    result = out[cut[me] : cut[me + 1]] if keep else np.empty(own_size, x.dtype)
     sent: list[Request] = []
 
     def part(a: np.ndarray, of: int, at: int) -> np.ndarray:
@@ -59,11 +59,11 @@ def all_reduce(ch: Channel, out: np.ndarray, x: np.ndarray, op: str, tag: int, r
         go = [ch.send(bytes_of(piece), peer, tag) for peer in others if (piece := part(x, peer, at)).size]
         return come, go
 
-    ahead = exchange(0)
+    prefetched = exchange(0)
     for at in range(0, longest, step):
-        come, go = ahead
+        come, go = prefetched
         if at + step < longest:
-            ahead = exchange(at + step)
+            prefetched = exchange(at + step)
         yield come
         own = part(x, me, at)
         target = result[at : at + own.size]
@@ -99,11 +99,11 @@ def reduce_scatter(ch: Channel, out: np.ndarray, x: np.ndarray, op: str, tag: in
         sent.extend(ch.send(bytes_of(x[p * each + at : p * each + at + size]), p, tag) for p in others)
         return [ch.recv(bytes_of(scratch[at // step % 2, i, :size]), p, tag) for i, p in enumerate(others)]
 
-    ahead = exchange(0) if each else []
+    prefetched = exchange(0) if each else []
     for at in range(0, each, step):
-        come = ahead
+        come = prefetched
         if at + step < each:
-            ahead = exchange(at + step)
+            prefetched = exchange(at + step)
         yield come
         acc, target = x[me * each + at : me * each + min(at + step, each)], out[at : at + step]
         for got in scratch[at // step % 2, :, : target.size]:

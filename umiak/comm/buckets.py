@@ -223,8 +223,8 @@ class SparseBucket(PendingReduction):
         value = np.concatenate([a[:n] for a, n in zip(values, counts)])
         with no_grad_guard():
             place = slot.leaf.place
-            whole = F.div(from_numpy(value, place), float(self.group.size))
-            slot.leaf.grad = SelectedRows(from_numpy(index, place), whole, slot.leaf.shape)
+            mean = F.div(from_numpy(value, place), float(self.group.size))
+            slot.leaf.grad = SelectedRows(from_numpy(index, place), mean, slot.leaf.shape)
         self.parts = None
 
     def unused_and_failed(self) -> tuple[np.ndarray, bool]:
@@ -405,8 +405,8 @@ class Reducer:
         if collector is not None:
             number = self.buckets.index(bucket) if self.buckets else 0
             args = {"bucket": number, "bytes": bucket.nbytes, "group": self.group.name}
-            what = "all_gather" if isinstance(bucket, SparseBucket) else "all_reduce"
-            collector.span(f"{what} of gradients {number}", COMMUNICATION, bucket.began, args)
+            collective = "all_gather" if isinstance(bucket, SparseBucket) else "all_reduce"
+            collector.span(f"{collective} of gradients {number}", COMMUNICATION, bucket.began, args)
 
     # --- its end
 
@@ -450,7 +450,7 @@ class Reducer:
             if waited > PATIENCE:
                 self._pending[0].task.wait()  # tells of ranks that are late
             else:
-                pause(waited, self._pending[0].task.what)
+                pause(waited, self._pending[0].task.description)
 
     def _check(self) -> None:
         """Raise where the ranks did not do the same. They all do so alike."""
@@ -492,8 +492,8 @@ class Reducer:
         rows = [i for i, slot in enumerate(self.slots) if isinstance(_held(slot.leaf), SelectedRows)]
         frozen = [slot.name for slot in self.slots if slot.frozen]
         said = self.group.gather_objects((order + rest[::-1], rows, frozen))
-        for rank, (_, _, theirs) in zip(self.group.ranks, said):
-            different = sorted(set(frozen) ^ set(theirs))
+        for rank, (_, _, layout) in zip(self.group.ranks, said):
+            different = sorted(set(frozen) ^ set(layout))
             if different:
                 raise op_error(
                     RuntimeError, "DataParallel", "the same parameters to be trained on all ranks",
@@ -546,13 +546,13 @@ class Reducer:
 
     def _reduced(self, part: list[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
         flat = [F.reshape(g, shape=(self.slots[key].size,)) for key, g in part]
-        whole = F.all_reduce(
+        reduced = F.all_reduce(
             flat[0] if len(flat) == 1 else F.concat(flat, axis=0), group=self.group.name, op="avg", size=self.group.size
         )
         start = 0
         for (key, g), own in zip(part, flat):
             n = own.shape[0]
-            one = F.slice(whole, axes=(0,), starts=(start,), sizes=(n,), steps=(1,))
+            one = F.slice(reduced, axes=(0,), starts=(start,), sizes=(n,), steps=(1,))
             yield key, F.reshape(one, shape=tuple(g.shape))
             start += n
 
@@ -569,24 +569,24 @@ def cut(slots: list[LeafGradient], alone: set[int], limit: float, last: float) -
         return slot.size * slot.leaf.dtype.itemsize
 
     most = min(limit, max(SMALL, sum(map(size, slots)) / PARTS))
-    found: list[tuple[int, list[LeafGradient]]] = []
+    parts: list[tuple[int, list[LeafGradient]]] = []
     # Bytes so far, and where in the order the slot stands that is ready last.
     open_: dict[tuple[DType, Place], tuple[float, int, list[LeafGradient]]] = {}
     bound = min(last, most)
     for at in reversed(range(len(slots))):
         slot = slots[at]
         if id(slot) in alone:
-            found.append((at, [slot]))
+            parts.append((at, [slot]))
             continue
         like = slot.leaf.dtype, slot.leaf.place
         held, ready, those = open_.get(like, (0.0, at, []))
         if those and held + size(slot) > bound:
-            found.append((ready, those[::-1]))
+            parts.append((ready, those[::-1]))
             held, ready, those = 0.0, at, []
             bound = most
         open_[like] = held + size(slot), ready, [*those, slot]
-    found += [(ready, those[::-1]) for _, ready, those in open_.values()]
-    return [part for _, part in sorted(found, key=lambda x: x[0])]
+    parts += [(ready, those[::-1]) for _, ready, those in open_.values()]
+    return [part for _, part in sorted(parts, key=lambda x: x[0])]
 
 
 def duplicate(group: Group) -> Group:
@@ -594,10 +594,10 @@ def duplicate(group: Group) -> Group:
     counts = current().state.values.setdefault("comm_private", {})
     number = counts[group.name] = counts.get(group.name, 0) + 1
     name = f"{group.name}.{number}"
-    made = Group(group.channel.split(range(group.size), name), name, group.id, group.ranks)
-    made._timeout, made.ask_status = group._timeout, group.ask_status
-    groups.table()[name] = made
-    return made
+    twin = Group(group.channel.split(range(group.size), name), name, group.id, group.ranks)
+    twin._timeout, twin.ask_status = group._timeout, group.ask_status
+    groups.table()[name] = twin
+    return twin
 
 
 def broadcast_all(tensors: Sequence[Tensor], group: Group, root: int = 0) -> None:
@@ -616,13 +616,13 @@ def broadcast_all(tensors: Sequence[Tensor], group: Group, root: int = 0) -> Non
         own._bump_version()
 
 
-def check_same(described: Callable[[], Any], group: Group, what: str) -> None:
+def check_same(described: Callable[[], Any], group: Group, op_name: str) -> None:
     """Raise ValueError on every rank unless ``described()``, a list of lines, is the same on all."""
-    mine = described()
-    for rank, theirs in zip(group.ranks, group.gather_objects(mine)):
-        if theirs != mine:
-            first = next((a, b) for a, b in zip([*mine, None], [*theirs, None]) if a != b)
+    own = described()
+    for rank, other in zip(group.ranks, group.gather_objects(own)):
+        if other != own:
+            first = next((a, b) for a, b in zip([*own, None], [*other, None]) if a != b)
             raise op_error(
-                ValueError, what, "the same parameters and buffers on all ranks",
+                ValueError, op_name, "the same parameters and buffers on all ranks",
                 f"{first[0]} on rank {group.ranks[group.rank]} and {first[1]} on rank {rank}",
             )  # fmt: skip

@@ -36,7 +36,7 @@ class Channel(Protocol):
     def can_access(self, place: Place) -> bool:
         """Return whether :meth:`native` takes operands that lie on a device, which the host cannot read."""
 
-    def pause(self, waited: float, what: str) -> None:
+    def pause(self, waited: float, description: str) -> None:
         """Pause between two polls of an operation that has been waited for ``waited`` seconds."""
 
     def split(self, ranks: Iterable[int], name: str) -> Channel:

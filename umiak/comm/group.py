@@ -74,16 +74,16 @@ class Group:
 
     # Started operations
 
-    def _start(self, what: str, steps: Callable[[int], algorithms.Steps], *said: Any) -> Task:
+    def _start(self, op_name: str, steps: Callable[[int], algorithms.Steps], *said: Any) -> Task:
         call = self.calls
         self.calls += 1
-        self._recent.append((call, (what, *said)))
+        self._recent.append((call, (op_name, *said)))
         tag = COLLECTIVE + call % TAGS
         if check_flag.value and self.size > 1:
-            made = self._checked(call, tag, steps)
+            checked_steps = self._checked(call, tag, steps)
         else:
-            made = steps(tag)
-        task = Task(self, f"{what} (call {call} of group {self.name!r})", made, call)
+            checked_steps = steps(tag)
+        task = Task(self, f"{op_name} (call {call} of group {self.name!r})", checked_steps, call)
         if task._steps is not None:
             self._open[id(task)] = task
         return task
@@ -120,13 +120,13 @@ class Group:
 
     def waits(self) -> list[str]:
         """Iterate over the operations in flight."""
-        return [t.what for t in self.under_way()]
+        return [t.description for t in self.under_way()]
 
     def signature(self, call: int | None) -> str:
         """Return what the ranks must agree on in a call: operation, dtype, sizes; empty for a call long ago."""
-        for number, (what, *said) in list(self._recent):
+        for number, (op_name, *said) in list(self._recent):
             if number == call:
-                return f"{what}({', '.join(map(str, said))})"
+                return f"{op_name}({', '.join(map(str, said))})"
         return ""
 
     def _statuses(self, call: int | None, ranks: Sequence[int]) -> list[PeerStatus]:
@@ -136,45 +136,47 @@ class Group:
         """An error of the engine, with what it happened to."""
         me = self.ranks[self.rank]
         peers = self.others
-        text = f"[{task.what}] rank {me} failed: {error}"
+        text = f"[{task.description}] rank {me} failed: {error}"
         if isinstance(error, SizeMismatch):
             peers = [self.ranks[error.peer]]
             size = "more" if error.sent is None else f"{error.sent} bytes"
-            text = f"[{task.what}] rank {me} expects {error.expected} bytes from rank {peers[0]}, which sent {size}"
-        mine = self.signature(task.call)
-        wrong = [s for s in self._statuses(task.call, peers) if s.called not in ("", mine)]
+            text = (
+                f"[{task.description}] rank {me} expects {error.expected} bytes from rank {peers[0]}, which sent {size}"
+            )
+        own_call = self.signature(task.call)
+        wrong = [s for s in self._statuses(task.call, peers) if s.called not in ("", own_call)]
         if wrong:
-            text += f": {summarize(wrong, task.call, mine)}"
+            text += f": {summarize(wrong, task.call, own_call)}"
         elif isinstance(error, SizeMismatch):
             text += ": sizes, dtypes or the order of calls differ"
             text += "" if check_flag.value else ". FLAGS_check_collectives=1 tells which"
-        made = CommError(text)
-        made.__cause__ = error
-        return made
+        explained = CommError(text)
+        explained.__cause__ = error
+        return explained
 
     def stall_error(self, task: Task, waited: float, late: bool) -> CommError | None:
         """Return the error of an operation that is ``late`` or can never complete; None where it still may."""
-        mine = self.signature(task.call)
+        own_call = self.signature(task.call)
         seen = self._statuses(task.call, self.others)
-        if not late and not any(s.is_lost(task.call, mine) for s in seen):
+        if not late and not any(s.is_lost(task.call, own_call) for s in seen):
             return None
-        text = f"[{task.what}] rank {self.ranks[self.rank]} has waited {waited:.1f} s for the other ranks"
-        return CommError(f"{text}: {summarize(seen, task.call, mine)}" if seen else text)
+        text = f"[{task.description}] rank {self.ranks[self.rank]} has waited {waited:.1f} s for the other ranks"
+        return CommError(f"{text}: {summarize(seen, task.call, own_call)}" if seen else text)
 
     def _checked(self, call: int, tag: int, steps: Callable[[int], algorithms.Steps]) -> algorithms.Steps:
         """Run ``steps`` after all ranks have compared their calls."""
         text = self.signature(call)
-        mine = np.zeros(WORDS, np.uint8)
+        own_call = np.zeros(WORDS, np.uint8)
         raw = text.encode()
         if len(raw) > WORDS:
             raw = raw[: WORDS - 16] + hashlib.sha256(raw).hexdigest()[:16].encode()
-        mine[: len(raw)] = np.frombuffer(raw, np.uint8)
+        own_call[: len(raw)] = np.frombuffer(raw, np.uint8)
         heard = np.zeros((self.size, WORDS), np.uint8)
-        yield from algorithms.gather(self.channel, heard.reshape(-1), mine, None, tag)
+        yield from algorithms.gather(self.channel, heard.reshape(-1), own_call, None, tag)
         wrong = {
             self.ranks[i]: bytes(row).rstrip(b"\0").decode(errors="replace")
             for i, row in enumerate(heard)
-            if not np.array_equal(row, mine)
+            if not np.array_equal(row, own_call)
         }
         if wrong:
             listed = "; ".join(f"rank {r} calls {other}" for r, other in wrong.items())
@@ -248,7 +250,7 @@ class Group:
         """Reduce-scatter: ``x`` of all ranks combined by ``op``, of which rank r gets the r-th of equal parts."""
         a = StagedArray(out)
         b = StagedArray(x).without_overlap(a)
-        self._parts("reduce_scatter", a, b)
+        self._check_parts("reduce_scatter", a, b)
 
         def messages(tag: int) -> algorithms.Steps:
             return algorithms.reduce_scatter(self.channel, a.array, b.array, op, tag)
@@ -260,7 +262,7 @@ class Group:
         """All-gather: ``x`` of all ranks, one after the other."""
         a = StagedArray(out)
         b = StagedArray(x).without_overlap(a)
-        self._parts("all_gather", b, a)
+        self._check_parts("all_gather", b, a)
 
         def messages(tag: int) -> algorithms.Steps:
             return algorithms.gather(self.channel, a.array, b.array, None, tag)
@@ -273,7 +275,7 @@ class Group:
         """Gather: ``x`` of all ranks, one after the other, on rank ``root`` alone; elsewhere ``out`` may be None."""
         a, b = None if out is None else StagedArray(out), StagedArray(x)
         if self.rank == root:
-            self._parts("gather", b, a)
+            self._check_parts("gather", b, a)
 
         def messages(tag: int) -> algorithms.Steps:
             return algorithms.gather(self.channel, None if a is None else a.array, b.array, root, tag)
@@ -287,7 +289,7 @@ class Group:
         """Scatter: part r of ``x`` of rank ``root``, on rank r; ``x`` may be None on other ranks."""
         a, b = StagedArray(out), None if x is None else StagedArray(x)
         if self.rank == root:
-            self._parts("scatter", a, b)
+            self._check_parts("scatter", a, b)
 
         def messages(tag: int) -> algorithms.Steps:
             return algorithms.scatter(self.channel, a.array, None if b is None else b.array, root, tag)
@@ -364,36 +366,36 @@ class Group:
             self._collective_steps("barrier", [], [], [], [], lambda tag: algorithms.barrier(self.channel, tag)),
         )
 
-    def _parts(self, what: str, part: StagedArray, whole: StagedArray | None) -> None:
-        if whole is None or whole.size != part.size * self.size or whole.dtype != part.dtype:
+    def _check_parts(self, op_name: str, part: StagedArray, joined: StagedArray | None) -> None:
+        if joined is None or joined.size != part.size * self.size or joined.dtype != part.dtype:
             need = f"{self.size} parts of {part.size} {part.dtype}"
-            raise op_error(ValueError, what, need, "None" if whole is None else f"{whole.size} {whole.dtype}")
+            raise op_error(ValueError, op_name, need, "None" if joined is None else f"{joined.size} {joined.dtype}")
 
     # Between two ranks
 
-    def _peer(self, what: str, peer: int) -> None:
+    def _peer(self, op_name: str, peer: int) -> None:
         if not 0 <= peer < self.size:
-            raise op_error(ValueError, what, f"a place in the group below {self.size}", peer)
+            raise op_error(ValueError, op_name, f"a rank of the group below {self.size}", peer)
 
     def _message(
         self,
-        what: str,
+        op_name: str,
         start: Callable[[np.ndarray, int, int], Any],
         reads: Sequence[StagedArray],
         writes: Sequence[StagedArray],
         peer: int,
         tag: int,
     ) -> Task:
-        self._peer(what, peer)
+        self._peer(op_name, peer)
         if not USER <= tag < OBJECTS:
-            raise op_error(ValueError, what, f"a tag from {USER} to {OBJECTS - 1}", tag)
+            raise op_error(ValueError, op_name, f"a tag from {USER} to {OBJECTS - 1}", tag)
         (staged,) = (*reads, *writes)
 
         def message(_: int) -> algorithms.Steps:
             yield [start(algorithms.bytes_of(staged.array), peer, tag)]
 
         steps = self._collective_steps("", reads, writes, [], [], message)(tag)
-        task = Task(self, f"{what} {self.ranks[peer]} (group {self.name!r})", steps)
+        task = Task(self, f"{op_name} {self.ranks[peer]} (group {self.name!r})", steps)
         if task._steps is not None:
             self._open[id(task)] = task
         return task
@@ -438,18 +440,18 @@ class Group:
         raw = np.frombuffer(pickle.dumps(obj, protocol=5), np.uint8)
         sizes = np.empty(self.size, np.int64)
         self.all_gather(sizes, np.array([raw.size], np.int64)).wait()
-        made = np.empty(int(sizes.sum()), np.uint8)
+        received = np.empty(int(sizes.sum()), np.uint8)
         ends = np.cumsum([0, *sizes])
 
         def steps(tag: int) -> algorithms.Steps:
             ch, me = self.channel, self.rank
             others = [(me + d) % self.size for d in range(1, self.size)]
-            come = [ch.recv(made[ends[p] : ends[p + 1]], p, tag) for p in others]
-            made[ends[me] : ends[me + 1]] = raw
+            come = [ch.recv(received[ends[p] : ends[p + 1]], p, tag) for p in others]
+            received[ends[me] : ends[me + 1]] = raw
             yield [*come, *(ch.send(raw, p, tag) for p in others)]
 
         self._start("gather_objects", steps).wait()
-        return [pickle.loads(made[a:b].data) for a, b in zip(ends, ends[1:])]
+        return [pickle.loads(received[a:b].data) for a, b in zip(ends, ends[1:])]
 
     def broadcast_object(self, obj: Any, root: int) -> Any:
         """The object of rank ``root``, on every rank."""

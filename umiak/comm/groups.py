@@ -47,8 +47,8 @@ def start(channel: Channel | None = None, timeout: float | None = None) -> Group
             alone = connect is None and not mpi.launched()
             channel = SingleChannel() if alone else connect() if connect else mpi.connect(state, groups)
             channel = linked(channel)
-        groups[WORLD] = made = _group(channel, WORLD, 0, range(channel.size), timeout=timeout)
-        made.ask_status = getattr(channel, "ask_status", None)
+        groups[WORLD] = group = _group(channel, WORLD, 0, range(channel.size), timeout=timeout)
+        group.ask_status = getattr(channel, "ask_status", None)
         state[_NEXT] = 1
     return groups[WORLD]
 
@@ -87,25 +87,25 @@ def new(ranks: Sequence[int] | None = None, *, timeout: float | None = None) -> 
 
     All ranks of the world call this in the same order, since groups are numbered by calls.
     """
-    whole = world()
+    world_group = world()
     state: dict[Any, Any] = context.current().state.values
-    chosen = list(range(whole.size)) if ranks is None else list(ranks)
-    if not chosen or len(set(chosen)) != len(chosen) or not all(0 <= r < whole.size for r in chosen):
-        raise op_error(ValueError, "comm.new", f"different ranks below {whole.size}", chosen)
+    chosen = list(range(world_group.size)) if ranks is None else list(ranks)
+    if not chosen or len(set(chosen)) != len(chosen) or not all(0 <= r < world_group.size for r in chosen):
+        raise op_error(ValueError, "comm.new", f"different ranks below {world_group.size}", chosen)
     number = state[_NEXT]
     state[_NEXT] = number + 1
-    if whole.rank not in chosen:
+    if world_group.rank not in chosen:
         return None
     return reopen(name_of(number), number, chosen, timeout=timeout)
 
 
 def reopen(name: str, number: int, ranks: Sequence[int], *, timeout: float | None = None) -> Group:
     """A group under a name that is free, called by its ranks."""
-    whole = world()
-    made = _group(whole.channel.split(ranks, name), name, number, ranks, timeout=timeout, beside=whole)
-    made.ask_status = whole.ask_status
-    table()[name] = made
-    return made
+    world_group = world()
+    group = _group(world_group.channel.split(ranks, name), name, number, ranks, timeout=timeout, beside=world_group)
+    group.ask_status = world_group.ask_status
+    table()[name] = group
+    return group
 
 
 def progress() -> None:

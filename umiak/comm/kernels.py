@@ -104,9 +104,9 @@ def zeros(x: Tensor) -> Tensor:
 def split(x: Tensor, axis: int, parts: int) -> Tensor:
     """``x`` cut into equal parts along an axis, stacked on a new first one."""
     shape = tuple(x.shape)
-    whole = plain("reshape", x, (*shape[:axis], parts, shape[axis] // parts, *shape[axis + 1 :]))
+    stacked = plain("reshape", x, (*shape[:axis], parts, shape[axis] // parts, *shape[axis + 1 :]))
     rest = [i for i in range(len(shape) + 1) if i != axis]
-    return contiguous(plain("permute", whole, perm=(axis, *rest)))
+    return contiguous(plain("permute", stacked, perm=(axis, *rest)))
 
 
 def concatenated(parts: Tensor, axis: int) -> Tensor:

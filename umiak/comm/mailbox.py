@@ -131,13 +131,13 @@ class Job:
             self._look_for_deadlock()
             self.finished.notify_all()
 
-    def stop(self, why: str) -> None:
+    def stop(self, reason: str) -> None:
         """End every wait with an error."""
         with self.lock:
-            self._break(why)
+            self._break(reason)
 
-    def _break(self, why: str) -> None:
-        self.trouble = self.trouble or why
+    def _break(self, reason: str) -> None:
+        self.trouble = self.trouble or reason
         for member in self.members:
             member.touch()
 
@@ -182,19 +182,19 @@ class Job:
         expected.done = True
         return expected
 
-    def wait(self, member: VirtualRank, waited: float, what: str) -> None:
+    def wait(self, member: VirtualRank, waited: float, description: str) -> None:
         """Wait until something has changed for ``member`` since this thread last looked, or some time has passed."""
         thread = threading.current_thread()
         with self.lock:
             if member.seen.get(thread, -1) == member.version and self.trouble is None:
-                member.waits[thread] = what
+                member.waits[thread] = description
                 self._look_for_deadlock()
                 if self.trouble is None:
                     member.changed.wait(min(max(waited, PAUSE[0]), PAUSE[1]))
                 del member.waits[thread]
             member.seen[thread] = member.version
             if self.trouble is not None:
-                raise CommError(f"[{what}] rank {member.rank} cannot go on: {self.trouble}")
+                raise CommError(f"[{description}] rank {member.rank} cannot go on: {self.trouble}")
 
 
 class MailChannel:
@@ -219,8 +219,8 @@ class MailChannel:
     def can_access(self, place: Place) -> bool:
         return False
 
-    def pause(self, waited: float, what: str) -> None:
-        self.job.wait(self.member, waited, what)
+    def pause(self, waited: float, description: str) -> None:
+        self.job.wait(self.member, waited, description)
 
     def split(self, ranks: Iterable[int], name: str) -> MailChannel:
         chosen = [self.ranks[r] for r in ranks]

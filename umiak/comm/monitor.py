@@ -98,8 +98,8 @@ class Monitor:
     def ask(self, group: Group, call: int | None, ranks: Sequence[int]) -> list[PeerStatus]:
         """Ask some ranks for their status on a group, at a call of it."""
         question = {"group": group.name, "call": call}
-        found = self._ask_all(ranks, question)
-        return [found.get(r, PeerStatus(r, SILENT)) for r in ranks]
+        statuses = self._ask_all(ranks, question)
+        return [statuses.get(r, PeerStatus(r, SILENT)) for r in ranks]
 
     def announce(self, error: str) -> None:
         """Tell all others that this rank has failed."""
@@ -131,10 +131,10 @@ class Monitor:
     def _ask_all(self, ranks: Iterable[int], words: dict[str, Any], seconds: float = ASK) -> dict[int, PeerStatus]:
         """The answers that come in time; threads wait for them, as connections have no time limit."""
         todo: queue.SimpleQueue[int] = queue.SimpleQueue()
-        asked = 0
+        n_sent = 0
         for rank in ranks:
             todo.put(rank)
-            asked += 1
+            n_sent += 1
         answers: queue.SimpleQueue[tuple[int, PeerStatus | None]] = queue.SimpleQueue()
 
         def work() -> None:
@@ -145,18 +145,18 @@ class Monitor:
                     return
                 answers.put((rank, self._ask_one(rank, words)))
 
-        for _ in range(min(asked, AT_ONCE)):
+        for _ in range(min(n_sent, AT_ONCE)):
             threading.Thread(target=work, name="umiak question", daemon=True).start()
-        found: dict[int, PeerStatus] = {}
+        by_rank: dict[int, PeerStatus] = {}
         end = time.monotonic() + seconds
-        for _ in range(asked):
+        for _ in range(n_sent):
             try:
                 rank, seen = answers.get(timeout=max(0.0, end - time.monotonic()))
             except queue.Empty:
                 break
             if seen is not None:
-                found[rank] = seen
-        return found
+                by_rank[rank] = seen
+        return by_rank
 
     def failures(self) -> str:
         """Describe the failures that ranks have announced."""

@@ -102,8 +102,8 @@ class MPIChannel:
         kind = self._arithmetic(x, op)
         if kind is None:
             return None
-        given = _import().IN_PLACE if out.ctypes.data == x.ctypes.data else [x, kind]
-        return self.comm.Iallreduce(given, [out, kind], self._ops[op])
+        source = _import().IN_PLACE if out.ctypes.data == x.ctypes.data else [x, kind]
+        return self.comm.Iallreduce(source, [out, kind], self._ops[op])
 
     def _reduce_scatter(self, out: np.ndarray, x: np.ndarray, op: str) -> Any | None:
         kind = self._arithmetic(x, op)
@@ -123,9 +123,9 @@ class MPIChannel:
     def _barrier(self) -> Any:
         return self.comm.Ibarrier()
 
-    def pause(self, waited: float, what: str) -> None:
+    def pause(self, waited: float, description: str) -> None:
         if self.monitor.failed:
-            raise CommError(f"[{what}] rank {self.monitor.rank} cannot go on: {self.monitor.failures()}")
+            raise CommError(f"[{description}] rank {self.monitor.rank} cannot go on: {self.monitor.failures()}")
         # MPI moves messages on only while somebody looks: sleep only where nothing is likely to move.
         if waited < YIELD_FOR:
             os.sched_yield()
@@ -136,10 +136,10 @@ class MPIChannel:
         group = self.comm.Get_group().Incl(list(ranks))
         try:
             # A tag that all ranks derive from the name alike; MPI promises tags up to 32767.
-            made = self.comm.Create_group(group, zlib.crc32(name.encode()) % 32768)
+            communicator = self.comm.Create_group(group, zlib.crc32(name.encode()) % 32768)
         finally:
             group.Free()
-        return MPIChannel(made, self.monitor)
+        return MPIChannel(communicator, self.monitor)
 
     def close(self) -> None:
         MPI = _import()

@@ -85,9 +85,9 @@ class Plan:
     ranks: int
     classes: list[ClassPlan]
 
-    def total(self, what: str) -> int:
+    def total(self, cost: str) -> int:
         """The sum over all ranks of a number of a class: ``"sent"``, ``"received"``, ``"launches"``, ``"peak"``."""
-        return sum(c.count * getattr(c, what) for c in self.classes)
+        return sum(c.count * getattr(c, cost) for c in self.classes)
 
     def __str__(self) -> str:
         lines = [f"{'class':24} {'ranks':>7} {'calls':>7} {'sent MB':>12} {'received MB':>12} {'peak MB':>12} launches"]
@@ -124,7 +124,7 @@ class PlannedChannel:
 
     recv = send
 
-    def pause(self, waited: float, what: str) -> None:
+    def pause(self, waited: float, description: str) -> None:
         raise AssertionError("a planned group waits for nothing")
 
     def close(self) -> None:
@@ -169,13 +169,13 @@ class PlannedGroup(Group):
         return self._note("all_gather", x, (self.size - 1) * nbytes(x), (self.size - 1) * nbytes(x))
 
     def gather(self, out: Data | None, x: Data, root: int) -> Task:
-        mine = self.rank == root
-        return self._note("gather", x, 0 if mine else nbytes(x), (self.size - 1) * nbytes(x) * mine, f"to {root}")
+        is_root = self.rank == root
+        return self._note("gather", x, 0 if is_root else nbytes(x), (self.size - 1) * nbytes(x) * is_root, f"to {root}")
 
     def scatter(self, out: Data, x: Data | None, root: int) -> Task:
-        mine = self.rank == root
+        is_root = self.rank == root
         return self._note(
-            "scatter", out, (self.size - 1) * nbytes(out) * mine, nbytes(out) * (not mine), f"from {root}"
+            "scatter", out, (self.size - 1) * nbytes(out) * is_root, nbytes(out) * (not is_root), f"from {root}"
         )
 
     def broadcast(self, x: Data, root: int) -> Task:
@@ -265,14 +265,14 @@ def plan_ranks(
         key = classes(rank)
         kind.append(key)
         members.setdefault(key, []).append(rank)
-    plan = Plan(ranks, [_run(fn, args, key, found, ranks) for key, found in members.items()])
+    plan = Plan(ranks, [_run(fn, args, key, class_members, ranks) for key, class_members in members.items()])
     _agree(plan, kind)
     return plan
 
 
 def _run(fn: Callable[..., Any], args: tuple, key: Hashable, members: list[int], ranks: int) -> ClassPlan:
-    made = ClassPlan(key, members[0], len(members))
-    ctx = context.new_rank(made.rank)
+    plan = ClassPlan(key, members[0], len(members))
+    ctx = context.new_rank(plan.rank)
     place = Place("null", 0)
     ctx.state.place = place
     former = context.current()
@@ -283,14 +283,14 @@ def _run(fn: Callable[..., Any], args: tuple, key: Hashable, members: list[int],
     ctx.activate()
     try:
         seed_all(0)
-        groups.connect_by(lambda: PlannedChannel(made.rank, range(ranks), made))
+        groups.connect_by(lambda: PlannedChannel(plan.rank, range(ranks), plan))
         groups.start()
-        made.result = fn(*args)
+        plan.result = fn(*args)
     finally:
         former.activate()
-    made.peak = memory.stats(place)["requested_peak"] - held
-    made.launches = queue.submitted - launched
-    return made
+    plan.peak = memory.stats(place)["requested_peak"] - held
+    plan.launches = queue.submitted - launched
+    return plan
 
 
 def _agree(plan: Plan, kind: list[Hashable]) -> None:
@@ -309,21 +309,21 @@ def _agree(plan: Plan, kind: list[Hashable]) -> None:
         for part, role in parts[c.key].items():
             for other in dict.fromkeys(part[0]):
                 if other != c.key:
-                    theirs = parts[other].get(part)
-                    _compare(c, role, by_class[other], theirs)
+                    peer_role = parts[other].get(part)
+                    _compare(c, role, by_class[other], peer_role)
     _match(plan, kind)
 
 
-def _compare(a: ClassPlan, mine: Role, b: ClassPlan, theirs: Role | None) -> None:
-    calls = [c for c in mine.calls if c.name not in MESSAGES]
-    if theirs is None:
+def _compare(a: ClassPlan, role_a: Role, b: ClassPlan, role_b: Role | None) -> None:
+    calls = [c for c in role_a.calls if c.name not in MESSAGES]
+    if role_b is None:
         if calls:
             raise CommError(
                 f"[plan_ranks] class {a.key!r} (rank {a.rank}) calls {calls[0]} on a group of ranks "
-                f"{_short(mine.ranks)}, and class {b.key!r} (rank {b.rank}), which is part of it, has no such group"
+                f"{_short(role_a.ranks)}, and class {b.key!r} (rank {b.rank}), which is part of it, has no such group"
             )
         return
-    others = [c for c in theirs.calls if c.name not in MESSAGES]
+    others = [c for c in role_b.calls if c.name not in MESSAGES]
     for i in range(max(len(calls), len(others))):
         one, two = (str(x[i]) if i < len(x) else "nothing" for x in (calls, others))
         if one != two:
@@ -343,8 +343,8 @@ def _match(plan: Plan, kind: list[Hashable]) -> None:
         for call in c.calls:
             if call.name in MESSAGES:
                 other = kind[c.roles[call.group].ranks[call.said[0]]]
-                way = (c.key, other) if call.name == "send" else (other, c.key)
-                flow[way][call.name][call.dtype, max(call.sent, call.received)] += c.count
+                direction = (c.key, other) if call.name == "send" else (other, c.key)
+                flow[direction][call.name][call.dtype, max(call.sent, call.received)] += c.count
     for (source, target), both in flow.items():
         sent, received = both["send"], both["recv"]
         if sent != received:

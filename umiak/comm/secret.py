@@ -28,10 +28,10 @@ def job_secret(op: str, host: str) -> bytes:
 def is_loopback(host: str) -> bool:
     """Return whether only this machine can reach ``host``."""
     try:
-        found = socket.getaddrinfo(host, None)
+        addresses = socket.getaddrinfo(host, None)
     except OSError:
         return False
-    return all(ipaddress.ip_address(address[4][0]).is_loopback for address in found)
+    return all(ipaddress.ip_address(address[4][0]).is_loopback for address in addresses)
 
 
 def user_secret() -> bytes:

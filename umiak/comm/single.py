@@ -64,10 +64,10 @@ class SingleChannel:
         return ARRIVED
 
     def recv(self, x: np.ndarray, peer: int, tag: int) -> _Expected:
-        line, made = self._kept[tag], _Expected(x)
-        line.waiting.append(made)
+        line, request = self._kept[tag], _Expected(x)
+        line.waiting.append(request)
         line.deliver()
-        return made
+        return request
 
     def native(self, name: str, *args: Any) -> None:
         return None
@@ -75,9 +75,9 @@ class SingleChannel:
     def can_access(self, place: Place) -> bool:
         return False
 
-    def pause(self, waited: float, what: str) -> None:
+    def pause(self, waited: float, description: str) -> None:
         if waited > 1:
-            raise CommError(f"[{what}] a rank that is alone waits for a message that it has not sent")
+            raise CommError(f"[{description}] a rank that is alone waits for a message that it has not sent")
         time.sleep(1e-3)
 
     def split(self, ranks: Iterable[int], name: str) -> SingleChannel:

@@ -106,10 +106,10 @@ class SlowChannel:
     def can_access(self, place: Place) -> bool:
         return False
 
-    def pause(self, waited: float, what: str) -> None:
+    def pause(self, waited: float, description: str) -> None:
         left = self.line.next()
         if left is None:
-            self.channel.pause(waited + ASLEEP, what)
+            self.channel.pause(waited + ASLEEP, description)
         else:
             time.sleep(min(left, DOZE))
 

@@ -27,13 +27,13 @@ look_flag = flags.define(
 class Task:
     """Handle of an operation on a group. It progresses when polled; its creator must wait for it in the end."""
 
-    __slots__ = ("_after", "_error", "_lock", "_messages", "_moving", "_steps", "call", "group", "what")
+    __slots__ = ("_after", "_error", "_lock", "_messages", "_moving", "_steps", "call", "description", "group")
 
     def __init__(
-        self, group: Group, what: str, steps: Generator[Sequence[Request], None, None], call: int | None = None
+        self, group: Group, description: str, steps: Generator[Sequence[Request], None, None], call: int | None = None
     ) -> None:
         self.group = group
-        self.what = what
+        self.description = description
         self.call = call  # its number among the collectives of the group
         self._steps: Any = steps
         self._messages: list[Request] = []
@@ -122,7 +122,7 @@ class Task:
                         raise error
                     look = 2 * waited
                 self.group.progress(self)  # others may wait for what it sends
-                pause(waited, self.what)
+                pause(waited, self.description)
             except CommError as error:
                 self._close(error)
                 raise

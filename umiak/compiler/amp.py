@@ -112,8 +112,8 @@ class WithCasts(Op):
 
         cast = self._cast(s.inputs)
         residuals = s.residuals if self.inner.forward_train is not None else None
-        made = graph.vjp(self.inner, cast, s.outputs, residuals, tuple(s.params), grads, s.needs)
+        gradients = graph.vjp(self.inner, cast, s.outputs, residuals, tuple(s.params), grads, s.needs)
         return tuple(
             F.cast(g, dtype=x.dtype) if g is not None and g.dtype is not x.dtype else g
-            for g, x in zip(made, s.inputs, strict=True)
+            for g, x in zip(gradients, s.inputs, strict=True)
         )

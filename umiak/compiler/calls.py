@@ -26,12 +26,12 @@ def live(operations: Sequence[Operation], outputs: Iterable[Value | None], effec
     `umiak.ir.passes.remove_dead` sees all readers and drops those that nothing needs.
     """
     wanted = {id(v) for v in outputs if v is not None}
-    kept = []
+    steps = []
     for operation in reversed(operations):
         if (effects and not is_pure(operation)) or bound(operation) or any(id(r) in wanted for r in operation.results):
-            kept.append(operation)
+            steps.append(operation)
             wanted.update(id(v) for v in operation.values)
-    return kept[::-1]
+    return steps[::-1]
 
 
 def used(operations: Sequence[Operation], outputs: Iterable[Value | None]) -> set[int]:
@@ -42,13 +42,13 @@ def used(operations: Sequence[Operation], outputs: Iterable[Value | None]) -> se
 
 def scalars_in(operations: Sequence[Operation]) -> list[Sym]:
     """Symbols that scalars and params of the operations need, in order."""
-    found: dict[Sym, None] = {}
+    symbols: dict[Sym, None] = {}
     for operation in operations:
         for x in operation.operands:
             if type(x) is Sym:
-                found.update(symbols_of(x))
-        found.update(symbols_of(tuple(operation.params)))
-    return list(found)
+                symbols.update(symbols_of(x))
+        symbols.update(symbols_of(tuple(operation.params)))
+    return list(symbols)
 
 
 def call_program(
@@ -123,13 +123,13 @@ def call_program(
         dead = {i: at for i, at in last_use.items() if i not in results}
         for at, operation in enumerate(operations):
             dying = {id(v): i for v in operation.values if dead.get(i := number[id(v)]) == at}
-            found = [
+            candidates = [
                 (j, i)
                 for j, i in _donors(operation, dying)
                 if i >= len(inputs) or (i in donate and donate[i] in (None, operation.results[j]))
             ]
             # An input that a result will be written to comes first: elsewhere the result would be copied there.
-            donors[at] = sorted(found, key=lambda x: x[1] >= len(inputs) or donate[x[1]] is None)
+            donors[at] = sorted(candidates, key=lambda x: x[1] >= len(inputs) or donate[x[1]] is None)
     return CallProgram(
         len(inputs),
         [
@@ -155,15 +155,15 @@ def _donors(operation: Operation, dying: dict[int, int]) -> list[tuple[int, int]
         for i, x in enumerate(operation.operands)
         if type(x) is Value and id(x) in dying and places >> i & 1
     )
-    found = []
+    donors = []
     for j, r in enumerate(operation.results):
         late = {id(operation.operands[k]) for k in operation.op.group.read_after(j)} if several else ()
-        found += [
+        donors += [
             (j, i)
             for x, i in like
             if x.meta.dtype is r.meta.dtype and identical(x.meta.shape, r.meta.shape) and id(x) not in late
         ]
-    return found
+    return donors
 
 
 def dtype_of(v: Value) -> DType:

@@ -63,14 +63,14 @@ def control_flow(
     last: dict[int, int] = {}
     for at, values in enumerate(reads):
         last.update(dict.fromkeys(map(id, values), at))
-    kept = {id(v) for v in results if v is not None}
+    result_ids = {id(v) for v in results if v is not None}
     slot = {id(v): i for i, v in enumerate(inputs)}
     given = {id(inputs[i]): v for i, v in donate.items()}
     parts: list[BasicBlock | ControlOperation] = []
     drops: list[tuple[int, ...]] = []
     for at, run in enumerate(runs):
         mine = tuple(slot[id(v)] for v in reads[at])
-        wanted = [r for o in run for r in o.results if id(r) in kept or last.get(id(r), -1) > at]
+        wanted = [r for o in run for r in o.results if id(r) in result_ids or last.get(id(r), -1) > at]
         slot.update({id(r): len(slot) + i for i, r in enumerate(wanted)})
         makes = tuple(slot.get(id(r), -1) for o in run for r in o.results)
         if run[0].regions:
@@ -78,10 +78,10 @@ def control_flow(
         else:
             parts.append(_basic_block(run, reads[at], wanted, slot, {
                 i: given[id(v)] for i, v in enumerate(reads[at])
-                if id(v) in given and last[id(v)] == at and id(v) not in kept
+                if id(v) in given and last[id(v)] == at and id(v) not in result_ids
                 and (given[id(v)] is None or any(given[id(v)] is w for w in wanted))
             }))  # fmt: skip
-        drops.append(tuple(slot[id(v)] for v in reads[at] if last[id(v)] == at and id(v) not in kept))
+        drops.append(tuple(slot[id(v)] for v in reads[at] if last[id(v)] == at and id(v) not in result_ids))
     return ControlFlow(tuple(parts), tuple(drops), len(slot), tuple(-1 if v is None else slot[id(v)] for v in results))
 
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from umiak import ops as F
 from umiak.compiler.calls import live
+from umiak.compiler.codes import MAX_EPILOGUE
 from umiak.core import eager
 from umiak.ir.meta import identical
 from umiak.ir.program import Operation, Value
@@ -29,7 +30,6 @@ CLASSES: dict[type[Op], str] = {
     elementwise.Logistic: "sigmoid",
     activation.Silu: "silu",
 }
-MAX_STEPS = 4  # of a launch
 
 FusesEpilogue = Callable[[Op, Sequence[Any], Sequence[Any], Sequence[str]], bool]
 
@@ -81,7 +81,7 @@ def with_epilogues(
     for o in operations:
         for v in o.values:
             users.setdefault(id(v), []).append(o)
-    kept = {id(v) for v in results if v is not None}
+    result_ids = {id(v) for v in results if v is not None}
     gone: set[int] = set()
     calls: dict[int, tuple] = {}  # the last operation of a chain -> op, operands and params that stand for the chain
     for o in operations:
@@ -89,21 +89,23 @@ def with_epilogues(
             continue
         inner, operands, steps, extras, chain = _start(o)
         metas = [x.meta for x in operands]
-        found = (steps, list(extras), list(chain)) if steps and fuses_epilogue(inner, metas, o.params, steps) else None
-        while len(steps) < MAX_STEPS:
+        epilogue = (
+            (steps, list(extras), list(chain)) if steps and fuses_epilogue(inner, metas, o.params, steps) else None
+        )
+        while len(steps) < MAX_EPILOGUE:
             y = chain[-1].results[0]
-            if id(y) in kept or len(users.get(id(y), ())) != 1:
+            if id(y) in result_ids or len(users.get(id(y), ())) != 1:
                 break
             following = users[id(y)][0]
             step = _step(following, y, inner, steps)
-            if step is None:
+            if step is None or id(following) in gone:  # of the sum of two products: it follows the first one
                 break
             steps, chain = (*steps, step[0]), [*chain, following]
             extras += step[1:]
             if fuses_epilogue(inner, metas, o.params, steps):
-                found = steps, list(extras), list(chain)
-        if found is not None:
-            steps, extras, chain = found
+                epilogue = steps, list(extras), list(chain)
+        if epilogue is not None:
+            steps, extras, chain = epilogue
             gone.update(map(id, chain))
             calls[id(chain[-1])] = FusedEpilogue(inner=inner, steps=steps), (*operands, *extras), o.params
     if not calls:
@@ -133,8 +135,8 @@ def _start(o: Operation) -> tuple[Op, tuple, tuple[str, ...], list, list[Operati
     if type(o.op) is not linalg.Linear:
         return o.op, o.operands, (), [], [o]
     bias = o.operands[2]
-    given = (("bias",), [bias]) if bias is not None else ((), [])
-    return linalg.Matmul(False, False), o.operands[:2], *given, [o]
+    start = (("bias",), [bias]) if bias is not None else ((), [])
+    return linalg.Matmul(False, False), o.operands[:2], *start, [o]
 
 
 def _step(o: Operation, y: Value, inner: Op, steps: Sequence[str]) -> tuple | None:
@@ -160,11 +162,11 @@ def _bias(x: Value, y: Value, inner: Op) -> Value | None:
     rank = len(y.meta.shape)
     if type(inner) is linalg.Matmul:
         return x if rank > 1 and identical(x.meta.shape, y.meta.shape[-1:]) else None
-    made = x.operation
+    producer = x.operation
     ones = (1,) * (rank - 2)
-    if made is None or type(made.op) is not movement.Reshape:
+    if producer is None or type(producer.op) is not movement.Reshape:
         return None
-    vector = made.operands[0]
+    vector = producer.operands[0]
     channels = tuple(vector.meta.shape)  # type: ignore[union-attr]
     if len(channels) != 1 or not identical(channels, y.meta.shape[1:2]):
         return None

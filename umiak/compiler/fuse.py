@@ -71,8 +71,8 @@ class _Fusion:
 
     def run(self) -> tuple[list[Operation], list[Value | None]]:
         for o in self.operations:
-            found = self.joined(o) if lowerable(o.op) and not o.op.effect else None
-            self.add(o) if found is None else self.replace(*found)
+            part = self.joined(o) if lowerable(o.op) and not o.op.effect else None
+            self.add(o) if part is None else self.replace(*part)
         for p in list(self.parts):
             # The trials of layers that differ in sizes were one: what they promised holds for these sizes. What has no
             # operands waits for an operation that brings some.
@@ -83,8 +83,8 @@ class _Fusion:
 
     def producers(self, o: Operation) -> list[_Part]:
         """The parts that make the operands, each once."""
-        found = (self.part_of.get(id(v.operation)) for v in o.values)
-        return list(dict.fromkeys(p for p in found if p is not None))
+        parts = (self.part_of.get(id(v.operation)) for v in o.values)
+        return list(dict.fromkeys(p for p in parts if p is not None))
 
     def joined(self, o: Operation) -> tuple[list[_Part], _Part] | None:
         """The operation in one part with all that make its operands, else with the last one that takes it."""
@@ -102,8 +102,8 @@ class _Fusion:
         sources = {q for p in inside for q in p.sources} | set(self.producers(o))
         if self.reach(inside, sources.difference(inside)):
             return None
-        whole = sorted([x for p in inside for x in p.operations] + [o], key=self.order.__getitem__)
-        results = outside_reads(whole, self.users, self.kept)
+        operations = sorted([x for p in inside for x in p.operations] + [o], key=self.order.__getitem__)
+        results = outside_reads(operations, self.users, self.kept)
         last = terminal_of(o) is not None
         pointwise = o.op.elementwise and not last and all(p.pointwise for p in inside)
         if pointwise and count > 1:
@@ -111,21 +111,21 @@ class _Fusion:
             shape = o.results[0].meta.shape
             if any(not identical(r.meta.shape, shape) for r in results) or not self.nest([o]):
                 return None
-            if len(inputs_of(whole)) + len(results) > MAX_POINTERS:
+            if len(inputs_of(operations)) + len(results) > MAX_POINTERS:
                 return None
-        elif not self.nest(whole):
+        elif not self.nest(operations):
             return None
-        return _Part(whole, not last, pointwise)
+        return _Part(operations, not last, pointwise)
 
     def nest(self, operations: Sequence[Operation]) -> bool:
         """Return whether the operations can be one kernel. Layers of one kind are tried once."""
         inputs, results = self.ends(operations)
         key = _structure(operations, inputs, results)
-        found = self.trials.get(key)
-        if found is None:
-            found = self.trials[key] = is_nest(operations, inputs, results)
-            self.exact[_structure(operations, inputs, results, sizes=_KNOWN)] = found
-        return found
+        trial = self.trials.get(key)
+        if trial is None:
+            trial = self.trials[key] = is_nest(operations, inputs, results)
+            self.exact[_structure(operations, inputs, results, sizes=_KNOWN)] = trial
+        return trial
 
     def holds(self, operations: Sequence[Operation]) -> bool:
         """Return whether the operations, with the sizes that they have, are one kernel."""
@@ -235,14 +235,14 @@ class _Fusion:
         """
         kinds: dict[tuple, dict[tuple, list[_Draft]]] = {}
         for d in drafts:
-            given = d.operations, d.inputs, d.results
-            patterns = kinds.setdefault((_structure(*given, sizes=_SOME), _divisors(d.operations)), {})
-            patterns.setdefault(_structure(*given), []).append(d)
+            group = d.operations, d.inputs, d.results
+            patterns = kinds.setdefault((_structure(*group, sizes=_SOME), _divisors(d.operations)), {})
+            patterns.setdefault(_structure(*group), []).append(d)
         for patterns in kinds.values():
-            found = [[constants_of(d.operations, d.inputs) for d in alike] for alike in patterns.values()]
-            scalars = [n for alike in found for _, n in alike]
+            constants_found = [[constants_of(d.operations, d.inputs) for d in alike] for alike in patterns.values()]
+            scalars = [n for alike in constants_found for _, n in alike]
             differ = frozenset(i for i, column in enumerate(zip(*scalars, strict=True)) if len(set(column)) > 1)
-            for alike, constants in zip(patterns.values(), found, strict=True):
+            for alike, constants in zip(patterns.values(), constants_found, strict=True):
                 unspecialised = Unspecialised(any(sizes != constants[0][0] for sizes, _ in constants), differ)
                 pointers = len(alike[0].inputs) + len(alike[0].results) + len(differ)  # a number has one, too
                 if unspecialised != Unspecialised() and pointers <= MAX_POINTERS and alike[0].is_nest(unspecialised):
@@ -261,23 +261,28 @@ def _divisors(operations: Sequence[Operation]) -> tuple[int, ...]:
     )
 
 
-def outside_reads(operations: Sequence[Operation], users: dict[int, list[Operation]], kept: set[int]) -> list[Value]:
+def outside_reads(
+    operations: Sequence[Operation], users: dict[int, list[Operation]], result_ids: set[int]
+) -> list[Value]:
     """Values of the operations that something else needs."""
     own = set(map(id, operations))
     return [
-        r for o in operations for r in o.results if id(r) in kept or any(id(u) not in own for u in users.get(id(r), ()))
+        r
+        for o in operations
+        for r in o.results
+        if id(r) in result_ids or any(id(u) not in own for u in users.get(id(r), ()))
     ]
 
 
 def inputs_of(operations: Sequence[Operation]) -> list[Value]:
     """Values that the operations read from outside, in order."""
     own = {id(r) for o in operations for r in o.results}
-    found: dict[int, Value] = {}
+    inputs: dict[int, Value] = {}
     for o in operations:
         for v in o.values:
             if id(v) not in own:
-                found.setdefault(id(v), v)
-    return list(found.values())
+                inputs.setdefault(id(v), v)
+    return list(inputs.values())
 
 
 def _is_float(x: Any) -> bool:
@@ -397,18 +402,18 @@ def _deduplicated(operations: Sequence[Operation], own: set[int]) -> tuple[list[
     table: dict[int, Value] = {}
     out: list[Operation] = []
     for o in operations:
-        made = o.over(table.get(id(x), x) if type(x) is Value else x for x in o.operands)
-        first = made if o.op.random else seen.setdefault(call_identity(made)[:3], made)
-        if first is not made and any(id(r) in own for r in o.results):
-            first = made
-        if first is made:
-            out.append(made)
+        rebuilt = o.over(table.get(id(x), x) if type(x) is Value else x for x in o.operands)
+        first = rebuilt if o.op.random else seen.setdefault(call_identity(rebuilt)[:3], rebuilt)
+        if first is not rebuilt and any(id(r) in own for r in o.results):
+            first = rebuilt
+        if first is rebuilt:
+            out.append(rebuilt)
         table.update({id(r): f for r, f in zip(o.results, first.results, strict=True) if r is not f})
     return out, table
 
 
 def _rebuilt(o: Operation, moved: Any, table: dict[int, Value]) -> Operation:
-    made = o.over(map(moved, o.operands))
-    if made is not o:
-        table.update({id(r): c for r, c in zip(o.results, made.results, strict=True)})
-    return made
+    rebuilt = o.over(map(moved, o.operands))
+    if rebuilt is not o:
+        table.update({id(r): c for r, c in zip(o.results, rebuilt.results, strict=True)})
+    return rebuilt

@@ -100,13 +100,13 @@ def _copied(
     copies: dict[int, Value] = {}
     for i, v in enumerate(arguments):
         copies[id(v)] = Value(Meta(own(tuple(v.meta.shape)), v.meta.dtype), None, i)  # type: ignore[arg-type]
-    made = []
+    copied = []
     for o in operations:
         operands = [copies[id(x)] if type(x) is Value else number(x) for x in o.operands]
         metas = [Meta(own(tuple(r.meta.shape)), r.meta.dtype) for r in o.results]
-        made.append(Operation(o.op, operands, own(tuple(o.params)), metas))
-        copies.update({id(r): c for r, c in zip(o.results, made[-1].results, strict=True)})
-    return made, [copies[id(v)] for v in arguments], [copies[id(v)] for v in results]
+        copied.append(Operation(o.op, operands, own(tuple(o.params)), metas))
+        copies.update({id(r): c for r, c in zip(o.results, copied[-1].results, strict=True)})
+    return copied, [copies[id(v)] for v in arguments], [copies[id(v)] for v in results]
 
 
 def _text(g: FusionGroup) -> str:
@@ -221,31 +221,31 @@ def make_group(
     sizes: dict[int, Sym] = {}
     scalars: list[Sym] = []
     ints: list[Sym] = []
-    given: tuple[list[Any], list[Any]] = ([], [])
+    constants: tuple[list[Any], list[Any]] = ([], [])
     places = itertools.count()  # of scalars that are known
 
     def new_number(x: Any) -> Sym:
         scalars.append(expr.symbol(f"f{len(scalars)}", kind="float"))
-        given[0].append(x)
+        constants[0].append(x)
         return scalars[-1]
 
     def new_int(x: Any) -> Sym:
         ints.append(expr.symbol(f"k{len(ints)}", lo=None, kind="int"))
-        given[1].append(x)
+        constants[1].append(x)
         return ints[-1]
 
     def expression(x: Any) -> Any:
         """An expression of the caller in the group's symbols."""
         if type(x) is not Sym:
             return x
-        found = table.get(x)
-        if found is None:
+        symbol = table.get(x)
+        if symbol is None:
             if x.op == "symbol":
-                found = new_number(x) if x.kind == "float" else new_int(x)
+                symbol = new_number(x) if x.kind == "float" else new_int(x)
             else:
-                found = expr.rebuild(x.op, tuple(map(expression, x.args)))
-            table[x] = found
-        return found
+                symbol = expr.rebuild(x.op, tuple(map(expression, x.args)))
+            table[x] = symbol
+        return symbol
 
     def own(x: Any) -> Any:
         """A size or a param."""
@@ -275,4 +275,4 @@ def make_group(
                 known[size] = expr.symbol(f"s{count}", lo=0)  # type: ignore[index]
                 count += 1
     group = FusionGroup(*_copied(operations, inputs, results, own, number), scalars, ints)
-    return group, *given
+    return group, *constants

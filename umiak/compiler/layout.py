@@ -156,11 +156,11 @@ class Layouts(Retrace):
         return self.views[id(v)]
 
     def visit(self, o: Operation) -> None:
-        made = self.convolved(o) or self.pointwise(o) or self.reduced(o)
-        if made is None:
+        replacement = self.convolved(o) or self.pointwise(o) or self.reduced(o)
+        if replacement is None:
             super().visit(o)
         else:
-            where, y = made
+            where, y = replacement
             where[id(o.results[0])] = y
 
     def convolved(self, o: Operation) -> tuple[dict, SymTensor] | None:
@@ -217,8 +217,8 @@ class Layouts(Retrace):
         kept = [a for a in to_last(x.ndim) if a not in o.op.axes]
         if not o.op.keepdim and kept != sorted(kept):
             return None
-        given = {k: getattr(o.op, k) for k in o.op.static_fields}
-        op = type(o.op)(**{**given, "axes": tuple(sorted(axes))})
+        attributes = {k: getattr(o.op, k) for k in o.op.static_fields}
+        op = type(o.op)(**{**attributes, "axes": tuple(sorted(axes))})
         return self.last if o.op.keepdim else self.table, self.tracer.record(op, [x], o.params)
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from umiak.compiler.codes import BACK, PAIR, UNIT, ZERO
 from umiak.compiler.loop.monoid import Monoid
 from umiak.compiler.loop.node import Node, var
 from umiak.compiler.loop.types import I64, ScalarType
@@ -148,12 +149,10 @@ class Chain:
     temporaries: tuple[Temporary, ...] = ()
 
 
-# What a launch finds out about its strides. Kinds of strides along the innermost P axis and the innermost R axis:
-ZERO, UNIT, ANY, BACK, PAIR = range(5)
-# Those that are known. PAIR: of parts of complex numbers, and of x[::2].
+# Strides of the kinds that are known.
 STRIDES = {ZERO: 0, UNIT: 1, BACK: -1, PAIR: 2}
 
-# Which loops a variant has.
+# Which loops a variant has, by name; in keys of the launcher by number (codes.pxd).
 MAP = "map"  # no R: lanes along the innermost P axis
 TILE = "tile"  # no R: an access runs along another P axis; tiles are transposed in registers
 ROW = "row"  # lanes along the innermost R axis
@@ -161,18 +160,6 @@ COLUMN = "column"  # lanes along the innermost P axis, R one after the other: fe
 STRIP = "strip"  # the same for many points of R: row after row of R, over strips of columns whose results stay in cache
 SPLIT_ROW = "split_row"  # one reduction of few long rows: blocks of R first, then their results
 SPLIT_COLUMN = "split_column"  # the same for few columns
-SCHEDULES = (MAP, TILE, ROW, COLUMN, STRIP, SPLIT_ROW, SPLIT_COLUMN)
-
-# What the parallel range [lo, hi) of a phase counts.
-ROWS = 0  # points of all P axes
-OUTER = 1  # points of all P axes but the innermost
-INNER = 2  # points of the innermost P axis (there is no other)
-ONE = 3  # a single point
-ROW_BLOCKS = 4  # points of all P axes, times blocks of R
-OUTER_BLOCKS = 5  # points of all P axes but the innermost, times blocks of R
-COLUMN_BLOCKS = 6  # points of all P axes but the innermost, times blocks of ``Phase.block`` along the innermost
-TILE_BLOCKS = 7  # points of all P axes but the innermost and the tile axis, times blocks of ``Phase.block`` along that
-WHOLE = 8  # what the parallel loop's own end says (schedule/gpu.py)
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,7 @@ class WithPacking(Op):
 
     def decompose(self, *args: Any) -> Any:
         operands = tuple(unpacked(x) if is_tensor(x) else x for x in args[: self.n])
-        made = eager.apply(self.wide, operands, args[self.n :])
-        results = made if isinstance(made, tuple) else (made,)
+        outputs = eager.apply(self.wide, operands, args[self.n :])
+        results = outputs if isinstance(outputs, tuple) else (outputs,)
         packed = tuple(F.pack(y, dtype=d) if d.is_packed else y for y, d in zip(results, self.dtypes, strict=True))
-        return packed if isinstance(made, tuple) else packed[0]
+        return packed if isinstance(outputs, tuple) else packed[0]

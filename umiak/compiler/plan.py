@@ -95,7 +95,10 @@ def place_of(op: Op, operands: Sequence[Any]) -> Any:
     places = {x.place for x in operands if isinstance(x, Tensor)}
     if len(places) > 1:
         op.fail(
-            ValueError, "operands on one place", ", ".join(sorted(map(str, places))), "Move them with Tensor.to first."
+            ValueError,
+            "operands on one place",
+            ", ".join(sorted(p.name for p in places)),
+            "Move them with Tensor.to first.",
         )
     return places.pop() if places else context.current().place
 
@@ -132,20 +135,20 @@ def symbols_for(op: Op, operands: Sequence[Any], params: Sequence[Any]) -> Opera
             metas.append(None)
             stand_ins.append(None)
         elif isinstance(x, Tensor):
-            found: list[Any] = []
+            symbols: list[Any] = []
             for axis in range(x.ndim):
                 known = None if group is None else group.arguments[i].meta.shape[axis]
                 if type(known) is int:
-                    found.append(known)
+                    symbols.append(known)
                     continue
                 if known is None or known not in shared:
                     size = scope.symbol("int", lo=0, name=f"d{i}_{axis}")
                     sources[size] = (i, axis)
                     shared[size if known is None else known] = size
-                    found.append(size)
+                    symbols.append(size)
                 else:
-                    found.append(shared[known])
-            sizes = tuple(found)
+                    symbols.append(shared[known])
+            sizes = tuple(symbols)
             metas.append(Meta(sizes, x.dtype))
             stand_ins.append(metas[-1])
         else:
@@ -164,16 +167,16 @@ def symbols_for(op: Op, operands: Sequence[Any], params: Sequence[Any]) -> Opera
     symbolic = []
     for name, declared, value in zip(op.param_fields, op.param_fields.values(), params, strict=True):
         count = len(value) if declared.kind == "ints" else 1
-        made = tuple(
+        new_symbols = tuple(
             scope.symbol(
                 "float" if declared.kind == "float" else "int",
                 name=f"p_{name}{k}" if declared.kind == "ints" else f"p_{name}",
             )
             for k in range(count)
         )
-        sources.update({s: (-1, word + k) for k, s in enumerate(made)})
+        sources.update({s: (-1, word + k) for k, s in enumerate(new_symbols)})
         word += count
-        symbolic.append(made if declared.kind == "ints" else made[0])
+        symbolic.append(new_symbols if declared.kind == "ints" else new_symbols[0])
     return OperandClass(scope, metas, stand_ins, tuple(symbolic), sources)
 
 
@@ -204,9 +207,11 @@ class Call:
         assert meta is not None
         if x.is_contiguous():
             return dense(tuple(meta.shape)).strides
-        made = tuple(self.classes.scope.symbol("int", lo=None, name=f"t{i}_{axis}") for axis in range(len(meta.shape)))
-        self.classes.sources.update({s: (i, AXIS_STRIDE + axis) for axis, s in enumerate(made)})
-        return made
+        stride_symbols = tuple(
+            self.classes.scope.symbol("int", lo=None, name=f"t{i}_{axis}") for axis in range(len(meta.shape))
+        )
+        self.classes.sources.update({s: (i, AXIS_STRIDE + axis) for axis, s in enumerate(stride_symbols)})
+        return stride_symbols
 
     def trace(self) -> Trace:
         """The op's decomposition; with ``needs``, outputs and residuals of its ``forward_train``."""
@@ -324,10 +329,10 @@ def build(op: Op, operands: tuple, params: tuple, modes: int) -> Plan:
             extra = traced.results[len(visible) :]
             out_ids += [(v.meta.dtype.id, len(v.meta.shape)) for v in extra]
             outs += [v.meta for v in extra]
-        asked = None
+        launch_dims = None
         if train or kernel.dims is not None:
             with classes.scope:
-                outs, shape, registers, asked = lower_shapes(classes, outs, kernel.dims)
+                outs, shape, registers, launch_dims = lower_shapes(classes, outs, kernel.dims)
         plan = Plan(
             op, PLAN_LAUNCH, out_ids, sources=list(classes.sources.values()), shape=shape, out_regs=registers,
             infer_python=fallback,
@@ -335,7 +340,7 @@ def build(op: Op, operands: tuple, params: tuple, modes: int) -> Plan:
             and (op.elementwise or keeps_shape(classes, outs)),
             same_is_identity=op.name == "sum_to", **common,
         )  # fmt: skip
-        kernel.install(plan, asked)
+        kernel.install(plan, launch_dims)
     elif op.decompose is not None or train:
         traced = call.trace()
         out_ids = [(v.meta.dtype.id, len(v.meta.shape)) for v in traced.results]
@@ -375,10 +380,10 @@ def shape_program(op: Op, classes: OperandClass, visible: Sequence[Meta]) -> tup
         PYTHON_INFER.setdefault(op.name, f"{type(error).__name__}: {error}")
 
     def sizes(operands: tuple, params: tuple) -> list[int]:
-        found = as_tuple(op.infer(*concrete_metas(operands), *params))
-        if [(m.dtype, len(m.shape)) for m in found] != [(m.dtype, len(m.shape)) for m in visible]:
-            op.fail(RuntimeError, f"results like {list(visible)} for this class of operands", list(found))
-        return [n for m in found for n in m.shape]
+        outputs = as_tuple(op.infer(*concrete_metas(operands), *params))
+        if [(m.dtype, len(m.shape)) for m in outputs] != [(m.dtype, len(m.shape)) for m in visible]:
+            op.fail(RuntimeError, f"results like {list(visible)} for this class of operands", list(outputs))
+        return [n for m in outputs for n in m.shape]
 
     classes.scope = Scope()
     return list(visible), None, list(range(sum(len(m.shape) for m in visible))), sizes
@@ -390,12 +395,12 @@ def keeps_shape(classes: OperandClass, outs: Sequence[Meta]) -> bool:
     return len(tensors) == 1 and not classes.scope.checks and identical(outs[0].shape, tensors[0].shape)
 
 
-def lower_shapes(classes: OperandClass, outs: Sequence[Meta], asked: Sequence[Any] | None = None) -> tuple:
+def lower_shapes(classes: OperandClass, outs: Sequence[Meta], launch_dims: Sequence[Any] | None = None) -> tuple:
     """(outs, program, registers of their sizes, registers of what a kernel asked for)"""
     exprs = [n for m in outs for n in m.shape]
-    linear = linearise([*exprs, *(asked or ())], list(classes.sources), classes.scope.checks)
+    linear = linearise([*exprs, *(launch_dims or ())], list(classes.sources), classes.scope.checks)
     registers = list(linear.outputs)
-    wanted = None if asked is None else registers[len(exprs) :]
+    wanted = None if launch_dims is None else registers[len(exprs) :]
     return list(outs), scalar_program(linear), registers[: len(exprs)], wanted
 
 
@@ -446,13 +451,13 @@ def view_plan(op: Op, operands: tuple, classes: OperandClass, visible: Sequence[
 @contextmanager
 def plain_modes() -> Iterator[None]:
     """Trace a plan alike under every mode: a plan may be made in the middle of a backward run or of ``no_grad``."""
-    ambient = context.current()
-    modes = ambient.plan_mode
-    ambient.plan_mode = MODE_GRAD
+    ctx = context.current()
+    modes = ctx.plan_mode
+    ctx.plan_mode = MODE_GRAD
     try:
         yield
     finally:
-        ambient.plan_mode = modes
+        ctx.plan_mode = modes
 
 
 @dataclass
@@ -599,18 +604,18 @@ class Vjp:
     def fused(self, g: Gradient) -> Vjp:
         """The same with composites as what they mean and groups of operations as one."""
         assert g.expand is not None
-        found = self
+        program = self
         if any(g.expand(o.op) for o in self.operations):
-            found = self._expanded(g)
-        operations, made = fuse(found.operations, found.made)
-        return Vjp(operations, found.operands, found.saved, found.grads, made)
+            program = self._expanded(g)
+        operations, made = fuse(program.operations, program.made)
+        return Vjp(operations, program.operands, program.saved, program.grads, made)
 
     def _expanded(self, g: Gradient) -> Vjp:
         """Retrace once more: a composite has its own derivative, so it is only expanded after that was taken."""
         with plain_modes(), Tracer(g.classes.scope, expand=g.expand) as tracer:
             again = Retrace(tracer)
-            given = [v for v in [*self.operands, *self.saved, *self.grads] if v is not None]
-            again.stand(given, [tracer.input(v.meta) for v in given])
+            inputs = [v for v in [*self.operands, *self.saved, *self.grads] if v is not None]
+            again.stand(inputs, [tracer.input(v.meta) for v in inputs])
             again.run(self.operations)
 
         def moved(items: list) -> list:
@@ -631,15 +636,15 @@ def trace_vjp(g: Gradient, mask: int) -> Vjp:
         grads = [tracer.input(m) if mask >> i & 1 else None for i, m in enumerate(g.outputs)]
         n = len(g.outputs)
         inputs = tuple(operands)
-        made = graph.vjp(g.op, inputs, tuple(saved[:n]), tuple(saved[n:]), g.classes.params, tuple(grads), g.needs)
-        for i, (x, dx) in enumerate(zip(inputs, made, strict=True)):
+        gradients = graph.vjp(g.op, inputs, tuple(saved[:n]), tuple(saved[n:]), g.classes.params, tuple(grads), g.needs)
+        for i, (x, dx) in enumerate(zip(inputs, gradients, strict=True)):
             if dx is not None and (dx.dtype is not x.dtype or dx.ndim != x.ndim):
                 raise RuntimeError(
                     f"[{g.op.name}] requires a gradient of operand {i}'s type {x.meta}, got {dx.meta} from its vjp"
                 )
-    results = values(made)
-    given = inputs_of(operands, g.classes)
-    return Vjp(live(tracer.operations, results), given, values(saved), values(grads), results)
+    results = values(gradients)
+    inputs_used = inputs_of(operands, g.classes)
+    return Vjp(live(tracer.operations, results), inputs_used, values(saved), values(grads), results)
 
 
 def finish_vjp(g: Gradient, v: Vjp) -> CallProgram:

@@ -64,22 +64,28 @@ class _Simplify(Sweep):
         elif not any(rule(self, o, operands) for rule in RULES.of(o.op.name)):
             self.emit(o, operands)
 
-    def put(self, o: Operation, made: Operation) -> Operation:
-        for r, new in zip(o.results, made.results, strict=True):
+    def put(self, o: Operation, replacement: Operation) -> Operation:
+        for r, new in zip(o.results, replacement.results, strict=True):
             if r is not new:
                 self.origin[id(new)] = r
                 if id(r) in self.kept:
                     self.given.add(id(new))
-        return super().put(o, made)
+        return super().put(o, replacement)
 
     def same(self, r: Value, x: Any) -> bool:
         """The result ``r`` is ``x``."""
         if type(x) is not Value:
             return False
         if id(r) in self.kept:
-            made = x.operation
+            producer = x.operation
             # A sum to the shape that is there gives its operand itself.
-            if made is None or made.op.view or made.name == "sum_to" or id(x) in self.kept or id(x) in self.given:
+            if (
+                producer is None
+                or producer.op.view
+                or producer.name == "sum_to"
+                or id(x) in self.kept
+                or id(x) in self.given
+            ):
                 return False
             self.given.add(id(x))
         self.table[id(r)] = x
@@ -88,21 +94,21 @@ class _Simplify(Sweep):
 
     def emit(self, o: Operation, operands: Sequence[Any], op: Any = None) -> bool:
         """The results of ``o`` are those of this call, which has an earlier one's if they are equal."""
-        made = o.over(operands) if op is None else o.replace(op, operands, ())
-        if not made.op.random:
-            first = self.first(made)
-            if first is not made and not any(id(r) in self.own for r in o.results):
+        emitted = o.over(operands) if op is None else o.replace(op, operands, ())
+        if not emitted.op.random:
+            first = self.first(emitted)
+            if first is not emitted and not any(id(r) in self.own for r in o.results):
                 self.stand(o.results, first.results)
                 return True
-        self.put(o, made)
+        self.put(o, emitted)
         return True
 
     def call(self, op: Any, operands: Sequence[Any], params: tuple, meta: Any) -> Value:
         """A call more than there was."""
-        made = Operation(op, operands, params, [meta])
-        first = self.first(made)
-        if first is made:
-            self.out.append(made)
+        emitted = Operation(op, operands, params, [meta])
+        first = self.first(emitted)
+        if first is emitted:
+            self.out.append(emitted)
         return first.results[0]
 
     def first(self, o: Operation) -> Operation:
@@ -153,16 +159,18 @@ def _cast(s: _Simplify, o: Operation, operands: list) -> bool:
     part = x.operation if type(x) is Value else None
     if part is None or type(part.op) is not movement.Slice:
         return False
-    whole: Any = part.operands[0]
-    joined, low = whole.operation, o.op.dtype
+    joined_result: Any = part.operands[0]
+    joined, low = joined_result.operation, o.op.dtype
     if joined is None or type(joined.op) is not movement.Concat:
         return False
-    if low.bits >= whole.meta.dtype.bits or not s.narrowed(whole, o.op):
+    if low.bits >= joined_result.meta.dtype.bits or not s.narrowed(joined_result, o.op):
         return False
-    narrow = s.narrow.get(id(whole))
+    narrow = s.narrow.get(id(joined_result))
     if narrow is None:
         parts = [s.call(o.op, [p], (), Meta(p.meta.shape, low)) for p in joined.operands]
-        narrow = s.narrow[id(whole)] = s.call(joined.op, parts, joined.params, Meta(whole.meta.shape, low))
+        narrow = s.narrow[id(joined_result)] = s.call(
+            joined.op, parts, joined.params, Meta(joined_result.meta.shape, low)
+        )
     return s.same(r, s.call(part.op, [narrow], part.params, r.meta))
 
 
@@ -177,10 +185,10 @@ def _split(s: _Simplify, o: Operation, operands: list) -> bool:
     if any(id(r) in s.kept for r in o.results):
         return False
     for r, size in zip(o.results, o.params[0], strict=True):
-        made = _part(operands[0], o.op.axis, start, r)
-        if made is None:
-            made = s.call(op, operands, ((start,), (size,), (1,)), r.meta)
-        s.same(r, made)
+        emitted = _part(operands[0], o.op.axis, start, r)
+        if emitted is None:
+            emitted = s.call(op, operands, ((start,), (size,), (1,)), r.meta)
+        s.same(r, emitted)
         start = start + size
     return True
 
@@ -201,11 +209,11 @@ def _slice(s: _Simplify, o: Operation, operands: list) -> bool:
 
 def _part(x: Value, axis: int, start: Any, like: Value) -> Value | None:
     """The operand of a concatenation that begins at ``start`` and is of the shape of ``like``."""
-    made = x.operation
-    if made is None or type(made.op) is not movement.Concat or made.op.axis != axis:
+    producer = x.operation
+    if producer is None or type(producer.op) is not movement.Concat or producer.op.axis != axis:
         return None
     at: Any = 0
-    for part in made.operands:
+    for part in producer.operands:
         if type(part) is Value:
             if identical((at, *part.meta.shape), (start, *like.meta.shape)):
                 return part
@@ -218,10 +226,10 @@ def _sum(s: _Simplify, o: Operation, operands: list) -> bool:
     shape = o.results[0].meta.shape
     if any(type(x) is not Value or not identical(x.meta.shape, shape) for x in operands):
         return False
-    found: Any = [_scattered(s, x) for x in operands]
-    if None in found or found[0][0] != found[1][0]:
+    addends: Any = [_scattered(s, x) for x in operands]
+    if None in addends or addends[0][0] != addends[1][0]:
         return False
-    axis, parts = found[0][0], found[0][1] + found[1][1]
+    axis, parts = addends[0][0], addends[0][1] + addends[1][1]
     if any(type(start) is not int for start, _ in parts):
         return False
     parts.sort(key=lambda part: part[0])
@@ -251,10 +259,10 @@ def _scattered(s: _Simplify, x: Any) -> tuple[int, list[tuple[Any, Value]]] | No
         return None
     base, value = o.operands
     start, _, step = o.params[0]
-    made = base.operation if type(base) is Value else None
-    if not identical(step, 1) or type(value) is not Value or made is None or made.op.name != "full":
+    producer = base.operation if type(base) is Value else None
+    if not identical(step, 1) or type(value) is not Value or producer is None or producer.op.name != "full":
         return None
-    if type(made.operands[0]) not in (int, float, complex) or made.operands[0] != 0:
+    if type(producer.operands[0]) not in (int, float, complex) or producer.operands[0] != 0:
         return None
     return o.op.region.axes[0], [(start, value)]
 
@@ -297,20 +305,20 @@ def duplicate_views(
 ) -> tuple[list[Operation], list[Value | None]]:
     """Views, concatenations and what is made out of nothing once for each reader that may compute them itself."""
     readers: dict[int, list[tuple[Operation, int]]] = {}
-    kept = {id(v) for v in results if v is not None}
+    result_ids = {id(v) for v in results if v is not None}
     table: dict[int, Value] = {}
     out: list[Operation] = []
     inside: set[int] = set()  # operations that a kernel computes, as opposed to views that a library is given
 
     def duplicate(o: Operation) -> Operation:
-        made = o.replace()
-        for r in made.results:
+        emitted = o.replace()
+        for r in emitted.results:
             r.id = -1  # one of several
         for i, x in enumerate(o.operands):
             if type(x) is Value:
-                readers.setdefault(id(x), []).append((made, i))
-        out.append(made)
-        return made
+                readers.setdefault(id(x), []).append((emitted, i))
+        out.append(emitted)
+        return emitted
 
     def give(value: Value, to: Sequence[tuple[Operation, int]]) -> None:
         for user, i in to:
@@ -318,8 +326,8 @@ def duplicate_views(
 
     for o in reversed(operations):
         users = [readers.pop(id(r), []) for r in o.results]
-        made_here = not o.values and lowerable(o.op)  # numbers, places, random bits: out of nothing
-        cheap = o.op.view or made_here or widens_for_concatenations(o, users)
+        from_nothing = not o.values and lowerable(o.op)  # numbers, places, random bits: out of nothing
+        cheap = o.op.view or from_nothing or widens_for_concatenations(o, users)
         if len(users) == 1 and (cheap or type(o.op) is movement.Concat):
             own: dict[int, list[tuple[Operation, int]]] = {}
             for user, i in users[0]:
@@ -331,16 +339,16 @@ def duplicate_views(
                 give(copy.results[0], [pair for those in own.values() for pair in those])
                 users = [[pair for pair in users[0] if id(pair[0]) not in own]]
                 own = {}
-                if not users[0] and id(o.results[0]) not in kept:
+                if not users[0] and id(o.results[0]) not in result_ids:
                     continue
             slices = all(type(user.op) is movement.Slice and id(user) in own for user, _ in users[0])
-            if cheap or (slices and len(own) <= MOST_READERS and id(o.results[0]) not in kept):
+            if cheap or (slices and len(own) <= MOST_READERS and id(o.results[0]) not in result_ids):
                 for those in own.values():
                     made = duplicate(o)
                     inside.add(id(made))
                     give(made.results[0], those)
                 users = [[(user, i) for user, i in users[0] if id(user) not in own]]
-                if own and not users[0] and id(o.results[0]) not in kept:
+                if own and not users[0] and id(o.results[0]) not in result_ids:
                     continue
         made = duplicate(o)
         if lowerable(o.op) and not o.op.view:

@@ -59,10 +59,10 @@ def lower_fused(
 
     ``donate``: inputs whose memory may become that of one of ``wanted``, or of any value (None).
     """
-    operations, inputs, results, conditions, given = _fused(program, wanted, backend, donate)
+    operations, inputs, results, conditions, donated = _fused(program, wanted, backend, donate)
     if not any(o.regions for o in operations):
         symbols = scalars_in(operations)
-        return Lowered(_calls(operations, inputs, results, symbols, given), tuple(symbols), tuple(conditions))
+        return Lowered(_calls(operations, inputs, results, symbols, donated), tuple(symbols), tuple(conditions))
     inside = {s for o in program.walk() for s in bound(o)}
 
     def region(block: Block) -> ControlFlow:
@@ -75,7 +75,7 @@ def lower_fused(
         conditions.extend(more)
         return control_flow(operations, inputs, results, {}, region)
 
-    return Lowered(control_flow(operations, inputs, results, given, region), (), tuple(conditions))
+    return Lowered(control_flow(operations, inputs, results, donated, region), (), tuple(conditions))
 
 
 def _fused(
@@ -90,13 +90,13 @@ def _fused(
     dump("operations", program.name or "program", lambda: show_operations(operations, results))
     # A view of what is written over would change with it; `sum_to` may give its operand itself.
     seen = {id(v) for o in operations if o.op.view or o.name == "sum_to" for v in o.values}
-    given = {
+    donated = {
         i: None if j is None else results[j]
         for i, j in donate.items()
         if j is None or (results[j] is not None and id(inputs[i]) not in seen)
     }
     replaced = {id(results[j]): inputs[i] for i, j in donate.items() if j is not None and results[j] is not None}
-    return early_writes(operations, results, replaced), inputs, results, conditions, given
+    return early_writes(operations, results, replaced), inputs, results, conditions, donated
 
 
 def _calls(
@@ -155,7 +155,12 @@ def _retraced(
         retrace = sweep(tracer)
         stand_ins = [tracer.input(v.meta) for v in inputs]
         retrace.stand(inputs, stand_ins)
-        _, made = retrace.run(operations, wanted)
+        _, results = retrace.run(operations, wanted)
     scope = tracer.scope
     conditions = [*scope.guards[before[0] :], *(c.condition for c in scope.checks[before[1] :])]
-    return tracer.operations, [x.value for x in stand_ins], [None if x is None else x.value for x in made], conditions
+    return (
+        tracer.operations,
+        [x.value for x in stand_ins],
+        [None if x is None else x.value for x in results],
+        conditions,
+    )

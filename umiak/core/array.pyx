@@ -58,7 +58,7 @@ cdef object packed_bytes(Tensor t):
 
 cdef inline object make_array(Tensor t):
     cdef cnp.npy_intp[64] strides
-    cdef cnp.npy_intp* given = NULL
+    cdef cnp.npy_intp* strides_or_null = NULL
     cdef DType dtype = dtype_from_id(t.key & K_DTYPE_MASK)
     cdef int i
     if dtype.is_packed:
@@ -66,10 +66,10 @@ cdef inline object make_array(Tensor t):
     if (t.key >> K_LAYOUT_SHIFT) & K_LAYOUT_MASK:          # not contiguous
         for i in range(t.ndim):
             strides[i] = t.strides[i] * ITEMSIZE[dtype.id]
-        given = strides
+        strides_or_null = strides
     Py_INCREF(dtype.numpy)                                  # the reference that NewFromDescr takes
     return PyArray_NewFromDescr(
-        &PyArray_Type, <PyArray_Descr*><PyObject*>dtype.numpy, t.ndim, <cnp.npy_intp*>t.dims, given, tensor_data(t),
+        &PyArray_Type, <PyArray_Descr*><PyObject*>dtype.numpy, t.ndim, <cnp.npy_intp*>t.dims, strides_or_null, tensor_data(t),
         cnp.NPY_ARRAY_WRITEABLE, NULL,
     )
 
@@ -93,16 +93,16 @@ cdef int put_packed(Tensor t, object array) except -1:
 cdef int need_host(int place, str what) except -1:
     cdef int access = place_access(place)
     if access == ACCESS_NOTHING:
-        raise RuntimeError(f"[{what}] requires a tensor with data, got one on {place_from_index(place)}, which keeps none")
+        raise RuntimeError(f"[{what}] requires a tensor with data, got one on {place_from_index(place).name}, which keeps none")
     if access != ACCESS_HOST:
-        raise ValueError(f"[{what}] requires memory of the host, got a tensor on {place_from_index(place)}. Copy it to the cpu first.")
+        raise ValueError(f"[{what}] requires memory of the host, got a tensor on {place_from_index(place).name}. Copy it to the cpu first.")
     return 0
 
 
 cdef Tensor moved(Tensor t, int place):
     """The elements on another place, contiguous and without history. What is read on the host is there when this returns."""
     if MOVED is None:
-        raise RuntimeError(f"[to] requires a way to copy from {place_from_index(t.storage.place)} to {place_from_index(place)}, got none. Import umiak, not umiak.core.")
+        raise RuntimeError(f"[to] requires a way to copy from {place_from_index(t.storage.place).name} to {place_from_index(place).name}, got none. Import umiak, not umiak.core.")
     return <Tensor?>MOVED(t, place_from_index(place))
 
 
@@ -216,7 +216,7 @@ cdef Tensor tensor_from_numpy(object array, int place, int share):
     access = place_access(place)
     itemsize = ITEMSIZE[dtype]
     if share:
-        reason = why_not_shared(a, itemsize) if access == ACCESS_HOST else f"{place_from_index(place)} cannot use the host's memory"
+        reason = why_not_shared(a, itemsize) if access == ACCESS_HOST else f"{place_from_index(place).name} cannot use the host's memory"
         if reason is None:
             for i in range(cnp.PyArray_NDIM(a)):
                 strides[i] = cnp.PyArray_STRIDE(a, i) // itemsize

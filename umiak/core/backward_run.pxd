@@ -3,7 +3,8 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint32_t
 
 from umiak.core.context cimport EngineContext
-from umiak.core.tensor cimport Node, Tensor
+from umiak.core.node cimport Node
+from umiak.core.tensor cimport Tensor
 
 cdef object PROBE              # the profiler, see watch
 

@@ -17,6 +17,7 @@ from umiak.core.eager import apply
 from umiak.core.context cimport OBSERVE_PROFILE
 from umiak.core.dispatch cimport call2
 from umiak.core.leaf_gradients cimport ADD, Sink, accumulate
+from umiak.core.node cimport Node, drop_saved, edge_at, saved_at
 from umiak.core.plan cimport FLAG_INNER, Plan, TensorProgram
 from umiak.core.saved_tensors cimport saved_tensors
 from umiak.core.tensor cimport *
@@ -44,16 +45,16 @@ def watch(probe):
 
 cdef void* grown(void* old, void* inline_old, size_t used, size_t wanted) except NULL:
     """``old`` (bytes used) with room for ``wanted`` bytes; the arrays within the run itself are left, not freed."""
-    cdef void* made
+    cdef void* grown
     if old != inline_old:
-        made = realloc(old, wanted)
+        grown = realloc(old, wanted)
     else:
-        made = malloc(wanted)
-        if made != NULL:
-            memcpy(made, old, used)
-    if made == NULL:
+        grown = malloc(wanted)
+        if grown != NULL:
+            memcpy(grown, old, used)
+    if grown == NULL:
         raise MemoryError()
-    return made
+    return grown
 
 
 @cython.final
@@ -457,12 +458,12 @@ cdef int check_released(Node node) except -1:
 
 cdef inline TensorProgram vjp_of(Plan plan, uint64_t mask, bint create):
     if create and plan.fused:
-        found = plan.recorded.get(mask)
-        return VJP_PLAN(plan, mask, True) if found is None else found
+        vjp_plan = plan.recorded.get(mask)
+        return VJP_PLAN(plan, mask, True) if vjp_plan is None else vjp_plan
     if plan.vjp_mask == mask:
         return plan.vjp
-    found = plan.vjps.get(mask)
-    return VJP_PLAN(plan, mask) if found is None else found
+    vjp_plan = plan.vjps.get(mask)
+    return VJP_PLAN(plan, mask) if vjp_plan is None else vjp_plan
 
 
 cdef object seen_as_now(Tensor leaf, uint32_t shaped, Tensor g):
@@ -477,7 +478,7 @@ cdef object seen_as_now(Tensor leaf, uint32_t shaped, Tensor g):
             g = apply(op, (g,), params)
     elif g.shape != leaf.shape and not g.kind & KIND_SELECTED_ROWS:
         raise RuntimeError(
-            f"[backward] requires leaves that have the shape that they were used with, got {leaf.shape} for a gradient of shape {g.shape}")
+            f"[backward] requires leaves that have the shape that they were used with, got {list(leaf.shape)} for a gradient of shape {list(g.shape)}")
     return g
 
 
@@ -491,8 +492,8 @@ cdef object call_hooks(list hooks, object g):
                 raise TypeError(f"[hook] requires a Tensor or None as result, got {type(replaced).__name__}")
             if replaced.shape != g.shape or replaced.dtype is not g.dtype and not getattr(entry[0], "changes_dtype", False):
                 raise ValueError(
-                    f"[hook] requires a gradient of shape {g.shape} and dtype {g.dtype.name} as result, "
-                    f"got shape {replaced.shape} and dtype {replaced.dtype.name}")
+                    f"[hook] requires a gradient of shape {list(g.shape)} and dtype {g.dtype.name} as result, "
+                    f"got shape {list(replaced.shape)} and dtype {replaced.dtype.name}")
             g = replaced
     return g
 
@@ -523,8 +524,8 @@ cdef list python_step(Run run, Node node, int first, int n_out, uint64_t mask):
             if replaced is not None:
                 grads = replaced_by(node, replaced, n_out, "prehook")
     if node.plan is None:
-        made = node.python(*grads)
-        result = list(made) if isinstance(made, (tuple, list)) else [made]
+        computed = node.python(*grads)
+        result = list(computed) if isinstance(computed, (tuple, list)) else [computed]
         if len(result) != node.n_edges:
             raise RuntimeError(
                 f"[{node.name}] requires as many gradients as tensor inputs ({node.n_edges}), got {len(result)}")
@@ -537,7 +538,7 @@ cdef list python_step(Run run, Node node, int first, int n_out, uint64_t mask):
                 if (<Tensor>result[i]).shape != shape or (<Tensor>result[i]).dtype is not dtype:
                     raise ValueError(
                         f"[{node.name}] requires a gradient of shape {shape} and dtype {dtype.name} for input {i}, "
-                        f"got shape {(<Tensor>result[i]).shape} and dtype {(<Tensor>result[i]).dtype.name}")
+                        f"got shape {list((<Tensor>result[i]).shape)} and dtype {(<Tensor>result[i]).dtype.name}")
     else:
         plan = node.plan
         mask = 0

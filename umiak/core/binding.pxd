@@ -55,7 +55,7 @@ cdef class Frame:
     cdef int64_t* regs         # symbols, then whatever the scalar program computes
     cdef int64_t* words        # what the calls want
     cdef int64_t* scratch
-    cdef char* given
+    cdef char* donation
     cdef int n_outs
     cdef int* fresh            # inputs to be looked at; -1 ends it
     cdef Lowering lowering     # None: not run from here
@@ -96,7 +96,7 @@ cdef class Binding:
     # What is known of the storages of constants, while these are those of `storages`.
     cdef void** storages
     cdef Table known
-    cdef bytearray given
+    cdef bytearray donation
     cdef Frame spare           # of a run that is over, for the next one; its constants are in their places
     cdef list forms(self)                                  # the forms that are lists of launches
     cdef Frame frame(self)
@@ -108,10 +108,10 @@ cdef class Binding:
     cdef int admit(self, Frame f, EngineContext ctx) except -1
     cdef bint prepare(self, Lowering lowering)
     cdef list execute(self, Frame f)
-    cdef int replay(self, Frame f, const char* given) except -1
+    cdef int replay(self, Frame f, const char* donation) except -1
     cdef bint give(self, Frame f) except -1
     cdef int learn(self, Frame f) except -1
     cdef bint overlapped(self, Frame f, int at) noexcept
     cdef bint in_target(self, Frame f, Tensor v) noexcept
     cdef int write(self, Frame f) except -1
-    cdef int put(self, Frame f, int at, Tensor made) except -1
+    cdef int put(self, Frame f, int at, Tensor output) except -1

@@ -8,7 +8,7 @@ its owner, the executor, before anything has changed.
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.bytearray cimport PyByteArray_AS_STRING
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_XDECREF
+from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy, memset
@@ -188,32 +188,32 @@ cdef class Binding:
         """The outputs; None where the owner has to run it. ``scalars`` are 64-bit words (of floats: the bits)."""
         cdef EngineContext ctx = <EngineContext>context_pointer()
         cdef Frame f
-        cdef PyObject** given
+        cdef PyObject** pointers
         cdef int64_t* words
         cdef int i, fit
         if len(arguments) != self.n_arguments or len(scalars) != self.n_scalars:
             return None
         f = self.frame()
-        given = <PyObject**>malloc((self.n_arguments + self.n_scalars + 1) * 8)
-        if given == NULL:
+        pointers = <PyObject**>malloc((self.n_arguments + self.n_scalars + 1) * 8)
+        if pointers == NULL:
             raise MemoryError()
         try:
-            words = <int64_t*>(given + self.n_arguments)
+            words = <int64_t*>(pointers + self.n_arguments)
             for i in range(self.n_arguments):
-                given[i] = <PyObject*><Tensor?>arguments[i]
+                pointers[i] = <PyObject*><Tensor?>arguments[i]
             for i in range(self.n_scalars):
                 words[i] = scalars[i]
-            self.enter(f, given)
+            self.enter(f, pointers)
             fit = self.set_symbols(f, words)
         finally:
-            free(given)
+            free(pointers)
         if fit == FITS:
             fit = self.admit(f, ctx)
         if fit != FITS:
             return None
-        found = self.execute(f)
+        outputs = self.execute(f)
         self.give_back(f)
-        return found
+        return outputs
 
     def frozen(self):
         """The number of launches of each form of the program that is a list of them."""
@@ -227,11 +227,11 @@ cdef class Binding:
 
     cdef list forms(self):
         cdef Lowering l
-        cdef list found = []
+        cdef list replayed = []
         for l in self.fused:
             if l is not None and l.frozen is not None:
-                found += l.frozen
-        return found
+                replayed += l.frozen
+        return replayed
 
     # ---- the parts of a run ------------------------------------------------------------------------------------------
     cdef Frame frame(self):
@@ -253,7 +253,7 @@ cdef class Binding:
         f.regs = <int64_t*>(f.outs + n_outs + 1)
         f.words = f.regs + self.scalar_program.n_regs + 1
         f.scratch = f.words + self.most_words + 1            # of conditions, or the sizes
-        f.given = <char*>(f.scratch + self.most_scratch + self.n_symbols + 1)
+        f.donation = <char*>(f.scratch + self.most_scratch + self.n_symbols + 1)
         memset(f.outs, 0, (n_outs + 1) * 8)
         memcpy(f.inputs, self.pattern, self.n_inputs * sizeof(PyObject*))
         return f
@@ -370,10 +370,10 @@ cdef class Binding:
                 place = ctx.inner_place if ctx.inner_place >= 0 else (<Place>ctx.state.place).index
             lowering = <Lowering>self.fused[place]
             if lowering is None:
-                found = self.owner.grouped(place)
-                if found is None:
+                grouped = self.owner.grouped(place)
+                if grouped is None:
                     return GENERAL
-                lowering = self.fused[place] = found
+                lowering = self.fused[place] = grouped
                 lowering.frozen = [] if lowering.calls.n_steps > 2 else None
                 if self.prepare(lowering):
                     return GENERAL                       # this frame has no room for it
@@ -405,27 +405,27 @@ cdef class Binding:
 
     cdef list execute(self, Frame f):
         """Run what was admitted; the outputs."""
-        cdef list found = []
+        cdef list outputs = []
         cdef int i
         cdef object declared
         for i in range(f.lowering.count):
             f.words[i] = f.regs[f.lowering.at[i]]
         f.n_outs = self.n_outputs + self.n_targets
-        if self.replay(f, f.given if self.donates else NULL):
+        if self.replay(f, f.donation if self.donates else NULL):
             f.n_outs = self.n_outputs
         elif self.n_targets:
             self.write(f)
         for i in range(self.n_outputs):
             declared = self.outputs[i]
             if declared is None:
-                found.append(<object>f.outs[i] if f.outs[i] != NULL else None)
+                outputs.append(<object>f.outs[i] if f.outs[i] != NULL else None)
             elif len(<tuple>declared) == 1:
-                found.append((<tuple>declared)[0])
+                outputs.append((<tuple>declared)[0])
             else:
-                found.append(number_in(f.regs[declared[0]], declared[1]))
-        return found
+                outputs.append(number_in(f.regs[declared[0]], declared[1]))
+        return outputs
 
-    cdef int replay(self, Frame f, const char* given) except -1:
+    cdef int replay(self, Frame f, const char* donation) except -1:
         """Run the calls: as launches, where they were recorded for these sizes; else they are, from the second run on. 1: the targets have
         their values."""
         cdef Lowering l = f.lowering
@@ -435,11 +435,11 @@ cdef class Binding:
             for i in range(self.n_size_symbols):
                 f.scratch[i] = f.regs[self.size_symbols[i]]
             for frozen in l.frozen:
-                if frozen.run(f.inputs, f.words, f.scratch, given, f.outs, self.stamp):
+                if frozen.run(f.inputs, f.words, f.scratch, donation, f.outs, self.stamp):
                     return 1
             if l.ran and l.tried < MOST_TRIALS and not timed():
                 l.tried += 1
-                frozen = freeze(l.calls, f.inputs, f.words, f.scratch, self.n_size_symbols, given, self.targets, self.n_targets, self.given_inputs,
+                frozen = freeze(l.calls, f.inputs, f.words, f.scratch, self.n_size_symbols, donation, self.targets, self.n_targets, self.given_inputs,
                                 f.outs)
                 if frozen is not None:
                     l.frozen = [frozen, *l.frozen[:MOST_FROZEN - 1]]
@@ -447,7 +447,7 @@ cdef class Binding:
                     l.frozen = None
                 return 0
             l.ran = True
-        l.calls.replay(f.inputs, f.words, f.outs, FLAG_INNER, given, None)
+        l.calls.replay(f.inputs, f.words, f.outs, FLAG_INNER, donation, None)
         return 0
 
     # ---- memory ------------------------------------------------------------------------------------------------------
@@ -465,7 +465,7 @@ cdef class Binding:
                     alone = False
         if not alone:
             self.learn(f)
-        memcpy(f.given, PyByteArray_AS_STRING(self.given), self.n_inputs)
+        memcpy(f.donation, PyByteArray_AS_STRING(self.donation), self.n_inputs)
         if not self.n_targets:
             return True
         arguments = Table(self.n_arguments) if self.n_arguments > 1 else None
@@ -477,14 +477,14 @@ cdef class Binding:
                     alone = False
         if not alone:
             for k in range(self.n_targets):
-                if f.given[self.targets[k]]:
+                if f.donation[self.targets[k]]:
                     s = <void*>(<Tensor>f.inputs[self.targets[k]]).storage
                     for i in range(self.n_inputs):
                         if i != self.targets[k] and <void*>(<Tensor>f.inputs[i]).storage == s:
-                            f.given[self.targets[k]] = 0
+                            f.donation[self.targets[k]] = 0
         if self.disjoint:
             for k in range(self.n_targets):
-                if not f.given[self.targets[k]] and self.overlapped(f, self.targets[k]):
+                if not f.donation[self.targets[k]] and self.overlapped(f, self.targets[k]):
                     return False
         return True
 
@@ -492,14 +492,14 @@ cdef class Binding:
         """Look at the storages of the constants."""
         cdef int i
         self.known = Table(self.n_inputs)
-        self.given = bytearray(self.donated)
+        self.donation = bytearray(self.donated)
         for i in range(self.n_inputs):
             if self.argument[i] < 0:
                 self.known.add(self.storages[i])
         for i in range(self.n_targets):
-            self.given[self.targets[i]] = 2
+            self.donation[self.targets[i]] = 2
             if self.argument[self.targets[i]] < 0 and self.known.mark(self.storages[self.targets[i]]) > 1:
-                self.given[self.targets[i]] = 0
+                self.donation[self.targets[i]] = 0
         return 0
 
     cdef bint overlapped(self, Frame f, int at) noexcept:
@@ -543,10 +543,10 @@ cdef class Binding:
                 assign(<Tensor>f.inputs[self.targets[i]], <Tensor>f.outs[n + i])
         return 0
 
-    cdef int put(self, Frame f, int at, Tensor made) except -1:
+    cdef int put(self, Frame f, int at, Tensor output) except -1:
         cdef PyObject* old = f.outs[at]
-        Py_INCREF(made)
-        f.outs[at] = <PyObject*>made
+        Py_INCREF(output)
+        f.outs[at] = <PyObject*>output
         Py_XDECREF(old)
         return 0
 

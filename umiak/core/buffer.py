@@ -59,10 +59,10 @@ class Buffer:
     def host_bytes(self) -> np.ndarray:
         """The bytes of contiguous elements in memory of the host, as an array over them. It keeps nothing alive."""
         if access(self.place) != ACCESS_HOST:
-            raise ValueError(f"[host_bytes] requires memory of the host, got a buffer on {self.place}")
+            raise ValueError(f"[host_bytes] requires memory of the host, got a buffer on {self.place.name}")
         if not self.nbytes:
             return np.empty(0, np.uint8)
         return np.ctypeslib.as_array((ctypes.c_uint8 * self.nbytes).from_address(self.pointer))
 
     def __repr__(self) -> str:
-        return f"Buffer({self.dtype.name}{list(self.shape)} on {self.place})"
+        return f"Buffer({self.dtype.name}{list(self.shape)} on {self.place.name})"

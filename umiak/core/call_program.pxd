@@ -23,7 +23,7 @@ cdef struct Step:
     bint casts_weight          # an operand of the program to low precision: parameters are cast once per version
 
 cdef class StepObserver:
-    cdef int step(self, int i, Operand* xs, PyObject** made, bint into, uint64_t* params) except -1
+    cdef int step(self, int i, Operand* xs, PyObject** outs, bint into, uint64_t* params) except -1
 
 @cython.final
 cdef class CallProgram(TensorProgram):
@@ -39,5 +39,5 @@ cdef class CallProgram(TensorProgram):
     cdef int* scalar_reg2      # imaginary parts
     cdef ScalarProgram scalar_program
     cdef int* dtypes           # of the values that steps make
-    cdef int replay(self, PyObject** inputs, const int64_t* ints, PyObject** outs, int flags, const char* given, StepObserver observer) except -1
-    cdef bint reuse_memory(self, Step* s, Operand* xs, PyObject** values, PyObject** into, int flags, const char* given) except -1
+    cdef int replay(self, PyObject** inputs, const int64_t* ints, PyObject** outs, int flags, const char* donation, StepObserver observer) except -1
+    cdef bint reuse_memory(self, Step* s, Operand* xs, PyObject** values, PyObject** into, int flags, const char* donation) except -1

@@ -25,7 +25,7 @@ cdef extern from "Python.h":
 cdef class StepObserver:
     """It is told of every step while a call program runs. Abstract: a subclass says what it does with a step."""
 
-    cdef int step(self, int i, Operand* xs, PyObject** made, bint into, uint64_t* params) except -1:
+    cdef int step(self, int i, Operand* xs, PyObject** outs, bint into, uint64_t* params) except -1:
         """Step ``i`` was run on these operands and params and made these values, ``into`` memory that was there."""
         raise NotImplementedError(f"{type(self).__name__} defines no step")
 
@@ -61,13 +61,13 @@ cdef object cast_weight(Tensor t, OpBase cast, int flags):
         return apply_op(cast, (t,), (), flags)          # under create_graph it has a history of its own
     if t.low is not None and t.low_version == tensor_version(t) and (<Tensor>t.low).dtype is cast.dtype:
         return t.low
-    made = apply_op(cast, (t,), (), flags)
+    low = apply_op(cast, (t,), (), flags)
     if t.low is None:
         ctx.values.setdefault("cast_weights", []).append(weakref.ref(t))
         ctx.holds_low = True
-    t.low = made
+    t.low = low
     t.low_version = tensor_version(t)
-    return made
+    return low
 
 
 def drop_cast_weights():
@@ -122,8 +122,8 @@ cdef class CallProgram(TensorProgram):
         if self.steps == NULL:
             raise MemoryError()
         self.dtypes = int_array([id for step in steps for id in step[4]])
-        for i, (op, xs, params, lengths, made, drop, donors) in enumerate(steps):
-            n_out = len(made)
+        for i, (op, xs, params, lengths, produced, drop, donors) in enumerate(steps):
+            n_out = len(produced)
             s = &self.steps[i]
             s.n_donors = len(donors)
             s.donors = int_array([x for pair in donors for x in pair])
@@ -178,10 +178,10 @@ cdef class CallProgram(TensorProgram):
     def steps_ops(self):
         return list(self.ops)
 
-    def run(self, list inputs, list ints, bytes given=None):
+    def run(self, list inputs, list ints, bytes donation=None):
         """Run from Python: tensors (or None) in the order of the inputs, sizes and numbers as 64-bit words in the order of the sources.
 
-        ``given``: a byte per input; 1: its memory may become a result's; 2: it may itself become the result that takes its place.
+        ``donation``: a byte per input; 1: its memory may become a result's; 2: it may itself become the result that takes its place.
         """
         cdef int i
         cdef PyObject** slots
@@ -190,8 +190,8 @@ cdef class CallProgram(TensorProgram):
         if len(inputs) != self.n_inputs or len(ints) != self.scalar_program.n_inputs:
             raise ValueError(
                 f"[program] requires {self.n_inputs} inputs and {self.scalar_program.n_inputs} numbers, got {len(inputs)} and {len(ints)}")
-        if given is not None and len(given) != self.n_inputs:
-            raise ValueError(f"[program] requires a byte per input ({self.n_inputs}) in `given`, got {len(given)}")
+        if donation is not None and len(donation) != self.n_inputs:
+            raise ValueError(f"[program] requires a byte per input ({self.n_inputs}) in `donation`, got {len(donation)}")
         slots = <PyObject**>calloc(self.n_inputs + 1, sizeof(PyObject*))
         outs = <PyObject**>calloc(self.n_outputs + 1, sizeof(PyObject*))
         words = <int64_t*>calloc(len(ints) + 1, sizeof(int64_t))
@@ -206,7 +206,7 @@ cdef class CallProgram(TensorProgram):
                     words[i] = <int64_t>float_bits(ints[i])
                 else:
                     words[i] = ints[i]
-            self.replay(slots, words, outs, FLAG_INNER, NULL if given is None else PyBytes_AS_STRING(given), None)
+            self.replay(slots, words, outs, FLAG_INNER, NULL if donation is None else PyBytes_AS_STRING(donation), None)
             for i in range(self.n_outputs):
                 result.append(<object>outs[i] if outs[i] != NULL else None)
                 Py_XDECREF(outs[i])
@@ -219,9 +219,9 @@ cdef class CallProgram(TensorProgram):
     cdef int execute(self, PyObject** inputs, const int64_t* ints, PyObject** outs, int flags) except -1:
         return self.replay(inputs, ints, outs, flags, NULL, None)
 
-    cdef int replay(self, PyObject** inputs, const int64_t* ints, PyObject** outs, int flags, const char* given,
+    cdef int replay(self, PyObject** inputs, const int64_t* ints, PyObject** outs, int flags, const char* donation,
                     StepObserver observer) except -1:
-        """``execute``; ``given`` as in ``run``, ``observer`` is told of every step."""
+        """``execute``; ``donation`` as in ``run``, ``observer`` is told of every step."""
         cdef PyObject* values_inline[INLINE_R]
         cdef PyObject** values = values_inline
         cdef int64_t[INLINE_R] regs_inline
@@ -268,7 +268,7 @@ cdef class CallProgram(TensorProgram):
                 gather_operands(self, s, xs, values, regs)
                 for j in range(s.n_params):
                     params[j] = <uint64_t>regs[s.params[j]]
-                if s.n_donors and self.reuse_memory(s, xs, values, into, flags, given):
+                if s.n_donors and self.reuse_memory(s, xs, values, into, flags, donation):
                     for j in range(s.n_out):
                         values[filled] = into[j]         # owned from here on
                         filled += 1
@@ -307,7 +307,7 @@ cdef class CallProgram(TensorProgram):
             for i in range(self.n_inputs, filled):
                 Py_XDECREF(values[i])
 
-    cdef bint reuse_memory(self, Step* s, Operand* xs, PyObject** values, PyObject** into, int flags, const char* given) except -1:
+    cdef bint reuse_memory(self, Step* s, Operand* xs, PyObject** values, PyObject** into, int flags, const char* donation) except -1:
         """Fill ``into`` with tensors of which at least one has the memory of an operand that dies; owned references.
 
         Memory changes hands where the tensor is the only one that has it, and all of it. False if there is no such operand.
@@ -327,12 +327,12 @@ cdef class CallProgram(TensorProgram):
         for i in range(s.n_donors):
             j, k = s.donors[2 * i], s.donors[2 * i + 1]
             own = k >= self.n_inputs
-            if into[j] != NULL or values[k] == NULL or not own and (given == NULL or not given[k]):
+            if into[j] != NULL or values[k] == NULL or not own and (donation == NULL or not donation[k]):
                 continue
             t = <Tensor>values[k]                        # one more reference
             if t.kind or (t.key >> K_LAYOUT_SHIFT) & K_LAYOUT_MASK or t.storage.later is not None:
                 continue
-            if not own and given[k] == 2:
+            if not own and donation[k] == 2:
                 o = t
             elif (
                 own and Py_REFCNT(values[k]) > 2 or Py_REFCNT(<PyObject*>t.storage) > 1 or t.storage.allocator is None

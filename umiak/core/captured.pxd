@@ -36,8 +36,8 @@ cdef class Backward:
     cdef int n_saved
     cdef int* wrt              # inputs of the forward part that have a gradient
     cdef int n_wrt
-    cdef int* given            # outputs that have one
-    cdef int n_given
+    cdef int* seeded           # outputs that have one
+    cdef int n_seeded
     cdef list asked            # where its scalars are known from, see the class
 
 cdef class CapturedRun:
@@ -52,9 +52,9 @@ cdef class CapturedRun:
     cdef Part forward
     cdef readonly Backward backward
     cdef str name
-    cdef list attempt(self, list given)
+    cdef list attempt(self, list arguments)
     cdef bint serves(self, list tensors, list leaves) except -1
     cdef bint keeps(self, Part part) except -1
     cdef list run_part(self, EngineContext ctx, Part part, list tensors, list leaves)
-    cdef list spread(self, list found, list tensors, list leaves)
-    cdef int record(self, Part part, Frame f, list found, list arguments, list scalars, list words, dict inside) except -1
+    cdef list spread(self, list results, list tensors, list leaves)
+    cdef int record(self, Part part, Frame f, list results, list arguments, list scalars, list words, dict inside) except -1

@@ -40,7 +40,7 @@ class Backward:
         part: Part,
         saved: Sequence[tuple[str, int]],
         wrt: list[int],
-        given: list[int],
+        seeded: list[int],
         asked: list[Any],
     ) -> None: ...
 

@@ -14,6 +14,7 @@ cimport cython
 from umiak.core.binding cimport FITS, GENERAL, MISFIT, Binding, Frame
 from umiak.core.context cimport AMP_MASK, EngineContext, MODE_GRAD, context_pointer
 from umiak.core.generator cimport Generator, place_generator, reserve_words
+from umiak.core.node cimport Node, make_room, new_node, set_edge
 from umiak.core.plan cimport int_array
 from umiak.core.tensor cimport *
 
@@ -105,20 +106,20 @@ cdef class Backward:
     """``saved``: ("input", i) or ("output", i) of the forward part. ``asked``: for each scalar of the backward one, which symbol of the
     forward part it is, -1 - i for scalar i of the run, or the symbol that a region of the forward part binds."""
 
-    def __init__(self, Part part not None, saved, list wrt not None, list given not None, list asked not None):
+    def __init__(self, Part part not None, saved, list wrt not None, list seeded not None, list asked not None):
         self.part = part
         self.saved = int_array([i if kind == "input" else -1 - i for kind, i in saved])
         self.n_saved = len(saved)
         self.wrt = int_array(wrt)
         self.n_wrt = len(wrt)
-        self.given = int_array(given)
-        self.n_given = len(given)
+        self.seeded = int_array(seeded)
+        self.n_seeded = len(seeded)
         self.asked = asked
 
     def __dealloc__(self):
         free(self.saved)
         free(self.wrt)
-        free(self.given)
+        free(self.seeded)
 
 
 cdef object run_frame(Part part, PyObject** arguments, const int64_t* words, list taken, dict inside):
@@ -131,16 +132,16 @@ cdef object run_frame(Part part, PyObject** arguments, const int64_t* words, lis
     if fit == FITS:
         fit = part.binding.admit(f, ctx)
     if fit == FITS:
-        found = part.binding.execute(f)
+        results = part.binding.execute(f)
         part.binding.give_back(f)
-        return found
+        return results
     return part.executor.from_words(taken, [words[i] for i in range(part.n_scalars)], dict(inside))
 
 
 cdef class CapturedRun:
     """A captured function. A subclass, which made the capture, describes it by :meth:`_prepare` and makes the programs: ``_plain()`` gives
     the part without history, ``_recording()`` the forward part and its ``Backward``. ``_holds(executor, arguments, words)`` says whether the guards
-    hold where C could not; ``_again(...)`` computes gradients that have a history."""
+    hold where C could not; ``_differentiable_gradients(...)`` computes gradients that have a history."""
 
     def _prepare(self, *, name, pinned, apart, leaves, absent, hooks, kept, needs, sources, streams, open, constants, tensors, replaced, assigned, outer,
                  records, results):
@@ -178,21 +179,21 @@ cdef class CapturedRun:
 
     def run(self, list tensors not None):
         """The leaves for these tensors. Raises :class:`Stale` where the capture does not serve, before anything is changed."""
-        found = self.attempt(tensors)
-        if found is None:
+        results = self.attempt(tensors)
+        if results is None:
             raise Stale
-        return found
+        return results
 
-    cdef list attempt(self, list given):
+    cdef list attempt(self, list arguments):
         """The leaves; None where it does not serve."""
         cdef EngineContext ctx = <EngineContext>context_pointer()
         cdef uint64_t modes = ctx.plan_mode
-        cdef list tensors = given, leaves = self.leaves, found
+        cdef list tensors = arguments, leaves = self.leaves, results
         cdef Part part
         if self.pinned:
-            tensors = list(given)
+            tensors = list(arguments)
             for at, x in reversed(self.pinned):
-                if given[at] is not x:
+                if arguments[at] is not x:
                     return None
                 del tensors[at]
         if self.leaves_are_arguments:
@@ -210,12 +211,12 @@ cdef class CapturedRun:
                     self.plain = self._plain()
                 part = self.plain
             ctx.plan_mode &= ~<uint64_t>MODE_GRAD
-            found = self.run_part(ctx, part, tensors, leaves)
+            results = self.run_part(ctx, part, tensors, leaves)
         except Stale:
             return None
         finally:
             ctx.plan_mode = modes
-        return self.spread(found, tensors, leaves)
+        return self.spread(results, tensors, leaves)
 
     cdef bint serves(self, list tensors, list leaves) except -1:
         """Return whether tensors are in the state that the function was captured for."""
@@ -267,7 +268,7 @@ cdef class CapturedRun:
 
     cdef list run_part(self, EngineContext ctx, Part part, list tensors, list leaves):
         cdef Binding binding = part.binding
-        cdef list arguments = list(tensors), found, words
+        cdef list arguments = list(tensors), results, words
         cdef Frame f
         cdef Generator generator
         cdef int i, k, n = 0, n_sources = 0, read = 0, drawn = 0, fit
@@ -275,7 +276,7 @@ cdef class CapturedRun:
         cdef int64_t* scalars
         cdef int64_t* chosen
         cdef int64_t* draws
-        cdef PyObject** given
+        cdef PyObject** pointers
         cdef dict inside = {}
         cdef list generators = []
         for source in self.sources:
@@ -289,7 +290,7 @@ cdef class CapturedRun:
         try:
             chosen = scalars + n
             draws = chosen + part.n_scalars
-            given = <PyObject**>(draws + 2 * len(self.streams))
+            pointers = <PyObject**>(draws + 2 * len(self.streams))
             k = 0
             for source in self.sources:
                 (<ScalarSource>source).read(scalars + k)
@@ -298,11 +299,11 @@ cdef class CapturedRun:
             for i in range(n_sources, n):
                 scalars[i] = 0                           # seeds and offsets decide nothing
             for i in range(len(arguments)):
-                given[i] = <PyObject*>arguments[i]
+                pointers[i] = <PyObject*>arguments[i]
             for i in range(part.n_scalars):
                 chosen[i] = scalars[part.scalars[i]]
             f = binding.frame()
-            binding.enter(f, given)
+            binding.enter(f, pointers)
             if not self.keeps(part):
                 raise Stale
             fit = binding.set_symbols(f, chosen)
@@ -328,17 +329,17 @@ cdef class CapturedRun:
                 if fit == FITS:
                     binding.set_symbols(f, chosen)
             if fit == FITS:
-                found = binding.execute(f)
+                results = binding.execute(f)
             else:
                 words = [chosen[i] for i in range(part.n_scalars)]
-                found = part.executor.from_words(arguments, words, inside)
+                results = part.executor.from_words(arguments, words, inside)
             if part is self.forward:
                 words = [f.regs[i] for i in range(binding.n_symbols)] if fit == FITS else part.executor.symbol_words(arguments, words)
-                self.record(part, f, found, arguments, [scalars[i] for i in range(n)], words, inside)
+                self.record(part, f, results, arguments, [scalars[i] for i in range(n)], words, inside)
             k = self.n_results - <int>sum(self.open)
             for i in range(drawn):
                 if self.open[i]:
-                    reserve_words(<Generator>generators[i], found[k])
+                    reserve_words(<Generator>generators[i], results[k])
                     k += 1
             binding.give_back(f)
         except BaseException:
@@ -349,31 +350,31 @@ cdef class CapturedRun:
             raise
         finally:
             free(scalars)
-        return found
+        return results
 
-    cdef list spread(self, list found, list tensors, list leaves):
+    cdef list spread(self, list results, list tensors, list leaves):
         """Put what a run gave into its places; the leaves of the function's result."""
         cdef list out = list(self.constants)
         cdef Tensor leaf
         cdef int i, k = <int>len(self.tensors)
         for i in range(k):
-            out[self.tensors[i]] = found[i]
+            out[self.tensors[i]] = results[i]
         for at in self.assigned:
-            assign(tensors[at] if isinstance(at, int) else at, found[k])
+            assign(tensors[at] if isinstance(at, int) else at, results[k])
             k += 1
         for i, present in self.replaced:
             leaf = <Tensor>leaves[i]
             if present:
-                set_grad(leaf, found[k])
+                set_grad(leaf, results[k])
                 k += 1
             else:
                 set_grad(leaf, None)
         if self.outer:
-            backward([tensors[at] if isinstance(at, int) else at for at in self.outer], found[k:k + len(self.outer)], True)
+            backward([tensors[at] if isinstance(at, int) else at for at in self.outer], results[k:k + len(self.outer)], True)
         return out
 
     # ---- gradients ---------------------------------------------------------------------------------------------------
-    cdef int record(self, Part part, Frame f, list found, list arguments, list scalars, list words, dict inside) except -1:
+    cdef int record(self, Part part, Frame f, list results, list arguments, list scalars, list words, dict inside) except -1:
         """Let the results have a node that runs backward. ``words``: the symbols of the forward part."""
         cdef Backward b = self.backward
         cdef Replay r = Replay.__new__(Replay)
@@ -395,7 +396,7 @@ cdef class CapturedRun:
                 t = <Tensor>f.inputs[at]
                 r.versions.append(saved_version(t))
             else:
-                t = <Tensor>found[-1 - at]
+                t = <Tensor>results[-1 - at]
                 r.versions.append(None)
             r.saved.append(t)
         r.inside = inside
@@ -405,10 +406,10 @@ cdef class CapturedRun:
             else:
                 at = what
                 r.words.append(words[at] if at >= 0 else scalars[-1 - at])
-        del found[self.n_results:]
-        if b.n_given > 1:
-            r.like = [((<Tensor>found[b.given[i]]).shape, (<Tensor>found[b.given[i]]).dtype) for i in range(b.n_given)]
-        node.n_out = b.n_given
+        del results[self.n_results:]
+        if b.n_seeded > 1:
+            r.like = [((<Tensor>results[b.seeded[i]]).shape, (<Tensor>results[b.seeded[i]]).dtype) for i in range(b.n_seeded)]
+        node.n_out = b.n_seeded
         node.python = r
         make_room(node, b.n_wrt, 0, 0)
         for i in range(b.n_wrt):
@@ -420,8 +421,8 @@ cdef class CapturedRun:
                 continue
             set_edge(node, i, t if t.node is None else t.node)
             node.edge_index[i] = t.shaped if t.node is None else t.out_index
-        for i in range(b.n_given):
-            t = <Tensor>found[b.given[i]]
+        for i in range(b.n_seeded):
+            t = <Tensor>results[b.seeded[i]]
             t.node = node
             t.out_index = i
             t.key |= K_NEEDS_GRAD
@@ -451,36 +452,36 @@ cdef class Replay:
         self.saved = self.versions = self.words = self.sources = self.arguments = self.scalars = None
 
     @property
-    def given(self):
+    def seeded(self):
         """The indices of the results that have a gradient."""
-        return [self.backward.given[i] for i in range(self.backward.n_given)]
+        return [self.backward.seeded[i] for i in range(self.backward.n_seeded)]
 
     def __call__(self, *grads):
         cdef Part part = self.backward.part
         cdef list taken = list(self.saved)
         cdef Tensor t
         cdef int64_t* words
-        cdef PyObject** given
+        cdef PyObject** pointers
         cdef int i
         for i in range(len(taken)):
             t = <Tensor>taken[i]
             if self.versions[i] is not None and saved_version(t) != <uint32_t>self.versions[i]:
                 raise RuntimeError(
-                    f"[{self.name}] requires what it read not to change before the gradient is computed, got a tensor of shape {t.shape} "
+                    f"[{self.name}] requires what it read not to change before the gradient is computed, got a tensor of shape {list(t.shape)} "
                     "that was written to")
         if (<EngineContext>context_pointer()).plan_mode & MODE_GRAD:
-            return self.owner._again(self, grads)
+            return self.owner._differentiable_gradients(self, grads)
         for i, g in enumerate(grads):
             taken.append(self.owner._zeros(*self.like[i]) if g is None else g)
-        given = <PyObject**>malloc((len(taken) + part.n_scalars + 1) * 8)
-        if given == NULL:
+        pointers = <PyObject**>malloc((len(taken) + part.n_scalars + 1) * 8)
+        if pointers == NULL:
             raise MemoryError()
         try:
-            words = <int64_t*>(given + len(taken))
+            words = <int64_t*>(pointers + len(taken))
             for i in range(len(taken)):
-                given[i] = <PyObject*>taken[i]
+                pointers[i] = <PyObject*>taken[i]
             for i in range(part.n_scalars):
                 words[i] = self.words[i]
-            return tuple(run_frame(part, given, words, taken, self.inside))
+            return tuple(run_frame(part, pointers, words, taken, self.inside))
         finally:
-            free(given)
+            free(pointers)

@@ -1,4 +1,4 @@
-"""Public functions that are called without a frame of Python. See docs/design/face.md."""
+"""Public functions that are called without a frame of Python. See docs/design/public_api.md."""
 
 from collections.abc import Callable
 from types import ModuleType
@@ -17,11 +17,12 @@ class Direct:
     _aliases: dict[str, str]
     _ints: int
     _out: int | None
+    _other: Any  # the function of calls in another order, and what they are known by
 
     def __init__(
         self,
         function: Callable,
-        tidy: Callable | None = None,
+        normalise: Callable | None = None,
         keywords: frozenset[str] = ...,
         most: int = ...,
         ints: int = -1,
@@ -46,6 +47,9 @@ def by_reduction(function: _F, table: Any) -> _F:
 
 def by_ints(function: _F, table: dict) -> _F:
     """``function(x, ints)`` by ``table[tuple(ints)]``, an op of one operand, if it is there."""
+
+def with_other_order(function: Direct, keywords: frozenset[str], at: int, types: tuple[type, ...]) -> None:
+    """Calls with one of these keywords, or with an instance of ``types`` at a position, are tidied, too."""
 
 def by_forward(function: _F) -> _F:
     """``function(layer, *inputs)`` by ``layer.forward(*inputs)``, where the layer has no hooks."""

@@ -1,9 +1,9 @@
 # cython: language_level=3, binding=False
-"""Public functions that are called without a frame of Python: docs/design/face.md.
+"""Public functions that are called without a frame of Python: docs/design/public_api.md.
 
 A ``Direct`` stands in for a Python function, whose usual calls it makes by itself: the operands alone, by position, and an axis. All other
 calls are the function's, also those that fail here: they fail again there, in the function's words. Calls with keywords or operands that
-the function does not have as they are go to ``tidy``.
+the function does not have as they are go to ``normalise``.
 """
 cimport cython
 from cpython.object cimport PyObject, PyTypeObject
@@ -57,10 +57,10 @@ cdef extern from *:
 cdef extern from *:
     """
     static PyObject *umiak_module_getattro(PyObject *module, PyObject *name) {
-        PyObject *found = PyDict_GetItemWithError(PyModule_GetDict(module), name);
-        if (found) {
-            Py_INCREF(found);
-            return found;
+        PyObject *value = PyDict_GetItemWithError(PyModule_GetDict(module), name);
+        if (value) {
+            Py_INCREF(value);
+            return value;
         }
         return PyErr_Occurred() ? NULL : PyModule_Type.tp_getattro(module, name);
     }
@@ -77,7 +77,7 @@ cdef extern from *:
 # attributes of the class, and only what is missing takes CPython's way.
 Module = umiak_module_type()
 
-cdef extern from "umiak/core/pool.h":
+cdef extern from "umiak/util/object_pool.h":
     object umiak_own(PyObject*)
 
 cdef extern from "Python.h":
@@ -93,7 +93,7 @@ cdef extern from "Python.h":
     list PyDict_Values(object)
     PyObject* _PyType_Lookup(PyTypeObject*, object)
     bint PyLong_CheckExact(PyObject*)
-    bint PyList_CheckExact(PyObject*)
+    bint PyList_Check(object)
     bint PyTuple_CheckExact(PyObject*)
     object PyList_AsTuple(object)
     long long PyLong_AsLongLongAndOverflow(object, int*) except? -1
@@ -106,6 +106,7 @@ cdef extern from "Python.h":
     void PyErr_Clear()
     int PySet_Contains(object, PyObject*) except -1
     bint PyIndex_Check(object)
+    bint PyObject_IsInstance(object, object) except -1
 
 # What an attempt gives, an error included: to look at it costs less than a try.
 ctypedef PyObject* (*attempt_t)(Direct, PyObject**, Py_ssize_t, PyObject*) noexcept
@@ -127,15 +128,17 @@ cdef class Direct:
     cdef vectorcallfunc vectorcall
     cdef readonly object function
     cdef dict __dict__         # of the function's attributes
-    cdef int way
+    cdef int call_kind
     cdef int sign              # of an operator
     cdef int binary            # its number among those of tensors
     cdef int fewest            # operands that a call must have
     cdef readonly OpBase op
-    cdef object tidy           # called with this, the tuple and the dict of a call that the function cannot take as it is:
+    cdef object normalise      # called with this, the tuple and the dict of a call that the function cannot take as it is:
     cdef object keywords       # with one of these keywords,
     cdef Py_ssize_t most       # with more operands by position than these,
     cdef Py_ssize_t ints       # or with several ints from this one on, if it is not negative
+    cdef Py_ssize_t other_at   # or with an instance of other_types at this position: a call in another order
+    cdef tuple other_types
     cdef tuple required        # parameters without a default
     cdef tuple parameters      # those that may be given by position
     cdef object table          # a dict, or of a class of its own
@@ -143,16 +146,17 @@ cdef class Direct:
     cdef int64_t last          # the latest key of a reduction, and its op
     cdef PyObject* last_op
 
-    def __init__(self, function, tidy=None, keywords=frozenset(), Py_ssize_t most=MAXIMUM, Py_ssize_t ints=-1, tuple required=()):
+    def __init__(self, function, normalise=None, keywords=frozenset(), Py_ssize_t most=MAXIMUM, Py_ssize_t ints=-1, tuple required=()):
         self.function = function
-        self.tidy = tidy
+        self.normalise = normalise
         self.keywords = keywords
         self.most = most
         self.ints = ints
         self.required = required
         self.parameters = function.__code__.co_varnames[:function.__code__.co_argcount]
-        self.way = FUNCTION
+        self.call_kind = FUNCTION
         self.last = -1
+        self.other_at = MAXIMUM
         setattr(self, "__wrapped__", function)                   # whose signature is shown, unless it has a shown one itself
         for name in ("__name__", "__qualname__", "__module__", "__doc__"):
             setattr(self, name, getattr(function, name))
@@ -169,7 +173,7 @@ cdef class Direct:
     @property
     def quick(self):
         """True where there are calls that enter no function."""
-        return self.way != FUNCTION
+        return self.call_kind != FUNCTION
 
     @property
     def __code__(self):
@@ -193,33 +197,35 @@ cdef class Direct:
 cdef object call(PyObject* callee, PyObject** args, size_t flags, PyObject* names):
     cdef Direct f = <Direct>callee
     cdef Py_ssize_t n = PyVectorcall_NARGS(flags)
-    cdef Py_ssize_t given = n
-    cdef PyObject* found
+    cdef Py_ssize_t n_positional = n
+    cdef PyObject* result
     cdef PyObject* others = names
-    if f.way == LAYER:
+    if f.call_kind == LAYER:
         if names == NULL and unhooked(<object>args[0]):
             return PyObject_VectorcallMethod("forward", args, n, NULL)
-    elif f.way != FUNCTION:
+    elif f.call_kind != FUNCTION:
         if names != NULL and as_by_position(f, n, names):
-            given += PyTuple_GET_SIZE(names)
+            n_positional += PyTuple_GET_SIZE(names)
             others = NULL
-        if given and isinstance(<object>args[0], Tensor) and not (<EngineContext>context_pointer()).observers:
-            found = (<attempt_t><void*>attempt)(f, args, given, others)
-            if found == NULL:
+        if n_positional and isinstance(<object>args[0], Tensor) and not (<EngineContext>context_pointer()).observers:
+            result = (<attempt_t><void*>attempt)(f, args, n_positional, others)
+            if result == NULL:
                 if not PyErr_ExceptionMatches(Exception):
                     return umiak_own(NULL)
                 PyErr_Clear()                            # a mistake, of which the function says more
-            elif found != <PyObject*>None:
-                return umiak_own(found)
+            elif result != <PyObject*>None:
+                return umiak_own(result)
             else:
                 Py_DECREF(None)
-    if f.tidy is not None:
+    if f.normalise is not None:
         if n > f.most or names != NULL and named_otherwise(f, names):
-            return tidied(f, args, n, names)
+            return normalised(f, args, n, names)
+        if n > f.other_at and PyObject_IsInstance(<object>args[f.other_at], f.other_types):
+            return normalised(f, args, n, names)
         if f.ints >= 0 and n > f.ints + 1 and PyIndex_Check(<object>args[f.ints]):
             if names == NULL and f.ints <= MOST and PyLong_CheckExact(args[f.ints]) and PyLong_CheckExact(args[f.ints + 1]):
                 return packed(f, args, n)
-            return tidied(f, args, n, names)
+            return normalised(f, args, n, names)
     if n < PyTuple_GET_SIZE(<PyObject*>f.required):
         check_given(f, n, names)
     return PyObject_Vectorcall(f.function, args, flags, names)
@@ -246,23 +252,23 @@ cdef bint named_otherwise(Direct f, PyObject* names) except -1:
 
 cdef object packed(Direct f, PyObject** args, Py_ssize_t n):
     """A call whose last operands are ints, which the function takes as one."""
-    cdef PyObject* given[4]                              # MOST, and one more
+    cdef PyObject* repacked[4]                           # MOST, and one more
     cdef Py_ssize_t i
     cdef tuple ints = tuple([<object>args[i] for i in range(f.ints, n)])
     for i in range(f.ints):
-        given[i] = args[i]
-    given[f.ints] = <PyObject*>ints
-    return PyObject_Vectorcall(f.function, given, f.ints + 1, NULL)
+        repacked[i] = args[i]
+    repacked[f.ints] = <PyObject*>ints
+    return PyObject_Vectorcall(f.function, repacked, f.ints + 1, NULL)
 
 
-cdef object tidied(Direct f, PyObject** args, Py_ssize_t n, PyObject* names):
-    cdef tuple given = tuple([<object>args[i] for i in range(n)])
+cdef object normalised(Direct f, PyObject** args, Py_ssize_t n, PyObject* names):
+    cdef tuple positional = tuple([<object>args[i] for i in range(n)])
     cdef dict named = {}
     cdef Py_ssize_t i
     if names != NULL:
         for i in range(PyTuple_GET_SIZE(names)):
             named[<object>PyTuple_GET_ITEM(names, i)] = <object>args[n + i]
-    return f.tidy(f, given, named)
+    return f.normalise(f, positional, named)
 
 
 cdef int check_given(Direct f, Py_ssize_t n, PyObject* names) except -1:
@@ -299,15 +305,15 @@ cdef object attempt(Direct f, PyObject** args, Py_ssize_t n, PyObject* names):
     cdef Tensor x
     if (<Tensor>args[0]).kind & ~<uint8_t>KIND_VIEW:
         return None
-    if f.way == OPERATOR:
+    if f.call_kind == OPERATOR:
         if n != 2 or names != NULL:
             return None
         if Py_TYPE(args[0]) == <PyTypeObject*>Tensor and Py_TYPE(args[1]) == <PyTypeObject*>Tensor:
             return tensor_slots().binary(f.binary, <object>args[0], <object>args[1])      # as the type's operator does
-        found = umiak_operate(f.sign, <object>args[0], <object>args[1])
-        return found if isinstance(found, Tensor) else None                                    # what `==` says of anything
+        value = umiak_operate(f.sign, <object>args[0], <object>args[1])
+        return value if isinstance(value, Tensor) else None                                    # what `==` says of anything
     x = <Tensor>args[0]
-    if f.way == OPERANDS:
+    if f.call_kind == OPERANDS:
         if names != NULL or n < f.fewest or n > f.op.n_operands:
             return None
         if f.op.n_operands == 1:
@@ -320,14 +326,14 @@ cdef object attempt(Direct f, PyObject** args, Py_ssize_t n, PyObject* names):
             elif parse_operand(<object>args[i], &xs[i]) or xs[i].t != NULL and (<Tensor>xs[i].t).kind & ~<uint8_t>KIND_VIEW:
                 return None
         return dispatch(f.op, xs, f.op.n_operands, NULL, 0, 0, 0, NULL)
-    if f.way == INTS:
+    if f.call_kind == INTS:
         return of_ints(f, x, args[1]) if n == 2 and names == NULL else None
     return along(f, x, args, n, names)
 
 
 cdef object of_ints(Direct f, Tensor x, PyObject* ints):
     cdef PyObject* op
-    if PyList_CheckExact(ints):
+    if PyList_Check(<object>ints):
         op = PyDict_GetItemWithError(f.table, PyList_AsTuple(<object>ints))
     elif PyTuple_CheckExact(ints):
         op = PyDict_GetItemWithError(f.table, <object>ints)
@@ -347,7 +353,7 @@ cdef object along(Direct f, Tensor x, PyObject** args, Py_ssize_t n, PyObject* n
         axis = args[1]
     elif n != 1 or names != NULL:
         return None
-    if f.way == REDUCTION:
+    if f.call_kind == REDUCTION:
         key = reduction(x, None if axis == NULL else <object>axis, False)
         if key < 0:
             return None
@@ -380,7 +386,7 @@ cdef Direct direct(function):
 def by_operator(function, str sign):
     """``function(x, y)`` by ``x + y``, or what else ``sign`` says."""
     cdef Direct f = direct(function)
-    f.way = OPERATOR
+    f.call_kind = OPERATOR
     f.sign = SIGNS.index(sign)
     f.binary = f.sign if f.sign < B_SHL else f.sign + B_LT - B_SHL          # there are no functions for shifts
     return f
@@ -391,7 +397,7 @@ def by_op(function, OpBase op not None, int fewest=-1):
     cdef Direct f = direct(function)
     if op.n_params or op.variadic or op.n_operands > MOST:
         raise ValueError(f"[by_op] requires an op of 1 to {MOST} operands without params, got {op!r}")
-    f.way = OPERANDS
+    f.call_kind = OPERANDS
     f.op = op
     f.fewest = op.n_operands if fewest < 0 else fewest
     return f
@@ -400,7 +406,7 @@ def by_op(function, OpBase op not None, int fewest=-1):
 def by_axis(function, table, int64_t axis):
     """``function(x, axis)`` by ``table[axis]``, an op of one operand; ``axis`` is what it is by default."""
     cdef Direct f = direct(function)
-    f.way = AXIS
+    f.call_kind = AXIS
     f.table = table
     f.axis = axis
     return f
@@ -409,7 +415,7 @@ def by_axis(function, table, int64_t axis):
 def by_reduction(function, table):
     """``function(x, axis)`` by ``table[reduction_key(x, axis, False)]``, if it is there; over all axes without an axis."""
     cdef Direct f = direct(function)
-    f.way = REDUCTION
+    f.call_kind = REDUCTION
     f.table = table
     return f
 
@@ -417,13 +423,20 @@ def by_reduction(function, table):
 def by_ints(function, dict table not None):
     """``function(x, ints)`` by ``table[tuple(ints)]``, an op of one operand, if it is there."""
     cdef Direct f = direct(function)
-    f.way = INTS
+    f.call_kind = INTS
     f.table = table
     return f
+
+
+def with_other_order(Direct f not None, frozenset keywords not None, Py_ssize_t at, tuple types not None):
+    """Calls with one of these keywords, or with an instance of ``types`` at a position, are normalised, too."""
+    f.keywords = f.keywords | keywords
+    f.other_at = at
+    f.other_types = types
 
 
 def by_forward(function):
     """``function(layer, *inputs)`` by ``layer.forward(*inputs)``, where the layer has no hooks."""
     cdef Direct f = Direct(function)
-    f.way = LAYER
+    f.call_kind = LAYER
     return f

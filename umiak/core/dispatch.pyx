@@ -198,12 +198,12 @@ cdef int shape_failed(Plan plan, Operand* xs, int n, const uint64_t* params, uin
 
 cdef object out_of_range(Plan plan, Operand* xs, int n, const uint64_t* params, uint64_t sig, PyObject** into):
     try:
-        made = OUT_OF_RANGE(plan.op, operand_tuple(xs, n), unpack_params(plan.op, params, sig), plan.low, plan.high)
+        result = OUT_OF_RANGE(plan.op, operand_tuple(xs, n), unpack_params(plan.op, params, sig), plan.low, plan.high)
     except Exception as error:
         raise folded(error)
     if into == NULL:
-        return made
-    write_into(<Tensor>into[0], <Tensor>made)
+        return result
+    write_into(<Tensor>into[0], <Tensor>result)
     return None
 
 
@@ -216,7 +216,7 @@ cdef object run_native(Plan plan, Operand* xs, int n, const uint64_t* params, in
     cdef int64_t dims[K_RANK_MASK + 1]
     cdef void* ptrs[10]
     cdef PyObject* first = NULL
-    cdef PyObject* made[1]
+    cdef PyObject* results[1]
     cdef int i, d, k = 0, failed
     cdef int64_t stream = ctx.stream[plan.place], elements
     cdef Tensor o
@@ -269,8 +269,8 @@ cdef object run_native(Plan plan, Operand* xs, int n, const uint64_t* params, in
         else:
             ptrs[i] = NULL
     ptrs[n] = tensor_data(o)
-    made[0] = <PyObject*>o
-    failed = launch(plan, ptrs, NULL if flat else regs, regs, scalars, stream, elements, xs, n, made)
+    results[0] = <PyObject*>o
+    failed = launch(plan, ptrs, NULL if flat else regs, regs, scalars, stream, elements, xs, n, results)
     if failed:
         launch_failed(plan, xs, n, params, plan.sig, failed)
     if plan.has_streams:
@@ -283,7 +283,7 @@ cdef object run_native(Plan plan, Operand* xs, int n, const uint64_t* params, in
         bump_version(o)
         return None
     if plan.records:
-        record(plan, xs, n, scalars, made, ctx.saved_hooks)
+        record(plan, xs, n, scalars, results, ctx.saved_hooks)
     return o if plan.single else (o,)
 
 
@@ -300,7 +300,7 @@ cdef object run_view(Plan plan, Operand* xs, int n, const uint64_t* params, int 
         outs[0] = <PyObject*>o
         record(plan, xs, n, params, outs, (<EngineContext>context_pointer()).saved_hooks)
     if not flags & FLAG_INNER:
-        remember_view(o, <Tensor>xs[0].t, plan.op, params, np, sig)
+        set_view_origin(o, <Tensor>xs[0].t, plan.op, params, np, sig)
     return o
 
 
@@ -319,16 +319,16 @@ cdef object run(Plan plan, Operand* xs, int n, const uint64_t* params, int np, u
     cdef Tensor o, t, first = None
     cdef PyObject* firstp = NULL
     cdef bint same, python = plan.launch == NULL
-    cdef tuple made
+    cdef tuple results
 
     if flags & FLAG_INTO:
         check_count(plan, into)
         if plan.n_dims >= 0 and not writes_directly(plan, xs, n, into):
             python = plan.kernel is not None
             if not python:
-                made = run_to_new_outputs(plan, xs, n, params, np, sig, ctx)
+                results = run_to_new_outputs(plan, xs, n, params, np, sig, ctx)
                 for i in range(plan.n_visible):
-                    write_into(<Tensor>into[i], <Tensor>made[i])
+                    write_into(<Tensor>into[i], <Tensor>results[i])
                 return None
     # The scalar pack: scalar operands, then params.
     for i in range(n):
@@ -433,11 +433,11 @@ cdef object run(Plan plan, Operand* xs, int n, const uint64_t* params, int np, u
                 record(plan, xs, n, scalars, outs, ctx.saved_hooks)
             if plan.single:
                 return <object>outs[0]
-            made = PyTuple_New(plan.n_visible)
+            results = PyTuple_New(plan.n_visible)
             for i in range(plan.n_visible):
                 Py_INCREF(<object>outs[i])
-                PyTuple_SET_ITEM(made, i, <object>outs[i])
-            return made
+                PyTuple_SET_ITEM(results, i, <object>outs[i])
+            return results
         finally:
             for i in range(plan.n_out):
                 Py_XDECREF(outs[i])
@@ -458,13 +458,13 @@ cdef object run(Plan plan, Operand* xs, int n, const uint64_t* params, int np, u
             outs[0] = <PyObject*>o
             record(plan, xs, n, scalars, outs, ctx.saved_hooks)
         if not flags & FLAG_INNER and o.storage is t.storage:
-            remember_view(o, t, plan.op, params, np, sig)
+            set_view_origin(o, t, plan.op, params, np, sig)
         return o
 
     # Composites: a call program, or Python over tensors.
-    made = run_calls(plan, xs, n, scalars, params, sig, ctx)
+    results = run_calls(plan, xs, n, scalars, params, sig, ctx)
     for i in range(plan.n_out):
-        outs[i] = <PyObject*>made[i]                     # borrowed from `made`
+        outs[i] = <PyObject*>results[i]                     # borrowed from `results`
     if flags & FLAG_INTO:
         for i in range(plan.n_visible):
             write_into(<Tensor>into[i], <Tensor>outs[i])
@@ -472,14 +472,14 @@ cdef object run(Plan plan, Operand* xs, int n, const uint64_t* params, int np, u
     if plan.records:
         record(plan, xs, n, scalars, outs, ctx.saved_hooks)
     if plan.single:
-        return made[0]
-    return made if plan.n_visible == plan.n_out else made[:plan.n_visible]
+        return results[0]
+    return results if plan.n_visible == plan.n_out else results[:plan.n_visible]
 
 
 cdef tuple run_to_new_outputs(Plan plan, Operand* xs, int n, const uint64_t* params, int np, uint64_t sig, EngineContext ctx):
     """The visible outputs in memory of their own, as a tuple."""
-    made = run(plan, xs, n, params, np, sig, 0, NULL, ctx)
-    return (made,) if plan.single else made
+    results = run(plan, xs, n, params, np, sig, 0, NULL, ctx)
+    return (results,) if plan.single else results
 
 
 cdef tuple run_calls(Plan plan, Operand* xs, int n, const uint64_t* scalars, const uint64_t* params, uint64_t sig, EngineContext ctx):
@@ -498,8 +498,8 @@ cdef tuple run_calls(Plan plan, Operand* xs, int n, const uint64_t* scalars, con
     ctx.inner_place = plan.place
     try:
         if plan.kind == PLAN_PYTHON:
-            made = plan.kernel(operand_tuple(xs, n), unpack_params(plan.op, params, sig))
-            return made if isinstance(made, tuple) else (made,)
+            results = plan.kernel(operand_tuple(xs, n), unpack_params(plan.op, params, sig))
+            return results if isinstance(results, tuple) else (results,)
         if n > INLINE_X:
             scratch = PyBytes_FromStringAndSize(NULL, n * sizeof(void*))
             inputs = <PyObject**>PyBytes_AS_STRING(scratch)
@@ -550,7 +550,7 @@ cdef Tensor reshape_of(Plan plan, Tensor t, int nd, const int64_t* dims):
     return new_view(o, nd, dims, strides, o.offset)
 
 
-cdef int remember_view(Tensor o, Tensor parent, object op, const uint64_t* params, int np, uint64_t sig) except -1:
+cdef int set_view_origin(Tensor o, Tensor parent, object op, const uint64_t* params, int np, uint64_t sig) except -1:
     cdef ViewOrigin r = ViewOrigin.__new__(ViewOrigin)
     r.parent = parent
     r.op = op

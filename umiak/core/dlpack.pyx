@@ -137,7 +137,7 @@ cdef tuple device_of(Tensor t):
     place = place_from_index(t.storage.place)
     access = place_access(place.index)
     if access == ACCESS_NOTHING:
-        raise BufferError(f"[__dlpack__] requires a tensor with data, got one on {place}, which keeps none")
+        raise BufferError(f"[__dlpack__] requires a tensor with data, got one on {place.name}, which keeps none")
     if access == ACCESS_HOST:
         return DL_CPU, 0
     return DEVICES.get(place.device_type, DL_EXTENSION), place.device_id
@@ -331,7 +331,7 @@ def from_dlpack(x, copy=None):
         n *= d.shape[i]
     place = place_of(d.device)
     if n and place_access(place.index) == ACCESS_NOTHING:
-        raise BufferError(f"[from_dlpack] requires a device with memory, got {place}")
+        raise BufferError(f"[from_dlpack] requires a device with memory, got {place.name}")
     if is_in(PACKED_IDS, dtype):
         refuse_spread(d, flags)
     reason = why_copied(d, flags, ITEMSIZE[dtype] or 1) if n else None
@@ -347,6 +347,6 @@ def from_dlpack(x, copy=None):
     t = tensor_over(dtype, d.ndim, d.shape, d.strides, <char*>d.data + d.byte_offset, place.index, owner)
     if reason is not None or (copy is True and not flags & FLAG_COPIED):
         if place_access(place.index) != ACCESS_HOST:
-            raise BufferError(f"[from_dlpack] requires memory that can be shared, got some on {place} that cannot: {reason or 'copy=True'}")
+            raise BufferError(f"[from_dlpack] requires memory that can be shared, got some on {place.name} that cannot: {reason or 'copy=True'}")
         t = tensor_from_numpy(operand_array(t), place.index, SHARE_NEVER)
     return t

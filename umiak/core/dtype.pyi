@@ -1,3 +1,5 @@
+"""Data types: interned objects, one per id. See docs/design/dtypes.md."""
+
 from typing import Any, final
 
 import numpy
@@ -7,6 +9,7 @@ class DType:
     """The type of a tensor's elements. One object per type: compare with ``is`` or ``==``."""
 
     id: int
+    value: int
     name: str
     bits: int
     npt: int
@@ -24,6 +27,27 @@ class DType:
     @property
     def itemsize(self) -> int: ...
     def nbytes(self, count: int) -> int: ...
+    def __int__(self) -> int: ...
+    ALL_DTYPE: DType
+    BFLOAT16: DType
+    BOOL: DType
+    COMPLEX64: DType
+    COMPLEX128: DType
+    FLOAT16: DType
+    FLOAT32: DType
+    FLOAT64: DType
+    FLOAT8_E4M3FN: DType
+    FLOAT8_E5M2: DType
+    INT8: DType
+    INT16: DType
+    INT32: DType
+    INT64: DType
+    PSTRING: DType
+    UINT8: DType
+    UINT16: DType
+    UINT32: DType
+    UINT64: DType
+    UNDEFINED: DType
 
 bool: DType
 uint8: DType
@@ -48,10 +72,17 @@ float8_e8m0fnu: DType
 int4: DType
 uint4: DType
 float4_e2m1fn: DType
+uint32: DType  # of no tensor, like those below
+uint64: DType
+pstring: DType
+undefined: DType
 
 def convert(x: Any) -> DType:
     """The dtype of a DType, a name (``"float32"``, ``"paddle.float32"``, NumPy's spellings), a NumPy or Python type."""
 
 def from_id(id: int) -> DType: ...
+def named(name: str) -> DType:
+    """The dtype of a name, of those that no tensor has, too."""
+
 def all_dtypes() -> tuple[DType, ...]:
     """Every dtype, by id."""

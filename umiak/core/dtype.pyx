@@ -1,4 +1,5 @@
 """Data types: interned objects, one per id."""
+from cpython.object cimport PyObject
 
 import numpy
 
@@ -6,8 +7,21 @@ from umiak.util import dtypes
 from umiak.util.errors import op_error
 
 
+cdef extern from "Python.h":
+    ctypedef struct TypeObject "PyTypeObject":
+        PyObject* tp_dict
+    void PyType_Modified(TypeObject*)
+
+
 cdef class DType:
     """Type of a tensor's elements. One object per type: compare with ``is`` or ``==``.
+
+    Its members, ``dtype.FLOAT32`` and so on, are the types that the reference framework enumerates; ``dtype.UINT16`` is
+    bfloat16, and ``dtype.UINT32``, ``UINT64``, ``PSTRING`` and ``UNDEFINED`` are names that no tensor has.
+
+    Attributes:
+        name: its name, ``"float32"``.
+        value: its number in that enumeration, which ``int(dtype)`` is as well; 64 and more of types that it lacks.
 
     Raises:
         TypeError: it is called: no types can be added.
@@ -16,6 +30,8 @@ cdef class DType:
         >>> import paddle
         >>> paddle.ones([1]).dtype is paddle.float32, isinstance(paddle.int8, paddle.dtype)
         (True, True)
+        >>> paddle.dtype.FLOAT32 is paddle.float32, paddle.float32.value
+        (True, 10)
     """
 
     def __init__(self):
@@ -28,7 +44,7 @@ cdef class DType:
         return self.id
 
     def __reduce__(self):
-        return convert, (self.name,)
+        return convert if self.id < DTYPE_COUNT else named, (self.name,)
 
     def __copy__(self):
         return self
@@ -37,8 +53,17 @@ cdef class DType:
         return self
 
     @property
+    def value(self):
+        return dtypes.NUMBERS.get(self.name, dtypes.FIRST_NUMBER_OF_OURS + self.id)
+
+    def __int__(self):
+        return self.value
+
+    @property
     def itemsize(self):
         """Bytes of an element; a TypeError for packed types, whose elements have no address of their own."""
+        if self.id >= DTYPE_COUNT:
+            raise op_error(TypeError, "itemsize", "a dtype that tensors may have", self)
         if self.is_packed:
             raise op_error(
                 TypeError, "itemsize", "a dtype of whole bytes", f"{self.name} of {self.bits} bits", "Use .bits or .nbytes(count).")
@@ -46,6 +71,8 @@ cdef class DType:
 
     def nbytes(self, int64_t count):
         """Bytes of ``count`` elements one after the other in memory."""
+        if self.id >= DTYPE_COUNT:
+            raise op_error(TypeError, "nbytes", "a dtype that tensors may have", self)
         return bytes_of(self.id, count)
 
 
@@ -54,6 +81,7 @@ cdef enum:
     NPT_COUNT = 1024            # user-defined types, those of ml_dtypes among them, are numbered from 256
 
 cdef list _all = []             # by id
+cdef dict _alone = {}           # types that no tensor has, by name
 cdef dict _by_key = {}          # names, NumPy and Python types, DTypes -> DType
 cdef int[NPT_COUNT] _id_by_npt        # type number -> id, -1 where there is none
 
@@ -100,11 +128,24 @@ cdef int _fill() except -1:
     _id_by_npt[numpy.dtype("uint16").num] = d.id
     for python in (bool, int, float, complex):
         _by_key[python] = _by_key[numpy.dtype(python)]
+    for row in dtypes.NAMES_ALONE:
+        d = DType.__new__(DType)
+        d.id = MOST_IDS - 1                                 # of no type: `convert` lets it through nowhere
+        d.name = row.name
+        d.bits = row.bits
+        d.npt = -1
+        d.is_integer = row.kind == dtypes.UNSIGNED
+        d.compute = d.real = d.carrier = d
+        _alone[row.name] = d
+    members = <dict>(<TypeObject*>DType).tp_dict            # instances are its members, made after the class
+    for member, name in dtypes.MEMBERS.items():
+        members[member] = _alone[name] if name in _alone else _by_key[name]
+    PyType_Modified(<TypeObject*>DType)
     return 0
 
 
 _fill()
-globals().update({d.name: d for d in _all})
+globals().update({d.name: d for d in _all}, **_alone)
 
 
 cdef DType dtype_from_id(int id):
@@ -126,13 +167,15 @@ def from_id(int id):
 
 def convert(x):
     if type(x) is DType:
+        if (<DType>x).id >= DTYPE_COUNT:
+            raise TypeError(f"requires a dtype that tensors may have, got {x!r}, which is a name alone")
         return x
     try:
-        found = _by_key.get(x)
-        if found is None and x is not None:     # for NumPy, None is float64
-            found = _by_key[numpy.dtype(x.lower() if isinstance(x, str) else x)]
-        if found is not None:
-            return found
+        dtype = _by_key.get(x)
+        if dtype is None and x is not None:     # for NumPy, None is float64
+            dtype = _by_key[numpy.dtype(x.lower() if isinstance(x, str) else x)]
+        if dtype is not None:
+            return dtype
     except (KeyError, TypeError, ValueError):
         pass
     raise TypeError(f"requires a data type such as paddle.float32 or 'float32', got {x!r}")
@@ -140,3 +183,8 @@ def convert(x):
 
 def all_dtypes():
     return tuple(_all)
+
+
+def named(str name):
+    """The dtype of a name, of those that no tensor has, too."""
+    return _alone[name] if name in _alone else convert(name)

@@ -17,6 +17,7 @@ cimport cython
 from umiak.core.captured cimport CapturedRun
 from umiak.core.context cimport EngineContext, context_pointer
 from umiak.core.tensor cimport *
+from umiak.util.size cimport Size
 
 cdef extern from "Python.h":
     PyObject* PyCell_GET(PyObject*)
@@ -30,7 +31,7 @@ cdef extern from "Python.h":
 cdef enum:
     A_TENSOR = 0
     A_CONSTANT = 1
-    AGAIN = 2                  # a tensor that came before
+    REPEATED = 2                  # a tensor that came before
     A_SEQUENCE = 3
     A_DICT = 4
 
@@ -58,7 +59,7 @@ cdef bint same(object a, object b):
 # ---- Python values ---------------------------------------------------------------------------------------------------
 cdef object contents(object x):
     """The contents of a list, set or dict, as a tuple; None for all else."""
-    if type(x) is list or type(x) is set:
+    if type(x) is list or type(x) is Size or type(x) is set:
         return tuple(x)
     if type(x) is dict:
         return (*(<dict>x).keys(), *(<dict>x).values())
@@ -69,7 +70,7 @@ cdef bint same_contents(object x, tuple before) except -1:
     cdef Py_ssize_t i, n
     cdef PyObject* key
     cdef PyObject* value
-    if type(x) is list:
+    if type(x) is list or type(x) is Size:
         n = PyList_GET_SIZE(x)
         if n != PyTuple_GET_SIZE(before):
             return False
@@ -107,9 +108,9 @@ cdef class Watch:
         """Borrowed; None where there is none."""
         cdef PyObject* holder = <PyObject*>(<list>self.holders)[i]
         cdef object name = (<list>self.names)[i]
-        cdef PyObject* found
-        found = PyCell_GET(holder) if name is None else PyDict_GetItem(<object>holder, name)
-        return found if found != NULL else <PyObject*>None
+        cdef PyObject* value
+        value = PyCell_GET(holder) if name is None else PyDict_GetItem(<object>holder, name)
+        return value if value != NULL else <PyObject*>None
 
     def take(self, containers):
         """Take a snapshot of the values; ``containers`` are further objects whose contents count."""
@@ -177,7 +178,7 @@ cdef Pattern pattern_of(structure, leaves, again, tensors):
             p.at = len(tensors)
             tensors.append(x)
         elif isinstance(x, again):
-            p.kind = AGAIN
+            p.kind = REPEATED
             p.at = x.at
         else:
             p.kind = A_CONSTANT
@@ -206,7 +207,7 @@ cdef bint fits(Pattern p, object x, list tensors) except -1:
         return True
     if p.kind == A_CONSTANT:
         return same(x, p.value)
-    if p.kind == AGAIN:
+    if p.kind == REPEATED:
         return x is tensors[p.at]
     if type(x) is not p.type:
         return False
@@ -232,12 +233,14 @@ cdef object filled(Pattern p, list leaves, int* at):
     if p.below is None:
         at[0] += 1
         return leaves[at[0] - 1]
-    made = [filled(<Pattern>below, leaves, at) for below in p.below]
+    elements = [filled(<Pattern>below, leaves, at) for below in p.below]
     if p.kind == A_DICT:
-        return dict(zip(p.keys, made))
+        return dict(zip(p.keys, elements))
     if p.type is list:
-        return made
-    return tuple(made) if p.type is tuple else p.type(*made)
+        return elements
+    if p.type is tuple:
+        return tuple(elements)
+    return Size(elements) if p.type is Size else p.type(*elements)                # a namedtuple
 
 
 class _Nothing:
@@ -354,14 +357,14 @@ cdef class StaticCall:
 
     def __call__(self, *args, **kwargs):
         cdef EngineContext ctx = <EngineContext>context_pointer()
-        cdef list tensors, found
+        cdef list tensors, results
         cdef Entry entry
         cdef int at = 0
         if ctx.observers == 0 and not ctx.trace and ctx.state.values.get(SWITCH, True):
             for entry in self.entries:
                 tensors = entry.matched(ctx, args, kwargs)
                 if tensors is not None:
-                    found = entry.run.attempt(tensors)
-                    if found is not None:
-                        return filled(entry.result, found, &at)
+                    results = entry.run.attempt(tensors)
+                    if results is not None:
+                        return filled(entry.result, results, &at)
         return self._general(args, kwargs)

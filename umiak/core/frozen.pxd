@@ -39,7 +39,7 @@ cdef class Frozen:
     cdef int n_inputs, n_sizes, n_roots, n_launches, n_outputs, n_results, n_copied, n_guards
     cdef uint32_t* keys
     cdef int64_t* sizes
-    cdef bytes given
+    cdef bytes donation
     cdef Root* roots
     cdef Launch* launches
     cdef Pointer* pointers
@@ -48,7 +48,7 @@ cdef class Frozen:
     cdef int* targets
     cdef int* guards           # registers that sizes came from, and what was in them
     cdef int64_t* guarded
-    cdef list made             # (dtype, place, shape, root) of new tensors
+    cdef list new_tensors      # (dtype, place, shape, root) of new tensors
     cdef list outputs          # by output: None, an int for a new tensor, or (tensor, shape, strides, offset) for a view of one
     cdef int64_t work
     cdef bint busy
@@ -67,11 +67,11 @@ cdef class Frozen:
     cdef uint32_t** versions   # by target: what counts its writes
     cdef int64_t* regs
     cdef list dims             # keeps `Launch.dims`
-    cdef int run(self, PyObject** inputs, const int64_t* words, const int64_t* sizes, const char* given, PyObject** outs, int64_t stamp) except -1
+    cdef int run(self, PyObject** inputs, const int64_t* words, const int64_t* sizes, const char* donation, PyObject** outs, int64_t stamp) except -1
     cdef bint take(self, PyObject* t, int i) noexcept
-    cdef int locate(self, PyObject** inputs, list made, const int* roots, const int* pointers) noexcept
+    cdef int locate(self, PyObject** inputs, list new_tensors, const int* roots, const int* pointers) noexcept
     cdef int play(self, int64_t stream, int* at) noexcept nogil
     cdef int fail(self, int at, int code, int64_t stream) except -1
 
-cdef Frozen freeze(CallProgram p, PyObject** inputs, const int64_t* words, const int64_t* sizes, int n_sizes, const char* given,
+cdef Frozen freeze(CallProgram p, PyObject** inputs, const int64_t* words, const int64_t* sizes, int n_sizes, const char* donation,
                    const int* targets, int n_targets, const int* arguments, PyObject** outs)

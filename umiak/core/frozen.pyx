@@ -59,7 +59,7 @@ cdef class Frozen:
         free(self.target_of)
         free(self.versions)
 
-    cdef int run(self, PyObject** inputs, const int64_t* words, const int64_t* sizes, const char* given, PyObject** outs,
+    cdef int run(self, PyObject** inputs, const int64_t* words, const int64_t* sizes, const char* donation, PyObject** outs,
                  int64_t stamp) except -1:
         """1: ``outs`` has owned references to the results, and the targets have their values; 0: this is no such run, and nothing was done.
 
@@ -68,7 +68,7 @@ cdef class Frozen:
         cdef EngineContext ctx = <EngineContext>context_pointer()
         cdef ScalarProgram program = self.program.scalar_program
         cdef Tensor t
-        cdef list made
+        cdef list new_tensors
         cdef int i, k, at = 0, code
         if self.busy or timed() or ctx.plan_mode & ~<uint64_t>MODE_GRAD != self.modes or \
                 (<Place>ctx.state.place).index != self.place or ctx.inner_place >= 0:
@@ -76,7 +76,7 @@ cdef class Frozen:
         for i in range(self.n_sizes):
             if sizes[i] != self.sizes[i]:
                 return 0
-        if self.given is not None and (given == NULL or memcmp(given, PyBytes_AS_STRING(self.given), self.n_inputs) != 0):
+        if self.donation is not None and (donation == NULL or memcmp(donation, PyBytes_AS_STRING(self.donation), self.n_inputs) != 0):
             return 0
         if self.stamp != stamp:
             self.stamp = -1
@@ -100,12 +100,12 @@ cdef class Frozen:
                 return 0
         self.busy = True
         try:
-            made = [tensor_like(<tuple>x, ctx) for x in self.made]
+            new_tensors = [tensor_like(<tuple>x, ctx) for x in self.new_tensors]
             if self.stamp != stamp:
-                self.locate(inputs, made, self.all_roots, self.all_pointers)
+                self.locate(inputs, new_tensors, self.all_roots, self.all_pointers)
                 self.stamp = stamp
             else:
-                self.locate(inputs, made, self.moving, self.moved)
+                self.locate(inputs, new_tensors, self.moving, self.moved)
             if self.work < NOGIL_ELEMENTS:
                 code = self.play(0, &at)
             else:
@@ -127,7 +127,7 @@ cdef class Frozen:
             if declared is None:
                 outs[i] = NULL
                 continue
-            t = <Tensor>made[declared] if isinstance(declared, int) else view_like(made, <tuple>declared)
+            t = <Tensor>new_tensors[declared] if isinstance(declared, int) else view_like(new_tensors, <tuple>declared)
             Py_INCREF(t)
             outs[i] = <PyObject*>t
         return 1
@@ -143,7 +143,7 @@ cdef class Frozen:
             self.versions[k] = &(<Tensor>t).storage.version if (<Tensor>t).counter is None else &(<Tensor>t).counter.value
         return True
 
-    cdef int locate(self, PyObject** inputs, list made, const int* roots, const int* pointers) noexcept:
+    cdef int locate(self, PyObject** inputs, list new_tensors, const int* roots, const int* pointers) noexcept:
         """Fill ``ptrs``, as far as they begin at these roots."""
         cdef Root* root
         cdef Pointer* p
@@ -153,7 +153,7 @@ cdef class Frozen:
             if root.kind == R_SCRATCH:
                 self.bases[roots[0]] = self.scratch + root.offset
             else:
-                t = inputs[root.at] if root.kind == R_INPUT else <PyObject*>made[root.at]
+                t = inputs[root.at] if root.kind == R_INPUT else <PyObject*>new_tensors[root.at]
                 self.bases[roots[0]] = tensor_data(<Tensor>t)
             roots += 1
         while pointers[0] >= 0:
@@ -215,17 +215,17 @@ cdef class Frozen:
         return 0
 
 
-cdef Tensor tensor_like(tuple made, EngineContext ctx):
+cdef Tensor tensor_like(tuple declared_tensor, EngineContext ctx):
     cdef int64_t[K_RANK_MASK + 1] dims
     cdef int i, n
-    dtype, place, shape = made
+    dtype, place, shape = declared_tensor
     n = len(<tuple>shape)
     for i in range(n):
         dims[i] = (<tuple>shape)[i]
     return new_tensor(dtype, n, dims, place, ctx.stream[<int>place])
 
 
-cdef Tensor view_like(list made, tuple declared):
+cdef Tensor view_like(list new_tensors, tuple declared):
     cdef int64_t[K_RANK_MASK + 1] dims
     cdef int64_t[K_RANK_MASK + 1] strides
     cdef int i, n
@@ -234,18 +234,18 @@ cdef Tensor view_like(list made, tuple declared):
     for i in range(n):
         dims[i] = (<tuple>shape)[i]
         strides[i] = (<tuple>steps)[i]
-    return new_view(<Tensor>made[at], n, dims, strides, offset)
+    return new_view(<Tensor>new_tensors[at], n, dims, strides, offset)
 
 
 cdef Tensor over(char* data, tuple described, int place):
     """A tensor over memory that is somebody's, for a message."""
     cdef int64_t[K_RANK_MASK + 1] dims
     cdef int64_t none = 0
-    cdef Tensor whole
+    cdef Tensor memory
     dtype, shape, strides = described
-    whole = new_tensor(dtype, 1, &none, place, 0)
-    whole.storage = foreign_storage(place, data, 1 << 62, None)
-    return view_like([whole], (0, shape, strides, 0))
+    memory = new_tensor(dtype, 1, &none, place, 0)
+    memory.storage = foreign_storage(place, data, 1 << 62, None)
+    return view_like([memory], (0, shape, strides, 0))
 
 
 # ---- recording -------------------------------------------------------------------------------------------------------
@@ -301,8 +301,8 @@ cdef tuple as_tuple(const int64_t* values, int n):
 cdef tuple memory_of(Tensor t):
     """(dtype, place, shape, bytes, whether it is all of its memory)"""
     cdef int dtype = t.key & K_DTYPE_MASK
-    cdef bint whole = not t.offset and not (t.key >> K_LAYOUT_SHIFT) & K_LAYOUT_MASK and t.storage.nbytes == t.numel * ITEMSIZE[dtype]
-    return dtype, <int>((t.key >> K_PLACE_SHIFT) & K_PLACE_MASK), as_tuple(t.dims, t.ndim), t.storage.nbytes, whole
+    cdef bint covers = not t.offset and not (t.key >> K_LAYOUT_SHIFT) & K_LAYOUT_MASK and t.storage.nbytes == t.numel * ITEMSIZE[dtype]
+    return dtype, <int>((t.key >> K_PLACE_SHIFT) & K_PLACE_MASK), as_tuple(t.dims, t.ndim), t.storage.nbytes, covers
 
 
 cdef bint of_one_shape(list tensors):
@@ -318,10 +318,10 @@ cdef bint of_one_shape(list tensors):
 
 
 @cython.final
-cdef class Recording(StepObserver):
-    """A run as far as it is known; ``whole`` is False once something came that is not a launch or a view."""
+cdef class LaunchCollector(StepObserver):
+    """A run as far as it is known; ``replayable`` is False once something came that is not a launch or a view."""
     cdef CallProgram program
-    cdef bint whole
+    cdef bint replayable
     cdef dict roots            # id of a storage -> number
     cdef list kinds            # by root: (R_INPUT, number, bytes where it begins, None) or (R_SCRATCH, step, 0, what it is)
     cdef list last             # by root: the last step that uses it
@@ -331,14 +331,14 @@ cdef class Recording(StepObserver):
 
     cdef object pointer(self, Tensor t, int code, int step):
         """(root, offset) of a tensor; None where it is not known."""
-        cdef object found = code if 0 <= code < self.program.n_inputs else self.roots.get(<size_t><void*>t.storage)
-        if found is None or (code >= self.program.n_inputs and <size_t><void*>t.storage in self.shared):
-            self.whole = False
+        cdef object root = code if 0 <= code < self.program.n_inputs else self.roots.get(<size_t><void*>t.storage)
+        if root is None or (code >= self.program.n_inputs and <size_t><void*>t.storage in self.shared):
+            self.replayable = False
             return None
-        self.last[found] = step
-        return found, t.offset - self.kinds[found][2]
+        self.last[root] = step
+        return root, t.offset - self.kinds[root][2]
 
-    cdef int step(self, int i, Operand* xs, PyObject** made, bint into, uint64_t* params) except -1:
+    cdef int step(self, int i, Operand* xs, PyObject** outs, bint into, uint64_t* params) except -1:
         """Record a step that was run."""
         cdef CallProgram p = self.program
         cdef Step* s = &p.steps[i]
@@ -347,34 +347,34 @@ cdef class Recording(StepObserver):
         cdef list dims = None, pointers = [], registers = [], described = []
         cdef uint64_t* pack
         cdef int64_t* regs
-        cdef PyObject* given[MAX_OUT + 1]
+        cdef PyObject* row_outs[MAX_OUT + 1]
         cdef Tensor t
         cdef int k, j = 0, code
         cdef bint flat = False, scalars = False
-        if not self.whole:
+        if not self.replayable:
             return 0
         plan = plan_of(<OpBase>p.ops[i], xs, s.n_x, s.sig, <EngineContext>context_pointer())
-        results = [<object>made[k] for k in range(s.n_out)]
+        results = [<object>outs[k] for k in range(s.n_out)]
         tensors = [<object>xs[k].t for k in range(s.n_x) if xs[k].t != NULL]
         if plan is None or plan.has_streams:
-            self.whole = False
+            self.replayable = False
             return 0
         if len(results) == 1 and not into and any([results[0] is x for x in tensors]):
             return 0                                     # it gave its operand
         if plan.kind == PLAN_VIEW or plan.kind == PLAN_RESHAPE:
             if into or (<Tensor>results[0]).storage is not (<Tensor>xs[0].t).storage:
-                self.whole = False
+                self.replayable = False
             elif s.x[0] >= 0:
                 self.pointer(<Tensor>xs[0].t, s.x[0], i)
             return 0
         for k in range(s.n_x):
             scalars |= xs[k].t == NULL and xs[k].n_bits > 0
         for k in range(len(results)):
-            given[k] = <PyObject*>results[k]
-        given[len(results)] = NULL
+            row_outs[k] = <PyObject*>results[k]
+        row_outs[len(results)] = NULL
         if plan.kind != PLAN_LAUNCH or plan.launch == NULL or plan.n_out != plan.n_visible or plan.n_out != <int>len(results) or \
-                plan.shape is None or (plan.bounded and scalars) or (into and plan.n_dims >= 0 and not writes_directly(plan, xs, s.n_x, given)):
-            self.whole = False
+                plan.shape is None or (plan.bounded and scalars) or (into and plan.n_dims >= 0 and not writes_directly(plan, xs, s.n_x, row_outs)):
+            self.replayable = False
             return 0
         # As `run_native` and `run` choose.
         if plan.native and plan.elementwise and plan.flat != NULL and of_one_shape(tensors):
@@ -395,7 +395,7 @@ cdef class Recording(StepObserver):
                 regs = <int64_t*>(pack + 2 * s.n_x + s.n_params)
                 load_sources(plan.sources, plan.n_sources, xs, pack, regs)
                 if plan.shape.run(regs):
-                    self.whole = False
+                    self.replayable = False
                     return 0
                 if plan.n_dims >= 0:
                     dims = [regs[plan.dims[k]] for k in range(plan.n_dims)]
@@ -435,39 +435,39 @@ cdef class Recording(StepObserver):
 
     cdef int input_of(self, Tensor t):
         """The number of the input that a tensor which was written to is; -1: none."""
-        cdef object found = self.roots.get(<size_t><void*>t.storage)
-        return found if found is not None and found < self.program.n_inputs else -1
+        cdef object root = self.roots.get(<size_t><void*>t.storage)
+        return root if root is not None and root < self.program.n_inputs else -1
 
 
-cdef Frozen freeze(CallProgram p, PyObject** inputs, const int64_t* words, const int64_t* sizes, int n_sizes, const char* given,
+cdef Frozen freeze(CallProgram p, PyObject** inputs, const int64_t* words, const int64_t* sizes, int n_sizes, const char* donation,
                    const int* targets, int n_targets, const int* arguments, PyObject** outs):
     """Run a call program and record it; None where it cannot be frozen."""
-    cdef Recording r = Recording.__new__(Recording)
+    cdef LaunchCollector r = LaunchCollector.__new__(LaunchCollector)
     cdef Tensor t
     cdef int i
     r.program = p
-    r.whole = p.n_steps <= MOST_STEPS
+    r.replayable = p.n_steps <= MOST_STEPS
     r.roots, r.kinds, r.last, r.launches, r.guards, r.shared = {}, [], [], [], [], set()
     for i in range(p.n_inputs):
         t = <Tensor>inputs[i]
         if (t.key >> K_LAYOUT_SHIFT) & K_LAYOUT_MASK:
-            r.whole = False
+            r.replayable = False
         if <size_t><void*>t.storage in r.roots:
             r.shared.add(<size_t><void*>t.storage)
         r.roots.setdefault(<size_t><void*>t.storage, i)
         r.kinds.append((R_INPUT, i, t.offset, None))
         r.last.append(-1)
-    p.replay(inputs, words, outs, FLAG_INNER, given, r)
-    return frozen_of(r, inputs, words, sizes, n_sizes, given, targets, n_targets, arguments, outs) if r.whole else None
+    p.replay(inputs, words, outs, FLAG_INNER, donation, r)
+    return frozen_of(r, inputs, words, sizes, n_sizes, donation, targets, n_targets, arguments, outs) if r.replayable else None
 
 
-cdef Frozen frozen_of(Recording r, PyObject** inputs, const int64_t* words, const int64_t* sizes, int n_sizes, const char* given,
+cdef Frozen frozen_of(LaunchCollector r, PyObject** inputs, const int64_t* words, const int64_t* sizes, int n_sizes, const char* donation,
                       const int* targets, int n_targets, const int* arguments, PyObject** outs):
     cdef EngineContext ctx = <EngineContext>context_pointer()
     cdef CallProgram p = r.program
     cdef Frozen f = Frozen.__new__(Frozen)
     cdef Tensor t
-    cdef list made = [], outputs = [], copied = []
+    cdef list new_tensors = [], outputs = [], copied = []
     cdef dict tensors = {}     # root -> number of a new tensor
     cdef int i, k, root, n_ptrs = 0, n_scalars = 0, most_scalars = 1, n_results = p.n_outputs - n_targets
     cdef int64_t scratch, at
@@ -481,11 +481,11 @@ cdef Frozen frozen_of(Recording r, PyObject** inputs, const int64_t* words, cons
         t = <Tensor>outs[i]
         if i >= n_results and outs[i] == inputs[targets[i - n_results]]:
             continue
-        found = r.roots.get(<size_t><void*>t.storage)
-        if found is None or r.kinds[found][0] == R_INPUT or t.kind:
+        root_or_none = r.roots.get(<size_t><void*>t.storage)
+        if root_or_none is None or r.kinds[root_or_none][0] == R_INPUT or t.kind:
             return None
-        root = found
-        dtype, place, shape, _, whole = r.kinds[root][3]
+        root = root_or_none
+        dtype, place, shape, _, covers = r.kinds[root][3]
         if i >= n_results:
             t = <Tensor>inputs[targets[i - n_results]]
             if (t.key ^ (<Tensor>outs[i]).key) & (K_DTYPE_MASK | K_RANK_MASK << K_RANK_SHIFT | K_LAYOUT_MASK << K_LAYOUT_SHIFT) or t.kind or \
@@ -495,10 +495,10 @@ cdef Frozen frozen_of(Recording r, PyObject** inputs, const int64_t* words, cons
             r.last[root] = p.n_steps
             continue
         if root not in tensors:
-            if not whole:
+            if not covers:
                 return None
-            tensors[root] = len(made)
-            made.append((dtype, place, shape))
+            tensors[root] = len(new_tensors)
+            new_tensors.append((dtype, place, shape))
         if (t.key & K_DTYPE_MASK) != <uint32_t>dtype:
             return None
         if as_tuple(t.dims, t.ndim) == shape and not t.offset and not (t.key >> K_LAYOUT_SHIFT) & K_LAYOUT_MASK:
@@ -513,8 +513,8 @@ cdef Frozen frozen_of(Recording r, PyObject** inputs, const int64_t* words, cons
     f.place = (<Place>ctx.state.place).index
     f.n_inputs, f.n_sizes, f.n_roots, f.n_launches = p.n_inputs, n_sizes, <int>len(r.kinds), <int>len(r.launches)
     f.n_outputs, f.n_results, f.n_copied, f.n_guards = p.n_outputs, n_results, <int>len(copied), <int>len(r.guards)
-    f.made, f.outputs = made, outputs
-    f.given = None if given == NULL else given[:p.n_inputs]
+    f.new_tensors, f.outputs = new_tensors, outputs
+    f.donation = None if donation == NULL else donation[:p.n_inputs]
     f.plans = [x[0] for x in r.launches]
     f.explained = [x[7] for x in r.launches]
     f.ops = [(op, (<OpBase>op).capacity, (<OpBase>op).entries) for op in {id(x): x for x in p.ops}.values()]
@@ -606,7 +606,7 @@ cdef Frozen frozen_of(Recording r, PyObject** inputs, const int64_t* words, cons
     return f
 
 
-cdef tuple arranged(Recording r, dict tensors):
+cdef tuple arranged(LaunchCollector r, dict tensors):
     """(place in the scratch memory by root, its size): what lives at the same time lies apart."""
     cdef list ends = [[] for _ in range(r.program.n_steps + 1)], starts = [[] for _ in range(r.program.n_steps + 1)]
     cdef dict places = {}
@@ -638,10 +638,10 @@ cdef tuple arranged(Recording r, dict tensors):
 
 
 cdef list joined(list parts):
-    cdef list found = []
+    cdef list merged = []
     for a, b in parts:
-        if found and found[len(found) - 1][1] == a:
-            found[len(found) - 1] = (found[len(found) - 1][0], b)
+        if merged and merged[len(merged) - 1][1] == a:
+            merged[len(merged) - 1] = (merged[len(merged) - 1][0], b)
         else:
-            found.append((a, b))
-    return found
+            merged.append((a, b))
+    return merged

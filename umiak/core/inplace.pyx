@@ -5,15 +5,17 @@ from cpython.object cimport PyObject
 from umiak.core.context import no_grad_guard
 from umiak.core.context cimport EngineContext, MODE_GRAD, OBSERVE_TRACE, context_pointer
 from umiak.core.dispatch cimport call1, detached_copy, dispatch, slow, write_into
-from umiak.core.dtype cimport UINT8
+from umiak.core.dtype cimport UINT8, bytes_of
 from umiak.core.eager cimport apply_op
 from umiak.core.launches cimport write_hazard
 from umiak.core.layout cimport byte_range, refuse_overlap, self_overlaps
 from umiak.core.operand cimport *
 from umiak.core.plan cimport *
-from umiak.core.storage cimport Storage, adopt, foreign_storage, forsake, pin, resident, unpin
+from umiak.core.storage cimport UNFILLED, Storage, adopt, fill, foreign_storage, forsake, pin, resident, unpin
 from umiak.core.tensor cimport *
+from umiak.util.errors import LeafError
 from umiak.core.views cimport drop_stale_view, refresh, take_history, view_params, with_current_history
+from umiak.util.errors import LeafError
 
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject*)
@@ -53,8 +55,8 @@ def apply_into(OpBase op not None, tuple outs not None, tuple operands not None,
         raise TypeError(f"[{op.name}] requires {op.n_operands} operands {op.inputs}, got {n}")
     if (<EngineContext>context_pointer()).observers & OBSERVE_TRACE:
         with no_grad_guard():
-            made = slow(op, operands, params)
-            for x, value in zip(outs, made if isinstance(made, tuple) else (made,)):
+            values = slow(op, operands, params)
+            for x, value in zip(outs, values if isinstance(values, tuple) else (values,)):
                 SLOW_ASSIGN(x, value)
         return
     if n > INLINE_X or m > MAX_OUT:
@@ -72,8 +74,8 @@ def apply_into(OpBase op not None, tuple outs not None, tuple operands not None,
         raise TypeError(f"[{op.name}] requires concrete params, got {params}")
     for i in range(m):
         if write_hazard(op, <Tensor>into[i], xs, n):
-            made = apply_op(op, operands, params, FLAG_UNOBSERVED)
-            for x, value in zip(outs, made if isinstance(made, tuple) else (made,)):
+            values = apply_op(op, operands, params, FLAG_UNOBSERVED)
+            for x, value in zip(outs, values if isinstance(values, tuple) else (values,)):
                 write_into(<Tensor>x, <Tensor>value)
             return
     dispatch(op, xs, n, words, np, sig, FLAG_INTO | FLAG_UNOBSERVED, into)
@@ -83,7 +85,8 @@ def apply_into(OpBase op not None, tuple outs not None, tuple operands not None,
 def assign(Tensor x not None, Tensor value not None):
     """Write ``value`` into ``x``: data, version, and history (of the bases of views too). Returns ``x``.
 
-    Raises RuntimeError for a leaf that requires grad outside ``no_grad``, ValueError when shapes differ.
+    Raises RuntimeError for a leaf that requires grad outside ``no_grad``, ValueError when shapes differ. A view of such a leaf gets a
+    history of its own, in which the overwritten elements of the leaf have no part.
     """
     cdef EngineContext ctx = <EngineContext>context_pointer()
     cdef bint tracked
@@ -104,18 +107,30 @@ def assign(Tensor x not None, Tensor value not None):
         value = TRANSFER(value, x.place)
     if tracked and value.node is None:
         value = call1(COPY, value)                       # a node of its own, so that x becomes no leaf
+    if x.storage.state == UNFILLED and bytes_of(x.key & K_DTYPE_MASK, x.numel) == x.storage.nbytes and x.shape == value.shape:
+        fill(x.storage)                                  # all of it is written
     write_into(x, value)
     if tracked:
         rebase(x, value)
     return x
 
 
+cdef bint wanting_leaf(Tensor x) noexcept:
+    return not x.kind & KIND_VIEW and x.node is None and x.key & K_NEEDS_GRAD != 0
+
+
 cdef int check_leaf(Tensor x) except -1:
+    """A leaf that wants a gradient is not written to: nobody could tell what it was. A view of one is (``rebase``), unless what is written
+    appears in other elements of the view's parent."""
     cdef Tensor root = x
-    while root.kind & KIND_VIEW:
+    cdef bint apart = True
+    while root.kind & KIND_VIEW and apart:
         root = root.view.parent
-    if root.node is None and root.key & K_NEEDS_GRAD:
-        raise RuntimeError(
+        while root.kind & KIND_VIEW and self_overlaps(root):
+            root = root.view.parent
+            apart = False
+    if wanting_leaf(root) and (root is x or not apart):
+        raise LeafError(
             "[in-place] requires a tensor that is no leaf, or no_grad, got a leaf with stop_gradient=False"
             + (" (through a view of it)" if x._base is not None else "") + ". Use paddle.no_grad() to update parameters.")
     return 0
@@ -127,6 +142,9 @@ cdef int rebase(Tensor x, Tensor value) except -1:
     cdef Tensor updated, t
     cdef list regions
     tensor_slots().changes += 1
+    if x.kind & KIND_VIEW and not drop_stale_view(x) and wanting_leaf(r.parent):
+        x.view = None                                    # the leaf stays one: from here on the view has a history of its own
+        x.kind &= ~<uint8_t>KIND_VIEW
     if not x.kind & KIND_VIEW or drop_stale_view(x):
         if x.key & K_NEEDS_GRAD and not value.key & K_NEEDS_GRAD:
             # It still wants a gradient, which what it was before gets zeros of.
@@ -209,6 +227,8 @@ def rebind(Tensor x not None, Tensor value not None):
             v = v.view.parent
         tensor_slots().changes += 1
         refresh(x)
+    elif ctx.plan_mode & MODE_GRAD:                      # the history is of another dtype, and no gradient comes through the value
+        take_history(x, value)
     tensor_slots().changes += 1
     return x
 

@@ -6,6 +6,6 @@ def time_launches(timer: Any) -> None:
     """Tell ``timer`` of every launch, on all threads; None ends that.
 
     ``timer.start()`` gives a token; after a launch that succeeded ``timer.stop(token, seconds, plan, operands,
-    outputs, dims)`` follows, where ``dims`` is what a native kernel got, None where it asked for nothing or was
+    outputs, dims)`` is called, where ``dims`` is what a native kernel got, None where it asked for nothing or was
     launched flat.
     """

@@ -65,8 +65,8 @@ cdef int launch_nogil(Plan plan, void** ptrs, const int64_t* dims, const uint64_
 
 cdef int report_launch(object timer, object token, object seconds, Plan plan, Operand* xs, int n, PyObject** outs, object dims) except -1:
     cdef int i
-    made = tuple([<object>outs[i] for i in range(plan.n_out)])
-    timer.stop(token, seconds, plan, operand_tuple(xs, n), made, dims)
+    outputs = tuple([<object>outs[i] for i in range(plan.n_out)])
+    timer.stop(token, seconds, plan, operand_tuple(xs, n), outputs, dims)
     return 0
 
 
@@ -159,7 +159,7 @@ cdef int check_into(Plan plan, int i, Tensor o, const int64_t* same, const int64
 cdef int refuse_into(Plan plan, int i, Tensor o, list want) except -1:
     raise ValueError(
         f"[{plan.op.name}] requires an output of shape {want} and dtype {dtype_from_id(plan.out_dtype[i]).name} on "
-        f"{place_from_index(plan.place)}, got shape {o.shape}, dtype {o.dtype.name} on {o.place}")
+        f"{place_from_index(plan.place).name}, got shape {list(o.shape)}, dtype {o.dtype.name} on {o.place.name}")
 
 
 cdef bint write_hazard(OpBase op, Tensor o, Operand* xs, int n) noexcept:

@@ -76,7 +76,7 @@ cdef bint self_overlaps(Tensor x) noexcept:
 
 cdef int refuse_overlap(str name, Tensor x) except -1:
     raise RuntimeError(
-        f"[{name}] requires a tensor whose elements have memory of their own, got a view of shape {x.shape} with strides {(<object>x).strides}. "
+        f"[{name}] requires a tensor whose elements have memory of their own, got a view of shape {list(x.shape)} with strides {(<object>x).strides}. "
         "Write into a copy of it instead.")
 
 

@@ -78,7 +78,7 @@ cdef int parse_scalar(object o, Operand* x) except -1:
 
 cdef int bad_operand(OpBase op, object o) except -1:
     raise op_error(
-        TypeError, op.name, "tensors or Python numbers as operands" if op.pointwise else "tensors as operands", type(o).__name__)
+        TypeError, op.name, "tensors or Python scalars as operands" if op.pointwise else "tensors as operands", type(o).__name__)
 
 
 cdef bint scalars_fit(Plan plan, const Operand* xs, int n) noexcept:

@@ -1,3 +1,5 @@
+"""Places: the device that holds a tensor's memory, interned, with the index that dispatch keys hold."""
+
 from typing import final
 
 @final
@@ -8,6 +10,10 @@ class Place:
     type_index: int
     device_type: str
     device_id: int
+
+    @property
+    def name(self) -> str:
+        """The name of the device: ``cpu``, ``gpu:1``."""
     def __new__(cls, device_type: str, device_id: int = 0) -> Place: ...
     def is_cpu_place(self) -> bool: ...
     def is_gpu_place(self) -> bool: ...

@@ -12,9 +12,11 @@ cdef class Place:
     """One device. ``Place("cpu")`` and ``Place("cpu", 0)`` are the same object."""
 
     def __repr__(self):
-        return f"Place({self})"
+        return f"Place({self.name})"
 
-    def __str__(self):
+    @property
+    def name(self):
+        """The name of the device: ``cpu``, ``gpu:1``."""
         return self.device_type if self.index == 0 else f"{self.device_type}:{self.device_id}"
 
     def __hash__(self):
@@ -53,9 +55,9 @@ cdef class Place:
 cdef object _intern(str device_type, int device_id):
     cdef Place p
     key = (device_type, device_id)
-    found = _by_key.get(key)
-    if found is not None:
-        return found
+    place = _by_key.get(key)
+    if place is not None:
+        return place
     if not device_type or ":" in device_type or device_id < 0:
         raise ValueError(f"requires a device type and a device id of at least 0, got {device_type!r} and {device_id}")
     if len(_all) == PLACE_COUNT:

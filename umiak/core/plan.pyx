@@ -245,7 +245,7 @@ cdef class Plan:
 
     def __repr__(self):
         kind = ("launch", "view", "reshape", "calls", "python")[self.kind]
-        return f"<Plan {self.op!r} {kind} on {place_from_index(self.place)}>"
+        return f"<Plan {self.op!r} {kind} on {place_from_index(self.place).name}>"
 
 
 globals().update(

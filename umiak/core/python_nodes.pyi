@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from umiak.core.tensor import Node, Tensor
+from umiak.core.node import Node
+from umiak.core.tensor import Tensor
 
 def python_node(
     name: str, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor], backward: Callable[..., Any]

@@ -1,6 +1,7 @@
 # cython: language_level=3, binding=False
 """Nodes whose gradient is a Python function, and histories given to tensors."""
 from umiak.core.context cimport capture_of
+from umiak.core.node cimport Node, make_room, new_node, set_edge
 from umiak.core.tensor cimport *
 
 

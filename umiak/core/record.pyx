@@ -4,6 +4,7 @@ from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_New
 
 from umiak.core.context cimport EngineContext, MODE_GRAD, context_pointer
+from umiak.core.node cimport *
 from umiak.core.operand cimport Operand, load_sources
 from umiak.core.plan cimport Plan
 from umiak.core.tensor cimport *

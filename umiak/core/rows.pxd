@@ -1,4 +1,4 @@
-"""The arguments of a native function for many rows of operands: see foreach.pyx and `many_t` in dispatch.pxd."""
+"""The arguments of a native function for many rows of operands: see foreach.pyx and `many_t` in plan.pxd."""
 from libc.stdint cimport int64_t, uint64_t
 
 cdef struct Rows:              # what a `many` entry gets; all arrays are row after row

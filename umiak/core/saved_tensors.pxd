@@ -1,5 +1,5 @@
 """The tensors that a node saved: see saved_tensors.pyx."""
 from umiak.core.plan cimport Plan
-from umiak.core.tensor cimport Node
+from umiak.core.node cimport Node
 
 cdef list saved_tensors(Node node, Plan plan, bint create)

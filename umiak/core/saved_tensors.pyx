@@ -5,6 +5,7 @@ from cpython.ref cimport Py_DECREF
 
 from umiak.core.python_nodes import of_leaf
 
+from umiak.core.node cimport Node, edge_at, saved_at
 from umiak.core.plan cimport FLAG_INNER, Plan, TensorProgram
 from umiak.core.tensor cimport *
 
@@ -42,15 +43,15 @@ cdef Tensor unpacked(object unpack, tuple kept, str name):
     packed, version, shape, dtype = kept
     if isinstance(packed, Tensor) and (<Tensor>packed).storage is not None and tensor_version(<Tensor>packed) != version:
         raise RuntimeError(
-            f"[{name}] requires what pack_hook returned (shape {packed.shape}) as it was then, got it modified in place: "
+            f"[{name}] requires what pack_hook returned (shape {list(packed.shape)}) as it was then, got it modified in place: "
             f"version {tensor_version(<Tensor>packed)}, expected {version}. Return a copy from pack_hook.")
     t = unpack(packed)
     if not isinstance(t, Tensor):
         raise TypeError(f"[saved_tensors_hooks] requires a Tensor from unpack, got {type(t).__name__}")
     if t.dtype is not dtype or t.shape != shape:
         raise ValueError(
-            f"[saved_tensors_hooks] requires a tensor like the one that was saved from unpack, {dtype.name}{shape}, "
-            f"got {t.dtype.name}{t.shape}")
+            f"[saved_tensors_hooks] requires a tensor like the one that was saved from unpack, {dtype.name}{list(shape)}, "
+            f"got {t.dtype.name}{list(t.shape)}")
     return <Tensor>t
 
 
@@ -87,7 +88,7 @@ cdef list saved_tensors(Node node, Plan plan, bint create):
         elif t.storage is not None and t.numel:
             what = f"operand {plan.save_in[i]}" if i < plan.n_save_in else f"output {plan.save_out[i - plan.n_save_in]}"
             raise RuntimeError(
-                f"[{plan.op.name}] requires {what} (shape {t.shape}) as it was in the forward pass for its gradient, got it modified in place: "
+                f"[{plan.op.name}] requires {what} (shape {list(t.shape)}) as it was in the forward pass for its gradient, got it modified in place: "
                 f"version {tensor_version(t)}, expected {<uint32_t>(version - saved_version(t) + tensor_version(t))}. Clone it before the in-place operation.")
         else:
             # What has no elements is as it was, but for its shape: of its former selves, that from which writes alone lead here. Another

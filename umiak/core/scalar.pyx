@@ -22,15 +22,15 @@ cdef extern from *:
 
 cdef enum:
     ADD, SUB, MUL, FLOORDIV, MOD, CDIV, MIN, MAX, NEG, EQ, NE, LE, LT, SELECT, AND, OR, NOT
-    BROADCAST, CHECK_EQ, CHECK_LE, CHECK_LT, CHECK_TRUE
-    ITOF, FTOI, FADD, FSUB, FMUL, FDIV, FNEG, FPOW, FMIN, FMAX, FEQ, FNE, FLE, FLT, FSELECT
+    BROADCAST, CHECK_EQ, CHECK_LE, CHECK_TRUE
+    ITOF, FTOI, FADD, FSUB, FMUL, FDIV, FNEG, FPOW, FMIN, FMAX, FEQ, FNE, FLE, FLT
 
 NAMES = {
     "ADD": ADD, "SUB": SUB, "MUL": MUL, "FLOORDIV": FLOORDIV, "MOD": MOD, "CDIV": CDIV, "MIN": MIN, "MAX": MAX, "NEG": NEG,
     "EQ": EQ, "NE": NE, "LE": LE, "LT": LT, "SELECT": SELECT, "AND": AND, "OR": OR, "NOT": NOT, "BROADCAST": BROADCAST,
-    "CHECK_EQ": CHECK_EQ, "CHECK_LE": CHECK_LE, "CHECK_LT": CHECK_LT, "CHECK_TRUE": CHECK_TRUE, "ITOF": ITOF, "FTOI": FTOI, "FADD": FADD,
+    "CHECK_EQ": CHECK_EQ, "CHECK_LE": CHECK_LE, "CHECK_TRUE": CHECK_TRUE, "ITOF": ITOF, "FTOI": FTOI, "FADD": FADD,
     "FSUB": FSUB, "FMUL": FMUL, "FDIV": FDIV, "FNEG": FNEG, "FPOW": FPOW, "FMIN": FMIN, "FMAX": FMAX, "FEQ": FEQ, "FNE": FNE,
-    "FLE": FLE, "FLT": FLT, "FSELECT": FSELECT,
+    "FLE": FLE, "FLT": FLT,
 }
 
 
@@ -119,8 +119,6 @@ cdef class ScalarProgram:
                 if a != b: return i + 1
             elif k.op == CHECK_LE:
                 if a > b: return i + 1
-            elif k.op == CHECK_LT:
-                if a >= b: return i + 1
             elif k.op == CHECK_TRUE:
                 if a == 0: return i + 1
             elif k.op == FLOORDIV: r[k.dst] = floordiv(a, b)
@@ -133,7 +131,7 @@ cdef class ScalarProgram:
             elif k.op == NE: r[k.dst] = a != b
             elif k.op == LE: r[k.dst] = a <= b
             elif k.op == LT: r[k.dst] = a < b
-            elif k.op == SELECT or k.op == FSELECT: r[k.dst] = b if a != 0 else r[k.c]
+            elif k.op == SELECT: r[k.dst] = b if a != 0 else r[k.c]
             elif k.op == AND: r[k.dst] = a != 0 and b != 0
             elif k.op == OR: r[k.dst] = a != 0 or b != 0
             elif k.op == NOT: r[k.dst] = a == 0

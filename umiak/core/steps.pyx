@@ -133,13 +133,13 @@ cdef class OptimizerScalars(ScalarSource):
         cdef PyObject* slot
         cdef Formula* f
         cdef int i, k
-        cdef object given = self.attributes["_learning_rate"]
+        cdef object rate_or_schedule = self.attributes["_learning_rate"]
         cdef double* rates
         cdef int64_t* regs
         if self.changed():
             self.renew()                                 # raises Stale
             self.remember()
-        rate = given.last_lr if isinstance(given, self.schedule) else given
+        rate = rate_or_schedule.last_lr if isinstance(rate_or_schedule, self.schedule) else rate_or_schedule
         rates = <double*>malloc((self.n + self.most + 1) * 8)
         if rates == NULL:
             raise MemoryError()

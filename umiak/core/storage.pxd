@@ -6,6 +6,7 @@ cdef enum StorageState:
     RESIDENT = 0
     OFFLOADED = 1
     FREED = 2
+    UNFILLED = 3               # it never had memory: what is to be in it is not known yet
 
 cdef enum MemoryAccess:        # what the host may do with the memory of an allocator
     ACCESS_DEVICE = 0          # nothing: it is copied by the backend
@@ -37,12 +38,13 @@ cdef class Storage:
     cdef readonly int64_t stream           # owning stream
     cdef list later                        # streams that used it since, or None
     cdef Allocator allocator               # None: memory of `owner`
-    cdef object owner                      # keeps foreign memory alive; the saved contents while offloaded
+    cdef object owner                      # keeps foreign memory alive; the saved contents while offloaded; why it is unfilled
     cdef readonly int32_t pins             # > 0: exported, must not move
     cdef readonly int32_t place            # place index
     cdef readonly uint8_t state
 
 cdef Storage new_storage(int place, int64_t nbytes, int64_t stream)
+cdef Storage unfilled_storage(int place, int64_t nbytes, int64_t stream, str why)
 cdef Storage foreign_storage(int place, char* data, int64_t nbytes, object owner)
 cdef void use_on_stream(Storage s, int64_t stream)
 cdef int set_allocator(int place, Allocator a) except -1
@@ -53,6 +55,7 @@ cdef bint exchange(Storage s, Storage other) noexcept  # of their memory, where 
 cdef int adopt(Storage s, Storage other) except -1     # foreign memory becomes other's, which is given up
 cdef int forsake(Storage s) except -1                  # foreign memory is let go of
 cdef int make_resident(Storage s) except -1            # slow path of resident()
+cdef int fill(Storage s) except -1                     # an unfilled storage gets memory
 cdef int out_of_memory(int place, int64_t nbytes, int64_t allocated, int64_t reserved, int64_t limit, str why) except -1
 
 cdef inline void pin(Storage s) noexcept:              # the address is known outside: it must stay

@@ -11,7 +11,7 @@ from umiak.util.errors import called
 
 cdef extern from *:
     """
-    #include "umiak/core/pool.h"
+    #include "umiak/util/object_pool.h"
     UMIAK_POOL(umiak_storages, 512, 0, UMIAK_STRAIGHT, UMIAK_STRAIGHT_END)
     """
     object umiak_own(PyObject*)
@@ -124,6 +124,10 @@ cdef class Storage:
         """Bring offloaded contents back."""
         resident(self)
 
+    def fill(self):
+        """Get memory, whose contents are arbitrary, if the storage is unfilled."""
+        fill(self)
+
     def free(self):
         """Give the memory back although tensors still refer to it. Any later use is an error."""
         if self.state == FREED:
@@ -140,7 +144,7 @@ cdef class Storage:
         vacate(self, FREED)
 
     def __repr__(self):
-        state = ("resident", "offloaded", "freed")[self.state]
+        state = ("resident", "offloaded", "freed", "unfilled")[self.state]
         return f"Storage({place_name(self.place)}, {self.nbytes} bytes, {state}, stream={self.stream}, generation={self.generation}, pins={self.pins})"
 
 
@@ -255,6 +259,8 @@ cdef int forsake(Storage s) except -1:
 cdef int make_resident(Storage s) except -1:
     if s.state == FREED:
         raise RuntimeError("this tensor's memory was freed by free(); make a new tensor, or free it later")
+    if s.state == UNFILLED:
+        raise RuntimeError(s.owner)
     if s.state == OFFLOADED:
         s.allocator.allocate(s, s.nbytes, s.stream)
         try:
@@ -263,6 +269,15 @@ cdef int make_resident(Storage s) except -1:
             s.allocator.release(s)
             vacate(s, OFFLOADED)
             raise
+        s.owner = None
+        s.state = RESIDENT
+        s.generation += 1
+    return 0
+
+
+cdef int fill(Storage s) except -1:
+    if s.state == UNFILLED:
+        s.allocator.allocate(s, s.nbytes, s.stream)
         s.owner = None
         s.state = RESIDENT
         s.generation += 1
@@ -355,6 +370,18 @@ cdef Storage new_storage(int place, int64_t nbytes, int64_t stream):
     return s
 
 
+cdef Storage unfilled_storage(int place, int64_t nbytes, int64_t stream, str why):
+    """A storage without memory; reading it is a RuntimeError with the text ``why``."""
+    cdef Storage s = fresh()
+    s.nbytes = nbytes
+    s.stream = stream
+    s.place = place
+    s.allocator = get_allocator(place)
+    s.owner = why
+    s.state = UNFILLED
+    return s
+
+
 cdef Storage foreign_storage(int place, char* data, int64_t nbytes, object owner):
     cdef Storage s = fresh()
     s.data = data
@@ -406,4 +433,4 @@ def install_allocator(int place, Allocator a):
     return former
 
 
-globals().update(ACCESS_DEVICE=ACCESS_DEVICE, ACCESS_HOST=ACCESS_HOST, ACCESS_NOTHING=ACCESS_NOTHING)
+globals().update(UNFILLED=UNFILLED, ACCESS_DEVICE=ACCESS_DEVICE, ACCESS_HOST=ACCESS_HOST, ACCESS_NOTHING=ACCESS_NOTHING)

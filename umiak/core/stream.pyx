@@ -92,7 +92,7 @@ def place_name(int place):
     """The name of a place index, for messages; works before any backend is known."""
     try:
         from umiak.core.place import from_index
-        return str(from_index(place))
+        return from_index(place).name
     except Exception:    # a message must not fail
         return f"place {place}"
 

@@ -20,6 +20,12 @@ def grad(
     allow_unused: bool = False,
     no_grad_vars: Sequence[Tensor] | None = None,
 ) -> list[Tensor | None]: ...
+def tensors_of(x: Any) -> list[Tensor] | None:
+    """``[x]`` of a tensor, the items of a list or tuple of tensors; None of anything else."""
+
+def any_of_kind(tensors: list[Tensor], kind: int) -> bool:
+    """Return whether one of the tensors is of this kind, one of KIND_*."""
+
 def after_run(call: Callable[[bool], Any], pulse: Callable[[], Any] | None = None) -> None:
     """``call(complete)`` once at the end of the outermost run of this thread, the modes being those of the run.
 

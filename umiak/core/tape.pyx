@@ -16,7 +16,10 @@ cdef extern from "Python.h":
 
 
 def backward(tensors, grads=None, bint retain_graph=False, bint create_graph=False):
-    """Accumulate into ``.grad`` of the leaves the gradients of ``tensors``, weighted by ``grads`` (ones where None)."""
+    """Accumulate into ``.grad`` of the leaves the gradients of ``tensors``, weighted by ``grads`` (ones where None).
+
+    Tensors with ``stop_gradient=True`` have none, which is no error.
+    """
     cdef list roots = list(tensors)
     cdef list weights = [None] * len(roots) if grads is None else list(grads)
     cdef object tracer = capture_of()
@@ -25,6 +28,11 @@ def backward(tensors, grads=None, bint retain_graph=False, bint create_graph=Fal
     if tracer is not None:
         tracer.backward(roots, weights)
         return
+    for root in roots:
+        refresh_if_view(<Tensor?>root)
+    # What needs no gradient gives none to any leaf.
+    weights = [g for t, g in zip(roots, weights) if (<Tensor>t).key & K_NEEDS_GRAD]
+    roots = [t for t in roots if (<Tensor>t).key & K_NEEDS_GRAD]
     drive(new_run(retain_graph or create_graph, create_graph), PySequence_Fast_ITEMS(roots), PySequence_Fast_ITEMS(weights), <int>len(roots))
 
 
@@ -37,9 +45,12 @@ cdef object backward1(Tensor tensor, object grad, bint retain_graph):
         if not isinstance(grad, Tensor):
             raise op_error(TypeError, "backward", "a Tensor for grad_tensor", type(grad).__name__)
         if grad.shape != (<object>tensor).shape:
-            raise op_error(ValueError, "backward", f"a grad_tensor of shape {(<object>tensor).shape}", grad.shape)
+            raise op_error(ValueError, "backward", f"a grad_tensor of shape {list((<object>tensor).shape)}", grad.shape)
     if tracer is not None:
         tracer.backward([tensor], [grad])
+        return None
+    refresh_if_view(tensor)
+    if not tensor.key & K_NEEDS_GRAD:
         return None
     drive(new_run(retain_graph, False), &root, &weight, 1)
     return None
@@ -92,6 +103,28 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, bint create_grap
     return run.results
 
 
+def tensors_of(x):
+    """``[x]`` of a tensor, the items of a list or tuple of tensors; None of anything else."""
+    cdef list tensors
+    if isinstance(x, Tensor):
+        return [x]
+    if not isinstance(x, (list, tuple)):
+        return None
+    tensors = list(x)
+    for t in tensors:
+        if not isinstance(t, Tensor):
+            return None
+    return tensors
+
+
+def any_of_kind(list tensors not None, int kind):
+    """Return whether one of the tensors is of this kind, one of KIND_*."""
+    for t in tensors:
+        if (<Tensor?>t).kind & kind:
+            return True
+    return False
+
+
 cdef int check_start(Tensor t, object g) except -1:
     """Refuse a run that may not begin at ``t`` with ``g`` (None: ones)."""
     if not t.key & K_NEEDS_GRAD:
@@ -101,7 +134,7 @@ cdef int check_start(Tensor t, object g) except -1:
     if not isinstance(g, Tensor):
         raise TypeError(f"[backward] requires a Tensor or None as gradient, got {type(g).__name__}")
     if (<Tensor>g).shape != t.shape:
-        raise ValueError(f"[backward] requires a gradient of the tensor's shape {t.shape}, got {(<Tensor>g).shape}")
+        raise ValueError(f"[backward] requires a gradient of the tensor's shape {list(t.shape)}, got {list((<Tensor>g).shape)}")
     if (<Tensor>g).dtype is not t.dtype:
         raise TypeError(f"[backward] requires a gradient of the tensor's dtype {t.dtype.name}, got {(<Tensor>g).dtype.name}")
     return 0

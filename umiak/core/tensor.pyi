@@ -6,9 +6,11 @@ from typing import Any
 import numpy as np
 
 from umiak.core.dtype import DType
+from umiak.core.node import Node
 from umiak.core.place import Place
 from umiak.core.storage import Storage
 from umiak.core.tensor_methods import Methods
+from umiak.util.size import Size
 
 KIND_DISTRIBUTED: int
 KIND_SPARSE: int
@@ -21,23 +23,10 @@ KIND_VIEW: int
 class Version:
     value: int
 
-class Node:
-    """One recorded call: what ``Tensor.grad_fn`` shows."""
-
-    name: str
-    next_functions: tuple
-    opaque: bool  # it may reach leaves that its edges do not show
-    def register_hook(self, hook: Callable) -> Any: ...
-    def register_prehook(self, hook: Callable) -> Any: ...
-
-class HookHandle:
-    def __init__(self, hooks: list, hook: Callable) -> None: ...
-    def remove(self) -> bool: ...
-
 class Tensor(Methods):
     """A dense, strided array with a place, a dtype and a gradient. ``Tensor()`` is an empty one; use the factories."""
 
-    shape: list[int]
+    shape: Size
     strides: list[int]  # in elements
     ndim: int
     dtype: DType
@@ -111,10 +100,12 @@ class Tensor(Methods):
     __dlpack__: Any
     __dlpack_device__: Any
     def _share(self, other: Tensor) -> None: ...  # become another tensor's data (set_value-like rebinding)
-    def _at_version(self, version: int) -> Tensor | None: ...  # as it was then, if only its shape changed since
+    @property
+    def _former(self) -> Tensor | None: ...  # as it was before an in-place change of shape or dtype
     def _bump_version(self) -> None: ...  # record a write that happened outside the engine
     def _own_version(self) -> None: ...  # give this alias a version counter of its own
     def _init_symbolic(self, dtype: DType, ndim: int) -> None: ...
 
 def empty(shape: tuple[int, ...], dtype: DType, place: Place | None = None) -> Tensor: ...
+def unfilled(shape: tuple[int, ...], dtype: DType, place: Place, why: str) -> Tensor: ...  # without memory
 def from_numpy(array: np.ndarray, place: Place | None = None, copy: bool = True) -> Tensor: ...

@@ -4,14 +4,17 @@ cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_DECREF
-from cpython.tuple cimport PyTuple_New
 from libc.string cimport memcpy
 
 from umiak.util.errors import op_error
 from umiak.core.context cimport EngineContext, capture_of, context_pointer
-from umiak.core.dtype cimport DType, PACKED_IDS, bytes_of, dtype_from_id, is_in
+from umiak.core.dtype cimport DTYPE_COUNT, DType, PACKED_IDS, bytes_of, dtype_from_id, is_in
+from umiak.core.node cimport Node
 from umiak.core.place cimport Place, place_from_index
-from umiak.core.storage cimport Storage, new_storage, resident
+from umiak.core.storage cimport Storage, new_storage, resident, unfilled_storage
+from umiak.util.size cimport new_count, new_size
+
+from umiak.core.node import HookHandle
 
 
 cdef extern from *:
@@ -54,15 +57,12 @@ cdef extern from *:
 
 cdef extern from *:
     """
-    #include "umiak/core/pool.h"
+    #include "umiak/util/object_pool.h"
     UMIAK_POOL(umiak_tensors, 512, 1, UMIAK_STRAIGHT, UMIAK_STRAIGHT_END)
-    UMIAK_POOL(umiak_nodes, 256, 1, Py_TRASHCAN_BEGIN, Py_TRASHCAN_END)
     """
     object umiak_own(PyObject*)
     PyObject* umiak_tensors_take()
-    PyObject* umiak_nodes_take()
     void umiak_tensors_open(PyTypeObject*, void (*)(PyObject*) noexcept)
-    void umiak_nodes_open(PyTypeObject*, void (*)(PyObject*) noexcept)
 
 cdef extern from *:
     """
@@ -80,121 +80,6 @@ cdef class Version:
 @cython.trashcan(True)                     # chains of views are freed without recursion
 cdef class ViewOrigin:
     """The origin of a view: its parent and the op that made it."""
-
-
-@cython.final
-@cython.trashcan(True)
-cdef class Node:
-    """One recorded call; ``Tensor.grad_fn`` shows it. record.pyx makes it, backward_run.pyx runs it."""
-
-    def __cinit__(self):
-        self.edge_index = self.inline_index
-        self.versions = self.inline_versions
-        self.ints = self.inline_ints
-        self.run = -1
-
-    @property
-    def name(self):
-        return self.plan.op.name if self.plan is not None else str(getattr(self.python, "name", "python"))
-
-    @property
-    def next_functions(self):
-        """(node or leaf tensor, output index) per operand; None where the operand needs no gradient."""
-        cdef int i
-        out = []
-        for i in range(self.n_edges):
-            e = <object>edge_at(self, i)
-            out.append(None if e is None else (e, self.edge_index[i] if isinstance(e, Node) else 0))
-        return tuple(out)
-
-    def register_hook(self, hook):
-        """``hook(input_grads, output_grads)`` runs after the node; a tuple it returns replaces the input grads."""
-        if self.post_hooks is None:
-            self.post_hooks = []
-        return HookHandle(self.post_hooks, hook)
-
-    def register_prehook(self, hook):
-        """``hook(output_grads)`` runs before the node; a tuple it returns replaces the output grads."""
-        if self.pre_hooks is None:
-            self.pre_hooks = []
-        return HookHandle(self.pre_hooks, hook)
-
-    def __repr__(self):
-        return f"<Node {self.name}>"
-
-
-class HookHandle:
-    """The handle of a registered hook; ``remove()`` takes the hook away again."""
-
-    __slots__ = ("entry", "hooks")
-
-    def __init__(self, hooks, hook):
-        if not callable(hook):
-            raise TypeError(f"[register_hook] requires a callable, got {type(hook).__name__}")
-        self.hooks = hooks
-        self.entry = [hook]                 # a list, so that equal hooks stay apart
-        hooks.append(self.entry)
-
-    def remove(self):
-        """Take the hook away; False when it was gone already."""
-        for i, entry in enumerate(self.hooks):
-            if entry is self.entry:
-                del self.hooks[i]
-                return True
-        return False
-
-
-cdef Node new_node():
-    cdef PyObject* o = umiak_nodes_take()
-    return <Node>umiak_own(o) if o != NULL else Node.__new__(Node)
-
-
-cdef void empty_node(PyObject* o) noexcept:
-    """As a new one."""
-    (<Node>o).edge_index = (<Node>o).inline_index
-    (<Node>o).versions = (<Node>o).inline_versions
-    (<Node>o).ints = (<Node>o).inline_ints
-    (<Node>o).n_edges = (<Node>o).n_saved = (<Node>o).n_out = 0
-    (<Node>o).released = (<Node>o).opaque = False
-    (<Node>o).run = -1
-    (<Node>o).slot = 0
-    # None takes the place of None for nothing but time.
-    if (<Node>o).plan is not None: (<Node>o).plan = None
-    if (<Node>o).edge0 is not None: (<Node>o).edge0 = None
-    if (<Node>o).edge1 is not None: (<Node>o).edge1 = None
-    if (<Node>o).edge2 is not None: (<Node>o).edge2 = None
-    if (<Node>o).more_edges is not None: (<Node>o).more_edges = None
-    if (<Node>o).saved0 is not None: (<Node>o).saved0 = None
-    if (<Node>o).saved1 is not None: (<Node>o).saved1 = None
-    if (<Node>o).more_saved is not None: (<Node>o).more_saved = None
-    if (<Node>o).unpack is not None: (<Node>o).unpack = None
-    if (<Node>o).room is not None: (<Node>o).room = None
-    if (<Node>o).in_meta is not None: (<Node>o).in_meta = None
-    if (<Node>o).pre_hooks is not None: (<Node>o).pre_hooks = None
-    if (<Node>o).post_hooks is not None: (<Node>o).post_hooks = None
-    if (<Node>o).tensor_hooks is not None: (<Node>o).tensor_hooks = None
-    if (<Node>o).retained is not None: (<Node>o).retained = None
-    if (<Node>o).python is not None: (<Node>o).python = None
-
-
-umiak_nodes_open(<PyTypeObject*>Node, empty_node)
-
-
-cdef int make_room(Node node, int n_edges, int n_saved, int n_ints) except -1:
-    """Tell how much a (fresh) node is to hold."""
-    cdef int i
-    node.n_edges = n_edges
-    node.n_saved = n_saved
-    if n_edges > 3:
-        node.more_edges = PyTuple_New(n_edges - 3)
-    if n_saved > 2:
-        node.more_saved = PyTuple_New(n_saved - 2)
-    if n_edges > NODE_ROOM or n_saved > NODE_ROOM or n_ints > NODE_ROOM:
-        node.room = PyBytes_FromStringAndSize(NULL, 8 * n_ints + 4 * (n_edges + n_saved))
-        node.ints = <int64_t*>PyBytes_AS_STRING(node.room)
-        node.edge_index = <uint32_t*>(node.ints + n_ints)
-        node.versions = node.edge_index + n_edges
-    return 0
 
 
 cdef int reserve_rank(Tensor t, int ndim) except -1:
@@ -395,7 +280,7 @@ cdef class Tensor:
     Example:
         >>> import paddle
         >>> paddle.Tensor([1.0, 2.0]).shape
-        [2]
+        paddle.Size([2])
     """
 
     def __cinit__(self):
@@ -409,7 +294,7 @@ cdef class Tensor:
         if self.kind == KIND_UNMADE:
             _make_empty(self)
         if args or kwargs:
-            self._construct(*args, **kwargs)     # of the public face, which says what data there are
+            self._construct(*args, **kwargs)     # of the public API, which says what data there are
 
     @property
     def _attributes(self):
@@ -419,11 +304,12 @@ cdef class Tensor:
     # -- what it is ----------------------------------------------------------------------------------------------
     @property
     def shape(self):
-        cdef int i
-        cdef list r = []
-        for i in range(self.ndim):
-            r.append(self.dims[i])
-        return r
+        return new_size(self.dims, self.ndim)
+
+    @property
+    def size(self):
+        """Number of elements; called, ``x.size()``, the sizes."""
+        return new_count(self.numel, self.dims, self.ndim)
 
     @property
     def strides(self):
@@ -499,7 +385,7 @@ cdef class Tensor:
                 raise TypeError(f"[grad] requires a Tensor or None, got {type(value).__name__}")
             g = value
             if (value.full_shape if g.kind & KIND_SELECTED_ROWS else g.shape) != self.shape:
-                raise ValueError(f"[grad] requires the tensor's shape {self.shape}, got {g.shape}")
+                raise ValueError(f"[grad] requires the tensor's shape {list(self.shape)}, got {list(g.shape)}")
         set_grad(self, value, GRAD_GIVEN)
 
     @property
@@ -553,12 +439,10 @@ cdef class Tensor:
     def inplace_version(self):
         return 0 if self.storage is None else tensor_version(self) + self.shaped
 
-    def _at_version(self, version):
-        """This tensor as it was at an ``inplace_version``, if in-place changes of shape are all that followed; else None."""
-        cdef Tensor t = self
-        while t.inplace_version != version and t.view is not None and t.view.former:
-            t = t.view.parent
-        return t if t.inplace_version == version else None
+    @property
+    def _former(self):
+        """This tensor as it was before its shape or dtype was last changed in place; None if it never was."""
+        return self.view.parent if self.view is not None and self.view.former else None
 
     def _bump_version(self):
         """Record a write that happened outside the engine."""
@@ -607,11 +491,9 @@ cdef class Tensor:
         return HookHandle(self.node.tensor_hooks.setdefault(self.out_index, []), hook)
 
     def retain_grads(self):
-        """Keep ``.grad`` of this non-leaf tensor in later backward runs."""
+        """Keep ``.grad`` of this non-leaf tensor in later backward runs; of others nothing is to be kept, or it is anyway."""
         import weakref
-        if self.stop_gradient:
-            raise RuntimeError("[retain_grads] requires a tensor with stop_gradient=False, got one with stop_gradient=True")
-        if self.node is None:
+        if self.stop_gradient or self.node is None:
             return
         self.retains = True
         if self.node.retained is None:
@@ -642,16 +524,16 @@ cdef class Tensor:
 
         The version moves on, so that a node which saved this tensor notices.
         """
-        cdef Version ahead = Version()
+        cdef Version next_version = Version()
         if other.storage is None:
             raise ValueError("[_share] requires a tensor with data, got none")
         if self.storage is not None:
-            ahead.value = tensor_version(self)           # `shaped` is what moves on
+            next_version.value = tensor_version(self)           # `shaped` is what moves on
         SLOTS.changes += 1
         self.view = None
         self.kind &= ~<uint8_t>(KIND_VIEW | KIND_UNMADE)
         take_layout(self, other)
-        self.counter = ahead
+        self.counter = next_version
 
     def _init_symbolic(self, DType dtype not None, int ndim):
         """Make this (fresh) tensor a symbolic one: dtype and rank, no data. Sizes are the subclass's business."""
@@ -712,10 +594,10 @@ cdef class Tensor:
         return self.dims[0]
 
     def __getitem__(self, item):
-        raise TypeError("[getitem] requires the public face. Import paddle.")
+        raise TypeError("[getitem] requires the public API. Import paddle.")
 
     def __setitem__(self, item, value):
-        raise TypeError("[setitem] requires the public face. Import paddle.")
+        raise TypeError("[setitem] requires the public API. Import paddle.")
 
 
 cdef Tensor _sample = Tensor.__new__(Tensor)
@@ -742,23 +624,51 @@ cdef int _make_empty(Tensor t) except -1:
     return 0
 
 
+cdef int sizes_of(shape, DType dtype, str op, int64_t* dims) except -1:
+    """The rank, with the sizes in ``dims``. Raises MemoryError when they do not fit, ValueError on negative ones."""
+    cdef int n = 0
+    cdef object total = 1
+    if dtype.id >= DTYPE_COUNT:
+        raise op_error(TypeError, op, "a dtype that tensors may have", dtype)
+    if len(shape) > K_RANK_MASK:
+        raise op_error(ValueError, op, f"at most {K_RANK_MASK} axes", len(shape))
+    for size in shape:
+        if size < 0:
+            raise op_error(ValueError, op, "sizes of at least 0", list(shape))
+        total *= size
+        if total * dtype.bits >= 1 << 62:
+            raise op_error(MemoryError, op, "a shape that memory can hold", f"{list(shape)} of {dtype.name}")
+        dims[n] = size
+        n += 1
+    return n
+
+
 def empty(shape, DType dtype not None, Place place=None):
     """Uninitialised contiguous memory. Raises MemoryError when it does not fit, ValueError on negative sizes."""
     cdef EngineContext c = <EngineContext>context_pointer()
     cdef int64_t[K_RANK_MASK] dims
-    cdef int n = 0
-    cdef object total = 1
     c.running = NULL
     if place is None:
         place = c.place
-    if len(shape) > K_RANK_MASK:
-        raise op_error(ValueError, "empty", f"at most {K_RANK_MASK} axes", len(shape))
-    for size in shape:
-        if size < 0:
-            raise op_error(ValueError, "empty", "sizes of at least 0", list(shape))
-        total *= size
-        if total * dtype.bits >= 1 << 62:
-            raise op_error(MemoryError, "empty", "a shape that memory can hold", f"{list(shape)} of {dtype.name}")
-        dims[n] = size
-        n += 1
+    cdef int n = sizes_of(shape, dtype, "empty", dims)
     return new_tensor(dtype.id, n, dims, place.index, c.stream[place.index])
+
+
+def unfilled(shape, DType dtype not None, Place place not None, str why not None):
+    """A contiguous tensor without memory, until it is written as a whole or its storage filled; reading it is an error, ``why``."""
+    cdef EngineContext c = <EngineContext>context_pointer()
+    cdef int64_t[K_RANK_MASK] dims
+    cdef int64_t step = 1
+    cdef Tensor t
+    cdef int i, n = sizes_of(shape, dtype, "empty", dims)
+    t = fresh()
+    reserve_rank(t, n)
+    for i in range(n - 1, -1, -1):
+        t.dims[i] = dims[i]
+        t.strides[i] = step
+        step *= max(dims[i], 1)
+    t.key = dtype.id | (place.index << K_PLACE_SHIFT)
+    t.kind = 0
+    classify(t)
+    t.storage = unfilled_storage(place.index, bytes_of(dtype.id, t.numel), c.stream[place.index], why)
+    return t

@@ -16,10 +16,10 @@ def infer(op: Any, operands: Iterable[Operand], params: tuple, regions: tuple[Bl
     metas = [meta_of(x) for x in operands]
     if regions:
         signatures = tuple((tuple(a.meta for a in r.arguments), tuple(map(meta_of, r.outputs))) for r in regions)
-        found = op.infer(*metas, *params, regions=signatures)
+        metas_out = op.infer(*metas, *params, regions=signatures)
     else:
-        found = op.infer(*metas, *params)
-    return tuple(found) if isinstance(found, tuple) else (found,)
+        metas_out = op.infer(*metas, *params)
+    return tuple(metas_out) if isinstance(metas_out, tuple) else (metas_out,)
 
 
 class Builder:
@@ -74,11 +74,11 @@ class Builder:
 
     def copy(self, operation: Operation, table: dict[int, Value]) -> Operation:
         """Append the same call over what ``table`` has for its values; the table is told of its results."""
-        made = copy_operation(operation, table)
-        for value in made.results:
+        copied = copy_operation(operation, table)
+        for value in copied.results:
             self.number(value)
-        self.block.operations.append(made)
-        return made
+        self.block.operations.append(copied)
+        return copied
 
     @contextmanager
     def region(self, metas: Iterable[Meta] = ()) -> Iterator[Block]:

@@ -50,7 +50,7 @@ def _ident(arg: Any) -> Any:
 
 
 class Sym:
-    """One node. ``kind`` is ``"int"``, ``"float"`` or ``"bool"``; ``args`` holds nodes and Python numbers.
+    """One node. ``kind`` is ``"int"``, ``"float"`` or ``"bool"``; ``args`` holds nodes and Python scalars.
 
     ``lo`` and ``hi`` bound the value (``-inf``/``inf`` where unknown). ``hinted`` says that every symbol below has a
     hint, so that a comparison may be settled by a guard.
@@ -151,16 +151,16 @@ class Sym:
 
 def _intern(key: tuple, fields: dict[str, Any]) -> Sym:
     with _lock:
-        found = _table.get(key)
-        if found is None:
-            found = Sym.__new__(Sym)
+        node = _table.get(key)
+        if node is None:
+            node = Sym.__new__(Sym)
             for name, value in fields.items():
-                object.__setattr__(found, name, value)
+                object.__setattr__(node, name, value)
             # Of the text, so that two different nodes practically never meet in `==`, which would build a comparison.
             # (Not of the key: Python gives -1 and -2 the same hash.)
-            object.__setattr__(found, "_hash", hash((fields["kind"], fields["order"])))
-            _table[key] = found
-        return found
+            object.__setattr__(node, "_hash", hash((fields["kind"], fields["order"])))
+            _table[key] = node
+        return node
 
 
 def symbol(name: str, hint: Any = None, lo: float | None = 0, hi: float | None = None, kind: str = "int") -> Sym:
@@ -217,7 +217,7 @@ def kind_of(x: Any) -> str:
 
 
 def _plain(x: Any) -> Any:
-    """Foreign scalars (NumPy's) become Python numbers; bools become ints where arithmetic is done on them."""
+    """Foreign scalars (NumPy's) become Python scalars; bools become ints where arithmetic is done on them."""
     if type(x) is Sym:
         return where(x, 1, 0) if x.kind == "bool" else x
     if isinstance(x, float):
@@ -256,10 +256,10 @@ def _monomial(coefficient: int, factors: tuple[Sym, ...]) -> Int:
     return _node("int", "mul", (coefficient, *factors))
 
 
-def from_terms(found: Terms) -> Int:
+def from_terms(sum_: Terms) -> Int:
     """Return the canonical sum of monomials: a node, or an integer where all terms are constant."""
     flat: Terms = {}
-    for factors, coefficient in found.items():
+    for factors, coefficient in sum_.items():
         # A sum standing alone is spliced in: it is only kept factored inside a product.
         if len(factors) == 1 and factors[0].op == "add":
             for inner, c in terms(factors[0]).items():
@@ -284,12 +284,12 @@ def split_product(x: Int) -> tuple[int, tuple[Sym, ...]]:
     if x.op == "mul":
         return (x.args[0], x.args[1:]) if type(x.args[0]) is int else (1, x.args)
     if x.op == "add":
-        found = terms(x)
-        content = math.gcd(*found.values())
-        if next(iter(found.values())) < 0:
+        sum_ = terms(x)
+        content = math.gcd(*sum_.values())
+        if next(iter(sum_.values())) < 0:
             content = -content
         if content != 1:
-            x = from_terms({f: c // content for f, c in found.items()})
+            x = from_terms({f: c // content for f, c in sum_.items()})
         return content, (x,)  # type: ignore[return-value]
     return 1, (x,)
 
@@ -507,21 +507,21 @@ def _extreme(op: str, a: Number, b: Number) -> Number:
     if (f := _float_args(a, b)) is not None:
         # Not reordered: with a NaN the result depends on the order.
         return f[0] if f[0] is f[1] else _float_node("f" + op, *f)
-    kept: list[Any] = []
+    operands: list[Any] = []
     for x in (_plain(a), _plain(b)):
         for y in x.args if type(x) is Sym and x.op == op else (x,):
-            kept = _merge_extreme(op, kept, y)
-    if len(kept) == 1:
-        return kept[0]
-    return _node("int", op, tuple(sorted(kept, key=order_of)))
+            operands = _merge_extreme(op, operands, y)
+    if len(operands) == 1:
+        return operands[0]
+    return _node("int", op, tuple(sorted(operands, key=order_of)))
 
 
-def _merge_extreme(op: str, kept: list, new: Any) -> list:
+def _merge_extreme(op: str, operands: list, new: Any) -> list:
     out = []
-    for old in kept:
+    for old in operands:
         lo, hi = bounds(sub(new, old) if op == "max" else sub(old, new))
         if hi <= 0:  # the new value never wins
-            return kept
+            return operands
         if lo < 0:
             out.append(old)
     return [*out, new]
@@ -575,10 +575,10 @@ def to_int(a: Number) -> Any:
 
 def _sides(difference: Int) -> tuple[Int, Int]:
     """``l, r`` with ``r - l`` proportional to the difference, no common factor and no negative term."""
-    found = terms(difference)
-    common = math.gcd(*found.values())
-    right = from_terms({f: c // common for f, c in found.items() if c > 0})
-    left = from_terms({f: -c // common for f, c in found.items() if c < 0})
+    sum_ = terms(difference)
+    common = math.gcd(*sum_.values())
+    right = from_terms({f: c // common for f, c in sum_.items() if c > 0})
+    left = from_terms({f: -c // common for f, c in sum_.items() if c < 0})
     return left, right
 
 
@@ -597,9 +597,9 @@ def compare_eq(a: Number, b: Number) -> Bool:
 
 def _never_zero(difference: Int) -> bool:
     """A sum whose variable part is a multiple of n never meets a constant that is not: 2*s0 + 1 is odd."""
-    found = terms(difference)
-    constant = found.pop((), 0)
-    common = math.gcd(*found.values())
+    sum_ = terms(difference)
+    constant = sum_.pop((), 0)
+    common = math.gcd(*sum_.values())
     return common > 1 and constant % common != 0
 
 
@@ -656,7 +656,7 @@ def _truth_value(a: Any) -> Bool:
 
 
 def _connect(op: str, absorbing: bool, items: tuple) -> Bool:
-    kept: list[Sym] = []
+    conjuncts: list[Sym] = []
     for item in items:
         x = _truth_value(item)
         if type(x) is not Sym:
@@ -664,13 +664,13 @@ def _connect(op: str, absorbing: bool, items: tuple) -> Bool:
                 return absorbing
             continue
         for y in x.args if x.op == op else (x,):
-            if not any(y is k for k in kept):
-                kept.append(y)
-    if not kept:
+            if not any(y is k for k in conjuncts):
+                conjuncts.append(y)
+    if not conjuncts:
         return not absorbing
-    if len(kept) == 1:
-        return kept[0]
-    return _node("bool", op, tuple(sorted(kept, key=order_of)))
+    if len(conjuncts) == 1:
+        return conjuncts[0]
+    return _node("bool", op, tuple(sorted(conjuncts, key=order_of)))
 
 
 def conjunction(*items: Bool) -> Bool:
@@ -688,7 +688,7 @@ def disjunction(*items: Bool) -> Bool:
 
 def broadcast_parts(a: Int, b: Int) -> tuple[Sym, ...] | Int:
     """The operands that still matter, or the result when one is left. 1 never matters, a size above 1 always wins."""
-    kept: list[Sym] = []
+    sizes: list[Sym] = []
     fixed: Int | None = None
     for x in (_plain(a), _plain(b)):
         for y in x.args if type(x) is Sym and x.op == "broadcast" else (x,):
@@ -696,13 +696,13 @@ def broadcast_parts(a: Int, b: Int) -> tuple[Sym, ...] | Int:
                 continue
             if bounds(y)[0] > 1 or bounds(y)[1] < 1:
                 fixed = y if fixed is None or type(fixed) is Sym else fixed
-            elif not any(y is k for k in kept):
-                kept.append(y)
+            elif not any(y is k for k in sizes):
+                sizes.append(y)
     if fixed is not None:
         return fixed
-    if not kept:
+    if not sizes:
         return 1
-    return kept[0] if len(kept) == 1 else tuple(sorted(kept, key=order_of))
+    return sizes[0] if len(sizes) == 1 else tuple(sorted(sizes, key=order_of))
 
 
 def broadcast_value(a: Int, b: Int) -> Int:

@@ -9,7 +9,6 @@ whose divisor may be zero requires it positive.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -65,8 +64,7 @@ class Instruction(NamedTuple):
     c: int = 0
 
 
-@dataclass(frozen=True)
-class Linear:
+class Linear(NamedTuple):
     """Code, the register of each output, and what a caller needs to run it and to explain a failed check."""
 
     inputs: int
@@ -181,13 +179,13 @@ class _Lowering:
         if b is not None and opcode in _COMMUTATIVE and b < a:
             a, b = b, a
         key = (opcode, a, b, c)
-        found = self.done.get(key)
-        if found is None:
-            found = self.done[key] = ("code", len(self.code))
+        source = self.done.get(key)
+        if source is None:
+            source = self.done[key] = ("code", len(self.code))
             if message:
                 self.messages[len(self.code)] = message
             self.code.append(key)
-        return found
+        return source
 
     def lower(self, x: Any) -> tuple:
         if type(x) is not Sym:
@@ -195,10 +193,10 @@ class _Lowering:
             key = value.hex() if type(value) is float else str(value)
             self.constants.setdefault(key, value)
             return ("const", key)
-        found = self.done.get(x)
-        if found is None:
-            found = self.done[x] = self._node(x)
-        return found
+        source = self.done.get(x)
+        if source is None:
+            source = self.done[x] = self._node(x)
+        return source
 
     def _node(self, x: Sym) -> tuple:
         if x.op == "symbol":

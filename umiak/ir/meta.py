@@ -41,7 +41,7 @@ def identity(x: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Meta:
-    """Shape and dtype of a tensor; with ``weak`` set, the kind of a Python number (shape ``()``, dtype None)."""
+    """Shape and dtype of a tensor; with ``weak`` set, the kind of a Python scalar (shape ``()``, dtype None)."""
 
     shape: tuple[Int, ...]
     dtype: DType | None

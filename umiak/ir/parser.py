@@ -157,8 +157,8 @@ class _Parser(Reader):
         if self.token.kind != "value":
             return self.param()
         name = self.expect_kind("value")
-        found = self.values.get(name)
-        return found if found is not None else self.fail(f"value {name} is used before it is defined")
+        value = self.values.get(name)
+        return value if value is not None else self.fail(f"value {name} is used before it is defined")
 
     def operands(self, *ends: str) -> list[Operand]:
         out: list[Operand] = []
@@ -212,8 +212,8 @@ class _Parser(Reader):
         return operation
 
     def region_number(self) -> int:
-        found = self.param()
-        return found if type(found) is int and found else self.fail("expected the number of a region")
+        number = self.param()
+        return number if type(number) is int and number else self.fail("expected the number of a region")
 
     def regions(self) -> list[Block]:
         self.depth += 1
@@ -280,11 +280,11 @@ class _Parser(Reader):
         if name in self.symbols:
             self.fail(f"symbol {name} is declared twice")
         try:
-            found = symbol(name, hint, lo, hi, kind)
+            sym = symbol(name, hint, lo, hi, kind)
         except (TypeError, ValueError) as error:
             self.fail(str(error))
-        self.symbols[name] = found
-        return found
+        self.symbols[name] = sym
+        return sym
 
     def header(self, program: Program) -> None:
         """Inputs and symbols. The symbols stand last but occur in the inputs' shapes, so they are read first."""
@@ -357,10 +357,10 @@ class _Parser(Reader):
         return program.renumber()
 
     def condition(self) -> Sym:
-        found = self.expression()
-        if type(found) is not Sym or found.kind != "bool":
-            self.fail(f"expected a condition, read {found!r}")
-        return found
+        expression = self.expression()
+        if type(expression) is not Sym or expression.kind != "bool":
+            self.fail(f"expected a condition, read {expression!r}")
+        return expression
 
 
 def dtype(short: str) -> Any:

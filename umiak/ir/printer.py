@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,12 @@ if TYPE_CHECKING:
 INDENT = "  "
 
 
+def quoted(text: str) -> str:
+    import json  # which takes longer to load than this module, and few programs are printed
+
+    return json.dumps(text)
+
+
 def is_dtype(x: Any) -> bool:
     return hasattr(x, "compute") and getattr(x, "name", None) in SHORT
 
@@ -27,7 +32,7 @@ def show_attribute(x: Any) -> str:
     if isinstance(x, complex):
         return f"complex({x.real!r}, {x.imag!r})"
     if isinstance(x, str):
-        return json.dumps(x)
+        return quoted(x)
     if isinstance(x, tuple):
         inner = ", ".join(map(show_attribute, x))
         return f"({inner},)" if len(x) == 1 else f"({inner})"
@@ -106,12 +111,12 @@ class Printer:
         inputs = []
         for value in program.inputs:
             name = bound.get(id(value))
-            inputs.append(self.declaration(value) + ("" if name is None else f" = {json.dumps(name)}"))
+            inputs.append(self.declaration(value) + ("" if name is None else f" = {quoted(name)}"))
         symbols = f"; {', '.join(map(show_symbol, program.symbols))}" if program.symbols else ""
-        name = f" {json.dumps(program.name)}" if program.name else ""
+        name = f" {quoted(program.name)}" if program.name else ""
         lines = [f"program{name}({', '.join(inputs)}{symbols}) {{"]
         lines += [f"{INDENT}guard {show_expression(g)}" for g in program.guards]
-        lines += [f"{INDENT}check {show_expression(c.condition)}, {json.dumps(c.message)}" for c in program.checks]
+        lines += [f"{INDENT}check {show_expression(c.condition)}, {quoted(c.message)}" for c in program.checks]
         lines += self.block(program.body, INDENT, "return")
         lines += [f"{INDENT}write {self.operand(w.target)} <- {self.operand(w.value)}" for w in program.effects]
         return "\n".join([*lines, "}"])

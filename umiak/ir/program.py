@@ -109,18 +109,18 @@ class Operation:
 
         The results keep their numbers, and whether gradients flow through them, unless ``metas`` are of another count.
         """
-        made = Operation(
+        operation = Operation(
             self.op if op is None else op,
             self.operands if operands is None else operands,
             self.params if params is None else params,
             [r.meta for r in self.results] if metas is None else metas,
             self.regions if regions is None else regions,
         )
-        made.order, made.recompute = self.order, self.recompute
-        if len(made.results) == len(self.results):
-            for old, new in zip(self.results, made.results, strict=True):
+        operation.order, operation.recompute = self.order, self.recompute
+        if len(operation.results) == len(self.results):
+            for old, new in zip(self.results, operation.results, strict=True):
                 new.id, new.stop = old.id, old.stop
-        return made
+        return operation
 
     def over(self, operands: Iterable[Operand]) -> Operation:
         """The same call over these operands: itself, where they are its own."""
@@ -198,12 +198,12 @@ class Program:
 
     def sources(self) -> dict[Sym, tuple[int, int] | None]:
         """The source of each symbol: (input, axis) of a size, or None for a scalar that the caller passes."""
-        found: dict[Sym, tuple[int, int] | None] = dict.fromkeys(self.symbols)
+        source_of: dict[Sym, tuple[int, int] | None] = dict.fromkeys(self.symbols)
         for i, value in enumerate(self.inputs):
             for axis, size in enumerate(value.meta.shape):
-                if type(size) is Sym and size in found and found[size] is None:
-                    found[size] = (i, axis)
-        return found
+                if type(size) is Sym and size in source_of and source_of[size] is None:
+                    source_of[size] = (i, axis)
+        return source_of
 
     def disjoint(self) -> list[tuple[int, int]]:
         """Pairs of inputs that may share no memory in a call: one that is written, and any other.
@@ -300,8 +300,8 @@ def bound(operation: Operation) -> tuple[Sym, ...]:
     names = getattr(operation.op, "binds", ())
     if not names:
         return ()
-    found = (x for n, x in zip(operation.op.param_fields, operation.params, strict=True) if n in names)
-    return tuple(x for x in found if type(x) is Sym)
+    params = (x for n, x in zip(operation.op.param_fields, operation.params, strict=True) if n in names)
+    return tuple(x for x in params if type(x) is Sym)
 
 
 def scalars_of(operation: Operation) -> dict[Sym, None]:
@@ -386,13 +386,13 @@ def with_bases(results: Iterable[Any]) -> set[int]:
     """The ids of results and of the values that they are views of: each is a tensor of its own for the caller, and so
     is its memory. Equal calls that lead to two of them are both made.
     """
-    found: set[int] = set()
+    bases: set[int] = set()
     for v in results:
-        while type(v) is Value and id(v) not in found:
-            found.add(id(v))
-            made = v.operation
-            v = made.operands[0] if made is not None and made.op.view else None
-    return found
+        while type(v) is Value and id(v) not in bases:
+            bases.add(id(v))
+            producer = v.operation
+            v = producer.operands[0] if producer is not None and producer.op.view else None
+    return bases
 
 
 def uses(operation: Operation) -> Iterator[Value]:

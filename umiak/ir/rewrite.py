@@ -15,7 +15,6 @@ from typing import Any, TypeAlias
 
 from umiak.ir.builder import Builder
 from umiak.ir.program import Block, Operand, Operation, Program, Value, Write
-from umiak.ir.verifier import verify as verify_program
 
 Build: TypeAlias = Callable[..., "tuple[Value, ...]"]
 Rule: TypeAlias = Callable[[Operation, Build], "Sequence[Operand] | Operand | None"]
@@ -53,12 +52,12 @@ class Sweep:
             return o
         return self.put(o, o.over(operands))
 
-    def put(self, o: Operation, made: Operation) -> Operation:
-        """``made`` takes the place of ``o``."""
-        if made is not o:
-            self.stand(o.results, made.results)
-        self.out.append(made)
-        return made
+    def put(self, o: Operation, replacement: Operation) -> Operation:
+        """``replacement`` takes the place of ``o``."""
+        if replacement is not o:
+            self.stand(o.results, replacement.results)
+        self.out.append(replacement)
+        return replacement
 
     def stand(self, old: Iterable[Value], new: Iterable[Any]) -> None:
         """Let other values or numbers stand for some."""
@@ -114,10 +113,10 @@ class Table:
         return enter
 
     def of(self, name: str) -> tuple[Any, ...]:
-        found = self._by_name.get(name)
-        if found is None:
-            found = self._by_name[name] = tuple(rule for n, rule in self.rules if n in (name, "*"))
-        return found
+        rules = self._by_name.get(name)
+        if rules is None:
+            rules = self._by_name[name] = tuple(rule for n, rule in self.rules if n in (name, "*"))
+        return rules
 
 
 class _Rules(Sweep):
@@ -139,9 +138,9 @@ class _Rules(Sweep):
         return program
 
     def build(self, op: Any, operands: Iterable[Operand], params: Iterable[Any] = ()) -> tuple[Value, ...]:
-        made = self.builder.make(op, operands, params)
-        self.out.append(made)
-        return made.results
+        operation = self.builder.make(op, operands, params)
+        self.out.append(operation)
+        return operation.results
 
     def visit(self, o: Operation) -> None:
         mark = len(self.out)
@@ -149,9 +148,9 @@ class _Rules(Sweep):
         self.out.pop()
         self.builder.recompute = o.recompute
         for rule in self.rules.of(o.name):
-            found = rule(o, self.build)
-            if found is not None:
-                results = tuple(found) if isinstance(found, (tuple, list)) else (found,)
+            replacement = rule(o, self.build)
+            if replacement is not None:
+                results = tuple(replacement) if isinstance(replacement, (tuple, list)) else (replacement,)
                 if self.keeps_stops(o, results, mark):
                     self.replaced(rule, o, results)
                     return
@@ -170,13 +169,13 @@ class _Rules(Sweep):
 
     def keeps_stops(self, o: Operation, results: Sequence[Operand], mark: int) -> bool:
         """Check that gradients stop where they did: a value that others use too cannot be closed for them."""
-        made = {id(x) for x in self.out[mark:]}
+        built = {id(x) for x in self.out[mark:]}
         pairs = [
             (old, new)
             for old, new in zip(o.results, results, strict=False)
             if old.stop and type(new) is Value and not new.stop
         ]
-        if any(id(new.producer) not in made for _, new in pairs):
+        if any(id(new.producer) not in built for _, new in pairs):
             return False
         for _, new in pairs:
             new.stop = True
@@ -196,6 +195,8 @@ def rewrite(
         if not sweep.changed:
             return program.renumber()
         if verify:
+            from umiak.ir.verifier import verify as verify_program
+
             verify_program(program)
     names = sorted({rule.__name__ for _, rule in table.rules})
     raise RuntimeError(f"no fixpoint after {limit} sweeps of the rules {', '.join(names)} over\n{program!r}")

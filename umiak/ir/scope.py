@@ -194,23 +194,23 @@ def require_scope(condition: Any) -> Scope:
 
 def symbols_of(x: Any) -> dict[Sym, None]:
     """The symbols in an expression or a nested tuple, in order of first occurrence."""
-    found: dict[Sym, None] = {}
+    symbols: dict[Sym, None] = {}
     seen: set[int] = set()
 
     def visit(node: Any) -> None:
-        if type(node) in (tuple, list):
+        if isinstance(node, (tuple, list)):
             for item in node:
                 visit(item)
         elif type(node) is Sym and id(node) not in seen:
             seen.add(id(node))
             if node.op == "symbol":
-                found[node] = None
+                symbols[node] = None
             else:
                 for arg in node.args:
                     visit(arg)
 
     visit(x)
-    return found
+    return symbols
 
 
 def substitute(x: Any, mapping: dict[Sym, Any]) -> Any:

@@ -1,6 +1,6 @@
 """Arithmetic and comparison of sizes and run-time numbers: ``from umiak.ir import sym as dim``.
 
-Every function takes Python numbers and symbolic ones alike. A comparison of concrete sizes evaluates; of hinted ones
+Every function takes Python scalars and symbolic ones alike. A comparison of concrete sizes evaluates; of hinted ones
 (capture) it records a guard; of unhinted ones it becomes a check that the program makes at run time.
 """
 
@@ -37,7 +37,6 @@ from umiak.ir.scope import (
     substitute,
     symbols_of,
 )
-from umiak.ir.text import parse_expression as parse
 
 
 def eq(a: Int, b: Int) -> bool:
@@ -158,7 +157,6 @@ __all__ = [
     "lt",
     "maximum",
     "minimum",
-    "parse",
     "product",
     "require",
     "same",

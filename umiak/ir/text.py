@@ -192,9 +192,9 @@ class Reader:
                     return _FUNCTIONS[token.text](*arguments)
                 except (ArithmeticError, TypeError, ValueError) as error:
                     return self.fail(f"{token.text}: {error}")
-            found = self.symbols.get(token.text)
-            if found is not None:
-                return found
+            symbol = self.symbols.get(token.text)
+            if symbol is not None:
+                return symbol
             self.at -= 1
             self.fail("unknown symbol")
         return self.fail("expected an expression")

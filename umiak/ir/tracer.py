@@ -16,7 +16,8 @@ from typing import Any
 
 from umiak.core import context
 from umiak.core.context import OBSERVE_TRACE
-from umiak.core.tensor import KIND_SYMBOLIC, HookHandle, Tensor
+from umiak.core.node import HookHandle
+from umiak.core.tensor import KIND_SYMBOLIC, Tensor
 from umiak.ir import sym as dim
 from umiak.ir.builder import Builder
 from umiak.ir.expr import Sym
@@ -25,6 +26,8 @@ from umiak.ir.program import Block, Operand, Operation, Program, Value
 from umiak.ir.registry import REGISTRY
 from umiak.ir.rewrite import Sweep
 from umiak.ir.scope import Scope
+from umiak.util.errors import LeafError
+from umiak.util.size import Size, count_of, size_of
 
 
 class SymTensor(Tensor):
@@ -117,12 +120,23 @@ class SymTensor(Tensor):
         return self._value.meta
 
     @property
-    def shape(self) -> list:  # type: ignore[override]
-        return list(self._value.meta.shape)
+    def shape(self) -> Size:  # type: ignore[override]
+        return size_of(list(self._value.meta.shape))
+
+    @property
+    def strides(self) -> list[Any]:  # type: ignore[override]
+        """Steps in memory from an element to its neighbour along each dim; arguments are taken as dense."""
+        strided = self.strided()
+        return list((dense(self.meta.shape) if strided is None else strided).strides)
 
     @property
     def size(self) -> Any:
-        """The number of elements."""
+        """The number of elements; where it is a known one, ``x.size()`` are the sizes."""
+        count = self._count
+        return count_of(count, self.shape) if isinstance(count, int) else count
+
+    @property
+    def _count(self) -> Any:
         return dim.product(self._value.meta.shape)
 
     @property
@@ -187,9 +201,7 @@ class SymTensor(Tensor):
     def retain_grads(self) -> None:
         """Have ``.grad`` set by ``backward`` in the captured function."""
         if self.stop_gradient:
-            raise RuntimeError(
-                "[retain_grads] requires a tensor with stop_gradient=False, got one with stop_gradient=True"
-            )
+            return
         if self._tracer is None or not self._tracer.captures:
             raise RuntimeError(
                 "[retain_grads] requires a tensor of a captured function or an eager one, got a bare one"
@@ -303,21 +315,21 @@ class Tracer:
             self._captured[id(tensor)] = self._root(self.builder.program.constants[name])
 
     def __enter__(self) -> Tracer:
-        ambient = context.current()
-        ambient.trace.append(self)
+        ctx = context.current()
+        ctx.trace.append(self)
         if not self._observers:
-            self.home = ambient.place
-        self._observers.append(ambient.observers)
+            self.home = ctx.place
+        self._observers.append(ctx.observers)
         # Calls without a symbolic operand belong to the program too: a captured weight may change between runs.
-        ambient.observers |= OBSERVE_TRACE
+        ctx.observers |= OBSERVE_TRACE
         self.scope.__enter__()
         return self
 
     def __exit__(self, *exc: Any) -> None:
         self.scope.__exit__(*exc)
-        ambient = context.current()
-        ambient.observers = self._observers.pop()
-        ambient.trace.pop()
+        ctx = context.current()
+        ctx.observers = self._observers.pop()
+        ctx.trace.pop()
 
     @property
     def operations(self) -> list[Operation]:
@@ -341,9 +353,9 @@ class Tracer:
         """An input like ``x``. The sizes on the axes ``dynamic`` (default: all) are symbols with ``x``'s as hints."""
         axes = range(x.ndim) if dynamic is None else set(dynamic)
         shape = tuple(self.scope.size(hint=n) if axis in axes else n for axis, n in enumerate(x.shape))
-        made = self._at(self.input(Meta(shape, x.dtype), x.stop_gradient), x)
-        self._note_history(made, x)
-        return made
+        symbolic_input = self._at(self.input(Meta(shape, x.dtype), x.stop_gradient), x)
+        self._note_history(symbolic_input, x)
+        return symbolic_input
 
     def _note_history(self, root: SymTensor, x: Tensor) -> None:
         if not x.is_leaf:
@@ -361,17 +373,17 @@ class Tracer:
 
     def capture(self, x: Tensor) -> SymTensor:
         """A concrete tensor met while tracing becomes an input that is bound to it by name."""
-        found = self._captured.get(id(x))
-        if found is None:
+        captured = self._captured.get(id(x))
+        if captured is None:
             program = self.builder.program
             name = f"c{len(program.captured)}"
             # Held by the program, so that the id stays that of this tensor.
             program.captured[name] = x
             value = self.builder.input(Meta(tuple(x.shape), x.dtype), constant=name)
-            found = self._captured[id(x)] = self._at(self._root(value), x)
-            found._stop = x.stop_gradient
-            self._note_history(found, x)
-        return found
+            captured = self._captured[id(x)] = self._at(self._root(value), x)
+            captured._stop = x.stop_gradient
+            self._note_history(captured, x)
+        return captured
 
     def tensor(self, x: Tensor) -> SymTensor:
         """Return the symbolic tensor that stands for a tensor in this trace."""
@@ -415,24 +427,27 @@ class Tracer:
         if not any(isinstance(x, SymTensor) for x in operands) and self.home not in (None, context.current().place):
             results = self._elsewhere(results)
         flows = context.current().grad_enabled
-        made = tuple(self._result(v, flows, operands) for v in results)
-        if op.view and len(made) == 1 and op.shares(made[0].dtype):
-            self._link(made[0], operands[0], op, params)
+        tensors = tuple(self._result(v, flows, operands) for v in results)
+        if op.declares_none and not op.other_gradient:
+            for x in tensors:
+                x._stop = True
+        if op.view and len(tensors) == 1 and op.shares(tensors[0].dtype):
+            self._link(tensors[0], operands[0], op, params)
             if not flows:
-                made[0]._quiet = made[0].root()._writes
-        return made if op.multiple(len(made)) else made[0]
+                tensors[0]._quiet = tensors[0].root()._writes
+        return tensors if op.multiple(len(tensors)) else tensors[0]
 
     def repeat(self, operation: Operation, operands: Iterable[Any]) -> tuple[SymTensor, ...]:
         """Append an operation with closed regions once more, over other operands."""
-        made = operation.replace(operands=[x.value if isinstance(x, SymTensor) else x for x in operands])
-        for value in made.results:
+        copied = operation.replace(operands=[x.value if isinstance(x, SymTensor) else x for x in operands])
+        for value in copied.results:
             self.builder.number(value)
-        self.operations.append(made)
-        return tuple(symbolic(v, self) for v in made.results)
+        self.operations.append(copied)
+        return tuple(symbolic(v, self) for v in copied.results)
 
     def _elsewhere(self, results: Iterable[Value]) -> tuple[Value, ...]:
         """Move a result without tensor operands to the place where it is wanted: the program makes it where it runs."""
-        move = REGISTRY["transfer"](source=str(self.home), target=str(context.current().place))
+        move = REGISTRY["transfer"](source=self.home.name, target=context.current().place.name)
         return tuple(self.builder.append(move, (v,))[0] for v in results)
 
     def _result(self, value: Value, flows: bool, operands: tuple) -> SymTensor:
@@ -475,7 +490,7 @@ class Tracer:
             self.frames[-1].write(target, root)
         wanted = context.current().grad_enabled and any(root is leaf for leaf, _ in self.gradient_roots())
         if wanted and id(root) not in self._inner:
-            raise RuntimeError(
+            raise LeafError(
                 "[in-place] requires a tensor that is no leaf, or no_grad, got a leaf with stop_gradient=False"
                 + (" (through a view of it)" if root is not target else "")
                 + ". Use paddle.no_grad() to update parameters."
@@ -485,7 +500,7 @@ class Tracer:
                 "[assign] requires a tensor whose elements have memory of their own, "
                 f"got a view of shape {target.shape} that shows some several times. Write into a copy of it instead."
             )
-        if context.current().grad_enabled and target is root and source.stop_gradient and self._wants(target):
+        if context.current().grad_enabled and target is root and source.stop_gradient and self._needs_grad(target):
             # It still wants a gradient, which what it was before gets zeros of.
             write = REGISTRY["scatter_view"](region=REGISTRY["slice"](axes=()))
             (new,) = self.builder.append(write, (target.value, new), ((),))
@@ -514,21 +529,21 @@ class Tracer:
             write = REGISTRY["scatter_view"](region=views[0])
         else:
             write = REGISTRY["write_through"](views=views, ends=ends)
-        (whole,) = self.builder.append(write, (base.value, value), (args,))
+        (new_base,) = self.builder.append(write, (base.value, value), (args,))
         records = records and not cut
-        whole.stop = not records
-        self._write(base, whole, records)
-        if len(views) == 1 and (base.value is whole or x._cut):
+        new_base.stop = not records
+        self._write(base, new_base, records)
+        if len(views) == 1 and (base.value is new_base or x._cut):
             x._value, x._seen = value, base.value
 
     @staticmethod
-    def _wants(x: SymTensor) -> bool:
+    def _needs_grad(x: SymTensor) -> bool:
         """Return whether ``x`` is to have a gradient."""
         return not x._stop and x.dtype.is_continuous
 
     def _without_record(self, x: SymTensor, value: Value) -> Value:
         """A value that is written in ``no_grad``, or through what is detached: history stays as it was."""
-        if not self._wants(x):
+        if not self._needs_grad(x):
             return value
         (kept,) = self.builder.append(REGISTRY["overwritten"](), (x._value, value), ())
         return kept
@@ -679,11 +694,11 @@ def overlaps(x: SymTensor) -> bool:
     view: SymTensor | None = x
     while view is not None and (view._view is None or getattr(view._view[0], "injective", True)):
         view = view.parent
-    found = x.strided() if view is not None else None
-    if found is None or any(dim.le(n, 0) for n in found.shape):
+    layout = x.strided() if view is not None else None
+    if layout is None or any(dim.le(n, 0) for n in layout.shape):
         return False
     axes: list[tuple[Any, Any]] = []  # size and stride, the smallest stride first
-    for n, stride in zip(found.shape, found.strides, strict=True):
+    for n, stride in zip(layout.shape, layout.strides, strict=True):
         if dim.lt(1, n):
             step = stride if dim.le(0, stride) else -stride
             k = sum(1 for _, other in axes if dim.le(other, step))
@@ -707,7 +722,7 @@ def flat_regions(regions: list) -> tuple[tuple, tuple[int, ...], tuple]:
 
 
 def _param(x: Any) -> Any:
-    return tuple(x) if type(x) is list else x
+    return tuple(x) if isinstance(x, list) else x
 
 
 def _flat(params: tuple) -> tuple:
@@ -720,8 +735,8 @@ def trace(function: Callable[..., Any], metas: Iterable[Any], scope: Scope | Non
     The function returns a tensor, a number, None, or a tuple or list of these.
     """
     with Tracer(scope) as tracer:
-        found = function(*(tracer.input(m) if isinstance(m, Meta) else m for m in metas))
-        return tracer.finish(found if isinstance(found, (tuple, list)) else (found,), name)
+        results = function(*(tracer.input(m) if isinstance(m, Meta) else m for m in metas))
+        return tracer.finish(results if isinstance(results, (tuple, list)) else (results,), name)
 
 
 def current() -> Tracer:
@@ -762,4 +777,4 @@ def _is_symbolic(operands: tuple) -> bool:
 
 
 def _is_symbolic_param(p: Any) -> bool:
-    return type(p) is Sym or (type(p) in (tuple, list) and any(type(i) is Sym for i in p))
+    return type(p) is Sym or (isinstance(p, (tuple, list)) and any(type(i) is Sym for i in p))

@@ -79,7 +79,7 @@ class EventCollector:
         process, everything = processor_seconds()
         done.busy = process - done.busy[0], everything - done.busy[1]
         place = _place()
-        done.peaks = {str(place): memory.stats(place)}
+        done.peaks = {place.name: memory.stats(place)}
         self.clear()
         return done
 
@@ -166,7 +166,7 @@ class EventCollector:
         held = stats["allocated"]
         if force or held != self.held:
             self.held = held
-            self.profile.counters.append(Counter(now(), str(place), held, stats["reserved"]))
+            self.profile.counters.append(Counter(now(), place.name, held, stats["reserved"]))
         return held
 
 

@@ -32,13 +32,13 @@ class Profile:
 
     def kernels_of(self) -> dict[int, list[Event]]:
         """Return, by identity of an event, the kernels that it launched, also through others."""
-        found: dict[int, list[Event]] = {}
+        by_parent: dict[int, list[Event]] = {}
         for kernel in self.of(KERNEL):
             outer = kernel.parent
             while outer is not None:
-                found.setdefault(id(outer), []).append(kernel)
+                by_parent.setdefault(id(outer), []).append(kernel)
                 outer = outer.parent
-        return found
+        return by_parent
 
     def save(self, path: str | os.PathLike, format: str = "json") -> None:
         """Write a Chrome trace, which :func:`load` reads."""
@@ -49,22 +49,22 @@ def load(path: str | os.PathLike) -> Profile:
     """Read what ``Profile.save`` wrote. ValueError for anything else."""
     try:
         with open(path) as f:
-            found = json.load(f)
-        return _profile(found)
+            trace = json.load(f)
+        return _profile(trace)
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
         got = f"{os.fspath(path)}: {error}"
         raise op_error(ValueError, "profiler", "a trace that the profiler has exported", got) from None
 
 
-def _profile(found: dict[str, Any]) -> Profile:
-    about = found["otherData"]
+def _profile(data: dict[str, Any]) -> Profile:
+    about = data["otherData"]
     if about["format"] != trace.FORMAT:
         raise ValueError(f"format {about['format']!r}")
     profile = Profile(end=int(about["seconds"] * 1e9), wall=float(about["wall"]), peaks=dict(about["peaks"]))
     profile.busy = (float(about["busy"][0]), float(about["busy"][1]))
     numbered: dict[int, Event] = {}
     rows: dict[int, int] = {}
-    for x in found["traceEvents"]:
+    for x in data["traceEvents"]:
         args = x.get("args", {})
         if x["ph"] == "M" and x["name"] == "thread_name" and "number" in args:
             rows[x["tid"]] = rows[x["tid"] + 1] = args["number"]
@@ -104,14 +104,14 @@ def merged(events: Iterable[Event]) -> int:
 
 def outermost(events: Iterable[Event]) -> list[Event]:
     """Return the events that lie in no other of their kind."""
-    found = []
+    top = []
     for e in events:
         outer = e.parent
         while outer is not None and outer.kind != e.kind:
             outer = outer.parent
         if outer is None:
-            found.append(e)
-    return found
+            top.append(e)
+    return top
 
 
 def processor_seconds() -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""Recordings as tables of text."""
+"""Profiles as tables of text."""
 
 from __future__ import annotations
 
@@ -69,17 +69,17 @@ class Tables:
         self.scale = UNITS[unit]
         self.kernels = profile.kernels_of()
         steps = list(profile.of(STEP))
-        self.whole = merged(steps) if steps else profile.end - profile.start
+        self.overall = merged(steps) if steps else profile.end - profile.start
 
     # --- pieces of text
 
     def time(self, ns: float) -> str:
         return f"{ns / self.scale:.3f}"
 
-    def times(self, times: Sequence[int], whole: float) -> str:
+    def times(self, times: Sequence[int], overall: float) -> str:
         total = sum(times)
         parts = [total, total / len(times), max(times), min(times)]
-        return " / ".join([*map(self.time, parts), _share(total, whole)])
+        return " / ".join([*map(self.time, parts), _share(total, overall)])
 
     def table(self, title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
         lines = [list(head), *map(list, rows)]
@@ -117,32 +117,32 @@ class Tables:
             if events:
                 calls = len(outermost(events))
                 busy = merged(events)
-                rows.append([kind, str(calls), self.time(busy), _share(busy, self.whole)])
+                rows.append([kind, str(calls), self.time(busy), _share(busy, self.overall)])
         head = ["kind", "calls", f"time ({self.unit})", "% of steps"]
         note = "Time in which at least one event of the kind ran, per thread; kinds lie inside of each other."
         return self.table("Overview Summary", head, rows) + f"\n{note}"
 
     def model(self) -> str:
-        rows, rest = [], self.whole
+        rows, rest = [], self.overall
         steps = [e.duration for e in self.profile.of(STEP)]
         head = ["part", "calls", self.heading("time"), self.heading("kernels")]
         if steps:
-            rows.append([STEP, str(len(steps)), self.times(steps, self.whole), ""])
+            rows.append([STEP, str(len(steps)), self.times(steps, self.overall), ""])
         for kind in MODEL:
             events = outermost(self.profile.of(kind))
             if events:
                 spent = [e.duration for e in events]
                 inside = [sum(k.duration for k in self.kernels.get(id(e), ())) for e in events]
                 rows.append(
-                    [f"  {kind}", str(len(events)), self.times(spent, self.whole), self.times(inside, self.whole)]
+                    [f"  {kind}", str(len(events)), self.times(spent, self.overall), self.times(inside, self.overall)]
                 )
                 rest -= merged(events)
         if rows:
-            rows.append(["  Others", "-", f"{self.time(max(rest, 0))} ({_share(max(rest, 0), self.whole)} %)", ""])
+            rows.append(["  Others", "-", f"{self.time(max(rest, 0))} ({_share(max(rest, 0), self.overall)} %)", ""])
         return self.table("Model Summary", head, rows)
 
-    def heading(self, what: str) -> str:
-        return f"{what} ({self.unit}): total / mean / max / min / %"
+    def heading(self, column: str) -> str:
+        return f"{column} ({self.unit}): total / mean / max / min / %"
 
     def operators(self) -> str:
         found = []
@@ -154,15 +154,15 @@ class Tables:
                 row.add(e.duration, inside)
                 for k in inside:
                     row.inner.setdefault(k.name, Row(k.name)).add(k.duration, [k])
-            whole = sum(sum(r.times) for r in rows.values())
+            overall = sum(sum(r.times) for r in rows.values())
             lines = []
             for row in sorted(rows.values(), key=self.key):
                 lines.append(
                     [
                         row.name,
                         str(len(row.times)),
-                        self.times(row.times, whole),
-                        self.times(row.kernels, whole),
+                        self.times(row.times, overall),
+                        self.times(row.kernels, overall),
                         str(row.flops),
                     ]
                 )
@@ -178,12 +178,12 @@ class Tables:
         rows: dict[str, Row] = {}
         for k in self.profile.of(KERNEL):
             rows.setdefault(k.name, Row(k.name)).add(k.duration, [k])
-        whole = sum(sum(r.times) for r in rows.values())
+        overall = sum(sum(r.times) for r in rows.values())
         lines = []
         for row in sorted(rows.values(), key=self.key):
             total = sum(row.times) or 1
             rates = [f"{row.bytes / total:.2f}", f"{row.flops / total:.2f}"]
-            lines.append([row.name, str(len(row.times)), self.times(row.times, whole), *rates])
+            lines.append([row.name, str(len(row.times)), self.times(row.times, overall), *rates])
         return self.table("Kernel Summary", ["kernel", "launches", self.heading("time"), "GB/s", "GF/s"], lines)
 
     def copies(self) -> str:
@@ -192,7 +192,7 @@ class Tables:
             if e.name in COPIES:
                 rows.setdefault(e.name, Row(e.name)).add(e.duration, self.kernels.get(id(e), []))
         lines = [
-            [r.name, str(len(r.times)), self.times(r.times, self.whole), str(r.bytes)]
+            [r.name, str(len(r.times)), self.times(r.times, self.overall), str(r.bytes)]
             for r in sorted(rows.values(), key=self.key)
         ]
         return self.table("Memory Manipulation Summary", ["op", "calls", self.heading("time"), "bytes"], lines)
@@ -204,7 +204,7 @@ class Tables:
             for e in events:
                 rows.setdefault(e.name, Row(e.name)).add(e.duration, self.kernels.get(id(e), []))
             lines = [
-                [r.name, str(len(r.times)), self.times(r.times, self.whole), self.times(r.kernels, self.whole)]
+                [r.name, str(len(r.times)), self.times(r.times, self.overall), self.times(r.kernels, self.overall)]
                 for r in sorted(rows.values(), key=self.key)
             ]
             head = ["range", "calls", self.heading("time"), self.heading("kernels")]
@@ -234,8 +234,8 @@ class Tables:
         return "\n\n".join(tables)
 
 
-def _share(part: float, whole: float) -> str:
-    return f"{100 * part / whole:.2f}" if whole else "-"
+def _share(part: float, overall: float) -> str:
+    return f"{100 * part / overall:.2f}" if overall else "-"
 
 
 # Views in the order in which they are shown, by the names of the public enumeration.

@@ -1,4 +1,4 @@
-"""Recordings as Chrome traces, which Perfetto and chrome://tracing open.
+"""Profiles as Chrome traces, which Perfetto and chrome://tracing open.
 
 The format: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU. Every thread of the process
 has a row for its ranges and ops, and one for the kernels that it launched; an arrow leads from an op to each kernel.
@@ -73,17 +73,17 @@ def events_of(profile: Profile) -> list[dict[str, Any]]:
 
 def _lanes(events: Iterable[Event]) -> dict[int, int]:
     """The rows of events that may overlap, by identity: each in the first that is free."""
-    found: dict[int, int] = {}
+    lanes: dict[int, int] = {}
     free: list[int] = []  # when a lane is free again
     for e in sorted(events, key=lambda e: e.start):
         at = next((i for i, end in enumerate(free) if end <= e.start), len(free))
         free[at : at + 1] = [e.end]
-        found[id(e)] = BESIDE + at
-    return found
+        lanes[id(e)] = BESIDE + at
+    return lanes
 
 
-def _named(pid: int, tid: int, what: str, **args: Any) -> dict[str, Any]:
-    return {"ph": "M", "name": what, "pid": pid, "tid": tid, "ts": 0, "args": args}
+def _named(pid: int, tid: int, event_name: str, **args: Any) -> dict[str, Any]:
+    return {"ph": "M", "name": event_name, "pid": pid, "tid": tid, "ts": 0, "args": args}
 
 
 def save(profile: Profile, path: str | os.PathLike, format: str = "json") -> None:

@@ -19,15 +19,15 @@ _CLASSES = {cls.__name__: cls for cls in REGISTRY.values()}
 
 def __getattr__(name: str) -> typing.Any:
     """Resolve ``F.softmax`` to the strict function and ``F.Softmax`` to the class."""
-    found: typing.Any
+    value: typing.Any
     if name in REGISTRY:
-        found = function(name)
+        value = function(name)
     else:
-        found = _CLASSES.get(name) or next((cls for cls in REGISTRY.values() if cls.__name__ == name), None)
-    if found is None:
+        value = _CLASSES.get(name) or next((cls for cls in REGISTRY.values() if cls.__name__ == name), None)
+    if value is None:
         raise AttributeError(f"umiak.ops has no op {name!r}")
-    globals()[name] = found
-    return found
+    globals()[name] = value
+    return value
 
 
 __all__ = ["REGISTRY", "Box", "LocalShard", "Op", "Param", "Sample", "Saved", "function", "param", "register"]

@@ -18,6 +18,7 @@ from umiak.core.eager import apply
 from umiak.ir import sym as dim
 from umiak.ir.meta import Meta
 from umiak.ops.base import LocalShard, Op, Saved
+from umiak.util.errors import OperandError
 
 # Kinds of dtype, one letter each: what an op accepts is written as a string of them, "fc" for floating and complex.
 KIND_NAMES = {"b": "bool", "i": "integer", "f": "floating", "c": "complex"}
@@ -63,27 +64,26 @@ def accept(op: Op, kinds: str, *metas: Meta | None) -> None:
     for m in metas:
         if m is not None and m.dtype is not None and kind_of(m.dtype) not in kinds:
             names = " or ".join(KIND_NAMES[k] for k in kinds)
-            op.fail(TypeError, f"operands of {names} dtype", m.dtype.name)
+            op.fail(OperandError, f"operands of {names} dtype", m.dtype.name)
 
 
 def same_dtype(op: Op, *metas: Meta | None) -> DType:
     """The one dtype of the tensor operands; numbers take it, and are refused where it cannot hold their kind."""
-    found: DType | None = None
+    dtype: DType | None = None
     for m in metas:
         if m is not None and m.dtype is not None:
-            if found is not None and found is not m.dtype:
-                op.fail(
-                    TypeError, "operands of one dtype", f"{found.name} and {m.dtype.name}", "Cast one of them first."
-                )
-            found = m.dtype
-    if found is None:
+            if dtype is not None and dtype is not m.dtype:
+                got = f"{dtype.name} and {m.dtype.name}"
+                op.fail(OperandError, "operands of one dtype", got, "Cast one of them first.")
+            dtype = m.dtype
+    if dtype is None:
         op.fail(TypeError, "at least one tensor operand", "numbers only")
-    assert found is not None
+    assert dtype is not None
     order = "bifc"
     for m in metas:
-        if m is not None and m.weak is not None and order.index(_WEAK_KIND[m.weak]) > order.index(kind_of(found)):
-            op.fail(TypeError, f"numbers that {found.name} can hold", f"a Python {m.weak}", "Cast the tensor first.")
-    return found
+        if m is not None and m.weak is not None and order.index(_WEAK_KIND[m.weak]) > order.index(kind_of(dtype)):
+            op.fail(TypeError, f"numbers that {dtype.name} can hold", f"a Python {m.weak}", "Cast the tensor first.")
+    return dtype
 
 
 def broadcast_shape(op: Op, *metas: Meta | None) -> tuple:
@@ -105,10 +105,10 @@ def _broadcast_two(op: Op, a: tuple, b: tuple) -> tuple:
         return op.fail(ValueError, "shapes that broadcast", f"{a} and {b}")
 
 
-def same_shape(op: Op, a: Sequence, b: Sequence, what: str = "equal shapes") -> None:
+def same_shape(op: Op, a: Sequence, b: Sequence, required: str = "equal shapes") -> None:
     """Refuse shapes that differ."""
     if len(a) != len(b) or not all(dim.eq(m, n) for m, n in zip(a, b, strict=True)):
-        op.fail(ValueError, what, f"{tuple(a)} and {tuple(b)}")
+        op.fail(ValueError, required, f"{tuple(a)} and {tuple(b)}")
 
 
 def check_axes(op: Op, axes: Iterable[int], ndim: int) -> None:
@@ -257,12 +257,12 @@ def factor_names(n: int, prefix: str = "") -> list[str]:
     return [prefix + (letters[i] if i < 26 else f"z{i}") for i in range(n)]
 
 
-def shard_string(operands: Iterable[Sequence[str]], results: Iterable[Sequence[str]], **how: str) -> str:
+def shard_string(operands: Iterable[Sequence[str]], results: Iterable[Sequence[str]], **marks: str) -> str:
     """Join factor lists: ``[["i", "k"], ["k", "j"]], [["i", "j"]], k="sum"`` → ``i k, k j -> i j ; k=sum``."""
     operands, results = list(operands), list(results)
-    how = {k: v for k, v in how.items() if any(k in names for names in (*operands, *results))}
+    marks = {k: v for k, v in marks.items() if any(k in names for names in (*operands, *results))}
     text = f"{', '.join(map(' '.join, operands))} -> {', '.join(map(' '.join, results))}"
-    return text + (" ; " + " ".join(f"{k}={v}" for k, v in how.items()) if how else "")
+    return text + (" ; " + " ".join(f"{k}={v}" for k, v in marks.items()) if marks else "")
 
 
 def aligned(names: Sequence[str], m: Meta | None) -> list[str]:
@@ -282,11 +282,11 @@ def shard_pointwise(*metas: Meta | None, results: int = 1) -> str:
     return shard_string(operands, [full] * results)
 
 
-def shard_reduce(x: Meta, axes: Iterable[int], keepdim: bool, how: str, results: int = 1) -> str:
-    """``axes`` are reduced; ``how`` combines the partial results of shards (``replicated`` where nothing does)."""
+def shard_reduce(x: Meta, axes: Iterable[int], keepdim: bool, mark: str, results: int = 1) -> str:
+    """``axes`` are reduced; ``mark`` combines the partial results of shards (``replicated`` where nothing does)."""
     names, axes = factor_names(len(x.shape)), set(axes)
     out = [f if i not in axes else "1" for i, f in enumerate(names) if keepdim or i not in axes]
-    return shard_string([names], [out] * results, **{names[a]: how for a in sorted(axes)})
+    return shard_string([names], [out] * results, **{names[a]: mark for a in sorted(axes)})
 
 
 def shard_except(x: Meta, axes: Iterable[int], results: int = 1) -> str:
@@ -312,11 +312,11 @@ def once(shard: LocalShard, x: Any, *factors: str) -> Any:
 # --- samples -------------------------------------------------------------------------------------------------------
 
 
-def computed(function: Callable, *arrays: Any, **given: Any) -> tuple[np.ndarray, ...]:
+def computed(function: Callable, *arrays: Any, **attributes: Any) -> tuple[np.ndarray, ...]:
     """Call the function of an op on arrays (or None): samples of a gradient need results of the forward call."""
     with no_grad_guard():
-        made = function(*(None if x is None else from_numpy(x) for x in arrays), **given)
-    return tuple(np.array(to_numpy(y)) for y in made)
+        results = function(*(None if x is None else from_numpy(x) for x in arrays), **attributes)
+    return tuple(np.array(to_numpy(y)) for y in results)
 
 
 def draw(

@@ -59,7 +59,7 @@ class Gated(Activation):
 
     @vjp_in_compute_type
     def vjp(self, s, g):
-        return (F.where(self.open(s.inputs[0], s.outputs[0], *s.params), g, 0),)
+        return (F.where(self.passes(s.inputs[0], s.outputs[0], *s.params), g, 0),)
 
 
 def inside(y: Any, lo: Any, hi: Any) -> Any:
@@ -106,7 +106,7 @@ class Relu(Gated):
     def value(self, x):
         return F.maximum(x, 0)
 
-    def open(self, x, y):
+    def passes(self, x, y):
         return F.gt(y, 0)
 
 
@@ -121,7 +121,7 @@ class Relu6(Gated):
     def value(self, x):
         return clamp(x, 0, 6)
 
-    def open(self, x, y):
+    def passes(self, x, y):
         return inside(y, 0, 6)
 
 
@@ -137,7 +137,7 @@ class Hardtanh(Gated):
     def value(self, x, min, max):
         return clamp(x, min, max)
 
-    def open(self, x, y, min, max):
+    def passes(self, x, y, min, max):
         return inside(x, min, max)
 
 
@@ -151,7 +151,7 @@ class Softshrink(Gated):
     def value(self, x, threshold):
         return F.sub(x, clamp(x, -threshold, threshold))
 
-    def open(self, x, y, threshold):
+    def passes(self, x, y, threshold):
         return F.gt(F.abs(x), threshold)
 
 
@@ -165,7 +165,7 @@ class Hardshrink(Gated):
     def value(self, x, threshold):
         return F.where(F.le(F.abs(x), threshold), 0, x)
 
-    def open(self, x, y, threshold):
+    def passes(self, x, y, threshold):
         return F.gt(F.abs(x), threshold)
 
 
@@ -180,7 +180,7 @@ class ThresholdedRelu(Gated):
     def value(self, x, threshold, fill):
         return F.where(F.le(x, threshold), fill, x)  # NaN stays
 
-    def open(self, x, y, threshold, fill):
+    def passes(self, x, y, threshold, fill):
         return F.gt(x, threshold)
 
 
@@ -447,6 +447,7 @@ class Tanhshrink(Activation):
 class Stanh(Activation):
     """``scale_b * tanh(scale_a * x)``."""
 
+    kinds = "fc"
     scale_a: float = param(default=0.67)
     scale_b: float = param(default=1.7159)
 

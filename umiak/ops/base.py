@@ -11,7 +11,7 @@ import keyword
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from umiak.core import eager, plan
 from umiak.ir.registry import REGISTRY, enter
@@ -26,8 +26,7 @@ class _Missing:
 MISSING: Any = _Missing()
 
 
-@dataclass(frozen=True)
-class Param:
+class Param(NamedTuple):
     """Declaration of a run-time scalar of an op.
 
     ``kind`` is ``"float"``, ``"int"`` or ``"ints"`` (a tuple of ints; its length belongs to the class of the call).
@@ -42,7 +41,7 @@ def param(kind: str = "float", default: Any = MISSING) -> Any:
     return Param(kind, default)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Sample:
     """One call that the generated tests make. ``inputs`` are arrays, Python scalars or None."""
 
@@ -55,11 +54,11 @@ class Sample:
 
 @dataclass(frozen=True)
 class Box:
-    """A part of a tensor of shape ``replicated``: so many elements of each dim from ``starts`` on."""
+    """A part of a tensor of shape ``global_shape``: so many elements of each dim from ``starts`` on."""
 
     starts: tuple
     sizes: tuple
-    whole: tuple
+    global_shape: tuple
 
 
 @dataclass(frozen=True)
@@ -98,9 +97,12 @@ def packed_error(op: str, dtype: Any, got: str) -> Exception:
     return op_error(TypeError, op, "dtypes of whole bytes", got, hint)
 
 
+_WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")  # where one begins
+
+
 def snake(name: str) -> str:
     """``LayerNorm`` → ``layer_norm``; a Python keyword gets a trailing underscore."""
-    out = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+    out = _WORDS.sub("_", name).lower()
     return out + "_" if keyword.iskeyword(out) else out
 
 
@@ -139,7 +141,7 @@ class OpMeta(type(plan.OpBase)):  # type: ignore[misc]
             value = kwargs.pop(key, default)
             if value is MISSING:
                 raise TypeError(f"[{cls.name}] requires attribute {key!r}")
-            if type(value) is list:
+            if isinstance(value, list):
                 value = tuple(value)
             values.append(value)
         if kwargs:
@@ -147,15 +149,15 @@ class OpMeta(type(plan.OpBase)):  # type: ignore[misc]
         ident = tuple(values)
         # 1, True and 1.0 are equal as dict keys but are different attributes.
         key = (ident, tuple(map(type, ident)))
-        found = cls._instances.get(key)
-        if found is None:
-            found = cls.__new__(cls)
+        op = cls._instances.get(key)
+        if op is None:
+            op = cls.__new__(cls)
             for name, value in zip(fields, ident, strict=True):
-                object.__setattr__(found, name, value)
-            found.attributes = dict(zip(fields, ident, strict=True))
-            found.bind()
-            found = cls._instances.setdefault(key, found)
-        return found
+                object.__setattr__(op, name, value)
+            op.attributes = dict(zip(fields, ident, strict=True))
+            op.bind()
+            op = cls._instances.setdefault(key, op)
+        return op
 
 
 class Op(plan.OpBase, metaclass=OpMeta):
@@ -177,6 +179,7 @@ class Op(plan.OpBase, metaclass=OpMeta):
     packed: ClassVar[bool] = False  # takes packed dtypes: it moves, compares or makes elements, and computes nothing
     overwritable: ClassVar[int] = 0  # operands, as bits, whose memory results may take though it is not elementwise
     random: ClassVar[bool] = False
+    other_gradient: ClassVar[bool] = False  # gradients flow, by other means than a vjp
     effect: ClassVar[str | None] = None
     amp: ClassVar[str] = "promote"  # "allow" low precision, "deny" it, "promote" mixed operands, "keep" what comes
 
@@ -210,6 +213,13 @@ class Op(plan.OpBase, metaclass=OpMeta):
     def multiple(self, n_outputs: int) -> bool:
         """Return whether a call gives a tuple. Ops with a variable number of outputs give one always."""
         return n_outputs != 1 or self.variadic_outputs
+
+    @property
+    def declares_none(self) -> bool:
+        """Return whether "no gradient" is written (``vjp = None``), as opposed to left to the decomposition."""
+        return self.vjp is None and any(
+            "vjp" in cls.__dict__ for cls in type(self).__mro__ if issubclass(cls, Op) and cls is not Op
+        )
 
     def shares(self, dtype: Any) -> bool:
         """Return whether the result of a call on a tensor of ``dtype`` shares its memory. A part of a packed tensor may
@@ -251,10 +261,10 @@ def register(cls: type[Op]) -> type[Op]:
 
 def function(name: str) -> Callable:
     """The strict function of an op: operands, then static attributes, then params."""
-    found = FUNCTIONS.get(name)
-    if found is None:
-        found = FUNCTIONS[name] = _make_function(REGISTRY[name])
-    return found
+    strict = FUNCTIONS.get(name)
+    if strict is None:
+        strict = FUNCTIONS[name] = _make_function(REGISTRY[name])
+    return strict
 
 
 def _make_function(cls: type[Op]) -> Callable:

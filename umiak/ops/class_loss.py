@@ -206,22 +206,22 @@ class ClippedBce(Pairwise):
 
 @register
 class HsigmoidLoss(Op):
-    """Binary cross entropies of the turns that lead to each row's class (Morin and Bengio, 2005), added up ``[n]``.
+    """Binary cross entropies of the branches that lead to each row's class (Morin and Bengio, 2005), added up ``[n]``.
 
     ``weight`` ``[nodes, d]`` and ``bias`` ``[nodes]`` belong to inner nodes; ``path`` ``[n, depth]`` are the nodes on
-    the way, negative where there are no more, ``turns`` 0 or 1 for each. A position without a node adds log 2.
+    the way, negative where there are no more, ``branches`` 0 or 1 for each. A position without a node adds log 2.
     """
 
     inputs = ("x", "path", "turns", "weight", "bias?")
     amp = "deny"
 
-    def infer(self, x, path, turns, weight, bias):
+    def infer(self, x, path, branches, weight, bias):
         accept(self, "f", x, weight, bias)
-        accept(self, "i", path, turns)
+        accept(self, "i", path, branches)
         if not len(x.shape) == len(path.shape) == len(weight.shape) == 2:
             got = f"{tuple(x.shape)}, {tuple(path.shape)} and {tuple(weight.shape)}"
             self.fail(ValueError, "x [rows, d], a path [rows, depth] and weights [nodes, d]", got)
-        same_shape(self, path.shape, turns.shape, "path and turns of one shape")
+        same_shape(self, path.shape, branches.shape, "path and branches of one shape")
         require(self, path.shape[0] == x.shape[0], "a path for each row", (x.shape[0], path.shape[0]))
         require(self, weight.shape[1] == x.shape[1], "weights as wide as x", (x.shape[1], weight.shape[1]))
         if bias is not None:
@@ -229,28 +229,28 @@ class HsigmoidLoss(Op):
         return Meta((x.shape[0],), same_dtype(self, x, weight, bias))
 
     @in_compute_type
-    def decompose(self, x, path, turns, weight, bias):
+    def decompose(self, x, path, branches, weight, bias):
         there = F.ge(path, 0)
         node = F.where(there, path, 0)
         z = F.sum(F.mul(F.take(weight, node, axis=0), F.unsqueeze(x, axes=(1,))), axes=(2,))
         if bias is not None:
             z = F.add(z, F.take(bias, node, axis=0))
-        turn = F.cast(F.where(there, turns, 0), dtype=x.dtype)
-        return F.sum(F.clipped_bce(F.where(there, z, 0), turn), axes=(1,))
+        branch = F.cast(F.where(there, branches, 0), dtype=x.dtype)
+        return F.sum(F.clipped_bce(F.where(there, z, 0), branch), axes=(1,))
 
-    def shard(self, x, path, turns, weight, bias):
+    def shard(self, x, path, branches, weight, bias):
         operands = [["n", "d"], ["n", "p"], ["n", "p"], ["w", "d"], ["w"] if bias is not None else []]
         return shard_string(operands, [["n"]], d="replicated", p="replicated", w="replicated")
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
         path = np.array([[0, 1, -1], [0, 2, 3], [1, -1, -1], [-1, -1, -1]])
-        turns = np.array([[0, 1, -1], [1, 1, 0], [1, -1, -1], [-1, -1, -1]])
+        branches = np.array([[0, 1, -1], [1, 1, 0], [1, -1, -1], [-1, -1, -1]])
         for dtype, index in ((dt.float64, np.int64), (dt.float32, np.int32), (dt.bfloat16, np.int64)):
             x, weight = draw(rng, (4, 3), dtype), draw(rng, (4, 3), dtype, -0.5, 0.5)
-            yield Sample((x, path.astype(index), turns.astype(index), weight, draw(rng, (4,), dtype)))
-            yield Sample((x, path.astype(index), turns.astype(index), weight, None))
-        yield Sample((draw(rng, (0, 3)), path[:0], turns[:0], draw(rng, (4, 3)), None), note="0-size")
+            yield Sample((x, path.astype(index), branches.astype(index), weight, draw(rng, (4,), dtype)))
+            yield Sample((x, path.astype(index), branches.astype(index), weight, None))
+        yield Sample((draw(rng, (0, 3)), path[:0], branches[:0], draw(rng, (4, 3)), None), note="0-size")
         yield Sample(
-            (draw(rng, (4, 3)), np.minimum(path, 0), turns, draw(rng, (1, 3)), draw(rng, (1,))), note="one node"
+            (draw(rng, (4, 3)), np.minimum(path, 0), branches, draw(rng, (1, 3)), draw(rng, (1,))), note="one node"
         )

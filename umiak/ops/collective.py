@@ -165,8 +165,8 @@ class ReduceScatter(Collective):
 
     def vjp(self, s, g):
         transposable(self)
-        made = F.all_gather(g, axis=self.axis, **self.group_arguments(s))
-        return (F.div(made, s.params.size) if self.op == "avg" else made,)
+        gradient = F.all_gather(g, axis=self.axis, **self.group_arguments(s))
+        return (F.div(gradient, s.params.size) if self.op == "avg" else gradient,)
 
     def shard(self, x, size):
         return shard_except(x, (self.axis,))
@@ -284,8 +284,8 @@ class ReduceTo(Rooted):
 
     def vjp(self, s, g):
         transposable(self)
-        made = F.broadcast(g, **self.group_arguments(s))
-        return (F.div(made, s.params.size) if self.op == "avg" else made,)
+        gradient = F.broadcast(g, **self.group_arguments(s))
+        return (F.div(gradient, s.params.size) if self.op == "avg" else gradient,)
 
 
 @register

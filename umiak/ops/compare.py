@@ -13,13 +13,14 @@ from umiak.ops.base import Op, Sample, register
 from umiak.ops.elementwise import binary
 
 
-def compare(name: str, doc: str, kinds: str = "bif") -> type[Op]:
-    """Make a comparison: a bool result, no gradient."""
-    return binary(name, doc, kinds, result=dt.bool, packed=True)
+def compare(name: str, doc: str) -> type[Op]:
+    """Make a comparison: a bool result, no gradient. Complex numbers have the order of NumPy, that of the pairs of
+    their parts."""
+    return binary(name, doc, "bifc", result=dt.bool, packed=True)
 
 
-Eq = compare("Eq", "x == y; False where either is NaN", "bifc")
-Ne = compare("Ne", "x != y; True where either is NaN", "bifc")
+Eq = compare("Eq", "x == y; False where either is NaN")
+Ne = compare("Ne", "x != y; True where either is NaN")
 Lt = compare("Lt", "x < y")
 Le = compare("Le", "x <= y")
 Gt = compare("Gt", "x > y")

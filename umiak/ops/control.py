@@ -27,15 +27,16 @@ class Control(Op):
     amp = "keep"
     variadic_outputs = True
     vjp = None
+    other_gradient = True  # by ``autodiff/control.py``
 
     def yielded(self, regions: Any) -> Iterator[Any]:
         """For each result what a region yields for it, None where that is nothing."""
         yield from regions[-1].outputs
 
-    def takes(self, what: str, wanted: Any, given: Any) -> None:
+    def takes(self, operands: str, wanted: Any, got: Any) -> None:
         """Refuse regions whose arguments or results are not those of the operation."""
-        if len(wanted) != len(given) or not all(map(alike, wanted, given)):
-            self.fail(TypeError, f"{what} like {list(wanted)}", list(given))
+        if len(wanted) != len(got) or not all(map(alike, wanted, got)):
+            self.fail(TypeError, f"{operands} like {list(wanted)}", list(got))
 
 
 def alike(a: Meta | None, b: Meta | None) -> bool:
@@ -78,9 +79,9 @@ class Cond(Control):
         if len(then) != len(other):
             self.fail(TypeError, f"as many results of both branches ({len(then)})", len(other))
         both = list(zip(then, other, strict=True))
-        made = [b if a is None else a for a, b in both]
-        self.takes("results of both branches", made, [a if b is None else b for a, b in both])
-        return tuple(made)
+        metas = [b if a is None else a for a, b in both]
+        self.takes("results of both branches", metas, [a if b is None else b for a, b in both])
+        return tuple(metas)
 
 
 class Loop(Control):

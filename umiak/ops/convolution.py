@@ -79,11 +79,11 @@ class Convolution(Op):
         whole.
         """
         space, kernel = [f"s{i}" for i in range(self.nd)], [f"k{i}" for i in range(self.nd)]
-        how = dict.fromkeys((*space, *kernel), "replicated")
+        marks = dict.fromkeys((*space, *kernel), "replicated")
         if dim.same(groups, 1):
-            return ["n", "c", *space], ["o", "c", *kernel], ["n", "o", *["1"] * self.nd], {summed: "sum", **how}
-        how |= dict.fromkeys(("c", "d", "o"), "replicated") | ({summed: "sum"} if summed == "n" else {})
-        return ["n", "c", *space], ["o", "d", *kernel], ["n", "o", *["1"] * self.nd], how
+            return ["n", "c", *space], ["o", "c", *kernel], ["n", "o", *["1"] * self.nd], {summed: "sum", **marks}
+        marks |= dict.fromkeys(("c", "d", "o"), "replicated") | ({summed: "sum"} if summed == "n" else {})
+        return ["n", "c", *space], ["o", "d", *kernel], ["n", "o", *["1"] * self.nd], marks
 
 
 def _geometry(params: Any) -> dict:
@@ -140,8 +140,8 @@ class Conv(Convolution):
         return gx, F.conv_weight_grad(x, g, nd=self.nd, **geometry, sizes=tuple(w.shape[2:]))
 
     def shard(self, x, w, groups, *geometry):
-        fx, fw, fg, how = self.factors(groups, "c")
-        return shard_string([fx, fw], [fg], **how)
+        fx, fw, fg, marks = self.factors(groups, "c")
+        return shard_string([fx, fw], [fg], **marks)
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -183,8 +183,8 @@ class ConvInputGrad(Convolution):
         )
 
     def shard(self, g, w, groups, *geometry_and_sizes):
-        fx, fw, fg, how = self.factors(groups, "o")
-        return shard_string([fg, fw], [[*fx[:2], *["1"] * self.nd]], **how)
+        fx, fw, fg, marks = self.factors(groups, "o")
+        return shard_string([fg, fw], [[*fx[:2], *["1"] * self.nd]], **marks)
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -225,8 +225,8 @@ class ConvWeightGrad(Convolution):
         )
 
     def shard(self, x, g, groups, *geometry_and_sizes):
-        fx, fw, fg, how = self.factors(groups, "n")
-        return shard_string([fx, fg], [[*fw[:2], *["1"] * self.nd]], **how)
+        fx, fw, fg, marks = self.factors(groups, "n")
+        return shard_string([fx, fg], [[*fw[:2], *["1"] * self.nd]], **marks)
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -276,8 +276,8 @@ class ConvTranspose(Convolution):
         return F.conv_input_grad(x, w, self.nd, groups, *geometry, self._sizes(x, w, geometry, extra))
 
     def shard(self, x, w, groups, *geometry_and_extra):
-        fx, fw, fg, how = self.factors(groups, "o")
-        return shard_string([["n", "o", *fx[2:]], fw], [[*fx[:2], *["1"] * self.nd]], **how)
+        fx, fw, fg, marks = self.factors(groups, "o")
+        return shard_string([["n", "o", *fx[2:]], fw], [[*fx[:2], *["1"] * self.nd]], **marks)
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:

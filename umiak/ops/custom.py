@@ -55,10 +55,10 @@ class CustomCall(Op):
 
     def bind(self):
         super().bind()
-        if self.found().gradient is None:
+        if self.resolved().gradient is None:
             self.vjp = None
 
-    def found(self) -> Target:
+    def resolved(self) -> Target:
         """The entry of the table."""
         target = TARGETS.get(self.target)
         if target is None:
@@ -72,21 +72,21 @@ class CustomCall(Op):
         return target
 
     def infer(self, *xs):
-        metas = self.found().infer(*xs, **dict(self.config))
+        metas = self.resolved().infer(*xs, **dict(self.config))
         got = len(metas) if isinstance(metas, tuple) else 1
         if got != self.outputs:
             self.fail(ValueError, f"{self.outputs} results from target {self.target!r}", got)
         return metas[0] if isinstance(metas, tuple) and got == 1 else metas
 
     def vjp(self, s, *grads):
-        gradient = self.found().gradient
+        gradient = self.resolved().gradient
         if not isinstance(gradient, str):
             return gradient(s, *grads)
         present = [zeros(y) if g is None else g for g, y in zip(grads, s.outputs, strict=True)]
-        made = F.custom_call(
+        gradients = F.custom_call(
             [*s.inputs, *s.outputs, *present], target=gradient, outputs=len(s.inputs), config=self.config
         )
-        return made if isinstance(made, tuple) else (made,)
+        return gradients if isinstance(gradients, tuple) else (gradients,)
 
     def shard(self, *xs):
         names = [factor_names(len(x.shape), f"x{i}") for i, x in enumerate(xs)]

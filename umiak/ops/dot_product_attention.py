@@ -21,6 +21,7 @@ from umiak.ops._common import accept, cast_to, computed, draw, in_compute_type, 
 from umiak.ops.base import Op, Sample, param, register
 from umiak.ops.index import counter
 from umiak.ops.movement import require
+from umiak.util.errors import OperandError
 
 NEVER = float("-inf")
 
@@ -92,7 +93,7 @@ class AttentionBase(Op):
         require(self, h % dim.maximum(heads, 1) == 0, "query heads that are a multiple of key heads", got)
         if mask is not None:
             if not (mask.dtype.is_bool or mask.dtype is dtype):
-                self.fail(TypeError, f"a mask of bool or {dtype.name}", mask.dtype.name)
+                self.fail(OperandError, f"a mask of bool or {dtype.name}", mask.dtype.name)
             full = (b, h, sq, sk)
             if len(mask.shape) > 4:
                 self.fail(ValueError, f"a mask that broadcasts to {full}", tuple(mask.shape))
@@ -117,8 +118,8 @@ class AttentionBase(Op):
         if mask is not None:
             names = ("b", "h", "s", "t")[4 - len(mask.shape) :]
             of_mask = ["1" if isinstance(n, int) and n == 1 else f for n, f in zip(mask.shape, names, strict=True)]
-        how = dict.fromkeys(("t", "d", "s") if self.causal else ("t", "d"), "replicated") | {"h": "nonempty"}
-        return ["b", "s", "h", "d"], ["b", "t", "h", "d"], ["b", "t", "h", "e"], of_mask, ["b", "s", "h", "e"], how
+        marks = dict.fromkeys(("t", "d", "s") if self.causal else ("t", "d"), "replicated") | {"h": "nonempty"}
+        return ["b", "s", "h", "d"], ["b", "t", "h", "d"], ["b", "t", "h", "e"], of_mask, ["b", "s", "h", "e"], marks
 
 
 @register
@@ -146,7 +147,7 @@ class Attention(AttentionBase):
     def vjp(self, s, g):
         q, k, v, mask = s.inputs
         with_mask = s.needs[3]
-        made = F.attention_grad(
+        gradients = F.attention_grad(
             q,
             k,
             v,
@@ -158,11 +159,11 @@ class Attention(AttentionBase):
             with_mask=with_mask,
             scale=s.params.scale,
         )
-        return made if with_mask else (*made, None)
+        return gradients if with_mask else (*gradients, None)
 
     def shard(self, q, k, v, mask, scale):
-        fq, fk, fv, fm, out, how = self.factors(mask)
-        return shard_string([fq, fk, fv, fm], [out], **how)
+        fq, fk, fv, fm, out, marks = self.factors(mask)
+        return shard_string([fq, fk, fv, fm], [out], **marks)
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -206,8 +207,8 @@ class AttentionTrain(AttentionBase):
         return cast_to(weighted(p, v), dtype), F.squeeze(lse, axes=(3,))
 
     def shard(self, q, k, v, mask, scale):
-        fq, fk, fv, fm, out, how = self.factors(mask)
-        return shard_string([fq, fk, fv, fm], [out, ["b", "h", "s"]], **how, e="same")
+        fq, fk, fv, fm, out, marks = self.factors(mask)
+        return shard_string([fq, fk, fv, fm], [out, ["b", "h", "s"]], **marks, e="same")
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -252,12 +253,12 @@ class AttentionGrad(AttentionBase):
         return (gq, gk, gv, F.sum_to(gs, shape=sizes(mask))) if self.with_mask else (gq, gk, gv)
 
     def shard(self, q, k, v, out, lse, g, mask, scale):
-        fq, fk, fv, fm, fo, how = self.factors(mask)
+        fq, fk, fv, fm, fo, marks = self.factors(mask)
         results = [fq, fk, fv, fm] if self.with_mask else [fq, fk, fv]
         # Parts of queries, of values, and of what the mask is broadcast to, add up.
-        how |= {f: "sum" for f in "bse" if f not in how and any(f not in r for r in results)}
-        how["h"] = "nonempty" if all("h" in r for r in results) else "sum,nonempty"
-        return shard_string([fq, fk, fv, fo, ["b", "h", "s"], fo, fm], results, **how)
+        marks |= {f: "sum" for f in "bse" if f not in marks and any(f not in r for r in results)}
+        marks["h"] = "nonempty" if all("h" in r for r in results) else "sum,nonempty"
+        return shard_string([fq, fk, fv, fo, ["b", "h", "s"], fo, fm], results, **marks)
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:

@@ -142,7 +142,21 @@ Floor = unary("Floor", "The largest integer that is not above x.", "if", vjp=fla
 Ceil = unary("Ceil", "The smallest integer that is not below x.", "if", vjp=flat, avoid=(-1, 0, 1), monotone=True)
 Trunc = unary("Trunc", "x without its fraction.", "if", vjp=flat, avoid=(-1, 0, 1), monotone=True)
 Round = unary(
-    "Round", "The nearest integer, ties to even.", "if", vjp=flat, avoid=(-1.5, -0.5, 0.5, 1.5), monotone=True
+    "Round",
+    "The nearest integer, ties to even; of both parts of complex numbers.",
+    "ifc",
+    vjp=flat,
+    avoid=(-1.5, -0.5, 0.5, 1.5),
+    monotone=True,
+)
+Probability = unary(
+    "Probability",
+    "x, whose elements have to be from 0 to 1; others, and NaN, are refused when the kernel runs.",
+    "f",
+    vjp=lambda self, s, g: (g,),
+    lo=0.0,
+    hi=1.0,
+    specials=False,
 )
 Reciprocal = unary("Reciprocal", "1/x", d=lambda x, y: F.neg(square(y)), lo=0.5, amp="deny")
 
@@ -166,9 +180,10 @@ Logistic = unary("Logistic", "1/(1 + exp(-x)), the sigmoid", d=lambda x, y: F.mu
 # --- trigonometry --------------------------------------------------------------------------------------------------
 
 
-def _across_one(x: Any) -> Any:
-    """1/sqrt(x - 1)/sqrt(x + 1): the principal branch, which 1/sqrt(x*x - 1) leaves for complex x."""
-    return F.mul(F.rsqrt(F.sub(x, 1)), F.rsqrt(F.add(x, 1)))
+def _acosh_slope(x: Any) -> Any:
+    """1/sqrt(x*x - 1). For complex x 1/sqrt(x - 1)/sqrt(x + 1), which stays on the principal branch."""
+    below, above = F.sub(x, 1), F.add(x, 1)
+    return F.mul(F.rsqrt(below), F.rsqrt(above)) if x.dtype.is_complex else F.rsqrt(F.mul(below, above))
 
 
 Sin = unary("Sin", "Sine", d=lambda x, y: F.cos(x))
@@ -181,7 +196,7 @@ Sinh = unary("Sinh", "Hyperbolic sine", d=lambda x, y: F.cosh(x), monotone=True,
 Cosh = unary("Cosh", "Hyperbolic cosine", d=lambda x, y: F.sinh(x), amp="deny")
 Tanh = unary("Tanh", "Hyperbolic tangent", d=lambda x, y: F.sub(1, square(y)), monotone=True)
 Asinh = unary("Asinh", "Inverse hyperbolic sine", d=lambda x, y: F.rsqrt(F.add(square(x), 1)), monotone=True)
-Acosh = unary("Acosh", "Inverse hyperbolic cosine", d=lambda x, y: _across_one(x), lo=1.2, hi=3.0)
+Acosh = unary("Acosh", "Inverse hyperbolic cosine", d=lambda x, y: _acosh_slope(x), lo=1.2, hi=3.0)
 Atanh = unary(
     "Atanh",
     "Inverse hyperbolic tangent",
@@ -482,11 +497,21 @@ Div = binary(
     amp="deny",
 )
 FloorDiv = binary("FloorDiv", "The floor of x / y; integers divided by 0 are refused", "if", lo_y=0.5, avoid=(0.0,))
+
+
+def _integer_quotient(x: Any, y: Any, remainder: Any) -> Any:
+    """The conjugate of the integer q of ``remainder = x - y*q``."""
+    if remainder.dtype.is_complex:
+        return F.conj(F.round(F.div(F.sub(x, remainder), y)))
+    return F.floor(F.div(x, y))
+
+
 Remainder = binary(
     "Remainder",
-    "x - y*floor(x/y): it has the sign of y. Integers modulo 0 are refused.",
-    "if",
-    lambda x, y, out, g: (g, F.neg(F.mul(g, F.floor(F.div(x, y))))),
+    "x - y*floor(x/y): it has the sign of y. Integers modulo 0 are refused. Of complex numbers x - y*q with "
+    "the Gaussian integer q that is nearest to x/y.",
+    "ifc",
+    lambda x, y, out, g: (g, F.neg(F.mul(g, _integer_quotient(x, y, out)))),
     lo=2.2,
     hi=2.8,
     lo_y=1.6,
@@ -524,7 +549,13 @@ Minimum = binary(
 )
 Fmax = binary("Fmax", "The larger; of a number and NaN, the number", "if", _first_wins(lambda x, y: F.ge(x, y)))
 Fmin = binary("Fmin", "The smaller; of a number and NaN, the number", "if", _first_wins(lambda x, y: F.le(x, y)))
-Gcd = binary("Gcd", "The greatest common divisor; 0 of 0 and 0", "i", ints_y=(-4, 6))
+Gcd = binary(
+    "Gcd",
+    "The greatest common divisor; 0 of 0 and 0. Of floating numbers the largest whose whole multiples they are, which "
+    "Euclid's algorithm finds without rounding.",
+    "if",
+    ints_y=(-4, 6),
+)
 Atan2 = binary("Atan2", "The angle of the point (y, x)", "f", _atan2_vjp, lo=0.3, lo_y=0.3)
 Copysign = binary("Copysign", "|x| with the sign of y", "f", _copysign_vjp, avoid=(0.0,), avoid_y=(0.0,))
 Nextafter = binary("Nextafter", "The next number after x towards y", "f")

@@ -51,16 +51,17 @@ class Transform(Op):
 
 @register
 class Fft(Transform):
-    """Transform of a complex ``x``; with ``inverse``, the inverse transform."""
+    """Transform of ``x`` as complex numbers; with ``inverse``, the inverse transform."""
 
     inverse: bool = False
 
     def infer(self, x):
-        self.check(x, tuple(TO_COMPLEX.values()))
-        return Meta(tuple(x.shape), x.dtype)
+        self.check(x, (*TO_COMPLEX.values(), *TO_COMPLEX))
+        return Meta(tuple(x.shape), TO_COMPLEX.get(x.dtype, x.dtype))
 
     def vjp(self, s, g):
-        return (F.fft(g, axes=self.axes, norm=OPPOSITE[self.norm], inverse=not self.inverse),)
+        back = F.fft(g, axes=self.axes, norm=OPPOSITE[self.norm], inverse=not self.inverse)
+        return (back if s.inputs[0].dtype.is_complex else F.real(back),)
 
     def shard(self, x):
         return shard_except(x, self.axes)
@@ -70,6 +71,7 @@ class Fft(Transform):
         for norm in NORMS:
             yield Sample((draw(rng, (2, 4), dt.complex128),), {"axes": (1,), "norm": norm})
             yield Sample((draw(rng, (3, 2), dt.complex128),), {"axes": (0, 1), "norm": norm, "inverse": True})
+            yield Sample((draw(rng, (2, 5)),), {"axes": (1,), "norm": norm, "inverse": norm == "ortho"}, note="real")
         yield Sample((draw(rng, (5,), dt.complex64),), {"axes": (0,)})
         yield Sample((draw(rng, (0, 3), dt.complex128),), {"axes": (1,)}, note="0-size")
 
@@ -85,8 +87,8 @@ class Rfft(Transform):
     def vjp(self, s, g):
         x, last = s.inputs[0], self.axes[-1]
         n = x.shape[last]
-        whole = F.pad(g, 0, axes=(last,), lo=(0,), hi=(n - (n // 2 + 1),))
-        return (F.real(F.fft(whole, axes=self.axes, norm=OPPOSITE[self.norm], inverse=True)),)
+        padded = F.pad(g, 0, axes=(last,), lo=(0,), hi=(n - (n // 2 + 1),))
+        return (F.real(F.fft(padded, axes=self.axes, norm=OPPOSITE[self.norm], inverse=True)),)
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:

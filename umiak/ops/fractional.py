@@ -63,16 +63,16 @@ class FractionalMaxPool(Windowed):
             )
             v, longest = F.mul(u, most), base + 1
 
-        def whole(x: Any) -> Any:
+        def floored(x: Any) -> Any:
             return F.cast(F.floor(F.mul(x, a)), dtype=dt.int64)
 
-        start = F.sub(whole(F.add(i, v)), whole(v))
+        start = F.sub(floored(F.add(i, v)), floored(v))
         if self.overlapping:
             # Rounding may move a last window out.
             start = F.minimum(start, size - k)
             stop = F.add(start, k)
         else:
-            stop = F.minimum(F.sub(whole(F.add(F.add(i, 1), v)), whole(v)), size)
+            stop = F.minimum(F.sub(floored(F.add(F.add(i, 1), v)), floored(v)), size)
         position = F.add(F.unsqueeze(start, axes=(1,)), counter(longest))
         return F.minimum(position, size - 1), F.lt(position, F.unsqueeze(stop, axes=(1,)))
 
@@ -95,15 +95,15 @@ class FractionalMaxPool(Windowed):
         window = tuple(m for pair in zip(counts, widths, strict=True) for m in pair)
         order = (*range(0, 2 * self.n, 2), *range(1, 2 * self.n, 2))
 
-        def rows(v: Any, ahead: tuple) -> Any:
+        def rows(v: Any, leading: tuple) -> Any:
             """Return ``v``, over counts and widths dim by dim, with the positions of each window along one last dim."""
-            v = F.reshape(F.broadcast_to(v, shape=(*ahead, *window)), shape=(*ahead, *window))
-            moved = F.permute(v, perm=(*range(len(ahead)), *(len(ahead) + i for i in order)))
-            return F.reshape(moved, shape=(*ahead, *counts, dim.product(widths)))
+            v = F.reshape(F.broadcast_to(v, shape=(*leading, *window)), shape=(*leading, *window))
+            moved = F.permute(v, perm=(*range(len(leading)), *(len(leading) + i for i in order)))
+            return F.reshape(moved, shape=(*leading, *counts, dim.product(widths)))
 
-        ahead = tuple(x.shape[:lead])
-        values = F.reshape(values, shape=(*ahead, *window))
-        seen = rows(F.where(there, values, float("-inf")), ahead)
+        leading = tuple(x.shape[:lead])
+        values = F.reshape(values, shape=(*leading, *window))
+        seen = rows(F.where(there, values, float("-inf")), leading)
         best = F.argmax(seen, axis=seen.ndim - 1, keepdim=True)
         flat = F.broadcast_to(rows(index, ()), shape=tuple(seen.shape))
         chosen = F.squeeze(F.take_along(flat, best, axis=seen.ndim - 1), axes=(seen.ndim - 1,))

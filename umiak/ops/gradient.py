@@ -18,6 +18,7 @@ class WithGradient(Op):
     amp = "keep"
     variadic_outputs: ClassVar[bool] = True
     vjp = None
+    other_gradient = True
 
     def infer(self, *xs: Any) -> Any:
         return tuple(xs[len(xs) - self.count :])
@@ -41,16 +42,17 @@ class GivenGradient(Op):
     amp = "keep"
     variadic_outputs: ClassVar[bool] = True
     vjp = None
+    other_gradient = True
 
     def infer(self, *xs: Any, regions: Any = ()) -> Any:
-        made = xs[self.wrt : self.wrt + self.count]
+        metas = xs[self.wrt : self.wrt + self.count]
         ((takes, gives),) = regions
-        wanted = [*(y for y in made if y.dtype.is_continuous), *made, *xs[self.wrt + self.count :]]
+        wanted = [*(y for y in metas if y.dtype.is_continuous), *metas, *xs[self.wrt + self.count :]]
         if len(takes) != len(wanted) or any(a.dtype is not b.dtype for a, b in zip(takes, wanted, strict=True)):
             self.fail(TypeError, f"a region over {wanted}", list(takes))
         if len(gives) != self.wrt:
             self.fail(ValueError, f"{self.wrt} gradients from the region", len(gives))
-        return tuple(made)
+        return tuple(metas)
 
 
 @register

@@ -1,5 +1,5 @@
 """Sampling at positions that a tensor names, and the positions of an affine map (Jaderberg et al., 2015: Spatial
-Transformer Networks).
+Transformer Networks); weighted sums of neighbours.
 
 Coordinates run from -1 to 1 over each dim. With ``align_corners`` these are the centres of the first and last element,
 otherwise the outer edges of these.
@@ -17,7 +17,7 @@ from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.ir import sym as dim
 from umiak.ir.meta import Meta
-from umiak.ops._common import accept, draw, factor_names, in_compute_type, same_dtype, shard_string
+from umiak.ops._common import accept, check_axes, draw, factor_names, in_compute_type, same_dtype, shard_string
 from umiak.ops.base import Op, Sample, param, register
 from umiak.ops.index import counter
 from umiak.ops.movement import require
@@ -82,13 +82,13 @@ class GridSample(Op):
             if self.mode == "nearest":
                 near = F.round(where)
                 # Always 1, and flat in the grid: its gradient is zeros.
-                found = [(near, F.add(F.mul(near, 0), 1))]
+                taps = [(near, F.add(F.mul(near, 0), 1))]
             else:
                 low = F.floor(where)
                 part = F.sub(where, low)
-                found = [(low, F.sub(1, part)), (F.add(low, 1), part)]
+                taps = [(low, F.sub(1, part)), (F.add(low, 1), part)]
             each = []
-            for position, weight in found:
+            for position, weight in taps:
                 inside = F.logical_and(F.ge(position, 0), F.le(position, last))
                 # NaN is nowhere: it takes element 0, and stays in the weight of a blend.
                 index = F.cast(F.where(inside, position, 0), dtype=dt.int64)
@@ -111,8 +111,8 @@ class GridSample(Op):
     def shard(self, x, grid):
         names, n = factor_names(len(x.shape)), len(x.shape) - 2
         positions = [f"p{i}" for i in range(n)]
-        whole = dict.fromkeys((*names[2:], "g"), "replicated")
-        return shard_string([names, [names[0], *positions, "g"]], [[*names[:2], *positions]], **whole)
+        replicated = dict.fromkeys((*names[2:], "g"), "replicated")
+        return shard_string([names, [names[0], *positions, "g"]], [[*names[:2], *positions]], **replicated)
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -133,6 +133,65 @@ class GridSample(Op):
         yield Sample((draw(rng, (1, 2, 3, 4), dt.bfloat16), grid(1, 2, 3, 2, dtype=dt.bfloat16)), {"padding": "border"})
         far = np.array([[[[np.nan, 0.0], [1e6, -1e6]]]], np.float32)
         yield Sample((draw(rng, (1, 1, 2, 2), dt.float32), far), differentiable=(), note="NaN, far away")
+
+
+@register
+class Blend(Op):
+    """Weighted sums of ``taps`` elements along ``axis``: the sum over k of ``x[index[k, j]] * weights[k, j]`` at j.
+
+    ``index`` and ``weights`` are of shape ``[taps, n]``.
+    """
+
+    inputs = ("x", "index", "weights")
+    linear = ("x",)
+    amp = "promote"
+    axis: int
+    taps: int
+
+    def infer(self, x, index, weights):
+        accept(self, "fc", x, weights)
+        check_axes(self, (self.axis,), len(x.shape))
+        dtype, got = same_dtype(self, x, weights), f"{tuple(index.shape)} and {tuple(weights.shape)}"
+        if index.dtype not in (dt.int32, dt.int64):
+            self.fail(TypeError, "an index of int32 or int64", index.dtype)
+        if len(index.shape) != 2 or len(weights.shape) != 2:
+            self.fail(ValueError, "an index and weights [taps, n]", got)
+        n = index.shape[1]
+        fits = (index.shape[0] == self.taps) & (weights.shape[0] == self.taps) & (weights.shape[1] == n)
+        require(self, fits, f"an index and weights [{self.taps}, n]", got)
+        return Meta((*x.shape[: self.axis], n, *x.shape[self.axis + 1 :]), dtype)
+
+    @in_compute_type
+    def decompose(self, x, index, weights):
+        total: Any = None
+        for k in range(self.taps):
+            places, weight = (
+                F.squeeze(F.slice(v, axes=(0,), starts=(k,), sizes=(1,), steps=(1,)), axes=(0,))
+                for v in (index, weights)
+            )
+            if self.axis < x.ndim - 1:
+                weight = F.unsqueeze(weight, axes=tuple(range(1, x.ndim - self.axis)))
+            part = F.mul(F.take(x, places, axis=self.axis), weight)
+            total = part if total is None else F.add(total, part)
+        return total
+
+    def shard(self, x, index, weights):
+        names = factor_names(len(x.shape))
+        replicated = {names[self.axis]: "replicated", "t": "replicated"}
+        return shard_string(
+            [names, ["t", "j"], ["t", "j"]], [[*names[: self.axis], "j", *names[self.axis + 1 :]]], **replicated
+        )
+
+    @staticmethod
+    def samples(rng) -> Iterator[Sample]:
+        index = np.array([[0, 2, 1, 0], [1, 2, 2, 0]])
+        for axis, shape in ((0, (3,)), (1, (2, 3)), (1, (2, 3, 2))):
+            yield Sample((draw(rng, shape), index, draw(rng, (2, 4))), {"axis": axis, "taps": 2})
+        one = index[:1].astype(np.int32)
+        yield Sample((draw(rng, (2, 3), dt.float32), one, draw(rng, (1, 4), dt.float32)), {"axis": 1, "taps": 1})
+        yield Sample((draw(rng, (3,), dt.complex128), index, draw(rng, (2, 4), dt.complex128)), {"axis": 0, "taps": 2})
+        yield Sample((draw(rng, (3,), dt.bfloat16), index, draw(rng, (2, 4), dt.bfloat16)), {"axis": 0, "taps": 2})
+        yield Sample((draw(rng, (0, 3)), index, draw(rng, (2, 4))), {"axis": 1, "taps": 2}, note="0-size")
 
 
 @register

@@ -36,6 +36,7 @@ from umiak.ops._common import (
 )
 from umiak.ops.base import Box, Op, Sample, param, register
 from umiak.ops.movement import require
+from umiak.util.errors import OperandError
 
 MODES = ("set", "add", "mul", "min", "max")
 
@@ -53,7 +54,7 @@ def at_dim(v: Any, axis: int, ndim: int) -> Any:
 def _check_index(op: Op, index: Meta) -> None:
     if index.dtype is None or not index.dtype.is_integer:
         op.fail(
-            TypeError,
+            OperandError,
             "an index of integer dtype",
             f"a Python {index.weak}" if index.dtype is None else index.dtype.name,
         )
@@ -87,9 +88,9 @@ class Take(Op):
 
     def shard(self, x, index):
         names, inner = factor_names(len(x.shape)), factor_names(len(index.shape), "i")
-        whole = names[self.axis]
+        gathered = names[self.axis]
         return shard_string(
-            [names, inner], [[*names[: self.axis], *inner, *names[self.axis + 1 :]]], **{whole: "replicated"}
+            [names, inner], [[*names[: self.axis], *inner, *names[self.axis + 1 :]]], **{gathered: "replicated"}
         )
 
     @staticmethod
@@ -174,8 +175,8 @@ class GatherNd(Op):
 
     def shard(self, x, index):
         names, inner = factor_names(len(x.shape)), factor_names(len(index.shape) - 1, "i")
-        whole = dict.fromkeys(names[: self.depth], "replicated")
-        return shard_string([names, [*inner, "1"]], [[*inner, *names[self.depth :]]], **whole)
+        replicated = dict.fromkeys(names[: self.depth], "replicated")
+        return shard_string([names, [*inner, "1"]], [[*inner, *names[self.depth :]]], **replicated)
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -250,17 +251,20 @@ def _coordinates(op: Op, indices: tuple) -> Any:
 # --- scatter -------------------------------------------------------------------------------------------------------
 
 
-def combine_vjp(mode: str, s: Any, g: Any, gather: Callable, scatter: Callable, fresh: bool = False) -> tuple:
+def combine_vjp(
+    mode: str, s: Any, g: Any, gather: Callable, scatter: Callable, stay: Callable, fresh: bool = False
+) -> tuple:
     """Gradients of a scatter in ``mode`` for x and updates. ``scatter(base, updates, mode)`` and ``gather(x)`` share
     its index.
 
+    ``stay()`` is a mask of the updates that mode "set" keeps where several have one position.
     ``fresh``: positions that are hit start from the identity of the mode instead of from x.
     """
     x, index, updates = s.inputs
     out = s.outputs[0]
     tensor = is_tensor(updates)
     if mode == "set":
-        return scatter(g, 0, "set"), None, gather(g) if tensor else None
+        return scatter(g, 0, "set"), None, F.where(stay(), gather(g), 0) if tensor else None
     if mode == "add":
         return scatter(g, 0, "set") if fresh else g, None, gather(g) if tensor else None
     if mode == "mul":
@@ -287,14 +291,22 @@ def combine_vjp(mode: str, s: Any, g: Any, gather: Callable, scatter: Callable, 
     return F.mul(won, share), None, F.mul(reached, gather(share)) if tensor else None
 
 
+def _stays(shape: tuple, places: tuple, scatter: Callable, gather: Callable) -> Any:
+    """Mask of the numbers 0, 1, … of ``shape`` that are found again after all were put to their positions among
+    ``places``: another one came later.
+    """
+    numbers = F.reshape(counter(dim.product(shape)), shape=shape)
+    return F.eq(gather(scatter(F.full(-1, dtype=dt.int64, shape=places), numbers)), numbers)
+
+
 def _full_like(updates: Any, gather: Callable, out: Any) -> Any:
     return updates if is_tensor(updates) else F.full(updates, dtype=out.dtype, shape=sizes(gather(out)))
 
 
 def _within(box: Box, axis: int, index: Any) -> tuple:
     """Return which elements of a global index lie in a box, and their index within it; the others get 0."""
-    first, own, whole = box.starts[axis], box.sizes[axis], box.whole[axis]
-    position = F.sub(F.where(F.lt(index, 0), F.add(index, whole), index), first)
+    first, own, size = box.starts[axis], box.sizes[axis], box.global_shape[axis]
+    position = F.sub(F.where(F.lt(index, 0), F.add(index, size), index), first)
     here = F.logical_and(F.ge(position, 0), F.lt(position, own))
     return here, F.where(here, position, 0)
 
@@ -302,7 +314,8 @@ def _within(box: Box, axis: int, index: Any) -> tuple:
 class Scatter(Op):
     """``x`` with ``updates`` combined into the positions an index names. ``mode``: set, add, mul, min or max.
 
-    In mode "set" one of several updates of one position stays; which, is not said. ``updates`` may be a number.
+    In mode "set" one of several updates of one position stays, and it alone has a gradient; which, is not said.
+    ``updates`` may be a number.
     """
 
     inputs = ("x", "index", "updates")
@@ -353,7 +366,17 @@ class Put(Scatter):
         def scatter(base, updates, mode):
             return F.put(base, index, updates, axis=self.axis, mode=mode)
 
-        return combine_vjp(self.mode, s, g, gather, scatter)
+        def stay():
+            mask = _stays(
+                sizes(index),
+                (s.inputs[0].shape[self.axis],),
+                lambda base, numbers: F.put(base, index, numbers, axis=0),
+                lambda v: F.take(v, index, axis=0),
+            )
+            return F.unsqueeze(mask, axes=after) if after else mask
+
+        after = tuple(range(index.ndim, index.ndim + g.ndim - self.axis - 1))
+        return combine_vjp(self.mode, s, g, gather, scatter, stay)
 
     def shard(self, x, index, updates):
         names, a = factor_names(len(x.shape)), self.axis
@@ -370,7 +393,7 @@ class Put(Scatter):
         if self.mode != "add" or not is_tensor(updates):
             return F.put(x, index, updates, axis=self.axis, mode=self.mode)
         inner, box = factor_names(index.ndim, "i"), shard.operands[0]
-        if box.sizes[self.axis] != box.whole[self.axis]:
+        if box.sizes[self.axis] != box.global_shape[self.axis]:
             if not box.sizes[self.axis]:
                 return x
             here, index = _within(box, self.axis, index)
@@ -429,7 +452,10 @@ class ScatterAlong(Scatter):
         def scatter(base, updates, mode):
             return F.scatter_along(base, index, updates, axis=self.axis, mode=mode)
 
-        return combine_vjp(self.mode, s, g, gather, scatter, not self.include_self and self.mode != "set")
+        def stay():
+            return _stays(sizes(index), sizes(g), lambda base, numbers: scatter(base, numbers, "set"), gather)
+
+        return combine_vjp(self.mode, s, g, gather, scatter, stay, not self.include_self and self.mode != "set")
 
     def shard(self, x, index, updates):
         names = factor_names(len(x.shape))
@@ -475,7 +501,17 @@ class ScatterNd(Scatter):
         def scatter(base, updates, mode):
             return F.scatter_nd(base, index, updates, depth=self.depth, mode=mode)
 
-        return combine_vjp(self.mode, s, g, gather, scatter)
+        def stay():
+            mask = _stays(
+                sizes(index)[:-1],
+                sizes(g)[: self.depth],
+                lambda base, numbers: scatter(base, numbers, "set"),
+                gather,
+            )
+            return F.unsqueeze(mask, axes=after) if after else mask
+
+        after = tuple(range(index.ndim - 1, index.ndim - 1 + g.ndim - self.depth))
+        return combine_vjp(self.mode, s, g, gather, scatter, stay)
 
     def shard(self, x, index, updates):
         names, d = factor_names(len(x.shape)), self.depth
@@ -652,7 +688,7 @@ class CountTrue(Op):
             yield Sample((draw(rng, shape, dtype),))
 
 
-def _whole(*metas: Meta, results: int) -> str:
+def _all_replicated(*metas: Meta, results: int) -> str:
     """No operand can be sharded: the position of a result depends on all elements before it."""
     own = [factor_names(len(m.shape), f"o{k}") if m is not None else [] for k, m in enumerate(metas)]
     return shard_string(own, [["1"]] * results, **dict.fromkeys((f for o in own for f in o), "replicated"))
@@ -706,7 +742,7 @@ class MaskedSelectSized(Op):
         return F.masked_scatter(zeros(x), mask, g), None
 
     def shard(self, x, mask, count):
-        return _whole(x, mask, results=1)
+        return _all_replicated(x, mask, results=1)
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:

@@ -22,6 +22,7 @@ from umiak.ops.base import Op, Sample, param, register
 from umiak.ops.index import broadcast_sizes, counter
 from umiak.ops.linalg import adjoint, transpose
 from umiak.ops.movement import require
+from umiak.util.errors import OperandError
 
 FLOATING = (dt.float32, dt.float64)
 COMPLEX = {dt.float32: dt.complex64, dt.float64: dt.complex128}
@@ -31,7 +32,7 @@ COMPLEX = {dt.float32: dt.complex64, dt.float64: dt.complex128}
 
 
 def mm(*factors: Any) -> Any:
-    """Matrix product of the factors, from the left."""
+    """Matmul of the factors, from the left."""
     out = factors[0]
     for f in factors[1:]:
         out = F.matmul(out, f)
@@ -90,6 +91,11 @@ def inverse_gaps(v: Any) -> Any:
     return F.where(same, 0, F.reciprocal(F.where(same, 1, gaps)))
 
 
+def both(m: Any) -> Any:
+    """Matrices and their transposes added up."""
+    return F.add(m, F.permute(m, (*range(m.ndim - 2), m.ndim - 1, m.ndim - 2)))
+
+
 def block(m: Any, rows: Any, columns: Any, row: Any = 0, column: Any = 0) -> Any:
     """``rows`` by ``columns`` of the matrices, from (row, column)."""
     n = m.ndim
@@ -132,7 +138,7 @@ class Factor(Op):
         """Batch, rows and columns of ``x``; refuses other dtypes and ranks."""
         if x.dtype is None or x.dtype not in (*FLOATING, *COMPLEX.values()):
             self.fail(
-                TypeError,
+                OperandError,
                 "an operand of float32, float64, complex64 or complex128",
                 x.dtype.name if x.dtype else "a number",
             )
@@ -152,8 +158,8 @@ class Factor(Op):
         """Batch dims pass; the matrices are whole. ``ranks`` and ``results`` count the dims besides the batch."""
         names = factor_names(batch, "b")
         own = [[*names, *factor_names(r, f"m{k}")] for k, r in enumerate(ranks)]
-        whole = [f for o in own for f in o[batch:]]
-        return shard_string(own, [[*names, *["1"] * r] for r in results], **dict.fromkeys(whole, "replicated"))
+        replicated = [f for o in own for f in o[batch:]]
+        return shard_string(own, [[*names, *["1"] * r] for r in results], **dict.fromkeys(replicated, "replicated"))
 
 
 def well_conditioned(rng: Any, shape: tuple, dtype: Any = None) -> np.ndarray:
@@ -171,14 +177,14 @@ def positive(rng: Any, shape: tuple, dtype: Any = None) -> np.ndarray:
     return (x @ np.conj(np.swapaxes(x, -1, -2))).astype(x.dtype)
 
 
-def _squares(rng: Any, make: Any = well_conditioned, **how: Any) -> Iterator[Sample]:
+def _squares(rng: Any, make: Any = well_conditioned, **options: Any) -> Iterator[Sample]:
     """Samples of one square operand."""
-    yield Sample((make(rng, (3, 3)),), **how)
-    yield Sample((make(rng, (2, 1, 2, 2), dt.complex128),), **how)
-    yield Sample((make(rng, (2, 2), dt.float32),), **how)
-    yield Sample((make(rng, (1, 1)),), **how)
-    yield Sample((np.zeros((0, 2, 2)),), **how)
-    yield Sample((np.zeros((0, 0)),), **how)
+    yield Sample((make(rng, (3, 3)),), **options)
+    yield Sample((make(rng, (2, 1, 2, 2), dt.complex128),), **options)
+    yield Sample((make(rng, (2, 2), dt.float32),), **options)
+    yield Sample((make(rng, (1, 1)),), **options)
+    yield Sample((np.zeros((0, 2, 2)),), **options)
+    yield Sample((np.zeros((0, 0)),), **options)
 
 
 # --- Cholesky ------------------------------------------------------------------------------------------------------
@@ -433,7 +439,8 @@ class Svd(Factor):
         if gu is None and gvh is None:
             return (mm(u, inner, vh),)
         gaps = inverse_gaps(F.mul(sv, sv))
-        inverse = F.reciprocal(sv)
+        zero = F.eq(sv, 0)
+        inverse = F.where(zero, 0, F.reciprocal(F.where(zero, 1, sv)))
         out = None
         if gu is not None:
             overlap = mm(adjoint(u), gu)
@@ -762,13 +769,57 @@ class Pinv(Factor):
         head, m, n = self.check(x, square=self.hermitian)
         return Meta((*head, n, m), x.dtype)
 
+    def parts(self, x: Any, rcond: Any) -> tuple:
+        """Vectors of the range, values, vectors of the domain, and which values count."""
+        if self.hermitian:
+            values, u = F.eigh(x)
+            v, sizes = u, F.abs(values)
+        else:
+            u, values, vh = F.svd(x)
+            v, sizes = adjoint(vh), values
+        last = sizes.ndim - 1
+        # A zero beside them: the matrix may have no singular values.
+        largest = F.max(F.pad(sizes, 0, axes=(last,), lo=(0,), hi=(1,)), axes=(last,), keepdim=True)
+        return u, values, v, F.gt(sizes, F.mul(largest, rcond))
+
+    def decompose(self, x, rcond):
+        u, values, v, counts = self.parts(x, rcond)
+        inverse = F.where(counts, F.reciprocal(F.where(counts, values, 1)), 0)
+        return mm(columns_times(v, inverse), adjoint(u))
+
     def vjp(self, s, g):
-        x, p = s.inputs[0], s.outputs[0]
+        return (self.pull(s.inputs[0], s.outputs[0], g, s.params.rcond),)
+
+    def pull(self, x: Any, p: Any, g: Any, rcond: Any) -> Any:
+        """The gradient of ``x``, of which ``p`` is the inverse."""
+        if self.hermitian:  # what was read
+            x = F.add(F.tril(x), adjoint(F.tril(x, -1)))
         m, n = x.shape[-2:]
         ph, gh = adjoint(p), adjoint(g)
         left, right = F.sub(eye(m, x.dtype), mm(x, p)), F.sub(eye(n, x.dtype), mm(p, x))
-        gx = total(F.neg(mm(ph, g, ph)), mm(left, gh, p, ph), mm(ph, p, gh, right))
-        return (hermitian_part(gx) if self.hermitian else gx,)
+        gx = total(F.neg(mm(ph, g, ph)), mm(left, gh, p, ph), mm(ph, p, gh, right), self.cut(x, gh, rcond))
+        return hermitian_part(gx) if self.hermitian else gx
+
+    def cut(self, x: Any, gh: Any, rcond: Any) -> Any:
+        """Part of the gradient from singular values that do not count and are not 0: their vectors turn, too.
+
+        The rest of the gradient is that of a matrix without them. From the derivatives of functions of singular values
+        (Daleckii and Krein; Noferini, 2017) what it is for values of 0 has been taken away.
+        """
+        u, values, v, counts = self.parts(x, rcond)
+        row, column = values.ndim - 1, values.ndim
+        mask = F.logical_and(F.unsqueeze(counts, axes=(row,)), F.logical_not(F.unsqueeze(counts, axes=(column,))))
+        value = F.where(counts, values, 1)
+        ratio = F.where(mask, F.div(F.unsqueeze(values, axes=(column,)), F.unsqueeze(value, axes=(row,))), 0)
+        inner = mm(adjoint(u), gh, v)
+        if self.hermitian:
+            rate = F.div(F.mul(ratio, inverse_gaps(values)), F.unsqueeze(value, axes=(row,)))
+            inner = F.mul(_like(both(rate), inner), inner)
+        else:
+            rate = F.mul(ratio, inverse_gaps(F.mul(values, values)))
+            again = F.mul(_like(both(F.mul(rate, ratio)), inner), inner)
+            inner = F.add(again, F.mul(_like(both(rate), inner), adjoint(inner)))
+        return mm(u, inner, adjoint(v))
 
     def shard(self, x, rcond):
         return self.shard_batch(2, batch=len(x.shape) - 2, results=(2,))
@@ -780,6 +831,13 @@ class Pinv(Factor):
         yield Sample((positive(rng, (3, 3)),), {"hermitian": True}, note="hermitian")
         yield Sample((np.diag([2.0, 1.0, 1e-9]),), params={"rcond": 1e-6}, differentiable=(), note="of lower rank")
         yield Sample((np.zeros((0, 2, 3), np.float32),), note="0-size")
+        for size in ((3, 3), (2, 2, 3)):
+            x = well_conditioned(rng, size) @ np.diag([1.0, 0.5, 0.1])
+            yield Sample((x,), params={"rcond": 0.3}, note="small values that do not count")
+        x = well_conditioned(rng, (3, 2), dt.complex128) @ np.diag([1.0, 0.1])
+        yield Sample((x,), params={"rcond": 0.3}, note="small values that do not count")
+        x = np.linalg.qr(well_conditioned(rng, (3, 3)))[0]
+        yield Sample((x @ np.diag([1.0, -0.5, 0.1]) @ x.T,), {"hermitian": True}, {"rcond": 0.3}, note="hermitian")
 
 
 @register
@@ -814,8 +872,7 @@ class Lstsq(Factor):
         if g is not None:
             p = F.pinv(x, rcond=s.params.rcond)
             gy = total(gy, mm(adjoint(p), g))
-            made = Pinv().vjp(_Saved(x, p), mm(g, adjoint(y)))[0]
-            gx = total(gx, made)
+            gx = total(gx, Pinv().pull(x, p, mm(g, adjoint(y)), s.params.rcond))
         if gsv is not None:
             u, _, vh = F.svd(x)
             gx = total(gx, mm(columns_times(u, gsv), vh))
@@ -834,13 +891,6 @@ class Lstsq(Factor):
         yield Sample((well_conditioned(rng, (4, 2)), draw(rng, (4, 3))), note="tall")
         yield Sample((well_conditioned(rng, (2, 3), dt.complex128), draw(rng, (2, 1), dt.complex128)), note="wide")
         yield Sample((well_conditioned(rng, (2, 3, 3)), draw(rng, (3, 1))), note="broadcast")
-
-
-class _Saved:
-    """Values that :meth:`Pinv.vjp` reads."""
-
-    def __init__(self, x: Any, p: Any) -> None:
-        self.inputs, self.outputs = (x,), (p,)
 
 
 # --- powers --------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Products of matrices and what is written with them."""
+"""Matmul, and what is written with it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def adjoint(x: Any) -> Any:
 
 @register
 class Matmul(Op):
-    """Matrix product of the last two dims; leading dims broadcast.
+    """Matmul of the last two dims; leading dims broadcast.
 
     A 1-d operand is a row (x) or a column (y), and its dim leaves the result; it is never transposed.
     """
@@ -89,7 +89,7 @@ class Matmul(Op):
             g, b = F.unsqueeze(g, axes=(g.ndim,)), F.unsqueeze(y, axes=(1,))
         if x.ndim == 1:
             g, a = F.unsqueeze(g, axes=(g.ndim - 1,)), F.unsqueeze(x, axes=(0,))
-        # out = op(a) op(b); each gradient is one product with the flags arranged so that nothing is transposed by
+        # out = op(a) op(b); each gradient is one matmul with the flags arranged so that nothing is transposed by
         # copying.
         ca, cb = conj(a), conj(b)
         gx = (
@@ -98,7 +98,7 @@ class Matmul(Op):
             else F.matmul(g, cb, transpose_x=False, transpose_y=not ty)
         )
         if b.ndim == 2 and a.ndim > 2 and not tx:
-            # One matrix served every batch: a single long product instead of a sum of many.
+            # One matrix served every batch: a single long matmul instead of a sum of many.
             ca, g = (F.reshape(v, shape=(dim.product(v.shape[:-1]), v.shape[-1])) for v in (ca, g))
         gy = (
             F.matmul(g, ca, transpose_x=True, transpose_y=tx)
@@ -278,8 +278,10 @@ class Tensordot(Op):
         free_x, free_y = self._rest(x, y)
         k = dim.product(x.shape[a] for a in self.axes_x)
         left, right = tuple(x.shape[i] for i in free_x), tuple(y.shape[i] for i in free_y)
-        a = F.reshape(F.permute(x, perm=(*free_x, *self.axes_x)), shape=(dim.product(left), k))
-        b = F.reshape(F.permute(y, perm=(*self.axes_y, *free_y)), shape=(k, dim.product(right)))
+        # Without free axes an operand is a vector: sums of products take less than a matmul of one row and column.
+        rows, columns = ((dim.product(free),) if free else () for free in (left, right))
+        a = F.reshape(F.permute(x, perm=(*free_x, *self.axes_x)), shape=(*rows, k))
+        b = F.reshape(F.permute(y, perm=(*self.axes_y, *free_y)), shape=(k, *columns))
         return F.reshape(F.matmul(a, b), shape=left + right)
 
     def shard(self, x, y):
@@ -298,6 +300,8 @@ class Tensordot(Op):
             (draw(rng, (2, 3), dt.complex128), draw(rng, (2, 3), dt.complex128)), {"axes_x": (0, 1), "axes_y": (0, 1)}
         )
         yield Sample((draw(rng, (0, 3)), draw(rng, (3, 2))), {"axes_x": (1,), "axes_y": (0,)}, note="0-size")
+        yield Sample((draw(rng, (5,)), draw(rng, (5,))), {"axes_x": (0,), "axes_y": (0,)}, note="vectors")
+        yield Sample((draw(rng, (2, 5)), draw(rng, (5,))), {"axes_x": (1,), "axes_y": (0,)}, note="matrix and vector")
 
 
 @register
@@ -321,10 +325,10 @@ class Cross(Op):
 
     @in_compute_type
     def decompose(self, x, y):
-        def turned(v, by):
+        def rolled(v, by):
             return F.roll(v, axes=(self.axis,), shifts=(-by,))
 
-        return F.sub(F.mul(turned(x, 1), turned(y, 2)), F.mul(turned(x, 2), turned(y, 1)))
+        return F.sub(F.mul(rolled(x, 1), rolled(y, 2)), F.mul(rolled(x, 2), rolled(y, 1)))
 
     def vjp(self, s, g):
         x, y = s.inputs
@@ -392,8 +396,8 @@ class Trace(Op):
 
     def shard(self, x, offset):
         names = factor_names(len(x.shape))
-        whole = (names[self.axis1], names[self.axis2])
-        return shard_string([names], [[f for f in names if f not in whole]], **dict.fromkeys(whole, "replicated"))
+        traced = (names[self.axis1], names[self.axis2])
+        return shard_string([names], [[f for f in names if f not in traced]], **dict.fromkeys(traced, "replicated"))
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -407,7 +411,7 @@ class Trace(Op):
 
 @register
 class Einsum(Op):
-    """Sums of products over the labels of ``equation`` ("ij,jk->ik"), evaluated from left to right as matrix products.
+    """Sums of products over the labels of ``equation`` ("ij,jk->ik"), evaluated from left to right as matmuls.
 
     "..." stands for dims that broadcast against each other. Without "->", the result has the labels that occur once, in
     alphabetical order.
@@ -419,51 +423,51 @@ class Einsum(Op):
 
     def infer(self, *xs):
         terms, out = parse_equation(self, [len(x.shape) for x in xs])
-        found = self._sizes(terms, xs)
-        return Meta(tuple(found[c] for c in out), same_dtype(self, *xs))
+        extents = self._sizes(terms, xs)
+        return Meta(tuple(extents[c] for c in out), same_dtype(self, *xs))
 
     def _sizes(self, terms, xs):
         """Size of each label; those of "..." broadcast."""
-        found: dict[str, Any] = {}
+        extents: dict[str, Any] = {}
         for term, x in zip(terms, xs, strict=True):
             for label, n in zip(term, x.shape, strict=True):
-                if label not in found:
-                    found[label] = n
+                if label not in extents:
+                    extents[label] = n
                 elif label.startswith("."):
-                    found[label] = broadcast_sizes(self, (found[label],), (n,))[0]
+                    extents[label] = broadcast_sizes(self, (extents[label],), (n,))[0]
                 else:
                     require(
                         self,
-                        found[label] == n,
+                        extents[label] == n,
                         f"one size for label {label!r} of {self.equation!r}",
-                        f"{found[label]} and {n}",
+                        f"{extents[label]} and {n}",
                     )
-        return found
+        return extents
 
     def decompose(self, *xs):
         terms, out = parse_equation(self, [x.ndim for x in xs])
-        found = self._sizes(terms, xs)
+        extents = self._sizes(terms, xs)
         left, x = _simplified(terms[0], xs[0], {c for t in (*terms[1:], out) for c in t})
         for i in range(1, len(xs)):
             later = {c for t in (*terms[i + 1 :], out) for c in t}
             right, y = _simplified(terms[i], xs[i], later | set(left))
-            left, x = _contract(left, x, right, y, later, found)
+            left, x = _contract(left, x, right, y, later, extents)
         # What only the first operand had and no one asks for.
         left, x = _simplified(left, x, set(out))
         x = F.permute(x, perm=tuple(left.index(c) for c in out))
-        return F.broadcast_to(x, shape=tuple(found[c] for c in out)) if "..." in self.equation else x
+        return F.broadcast_to(x, shape=tuple(extents[c] for c in out)) if "..." in self.equation else x
 
     def shard(self, *xs):
         terms, out = parse_equation(self, [len(x.shape) for x in xs])
         labels = list(dict.fromkeys(c for t in terms for c in t))
         names = dict(zip(labels, factor_names(len(labels)), strict=True))
         own = []
-        whole = {names[c]: "sum" for c in labels if c not in out}
+        marks = {names[c]: "sum" for c in labels if c not in out}
         for term, x in zip(terms, xs, strict=True):
             own.append(["1" if isinstance(n, int) and n == 1 else names[c] for c, n in zip(term, x.shape, strict=True)])
-            whole.update({names[c]: "replicated" for c in term if term.count(c) > 1})
+            marks.update({names[c]: "replicated" for c in term if term.count(c) > 1})
         cut = {n for names in own for n in names}  # not a label of size 1 in all operands
-        return shard_string(own, [[names[c] if names[c] in cut else "1" for c in out]], **whole)
+        return shard_string(own, [[names[c] if names[c] in cut else "1" for c in out]], **marks)
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -532,7 +536,7 @@ def _simplified(term: list, x: Any, needed: set) -> tuple:
     return term, x
 
 
-def _contract(left: list, x: Any, right: list, y: Any, later: set, found: dict) -> tuple:
+def _contract(left: list, x: Any, right: list, y: Any, later: set, extents: dict) -> tuple:
     """The product of two operands, summed over the labels they share and nothing later needs."""
     shared = [c for c in left if c in right]
     summed = [c for c in shared if c not in later]
@@ -540,7 +544,7 @@ def _contract(left: list, x: Any, right: list, y: Any, later: set, found: dict) 
     free_x = [c for c in left if c not in right]
     free_y = [c for c in right if c not in left]
     if not summed:
-        # An outer or pointwise product: operands aligned, no matrix product.
+        # An outer or pointwise product: operands aligned, no matmul.
         labels = batch + free_x + free_y
         return labels, F.mul(_aligned(left, x, labels), _aligned(right, y, labels))
 
@@ -556,7 +560,7 @@ def _contract(left: list, x: Any, right: list, y: Any, later: set, found: dict) 
         head = sizes(v)[: len(batch)]  # size 1 where "..." broadcasts
         if any(c.startswith(".") for c in summed):
             wide = head + tuple(
-                found[c] if c in summed else n
+                extents[c] if c in summed else n
                 for c, n in zip((*groups[0], *groups[1]), v.shape[len(batch) :], strict=True)
             )
             v = F.broadcast_to(v, shape=wide)

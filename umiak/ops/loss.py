@@ -34,6 +34,7 @@ from umiak.ops._common import (
 from umiak.ops.activation import clamp, log1p_exp
 from umiak.ops.base import Op, OpMeta, Sample, param, register
 from umiak.ops.elementwise import square
+from umiak.util.errors import OperandError
 
 # --- classification ------------------------------------------------------------------------------------------------
 
@@ -184,7 +185,6 @@ class LabelWeights(Op):
 
     inputs = ("labels", "weight?")
     amp = "deny"
-    vjp = None
     dtype: Any
     ignore_index: int = param("int", -100)
 
@@ -193,7 +193,7 @@ class LabelWeights(Op):
         if weight is not None and len(weight.shape) != 1:
             self.fail(ValueError, "a vector of weights", tuple(weight.shape))
         if weight is not None and weight.dtype is not self.dtype:
-            self.fail(TypeError, f"weights of {self.dtype.name}", weight.dtype.name)
+            self.fail(OperandError, f"weights of {self.dtype.name}", weight.dtype.name)
         return Meta(labels.shape, self.dtype)
 
     def decompose(self, labels, weight, ignore_index):
@@ -213,7 +213,7 @@ class LabelWeights(Op):
         for shape in ((3,), (2, 2), (0,)):
             labels = rng.integers(-1, 4, shape)
             yield Sample((labels, None), {"dtype": dt.float32}, {"ignore_index": -1})
-            yield Sample((labels, draw(rng, (4,), dt.float32)), {"dtype": dt.float32}, {"ignore_index": -1})
+            yield Sample((labels, draw(rng, (4,))), {"dtype": dt.float64}, {"ignore_index": -1})
 
 
 @register
@@ -380,12 +380,16 @@ class KlDiv(Pairwise):
 
 @register
 class BceLoss(Pairwise):
-    """Binary cross entropy of probabilities x with targets y; logarithms are kept above -100."""
+    """Binary cross entropy of probabilities x with targets y; logarithms are kept above -100.
+
+    Elements of x outside 0 to 1 are refused.
+    """
 
     range_x = (0.1, 0.9)
     range_y = (0.1, 0.9)
 
     def value(self, x, y):
+        x = F.probability(x)
         yes, no = F.maximum(F.log(x), -100), F.maximum(F.log1p(F.neg(x)), -100)
         return F.neg(F.add(F.mul(y, yes), F.mul(F.sub(1, y), no)))
 

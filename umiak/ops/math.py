@@ -20,6 +20,7 @@ from umiak.ops._common import (
     broadcast_shape,
     cast_to,
     check_axes,
+    conj,
     draw,
     factor_names,
     in_compute_type,
@@ -58,7 +59,7 @@ def formula(
         **members,
     }
     if d is not None:
-        ns["vjp"] = vjp_in_compute_type(lambda self, s, g: (F.mul(g, d(s.inputs[0])),))
+        ns["vjp"] = vjp_in_compute_type(lambda self, s, g: (F.mul(g, conj(d(s.inputs[0]))),))
     return register(OpMeta(name, (family,), ns))
 
 
@@ -78,19 +79,23 @@ def _sinc(x: Any) -> Any:
 
 def _sinc_slope(x: Any) -> Any:
     z = F.mul(x, math.pi)
-    # Near 0 the quotient cancels; the series -z/3 + z**3/30 takes over.
-    small = F.lt(F.abs(z), 1e-3)
+    # Near 0 the quotient cancels, and its derivatives more so: the series takes over, to the last bit of float64.
+    small = F.lt(F.abs(z), 0.5)
     safe = F.where(small, 1, z)
     far = F.div(F.sub(F.cos(safe), F.div(F.sin(safe), safe)), safe)
-    near = F.mul(z, F.add(F.mul(square(z), 1 / 30), -1 / 3))
+    z = F.where(small, z, 0)
+    series: Any = 0.0
+    for k in range(8, 0, -1):  # z**(2 k - 1) * (-1)**k * 2 k / (2 k + 1)!
+        series = F.add(F.mul(square(z), series), (-1) ** k * 2 * k / math.factorial(2 * k + 1))
+    near = F.mul(z, series)
     return F.mul(F.where(small, near, far), math.pi)
 
 
 Square = unary(
     "Square", "x * x", "ifc", square, amp="deny", vjp=lambda self, s, g: (F.mul(g, F.mul(F.conj(s.inputs[0]), 2)),)
 )
-Deg2rad = unary("Deg2rad", "Degrees as radians", "f", lambda x: F.mul(x, math.pi / 180), linear=True)
-Rad2deg = unary("Rad2deg", "Radians as degrees", "f", lambda x: F.mul(x, 180 / math.pi), linear=True)
+Deg2rad = unary("Deg2rad", "Degrees as radians", "fc", lambda x: F.mul(x, math.pi / 180), linear=True)
+Rad2deg = unary("Rad2deg", "Radians as degrees", "fc", lambda x: F.mul(x, 180 / math.pi), linear=True)
 Frac = unary(
     "Frac",
     "x without its integer part",
@@ -99,7 +104,7 @@ Frac = unary(
     avoid=(-1, 0, 1),
     vjp=lambda self, s, g: (g,),
 )
-Sinc = unary("Sinc", "sin(pi*x) / (pi*x), and 1 at 0", "f", _sinc, _sinc_slope)
+Sinc = unary("Sinc", "sin(pi*x) / (pi*x), and 1 at 0", "fc", _sinc, _sinc_slope)
 Signbit = unary(
     "Signbit",
     "Whether the sign bit is set, that of -0 included",
@@ -126,6 +131,8 @@ def _logaddexp_vjp(self: Op, s: Any, g: Any) -> tuple:
 
 
 def _hypot(x: Any, y: Any) -> Any:
+    if as_tensor(x, y).dtype.is_complex:
+        return F.sqrt(F.add(square(as_tensor(x, y)), square(as_tensor(y, x))))
     # Scaled by the larger, so that nothing overflows on the way.
     a, b = F.abs(as_tensor(x, y)), F.abs(as_tensor(y, x))
     top, low = F.maximum(a, b), F.minimum(a, b)
@@ -137,17 +144,22 @@ def _hypot(x: Any, y: Any) -> Any:
 
 def _hypot_vjp(self: Op, s: Any, g: Any) -> tuple:
     (x, y), out = s.inputs, s.outputs[0]
-    rate = F.where(F.eq(out, 0), 0, F.div(g, F.where(F.eq(out, 0), 1, out)))
-    return back(F.mul(rate, x), x), back(F.mul(rate, y), y)
+    rate = F.where(F.eq(out, 0), 0, F.div(g, conj(F.where(F.eq(out, 0), 1, out))))
+    return back(F.mul(rate, conj(x)), x), back(F.mul(rate, conj(y)), y)
 
 
 def _lcm(x: Any, y: Any) -> Any:
     x, y = as_tensor(x, y), as_tensor(y, x)
     divisor = F.gcd(x, y)
-    return F.abs(F.mul(F.floor_div(x, F.where(F.eq(divisor, 0), 1, divisor)), y))
+    divisor = F.where(F.eq(divisor, 0), 1, divisor)
+    if divisor.dtype.is_floating:
+        return F.floor_div(F.abs(F.mul(x, y)), divisor)
+    return F.abs(F.mul(F.floor_div(x, divisor), y))
 
 
-Hypot = binary("Hypot", "sqrt(x*x + y*y), without overflow", "f", _hypot, vjp=vjp_in_compute_type(_hypot_vjp))
+Hypot = binary(
+    "Hypot", "sqrt(x*x + y*y), of real numbers without overflow", "fc", _hypot, vjp=vjp_in_compute_type(_hypot_vjp)
+)
 Logaddexp = binary(
     "Logaddexp",
     "log(exp(x) + exp(y)), without overflow",
@@ -157,7 +169,7 @@ Logaddexp = binary(
     amp="deny",
 )
 Ldexp = binary("Ldexp", "x * 2**y", "f", lambda x, y: F.mul(x, F.exp2(as_tensor(y, x))))
-Lcm = binary("Lcm", "The least common multiple, not negative", "i", _lcm, vjp=None, ints_y=(-4, 6))
+Lcm = binary("Lcm", "The least common multiple, not negative", "if", _lcm, vjp=None, ints_y=(-4, 6))
 Xlogy = binary(
     "Xlogy", "x * log(y), and 0 where x is 0", "f", lambda x, y: _xlogy(x, y), lo_y=0.3, avoid=(0.0,), amp="deny"
 )
@@ -229,9 +241,10 @@ class Logit(Unary):
     @vjp_in_compute_type
     def vjp(self, s, g):
         x, eps = s.inputs[0], s.params.eps
-        # Where x was moved, the result does not depend on it.
+        # Where x was moved, the result does not depend on it; where there is no result, there is no slope.
         moved = F.logical_or(F.lt(x, eps), F.gt(x, 1.0 - eps))
-        return (F.where(moved, 0, F.div(g, F.mul(x, F.sub(1, x)))),)
+        slope = dim.where(eps > 0.0, 0.0, math.nan)
+        return (F.where(moved, slope, F.div(g, F.mul(x, F.sub(1, x)))),)
 
 
 @register
@@ -275,7 +288,8 @@ class Multigammaln(Unary):
 
 @register
 class Frexp(Op):
-    """x as mantissa, of size in [0.5, 1), times 2 to an exponent, both floating; 0 has the exponent 0."""
+    """x as mantissa, of size in [0.5, 1), times 2 to an exponent, both floating; 0 has the exponent 0, and an infinity,
+    which is its own mantissa, 1."""
 
     elementwise = True
 
@@ -285,8 +299,8 @@ class Frexp(Op):
 
     @in_compute_type
     def decompose(self, x):
-        zero = F.eq(x, 0)
-        size = F.abs(F.where(zero, 1, x))
+        zero, infinite = F.eq(x, 0), F.isinf(x)
+        size = F.abs(F.where(F.logical_or(zero, infinite), 1, x))
         exponent = F.add(F.floor(F.log2(size)), 1)
         # The logarithm may round across a power of two. Two halved steps keep 2**exponent inside the range.
         half = F.floor(F.mul(exponent, 0.5))
@@ -294,7 +308,8 @@ class Frexp(Op):
         high, low = F.ge(mantissa, 1), F.lt(mantissa, 0.5)
         mantissa = F.where(high, F.mul(mantissa, 0.5), F.where(low, F.mul(mantissa, 2), mantissa))
         exponent = F.where(high, F.add(exponent, 1), F.where(low, F.sub(exponent, 1), exponent))
-        return F.where(zero, 0, F.copysign(mantissa, x)), F.where(zero, 0, exponent)
+        mantissa = F.where(zero, 0, F.where(infinite, x, F.copysign(mantissa, x)))
+        return mantissa, F.where(zero, 0, exponent)
 
     def vjp(self, s, g, _):
         return (None if g is None else F.mul(g, F.exp2(F.neg(s.outputs[1]))),)
@@ -640,7 +655,7 @@ class Addmm(Op):
 
 @register
 class CosineSimilarity(Op):
-    """x . y / (max(|x|, eps) * max(|y|, eps)) along ``axis``; the operands broadcast."""
+    """x . y / max(|x| * |y|, eps) along ``axis``; the operands broadcast."""
 
     inputs = ("x", "y")
     amp = "deny"
@@ -658,9 +673,8 @@ class CosineSimilarity(Op):
         shape = sizes(F.add(x, y))
         x, y = F.broadcast_to(x, shape=shape), F.broadcast_to(y, shape=shape)
         along = (self.axis,)
-        lengths = (F.maximum(F.vector_norm(v, along, False, "2"), eps) for v in (x, y))
-        a, b = lengths
-        return F.div(F.sum(F.mul(x, y), axes=along), F.mul(a, b))
+        a, b = (F.vector_norm(v, along, False, "2") for v in (x, y))
+        return F.div(F.sum(F.mul(x, y), axes=along), F.maximum(F.mul(a, b), eps))
 
     def shard(self, x, y, eps):
         names = factor_names(max(len(x.shape), len(y.shape)))
@@ -769,12 +783,12 @@ class Spaced(Op):
         return Meta((size,), self.dtype)
 
     def decompose(self, start, stop, size, *params):
-        return self.made(0, size, start, stop, size, *params)
+        return self.elements(0, size, start, stop, size, *params)
 
     def on_shard(self, shard, *args):
-        return self.made(*shard.results[0].starts, *shard.results[0].sizes, *args)
+        return self.elements(*shard.results[0].starts, *shard.results[0].sizes, *args)
 
-    def made(self, first: Any, count: Any, *args: Any) -> Any:
+    def elements(self, first: Any, count: Any, *args: Any) -> Any:
         """``count`` of the numbers, from that with the index ``first``."""
         raise TypeError(f"[{self.name}] defines no numbers")
 
@@ -799,7 +813,7 @@ class Spaced(Op):
 class Linspace(Spaced):
     """``size`` numbers spaced evenly from ``start`` to ``stop``, both included."""
 
-    def made(self, first, count, start, stop, size):
+    def elements(self, first, count, start, stop, size):
         return cast_to(self.spaced(first, count, start, stop, size), self.dtype)
 
     @staticmethod
@@ -821,7 +835,7 @@ class Logspace(Spaced):
 
     base: float = param(default=10.0)
 
-    def made(self, first, count, start, stop, size, base):
+    def elements(self, first, count, start, stop, size, base):
         return cast_to(F.pow(base, self.spaced(first, count, start, stop, size)), self.dtype)
 
     @staticmethod

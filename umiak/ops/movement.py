@@ -156,8 +156,8 @@ class Reshape(View):
             return Strided(tuple(shape), contiguous_strides(tuple(shape)), x.offset)
         if any(not isinstance(n, int) for n in (*shape, *x.shape, *x.strides)):
             return None
-        found = _regroup(tuple(x.shape), tuple(x.strides), tuple(shape))
-        return None if found is None else Strided(tuple(shape), found, x.offset)
+        regrouped = _regroup(tuple(x.shape), tuple(x.strides), tuple(shape))
+        return None if regrouped is None else Strided(tuple(shape), regrouped, x.offset)
 
     def vjp(self, s, g):
         return (F.reshape(g, shape=sizes(s.inputs[0])),)
@@ -479,8 +479,8 @@ class Diagonal(View):
 
     def shard(self, x, offset):
         names = factor_names(len(x.shape))
-        whole = (names[self.axis1], names[self.axis2])
-        return shard_string([names], [(*self._rest(names), "1")], **dict.fromkeys(whole, "replicated"))
+        replicated = (names[self.axis1], names[self.axis2])
+        return shard_string([names], [(*self._rest(names), "1")], **dict.fromkeys(replicated, "replicated"))
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -624,11 +624,11 @@ class ScatterView(Op):
         if value.weak and "shape" in self.region.param_fields:  # no box of a value says what the view's part is
             names = factor_names(len(base.shape))
             return shard_string([names, []], [names], **dict.fromkeys(names, "replicated"))
-        seen, _, whole = self.region.shard(base, *unflatten_params(self.region, args)).partition(";")
+        seen, _, marks = self.region.shard(base, *unflatten_params(self.region, args)).partition(";")
         own, _, shown = (part.strip() for part in seen.partition("->"))
-        made = set(shown.split()) - set(own.split())  # what the view repeats is added up
-        shown = "" if value.weak else " ".join("1" if f in made else f for f in shown.split())
-        return f"{own}, {shown} -> {own} ;{whole}"
+        repeated = set(shown.split()) - set(own.split())  # what the view repeats is added up
+        shown = "" if value.weak else " ".join("1" if f in repeated else f for f in shown.split())
+        return f"{own}, {shown} -> {own} ;{marks}"
 
     def on_shard(self, shard, base, value, args):
         if "shape" in self.region.param_fields and is_tensor(value):
@@ -913,8 +913,8 @@ class Concat(Op):
     def shard(self, *xs):
         names = factor_names(len(xs[0].shape))
         own = [[f if i != self.axis else f"{f}{k}" for i, f in enumerate(names)] for k in range(len(xs))]
-        whole = {o[self.axis]: "replicated" for o in own}
-        return shard_string(own, [[f if i != self.axis else "1" for i, f in enumerate(names)]], **whole)
+        replicated = {o[self.axis]: "replicated" for o in own}
+        return shard_string(own, [[f if i != self.axis else "1" for i, f in enumerate(names)]], **replicated)
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -1131,9 +1131,9 @@ class Tile(Op):
     def shard(self, x, repeats):
         names = factor_names(len(x.shape))
         lead = len(repeats) - len(names)
-        kept = [f for f, r in zip(names, repeats[lead:], strict=True) if dim.same(r, 1)]
-        out = ["1"] * lead + [f if f in kept else "1" for f in names]
-        return shard_string([names], [out], **{f: "replicated" for f in names if f not in kept})
+        factors = [f for f, r in zip(names, repeats[lead:], strict=True) if dim.same(r, 1)]
+        out = ["1"] * lead + [f if f in factors else "1" for f in names]
+        return shard_string([names], [out], **{f: "replicated" for f in names if f not in factors})
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:

@@ -32,6 +32,7 @@ from umiak.ops._common import (
     widen,
 )
 from umiak.ops.base import Op, Sample, param, register
+from umiak.util.errors import OperandError
 
 
 def per_channel(v: Any, ndim: int, axis: int) -> Any:
@@ -79,7 +80,7 @@ class Normalisation(Op):
             if m is not None:
                 same_shape(self, m.shape, self.affine_shape(x), f"a {name} of the shape that is normalised")
                 if m.dtype not in (x.dtype, x.dtype.compute):
-                    self.fail(TypeError, f"a {name} of {x.dtype.name} or {x.dtype.compute.name}", m.dtype.name)
+                    self.fail(OperandError, f"a {name} of {x.dtype.name} or {x.dtype.compute.name}", m.dtype.name)
         return Meta(x.shape, x.dtype)
 
     def run(self, x: Any, weight: Any, bias: Any, *params: Any) -> tuple:
@@ -128,12 +129,12 @@ class Normalisation(Op):
         names = factor_names(len(x.shape))
         own = self.affine_factors(names)
         lists = [own if m is not None else [] for m in (weight, bias)]
-        return shard_string([names, *lists], [names], **{names[a]: "replicated" for a in self.whole(x)})
+        return shard_string([names, *lists], [names], **{names[a]: "replicated" for a in self.replicated_axes(x)})
 
     def affine_factors(self, names: list[str]) -> list[str]:
         return [names[self.axis]]
 
-    def whole(self, x: Any) -> tuple:
+    def replicated_axes(self, x: Any) -> tuple:
         return self.reduced(x)
 
     @classmethod
@@ -223,7 +224,7 @@ class GroupNorm(Normalisation):
     def reduced(self, x):
         return tuple(i for i in range(1, len(x.shape) + 1) if i != self.axis)
 
-    def whole(self, x):
+    def replicated_axes(self, x):
         return tuple(range(1, len(x.shape)))
 
     @classmethod
@@ -275,7 +276,7 @@ class Batch(Op):
             if m is not None:
                 same_shape(self, m.shape, (x.shape[self.axis],), f"a {name} with one element a channel")
                 if m.dtype not in (x.dtype, wide):
-                    self.fail(TypeError, f"a {name} of {x.dtype} or {wide}", m.dtype)
+                    self.fail(OperandError, f"a {name} of {x.dtype} or {wide}", m.dtype)
         return wide
 
     def others(self, x: Any) -> tuple:
@@ -349,9 +350,9 @@ class BatchNorm(Batch):
     def shard(self, x, weight, bias, eps):
         names = factor_names(len(x.shape))
         c = [names[self.axis]]
-        whole = {names[a]: "replicated" for a in self.others(x)}
+        replicated = {names[a]: "replicated" for a in self.others(x)}
         own = [c if m is not None else [] for m in (weight, bias)]
-        return shard_string([names, *own], [names, c, c], **whole)
+        return shard_string([names, *own], [names, c, c], **replicated)
 
     @classmethod
     def samples(cls, rng: Any) -> Iterator[Sample]:

@@ -265,9 +265,9 @@ class NadamUpdate(Update):
 
     def step(self, p, g, m, v, lr, beta1, beta2, eps, beta2_pow, mu, mu_next, mu_product):
         m, v = mix(m, g, beta1), mix(v, square(g), beta2)
-        ahead = F.mul(m, mu_next / (1.0 - mu_product * mu_next))
-        ahead = F.add(ahead, F.mul(g, (1.0 - mu) / (1.0 - mu_product)))
-        return F.sub(p, F.mul(F.div(ahead, F.add(F.sqrt(F.div(v, 1.0 - beta2_pow)), eps)), lr)), m, v
+        nesterov = F.mul(m, mu_next / (1.0 - mu_product * mu_next))
+        nesterov = F.add(nesterov, F.mul(g, (1.0 - mu) / (1.0 - mu_product)))
+        return F.sub(p, F.mul(F.div(nesterov, F.add(F.sqrt(F.div(v, 1.0 - beta2_pow)), eps)), lr)), m, v
 
 
 @register
@@ -373,10 +373,10 @@ class RpropUpdate(Update):
 
     def step(self, p, g, previous, sizes, lr, smallest, largest, shrink, grow):
         agreement = F.mul(g, previous)
-        same, turned = F.gt(agreement, 0), F.lt(agreement, 0)
-        factor = F.where(same, grow, F.where(turned, F.full(shrink, dtype=g.dtype, shape=()), 1))
+        same, sign_changed = F.gt(agreement, 0), F.lt(agreement, 0)
+        factor = F.where(same, grow, F.where(sign_changed, F.full(shrink, dtype=g.dtype, shape=()), 1))
         sizes = F.minimum(F.maximum(F.mul(sizes, factor), smallest), largest)
-        g = F.where(turned, 0, g)
+        g = F.where(sign_changed, 0, g)
         return F.sub(p, F.mul(F.sign(g), sizes)), g, sizes
 
 

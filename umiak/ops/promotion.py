@@ -26,7 +26,7 @@ from umiak.core.dtype import DType
 from umiak.core.tensor import Tensor
 from umiak.ops import scalars
 from umiak.ops.base import packed_error
-from umiak.util.errors import op_error
+from umiak.util.errors import OperandError, op_error
 
 # How an operation treats operands of different dtypes:
 #   weak   as above; a 0-d tensor takes the other's dtype, unless its kind is higher
@@ -40,6 +40,7 @@ RULES: dict[str, str] = {
     ),
     "floor_div": "full",
     **dict.fromkeys(("maximum", "minimum", "fmax", "fmin", "atan2", "nextafter", "logaddexp", "where"), "float"),
+    **dict.fromkeys(("igamma", "igammac"), "float"),
     **dict.fromkeys(("logical_and", "logical_or", "logical_xor", "heaviside", "gcd", "lcm"), "float"),
 }
 # Integers become floats first, of this dtype; it does not follow the default dtype, which is for creation.
@@ -68,8 +69,17 @@ def _join(a: DType, b: DType) -> DType:
     return dt.convert(np.promote_types(a.numpy, b.numpy))
 
 
-_WHOLE = [d for d in dt.all_dtypes() if not d.is_packed]
-LATTICE: dict[tuple[DType, DType], DType] = {(a, b): _join(a, b) for a in _WHOLE for b in _WHOLE}
+class _Lattice(dict[tuple[DType, DType], DType]):
+    """The common dtype of two of whole bytes, found when they first meet."""
+
+    def __missing__(self, pair: tuple[DType, DType]) -> DType:
+        if pair[0].is_packed or pair[1].is_packed:
+            raise KeyError(pair)
+        joined = self[pair] = _join(*pair)
+        return joined
+
+
+LATTICE = _Lattice()
 
 
 def default_float() -> DType:
@@ -83,31 +93,31 @@ def of_tensors(op: str, a: DType, a_ndim: int, b: DType, b_ndim: int) -> DType:
     if (a.is_packed or b.is_packed) and (a is not b or op in FLOAT_RESULT):
         raise packed_error(op, a if a.is_packed else b, f"{a.name} and {b.name}")
     if a is b:
-        found = a
+        dtype = a
     elif rule == "none" and a.is_floating and b.is_floating and current().amp()[0]:
-        found = LATTICE[a, b]  # mixed precision makes low operands, and casts them
+        dtype = LATTICE[a, b]  # mixed precision makes low operands, and casts them
     elif rule == "none":
-        raise op_error(ValueError, op, "operands of one dtype", f"{a.name} and {b.name}", "Cast one of them first.")
+        raise op_error(OperandError, op, "operands of one dtype", f"{a.name} and {b.name}", "Cast one of them first.")
     elif a.is_complex != b.is_complex or (a.is_floating and b.is_floating and bool(a_ndim) == bool(b_ndim)):
-        found = LATTICE[a, b]
+        dtype = LATTICE[a, b]
     elif rule == "weak" and bool(a_ndim) != bool(b_ndim):
         array, scalar = (a, b) if a_ndim else (b, a)
-        found = LATTICE[a, b] if kind(scalar) > kind(array) else array
+        dtype = LATTICE[a, b] if kind(scalar) > kind(array) else array
     elif (
         (a.is_floating and b.is_floating)
         or (a.is_complex and b.is_complex)
         or (rule != "float" and not (a_ndim and b_ndim))
     ):
-        found = LATTICE[a, b]
+        dtype = LATTICE[a, b]
     else:
         raise op_error(
-            TypeError,
+            OperandError,
             op,
             "floating operands, or a complex one, or equal dtypes",
             f"{a.name} and {b.name}",
             "Cast one of them first.",
         )
-    return FLOAT_RESULT[op] if op in FLOAT_RESULT and kind(found) < 2 else found
+    return FLOAT_RESULT[op] if op in FLOAT_RESULT and kind(dtype) < 2 else dtype
 
 
 def with_number(op: str, d: DType, number: Any) -> DType:
@@ -116,14 +126,14 @@ def with_number(op: str, d: DType, number: Any) -> DType:
     if d.is_packed and op not in scalars.COMPARISONS:
         raise packed_error(op, d, d.name)
     if level <= kind(d):
-        found = d
+        dtype = d
     elif level == 1:
-        found = dt.int64
+        dtype = dt.int64
     elif level == 2:
-        found = dt.float32
+        dtype = dt.float32
     else:
-        found = dt.complex128 if d is dt.float64 else dt.complex64
-    return FLOAT_RESULT[op] if op in FLOAT_RESULT and kind(found) < 2 else found
+        dtype = dt.complex128 if d is dt.float64 else dt.complex64
+    return FLOAT_RESULT[op] if op in FLOAT_RESULT and kind(dtype) < 2 else dtype
 
 
 def operand(x: Any) -> Any:

@@ -35,6 +35,7 @@ from umiak.ops._common import (
     widen,
 )
 from umiak.ops.base import Box, Op, Sample, param, register
+from umiak.ops.movement import require
 
 
 class Random(Op):
@@ -92,39 +93,43 @@ class Philox(Random):
 
 @register
 class PhiloxPart(Random):
-    """The box of ``shape`` at ``starts`` in what :class:`Philox` gives for the shape ``whole``: one shard of it."""
+    """The box of ``shape`` at ``starts`` in what :class:`Philox` gives for ``global_shape``: one shard of it."""
 
     inputs = ()
     shape: tuple = param("ints")
     starts: tuple = param("ints")
-    whole: tuple = param("ints")
+    global_shape: tuple = param("ints")
     seed: int = param("int")
     offset: int = param("int")
 
-    def infer(self, shape, starts, whole, seed, offset):
-        if not len(shape) == len(starts) == len(whole):
-            self.fail(ValueError, "a shape, starts and a whole of one rank", f"{shape}, {starts} and {whole}")
-        if not all(dim.le(a + n, m) for a, n, m in zip(starts, shape, whole, strict=True)):
-            self.fail(ValueError, f"a part inside {tuple(whole)}", f"{tuple(shape)} at {tuple(starts)}")
+    def infer(self, shape, starts, global_shape, seed, offset):
+        if not len(shape) == len(starts) == len(global_shape):
+            self.fail(
+                ValueError, "a shape, starts and a global shape of one rank", f"{shape}, {starts} and {global_shape}"
+            )
+        if not all(dim.le(a + n, m) for a, n, m in zip(starts, shape, global_shape, strict=True)):
+            self.fail(ValueError, f"a part inside {tuple(global_shape)}", f"{tuple(shape)} at {tuple(starts)}")
         return Meta(self.shaped(shape), dt.int64)
 
     def shard(self, shape, *params):
         return shard_string([], [factor_names(len(shape))])
 
-    def on_shard(self, shard, shape, starts, whole, seed, offset):
+    def on_shard(self, shard, shape, starts, global_shape, seed, offset):
         own = shard.results[0]
         starts = tuple(a + b for a, b in zip(starts, own.starts, strict=True))
-        return F.philox_part(own.sizes, starts, whole, seed, offset)
+        return F.philox_part(own.sizes, starts, global_shape, seed, offset)
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
-        for shape, starts, whole in (
+        for shape, starts, global_shape in (
             ((2, 2), (1, 3), (4, 5)),
             ((3,), (0,), (3,)),
             ((), (), ()),
             ((0, 2), (1, 0), (2, 2)),
         ):
-            yield Sample((), {}, {"shape": shape, "starts": starts, "whole": whole, "seed": 7, "offset": 5})
+            yield Sample(
+                (), {}, {"shape": shape, "starts": starts, "global_shape": global_shape, "seed": 7, "offset": 5}
+            )
 
 
 def words_of(shape: Any, seed: Any, offset: Any, more: tuple = ()) -> Any:
@@ -132,7 +137,7 @@ def words_of(shape: Any, seed: Any, offset: Any, more: tuple = ()) -> Any:
     if not isinstance(shape, Box):
         return F.philox((*shape, *more), seed, offset)
     starts = (*shape.starts, *(0 for _ in more))
-    return F.philox_part((*shape.sizes, *more), starts, (*shape.whole, *more), seed, offset)
+    return F.philox_part((*shape.sizes, *more), starts, (*shape.global_shape, *more), seed, offset)
 
 
 def _rank(shape: Any) -> int:
@@ -163,12 +168,12 @@ def uniforms(shape: Any, k: int, seed: Any, offset: Any, dtype: DType, open_ends
         word = pick(bits, rank, i) if k > 1 else bits
         if wide:
             high, low = F.shift_right(pick(word, rank, 0), 5), F.shift_right(pick(word, rank, 1), 6)
-            whole, n = F.add(F.mul(high, 2**26), low), 53
+            integer, n = F.add(F.mul(high, 2**26), low), 53
         else:
-            whole, n = F.shift_right(word, 8), 24
+            integer, n = F.shift_right(word, 8), 24
         if open_ends:
-            whole, n = F.shift_right(whole, 1), n - 1
-        value = F.cast(whole, dtype=dt.float64 if wide else dt.float32)
+            integer, n = F.shift_right(integer, 1), n - 1
+        value = F.cast(integer, dtype=dt.float64 if wide else dt.float32)
         out.append(F.mul(F.add(value, 0.5) if open_ends else value, 2.0**-n))
     return out
 
@@ -555,14 +560,14 @@ class RandomMask(Random):
         accept(self, "f", x)
         return Meta(x.shape, x.dtype)
 
-    def kept(self, shape: Any, p: Any, seed: Any, offset: Any) -> Any:
+    def keep_mask(self, shape: Any, p: Any, seed: Any, offset: Any) -> Any:
         """Return the mask of the elements of a tensor of ``shape``, or of a box of one, that are kept."""
 
         def own(sizes: Any, other: int) -> tuple:
             return tuple(n if self.axes is None or i in self.axes else other for i, n in enumerate(sizes))
 
         if isinstance(shape, Box):
-            mask: Any = Box(own(shape.starts, 0), own(shape.sizes, 1), own(shape.whole, 1))
+            mask: Any = Box(own(shape.starts, 0), own(shape.sizes, 1), own(shape.global_shape, 1))
         else:
             mask = own(shape, 1)
         (u,) = uniforms(mask, 1, seed, offset, dt.float32)
@@ -607,11 +612,11 @@ class Dropout(RandomMask):
     mode: str = "upscale_in_train"
 
     def dropped(self, shape, v, p, seed, offset):
-        kept = self.kept(shape, p, seed, offset)
+        survivors = self.keep_mask(shape, p, seed, offset)
         if self.mode == "downscale_in_infer":
-            return F.where(kept, v, 0)
+            return F.where(survivors, v, 0)
         # With p == 1 nothing is kept; the divisor must not be 0 all the same, or derivatives of the rest are 0/0.
-        return F.where(kept, F.div(v, dim.maximum(1.0 - p, 1e-12)), 0)
+        return F.where(survivors, F.div(v, dim.maximum(1.0 - p, 1e-12)), 0)
 
     def vjp(self, s, g):
         return (self.dropped(sizes(g), g, *s.params),)
@@ -638,13 +643,15 @@ class AlphaDropout(RandomMask):
         # With p == 1 the scale is infinite: everything is dropped, to 0.
         keep = dim.minimum(p, 1.0 - 1e-12)
         a = self.scale(keep)
-        kept = F.add(F.mul(F.where(self.kept(shape, p, seed, offset), x, self.LIMIT), a), -a * self.LIMIT * keep)
-        return F.mul(kept, dim.where(p == 1.0, 0.0, 1.0))
+        survivors = F.add(
+            F.mul(F.where(self.keep_mask(shape, p, seed, offset), x, self.LIMIT), a), -a * self.LIMIT * keep
+        )
+        return F.mul(survivors, dim.where(p == 1.0, 0.0, 1.0))
 
     def vjp(self, s, g):
         x, p = s.inputs[0], s.params.p
         a = self.scale(dim.minimum(p, 1.0 - 1e-12))
-        return (F.where(self.kept(sizes(x), *s.params), F.mul(g, a), 0),)
+        return (F.where(self.keep_mask(sizes(x), *s.params), F.mul(g, a), 0),)
 
     @classmethod
     def samples(cls, rng: Any) -> Iterator[Sample]:
@@ -666,6 +673,7 @@ class Categorical(Random):
         accept(self, "f", logits)
         if not logits.shape:
             self.fail(ValueError, "rank 1 or more", "a 0-d tensor")
+        require(self, logits.shape[-1] >= 1, "at least one category", tuple(logits.shape))
         return Meta(tuple(logits.shape[:-1]), dt.int64)
 
     def decompose(self, logits, seed, offset):

@@ -66,12 +66,12 @@ def forward_step(mode: str, a: Sequence, s: Sequence, h: Any, c: Any) -> tuple[A
     return (F.tanh(total) if mode == "tanh" else F.maximum(total, 0)), None, ()
 
 
-def derivatives(mode: str, kept: Sequence, y: Any, h: Any, c: Any, before: Any) -> dict[str, Any]:
+def derivatives(mode: str, residuals: Sequence, y: Any, h: Any, c: Any, before: Any) -> dict[str, Any]:
     """Factors of the gradients of a step, from what it kept: ``y`` is its state, ``h`` the one before; ``c`` and
     ``before`` the cells.
 
-    ``state``: of the state, for each gate that takes part in the product with the state before; ``input``: the same for
-    the product with the input, where that differs; ``direct``: what reaches the state before past the products. An LSTM
+    ``state``: of the state, for each gate that takes part in the matmul with the state before; ``input``: the same for
+    the matmul with the input, where that differs; ``direct``: what reaches the state before past the matmuls. An LSTM
     passes through its cell: ``cell`` are factors of the cell's gradient, ``into`` of what the state adds to it.
     """
 
@@ -82,12 +82,12 @@ def derivatives(mode: str, kept: Sequence, y: Any, h: Any, c: Any, before: Any) 
         return F.sub(1, F.mul(v, v))
 
     if mode == "lstm":
-        i, f, g, o = kept
+        i, f, g, o = residuals
         t = F.tanh(c)
         cell = (F.mul(g, sigmoid(i)), F.mul(before, sigmoid(f)), F.mul(i, tanh(g)))
         return {"cell": cell, "state": (F.mul(t, sigmoid(o)),), "into": F.mul(o, tanh(t)), "direct": f}
     if mode == "gru":
-        r, z, n, s = kept
+        r, z, n, s = residuals
         of_n = F.mul(F.sub(1, z), tanh(n))
         of_r, of_z = F.mul(F.mul(of_n, s), sigmoid(r)), F.mul(F.sub(h, n), sigmoid(z))
         return {"state": (of_r, of_z, F.mul(of_n, r)), "input": (of_r, of_z, of_n), "direct": z}
@@ -117,7 +117,7 @@ def rows(x: Any) -> Any:
 
 
 def matmul_all_steps(x: Any, w: Any, transpose: bool = False) -> Any:
-    """``[time, batch, n]`` times a matrix, as one product."""
+    """``[time, batch, n]`` times a matrix, as one matmul."""
     y = F.matmul(rows(x), w, transpose_y=transpose)
     return F.reshape(y, shape=(x.shape[0], x.shape[1], y.shape[1]))
 
@@ -151,12 +151,12 @@ def after(y: Any, first: Any, reverse: bool) -> Any:
     return F.squeeze(_some(_with(y, first, reverse), 0 if reverse else y.shape[0], 1), axes=(0,))
 
 
-def alive(lengths: Any, steps: Any, ahead: int = 0) -> Any:
-    """``[time, batch, 1]``: whether the step (or the one ``ahead`` of it) belongs to the sequence."""
+def alive(lengths: Any, steps: Any, offset: int = 0) -> Any:
+    """``[time, batch, 1]``: whether the step (or the one ``offset`` of it) belongs to the sequence."""
     if lengths is None:
         return None
     lengths = F.unsqueeze(cast_to(lengths, dt.int64), axes=(0,))
-    return F.unsqueeze(F.lt(F.unsqueeze(counter(steps, ahead), axes=(1,)), lengths), axes=(2,))
+    return F.unsqueeze(F.lt(F.unsqueeze(counter(steps, offset), axes=(1,)), lengths), axes=(2,))
 
 
 def where(mask: Any, x: Any, y: Any) -> Any:
@@ -165,18 +165,18 @@ def where(mask: Any, x: Any, y: Any) -> Any:
 
 def states_before(y: Any, h0: Any, lengths: Any, reverse: bool) -> Any:
     """The states that the steps began with, from their results; anything finite behind the ends."""
-    found = before(y, h0, reverse)
+    states = before(y, h0, reverse)
     if lengths is None or not reverse:
-        return found
-    return F.where(alive(lengths, y.shape[0], 1), found, F.unsqueeze(h0, axes=(0,)))
+        return states
+    return F.where(alive(lengths, y.shape[0], 1), states, F.unsqueeze(h0, axes=(0,)))
 
 
 def scan_cells(f: Any, added: Any, c0: Any, reverse: bool) -> tuple[Any, Any]:
     """Cells after and before each step: ``c' = f c + added``."""
     nothing = F.full(0, dtype=f.dtype, shape=sizes(c0))
-    found = F.linear_scan(_with(f, nothing, reverse), _with(added, c0, reverse), axis=0, reverse=reverse)
+    cells_out = F.linear_scan(_with(f, nothing, reverse), _with(added, c0, reverse), axis=0, reverse=reverse)
     n = f.shape[0]
-    return _some(found, 0 if reverse else 1, n), _some(found, 1 if reverse else 0, n)
+    return _some(cells_out, 0 if reverse else 1, n), _some(cells_out, 1 if reverse else 0, n)
 
 
 class _Steps:
@@ -194,10 +194,10 @@ class _Steps:
             i, f, g, o = F.logistic(i), F.logistic(f), F.tanh(g), F.logistic(o)
             factor, added = where(self.alive, f, 1), where(self.alive, F.mul(i, g), 0)
             self.cells, self.cells_before = scan_cells(factor, added, c0, op.reverse)
-            kept: tuple = (i, f, g, o)
+            residuals: tuple = (i, f, g, o)
         else:
-            _, _, kept = forward_step(op.mode, a, s, self.before, None)
-        self.kept = tuple(where(self.alive, v, 0) for v in kept)
+            _, _, residuals = forward_step(op.mode, a, s, self.before, None)
+        self.kept = tuple(where(self.alive, v, 0) for v in residuals)
         self.out = out
 
     def derivatives(self, mode: str) -> dict[str, Any]:
@@ -219,7 +219,7 @@ class Recurrent(Op):
     reverse: bool = False
 
     def multiply_adds(self, operands, outs):
-        # The products with the weights of the state and of the input.
+        # The matmuls with the weights of the state and of the input.
         x, h0, w_ih, w_ho = (operands[i] for i in (0, 1, 2, 7))
         (steps, batch, features), rows = x.shape, w_ih.shape[0]
         return steps * batch * (rows * (h0.shape[1] + features) + (0 if w_ho is None else elements(w_ho)))
@@ -268,8 +268,8 @@ class Recurrent(Op):
 def metas_of(op: Recurrent, *operands: Meta | None) -> tuple[Meta, ...]:
     """Return the metas of the results: all states, the last one, and the last cell of an LSTM."""
     steps, batch, hidden, proj, dtype = op.check(*operands)
-    found = (Meta((steps, batch, proj), dtype), Meta((batch, proj), dtype))
-    return (*found, Meta((batch, hidden), dtype)) if op.mode == "lstm" else found
+    metas_out = (Meta((steps, batch, proj), dtype), Meta((batch, proj), dtype))
+    return (*metas_out, Meta((batch, hidden), dtype)) if op.mode == "lstm" else metas_out
 
 
 @register
@@ -282,17 +282,17 @@ class Rnn(Recurrent):
         return metas_of(self, *operands)
 
     def forward_train(self, needs, *operands):
-        found = F.rnn_train(*operands, mode=self.mode, reverse=self.reverse)
+        outputs = F.rnn_train(*operands, mode=self.mode, reverse=self.reverse)
         n = 3 if self.mode == "lstm" else 2
-        return found[:n], found[n:]
+        return outputs[:n], outputs[n:]
 
     def vjp(self, s, g_out, g_h, g_c=None):
         return layer_gradients(self, s, g_out, g_h, g_c)
 
     def shard(self, *operands):
-        names, p, how = self.factors(*operands[6:])
+        names, p, marks = self.factors(*operands[6:])
         results = [["t", "b", p], ["b", p]] + ([["b", "h"]] if self.mode == "lstm" else [])
-        return shard_string(names, results, **how)
+        return shard_string(names, results, **marks)
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
@@ -301,25 +301,25 @@ class Rnn(Recurrent):
 
 
 def layer_gradients(op: Recurrent, s: Any, g_out: Any, g_h: Any, g_c: Any) -> tuple:
-    """Back through time, then a product over all steps for each weight."""
+    """Back through time, then a matmul over all steps for each weight."""
     x, h0, w_ih, w_hh, _, _, c0, w_ho, lengths = s.inputs
-    out, kept = s.outputs[0], s.residuals
-    acts, cells = (kept[0] if kept else None), (kept[1] if len(kept) > 1 else None)
-    found = list(F.rnn_grad(*s.inputs, out, acts, cells, g_out, g_h, g_c, mode=op.mode, reverse=op.reverse))
-    d_in, dh = found[:2]
-    d_state = found.pop(2) if op.mode == "gru" else d_in
-    dc = found[2] if op.mode == "lstm" else None
+    out, residuals = s.outputs[0], s.residuals
+    acts, cells = (residuals[0] if residuals else None), (residuals[1] if len(residuals) > 1 else None)
+    gradients = list(F.rnn_grad(*s.inputs, out, acts, cells, g_out, g_h, g_c, mode=op.mode, reverse=op.reverse))
+    d_in, dh = gradients[:2]
+    d_state = gradients.pop(2) if op.mode == "gru" else d_in
+    dc = gradients[2] if op.mode == "lstm" else None
     d_in2, d_state2 = rows(d_in), rows(d_state)
-    # Turned round once for two products, which are faster so by more than that costs.
-    turned = F.copy(F.permute(d_in2, perm=(1, 0)))
-    turned_state = F.copy(F.permute(d_state2, perm=(1, 0))) if op.mode == "gru" else turned
+    # Transposed once for two matmuls, which become faster by more than that costs.
+    transposed = F.copy(F.permute(d_in2, perm=(1, 0)))
+    transposed_state = F.copy(F.permute(d_state2, perm=(1, 0))) if op.mode == "gru" else transposed
     states = rows(states_before(out, h0, lengths, op.reverse))
     db = F.sum(d_in2, axes=(0,), keepdim=False)
-    made = [
+    needed = [
         matmul_all_steps(d_in, w_ih),
         dh,
-        F.matmul(turned, rows(x)),
-        F.matmul(turned_state, states),
+        F.matmul(transposed, rows(x)),
+        F.matmul(transposed_state, states),
         db,
         F.sum(d_state2, axes=(0,), keepdim=False) if op.mode == "gru" else db,
         dc,
@@ -328,8 +328,8 @@ def layer_gradients(op: Recurrent, s: Any, g_out: Any, g_h: Any, g_c: Any) -> tu
     ]
     if w_ho is not None:
         hidden = F.mul(parts(acts, 4, w_ho.shape[0])[3], F.tanh(cells))
-        made[7] = F.matmul(rows(hidden), rows(found[3]), transpose_x=True)
-    return tuple(made)
+        needed[7] = F.matmul(rows(hidden), rows(gradients[3]), transpose_x=True)
+    return tuple(needed)
 
 
 @register
@@ -342,8 +342,8 @@ class RnnCell(Recurrent):
         if len(x.shape) != 2:
             self.fail(ValueError, "x of rank 2, [batch, features]", tuple(x.shape))
         _, batch, hidden, proj, dtype = self.check(Meta((1, *x.shape), x.dtype), *operands, None)
-        found = Meta((batch, proj), dtype)
-        return (found, Meta((batch, hidden), dtype)) if self.mode == "lstm" else found
+        metas_out = Meta((batch, proj), dtype)
+        return (metas_out, Meta((batch, hidden), dtype)) if self.mode == "lstm" else metas_out
 
     @in_compute_type
     def decompose(self, x, h, w_ih, w_hh, b_ih, b_hh, c, w_ho):
@@ -355,9 +355,9 @@ class RnnCell(Recurrent):
         return y if c is None else (y, c)
 
     def shard(self, *operands):
-        names, p, how = self.factors(*operands[6:], None)
+        names, p, marks = self.factors(*operands[6:], None)
         names = [["b", "i"], *names[1:-1]]
-        return shard_string(names, [["b", p]] + ([["b", "h"]] if self.mode == "lstm" else []), **how)
+        return shard_string(names, [["b", p]] + ([["b", "h"]] if self.mode == "lstm" else []), **marks)
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
@@ -375,22 +375,22 @@ class RnnTrain(Recurrent):
 
     def infer(self, *operands):
         steps, batch, hidden, _, dtype = self.check(*operands)
-        kept = (Meta((steps, batch, KEPT[self.mode] * hidden), dtype),) if KEPT[self.mode] else ()
+        residuals = (Meta((steps, batch, KEPT[self.mode] * hidden), dtype),) if KEPT[self.mode] else ()
         cells = (Meta((steps, batch, hidden), dtype),) if self.mode == "lstm" else ()
-        return (*metas_of(self, *operands), *kept, *cells)
+        return (*metas_of(self, *operands), *residuals, *cells)
 
     @in_compute_type
     def decompose(self, *operands):
-        found = F.rnn(*operands, mode=self.mode, reverse=self.reverse)
-        steps = _Steps(self, found[0], *operands)
-        kept = (joined(steps.kept),) if steps.kept else ()
-        return (*found, *kept, *(() if steps.cells is None else (steps.cells,)))
+        outputs = F.rnn(*operands, mode=self.mode, reverse=self.reverse)
+        steps = _Steps(self, outputs[0], *operands)
+        residuals = (joined(steps.kept),) if steps.kept else ()
+        return (*outputs, *residuals, *(() if steps.cells is None else (steps.cells,)))
 
     def shard(self, *operands):
-        names, p, how = self.factors(*operands[6:])
+        names, p, marks = self.factors(*operands[6:])
         results = [["t", "b", p], ["b", p]]
         results += {"lstm": [["b", "h"], ["t", "b", "k"], ["t", "b", "h"]], "gru": [["t", "b", "k"]]}.get(self.mode, [])
-        return shard_string(names, results, **how, k="replicated")
+        return shard_string(names, results, **marks, k="replicated")
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
@@ -419,14 +419,14 @@ class RnnGrad(Recurrent):
     def infer(self, *operands):
         steps, batch, hidden, proj, dtype = self.check(*operands[:9])
         gates = Meta((steps, batch, GATES[self.mode] * hidden), dtype)
-        found = [gates, Meta((batch, proj), dtype)]
+        metas_out = [gates, Meta((batch, proj), dtype)]
         if self.mode == "gru":
-            found.append(gates)
+            metas_out.append(gates)
         if self.mode == "lstm":
-            found.append(Meta((batch, hidden), dtype))
+            metas_out.append(Meta((batch, hidden), dtype))
         if operands[7] is not None:
-            found.append(Meta((steps, batch, proj), dtype))
-        return tuple(found)
+            metas_out.append(Meta((steps, batch, proj), dtype))
+        return tuple(metas_out)
 
     @in_compute_type
     def decompose(self, x, h0, w_ih, w_hh, b_ih, b_hh, c0, w_ho, lengths, out, acts, cells, g_out, g_h, g_c):
@@ -435,7 +435,7 @@ class RnnGrad(Recurrent):
         by = steps.derivatives(mode)
         g_out = where(mask, zeros(out) if g_out is None else g_out, 0)
         g_h = zeros(h0) if g_h is None else g_h
-        # A projection is drawn into the product with w_hh: what flows back is then the gradient of what it projects.
+        # A projection is drawn into the matmul with w_hh: what flows back is then the gradient of what it projects.
         w, g_hidden, last = w_hh, g_out, g_h
         if w_ho is not None:
             w = F.matmul(w_hh, w_ho, transpose_y=True)
@@ -449,13 +449,13 @@ class RnnGrad(Recurrent):
 
         def square(entries: Sequence[Sequence]) -> Any:
             """The same twice; where a sequence has ended, states pass as they are."""
-            made = [
+            gradients = [
                 F.stack(
                     [where(mask, nothing if v is None else v, 1 if i == j else 0) for j, v in enumerate(row)], axis=2
                 )
                 for i, row in enumerate(entries)
             ]
-            return F.stack(made, axis=2)
+            return F.stack(gradients, axis=2)
 
         if mode == "lstm":
             of_cell, of_state, into, f = by["cell"], by["state"][0], by["into"], by["direct"]
@@ -478,13 +478,13 @@ class RnnGrad(Recurrent):
             put(*added),
             F.mul(F.unsqueeze(matmul_all_steps(F.reshape(gates, shape=wide), w), axes=(2,)), F.squeeze(p, axes=(2,))),
         )
-        found = F.linear_recurrence(u, e, d, w, p, first, reverse=back)
-        carried = before(found, first, back)
+        outputs = F.linear_recurrence(u, e, d, w, p, first, reverse=back)
+        carried = before(outputs, first, back)
         flowing = [
             F.squeeze(F.slice(carried, axes=(2,), starts=(i,), sizes=(1,), steps=(1,)), axes=(2,))
             for i in range(len(added))
         ]
-        ended = after(found, first, back)
+        ended = after(outputs, first, back)
         dh = F.add(flowing[-1], g_hidden)
         d_in, d_state, _, _ = backward_step(mode, by, dh, flowing[0])
         d_in, d_state = (joined([where(mask, v, 0) for v in d]) for d in (d_in, d_state))
@@ -497,8 +497,8 @@ class RnnGrad(Recurrent):
         if w_ho is not None:
             # The same in the states themselves: each gets what the next step's gates give, or g_h after the last.
             given = matmul_all_steps(d_state, w_hh)
-            follows = alive(lengths, x.shape[0], 1) if back else None
-            carried = where(follows, before(given, g_h, back), F.unsqueeze(g_h, axes=(0,)))
+            has_next = alive(lengths, x.shape[0], 1) if back else None
+            carried = where(has_next, before(given, g_h, back), F.unsqueeze(g_h, axes=(0,)))
             results.append(where(mask, F.add(carried, g_out), 0))
             results[1] = after(given, g_h, back)
             if lengths is not None:
@@ -510,28 +510,28 @@ class RnnGrad(Recurrent):
         return tuple(results)
 
     def shard(self, *operands):
-        names, p, how = self.factors(*operands[6:9])
-        kept = [["t", "b", p], ["t", "b", "k"], ["t", "b", "h"], ["t", "b", p], ["b", p], ["b", "h"]]
-        names += [[] if m is None else n for m, n in zip(operands[9:], kept, strict=True)]
+        names, p, marks = self.factors(*operands[6:9])
+        residuals = [["t", "b", p], ["t", "b", "k"], ["t", "b", "h"], ["t", "b", p], ["b", p], ["b", "h"]]
+        names += [[] if m is None else n for m, n in zip(operands[9:], residuals, strict=True)]
         results = [["t", "b", "g"], ["b", p]]
         results += {"gru": [["t", "b", "g"]], "lstm": [["b", "h"]]}.get(self.mode, [])
         results += [] if operands[7] is None else [["t", "b", p]]
-        return shard_string(names, results, **how, k="replicated")
+        return shard_string(names, results, **marks, k="replicated")
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
         for operands, attrs, note in cases(rng, brief=True):
             mode, dtype = attrs["mode"], operands[0].dtype
-            made = iter(computed(F.rnn_train, *(_wide(v) for v in operands), **attrs))
-            out, h, c = next(made), next(made), next(made) if mode == "lstm" else None
-            acts, cells = next(made) if KEPT[mode] else None, next(made, None)
+            results = iter(computed(F.rnn_train, *(_wide(v) for v in operands), **attrs))
+            out, h, c = next(results), next(results), next(results) if mode == "lstm" else None
+            acts, cells = next(results) if KEPT[mode] else None, next(results, None)
             grads = [draw(rng, v.shape, dt.float64) if v is not None else None for v in (out, h, c)]
             if note == "0-size":
                 grads[0] = None
-            given = [None if v is None else v.astype(dtype) for v in (out, acts, cells, *grads)]
+            inputs = [None if v is None else v.astype(dtype) for v in (out, acts, cells, *grads)]
             # Only gradients may change alone: what the layer gave belongs to its operands.
             at = tuple(12 + i for i, g in enumerate(grads) if g is not None)
-            yield Sample((*operands, *given), attrs, differentiable=at, note=note)
+            yield Sample((*operands, *inputs), attrs, differentiable=at, note=note)
 
 
 def alive_index(steps: Any) -> Any:
@@ -642,14 +642,14 @@ class LinearRecurrence(Op):
     def vjp(self, s, g):
         _, e, d, w, p, s0 = s.inputs
         y, reverse = s.outputs[0], self.reverse
-        e, turned_d, turned_p = swapped(e), swapped(d), swapped(p)
-        u = F.add(mix(g, e), mix(across(mix(g, turned_p), w, True), turned_d))
-        turned_w = F.permute(w, perm=(1, 0))
+        e, d_transposed, p_transposed = swapped(e), swapped(d), swapped(p)
+        u = F.add(mix(g, e), mix(across(mix(g, p_transposed), w, True), d_transposed))
+        w_transposed = F.permute(w, perm=(1, 0))
         none = zeros(s0)
-        back = F.linear_recurrence(u, e, turned_p, turned_w, turned_d, none, reverse=not reverse)
+        back = F.linear_recurrence(u, e, p_transposed, w_transposed, d_transposed, none, reverse=not reverse)
         total = F.add(g, before(back, none, not reverse))
         came = before(y, s0, reverse)
-        q, m = mix(came, d), mix(total, turned_p)
+        q, m = mix(came, d), mix(total, p_transposed)
         flat = [F.reshape(v, shape=(v.shape[0] * v.shape[1], v.shape[2] * v.shape[3])) for v in (q, m)]
         return (
             total,

@@ -349,19 +349,19 @@ class VectorNorm(Reduction):
 
     @in_compute_type
     def decompose(self, x, p):
-        how = {"axes": self.axes, "keepdim": self.keepdim}
+        options = {"axes": self.axes, "keepdim": self.keepdim}
         if self.ord == "0":
-            return F.sum(F.cast(F.ne(x, 0), dtype=x.dtype.real), **how)
+            return F.sum(F.cast(F.ne(x, 0), dtype=x.dtype.real), **options)
         a = F.abs(x)
-        if self.ord == "inf":
-            return F.max(a, **how)
+        if self.ord == "inf":  # of nothing it is 0
+            return F.maximum(F.max(a, **options, empty=True), 0)
         if self.ord == "-inf":
-            return F.min(a, **how)
+            return F.min(a, **options)
         if self.ord == "1":
-            return F.sum(a, **how)
+            return F.sum(a, **options)
         if self.ord == "2":
-            return F.sqrt(F.sum(F.mul(a, a), **how))
-        return F.pow(F.sum(F.pow(a, p), **how), 1.0 / p)
+            return F.sqrt(F.sum(F.mul(a, a), **options))
+        return F.pow(F.sum(F.pow(a, p), **options), 1.0 / p)
 
     @vjp_in_compute_type
     def vjp(self, s, g):
@@ -406,14 +406,15 @@ class CountNonzero(Reduction):
         return dt.int64
 
     def decompose(self, x):
-        found = F.ne(x, False) if x.dtype.is_bool else F.ne(x, 0)
-        return F.sum(F.cast(found, dtype=dt.int64), axes=self.axes, keepdim=self.keepdim)
+        nonzero = F.ne(x, False) if x.dtype.is_bool else F.ne(x, 0)
+        return F.sum(F.cast(nonzero, dtype=dt.int64), axes=self.axes, keepdim=self.keepdim)
 
 
 @register
 class Nansum(Reduction):
     """The sum of the elements that are not NaN."""
 
+    kinds = "fc"
     shard_reduction = "sum"
     amp = "deny"
 
@@ -426,10 +427,11 @@ class Nansum(Reduction):
 class Nanmean(Reduction):
     """The mean of the elements that are not NaN."""
 
+    kinds = "fc"
     amp = "deny"
 
     @in_compute_type
     def decompose(self, x):
         there = cast_to(F.logical_not(F.isnan(x)), x.dtype)
-        how = {"axes": self.axes, "keepdim": self.keepdim}
-        return F.div(F.nansum(x, **how), F.sum(there, **how))
+        options = {"axes": self.axes, "keepdim": self.keepdim}
+        return F.div(F.nansum(x, **options), F.sum(there, **options))

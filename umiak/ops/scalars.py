@@ -36,15 +36,15 @@ def bounds_of(op: Any, operands: Sequence[Any]) -> tuple[int, int] | None:
 
     Numbers join the first operand that is no condition; where no operand is a tensor, the dtype of the result.
     """
-    found = None
+    dtype = None
     for x in operands:
         d = getattr(x, "dtype", None)
         if d is not None:
-            found = d
+            dtype = d
             if not d.is_bool:
                 break
-    if found is not None:
-        return _BOUNDS.get(found)
+    if dtype is not None:
+        return _BOUNDS.get(dtype)
     # A counter's numbers are 64-bit ones: a step may be negative where the results are not.
     return INT64 if op.name == "iota" else _BOUNDS.get(getattr(op, "dtype", dt.float32))
 
@@ -71,8 +71,8 @@ def out_of_range(op: Any, operands: tuple, params: tuple, low: int, high: int) -
     """Dispatch's slot for a call with a number that does not fit: the result of a comparison, else an error."""
     if op.name in COMPARISONS:
         return F.REGISTRY[op.name]()(*compare_out_of_range(*operands))
-    found = [x for x in operands if type(x) in (int, float)]
-    raise overflow_error(op.name, next((x for x in found if not fits(x, low, high)), found[0]), low, high)
+    scalars = [x for x in operands if type(x) in (int, float)]
+    raise overflow_error(op.name, next((x for x in scalars if not fits(x, low, high)), scalars[0]), low, high)
 
 
 def compare_out_of_range(x: Any, y: Any) -> tuple[Any, Any]:
@@ -89,15 +89,15 @@ def _infinity(x: Any) -> float:
 def check_traced(op: Any, operands: tuple, params: tuple) -> Any:
     """Check the scalars of a traced call as those of a call that runs; return a replacement for the call, or None."""
     if any(type(x) is int or type(x) is float for x in operands):
-        found = bounds_of(op, operands)
-        if found is not None and not all(fits(x, *found) for x in operands if type(x) in (int, float)):
-            return out_of_range(op, operands, params, *found)
+        dtype = bounds_of(op, operands)
+        if dtype is not None and not all(fits(x, *dtype) for x in operands if type(x) in (int, float)):
+            return out_of_range(op, operands, params, *dtype)
     return None
 
 
 def refuse_large(op: Any, operands: Sequence[Any]) -> None:
     """Refuse a float beyond 64 bits (it may have come as an int) beside integers, rather than its kind."""
-    found = bounds_of(op, operands)
+    dtype = bounds_of(op, operands)
     for x in operands:
-        if found is not None and type(x) is float and math.isfinite(x) and abs(x) >= 2**63:
-            raise overflow_error(op.name, x, *found) from None
+        if dtype is not None and type(x) is float and math.isfinite(x) and abs(x) >= 2**63:
+            raise overflow_error(op.name, x, *dtype) from None

@@ -203,8 +203,8 @@ class Transducer(AlignmentLoss):
         def arcs(score: Any, at: Any, otherwise: Any) -> Any:
             live = F.logical_and(F.logical_and(F.ge(at, 0), F.lt(at, times)), F.le(u, count))
             index = F.broadcast_to(F.maximum(F.minimum(at, time - 1), 0), shape=(n, layers, states))
-            made = F.where(live, F.take_along(score, index, axis=1), NEVER)
-            return F.unsqueeze(F.where(stay, otherwise, made), axes=(2,))
+            scores = F.where(live, F.take_along(score, index, axis=1), NEVER)
+            return F.unsqueeze(F.where(stay, otherwise, scores), axes=(2,))
 
         blanks = arcs(waits, F.sub(d, u), 0.0)
         labelled = arcs(emits, F.add(F.sub(d, u), 1), NEVER)

@@ -132,10 +132,10 @@ class OrderStatistic(Op):
 
     def vjp(self, s, g, _):
         x, index = s.inputs[0], s.outputs[1]
-        whole = (
+        index_and_gradient = (
             v if self.keepdim else F.unsqueeze(v, axes=(self.axis,)) for v in (index, g)
         )  # broadcasting will not do
-        return (F.scatter_along(zeros(x), *whole, axis=self.axis),)
+        return (F.scatter_along(zeros(x), *index_and_gradient, axis=self.axis),)
 
     def shard(self, x, *params):
         return shard_reduce(x, (self.axis,), self.keepdim, "replicated", results=2)

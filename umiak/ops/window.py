@@ -297,10 +297,12 @@ class AdaptiveAvgPool(Adaptive):
 class AvgPool(Sliding):
     """The mean of each window. Pads count as zeros, or not at all with ``exclusive``.
 
-    ``extra_hi`` widens the high pads so that a last, partial window fits (ceil mode); it never counts.
+    ``extra_hi`` widens the high pads so that a last, partial window fits (ceil mode); it never counts. Without
+    ``padded`` there are no pads of either kind.
     """
 
     exclusive: bool = True
+    padded: bool = True
     extra_hi: tuple = param("ints")
 
     def multiply_adds(self, operands, outs):
@@ -314,6 +316,8 @@ class AvgPool(Sliding):
     def decompose(self, x, kernel, strides, pads_lo, pads_hi, dilations, extra_hi):
         hi = _plus(pads_hi, extra_hi)
         total = F.window_reduce(x, self.n, "sum", kernel, strides, pads_lo, hi, dilations)
+        if not self.padded:
+            return F.div(total, dim.product(kernel))
         # Counting windows over ones says how many positions each mean is of.
         _, ones = self.split(x)
         if self.exclusive:
@@ -329,6 +333,9 @@ class AvgPool(Sliding):
             for sample in cls.cases(rng, {"exclusive": exclusive}):
                 none = (0,) * sample.attrs["n"]
                 yield Sample(sample.inputs, sample.attrs, {**sample.params, "extra_hi": none})
+                if not any(sample.params["pads_lo"] + sample.params["pads_hi"]):
+                    attrs = {**sample.attrs, "padded": False}
+                    yield Sample(sample.inputs, attrs, {**sample.params, "extra_hi": none}, note="no pads")
         ceil = {"kernel": (3,), "strides": (2,), "pads_lo": (1,), "pads_hi": (1,), "dilations": (1,), "extra_hi": (1,)}
         for exclusive in (True, False):
             yield Sample((draw(rng, (1, 6)),), {"n": 1, "exclusive": exclusive}, ceil, note="ceil mode")
@@ -387,8 +394,8 @@ class MaxUnpool(Windowed):
 
     def shard(self, x, index, sizes):
         names = factor_names(len(x.shape))
-        whole = {names[a]: "replicated" for a in self.axes(x)}
-        return shard_string([names, names], [names[: len(names) - self.n] + ["1"] * self.n], **whole)
+        replicated = {names[a]: "replicated" for a in self.axes(x)}
+        return shard_string([names, names], [names[: len(names) - self.n] + ["1"] * self.n], **replicated)
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:

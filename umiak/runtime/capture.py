@@ -94,13 +94,13 @@ class Capture(Tracer):
     @contextmanager
     def paused(self) -> Iterator[None]:
         """Calls run at once, outside of the program."""
-        ambient = context.current()
-        held, ambient.observers = ambient.observers, ambient.observers & ~OBSERVE_TRACE
-        stack, ambient.trace = ambient.trace, []
+        ctx = context.current()
+        held, ctx.observers = ctx.observers, ctx.observers & ~OBSERVE_TRACE
+        stack, ctx.trace = ctx.trace, []
         try:
             yield
         finally:
-            ambient.observers, ambient.trace = held, stack
+            ctx.observers, ctx.trace = held, stack
 
     @contextmanager
     def frame(self, arguments: Sequence[SymTensor]) -> Iterator[Frame]:
@@ -111,12 +111,12 @@ class Capture(Tracer):
         finally:
             self.casts = casts
 
-    def _refuse_inside(self, who: str) -> None:
+    def _refuse_inside(self, op_name: str) -> None:
         """Refuse what a captured function does once, where it stands in a branch or a loop body."""
         if self.frames:
             raise CaptureError(
-                f"{who} stands in a branch or loop body of paddle.static.nn, whose operations alone can be captured. "
-                "Do it in the captured function itself"
+                f"{op_name} stands in a branch or loop body of paddle.static.nn, whose operations alone "
+                "can be captured. Do it in the captured function itself"
             )
 
     # --- what dispatch, generators, arrays and the tape ask a tracer for
@@ -125,22 +125,22 @@ class Capture(Tracer):
         level, low, lists = context.current().amp()
         if level:
             operands = tuple(self.tensor(x) if isinstance(x, Tensor) else x for x in operands)
-            asked: Any = with_casts(
+            casted: Any = with_casts(
                 op, [x.meta if isinstance(x, SymTensor) else None for x in operands], level, low, lists
             )
-            if asked is not op:
+            if casted is not op:
                 operands = tuple(
-                    x if d is None else self._cast(x, d) for x, d in zip(operands, asked.dtypes, strict=True)
+                    x if d is None else self._cast(x, d) for x, d in zip(operands, casted.dtypes, strict=True)
                 )
         return super().record(op, operands, params)
 
     def _cast(self, x: SymTensor, dtype: Any) -> SymTensor:
         """Each value is cast once."""
         key = id(x.value), dtype
-        found = self.casts.get(key)
-        if found is None or context.current().grad_enabled == found[1]._stop:
-            found = self.casts[key] = x.value, super().record(F.Cast(dtype), (x,), ())
-        return found[1]
+        entry = self.casts.get(key)
+        if entry is None or context.current().grad_enabled == entry[1]._stop:
+            entry = self.casts[key] = x.value, super().record(F.Cast(dtype), (x,), ())
+        return entry[1]
 
     def reserve(self, generator: Generator, words: Any) -> tuple[Any, Any]:
         """Seed and offset of the words that a random op draws: scalars, read from the generator at every run."""
@@ -176,18 +176,18 @@ class Capture(Tracer):
             raise CaptureError(
                 f"{name} returns an input that it changed in place: a captured function cannot hold that"
             )
-        made = self.builder.append(WithGradient(count=len(ys)), [t.value for t in (*xs, *ys)])
-        operation = made[0].operation
+        node = self.builder.append(WithGradient(count=len(ys)), [t.value for t in (*xs, *ys)])
+        operation = node[0].operation
         assert operation is not None
         metas = [x.meta for x in xs]  # in-place operations may give x another one
 
         def run(*grads: SymTensor | None) -> list[SymTensor | None]:
             with self._in_backward():
-                found = backward(*(None if g is None else symbolic(g.value, self) for g in grads))
-            return [None if g is None else self._checked(name, g, m) for g, m in zip(found, metas, strict=True)]
+                gradients = backward(*(None if g is None else symbolic(g.value, self) for g in grads))
+            return [None if g is None else self._checked(name, g, m) for g, m in zip(gradients, metas, strict=True)]
 
         self.gradients[id(operation)] = operation, run
-        for y, value in zip(ys, made, strict=True):
+        for y, value in zip(ys, node, strict=True):
             # Memory that it shares with others is theirs without a gradient.
             y._parent = y._view = y._strided = None
             y._value, y._block, y._stop = value, self.builder.block, False
@@ -195,10 +195,10 @@ class Capture(Tracer):
     def settled(self) -> dict[int, Value]:
         """At the end of a branch or loop body, gradients in Python become part of it: what stands for values then."""
 
-        def refuse(what: str) -> Exception:
+        def refuse(action: str) -> Exception:
             return CaptureError(
                 f"a gradient written in Python (a hook, or the backward of a PyLayer) in a branch or loop body of "
-                f"paddle.static.nn {what}, which cannot be captured there. Do it in the captured function itself"
+                f"paddle.static.nn {action}, which cannot be captured there. Do it in the captured function itself"
             )
 
         before = {key: stream.words for key, (_, stream) in self.streams.items()}
@@ -221,43 +221,47 @@ class Capture(Tracer):
         """A gradient as ``hook`` leaves it."""
         x = symbolic(g.value, self)
         with self._in_backward():
-            found = hook(x)
-        if found is None:
+            replacement = hook(x)
+        if replacement is None:
             return x  # which may have been written to
-        meta = Meta(g.meta.shape, found.dtype) if getattr(hook, "changes_dtype", False) else g.meta
-        return self._checked("hook", found, meta)
+        meta = Meta(g.meta.shape, replacement.dtype) if getattr(hook, "changes_dtype", False) else g.meta
+        return self._checked("hook", replacement, meta)
 
     @contextmanager
     def _in_backward(self) -> Iterator[None]:
         """Python code that computes gradients: recorded only where they are differentiated."""
-        ambient = context.current()
-        enabled, ambient.grad_enabled = ambient.grad_enabled, self.creating
+        ctx = context.current()
+        enabled, ctx.grad_enabled = ctx.grad_enabled, self.creating
         try:
             yield
         finally:
-            ambient.grad_enabled = enabled
+            ctx.grad_enabled = enabled
 
-    def _checked(self, who: str, g: Any, meta: Meta) -> SymTensor:
+    def _checked(self, op_name: str, g: Any, meta: Meta) -> SymTensor:
         if not isinstance(g, Tensor):
-            raise TypeError(f"[{who}] requires a Tensor or None as gradient, got {type(g).__name__}")
-        made = self.tensor(g)
-        required = f"[{who}] requires a gradient of shape {list(meta.shape)} and dtype {meta.dtype.name}"  # type: ignore[union-attr]
-        got = f"got shape {made.shape} and dtype {made.dtype.name}"
-        if made.dtype is not meta.dtype or made.ndim != meta.ndim:
+            raise TypeError(f"[{op_name}] requires a Tensor or None as gradient, got {type(g).__name__}")
+        gradient = self.tensor(g)
+        required = f"[{op_name}] requires a gradient of shape {list(meta.shape)} and dtype {meta.dtype.name}"  # type: ignore[union-attr]
+        got = f"got shape {list(gradient.shape)} and dtype {gradient.dtype.name}"
+        if gradient.dtype is not meta.dtype or gradient.ndim != meta.ndim:
             raise ValueError(f"{required}, {got}")
-        for m, n in zip(made.shape, meta.shape, strict=True):
+        for m, n in zip(gradient.shape, meta.shape, strict=True):
             dim.require(dim.eq(m, n), f"{required}, {got}")
-        return made
+        return gradient
 
     def backward(self, tensors: Sequence[Any], grads: Sequence[Any]) -> None:
         """Gradients of tensors into ``.grad`` of the leaves."""
         self._refuse_inside("backward()")
+        wanted = [(t, g) for t, g in zip(tensors, grads, strict=True) if not self.tensor(t).stop_gradient]
+        if not wanted:
+            return
+        tensors, grads = [t for t, _ in wanted], [g for _, g in wanted]
         self.differentiated = True
         leaves = self._leaves()
         taken: dict[int, tuple[Any, list]] = {}
         retained = [(symbolic(v, self), t) for t, v in self.retained]
-        made = self.gradients_in(tensors, grads, [root for root, _ in (*leaves, *retained)])
-        for (root, leaf), g in zip((*leaves, *retained), made, strict=True):
+        gradients = self.gradients_in(tensors, grads, [root for root, _ in (*leaves, *retained)])
+        for (root, leaf), g in zip((*leaves, *retained), gradients, strict=True):
             if g is None:
                 continue
             if id(root) in self._inner:
@@ -318,26 +322,26 @@ class Capture(Tracer):
             id(recorded(root.value)): [entry for entry in leaf._hooks if type(entry) is not leaf_gradients.Sink]
             for root, leaf in self._leaves() if leaf._hooks
         }  # fmt: skip
-        ambient = context.current()
-        amp, creating, self.creating = ambient.amp(), self.creating, create_graph
-        enabled, ambient.grad_enabled = ambient.grad_enabled, True  # decompositions are differentiated on the way
-        ambient.set_amp(0, amp[1], 0)  # gradients are not cast
+        ctx = context.current()
+        amp, creating, self.creating = ctx.amp(), self.creating, create_graph
+        enabled, ctx.grad_enabled = ctx.grad_enabled, True  # decompositions are differentiated on the way
+        ctx.set_amp(0, amp[1], 0)  # gradients are not cast
         try:
-            found = pullback(self, operations, seeds, [*targets, *self._carried(targets)], hooks, not create_graph)
+            gradients = pullback(self, operations, seeds, [*targets, *self._carried(targets)], hooks, not create_graph)
         finally:
-            ambient.set_amp(*amp)
-            ambient.grad_enabled, self.creating = enabled, creating
-        if any(g is not None for g in found[len(targets) :]):
+            ctx.set_amp(*amp)
+            ctx.grad_enabled, self.creating = enabled, creating
+        if any(g is not None for g in gradients[len(targets) :]):
             raise CaptureError(
                 "paddle.grad in a loop body is asked for the gradient of what depends on values that the loop carries "
                 "with respect to a tensor that these may depend on: their history is that of earlier iterations, which "
                 "is not known inside. Ask for it outside of the loop, or detach them"
             )
-        made = [None if v is None else symbolic(v, self) for v in found[: len(targets)]]
-        for g in made:
+        wanted = [None if v is None else symbolic(v, self) for v in gradients[: len(targets)]]
+        for g in wanted:
             if g is not None:
                 g._stop = not create_graph
-        return made
+        return wanted
 
     def _carried(self, targets: Sequence[Value]) -> list[Value]:
         """Return what loops around carry into here and a gradient may reach, unless all targets are made here, of which
@@ -347,8 +351,8 @@ class Capture(Tracer):
         here = set(map(id, self.operations))
         if all(id(v.producer) in here for v in targets):
             return []
-        given = [x for f in self.frames for x in f.arguments if not x._stop and _continuous(x)]
-        return [x._value for x in given if not any(x._value is v for v in targets)]
+        carried = [x for f in self.frames for x in f.arguments if not x._stop and _continuous(x)]
+        return [x._value for x in carried if not any(x._value is v for v in targets)]
 
     def gradients_of(
         self,
@@ -362,13 +366,13 @@ class Capture(Tracer):
         """``tape.grad`` inside of the function."""
         if blocked:
             raise CaptureError("[grad] requires no_grad_vars=None in a captured function: detach them instead")
-        made = self.gradients_in(outputs, grads, inputs, create_graph)
-        if None in made and not allow_unused:
+        gradients = self.gradients_in(outputs, grads, inputs, create_graph)
+        if None in gradients and not allow_unused:
             raise ValueError(
                 "[grad] requires inputs that the outputs depend on, got an unused one at position "
-                f"{made.index(None)}. Pass allow_unused=True to get None for it."
+                f"{gradients.index(None)}. Pass allow_unused=True to get None for it."
             )
-        return made
+        return gradients
 
     def scalars(
         self,
@@ -397,8 +401,8 @@ class Capture(Tracer):
 def _stream(generator: Generator) -> Stream:
     """The generator at run time: where it is the default one of a place, that of the rank that runs."""
     state = context.current().state
-    for place, found in state.generators.items():
-        if found is generator:
+    for place, candidate in state.generators.items():
+        if candidate is generator:
             return Stream(place, None)
     return Stream(-1, generator)
 
@@ -432,11 +436,11 @@ def _has_python(program: Program) -> bool:
 
 
 class _Pair:
-    """The forward and the backward part of a program; ``given``: the outputs that have a gradient."""
+    """The forward and the backward part of a program; ``seeded``: the outputs that have a gradient."""
 
-    def __init__(self, program: Program, wrt: Sequence[int], given: list[int], live: Tracer | None = None) -> None:
-        d = derivative(program, wrt, given, live)
-        self.given = given
+    def __init__(self, program: Program, wrt: Sequence[int], seeded: list[int], live: Tracer | None = None) -> None:
+        d = derivative(program, wrt, seeded, live)
+        self.seeded = seeded
         self.saved = d.saved
         self.forward, self.backward = d.forward, d.backward
 
@@ -533,13 +537,13 @@ class Captured(CapturedRun):
         self._pure: Executor | None = None  # without writes, for gradients of gradients
         self._pair: _Pair | None = None
         if self.custom:
-            ambient = context.current()
-            amp = ambient.amp()
-            ambient.set_amp(0, amp[1], 0)
+            ctx = context.current()
+            amp = ctx.amp()
+            ctx.set_amp(0, amp[1], 0)
             try:
                 self._pair = _Pair(traced, self.wrt, self._given(traced), capture)
             finally:
-                ambient.set_amp(*amp)
+                ctx.set_amp(*amp)
 
     def _given(self, program: Program) -> list[int]:
         """The outputs that have a gradient."""
@@ -558,11 +562,11 @@ class Captured(CapturedRun):
         owners: Iterable[Tensor] = (),
     ) -> Captured:
         axes = [() if dynamic is None else dynamic[i] for i in range(len(tensors))]
-        found = cls._of(function, tensors, axes, name, owners, {})
+        captured = cls._of(function, tensors, axes, name, owners, {})
         # An argument that the function also knows by itself is one tensor there, if it is differentiated or written to.
-        known = set(map(id, found.known))
+        known = set(map(id, captured.known))
         pinned = {i: x for i, x in enumerate(tensors) if id(x) in known}
-        return cls._of(function, tensors, axes, name, owners, pinned) if pinned else found
+        return cls._of(function, tensors, axes, name, owners, pinned) if pinned else captured
 
     @classmethod
     def _of(
@@ -618,10 +622,12 @@ class Captured(CapturedRun):
         # Where a number of the backward part is known from: the forward part's symbols, the run's, or a region.
         known: dict[Sym, Any] = {s: -1 - i for i, s in enumerate(self._symbols)}
         known.update((s, i) for i, s in enumerate(forward.sources))
-        asked = [s for s, at in backward.sources.items() if at is None]
+        symbols = [s for s, at in backward.sources.items() if at is None]
         return (
             self._part(forward, self._symbols, self._words()),
-            Backward(self._part(backward, asked), pair.saved, self.wrt, pair.given, [known.get(s, s) for s in asked]),
+            Backward(
+                self._part(backward, symbols), pair.saved, self.wrt, pair.seeded, [known.get(s, s) for s in symbols]
+            ),
         )
 
     def _holds(self, executor: Executor, tensors: Sequence[Tensor], words: Sequence[int]) -> bool:
@@ -637,7 +643,7 @@ class Captured(CapturedRun):
     def _zeros(shape: Sequence[int], dtype: Any) -> Tensor:
         return F.full(0.0, dtype=dtype, shape=tuple(shape))
 
-    def _again(self, run: Any, grads: Sequence[Any]) -> tuple:
+    def _differentiable_gradients(self, run: Any, grads: Sequence[Any]) -> tuple:
         """The gradients with a history of their own: through the operations, run one by one."""
         if self.custom or self._given_gradients is not None:
             raise RuntimeError(
@@ -658,7 +664,9 @@ class Captured(CapturedRun):
         scalars = dict(zip(self._symbols, run.scalars, strict=True))
         words = [scalars[s] for s, at in self._pure.sources.items() if at is None]
         ys = self._pure.from_words(run.arguments, words, {})
-        pairs = [(ys[i], g) for i, g in zip(run.given, grads, strict=True) if g is not None and not ys[i].stop_gradient]
+        pairs = [
+            (ys[i], g) for i, g in zip(run.seeded, grads, strict=True) if g is not None and not ys[i].stop_gradient
+        ]
         return tuple(
             tape.grad([y for y, _ in pairs], run.sources, [g for _, g in pairs], create_graph=True, allow_unused=True)
         )

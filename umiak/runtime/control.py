@@ -29,8 +29,8 @@ def run(flow: ControlFlow, inputs: Sequence[Tensor | None], env: Env, given: byt
         xs = [values[i] for i in part.reads]
         if type(part) is BasicBlock:
             bits = None if given is None else bytes(given[i] if i >= 0 else 0 for i in part.gives)
-            made = part.calls.run(xs, [env[s] for s in part.symbols], bits)
-            for i, y in zip(part.makes, made, strict=True):
+            results = part.calls.run(xs, [env[s] for s in part.symbols], bits)
+            for i, y in zip(part.makes, results, strict=True):
                 values[i] = y
         else:
             assert type(part) is ControlOperation
@@ -52,12 +52,12 @@ def _bind(env: Env, symbol: Any, value: int) -> None:
         env[symbol] = value
 
 
-def _apart(made: Sequence[Any], given: Sequence[Any]) -> list[Any]:
+def _apart(results: Sequence[Any], inputs: Sequence[Any]) -> list[Any]:
     """Results with memory of their own: a region may yield what it was given, a view of it, or one value twice. What
     reads the results does not know, and the operands may be written over."""
-    seen = {id(x.storage) for x in given}
+    seen = {id(x.storage) for x in inputs}
     out = []
-    for y in made:
+    for y in results:
         if y is not None:
             if id(y.storage) in seen:
                 y = F.copy(y)
@@ -69,10 +69,10 @@ def _apart(made: Sequence[Any], given: Sequence[Any]) -> list[Any]:
 def _cond(part: ControlOperation, xs: list[Any], env: Env) -> list[Any]:
     taken = holds(xs[0])
     _bind(env, part.operation.params[0], int(taken))
-    made = run(part.regions[0 if taken else 1], xs[1:], env)
+    results = run(part.regions[0 if taken else 1], xs[1:], env)
     return [
         _blank(r.meta, env) if y is None and i >= 0 else y
-        for y, r, i in zip(made, part.operation.results, part.makes, strict=True)
+        for y, r, i in zip(results, part.operation.results, part.makes, strict=True)
     ]
 
 
@@ -94,9 +94,9 @@ def _while(part: ControlOperation, xs: list[Any], env: Env) -> list[Any]:
         _bind(env, index, count)
         if not holds(run(condition, [*carried, *rest], env)[0]):
             break
-        made = run(body, [*carried, *rest], env)
-        carried = made[:n]
-        stacks.add(made[n:])
+        results = run(body, [*carried, *rest], env)
+        carried = results[:n]
+        stacks.add(results[n:])
         count += 1
     _bind(env, trips, count)
     total = F.full(count, shape=(), dtype=o.results[n].meta.dtype) if part.makes[n] >= 0 else None
@@ -113,9 +113,9 @@ def _scan(part: ControlOperation, xs: list[Any], env: Env) -> list[Any]:
     places = range(evaluate(length, env))
     for at in reversed(places) if o.op.reverse else places:
         _bind(env, index, at)
-        made = run(body, [*carried, *(_slice(x, at) for x in sliced), *rest], env)
-        carried = made[:n]
-        stacks.add(made[n:])
+        results = run(body, [*carried, *(_slice(x, at) for x in sliced), *rest], env)
+        carried = results[:n]
+        stacks.add(results[n:])
     return [*carried, *stacks.done(env, o.op.reverse)]
 
 
@@ -136,8 +136,8 @@ class _Stacks:
         self.wanted = [i >= 0 for i in part.makes[first:]]
         self.rows: list[list[Any]] = [[] for _ in self.metas]
 
-    def add(self, made: Sequence[Any]) -> None:
-        for row, y, wanted in zip(self.rows, made, self.wanted, strict=True):
+    def add(self, results: Sequence[Any]) -> None:
+        for row, y, wanted in zip(self.rows, results, self.wanted, strict=True):
             if wanted:
                 row.append(y)
 

@@ -49,11 +49,11 @@ def _extent(x: Tensor) -> tuple[int, int]:
 
 def _numbers_read(program: Program) -> set[Sym]:
     """The symbols that something in a program reads."""
-    found = {s for o in program.walk() for s in scalars_of(o)}
+    symbols = {s for o in program.walk() for s in scalars_of(o)}
     conditions = [*program.guards, *(c.condition for c in program.checks)]
     shapes = [v.meta.shape for v in program.inputs]
     ends = [x for x in (*program.outputs, *(w.value for w in program.effects)) if type(x) is Sym]
-    return found.union(symbols_of([*conditions, *shapes, *ends]))
+    return symbols.union(symbols_of([*conditions, *shapes, *ends]))
 
 
 class Executor:
@@ -97,10 +97,10 @@ class Executor:
         self._lowered: dict[str | None, whole_program.Lowered] = {}
         self._binding: Binding | None = None
         place = {id(v): i for i, v in enumerate(program.inputs)}
-        self.given = [place[id(self._input(x))] for x in donate]
+        self.donated = [place[id(self._input(x))] for x in donate]
         self.targets = [place[id(w.target)] for w in program.effects]
         n = len(program.outputs)
-        self._donate: dict[int, int | None] = dict.fromkeys(self.given)
+        self._donate: dict[int, int | None] = dict.fromkeys(self.donated)
         self._donate.update({i: n + j for j, i in enumerate(self.targets)})
 
     def _input(self, x: int | str) -> Value:
@@ -116,24 +116,24 @@ class Executor:
         )
 
     def __call__(
-        self, *tensors: Tensor, scalars: Mapping[Sym | str, Any] | None = None, found: dict[Any, Any] | None = None
+        self, *tensors: Tensor, scalars: Mapping[Sym | str, Any] | None = None, bound: dict[Any, Any] | None = None
     ) -> list[Any]:
-        given = scalars or {}
-        words = {s: self._scalar(s, given) for s, where in self.sources.items() if where is None}
-        made = self.binding().run(tensors, [word(x) for x in words.values()])
-        if made is not None:
-            return made
-        words.update((s, n) for s, n in given.items() if isinstance(s, Sym) and s in self.inside)
-        return self.general(tensors, words, found)
+        values = scalars or {}
+        words = {s: self._scalar(s, values) for s, where in self.sources.items() if where is None}
+        outputs = self.binding().run(tensors, [word(x) for x in words.values()])
+        if outputs is not None:
+            return outputs
+        words.update((s, n) for s, n in values.items() if isinstance(s, Sym) and s in self.inside)
+        return self.general(tensors, words, bound)
 
-    def _scalar(self, s: Sym, given: Mapping[Sym | str, Any]) -> Any:
-        if s not in given and s.name not in given:
+    def _scalar(self, s: Sym, values: Mapping[Sym | str, Any]) -> Any:
+        if s not in values and s.name not in values:
             raise ValueError(f"[program {self.program.name}] requires a value for the number {s.name!r}, got none")
-        value = given[s] if s in given else given[s.name]
+        value = values[s] if s in values else values[s.name]
         return float(value) if s.kind == "float" else operator.index(value)
 
     def general(
-        self, tensors: Sequence[Tensor], scalars: Mapping[Sym, Any], found: dict[Any, Any] | None = None
+        self, tensors: Sequence[Tensor], scalars: Mapping[Sym, Any], bound: dict[Any, Any] | None = None
     ) -> list[Any]:
         """A run from Python."""
         program = self.program
@@ -146,11 +146,11 @@ class Executor:
         self._check(inputs, env)
         lowered = self.lowered(inputs, env)
         if isinstance(lowered.calls, ControlFlow):
-            made = control.run(lowered.calls, inputs, env, self._given(inputs))
-            if found is not None:
-                found.update(env)
+            made = control.run(lowered.calls, inputs, env, self._donation(inputs))
+            if bound is not None:
+                bound.update(env)
         else:
-            made = lowered.calls.run(inputs, [env[s] for s in lowered.symbols], self._given(inputs))
+            made = lowered.calls.run(inputs, [env[s] for s in lowered.symbols], self._donation(inputs))
         n = len(program.outputs)
         if program.effects:
             # All values are those from before any write, so what shares memory with a target is copied first; a value
@@ -170,10 +170,10 @@ class Executor:
 
     # --- runs from C
 
-    def from_words(self, tensors: Sequence[Tensor], words: Sequence[int], found: dict[Any, Any]) -> list[Any]:
-        """:meth:`general`, with scalars as C has them; those that regions bind are read from ``found``, and entered."""
-        inside = {s: n for s, n in found.items() if s in self.inside}
-        return self.general(tensors, {**inside, **self._scalars(words)}, found)
+    def from_words(self, tensors: Sequence[Tensor], words: Sequence[int], bound: dict[Any, Any]) -> list[Any]:
+        """:meth:`general`, with scalars as C has them; those that regions bind are read from ``bound``, and entered."""
+        inside = {s: n for s, n in bound.items() if s in self.inside}
+        return self.general(tensors, {**inside, **self._scalars(words)}, bound)
 
     def environment(self, tensors: Sequence[Tensor], words: Sequence[int]) -> dict[Sym, Any]:
         """All symbols."""
@@ -187,8 +187,8 @@ class Executor:
         return [word(env[s]) for s in self.sources]
 
     def _scalars(self, words: Sequence[int]) -> dict[Sym, Any]:
-        given = [s for s, at in self.sources.items() if at is None]
-        return {s: from_word(x) if s.kind == "float" else x for s, x in zip(given, words, strict=True)}
+        values = [s for s, at in self.sources.items() if at is None]
+        return {s: from_word(x) if s.kind == "float" else x for s, x in zip(values, words, strict=True)}
 
     def binding(self, extras: Sequence[Any] = ()) -> Binding:
         """Return the binding that runs the program from C; ``extras`` are further scalars that it computes."""
@@ -216,12 +216,12 @@ class Executor:
             None if type(y) is Value else (next(registers), SYM_TAGS[y.kind]) if type(y) is Sym else (y,)
             for y in program.outputs
         ]
-        given = bytearray(len(inputs))
-        for i in self.given:
-            given[i] = 1
+        flags = bytearray(len(inputs))
+        for i in self.donated:
+            flags[i] = 1
         return Binding(
             self, inputs, origins, plan.scalar_program(linear), expected, outputs, list(registers), self.targets,
-            bytes(given), self.disjoint,
+            bytes(flags), self.disjoint,
         )  # fmt: skip
 
     def _unbound(self, inputs: list, origins: list) -> Binding:
@@ -252,22 +252,22 @@ class Executor:
     def copied(x: Tensor) -> Tensor:
         return F.copy(x)
 
-    def _given(self, inputs: Sequence[Tensor]) -> bytes | None:
+    def _donation(self, inputs: Sequence[Tensor]) -> bytes | None:
         """Return the inputs whose memory this run donates; a written one's only where no other input is in the same
         memory."""
         if not self._donate:
             return None
-        given = bytearray(len(inputs))
-        for i in self.given:
-            given[i] = 1
+        flags = bytearray(len(inputs))
+        for i in self.donated:
+            flags[i] = 1
         if self.targets:
             count = Counter(id(x.storage) for x in inputs)
             for i in self.targets:
                 alone = count[id(inputs[i].storage)] == 1
-                given[i] = 2 if alone else 0
+                flags[i] = 2 if alone else 0
                 if self.disjoint and not alone:
                     self._refuse_overlap(i, inputs)
-        return bytes(given)
+        return bytes(flags)
 
     def _refuse_overlap(self, i: int, inputs: Sequence[Tensor]) -> None:
         """A write to one input must not change another, which the program took for a tensor of its own."""
@@ -278,33 +278,33 @@ class Executor:
                 if low < last and first < high:
                     raise ValueError(
                         f"[program {self.program.name}] requires tensors that it writes to to share no memory with "
-                        f"others that it gets, got inputs {i} and {j} with shapes {inputs[i].shape} and {x.shape} over "
-                        "the same memory. Make the view inside, or pass a copy"
+                        f"others that it gets, got inputs {i} and {j} with shapes {list(inputs[i].shape)} and "
+                        f"{list(x.shape)} over the same memory. Make the view inside, or pass a copy"
                     )
 
     def lowered(self, inputs: Sequence[Tensor], env: Mapping[Any, Any]) -> whole_program.Lowered:
         """The calls that serve these inputs, in the ambient modes."""
-        ambient = context.current()
-        backend = plan.BACKEND_OF(inputs[0].place if inputs else ambient.place)
-        seen = ambient.trace or ambient.plan_mode & AMP_MASK
-        if not backend.fuses or seen or (ambient.grad_enabled and not all(x.stop_gradient for x in inputs)):
+        ctx = context.current()
+        backend = plan.BACKEND_OF(inputs[0].place if inputs else ctx.place)
+        seen = ctx.trace or ctx.plan_mode & AMP_MASK
+        if not backend.fuses or seen or (ctx.grad_enabled and not all(x.stop_gradient for x in inputs)):
             return self._one_by_one()
-        found = self._fused(backend)
-        return found if found.fits(env) else self._one_by_one()
+        lowered_program = self._fused(backend)
+        return lowered_program if lowered_program.fits(env) else self._one_by_one()
 
     def _fused(self, backend: Any) -> whole_program.Lowered:
-        found = self._lowered.get(backend.name)
-        if found is None:
-            found = self._lowered[backend.name] = whole_program.lower_fused(
+        lowered_program = self._lowered.get(backend.name)
+        if lowered_program is None:
+            lowered_program = self._lowered[backend.name] = whole_program.lower_fused(
                 self.program, self.wanted, backend, self._donate
             )
-        return found
+        return lowered_program
 
     def _one_by_one(self) -> whole_program.Lowered:
-        found = self._lowered.get(None)
-        if found is None:
-            found = self._lowered[None] = whole_program.lower(self.program, self.wanted)
-        return found
+        lowered_program = self._lowered.get(None)
+        if lowered_program is None:
+            lowered_program = self._lowered[None] = whole_program.lower(self.program, self.wanted)
+        return lowered_program
 
     def _bind(self, tensors: Sequence[Tensor]) -> list[Tensor]:
         program = self.program
@@ -331,7 +331,9 @@ class Executor:
 
     def _refuse(self, i: int, x: Tensor) -> None:
         wanted = self.program.inputs[i].meta
-        raise ValueError(f"[program {self.program.name}] requires input {i} as {wanted}, got {x.dtype.name}{x.shape}")
+        raise ValueError(
+            f"[program {self.program.name}] requires input {i} as {wanted}, got {x.dtype.name}{list(x.shape)}"
+        )
 
     def _output(self, declared: Any, value: Any, env: Mapping[Any, Any]) -> Any:
         if type(declared) is Value:

@@ -13,7 +13,7 @@ from typing import Any
 from umiak import ops as F
 from umiak.core import array, backward_run, context, eager
 from umiak.core.context import OBSERVE_HOOKS, OBSERVE_PROFILE, OBSERVE_TRACE
-from umiak.core.tensor import KIND_OVERRIDE, KIND_SELECTED_ROWS, KIND_VIEW, Tensor
+from umiak.core.tensor import KIND_OVERRIDE, KIND_SELECTED_ROWS, KIND_SPARSE, KIND_VIEW, Tensor
 from umiak.ir import tracer
 from umiak.ops import scalars
 from umiak.runtime import selected_rows
@@ -53,10 +53,14 @@ def slow_path(op: Any, operands: tuple, params: tuple) -> Any:
     if kinds & KIND_OVERRIDE:
         kind = next(type(x) for x in operands if isinstance(x, Tensor) and x._kind & KIND_OVERRIDE)
         return kind.__umiak_dispatch__(op, operands, params)  # type: ignore[attr-defined]
+    if kinds & KIND_SPARSE:
+        from umiak.runtime import sparse_math  # few programs need it
+
+        return sparse_math.call(op, operands, params)
     if kinds & KIND_SELECTED_ROWS:
         return selected_rows.call(op, operands, params)
-    ambient = context.current()
-    bits = ambient.observers
+    ctx = context.current()
+    bits = ctx.observers
     if bits & OBSERVE_TRACE or not bits or kinds & ~KIND_VIEW:
         instead = scalars.check_traced(op, operands, params)
         return tracer.slow_path(op, operands, params) if instead is None else instead
@@ -66,19 +70,19 @@ def slow_path(op: Any, operands: tuple, params: tuple) -> Any:
         result = eager.apply_plain(op, operands, params)
     if not bits & ~OBSERVE_PROFILE:
         if PROBE is None:  # a bit that came back after the profiler's end
-            ambient.observers &= ~OBSERVE_PROFILE
+            ctx.observers &= ~OBSERVE_PROFILE
         return result
     results = result if isinstance(result, tuple) else (result,)
     # An observer may run ops itself; those are not observed.
-    ambient.observers = 0
+    ctx.observers = 0
     try:
-        for bit, observer in list(ambient.values.get("observers", ())):
+        for bit, observer in list(ctx.values.get("observers", ())):
             if bits & bit:
                 observer(op, operands, params, results)
         if bits & EVERYWHERE and CHECK is not None:
             CHECK(op, operands, params, results)
     finally:
-        ambient.observers = bits & ~OBSERVE_PROFILE if PROBE is None else bits | OBSERVE_PROFILE
+        ctx.observers = bits & ~OBSERVE_PROFILE if PROBE is None else bits | OBSERVE_PROFILE
     return result
 
 
@@ -109,20 +113,20 @@ def observe(observer: Observer, bit: int = OBSERVE_HOOKS) -> Iterator[None]:
 
 def start(observer: Observer, bit: int = OBSERVE_HOOKS) -> tuple[int, Observer]:
     """Begin to tell ``observer``; what is returned ends it, in :func:`stop`."""
-    ambient = context.current()
+    ctx = context.current()
     entry = (bit, observer)
-    ambient.values.setdefault("observers", []).append(entry)
-    ambient.observers |= bit
+    ctx.values.setdefault("observers", []).append(entry)
+    ctx.observers |= bit
     return entry
 
 
 def stop(entry: tuple[int, Observer]) -> None:
     """End what :func:`start` began on this thread. Other observers go on."""
-    ambient = context.current()
-    entries = ambient.values["observers"]
+    ctx = context.current()
+    entries = ctx.values["observers"]
     entries.remove(entry)
     if not any(bit == entry[0] for bit, _ in entries):
-        ambient.observers &= ~entry[0]
+        ctx.observers &= ~entry[0]
 
 
 def nan_check(op: Any, operands: tuple, params: tuple, results: tuple) -> None:

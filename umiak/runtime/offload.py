@@ -142,12 +142,12 @@ class Offload:
             return x
         same = self.known.setdefault(storage, {})
         key = (x.inplace_version, x.offset, tuple(x.shape), tuple(x.strides), x.dtype)
-        found = same[key]() if key in same else None
-        if found is None:
-            found = Kept(x, self.moved(x))
-            same[key] = weakref.ref(found)
+        saved = same[key]() if key in same else None
+        if saved is None:
+            saved = Kept(x, self.moved(x))
+            same[key] = weakref.ref(saved)
             self.put += nbytes
-        return found
+        return saved
 
     def moved(self, x: Tensor) -> Any:
         on_host = allocator(x.place.index).access == HOST
@@ -158,22 +158,22 @@ class Offload:
             self.file = HostFile(self.folder)
         return self.file.write(array.data)
 
-    def unpack(self, kept: Tensor | Kept) -> Tensor:
-        if isinstance(kept, Tensor):
-            return kept
-        if allocator(kept.place.index).access != HOST:
-            return from_numpy(self.bytes_of(kept).view(kept.dtype.numpy).reshape(kept.shape), kept.place)
-        out = empty(kept.shape, kept.dtype, kept.place)
+    def unpack(self, saved: Tensor | Kept) -> Tensor:
+        if isinstance(saved, Tensor):
+            return saved
+        if allocator(saved.place.index).access != HOST:
+            return from_numpy(self.bytes_of(saved).view(saved.dtype.numpy).reshape(saved.shape), saved.place)
+        out = empty(saved.shape, saved.dtype, saved.place)
         into = to_numpy(out).reshape(-1).view(np.uint8)
-        if isinstance(kept.at, Extent):
-            kept.at.read(into.data)
+        if isinstance(saved.at, Extent):
+            saved.at.read(into.data)
         else:
-            into[:] = kept.at
+            into[:] = saved.at
         return out
 
-    def bytes_of(self, kept: Kept) -> np.ndarray:
-        if not isinstance(kept.at, Extent):
-            return kept.at
-        out = np.empty(math.prod(kept.shape) * kept.dtype.itemsize, np.uint8)
-        kept.at.read(out.data)
+    def bytes_of(self, saved: Kept) -> np.ndarray:
+        if not isinstance(saved.at, Extent):
+            return saved.at
+        out = np.empty(math.prod(saved.shape) * saved.dtype.itemsize, np.uint8)
+        saved.at.read(out.data)
         return out

@@ -28,6 +28,10 @@ def set_driver(name: str) -> None:
     """Who runs parts: ``serial``, ``pool`` (threads of our own), ``gomp`` (GNU OpenMP, shared with libraries that use
     it; refused where there is none), or ``auto``: ``gomp`` if the process has loaded it already, else ``pool``."""
 
+def join_gomp() -> None:
+    """Have parts run by ``gomp`` from now on, because a library does; in a forked child nothing changes, where the
+    library computes on one thread."""
+
 def get_driver() -> str:
     """The driver in use; ``auto`` has been decided."""
 

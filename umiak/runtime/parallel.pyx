@@ -43,7 +43,7 @@ cdef int thread_count() noexcept nogil:
 
 
 cdef void decide() noexcept with gil:
-    """The first question. What the environment says was checked when the module was imported."""
+    """Choose the driver and the number of threads, once. What the environment says was checked at import."""
     global umiak_threads
     if umiak_driver == UMIAK_UNDECIDED:
         choose_driver(_DRIVER.value)
@@ -139,6 +139,11 @@ cdef int choose_driver(str name) except -1:
 
 def set_driver(str name not None):
     choose_driver(name)
+
+
+def join_gomp():
+    if not umiak_forked:
+        choose_driver("gomp")
 
 
 def get_driver():

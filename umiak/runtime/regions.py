@@ -108,7 +108,7 @@ def _tensor(x: Any, dtype: DType | None) -> Any:
 
 
 def _dtype_of(x: Any) -> DType | None:
-    """The dtype of a Python number as a tensor."""
+    """The dtype of a Python scalar as a tensor."""
     if isinstance(x, bool):
         return dt.bool
     if isinstance(x, int) or (type(x) is Sym and x.kind == "int"):
@@ -120,12 +120,12 @@ def _same(a: Any, b: Any) -> bool:
     return a is b or (type(a) is type(b) and type(a) is not Sym and bool(a == b))
 
 
-def _flag(who: str, tracer: Tracer, x: Any) -> SymTensor:
+def _flag(op_name: str, tracer: Tracer, x: Any) -> SymTensor:
     if isinstance(x, bool):
         x = F.full(x, shape=(), dtype=dt.bool)
     if not isinstance(x, Tensor) or x.dtype is not dt.bool:
         got = f"a tensor of {x.dtype.name}" if isinstance(x, Tensor) else repr(x)
-        raise op_error(TypeError, who, "a bool tensor with one element as condition", got)
+        raise op_error(TypeError, op_name, "a bool tensor with one element as condition", got)
     return tracer.tensor(x)
 
 
@@ -158,11 +158,11 @@ def _drawn(tracer: Tracer, before: dict[int, Any]) -> dict[int, Any]:
     return {key: now[key] - before.get(key, 0) for key in now}
 
 
-def _steady(who: str, drawn: dict[int, Any], inside: set[Sym]) -> None:
+def _steady(op_name: str, drawn: dict[int, Any], inside: set[Sym]) -> None:
     if not inside.isdisjoint(symbols_of(list(drawn.values()))):
         raise op_error(
             RuntimeError,
-            who,
+            op_name,
             "as many random numbers in every run of a loop body or branch that stands inside of another one",
             "one whose number depends on data",
             "Draw them before, in the captured function itself",
@@ -236,19 +236,19 @@ def _common(a: Any, b: Any) -> DType | None:
     """The dtype of a tensor in the place of two leaves that differ; None where they need none."""
     if isinstance(a, Tensor) and isinstance(b, Tensor):
         return None
-    found = None
+    dtype = None
     if isinstance(a, Tensor) or isinstance(b, Tensor):
         x, y = (a, b) if isinstance(a, Tensor) else (b, a)
-        found = x.dtype if _dtype_of(y) is not None else None
+        dtype = x.dtype if _dtype_of(y) is not None else None
     elif _same(a, b):
         return None
     elif _dtype_of(a) is _dtype_of(b):
-        found = _dtype_of(a)
-    if found is None:
+        dtype = _dtype_of(a)
+    if dtype is None:
         raise op_error(
             TypeError, "cond", "tensors, numbers of one kind or equal values of both branches", f"{a!r} and {b!r}"
         )
-    return found
+    return dtype
 
 
 # --- loops -----------------------------------------------------------------------------------------------------------
@@ -258,8 +258,8 @@ class _Loop:
     """The values that a loop carries: leaves (tensors, and numbers that change), and tensors from outside that are
     written to."""
 
-    def __init__(self, tracer: Tracer, who: str, leaves: Sequence[Any]) -> None:
-        self.tracer, self.who = tracer, who
+    def __init__(self, tracer: Tracer, op_name: str, leaves: Sequence[Any]) -> None:
+        self.tracer, self.op_name = tracer, op_name
         self.first = [tracer.tensor(x) if isinstance(x, Tensor) else x for x in leaves]
         self.stops = {i: x.stop_gradient for i, x in enumerate(self.first) if isinstance(x, Tensor)}
         self.roots: dict[int, tuple[SymTensor, bool]] = {}  # with whether gradients stop at the start of an iteration
@@ -292,62 +292,65 @@ class _Loop:
         return _Body(self.tracer, run, carried, list(self.roots.values()), sliced)
 
     def condition(self, call: Callable[[list[Any]], Any]) -> _Body:
-        made = self.trace(lambda leaves, _: [_flag(self.who, self.tracer, call(leaves))])
-        if made.written or any(type(n) is Sym or n for n in _drawn(self.tracer, self.stand(self.index)).values()):
+        traced = self.trace(lambda leaves, _: [_flag(self.op_name, self.tracer, call(leaves))])
+        if traced.written or any(type(n) is Sym or n for n in _drawn(self.tracer, self.stand(self.index)).values()):
             raise op_error(
-                RuntimeError, self.who, "a condition that only computes", "one that draws random numbers or writes"
+                RuntimeError, self.op_name, "a condition that only computes", "one that draws random numbers or writes"
             )
-        return made
+        return traced
 
-    def settled(self, made: _Body) -> bool:
+    def settled(self, traced: _Body) -> bool:
         """Return whether the loop was what the trace took it for; what is new of it is known from here on."""
         steady = True
         self.attempts += 1
         if self.attempts > MOST_ATTEMPTS:
             raise op_error(
-                RuntimeError, self.who, "a body that does the same whenever it is traced", "one that differs each time"
+                RuntimeError,
+                self.op_name,
+                "a body that does the same whenever it is traced",
+                "one that differs each time",
             )
         drawn = {k: n for k, n in _drawn(self.tracer, self.stand(self.index)).items() if type(n) is Sym or n}
         if not all(dim.same(n, self.drawn.get(k, 0)) for k, n in drawn.items()):
-            _steady(self.who, drawn, {self.index, *_inside(made.block)})
+            _steady(self.op_name, drawn, {self.index, *_inside(traced.block)})
             self.drawn, steady = drawn, False
-        for k, r in made.written.items():
-            stop = made.after[k][1] and (r._stop if k not in self.roots else self.roots[k][1])
+        for k, r in traced.written.items():
+            stop = traced.after[k][1] and (r._stop if k not in self.roots else self.roots[k][1])
             if k not in self.roots or stop != self.roots[k][1]:
                 self.roots[k], steady = (r, stop), False
         for i, x in enumerate(self.first):
-            y = made.leaves[i]
+            y = traced.leaves[i]
             if i in self.stops:
                 if not isinstance(y, Tensor):
-                    raise op_error(TypeError, self.who, f"a tensor from the body as value {i}", repr(y))
-                if self.stops[i] and not made.stops[i]:
+                    raise op_error(TypeError, self.op_name, f"a tensor from the body as value {i}", repr(y))
+                if self.stops[i] and not traced.stops[i]:
                     self.stops[i], steady = False, False
             elif isinstance(y, Tensor) or not _same(x, y):
                 dtype = y.dtype if isinstance(y, Tensor) else _dtype_of(x)
                 if _dtype_of(x) is None or dtype is None:
-                    raise op_error(TypeError, self.who, f"{x!r}, which is no tensor, again as value {i}", repr(y))
+                    raise op_error(TypeError, self.op_name, f"{x!r}, which is no tensor, again as value {i}", repr(y))
                 self.first[i], self.stops[i], steady = F.full(x, shape=(), dtype=dtype), True, False
         return steady
 
-    def result(self, made: _Body) -> list[Value]:
+    def result(self, traced: _Body) -> list[Value]:
         """Return the values that an iteration leaves to the next."""
         out = []
         for i in self.at:
-            x = made.leaves[i]
-            out.append(made.values[i] if isinstance(x, Tensor) else None)
-        return [*out, *(made.of(r)[0] for r, _ in self.roots.values())]  # type: ignore[list-item]
+            x = traced.leaves[i]
+            out.append(traced.values[i] if isinstance(x, Tensor) else None)
+        return [*out, *(traced.of(r)[0] for r, _ in self.roots.values())]  # type: ignore[list-item]
 
     def start(self) -> list[Value]:
         return [*(self.first[i].value for i in self.at), *(r._value for r, _ in self.roots.values())]
 
-    def done(self, made: _Body, values: Sequence[Value], count: Any) -> list[Any]:
+    def done(self, traced: _Body, values: Sequence[Value], count: Any) -> list[Any]:
         """The leaves after the loop, which ran ``count`` times; ``values``: the carried ones."""
         at, flows = self.at, list(self.roots.values())
-        stops = [self.stops[i] and made.stops[i] for i in at]
-        stops += [stop and made.of(r)[1] for r, stop in flows]
+        stops = [self.stops[i] and traced.stops[i] for i in at]
+        stops += [stop and traced.of(r)[1] for r, stop in flows]
         results = _results(self.tracer, values, stops)
         for (r, _), x in zip(flows, results[len(at) :], strict=True):
-            self.tracer.replaced(r, x, r._made or made.of(r)[2], made.is_quiet(r))
+            self.tracer.replaced(r, x, r._made or traced.of(r)[2], traced.is_quiet(r))
         _set_words(self.tracer, self.stand(count))
         out = list(self.first)
         for i, x in zip(at, results, strict=False):
@@ -366,19 +369,19 @@ def while_loop(
     loop = _Loop(tracer, "while_loop", leaves)
     while True:
         test = loop.condition(condition)
-        made = loop.trace(lambda leaves, _: _converted(tracer, loop, body(leaves)))
-        if len(made.leaves) != len(leaves):
-            raise op_error(TypeError, "while_loop", f"{len(leaves)} values from the body", len(made.leaves))
-        if loop.settled(made):
+        traced = loop.trace(lambda leaves, _: _converted(tracer, loop, body(leaves)))
+        if len(traced.leaves) != len(leaves):
+            raise op_error(TypeError, "while_loop", f"{len(leaves)} values from the body", len(traced.leaves))
+        if loop.settled(traced):
             break
     trips = tracer.scope.symbol("int", lo=0)
     test.block.outputs = [test.values[0]]
-    made.block.outputs = [*loop.result(made)]
+    traced.block.outputs = [*loop.result(traced)]
     start = loop.start()
     n = len(start)
-    operands = (*start, *_close([test.block, made.block]))
-    found = tracer.builder.append(While(carried=n), operands, (trips, loop.index), (test.block, made.block))
-    return loop.done(made, found[:n], trips)
+    operands = (*start, *_close([test.block, traced.block]))
+    results = tracer.builder.append(While(carried=n), operands, (trips, loop.index), (test.block, traced.block))
+    return loop.done(traced, results[:n], trips)
 
 
 def scan(
@@ -398,10 +401,10 @@ def scan(
     def call(leaves: list[Any], slices: list[SymTensor]) -> list[Any]:
         for s, x in zip(slices, xs, strict=True):
             s._stop = x.stop_gradient
-        carried, made = body(leaves, slices)
+        carried, body_traced = body(leaves, slices)
         if len(carried) != n:
             raise op_error(TypeError, "scan", f"{n} values from the body", len(carried))
-        return [*_converted(tracer, loop, carried), *made]
+        return [*_converted(tracer, loop, carried), *body_traced]
 
     while True:
         made = loop.trace(call, xs)
@@ -413,9 +416,9 @@ def scan(
     start = loop.start()
     op = Scan(carried=len(start), sliced=len(xs), reverse=reverse)
     operands = (*start, *(x.value for x in xs), *_close([made.block]))
-    found = tracer.builder.append(op, operands, (length, loop.index), (made.block,))
-    out = loop.done(made, found[: len(start)], length)
-    return out, _results(tracer, found[len(start) :], [made.stops[n + k] for k in range(count)])
+    scanned = tracer.builder.append(op, operands, (length, loop.index), (made.block,))
+    out = loop.done(made, scanned[: len(start)], length)
+    return out, _results(tracer, scanned[len(start) :], [made.stops[n + k] for k in range(count)])
 
 
 def _converted(tracer: Tracer, loop: _Loop, leaves: list[Any]) -> list[Any]:

@@ -29,19 +29,19 @@ class SelectedRows(Tensor):
     full_shape: list[int]
 
     def __new__(cls, index: Tensor, values: Tensor, full_shape: Any) -> SelectedRows:
-        made: SelectedRows = Tensor.__new__(cls)
-        made._share(values)
-        made._kind = KIND_SELECTED_ROWS
-        made.stop_gradient = True
-        made.index = index
-        made.full_shape = list(full_shape)
-        return made
+        rows: SelectedRows = Tensor.__new__(cls)
+        rows._share(values)
+        rows._kind = KIND_SELECTED_ROWS
+        rows.stop_gradient = True
+        rows.index = index
+        rows.full_shape = list(full_shape)
+        return rows
 
     def __init__(self, index: Tensor, values: Tensor, full_shape: Any) -> None:
         if index.dtype is not int64 or index.ndim != 1 or [index.shape[0], *full_shape[1:]] != values.shape:
             raise ValueError(
                 f"[SelectedRows] requires an int64 index of one dim and values of {['n', *full_shape[1:]]}, got "
-                f"{index.dtype.name} {index.shape} and {values.shape}"
+                f"{index.dtype.name} {list(index.shape)} and {list(values.shape)}"
             )
 
     def value(self) -> Tensor:
@@ -100,7 +100,7 @@ class SelectedRows(Tensor):
     def __repr__(self) -> str:
         values = str(self.value().numpy()).replace("\n", "\n       ")
         return (
-            f"Tensor(shape={self.shape}, dtype={self.dtype.name}, place={self.place}, "
+            f"Tensor(shape={list(self.shape)}, dtype={self.dtype.name}, place={self.place}, "
             f"stop_gradient={self.stop_gradient}, rows={self.rows()},\n       {values})"
         )
 

@@ -58,10 +58,10 @@ def groups(op: Op, kind: str, operands: Sequence[Meta | None]) -> Iterator[tuple
     if op.inputs and op.inputs[-1].startswith("*"):
         numbers[names[-1]] = list(range(len(names) - 1, len(operands)))
     for one in (tuple(names),) if declared is True else declared:
-        found = [i for n in ((one,) if isinstance(one, str) else one) for i in numbers[n] if operands[i] is not None]
+        members = [i for n in ((one,) if isinstance(one, str) else one) for i in numbers[n] if operands[i] is not None]
         # Every rank would add a scalar.
-        if found and all(operands[i].weak is None for i in found):  # type: ignore[union-attr]
-            yield tuple(found)
+        if members and all(operands[i].weak is None for i in members):  # type: ignore[union-attr]
+            yield tuple(members)
 
 
 def forward(call: Call, layouts: Sequence[Layout | None], mesh: Sequence[int]) -> Propagation:
@@ -74,40 +74,40 @@ def backward(call: Call, wanted: Sequence[Layout | None], mesh: Sequence[int]) -
     return _solve(call, None, tuple(wanted), mesh)
 
 
-def _solve(call: Call, given: tuple | None, wanted: tuple | None, mesh: Sequence[int]) -> Propagation:
+def _solve(call: Call, layouts: tuple | None, wanted: tuple | None, mesh: Sequence[int]) -> Propagation:
     best: Propagation | None = None
     least: tuple = ()
-    options = [_choices(call, given, wanted, axis) for axis in range(len(mesh))]
+    options = [_choices(call, layouts, wanted, axis) for axis in range(len(mesh))]
     for picks in product(*options):
         if not _allowed(call, picks, mesh):
             continue
-        found = applied(call, picks)
+        propagation = applied(call, picks)
         idle = sum(c is None and len(o) > 1 for c, o in zip(picks, options, strict=True))
-        cost = (idle, *_cost(call, given, wanted, found, mesh))
+        cost = (idle, *_cost(call, layouts, wanted, propagation, mesh))
         if best is None or cost < least:
-            best, least = found, cost
+            best, least = propagation, cost
     assert best is not None, "replicating along every axis is always allowed"
     return best
 
 
 def _choices(call: Call, given: tuple | None, wanted: tuple | None, axis: int) -> list[Choice]:
-    found: dict[Choice, None] = {}
+    choices: dict[Choice, None] = {}
     lists, layouts = (call.rule.operands, given) if given is not None else (call.rule.results, wanted)
     for names, layout in zip(lists, layouts or (), strict=True):
         if layout is None:
             continue
         d, kind = layout.dim(axis), layout.kind(axis)
         if d is not None and names[d] != FIXED and call.rule.factors[names[d]].reduction != REPLICATED:
-            found[names[d]] = None
+            choices[names[d]] = None
         if kind is not None and wanted is not None:
-            found.update(dict.fromkeys(f.name for f in call.rule.factors.values() if f.reduction == kind))
+            choices.update(dict.fromkeys(f.name for f in call.rule.factors.values() if f.reduction == kind))
         if kind is not None:
-            found.update(dict.fromkeys(PassPartial(kind, g) for g in groups(call.op, kind, call.operands)))
+            choices.update(dict.fromkeys(PassPartial(kind, g) for g in groups(call.op, kind, call.operands)))
     if given is not None:
         # Only what is partial now passes.
         held = [g is not None and g.kind(axis) is not None for g in given]
-        found = {c: None for c in found if not isinstance(c, PassPartial) or any(held[i] for i in c.operands)}
-    return [*found, None]
+        choices = {c: None for c in choices if not isinstance(c, PassPartial) or any(held[i] for i in c.operands)}
+    return [*choices, None]
 
 
 def _allowed(call: Call, picks: Sequence[Choice], mesh: Sequence[int]) -> bool:
@@ -158,18 +158,18 @@ def size_of(m: Any) -> float:
 
 
 def _cost(
-    call: Call, given: tuple | None, wanted: tuple | None, found: Propagation, mesh: Sequence[int]
+    call: Call, layouts: tuple | None, wanted: tuple | None, propagation: Propagation, mesh: Sequence[int]
 ) -> tuple[float, int]:
     """Return the bytes that a rank receives around a call, and the number of layouts that change."""
     changes = [
         (m, layout, required)
-        for m, layout, required in zip(call.operands, given or (), found.operands, strict=False)
+        for m, layout, required in zip(call.operands, layouts or (), propagation.operands, strict=False)
         if m is not None and layout is not None and required is not None
     ]
-    targets = wanted or (None,) * len(found.results)
+    targets = wanted or (None,) * len(propagation.results)
     changes += [
         (m, layout, target or Layout(layout.dims))
-        for m, layout, target in zip(call.results, found.results, targets, strict=True)
+        for m, layout, target in zip(call.results, propagation.results, targets, strict=True)
     ]
     total = sum(bytes_moved(source, target, size_of(m), mesh) for m, source, target in changes)
     return total, sum(source != target for _, source, target in changes)

@@ -85,14 +85,14 @@ def parse(op: str, text: str, operands: int) -> Rule:
     if not arrow or "->" in right:
         refuse(op, "with one arrow between operands and results", text)
     sides = []
-    for what, part in (("operands", left), ("results", right)):
+    for side, part in (("operands", left), ("results", right)):
         names = tuple(tuple(one.split()) for one in part.split(","))
         odd = [n for one in names for n in one if not NAME.fullmatch(n)]
         if odd:
-            refuse(op, f"of factors named like a or k0, or 1, for its {what}", text, f"Odd: {', '.join(odd)}.")
+            refuse(op, f"of factors named like a or k0, or 1, for its {side}", text, f"Odd: {', '.join(odd)}.")
         sides.append(names)
-    found = () if not operands and sides[0] == ((),) else sides[0]
-    if len(found) != operands:
+    lists = () if not operands and sides[0] == ((),) else sides[0]
+    if len(lists) != operands:
         refuse(op, f"for {operands} operands", text)
     reduction: dict[str, str] = {}
     nonempty = set()
@@ -108,7 +108,7 @@ def parse(op: str, text: str, operands: int) -> Rule:
             if name in reduction:
                 refuse(op, f"that says once how {name} is reduced", text)
             reduction[name] = kind
-    rule = Rule(op, found, sides[1], tuple(reduction.items()), frozenset(nonempty))
+    rule = Rule(op, lists, sides[1], tuple(reduction.items()), frozenset(nonempty))
     _check(rule, text)
     return rule
 
@@ -149,12 +149,12 @@ class Call:
     def sizes(self) -> dict[str, tuple]:
         """The sizes of the dims of each factor: one, as a rule; multiples of each other where heads are grouped, or
         elements repeated."""
-        found: dict[str, list] = {f: [] for f in self.rule.factors}
+        extents: dict[str, list] = {f: [] for f in self.rule.factors}
         for names, one in [*zip(self.rule.operands, self.operands), *zip(self.rule.results, self.results)]:
             for name, n in zip(names, () if one is None else one.shape, strict=True):
-                if name != FIXED and not any(dim.same(n, m) for m in found[name]):
-                    found[name].append(n)
-        return {f: tuple(sizes) for f, sizes in found.items()}
+                if name != FIXED and not any(dim.same(n, m) for m in extents[name]):
+                    extents[name].append(n)
+        return {f: tuple(sizes) for f, sizes in extents.items()}
 
     def allows(self, factor: str, *parts: int) -> bool:
         """Return whether a factor may be split into ``parts`` shards, one number per mesh axis, the outermost first."""
@@ -181,19 +181,19 @@ def _nonempty(size: Any, parts: Sequence[int]) -> bool:
 
 def call(op: Op, operands: Sequence[Meta | None], params: Sequence[Any] = ()) -> Call:
     """Bind the rule of ``op`` to the sizes of ``operands``."""
-    found = op.infer(*operands, *params)
-    results = found if isinstance(found, tuple) else (found,)
+    inferred = op.infer(*operands, *params)
+    results = inferred if isinstance(inferred, tuple) else (inferred,)
     if op.shard is None:
         return Call(op, tuple(params), unsharded(op.name, operands, results), tuple(operands), results)
     text = op.shard(*operands, *params)
     rule = parse(op.name, text, len(operands))
     if len(rule.results) != len(results):
         refuse(op.name, f"for {len(results)} results", text)
-    for what, lists, metas in (("operand", rule.operands, operands), ("result", rule.results, results)):
+    for side, lists, metas in (("operand", rule.operands, operands), ("result", rule.results, results)):
         for i, (names, m) in enumerate(zip(lists, metas, strict=True)):
             rank = 0 if m is None else len(m.shape)
             if len(names) != rank:
-                refuse(op.name, f"with {rank} factors for {what} {i}, of shape {() if m is None else m.shape}", text)
+                refuse(op.name, f"with {rank} factors for {side} {i}, of shape {() if m is None else m.shape}", text)
     bound = Call(op, tuple(params), rule, tuple(operands), results)
     for name, sizes in bound.sizes.items():
         known = [n for n in sizes if isinstance(n, int)]

@@ -7,17 +7,15 @@ writes the ids for Cython, ``core/dtype_ids.pxi``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import ml_dtypes
 import numpy as np
 
-BOOL, SIGNED, UNSIGNED, FLOAT, COMPLEX = "bool", "signed", "unsigned", "float", "complex"
+BOOL, SIGNED, UNSIGNED, FLOAT, COMPLEX, OTHER = "bool", "signed", "unsigned", "float", "complex", "other"
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """One data type. ``bits``: of an element in memory; types below 8 are packed, the first element in the low bits.
 
     ``exponent``, ``mantissa``, ``bias``: of a float's fields, the sign apart. ``special``: what a float has beside
@@ -120,3 +118,21 @@ TABLE: tuple[Row, ...] = (
 )
 
 ROWS: dict[str, Row] = {row.name: row for row in TABLE}
+
+# Types that programs name and compare, and that no tensor has.
+NAMES_ALONE: tuple[Row, ...] = (
+    _integer("uint32", 32, None),
+    _integer("uint64", 64, None),
+    Row("pstring", OTHER, 0, "", 0),
+    Row("undefined", OTHER, 0, "", 0),
+)
+
+# The reference's enumeration: names of its members with our names, and the numbers that its files and programs know.
+_NUMBERED = (
+    "undefined=0 bool=1 uint8=2 int8=3 int16=5 uint32=6 int32=7 uint64=8 int64=9 float32=10 float64=11 complex64=12 "
+    "complex128=13 pstring=14 float16=15 bfloat16=16 float8_e4m3fn=17 float8_e5m2=18"
+)
+NUMBERS: dict[str, int] = {name: int(n) for name, n in (entry.split("=") for entry in _NUMBERED.split())}
+FIRST_NUMBER_OF_OURS = 64
+MEMBERS: dict[str, str] = {name.upper(): name for name in sorted(NUMBERS, key=NUMBERS.__getitem__)}
+MEMBERS.update(UINT16="bfloat16", ALL_DTYPE="undefined")  # bfloat16 travels as uint16

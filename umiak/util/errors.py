@@ -13,9 +13,32 @@ from typing import Any
 _PACKAGES = ("paddle", "umiak")
 
 
+class OperandError(TypeError, ValueError):
+    """An operand that is no tensor, or whose dtype does not fit. Programs for the reference framework, which finds most
+    of them in its kernels, expect a ValueError."""
+
+
+class IndexingError(IndexError, ValueError):
+    """An index beyond the end, or of another kind: the reference framework raises either."""
+
+
+class ShapeError(ValueError, AssertionError):
+    """Shapes that do not fit where the reference framework asserts that they do."""
+
+
+class NotOneElement(TypeError, ValueError, AssertionError):
+    """A tensor of several elements, or of none, where Python wants a number. NumPy raises the first or the second, the
+    reference framework the third."""
+
+
+class LeafError(RuntimeError, ValueError):
+    """A write into a leaf that wants a gradient. It is a RuntimeError in most frameworks, and a ValueError in the
+    reference framework."""
+
+
 def op_error(kind: type[Exception], op: str, required: str, got: Any, hint: str = "") -> Exception:
     """Build (not raise) ``[op] requires …, got …. hint``; the public function that was called stands for ``op``."""
-    text = f"[{called(op)}] requires {required}, got {got}"
+    text = f"[{called(op)}] requires {required}, got {list(got) if isinstance(got, list) else got}"
     error = kind(f"{text}. {hint}" if hint else text)
     error.mistake = True  # type: ignore[attr-defined]
     return error
@@ -31,9 +54,11 @@ def _public(frame: FrameType) -> str | None:
     module, code = frame.f_globals["__name__"], frame.f_code
     if not module.startswith("paddle.") or "._" in module or code.co_name.startswith("_"):
         return None
-    found = frame.f_globals.get(code.co_name)
-    inner = getattr(found, "__wrapped__", found)
-    return code.co_name if code in (getattr(found, "__code__", None), getattr(inner, "__code__", None)) else None
+    value = frame.f_globals.get(code.co_name)
+    inner = getattr(value, "__wrapped__", value)
+    other = getattr(value, "_other", None)  # what takes calls in another order
+    codes = (getattr(value, "__code__", None), getattr(inner, "__code__", None), other and other.function.__code__)
+    return code.co_name if code in codes else None
 
 
 def called(op: str) -> str:

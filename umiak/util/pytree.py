@@ -1,13 +1,15 @@
 """Nested containers as a flat list of leaves and a structure that puts them back.
 
-Containers are exactly list, tuple, dict, and namedtuples; ``None`` and everything else is a leaf. Dict keys keep their
-insertion order; two dicts with the same keys in different order have different structures.
+Containers are exactly list, tuple, dict, sizes, and namedtuples; ``None`` and everything else is a leaf. Dict keys keep
+their insertion order; two dicts with the same keys in different order have different structures.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
+
+from umiak.util.size import Size
 
 
 class Structure:
@@ -70,7 +72,7 @@ def _flatten(tree: Any, leaves: list[Any]) -> Structure:
     kind = type(tree)
     if kind is dict:
         return Structure(dict, tuple(tree), tuple(_flatten(value, leaves) for value in tree.values()))
-    if kind is list or kind is tuple or is_namedtuple(kind):
+    if kind is list or kind is tuple or kind is Size or is_namedtuple(kind):
         return Structure(kind, (), tuple(_flatten(value, leaves) for value in tree))
     leaves.append(tree)
     return LEAF

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from paddle._public import public
-from paddle.tensor._args import made_on
+from paddle.tensor._args import create_on
 from umiak import comm
 from umiak import ops as F
 from umiak.comm.keys import DEFERRED
@@ -84,22 +84,22 @@ def target(x: Tensor, keep: bool = False) -> tuple[np.ndarray, WriteBack]:
     a = to_numpy(x)
     if a.flags.c_contiguous:
         return a, x._bump_version
-    made = np.ascontiguousarray(a) if keep else np.empty(a.shape, a.dtype)
-    return made, lambda: _write(x, made)
+    buffer = np.ascontiguousarray(a) if keep else np.empty(a.shape, a.dtype)
+    return buffer, lambda: _write(x, buffer)
 
 
 def targets(xs: Sequence[Tensor]) -> tuple[np.ndarray, WriteBack]:
     """The same for several tensors, one after the other in a flat array."""
     dtype = xs[0].dtype.numpy if xs else np.dtype(np.float32)
-    made = np.empty(sum(x.size for x in xs), dtype)
+    buffer = np.empty(sum(x.size for x in xs), dtype)
 
     def write_back() -> None:
         at = 0
         for x in xs:
-            _write(x, made[at : at + x.size])
+            _write(x, buffer[at : at + x.size])
             at += x.size
 
-    return made, write_back
+    return buffer, write_back
 
 
 def _write(x: Tensor, value: np.ndarray) -> None:
@@ -179,11 +179,11 @@ def run_op(
     with _modes(grad and not cut):
         x = inputs()
         with _deferred(started) if later else nullcontext():
-            made = call(x)
+            result = call(x)
 
     def finish() -> None:
         with _modes(grad):
-            write(made)
+            write(result)
 
     if not started:
         finish()
@@ -213,19 +213,19 @@ def _modes(grad: bool) -> Iterator[None]:
         ctx.grad_enabled = former
 
 
-def assign_all(outs: Sequence[Tensor], whole: Tensor) -> None:
-    """Cut the flat ``whole`` into the values of the tensors, one after the other."""
+def assign_all(outs: Sequence[Tensor], joined: Tensor) -> None:
+    """Cut the flat ``joined`` into the values of the tensors, one after the other."""
     at = 0
     for x in outs:
-        part = F.slice(whole, (0,), (at,), (x.size,), (1,))
+        part = F.slice(joined, (0,), (at,), (x.size,), (1,))
         assign(x, F.reshape(part, tuple(x.shape)))
         at += x.size
 
 
 def flat(xs: Sequence[Tensor]) -> Tensor:
     """The elements of all, one tensor after the other."""
-    made = [F.reshape(x, (x.size,)) for x in xs]
-    return made[0] if len(made) == 1 else F.concat(made, axis=0)
+    parts = [F.reshape(x, (x.size,)) for x in xs]
+    return parts[0] if len(parts) == 1 else F.concat(parts, axis=0)
 
 
 def wait_all(pg: comm.Group) -> None:
@@ -260,34 +260,34 @@ _NAMES = {ReduceOp.SUM: "sum", ReduceOp.MAX: "max", ReduceOp.MIN: "min", ReduceO
 
 
 @lru_cache(maxsize=512)
-def reduction(what: str, op: int, dtype: DType) -> str:
+def reduction(op_name: str, op: int, dtype: DType) -> str:
     """The engine's name of a reduction, which must have a meaning for ``dtype``."""
     if op not in _NAMES:
-        raise op_error(ValueError, what, "an op of paddle.distributed.ReduceOp", repr(op))
-    check_reduction(F.REGISTRY[_OPS[what]](group="any", op=_NAMES[op]), Meta((), dtype))
+        raise op_error(ValueError, op_name, "an op of paddle.distributed.ReduceOp", repr(op))
+    check_reduction(F.REGISTRY[_OPS[op_name]](group="any", op=_NAMES[op]), Meta((), dtype))
     return _NAMES[op]
 
 
 _OPS = {"all_reduce": "all_reduce", "reduce": "reduce_to", "reduce_scatter": "reduce_scatter"}
 
 
-def need(x: Any, what: str, name: str = "tensor") -> Tensor:
+def need(x: Any, op_name: str, name: str = "tensor") -> Tensor:
     """Refuse what is no tensor."""
     if not isinstance(x, Tensor):
-        raise op_error(TypeError, what, f"a Tensor for {name}", type(x).__name__)
+        raise op_error(TypeError, op_name, f"a Tensor for {name}", type(x).__name__)
     return x
 
 
-def need_list(xs: Any, what: str, name: str, length: int) -> list[Tensor]:
+def need_list(xs: Any, op_name: str, name: str, length: int) -> list[Tensor]:
     """Refuse what is no list of ``length`` tensors of one dtype."""
     if not isinstance(xs, (list, tuple)):
-        raise op_error(TypeError, what, f"a list of tensors for {name}", type(xs).__name__)
+        raise op_error(TypeError, op_name, f"a list of tensors for {name}", type(xs).__name__)
     for i, x in enumerate(xs):
-        need(x, what, f"{name}[{i}]")
+        need(x, op_name, f"{name}[{i}]")
     if len(xs) != length:
-        raise op_error(ValueError, what, f"{length} tensors in {name}, one for each rank", len(xs))
+        raise op_error(ValueError, op_name, f"{length} tensors in {name}, one for each rank", len(xs))
     if any(x.dtype is not xs[0].dtype for x in xs):
-        raise op_error(TypeError, what, f"one dtype in {name}", [x.dtype.name for x in xs])
+        raise op_error(TypeError, op_name, f"one dtype in {name}", [x.dtype.name for x in xs])
     return list(xs)
 
 
@@ -296,46 +296,46 @@ def equal(shape: Sequence[Any], other: Sequence[Any]) -> bool:
     return len(shape) == len(other) and all(map(dim.eq, shape, other))
 
 
-def same(what: str, x: Tensor, shape: Sequence[Any], dtype: DType, name: str) -> None:
+def same(op_name: str, x: Tensor, shape: Sequence[Any], dtype: DType, name: str) -> None:
     """Refuse a tensor of another shape or dtype."""
     if x.dtype is not dtype:
-        raise op_error(TypeError, what, f"{name} of {dtype.name}", x.dtype.name)
+        raise op_error(TypeError, op_name, f"{name} of {dtype.name}", x.dtype.name)
     if not equal(x.shape, shape):
-        raise op_error(ValueError, what, f"{name} of shape {list(shape)}", list(x.shape))
+        raise op_error(ValueError, op_name, f"{name} of shape {list(shape)}", list(x.shape))
 
 
-def streams(what: str, sync_op: bool, use_calc_stream: bool) -> None:
+def streams(op_name: str, sync_op: bool, use_calc_stream: bool) -> None:
     """The calculation's stream runs in order: nothing on it is asynchronous."""
     if use_calc_stream and not sync_op:
-        raise op_error(RuntimeError, what, "sync_op=True with use_calc_stream=True", "sync_op=False")
+        raise op_error(RuntimeError, op_name, "sync_op=True with use_calc_stream=True", "sync_op=False")
 
 
-def whole(what: str, x: Tensor, part: Tensor, size: int, name: str) -> None:
+def need_joined(op_name: str, x: Tensor, part: Tensor, size: int, name: str) -> None:
     """Refuse a tensor that is not ``size`` times ``part``, joined along the first axis or stacked on a new one."""
     if x.dtype is not part.dtype:
-        raise op_error(TypeError, what, f"{name} of {part.dtype.name}", x.dtype.name)
+        raise op_error(TypeError, op_name, f"{name} of {part.dtype.name}", x.dtype.name)
     stacked = [size, *part.shape]
     long = [size * part.shape[0], *part.shape[1:]] if part.ndim else stacked
     if not equal(x.shape, long) and not equal(x.shape, stacked):
-        raise op_error(ValueError, what, f"{name} of shape {long}", list(x.shape))
+        raise op_error(ValueError, op_name, f"{name} of shape {long}", list(x.shape))
 
 
-def filled(xs: Any, like: Tensor, what: str, name: str, size: int) -> list[Tensor]:
+def filled(xs: Any, like: Tensor, op_name: str, name: str, size: int) -> list[Tensor]:
     """A list of tensors like ``like`` for results; an empty list gets new ones."""
     if isinstance(xs, list) and not xs:
-        xs.extend(made_on(like.place, F.full, 0, like.dtype, tuple(like.shape)) for _ in range(size))
-    outs = need_list(xs, what, name, size)
+        xs.extend(create_on(like.place, F.full, 0, like.dtype, tuple(like.shape)) for _ in range(size))
+    outs = need_list(xs, op_name, name, size)
     for x in outs:
-        same(what, x, like.shape, like.dtype, f"tensors in {name}")
+        same(op_name, x, like.shape, like.dtype, f"tensors in {name}")
     return outs
 
 
-def parts(given: Any, like: Tensor, what: str, size: int) -> list[Tensor]:
+def parts(given: Any, like: Tensor, op_name: str, size: int) -> list[Tensor]:
     """Return the input of a scatter: a list with a part like ``like`` for each rank, or of the one tensor to split."""
     if isinstance(given, Tensor):
-        whole(what, given, like, size, "the input")
+        need_joined(op_name, given, like, size, "the input")
         return [given]
-    xs = need_list(given, what, "tensor_list", size)
+    xs = need_list(given, op_name, "tensor_list", size)
     for x in xs:
-        same(what, x, like.shape, like.dtype, "tensors in tensor_list")
+        same(op_name, x, like.shape, like.dtype, "tensors in tensor_list")
     return xs

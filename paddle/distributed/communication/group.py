@@ -135,26 +135,29 @@ def world() -> Group:
     return _public_groups()[0]
 
 
-def member(group: Any, what: str) -> comm.Group | None:
+_get_global_group = world  # as packages know it
+
+
+def member(group: Any, op_name: str) -> comm.Group | None:
     """The engine's group behind an argument; None, with a warning, for a caller outside of it."""
     if group is None:
         return comm.world()
     if isinstance(group, comm.Group):
         return group
     if not isinstance(group, Group):
-        raise op_error(TypeError, what, "a group made by new_group", type(group).__name__)
+        raise op_error(TypeError, op_name, "a group made by new_group", type(group).__name__)
     if group._pg is not None:
         return group._pg
     if group.is_member():
-        raise op_error(RuntimeError, what, "a group that is open", f"{group}, which was shut down or destroyed")
-    warnings.warn(f"[{what}] rank {comm.world().rank} is not in {group}: nothing is done", stacklevel=4)
+        raise op_error(RuntimeError, op_name, "a group that is open", f"{group}, which was shut down or destroyed")
+    warnings.warn(f"[{op_name}] rank {comm.world().rank} is not in {group}: nothing is done", stacklevel=4)
     return None
 
 
-def group_rank(pg: comm.Group, rank: Any, what: str, role: str) -> int:
+def group_rank(pg: comm.Group, rank: Any, op_name: str, role: str) -> int:
     """Return the rank within the group of a global rank."""
     if rank not in pg.ranks:
-        raise op_error(ValueError, what, f"a global rank of {list(pg.ranks)} as {role}", rank)
+        raise op_error(ValueError, op_name, f"a global rank of {list(pg.ranks)} as {role}", rank)
     return pg.ranks.index(rank)
 
 
@@ -188,17 +191,17 @@ def new_group(
     """
     if backend is not None and backend not in ENGINES:
         raise op_error(ValueError, "new_group", f"a backend of {ENGINES}", repr(backend))
-    whole = comm.world()
+    world_group = comm.world()
     seconds = None if timeout == DEFAULT_TIMEOUT else timeout.total_seconds()
     number = comm.groups.next_id()
     pg = comm.new(ranks, timeout=seconds)
     if pg is None:
-        made = Group(-1, number, list(ranks or ()), None, comm.groups.name_of(number))
+        group = Group(-1, number, list(ranks or ()), None, comm.groups.name_of(number))
     else:
-        made = _public_group(pg)
-    assert made.id == number and whole.size >= made.nranks
-    _public_groups()[number] = made
-    return made
+        group = _public_group(pg)
+    assert group.id == number and world_group.size >= group.nranks
+    _public_groups()[number] = group
+    return group
 
 
 @public("paddle.distributed paddle.distributed.communication")
@@ -219,10 +222,10 @@ def get_group(id: int = 0) -> Group | None:
         >>> paddle.distributed.init_parallel_env() is paddle.distributed.get_group(0)
         True
     """
-    found = _public_groups().get(id)
-    if found is None:
+    group = _public_groups().get(id)
+    if group is None:
         warnings.warn(f"[get_group] there is no group {id}", stacklevel=2)
-    return found
+    return group
 
 
 @public("paddle.distributed paddle.distributed.communication")

@@ -57,12 +57,12 @@ def broadcast_object_list(object_list: list, src: int, group: Group | None = Non
         >>> x
         ['a', 1]
     """
-    what = "broadcast_object_list"
-    pg = member(group, what)
+    op_name = "broadcast_object_list"
+    pg = member(group, op_name)
     if pg is None:
         return
-    root = group_rank(pg, src, what, "src")
-    _replace(what, object_list, pg.broadcast_object(object_list, root))
+    root = group_rank(pg, src, op_name, "src")
+    _replace(op_name, object_list, pg.broadcast_object(object_list, root))
 
 
 @public("paddle.distributed paddle.distributed.communication")
@@ -89,10 +89,10 @@ def scatter_object_list(
         >>> found
         ['a']
     """
-    what = "scatter_object_list"
-    pg = member(group, what)
+    op_name = "scatter_object_list"
+    pg = member(group, op_name)
     if pg is not None:
-        out_object_list[:] = [pg.scatter_objects(in_object_list, group_rank(pg, src, what, "src"))]
+        out_object_list[:] = [pg.scatter_objects(in_object_list, group_rank(pg, src, op_name, "src"))]
 
 
 @public("paddle.distributed paddle.distributed.communication")
@@ -120,10 +120,10 @@ def send_object_list(
         >>> x
         ['a']
     """
-    what = "send_object_list"
-    pg = member(group, what)
+    op_name = "send_object_list"
+    pg = member(group, op_name)
     if pg is not None:
-        pg.send_object(list(object_list), _peer(pg, dst, dst_in_group, what, "dst"))
+        pg.send_object(list(object_list), _peer(pg, dst, dst_in_group, op_name, "dst"))
 
 
 @public("paddle.distributed paddle.distributed.communication")
@@ -152,19 +152,19 @@ def recv_object_list(
         >>> x
         [1, 2]
     """
-    what = "recv_object_list"
-    pg = member(group, what)
+    op_name = "recv_object_list"
+    pg = member(group, op_name)
     if pg is not None:
-        _replace(what, object_list, pg.recv_object(_peer(pg, src, src_in_group, what, "src")))
+        _replace(op_name, object_list, pg.recv_object(_peer(pg, src, src_in_group, op_name, "src")))
 
 
-def _peer(pg: comm.Group, rank: int | None, at: int | None, what: str, role: str) -> int:
+def _peer(pg: comm.Group, rank: int | None, at: int | None, op_name: str, role: str) -> int:
     if (rank is None) == (at is None):
-        raise op_error(ValueError, what, f"one of {role} and {role}_in_group", f"{rank} and {at}")
-    return group_rank(pg, rank, what, role) if at is None else at
+        raise op_error(ValueError, op_name, f"one of {role} and {role}_in_group", f"{rank} and {at}")
+    return group_rank(pg, rank, op_name, role) if at is None else at
 
 
-def _replace(what: str, mine: list, received: list) -> None:
+def _replace(op_name: str, mine: list, received: list) -> None:
     if len(mine) != len(received):
-        raise op_error(ValueError, what, f"a list of {len(received)} objects, as the other rank's", len(mine))
+        raise op_error(ValueError, op_name, f"a list of {len(received)} objects, as the other rank's", len(mine))
     mine[:] = received

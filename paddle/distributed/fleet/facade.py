@@ -90,11 +90,11 @@ class Fleet:
         """Return whether this rank has called ``init``."""
         return fleet_state() is not None
 
-    def _state(self, what: str) -> FleetState:
-        found = fleet_state()
-        if found is None:
-            raise op_error(RuntimeError, f"fleet.{what}", "fleet.init() before", "none")
-        return found
+    def _state(self, method: str) -> FleetState:
+        state = fleet_state()
+        if state is None:
+            raise op_error(RuntimeError, f"fleet.{method}", "fleet.init() before", "none")
+        return state
 
     # --- training
 
@@ -346,8 +346,8 @@ class Fleet:
         """
         return max(1, len({e.rsplit(":", 1)[0] for e in self._endpoints("node_num")}))
 
-    def _endpoints(self, what: str) -> list[str]:
-        self._state(what)
+    def _endpoints(self, method: str) -> list[str]:
+        self._state(method)
         return [e for e in os.environ.get("PADDLE_TRAINER_ENDPOINTS", "").split(",") if e]
 
     def worker_endpoints(self, to_string: bool = False) -> list[str] | str:
@@ -368,8 +368,8 @@ class Fleet:
             >>> fleet.worker_endpoints()
             []
         """
-        found = self._endpoints("worker_endpoints")
-        return ",".join(found) if to_string else found
+        endpoints = self._endpoints("worker_endpoints")
+        return ",".join(endpoints) if to_string else endpoints
 
     # --- all workers at once
 

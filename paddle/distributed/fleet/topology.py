@@ -175,13 +175,13 @@ class HybridCommunicateGroup:
                 "moe_sharding_degree × ep_degree ranks in a stage, sharding_degree a multiple of moe_sharding_degree",
                 f"{shards} × {experts} of {self.nranks // stages} ranks, sharding_degree {sharding}",
             )
-        found: dict[str, list[list[int]]] = {"moe_sharding": [], "expert": []}
+        lines: dict[str, list[list[int]]] = {"moe_sharding": [], "expert": []}
         for stage in range(stages):
             ranks = self._topology.get_axis_list("pipe", stage) if stages > 1 else [*range(self.nranks)]
             grid = np.array(ranks).reshape(shards, experts)
-            found["moe_sharding"] += grid.T.tolist()
-            found["expert"] += grid.tolist()
-        return found
+            lines["moe_sharding"] += grid.T.tolist()
+            lines["expert"] += grid.tolist()
+        return lines
 
     def _group_of(self, lists: list[list[int]]) -> Group:
         """The caller's group of some that are disjoint; each list of ranks has one, whatever it is for."""
@@ -253,11 +253,11 @@ class HybridCommunicateGroup:
             for line in lines:
                 for a, b in zip(line, [*line[1:], line[0]]):
                     pair = (a, b, what)
-                    made = new_group([a, b])
+                    group = new_group([a, b])
                     if self.global_rank == (b if receives else a):
-                        mine[f"send_{what}"] = made
+                        mine[f"send_{what}"] = group
                     if self.global_rank == (a if receives else b):
-                        mine["recv_prev" if what == "next" else "recv_next"] = made
+                        mine["recv_prev" if what == "next" else "recv_next"] = group
                     assert pair
         return mine["send_next"], mine["send_prev"], mine["recv_next"], mine["recv_prev"]
 
@@ -272,8 +272,8 @@ class HybridCommunicateGroup:
             fused_strategy_list: names of axes.
             nccl_config: options of NCCL, which the engines of hosts do not read.
         """
-        made = self._group_of(self._topology.get_fused_ranks(fused_strategy_list))
-        return made.ranks, made
+        group = self._group_of(self._topology.get_fused_ranks(fused_strategy_list))
+        return group.ranks, group
 
 
 def _axis_methods(axis: str, place: bool = True) -> dict[str, Callable]:
@@ -295,10 +295,10 @@ def _axis_methods(axis: str, place: bool = True) -> dict[str, Callable]:
     source.__doc__ = "The first rank of that group."
     rank.__doc__ = f"The caller's place along {axis}."
     size.__doc__ = f"How many places there are along {axis}."
-    made: dict[str, Callable] = {"group": group, "group_src_rank": source}
+    methods: dict[str, Callable] = {"group": group, "group_src_rank": source}
     if place:
-        made.update(rank=rank, world_size=size)
-    named = {f"get_{axis}_parallel_{what}": method for what, method in made.items()}
+        methods.update(rank=rank, world_size=size)
+    named = {f"get_{axis}_parallel_{what}": method for what, method in methods.items()}
     for name, method in named.items():
         method.__name__, method.__qualname__ = name, f"HybridCommunicateGroup.{name}"
     return named

@@ -56,22 +56,24 @@ def hosts(o: argparse.Namespace, slurm: bool) -> tuple[Host, ...]:
     each = o.nproc_per_node if o.nproc_per_node is not None else devices or 1
     if each < 1:
         raise op_error(ValueError, "launch", "--nproc_per_node of at least 1", each)
-    found = []
+    hosts_given = []
     for word in split(o.hosts):
         name, colon, count = word.partition(":")
         if not name or (colon and not (count.isdigit() and int(count))):
             raise op_error(ValueError, "launch", "--hosts like a,b:4", repr(o.hosts))
-        found.append(Host(name, int(count) if colon else each))
-    if not found and slurm:
-        found = [Host("", each)] * (o.nnodes or int(os.environ.get("SLURM_NNODES", "1")))
-    found = found or [Host("", each)]
-    if o.nnodes not in (None, len(found)):
+        hosts_given.append(Host(name, int(count) if colon else each))
+    if not hosts_given and slurm:
+        hosts_given = [Host("", each)] * (o.nnodes or int(os.environ.get("SLURM_NNODES", "1")))
+    hosts_given = hosts_given or [Host("", each)]
+    if o.nnodes not in (None, len(hosts_given)):
         hint = "Run this command once; it reaches the other nodes by itself"
-        raise op_error(ValueError, "launch", f"--hosts with {o.nnodes} names for --nnodes {o.nnodes}", len(found), hint)
-    for host in found:
+        raise op_error(
+            ValueError, "launch", f"--hosts with {o.nnodes} names for --nnodes {o.nnodes}", len(hosts_given), hint
+        )
+    for host in hosts_given:
         if devices % host.ranks:
             raise op_error(ValueError, "launch", f"--devices that {host.ranks} ranks can share evenly", o.devices)
-    return tuple(found)
+    return tuple(hosts_given)
 
 
 def split(text: str | None) -> list[str]:
@@ -105,13 +107,13 @@ def job(arguments: Sequence[str]) -> tuple[Job, int]:
     slurm = allocation if o.slurm is None else o.slurm
     if o.max_restart < 0:
         raise op_error(ValueError, "launch", "--max_restart of at least 0", o.max_restart)
-    made = Job(
+    launch_job = Job(
         what=program(o), hosts=hosts(o, slurm), log_dir=o.log_dir, log_overwrite=o.log_overwrite,
         console=shown(o.console), devices=tuple(split(o.devices)), master=o.master, address=o.host, name=o.job_id,
         starter=o.mpiexec, mpi_args=tuple(shlex.split(o.mpi_args)), slurm=slurm, grace=o.grace,
         start_timeout=o.start_timeout, exit_timeout=o.exit_timeout,
     )  # fmt: skip
-    return made, o.max_restart
+    return launch_job, o.max_restart
 
 
 @public("paddle.distributed paddle.distributed.launch")
@@ -135,8 +137,8 @@ def launch(arguments: Sequence[str] | None = None) -> int:
         SystemExit: 0
     """
     try:
-        made, limit = job(sys.argv[1:] if arguments is None else arguments)
-        return restarts.run(made, limit)
+        launch_job, limit = job(sys.argv[1:] if arguments is None else arguments)
+        return restarts.run(launch_job, limit)
     except (ValueError, RuntimeError) as error:
         print(error, file=sys.stderr)
         return 2

@@ -20,9 +20,9 @@ JOIN_SECONDS = 300.0  # for all workers to call init_rpc
 class FutureWrapper:
     """Result of a call that may still run."""
 
-    def __init__(self, future: futures.Future[Any], what: str, timeout: float) -> None:
+    def __init__(self, future: futures.Future[Any], description: str, timeout: float) -> None:
         self._future = future
-        self._what = what
+        self._description = description
         self._timeout = timeout
         self._deadline = time.monotonic() + timeout if timeout > 0 else None
 
@@ -43,7 +43,7 @@ class FutureWrapper:
         except futures.TimeoutError:
             if self._future.done():
                 raise  # the function's own
-            raise TimeoutError(f"{self._what} requires a reply within {self._timeout:g} s, got none") from None
+            raise TimeoutError(f"{self._description} requires a reply within {self._timeout:g} s, got none") from None
 
 
 def _agent(op: str) -> Agent:
@@ -60,12 +60,12 @@ def _endpoint(text: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-def _given(value: Any, what: str, *variables: str) -> Any:
+def _given(value: Any, setting: str, *variables: str) -> Any:
     """An argument, else the first of the environment variables that is set."""
-    found = next((os.environ[name] for name in variables if os.environ.get(name)), None) if value is None else value
-    if found is None:
-        raise op_error(ValueError, "init_rpc", f"{what}, or {variables[0]} in the environment", "neither")
-    return found
+    variable = next((os.environ[name] for name in variables if os.environ.get(name)), None) if value is None else value
+    if variable is None:
+        raise op_error(ValueError, "init_rpc", f"{setting}, or {variables[0]} in the environment", "neither")
+    return variable
 
 
 @public("paddle.distributed.rpc")

@@ -2,6 +2,6 @@
 
 from paddle import _lazy
 from paddle.autograd import products
-from paddle.incubate.autograd import functional
+from paddle.incubate.autograd import functional, primitives
 
 __getattr__, __dir__, __all__ = _lazy.contents(__name__)

@@ -109,7 +109,7 @@ class Hessian(Jacobian):
 
     Raises:
         TypeError: a value that is not a tensor, or not a function.
-        ValueError: the result has more than one element (for each entry of a batch).
+        RuntimeError: the result has more than one element (for each entry of a batch).
 
     Example:
         >>> import paddle
@@ -126,7 +126,7 @@ class Hessian(Jacobian):
             wanted = flat.shape[0] if is_batched else 1
             if not isinstance(y, Tensor) or y.size != wanted:
                 required = "a function whose result has one element" + (" for each batch entry" if is_batched else "")
-                raise op_error(ValueError, "Hessian", required, getattr(y, "shape", type(y).__name__))
+                raise op_error(RuntimeError, "Hessian", required, getattr(y, "shape", type(y).__name__))
             g = None
             if not y.stop_gradient:
                 (g,) = grad(F.sum(y, tuple(range(y.ndim))), flat, create_graph=True, allow_unused=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from paddle._public import public
 from paddle.optimizer.optimizer import Optimizer, as_state
-from paddle.tensor._args import made_on
+from paddle.tensor._args import create_on
 from umiak import ops as F
 from umiak.core.array import from_numpy
 from umiak.core.context import no_grad_guard
@@ -73,7 +73,7 @@ class _Swap:
 
 
 def _zeros(p: Any) -> Tensor:
-    return made_on(p.place, F.full, 0.0, p.dtype.compute, tuple(p.shape))
+    return create_on(p.place, F.full, 0.0, p.dtype.compute, tuple(p.shape))
 
 
 def _set(pairs: list[tuple[Any, Any]]) -> None:
@@ -187,8 +187,8 @@ class ModelAverage(_Swap, Optimizer):
                 continue
             for i, s in enumerate(self._sums[p]):
                 out[f"{p.name}_sum_{i + 1}_0"] = s
-            for what, n in zip(("num_accumulates", "old_num_accumulates", "num_updates"), self._counts, strict=True):
-                out[f"{p.name}_{what}_0"] = from_numpy(np.array([n], np.int64), p.place)
+            for counter, n in zip(("num_accumulates", "old_num_accumulates", "num_updates"), self._counts, strict=True):
+                out[f"{p.name}_{counter}_0"] = from_numpy(np.array([n], np.int64), p.place)
         return out
 
     def set_state_dict(self, state_dict: Any) -> None:
@@ -202,8 +202,8 @@ class ModelAverage(_Swap, Optimizer):
             if any(s is None for s in saved):
                 continue
             self._sums[p] = [as_state(s, p) for s in saved]
-            found = (state_dict[f"{p.name}_{n}_0"] for n in ("num_accumulates", "old_num_accumulates", "num_updates"))
-            self._counts = [int(np.asarray(n.numpy() if isinstance(n, Tensor) else n).ravel()[0]) for n in found]
+            counts = (state_dict[f"{p.name}_{n}_0"] for n in ("num_accumulates", "old_num_accumulates", "num_updates"))
+            self._counts = [int(np.asarray(n.numpy() if isinstance(n, Tensor) else n).ravel()[0]) for n in counts]
 
     load_state_dict = set_state_dict
     set_dict = set_state_dict

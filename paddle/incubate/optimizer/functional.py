@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from paddle import _lazy
+from paddle._public import public
 from paddle.framework.grad_mode import enable_grad
 from paddle.optimizer.lbfgs import _dot, _size, descent
 from paddle.optimizer.line_search import Point, strong_wolfe
-from paddle.tensor._args import made_on
+from paddle.tensor._args import create_on
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core import tape
@@ -18,20 +20,20 @@ from umiak.core.context import no_grad_guard
 from umiak.core.dtype import convert
 from umiak.core.tensor import Tensor
 
-__all__ = ["minimize_bfgs", "minimize_lbfgs"]
-
 
 class _Function:
     """The objective along directions, with a count of its evaluations."""
 
-    def __init__(self, who: str, objective: Callable[[Tensor], Tensor], start: Any, dtype: Any, search: str) -> None:
+    def __init__(
+        self, op_name: str, objective: Callable[[Tensor], Tensor], start: Any, dtype: Any, search: str
+    ) -> None:
         wide = convert(dtype)
         if wide not in (dt.float32, dt.float64):
-            raise ValueError(f"[{who}] requires dtype 'float32' or 'float64', got {dtype!r}")
+            raise ValueError(f"[{op_name}] requires dtype 'float32' or 'float64', got {dtype!r}")
         if search != "strong_wolfe":
-            raise NotImplementedError(f"[{who}] requires line_search_fn 'strong_wolfe', got {search!r}")
+            raise NotImplementedError(f"[{op_name}] requires line_search_fn 'strong_wolfe', got {search!r}")
         if not isinstance(start, Tensor) or start.ndim != 1:
-            raise ValueError(f"[{who}] requires initial_position of one dim, got {start!r}")
+            raise ValueError(f"[{op_name}] requires initial_position of one dim, got {start!r}")
         self.dtype = wide
         self.objective = objective
         self.start = F.cast(start.detach(), dtype=wide)
@@ -57,14 +59,15 @@ class _Function:
 
     def results(self, done: bool, x: Any, loss: float, grad: Any) -> tuple[Tensor, ...]:
         return (
-            made_on(x.place, F.full, done, dt.bool, (1,)),
-            made_on(x.place, F.full, self.calls, dt.int64, (1,)),
+            create_on(x.place, F.full, done, dt.bool, (1,)),
+            create_on(x.place, F.full, self.calls, dt.int64, (1,)),
             x,
-            made_on(x.place, F.full, loss, self.dtype, ()),
+            create_on(x.place, F.full, loss, self.dtype, ()),
             grad,
         )
 
 
+@public("paddle.incubate.optimizer.functional")
 def minimize_bfgs(
     objective_func: Callable[[Tensor], Tensor],
     initial_position: Tensor,
@@ -114,7 +117,7 @@ def minimize_bfgs(
     with no_grad_guard():
         x: Any = f.start
         n = x.shape[0]
-        counts = made_on(x.place, F.iota, 0, 1, dt.int64, n)
+        counts = create_on(x.place, F.iota, 0, 1, dt.int64, n)
         identity = F.cast(F.eq(F.unsqueeze(counts, axes=(1,)), counts), dtype=f.dtype)
         inverse: Any = identity
         if initial_inverse_hessian_estimate is not None:
@@ -124,11 +127,11 @@ def minimize_bfgs(
         for _ in range(0 if done else max_iters):
             direction = F.neg(F.reshape(F.matmul(inverse, F.unsqueeze(grad, axes=(1,))), shape=(n,)))
             point = f.search(x, loss, grad, direction, initial_step_length, max_line_search_iters)
-            moved, turn = F.mul(direction, point.step), F.sub(point.grad, grad)
+            moved, grad_change = F.mul(direction, point.step), F.sub(point.grad, grad)
             x, loss, grad = F.add(x, moved), point.loss, point.grad
-            product = _dot(moved, turn)
+            product = _dot(moved, grad_change)
             if product > 0.0:  # else the estimate would not stay positive definite
-                s, y = F.unsqueeze(moved, axes=(1,)), F.unsqueeze(turn, axes=(0,))
+                s, y = F.unsqueeze(moved, axes=(1,)), F.unsqueeze(grad_change, axes=(0,))
                 left = F.sub(identity, F.mul(F.matmul(s, y), 1.0 / product))
                 right = F.permute(left, (1, 0))
                 inverse = F.add(
@@ -140,6 +143,7 @@ def minimize_bfgs(
         return *f.results(done, x, loss, grad), inverse
 
 
+@public("paddle.incubate.optimizer.functional")
 def minimize_lbfgs(
     objective_func: Callable[[Tensor], Tensor],
     initial_position: Tensor,
@@ -196,36 +200,39 @@ def minimize_lbfgs(
         if initial_inverse_hessian_estimate is not None:
             first = _checked("minimize_lbfgs", F.cast(initial_inverse_hessian_estimate.detach(), dtype=f.dtype), n)
         steps: list[Any] = []
-        turns: list[Any] = []
+        grad_changes: list[Any] = []
         inverse: list[float] = []
         scale = 1.0
         loss, grad = f(x)
         done = _size(grad) <= tolerance_grad
         for _ in range(0 if done else max_iters):
-            direction, _ = descent(grad, steps, turns, inverse, scale if first is None else first)
+            direction, _ = descent(grad, steps, grad_changes, inverse, scale if first is None else first)
             point = f.search(x, loss, grad, direction, initial_step_length, max_line_search_iters)
-            moved, turn = F.mul(direction, point.step), F.sub(point.grad, grad)
+            moved, grad_change = F.mul(direction, point.step), F.sub(point.grad, grad)
             x, loss, grad = F.add(x, moved), point.loss, point.grad
-            product = _dot(moved, turn)
+            product = _dot(moved, grad_change)
             if product > 0.0:
                 if len(steps) == history_size:
-                    for memory in (steps, turns, inverse):
+                    for memory in (steps, grad_changes, inverse):
                         memory.pop(0)
                 steps.append(moved)
-                turns.append(turn)
+                grad_changes.append(grad_change)
                 inverse.append(1.0 / product)
-                scale = product / _dot(turn, turn)
+                scale = product / _dot(grad_change, grad_change)
             done = _size(grad) <= tolerance_grad or _size(moved) <= tolerance_change
             if done or point.step == 0.0:
                 break
         return f.results(done, x, loss, grad)
 
 
-def _checked(who: str, matrix: Any, n: int) -> Any:
-    found = matrix.numpy()
-    if found.shape != (n, n) or not np.allclose(found, found.T) or not (np.linalg.eigvalsh(found) > 0).all():
+def _checked(op_name: str, matrix: Any, n: int) -> Any:
+    array = matrix.numpy()
+    if array.shape != (n, n) or not np.allclose(array, array.T) or not (np.linalg.eigvalsh(array) > 0).all():
         raise ValueError(
-            f"[{who}] requires initial_inverse_hessian_estimate symmetric and positive definite, {[n, n]}, "
+            f"[{op_name}] requires initial_inverse_hessian_estimate symmetric and positive definite, {[n, n]}, "
             f"got {matrix!r}"
         )
     return matrix
+
+
+__getattr__, __dir__, __all__ = _lazy.contents(__name__)

@@ -140,8 +140,8 @@ class LookAhead(Optimizer):
 
         The inner optimizer has a state dict of its own.
         """
-        found = (self._slow.get(p) for p in self._parameter_list)
-        return {s.name: s for s in found if s is not None}
+        slow = (self._slow.get(p) for p in self._parameter_list)
+        return {s.name: s for s in slow if s is not None}
 
     def set_state_dict(self, state_dict: Any) -> None:
         """Go on from saved slow parameters. Steps are counted from 0.

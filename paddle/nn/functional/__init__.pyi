@@ -4,6 +4,7 @@ import builtins
 from collections.abc import Sequence
 from typing import Any, overload
 
+from paddle.nn.attention.sdpa import sdp_kernel as sdp_kernel
 from paddle.nn.functional.activation import celu as celu
 from paddle.nn.functional.activation import elu as elu
 from paddle.nn.functional.activation import elu_ as elu_
@@ -22,7 +23,6 @@ from paddle.nn.functional.activation import relu6 as relu6
 from paddle.nn.functional.activation import relu_ as relu_
 from paddle.nn.functional.activation import rrelu as rrelu
 from paddle.nn.functional.activation import selu as selu
-from paddle.nn.functional.activation import softmax_ as softmax_
 from paddle.nn.functional.activation import softsign as softsign
 from paddle.nn.functional.activation import swiglu as swiglu
 from paddle.nn.functional.activation import swish as swish
@@ -45,7 +45,6 @@ from paddle.nn.functional.common import zeropad2d as zeropad2d
 from paddle.nn.functional.conv import conv1d_transpose as conv1d_transpose
 from paddle.nn.functional.conv import conv2d_transpose as conv2d_transpose
 from paddle.nn.functional.conv import conv3d_transpose as conv3d_transpose
-from paddle.nn.functional.distance import pairwise_distance as pairwise_distance
 from paddle.nn.functional.distance import pdist as pdist
 from paddle.nn.functional.flash_attention import flash_attention_v3_varlen as flash_attention_v3_varlen
 from paddle.nn.functional.flash_attention import flash_attn_qkvpacked as flash_attn_qkvpacked
@@ -53,7 +52,6 @@ from paddle.nn.functional.flash_attention import flash_attn_varlen_qkvpacked as 
 from paddle.nn.functional.input import embedding_renorm_ as embedding_renorm_
 from paddle.nn.functional.loss import binary_cross_entropy as binary_cross_entropy
 from paddle.nn.functional.loss import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
-from paddle.nn.functional.loss import cross_entropy as cross_entropy
 from paddle.nn.functional.loss import dice_loss as dice_loss
 from paddle.nn.functional.loss import log_loss as log_loss
 from paddle.nn.functional.loss import nll_loss as nll_loss
@@ -104,9 +102,10 @@ from paddle.nn.functional.vision import grid_sample as grid_sample
 from paddle.nn.functional.vision import pixel_shuffle as pixel_shuffle
 from paddle.nn.functional.vision import pixel_unshuffle as pixel_unshuffle
 from paddle.nn.functional.vision import temporal_shift as temporal_shift
+from paddle.tensor import diag_embed as diag_embed
 from paddle.tensor import sigmoid as sigmoid
 from paddle.tensor import tanh as tanh
-from paddle.tensor.trigonometry import tanh_ as tanh_
+from paddle.tensor import tanh_ as tanh_
 from umiak.core.tensor import Tensor
 
 @overload
@@ -135,7 +134,15 @@ def adaptive_max_pool1d(
 ) -> Any: ...
 @overload
 def adaptive_max_pool1d(
+    x: Tensor, output_size: Any, *, return_indices: builtins.bool, name: builtins.str | None = ...
+) -> Any: ...
+@overload
+def adaptive_max_pool1d(
     *, input: Tensor, output_size: Any, return_mask: builtins.bool = ..., name: builtins.str | None = ...
+) -> Any: ...
+@overload
+def adaptive_max_pool1d(
+    *, input: Tensor, output_size: Any, return_indices: builtins.bool, name: builtins.str | None = ...
 ) -> Any: ...
 @overload
 def adaptive_max_pool2d(
@@ -143,7 +150,15 @@ def adaptive_max_pool2d(
 ) -> Any: ...
 @overload
 def adaptive_max_pool2d(
+    x: Tensor, output_size: Any, *, return_indices: builtins.bool, name: builtins.str | None = ...
+) -> Any: ...
+@overload
+def adaptive_max_pool2d(
     *, input: Tensor, output_size: Any, return_mask: builtins.bool = ..., name: builtins.str | None = ...
+) -> Any: ...
+@overload
+def adaptive_max_pool2d(
+    *, input: Tensor, output_size: Any, return_indices: builtins.bool, name: builtins.str | None = ...
 ) -> Any: ...
 @overload
 def adaptive_max_pool3d(
@@ -151,7 +166,15 @@ def adaptive_max_pool3d(
 ) -> Any: ...
 @overload
 def adaptive_max_pool3d(
+    x: Tensor, output_size: Any, *, return_indices: builtins.bool, name: builtins.str | None = ...
+) -> Any: ...
+@overload
+def adaptive_max_pool3d(
     *, input: Tensor, output_size: Any, return_mask: builtins.bool = ..., name: builtins.str | None = ...
+) -> Any: ...
+@overload
+def adaptive_max_pool3d(
+    *, input: Tensor, output_size: Any, return_indices: builtins.bool, name: builtins.str | None = ...
 ) -> Any: ...
 @overload
 def conv1d(
@@ -233,6 +256,33 @@ def cosine_similarity(x1: Tensor, x2: Tensor, axis: builtins.int = ..., eps: bui
 @overload
 def cosine_similarity(x1: Tensor, x2: Tensor, *, dim: builtins.int, eps: builtins.float = ...) -> Tensor: ...
 @overload
+def cross_entropy(
+    input: Tensor,
+    label: Tensor,
+    weight: Tensor | None = ...,
+    ignore_index: builtins.int = ...,
+    reduction: builtins.str = ...,
+    soft_label: builtins.bool = ...,
+    axis: builtins.int = ...,
+    use_softmax: builtins.bool = ...,
+    label_smoothing: builtins.float = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def cross_entropy(
+    input: Tensor,
+    *,
+    target: Tensor,
+    weight: Tensor | None = ...,
+    ignore_index: builtins.int = ...,
+    reduction: builtins.str = ...,
+    soft_label: builtins.bool = ...,
+    axis: builtins.int = ...,
+    use_softmax: builtins.bool = ...,
+    label_smoothing: builtins.float = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
 def dropout(
     x: Tensor,
     p: builtins.float = ...,
@@ -280,6 +330,61 @@ def embedding(
 def fold(
     x: Tensor,
     output_sizes: Any,
+    kernel_sizes: Any,
+    strides: Any = ...,
+    paddings: Any = ...,
+    dilations: Any = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def fold(
+    x: Tensor,
+    output_sizes: Any,
+    kernel_sizes: Any,
+    strides: Any = ...,
+    paddings: Any = ...,
+    *,
+    dilation: Any,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def fold(
+    x: Tensor,
+    output_sizes: Any,
+    kernel_sizes: Any,
+    strides: Any = ...,
+    *,
+    padding: Any,
+    dilations: Any = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def fold(
+    x: Tensor,
+    output_sizes: Any,
+    kernel_sizes: Any,
+    *,
+    stride: Any,
+    paddings: Any = ...,
+    dilations: Any = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def fold(
+    x: Tensor,
+    output_sizes: Any,
+    *,
+    kernel_size: Any,
+    strides: Any = ...,
+    paddings: Any = ...,
+    dilations: Any = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def fold(
+    x: Tensor,
+    *,
+    output_size: Any,
     kernel_sizes: Any,
     strides: Any = ...,
     paddings: Any = ...,
@@ -355,9 +460,22 @@ def group_norm(
     name: builtins.str | None = ...,
 ) -> Tensor: ...
 @overload
+def group_norm(
+    x: Tensor,
+    num_groups: builtins.int,
+    weight: Tensor | None = ...,
+    bias: Tensor | None = ...,
+    epsilon: builtins.float = ...,
+    data_format: builtins.str = ...,
+) -> Tensor: ...
+@overload
 def hardshrink(x: Tensor, threshold: builtins.float = ..., name: builtins.str | None = ...) -> Tensor: ...
 @overload
+def hardshrink(x: Tensor, *, lambd: builtins.float, name: builtins.str | None = ...) -> Tensor: ...
+@overload
 def hardshrink(*, input: Tensor, threshold: builtins.float = ..., name: builtins.str | None = ...) -> Tensor: ...
+@overload
+def hardshrink(*, input: Tensor, lambd: builtins.float, name: builtins.str | None = ...) -> Tensor: ...
 @overload
 def interpolate(
     x: Tensor,
@@ -383,6 +501,20 @@ def interpolate(
     data_format: builtins.str | None = ...,
     recompute_scale_factor: builtins.bool | None = ...,
     antialias: builtins.bool = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def interpolate(
+    x: Tensor,
+    size: Any = ...,
+    scale_factor: Any = ...,
+    mode: builtins.str = ...,
+    align_corners: builtins.bool = ...,
+    recompute_scale_factor: builtins.bool | None = ...,
+    antialias: builtins.bool = ...,
+    *,
+    align_mode: builtins.int = ...,
+    data_format: builtins.str | None = ...,
     name: builtins.str | None = ...,
 ) -> Tensor: ...
 @overload
@@ -466,6 +598,18 @@ def lp_pool1d(
     name: builtins.str | None = ...,
 ) -> Tensor: ...
 @overload
+def lp_pool1d(
+    x: Tensor,
+    norm_type: Any,
+    kernel_size: Any,
+    stride: Any = ...,
+    ceil_mode: builtins.bool = ...,
+    *,
+    padding: Any = ...,
+    data_format: builtins.str = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
 def lp_pool2d(
     x: Tensor,
     norm_type: Any,
@@ -485,6 +629,18 @@ def lp_pool2d(
     stride: Any = ...,
     padding: Any = ...,
     ceil_mode: builtins.bool = ...,
+    data_format: builtins.str = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def lp_pool2d(
+    x: Tensor,
+    norm_type: Any,
+    kernel_size: Any,
+    stride: Any = ...,
+    ceil_mode: builtins.bool = ...,
+    *,
+    padding: Any = ...,
     data_format: builtins.str = ...,
     name: builtins.str | None = ...,
 ) -> Tensor: ...
@@ -593,6 +749,85 @@ def pad(
     name: builtins.str | None = ...,
 ) -> Tensor: ...
 @overload
+def pairwise_distance(
+    x: Tensor,
+    y: Tensor,
+    p: builtins.float = ...,
+    epsilon: builtins.float = ...,
+    keepdim: builtins.bool = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def pairwise_distance(
+    x: Tensor,
+    y: Tensor,
+    p: builtins.float = ...,
+    *,
+    eps: builtins.float,
+    keepdim: builtins.bool = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def pairwise_distance(
+    x: Tensor,
+    *,
+    x2: Tensor,
+    p: builtins.float = ...,
+    epsilon: builtins.float = ...,
+    keepdim: builtins.bool = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def pairwise_distance(
+    *,
+    x1: Tensor,
+    y: Tensor,
+    p: builtins.float = ...,
+    epsilon: builtins.float = ...,
+    keepdim: builtins.bool = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def pairwise_distance(
+    x: Tensor,
+    *,
+    x2: Tensor,
+    p: builtins.float = ...,
+    eps: builtins.float,
+    keepdim: builtins.bool = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def pairwise_distance(
+    *,
+    x1: Tensor,
+    y: Tensor,
+    p: builtins.float = ...,
+    eps: builtins.float,
+    keepdim: builtins.bool = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def pairwise_distance(
+    *,
+    x1: Tensor,
+    x2: Tensor,
+    p: builtins.float = ...,
+    epsilon: builtins.float = ...,
+    keepdim: builtins.bool = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def pairwise_distance(
+    *,
+    x1: Tensor,
+    x2: Tensor,
+    p: builtins.float = ...,
+    eps: builtins.float,
+    keepdim: builtins.bool = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
 def silu(x: Tensor, inplace: builtins.bool = ..., name: builtins.str | None = ...) -> Tensor: ...
 @overload
 def silu(*, input: Tensor, inplace: builtins.bool = ..., name: builtins.str | None = ...) -> Tensor: ...
@@ -618,6 +853,16 @@ def softmax(
     *, input: Tensor, dim: builtins.int, dtype: Any = ..., name: builtins.str | None = ..., out: Tensor | None = ...
 ) -> Tensor: ...
 @overload
+def softmax_(x: Tensor, axis: builtins.int = ..., dtype: Any = ..., name: builtins.str | None = ...) -> Tensor: ...
+@overload
+def softmax_(x: Tensor, *, dim: builtins.int, dtype: Any = ..., name: builtins.str | None = ...) -> Tensor: ...
+@overload
+def softmax_(
+    *, input: Tensor, axis: builtins.int = ..., dtype: Any = ..., name: builtins.str | None = ...
+) -> Tensor: ...
+@overload
+def softmax_(*, input: Tensor, dim: builtins.int, dtype: Any = ..., name: builtins.str | None = ...) -> Tensor: ...
+@overload
 def softplus(
     x: Tensor, beta: builtins.float = ..., threshold: builtins.float = ..., name: builtins.str | None = ...
 ) -> Tensor: ...
@@ -628,7 +873,11 @@ def softplus(
 @overload
 def softshrink(x: Tensor, threshold: builtins.float = ..., name: builtins.str | None = ...) -> Tensor: ...
 @overload
+def softshrink(x: Tensor, *, lambd: builtins.float, name: builtins.str | None = ...) -> Tensor: ...
+@overload
 def softshrink(*, input: Tensor, threshold: builtins.float = ..., name: builtins.str | None = ...) -> Tensor: ...
+@overload
+def softshrink(*, input: Tensor, lambd: builtins.float, name: builtins.str | None = ...) -> Tensor: ...
 
 __all__ = [
     "adaptive_avg_pool1d",
@@ -660,6 +909,7 @@ __all__ = [
     "cosine_similarity",
     "cross_entropy",
     "ctc_loss",
+    "diag_embed",
     "dice_loss",
     "dropout",
     "dropout1d",
@@ -738,6 +988,7 @@ __all__ = [
     "rnnt_loss",
     "rrelu",
     "scaled_dot_product_attention",
+    "sdp_kernel",
     "selu",
     "sequence_mask",
     "sigmoid",

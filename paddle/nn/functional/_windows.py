@@ -12,47 +12,55 @@ from umiak.util.errors import op_error
 Ints = tuple[int, ...]
 
 
-def ints(value: Any, n: int, who: str, what: str) -> Ints:
+def _int(value: Any, op_name: str, arg_name: str) -> int:
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        raise op_error(TypeError, op_name, f"{arg_name} of ints", repr(value)) from None
+
+
+def ints(value: Any, n: int, op_name: str, arg_name: str) -> Ints:
     """``n`` ints from one or from a sequence."""
     if type(value) is int:
         return (value,) * n
-    found = (
-        tuple(int(v) for v in (value.tolist() if hasattr(value, "tolist") else value))
-        if hasattr(value, "__len__")
-        else (int(value),)
-    )
-    found = found * n if len(found) == 1 else found
-    if len(found) != n:
-        raise op_error(ValueError, who, f"{what} as one int or {n}", value)
-    return found
+    if isinstance(value, str) or not (hasattr(value, "__len__") or hasattr(value, "__int__")):
+        raise op_error(TypeError, op_name, f"{arg_name} as one int or {n}", repr(value))
+    sizes = value.tolist() if hasattr(value, "tolist") else value
+    values = tuple(_int(v, op_name, arg_name) for v in (sizes if hasattr(sizes, "__len__") else (sizes,)))
+    values = values * n if len(values) == 1 else values
+    if len(values) != n:
+        raise op_error(ValueError, op_name, f"{arg_name} as one int or {n}", value)
+    return values
 
 
-def pads(padding: Any, n: int, who: str, last: bool) -> Any:
+def pads(padding: Any, n: int, op_name: str, last: bool) -> Any:
     """(low, high) pads from an int, n ints, n pairs in a flat list, or pairs for every dim; "same" and "valid" as
     they are.
     """
     if isinstance(padding, str):
         if padding.upper() not in ("SAME", "VALID"):
-            raise op_error(ValueError, who, "padding 'SAME' or 'VALID'", repr(padding))
+            raise op_error(ValueError, op_name, "padding 'SAME' or 'VALID'", repr(padding))
         return padding.upper()
     if isinstance(padding, int):
         return (padding,) * n, (padding,) * n
-    found = list(padding)
-    if len(found) == n + 2 and all(isinstance(p, (list, tuple)) for p in found):
-        spatial, other = (found[1:-1], (found[0], found[-1])) if last else (found[2:], found[:2])
+    pairs = list(padding)
+    if len(pairs) == n + 2 and all(isinstance(p, (list, tuple)) for p in pairs):
+        spatial, other = (pairs[1:-1], (pairs[0], pairs[-1])) if last else (pairs[2:], pairs[:2])
         if any(any(p) for p in other):
-            raise op_error(ValueError, who, "no padding of batch and channels", padding)
-        found = spatial
-    if len(found) == n and all(isinstance(p, (list, tuple)) for p in found):
-        return tuple(int(p[0]) for p in found), tuple(int(p[1]) for p in found)
-    found = [int(p) for p in found]
-    if len(found) == 2 * n:
-        return tuple(found[::2]), tuple(found[1::2])
-    if len(found) == 1:
-        found = found * n
-    if len(found) != n:
-        raise op_error(ValueError, who, f"padding as 'SAME', 'VALID', one int, {n} or {2 * n} ints or pairs", padding)
-    return tuple(found), tuple(found)
+            raise op_error(ValueError, op_name, "no padding of batch and channels", padding)
+        pairs = spatial
+    if len(pairs) == n and all(isinstance(p, (list, tuple)) for p in pairs):
+        return tuple(int(p[0]) for p in pairs), tuple(int(p[1]) for p in pairs)
+    pairs = [int(p) for p in pairs]
+    if len(pairs) == 2 * n:
+        return tuple(pairs[::2]), tuple(pairs[1::2])
+    if len(pairs) == 1:
+        pairs = pairs * n
+    if len(pairs) != n:
+        raise op_error(
+            ValueError, op_name, f"padding as 'SAME', 'VALID', one int, {n} or {2 * n} ints or pairs", padding
+        )
+    return tuple(pairs), tuple(pairs)
 
 
 def same_pads(sizes: Sequence[int], kernel: Ints, strides: Ints) -> tuple[Ints, Ints]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from paddle._public import also, inplace, need_tensor, public
 from paddle.nn._ops import random_apply, random_tensor
-from paddle.tensor._args import InternedOps, made_on
+from paddle.tensor._args import InternedOps, create_on
 from umiak import ops as F
 from umiak.core.dtype import convert
 from umiak.core.eager import apply, apply1, apply2, apply_axis
@@ -328,7 +328,7 @@ def prelu(x: Tensor, weight: Tensor, data_format: str = "NCHW", name: str | None
         >>> paddle.nn.functional.prelu(x, paddle.to_tensor([0.25, 0.5])).tolist()
         [[-0.5, -1.0]]
     """
-    if weight.ndim == 1 and weight.shape[0] > 1:
+    if weight.ndim == 1 and weight.shape[0] != 1:
         axis = x.ndim - 1 if data_format in ("NC", "NLC", "NHWC", "NDHWC") else 1
         if x.ndim < 2 or x.shape[axis] != weight.shape[0]:
             channels = x.shape[axis] if x.ndim > 1 else 1
@@ -444,7 +444,7 @@ def hardswish(x: Tensor, name: str | None = None) -> Tensor:
     return apply(_HARDSWISH, (x,), (6.0, 6.0, 3.0))
 
 
-@public("paddle.nn.functional")
+@public("paddle.nn.functional", aliases={"lambd": "threshold"})
 def hardshrink(x: Tensor, threshold: float = 0.5, name: str | None = None) -> Tensor:
     """Hard shrinkage: 0 where ``-threshold <= x <= threshold``, x elsewhere.
 
@@ -466,7 +466,7 @@ def hardshrink(x: Tensor, threshold: float = 0.5, name: str | None = None) -> Te
     return apply(_HARDSHRINK, (x,), (float(threshold),))
 
 
-@public("paddle.nn.functional")
+@public("paddle.nn.functional", aliases={"lambd": "threshold"})
 def softshrink(x: Tensor, threshold: float = 0.5, name: str | None = None) -> Tensor:
     """Soft shrinkage: x moved towards 0 by ``threshold``, and 0 where it would pass 0.
 
@@ -614,7 +614,7 @@ def maxout(x: Tensor, groups: int, axis: int = 1, name: str | None = None) -> Te
     """Maximum over each ``groups`` neighbouring channels.
 
     Args:
-        x: floating tensor with ``C`` channels along ``axis``.
+        x: floating tensor of rank 4 with ``C`` channels along ``axis``.
         groups: how many channels become one; divides C.
         axis: the axis of the channels; negative counts from the end.
 
@@ -623,7 +623,7 @@ def maxout(x: Tensor, groups: int, axis: int = 1, name: str | None = None) -> Te
 
     Raises:
         TypeError: x is not floating.
-        ValueError: groups does not divide the channels.
+        ValueError: x is of another rank than 4, or groups does not divide the channels.
         IndexError: x has no such axis.
 
     References:
@@ -631,9 +631,12 @@ def maxout(x: Tensor, groups: int, axis: int = 1, name: str | None = None) -> Te
 
     Example:
         >>> import paddle
-        >>> paddle.nn.functional.maxout(paddle.to_tensor([[1.0, 5.0, 4.0, 2.0]]), 2).tolist()
-        [[5.0, 4.0]]
+        >>> x = paddle.to_tensor([1.0, 5.0, 4.0, 2.0]).reshape([1, 4, 1, 1])
+        >>> paddle.nn.functional.maxout(x, 2).flatten().tolist()
+        [5.0, 4.0]
     """
+    if need_tensor(x, "maxout").ndim != 4:
+        raise op_error(ValueError, "maxout", "an x of rank 4", f"one of rank {x.ndim}")
     return apply(_MAXOUT[axis if axis >= 0 else axis + x.ndim], (x,), (groups,))
 
 
@@ -689,7 +692,7 @@ def swiglu(x: Tensor, y: Tensor | None = None, name: str | None = None) -> Tenso
     Example:
         >>> import paddle
         >>> paddle.nn.functional.swiglu(paddle.ones([3, 8])).shape
-        [3, 4]
+        paddle.Size([3, 4])
     """
     try:
         return apply1(_SWIGLU_PACKED[x.ndim - 1], x) if y is None else apply2(_SWIGLU, x, y)
@@ -820,7 +823,7 @@ def gumbel_softmax(
         return soft
     axis = axis if axis >= 0 else axis + x.ndim
     top = F.argmax(soft, axis=axis, keepdim=True)
-    zeros, ones = (made_on(x.place, F.full, v, x.dtype, tuple(s.shape)) for v, s in ((0.0, x), (1.0, top)))
+    zeros, ones = (create_on(x.place, F.full, v, x.dtype, tuple(s.shape)) for v, s in ((0.0, x), (1.0, top)))
     one = F.scatter_along(zeros, top, ones, axis=axis)
     return F.add(F.sub(one, soft.detach()), soft)
 

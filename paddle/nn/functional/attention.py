@@ -19,7 +19,7 @@ from umiak.util.errors import op_error
 _ATTENTION = InternedOps(F.Attention)
 
 
-@public("paddle.nn.functional")
+@public("paddle.nn.functional paddle.nn.functional.flash_attention")
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,
@@ -59,7 +59,7 @@ def scaled_dot_product_attention(
         >>> import paddle
         >>> x = paddle.ones([1, 3, 2, 4])
         >>> paddle.nn.functional.scaled_dot_product_attention(x, x, x, is_causal=True).shape
-        [1, 3, 2, 4]
+        paddle.Size([1, 3, 2, 4])
     """
     try:
         if not enable_gqa and query.shape[2] != key.shape[2]:
@@ -68,7 +68,7 @@ def scaled_dot_product_attention(
                 f"got {key.shape[2]} and {query.shape[2]}"
             )
         if scale is None:
-            scale = 1.0 / math.sqrt(query.shape[3])
+            scale = 1.0 / math.sqrt(query.shape[3] or 1)
         if is_causal and query.shape[1] != key.shape[1]:
             key, value, attn_mask, is_causal = _first_keys(query, key, value, attn_mask)
         if dropout_p and training:
@@ -81,13 +81,13 @@ def scaled_dot_product_attention(
 
 def need_heads(query: Any, key: Any, value: Any) -> None:
     """Refuse operands that are not ``[batch, sequence, heads, dim]``."""
-    who = "scaled_dot_product_attention"
-    for what, x in (("query", query), ("key", key), ("value", value)):
-        need_tensor(x, who, what)
+    op_name = "scaled_dot_product_attention"
+    for arg_name, x in (("query", query), ("key", key), ("value", value)):
+        need_tensor(x, op_name, arg_name)
     if not query.ndim == key.ndim == value.ndim == 4:
         got = ", ".join(str(tuple(x.shape)) for x in (query, key, value))
         required = "query, key and value of rank 4, [batch, sequence, heads, dim]"
-        raise op_error(ValueError, who, required, got) from None
+        raise op_error(ValueError, op_name, required, got) from None
 
 
 def _visible(queries: int, keys: int, like: Tensor) -> Tensor:

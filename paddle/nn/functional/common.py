@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from paddle._public import need_tensor, public
-from paddle.nn._ops import random_apply
-from paddle.tensor._args import InternedOps, made_on
+from paddle._public import OtherOrder, need_tensor, public
+from paddle.nn._ops import of_one_dtype, random_apply
+from paddle.tensor._args import InternedOps, create_on, fraction, real_number
 from umiak import ops as F
 from umiak.core.array import from_numpy
-from umiak.core.dtype import convert
-from umiak.core.eager import apply
+from umiak.core.dtype import DType, convert
+from umiak.core.eager import apply, apply1
 from umiak.core.inplace import assign
 from umiak.core.tensor import Tensor
-from umiak.util.errors import op_error
+from umiak.util.errors import ShapeError, op_error
+from umiak.util.size import plain_ints
 
 _ALPHA_DROPOUT = InternedOps(F.AlphaDropout)
+_BLEND = InternedOps(F.Blend)
 _DROPOUT = InternedOps(F.Dropout)
 _LINEAR = F.Linear()
+_PAD = InternedOps(F.Pad)
+_RESHAPE = F.Reshape()
+_TAKE = InternedOps(F.Take)
+_TOGETHER = F.Permute((0, 1, 2, 4, 3, 5))
 
-CHANNELS_LAST = frozenset(("NLC", "NHWC", "NDHWC"))
-_CHANNELS_FIRST = frozenset((None, "NCL", "NCHW", "NCDHW"))
+CHANNELS_LAST = frozenset(("NLC", "NWC", "NHWC", "NDHWC"))
+_CHANNELS_FIRST = frozenset((None, "NCL", "NCW", "NCHW", "NCDHW"))
 
 
 @public("paddle.nn.functional", usual=False, op=_LINEAR, operands=2)
@@ -46,7 +53,7 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None, name: str | No
     Example:
         >>> import paddle
         >>> paddle.nn.functional.linear(paddle.ones([2, 3]), paddle.ones([3, 4])).shape
-        [2, 4]
+        paddle.Size([2, 4])
     """
     return apply(_LINEAR, (x, weight, bias))
 
@@ -72,7 +79,7 @@ def bilinear(x1: Tensor, x2: Tensor, weight: Tensor, bias: Tensor | None = None,
         >>> import paddle
         >>> x1, x2, weight = paddle.ones([5, 2]), paddle.ones([5, 3]), paddle.ones([4, 2, 3])
         >>> paddle.nn.functional.bilinear(x1, x2, weight).shape
-        [5, 4]
+        paddle.Size([5, 4])
     """
     out = F.einsum([x1, weight, x2], equation="ni,kij,nj->nk")
     return out if bias is None else out + bias
@@ -118,10 +125,8 @@ def dropout(
         >>> paddle.nn.functional.dropout(paddle.ones([3]), p=1.0).tolist()
         [0.0, 0.0, 0.0]
     """
-    if type(p) is not float:
-        p = float(p)
-    if not 0.0 <= p <= 1.0:
-        raise op_error(ValueError, "dropout", "p between 0 and 1", p)
+    if type(p) is not float or not 0.0 <= p <= 1.0:
+        p = fraction(p, "dropout", "p")
     if mode not in ("upscale_in_train", "downscale_in_infer"):
         raise op_error(ValueError, "dropout", "mode 'upscale_in_train' or 'downscale_in_infer'", repr(mode))
     if not training:
@@ -145,17 +150,17 @@ def _dropout_axes(x: Tensor, axis: int | Sequence[int]) -> tuple[int, ...]:
     return axes
 
 
-def _channel_axes(who: str, x: Tensor, ndim: int, data_format: str) -> tuple[int, int]:
+def _channel_axes(op_name: str, x: Tensor, ndim: int, data_format: str) -> tuple[int, int]:
     try:
-        found = x.ndim
+        rank = x.ndim
     except AttributeError:
-        need_tensor(x, who)
+        need_tensor(x, op_name)
         raise
-    if found != ndim:
-        raise op_error(ValueError, who, f"x of rank {ndim}", found)
+    if rank != ndim:
+        raise op_error(ValueError, op_name, f"x of rank {ndim}", rank)
     first, last = ("NCHW", "NHWC") if ndim == 4 else ("NCDHW", "NDHWC")
     if data_format not in (first, last):
-        raise op_error(ValueError, who, f"data_format {first!r} or {last!r}", repr(data_format))
+        raise op_error(ValueError, op_name, f"data_format {first!r} or {last!r}", repr(data_format))
     return (0, ndim - 1) if data_format == last else (0, 1)
 
 
@@ -174,7 +179,8 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
     Raises:
         TypeError: ``input`` is not floating.
-        ValueError: ``input`` is not of rank 2 or 3, or ``p`` is outside [0, 1].
+        RuntimeError: ``input`` is not of rank 2 or 3.
+        ValueError: ``p`` is outside [0, 1].
 
     Example:
         >>> import paddle
@@ -188,7 +194,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
         need_tensor(input, "dropout1d", "input")
         raise
     if ndim not in (2, 3):
-        raise op_error(ValueError, "dropout1d", "input of rank 2 or 3", ndim)
+        raise op_error(RuntimeError, "dropout1d", "input of rank 2 or 3", ndim)
     return dropout(input, p, tuple(range(ndim - 1)), training, inplace)
 
 
@@ -248,10 +254,8 @@ def dropout3d(
     return dropout(x, p, _channel_axes("dropout3d", x, 5, data_format), training)
 
 
-def _alpha_dropout(who: str, x: Tensor, p: float, training: bool, axes: tuple[int, ...] | None) -> Tensor:
-    p = float(p)
-    if not 0.0 <= p <= 1.0:
-        raise op_error(ValueError, who, "p between 0 and 1", p)
+def _alpha_dropout(op_name: str, x: Tensor, p: float, training: bool, axes: tuple[int, ...] | None) -> Tensor:
+    p = fraction(p, op_name, "p")
     return x if not training or p == 0.0 else random_apply(_ALPHA_DROPOUT[(axes,)], x, p)
 
 
@@ -334,8 +338,9 @@ def pad(
         mode: ``"constant"``, ``"reflect"`` (mirrored, without the edge element), ``"replicate"`` (the edge element) or
             ``"circular"`` (the other end); the last three pad all spatial dims.
         value: the number added in constant mode.
-        data_format: the order of the dims of x: channels last for ``"NLC"``, ``"NHWC"`` and ``"NDHWC"``, first for
-            ``"NCL"``, ``"NCHW"``, ``"NCDHW"`` and None. The dims of tensors of rank 1 and 2 are all spatial.
+        data_format: the order of the dims of x: channels last for ``"NLC"``, ``"NWC"``, ``"NHWC"`` and ``"NDHWC"``,
+            first for ``"NCL"``, ``"NCW"``, ``"NCHW"``, ``"NCDHW"`` and None. The dims of tensors of
+            rank 1 and 2 are all spatial.
         pad_from_left_axis: False takes as many pairs as dims from the last dim to the first.
 
     Returns:
@@ -347,32 +352,54 @@ def pad(
     Example:
         >>> import paddle
         >>> paddle.nn.functional.pad(paddle.ones([1, 1, 2, 2]), [1, 0, 0, 2]).shape
-        [1, 1, 4, 3]
+        paddle.Size([1, 1, 4, 3])
         >>> paddle.nn.functional.pad(paddle.to_tensor([[[1, 2, 3]]]), [1, 2], mode="reflect").tolist()
         [[[2, 1, 2, 3, 2, 1]]]
     """
     spatial = _spatial_axes("pad", x, data_format)
+    flat = pad if isinstance(pad, int) else plain_ints(pad)
+    if flat is None:
+        flat = tuple([int(n) for n in (pad.tolist() if hasattr(pad, "tolist") else pad)])
+    axes, lo, hi = _pads_by_axis(x.ndim, spatial, flat, mode, bool(pad_from_left_axis))
+    if mode == "circular" and any(a < 0 or b < 0 or max(a, b) > x.shape[d] for d, a, b in zip(axes, lo, hi)):
+        return _wrapped(x, list(zip(axes, zip(lo, hi))))
+    return apply(_PAD[mode, axes], (x, _number_of(x, value)), (lo, hi))
+
+
+@functools.lru_cache(maxsize=256)
+def _pads_by_axis(
+    rank: int, spatial: tuple[int, ...], pad: Any, mode: str, from_left: bool
+) -> tuple[tuple, tuple, tuple]:
+    """(axes, low pads, high pads) of a tensor of this rank, from one pad or pairs of them."""
     if isinstance(pad, int):
         pairs = [(pad, pad)] * len(spatial)
     else:
-        flat = [int(n) for n in (pad.tolist() if hasattr(pad, "tolist") else pad)]
-        if len(flat) % 2 or len(flat) > 2 * x.ndim:
-            raise op_error(ValueError, "pad", f"pairs of numbers for at most {x.ndim} dims", flat)
-        pairs = list(zip(flat[::2], flat[1::2], strict=True))
-    if mode == "constant" and len(pairs) == x.ndim:
-        axes = range(x.ndim) if pad_from_left_axis else range(x.ndim - 1, -1, -1)
+        if len(pad) % 2 or len(pad) > 2 * rank:
+            raise op_error(ValueError, "pad", f"pairs of numbers for at most {rank} dims", list(pad))
+        pairs = list(zip(pad[::2], pad[1::2], strict=True))
+    if mode == "constant" and len(pairs) == rank:
+        axes = range(rank) if from_left else range(rank - 1, -1, -1)
     elif mode == "constant":
         # Dims before the spatial ones follow them where there are more pairs.
-        order = [*reversed(spatial), *(a for a in range(x.ndim - 1, -1, -1) if a not in spatial)]
+        order = [*reversed(spatial), *(a for a in range(rank - 1, -1, -1) if a not in spatial)]
         axes = order[: len(pairs)]  # type: ignore[assignment]
     else:
-        if len(pairs) != len(spatial) or x.ndim not in (3, 4, 5):
-            raise op_error(ValueError, "pad", f"{len(spatial)} pairs for rank {x.ndim} in mode {mode!r}", len(pairs))
+        if len(pairs) != len(spatial) or rank not in (3, 4, 5):
+            raise op_error(ValueError, "pad", f"{len(spatial)} pairs for rank {rank} in mode {mode!r}", len(pairs))
         axes = tuple(reversed(spatial))  # type: ignore[assignment]
     wanted = sorted(zip(axes, pairs, strict=True))
-    touched = tuple(a for a, _ in wanted)
-    lo, hi = (tuple(p[i] for _, p in wanted) for i in (0, 1))
-    return F.pad(x, _number_of(x, value), mode=mode, axes=touched, lo=lo, hi=hi)
+    return tuple(a for a, _ in wanted), tuple(p[0] for _, p in wanted), tuple(p[1] for _, p in wanted)
+
+
+def _wrapped(x: Tensor, pads: list[tuple[int, tuple[int, int]]]) -> Tensor:
+    """Circular pads of any number of elements, negative ones included, which crop."""
+    for axis, (before, after) in pads:
+        n = x.shape[axis]
+        if n == 0 or n + before + after < 0:
+            raise op_error(ValueError, "pad", f"circular pads that dim {axis} of size {n} allows", (before, after))
+        at = np.arange(-before, n + after, dtype=np.int64) % n
+        x = F.take(x, from_numpy(at, x.place), axis=axis)
+    return x
 
 
 def _number_of(x: Tensor, value: Any) -> Any:
@@ -382,15 +409,15 @@ def _number_of(x: Tensor, value: Any) -> Any:
     return value if d.is_floating or d.is_complex else bool(value) if d.is_bool else int(value)
 
 
-def _spatial_axes(who: str, x: Tensor, data_format: str | None) -> tuple[int, ...]:
+def _spatial_axes(op_name: str, x: Tensor, data_format: str | None) -> tuple[int, ...]:
     last = data_format in CHANNELS_LAST
     if not last and data_format not in _CHANNELS_FIRST:
-        known = "'NCL', 'NCHW', 'NCDHW', 'NLC', 'NHWC' or 'NDHWC'"
-        raise op_error(ValueError, who, f"data_format {known}", repr(data_format))
+        known = "'NCL', 'NCW', 'NCHW', 'NCDHW', 'NLC', 'NWC', 'NHWC' or 'NDHWC'"
+        raise op_error(ValueError, op_name, f"data_format {known}", repr(data_format))
     try:
         ndim = x.ndim
     except AttributeError:
-        need_tensor(x, who)
+        need_tensor(x, op_name)
         raise
     if ndim < 3:
         return tuple(range(ndim))
@@ -415,7 +442,7 @@ def zeropad2d(x: Tensor, padding: Any, data_format: str = "NCHW", name: str | No
     Example:
         >>> import paddle
         >>> paddle.nn.functional.zeropad2d(paddle.ones([1, 1, 2, 2]), [1, 0, 0, 2]).shape
-        [1, 1, 4, 3]
+        paddle.Size([1, 1, 4, 3])
     """
     return pad(x, padding, "constant", 0.0, data_format)
 
@@ -423,9 +450,36 @@ def zeropad2d(x: Tensor, padding: Any, data_format: str = "NCHW", name: str | No
 # --- resampling ----------------------------------------------------------------------------------------------------
 
 _MODES = {3: ("linear", "area"), 4: ("nearest", "bilinear", "bicubic", "area"), 5: ("nearest", "trilinear", "area")}
+_FORMATS = {3: ("NCW", "NWC"), 4: ("NCHW", "NHWC"), 5: ("NCDHW", "NDHWC")}
 
 
-@public("paddle.nn.functional")
+def _interpolate(
+    x: Tensor,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool = False,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+    *,
+    align_mode: int = 0,
+    data_format: str | None = None,
+    name: str | None = None,
+) -> Tensor:
+    return interpolate(
+        x,
+        size,
+        scale_factor,
+        mode,
+        bool(align_corners),
+        align_mode,
+        data_format,
+        recompute_scale_factor,
+        antialias,
+    )
+
+
+@public("paddle.nn.functional", other_order=OtherOrder(_interpolate, at=5, types=(bool, type(None))))
 def interpolate(
     x: Tensor,
     size: Any = None,
@@ -448,13 +502,15 @@ def interpolate(
             all; None with ``size``.
         mode: ``"nearest"`` (rank 4 and 5), ``"linear"`` (rank 3), ``"bilinear"``, ``"bicubic"`` (rank 4),
             ``"trilinear"`` (rank 5), or ``"area"``, the mean of the elements that each new one covers.
-        align_corners: True maps the corner elements to the corner elements, False the outer edges to the outer edges.
+        align_corners: True maps the corner elements to the corner elements, False the outer edges to the outer edges;
+            only False for ``"nearest"``.
         align_mode: of the linear modes without ``align_corners``: 0 measures from the centres of elements, 1 from their
             low edges.
-        data_format: the order of the dims of x: channels last for ``"NLC"``, ``"NHWC"`` and ``"NDHWC"``, first for
-            ``"NCL"``, ``"NCHW"``, ``"NCDHW"`` and None.
+        data_format: the order of the dims of x: channels last for ``"NWC"``, ``"NHWC"`` and ``"NDHWC"`` (rank 3, 4 and
+            5), first for ``"NCW"``, ``"NCHW"``, ``"NCDHW"`` and None.
         recompute_scale_factor: True computes places from the ratio of the sizes, not from ``scale_factor`` itself.
-        antialias: only False.
+        antialias: True widens the filter of ``"bilinear"`` and ``"bicubic"`` where sizes shrink, so that each element
+            counts.
 
     Returns:
         Tensor of x's dtype and rank.
@@ -462,7 +518,8 @@ def interpolate(
     Raises:
         TypeError: x is not floating, for a mode other than ``"nearest"``.
         ValueError: a mode that the rank does not have, both or neither of ``size`` and ``scale_factor``, a number of
-            them that does not fit, new sizes below 1, an unknown ``data_format``, or antialias.
+            them that does not fit, new sizes below 1, a ``data_format`` that the rank does not have, or a mode that
+            does not know ``align_corners`` or ``antialias``.
 
     Example:
         >>> import paddle
@@ -470,6 +527,7 @@ def interpolate(
         >>> paddle.nn.functional.interpolate(x, scale_factor=2).tolist()
         [[[[1.0, 1.0, 2.0, 2.0], [1.0, 1.0, 2.0, 2.0]]]]
     """
+    need_tensor(x, "interpolate")
     mode = mode.lower()
     if x.ndim not in _MODES or mode not in _MODES[x.ndim]:
         raise op_error(
@@ -482,14 +540,28 @@ def interpolate(
         raise op_error(ValueError, "interpolate", "size or scale_factor", "neither" if size is None else "both")
     if mode != "nearest" and not x.dtype.is_floating:
         raise op_error(TypeError, "interpolate", f"a floating x for mode {mode!r}", x.dtype.name)
-    if antialias:
-        raise ValueError("[interpolate] requires antialias=False, got True")
+    if antialias and mode not in ("bilinear", "bicubic"):
+        raise op_error(ValueError, "interpolate", "mode 'bilinear' or 'bicubic' for antialias", repr(mode))
+    if align_corners and mode == "nearest":
+        raise op_error(ValueError, "interpolate", "align_corners=False for mode 'nearest'", align_corners)
+    if data_format is not None and data_format not in _FORMATS[x.ndim]:
+        known = f"data_format of {_FORMATS[x.ndim]} for rank {x.ndim}"
+        raise op_error(ValueError, "interpolate", known, repr(data_format))
+    if align_mode not in (0, 1):
+        raise op_error(ValueError, "interpolate", "align_mode 0 or 1", align_mode)
     axes = _spatial_axes("interpolate", x, data_format)
-    old = [x.shape[a] for a in axes]
-    scales = None if size is not None else [float(s) for s in _each(scale_factor, len(axes))]
-    new = [int(n) for n in (_each(size, len(axes)) if scales is None else map(operator.mul, old, scales))]
-    if min(new) < 1:
-        raise op_error(ValueError, "interpolate", "new sizes of at least 1", new)
+    old = [int(x.shape[a]) for a in axes]
+    scales = (
+        None
+        if size is not None
+        else [real_number(s, "interpolate", "scale_factor") for s in _each(scale_factor, len(axes))]
+    )
+    if scales is None:
+        new = [int(real_number(n, "interpolate", "size")) for n in _each(size, len(axes))]
+    else:
+        new = [int(n) for n in map(operator.mul, old, scales)]
+    if min(old) < 1 or min(new) < 1:
+        raise op_error(ValueError, "interpolate", "sizes of at least 1", f"{old} into {new}")
     if scales is None or recompute_scale_factor:
         ratios = [n / m for n, m in zip(old, new, strict=True)]
     else:
@@ -498,23 +570,21 @@ def interpolate(
         from paddle.nn.functional.pooling import adaptive_avg_pool
 
         return adaptive_avg_pool(x, new, len(axes), data_format in CHANNELS_LAST)
-    for axis, n, m, ratio in zip(axes, old, new, ratios, strict=True):
+    kernel_name = f"wide {mode}" if antialias else mode
+    before = x
+    # The innermost first: rows that are copied whole cost less, and are so where there are most elements.
+    for axis, n, m, ratio in reversed(list(zip(axes, old, new, ratios, strict=True))):
         if n == m and ratio == 1.0:
             continue
-        if align_corners:
-            ratio = (n - 1) / (m - 1) if m > 1 else 0.0
-        at = np.arange(m)
-        if mode == "nearest":
-            places = np.floor(at * ratio + 0.5) if align_corners else np.floor(at * ratio)
-            x = F.take(x, _indices(places, n, x), axis=axis)
-        elif mode == "bicubic":
-            places = at * ratio if align_corners else (at + 0.5) * ratio - 0.5
-            x = _blend(x, axis, n, np.floor(places), _cubic(places - np.floor(places)), -1)
+        index, weights = _neighbours(
+            int(n), m, float(ratio), kernel_name, align_corners, align_mode, x.dtype.compute, x.place
+        )
+        if weights is None:
+            x = apply(_TAKE[axis], (x, index))
         else:
-            places = at * ratio if align_corners or align_mode == 1 else np.maximum((at + 0.5) * ratio - 0.5, 0.0)
-            fraction = places - np.floor(places)
-            x = _blend(x, axis, n, np.floor(places), (1 - fraction, fraction), 0)
-    return x
+            weights = weights if x.dtype is weights.dtype else F.cast(weights, dtype=x.dtype)
+            x = apply(_BLEND[axis, index.shape[0]], (x, index, weights))
+    return F.copy(x) if x is before else x  # the result is written to without x
 
 
 def _each(value: Any, n: int) -> list:
@@ -525,18 +595,54 @@ def _each(value: Any, n: int) -> list:
     return [v.item() if hasattr(v, "item") else v for v in values]
 
 
-def _indices(places: np.ndarray, n: int, x: Tensor) -> Tensor:
-    return from_numpy(np.clip(places, 0, n - 1).astype(np.int64), x.place)
+@functools.lru_cache(maxsize=64)
+def _neighbours(
+    n: int, m: int, ratio: float, mode: str, align_corners: bool, align_mode: int, dtype: DType, place: Any
+) -> tuple[Tensor, Tensor | None]:
+    """Return which of ``n`` elements each of ``m`` new ones is made of, and weights: ``[neighbours, m]`` each.
+
+    Without weights, an index of shape ``[m]``. Edges are repeated.
+    """
+    at = np.arange(m)
+    if align_corners:
+        ratio = (n - 1) / (m - 1) if m > 1 else 0.0
+    if mode == "nearest":
+        positions = np.floor(at * ratio)
+        return from_numpy(np.clip(positions, 0, n - 1).astype(np.int64), place), None
+    if mode.startswith("wide"):
+        positions, wide = _filtered(at, ratio, n, mode)
+        index = np.clip(positions, 0, n - 1).astype(np.int64)
+        return from_numpy(index, place), from_numpy(wide.astype(dtype.numpy), place)
+    if mode == "bicubic":
+        positions = at * ratio if align_corners else (at + 0.5) * ratio - 0.5
+    else:
+        positions = at * ratio if align_corners or align_mode == 1 else np.maximum((at + 0.5) * ratio - 0.5, 0.0)
+    first = np.floor(positions)
+    fraction = positions - first
+    weights = _cubic(fraction) if mode == "bicubic" else (1 - fraction, fraction)
+    shift = -1 if mode == "bicubic" else 0
+    index = np.clip([first + shift + k for k in range(len(weights))], 0, n - 1).astype(np.int64)
+    return from_numpy(index, place), from_numpy(np.stack(weights).astype(dtype.numpy), place)
 
 
-def _blend(x: Tensor, axis: int, n: int, first: np.ndarray, weights: Sequence[np.ndarray], shift: int) -> Tensor:
-    """The weighted sum of neighbours ``first + shift``, ``first + shift + 1``, … along an axis; edges are repeated."""
-    total: Any = None
-    for i, weight in enumerate(weights):
-        w = from_numpy(weight.astype(x.dtype.compute.numpy).reshape(-1, *(1,) * (x.ndim - 1 - axis)), x.place)
-        term = F.mul(F.take(x, _indices(first + shift + i, n, x), axis=axis), F.cast(w, dtype=x.dtype))
-        total = term if total is None else F.add(total, term)
-    return total
+def _filtered(at: np.ndarray, ratio: float, n: int, mode: str) -> tuple[np.ndarray, np.ndarray]:
+    """The neighbours of each new element and their weights, where the filter is as wide as the elements that a new one
+    covers."""
+    wide = max(ratio, 1.0)
+    reach = wide * (1 if mode == "wide bilinear" else 2)
+    centres = (at + 0.5) * ratio
+    first = np.maximum(np.floor(centres - reach + 0.5), 0)
+    end = np.minimum(np.floor(centres + reach + 0.5), n)
+    places = first + np.arange(int((end - first).max()))[:, None]
+    t = np.abs((places - centres + 0.5) / wide)
+    if mode == "wide bilinear":
+        weights = np.maximum(1 - t, 0)
+    else:
+        a = -0.5  # of Keys' filters the one of third order, as in image libraries
+        near, far = ((a + 2) * t - (a + 3)) * t * t + 1, ((a * t - 5 * a) * t + 8 * a) * t - 4 * a
+        weights = np.where(t < 1, near, np.where(t < 2, far, 0))
+    weights = np.where(places < end, weights, 0)
+    return places, weights / weights.sum(0)
 
 
 def _cubic(t: np.ndarray, a: float = -0.75) -> tuple[np.ndarray, ...]:
@@ -572,11 +678,12 @@ def upsample(
             all; None with ``size``.
         mode: ``"nearest"`` (rank 4 and 5), ``"linear"`` (rank 3), ``"bilinear"``, ``"bicubic"`` (rank 4),
             ``"trilinear"`` (rank 5) or ``"area"``.
-        align_corners: True maps the corner elements to the corner elements, False the outer edges to the outer edges.
+        align_corners: True maps the corner elements to the corner elements, False the outer edges to the outer edges;
+            only False for ``"nearest"``.
         align_mode: of the linear modes without ``align_corners``: 0 measures from the centres of elements, 1 from their
             low edges.
-        data_format: the order of the dims of x: channels last for ``"NLC"``, ``"NHWC"`` and ``"NDHWC"``, first for
-            ``"NCL"``, ``"NCHW"``, ``"NCDHW"`` and None.
+        data_format: the order of the dims of x: channels last for ``"NWC"``, ``"NHWC"`` and ``"NDHWC"`` (rank 3, 4 and
+            5), first for ``"NCW"``, ``"NCHW"``, ``"NCDHW"`` and None.
 
     Returns:
         Tensor of x's dtype and rank.
@@ -584,12 +691,13 @@ def upsample(
     Raises:
         TypeError: x is not floating, for a mode other than ``"nearest"``.
         ValueError: a mode that the rank does not have, both or neither of ``size`` and ``scale_factor``, a number of
-            them that does not fit, new sizes below 1, or an unknown ``data_format``.
+            them that does not fit, new sizes below 1, a ``data_format`` that the rank does not have, or
+            ``align_corners`` with the mode ``"nearest"``.
 
     Example:
         >>> import paddle
         >>> paddle.nn.functional.upsample(paddle.ones([1, 2, 4, 4]), size=[3, 6], mode="bilinear").shape
-        [1, 2, 3, 6]
+        paddle.Size([1, 2, 3, 6])
     """
     return interpolate(x, size, scale_factor, mode, align_corners, align_mode, data_format)
 
@@ -597,13 +705,13 @@ def upsample(
 # --- windows as columns --------------------------------------------------------------------------------------------
 
 
-def _pair(who: str, value: Any, what: str) -> tuple[int, int]:
+def _pair(op_name: str, value: Any, arg_name: str) -> tuple[int, int]:
     if isinstance(value, int):
         return value, value
     try:
         first, second = value
     except (TypeError, ValueError) as error:
-        raise op_error(type(error), who, f"{what} as one int or 2", value) from None
+        raise op_error(type(error), op_name, f"{arg_name} as one int or 2", value) from None
     return first, second
 
 
@@ -615,18 +723,22 @@ def _four_pads(paddings: Any) -> tuple[int, ...]:
     return tuple(pads * (4 // len(pads)))
 
 
-def _window_indices(who: str, size: int, kernel: int, stride: int, dilation: int, x: Tensor) -> Tensor:
+@functools.lru_cache(maxsize=64)
+def _window_indices(op_name: str, size: int, kernel: int, stride: int, dilation: int, place: Any) -> Tensor:
     """``[kernel, windows]``: the places that each window reads."""
     if min(kernel, stride, dilation) < 1:
         raise op_error(
-            ValueError, who, "kernel_sizes, strides and dilations of 1 or more", f"{kernel}, {stride} and {dilation}"
+            ValueError,
+            op_name,
+            "kernel_sizes, strides and dilations of 1 or more",
+            f"{kernel}, {stride} and {dilation}",
         )
     count = (size - dilation * (kernel - 1) - 1) // stride + 1
     if count < 1:
         raise op_error(
-            ValueError, who, f"a kernel that fits a padded dim of {size}", f"{kernel} with dilation {dilation}"
+            ValueError, op_name, f"a kernel that fits a padded dim of {size}", f"{kernel} with dilation {dilation}"
         )
-    return from_numpy(np.arange(kernel)[:, None] * dilation + np.arange(count) * stride, x.place)
+    return from_numpy(np.arange(kernel)[:, None] * dilation + np.arange(count) * stride, place)
 
 
 @public("paddle.nn.functional", usual=False)
@@ -654,21 +766,32 @@ def unfold(
         >>> paddle.nn.functional.unfold(x, 2)[0].t().tolist()
         [[0, 1, 3, 4], [1, 2, 4, 5], [3, 4, 6, 7], [4, 5, 7, 8]]
     """
+    need_tensor(x, "unfold")
     if x.ndim != 4:
-        raise op_error(ValueError, "unfold", "x of rank 4", f"shape {list(x.shape)}")
+        raise op_error(ShapeError, "unfold", "x of rank 4", f"shape {list(x.shape)}")
     kh, kw = _pair("unfold", kernel_sizes, "kernel_sizes")
     (sh, sw), (dh, dw) = _pair("unfold", strides, "strides"), _pair("unfold", dilations, "dilations")
     top, left, bottom, right = _four_pads(paddings)
-    x = F.pad(x, _number_of(x, 0), mode="constant", axes=(2, 3), lo=(top, left), hi=(bottom, right))
-    rows = _window_indices("unfold", x.shape[2], kh, sh, dh, x)
-    cols = _window_indices("unfold", x.shape[3], kw, sw, dw, x)
-    out = F.take(F.take(x, cols, axis=3), rows, axis=2)  # [N, C, kh, rows, kw, cols]
-    n, c = x.shape[:2]
-    out = F.permute(out, perm=(0, 1, 2, 4, 3, 5))
-    return F.reshape(out, shape=(n, c * kh * kw, rows.shape[1] * cols.shape[1]))
+    if top or left or bottom or right:
+        x = F.pad(x, _number_of(x, 0), mode="constant", axes=(2, 3), lo=(top, left), hi=(bottom, right))
+    n, c, height, width = x.shape
+    rows = _window_indices("unfold", int(height), kh, sh, dh, x.place)
+    cols = _window_indices("unfold", int(width), kw, sw, dw, x.place)
+    out = apply(_TAKE[2], (apply(_TAKE[3], (x, cols)), rows))  # [N, C, kh, rows, kw, cols]
+    out = apply1(_TOGETHER, out)
+    return apply(_RESHAPE, (out,), ((n, c * kh * kw, rows.shape[1] * cols.shape[1]),))
 
 
-@public("paddle.nn.functional")
+@public(
+    "paddle.nn.functional",
+    aliases={
+        "output_size": "output_sizes",
+        "kernel_size": "kernel_sizes",
+        "stride": "strides",
+        "padding": "paddings",
+        "dilation": "dilations",
+    },
+)
 def fold(
     x: Tensor,
     output_sizes: Any,
@@ -700,18 +823,19 @@ def fold(
         >>> paddle.nn.functional.fold(paddle.ones([1, 4, 4]), 3, 2).tolist()
         [[[[1.0, 2.0, 1.0], [2.0, 4.0, 2.0], [1.0, 2.0, 1.0]]]]
     """
+    need_tensor(x, "fold")
     (h, w), (kh, kw) = _pair("fold", output_sizes, "output_sizes"), _pair("fold", kernel_sizes, "kernel_sizes")
     (sh, sw), (dh, dw) = _pair("fold", strides, "strides"), _pair("fold", dilations, "dilations")
     top, left, bottom, right = _four_pads(paddings)
-    rows = _window_indices("fold", h + top + bottom, kh, sh, dh, x)
-    cols = _window_indices("fold", w + left + right, kw, sw, dw, x)
+    rows = _window_indices("fold", int(h + top + bottom), kh, sh, dh, x.place)
+    cols = _window_indices("fold", int(w + left + right), kw, sw, dw, x.place)
     n, c = (x.shape[0], x.shape[1] // (kh * kw)) if x.ndim == 3 else (0, 0)
     if x.shape[1:] != [c * kh * kw, rows.shape[1] * cols.shape[1]]:
         raise op_error(ValueError, "fold", f"x of shape [N, C*{kh * kw}, {rows.shape[1] * cols.shape[1]}]", x.shape)
     parts = F.permute(F.reshape(x, shape=(n, c, kh, kw, rows.shape[1], cols.shape[1])), perm=(0, 1, 2, 4, 3, 5))
-    wide = made_on(x.place, F.full, 0.0, x.dtype, (n, c, kh, rows.shape[1], w + left + right))
+    wide = create_on(x.place, F.full, 0.0, x.dtype, (n, c, kh, rows.shape[1], w + left + right))
     wide = F.put(wide, cols, parts, axis=4, mode="add")
-    image = made_on(x.place, F.full, 0.0, x.dtype, (n, c, h + top + bottom, w + left + right))
+    image = create_on(x.place, F.full, 0.0, x.dtype, (n, c, h + top + bottom, w + left + right))
     image = F.put(image, rows, wide, axis=2, mode="add")
     return F.slice(image, axes=(2, 3), starts=(top, left), sizes=(h, w), steps=(1, 1))
 
@@ -727,7 +851,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, axis: int = 1, eps: float = 1e-8) 
         x1: floating tensor.
         x2: tensor of x1's dtype, of a shape that broadcasts with x1's.
         axis: the axis of the vectors, in the shape that both broadcast to; negative counts from the end.
-        eps: least norm: shorter vectors are taken to be this long.
+        eps: the product of the lengths counts as at least this.
 
     Returns:
         Tensor of x1's dtype, and of the shape that both broadcast to without ``axis``.
@@ -743,6 +867,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, axis: int = 1, eps: float = 1e-8) 
         >>> paddle.nn.functional.cosine_similarity(x1, x2).tolist()
         [0.0, 1.0]
     """
+    x1, x2 = of_one_dtype(x1, x2)
     return F.cosine_similarity(x1, x2, axis=axis + max(x1.ndim, x2.ndim) if axis < 0 else axis, eps=float(eps))
 
 
@@ -774,8 +899,12 @@ def label_smooth(
         >>> y.tolist()
         [0.25, 0.75]
     """
-    if not 0.0 <= epsilon <= 1.0:
-        raise op_error(ValueError, "label_smooth", "epsilon between 0 and 1", epsilon)
+    need_tensor(label, "label_smooth", "label")
+    epsilon = fraction(epsilon, "label_smooth", "epsilon")
+    if prior_dist is not None:
+        need_tensor(prior_dist, "label_smooth", "prior_dist")
+    if prior_dist is None and 0 in tuple(label.shape[-1:]):
+        return F.mul(label, 1.0 - epsilon)
     prior = epsilon / label.shape[-1] if prior_dist is None else F.mul(prior_dist, epsilon)
     return F.add(F.mul(label, 1.0 - epsilon), prior)
 
@@ -786,7 +915,7 @@ def sequence_mask(x: Any, maxlen: int | None = None, dtype: Any = "int64", name:
 
     Args:
         x: integer or floating tensor of any shape: the lengths.
-        maxlen: how many positions the mask has, 0 or more; by default the greatest length.
+        maxlen: how many positions the mask has, 0 or more; by default the greatest length; 0 where there are none.
         dtype: the dtype of the mask.
 
     Returns:
@@ -794,7 +923,7 @@ def sequence_mask(x: Any, maxlen: int | None = None, dtype: Any = "int64", name:
 
     Raises:
         TypeError: x is neither integer nor floating, or ``dtype`` is unknown.
-        ValueError: ``maxlen`` is negative, or None for lengths of which there are none.
+        ValueError: ``maxlen`` is negative.
 
     Example:
         >>> import paddle
@@ -802,8 +931,8 @@ def sequence_mask(x: Any, maxlen: int | None = None, dtype: Any = "int64", name:
         [[1, 0, 0], [1, 1, 1]]
     """
     try:
-        size = int(x.max()) if maxlen is None else int(maxlen)
-        positions = made_on(x.place, F.iota, 0, 1, x.dtype, size)
+        size = int(maxlen) if maxlen is not None else int(x.max()) if x._count else 0
+        positions = create_on(x.place, F.iota, 0, 1, x.dtype, size)
     except AttributeError:
         need_tensor(x, "sequence_mask")
         raise

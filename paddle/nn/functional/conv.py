@@ -16,12 +16,12 @@ _TRANSPOSE = {n: F.ConvTranspose(n) for n in (1, 2, 3)}
 _FORMATS = {1: ("NCL", "NLC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
 
 
-def _is_last(who: str, n: int, x: Tensor, data_format: str) -> bool:
+def _is_last(op_name: str, n: int, x: Tensor, data_format: str) -> bool:
     first, last = _FORMATS[n]
     if data_format not in (first, last):
-        raise op_error(ValueError, who, f"data_format {first!r} or {last!r}", repr(data_format))
+        raise op_error(ValueError, op_name, f"data_format {first!r} or {last!r}", repr(data_format))
     if x.ndim != n + 2:
-        raise op_error(ValueError, who, f"x of rank {n + 2}", f"shape {list(x.shape)}")
+        raise op_error(ValueError, op_name, f"x of rank {n + 2}", f"shape {list(x.shape)}")
     return data_format == last
 
 
@@ -31,7 +31,7 @@ def _add_bias(y: Tensor, bias: Tensor | None, n: int) -> Tensor:
 
 
 def _conv(
-    who: str,
+    op_name: str,
     n: int,
     x: Tensor,
     weight: Tensor,
@@ -42,15 +42,15 @@ def _conv(
     groups: int,
     data_format: str,
 ) -> Tensor:
-    last = _is_last(who, n, x, data_format)
+    last = _is_last(op_name, n, x, data_format)
     if last:
         x = to_first(x, n)
-    strides, dilations = ints(stride, n, who, "stride"), ints(dilation, n, who, "dilation")
-    found = pads(padding, n, who, last)
-    if found == "SAME":
+    strides, dilations = ints(stride, n, op_name, "stride"), ints(dilation, n, op_name, "dilation")
+    pairs = pads(padding, n, op_name, last)
+    if pairs == "SAME":
         dilations = (1,) * n
-        found = same_pads(x.shape[2:], tuple(weight.shape[2:]), strides)
-    lo, hi = ((0,) * n, (0,) * n) if found == "VALID" else found
+        pairs = same_pads(x.shape[2:], tuple(weight.shape[2:]), strides)
+    lo, hi = ((0,) * n, (0,) * n) if pairs == "VALID" else pairs
     y = _add_bias(apply(_CONV[n], (x, weight), (groups, strides, lo, hi, dilations)), bias, n)
     return to_last(y, n) if last else y
 
@@ -92,7 +92,7 @@ def conv1d(
         >>> import paddle
         >>> x, weight = paddle.ones([1, 2, 5]), paddle.ones([4, 2, 3])
         >>> paddle.nn.functional.conv1d(x, weight, padding=1).shape
-        [1, 4, 5]
+        paddle.Size([1, 4, 5])
     """
     return _conv("conv1d", 1, x, weight, bias, stride, padding, dilation, groups, data_format)
 
@@ -134,7 +134,7 @@ def conv2d(
         >>> import paddle
         >>> x, weight = paddle.ones([1, 2, 5, 5]), paddle.ones([4, 2, 3, 3])
         >>> paddle.nn.functional.conv2d(x, weight, padding=1).shape
-        [1, 4, 5, 5]
+        paddle.Size([1, 4, 5, 5])
     """
     return _conv("conv2d", 2, x, weight, bias, stride, padding, dilation, groups, data_format)
 
@@ -176,13 +176,13 @@ def conv3d(
         >>> import paddle
         >>> x, weight = paddle.ones([1, 2, 5, 5, 5]), paddle.ones([4, 2, 3, 3, 3])
         >>> paddle.nn.functional.conv3d(x, weight, padding=1).shape
-        [1, 4, 5, 5, 5]
+        paddle.Size([1, 4, 5, 5, 5])
     """
     return _conv("conv3d", 3, x, weight, bias, stride, padding, dilation, groups, data_format)
 
 
 def _conv_transpose(
-    who: str,
+    op_name: str,
     n: int,
     x: Tensor,
     weight: Tensor,
@@ -195,27 +195,27 @@ def _conv_transpose(
     output_size: Any,
     data_format: str,
 ) -> Tensor:
-    last = _is_last(who, n, x, data_format)
+    last = _is_last(op_name, n, x, data_format)
     if last:
         x = to_first(x, n)
-    strides, dilations = ints(stride, n, who, "stride"), ints(dilation, n, who, "dilation")
-    found, kernel = pads(padding, n, who, last), tuple(weight.shape[2:])
-    if found == "SAME":
+    strides, dilations = ints(stride, n, op_name, "stride"), ints(dilation, n, op_name, "dilation")
+    pairs, kernel = pads(padding, n, op_name, last), tuple(weight.shape[2:])
+    if pairs == "SAME":
         dilations = (1,) * n
-        found = same_pads(x.shape[2:], kernel, strides)
-    lo, hi = ((0,) * n, (0,) * n) if found == "VALID" else found
+        pairs = same_pads(x.shape[2:], kernel, strides)
+    lo, hi = ((0,) * n, (0,) * n) if pairs == "VALID" else pairs
     if output_size is None:
-        extra = ints(output_padding, n, who, "output_padding")
+        extra = ints(output_padding, n, op_name, "output_padding")
     else:
-        if output_padding not in (0, None) and any(ints(output_padding, n, who, "output_padding")):
-            raise op_error(ValueError, who, "output_padding or output_size", "both")
-        wanted = ints(output_size, n, who, "output_size")
+        if output_padding not in (0, None) and any(ints(output_padding, n, op_name, "output_padding")):
+            raise op_error(ValueError, op_name, "output_padding or output_size", "both")
+        wanted = ints(output_size, n, op_name, "output_size")
         dims = zip(x.shape[2:], kernel, strides, dilations, lo, hi, strict=True)
         least = [(m - 1) * s + d * (k - 1) + 1 - a - b for m, k, s, d, a, b in dims]
         extra = tuple(w - m for w, m in zip(wanted, least, strict=True))
         if not all(0 <= e < s for e, s in zip(extra, strides, strict=True)):
             bounds = [f"{m} to {m + s - 1}" for m, s in zip(least, strides, strict=True)]
-            raise op_error(ValueError, who, f"output_size within {bounds}", list(wanted))
+            raise op_error(ValueError, op_name, f"output_size within {bounds}", list(wanted))
     y = _add_bias(apply(_TRANSPOSE[n], (x, weight), (groups, strides, lo, hi, dilations, extra)), bias, n)
     return to_last(y, n) if last else y
 
@@ -261,7 +261,7 @@ def conv1d_transpose(
         >>> import paddle
         >>> x, weight = paddle.ones([1, 2, 5]), paddle.ones([2, 4, 3])
         >>> paddle.nn.functional.conv1d_transpose(x, weight, stride=2).shape
-        [1, 4, 11]
+        paddle.Size([1, 4, 11])
     """
     return _conv_transpose(
         "conv1d_transpose",
@@ -320,7 +320,7 @@ def conv2d_transpose(
         >>> import paddle
         >>> x, weight = paddle.ones([1, 2, 5, 5]), paddle.ones([2, 4, 3, 3])
         >>> paddle.nn.functional.conv2d_transpose(x, weight, stride=2).shape
-        [1, 4, 11, 11]
+        paddle.Size([1, 4, 11, 11])
     """
     return _conv_transpose(
         "conv2d_transpose",
@@ -379,7 +379,7 @@ def conv3d_transpose(
         >>> import paddle
         >>> x, weight = paddle.ones([1, 2, 5, 5, 5]), paddle.ones([2, 4, 3, 3, 3])
         >>> paddle.nn.functional.conv3d_transpose(x, weight, stride=2).shape
-        [1, 4, 11, 11, 11]
+        paddle.Size([1, 4, 11, 11, 11])
     """
     return _conv_transpose(
         "conv3d_transpose",

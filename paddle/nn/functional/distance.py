@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from paddle._public import public
+from paddle.nn._ops import of_one_dtype
 from umiak import ops as F
 from umiak.core.array import from_numpy
 from umiak.core.tensor import Tensor
@@ -15,7 +16,7 @@ from umiak.util.errors import op_error
 _ORDERS = {0.0: "0", 1.0: "1", 2.0: "2", math.inf: "inf", -math.inf: "-inf"}
 
 
-@public("paddle.nn.functional", usual=False)
+@public("paddle.nn.functional", usual=False, aliases={"x1": "x", "x2": "y", "eps": "epsilon"})
 def pairwise_distance(
     x: Tensor, y: Tensor, p: float = 2.0, epsilon: float = 1e-6, keepdim: bool = False, name: str | None = None
 ) -> Tensor:
@@ -43,6 +44,7 @@ def pairwise_distance(
     """
     p = float(p)
     power = 2.0 if math.isinf(p) else p
+    x, y = of_one_dtype(x, y)
     return F.pairwise_distance(x, y, keepdim=bool(keepdim), ord=_ORDERS.get(p, "p"), p=power, eps=float(epsilon))
 
 

@@ -9,14 +9,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from paddle._public import public
+from paddle import _lazy
+from paddle._public import also, public
 from paddle.nn.functional.attention import (
     masked_scores,
     need_heads,
     scaled_dot_product_attention,
     weighted_values,
 )
-from paddle.tensor._args import InternedOps, made_on
+from paddle.tensor._args import InternedOps, create_on
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.context import no_grad_guard
@@ -24,28 +25,19 @@ from umiak.core.eager import apply
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 
-__all__ = [
-    "flash_attention",
-    "flash_attention_v3_varlen",
-    "flash_attn_qkvpacked",
-    "flash_attn_unpadded",
-    "flash_attn_varlen_func",
-    "flash_attn_varlen_qkvpacked",
-    "scaled_dot_product_attention",
-]
-
 _ATTENTION = InternedOps(F.Attention)
 
 
-def _only_default_stream(who: str, fixed_seed_offset: Any, rng_name: str) -> None:
+def _only_default_stream(op_name: str, fixed_seed_offset: Any, rng_name: str) -> None:
     """Dropout draws from the device's stream alone."""
     if fixed_seed_offset is not None or rng_name:
         raise ValueError(
-            f"[{who}] requires fixed_seed_offset=None and rng_name='' (seed dropout with paddle.seed), "
+            f"[{op_name}] requires fixed_seed_offset=None and rng_name='' (seed dropout with paddle.seed), "
             f"got {fixed_seed_offset} and {rng_name!r}"
         )
 
 
+@public("paddle.nn.functional.flash_attention")
 def flash_attention(
     query: Tensor,
     key: Tensor,
@@ -89,7 +81,7 @@ def flash_attention(
         >>> x = paddle.rand([1, 5, 2, 8])
         >>> out, _ = paddle.nn.functional.flash_attention.flash_attention(x, x, x, causal=True)
         >>> out.shape
-        [1, 5, 2, 8]
+        paddle.Size([1, 5, 2, 8])
     """
     _only_default_stream("flash_attention", fixed_seed_offset, rng_name)
     if not return_softmax:
@@ -97,31 +89,31 @@ def flash_attention(
         out = scaled_dot_product_attention(query, key, value, None, p, causal, training, scale=softmax_scale)
         return out, None
     try:
-        scale = 1.0 / math.sqrt(query.shape[3]) if softmax_scale is None else softmax_scale
+        scale = 1.0 / math.sqrt(query.shape[3] or 1) if softmax_scale is None else softmax_scale
         return weighted_values(query, key, value, None, dropout if training else 0.0, causal, scale)
     except (AttributeError, IndexError, ValueError):
         need_heads(query, key, value)
         raise
 
 
-def _unpacked(who: str, qkv: Tensor, rank: int) -> tuple[Tensor, Tensor, Tensor]:
+def _unpacked(op_name: str, qkv: Tensor, rank: int) -> tuple[Tensor, Tensor, Tensor]:
     """Query, key and value from ``[..., groups + 2, key heads, dim]``; query heads stand group by group."""
     if qkv.ndim != rank or qkv.shape[-3] < 3:
         lead = "batch, length" if rank == 5 else "total"
         raise op_error(
-            ValueError, who, f"qkv [{lead}, heads/key heads + 2, key heads, dim]", f"shape {list(qkv.shape)}"
+            ValueError, op_name, f"qkv [{lead}, heads/key heads + 2, key heads, dim]", f"shape {list(qkv.shape)}"
         )
     axis, parts = rank - 3, qkv.shape[rank - 3]
     *lead_sizes, _, heads, size = qkv.shape
 
     def part(start: int, count: int) -> Tensor:
-        found = F.slice(qkv, axes=(axis,), starts=(start,), sizes=(count,), steps=(1,))
-        return F.reshape(found, shape=(*lead_sizes, count * heads, size))
+        sliced = F.slice(qkv, axes=(axis,), starts=(start,), sizes=(count,), steps=(1,))
+        return F.reshape(sliced, shape=(*lead_sizes, count * heads, size))
 
     return part(0, parts - 2), part(parts - 2, 1), part(parts - 1, 1)
 
 
-@public("paddle.nn.functional")
+@public("paddle.nn.functional paddle.nn.functional.flash_attention")
 def flash_attn_qkvpacked(
     qkv: Tensor,
     dropout: float = 0.0,
@@ -156,7 +148,7 @@ def flash_attn_qkvpacked(
         >>> import paddle
         >>> out, _ = paddle.nn.functional.flash_attn_qkvpacked(paddle.rand([2, 5, 3, 2, 8]))
         >>> out.shape
-        [2, 5, 2, 8]
+        paddle.Size([2, 5, 2, 8])
     """
     _only_default_stream("flash_attn_qkvpacked", fixed_seed_offset, rng_name)
     parts = _unpacked("flash_attn_qkvpacked", qkv, 5)
@@ -167,14 +159,14 @@ def flash_attn_qkvpacked(
 
 
 def _counter(n: Any, like: Tensor) -> Tensor:
-    return made_on(like.place, F.iota, 0, 1, dt.int64, n)
+    return create_on(like.place, F.iota, 0, 1, dt.int64, n)
 
 
-def _starts(who: str, cu_seqlens: Tensor) -> tuple[Tensor, Tensor]:
+def _starts(op_name: str, cu_seqlens: Tensor) -> tuple[Tensor, Tensor]:
     """Return the starts and lengths of the sequences, ``[batch]`` each."""
     if cu_seqlens.ndim != 1 or not cu_seqlens.dtype.is_integer:
         raise ValueError(
-            f"[{who}] requires cumulative lengths as integers [batch + 1], "
+            f"[{op_name}] requires cumulative lengths as integers [batch + 1], "
             f"got {cu_seqlens.dtype.name} of shape {list(cu_seqlens.shape)}"
         )
     ends, n = F.cast(cu_seqlens, dtype=dt.int64), cu_seqlens.shape[0] - 1
@@ -207,8 +199,8 @@ def _behind(rows: Tensor, starts: Tensor, total: int, axis: int = 1) -> Tensor:
     at = F.sub(t, F.take(starts, F.maximum(which, 0), axis=0))
     fits = F.logical_and(F.ge(which, 0), F.lt(at, size))
     index = F.where(fits, F.add(F.mul(which, size), at), 0)
-    found = F.take(F.reshape(rows, shape=(batch * size, *rest)), index, axis=0)
-    return F.where(F.unsqueeze(fits, axes=tuple(range(1, found.ndim))), found, 0.0)
+    rows_of_batch = F.take(F.reshape(rows, shape=(batch * size, *rest)), index, axis=0)
+    return F.where(F.unsqueeze(fits, axes=tuple(range(1, rows_of_batch.ndim))), rows_of_batch, 0.0)
 
 
 def _visible(
@@ -255,17 +247,18 @@ def _attend(
         right = 0
     mask = _visible(q.shape[1], k.shape[1], lengths, key_lengths, left, None if by_order else right)
     if p or weights:
-        out, made = weighted_values(q, k, v, mask, p, by_order, scale)
-        return out, made if weights else None
+        out, probabilities = weighted_values(q, k, v, mask, p, by_order, scale)
+        return out, probabilities if weights else None
     return apply(_ATTENTION[by_order], (q, k, v, mask), (scale,)), None
 
 
-def _need_packed(who: str, query: Tensor, key: Tensor, value: Tensor) -> None:
+def _need_packed(op_name: str, query: Tensor, key: Tensor, value: Tensor) -> None:
     if not query.ndim == key.ndim == value.ndim == 3:
         got = [list(t.shape) for t in (query, key, value)]
-        raise op_error(ValueError, who, "query, key and value [total, heads, dim]", got)
+        raise op_error(ValueError, op_name, "query, key and value [total, heads, dim]", got)
 
 
+@public("paddle.nn.functional.flash_attention")
 def flash_attn_unpadded(
     query: Tensor,
     key: Tensor,
@@ -314,21 +307,21 @@ def flash_attn_unpadded(
         >>> flash = paddle.nn.functional.flash_attention
         >>> out, _ = flash.flash_attn_unpadded(x, x, x, ends, ends, 3, 3, 0.35)
         >>> out.shape
-        [5, 2, 8]
+        paddle.Size([5, 2, 8])
     """
-    who = "flash_attn_unpadded"
-    _only_default_stream(who, fixed_seed_offset, rng_name)
-    _need_packed(who, query, key, value)
+    op_name = "flash_attn_unpadded"
+    _only_default_stream(op_name, fixed_seed_offset, rng_name)
+    _need_packed(op_name, query, key, value)
     alike = cu_seqlens_q is cu_seqlens_k and max_seqlen_q == max_seqlen_k
-    (at, lengths), (key_at, key_lengths) = _starts(who, cu_seqlens_q), _starts(who, cu_seqlens_k)
+    (at, lengths), (key_at, key_lengths) = _starts(op_name, cu_seqlens_q), _starts(op_name, cu_seqlens_k)
     q = _beside(query, at, lengths, max_seqlen_q)
     k, v = (_beside(t, key_at, key_lengths, max_seqlen_k) for t in (key, value))
     p = dropout if training else 0.0
-    found = _attend(q, k, v, lengths, key_lengths, alike, causal, (-1, -1), scale, p, return_softmax)
-    return _behind(found[0], at, query.shape[0]), found[1]
+    results = _attend(q, k, v, lengths, key_lengths, alike, causal, (-1, -1), scale, p, return_softmax)
+    return _behind(results[0], at, query.shape[0]), results[1]
 
 
-@public("paddle.nn.functional")
+@public("paddle.nn.functional paddle.nn.functional.flash_attention")
 def flash_attn_varlen_qkvpacked(
     qkv: Tensor,
     cu_seqlens_q: Tensor,
@@ -376,20 +369,20 @@ def flash_attn_varlen_qkvpacked(
         >>> qkv, ends = paddle.rand([6, 3, 2, 8]), paddle.to_tensor([0, 2, 5])
         >>> out, _ = paddle.nn.functional.flash_attn_varlen_qkvpacked(qkv, ends, ends, 3, 3, 0.35)
         >>> out.shape
-        [6, 2, 8]
+        paddle.Size([6, 2, 8])
     """
-    who = "flash_attn_varlen_qkvpacked"
-    _only_default_stream(who, fixed_seed_offset, rng_name)
-    q, k, v = _unpacked(who, qkv, 4)
+    op_name = "flash_attn_varlen_qkvpacked"
+    _only_default_stream(op_name, fixed_seed_offset, rng_name)
+    q, k, v = _unpacked(op_name, qkv, 4)
     more = (dropout, causal, return_softmax)
     ends = (cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k)
     if not varlen_padded:
         return flash_attn_unpadded(q, k, v, *ends, scale, *more, training=training)
-    (_, lengths), (_, key_lengths) = _starts(who, cu_seqlens_q), _starts(who, cu_seqlens_k)
+    (_, lengths), (_, key_lengths) = _starts(op_name, cu_seqlens_q), _starts(op_name, cu_seqlens_k)
     batch = cu_seqlens_q.shape[0] - 1
     if max_seqlen_q != max_seqlen_k or batch * max_seqlen_q != qkv.shape[0]:
         raise ValueError(
-            f"[{who}] requires max_seqlen_q rows for each of {batch} padded sequences, and as many for keys, "
+            f"[{op_name}] requires max_seqlen_q rows for each of {batch} padded sequences, and as many for keys, "
             f"got {qkv.shape[0]} rows for {max_seqlen_q} and {max_seqlen_k}"
         )
     q, k, v = (F.reshape(t, shape=(batch, max_seqlen_q, *t.shape[1:])) for t in (q, k, v))
@@ -400,7 +393,7 @@ def flash_attn_varlen_qkvpacked(
     return F.reshape(_cut(out, lengths), shape=(batch * max_seqlen_q, *out.shape[2:])), weights
 
 
-@public("paddle.nn.functional")
+@public("paddle.nn.functional paddle.nn.functional.flash_attention")
 def flash_attention_v3_varlen(
     query: Tensor,
     key: Tensor,
@@ -454,17 +447,17 @@ def flash_attention_v3_varlen(
         >>> x, ends = paddle.rand([5, 2, 8]), paddle.to_tensor([0, 2, 5])
         >>> out, lse = paddle.nn.functional.flash_attention_v3_varlen(x, x, x, ends, ends, 3, 3, causal=True)
         >>> out.shape, lse.shape
-        ([5, 2, 8], [2, 5])
+        (paddle.Size([5, 2, 8]), paddle.Size([2, 5]))
     """
-    who = "flash_attention_v3_varlen"
+    op_name = "flash_attention_v3_varlen"
     if any(t is not None for t in (qv, q_descale, k_descale, v_descale)):
-        raise op_error(ValueError, who, "qv and the scales of 8-bit operands to be None", "one of them")
-    _need_packed(who, query, key, value)
+        raise op_error(ValueError, op_name, "qv and the scales of 8-bit operands to be None", "one of them")
+    _need_packed(op_name, query, key, value)
     alike = cu_seqlens_q is cu_seqlens_k and max_seqlen_q == max_seqlen_k and seqused_q is seqused_k
-    (at, lengths), (key_at, key_lengths) = _starts(who, cu_seqlens_q), _starts(who, cu_seqlens_k)
+    (at, lengths), (key_at, key_lengths) = _starts(op_name, cu_seqlens_q), _starts(op_name, cu_seqlens_k)
     lengths = lengths if seqused_q is None else F.cast(seqused_q, dtype=dt.int64)
     key_lengths = key_lengths if seqused_k is None else F.cast(seqused_k, dtype=dt.int64)
-    scale = 1.0 / math.sqrt(query.shape[2]) if softmax_scale is None else softmax_scale
+    scale = 1.0 / math.sqrt(query.shape[2] or 1) if softmax_scale is None else softmax_scale
     q = _beside(query, at, lengths, max_seqlen_q)
     k, v = (_beside(t, key_at, key_lengths, max_seqlen_k) for t in (key, value))
     left, right = (None if n < 0 else n for n in window_size)
@@ -486,4 +479,9 @@ def flash_attention_v3_varlen(
     return out, lse
 
 
-flash_attn_varlen_func = flash_attention_v3_varlen
+flash_attn_varlen_func = also(
+    flash_attention_v3_varlen, "flash_attn_varlen_func", "paddle.nn.functional.flash_attention"
+)
+
+
+__getattr__, __dir__, __all__ = _lazy.contents(__name__)

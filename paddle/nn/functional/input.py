@@ -6,11 +6,10 @@ import math
 from typing import Any
 
 from paddle._public import need_tensor, public
-from paddle.tensor._args import made_on
+from paddle.tensor._args import create_on
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.context import current, no_grad_guard
-from umiak.core.dtype import from_id
 from umiak.core.eager import apply
 from umiak.core.inplace import assign
 from umiak.core.python_nodes import python_node
@@ -94,7 +93,7 @@ def _sparse(y: Tensor, x: Tensor, weight: Tensor, padding_idx: int | None) -> Te
             g = F.where(F.unsqueeze(F.eq(x, padding_idx), axes=(x.ndim,)), 0, g)
         values = F.cast(F.reshape(g, shape=(index.shape[0], shape[1])), dtype=weight.dtype)
         if current().grad_enabled:  # create_graph
-            zeros = made_on(values.place, F.full, 0.0, weight.dtype, tuple(shape))
+            zeros = create_on(values.place, F.full, 0.0, weight.dtype, tuple(shape))
             return F.put(zeros, index, values, axis=0, mode="add")
         return SelectedRows(index, values, shape)
 
@@ -139,8 +138,8 @@ def _scaled_by_frequency(x: Tensor, weight: Tensor) -> Tensor:
     """``weight``, with gradients divided by how often ``x`` names each row."""
     with no_grad_guard():
         index = F.reshape(x, shape=(math.prod(x.shape),))
-        zeros = made_on(weight.place, F.full, 0.0, weight.dtype, (weight.shape[0],))
-        ones = made_on(weight.place, F.full, 1.0, weight.dtype, tuple(index.shape))
+        zeros = create_on(weight.place, F.full, 0.0, weight.dtype, (weight.shape[0],))
+        ones = create_on(weight.place, F.full, 1.0, weight.dtype, tuple(index.shape))
         count = F.put(zeros, index, ones, axis=0, mode="add")
         inverse = F.unsqueeze(F.div(1.0, F.maximum(count, 1.0)), axes=(1,))
         rest = F.mul(weight, F.sub(1.0, inverse))
@@ -187,5 +186,4 @@ def one_hot(x: Tensor, num_classes: int = -1, name: str | None = None) -> Tensor
             if low < 0 or high >= size:
                 required = "classes of 0 or more" if low < 0 else f"classes below num_classes={size}"
                 raise op_error(ValueError, "one_hot", required, f"{low} to {high}")
-    dtype: Any = from_id(current().state.default_dtype)
-    return F.one_hot(x, dtype=dtype, num_classes=max(size, 0))
+    return F.one_hot(x, dtype=dt.float32, num_classes=max(size, 0))

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from paddle._public import public
-from paddle.nn._ops import check_class_weights, check_reduction, mean_all, reduce_loss, sum_all
-from paddle.tensor._args import InternedOps, made_on
+from paddle._public import need_tensor, public
+from paddle.nn._ops import (
+    check_class_weights,
+    check_label_shape,
+    check_reduction,
+    mean_all,
+    of_one_dtype,
+    reduce_loss,
+    sum_all,
+)
+from paddle.tensor._args import InternedOps, create_on, fraction
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.eager import apply, apply2
 from umiak.core.tensor import Tensor
-from umiak.util.errors import op_error
+from umiak.util.errors import ShapeError, op_error
 
 _BCE = F.BceLoss()
 _BCE_LOGITS = F.BceWithLogits()
@@ -24,10 +33,10 @@ _NLL = InternedOps(F.NllLoss)
 _FOCAL = F.SigmoidFocal()
 
 
-@public("paddle.nn.functional", usual=False)
+@public("paddle.nn.functional", aliases={"target": "label"}, usual=False)
 def cross_entropy(
     input: Tensor,
-    label: Any = None,
+    label: Tensor,
     weight: Tensor | None = None,
     ignore_index: int = -100,
     reduction: str = "mean",
@@ -36,8 +45,6 @@ def cross_entropy(
     use_softmax: bool = True,
     label_smoothing: float = 0.0,
     name: str | None = None,
-    *,
-    target: Any = None,
 ) -> Tensor:
     """Cross entropy of a softmax: ``-log(softmax(input))`` at each row's class.
 
@@ -47,22 +54,22 @@ def cross_entropy(
             dtypes are cast to int64); with ``soft_label`` probabilities of input's shape and dtype.
         weight: tensor ``[classes]`` of input's dtype; each row counts as much as its class weighs, also in the mean. A
             soft or smoothed label weighs what its classes weigh together. None for ones.
-        ignore_index: rows with this label have a loss of 0 and do not count in the mean. Soft labels do not read it.
+        ignore_index: rows with this label have a loss of 0. They do not count in the mean, unless it is negative and
+            there are no weights. Soft labels do not read it.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
         soft_label: whether labels are probabilities.
         axis: the axis of the classes; negative counts from the end.
         use_softmax: False takes input for probabilities already.
         label_smoothing: this part of each label, from 0 to 1, is spread evenly over all classes.
-        target: another name for label.
 
     Returns:
         Tensor of input's dtype without dims, or for ``"none"`` of input's shape without ``axis``: with size 1 there
         where label has that dim, or is smoothed. The mean is 0 where all rows are ignored, NaN where there are none.
 
     Raises:
-        TypeError: input is not floating, soft labels or weights are of another dtype, or no label is given.
+        TypeError: input is not floating, or soft labels are of another dtype.
         IndexError: input has no such axis, or a label is beyond the classes.
-        ValueError: shapes that do not fit, or an unknown reduction.
+        ValueError: shapes that do not fit, an unknown reduction, or ``label_smoothing`` outside 0 to 1.
 
     Example:
         >>> import paddle
@@ -70,16 +77,20 @@ def cross_entropy(
         >>> round(float(paddle.nn.functional.cross_entropy(logits, paddle.to_tensor([0, 1]))), 4)
         0.6931
     """
-    if label is None:
-        if target is None:
-            raise op_error(TypeError, "cross_entropy", "a label", "none")
-        label = target
     if reduction != "mean":
         check_reduction("cross_entropy", reduction)
+    if type(label_smoothing) is not float or not 0.0 <= label_smoothing <= 1.0:
+        label_smoothing = fraction(label_smoothing, "cross_entropy", "label_smoothing")
     if axis < 0:
-        axis += input.ndim
+        try:
+            axis += input.ndim
+        except AttributeError:
+            need_tensor(input, "cross_entropy", "input")
+            raise
     if weight is not None and 0 <= axis < input.ndim:  # of another axis the op says it
         check_class_weights("cross_entropy", weight, input.shape[axis])
+        if weight.dtype is not input.dtype:
+            input, weight = of_one_dtype(input, weight)
     if soft_label or (label_smoothing > 0.0 and not use_softmax):
         return _soft_cross_entropy(
             input, label, weight, ignore_index, reduction, soft_label, axis, use_softmax, label_smoothing
@@ -103,7 +114,10 @@ def cross_entropy(
         return F.unsqueeze(loss, axes=(axis,)) if column else loss
     if reduction == "sum":
         return sum_all(loss)
-    return _mean_of_labelled(loss, rows, ignore_index) if weight is None else _mean_of_rows(loss, counts)
+    if weight is not None:
+        return _mean_of_rows(loss, counts)
+    # A negative label that is ignored has a loss of 0, but its row counts.
+    return mean_all(loss) if ignore_index < 0 else _mean_of_labelled(loss, rows, ignore_index)
 
 
 def _classes(input: Tensor, label: Tensor, axis: int) -> Tensor:
@@ -167,7 +181,7 @@ def _soft_cross_entropy(
         loss = F.mul(loss, counts)
     if ignored is not None:
         loss = F.where(ignored, 0.0, loss)
-        counts = made_on(input.place, F.full, 1.0, input.dtype, ()) if counts is None else counts
+        counts = create_on(input.place, F.full, 1.0, input.dtype, ()) if counts is None else counts
         counts = F.where(ignored, 0.0, counts)
     if reduction == "mean" and counts is not None:
         return _mean_of_rows(loss, counts)
@@ -210,7 +224,7 @@ def softmax_with_cross_entropy(
         >>> logits, label = paddle.zeros([2, 4]), paddle.to_tensor([[0], [3]])
         >>> loss, p = paddle.nn.functional.softmax_with_cross_entropy(logits, label, return_softmax=True)
         >>> loss.shape, p[0].tolist()
-        ([2, 1], [0.25, 0.25, 0.25, 0.25])
+        (paddle.Size([2, 1]), [0.25, 0.25, 0.25, 0.25])
     """
     axis = axis + logits.ndim if axis < 0 else axis
     rows = label if soft_label else _classes(logits, label, axis)
@@ -252,7 +266,7 @@ def nll_loss(
         2.5
     """
     check_reduction("nll_loss", reduction)
-    if input.ndim < 2:
+    if need_tensor(input, "nll_loss", "input").ndim < 2:
         raise op_error(ValueError, "nll_loss", "input of rank 2 or more", input.ndim)
     loss = apply(_NLL[1], (input, label, weight), (ignore_index,))
     if reduction != "mean":
@@ -262,8 +276,8 @@ def nll_loss(
     return _over_counts(loss, apply(_LABEL_WEIGHTS[loss.dtype], (label, weight), (ignore_index,)))
 
 
-def _weighted(who: str, loss: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
-    return reduce_loss(who, loss if weight is None else F.mul(loss, weight), reduction)
+def _weighted(op_name: str, loss: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
+    return reduce_loss(op_name, loss if weight is None else F.mul(loss, weight), reduction)
 
 
 @public("paddle.nn.functional")
@@ -273,17 +287,17 @@ def binary_cross_entropy(
     """Binary cross entropy: ``-label*log(input) - (1-label)*log(1-input)``; logarithms are kept above -100.
 
     Args:
-        input: floating tensor of probabilities from 0 to 1; numbers beyond give NaN.
-        label: tensor of input's dtype, from 0 to 1; the two broadcast.
+        input: floating tensor of probabilities from 0 to 1.
+        label: tensor of input's shape and dtype, from 0 to 1.
         weight: tensor of input's dtype that multiplies the loss, with which it broadcasts. None for ones.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Returns:
-        Tensor without dims, or of the broadcast shape for ``"none"``, of input's dtype.
+        Tensor without dims, or of input's shape for ``"none"``, of input's dtype.
 
     Raises:
         TypeError: the operands are not floating, or of different dtypes.
-        ValueError: the shapes do not broadcast, or the reduction is unknown.
+        ValueError: an element of input is NaN or outside 0 to 1, shapes that do not fit, or an unknown reduction.
 
     Example:
         >>> import paddle
@@ -291,6 +305,7 @@ def binary_cross_entropy(
         >>> round(float(paddle.nn.functional.binary_cross_entropy(p, label)), 4)
         0.6931
     """
+    check_label_shape("binary_cross_entropy", input, label)
     return _weighted("binary_cross_entropy", apply2(_BCE, input, label), weight, reduction)
 
 
@@ -307,18 +322,18 @@ def binary_cross_entropy_with_logits(
 
     Args:
         logit: floating tensor of any shape.
-        label: tensor of logit's dtype, from 0 to 1; the two broadcast.
+        label: tensor of logit's shape and dtype, from 0 to 1.
         weight: tensor of logit's dtype that multiplies the loss, with which it broadcasts. None for ones.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
         pos_weight: tensor of logit's dtype that multiplies the part ``-label*log(sigmoid(logit))``; it broadcasts with
             logit. None for ones.
 
     Returns:
-        Tensor without dims, or of the broadcast shape for ``"none"``, of logit's dtype.
+        Tensor without dims, or of logit's shape for ``"none"``, of logit's dtype.
 
     Raises:
         TypeError: the operands are not floating, or of different dtypes.
-        ValueError: the shapes do not broadcast, or the reduction is unknown.
+        ValueError: shapes that do not fit, or an unknown reduction.
 
     Example:
         >>> import paddle
@@ -326,6 +341,7 @@ def binary_cross_entropy_with_logits(
         >>> round(float(paddle.nn.functional.binary_cross_entropy_with_logits(logit, label)), 4)
         0.6931
     """
+    check_label_shape("binary_cross_entropy_with_logits", logit, label)
     loss = apply(_BCE_LOGITS, (logit, label, pos_weight))
     return _weighted("binary_cross_entropy_with_logits", loss, weight, reduction)
 
@@ -346,7 +362,7 @@ def sigmoid_focal_loss(
 
     Args:
         logit: floating tensor of any shape.
-        label: tensor of logit's dtype, 0 or 1; the two broadcast.
+        label: tensor of logit's shape and dtype, 0 or 1.
         normalizer: tensor of logit's dtype that divides the loss, such as the number of positive labels ``[1]``; None
             for 1.
         alpha: the weight of positive labels, from 0 to 1.
@@ -354,11 +370,11 @@ def sigmoid_focal_loss(
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Returns:
-        Tensor without dims, or of the broadcast shape for ``"none"``, of logit's dtype.
+        Tensor without dims, or of logit's shape for ``"none"``, of logit's dtype.
 
     Raises:
         TypeError: the operands are not floating, or of different dtypes.
-        ValueError: the shapes do not broadcast, or the reduction is unknown.
+        ValueError: shapes that do not fit, or an unknown reduction.
 
     References:
         Lin et al., Focal Loss for Dense Object Detection (2017).
@@ -370,6 +386,7 @@ def sigmoid_focal_loss(
         >>> [round(v, 4) for v in loss.tolist()]  # log(2) * 0.75 / 4, log(2) * 0.25 / 4
         [0.13, 0.0433]
     """
+    check_label_shape("sigmoid_focal_loss", logit, label)
     loss = apply(_FOCAL, (logit, label), (float(alpha), float(gamma)))
     return reduce_loss("sigmoid_focal_loss", loss if normalizer is None else F.div(loss, normalizer), reduction)
 
@@ -380,15 +397,15 @@ def log_loss(input: Tensor, label: Tensor, epsilon: float = 0.0001, name: str | 
 
     Args:
         input: floating tensor of probabilities from 0 to 1.
-        label: tensor of input's dtype, from 0 to 1; the two broadcast.
+        label: tensor of input's shape and dtype, from 0 to 1.
         epsilon: added to both probabilities, so that their logarithms are finite.
 
     Returns:
-        Tensor of the broadcast shape and of input's dtype.
+        Tensor of input's shape and dtype.
 
     Raises:
         TypeError: the operands are not floating, or of different dtypes.
-        ValueError: the shapes do not broadcast.
+        ValueError: label is of another shape.
 
     Example:
         >>> import paddle
@@ -396,6 +413,7 @@ def log_loss(input: Tensor, label: Tensor, epsilon: float = 0.0001, name: str | 
         >>> [round(v, 3) for v in loss.flatten().tolist()]
         [0.693, -0.0]
     """
+    check_label_shape("log_loss", input, label)
     return apply(_LOG_LOSS, (input, label), (float(epsilon),))
 
 
@@ -405,7 +423,7 @@ def dice_loss(input: Tensor, label: Tensor, epsilon: float = 0.00001, name: str 
 
     Args:
         input: floating tensor of probabilities ``[N, *, C]``.
-        label: classes ``[N, *, 1]``, as a tensor of integers; one beyond the classes counts as none of them.
+        label: classes ``[N, *, 1]`` from 0 on, as a tensor of integers.
         epsilon: added to the sum that is divided by.
 
     Returns:
@@ -413,6 +431,7 @@ def dice_loss(input: Tensor, label: Tensor, epsilon: float = 0.00001, name: str 
 
     Raises:
         TypeError: input is not floating, or label is not of integers.
+        IndexError: a label is beyond the classes, or negative.
         ValueError: shapes that do not fit.
 
     Example:
@@ -421,10 +440,15 @@ def dice_loss(input: Tensor, label: Tensor, epsilon: float = 0.00001, name: str 
         >>> round(float(paddle.nn.functional.dice_loss(p, label)), 4)
         0.5
     """
-    hot = F.one_hot(F.squeeze(label, axes=(label.ndim - 1,)), dtype=input.dtype, num_classes=input.shape[-1])
+    need_tensor(input, "dice_loss", "input")
+    need_tensor(label, "dice_loss", "label")
+    if input.ndim < 2 or list(label.shape) != [*input.shape[:-1], 1]:
+        shapes = f"{list(input.shape)} and {list(label.shape)}"
+        raise op_error(ShapeError, "dice_loss", "input [N, *, C] and label [N, *, 1]", shapes)
     axes = tuple(range(1, input.ndim))
-    overlap = F.sum(F.mul(input, hot), axes=axes)
-    total = F.add(F.sum(input, axes=axes), F.sum(hot, axes=axes))
+    # The sum of a one-hot label is the number of its rows.
+    overlap = F.sum(F.take_along(input, label, axis=input.ndim - 1, from_end=False), axes=axes)
+    total = F.add(F.sum(input, axes=axes), math.prod(label.shape[1:]))
     return reduce_loss("dice_loss", F.sub(1.0, F.div(F.mul(overlap, 2.0), F.add(total, epsilon))), "mean")
 
 
@@ -455,6 +479,8 @@ def npair_loss(anchor: Tensor, positive: Tensor, labels: Tensor, l2_reg: float =
         >>> round(float(paddle.nn.functional.npair_loss(x, x, paddle.to_tensor([0, 1]))), 4)
         0.6931
     """
+    for x, arg_name in ((anchor, "anchor"), (positive, "positive"), (labels, "labels")):
+        need_tensor(x, "npair_loss", arg_name)
     column = F.reshape(labels, shape=(labels.shape[0], 1))
     same = F.cast(F.eq(column, F.permute(column, perm=(1, 0))), dtype=anchor.dtype)
     soft = F.div(same, F.sum(same, axes=(1,), keepdim=True))

@@ -7,7 +7,7 @@ from typing import Any
 
 from paddle._public import public
 from paddle.nn._ops import check_reduction, mean_all, random_tensor, sum_all
-from paddle.tensor._args import InternedOps, made_on
+from paddle.tensor._args import InternedOps, create_on
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.eager import apply
@@ -32,7 +32,7 @@ def hsigmoid_loss(
     is_sparse: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Hierarchical sigmoid: the cross entropies of the turns that lead to a class through a binary tree.
+    """Hierarchical sigmoid: the cross entropies of the branches that lead to a class through a binary tree.
 
     Args:
         input: floating tensor ``[N, D]``.
@@ -44,7 +44,7 @@ def hsigmoid_loss(
         bias: tensor of input's dtype, ``[num_classes - 1]`` or ``[num_classes - 1, 1]``; None for zeros.
         path_table: a tree of one's own: the inner nodes on the way to each row's class, as integers ``[N, depth]``,
             negative where the way has ended.
-        path_code: the turn at each of them, 0 or 1, as integers ``[N, depth]``.
+        path_code: the branch taken at each of them, 0 or 1, as integers ``[N, depth]``.
         is_sparse: accepted; gradients are dense.
 
     Returns:
@@ -64,7 +64,7 @@ def hsigmoid_loss(
         >>> import paddle
         >>> x, label, weight = paddle.zeros([2, 3]), paddle.to_tensor([0, 3]), paddle.zeros([3, 3])
         >>> loss = paddle.nn.functional.hsigmoid_loss(x, label, 4, weight)
-        >>> [round(v, 4) for v in loss.flatten().tolist()]  # two turns, log(2) each
+        >>> [round(v, 4) for v in loss.flatten().tolist()]  # two branches, log(2) each
         [1.3863, 1.3863]
     """
     if num_classes < 2:
@@ -79,12 +79,12 @@ def hsigmoid_loss(
 
 
 def _paths(label: Tensor, classes: int) -> tuple[Tensor, Tensor]:
-    """Nodes and turns on the way from each leaf to the root of the complete tree.
+    """Nodes and branches on the way from each leaf to the root of the complete tree.
 
     The leaf of a class has the number ``label + classes`` if the root has 1 and the children of i are 2i and 2i + 1.
     """
     leaf = F.add(F.cast(label, dtype=dt.int64), classes)
-    up = made_on(label.place, F.iota, 0, 1, dt.int64, (classes - 1).bit_length())
+    up = create_on(label.place, F.iota, 0, 1, dt.int64, (classes - 1).bit_length())
     node = F.sub(F.shift_right(leaf, F.add(up, 1)), 1)
     return node, F.bitwise_and(F.shift_right(leaf, up), 1)
 
@@ -157,15 +157,15 @@ def adaptive_log_softmax_with_loss(
 
 def _check_clusters(head: Tensor, tails: Sequence[Sequence[Tensor]], cutoffs: Sequence[int]) -> None:
     """Refuse weights that are not those of the clusters."""
-    who, clusters = "adaptive_log_softmax_with_loss", len(cutoffs) - 1
+    op_name, clusters = "adaptive_log_softmax_with_loss", len(cutoffs) - 1
     if len(tails) != clusters:
         got = f"{len(tails)} for {list(cutoffs)}"
-        raise op_error(ValueError, who, "tail_weights for each cluster of cutoffs", got)
+        raise op_error(ValueError, op_name, "tail_weights for each cluster of cutoffs", got)
     classes = [high - low for low, high in zip(cutoffs[:-1], cutoffs[1:], strict=True)]
     columns = [head.shape[-1], *(up.shape[-1] for _, up in tails)]
     if columns != [cutoffs[0] + clusters, *classes]:
         required = f"head_weight with {cutoffs[0] + clusters} columns and tail_weights with {classes}"
-        raise op_error(ValueError, who, required, f"{columns[0]} and {columns[1:]}")
+        raise op_error(ValueError, op_name, required, f"{columns[0]} and {columns[1:]}")
 
 
 def _check_classes(label: Tensor, classes: int) -> None:
@@ -190,8 +190,8 @@ def _of_cluster(input: Tensor, place: Tensor, inside: Tensor, down: Tensor, up: 
         return F.neg(apply(_CROSS_ENTROPY, (scores, F.where(inside, place, -1)), (-1,)))
     rows = F.squeeze(F.nonzero_sized(inside, int(F.count_true(inside).item())), axes=(1,))
     scores = F.matmul(F.matmul(F.take(input, rows, axis=0), down), up)
-    found = F.neg(apply(_CROSS_ENTROPY, (scores, F.take(place, rows, axis=0)), (-1,)))
-    return F.put(made_on(found.place, F.full, 0, found.dtype, tuple(inside.shape)), rows, found, axis=0)
+    losses = F.neg(apply(_CROSS_ENTROPY, (scores, F.take(place, rows, axis=0)), (-1,)))
+    return F.put(create_on(losses.place, F.full, 0, losses.dtype, tuple(inside.shape)), rows, losses, axis=0)
 
 
 @public("paddle.nn.functional")
@@ -278,7 +278,7 @@ def class_center_sample(label: Tensor, num_classes: int, num_samples: int, group
         >>> import paddle
         >>> places, taken = paddle.nn.functional.class_center_sample(paddle.to_tensor([7, 2, 7]), 10, 4)
         >>> places.tolist(), taken.tolist()[:2], taken.shape
-        ([1, 0, 1], [2, 7], [4])
+        ([1, 0, 1], [2, 7], paddle.Size([4]))
     """
     if group not in (None, False):
         raise ValueError("[class_center_sample] requires all classes in one process: group of None or False")
@@ -289,8 +289,8 @@ def class_center_sample(label: Tensor, num_classes: int, num_samples: int, group
         raise op_error(ValueError, "class_center_sample", "label [N] of integers", got)
     if label.shape[0] and int(F.min(label, axes=(0,)).item()) < 0:
         raise op_error(ValueError, "class_center_sample", f"labels from 0 to {num_classes - 1}", "negative ones")
-    own = made_on(label.place, F.full, 1, dt.int64, tuple(label.shape))
-    present = F.put(made_on(label.place, F.full, 0, dt.int64, (num_classes,)), label, own, axis=0)
+    own = create_on(label.place, F.full, 1, dt.int64, tuple(label.shape))
+    present = F.put(create_on(label.place, F.full, 0, dt.int64, (num_classes,)), label, own, axis=0)
     # Classes that are there stand first, in their order; the others follow in the order of random numbers.
     draws = random_tensor(F.UniformRandom, (num_classes,), dt.float32, 0.0, 1.0, place=label.place)
     _, order = F.sort(F.where(F.gt(present, 0), -1.0, draws), axis=0)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from paddle._public import public
-from paddle.nn._ops import check_class_weights, reduce_loss
-from paddle.tensor._args import made_on
+from paddle._public import need_tensor, public
+from paddle.nn._ops import apply_promoted, check_class_weights, check_label_shape, of_one_dtype, reduce_loss
+from paddle.tensor._args import create_on
 from umiak import ops as F
 from umiak.core.eager import apply, apply2
 from umiak.core.tensor import Tensor
@@ -50,7 +50,9 @@ def margin_ranking_loss(
         >>> paddle.nn.functional.margin_ranking_loss(x, y, label, reduction="none").tolist()
         [1.0, 0.0]
     """
-    return reduce_loss("margin_ranking_loss", apply(_RANKING, (input, other, label), (float(margin),)), reduction)
+    return reduce_loss(
+        "margin_ranking_loss", apply_promoted(_RANKING, (input, other, label), (float(margin),)), reduction
+    )
 
 
 @public("paddle.nn.functional")
@@ -78,6 +80,8 @@ def hinge_embedding_loss(
         >>> paddle.nn.functional.hinge_embedding_loss(x, label, reduction="none").tolist()
         [0.25, 0.75, 0.0]
     """
+    need_tensor(input, "hinge_embedding_loss", "input")
+    need_tensor(label, "hinge_embedding_loss", "label")
     label = label if label.dtype is input.dtype else F.cast(label, dtype=input.dtype)
     return reduce_loss("hinge_embedding_loss", apply(_HINGE, (input, label), (float(margin),)), reduction)
 
@@ -88,15 +92,15 @@ def soft_margin_loss(input: Tensor, label: Tensor, reduction: str = "mean", name
 
     Args:
         input: floating tensor of any shape.
-        label: tensor of any real dtype, 1 or -1; the two broadcast.
+        label: tensor of input's shape and any real dtype, 1 or -1.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Returns:
-        Tensor without dims, or of the broadcast shape for ``"none"``, of input's dtype.
+        Tensor without dims, or of input's shape for ``"none"``, of input's dtype.
 
     Raises:
         TypeError: input is not floating.
-        ValueError: the shapes do not broadcast, or the reduction is unknown.
+        ValueError: shapes that do not fit, or an unknown reduction.
 
     Example:
         >>> import paddle
@@ -104,6 +108,9 @@ def soft_margin_loss(input: Tensor, label: Tensor, reduction: str = "mean", name
         >>> round(float(loss), 4)
         0.6931
     """
+    need_tensor(input, "soft_margin_loss", "input")
+    need_tensor(label, "soft_margin_loss", "label")
+    check_label_shape("soft_margin_loss", input, label)
     label = label if label.dtype is input.dtype else F.cast(label, dtype=input.dtype)
     return reduce_loss("soft_margin_loss", apply2(_SOFT_MARGIN, input, label), reduction)
 
@@ -141,9 +148,12 @@ def cosine_embedding_loss(
         >>> [round(v, 4) for v in loss.tolist()]
         [1.0, 1.0]
     """
+    need_tensor(input1, "cosine_embedding_loss", "input1")
+    need_tensor(input2, "cosine_embedding_loss", "input2")
     if not 1 <= input1.ndim <= 2 or input1.shape != input2.shape:
         shapes = f"{list(input1.shape)} and {list(input2.shape)}"
         raise op_error(ValueError, "cosine_embedding_loss", "two inputs [N, M] or [M] of one shape", shapes)
+    input1, input2 = of_one_dtype(input1, input2)
     axes, eps = (input1.ndim - 1,), 1e-8
     dot = F.sum(F.mul(input1, input2), axes=axes)
     squares = (F.add(F.sum(F.mul(v, v), axes=axes), eps) for v in (input1, input2))
@@ -169,7 +179,6 @@ def multi_label_soft_margin_loss(
 
     Raises:
         TypeError: input is not floating, or weight is of another dtype.
-        IndexError: input has no dims.
         ValueError: shapes that do not broadcast, or an unknown reduction.
 
     Example:
@@ -178,9 +187,14 @@ def multi_label_soft_margin_loss(
         >>> round(float(paddle.nn.functional.multi_label_soft_margin_loss(x, label)), 4)
         0.6931
     """
+    need_tensor(input, "multi_label_soft_margin_loss", "input")
+    need_tensor(label, "multi_label_soft_margin_loss", "label")
+    check_label_shape("multi_label_soft_margin_loss", input, label)
+    input, label = of_one_dtype(input, label)
     label = label if label.dtype is input.dtype else F.cast(label, dtype=input.dtype)
     loss = apply(_BCE_LOGITS, (input, label, None))
-    loss = F.mean(loss if weight is None else F.mul(loss, weight), axes=(input.ndim - 1,))
+    loss = loss if weight is None else F.mul(loss, weight)
+    loss = F.mean(loss, axes=(input.ndim - 1,)) if input.ndim else loss
     return reduce_loss("multi_label_soft_margin_loss", loss, reduction)
 
 
@@ -240,7 +254,7 @@ def multi_margin_loss(
 
     Raises:
         TypeError: input is not floating, weight is of another dtype, or label is not of integers.
-        IndexError: a label is beyond the classes.
+        IndexError: a label is beyond the classes, or negative.
         ValueError: shapes that do not fit, or an unknown reduction.
 
     Example:
@@ -249,17 +263,19 @@ def multi_margin_loss(
         >>> paddle.nn.functional.multi_margin_loss(x, label, reduction="none").tolist()
         [0.0, 0.25]
     """
+    need_tensor(input, "multi_margin_loss", "input")
+    need_tensor(label, "multi_margin_loss", "label")
     if (input.ndim, label.ndim) != (2, 1):
         shapes = f"{list(input.shape)} and {list(label.shape)}"
         raise op_error(ValueError, "multi_margin_loss", "input [N, C] and label [N]", shapes)
     if weight is not None:
         check_class_weights("multi_margin_loss", weight, input.shape[1])
-    own = F.take_along(input, F.unsqueeze(label, axes=(1,)), axis=1)
+    own = F.take_along(input, F.unsqueeze(label, axes=(1,)), axis=1, from_end=False)
     gap = F.maximum(F.sub(float(margin), F.sub(own, input)), 0.0)
     gap = gap if p == 1 else F.pow(gap, float(p))
     if weight is not None:
         gap = F.mul(gap, F.unsqueeze(F.take(weight, label, axis=0), axes=(1,)))
-    classes = made_on(label.place, F.iota, 0, 1, label.dtype, input.shape[1])
+    classes = create_on(label.place, F.iota, 0, 1, label.dtype, input.shape[1])
     other = F.ne(classes, F.unsqueeze(label, axes=(1,)))
     return reduce_loss("multi_margin_loss", F.mean(F.where(other, gap, 0.0), axes=(1,)), reduction)
 
@@ -269,11 +285,11 @@ def _distance(x: Tensor, y: Tensor, p: float, epsilon: float) -> Tensor:
 
 
 def _triplet(
-    who: str, near: Tensor, far: Tensor, between: Callable[[], Tensor] | None, margin: float, reduction: str
+    op_name: str, near: Tensor, far: Tensor, between: Callable[[], Tensor] | None, margin: float, reduction: str
 ) -> Tensor:
     if between is not None:
         far = F.minimum(far, between())
-    return reduce_loss(who, F.maximum(F.add(F.sub(near, far), float(margin)), 0.0), reduction)
+    return reduce_loss(op_name, F.maximum(F.add(F.sub(near, far), float(margin)), 0.0), reduction)
 
 
 @public("paddle.nn.functional")
@@ -315,6 +331,7 @@ def triplet_margin_loss(
     """
     if margin <= 0:
         raise op_error(ValueError, "triplet_margin_loss", "margin > 0", margin)
+    input, positive, negative = of_one_dtype(input, positive, negative)
     near, far = _distance(input, positive, p, epsilon), _distance(input, negative, p, epsilon)
     between = (lambda: _distance(positive, negative, p, epsilon)) if swap else None
     return _triplet("triplet_margin_loss", near, far, between, margin, reduction)
@@ -360,7 +377,9 @@ def triplet_margin_with_distance_loss(
     """
     if margin <= 0:
         raise op_error(ValueError, "triplet_margin_with_distance_loss", "margin > 0", margin)
-    d = distance_function or (lambda a, b: _distance(a, b, 2.0, 0.0))
+    if distance_function is None:
+        input, positive, negative = of_one_dtype(input, positive, negative)
+    d = distance_function or (lambda a, b: _distance(a, b, 2.0, 1e-6))
     between = (lambda: d(positive, negative)) if swap else None
     return _triplet(
         "triplet_margin_with_distance_loss", d(input, positive), d(input, negative), between, margin, reduction

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from paddle._public import public
-from paddle.nn._ops import check_reduction, reduce_loss, sum_all
+from paddle._public import need_tensor, public
+from paddle.nn._ops import apply_promoted, check_label_shape, check_reduction, reduce_loss, sum_all
 from paddle.tensor._args import InternedOps
 from umiak import ops as F
-from umiak.core.eager import apply, apply2
+from umiak.core.eager import apply2
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 
@@ -24,14 +24,14 @@ def mse_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | 
 
     Args:
         input: floating tensor of any shape.
-        label: tensor of input's dtype; the two broadcast.
+        label: floating tensor; the two broadcast.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Returns:
-        Tensor without dims, or of the broadcast shape for ``"none"``, of input's dtype.
+        Tensor without dims, or of the broadcast shape for ``"none"``, of the dtype that the operands promote to.
 
     Raises:
-        TypeError: the operands are not floating, or of different dtypes.
+        TypeError: the operands are not floating.
         ValueError: the shapes do not broadcast, or the reduction is unknown.
 
     Example:
@@ -39,7 +39,11 @@ def mse_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | 
         >>> float(paddle.nn.functional.mse_loss(paddle.to_tensor([1.0]), paddle.to_tensor([3.0])))
         4.0
     """
-    return reduce_loss("mse_loss", apply2(_MSE, input, label), reduction)
+    try:
+        loss = apply2(_MSE, input, label)
+    except TypeError:
+        loss = apply_promoted(_MSE, (input, label))
+    return reduce_loss("mse_loss", loss, reduction)
 
 
 @public("paddle.nn.functional")
@@ -48,13 +52,13 @@ def square_error_cost(input: Tensor, label: Tensor) -> Tensor:
 
     Args:
         input: floating tensor of any shape.
-        label: tensor of input's dtype; the two broadcast.
+        label: floating tensor; the two broadcast.
 
     Returns:
-        Tensor of the broadcast shape and of input's dtype.
+        Tensor of the broadcast shape and of the dtype that the operands promote to.
 
     Raises:
-        TypeError: the operands are not floating, or of different dtypes.
+        TypeError: the operands are not floating.
         ValueError: the shapes do not broadcast.
 
     Example:
@@ -62,7 +66,7 @@ def square_error_cost(input: Tensor, label: Tensor) -> Tensor:
         >>> paddle.nn.functional.square_error_cost(paddle.to_tensor([1.0, 2.0]), paddle.to_tensor([3.0, 2.0])).tolist()
         [4.0, 0.0]
     """
-    return apply2(_MSE, input, label)
+    return apply_promoted(_MSE, (input, label))
 
 
 @public("paddle.nn.functional")
@@ -71,14 +75,14 @@ def l1_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | N
 
     Args:
         input: floating tensor of any shape.
-        label: tensor of input's dtype; the two broadcast.
+        label: floating tensor; the two broadcast.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Returns:
-        Tensor without dims, or of the broadcast shape for ``"none"``, of input's dtype.
+        Tensor without dims, or of the broadcast shape for ``"none"``, of the dtype that the operands promote to.
 
     Raises:
-        TypeError: the operands are not floating, or of different dtypes.
+        TypeError: the operands are not floating.
         ValueError: the shapes do not broadcast, or the reduction is unknown.
 
     Example:
@@ -86,7 +90,11 @@ def l1_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | N
         >>> float(paddle.nn.functional.l1_loss(paddle.to_tensor([1.0, 2.0]), paddle.to_tensor([4.0, 1.0])))
         2.0
     """
-    return reduce_loss("l1_loss", apply2(_L1, input, label), reduction)
+    try:
+        loss = apply2(_L1, input, label)
+    except TypeError:
+        loss = apply_promoted(_L1, (input, label))
+    return reduce_loss("l1_loss", loss, reduction)
 
 
 @public("paddle.nn.functional")
@@ -102,17 +110,17 @@ def smooth_l1_loss(
 
     Args:
         input: floating tensor of any shape.
-        label: tensor of input's dtype; the two broadcast.
+        label: floating tensor of input's shape.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
         delta: the error at which the loss becomes linear.
         is_huber: False divides the loss by ``delta``.
 
     Returns:
-        Tensor without dims, or of the broadcast shape for ``"none"``, of input's dtype.
+        Tensor without dims, or of input's shape for ``"none"``, of the dtype that the operands promote to.
 
     Raises:
-        TypeError: the operands are not floating, or of different dtypes.
-        ValueError: the shapes do not broadcast, or the reduction is unknown.
+        TypeError: the operands are not floating.
+        ValueError: shapes that do not fit, or an unknown reduction.
 
     Example:
         >>> import paddle
@@ -120,7 +128,10 @@ def smooth_l1_loss(
         >>> paddle.nn.functional.smooth_l1_loss(x, y, "none", delta=2.0).tolist()
         [0.5, 6.0]
     """
-    return reduce_loss("smooth_l1_loss", apply(_SMOOTH_L1[bool(is_huber)], (input, label), (float(delta),)), reduction)
+    check_label_shape("smooth_l1_loss", input, label)
+    return reduce_loss(
+        "smooth_l1_loss", apply_promoted(_SMOOTH_L1[bool(is_huber)], (input, label), (float(delta),)), reduction
+    )
 
 
 @public("paddle.nn.functional")
@@ -131,16 +142,17 @@ def kl_div(
 
     Args:
         input: floating tensor of log-probabilities.
-        label: probabilities of input's dtype, or log-probabilities with ``log_target``; the two broadcast.
+        label: probabilities of input's shape and dtype, or log-probabilities with ``log_target``; float32 and float64
+            may meet.
         reduction: ``"mean"``, ``"sum"``, ``"none"``, or ``"batchmean"``: the sum over the size of the first dim.
         log_target: whether label is a logarithm too.
 
     Returns:
-        Tensor without dims, or of the broadcast shape for ``"none"``, of input's dtype.
+        Tensor without dims, or of input's shape for ``"none"``, of the dtype that the operands promote to.
 
     Raises:
-        TypeError: the operands are not floating, or of different dtypes.
-        ValueError: the shapes do not broadcast, or the reduction is unknown.
+        TypeError: the operands are not floating, or of dtypes that do not go together.
+        ValueError: shapes that do not fit, or an unknown reduction.
 
     Example:
         >>> import paddle
@@ -150,7 +162,8 @@ def kl_div(
         0.6931
     """
     check_reduction("kl_div", reduction, "batchmean")
-    loss = apply2(_KL[bool(log_target)], input, label)
+    check_label_shape("kl_div", input, label)
+    loss = apply_promoted(_KL[bool(log_target)], (input, label), low=False)
     if reduction == "batchmean":
         return F.div(sum_all(loss), float(input.shape[0])) if input.ndim else loss
     return reduce_loss("kl_div", loss, reduction)
@@ -170,18 +183,18 @@ def poisson_nll_loss(
 
     Args:
         input: floating tensor: the rate, or its logarithm with ``log_input``.
-        label: tensor of counts, of input's dtype; the two broadcast.
+        label: tensor of counts, of input's shape and dtype.
         log_input: the rate is ``exp(input)``; with False it is input itself.
         full: add Stirling's approximation of ``log(label!)``, which does not depend on input, where label exceeds 1.
         epsilon: added to the rate before its logarithm is taken, above 0.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Returns:
-        Tensor without dims, or of the broadcast shape for ``"none"``, of input's dtype.
+        Tensor without dims, or of input's shape for ``"none"``, of the dtype that the operands promote to.
 
     Raises:
-        TypeError: the operands are not floating, or of different dtypes.
-        ValueError: ``epsilon`` is not above 0, the shapes do not broadcast, or the reduction is unknown.
+        TypeError: the operands are not floating.
+        ValueError: ``epsilon`` is not above 0, shapes that do not fit, or an unknown reduction.
 
     Example:
         >>> import paddle
@@ -190,7 +203,8 @@ def poisson_nll_loss(
     """
     if epsilon <= 0:
         raise op_error(ValueError, "poisson_nll_loss", "epsilon > 0", epsilon)
-    loss = apply(_POISSON[bool(log_input), bool(full)], (input, label), (float(epsilon),))
+    check_label_shape("poisson_nll_loss", input, label)
+    loss = apply_promoted(_POISSON[bool(log_input), bool(full)], (input, label), (float(epsilon),))
     return reduce_loss("poisson_nll_loss", loss, reduction)
 
 
@@ -208,17 +222,17 @@ def gaussian_nll_loss(
 
     Args:
         input: floating tensor: the mean.
-        label: tensor of input's dtype; the two broadcast.
-        variance: tensor of input's dtype: of input's shape, of that without the last dim, or with size 1 there.
+        label: floating tensor; the two broadcast.
+        variance: floating tensor: of input's shape, of that without the last dim, or with size 1 there.
         full: add the constant ``log(2*pi) / 2``.
         epsilon: smaller variances count as this.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Returns:
-        Tensor without dims, or of the broadcast shape for ``"none"``, of input's dtype.
+        Tensor without dims, or of the broadcast shape for ``"none"``, of the dtype that the operands promote to.
 
     Raises:
-        TypeError: the operands are not floating, or of different dtypes.
+        TypeError: the operands are not floating.
         ValueError: shapes that do not fit, or an unknown reduction.
 
     Example:
@@ -227,10 +241,12 @@ def gaussian_nll_loss(
         >>> float(paddle.nn.functional.gaussian_nll_loss(x, y, variance))
         1.0
     """
+    need_tensor(input, "gaussian_nll_loss", "input")
+    need_tensor(variance, "gaussian_nll_loss", "variance")
     if list(variance.shape) != list(input.shape):
         if list(variance.shape) == list(input.shape[:-1]):
             variance = F.unsqueeze(variance, axes=(variance.ndim,))
         elif variance.ndim != input.ndim or variance.shape[-1] != 1:
-            raise op_error(ValueError, "gaussian_nll_loss", f"variance of shape {input.shape}", variance.shape)
-    loss = apply(_GAUSSIAN[(bool(full),)], (input, label, variance), (float(epsilon),))
+            raise op_error(ValueError, "gaussian_nll_loss", f"variance of shape {list(input.shape)}", variance.shape)
+    loss = apply_promoted(_GAUSSIAN[(bool(full),)], (input, label, variance), (float(epsilon),))
     return reduce_loss("gaussian_nll_loss", loss, reduction)

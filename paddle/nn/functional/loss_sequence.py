@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from paddle._public import public
 from paddle.nn._ops import check_reduction, mean_all, reduce_loss
-from paddle.tensor._args import made_on
+from paddle.tensor._args import create_on
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.eager import apply
@@ -81,7 +81,7 @@ def _shortest(labels: Tensor, lengths: Tensor) -> Tensor:
     if pairs < 1:
         return lengths
     left, right = (F.slice(labels, axes=(1,), starts=(i,), sizes=(pairs,), steps=(1,)) for i in (0, 1))
-    inside = F.lt(made_on(lengths.place, F.iota, 1, 1, dt.int64, pairs), F.unsqueeze(lengths, axes=(1,)))
+    inside = F.lt(create_on(lengths.place, F.iota, 1, 1, dt.int64, pairs), F.unsqueeze(lengths, axes=(1,)))
     repeated = F.logical_and(F.eq(left, right), inside)
     return F.add(lengths, F.sum(F.cast(repeated, dtype=dt.int64), axes=(1,)))
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from paddle._public import public
-from paddle.tensor._args import InternedOps, made_on
+from paddle._public import OtherOrder, need_tensor, public
+from paddle.tensor._args import InternedOps, create_on
 from umiak import ops as F
 from umiak.core.eager import apply
 from umiak.core.inplace import apply_into
@@ -27,22 +27,22 @@ _FIRST = frozenset(("NC", "NCL", "NCHW", "NCDHW", None))
 _LAST = frozenset(("NLC", "NHWC", "NDHWC"))
 
 
-def _channels(who: str, x: Tensor, data_format: str) -> int:
+def _channels(op_name: str, x: Tensor, data_format: str) -> int:
     """The axis of the channels."""
     if data_format in _FIRST:
         return 1
     if data_format not in _LAST:
         formats = sorted(f for f in _FIRST | _LAST if f is not None)
-        raise op_error(ValueError, who, f"a data_format of {', '.join(formats)}", repr(data_format))
+        raise op_error(ValueError, op_name, f"a data_format of {', '.join(formats)}", repr(data_format))
     return x.ndim - 1
 
 
-def tail_axis(who: str, x: Tensor, normalized_shape: int | Sequence[int]) -> int:
+def tail_axis(op_name: str, x: Tensor, normalized_shape: int | Sequence[int]) -> int:
     """Return the first normalised axis; the normalised dims must be the last ones of x."""
     wanted = [normalized_shape] if isinstance(normalized_shape, int) else list(normalized_shape)
     axis = x.ndim - len(wanted)
     if axis < 0 or list(x.shape[axis:]) != wanted:
-        raise op_error(ValueError, who, f"x of shape [*, {str(wanted)[1:-1]}]", list(x.shape))
+        raise op_error(ValueError, op_name, f"x of shape [*, {str(wanted)[1:-1]}]", list(x.shape))
     return axis
 
 
@@ -150,7 +150,8 @@ def batch_norm(
         momentum: how much of the running values stays.
         epsilon: added to the variance.
         data_format: channels are the last dim for ``"NLC"``, ``"NHWC"`` and ``"NDHWC"``, dim 1 for every other string.
-        use_global_stats: True takes the running values also in training.
+        use_global_stats: True takes the running values also in training, False those of the batch also outside of it;
+            None leaves it to ``training``.
 
     Returns:
         Tensor of x's shape and dtype.
@@ -167,10 +168,10 @@ def batch_norm(
         [[1.0, 0.0]]
     """
     axis = _channels("batch_norm", x, data_format)
-    if not training or use_global_stats:
+    if use_global_stats or (use_global_stats is None and not training):
         return apply(_BATCH_INFER[axis], (x, running_mean, running_var, weight, bias), (epsilon,))
     y, mean, var = apply(_BATCH[axis], (x, weight, bias), (epsilon,))
-    if not (type(x.size) is int and x.size == 0):
+    if not (type(x._count) is int and x._count == 0):
         follow(running_mean, running_var, mean, var, momentum)
     return y
 
@@ -205,7 +206,7 @@ def batch_norm_over(
     v = x if wide is x.dtype else F.cast(x, dtype=wide)
     channels = x.shape[axis]
     count = math.prod(x.shape[i] for i in axes)
-    sums = total(F.concat([F.sum(v, axes=axes), made_on(x.place, F.full, count, wide, (1,))], axis=0))
+    sums = total(F.concat([F.sum(v, axes=axes), create_on(x.place, F.full, count, wide, (1,))], axis=0))
     count_all = F.slice(sums, axes=(0,), starts=(channels,), sizes=(1,), steps=(1,))
     mean = F.div(F.slice(sums, axes=(0,), starts=(0,), sizes=(channels,), steps=(1,)), count_all)
     shape = tuple(channels if i == axis else 1 for i in range(x.ndim))
@@ -258,7 +259,22 @@ def instance_norm(
     return apply(_INSTANCE[axis], (x, weight, bias), (eps,))
 
 
-@public("paddle paddle.nn.functional", aliases={"eps": "epsilon"})
+def _group_norm(
+    x: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    epsilon: float = 1e-5,
+    data_format: str = "NCHW",
+) -> Tensor:
+    return group_norm(x, num_groups, epsilon, weight, bias, data_format)
+
+
+@public(
+    "paddle paddle.nn.functional",
+    aliases={"eps": "epsilon"},
+    other_order=OtherOrder(_group_norm, at=2, types=(Tensor, type(None))),
+)
 def group_norm(
     x: Tensor,
     num_groups: int,
@@ -344,7 +360,7 @@ def normalize(
     Args:
         x: floating tensor of one dim or more.
         p: order of the norm.
-        axis: the axis of the norm; negative counts from the end. For a tensor of one dim, 1 means 0.
+        axis: the axis of the norm; negative counts from the end.
         epsilon: smaller norms count as this.
         out: tensor of the result's shape and dtype, written and returned.
 
@@ -353,7 +369,8 @@ def normalize(
 
     Raises:
         TypeError: x is not floating.
-        IndexError: x has no such axis.
+        IndexError: x has no dim.
+        ValueError: x has no such axis.
 
     Example:
         >>> import paddle
@@ -361,7 +378,10 @@ def normalize(
         >>> [round(v, 4) for v in y[0].tolist()]
         [0.6, 0.8]
     """
-    axis = 0 if x.ndim == 1 and axis == 1 else axis + x.ndim if axis < 0 else axis
+    rank = need_tensor(x, "normalize").ndim
+    if rank and not -rank <= axis < rank:
+        raise op_error(ValueError, "normalize", f"an axis from {-rank} to {rank - 1}", axis)
+    axis = axis + rank if axis < 0 else axis
     p = float(p)
     order = {0.0: "0", 1.0: "1", 2.0: "2", math.inf: "inf", -math.inf: "-inf"}.get(p, "p")
     power = 2.0 if math.isinf(p) else p

@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from paddle._public import public
+from paddle._public import OtherOrder, need_tensor, public
 from paddle.nn.functional._windows import Ints, ints, pads, same_pads, to_first, to_last
-from paddle.tensor._args import InternedOps
+from paddle.tensor._args import InternedOps, integer, real_number
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.eager import apply
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
+from umiak.util.size import plain_ints
 
+_ADAPTIVE_MAX = InternedOps(F.AdaptiveMaxPool)
 _AVG = InternedOps(F.AvgPool)
 _LP = InternedOps(F.LpPool)
 _MAX = InternedOps(F.MaxPool)
@@ -21,53 +23,113 @@ _WINDOW = InternedOps(F.WindowReduce)
 _FORMATS = {1: ("NCL", "NLC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
 
 
-def _prepare(who: str, n: int, x: Tensor, data_format: str) -> tuple[Tensor, bool]:
+def _prepare(op_name: str, n: int, x: Tensor, data_format: str) -> tuple[Tensor, bool]:
     """x with channels first, and whether they were last."""
     first, last = _FORMATS[n]
     if data_format not in (first, last):
-        raise op_error(ValueError, who, f"data_format {first!r} or {last!r}", repr(data_format))
-    if x.ndim != n + 2:
-        raise op_error(ValueError, who, f"x of rank {n + 2}", f"shape {list(x.shape)}")
+        raise op_error(ValueError, op_name, f"data_format {first!r} or {last!r}", repr(data_format))
+    if need_tensor(x, op_name).ndim != n + 2:
+        raise op_error(ValueError, op_name, f"x of rank {n + 2}", f"shape {list(x.shape)}")
     return (to_first(x, n), True) if data_format == last else (x, False)
 
 
 def _windows(
-    who: str, n: int, x: Tensor, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool, last: bool
+    op_name: str, n: int, x: Tensor, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool, last: bool
 ) -> tuple[Ints, Ints, Ints, Ints, Ints]:
     """(kernel, strides, low pads, high pads, further high pads that a last, partial window needs)."""
-    kernel = ints(kernel_size, n, who, "kernel_size")
-    strides = kernel if stride is None else ints(stride, n, who, "stride")
+    kernel = ints(kernel_size, n, op_name, "kernel_size")
+    strides = kernel if stride is None else ints(stride, n, op_name, "stride")
     if min(kernel) < 1 or min(strides) < 1:
-        raise op_error(ValueError, who, "kernel_size and stride of 1 or more", f"{kernel} and {strides}")
-    found = pads(padding, n, who, last)
-    if isinstance(found, str) and ceil_mode:
-        raise op_error(ValueError, who, f"ceil_mode=False with padding {found!r}", "True")
-    if found == "SAME":
-        found = same_pads(x.shape[2:], kernel, strides)
-    lo, hi = ((0,) * n, (0,) * n) if found == "VALID" else found
+        raise op_error(ValueError, op_name, "kernel_size and stride of 1 or more", f"{kernel} and {strides}")
+    pairs = pads(padding, n, op_name, last)
+    if isinstance(pairs, str) and ceil_mode:
+        raise op_error(ValueError, op_name, f"ceil_mode=False with padding {pairs!r}", "True")
+    if pairs == "SAME":
+        pairs = same_pads(x.shape[2:], kernel, strides)
+    lo, hi = ((0,) * n, (0,) * n) if pairs == "VALID" else pairs
     extra = (0,) * n
+    for m, a, b, k in zip(x.shape[2:], lo, hi, kernel):
+        if type(m) is int and m + a + b < k:
+            return kernel, strides, lo, hi, _one_window(x.shape[2:], lo, hi, kernel, strides, ceil_mode)
     if ceil_mode:
         room = [m + a + b - k for m, a, b, k in zip(x.shape[2:], lo, hi, kernel, strict=True)]
         extra = tuple(-r % s for r, s in zip(room, strides, strict=True))
     return kernel, strides, lo, hi, extra
 
 
+def _one_window(sizes: Any, lo: Ints, hi: Ints, kernel: Ints, strides: Ints, ceil_mode: bool) -> Ints:
+    """High pads where a window is larger than what it slides over.
+
+    The number of windows is ``room / stride + 1``, and as the reference rounds towards zero, one of them is left where
+    less than a stride is missing. What it has beyond the end counts as little as in a last window of ``ceil_mode``.
+    """
+    extra = []
+    for m, a, b, k, s in zip(sizes, lo, hi, kernel, strides, strict=True):
+        room = m + a + b - k
+        short = room < 0 and room + (s - 1 if ceil_mode else 0) > -s
+        extra.append(-room if short else -room % s if ceil_mode else 0)
+    return tuple(extra)
+
+
 def _plus(a: Ints, b: Ints) -> Ints:
     return tuple(m + n for m, n in zip(a, b, strict=True))
+
+
+# Calls whose windows fit, by what they were given: the smallest sizes that the windows fit in, the op, and its params.
+_PLAIN: dict[tuple, tuple[Ints, Any, tuple]] = {}
+
+
+def _plain_key(kind: Any, n: int, kernel_size: Any, stride: Any, padding: Any) -> tuple | None:
+    """The key of a call in ``_PLAIN``; None for one whose windows depend on the sizes, or are given otherwise."""
+    kernel = kernel_size if type(kernel_size) is int else plain_ints(kernel_size)
+    steps = stride if stride is None or type(stride) is int else plain_ints(stride)
+    pad = padding if type(padding) is int else plain_ints(padding)
+    if kernel is None or pad is None or (steps is None and stride is not None):
+        return None
+    return kind, n, kernel, steps, pad
+
+
+def _plain_call(key: tuple | None, x: Any) -> Tensor | None:
+    """The call of this key on ``x``, if there was one before and its windows fit here."""
+    known = _PLAIN.get(key)  # type: ignore[arg-type]
+    if known is None or type(x) is not Tensor:
+        return None
+    least, op, params = known
+    sizes = x.shape
+    if len(sizes) != len(least):
+        return None
+    for m, k in zip(sizes, least):
+        if m < k:
+            return None
+    return apply(op, (x,), params)
+
+
+def _remember(key: tuple, x: Tensor, op: Any, params: tuple) -> None:
+    kernel, _, lo, hi = params[:4]
+    least = (0, 0, *(k - a - b for k, a, b in zip(kernel, lo, hi, strict=True)))
+    if type(x) is Tensor and all(m >= k for m, k in zip(x.shape, least, strict=True)):
+        _PLAIN[key] = least, op, params
 
 
 def _max_pool(
     n: int, x: Tensor, kernel_size: Any, stride: Any, padding: Any, return_mask: bool, ceil_mode: bool, data_format: str
 ) -> Any:
-    who = f"max_pool{n}d"
-    x, last = _prepare(who, n, x, data_format)
+    key = None
+    if not ceil_mode and data_format == _FORMATS[n][0]:
+        key = _plain_key("mask" if return_mask else "max", n, kernel_size, stride, padding)
+        y = _plain_call(key, x)
+        if y is not None:
+            return y
+    op_name = f"max_pool{n}d"
+    x, last = _prepare(op_name, n, x, data_format)
     if last and return_mask:
-        raise op_error(ValueError, who, "channels first with return_mask", f"data_format {data_format!r}")
-    kernel, strides, lo, hi, extra = _windows(who, n, x, kernel_size, stride, padding, ceil_mode, last)
+        raise op_error(ValueError, op_name, "channels first with return_mask", f"data_format {data_format!r}")
+    kernel, strides, lo, hi, extra = _windows(op_name, n, x, kernel_size, stride, padding, ceil_mode, last)
     params = (kernel, strides, lo, _plus(hi, extra), (1,) * n)
-    if return_mask:
-        return apply(_MAX[n, dt.int32], (x,), params)
-    y = apply(_WINDOW[n, "max"], (x,), params)
+    op = _MAX[n, dt.int32] if return_mask else _WINDOW[n, "max"]
+    y = apply(op, (x,), params)
+    if key is not None:
+        _remember(key, x, op, params)
     return to_last(y, n) if last else y
 
 
@@ -82,24 +144,38 @@ def _avg_pool(
     divisor: int | None,
     data_format: str,
 ) -> Tensor:
-    who = f"avg_pool{n}d"
-    x, last = _prepare(who, n, x, data_format)
-    kernel, strides, lo, hi, extra = _windows(who, n, x, kernel_size, stride, padding, ceil_mode, last)
+    key = None
+    if not ceil_mode and divisor is None and data_format == _FORMATS[n][0]:
+        key = _plain_key(bool(exclusive), n, kernel_size, stride, padding)
+        y = _plain_call(key, x)
+        if y is not None:
+            return y
+    op_name = f"avg_pool{n}d"
+    x, last = _prepare(op_name, n, x, data_format)
+    kernel, strides, lo, hi, extra = _windows(op_name, n, x, kernel_size, stride, padding, ceil_mode, last)
     # As in the reference framework, pads at the end count up to as many as there are at the beginning.
     counted = tuple(map(min, hi, lo))
     hi, extra = counted, tuple(e + h - c for e, h, c in zip(extra, hi, counted, strict=True))
     if divisor is None:
-        y = apply(_AVG[n, bool(exclusive)], (x,), (kernel, strides, lo, hi, (1,) * n, extra))
+        params = kernel, strides, lo, hi, (1,) * n, extra
+        op = _AVG[n, bool(exclusive), any(lo + hi + extra)]
+        y = apply(op, (x,), params)
+        if key is not None:
+            _remember(key, x, op, params)
     else:
         y = apply(_WINDOW[n, "sum"], (x,), (kernel, strides, lo, _plus(hi, extra), (1,) * n)) / float(divisor)
     return to_last(y, n) if last else y
 
 
-def _output_sizes(who: str, n: int, x: Tensor, output_size: Any) -> Ints:
-    wanted = [output_size] * n if output_size is None or isinstance(output_size, int) else list(output_size)
+def _output_sizes(op_name: str, n: int, x: Tensor, output_size: Any) -> Ints:
+    if type(output_size) is int:
+        return (output_size,) * n
+    wanted = list(output_size) if hasattr(output_size, "__len__") else [output_size] * n
     if len(wanted) != n:
-        raise op_error(ValueError, who, f"output_size as one int or {n}", output_size)
-    return tuple(m if w is None else int(w) for w, m in zip(wanted, x.shape[2:], strict=True))
+        raise op_error(ValueError, op_name, f"output_size as one int or {n}", output_size)
+    return tuple(
+        m if w is None else integer(w, op_name, "output_size") for w, m in zip(wanted, x.shape[2:], strict=True)
+    )
 
 
 def adaptive_avg_pool(x: Tensor, sizes: Any, n: int, last: bool) -> Tensor:
@@ -113,49 +189,52 @@ def adaptive_avg_pool(x: Tensor, sizes: Any, n: int, last: bool) -> Tensor:
 
 
 def _adaptive_avg(n: int, x: Tensor, output_size: Any, data_format: str) -> Tensor:
-    who = f"adaptive_avg_pool{n}d"
-    x, last = _prepare(who, n, x, data_format)
-    y = adaptive_avg_pool(x, _output_sizes(who, n, x, output_size), n, False)
+    op_name = f"adaptive_avg_pool{n}d"
+    x, last = _prepare(op_name, n, x, data_format)
+    y = adaptive_avg_pool(x, _output_sizes(op_name, n, x, output_size), n, False)
     return to_last(y, n) if last else y
 
 
 def _adaptive_max(n: int, x: Tensor, output_size: Any, return_mask: bool) -> Any:
-    who = f"adaptive_max_pool{n}d"
-    x, _ = _prepare(who, n, x, _FORMATS[n][0])
-    y, where = F.adaptive_max_pool(x, n, dt.int32, _output_sizes(who, n, x, output_size))
+    op_name = f"adaptive_max_pool{n}d"
+    x, _ = _prepare(op_name, n, x, _FORMATS[n][0])
+    y, where = apply(_ADAPTIVE_MAX[n, dt.int32], (x,), (_output_sizes(op_name, n, x, output_size),))
     return (y, where) if return_mask else y
 
 
 def _lp_pool(
     n: int, x: Tensor, norm_type: float, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool, data_format: str
 ) -> Tensor:
-    who = f"lp_pool{n}d"
-    p = float(norm_type)
+    op_name = f"lp_pool{n}d"
+    p = real_number(norm_type, op_name, "norm_type")
     if p == 0:
-        raise op_error(ValueError, who, "norm_type other than 0", norm_type)
-    x, last = _prepare(who, n, x, data_format)
-    kernel, strides, lo, hi, extra = _windows(who, n, x, kernel_size, stride, padding, ceil_mode, last)
+        raise op_error(ValueError, op_name, "norm_type other than 0", norm_type)
+    x, last = _prepare(op_name, n, x, data_format)
+    kernel, strides, lo, hi, extra = _windows(op_name, n, x, kernel_size, stride, padding, ceil_mode, last)
     params = (kernel, strides, lo, _plus(hi, extra), (1,) * n)
-    y = apply(_WINDOW[n, "max"], (x,), params) if math.isinf(p) else apply(_LP[n], (x,), (*params, p))
+    if p == -math.inf:
+        y = -apply(_WINDOW[n, "max"], (-x.abs(),), params)  # the limit: the smallest magnitude
+    else:
+        y = apply(_WINDOW[n, "max"], (x,), params) if p == math.inf else apply(_LP[n], (x,), (*params, p))
     return to_last(y, n) if last else y
 
 
 def _max_unpool(
     n: int, x: Tensor, indices: Tensor, kernel_size: Any, stride: Any, padding: Any, output_size: Any, data_format: str
 ) -> Tensor:
-    who = f"max_unpool{n}d"
+    op_name = f"max_unpool{n}d"
     if data_format != _FORMATS[n][0]:
-        raise op_error(ValueError, who, f"data_format {_FORMATS[n][0]!r}", repr(data_format))
-    x, _ = _prepare(who, n, x, data_format)
-    kernel = ints(kernel_size, n, who, "kernel_size")
-    strides = kernel if stride is None else ints(stride, n, who, "stride")
-    pad = ints(padding, n, who, "padding")
+        raise op_error(ValueError, op_name, f"data_format {_FORMATS[n][0]!r}", repr(data_format))
+    x, _ = _prepare(op_name, n, x, data_format)
+    kernel = ints(kernel_size, n, op_name, "kernel_size")
+    strides = kernel if stride is None else ints(stride, n, op_name, "stride")
+    pad = ints(padding, n, op_name, "padding")
     if output_size is None:
         dims = zip(x.shape[2:], kernel, strides, pad, strict=True)
         sizes = tuple((m - 1) * s + k - 2 * p for m, k, s, p in dims)
     else:
         sizes = tuple(int(m) for m in output_size)[-n:]
-    return F.max_unpool(x, indices, n, sizes)
+    return F.max_unpool(x, need_tensor(indices, op_name, "indices"), n, sizes)
 
 
 @public("paddle.nn.functional", usual=False)
@@ -187,7 +266,7 @@ def max_pool1d(
     Example:
         >>> import paddle
         >>> paddle.nn.functional.max_pool1d(paddle.ones([1, 2, 4]), 2).shape
-        [1, 2, 2]
+        paddle.Size([1, 2, 2])
     """
     return _max_pool(1, x, kernel_size, stride, padding, return_mask, ceil_mode, "NCL")
 
@@ -223,7 +302,7 @@ def avg_pool1d(
     Example:
         >>> import paddle
         >>> paddle.nn.functional.avg_pool1d(paddle.ones([1, 2, 4]), 2).shape
-        [1, 2, 2]
+        paddle.Size([1, 2, 2])
     """
     return _avg_pool(1, x, kernel_size, stride, padding, exclusive, ceil_mode, None, "NCL")
 
@@ -260,7 +339,7 @@ def max_pool2d(
     Example:
         >>> import paddle
         >>> paddle.nn.functional.max_pool2d(paddle.ones([1, 2, 4, 4]), 2).shape
-        [1, 2, 2, 2]
+        paddle.Size([1, 2, 2, 2])
     """
     return _max_pool(2, x, kernel_size, stride, padding, return_mask, ceil_mode, data_format)
 
@@ -300,7 +379,7 @@ def avg_pool2d(
     Example:
         >>> import paddle
         >>> paddle.nn.functional.avg_pool2d(paddle.ones([1, 2, 4, 4]), 2).shape
-        [1, 2, 2, 2]
+        paddle.Size([1, 2, 2, 2])
     """
     return _avg_pool(2, x, kernel_size, stride, padding, exclusive, ceil_mode, divisor_override, data_format)
 
@@ -337,7 +416,7 @@ def max_pool3d(
     Example:
         >>> import paddle
         >>> paddle.nn.functional.max_pool3d(paddle.ones([1, 2, 4, 4, 4]), 2).shape
-        [1, 2, 2, 2, 2]
+        paddle.Size([1, 2, 2, 2, 2])
     """
     return _max_pool(3, x, kernel_size, stride, padding, return_mask, ceil_mode, data_format)
 
@@ -377,7 +456,7 @@ def avg_pool3d(
     Example:
         >>> import paddle
         >>> paddle.nn.functional.avg_pool3d(paddle.ones([1, 2, 4, 4, 4]), 2).shape
-        [1, 2, 2, 2, 2]
+        paddle.Size([1, 2, 2, 2, 2])
     """
     return _avg_pool(3, x, kernel_size, stride, padding, exclusive, ceil_mode, divisor_override, data_format)
 
@@ -400,12 +479,12 @@ def adaptive_avg_pool1d(x: Tensor, output_size: Any, name: str | None = None) ->
     Example:
         >>> import paddle
         >>> paddle.nn.functional.adaptive_avg_pool1d(paddle.ones([1, 2, 4]), 3).shape
-        [1, 2, 3]
+        paddle.Size([1, 2, 3])
     """
     return _adaptive_avg(1, x, output_size, "NCL")
 
 
-@public("paddle.nn.functional")
+@public("paddle.nn.functional", aliases={"return_indices": "return_mask"})
 def adaptive_max_pool1d(x: Tensor, output_size: Any, return_mask: bool = False, name: str | None = None) -> Any:
     """Maximum of each of ``output_size`` regions that divide sequences evenly.
 
@@ -423,7 +502,7 @@ def adaptive_max_pool1d(x: Tensor, output_size: Any, return_mask: bool = False, 
     Example:
         >>> import paddle
         >>> paddle.nn.functional.adaptive_max_pool1d(paddle.ones([1, 2, 4]), 3).shape
-        [1, 2, 3]
+        paddle.Size([1, 2, 3])
     """
     return _adaptive_max(1, x, output_size, return_mask)
 
@@ -447,12 +526,12 @@ def adaptive_avg_pool2d(x: Tensor, output_size: Any, data_format: str = "NCHW", 
     Example:
         >>> import paddle
         >>> paddle.nn.functional.adaptive_avg_pool2d(paddle.ones([1, 2, 4, 4]), 3).shape
-        [1, 2, 3, 3]
+        paddle.Size([1, 2, 3, 3])
     """
     return _adaptive_avg(2, x, output_size, data_format)
 
 
-@public("paddle.nn.functional")
+@public("paddle.nn.functional", aliases={"return_indices": "return_mask"})
 def adaptive_max_pool2d(x: Tensor, output_size: Any, return_mask: bool = False, name: str | None = None) -> Any:
     """Maximum of each of ``output_size`` regions that divide images evenly.
 
@@ -470,7 +549,7 @@ def adaptive_max_pool2d(x: Tensor, output_size: Any, return_mask: bool = False, 
     Example:
         >>> import paddle
         >>> paddle.nn.functional.adaptive_max_pool2d(paddle.ones([1, 2, 4, 4]), 3).shape
-        [1, 2, 3, 3]
+        paddle.Size([1, 2, 3, 3])
     """
     return _adaptive_max(2, x, output_size, return_mask)
 
@@ -494,12 +573,12 @@ def adaptive_avg_pool3d(x: Tensor, output_size: Any, data_format: str = "NCDHW",
     Example:
         >>> import paddle
         >>> paddle.nn.functional.adaptive_avg_pool3d(paddle.ones([1, 2, 4, 4, 4]), 3).shape
-        [1, 2, 3, 3, 3]
+        paddle.Size([1, 2, 3, 3, 3])
     """
     return _adaptive_avg(3, x, output_size, data_format)
 
 
-@public("paddle.nn.functional")
+@public("paddle.nn.functional", aliases={"return_indices": "return_mask"})
 def adaptive_max_pool3d(x: Tensor, output_size: Any, return_mask: bool = False, name: str | None = None) -> Any:
     """Maximum of each of ``output_size`` regions that divide volumes evenly.
 
@@ -517,12 +596,26 @@ def adaptive_max_pool3d(x: Tensor, output_size: Any, return_mask: bool = False, 
     Example:
         >>> import paddle
         >>> paddle.nn.functional.adaptive_max_pool3d(paddle.ones([1, 2, 4, 4, 4]), 3).shape
-        [1, 2, 3, 3, 3]
+        paddle.Size([1, 2, 3, 3, 3])
     """
     return _adaptive_max(3, x, output_size, return_mask)
 
 
-@public("paddle.nn.functional")
+def _lp_pool1d_of_torch(
+    x: Tensor,
+    norm_type: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    ceil_mode: bool = False,
+    *,
+    padding: Any = 0,
+    data_format: str = "NCL",
+    name: str | None = None,
+) -> Tensor:
+    return lp_pool1d(x, norm_type, kernel_size, stride, padding, ceil_mode, data_format)
+
+
+@public("paddle.nn.functional", other_order=OtherOrder(_lp_pool1d_of_torch, at=4, types=(bool,)))
 def lp_pool1d(
     x: Tensor,
     norm_type: Any,
@@ -537,7 +630,8 @@ def lp_pool1d(
 
     Args:
         x: floating tensor ``[N, C, L]``, or ``[N, L, C]`` with ``data_format="NLC"``.
-        norm_type: order of the norm, any number but 0; infinity takes the maximum.
+        norm_type: order of the norm, any number but 0; infinity takes the maximum, minus infinity the smallest
+            magnitude.
         kernel_size: size of windows, one int, or one for each spatial dim; 1 or more.
         stride: distance of windows, one int, or one for each spatial dim; the kernel's size by default.
         padding: as for ``conv1d``: zeros are added.
@@ -554,12 +648,26 @@ def lp_pool1d(
     Example:
         >>> import paddle
         >>> paddle.nn.functional.lp_pool1d(paddle.ones([1, 2, 4]), 2, 2).shape
-        [1, 2, 2]
+        paddle.Size([1, 2, 2])
     """
     return _lp_pool(1, x, norm_type, kernel_size, stride, padding, ceil_mode, data_format)
 
 
-@public("paddle.nn.functional")
+def _lp_pool2d_of_torch(
+    x: Tensor,
+    norm_type: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    ceil_mode: bool = False,
+    *,
+    padding: Any = 0,
+    data_format: str = "NCHW",
+    name: str | None = None,
+) -> Tensor:
+    return lp_pool2d(x, norm_type, kernel_size, stride, padding, ceil_mode, data_format)
+
+
+@public("paddle.nn.functional", other_order=OtherOrder(_lp_pool2d_of_torch, at=4, types=(bool,)))
 def lp_pool2d(
     x: Tensor,
     norm_type: Any,
@@ -574,7 +682,8 @@ def lp_pool2d(
 
     Args:
         x: floating tensor ``[N, C, H, W]``, or ``[N, H, W, C]`` with ``data_format="NHWC"``.
-        norm_type: order of the norm, any number but 0; infinity takes the maximum.
+        norm_type: order of the norm, any number but 0; infinity takes the maximum, minus infinity the smallest
+            magnitude.
         kernel_size: size of windows, one int, or one for each spatial dim; 1 or more.
         stride: distance of windows, one int, or one for each spatial dim; the kernel's size by default.
         padding: as for ``conv2d``: zeros are added.
@@ -591,7 +700,7 @@ def lp_pool2d(
     Example:
         >>> import paddle
         >>> paddle.nn.functional.lp_pool2d(paddle.ones([1, 2, 4, 4]), 2, 2).shape
-        [1, 2, 2, 2]
+        paddle.Size([1, 2, 2, 2])
     """
     return _lp_pool(2, x, norm_type, kernel_size, stride, padding, ceil_mode, data_format)
 
@@ -629,7 +738,7 @@ def max_unpool1d(
         >>> x = paddle.arange(4.0).reshape([1, 1, 4])
         >>> y, indices = paddle.nn.functional.max_pool1d(x, 2, return_mask=True)
         >>> paddle.nn.functional.max_unpool1d(y, indices, 2).shape
-        [1, 1, 4]
+        paddle.Size([1, 1, 4])
     """
     return _max_unpool(1, x, indices, kernel_size, stride, padding, output_size, data_format)
 
@@ -667,7 +776,7 @@ def max_unpool2d(
         >>> x = paddle.arange(16.0).reshape([1, 1, 4, 4])
         >>> y, indices = paddle.nn.functional.max_pool2d(x, 2, return_mask=True)
         >>> paddle.nn.functional.max_unpool2d(y, indices, 2).shape
-        [1, 1, 4, 4]
+        paddle.Size([1, 1, 4, 4])
     """
     return _max_unpool(2, x, indices, kernel_size, stride, padding, output_size, data_format)
 
@@ -705,6 +814,6 @@ def max_unpool3d(
         >>> x = paddle.arange(64.0).reshape([1, 1, 4, 4, 4])
         >>> y, indices = paddle.nn.functional.max_pool3d(x, 2, return_mask=True)
         >>> paddle.nn.functional.max_unpool3d(y, indices, 2).shape
-        [1, 1, 4, 4, 4]
+        paddle.Size([1, 1, 4, 4, 4])
     """
     return _max_unpool(3, x, indices, kernel_size, stride, padding, output_size, data_format)

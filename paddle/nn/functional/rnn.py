@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from paddle._public import public
-from paddle.tensor._args import InternedOps, made_on
+from paddle.tensor._args import InternedOps, create_on
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.eager import apply
@@ -32,16 +32,16 @@ def recurrent(mode: str, x: Tensor, states: tuple, weights: tuple, lengths: Tens
     narrow = x.dtype if x.dtype.compute is not x.dtype else None
     if narrow is not None:
         operands = [v if v is None else F.cast(v, dtype=narrow.compute) for v in operands]
-    made = apply(_RNN[mode, reverse], (*operands, lengths))
-    return made if narrow is None else tuple(F.cast(v, dtype=narrow) for v in made)
+    results = apply(_RNN[mode, reverse], (*operands, lengths))
+    return results if narrow is None else tuple(F.cast(v, dtype=narrow) for v in results)
 
 
 def recurrent_cell(mode: str, x: Tensor, states: tuple, weights: tuple) -> tuple:
     """One step of :func:`recurrent`, without time: the new states."""
     *common, projection = weights
     cell = states[1] if len(states) > 1 else None
-    made = apply(_CELL[mode, False], (x, states[0], *common, cell, projection))
-    return made if isinstance(made, tuple) else (made,)
+    results = apply(_CELL[mode, False], (x, states[0], *common, cell, projection))
+    return results if isinstance(results, tuple) else (results,)
 
 
 def time_first(x: Tensor) -> Tensor:
@@ -56,7 +56,7 @@ def swapped(x: Tensor) -> Tensor:
 
 def step_mask(lengths: Tensor, steps: Any) -> Tensor:
     """Bool ``[time, batch]``: whether the step lies within the sequence."""
-    times = F.unsqueeze(made_on(lengths.place, F.iota, 0, 1, dt.int64, steps), axes=(1,))
+    times = F.unsqueeze(create_on(lengths.place, F.iota, 0, 1, dt.int64, steps), axes=(1,))
     return F.lt(times, F.unsqueeze(F.cast(lengths, dtype=dt.int64), axes=(0,)))
 
 

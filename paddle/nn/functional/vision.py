@@ -4,15 +4,29 @@ from __future__ import annotations
 
 from typing import Any
 
-from paddle._public import public
+from paddle._public import need_tensor, public
+from paddle.tensor._args import integer, real_number
 from umiak import ops as F
+from umiak.core.eager import apply, apply1
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 
+_BLOCKS_TO_PIXELS = F.Permute((0, 1, 4, 2, 5, 3))
+_SECOND_TO_THIRD = F.Permute((0, 2, 1, 3, 4))
+_RESHAPE = F.Reshape()
 
-def _is_last(who: str, x: Tensor, data_format: str) -> bool:
-    if x.ndim != 4 or data_format not in ("NCHW", "NHWC"):
-        raise op_error(ValueError, who, "x of rank 4 and data_format 'NCHW' or 'NHWC'", f"{x.ndim} and {data_format!r}")
+
+def _sizes(x: Tensor, last: bool) -> tuple[int, int, int, int]:
+    """(N, C, H, W)"""
+    a, b, c, d = x.shape
+    return (a, d, b, c) if last else (a, b, c, d)
+
+
+def _is_last(op_name: str, x: Tensor, data_format: str) -> bool:
+    if need_tensor(x, op_name).ndim != 4 or data_format not in ("NCHW", "NHWC"):
+        raise op_error(
+            ValueError, op_name, "x of rank 4 and data_format 'NCHW' or 'NHWC'", f"{x.ndim} and {data_format!r}"
+        )
     return data_format == "NHWC"
 
 
@@ -34,10 +48,10 @@ def pixel_shuffle(x: Tensor, upscale_factor: int, data_format: str = "NCHW", nam
     Example:
         >>> import paddle
         >>> paddle.nn.functional.pixel_shuffle(paddle.ones([2, 9, 4, 4]), 3).shape
-        [2, 1, 12, 12]
+        paddle.Size([2, 1, 12, 12])
     """
-    r, last = upscale_factor, _is_last("pixel_shuffle", x, data_format)
-    n, c, h, w = (x.shape[i] for i in ((0, 3, 1, 2) if last else range(4)))
+    r, last = integer(upscale_factor, "pixel_shuffle", "upscale_factor"), _is_last("pixel_shuffle", x, data_format)
+    n, c, h, w = _sizes(x, last)
     if r < 1:
         raise op_error(ValueError, "pixel_shuffle", "an upscale_factor of 1 or more", r)
     if c % (r * r):
@@ -47,9 +61,8 @@ def pixel_shuffle(x: Tensor, upscale_factor: int, data_format: str = "NCHW", nam
         return F.reshape(
             F.permute(F.reshape(x, shape=(n, h, w, c, r, r)), perm=(0, 1, 4, 2, 5, 3)), shape=(n, h * r, w * r, c)
         )
-    return F.reshape(
-        F.permute(F.reshape(x, shape=(n, c, r, r, h, w)), perm=(0, 1, 4, 2, 5, 3)), shape=(n, c, h * r, w * r)
-    )
+    blocks = apply1(_BLOCKS_TO_PIXELS, apply(_RESHAPE, (x,), ((n, c, r, r, h, w),)))
+    return apply(_RESHAPE, (blocks,), ((n, c, h * r, w * r),))
 
 
 @public("paddle.nn.functional", usual=False)
@@ -70,9 +83,10 @@ def pixel_unshuffle(x: Tensor, downscale_factor: int, data_format: str = "NCHW",
     Example:
         >>> import paddle
         >>> paddle.nn.functional.pixel_unshuffle(paddle.ones([2, 1, 12, 12]), 3).shape
-        [2, 9, 4, 4]
+        paddle.Size([2, 9, 4, 4])
     """
-    r, last = downscale_factor, _is_last("pixel_unshuffle", x, data_format)
+    r = integer(downscale_factor, "pixel_unshuffle", "downscale_factor")
+    last = _is_last("pixel_unshuffle", x, data_format)
     n, c, h, w = (x.shape[i] for i in ((0, 3, 1, 2) if last else range(4)))
     if r < 1:
         raise op_error(ValueError, "pixel_unshuffle", "a downscale_factor of 1 or more", r)
@@ -109,17 +123,16 @@ def channel_shuffle(x: Tensor, groups: int, data_format: str = "NCHW", name: str
         >>> paddle.nn.functional.channel_shuffle(x, 2).flatten().tolist()
         [0, 3, 1, 4, 2, 5]
     """
-    last = _is_last("channel_shuffle", x, data_format)
-    n, c, h, w = (x.shape[i] for i in ((0, 3, 1, 2) if last else range(4)))
+    last, groups = _is_last("channel_shuffle", x, data_format), integer(groups, "channel_shuffle", "groups")
+    n, c, h, w = _sizes(x, last)
     if groups <= 0 or c % groups:
         raise op_error(ValueError, "channel_shuffle", f"groups that divide {c} channels", groups)
     if last:
         return F.reshape(
             F.permute(F.reshape(x, shape=(n, h, w, groups, c // groups)), perm=(0, 1, 2, 4, 3)), shape=tuple(x.shape)
         )
-    return F.reshape(
-        F.permute(F.reshape(x, shape=(n, groups, c // groups, h, w)), perm=(0, 2, 1, 3, 4)), shape=tuple(x.shape)
-    )
+    mixed = apply1(_SECOND_TO_THIRD, apply(_RESHAPE, (x,), ((n, groups, c // groups, h, w),)))
+    return apply(_RESHAPE, (mixed,), ((n, c, h, w),))
 
 
 @public("paddle.nn.functional", usual=False)
@@ -152,6 +165,8 @@ def temporal_shift(
         [[0.0, 2.0, 1.0, 1.0], [1.0, 0.0, 2.0, 2.0]]
     """
     last = _is_last("temporal_shift", x, data_format)
+    seg_num = integer(seg_num, "temporal_shift", "seg_num")
+    shift_ratio = real_number(shift_ratio, "temporal_shift", "shift_ratio")
     if not 0.0 < shift_ratio < 0.5:
         raise op_error(ValueError, "temporal_shift", "shift_ratio above 0 and below 0.5", shift_ratio)
     if seg_num < 1 or x.shape[0] % seg_num:
@@ -193,6 +208,7 @@ def affine_grid(theta: Tensor, out_shape: Any, align_corners: bool = True, name:
         >>> paddle.nn.functional.affine_grid(theta, [1, 1, 1, 2]).tolist()
         [[[[-1.0, 0.0], [1.0, 0.0]]]]
     """
+    need_tensor(theta, "affine_grid", "theta")
     wanted = out_shape.tolist() if isinstance(out_shape, Tensor) else out_shape
     sizes = [n.item() if isinstance(n, Tensor) else n for n in wanted]
     if len(sizes) not in (4, 5) or theta.ndim != 3 or sizes[0] != theta.shape[0]:

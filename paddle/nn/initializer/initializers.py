@@ -11,17 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from paddle._public import public
+from paddle._public import public, rebind
 from paddle.nn._ops import random_tensor
-from paddle.tensor._args import made_on
+from paddle.tensor._args import create_on
 from umiak import ops as F
 from umiak.core.array import from_numpy
 from umiak.core.context import current, no_grad_guard
-from umiak.core.inplace import assign
 from umiak.core.tensor import Tensor
 
 
-@public("paddle.nn.initializer")
+@public("paddle.nn.initializer paddle.nn.init")
 def calculate_gain(nonlinearity: str, param: float | bool | None = None) -> float:
     """Factor by which weights grow so that activations keep their scale through a nonlinearity.
 
@@ -46,7 +45,7 @@ def calculate_gain(nonlinearity: str, param: float | bool | None = None) -> floa
     if nonlinearity == "leaky_relu":
         slope = 0.01 if param is None or isinstance(param, bool) else param
         return math.sqrt(2.0 / (1 + slope**2))
-    gains = {**dict.fromkeys(flat, 1.0), "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 0.75}
+    gains = {**dict.fromkeys(flat, 1), "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 0.75}
     if nonlinearity not in gains:
         raise ValueError(f"[calculate_gain] requires one of {sorted([*gains, 'leaky_relu'])}, got {nonlinearity!r}")
     return gains[nonlinearity]
@@ -56,7 +55,8 @@ def calculate_gain(nonlinearity: str, param: float | bool | None = None) -> floa
 class Initializer:
     """Base of initializers: called with a parameter, they fill it in place.
 
-    A subclass defines ``_values(param)``, a tensor of the parameter's shape and dtype, or ``__call__`` itself.
+    A subclass defines ``_values(param)``, a tensor of the parameter's shape and dtype, or ``forward(var, block)``,
+    which fills the parameter in place.
 
     Example:
         >>> import paddle
@@ -68,15 +68,27 @@ class Initializer:
     """
 
     def __call__(self, param: Tensor, block: Any = None) -> Tensor:
-        """Fill ``param`` in place and return it."""
+        """Fill ``param`` in place, by ``forward``."""
+        return self.forward(param, block)
+
+    def forward(self, var: Tensor, block: Any = None) -> Tensor:
+        """Fill a parameter in place.
+
+        Args:
+            var: the parameter.
+            block: accepted.
+
+        Returns:
+            The parameter.
+        """
         with no_grad_guard():
-            return assign(param, self._values(param))
+            return rebind(var, self._values(var))
 
     def _values(self, param: Tensor) -> Tensor:
         raise NotImplementedError(f"{type(self).__name__} defines no values")
 
 
-@public("paddle.nn.initializer")
+@public("paddle.nn.initializer paddle.nn.init")
 class Constant(Initializer):
     """Fill with one value.
 
@@ -94,7 +106,7 @@ class Constant(Initializer):
         self.value = value
 
     def _values(self, param: Tensor) -> Tensor:
-        return made_on(param.place, F.full, self.value, param.dtype, tuple(param.shape))
+        return create_on(param.place, F.full, self.value, param.dtype, tuple(param.shape))
 
 
 def _drawn(cls: Any, like: Tensor, *params: float, shape: tuple | None = None, dtype: Any = None) -> Tensor:
@@ -107,7 +119,7 @@ def _drawn(cls: Any, like: Tensor, *params: float, shape: tuple | None = None, d
     return F.complex(*parts)
 
 
-@public("paddle.nn.initializer")
+@public("paddle.nn.initializer paddle.nn.init")
 class Uniform(Initializer):
     """Draw from a uniform distribution; of complex parameters, each part.
 
@@ -135,7 +147,7 @@ class Uniform(Initializer):
         return _drawn(F.UniformRandom, param, float(self.low), float(self.high))
 
 
-@public("paddle.nn.initializer")
+@public("paddle.nn.initializer paddle.nn.init")
 class Normal(Initializer):
     """Draw from a normal distribution; of complex parameters, each part with the mean and half of the variance.
 
@@ -164,7 +176,7 @@ class Normal(Initializer):
         return _drawn(F.NormalRandom, param, float(self.mean), float(std))
 
 
-@public("paddle.nn.initializer")
+@public("paddle.nn.initializer paddle.nn.init")
 class TruncatedNormal(Initializer):
     """Draw from a normal distribution, conditioned on lying between two bounds.
 
@@ -226,7 +238,7 @@ class _Xavier(Initializer):
         return self.gain * math.sqrt(2.0 / total) if total else 0.0
 
 
-@public("paddle.nn.initializer")
+@public("paddle.nn.initializer paddle.nn.init")
 class XavierUniform(_Xavier):
     """Draw from a uniform distribution with variance ``gain² * 2 / (fan_in + fan_out)``: the default of most weights.
 
@@ -250,7 +262,7 @@ class XavierUniform(_Xavier):
         return Uniform(-limit, limit)._values(param)
 
 
-@public("paddle.nn.initializer")
+@public("paddle.nn.initializer paddle.nn.init")
 class XavierNormal(_Xavier):
     """Draw from a normal distribution with variance ``gain² * 2 / (fan_in + fan_out)``.
 
@@ -289,7 +301,7 @@ class _Kaiming(Initializer):
         return calculate_gain(self.nonlinearity, self.negative_slope) / math.sqrt(fan) if fan else 0.0
 
 
-@public("paddle.nn.initializer")
+@public("paddle.nn.initializer paddle.nn.init")
 class KaimingUniform(_Kaiming):
     """Draw from a uniform distribution with variance ``gain² / fan``, where the nonlinearity says the gain.
 
@@ -317,7 +329,7 @@ class KaimingUniform(_Kaiming):
         return Uniform(-limit, limit)._values(param)
 
 
-@public("paddle.nn.initializer")
+@public("paddle.nn.initializer paddle.nn.init")
 class KaimingNormal(_Kaiming):
     """Draw from a normal distribution with variance ``gain² / fan``, where the nonlinearity says the gain.
 
@@ -349,10 +361,10 @@ class Assign(Initializer):
     """Fill with the values of an array, a nested list or a tensor.
 
     Args:
-        value: of the parameter's shape; cast to its dtype.
+        value: cast to the parameter's dtype. A parameter of another shape takes that of the values.
 
     Raises:
-        ValueError: when it is called, a parameter of another shape.
+        TypeError: when it is called, values that are no numbers.
 
     Example:
         >>> import paddle
@@ -366,12 +378,10 @@ class Assign(Initializer):
 
     def _values(self, param: Tensor) -> Tensor:
         value = self.value if isinstance(self.value, Tensor) else from_numpy(np.asarray(self.value), param.place)
-        if list(value.shape) != list(param.shape):
-            raise ValueError(f"[Assign] requires values of shape {list(param.shape)}, got {list(value.shape)}")
         return value if value.dtype is param.dtype else F.cast(value, dtype=param.dtype)
 
 
-@public("paddle.nn.initializer")
+@public("paddle.nn.initializer paddle.nn.init")
 class Orthogonal(Initializer):
     """Fill with ``gain`` times a matrix of orthonormal rows or columns, whichever are fewer.
 
@@ -406,7 +416,7 @@ class Orthogonal(Initializer):
         return Assign(q)._values(param)
 
 
-@public("paddle.nn.initializer")
+@public("paddle.nn.initializer paddle.nn.init")
 class Dirac(Initializer):
     """Fill convolution kernels so that they pass their input through: 1 at the centre where the channels agree, else 0.
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from paddle.framework.place import XPUPlace
 from umiak.core.dtype import DType, convert
+from umiak.util.errors import op_error
 
 if TYPE_CHECKING:
     from paddle.nn.layer.layers import Layer
@@ -100,6 +102,24 @@ def double(self: Layer) -> Layer:
 def cpu(self: Layer) -> Layer:
     """Move parameters and buffers to the host."""
     return self.to(device="cpu")
+
+
+def cuda(self: Layer, device: Any = None) -> Layer:
+    """Move parameters and buffers to a CUDA device: the first one, or that of a number or place."""
+    return self.to(device=f"gpu:{device or 0}" if device is None or isinstance(device, int) else device)
+
+
+def xpu(self: Layer, device: Any = None) -> Layer:
+    """Move parameters and buffers to an XPU: the first one, or that of a number or place.
+
+    Raises:
+        TypeError: ``device`` is neither a number nor a place of an XPU.
+        ValueError: there is no XPU.
+    """
+    if device is not None and not isinstance(device, (int, XPUPlace)):
+        raise op_error(TypeError, "xpu", "a number, an XPUPlace or None", repr(device))
+    place = device if isinstance(device, XPUPlace) else XPUPlace(device or 0)
+    return self.to(device=place)
 
 
 def _convert_tensor(t: Any, device: Any, dtype: DType | None) -> None:

@@ -26,9 +26,9 @@ class HookRemoveHelper:
     def remove(self) -> None:
         """Take the hook away. A second call does nothing."""
         for table in self._tables:
-            found = table()
-            if found is not None:
-                found.pop(self._hook_id, None)
+            hooks = table()
+            if hooks is not None:
+                hooks.pop(self._hook_id, None)
 
 
 class HookTable(dict):

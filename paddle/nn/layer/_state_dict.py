@@ -143,7 +143,7 @@ def full(self: Layer, aoa_config: Mapping[str, Any] | None = None, **kwargs: Any
         >>> layer = paddle.nn.Linear(2, 3)
         >>> statements = ["weight^T -> w", "bias -> _"]
         >>> [(name, t.shape) for name, t in layer.full({"aoa_statements": statements})]
-        [('w', [3, 2])]
+        [('w', paddle.Size([3, 2]))]
     """
     from paddle.distributed.flex_checkpoint.dcp.full_param import full_param
 

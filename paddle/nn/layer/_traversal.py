@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from paddle._public import other_keywords
 from umiak.core.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ def _named_members(
             yield f"{scope}.{name}" if scope else name, member
 
 
+@other_keywords(recurse="include_sublayers")
 def named_parameters(
     self: Layer, prefix: str = "", include_sublayers: bool = True, remove_duplicate: bool = True
 ) -> Iterator[tuple[str, Any]]:
@@ -83,17 +85,19 @@ def named_parameters(
     return _named_members(self, "_parameters", prefix, include_sublayers, remove_duplicate)
 
 
+@other_keywords(recurse="include_sublayers")
 def parameters(self: Layer, include_sublayers: bool = True) -> list[Any]:
     """The parameters of this layer and of those below it, each once.
 
     Example:
         >>> import paddle
         >>> [p.shape for p in paddle.nn.Linear(2, 3).parameters()]
-        [[2, 3], [3]]
+        [paddle.Size([2, 3]), paddle.Size([3])]
     """
     return [p for _, p in self.named_parameters(include_sublayers=include_sublayers)]
 
 
+@other_keywords(recurse="include_sublayers")
 def named_buffers(
     self: Layer, prefix: str = "", include_sublayers: bool = True, remove_duplicate: bool = True
 ) -> Iterator[tuple[str, Tensor]]:
@@ -101,6 +105,7 @@ def named_buffers(
     return _named_members(self, "_buffers", prefix, include_sublayers, remove_duplicate)
 
 
+@other_keywords(recurse="include_sublayers")
 def buffers(self: Layer, include_sublayers: bool = True) -> list[Tensor]:
     """The buffers of this layer and of those below it, each once."""
     return [b for _, b in self.named_buffers(include_sublayers=include_sublayers)]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import cache
+from types import CodeType
 from typing import Any
 
 import paddle.nn.functional as F
 from paddle._public import also, public
 from paddle.nn.initializer import Constant
+from paddle.nn.layer._synonyms import Synonym
 from paddle.nn.layer.layers import Layer
 from umiak import ops
 from umiak.core.eager import apply1
@@ -36,13 +39,26 @@ def _docstring(name: str, function: Callable, fields: dict[str, Any], output: st
     return "\n".join(text)
 
 
+@cache
+def _compiled(source: str) -> CodeType:
+    """Most layers have the same methods."""
+    return compile(source, __name__, "exec")
+
+
 def _layer(
-    name: str, function: Callable, example: str, op: Any = None, output: str = "the input's shape", **fields: Any
+    name: str,
+    function: Callable,
+    example: str,
+    op: Any = None,
+    output: str = "the input's shape",
+    aliases: Mapping[str, str] = {},
+    digits: str = "",
+    **fields: Any,
 ) -> type[Layer]:
     """A layer class that calls ``function(x, *fields)``; fields are its arguments with their defaults.
 
     ``example`` shows the elements for an input of -1 and 2. ``op`` is the interned op where the function
-    does nothing but run it.
+    does nothing but run it. ``aliases`` are other keywords for fields. ``digits`` is the format that shows a field.
     """
     head = "".join(f"{k}=defaults[{k!r}], " for k in fields)
     store = "".join(f"    self._{k} = {k}\n" for k in fields)
@@ -52,27 +68,32 @@ def _layer(
         f"def forward(self, x):\n    return {'apply1(op, x)' if op is not None else f'function(x{call})'}\n"
     )
     space: dict[str, Any] = {"function": function, "defaults": fields, "op": op, "apply1": apply1}
-    exec(source, space)
+    exec(_compiled(source), space)
 
     def extra_repr(self: Any) -> str:
-        shown = [f"{k}={getattr(self, '_' + k)}" for k in fields]
+        shown = [
+            f"{k}={getattr(self, '_' + k):{digits}}" if digits else f"{k}={getattr(self, '_' + k)}" for k in fields
+        ]
         return ", ".join(shown + ([f"name={self._name}"] if self._name else []))
 
-    members = {"__init__": space["__init__"], "forward": space["forward"], "extra_repr": extra_repr}
+    members: dict[str, Any] = {"__init__": space["__init__"], "forward": space["forward"], "extra_repr": extra_repr}
     for method in members.values():
         method.__qualname__ = f"{name}.{method.__name__}"
         method.__module__ = __name__
     members["forward"].__doc__ = f"``{function.__name__}(x)``."
     docstring = _docstring(name, function, fields, output, example)
+    members |= {alias: Synonym(f"_{field}") for alias, field in aliases.items()} | {"name": Synonym("_name")}
     space["cls"] = made = type(name, (Layer,), {**members, "__doc__": docstring, "__module__": __name__})
-    return public("paddle.nn")(made)
+    return public("paddle.nn", aliases=aliases)(made)
 
 
 CELU = _layer("CELU", F.celu, "[-0.6321, 2.0]", alpha=1.0)
 ELU = _layer("ELU", F.elu, "[-0.6321, 2.0]", alpha=1.0)
 GELU = _layer("GELU", F.gelu, "[-0.1587, 1.9545]", approximate=False)
-GLU = _layer("GLU", F.glu, "[-0.8808]", output="the input's shape, half as long along ``axis``", axis=-1)
-Hardshrink = _layer("Hardshrink", F.hardshrink, "[-1.0, 2.0]", threshold=0.5)
+GLU = _layer(
+    "GLU", F.glu, "[-0.8808]", None, "the input's shape, half as long along ``axis``", aliases={"dim": "axis"}, axis=-1
+)
+Hardshrink = _layer("Hardshrink", F.hardshrink, "[-1.0, 2.0]", aliases={"lambd": "threshold"}, threshold=0.5)
 Hardsigmoid = _layer("Hardsigmoid", F.hardsigmoid, "[0.3333, 0.8333]")
 Hardswish = _layer("Hardswish", F.hardswish, "[-0.3333, 1.6667]")
 Hardtanh = _layer("Hardtanh", F.hardtanh, "[-1.0, 1.0]", min=-1.0, max=1.0)
@@ -82,13 +103,13 @@ LogSoftmax = _layer("LogSoftmax", F.log_softmax, "[-3.0486, -0.0486]", axis=-1)
 Mish = _layer("Mish", F.mish, "[-0.3034, 1.944]", ops.Mish())
 ReLU = _layer("ReLU", F.relu, "[0.0, 2.0]", ops.Relu())
 ReLU6 = _layer("ReLU6", F.relu6, "[0.0, 2.0]", ops.Relu6())
-SELU = _layer("SELU", F.selu, "[-1.1113, 2.1014]", scale=1.0507009873554805, alpha=1.6732632423543772)
+SELU = _layer("SELU", F.selu, "[-1.1113, 2.1014]", digits=".16f", scale=1.0507009873554805, alpha=1.6732632423543772)
 Sigmoid = _layer("Sigmoid", F.sigmoid, "[0.2689, 0.8808]")
 Silu = _layer("Silu", F.silu, "[-0.2689, 1.7616]", inplace=False)
 SiLU = also(Silu, "SiLU", "paddle.nn")
 Softmax = _layer("Softmax", F.softmax, "[0.0474, 0.9526]", axis=-1)
 Softplus = _layer("Softplus", F.softplus, "[0.3133, 2.1269]", beta=1, threshold=20)
-Softshrink = _layer("Softshrink", F.softshrink, "[-0.5, 1.5]", threshold=0.5)
+Softshrink = _layer("Softshrink", F.softshrink, "[-0.5, 1.5]", aliases={"lambd": "threshold"}, threshold=0.5)
 Softsign = _layer("Softsign", F.softsign, "[-0.5, 0.6667]", ops.Softsign())
 Swish = _layer("Swish", F.swish, "[-0.2689, 1.7616]", ops.Silu())
 Tanh = _layer("Tanh", F.tanh, "[-0.7616, 0.964]")
@@ -105,16 +126,17 @@ class Maxout(Layer):
         axis: the axis of the channels; negative counts from the end.
 
     Shape:
-        input: any shape with channels along ``axis``.
+        input: rank 4, with channels along ``axis``.
         output: the input's shape with ``channels / groups`` along ``axis``, of the input's dtype.
 
     Raises:
-        ValueError: in a call, ``groups`` does not divide the channels.
+        ValueError: in a call, the input is of another rank, or ``groups`` does not divide the channels.
 
     Example:
         >>> import paddle
-        >>> paddle.nn.Maxout(2)(paddle.to_tensor([[1.0, 5.0, 4.0, 2.0]])).tolist()
-        [[5.0, 4.0]]
+        >>> x = paddle.to_tensor([1.0, 5.0, 4.0, 2.0]).reshape([1, 4, 1, 1])
+        >>> paddle.nn.Maxout(2)(x).flatten().tolist()
+        [5.0, 4.0]
     """
 
     def __init__(self, groups: int, axis: int = 1, name: str | None = None) -> None:
@@ -189,7 +211,7 @@ class PReLU(Layer):
         data_format: str = "NCHW",
         name: str | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(dtype=None)
         self._num_parameters = num_parameters
         self._init = init
         self._data_format = data_format
@@ -231,7 +253,7 @@ class RReLU(Layer):
     """
 
     def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, name: str | None = None) -> None:
-        super().__init__()
+        super().__init__(dtype=None)
         self._lower = lower
         self._upper = upper
         self._name = name

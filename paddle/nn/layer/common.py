@@ -10,8 +10,8 @@ import paddle.nn.functional as F
 from paddle._public import also, public
 from paddle.framework.param_attr import ParamAttr
 from paddle.nn.initializer import Assign
+from paddle.nn.layer._synonyms import Synonym
 from paddle.nn.layer.layers import Layer
-from umiak.core.context import no_grad_guard
 from umiak.core.tensor import Tensor
 
 _linear = F.linear  # found with one look-up
@@ -34,7 +34,7 @@ class Identity(Layer):
         >>> layer = paddle.nn.Linear(4, 3)
         >>> layer = paddle.nn.Identity(4, 3)
         >>> layer(paddle.ones([2, 4])).shape
-        [2, 4]
+        paddle.Size([2, 4])
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -70,7 +70,7 @@ class Linear(Layer):
         >>> import paddle
         >>> layer = paddle.nn.Linear(4, 3)
         >>> layer(paddle.ones([2, 4])).shape
-        [2, 3]
+        paddle.Size([2, 3])
     """
 
     weight: Tensor
@@ -84,7 +84,7 @@ class Linear(Layer):
         bias_attr: Any = None,
         name: str | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(dtype=None)
         self.in_features = in_features
         self.out_features = out_features
         self.name = name
@@ -123,7 +123,7 @@ class Bilinear(Layer):
         >>> import paddle
         >>> layer = paddle.nn.Bilinear(3, 4, 5)
         >>> layer(paddle.ones([2, 3]), paddle.ones([2, 4])).shape
-        [2, 5]
+        paddle.Size([2, 5])
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class Bilinear(Layer):
         bias_attr: Any = None,
         name: str | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(dtype=None)
         self._in1_features = in1_features
         self._in2_features = in2_features
         self._out_features = out_features
@@ -168,7 +168,7 @@ class Embedding(Layer):
         _weight: tensor ``[num_embeddings, embedding_dim]`` that the weight starts with.
         _freeze: whether the weight is not trained.
         device: where the weight goes; None: the current place.
-        dtype: of the weight, float32 by default.
+        dtype: of the weight; the default dtype if None.
         weight_attr: attributes of the weight ``[num_embeddings, embedding_dim]``, Xavier-uniform by default.
 
     Shape:
@@ -183,7 +183,7 @@ class Embedding(Layer):
     Example:
         >>> import paddle
         >>> paddle.nn.Embedding(10, 3)(paddle.to_tensor([[1, 2], [3, 4]])).shape
-        [2, 2, 3]
+        paddle.Size([2, 2, 3])
     """
 
     weight: Any
@@ -205,7 +205,7 @@ class Embedding(Layer):
         weight_attr: Any = None,
         name: str | None = None,
     ) -> None:
-        super().__init__(dtype="float32" if dtype is None else dtype)
+        super().__init__(dtype=dtype)
         if num_embeddings <= 0 or embedding_dim <= 0:
             raise ValueError(f"[Embedding] requires positive sizes, got {num_embeddings} and {embedding_dim}")
         if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
@@ -223,16 +223,15 @@ class Embedding(Layer):
         if _weight is not None:
             if list(_weight.shape) != [num_embeddings, embedding_dim]:
                 raise ValueError(
-                    f"[Embedding] requires _weight of {[num_embeddings, embedding_dim]}, got {_weight.shape}"
+                    f"[Embedding] requires _weight of {[num_embeddings, embedding_dim]}, got {list(_weight.shape)}"
                 )
             weight_attr = ParamAttr(initializer=Assign(_weight), trainable=not _freeze)
         elif _freeze:
             weight_attr = ParamAttr._to_attr(weight_attr)
             weight_attr.trainable = False
-        self.weight = self.create_parameter([num_embeddings, embedding_dim], weight_attr, device=device)
+        self.weight = self.create_parameter([num_embeddings, embedding_dim], weight_attr, self._dtype, device=device)
         if padding_idx is not None and _weight is None:
-            with no_grad_guard():
-                self.weight[padding_idx] = 0.0
+            self.weight.after_initialization(lambda weight: weight.__setitem__(padding_idx, 0.0))
 
     @property
     def padding_idx(self) -> int | None:
@@ -280,7 +279,7 @@ class Flatten(Layer):
     Example:
         >>> import paddle
         >>> paddle.nn.Flatten()(paddle.ones([2, 3, 4])).shape
-        [2, 12]
+        paddle.Size([2, 12])
     """
 
     def __init__(self, start_axis: int = 1, stop_axis: int = -1) -> None:
@@ -312,7 +311,7 @@ class Unflatten(Layer):
     Example:
         >>> import paddle
         >>> paddle.nn.Unflatten(1, [3, -1])(paddle.ones([2, 12])).shape
-        [2, 3, 4]
+        paddle.Size([2, 3, 4])
     """
 
     def __init__(self, axis: int, shape: Any, name: str | None = None) -> None:
@@ -533,6 +532,8 @@ class _Pad(Layer):
     """Base of paddings of ``n`` spatial dims; an int stands for all sides."""
 
     n: int
+    padding = Synonym("_pad")
+    value = Synonym("_value")
 
     def __init__(self, padding: Any, mode: Any, value: Any, data_format: Any, name: str | None) -> None:
         super().__init__()
@@ -611,7 +612,7 @@ class Pad2D(_Pad):
     Example:
         >>> import paddle
         >>> paddle.nn.Pad2D([1, 0, 0, 2])(paddle.ones([1, 1, 2, 2])).shape
-        [1, 1, 4, 3]
+        paddle.Size([1, 1, 4, 3])
     """
 
     n = 2
@@ -650,7 +651,7 @@ class Pad3D(_Pad):
     Example:
         >>> import paddle
         >>> paddle.nn.Pad3D([1, 0, 0, 2, 0, 0])(paddle.ones([1, 1, 2, 2, 2])).shape
-        [1, 1, 2, 4, 3]
+        paddle.Size([1, 1, 2, 4, 3])
     """
 
     n = 3
@@ -679,7 +680,7 @@ _PADDED = {
     2: ("images", "(left, right, top, bottom)", "NCHW", "NHWC"),
     3: ("volumes", "(left, right, top, bottom, front, back)", "NCDHW", "NDHWC"),
 }
-_PAD_DOCSTRING = """Pad {what} {how}.
+_PAD_DOCSTRING = """Pad {what} {padding_text}.
 
 Args:
     padding: {sides}, a list, tuple or integer tensor, or one int for all sides.{crop}
@@ -703,8 +704,8 @@ Example:
 def _with_mode(name: str, base: type[_Pad]) -> type[_Pad]:
     """A padding layer of one mode."""
     kind = name[: -len("Pad1D")]
-    mode, how, shown = _FILLS[kind]
-    what, sides, layout, last = _PADDED[base.n]
+    mode, padding_text, shown = _FILLS[kind]
+    rank_name, sides, layout, last = _PADDED[base.n]
 
     if kind == "Constant":
 
@@ -717,8 +718,8 @@ def _with_mode(name: str, base: type[_Pad]) -> type[_Pad]:
 
     __init__.__qualname__ = f"{name}.__init__"
     docstring = _PAD_DOCSTRING.format(
-        what=what,
-        how=how,
+        what=rank_name,
+        padding_text=padding_text,
         sides=sides,
         value="    value: the number that is added.\n" if kind == "Constant" else "",
         crop=" Negative numbers crop." if mode == "constant" else "",
@@ -731,8 +732,8 @@ def _with_mode(name: str, base: type[_Pad]) -> type[_Pad]:
         constant=", 9.0" if kind == "Constant" else "",
         shown=shown,
     )
-    made = type(name, (base,), {"__init__": __init__, "__doc__": docstring, "__module__": __name__})
-    return public("paddle.nn")(made)
+    layer = type(name, (base,), {"__init__": __init__, "__doc__": docstring, "__module__": __name__})
+    return public("paddle.nn")(layer)
 
 
 ConstantPad1D = _with_mode("ConstantPad1D", Pad1D)
@@ -782,7 +783,7 @@ class Upsample(Layer):
             ``"area"``.
         align_corners: whether the corner elements keep their positions, rather than the outer edges.
         align_mode: without ``align_corners``, 0 measures from centres of elements, 1 from their low edges.
-        data_format: ``"NCL"``, ``"NCHW"``, ``"NCDHW"``, ``"NLC"``, ``"NHWC"`` or ``"NDHWC"``; None: channels first.
+        data_format: ``"NCW"``, ``"NCHW"``, ``"NCDHW"``, ``"NWC"``, ``"NHWC"`` or ``"NDHWC"``; None: channels first.
         recompute_scale_factor: compute the scale from the sizes instead of using ``scale_factor`` itself.
 
     Shape:
@@ -843,8 +844,21 @@ class Upsample(Layer):
         )
 
 
+class _Upsampling(Layer):
+    """Shared by resampling of images in one mode."""
+
+    size: Any
+    scale_factor: Any
+    data_format: str
+    name: str | None
+
+    def extra_repr(self) -> str:
+        by = f"size={self.size}" if self.scale_factor is None else f"scale_factor={self.scale_factor}"
+        return f"{by}, data_format={self.data_format}" + (f", name={self.name}" if self.name else "")
+
+
 @public("paddle.nn")
-class UpsamplingNearest2D(Layer):
+class UpsamplingNearest2D(_Upsampling):
     """Resample images, each new pixel being the nearest old one.
 
     Args:
@@ -883,7 +897,7 @@ UpsamplingNearest2d = also(UpsamplingNearest2D, "UpsamplingNearest2d", "paddle.n
 
 
 @public("paddle.nn")
-class UpsamplingBilinear2D(Layer):
+class UpsamplingBilinear2D(_Upsampling):
     """Resample images by linear interpolation, with the corner pixels in their places.
 
     Args:
@@ -944,7 +958,7 @@ class Unfold(Layer):
     Example:
         >>> import paddle
         >>> paddle.nn.Unfold(kernel_sizes=2)(paddle.ones([1, 3, 4, 5])).shape
-        [1, 12, 12]
+        paddle.Size([1, 12, 12])
     """
 
     def __init__(
@@ -965,7 +979,16 @@ class Unfold(Layer):
         return f"{sizes}, padding={self.paddings}, stride={self.strides}"
 
 
-@public("paddle.nn")
+@public(
+    "paddle.nn",
+    aliases={
+        "output_size": "output_sizes",
+        "kernel_size": "kernel_sizes",
+        "stride": "strides",
+        "padding": "paddings",
+        "dilation": "dilations",
+    },
+)
 class Fold(Layer):
     """Sum of columns at the places of their windows: the transpose of :class:`Unfold`.
 
@@ -988,8 +1011,14 @@ class Fold(Layer):
         >>> import paddle
         >>> columns = paddle.nn.Unfold(kernel_sizes=2, strides=2)(paddle.ones([1, 3, 4, 4]))
         >>> paddle.nn.Fold(output_sizes=4, kernel_sizes=2, strides=2)(columns).shape
-        [1, 3, 4, 4]
+        paddle.Size([1, 3, 4, 4])
     """
+
+    output_size = Synonym("output_sizes")
+    kernel_size = Synonym("kernel_sizes")
+    stride = Synonym("strides")
+    padding = Synonym("paddings")
+    dilation = Synonym("dilations")
 
     def __init__(
         self,
@@ -1016,7 +1045,7 @@ class Fold(Layer):
         return f"{sizes}, padding={self.paddings}, stride={self.strides}"
 
 
-@public("paddle.nn")
+@public("paddle.nn", aliases={"dim": "axis"})
 class CosineSimilarity(Layer):
     """Cosine of the angle between two tensors along ``axis``.
 
@@ -1042,6 +1071,8 @@ class CosineSimilarity(Layer):
         [1.0, 0.0]
     """
 
+    dim = Synonym("_axis")
+
     def __init__(self, axis: int = 1, eps: float = 1e-8) -> None:
         super().__init__()
         self._axis = axis
@@ -1054,7 +1085,7 @@ class CosineSimilarity(Layer):
         return f"axis={self._axis}, eps={self._eps}"
 
 
-@public("paddle.nn")
+@public("paddle.nn", aliases={"eps": "epsilon"})
 class PairwiseDistance(Layer):
     """Norm of ``x - y + epsilon`` along the last dim.
 
@@ -1079,6 +1110,9 @@ class PairwiseDistance(Layer):
         [5.0]
     """
 
+    eps = Synonym("epsilon")
+    norm = Synonym("p")
+
     def __init__(self, p: float = 2.0, epsilon: float = 1e-6, keepdim: bool = False, name: str | None = None) -> None:
         super().__init__()
         self.p = p
@@ -1090,4 +1124,5 @@ class PairwiseDistance(Layer):
         return F.pairwise_distance(x, y, self.p, self.epsilon, self.keepdim)
 
     def extra_repr(self) -> str:
-        return f"p={self.p}, epsilon={self.epsilon}, keepdim={self.keepdim}"
+        epsilon = "" if self.epsilon == 1e-6 else f", epsilon={self.epsilon}"
+        return f"p={self.p}{epsilon}" + (f", keepdim={self.keepdim}" if self.keepdim else "")

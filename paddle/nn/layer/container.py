@@ -45,7 +45,7 @@ class Sequential(Layer):
         >>> import paddle
         >>> net = paddle.nn.Sequential(paddle.nn.Linear(4, 3), paddle.nn.ReLU())
         >>> net(paddle.ones([2, 4])).shape
-        [2, 3]
+        paddle.Size([2, 3])
         >>> net[-1]
         ReLU()
     """
@@ -138,7 +138,7 @@ class Sequential(Layer):
         return self
 
 
-@public("paddle.nn")
+@public("paddle.nn", aliases={"modules": "sublayers"})
 class LayerList(Layer):
     """List of layers whose parameters count as the owner's. It is not called itself.
 
@@ -247,7 +247,7 @@ class LayerList(Layer):
 ModuleList = also(LayerList, "ModuleList", "paddle.nn")
 
 
-@public("paddle.nn")
+@public("paddle.nn", aliases={"modules": "sublayers"})
 class LayerDict(Layer):
     """Layers by name, in order of insertion, whose parameters count as the owner's. It is not called itself.
 
@@ -262,7 +262,7 @@ class LayerDict(Layer):
         >>> import paddle
         >>> heads = paddle.nn.LayerDict({"a": paddle.nn.Linear(2, 3), "b": paddle.nn.Linear(2, 4)})
         >>> heads["b"](paddle.ones([1, 2])).shape
-        [1, 4]
+        paddle.Size([1, 4])
     """
 
     def __init__(self, sublayers: Any = None) -> None:
@@ -349,7 +349,7 @@ class ParameterList(Layer):
         >>> import paddle
         >>> scales = paddle.nn.ParameterList([paddle.create_parameter([2], "float32") for _ in range(3)])
         >>> len(scales), scales[0].shape
-        (3, [2])
+        (3, paddle.Size([2]))
     """
 
     def __init__(self, parameters: Iterable[Parameter] | None = None) -> None:
@@ -413,7 +413,7 @@ class ParameterDict(Layer):
         >>> scales = paddle.nn.ParameterDict({"in": paddle.create_parameter([2], "float32")})
         >>> scales["out"] = paddle.create_parameter([3], "float32")
         >>> list(scales), scales["out"].shape
-        (['in', 'out'], [3])
+        (['in', 'out'], paddle.Size([3]))
     """
 
     def __init__(self, parameters: Any = None) -> None:

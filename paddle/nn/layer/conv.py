@@ -14,7 +14,7 @@ from paddle.nn.layer.layers import Layer
 from umiak.core.tensor import Tensor
 
 
-class _Conv(Layer):
+class _ConvNd(Layer):
     """Base of convolutions and their transposes: sizes, weight, bias."""
 
     n: ClassVar[int]
@@ -39,24 +39,24 @@ class _Conv(Layer):
         padding_mode: str = "zeros",
         device: Any = None,
     ) -> None:
-        who = type(self).__name__
+        op_name = type(self).__name__
         if groups < 1 or in_channels % groups or out_channels % groups:
             raise ValueError(
-                f"[{who}] requires groups that divide the channels, got {groups} groups of {in_channels} input and "
+                f"[{op_name}] requires groups that divide the channels, got {groups} groups of {in_channels} input and "
                 f"{out_channels} output channels"
             )
         if padding_mode not in ("zeros", "reflect", "replicate", "circular"):
             raise ValueError(
-                f"[{who}] requires padding_mode 'zeros', 'reflect', 'replicate' or 'circular', got {padding_mode!r}"
+                f"[{op_name}] requires padding_mode 'zeros', 'reflect', 'replicate' or 'circular', got {padding_mode!r}"
             )
         self._in_channels = in_channels
         self._out_channels = out_channels
-        self._kernel_size = list(ints(kernel_size, self.n, who, "kernel_size"))
-        self._stride = list(ints(stride, self.n, who, "stride"))
-        self._dilation = list(ints(dilation, self.n, who, "dilation"))
+        self._kernel_size = list(ints(kernel_size, self.n, op_name, "kernel_size"))
+        self._stride = list(ints(stride, self.n, op_name, "stride"))
+        self._dilation = list(ints(dilation, self.n, op_name, "dilation"))
         if min(*self._kernel_size, *self._stride, *self._dilation) < 1:
             raise ValueError(
-                f"[{who}] requires kernel_size, stride and dilation of 1 or more, got {self._kernel_size}, "
+                f"[{op_name}] requires kernel_size, stride and dilation of 1 or more, got {self._kernel_size}, "
                 f"{self._stride} and {self._dilation}"
             )
         self._padding = padding
@@ -69,14 +69,14 @@ class _Conv(Layer):
         else:
             shape = [out_channels, in_channels // groups, *self._kernel_size]
             default = Normal(0.0, math.sqrt(2.0 / (math.prod(self._kernel_size) * in_channels)))
-        self.weight = self.create_parameter(shape, weight_attr, default_initializer=default, device=device)
-        self.bias = self.create_parameter([out_channels], bias_attr, is_bias=True, device=device)
+        self.weight = self.create_parameter(shape, weight_attr, self._dtype, default_initializer=default, device=device)
+        self.bias = self.create_parameter([out_channels], bias_attr, self._dtype, is_bias=True, device=device)
         if padding_mode != "zeros":
             if isinstance(padding, str):
-                raise ValueError(
-                    f"[{who}] requires numbers as padding with padding_mode {padding_mode!r}, got {padding!r}"
+                raise TypeError(
+                    f"[{op_name}] requires numbers as padding with padding_mode {padding_mode!r}, got {padding!r}"
                 )
-            each = ints(padding, self.n, who, "padding")
+            each = ints(padding, self.n, op_name, "padding")
             self._edges = [p for size in reversed(each) for p in (size, size)]
 
     def forward(self, x: Tensor) -> Tensor:
@@ -104,7 +104,7 @@ class _Conv(Layer):
         return ", ".join([*parts, f"data_format={self._data_format}"])
 
 
-class _ConvForward(_Conv):
+class _ConvForward(_ConvNd):
     layout: ClassVar[str]
 
     def __init__(
@@ -125,7 +125,7 @@ class _ConvForward(_Conv):
         bias_attr: Any = None,
         data_format: str | None = None,
     ) -> None:
-        super().__init__(dtype="float32" if dtype is None else dtype)
+        super().__init__(dtype=dtype)
         self._setup(
             in_channels,
             out_channels,
@@ -158,7 +158,7 @@ class Conv1D(_ConvForward):
         bias: False for no bias.
         padding_mode: what is added: ``"zeros"``, ``"reflect"``, ``"replicate"`` or ``"circular"``.
         device: where the parameters go; None: the current place.
-        dtype: of the parameters, float32 by default.
+        dtype: of the parameters; the default dtype if None.
         weight_attr: attributes of the weight, normal with variance 2/fan_in by default.
         bias_attr: attributes of the bias, zeros by default; False for none.
         data_format: ``"NCL"`` (None, too) or ``"NLC"``.
@@ -180,7 +180,7 @@ class Conv1D(_ConvForward):
     Example:
         >>> import paddle
         >>> paddle.nn.Conv1D(3, 8, 3, padding=1)(paddle.ones([2, 3, 5])).shape
-        [2, 8, 5]
+        paddle.Size([2, 8, 5])
     """
 
     n = 1
@@ -207,7 +207,7 @@ class Conv2D(_ConvForward):
         bias: False for no bias.
         padding_mode: what is added: ``"zeros"``, ``"reflect"``, ``"replicate"`` or ``"circular"``.
         device: where the parameters go; None: the current place.
-        dtype: of the parameters, float32 by default.
+        dtype: of the parameters; the default dtype if None.
         weight_attr: attributes of the weight, normal with variance 2/fan_in by default.
         bias_attr: attributes of the bias, zeros by default; False for none.
         data_format: ``"NCHW"`` (None, too) or ``"NHWC"``.
@@ -229,7 +229,7 @@ class Conv2D(_ConvForward):
     Example:
         >>> import paddle
         >>> paddle.nn.Conv2D(3, 8, 3, padding=1)(paddle.ones([2, 3, 5, 5])).shape
-        [2, 8, 5, 5]
+        paddle.Size([2, 8, 5, 5])
     """
 
     n = 2
@@ -256,7 +256,7 @@ class Conv3D(_ConvForward):
         bias: False for no bias.
         padding_mode: what is added: ``"zeros"``, ``"reflect"``, ``"replicate"`` or ``"circular"``.
         device: where the parameters go; None: the current place.
-        dtype: of the parameters, float32 by default.
+        dtype: of the parameters; the default dtype if None.
         weight_attr: attributes of the weight, normal with variance 2/fan_in by default.
         bias_attr: attributes of the bias, zeros by default; False for none.
         data_format: ``"NCDHW"`` (None, too) or ``"NDHWC"``.
@@ -278,7 +278,7 @@ class Conv3D(_ConvForward):
     Example:
         >>> import paddle
         >>> paddle.nn.Conv3D(3, 8, 3, padding=1)(paddle.ones([2, 3, 5, 5, 5])).shape
-        [2, 8, 5, 5, 5]
+        paddle.Size([2, 8, 5, 5, 5])
     """
 
     n = 3
@@ -289,7 +289,7 @@ class Conv3D(_ConvForward):
 Conv3d = also(Conv3D, "Conv3d", "paddle.nn")
 
 
-class _ConvTranspose(_Conv):
+class _ConvTranspose(_ConvNd):
     transposed = True
 
     def forward(self, x: Tensor, output_size: Any = None) -> Tensor:
@@ -345,9 +345,9 @@ class Conv1DTranspose(_ConvTranspose):
         >>> layer = paddle.nn.Conv1DTranspose(3, 8, 3, stride=2)
         >>> x = paddle.ones([2, 3, 5])
         >>> layer(x).shape
-        [2, 8, 11]
+        paddle.Size([2, 8, 11])
         >>> layer(x, output_size=[12]).shape
-        [2, 8, 12]
+        paddle.Size([2, 8, 12])
     """
 
     n = 1
@@ -367,7 +367,7 @@ class Conv1DTranspose(_ConvTranspose):
         bias_attr: Any = None,
         data_format: str = "NCL",
     ) -> None:
-        super().__init__()
+        super().__init__(dtype=None)
         sizes = (in_channels, out_channels, kernel_size, stride, padding, dilation, groups)
         self._setup(*sizes, weight_attr, bias_attr, data_format, output_padding)
 
@@ -410,9 +410,9 @@ class Conv2DTranspose(_ConvTranspose):
         >>> layer = paddle.nn.Conv2DTranspose(3, 8, 3, stride=2)
         >>> x = paddle.ones([2, 3, 5, 5])
         >>> layer(x).shape
-        [2, 8, 11, 11]
+        paddle.Size([2, 8, 11, 11])
         >>> layer(x, output_size=[12, 12]).shape
-        [2, 8, 12, 12]
+        paddle.Size([2, 8, 12, 12])
     """
 
     n = 2
@@ -432,7 +432,7 @@ class Conv2DTranspose(_ConvTranspose):
         bias_attr: Any = None,
         data_format: str = "NCHW",
     ) -> None:
-        super().__init__()
+        super().__init__(dtype=None)
         sizes = (in_channels, out_channels, kernel_size, stride, padding, dilation, groups)
         self._setup(*sizes, weight_attr, bias_attr, data_format, output_padding)
 
@@ -475,9 +475,9 @@ class Conv3DTranspose(_ConvTranspose):
         >>> layer = paddle.nn.Conv3DTranspose(3, 8, 3, stride=2)
         >>> x = paddle.ones([2, 3, 5, 5, 5])
         >>> layer(x).shape
-        [2, 8, 11, 11, 11]
+        paddle.Size([2, 8, 11, 11, 11])
         >>> layer(x, output_size=[12, 12, 12]).shape
-        [2, 8, 12, 12, 12]
+        paddle.Size([2, 8, 12, 12, 12])
     """
 
     n = 3
@@ -497,6 +497,6 @@ class Conv3DTranspose(_ConvTranspose):
         bias_attr: Any = None,
         data_format: str = "NCDHW",
     ) -> None:
-        super().__init__()
+        super().__init__(dtype=None)
         sizes = (in_channels, out_channels, kernel_size, stride, padding, dilation, groups)
         self._setup(*sizes, weight_attr, bias_attr, data_format, output_padding)

@@ -10,8 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 import paddle
-from paddle._public import also, public
+from paddle._public import also, other_keywords, public
 from paddle.framework import unique_name
+from paddle.framework.dtype import get_default_dtype
+from paddle.framework.mode import in_declarative_mode  # noqa: F401  packages import it from here
 from paddle.framework.param_attr import ParamAttr
 from paddle.framework.parameter import Parameter
 from paddle.nn.initializer import Constant, XavierUniform
@@ -22,6 +24,7 @@ from paddle.nn.layer._registry import CHANGES, TABLES, Registry
 from umiak.core.direct import by_forward
 from umiak.core.dtype import convert
 from umiak.core.tensor import Tensor
+from umiak.util.errors import op_error
 
 
 def _snake(name: str) -> str:
@@ -41,7 +44,8 @@ class Layer:
 
     Args:
         name_scope: prefix of the names of its parameters; by default the class name in snake case.
-        dtype: default dtype of the parameters made by ``create_parameter``.
+        dtype: dtype of the parameters made by ``create_parameter``. Both ``"float32"`` and None stand for the default
+            dtype (``paddle.set_default_dtype``).
 
     Example:
         >>> import paddle
@@ -54,7 +58,7 @@ class Layer:
         ...         return x * self.scale + self.shift
         >>> layer = Affine()
         >>> layer(paddle.ones([2, 3])).shape
-        [2, 3]
+        paddle.Size([2, 3])
         >>> sorted(layer.state_dict())
         ['scale', 'shift']
     """
@@ -76,7 +80,7 @@ class Layer:
         d = self.__dict__
         d["training"] = True
         d["_full_name"] = unique_name.generate(name_scope or _snake(type(self).__name__))
-        d["_dtype"] = dtype if type(dtype) is str else convert(dtype).name
+        d["_dtype"] = dtype if type(dtype) is str else get_default_dtype() if dtype is None else convert(dtype).name
         d["_parameters"] = Registry(self)
         d["_buffers"] = Registry(self)
         d["_sub_layers"] = Registry(self)
@@ -121,6 +125,14 @@ class Layer:
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """The computation of the layer: every subclass defines it."""
         raise NotImplementedError(f"{type(self).__name__} defines no forward")
+
+    def backward(self, *inputs: Any) -> Any:
+        """Nothing: gradients come from ``Tensor.backward``, never from a layer.
+
+        Raises:
+            ValueError: always.
+        """
+        raise op_error(ValueError, "backward", "a tensor such as the loss", type(self).__name__)
 
     def _add_hook(self, table: HookTable, hook: Callable, prepend: bool, **flags: bool) -> HookRemoveHelper:
         handle = HookRemoveHelper(table)
@@ -200,9 +212,11 @@ class Layer:
             object.__setattr__(self, name, value)
 
     @staticmethod
-    def _only_none(value: Any, what: str, name: str, kind: str) -> None:
+    def _only_none(value: Any, assigned_to: str, name: str, kind: str) -> None:
         if value is not None:
-            raise TypeError(f"assignment to {what} {name!r} requires a {kind} or None, got {type(value).__name__}")
+            raise TypeError(
+                f"assignment to {assigned_to} {name!r} requires a {kind} or None, got {type(value).__name__}"
+            )
 
     def _claim(self, name: str, table: Registry) -> None:
         """Take ``name`` out of the other tables before it enters ``table``."""
@@ -253,7 +267,7 @@ class Layer:
         Args:
             shape: sizes.
             attr: a ``ParamAttr``, an initializer, a name, or False for no parameter (None is returned).
-            dtype: by default the dtype of the layer.
+            dtype: by default the dtype of the layer, or the default dtype where that is float32.
             is_bias: named ``.b_`` and filled with zeros by default; otherwise ``.w_`` and Xavier-uniform.
             default_initializer: used when neither ``attr`` nor ``set_global_initializer`` names one.
             device: where to put it.
@@ -266,14 +280,18 @@ class Layer:
             attr.initializer or common or default_initializer or (Constant(0.0) if is_bias else XavierUniform())
         )
         name = attr.name or unique_name.generate(f"{self._full_name}.{'b' if is_bias else 'w'}")
-        return Parameter.create(shape, dtype or self._dtype, name, attr, initializer, device)
+        return Parameter.create(shape, dtype or self._parameter_dtype(), name, attr, initializer, device)
+
+    def _parameter_dtype(self) -> str:
+        """float32, with which layers are made, stands for the default dtype."""
+        return get_default_dtype() if self._dtype == "float32" else self._dtype
 
     def create_tensor(self, name: str | None = None, persistable: bool | None = None, dtype: Any = None) -> Any:
         """An empty tensor of this layer's dtype, to be filled later."""
-        made = paddle.empty([0], dtype=dtype or self._dtype)
-        made.name = name or unique_name.generate(f"{self._full_name}._generated_var")
-        made.persistable = bool(persistable)
-        return made
+        tensor = paddle.empty([0], dtype=dtype or self._dtype)
+        tensor.name = name or unique_name.generate(f"{self._full_name}._generated_var")
+        tensor.persistable = bool(persistable)
+        return tensor
 
     create_variable = create_tensor
 
@@ -303,6 +321,7 @@ class Layer:
 
     register_module = add_module
 
+    @other_keywords(persistent="persistable")
     def register_buffer(self, name: str, tensor: Tensor | None, persistable: bool = True) -> None:
         """Register a tensor that is not trained as attribute ``name``; ``state_dict`` has it if ``persistable``.
 
@@ -321,11 +340,11 @@ class Layer:
             name
         )
 
-    def _check_name(self, name: str, table: Registry, what: str) -> None:
+    def _check_name(self, name: str, table: Registry, kind: str) -> None:
         if not isinstance(name, str):
-            raise TypeError(f"the name of a {what} must be a string, got {type(name).__name__}")
+            raise TypeError(f"the name of a {kind} must be a string, got {type(name).__name__}")
         if "." in name or name == "":
-            raise KeyError(f"the name of a {what} must not be empty or contain '.', got {name!r}")
+            raise KeyError(f"the name of a {kind} must not be empty or contain '.', got {name!r}")
         if hasattr(self, name) and name not in table:
             raise KeyError(f"attribute {name!r} of {type(self).__name__} already exists")
 
@@ -376,13 +395,13 @@ class Layer:
 
     set_submodule = set_sublayer
 
-    def _member(self, target: str, table: str, what: str) -> Any:
+    def _member(self, target: str, table: str, kind: str) -> Any:
         scope, _, name = target.rpartition(".")
         owner = self.get_sublayer(scope)
         if not hasattr(owner, name):
             raise AttributeError(f"{type(owner).__name__} has no attribute `{name}`")
         if name not in getattr(owner, table):
-            raise AttributeError(f"`{name}` of {type(owner).__name__} is not a {what}")
+            raise AttributeError(f"`{name}` of {type(owner).__name__} is not a {kind}")
         return getattr(owner, name)
 
     def get_parameter(self, target: str) -> Parameter:
@@ -434,6 +453,10 @@ class Layer:
     load_dict = _state_dict.set_state_dict
     load_state_dict = _state_dict.load_state_dict
 
+    def get_extra_state(self) -> Any:
+        """State beside parameters and buffers; a layer that has some defines this."""
+        raise RuntimeError(f"{type(self).__name__} defines no get_extra_state")
+
     # --- moving and casting ----------------------------------------------------------------------------------------
 
     to = _conversion.to
@@ -445,6 +468,8 @@ class Layer:
     half = _conversion.half
     double = _conversion.double
     cpu = _conversion.cpu
+    cuda = _conversion.cuda
+    xpu = _conversion.xpu
 
     # --- printing --------------------------------------------------------------------------------------------------
 
@@ -454,12 +479,11 @@ class Layer:
 
     def __repr__(self) -> str:
         extra = self.extra_repr()
-        lines = [extra] if extra else []
         below = [f"({name}): {layer!r}".replace("\n", "\n  ") for name, layer in self._sub_layers.items()]
         head = type(self).__name__
-        if not below:
-            return f"{head}({extra})"
-        return "\n  ".join([f"{head}(", *lines, *below]) + "\n)"
+        if "\n" in extra:
+            extra = "\n  " + extra.replace("\n", "\n  ") + "\n"
+        return "\n  ".join([f"{head}({extra}", *below]) + ("\n)" if below else ")")
 
 
 Module = also(Layer, "Module", "paddle.nn")

@@ -288,6 +288,8 @@ class PoissonNLLLoss(Layer):
     ) -> None:
         super().__init__()
         check_reduction("PoissonNLLLoss", reduction)
+        if epsilon <= 0:
+            raise ValueError(f"[PoissonNLLLoss] requires epsilon > 0, got {epsilon}")
         self.log_input = log_input
         self.full = full
         self.epsilon = epsilon
@@ -405,6 +407,8 @@ class CosineEmbeddingLoss(Layer):
     def __init__(self, margin: float = 0, reduction: str = "mean", name: str | None = None) -> None:
         super().__init__()
         check_reduction("CosineEmbeddingLoss", reduction)
+        if not -1 <= margin <= 1:
+            raise ValueError(f"[CosineEmbeddingLoss] requires a margin from -1 to 1, got {margin}")
         self.margin = margin
         self.reduction = reduction
         self.name = name

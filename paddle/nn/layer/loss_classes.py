@@ -15,7 +15,7 @@ from umiak.core.tensor import Tensor
 
 @public("paddle.nn")
 class HSigmoidLoss(Layer):
-    """Hierarchical sigmoid: the cross entropies of the turns that lead to a class through a binary tree.
+    """Hierarchical sigmoid: the cross entropies of the branches that lead to a class through a binary tree.
 
     Args:
         feature_size: D of the input ``[N, D]``.
@@ -42,7 +42,7 @@ class HSigmoidLoss(Layer):
         >>> import paddle
         >>> loss = paddle.nn.HSigmoidLoss(4, 6)
         >>> loss(paddle.randn([3, 4]), paddle.to_tensor([0, 5, 2])).shape
-        [3, 1]
+        paddle.Size([3, 1])
     """
 
     weight: Any
@@ -109,7 +109,7 @@ class AdaptiveLogSoftmaxWithLoss(Layer):
         >>> softmax = paddle.nn.AdaptiveLogSoftmaxWithLoss(8, 20, [4, 10], div_value=2.0)
         >>> x = paddle.randn([3, 8])
         >>> softmax(x, paddle.to_tensor([0, 5, 19]))[0].shape, softmax.log_prob(x).shape, softmax.predict(x).shape
-        ([3], [3, 20], [3])
+        (paddle.Size([3]), paddle.Size([3, 20]), paddle.Size([3]))
     """
 
     head_weight: Any
@@ -164,12 +164,12 @@ class AdaptiveLogSoftmaxWithLoss(Layer):
         head = ops.matmul(input, self.head_weight)
         if self.head_bias is not None:
             head = ops.add(head, self.head_bias)
-        whole = ops.log_softmax(head, axis=1)
-        parts = [whole[:, : self.shortlist_size]]
+        log_probs = ops.log_softmax(head, axis=1)
+        parts = [log_probs[:, : self.shortlist_size]]
         for i, (down, up) in enumerate(self.tail_weights):
             own = ops.log_softmax(ops.matmul(ops.matmul(input, down), up), axis=1)
             at = self.shortlist_size + i
-            parts.append(ops.add(own, whole[:, at : at + 1]))
+            parts.append(ops.add(own, log_probs[:, at : at + 1]))
         return ops.concat(parts, axis=1)
 
     def predict(self, input: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ import paddle.nn.functional as F
 import paddle.tensor
 from paddle._public import public
 from paddle.framework.param_attr import ParamAttr
-from paddle.nn._spectral import iterate, matrix_of, scaled
+from paddle.nn._spectral import matrix_of, power_iteration, scaled
 from paddle.nn.functional.norm import batch_norm_over, follow, tail_axis
 from paddle.nn.initializer import Constant, Normal
 from paddle.nn.layer.layers import Layer
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _RMS = InternedOps(ops.RmsNorm)
 
 
-@public("paddle.nn")
+@public("paddle.nn", aliases={"eps": "epsilon"})
 class LayerNorm(Layer):
     """Layer normalization, ``(x - mean) / sqrt(variance + epsilon) * weight + bias``, over the last dims.
 
@@ -37,7 +37,7 @@ class LayerNorm(Layer):
         elementwise_affine: False for neither weight nor bias.
         bias: False for no bias.
         device: where the parameters go; None: the current place.
-        dtype: of the parameters, float32 by default.
+        dtype: of the parameters; the default dtype if None.
         weight_attr: attributes of the weight, ones by default; False for none.
         bias_attr: attributes of the bias, zeros by default; False for none.
 
@@ -78,7 +78,7 @@ class LayerNorm(Layer):
         bias_attr: Any = None,
         name: str | None = None,
     ) -> None:
-        super().__init__(dtype="float32" if dtype is None else dtype)
+        super().__init__(dtype=dtype)
         shape = [normalized_shape] if isinstance(normalized_shape, int) else list(normalized_shape)
         self._normalized_shape = shape
         self._epsilon = epsilon
@@ -87,8 +87,9 @@ class LayerNorm(Layer):
             weight_attr = bias_attr = False
         elif not bias:
             bias_attr = False
-        self.weight = self.create_parameter(size, weight_attr, default_initializer=Constant(1.0), device=device)
-        self.bias = self.create_parameter(size, bias_attr, is_bias=True, device=device)
+        dtype, one = self._dtype, Constant(1.0)
+        self.weight = self.create_parameter(size, weight_attr, dtype, default_initializer=one, device=device)
+        self.bias = self.create_parameter(size, bias_attr, dtype, is_bias=True, device=device)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.layer_norm(input, self._normalized_shape, self.weight, self.bias, self._epsilon)
@@ -150,7 +151,7 @@ class RMSNorm(Layer):
         return f"normalized_shape={self._normalized_shape}, epsilon={self._epsilon}"
 
 
-@public("paddle.nn")
+@public("paddle.nn", aliases={"eps": "epsilon"})
 class GroupNorm(Layer):
     """Group normalization: mean and variance are those of a group of channels of one sample.
 
@@ -160,7 +161,7 @@ class GroupNorm(Layer):
         epsilon: added to the variance.
         affine: False for neither weight nor bias.
         device: where the parameters go; None: the current place.
-        dtype: of the parameters, float32 by default.
+        dtype: of the parameters; the default dtype if None.
         weight_attr: attributes of the weight ``[num_channels]``, ones by default; False for none.
         bias_attr: attributes of the bias ``[num_channels]``, zeros by default; False for none.
         data_format: ``"NLC"``, ``"NHWC"`` or ``"NDHWC"`` for channels in the last dim; otherwise they are the second.
@@ -201,7 +202,7 @@ class GroupNorm(Layer):
         data_format: str = "NCHW",
         name: str | None = None,
     ) -> None:
-        super().__init__(dtype="float32" if dtype is None else dtype)
+        super().__init__(dtype=dtype)
         self._num_groups = num_groups
         self._num_channels = num_channels
         self._epsilon = epsilon
@@ -209,9 +210,9 @@ class GroupNorm(Layer):
         if not affine:
             weight_attr = bias_attr = False
         self.weight = self.create_parameter(
-            [num_channels], weight_attr, default_initializer=Constant(1.0), device=device
+            [num_channels], weight_attr, self._dtype, default_initializer=Constant(1.0), device=device
         )
-        self.bias = self.create_parameter([num_channels], bias_attr, is_bias=True, device=device)
+        self.bias = self.create_parameter([num_channels], bias_attr, self._dtype, is_bias=True, device=device)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.group_norm(input, self._num_groups, self._epsilon, self.weight, self.bias, self._data_format)
@@ -220,7 +221,7 @@ class GroupNorm(Layer):
         return f"num_groups={self._num_groups}, num_channels={self._num_channels}, epsilon={self._epsilon}"
 
 
-class _InstanceNorm(Layer):
+class _InstanceNormBase(Layer):
     ranks: tuple[int, ...]
 
     def __init__(
@@ -257,7 +258,7 @@ class _InstanceNorm(Layer):
 
 
 @public("paddle.nn")
-class InstanceNorm1D(_InstanceNorm):
+class InstanceNorm1D(_InstanceNormBase):
     """Instance normalization: mean and variance are those of one channel of one sample.
 
     Args:
@@ -306,7 +307,7 @@ class InstanceNorm1D(_InstanceNorm):
 
 
 @public("paddle.nn")
-class InstanceNorm2D(_InstanceNorm):
+class InstanceNorm2D(_InstanceNormBase):
     """Instance normalization: mean and variance are those of one channel of one sample.
 
     Args:
@@ -343,7 +344,7 @@ class InstanceNorm2D(_InstanceNorm):
 
 
 @public("paddle.nn")
-class InstanceNorm3D(_InstanceNorm):
+class InstanceNorm3D(_InstanceNormBase):
     """Instance normalization: mean and variance are those of one channel of one sample.
 
     Args:
@@ -391,7 +392,7 @@ class InstanceNorm3D(_InstanceNorm):
         super().__init__(num_features, epsilon, momentum, weight_attr, bias_attr, data_format, name)
 
 
-class _BatchNorm(Layer):
+class _BatchNormBase(Layer):
     """Shared by batch norms of every rank. The running mean and variance are parameters that are not trained."""
 
     ranks: tuple[int, ...]
@@ -412,17 +413,20 @@ class _BatchNorm(Layer):
         data_format: str = "NCHW",
         use_global_stats: bool | None = None,
         name: str | None = None,
-        dtype: Any = "float32",
+        dtype: Any = None,
     ) -> None:
         super().__init__(dtype=dtype)
+        if self._dtype == "float16":
+            self.__dict__["_dtype"] = "float32"  # statistics need its range
         self._num_features = num_features
         self._momentum = momentum
         self._epsilon = epsilon
         self._data_format = data_format
         self._use_global_stats = use_global_stats
         self._name = name
-        self.weight = self.create_parameter([num_features], weight_attr, default_initializer=Constant(1.0))
-        self.bias = self.create_parameter([num_features], bias_attr, is_bias=True)
+        one = Constant(1.0)
+        self.weight = self.create_parameter([num_features], weight_attr, self._dtype, default_initializer=one)
+        self.bias = self.create_parameter([num_features], bias_attr, self._dtype, is_bias=True)
 
         self._mean, self._variance = (
             self._running(attr, value) for attr, value in zip(self._running_attrs, (0.0, 1.0), strict=True)
@@ -431,7 +435,7 @@ class _BatchNorm(Layer):
     def _running(self, attr: ParamAttr, value: float) -> Any:
         attr = copy.copy(attr)
         attr.initializer = Constant(value)
-        return self.create_parameter([self._num_features], attr)
+        return self.create_parameter([self._num_features], attr, self._dtype)
 
     def _check(self, input: Tensor) -> None:
         if input.ndim not in self.ranks:
@@ -461,7 +465,7 @@ class _BatchNorm(Layer):
 
 
 @public("paddle.nn")
-class BatchNorm1D(_BatchNorm):
+class BatchNorm1D(_BatchNormBase):
     """Batch normalization: mean and variance are those of one channel, over the batch and all positions.
 
     In training they are the batch's, and the running values follow them, in place; in evaluation they are the running
@@ -474,7 +478,8 @@ class BatchNorm1D(_BatchNorm):
         weight_attr: attributes of the weight ``[num_features]``, ones by default; False for none.
         bias_attr: attributes of the bias ``[num_features]``, zeros by default; False for none.
         data_format: ``"NCL"`` or ``"NLC"``.
-        use_global_stats: True takes the running values also in training; None is False.
+        use_global_stats: True takes the running values also in training, False those of the batch also in evaluation;
+            None the running ones in evaluation alone.
 
     Shape:
         input: ``[N, C, L]`` or ``[N, C]``, or ``[N, L, C]`` for ``"NLC"``; floating.
@@ -520,7 +525,7 @@ class BatchNorm1D(_BatchNorm):
 
 
 @public("paddle.nn")
-class BatchNorm2D(_BatchNorm):
+class BatchNorm2D(_BatchNormBase):
     """Batch normalization: mean and variance are those of one channel, over the batch and all positions.
 
     In training they are the batch's, and the running values follow them, in place; in evaluation they are the running
@@ -533,7 +538,8 @@ class BatchNorm2D(_BatchNorm):
         weight_attr: attributes of the weight ``[num_features]``, ones by default; False for none.
         bias_attr: attributes of the bias ``[num_features]``, zeros by default; False for none.
         data_format: ``"NCHW"`` or ``"NHWC"``.
-        use_global_stats: True takes the running values also in training; None is False.
+        use_global_stats: True takes the running values also in training, False those of the batch also in evaluation;
+            None the running ones in evaluation alone.
 
     Shape:
         input: ``[N, C, H, W]``, or ``[N, H, W, C]`` for ``"NHWC"``; floating.
@@ -579,7 +585,7 @@ class BatchNorm2D(_BatchNorm):
 
 
 @public("paddle.nn")
-class BatchNorm3D(_BatchNorm):
+class BatchNorm3D(_BatchNormBase):
     """Batch normalization: mean and variance are those of one channel, over the batch and all positions.
 
     In training they are the batch's, and the running values follow them, in place; in evaluation they are the running
@@ -592,7 +598,8 @@ class BatchNorm3D(_BatchNorm):
         weight_attr: attributes of the weight ``[num_features]``, ones by default; False for none.
         bias_attr: attributes of the bias ``[num_features]``, zeros by default; False for none.
         data_format: ``"NCDHW"`` or ``"NDHWC"``.
-        use_global_stats: True takes the running values also in training; None is False.
+        use_global_stats: True takes the running values also in training, False those of the batch also in evaluation;
+            None the running ones in evaluation alone.
 
     Shape:
         input: ``[N, C, D, H, W]``, or ``[N, D, H, W, C]`` for ``"NDHWC"``; floating.
@@ -648,7 +655,7 @@ def over_ranks(group: comm.Group) -> Callable[[Tensor], Tensor]:
 
 
 @public("paddle.nn")
-class SyncBatchNorm(_BatchNorm):
+class SyncBatchNorm(_BatchNormBase):
     """Batch normalization of any rank, over the batches of all processes together.
 
     The processes are those of ``init_parallel_env``, or of the group that :class:`paddle.DataParallel` was given. With
@@ -716,14 +723,14 @@ class SyncBatchNorm(_BatchNorm):
         Returns:
             The layer, or the one that takes its place.
         """
-        if isinstance(layer, _BatchNorm) and not isinstance(layer, (SyncBatchNorm, BatchNorm)):
+        if isinstance(layer, _BatchNormBase) and not isinstance(layer, (SyncBatchNorm, BatchNorm)):
             sizes = (layer._num_features, layer._momentum, layer._epsilon)
-            made = cls(*sizes, False, False, layer._data_format, layer._name)
-            made._parameters.clear()
-            made._parameters.update(layer._parameters)
-            made._use_global_stats = layer._use_global_stats
-            made.training = layer.training
-            return made
+            converted = cls(*sizes, False, False, layer._data_format, layer._name)
+            converted._parameters.clear()
+            converted._parameters.update(layer._parameters)
+            converted._use_global_stats = layer._use_global_stats
+            converted.training = layer.training
+            return converted
         for name, inner in list(layer._sub_layers.items()):
             if inner is not None:
                 layer._sub_layers[name] = cls.convert_sync_batchnorm(inner)
@@ -740,7 +747,7 @@ _OLD_NAMES: dict[str, Callable] = {
 
 
 @public("paddle.nn")
-class BatchNorm(_BatchNorm):
+class BatchNorm(_BatchNormBase):
     """Batch normalization of any rank from 2 to 5, followed by an activation.
 
     Args:
@@ -771,7 +778,7 @@ class BatchNorm(_BatchNorm):
     Example:
         >>> import paddle
         >>> paddle.nn.BatchNorm(3, act="relu")(paddle.ones([2, 3, 4, 4])).shape
-        [2, 3, 4, 4]
+        paddle.Size([2, 3, 4, 4])
     """
 
     ranks = (2, 3, 4, 5)
@@ -798,7 +805,8 @@ class BatchNorm(_BatchNorm):
         self._running_attrs = [
             ParamAttr(name=n, trainable=False, do_model_average=do_model_average_for_mean_and_var) for n in names
         ]
-        args = (num_channels, momentum, epsilon, param_attr, bias_attr, data_layout, use_global_stats, None)
+        globally = use_global_stats or None
+        args = (num_channels, momentum, epsilon, param_attr, bias_attr, data_layout, globally, None)
         super().__init__(*args, dtype=convert(dtype).compute)
         self._act: Callable | None = None
         if act is not None:
@@ -883,15 +891,17 @@ class SpectralNorm(Layer):
         self._epsilon = eps
         rows = self._weight_shape[dim]
         for name, size in (("weight_u", rows), ("weight_v", math.prod(self._weight_shape) // rows)):
-            made = self.create_parameter([size], default_initializer=Normal(0.0, 1.0))
-            made.stop_gradient = True
-            setattr(self, name, made)
+            vector = self.create_parameter([size], None, self._dtype, default_initializer=Normal(0.0, 1.0))
+            vector.stop_gradient = True
+            setattr(self, name, vector)
 
     def forward(self, x: Tensor) -> Tensor:
         if list(x.shape) != self._weight_shape:
             raise ValueError(f"[SpectralNorm] requires a weight of shape {self._weight_shape}, got {list(x.shape)}")
         matrix = matrix_of(x, self._dim)
-        return scaled(x, matrix, *iterate(matrix, self.weight_u, self.weight_v, self._power_iters, self._epsilon))
+        return scaled(
+            x, matrix, *power_iteration(matrix, self.weight_u, self.weight_v, self._power_iters, self._epsilon)
+        )
 
 
 @public("paddle.nn")

@@ -6,6 +6,7 @@ from typing import Any
 
 import paddle.nn.functional as F
 from paddle._public import also, public
+from paddle.nn.layer._synonyms import Synonym
 from paddle.nn.layer.layers import Layer
 from umiak.core.tensor import Tensor
 
@@ -16,6 +17,7 @@ class _Pool(Layer):
     kernel_size: Any
     stride: Any
     padding: Any
+    ksize = Synonym("kernel_size")
 
     def extra_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
@@ -25,9 +27,40 @@ class _AdaptivePool(Layer):
     """Shared by pooling into a number of regions."""
 
     _output_size: Any
+    output_size = Synonym("_output_size")
+    name = Synonym("_name")
 
     def extra_repr(self) -> str:
         return f"output_size={self._output_size}"
+
+
+class _AdaptiveMaxPool(_AdaptivePool):
+    """Shared by maxima of regions."""
+
+    _return_mask: bool
+    return_mask = Synonym("_return_mask")
+    return_indices = Synonym("_return_mask")
+
+    def extra_repr(self) -> str:
+        return f"{super().extra_repr()}, return_mask={self._return_mask}"
+
+
+class _LPPool(_Pool):
+    """Shared by norms of windows."""
+
+    norm_type: float
+
+    def extra_repr(self) -> str:
+        return f"norm_type={self.norm_type}, {super().extra_repr()}"
+
+
+class _MaxUnPool(_Pool):
+    """Shared by inverses of max pooling."""
+
+    output_size: Any
+
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}"
 
 
 @public("paddle.nn")
@@ -51,7 +84,7 @@ class MaxPool1D(_Pool):
     Example:
         >>> import paddle
         >>> paddle.nn.MaxPool1D(2)(paddle.ones([1, 2, 4])).shape
-        [1, 2, 2]
+        paddle.Size([1, 2, 2])
     """
 
     def __init__(
@@ -97,7 +130,7 @@ class AvgPool1D(_Pool):
     Example:
         >>> import paddle
         >>> paddle.nn.AvgPool1D(2)(paddle.ones([1, 2, 4])).shape
-        [1, 2, 2]
+        paddle.Size([1, 2, 2])
     """
 
     def __init__(
@@ -143,7 +176,7 @@ class MaxPool2D(_Pool):
     Example:
         >>> import paddle
         >>> paddle.nn.MaxPool2D(2)(paddle.ones([1, 2, 4, 4])).shape
-        [1, 2, 2, 2]
+        paddle.Size([1, 2, 2, 2])
     """
 
     def __init__(
@@ -195,8 +228,10 @@ class AvgPool2D(_Pool):
     Example:
         >>> import paddle
         >>> paddle.nn.AvgPool2D(2)(paddle.ones([1, 2, 4, 4])).shape
-        [1, 2, 2, 2]
+        paddle.Size([1, 2, 2, 2])
     """
+
+    divisor = Synonym("divisor_override")
 
     def __init__(
         self,
@@ -254,7 +289,7 @@ class MaxPool3D(_Pool):
     Example:
         >>> import paddle
         >>> paddle.nn.MaxPool3D(2)(paddle.ones([1, 2, 4, 4, 4])).shape
-        [1, 2, 2, 2, 2]
+        paddle.Size([1, 2, 2, 2, 2])
     """
 
     def __init__(
@@ -306,8 +341,10 @@ class AvgPool3D(_Pool):
     Example:
         >>> import paddle
         >>> paddle.nn.AvgPool3D(2)(paddle.ones([1, 2, 4, 4, 4])).shape
-        [1, 2, 2, 2, 2]
+        paddle.Size([1, 2, 2, 2, 2])
     """
+
+    divisor = Synonym("divisor_override")
 
     def __init__(
         self,
@@ -360,7 +397,7 @@ class AdaptiveAvgPool1D(_AdaptivePool):
     Example:
         >>> import paddle
         >>> paddle.nn.AdaptiveAvgPool1D(3)(paddle.ones([1, 2, 4])).shape
-        [1, 2, 3]
+        paddle.Size([1, 2, 3])
     """
 
     def __init__(self, output_size: Any, name: str | None = None) -> None:
@@ -375,8 +412,8 @@ class AdaptiveAvgPool1D(_AdaptivePool):
 AdaptiveAvgPool1d = also(AdaptiveAvgPool1D, "AdaptiveAvgPool1d", "paddle.nn")
 
 
-@public("paddle.nn")
-class AdaptiveMaxPool1D(_AdaptivePool):
+@public("paddle.nn", aliases={"return_indices": "return_mask"})
+class AdaptiveMaxPool1D(_AdaptiveMaxPool):
     """Maximum of each of ``output_size`` regions that divide sequences evenly.
 
     Args:
@@ -393,7 +430,7 @@ class AdaptiveMaxPool1D(_AdaptivePool):
     Example:
         >>> import paddle
         >>> paddle.nn.AdaptiveMaxPool1D(3)(paddle.ones([1, 2, 4])).shape
-        [1, 2, 3]
+        paddle.Size([1, 2, 3])
     """
 
     def __init__(self, output_size: Any, return_mask: bool = False, name: str | None = None) -> None:
@@ -427,7 +464,7 @@ class AdaptiveAvgPool2D(_AdaptivePool):
     Example:
         >>> import paddle
         >>> paddle.nn.AdaptiveAvgPool2D(3)(paddle.ones([1, 2, 4, 4])).shape
-        [1, 2, 3, 3]
+        paddle.Size([1, 2, 3, 3])
     """
 
     def __init__(self, output_size: Any, data_format: str = "NCHW", name: str | None = None) -> None:
@@ -443,8 +480,8 @@ class AdaptiveAvgPool2D(_AdaptivePool):
 AdaptiveAvgPool2d = also(AdaptiveAvgPool2D, "AdaptiveAvgPool2d", "paddle.nn")
 
 
-@public("paddle.nn")
-class AdaptiveMaxPool2D(_AdaptivePool):
+@public("paddle.nn", aliases={"return_indices": "return_mask"})
+class AdaptiveMaxPool2D(_AdaptiveMaxPool):
     """Maximum of each of ``output_size`` regions that divide images evenly.
 
     Args:
@@ -461,7 +498,7 @@ class AdaptiveMaxPool2D(_AdaptivePool):
     Example:
         >>> import paddle
         >>> paddle.nn.AdaptiveMaxPool2D(3)(paddle.ones([1, 2, 4, 4])).shape
-        [1, 2, 3, 3]
+        paddle.Size([1, 2, 3, 3])
     """
 
     def __init__(self, output_size: Any, return_mask: bool = False, name: str | None = None) -> None:
@@ -495,7 +532,7 @@ class AdaptiveAvgPool3D(_AdaptivePool):
     Example:
         >>> import paddle
         >>> paddle.nn.AdaptiveAvgPool3D(3)(paddle.ones([1, 2, 4, 4, 4])).shape
-        [1, 2, 3, 3, 3]
+        paddle.Size([1, 2, 3, 3, 3])
     """
 
     def __init__(self, output_size: Any, data_format: str = "NCDHW", name: str | None = None) -> None:
@@ -511,8 +548,8 @@ class AdaptiveAvgPool3D(_AdaptivePool):
 AdaptiveAvgPool3d = also(AdaptiveAvgPool3D, "AdaptiveAvgPool3d", "paddle.nn")
 
 
-@public("paddle.nn")
-class AdaptiveMaxPool3D(_AdaptivePool):
+@public("paddle.nn", aliases={"return_indices": "return_mask"})
+class AdaptiveMaxPool3D(_AdaptiveMaxPool):
     """Maximum of each of ``output_size`` regions that divide volumes evenly.
 
     Args:
@@ -529,7 +566,7 @@ class AdaptiveMaxPool3D(_AdaptivePool):
     Example:
         >>> import paddle
         >>> paddle.nn.AdaptiveMaxPool3D(3)(paddle.ones([1, 2, 4, 4, 4])).shape
-        [1, 2, 3, 3, 3]
+        paddle.Size([1, 2, 3, 3, 3])
     """
 
     def __init__(self, output_size: Any, return_mask: bool = False, name: str | None = None) -> None:
@@ -546,11 +583,12 @@ AdaptiveMaxPool3d = also(AdaptiveMaxPool3D, "AdaptiveMaxPool3d", "paddle.nn")
 
 
 @public("paddle.nn")
-class LPPool1D(_Pool):
+class LPPool1D(_LPPool):
     """Norm of each window of sequences: ``(sum of x**norm_type) ** (1/norm_type)``.
 
     Args:
-        norm_type: order of the norm, any number but 0; infinity takes the maximum.
+        norm_type: order of the norm, any number but 0; infinity takes the maximum, minus infinity the smallest
+            magnitude.
         kernel_size: size of windows, one int, or one for each spatial dim; 1 or more.
         stride: distance of windows, one int, or one for each spatial dim; the kernel's size by default.
         padding: as for ``conv1d``: zeros are added.
@@ -567,7 +605,7 @@ class LPPool1D(_Pool):
     Example:
         >>> import paddle
         >>> paddle.nn.LPPool1D(2, 2)(paddle.ones([1, 2, 4])).shape
-        [1, 2, 2]
+        paddle.Size([1, 2, 2])
     """
 
     def __init__(
@@ -581,7 +619,10 @@ class LPPool1D(_Pool):
         name: str | None = None,
     ) -> None:
         super().__init__()
-        self.norm_type = norm_type
+        if isinstance(padding, bool):
+            # In PyTorch's order: LPPool(norm_type, kernel_size, stride, ceil_mode).
+            padding, ceil_mode = 0, padding
+        self.norm_type = float(norm_type)
         self.kernel_size = kernel_size
         self.stride = stride
         self.padding = padding
@@ -599,11 +640,12 @@ LPPool1d = also(LPPool1D, "LPPool1d", "paddle.nn")
 
 
 @public("paddle.nn")
-class LPPool2D(_Pool):
+class LPPool2D(_LPPool):
     """Norm of each window of images: ``(sum of x**norm_type) ** (1/norm_type)``.
 
     Args:
-        norm_type: order of the norm, any number but 0; infinity takes the maximum.
+        norm_type: order of the norm, any number but 0; infinity takes the maximum, minus infinity the smallest
+            magnitude.
         kernel_size: size of windows, one int, or one for each spatial dim; 1 or more.
         stride: distance of windows, one int, or one for each spatial dim; the kernel's size by default.
         padding: as for ``conv2d``: zeros are added.
@@ -620,7 +662,7 @@ class LPPool2D(_Pool):
     Example:
         >>> import paddle
         >>> paddle.nn.LPPool2D(2, 2)(paddle.ones([1, 2, 4, 4])).shape
-        [1, 2, 2, 2]
+        paddle.Size([1, 2, 2, 2])
     """
 
     def __init__(
@@ -634,9 +676,12 @@ class LPPool2D(_Pool):
         name: str | None = None,
     ) -> None:
         super().__init__()
-        self.norm_type = norm_type
+        if isinstance(padding, bool):
+            # In PyTorch's order: LPPool(norm_type, kernel_size, stride, ceil_mode).
+            padding, ceil_mode = 0, padding
+        self.norm_type = float(norm_type)
         self.kernel_size = kernel_size
-        self.stride = stride
+        self.stride = kernel_size if stride is None else stride
         self.padding = padding
         self.ceil_mode = ceil_mode
         self.data_format = data_format
@@ -652,7 +697,7 @@ LPPool2d = also(LPPool2D, "LPPool2d", "paddle.nn")
 
 
 @public("paddle.nn")
-class MaxUnPool1D(_Pool):
+class MaxUnPool1D(_MaxUnPool):
     """Inverse of max pooling of sequences: each value at the position that its index names, zeros elsewhere.
 
     Args:
@@ -675,7 +720,7 @@ class MaxUnPool1D(_Pool):
         >>> x = paddle.arange(4.0).reshape([1, 1, 4])
         >>> y, indices = paddle.nn.functional.max_pool1d(x, 2, return_mask=True)
         >>> paddle.nn.MaxUnPool1D(2)(y, indices).shape
-        [1, 1, 4]
+        paddle.Size([1, 1, 4])
     """
 
     def __init__(
@@ -704,7 +749,7 @@ MaxUnpool1d = also(MaxUnPool1D, "MaxUnpool1d", "paddle.nn")
 
 
 @public("paddle.nn")
-class MaxUnPool2D(_Pool):
+class MaxUnPool2D(_MaxUnPool):
     """Inverse of max pooling of images: each value at the position that its index names, zeros elsewhere.
 
     Args:
@@ -727,7 +772,7 @@ class MaxUnPool2D(_Pool):
         >>> x = paddle.arange(16.0).reshape([1, 1, 4, 4])
         >>> y, indices = paddle.nn.functional.max_pool2d(x, 2, return_mask=True)
         >>> paddle.nn.MaxUnPool2D(2)(y, indices).shape
-        [1, 1, 4, 4]
+        paddle.Size([1, 1, 4, 4])
     """
 
     def __init__(
@@ -756,7 +801,7 @@ MaxUnpool2d = also(MaxUnPool2D, "MaxUnpool2d", "paddle.nn")
 
 
 @public("paddle.nn")
-class MaxUnPool3D(_Pool):
+class MaxUnPool3D(_MaxUnPool):
     """Inverse of max pooling of volumes: each value at the position that its index names, zeros elsewhere.
 
     Args:
@@ -779,7 +824,7 @@ class MaxUnPool3D(_Pool):
         >>> x = paddle.arange(64.0).reshape([1, 1, 4, 4, 4])
         >>> y, indices = paddle.nn.functional.max_pool3d(x, 2, return_mask=True)
         >>> paddle.nn.MaxUnPool3D(2)(y, indices).shape
-        [1, 1, 4, 4, 4]
+        paddle.Size([1, 1, 4, 4, 4])
     """
 
     def __init__(
@@ -847,7 +892,7 @@ class FractionalMaxPool2D(_FractionalMaxPool):
     Example:
         >>> import paddle
         >>> paddle.nn.FractionalMaxPool2D(2)(paddle.ones([1, 2, 5, 5])).shape
-        [1, 2, 2, 2]
+        paddle.Size([1, 2, 2, 2])
     """
 
     def forward(self, x: Tensor) -> Any:
@@ -874,7 +919,7 @@ class FractionalMaxPool3D(_FractionalMaxPool):
     Example:
         >>> import paddle
         >>> paddle.nn.FractionalMaxPool3D(2)(paddle.ones([1, 2, 5, 5, 5])).shape
-        [1, 2, 2, 2, 2]
+        paddle.Size([1, 2, 2, 2, 2])
     """
 
     def forward(self, x: Tensor) -> Any:

@@ -13,7 +13,7 @@ from paddle.nn.functional.rnn import recurrent, recurrent_cell, step_mask, swapp
 from paddle.nn.initializer import Constant, Uniform
 from paddle.nn.layer.container import LayerList
 from paddle.nn.layer.layers import Layer
-from paddle.tensor._args import made_on
+from paddle.tensor._args import create_on
 from umiak import ops
 from umiak.core.dtype import convert
 from umiak.core.tensor import Tensor
@@ -91,7 +91,7 @@ class RNNCellBase(Layer):
         def make(shape: Any, dtype: Any) -> Any:
             if _is_shape(shape):
                 sizes = shape[1:] if shape and shape[0] == -1 else shape
-                return made_on(like.place, ops.full, init_value, convert(dtype), (batch, *sizes))
+                return create_on(like.place, ops.full, init_value, convert(dtype), (batch, *sizes))
             kinds = dtype if isinstance(dtype, (list, tuple)) else [dtype] * len(shape)
             return type(shape)(make(s, d) for s, d in zip(shape, kinds, strict=True))
 
@@ -118,7 +118,7 @@ class _Cell(RNNCellBase):
     weight_ho: Tensor | None = None
 
     def __init__(self, input_size: int, hidden_size: int, attrs: Sequence[Any], proj_size: int = 0) -> None:
-        super().__init__()
+        super().__init__(dtype=None)
         kind = type(self).__name__
         if hidden_size <= 0:
             raise ValueError(f"[{kind}] requires a hidden_size above 0, got {hidden_size}")
@@ -196,7 +196,7 @@ class SimpleRNNCell(_Cell):
         >>> cell = paddle.nn.SimpleRNNCell(4, 3)
         >>> outputs, states = cell(paddle.ones([2, 4]))
         >>> states.shape
-        [2, 3]
+        paddle.Size([2, 3])
     """
 
     _gates = 1
@@ -254,7 +254,7 @@ class GRUCell(_Cell):
         >>> import paddle
         >>> outputs, states = paddle.nn.GRUCell(4, 3)(paddle.ones([2, 4]))
         >>> states.shape
-        [2, 3]
+        paddle.Size([2, 3])
     """
 
     _mode = "gru"
@@ -310,7 +310,7 @@ class LSTMCell(_Cell):
         >>> import paddle
         >>> outputs, (h, c) = paddle.nn.LSTMCell(4, 3)(paddle.ones([2, 4]))
         >>> h.shape, c.shape
-        ([2, 3], [2, 3])
+        (paddle.Size([2, 3]), paddle.Size([2, 3]))
     """
 
     _mode = "lstm"
@@ -345,15 +345,15 @@ class LSTMCell(_Cell):
 # --- over time -----------------------------------------------------------------------------------------------------
 
 
-def _whole(cell: Any, kwargs: dict) -> bool:
+def _runs_in_one_op(cell: Any, kwargs: dict) -> bool:
     """Return whether all steps of a cell run as one op: nothing hooks or overrides a single step."""
     plain = type(cell) in (SimpleRNNCell, GRUCell, LSTMCell)
     return plain and not kwargs and not cell._forward_pre_hooks and not cell._forward_post_hooks
 
 
-def _lengths(who: str, lengths: Any) -> None:
+def _lengths(op_name: str, lengths: Any) -> None:
     if lengths is not None and not isinstance(lengths, Tensor):
-        raise ValueError(f"[{who}] requires sequence_length to be a Tensor, got {type(lengths).__name__}")
+        raise ValueError(f"[{op_name}] requires sequence_length to be a Tensor, got {type(lengths).__name__}")
 
 
 def rnn(
@@ -370,7 +370,7 @@ def rnn(
     if initial_states is None:
         dtype = pytree.leaves(inputs)[0].dtype if isinstance(cell, _Cell) else None
         initial_states = cell.get_initial_states(inputs, dtype=dtype, batch_dim_idx=1 if time_major else 0)
-    run = _all_at_once if _whole(cell, kwargs) else _step_by_step
+    run = _all_at_once if _runs_in_one_op(cell, kwargs) else _step_by_step
     xs = inputs if time_major else pytree.map(time_first if run is _all_at_once else swapped, inputs)
     outputs, states = run(cell, xs, initial_states, sequence_length, is_reverse, kwargs)
     return (outputs if time_major else pytree.map(swapped, outputs)), states
@@ -397,16 +397,16 @@ def _all_at_once(cell: _Cell, x: Tensor, states: Any, lengths: Any, reverse: boo
 def _step_by_step(cell: Any, xs: Any, states: Any, lengths: Any, reverse: bool, kwargs: dict) -> tuple[Any, Any]:
     steps = pytree.leaves(xs)[0].shape[0]
     mask = None if lengths is None else step_mask(lengths, steps)
-    found = []
+    outputs = []
     for t in reversed(range(steps)) if reverse else range(steps):
         out, new = cell(pytree.map(lambda v, t=t: v[t], xs), states, **kwargs)
         if mask is not None:
             new = _chosen(mask[t], new, states)
         states = new
-        found.append(out)
-    if not found:
+        outputs.append(out)
+    if not outputs:
         raise ValueError(f"[rnn] requires at least one step for a {type(cell).__name__}, got inputs of length 0")
-    return pytree.map(lambda *made: ops.stack(made, axis=0), *(reversed(found) if reverse else found)), states
+    return pytree.map(lambda *made: ops.stack(made, axis=0), *(reversed(outputs) if reverse else outputs)), states
 
 
 def _chosen(mask: Tensor, new: Any, old: Any) -> Any:
@@ -429,12 +429,12 @@ def birnn(
 ) -> tuple[Any, tuple[Any, Any]]:
     """Run two cells over time, in both directions; see :class:`BiRNN`."""
     first = (None, None) if initial_states is None else initial_states
-    ways = [
+    directions = [
         rnn(cell, inputs, states, sequence_length, time_major, reverse, **kwargs)
         for cell, states, reverse in ((cell_fw, first[0], False), (cell_bw, first[1], True))
     ]
-    outputs = pytree.map(lambda a, b: ops.concat((a, b), axis=a.ndim - 1), ways[0][0], ways[1][0])
-    return outputs, (ways[0][1], ways[1][1])
+    outputs = pytree.map(lambda a, b: ops.concat((a, b), axis=a.ndim - 1), directions[0][0], directions[1][0])
+    return outputs, (directions[0][1], directions[1][1])
 
 
 @public("paddle.nn")
@@ -460,11 +460,11 @@ class RNN(Layer):
         >>> import paddle
         >>> outputs, h = paddle.nn.RNN(paddle.nn.GRUCell(4, 3))(paddle.ones([2, 5, 4]))
         >>> outputs.shape, h.shape
-        ([2, 5, 3], [2, 3])
+        (paddle.Size([2, 5, 3]), paddle.Size([2, 3]))
     """
 
     def __init__(self, cell: Any, is_reverse: bool = False, time_major: bool = False) -> None:
-        super().__init__()
+        super().__init__(dtype=None)
         self.cell = cell
         self.is_reverse = is_reverse
         self.time_major = time_major
@@ -498,11 +498,11 @@ class BiRNN(Layer):
         >>> both = paddle.nn.BiRNN(paddle.nn.GRUCell(4, 3), paddle.nn.GRUCell(4, 3))
         >>> outputs, (forward, backward) = both(paddle.ones([2, 5, 4]))
         >>> outputs.shape
-        [2, 5, 6]
+        paddle.Size([2, 5, 6])
     """
 
     def __init__(self, cell_fw: Any, cell_bw: Any, time_major: bool = False) -> None:
-        super().__init__()
+        super().__init__(dtype=None)
         sizes = [getattr(cell, "input_size", None) for cell in (cell_fw, cell_bw)]
         if None not in sizes and sizes[0] != sizes[1]:
             raise ValueError(f"[BiRNN] requires cells of one input size, got {sizes[0]} and {sizes[1]}")
@@ -522,24 +522,52 @@ DIRECTIONS = {"forward": 1, "bidirect": 2, "bidirectional": 2}
 
 
 class RNNBase(LayerList):
-    """Layers of cells one above the other, in one direction or both."""
+    """Layers of cells one above the other, in one direction or both.
 
-    _states = 1
+    Args:
+        mode: the cells: ``"LSTM"``, ``"GRU"``, ``"RNN_TANH"`` or ``"RNN_RELU"``.
+        input_size: features of the input.
+        hidden_size: features of the state.
+        num_layers: how many layers, each on the outputs of the one below.
+        direction: ``"forward"``, or ``"bidirect"`` (``"bidirectional"``) for both, with outputs side by side.
+        time_major: inputs and outputs are ``[time, batch, *]`` instead of ``[batch, time, *]``.
+        dropout: probability of zero between layers, while training.
+        weight_ih_attr: attributes of the weights on inputs.
+        weight_hh_attr: attributes of the weights on states.
+        bias_ih_attr: attributes of the biases beside the weights on inputs; False for none.
+        bias_hh_attr: attributes of the biases beside the weights on states; False for none.
+        proj_size: features of outputs where an LSTM projects them; 0 for no projection.
+
+    Raises:
+        ValueError: another mode or direction, or sizes out of range.
+
+    Example:
+        >>> import paddle
+        >>> outputs, h = paddle.nn.layer.rnn.RNNBase("GRU", 4, 3)(paddle.ones([2, 5, 4]))
+        >>> outputs.shape
+        paddle.Size([2, 5, 3])
+    """
+
+    could_use_cudnn = True  # of the reference's weights, which one buffer may hold
 
     def __init__(
         self,
-        make: Callable[[int], _Cell],
         mode: str,
         input_size: int,
         hidden_size: int,
-        num_layers: int,
-        direction: str,
-        time_major: bool,
-        dropout: float,
-        biases: tuple[Any, Any],
+        num_layers: int = 1,
+        direction: str = "forward",
+        time_major: bool = False,
+        dropout: float = 0.0,
+        weight_ih_attr: Any = None,
+        weight_hh_attr: Any = None,
+        bias_ih_attr: Any = None,
+        bias_hh_attr: Any = None,
         proj_size: int = 0,
     ) -> None:
         super().__init__()
+        if mode not in _CELLS:
+            raise ValueError(f"[{type(self).__name__}] requires mode among {', '.join(_CELLS)}, got {mode!r}")
         if direction not in DIRECTIONS:
             raise ValueError(
                 f"[{type(self).__name__}] requires direction among {', '.join(DIRECTIONS)}, got {direction!r}"
@@ -554,15 +582,20 @@ class RNNBase(LayerList):
         self.time_major = time_major
         self.dropout = dropout
         self.proj_size = proj_size
-        self.state_components = self._states
+        self.state_components = 2 if mode == "LSTM" else 1
         both = self.num_directions == 2
+        attrs = (weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr)
         size = input_size
         for _ in range(num_layers):
-            cells = [make(size) for _ in range(self.num_directions)]
+            cells = [_CELLS[mode](size, hidden_size, attrs, proj_size) for _ in range(self.num_directions)]
             self.append(BiRNN(cells[0], cells[1], time_major) if both else RNN(cells[0], False, time_major))
             size = (proj_size or hidden_size) * self.num_directions
         # Files hold each parameter under two names: the network's, in this order, and its cell's.
-        kinds = ["weight_ih", "weight_hh", *(k for k, attr in zip(("bias_ih", "bias_hh"), biases) if attr is not False)]
+        kinds = [
+            "weight_ih",
+            "weight_hh",
+            *(k for k, attr in zip(("bias_ih", "bias_hh"), attrs[2:]) if attr is not False),
+        ]
         ends = ["", "_reverse"][: self.num_directions]
         names = [f"{kind}_l{i}{end}" for i in range(num_layers) for end in ends for kind in kinds]
         for name, parameter in zip(names, self.parameters()):
@@ -575,36 +608,38 @@ class RNNBase(LayerList):
         return [[layer.cell_fw, layer.cell_bw] if both else [layer.cell] for layer in self]
 
     def forward(self, inputs: Tensor, initial_states: Any = None, sequence_length: Tensor | None = None) -> Any:
-        who = type(self).__name__
-        _lengths(who, sequence_length)
+        op_name = type(self).__name__
+        _lengths(op_name, sequence_length)
         if inputs.ndim != 3:
-            raise ValueError(f"[{who}] requires inputs of rank 3, got {list(inputs.shape)}")
+            raise ValueError(f"[{op_name}] requires inputs of rank 3, got {list(inputs.shape)}")
         x = inputs if self.time_major else time_first(inputs)
         first = self._first_states(x, initial_states)
         last: list[tuple] = []
         for i, cells in enumerate(self._cells):
             if i and self.dropout:
                 x = F.dropout(x, self.dropout, training=self.training, mode="upscale_in_train")
-            ways = []
+            directions = []
             for k, cell in enumerate(cells):
                 at = i * self.num_directions + k
                 states = tuple(ops.squeeze(_part(v, at), axes=(0,)) for v in first)
                 out, *ended = recurrent(cell._mode, x, states, cell._weights, sequence_length, k == 1)
-                ways.append(out)
+                directions.append(out)
                 last.append(tuple(ended))
-            x = ways[0] if len(ways) == 1 else ops.concat(ways, axis=2)
+            x = directions[0] if len(directions) == 1 else ops.concat(directions, axis=2)
         ends = tuple(ops.stack(states, axis=0) for states in zip(*last))
         return (x if self.time_major else swapped(x)), (ends if len(ends) > 1 else ends[0])
 
     def _first_states(self, x: Tensor, given: Any) -> tuple:
         """States ``[layers * directions, batch, size]``, time-major or not."""
         count, batch = self.num_layers * self.num_directions, x.shape[1]
-        sizes = (self.proj_size or self.hidden_size, self.hidden_size)[: self._states]
+        sizes = (self.proj_size or self.hidden_size, self.hidden_size)[: self.state_components]
         if given is None:
-            return tuple(made_on(x.place, ops.full, 0.0, x.dtype, (count, batch, n)) for n in sizes)
+            return tuple(create_on(x.place, ops.full, 0.0, x.dtype, (count, batch, n)) for n in sizes)
         states = tuple(given) if isinstance(given, (tuple, list)) else (given,)
-        if len(states) != self._states:
-            raise ValueError(f"[{type(self).__name__}] requires {self._states} initial states, got {len(states)}")
+        if len(states) != self.state_components:
+            raise ValueError(
+                f"[{type(self).__name__}] requires {self.state_components} initial states, got {len(states)}"
+            )
         for v in states:
             if v.ndim != 3 or v.shape[0] != count:
                 raise ValueError(
@@ -613,6 +648,9 @@ class RNNBase(LayerList):
                 )
         return states
 
+    def flatten_parameters(self) -> None:
+        """Do nothing: the weights are read where they are."""
+
     def extra_repr(self) -> str:
         text = f"{self.input_size}, {self.hidden_size}"
         if self.num_layers != 1:
@@ -620,6 +658,15 @@ class RNNBase(LayerList):
         if self.time_major:
             text += f", time_major={self.time_major}"
         return text + (f", dropout={self.dropout}" if self.dropout else "")
+
+
+# The cells of each mode: of an input size, a hidden size, four attributes and a size of projections.
+_CELLS: dict[str, Callable[[int, int, tuple[Any, Any, Any, Any], int], _Cell]] = {
+    "LSTM": lambda size, hidden, attrs, projected: LSTMCell(size, hidden, *attrs, projected),
+    "GRU": lambda size, hidden, attrs, projected: GRUCell(size, hidden, *attrs),
+    "RNN_TANH": lambda size, hidden, attrs, projected: SimpleRNNCell(size, hidden, "tanh", *attrs),
+    "RNN_RELU": lambda size, hidden, attrs, projected: SimpleRNNCell(size, hidden, "relu", *attrs),
+}
 
 
 def _part(x: Tensor, at: int) -> Tensor:
@@ -662,7 +709,7 @@ class SimpleRNN(RNNBase):
         >>> net = paddle.nn.SimpleRNN(4, 3, num_layers=2)
         >>> outputs, h = net(paddle.ones([2, 5, 4]), None, paddle.to_tensor([5, 3]))
         >>> outputs.shape, h.shape
-        ([2, 5, 3], [2, 2, 3])
+        (paddle.Size([2, 5, 3]), paddle.Size([2, 2, 3]))
     """
 
     def __init__(
@@ -684,7 +731,6 @@ class SimpleRNN(RNNBase):
             raise ValueError(f"[SimpleRNN] requires activation 'tanh' or 'relu', got {activation!r}")
         attrs = (weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr)
         super().__init__(
-            lambda size: SimpleRNNCell(size, hidden_size, activation, *attrs),
             f"RNN_{activation.upper()}",
             input_size,
             hidden_size,
@@ -692,7 +738,7 @@ class SimpleRNN(RNNBase):
             direction,
             time_major,
             dropout,
-            attrs[2:],
+            *attrs,
         )
         self.activation = activation
 
@@ -734,10 +780,8 @@ class LSTM(RNNBase):
         >>> import paddle
         >>> outputs, (h, c) = paddle.nn.LSTM(4, 3, direction="bidirect")(paddle.ones([2, 5, 4]))
         >>> outputs.shape, h.shape
-        ([2, 5, 6], [2, 2, 3])
+        (paddle.Size([2, 5, 6]), paddle.Size([2, 2, 3]))
     """
-
-    _states = 2
 
     def __init__(
         self,
@@ -756,7 +800,6 @@ class LSTM(RNNBase):
     ) -> None:
         attrs = (weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr)
         super().__init__(
-            lambda size: LSTMCell(size, hidden_size, *attrs, proj_size),
             "LSTM",
             input_size,
             hidden_size,
@@ -764,7 +807,7 @@ class LSTM(RNNBase):
             direction,
             time_major,
             dropout,
-            attrs[2:],
+            *attrs,
             proj_size,
         )
 
@@ -803,7 +846,7 @@ class GRU(RNNBase):
         >>> import paddle
         >>> outputs, h = paddle.nn.GRU(4, 3)(paddle.ones([2, 5, 4]))
         >>> outputs.shape, h.shape
-        ([2, 5, 3], [1, 2, 3])
+        (paddle.Size([2, 5, 3]), paddle.Size([1, 2, 3]))
     """
 
     def __init__(
@@ -822,7 +865,6 @@ class GRU(RNNBase):
     ) -> None:
         attrs = (weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr)
         super().__init__(
-            lambda size: GRUCell(size, hidden_size, *attrs),
             "GRU",
             input_size,
             hidden_size,
@@ -830,5 +872,5 @@ class GRU(RNNBase):
             direction,
             time_major,
             dropout,
-            attrs[2:],
+            *attrs,
         )

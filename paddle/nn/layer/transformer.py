@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections import namedtuple
 from collections.abc import Callable
@@ -15,11 +16,11 @@ from paddle.nn.layer.common import Dropout, Linear
 from paddle.nn.layer.container import LayerList
 from paddle.nn.layer.layers import Layer
 from paddle.nn.layer.norm import LayerNorm
-from paddle.tensor._args import made_on
+from paddle.tensor._args import create_on
 from umiak import ops
 from umiak.core import dtype as dt
 from umiak.core.context import current
-from umiak.core.dtype import DType, from_id
+from umiak.core.dtype import convert, from_id
 from umiak.core.eager import apply
 from umiak.core.tensor import Tensor
 
@@ -27,10 +28,11 @@ _ATTENTION = ops.Attention(False)
 _HIDDEN = 1e9  # what is taken from the score of a key that a mask of bools or ints hides
 
 
-def _added(mask: Tensor | None, dtype: DType) -> Tensor | None:
+def _convert_attention_mask(mask: Tensor | None, dtype: Any) -> Tensor | None:
     """A mask as what is added to scores; hidden keys of a mask of bools or ints (0) lose 1e9."""
     if mask is None:
         return None
+    dtype = convert(dtype)
     if mask.dtype.is_floating:
         return mask if mask.dtype is dtype else ops.cast(mask, dtype=dtype)
     wide = dtype.compute
@@ -45,7 +47,7 @@ def _attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, scale: float) 
     the mean of all values, which is what adding -1e9 to all of its scores comes to.
     """
     if mask is None or mask.dtype.is_floating:
-        return apply(_ATTENTION, (q, k, v, _added(mask, q.dtype)), (scale,))
+        return apply(_ATTENTION, (q, k, v, _convert_attention_mask(mask, q.dtype)), (scale,))
     mask = mask if mask.dtype.is_bool else ops.cast(mask, dtype=dt.bool)
     mask = ops.unsqueeze(mask, axes=tuple(range(4 - mask.ndim))) if mask.ndim < 4 else mask
     y = apply(_ATTENTION, (q, k, v, mask), (scale,))
@@ -53,13 +55,27 @@ def _attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, scale: float) 
     return ops.where(seen, y, ops.mean(v, axes=(1,), keepdim=True))
 
 
-def _attrs(who: str, what: str, given: Any, n: int) -> list:
+def _attrs(op_name: str, arg_name: str, given: Any, n: int) -> list:
     """One parameter attribute for each of ``n`` parts of a layer, from one for all or a list."""
     if isinstance(given, (list, tuple)):
         if len(given) != n:
-            raise ValueError(f"[{who}] requires {what} as one attribute or a list of {n}, got {len(given)}")
+            raise ValueError(f"[{op_name}] requires {arg_name} as one attribute or a list of {n}, got {len(given)}")
         return [attr if isinstance(attr, bool) else ParamAttr._to_attr(attr) for attr in given]
+    if isinstance(given, str):
+        given = ParamAttr(name=given)
+    if isinstance(given, ParamAttr) and given.name:
+        # No two parts share a name.
+        attrs = [copy.copy(given) for _ in range(n)]
+        for i, attr in enumerate(attrs):
+            attr.name = f"{given.name}_{i}"
+        return attrs
     return [given] * n
+
+
+def _convert_param_attr_to_list(param_attr: Any, n: int) -> list:
+    """Parameter attributes of ``n`` parts, for packages whose transformers have parts of their own."""
+    attrs = _attrs("_convert_param_attr_to_list", "param_attr", param_attr, n)
+    return [attr if attr is False else ParamAttr._to_attr(attr) for attr in attrs]
 
 
 @public("paddle.nn")
@@ -98,10 +114,10 @@ class MultiHeadAttention(Layer):
         >>> attention = paddle.nn.MultiHeadAttention(8, 2)
         >>> x = paddle.rand([4, 5, 8])
         >>> attention(x).shape
-        [4, 5, 8]
+        paddle.Size([4, 5, 8])
         >>> y, cache = attention(x[:, :1], cache=attention.gen_cache(x))
         >>> cache.k.shape
-        [4, 2, 1, 4]
+        paddle.Size([4, 2, 1, 4])
     """
 
     Cache = namedtuple("Cache", ["k", "v"])
@@ -177,7 +193,7 @@ class MultiHeadAttention(Layer):
         if value is not None:
             return self.Cache(key, value)
         shape = (key.shape[0], self.num_heads, 0, self.head_dim)
-        return self.Cache(*(made_on(key.place, ops.full, 0.0, key.dtype, shape) for _ in range(2)))
+        return self.Cache(*(create_on(key.place, ops.full, 0.0, key.dtype, shape) for _ in range(2)))
 
     def forward(
         self,
@@ -220,7 +236,7 @@ class MultiHeadAttention(Layer):
         weights = None
         p = self.dropout if self.training else 0.0
         if p or self.need_weights:
-            y, weights = weighted_values(q, k, v, _added(attn_mask, q.dtype), p, False, self._scale)
+            y, weights = weighted_values(q, k, v, _convert_attention_mask(attn_mask, q.dtype), p, False, self._scale)
         else:
             y = _attend(q, k, v, attn_mask, self._scale)
         b, s, h, d = y.shape
@@ -237,11 +253,13 @@ class MultiHeadAttention(Layer):
         return self.Cache(*(ops.concat([old, n], axis=2) for old, n in zip(cache, new, strict=True)))
 
 
-def _activation(who: str, name: str) -> Callable:
-    found = getattr(F, name, None) if isinstance(name, str) else None
-    if found is None:
-        raise ValueError(f"[{who}] requires the name of a function of paddle.nn.functional as activation, got {name!r}")
-    return found
+def _activation(op_name: str, name: str) -> Callable:
+    function = getattr(F, name, None) if isinstance(name, str) else None
+    if function is None:
+        raise ValueError(
+            f"[{op_name}] requires the name of a function of paddle.nn.functional as activation, got {name!r}"
+        )
+    return function
 
 
 class _TransformerLayer(Layer):
@@ -267,14 +285,14 @@ class _TransformerLayer(Layer):
         config = {k: v for k, v in locals().items() if k not in ("self", "__class__")}
         super().__init__()
         self._config = config
-        who = type(self).__name__
+        op_name = type(self).__name__
         if d_model < 1 or nhead < 1 or dim_feedforward < 1:
-            raise ValueError(f"[{who}] requires positive sizes, got {d_model}, {nhead} and {dim_feedforward}")
+            raise ValueError(f"[{op_name}] requires positive sizes, got {d_model}, {nhead} and {dim_feedforward}")
         attn_dropout = dropout if attn_dropout is None else attn_dropout
         act_dropout = dropout if act_dropout is None else act_dropout
         self.normalize_before = normalize_before
         n = self.parts
-        weights, biases = _attrs(who, "weight_attr", weight_attr, n), _attrs(who, "bias_attr", bias_attr, n)
+        weights, biases = _attrs(op_name, "weight_attr", weight_attr, n), _attrs(op_name, "bias_attr", bias_attr, n)
         for i, name in enumerate(("self_attn", "cross_attn")[: n - 1]):
             attention = MultiHeadAttention(
                 d_model, nhead, dropout=attn_dropout, weight_attr=weights[i], bias_attr=biases[i]
@@ -287,7 +305,7 @@ class _TransformerLayer(Layer):
             setattr(self, f"norm{i}", LayerNorm(d_model, layer_norm_eps))
         for i in range(1, n + 1):
             setattr(self, f"dropout{i}", Dropout(dropout))
-        self.activation = _activation(who, activation)
+        self.activation = _activation(op_name, activation)
 
     def _residual_block(self, i: int, part: Callable, x: Tensor) -> Tensor:
         """Residual connection around ``part``, with dropout and norm number ``i``, which comes before or after."""
@@ -331,7 +349,7 @@ class TransformerEncoderLayer(_TransformerLayer):
         >>> import paddle
         >>> layer = paddle.nn.TransformerEncoderLayer(8, 2, 16)
         >>> layer(paddle.rand([4, 5, 8])).shape
-        [4, 5, 8]
+        paddle.Size([4, 5, 8])
     """
 
     self_attn: MultiHeadAttention
@@ -403,7 +421,7 @@ class TransformerDecoderLayer(_TransformerLayer):
         >>> import paddle
         >>> layer = paddle.nn.TransformerDecoderLayer(8, 2, 16)
         >>> layer(paddle.rand([4, 5, 8]), paddle.rand([4, 7, 8])).shape
-        [4, 5, 8]
+        paddle.Size([4, 5, 8])
     """
 
     parts = 3
@@ -509,7 +527,7 @@ class TransformerEncoder(_Stack):
         >>> import paddle
         >>> encoder = paddle.nn.TransformerEncoder(paddle.nn.TransformerEncoderLayer(8, 2, 16), 2)
         >>> encoder(paddle.rand([4, 5, 8])).shape
-        [4, 5, 8]
+        paddle.Size([4, 5, 8])
     """
 
     def __init__(self, encoder_layer: Any, num_layers: int, norm: Layer | None = None) -> None:
@@ -565,7 +583,7 @@ class TransformerDecoder(_Stack):
         >>> memory = paddle.rand([4, 7, 8])
         >>> y, cache = decoder(paddle.rand([4, 1, 8]), memory, cache=decoder.gen_cache(memory))
         >>> y.shape
-        [4, 1, 8]
+        paddle.Size([4, 1, 8])
     """
 
     def __init__(self, decoder_layer: Any, num_layers: int, norm: Layer | None = None) -> None:
@@ -648,7 +666,7 @@ class Transformer(Layer):
         >>> model = paddle.nn.Transformer(8, 2, 1, 1, 16)
         >>> mask = model.generate_square_subsequent_mask(5)
         >>> model(paddle.rand([4, 7, 8]), paddle.rand([4, 5, 8]), tgt_mask=mask).shape
-        [4, 5, 8]
+        paddle.Size([4, 5, 8])
     """
 
     def __init__(
@@ -685,10 +703,10 @@ class Transformer(Layer):
         self.nhead = nhead
 
     @staticmethod
-    def _parts(what: str, given: Any) -> list:
+    def _parts(arg_name: str, given: Any) -> list:
         if isinstance(given, (list, tuple)) and len(given) in (1, 2):
             given = [given[0], given[0], given[-1]]
-        return _attrs("Transformer", what, given, 3)
+        return _attrs("Transformer", arg_name, given, 3)
 
     def forward(
         self,

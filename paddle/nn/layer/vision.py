@@ -66,7 +66,7 @@ class PixelUnshuffle(Layer):
         >>> paddle.nn.PixelUnshuffle(2)(x).flatten().tolist()
         [1.0, 2.0, 3.0, 4.0]
         >>> paddle.nn.PixelUnshuffle(2)(x).shape
-        [1, 4, 1, 1]
+        paddle.Size([1, 4, 1, 1])
     """
 
     def __init__(self, downscale_factor: int, data_format: str = "NCHW", name: str | None = None) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from paddle._public import public
 from paddle.nn._ops import random_tensor
-from paddle.nn._spectral import iterate, matrix_of, scaled, unit
+from paddle.nn._spectral import matrix_of, power_iteration, scaled, unit
 from paddle.nn.layer.common import Linear
 from paddle.nn.layer.conv import Conv1DTranspose, Conv2DTranspose, Conv3DTranspose
 from paddle.nn.layer.layers import Layer
@@ -29,22 +29,22 @@ class _SpectralNorm:
         self.dim = dim
 
     def weight(self, layer: Layer) -> Tensor:
-        whole, u, v = (getattr(layer, self.name + end) for end in ("_orig", "_u", "_v"))
-        matrix = matrix_of(whole, self.dim)
+        weight, u, v = (getattr(layer, self.name + end) for end in ("_orig", "_u", "_v"))
+        matrix = matrix_of(weight, self.dim)
         if layer.training:
-            better = iterate(matrix, u, v, self.steps, self.eps)
+            better = power_iteration(matrix, u, v, self.steps, self.eps)
             with no_grad_guard():
                 for old, new in zip((u, v), better, strict=True):
                     assign(old, new)
             # The buffers change again in the next call, while this one's gradient still needs their values.
             u, v = better
-        return scaled(whole, matrix, u, v)
+        return scaled(weight, matrix, u, v)
 
     def __call__(self, layer: Layer, inputs: Any) -> None:
         layer.__dict__[self.name] = self.weight(layer)
 
 
-@public("paddle.nn.utils")
+@public("paddle.nn paddle.nn.utils")
 def spectral_norm(
     layer: Layer, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> Layer:

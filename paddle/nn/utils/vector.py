@@ -29,7 +29,7 @@ def parameters_to_vector(parameters: Iterable[Tensor], name: str | None = None) 
     Example:
         >>> import paddle
         >>> paddle.nn.utils.parameters_to_vector(paddle.nn.Linear(2, 3).parameters()).shape
-        [9]
+        paddle.Size([9])
     """
     return F.concat([F.reshape(p, shape=(math.prod(p.shape),)) for p in parameters], axis=0)
 

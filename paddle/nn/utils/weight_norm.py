@@ -33,9 +33,9 @@ class _WeightNorm:
 
 
 def _parameter(value: Tensor, like: Parameter, suffix: str) -> Parameter:
-    made = Parameter(F.copy(value.detach()), trainable=like.trainable)
-    made.name = like.name + suffix
-    return made
+    parameter = Parameter(F.copy(value.detach()), trainable=like.trainable)
+    parameter.name = like.name + suffix
+    return parameter
 
 
 @public("paddle.nn.utils")
@@ -67,7 +67,7 @@ def weight_norm(layer: Layer, name: str = "weight", dim: int | None = 0) -> Laye
         >>> sorted(layer.state_dict())
         ['bias', 'weight_g', 'weight_v']
         >>> layer.weight_g.shape
-        [3]
+        paddle.Size([3])
     """
     if any(isinstance(h, _WeightNorm) and h.name == name for h in layer._forward_pre_hooks.values()):
         raise RuntimeError(f"[weight_norm] requires a parameter without weight norm, got {name!r} twice")
@@ -80,7 +80,7 @@ def weight_norm(layer: Layer, name: str = "weight", dim: int | None = 0) -> Laye
     dim = -1 if dim is None else dim + weight.ndim if dim < -1 else dim
     hook = _WeightNorm(name, dim)
     del layer._parameters[name]
-    lengths = F.reshape(_lengths(weight, dim), shape=(weight.shape[dim] if dim >= 0 else 1,))
+    lengths = F.reshape(_lengths(weight, dim), shape=(weight.shape[dim],) if dim >= 0 else ())
     layer.add_parameter(name + "_v", _parameter(weight, weight, "_v"))
     layer.add_parameter(name + "_g", _parameter(lengths, weight, "_g"))
     hook(layer, ())

@@ -14,25 +14,25 @@ from umiak.util import pytree
 from umiak.util.errors import op_error
 
 
-def _function(who: str, what: str, f: Any) -> Callable[..., Any]:
+def _function(op_name: str, arg_name: str, f: Any) -> Callable[..., Any]:
     if f is None:
         return lambda *_: None
     if not callable(f):
-        raise op_error(TypeError, who, f"{what} that can be called, or None", type(f).__name__)
+        raise op_error(TypeError, op_name, f"{arg_name} that can be called, or None", type(f).__name__)
     return f
 
 
-def _flag(who: str, pred: Any) -> Any:
+def _flag(op_name: str, pred: Any) -> Any:
     if not isinstance(pred, (Tensor, bool)):
-        raise op_error(TypeError, who, "a bool tensor with one element as condition", type(pred).__name__)
+        raise op_error(TypeError, op_name, "a bool tensor with one element as condition", type(pred).__name__)
     return pred
 
 
-def _flat(who: str, x: Any, form: list[pytree.Structure]) -> list[Any]:
+def _flat(op_name: str, x: Any, form: list[pytree.Structure]) -> list[Any]:
     """The leaves of a result, whose structure must be that of earlier ones."""
     leaves, structure = pytree.flatten(x)
     if form and structure != form[0]:
-        raise op_error(TypeError, who, f"results of one structure ({form[0]})", structure)
+        raise op_error(TypeError, op_name, f"results of one structure ({form[0]})", structure)
     form.append(structure)
     return leaves
 
@@ -115,30 +115,30 @@ def while_loop(
         >>> int(n), float(total)
         (4, 8.0)
     """
-    for what, f in (("a cond", cond), ("a body", body)):
+    for arg_name, f in (("a cond", cond), ("a body", body)):
         if not callable(f):
-            raise op_error(TypeError, "while_loop", f"{what} that can be called", type(f).__name__)
+            raise op_error(TypeError, "while_loop", f"{arg_name} that can be called", type(f).__name__)
     if not isinstance(loop_vars, (list, tuple)):
         raise op_error(TypeError, "while_loop", "loop_vars that are a list or tuple", type(loop_vars).__name__)
     if not loop_vars:
         raise op_error(ValueError, "while_loop", "at least one of loop_vars", "none")
 
-    def values(made: Any) -> list[Any]:
-        made = list(made) if isinstance(made, (list, tuple)) else [made]
-        if len(made) != len(loop_vars):
-            raise op_error(ValueError, "while_loop", f"{len(loop_vars)} values from the body", len(made))
-        return made
+    def values(result: Any) -> list[Any]:
+        result = list(result) if isinstance(result, (list, tuple)) else [result]
+        if len(result) != len(loop_vars):
+            raise op_error(ValueError, "while_loop", f"{len(loop_vars)} values from the body", len(result))
+        return result
 
     now = list(loop_vars)
     if current().trace:
         form: list[pytree.Structure] = []
         leaves = _flat("while_loop", now, form)
-        found = regions.while_loop(
+        results = regions.while_loop(
             lambda leaves: _flag("while_loop", cond(*form[0].unflatten(leaves))),
             lambda leaves: _flat("while_loop", values(body(*form[0].unflatten(leaves))), form),
             leaves,
         )
-        return form[0].unflatten(found)
+        return form[0].unflatten(results)
     while _flag("while_loop", cond(*now)):
         now = values(body(*now))
     return now
@@ -216,16 +216,16 @@ def switch_case(branch_index: Any, branch_fns: Any, default: Any = None, name: s
         raise op_error(TypeError, "switch_case", "an index of uint8, int32 or int64", got)
     if not isinstance(branch_fns, (list, tuple, dict)):
         raise op_error(TypeError, "switch_case", "branch_fns in a dict, list or tuple", type(branch_fns).__name__)
-    found: dict[int, Callable[[], Any]] = {}
+    branches: dict[int, Callable[[], Any]] = {}
     for i, entry in enumerate(branch_fns.items() if isinstance(branch_fns, dict) else branch_fns):
         key, function = entry if isinstance(entry, tuple) else (i, entry)
         if not isinstance(key, int) or not callable(function):
             raise op_error(TypeError, "switch_case", "functions, or pairs of an int and a function", repr(entry))
-        if key in found:
+        if key in branches:
             raise op_error(ValueError, "switch_case", "each number once", key)
-        found[key] = function
-    if not found:
+        branches[key] = function
+    if not branches:
         raise op_error(ValueError, "switch_case", "at least one function", "none")
-    keys = sorted(found)
-    last = found[keys.pop()] if default is None else _function("switch_case", "a default", default)
-    return _first([(F.eq(branch_index, key), found[key]) for key in keys], last)
+    keys = sorted(branches)
+    last = branches[keys.pop()] if default is None else _function("switch_case", "a default", default)
+    return _first([(F.eq(branch_index, key), branches[key]) for key in keys], last)

@@ -212,7 +212,7 @@ class Folder(Format):
             box = Box((rows.start, 0), (3, 5))
             items = [(Block("w", "float32", (6, 5), box), w[rows])]
             if part is first:
-                items.append((Block("n", "int64", (4,), Box.whole((4,))), n))
+                items.append((Block("n", "int64", (4,), Box.full((4,))), n))
             part.write(items, format=self.format)
         infos = {"w": TensorInfo("w", (6, 5), "float32"), "n": TensorInfo("n", (4,), "int64")}
         first.commit([first.prepare(), second.prepare()], infos, {"w": ("m", "w")}, {"step": 3})
@@ -338,7 +338,7 @@ class Statements(Format):
                 f"l.{i}.up": (6, 8),
             }
             shapes |= {f"l.{i}.e.{e}.w": (2, 3) for e in range(4)}
-        return {k: TensorInfo(k, s, "float32", (Box.whole(s),)) for k, s in shapes.items()}
+        return {k: TensorInfo(k, s, "float32", (Box.full(s),)) for k, s in shapes.items()}
 
     def read(self, data: bytes) -> Any:
         path = self.file("a.json" if data[:1] in (b"{", b"[") else "a.aoa", data)

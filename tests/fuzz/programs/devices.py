@@ -17,7 +17,7 @@ from tests.fuzz.programs.record import Program, Statement
 from umiak import backends
 from umiak.core import stream
 
-LATE = r"\[\w+\] failed on fake:\d after it was launched: (IndexError|Upstream: \[take\])"
+LATE = r"\[\w+\] failed on fake:\d after it was launched: (IndexingError|Upstream: \[take\])"
 
 
 class DeviceCheck(Check):

@@ -126,7 +126,7 @@ class ShardedCheck(Check):
             return sharded.apply(op, operands, params, mesh, wanted)[0]
 
         for (what, _), y, whole in zip(traced.wanted, traced.replay(values, each), expected, strict=True):
-            same(mode, f"{what}, of size {n} on {mesh},", y.whole(), whole)
+            same(mode, f"{what}, of size {n} on {mesh},", y.global_array(), whole)
         self.tally[mode] += 1
 
 

@@ -51,7 +51,7 @@ class Draws:
         self.kept: list[np.ndarray] = []
 
     def dropout(self, x: Any, p: float) -> Any:
-        place = str(x.place)
+        place = x.place.name
         state = paddle.get_rng_state(place)
         with paddle.no_grad():
             self.kept.append((F.dropout(paddle.ones_like(x), p).astype("float64").numpy() != 0).astype(np.float64))
@@ -84,12 +84,12 @@ def home(x: Input) -> str:
 
 def near(x: Any, y: Any) -> Any:
     """``x`` where ``y`` is."""
-    return x if x.place is y.place else x.to(str(y.place))
+    return x if x.place is y.place else x.to(y.place.name)
 
 
 def moved(x: Any, place: str) -> Any:
     """A copy on a place; in ``no_grad`` without a history, where ``to`` keeps the wish for a gradient."""
-    made = x.clone() if str(x.place) == place else x.to(place)
+    made = x.clone() if x.place.name == place else x.to(place)
     return made if paddle.is_grad_enabled() else made.detach()
 
 

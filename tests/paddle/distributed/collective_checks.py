@@ -161,8 +161,8 @@ def check_strided_tensors(rank, size):
     same(whole, expected)
 
     whole = tensor(each[rank])
-    turned = whole.T
-    dist.broadcast(turned, src=size - 1)
+    transposed = whole.T
+    dist.broadcast(transposed, src=size - 1)
     same(whole, each[size - 1])
 
     whole = tensor(np.zeros((4, 12), "float32"))

@@ -142,7 +142,7 @@ def test_tail_of_a_log():
 
 def test_words_about_failures():
     report = Report(1, -11, "n", 2.0)
-    assert (report.how, report.status, report.reason) == ("signal 11 (SIGSEGV)", 139, "signal 11 (SIGSEGV)")
+    assert (report.ending, report.status, report.reason) == ("signal 11 (SIGSEGV)", 139, "signal 11 (SIGSEGV)")
     assert Report(1, 3, "n", 2.0, error="Traceback\nKeyError: 1\n").reason == "KeyError: 1"
     different = summary([Outcome(1, reason="a"), Outcome(1, reason="b")])
     assert different.startswith("given up: failed 2 times\n  start 0: after 0.0 s, a")

@@ -102,8 +102,8 @@ class Queue:
         threading.Thread(target=self.work, name=f"fake:{device.number} stream {id}", daemon=True).start()
 
     def put(self, name: str, job: Callable[[], None]) -> int:
-        ticket = stream.stream(self.device.place.index, self.id).submit()
-        with self.changed:
+        with self.changed:  # threads that share the stream: tickets are in the order of the jobs
+            ticket = stream.stream(self.device.place.index, self.id).submit()
             self.jobs.append((ticket, name, job))
             self.changed.notify_all()
         return ticket
@@ -131,7 +131,7 @@ class Queue:
     def wait(self, ticket: int) -> None:
         with self.device.awaited(), self.changed:
             if not self.changed.wait_for(lambda: self.completed >= ticket, PATIENCE):
-                raise TimeoutError(f"stream {self.id} of {self.device.place} is held at ticket {self.completed}")
+                raise TimeoutError(f"stream {self.id} of {self.device.place.name} is held at ticket {self.completed}")
 
 
 class Upstream(Exception):
@@ -157,9 +157,10 @@ class Device(QueueDriver):
         return Place("fake", self.number)
 
     def queue(self, id: int) -> Queue:
-        if id not in self.queues:
-            self.queues[id] = Queue(self, id)
-        return self.queues[id]
+        with self.lock:
+            if id not in self.queues:
+                self.queues[id] = Queue(self, id)
+            return self.queues[id]
 
     @contextmanager
     def awaited(self) -> Iterator[None]:
@@ -193,7 +194,7 @@ class Device(QueueDriver):
             other.wait(ticket)
             if other.first is not None and other.first[0] <= ticket:
                 _, name, error = other.first
-                raise Upstream(f"[{name}] on {device.place}: {error}") from error
+                raise Upstream(f"[{name}] on {device.place.name}: {error}") from error
 
         self.queue(id).put("wait", wait)
 
@@ -257,7 +258,7 @@ class FakeBackend(backends.Backend):
         a, b = (self.devices.get(x.place.index) for x in (target, source))
         nbytes = target.nbytes
         device = a or b
-        device.copies.append((str(source.place), str(target.place), nbytes))
+        device.copies.append((source.place.name, target.place.name, nbytes))
         if a is None:  # to the host, which waits
             to, of = target.host_bytes(), source.pointer
             device.queue(stream).put("copy", lambda: np.copyto(to, b.memory.at(of, nbytes)))

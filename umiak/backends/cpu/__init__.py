@@ -20,6 +20,10 @@ def _registry() -> Any:
         registry,
         select_attention,
         select_banded_scan,
+        select_factorisation,
+        select_fourier,
+        select_joining,
+        select_permutation,
         select_pooling,
         select_rnn,
         select_search,
@@ -45,9 +49,9 @@ class CpuBackend(Backend):
         from umiak.backends.cpu import nests, select_provider
         from umiak.compiler.lower.builder import NotANest
 
-        found = select_provider.kernel(call)
-        if found is not None:
-            return found
+        selected = select_provider.kernel(call)
+        if selected is not None:
+            return selected
         try:
             return nests.kernel(call)
         except NotANest:

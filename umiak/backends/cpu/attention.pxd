@@ -11,7 +11,7 @@ cdef enum:
     MAX_WIDTH = 64              # lanes of a strip
     MAX_ROWS = 16               # rows of a matmul's tile
     MAX_SIZES = 8               # of blocks of rows
-    STRIPS = 4                  # of lanes in a tile of the gradient
+    STRIPS = 4                  # of lanes in a tile of the gradient: matmuls over queries are that deep
     MAX_PREFETCH = 8              # operands of a part
     PREFETCH_BYTES = 1024 << 10          # bytes that are prefetched, at most: about an L2 cache
     ALIGN = 64

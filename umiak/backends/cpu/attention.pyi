@@ -1,5 +1,7 @@
 """Attention on the CPU: see attention.pyx."""
 
+STRIPS: int  # of lanes in a tile of the gradient
+
 class Attention:
     address: int
     self_pointer: int

@@ -505,3 +505,6 @@ cdef class Attention:
 
 cdef void* at(dict functions, str name) except NULL:
     return <void*><size_t>functions[name]
+
+
+globals().update(STRIPS=STRIPS)

@@ -67,7 +67,7 @@ cdef void plan_prefetch(const Call* c, int64_t index, int64_t steps, Prefetch* a
     prefetch_begin(a, steps)
 
 
-cdef int part(void* arg, int64_t index) noexcept nogil:
+cdef int gradient_part(void* arg, int64_t index) noexcept nogil:
     """The chunks of one split of one key head."""
     cdef Call* c = <Call*>arg
     cdef const Config* config = c.config
@@ -345,7 +345,7 @@ cdef int combine(void* arg, int64_t index) noexcept nogil:
     return 0
 
 
-cdef int several(void* arg, int64_t index) noexcept nogil:
+cdef int masked_together(void* arg, int64_t index) noexcept nogil:
     """All heads that share elements of the mask, whose gradient they add to in order."""
     cdef Call* c = <Call*>arg
     cdef int64_t batch, head
@@ -354,7 +354,7 @@ cdef int several(void* arg, int64_t index) noexcept nogil:
     for batch in range(c.batch):
         for head in range(c.key_heads):
             if (all_batches or batch == b) and (all_heads or head == h):
-                if part(arg, batch * c.key_heads + head) != 0:
+                if gradient_part(arg, batch * c.key_heads + head) != 0:
                     return NO_MEMORY
     return 0
 
@@ -374,7 +374,7 @@ cdef int with_mask(Call* c, const int64_t* dims, void* to, double work) noexcept
     memset(sums, 0, n * config.size)
     c.dmask.data = sums
     parts = (1 if c.dmask.stride[0] == 0 else c.batch) * (1 if c.dmask.stride[1] == 0 else c.key_heads)
-    run_parts(several, c, parts, work, &result)
+    run_parts(masked_together, c, parts, work, &result)
     if sums != to:
         config.f.store_rows(to, 0, sums, 0, 1, n, &c.one)
         free(sums)
@@ -403,13 +403,13 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
     if config.with_mask:
         result = with_mask(&c, dims, ptrs[10], work)
     elif c.splits == 1:
-        run_parts(part, &c, heads, work, &result)
+        run_parts(gradient_part, &c, heads, work, &result)
     else:
         c.partial_each = queries_room(&c)
         c.partial = <char*>aligned_alloc(ALIGN, heads * c.splits * c.partial_each + ALIGN)
         if c.partial == NULL:
             return no_memory()
-        run_parts(part, &c, heads * c.splits, work, &result)
+        run_parts(gradient_part, &c, heads * c.splits, work, &result)
         if result == 0:
             run_parts(combine, &c, heads * c.n_strips, <double>heads * c.splits * c.partial_each, &result)
         free(c.partial)

@@ -1,7 +1,7 @@
-"""The functions that attention is driven by (attention.pyx), as LLVM text: packing, rows of softmax, products.
+"""The functions that attention is driven by (attention.pyx), as LLVM text: packing, rows of softmax, matmuls.
 
 Scores are computed transposed: a tile has a row per key and a lane per query. So maxima, sums and rescaling are
-vertical, keys and values enter products as elements that are spread, and no row is ever reduced across lanes. Scores
+vertical, keys and values enter matmuls as elements that are spread, and no row is ever reduced across lanes. Scores
 are in units of log 2: queries are packed times ``scale * log2(e)``.
 
 What is computed in is f32 or f64 (`type`), what operands are stored in may be narrower (`stored`). All strides are in
@@ -16,6 +16,7 @@ from collections.abc import Callable
 from itertools import product
 
 from umiak.backends.cpu import gemm_kernel
+from umiak.backends.cpu.attention import STRIPS
 from umiak.backends.cpu.gemm_kernel import Emitter, Stride, Tile, tile_of
 from umiak.compiler import jit
 from umiak.compiler.loop.functions.building_blocks import EXP2_F64
@@ -23,7 +24,6 @@ from umiak.compiler.loop.types import BF16, BOOL, F16, F32, F64, ScalarType
 from umiak.compiler.render.target import Target
 from umiak.compiler.render.text import Module, spell, suffix
 
-STRIPS = 4  # of lanes that a tile of the gradient has: products over queries are that deep
 KEYS = 128  # rows of a tile
 
 # (2**x - 1) / x on [-1/2, 1/2], relative error of 2**x: 2^-23.3.
@@ -125,16 +125,16 @@ class AttentionEmitter(Emitter):
 
     def joined(self, low: str, high: str) -> str:
         """Two vectors of f32 as one of bf16, by the processor's instruction, to which denormals are 0."""
-        made = f"<{2 * self.lanes} x bfloat>"
+        wide = f"<{2 * self.lanes} x bfloat>"
         name = f"llvm.x86.avx512bf16.cvtne2ps2bf16.{self.lanes * 32}"
-        return self.call(made, name, [(self.vector, high), (self.vector, low)])
+        return self.call(wide, name, [(self.vector, high), (self.vector, low)])
 
     def interleaved(self, a: str, a_at: int, b: str, b_at: int) -> str:
         """Words of elements of a, from ``a_at`` on, and of b, from ``b_at`` on; both are of :meth:`joined`."""
         n, full = self.lanes, f"<{2 * self.lanes} x bfloat>"
         order = ", ".join(f"i32 {a_at + i}, i32 {2 * n + b_at + i}" for i in range(n))
-        made = self.emit(f"shufflevector {full} {a}, {full} {b}, <{2 * n} x i32> <{order}>")
-        return self.emit(f"bitcast {full} {made} to {self.vector}")
+        shuffled = self.emit(f"shufflevector {full} {a}, {full} {b}, <{2 * n} x i32> <{order}>")
+        return self.emit(f"bitcast {full} {shuffled} to {self.vector}")
 
     def store_joined(self, x: str, pointer: str) -> None:
         self.emit_void(f"store <{2 * self.lanes} x bfloat> {x}, ptr {pointer}, align 2")
@@ -143,7 +143,7 @@ class AttentionEmitter(Emitter):
         """Columns of a square block."""
         n, step = self.lanes, 1
         while step < n:
-            made = list(rows)
+            vectors = list(rows)
             for i in range(n):
                 if i & step:
                     continue
@@ -152,8 +152,10 @@ class AttentionEmitter(Emitter):
                 high = [j + step if not j & step else n + j for j in range(n)]
                 for at, order in ((i, low), (i + step, high)):
                     lanes = ", ".join(f"i32 {j}" for j in order)
-                    made[at] = self.emit(f"shufflevector {self.vector} {a}, {self.vector} {b}, <{n} x i32> <{lanes}>")
-            rows, step = made, step * 2
+                    vectors[at] = self.emit(
+                        f"shufflevector {self.vector} {a}, {self.vector} {b}, <{n} x i32> <{lanes}>"
+                    )
+            rows, step = vectors, step * 2
         return rows
 
     # Loops
@@ -169,10 +171,10 @@ class AttentionEmitter(Emitter):
 
     def full_blocks(self, count: str, body: Callable[[str, str | None], None]) -> None:
         """As :meth:`blocks`, where the body is short: only the last block has a mask."""
-        whole = self.emit(f"and i64 {count}, {-self.lanes}")
-        self.each(whole, lambda i: body(i, None), step=self.lanes)
+        full_end = self.emit(f"and i64 {count}, {-self.lanes}")
+        self.each(full_end, lambda i: body(i, None), step=self.lanes)
         if self.lanes > 1:
-            self.rest(count, whole, lambda mask: body(whole, mask))
+            self.rest(count, full_end, lambda mask: body(full_end, mask))
 
     def each(self, count: str, body: Callable[[str], None], lo: str = "0", step: int = 1) -> None:
         def run(i: str, _: list[str]) -> list[str]:
@@ -181,9 +183,9 @@ class AttentionEmitter(Emitter):
 
         self.loop(lo, count, step, [], run)
 
-    def rest(self, count: str, whole: str, body: Callable[[str], None]) -> None:
-        """``body(mask)`` for the last lanes, if there are any beyond ``whole``."""
-        left = self.emit(f"sub i64 {count}, {whole}")
+    def rest(self, count: str, full_end: str, body: Callable[[str], None]) -> None:
+        """``body(mask)`` for the last lanes, if there are any beyond ``full_end``."""
+        left = self.emit(f"sub i64 {count}, {full_end}")
 
         def run() -> list[str]:
             body(self.below(left))
@@ -193,10 +195,10 @@ class AttentionEmitter(Emitter):
 
     def row_pairs(self, count: str, body: Callable[[str, bool, list[str]], list[str]], carried: list[str]) -> list[str]:
         """``body(first, both, carried)`` for two rows at a time, carrying vectors; a last one may be alone."""
-        whole = self.emit(f"and i64 {count}, -2")
-        now = self.loop("0", whole, 2, [(self.vector, x) for x in carried], lambda i, x: body(i, True, x))
-        odd = self.emit(f"icmp ne i64 {whole}, {count}")
-        return self.guarded(odd, lambda: body(whole, False, now), [(self.vector, x) for x in now])
+        full_end = self.emit(f"and i64 {count}, -2")
+        now = self.loop("0", full_end, 2, [(self.vector, x) for x in carried], lambda i, x: body(i, True, x))
+        odd = self.emit(f"icmp ne i64 {full_end}, {count}")
+        return self.guarded(odd, lambda: body(full_end, False, now), [(self.vector, x) for x in now])
 
     def half(self, index: str) -> str:
         return self.emit(f"lshr i64 {index}, 1")
@@ -216,7 +218,7 @@ class AttentionEmitter(Emitter):
         coefficients = EXP2_F32 if f32 else EXP2_F64
         word, mantissa, bias = ("i32", 23, 127) if f32 else ("i64", 52, 1023)
         words = f"<{self.lanes} x {word}>"
-        kept = self.emit(f"fcmp uge {self.vector} {x}, {self.constant(least)}")
+        in_range = self.emit(f"fcmp uge {self.vector} {x}, {self.constant(least)}")
         # Adding a number whose last bit is 1 rounds to n; its lowest bits then are the exponent of 2**n.
         magic = self.constant(1.5 * 2.0**mantissa + bias)
         shifted = self.op("fadd", x, magic)
@@ -227,7 +229,7 @@ class AttentionEmitter(Emitter):
         bits = self.emit(f"bitcast {self.vector} {shifted} to {words}")
         power = self.emit(f"shl {words} {bits}, {self.integers(mantissa, word)}")
         y = self.op("fmul", y, self.emit(f"bitcast {words} {power} to {self.vector}"))
-        return self.emit(f"select <{self.lanes} x i1> {kept}, {self.vector} {y}, {self.vector} zeroinitializer")
+        return self.emit(f"select <{self.lanes} x i1> {in_range}, {self.vector} {y}, {self.vector} zeroinitializer")
 
     def finite(self, top: str) -> str:
         """Return the score that others are taken relative to: 0 where nothing has been seen."""
@@ -537,8 +539,8 @@ def softmax_gradient_pairs(e: AttentionEmitter, name: str, tile: Tile) -> str:
 
 def row_sums(e: AttentionEmitter, name: str, width: int) -> str:
     """``name(to, a, b, n, a_stride, b_stride)``: ``to[i] = sum_j a[i][j] * b[i][j]`` of ``width`` pairs of rows."""
-    whole = e.emit(f"and i64 %n, {-e.lanes}")
-    left = e.emit(f"sub i64 %n, {whole}")
+    full_end = e.emit(f"and i64 %n, {-e.lanes}")
+    left = e.emit(f"sub i64 %n, {full_end}")
     some = e.emit(f"icmp ne i64 {left}, 0")
 
     def group(first: str) -> None:
@@ -553,10 +555,10 @@ def row_sums(e: AttentionEmitter, name: str, width: int) -> str:
                 made.append(e.fma(a, b, t))
             return made
 
-        totals = e.loop("0", whole, e.lanes, [(e.vector, "zeroinitializer")] * e.lanes, step)
+        totals = e.loop("0", full_end, e.lanes, [(e.vector, "zeroinitializer")] * e.lanes, step)
         if e.lanes > 1:
             before = totals
-            totals = e.guarded(some, lambda: step(whole, before, e.below(left)), [(e.vector, t) for t in before])
+            totals = e.guarded(some, lambda: step(full_end, before, e.below(left)), [(e.vector, t) for t in before])
         e.store(folded(e, totals), e.element("%to", first, e.bytes))
 
     e.each(str(width), group, step=e.lanes)
@@ -584,11 +586,11 @@ def dots(e: AttentionEmitter, name: str) -> str:
             q, at = e.load(e.element("%q", j, e.bytes)), e.times(j, e.stored.bytes)
             return [e.fma(q, e.take(e.offset_by(p, at), mask), t) for p, t in zip(rows, totals)]
 
-        whole = e.emit(f"and i64 %n, {-e.lanes}")
-        totals = e.loop("0", whole, e.lanes, [(e.vector, "zeroinitializer")] * e.lanes, step)
-        left = e.emit(f"sub i64 %n, {whole}")
+        full_end = e.emit(f"and i64 %n, {-e.lanes}")
+        totals = e.loop("0", full_end, e.lanes, [(e.vector, "zeroinitializer")] * e.lanes, step)
+        left = e.emit(f"sub i64 %n, {full_end}")
         some = e.emit(f"icmp ne i64 {left}, 0")
-        totals = e.guarded(some, lambda: step(whole, totals, e.below(left)), [(e.vector, t) for t in totals])
+        totals = e.guarded(some, lambda: step(full_end, totals, e.below(left)), [(e.vector, t) for t in totals])
         e.store(folded(e, totals), e.element("%to", first, e.bytes))
 
     e.each("%count", group, step=e.lanes)
@@ -624,13 +626,13 @@ def online_softmax_row(e: AttentionEmitter, name: str) -> str:
             return s
         return e.emit(f"select <{e.lanes} x i1> {mask}, {e.vector} {s}, {e.vector} {e.constant(NEVER)}")
 
-    whole = e.emit(f"and i64 %count, {-e.lanes}")
-    left = e.emit(f"sub i64 %count, {whole}")
+    full_end = e.emit(f"and i64 %count, {-e.lanes}")
+    left = e.emit(f"sub i64 %count, {full_end}")
     some = e.emit(f"icmp ne i64 {left}, 0")
 
     def walk(first: str, step: Callable[[str, str, str | None], str]) -> str:
-        now = e.loop("0", whole, e.lanes, [(e.vector, first)], lambda i, x: [step(i, x[0], None)])[0]
-        return e.guarded(some, lambda: [step(whole, now, e.below(left))], [(e.vector, now)])[0]
+        now = e.loop("0", full_end, e.lanes, [(e.vector, first)], lambda i, x: [step(i, x[0], None)])[0]
+        return e.guarded(some, lambda: [step(full_end, now, e.below(left))], [(e.vector, now)])[0]
 
     old = e.broadcast("%state")
     most = walk(old, lambda i, x, mask: e.larger(end(i, mask), x))
@@ -674,10 +676,10 @@ def weighted_sum(e: AttentionEmitter, name: str) -> str:
 
     wide = 4 * e.lanes
     four = e.emit(f"and i64 %n, {-wide}")
-    whole = e.emit(f"and i64 %n, {-e.lanes}")
+    full_end = e.emit(f"and i64 %n, {-e.lanes}")
     e.each(four, lambda j: columns(j, 4, None), step=wide)
-    e.each(whole, lambda j: columns(j, 1, None), lo=four, step=e.lanes)
-    e.rest("%n", whole, lambda mask: columns(whole, 1, mask))
+    e.each(full_end, lambda j: columns(j, 1, None), lo=four, step=e.lanes)
+    e.rest("%n", full_end, lambda mask: columns(full_end, 1, mask))
     return e.function(name, "ptr %to, ptr %values, i64 %value_row, ptr %weights, i64 %count, i64 %n, ptr %state")
 
 
@@ -712,88 +714,88 @@ class Library:
 @functools.cache
 def shared(target: Target, type: ScalarType) -> tuple[dict[str, int], object]:
     """Return the functions that forward and gradient share, on elements of the compute type."""
-    made = Library(type, target)
-    made.enter("causal", causal, made.tile)
-    for rows in range(1, made.tile.rows + 1):
+    library = Library(type, target)
+    library.enter("causal", causal, library.tile)
+    for rows in range(1, library.tile.rows + 1):
         name = f"gemm_scaled_{rows}"
-        made.texts[name] = gemm_kernel.gemm_scaled(made.module, type, made.tile, rows, name)
-    for rows, vecs in product(gemm_kernel.sizes_of(made.tile), (1, made.tile.vecs)):
+        library.texts[name] = gemm_kernel.gemm_scaled(library.module, type, library.tile, rows, name)
+    for rows, vecs in product(gemm_kernel.sizes_of(library.tile), (1, library.tile.vecs)):
         name = f"scores_{rows}_{vecs}"
-        made.texts[name] = gemm_kernel.gemm(made.module, type, made.tile, rows, vecs, name)
-    return made.load()
+        library.texts[name] = gemm_kernel.gemm(library.module, type, library.tile, rows, vecs, name)
+    return library.load()
 
 
 @functools.cache
 def forward(target: Target, type: ScalarType) -> tuple[dict[str, int], object]:
     """Return the compiled kernels of the forward pass, as addresses by name, and what keeps them loaded."""
-    made = Library(type, target)
-    name, tile = "scores_top", made.tile
-    made.texts[name] = gemm_kernel.gemm(made.module, type, tile, tile.rows, tile.vecs, name, top=True)
-    made.enter("online_softmax", online_softmax, tile)
-    made.enter("online_softmax_row", online_softmax_row)
-    return made.load()
+    library = Library(type, target)
+    name, tile = "scores_top", library.tile
+    library.texts[name] = gemm_kernel.gemm(library.module, type, tile, tile.rows, tile.vecs, name, top=True)
+    library.enter("online_softmax", online_softmax, tile)
+    library.enter("online_softmax_row", online_softmax_row)
+    return library.load()
 
 
 @functools.cache
 def gradient(target: Target, type: ScalarType) -> tuple[dict[str, int], object]:
     """Return the compiled kernels of the backward pass, as addresses by name, and what keeps them loaded."""
-    made = Library(type, target)
-    a_row = STRIPS * made.tile.width * type.bytes
-    for rows, vecs in product(gemm_kernel.sizes_of(made.tile), (1, made.tile.vecs)):
+    library = Library(type, target)
+    a_row = STRIPS * library.tile.width * type.bytes
+    for rows, vecs in product(gemm_kernel.sizes_of(library.tile), (1, library.tile.vecs)):
         name = f"gemm_accumulate_{rows}_{vecs}"
-        made.texts[name] = gemm_kernel.gemm_accumulate(made.module, type, made.tile, rows, vecs, a_row, name)
-    made.enter("softmax_gradient", softmax_gradient, made.tile)
-    return made.load()
+        library.texts[name] = gemm_kernel.gemm_accumulate(library.module, type, library.tile, rows, vecs, a_row, name)
+    library.enter("softmax_gradient", softmax_gradient, library.tile)
+    return library.load()
 
 
 @functools.cache
 def io_functions(target: Target, type: ScalarType, stored: ScalarType) -> tuple[dict[str, int], object]:
     """Return the functions that read and write stored elements."""
-    made = Library(type, target)
-    made.enter_both("pack", pack, made.tile.width, stored=stored)
-    made.enter_both("copy", copy, stored=stored)
-    made.enter("unpack", unpack, made.tile.width, stored=stored)
-    made.enter("store_rows", store_rows, stored=stored)
-    made.enter_both("row_sums", row_sums, made.tile.width, stored=stored)
-    made.enter("dots", dots, stored=stored)
-    made.enter("weighted_sum", weighted_sum, stored=stored)
-    return made.load()
+    library = Library(type, target)
+    library.enter_both("pack", pack, library.tile.width, stored=stored)
+    library.enter_both("copy", copy, stored=stored)
+    library.enter("unpack", unpack, library.tile.width, stored=stored)
+    library.enter("store_rows", store_rows, stored=stored)
+    library.enter_both("row_sums", row_sums, library.tile.width, stored=stored)
+    library.enter("dots", dots, stored=stored)
+    library.enter("weighted_sum", weighted_sum, stored=stored)
+    return library.load()
 
 
 @functools.cache
 def mask_functions(target: Target, type: ScalarType, stored: ScalarType) -> tuple[dict[str, int], object]:
-    made = Library(type, target)
-    made.enter_both("pack_mask", pack, made.tile.width, stored=stored)
-    made.enter_both("copy_mask", copy, stored=stored)
-    made.enter("masked", masked, made.tile, stored is not BOOL)
-    return made.load()
+    library = Library(type, target)
+    library.enter_both("pack_mask", pack, library.tile.width, stored=stored)
+    library.enter_both("copy_mask", copy, stored=stored)
+    library.enter("masked", masked, library.tile, stored is not BOOL)
+    return library.load()
 
 
 @functools.cache
 def pair_functions(target: Target, backward: bool) -> tuple[dict[str, int], object]:
     """Products of bfloat16, two neighbours along the sum at a time."""
-    made = Library(F32, target)
-    tile, module = made.tile, made.module
+    library = Library(F32, target)
+    tile, module = library.tile, library.module
     # What is moved is bits: an element of 32 stands for two.
-    made.enter("pack_pairs", pack, tile.width, False)
-    made.enter("copy_pairs", copy, False)
-    made.enter("interleave", interleave, stored=BF16)
+    library.enter("pack_pairs", pack, tile.width, False)
+    library.enter("copy_pairs", copy, False)
+    library.enter("interleave", interleave, stored=BF16)
     for rows in range(1, tile.rows + 1):
         name = f"pair_gemm_scaled_{rows}"
-        made.texts[name] = gemm_kernel.gemm_scaled(module, F32, tile, rows, name, pairs=True)
+        library.texts[name] = gemm_kernel.gemm_scaled(module, F32, tile, rows, name, pairs=True)
     for rows, vecs in product(gemm_kernel.sizes_of(tile), (1, tile.vecs)):
         name = f"pairs_{rows}_{vecs}"
-        made.texts[name] = gemm_kernel.gemm(module, F32, tile, rows, vecs, name, pairs=True)
+        library.texts[name] = gemm_kernel.gemm(module, F32, tile, rows, vecs, name, pairs=True)
         if backward:
             name, a_row = f"pair_gemm_accumulate_{rows}_{vecs}", STRIPS * tile.width * 2
-            made.texts[name] = gemm_kernel.gemm_accumulate(module, F32, tile, rows, vecs, a_row, name, pairs=True)
+            library.texts[name] = gemm_kernel.gemm_accumulate(module, F32, tile, rows, vecs, a_row, name, pairs=True)
     if backward:
-        made.enter("softmax_gradient_pairs", softmax_gradient_pairs, tile)
+        library.enter("softmax_gradient_pairs", softmax_gradient_pairs, tile)
     else:
         name = "pairs_top"
-        made.texts[name] = gemm_kernel.gemm(module, F32, tile, tile.rows, tile.vecs, name, top=True, pairs=True)
-        made.enter("online_softmax_pairs", online_softmax, tile, True)
-    return made.load()
+        library.texts[name] = gemm_kernel.gemm(module, F32, tile, tile.rows, tile.vecs, name, top=True, pairs=True)
+        library.enter("online_softmax_pairs", online_softmax, tile, True)
+    return library.load()
 
 
 def multiplies_pairs(stored: ScalarType) -> bool:
@@ -814,5 +816,5 @@ def functions(stored: ScalarType, mask: ScalarType | None, backward: bool) -> tu
         parts.append(mask_functions(target, type, mask))
     if multiplies_pairs(stored):
         parts.append(pair_functions(target, backward))
-    addresses = {name: address for found, _ in parts for name, address in found.items()}
+    addresses = {name: address for table, _ in parts for name, address in table.items()}
     return addresses, tile_of(target, type), [library for _, library in parts]

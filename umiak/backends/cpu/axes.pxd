@@ -7,27 +7,6 @@ ctypedef int (*kernel_t)(void** ptrs, const int64_t* dims, const uint64_t* scala
 ctypedef int64_t (*bytes_t)(const int64_t* dims) noexcept nogil
 
 cdef enum:
-    # as in compiler/nest.py; a test compares
-    MAP = 0
-    TILE = 1
-    ROW = 2
-    COLUMN = 3
-    STRIP = 4
-    SPLIT_ROW = 5
-    SPLIT_COLUMN = 6
-    ZERO = 0
-    UNIT = 1
-    ANY = 2
-    BACK = 3
-    PAIR = 4
-    ROWS = 0
-    OUTER = 1
-    INNER = 2
-    ONE = 3
-    ROW_BLOCKS = 4
-    OUTER_BLOCKS = 5
-    COLUMN_BLOCKS = 6
-    TILE_BLOCKS = 7
     MAX_AXES = 64
     MAX_WORDS = 31              # of a key: one for the schedule and ranks, then 8 accesses a word
 
@@ -155,9 +134,17 @@ cdef inline bint moves(const Config* config, const int64_t* dims, int k, int beg
 
 
 cdef inline int main_access(const Config* config, const int64_t* dims) noexcept nogil:
-    """The first input that moves along R; else what orders P."""
-    cdef int i
+    """Of the inputs that move along R the one with the most elements, the first of such; else what orders P."""
+    cdef int i, a, k, main = config.order
+    cdef int64_t points, most = 0
     for i in range(config.n_inputs):
-        if moves(config, dims, config.inputs[i], config.n_p, config.n_axes):
-            return config.inputs[i]
-    return config.order
+        k = config.inputs[i]
+        if not moves(config, dims, k, config.n_p, config.n_axes):
+            continue
+        points = 1
+        for a in range(config.n_axes):
+            if dims[config.n_axes + k * config.n_axes + a] != 0:
+                points *= dims[a]
+        if points > most:
+            main, most = k, points
+    return main

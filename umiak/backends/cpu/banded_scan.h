@@ -17,7 +17,7 @@ typedef struct {
 } umiak_banded_scan;
 
 typedef struct {
-    const umiak_banded_scan *how;
+    const umiak_banded_scan *config;
     char *out, *shares;               /* of log-sums: y and w; of the recurrence: x and nothing */
     const char *arcs, *given;         /* of log-sums: arcs and walls; of the recurrence: w and g */
     int64_t batch, layers, states, chunk;
@@ -161,7 +161,7 @@ ATTRIBUTE static void umiak_log_layer_##suffix##_##kind( \
 #define UMIAK_BANDED_SCAN_LOOPS(T, suffix, LAYER) \
 static int umiak_log_sums_##suffix(const umiak_banded_scan_launch *p, int64_t first, int64_t last) \
 { \
-    int bands = p->how->bands; \
+    int bands = p->config->bands; \
     const int64_t *strides = p->arc_strides, *given = p->given_strides; \
     int64_t states = p->states; \
     T *line = malloc((states * (bands + 1) + bands) * sizeof(T)), *before = line + bands, *walls = before + states; \
@@ -190,7 +190,7 @@ static void umiak_sums_##suffix(const umiak_banded_scan_launch *p, int64_t first
 { \
     const int64_t *ws = p->arc_strides, *gs = p->given_strides; \
     int64_t states = p->states, layers = p->layers; \
-    int against = p->how->transpose; \
+    int against = p->config->transpose; \
     for (int64_t n = first; n < last; n++) { \
         T *x = (T *)p->out + n * (layers + 1) * states; \
         for (int64_t t = 0; t <= layers; t++) { \
@@ -201,7 +201,7 @@ static void umiak_sums_##suffix(const umiak_banded_scan_launch *p, int64_t first
         for (int64_t i = 0; i < layers; i++) { \
             int64_t t = against ? layers - 1 - i : i; \
             T *restrict from = x + (against ? t + 1 : t) * states, *restrict to = x + (against ? t : t + 1) * states; \
-            for (int64_t j = 0; j < p->how->bands && j < states; j++) { \
+            for (int64_t j = 0; j < p->config->bands && j < states; j++) { \
                 const T *w = (const T *)p->arcs + n * ws[0] + t * ws[1] + j * ws[2] + j * ws[3]; \
                 int64_t a = against ? j : 0, b = against ? 0 : j; \
                 if (ws[3] == 1) \
@@ -256,8 +256,8 @@ static int umiak_banded_scan_part(void *arg, int64_t part)
     if (last > p->batch)
         last = p->batch;
     if (p->shares)
-        return p->how->doubles ? umiak_log_sums_d(p, first, last) : umiak_log_sums_f(p, first, last);
-    if (p->how->doubles)
+        return p->config->doubles ? umiak_log_sums_d(p, first, last) : umiak_log_sums_f(p, first, last);
+    if (p->config->doubles)
         umiak_sums_d(p, first, last);
     else
         umiak_sums_f(p, first, last);

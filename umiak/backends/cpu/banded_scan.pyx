@@ -11,7 +11,7 @@ cdef extern from "umiak/backends/cpu/banded_scan.h" nogil:
         int transpose
         int doubles
     ctypedef struct umiak_banded_scan_launch:
-        const umiak_banded_scan* how
+        const umiak_banded_scan* config
         char* out
         char* shares
         const char* arcs
@@ -38,7 +38,7 @@ cdef int run(umiak_banded_scan_launch* w) noexcept nogil:
     cdef int64_t parts = 1
     if w.batch == 0 or w.states == 0:
         return 0
-    if w.batch > 1 and w.batch * w.layers * w.states * w.how.bands >= PARALLEL and thread_count() > 1:
+    if w.batch > 1 and w.batch * w.layers * w.states * w.config.bands >= PARALLEL and thread_count() > 1:
         parts = min(w.batch, <int64_t>thread_count() * PARTS_PER_THREAD)
     w.chunk = (w.batch + parts - 1) // parts
     parts = (w.batch + w.chunk - 1) // w.chunk
@@ -55,7 +55,7 @@ cdef int no_memory() noexcept with gil:
 cdef int log_sums(void* self, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil:
     """The native launch ABI. ``dims``: sizes and strides of the arcs, strides of the walls. Pointers: arcs, walls, y, w."""
     cdef umiak_banded_scan_launch w
-    w.how = <umiak_banded_scan*>self
+    w.config = <umiak_banded_scan*>self
     w.arcs, w.given, w.out, w.shares = <char*>ptrs[0], <char*>ptrs[1], <char*>ptrs[2], <char*>ptrs[3]
     w.batch, w.layers, w.states = dims[0], dims[1], dims[3]
     w.arc_strides = dims + 4
@@ -66,7 +66,7 @@ cdef int log_sums(void* self, void** ptrs, const int64_t* dims, const uint64_t* 
 cdef int sums(void* self, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil:
     """``dims``: sizes and strides of w, strides of g. Pointers: w, g, x."""
     cdef umiak_banded_scan_launch w
-    w.how = <umiak_banded_scan*>self
+    w.config = <umiak_banded_scan*>self
     w.arcs, w.given, w.out, w.shares = <char*>ptrs[0], <char*>ptrs[1], <char*>ptrs[2], NULL
     w.batch, w.layers, w.states = dims[0], dims[1], dims[3]
     w.arc_strides = dims + 4
@@ -77,14 +77,14 @@ cdef int sums(void* self, void** ptrs, const int64_t* dims, const uint64_t* scal
 cdef class BandedScan:
     """A kernel of banded scans: the number of bands, the type and the direction."""
 
-    cdef umiak_banded_scan how
+    cdef umiak_banded_scan config
 
     def __init__(self, int bands, bint doubles, bint transpose=False):
         if not 1 <= bands <= UMIAK_BANDED_SCAN_BANDS:
             raise ValueError(f"[BandedScan] requires 1 to {UMIAK_BANDED_SCAN_BANDS} bands, got {bands}")
-        self.how.bands = bands
-        self.how.doubles = doubles
-        self.how.transpose = transpose
+        self.config.bands = bands
+        self.config.doubles = doubles
+        self.config.transpose = transpose
 
     @property
     def log_sums(self):
@@ -96,4 +96,4 @@ cdef class BandedScan:
 
     @property
     def self_pointer(self):
-        return <size_t>&self.how
+        return <size_t>&self.config

@@ -4,6 +4,7 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport malloc
 
 from umiak.backends.cpu.axes cimport *
+from umiak.compiler.codes cimport *
 
 cdef extern from *:
     """
@@ -15,16 +16,12 @@ cdef enum:
     LANES = 8                   # an axis shorter than this leaves most of a vector idle
     WIDE = 4                    # columns that are worth more than a gather along R
     STRIP_R = 32                # rows of R from which on they are walked in the order in which they lie
-    STRIP_WIDTH = 512           # columns of a part of such a walk
     FEW = 32                    # fewer pieces than this do not occupy the threads
     SPLIT_R = 1 << 15           # shorter rows are not split
     SPLIT_POINTS = 1 << 16      # nor are reductions of fewer points
     BLOCK_POINTS = 1 << 14      # of a block
     BLOCK_ROWS = 64             # of a block of columns: the partial results are much less than what they come from
     MAX_BLOCKS = 256
-    LONG_POINTS = 4096          # sums of more points of R go in chunks; as in compiler/schedule/chunks.py
-    LONG_ROWS = 32              # and those of more rows of the innermost axis
-    LONG_COLUMN = 256           # in columns
     INLINE_DIMS = 512           # integers of a kernel for which a launch takes no memory
     STREAMS = 1 << 30           # of a key, beside schedule, ranks and tile
     LONG = 1 << 23
@@ -122,8 +119,8 @@ cdef inline bint is_long(const Space* s, int schedule) noexcept nogil:
     if schedule == COLUMN:
         return False
     if schedule == STRIP or schedule == SPLIT_COLUMN:
-        return s.points_r > LONG_COLUMN
-    return s.points_r > LONG_POINTS or (s.r > 1 and s.points_r > LONG_ROWS * s.size[s.p + s.r - 1])
+        return s.points_r > CHUNK_COLUMN
+    return s.points_r > CHUNK_POINTS or (s.r > 1 and s.points_r > CHUNK_ROWS * s.size[s.p + s.r - 1])
 
 
 cdef inline int tile_axis(const Config* config, const int64_t* dims, const Space* s) noexcept nogil:
@@ -158,14 +155,33 @@ cdef inline bint in_place(const Config* config, void** ptrs) noexcept nogil:
     return False
 
 
+cdef inline bint reads_much(const Config* config, const int64_t* dims, const Space* s) noexcept nogil:
+    """Return whether some input has ``stream_points`` elements of its own: one that is broadcast may have few."""
+    cdef int i, a
+    cdef int64_t points
+    cdef const int64_t* strides
+    for i in range(config.n_inputs):
+        strides = dims + config.n_axes + config.inputs[i] * config.n_axes
+        points = 1
+        for a in range(s.p + s.r):
+            if s.axis[a] >= 0 and strides[s.axis[a]] != 0:
+                points *= s.size[a]
+        if points >= config.stream_points:
+            return True
+    return False
+
+
 cdef inline bint streams(const Config* config, void** ptrs, const int64_t* dims, const Space* s, int schedule) noexcept nogil:
-    """Return whether the first output is large, and written in order."""
+    """Return whether the first output is large, and written in order.
+
+    One that has the last cache level nearly to itself may stay there up to twice that size.
+    """
     cdef int64_t points = s.points_p
     if config.order < 0 or config.scatters or schedule > ROW or in_place(config, ptrs):
         return False
     if schedule == ROW and moves(config, dims, config.order, config.n_p, config.n_axes):
         points *= s.points_r
-    return points >= config.stream_points
+    return points >= config.stream_points and (points >= 2 * config.stream_points or reads_much(config, dims, s))
 
 
 cdef inline bint moves_at_all(const Config* config, const int64_t* strides, int k) noexcept nogil:

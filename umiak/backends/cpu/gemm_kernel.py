@@ -85,10 +85,10 @@ class Emitter(Writer):
         """Pointers to ``count`` rows."""
         if isinstance(stride, int):
             return [self.offset_by(pointer, stride * i) for i in range(count)]
-        found = [pointer]
+        pointers = [pointer]
         for _ in range(count - 1):
-            found.append(self.offset_by(found[-1], stride))
-        return found
+            pointers.append(self.offset_by(pointers[-1], stride))
+        return pointers
 
     # Vectors
     def constant(self, x: float) -> str:
@@ -234,22 +234,22 @@ def gemm(
             left = e.emit(f"sub i64 %k, {at}")
             k = e.call("i64", "llvm.smin.i64", [("i64", left), ("i64", str(tile.width))])
             tile_now = [now[2 + i * vecs : 2 + (i + 1) * vecs] for i in range(rows)]
-            made = e.matmul(rows, vecs, k, Matrix(now[0], width, type.bytes), Matrix(now[1], 0, width), start=tile_now)
+            sums = e.matmul(rows, vecs, k, Matrix(now[0], width, type.bytes), Matrix(now[1], 0, width), start=tile_now)
             return [
                 e.offset_by(now[0], "%a_panel"),
                 e.offset_by(now[1], tile.width * width),
-                *(x for row in made for x in row),
+                *(x for row in sums for x in row),
             ]
 
         first = [("ptr", a), ("ptr", "%b"), *([(e.vector, "zeroinitializer")] * (rows * vecs))]
-        made = e.loop("0", "%k", tile.width, first, panel)[2:]
+        products = e.loop("0", "%k", tile.width, first, panel)[2:]
         if factor is not None:
-            made = [e.op("fmul", x, factor) for x in made]
-        e.store_tile([made[i * vecs : (i + 1) * vecs] for i in range(rows)], Matrix(c, "%c_row"))
+            products = [e.op("fmul", x, factor) for x in products]
+        e.store_tile([products[i * vecs : (i + 1) * vecs] for i in range(rows)], Matrix(c, "%c_row"))
         if top:
             # A tree: the maxima wait for each other less.
             for v in range(vecs):
-                left = made[v::vecs]
+                left = products[v::vecs]
                 while len(left) > 1:
                     left = [
                         e.larger(*left[i : i + 2]) if i + 1 < len(left) else left[i] for i in range(0, len(left), 2)
@@ -274,14 +274,14 @@ def gemm_scaled(module: Module, type: ScalarType, tile: Tile, rows: int, name: s
     width, last = tile.width * type.bytes, tile.vecs - 1
     c = Matrix("%c", width)
     factor = [e.load("%factor", v * e.vector_bytes) for v in range(tile.vecs)]
-    made = e.matmul(rows, tile.vecs, "%k", Matrix("%a", type.bytes, width), Matrix("%b", 0, "%b_step"))
+    sums = e.matmul(rows, tile.vecs, "%k", Matrix("%a", type.bytes, width), Matrix("%b", 0, "%b_step"))
     a = Matrix(e.offset_by("%a", e.times("%k", width)), type.bytes, width)
     b = Matrix(e.offset_by(e.offset_by("%b", e.times("%k", "%b_step")), last * e.vector_bytes), 0, "%b_step")
-    more = e.matmul(rows, 1, "%more", a, b, [row[last:] for row in made])
+    more = e.matmul(rows, 1, "%more", a, b, [row[last:] for row in sums])
     # What is there joins last: in front, it would be rounded with every step.
-    made = [row[:last] + x for row, x in zip(made, more)]
+    sums = [row[:last] + x for row, x in zip(sums, more)]
     before = e.load_tile(rows, tile.vecs, c)
-    e.store_tile([[e.fma(*x) for x in zip(old, factor, row)] for old, row in zip(before, made)], c)
+    e.store_tile([[e.fma(*x) for x in zip(old, factor, row)] for old, row in zip(before, sums)], c)
     return e.function(name, "ptr %c, ptr %a, ptr %b, i64 %b_step, i64 %k, i64 %more, ptr %factor")
 
 
@@ -298,9 +298,9 @@ def gemm_accumulate(
 
     def block(now: list[str]) -> list[str]:
         c = Matrix(now[0], width)
-        made = e.matmul(rows, vecs, "%k", Matrix(now[1], a_row, type.bytes), Matrix("%b", 0, width))
+        products = e.matmul(rows, vecs, "%k", Matrix(now[1], a_row, type.bytes), Matrix("%b", 0, width))
         before = e.load_tile(rows, vecs, c)
-        e.store_tile([[e.op("fadd", *x) for x in zip(old, row)] for old, row in zip(before, made)], c)
+        e.store_tile([[e.op("fadd", *x) for x in zip(old, row)] for old, row in zip(before, products)], c)
         return [e.offset_by(now[0], width * rows), e.offset_by(now[1], a_row * rows)]
 
     e.repeat("%blocks", [("ptr", "%c"), ("ptr", "%a")], block)

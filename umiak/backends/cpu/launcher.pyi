@@ -12,7 +12,8 @@ from umiak.compiler.nest import Variant
 Phase: TypeAlias = tuple[int, int, int, int] | tuple[int, int, int, int, int]
 Compile: TypeAlias = Callable[..., tuple[Sequence[Phase], Any]]
 
-SCHEDULES: tuple[str, ...]
+MOST_AXES: int  # of a nest
+MAX_ACCESSES: int
 
 class NestLauncher:
     """The configuration of one nest and its compiled variants. It must outlive its launches; plans keep it.
@@ -73,6 +74,9 @@ class NestLauncher:
 def install_parallel(parallel: int, threads: int) -> None:
     """Addresses of ``parallel_for`` and ``thread_count`` (runtime/parallel); the assembler gives them. Without, one
     thread does all."""
+
+def threads_of_launches() -> int:
+    """Return how many threads a launch may use now."""
 
 def scratch_sizes() -> tuple[int, int]:
     """Bytes of scratch that this thread keeps: for parts, for launches."""

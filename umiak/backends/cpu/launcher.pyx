@@ -14,8 +14,10 @@ from libc.string cimport memcpy
 
 from umiak.backends.cpu.axes cimport *
 from umiak.backends.cpu.choice cimport INLINE_DIMS, LONG, STREAMS, choose, in_place
+from umiak.compiler.codes cimport *
 from umiak.core.rows cimport Rows
 
+from umiak.compiler.codes import SCHEDULES
 from umiak.compiler.statistics import apart
 from umiak.util.lazy import loaded
 
@@ -45,6 +47,7 @@ cdef extern from *:
     bint umiak_unlikely(bint x) nogil
 
 cdef enum:
+    MOST_AXES = MAX_AXES - 2    # of a nest
     MAX_ACCESSES = 240
     GRAIN = 64                  # points of a lane axis that a part takes at least: no two write to one cache line
     # when threads are asked
@@ -55,8 +58,6 @@ cdef enum:
     # results of a launch, beside codes of Fail
     ERROR_SET = -1              # a Python exception is set in this thread
     NO_MEMORY = -2
-
-SCHEDULES = ("map", "tile", "row", "column", "strip", "split_row", "split_column")      # by number
 
 cdef struct Call:               # what kernels get
     void** ptrs
@@ -108,6 +109,10 @@ def install_parallel(size_t parallel, size_t threads):
     global parallel_for, thread_count
     parallel_for = <parallel_for_t><void*>parallel
     thread_count = <thread_count_t><void*>threads
+
+
+def threads_of_launches():
+    return thread_count()
 
 
 # ---- a launch --------------------------------------------------------------------------------------------------------
@@ -533,8 +538,8 @@ cdef class NestLauncher:
             raise RuntimeError("a NestLauncher is initialised once")
         if not callable(compile):
             raise TypeError(f"[NestLauncher] requires a callable to compile with, got {compile!r}")
-        if n_parallel < 0 or n_reduced < 0 or n_parallel + n_reduced > MAX_AXES - 2:
-            raise ValueError(f"[NestLauncher] requires at most {MAX_AXES - 2} axes, got {n_parallel} and {n_reduced}")
+        if n_parallel < 0 or n_reduced < 0 or n_parallel + n_reduced > MOST_AXES:
+            raise ValueError(f"[NestLauncher] requires at most {MOST_AXES} axes, got {n_parallel} and {n_reduced}")
         if len(pointers) > MAX_ACCESSES:
             raise ValueError(f"[NestLauncher] requires at most {MAX_ACCESSES} accesses, got {len(pointers)}")
         if n_extras < 0 or not cost_per_point >= 0:
@@ -680,4 +685,5 @@ def scratch_sizes():
     return umiak_scratch_size(0), umiak_scratch_size(1)
 
 
+globals().update(MOST_AXES=MOST_AXES, MAX_ACCESSES=MAX_ACCESSES)
 loaded(__name__)

@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 from umiak.backends.base import Kernel
 from umiak.backends.cpu import work
 from umiak.backends.cpu.chain import ChainLauncher
-from umiak.backends.cpu.launcher import NestLauncher
+from umiak.backends.cpu.launcher import MAX_ACCESSES, MOST_AXES, NestLauncher
 from umiak.backends.ref.evaluate import evaluate
 from umiak.compiler import jit, schedule, statistics
 from umiak.compiler.dump import dump
@@ -31,7 +31,6 @@ from umiak.util.garbage import Paused
 WEIGHTS = {"load": 2, "div": 6, "sqrt": 8, "rem": 12, "pow": 60} | {
     name: 20 for name, (_, text) in n.OPS.items() if text.startswith(f"{name}(a")
 }
-MAX_AXES, MAX_ACCESSES = 62, 240  # of the launcher
 LONGEST_NAME = 60
 NS_PER_OPERATION = 0.02
 NS_PER_BYTE = 0.04
@@ -56,10 +55,10 @@ STREAM_BYTES = max(last_level() // 2, 1 << 20)  # so that what is read stays in 
 def kernel(call: Any) -> Kernel:
     """The kernel of a class of calls; raises NotANest where they are not one nest."""
     with statistics.timed(call.op.name, "nest"):
-        made, pointwise = call.nest()
-    dump("nest", call.op.name, lambda: show_nest(made))
-    for nest in made.nests if isinstance(made, Chain) else (made,):
-        if len(nest.sizes) > MAX_AXES or len(nest.accesses) > MAX_ACCESSES:
+        lowered, pointwise = call.nest()
+    dump("nest", call.op.name, lambda: show_nest(lowered))
+    for nest in lowered.nests if isinstance(lowered, Chain) else (lowered,):
+        if len(nest.sizes) > MOST_AXES or len(nest.accesses) > MAX_ACCESSES:
             raise NotANest(f"{len(nest.sizes)} axes and {len(nest.accesses)} accesses")
     copies = call.op.name == "copy"
     name = name_of(call.op)
@@ -71,8 +70,8 @@ def kernel(call: Any) -> Kernel:
         python = ref.kernel(call)
         assert python is not None, "ref copies whatever there is"
         run = python.run
-    if isinstance(made, Chain):
-        chain, asked = make_chain(made)
+    if isinstance(lowered, Chain):
+        chain, asked = make_chain(lowered)
         return Kernel(
             chain.address,
             chain.self_pointer,
@@ -81,31 +80,31 @@ def kernel(call: Any) -> Kernel:
             dims=asked,
             explain=explain,
             name=name,
-            work=work.of_chain(made),
+            work=work.of_chain(lowered),
         )
-    found = None if copies else make_unrolled(made)
-    if found is not None:
+    unrolled = None if copies else make_unrolled(lowered)
+    if unrolled is not None:
         return Kernel(
-            **found,
+            **unrolled,
             residuals=True,
-            dims=launch_dims(made),
+            dims=launch_dims(lowered),
             explain=explain,
             name=name,
-            work=work.of_nest(made),
+            work=work.of_nest(lowered),
         )
-    launcher = make_launcher(made)
-    flat = pointwise and call.contiguous and not pairs and len(made.buffers) > 1
+    launcher = make_launcher(lowered)
+    flat = pointwise and call.contiguous and not pairs and len(lowered.buffers) > 1
     return Kernel(
         launcher.address,
         launcher.self_pointer,
         run=run,
         residuals=True,
         keep=launcher,
-        dims=launch_dims(made),
+        dims=launch_dims(lowered),
         flat=launcher.flat_address if flat else 0,
         explain=explain,
         name=name,
-        work=work.of_nest(made),
+        work=work.of_nest(lowered),
         many=launcher.many_address if flat else 0,
     )
 
@@ -129,22 +128,22 @@ def make_chain(chain: Chain) -> tuple[ChainLauncher, list[Any]]:
     asked = [launch_dims(nest) for nest in chain.nests]
     links = [(x.address, x.self_pointer, len(dims)) for x, dims in zip(launchers, asked, strict=True)]
     pointers = len(chain.nests[0].buffers) - len(chain.temporaries)
-    made = ChainLauncher(links, pointers, len(chain.temporaries), launchers)
-    return made, [*(t.size * t.type.bytes for t in chain.temporaries), *(x for dims in asked for x in dims)]
+    launcher = ChainLauncher(links, pointers, len(chain.temporaries), launchers)
+    return launcher, [*(t.size * t.type.bytes for t in chain.temporaries), *(x for dims in asked for x in dims)]
 
 
 def make_unrolled(nest: Nest) -> dict[str, Any] | None:
     """Address and owner of the kernel of a nest of few points that are all known; None for others."""
     target = llvm.Target.host()
     with statistics.timed(nest.name, "schedule"):
-        made = schedule.unrolled_kernel(nest, unrolled.lanes_of(nest.buffers, target))
-    if made is None:
+        kernel = schedule.unrolled_kernel(nest, unrolled.lanes_of(nest.buffers, target))
+    if kernel is None:
         return None
-    dump("loop", nest.name, partial(show_kernel, made))
+    dump("loop", nest.name, partial(show_kernel, kernel))
     with statistics.timed(nest.name, "render"):
-        text = unrolled.render(made, target)
-    library = jit.load(text, [made.name])
-    return {"address": library.address(made.name), "keep": library}
+        text = unrolled.render(kernel, target)
+    library = jit.load(text, [kernel.name])
+    return {"address": library.address(kernel.name), "keep": library}
 
 
 def make_launcher(nest: Nest) -> NestLauncher:
@@ -153,8 +152,8 @@ def make_launcher(nest: Nest) -> NestLauncher:
     reduces = [s for s in nest.stages if isinstance(s, ReduceStage)]
     operations, moved = work_per_point(nest)
 
-    def compile_variant(*what: Any) -> tuple[list[tuple[int, int, int, int, int]], Any]:
-        return build(nest, Variant(*what))
+    def compile_variant(*key: Any) -> tuple[list[tuple[int, int, int, int, int]], Any]:
+        return build(nest, Variant(*key))
 
     return NestLauncher(
         compile=compile_variant,
@@ -227,14 +226,14 @@ def _compiled(nest: Nest, variant: Variant, target: llvm.Target) -> _Code:
     statistics.add_time(names[0], "schedule", scheduled - start)
     statistics.add_time(names[0], "render", time.perf_counter() - scheduled)
     library = jit.load(text, names)
-    found = []
+    kernels = []
     for p in phases:
         name, spaces = p.kernel.name, {b.space for b in p.kernel.buffers}
         # Without scratch there is nothing to ask for.
         local = library.address(f"{name}_local") if spaces & {LOCAL, SHARED} else 0
         shared = library.address(f"{name}_global") if GLOBAL in spaces else 0
-        found.append((library.address(name), local, shared, p.range, p.block))
-    return _Code(names[0], found, library)
+        kernels.append((library.address(name), local, shared, p.range, p.block))
+    return _Code(names[0], kernels, library)
 
 
 def explain(op: Any, operands: tuple, params: tuple, code: int) -> None:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+MAX_ROWS: int  # of a tile
+
 class Recurrent:
     address: int
     self_pointer: int

@@ -29,7 +29,7 @@ cdef enum:
     MAX_SLOTS = 24              # pointers of a kernel
     MAX_PIECES = 32
     FEWEST_ROWS = 4             # of the batch that a thread takes
-    PRODUCT_ROWS = 96           # of the input, about, that are multiplied at once
+    GEMM_ROWS = 96           # of the input, about, that are multiplied at once
     LINE = 64
     EDGE = 64 * 8 * MAX_ROWS    # bytes of a tile
     ALIGN = 64
@@ -111,9 +111,9 @@ cdef inline int64_t round_up(int64_t n, int64_t of) noexcept nogil:
 
 
 cdef inline char* carve(char** memory, int64_t bytes) noexcept nogil:
-    cdef char* found = memory[0]
-    memory[0] = found + round_up(bytes, ALIGN)
-    return found
+    cdef char* room = memory[0]
+    memory[0] = room + round_up(bytes, ALIGN)
+    return room
 
 
 cdef int no_memory() noexcept nogil:
@@ -200,11 +200,11 @@ cdef inline int64_t length(const Job* j, int64_t row) noexcept nogil:
 cdef inline bint set_mask(const Job* j, int64_t t, int64_t first, int64_t rows) noexcept nogil:
     """Find the rows that take part in step ``t``; return whether any does."""
     cdef int64_t i
-    cdef bint found = False
+    cdef bint any_row = False
     for i in range(first, first + rows):
         j.mask[i] = t < length(j, i)
-        found |= j.mask[i]
-    return found
+        any_row |= j.mask[i]
+    return any_row
 
 
 cdef inline char* at_step(char* base, int64_t t, int64_t row, int64_t batch, int64_t bytes) noexcept nogil:
@@ -505,7 +505,7 @@ cdef int begin(Job* j, Reader* r, const Config* config, void** ptrs, const int64
     all_gates = config.gates * j.hidden
     r.dims, r.size, r.n, r.bad = dims + 5, size, 0, 0
     if config.gradient:
-        # The products of all steps are left to others.
+        # The matmuls of all steps are left to others.
         r.dims += 3
         ptrs[0] = NULL
     else:
@@ -560,7 +560,7 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
     n = j.n = config.gates * j.hidden
     j.padded_n = round_up(n, config.width)
     j.p_room = round_up(j.proj, config.width)
-    j.chunk = max(1, min(j.steps, PRODUCT_ROWS // min(j.batch, PRODUCT_ROWS)))
+    j.chunk = max(1, min(j.steps, GEMM_ROWS // min(j.batch, GEMM_ROWS)))
     if config.train and config.kept:
         j.gates, j.gates_row = j.acts, config.kept * j.hidden
     elif not config.kept:
@@ -680,7 +680,7 @@ cdef int launch_back(void* self, void** ptrs, const int64_t* dims, const uint64_
     if j.g_out == NULL:
         j.g_out, j.g_step, j.g_row = nothing, 0, 0
     if j.g_h != NULL:
-        # Where a sequence has ended nothing comes through the product.
+        # Where a sequence has ended nothing comes through the matmul.
         if config.masked:
             memcpy(j.passed, j.g_h, j.batch * j.proj * size)
         else:
@@ -710,9 +710,9 @@ cdef void finish_row(Job* j, int64_t row) noexcept nogil:
             (<float*>to)[i] = (<const float*>a)[i] + (<const float*>b)[i]
 
 
-cdef int set_elementwise(Elementwise* f, tuple found, int mask) except -1:
+cdef int set_elementwise(Elementwise* f, tuple function, int mask) except -1:
     cdef int i
-    address, slots, _ = found
+    address, slots, _ = function
     if len(slots) > MAX_SLOTS:
         raise ValueError(f"[Recurrent] requires at most {MAX_SLOTS} accesses, got {len(slots)}")
     f.kernel = <kernel_t><void*><size_t>address
@@ -751,3 +751,6 @@ cdef class Recurrent:
         self.config.width, self.config.rows, self.config.lanes = width, rows, lanes
         self.address = <size_t><void*>launch_back if gradient else <size_t><void*>launch
         self.self_pointer = <size_t><void*>&self.config
+
+
+globals().update(MAX_ROWS=MAX_ROWS)

@@ -14,9 +14,11 @@ from typing import Any
 from umiak.backends.cpu import nests
 from umiak.backends.cpu.attention_kernels import Library, copy, pack
 from umiak.backends.cpu.gemm_kernel import Emitter, Matrix, Tile, tile_of
+from umiak.backends.cpu.recurrent import MAX_ROWS
+from umiak.compiler.codes import OUTER, UNIT, ZERO
 from umiak.compiler.loop.types import F32, F64, ScalarType
 from umiak.compiler.lower.group import lowerable, nest_of
-from umiak.compiler.nest import MAP, OUTER, UNIT, ZERO, Nest, Variant
+from umiak.compiler.nest import MAP, Nest, Variant
 from umiak.compiler.render.target import Target
 from umiak.compiler.render.text import Module
 from umiak.core import dtype as dt
@@ -27,13 +29,11 @@ from umiak.ir.tracer import Tracer
 from umiak.ops import recurrent as ops
 from umiak.ops.recurrent import where
 
-ROWS = 8  # of a tile, at most
-
 
 def tile_for(target: Target, type: ScalarType) -> Tile:
     """Batches are small, and few rows divide unevenly: wide tiles where there are registers for them."""
     tile = tile_of(target, type)
-    return Tile(tile.lanes, 4, 6) if target.vector_bits == 512 else tile._replace(rows=min(tile.rows, ROWS))
+    return Tile(tile.lanes, 4, 6) if target.vector_bits == 512 else tile._replace(rows=min(tile.rows, MAX_ROWS))
 
 
 def matmul(module: Module, type: ScalarType, tile: Tile, rows: int, name: str) -> str:
@@ -48,13 +48,13 @@ def matmul(module: Module, type: ScalarType, tile: Tile, rows: int, name: str) -
 def matmuls(target: Target, type: ScalarType) -> tuple[dict[str, int], Tile, object]:
     """Addresses of the matmuls by their number of rows, and of what packs."""
     tile = tile_for(target, type)
-    made = Library(type, target)
+    module = Library(type, target)
     for n in range(1, tile.rows + 1):
-        made.texts[f"matmul_{n}"] = matmul(made.module, type, tile, n, f"matmul_{n}")
-    made.enter("pack", pack, tile.width, stored=type)
-    made.enter("copy", copy, stored=type)
-    found, library = made.load()
-    return found, tile, library
+        module.texts[f"matmul_{n}"] = matmul(module.module, type, tile, n, f"matmul_{n}")
+    module.enter("pack", pack, tile.width, stored=type)
+    module.enter("copy", copy, stored=type)
+    functions, library = module.load()
+    return functions, tile, library
 
 
 # --- what a step does elementwise -----------------------------------------------------------------------------------
@@ -98,18 +98,18 @@ def step(mode: str, train: bool, masked: bool, projected: bool) -> tuple[Callabl
     slots = ["x"] * (2 * gates) + ["b"] * (gates + (mode == "gru"))
     slots += ["x"] * (mode in ("lstm", "gru")) + ["m"] * masked + ["x"] * (held and mode != "gru")
 
-    def run(*given: Any) -> Sequence:
+    def run(*arrays: Any) -> Sequence:
         from umiak import ops as F
 
-        left = list(given)
+        left = list(arrays)
         a, s, b = ([left.pop(0) for _ in range(gates)] for _ in range(3))
         a = [F.add(p, q) for p, q in zip(a, b, strict=True)]
         if mode == "gru":
             s[2] = F.add(s[2], left.pop(0))
         before = left.pop(0) if mode in ("lstm", "gru") else None
         mask = left.pop(0) if masked else None
-        y, c, kept = ops.forward_step(mode, a, s, before, before)
-        results = [where(mask, v, 0) for v in kept] if train else []
+        y, c, residuals = ops.forward_step(mode, a, s, before, before)
+        results = [where(mask, v, 0) for v in residuals] if train else []
         if mode == "lstm":
             results.append(where(mask, c, before))
         results.append(y if projected else where(mask, y, 0))
@@ -152,19 +152,19 @@ def step_back(mode: str, masked: bool, projected: bool) -> tuple[Callable[..., S
     slots = ["x"] * (ops.KEPT[mode] + {"lstm": 2}.get(mode, 1) + (1 if projected else 2) + past + (mode == "lstm"))
     slots += ["m"] * masked
 
-    def run(*given: Any) -> Sequence:
+    def run(*arrays: Any) -> Sequence:
         from umiak import ops as F
 
-        left = list(given)
-        kept = [left.pop(0) for _ in range(ops.KEPT[mode])]
+        left = list(arrays)
+        residuals = [left.pop(0) for _ in range(ops.KEPT[mode])]
         y = left.pop(0) if mode in ("tanh", "relu") else None
         h = left.pop(0) if mode == "gru" else None
         c, before = (left.pop(0), left.pop(0)) if mode == "lstm" else (None, None)
-        mask = given[-1] if masked else None
+        mask = arrays[-1] if masked else None
         dh = left.pop(0) if projected else F.add(where(mask, left.pop(0), 0), left.pop(0))
         dh = F.add(dh, left.pop(0)) if past else dh
         dc = left.pop(0) if mode == "lstm" else None
-        local = ops.derivatives(mode, kept, y, h, c, before)
+        local = ops.derivatives(mode, residuals, y, h, c, before)
         d_in, d_state, dh_before, dc_before = ops.backward_step(mode, local, dh, dc)
         results = [where(mask, v, 0) for v in (*d_in, *(d_state[2:] if mode == "gru" else ()))]
         if mode == "lstm":
@@ -177,10 +177,10 @@ def step_back(mode: str, masked: bool, projected: bool) -> tuple[Callable[..., S
 
 
 @functools.cache
-def kernel_of(name: str, dtype_name: str, *what: Any) -> Kernel:
+def kernel_of(name: str, dtype_name: str, *config: Any) -> Kernel:
     """The compiled kernel of one of the functions above."""
     parts: dict[str, Callable[..., Any]] = {"step": step, "project": project, "gather": gather, "step_back": step_back}
-    function, slots = parts[name](*what)
+    function, slots = parts[name](*config)
     return elementwise(f"rnn_{name}", function, slots, getattr(dt, dtype_name))
 
 

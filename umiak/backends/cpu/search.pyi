@@ -1,20 +1,28 @@
-"""Distinct elements, searches in rows, greatest common divisors: on contiguous memory, by address.
-
-``type``: a place in ``TYPES``.
-"""
+"""Launching distinct and most frequent elements, searches in rows, greatest common divisors."""
 
 TYPES: tuple[str, ...]
-LONGEST: int  # what unique can take
 
-def unique(x: int, type: int, n: int, most: int = 0, first: int = 0, count: int = 0, inverse: int = 0) -> int:
-    """How many distinct elements there are.
+class Search:
+    """A kernel of one of these kinds for one dtype. ``rank`` and ``rank_rows`` are those of the operands."""
 
-    Where not 0 (int64): in rising order of at most ``most`` elements, where each stands first and how often it occurs;
-    of each element, which of them it is.
-    """
-
-def search(rows: int, type: int, count: int, n: int, values: int, m: int, after: bool, found: int) -> None:
-    """Where ``m`` values each go in ``count`` rising rows of ``n`` (int64): int32, int64, float32 or float64."""
-
-def gcd(x: int, y: int, type: int, n: int, out: int) -> None:
-    """Element by element: int32 or int64."""
+    def __init__(
+        self,
+        dtype: str,
+        rank: int,
+        axis: int = ...,
+        rank_rows: int = ...,
+        right: bool = ...,
+        narrow: bool = ...,
+    ) -> None: ...
+    @property
+    def unique(self) -> int: ...
+    @property
+    def mode(self) -> int: ...
+    @property
+    def search(self) -> int: ...
+    @property
+    def gcd(self) -> int: ...
+    @property
+    def gcd_flat(self) -> int: ...
+    @property
+    def self_pointer(self) -> int: ...

@@ -31,7 +31,7 @@ def kernel(call: Any) -> Kernel | None:
     kind = None if mask is None else BOOL if mask.dtype.is_bool else stored
     functions, tile, keep = attention_kernels.functions(stored, kind, gradient)
     with_lse = isinstance(op, ops.AttentionTrain) or call.needs is not None
-    made = Attention(
+    launcher = Attention(
         functions,
         keep,
         gradient=LAUNCH if gradient else 0,
@@ -48,10 +48,10 @@ def kernel(call: Any) -> Kernel | None:
         with_mask=gradient and op.with_mask,
     )
     return Kernel(
-        made.address,
-        made.self_pointer,
+        launcher.address,
+        launcher.self_pointer,
         residuals=True,
-        keep=made,
+        keep=launcher,
         dims=dims(call, at),
         work=work.of_op(op),
     )

@@ -17,6 +17,6 @@ def kernel(call: Any) -> Kernel | None:
     if not call.symbolic or meta.dtype.name not in ("float32", "float64") or op.bands > MOST_BANDS:
         return None
     logs = isinstance(op, ops.BandedLogsumexpScan)
-    made = BandedScan(op.bands, meta.dtype.name == "float64", not logs and op.transpose)
+    launcher = BandedScan(op.bands, meta.dtype.name == "float64", not logs and op.transpose)
     dims = [*meta.shape, *call.strides(0), *call.strides(1)]
-    return Kernel(made.log_sums if logs else made.sums, made.self_pointer, keep=made, dims=dims)
+    return Kernel(launcher.log_sums if logs else launcher.sums, launcher.self_pointer, keep=launcher, dims=dims)

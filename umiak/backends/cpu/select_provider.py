@@ -47,7 +47,7 @@ def kernel(call: Any) -> Kernel | None:
         shape = tuple(call.classes.metas[operand].shape if operand < count else call.outs[0].shape)
         # The provider thinks of channels as the second axis.
         axis = to_first(len(shape))[d.axis] if last[operand] else d.axis
-        if d.what == "size":
+        if d.extent == "size":
             return shape[axis]
         return call.strides(operand)[axis] if operand < count else dense(shape).strides[axis]
 

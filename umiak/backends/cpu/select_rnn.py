@@ -36,8 +36,8 @@ def kernel(call: Any) -> Kernel | None:
     masked, projected = lengths is not None, w_ho is not None
     gates, held = ops.GATES[mode], masked and not projected
 
-    def of(name: str, *what: Any) -> Any:
-        return recurrent_kernels.kernel_of(name, dtype, *what)
+    def of(name: str, *config: Any) -> Any:
+        return recurrent_kernels.kernel_of(name, dtype, *config)
 
     if gradient:
         past = (held or mode == "gru") and not projected
@@ -49,7 +49,7 @@ def kernel(call: Any) -> Kernel | None:
         step = (of("step", mode, train, masked, projected), at if masked else -1)
         project = (of("project"), 2) if projected and masked else None
     functions, tile, keep = recurrent_kernels.functions(dtype)
-    made = Recurrent(
+    launcher = Recurrent(
         functions,
         keep,
         step=step,
@@ -70,10 +70,10 @@ def kernel(call: Any) -> Kernel | None:
         rows=tile.rows,
     )
     return Kernel(
-        made.address,
-        made.self_pointer,
+        launcher.address,
+        launcher.self_pointer,
         residuals=True,
-        keep=made,
+        keep=launcher,
         dims=dims(call, w_ho),
         work=work.of_op(op),
     )

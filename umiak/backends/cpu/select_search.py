@@ -2,105 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from umiak.backends.base import Kernel
-from umiak.backends.cpu import search
 from umiak.backends.cpu.registry import serves
-from umiak.backends.ref.elementwise import together
-from umiak.core.dtype import DType, convert
-from umiak.ops import elementwise, index
+from umiak.backends.cpu.search import TYPES, Search
+from umiak.ir import sym as dim
+from umiak.ops import elementwise, index, sorting
 
-TYPE_INDEX = {name: k for k, name in enumerate(search.TYPES)} | {"bool": 0}
+SORTED = (*TYPES, "bool")
 SEARCHED = ("int32", "int64", "float32", "float64")
+DIVIDED = ("int32", "int64")
 
 
-def runs(*classes: type) -> Callable[[Any], Any]:
-    """Register a function that returns the kernel for a call, on NumPy arrays, or None where it has none."""
-
-    def enter(make: Callable[[Any], Callable[..., None] | None]) -> Any:
-        @serves(*classes)
-        def kernel(call: Any) -> Kernel | None:
-            run = make(call)
-            return None if run is None else Kernel(run=run)
-
-        return make
-
-    return enter
-
-
-def type_of(x: np.ndarray) -> int:
-    """Return the index of an array's dtype among the types of the C functions."""
-    return TYPE_INDEX[convert(x.dtype).name]
-
-
-def address(x: np.ndarray) -> int:
-    return x.ctypes.data
-
-
-def _sortable(dtype: DType) -> bool:
-    return dtype.name in TYPE_INDEX
-
-
-@runs(index.UniqueCount, index.UniqueSized)
-def unique(call: Any) -> Callable[..., None] | None:
-    """Return the kernel of the sorted distinct elements of a whole tensor, or of their count."""
-    dtype = call.metas[0].dtype
-    if not _sortable(dtype) or call.op.axis is not None or call.op.consecutive:
+@serves(index.UniqueCount, index.UniqueSized)
+def unique(call: Any) -> Kernel | None:
+    """The kernel of the sorted distinct elements of a whole tensor, or of their count."""
+    op, meta = call.op, call.classes.metas[0]
+    if not call.symbolic or meta.dtype.name not in SORTED or op.axis is not None or op.consecutive:
         return None
-    counts = isinstance(call.op, index.UniqueCount)
-
-    def run(op: Any, outs: list, ins: list, params: tuple) -> None:
-        flat = np.ascontiguousarray(ins[0]).reshape(-1)
-        if counts:
-            outs[0][...] = search.unique(address(flat), type_of(flat), flat.size)
-            return
-        most = outs[1].size
-        first, many, inverse = (np.empty(size, np.int64) for size in (most, most, flat.size))
-        found = search.unique(
-            address(flat), type_of(flat), flat.size, most, address(first), address(many), address(inverse)
-        )  # fmt: skip
-        if found != most:
-            op.fail(ValueError, f"the count {found} of distinct elements", most)
-        for part, y in zip(outs, (flat[first], first, inverse, many), strict=True):
-            part[...] = y
-
-    return run
+    made = Search(meta.dtype.name, len(meta.shape))
+    sized = isinstance(op, index.UniqueSized)
+    return Kernel(made.unique, made.self_pointer, keep=made, dims=[int(sized), *meta.shape, *call.strides(0)])
 
 
-@runs(index.SearchSorted)
-def search_sorted(call: Any) -> Callable[..., None] | None:
-    """Return the kernel of binary searches in sorted rows."""
-    if call.metas[0].dtype.name not in SEARCHED:
+@serves(sorting.Mode, opaque=True)
+def mode(call: Any) -> Kernel | None:
+    """The kernel of the most frequent elements along an axis."""
+    op, meta = call.op, call.classes.metas[0]
+    if not call.symbolic or not meta.shape or meta.dtype.name not in SORTED:
         return None
-
-    def run(op: Any, outs: list, ins: list, params: tuple) -> None:
-        rows, values = (np.ascontiguousarray(x) for x in ins)
-        found = np.empty(values.shape, np.int64)
-        one = rows.ndim == 1
-        count = 1 if one else int(np.prod(rows.shape[:-1], dtype=np.int64))
-        each = values.size if one else values.shape[-1]
-        search.search(
-            address(rows), type_of(rows), count, rows.shape[-1], address(values), each, op.right, address(found)
-        )  # fmt: skip
-        outs[0][...] = found
-
-    return run
+    made = Search(meta.dtype.name, len(meta.shape), axis=op.axis)
+    return Kernel(made.mode, made.self_pointer, keep=made, dims=[*meta.shape, *call.strides(0)])
 
 
-@runs(elementwise.Gcd)
-def gcd(call: Any) -> Callable[..., None] | None:
-    """Return the kernel of greatest common divisors."""
-    if call.outs[0].dtype.name not in ("int32", "int64"):
+@serves(index.SearchSorted)
+def search_sorted(call: Any) -> Kernel | None:
+    """The kernel of binary searches in sorted rows."""
+    op, (rows, values) = call.op, call.classes.metas
+    if not call.symbolic or rows.dtype.name not in SEARCHED or op.dtype.name not in DIVIDED:
         return None
+    made = Search(
+        rows.dtype.name,
+        len(values.shape),
+        rank_rows=len(rows.shape),
+        right=op.right,
+        narrow=op.dtype.name == "int32",
+    )
+    dims = [*rows.shape, *call.strides(0), *values.shape, *call.strides(1)]
+    return Kernel(made.search, made.self_pointer, keep=made, dims=dims)
 
-    def run(op: Any, outs: list, ins: list, params: tuple) -> None:
-        x, y = (np.ascontiguousarray(np.broadcast_to(v, outs[0].shape)) for v in together(*ins))
-        out = np.empty(outs[0].shape, outs[0].dtype)
-        search.gcd(address(x), address(y), type_of(out), out.size, address(out))
-        outs[0][...] = out
 
-    return run
+@serves(elementwise.Gcd)
+def gcd(call: Any) -> Kernel | None:
+    """The kernel of greatest common divisors, of tensors or of one and a number."""
+    out = call.outs[0]
+    numbers = [x for x in call.operands if type(x) is int]
+    tensors = [m for m in call.classes.metas if m is not None and m.dtype is out.dtype]
+    if not call.symbolic or out.dtype.name not in DIVIDED or len(numbers) > 1 or len(numbers) + len(tensors) != 2:
+        return None
+    made = Search(out.dtype.name, len(out.shape))
+    dims = list(out.shape)
+    for i, (x, meta) in enumerate(zip(call.operands, call.classes.metas, strict=True)):
+        dims += [0] * len(out.shape) if type(x) is int else broadcast_strides(out.shape, meta.shape, call.strides(i))
+    flat = made.gcd_flat if call.contiguous else 0
+    return Kernel(made.gcd, made.self_pointer, keep=made, dims=dims, flat=flat)
+
+
+def broadcast_strides(shape: Any, own: Any, strides: Any) -> list:
+    """Strides of an operand along the axes of the result: 0 where it is repeated."""
+    missing = len(shape) - len(own)
+    return [0] * missing + [dim.where(size == 1, 0, stride) for size, stride in zip(own, strides, strict=True)]

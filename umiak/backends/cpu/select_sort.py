@@ -17,8 +17,14 @@ def kernel(call: Any) -> Kernel | None:
     if not call.symbolic or not meta.shape or meta.dtype.name not in (*KINDS, "uint8"):
         return None
     top = isinstance(op, ops.TopK)
-    made = Sorting(meta.dtype.name, meta.dtype.itemsize, len(meta.shape), op.axis, op.largest if top else op.descending)
+    launcher = Sorting(
+        meta.dtype.name, meta.dtype.itemsize, len(meta.shape), op.axis, op.largest if top else op.descending
+    )
     wanted = call.classes.params[0] if top else meta.shape[op.axis]
     return Kernel(
-        made.address, made.self_pointer, residuals=True, keep=made, dims=[wanted, *meta.shape, *call.strides(0)]
+        launcher.address,
+        launcher.self_pointer,
+        residuals=True,
+        keep=launcher,
+        dims=[wanted, *meta.shape, *call.strides(0)],
     )

@@ -2,7 +2,8 @@
 """Launching sort and top-k: rows in parts, each by sorting.h."""
 from libc.stdint cimport int64_t, uint64_t
 
-from umiak.backends.cpu.launcher cimport parallel_for, part_t, thread_count
+from umiak.backends.cpu.launcher cimport parallel_for, thread_count
+from umiak.backends.cpu.providers.common cimport scratch_alloc, scratch_free
 
 cdef extern from "umiak/backends/cpu/sorting.h" nogil:
     ctypedef struct umiak_sorting:
@@ -12,7 +13,7 @@ cdef extern from "umiak/backends/cpu/sorting.h" nogil:
         int axis
         int falling
     ctypedef struct umiak_rows:
-        const umiak_sorting* how
+        const umiak_sorting* config
         const char* x
         char* values
         int64_t* places
@@ -22,7 +23,8 @@ cdef extern from "umiak/backends/cpu/sorting.h" nogil:
         int64_t inner
         int64_t rows
         int64_t chunk
-    int umiak_sort_rows(void* arg, int64_t part) noexcept
+    int64_t umiak_sort_room(const umiak_rows* w) noexcept
+    void umiak_sort_rows(const umiak_rows* w, int64_t part, char* room) noexcept
 
 cdef extern from "Python.h":
     void PyErr_NoMemory()
@@ -37,31 +39,42 @@ cdef int64_t LONGEST = (<int64_t>1 << 32) - 1    # places have 32 bits beside a 
 KINDS = ("bool", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64")     # in sorting.h
 
 
+cdef int run_part(void* arg, int64_t part) noexcept nogil:
+    """One part of the rows: 0, or -1 without memory."""
+    cdef const umiak_rows* w = <const umiak_rows*>arg
+    cdef void* room = scratch_alloc(umiak_sort_room(w))
+    if room == NULL:
+        return -1
+    umiak_sort_rows(w, part, <char*>room)
+    scratch_free(room)
+    return 0
+
+
 cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil:
     """The native launch ABI. ``dims``: how many are wanted of each row, sizes, strides. Pointers: x, values, places."""
     cdef umiak_rows w
     cdef int d, code
     cdef int64_t parts = 1
-    w.how = <umiak_sorting*>self
+    w.config = <umiak_sorting*>self
     w.x, w.values, w.places = <char*>ptrs[0], <char*>ptrs[1], <int64_t*>ptrs[2]
     w.wanted = dims[0]
     w.sizes = dims + 1
-    w.strides = dims + 1 + w.how.rank
+    w.strides = dims + 1 + w.config.rank
     w.rows = w.inner = 1
-    for d in range(w.how.rank):
-        if d != w.how.axis:
+    for d in range(w.config.rank):
+        if d != w.config.axis:
             w.rows *= w.sizes[d]
-        if d > w.how.axis:
+        if d > w.config.axis:
             w.inner *= w.sizes[d]
     if w.rows == 0 or w.wanted == 0:
         return 0
-    if w.sizes[w.how.axis] > LONGEST:
-        return too_long(w.sizes[w.how.axis])
-    if w.rows > 1 and w.rows * w.sizes[w.how.axis] >= PARALLEL and thread_count() > 1:
+    if w.sizes[w.config.axis] > LONGEST:
+        return too_long(w.sizes[w.config.axis])
+    if w.rows > 1 and w.rows * w.sizes[w.config.axis] >= PARALLEL and thread_count() > 1:
         parts = min(w.rows, <int64_t>thread_count() * PARTS_PER_THREAD)
     w.chunk = (w.rows + parts - 1) // parts
     parts = (w.rows + w.chunk - 1) // w.chunk
-    code = parallel_for(umiak_sort_rows, &w, parts) if parts > 1 else umiak_sort_rows(&w, 0)
+    code = parallel_for(run_part, &w, parts) if parts > 1 else run_part(&w, 0)
     return no_memory() if code else 0
 
 
@@ -78,18 +91,18 @@ cdef int no_memory() noexcept with gil:
 cdef class Sorting:
     """A kernel that sorts rows."""
 
-    cdef umiak_sorting how
+    cdef umiak_sorting config
 
     def __init__(self, str dtype, int bytes, int rank, int axis, bint falling):
         if dtype == "uint8":
             dtype = "bool"
         if dtype not in KINDS or not 0 <= axis < rank:
             raise ValueError(f"[Sorting] requires a dtype of {KINDS} and an axis, got {dtype!r} and {axis} of {rank}")
-        self.how.kind = KINDS.index(dtype)
-        self.how.bytes = bytes
-        self.how.rank = rank
-        self.how.axis = axis
-        self.how.falling = falling
+        self.config.kind = KINDS.index(dtype)
+        self.config.bytes = bytes
+        self.config.rank = rank
+        self.config.axis = axis
+        self.config.falling = falling
 
     @property
     def address(self):
@@ -97,4 +110,4 @@ cdef class Sorting:
 
     @property
     def self_pointer(self):
-        return <size_t>&self.how
+        return <size_t>&self.config

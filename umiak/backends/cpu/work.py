@@ -60,12 +60,12 @@ class _Nest:
         }
         roots: list[Node] = []
         per_p = per_r = 0
-        ways: dict[str, set[tuple[int, ...]]] = {}
+        access_sets: dict[str, set[tuple[int, ...]]] = {}
         for s in _stages(nest.stages):
             own = [x for x in (*getattr(s, "values", ()), getattr(s, "value", None), getattr(s, "where", None)) if x]
             roots += own
             if isinstance(s, (StoreStage, ScatterStage)):
-                ways.setdefault(s.buffer, set()).add(_accesses_in(s.index))
+                access_sets.setdefault(s.buffer, set()).add(_accesses_in(s.index))
             if isinstance(s, ScanStage):
                 inner.update(s.results)
             monoid = getattr(s, "monoid", None)
@@ -74,14 +74,14 @@ class _Nest:
                 per_r += sum(map(_flops, n.walk(expand(list(monoid.combine(a, b))))))
         for x in n.walk(expand(roots)):
             if x.op == "load":
-                ways.setdefault(x.attr, set()).add(_accesses_in(x.args[0]))
+                access_sets.setdefault(x.attr, set()).add(_accesses_in(x.args[0]))
             if x.axes & inner:
                 per_r += _flops(x)
             elif x.axes:  # else it is computed once
                 per_p += _flops(x)
         self.per_p, self.per_r = per_p, per_r
         position = {b.name: i for i, b in enumerate(nest.buffers)}
-        self.ways = [(position[name], tuple(sets)) for name, sets in ways.items()]
+        self.access_sets = [(position[name], tuple(sets)) for name, sets in access_sets.items()]
 
     def __call__(self, dims: Sequence[int], room: Sequence[int]) -> tuple[int, int]:
         """``room``: bytes of each buffer, which gathers and windows reach at most."""
@@ -91,8 +91,9 @@ class _Nest:
             strides = dims[self.axes * (1 + k) : self.axes * (2 + k)]
             moving.append({a for a, stride in enumerate(strides) if stride})
         total = 0
-        for buffer, ways in self.ways:
-            reached = max(math.prod(sizes[a] for a in set().union(*(moving[k] for k in way))) for way in ways)
+        for buffer, access_sets in self.access_sets:
+            axes = (set().union(*(moving[k] for k in accesses)) for accesses in access_sets)
+            reached = max(math.prod(sizes[a] for a in each) for each in axes)
             total += min(reached * self.bytes[buffer], room[buffer])
         points = math.prod(sizes[: self.parallel])
         return total, points * (self.per_p + self.per_r * math.prod(sizes[self.parallel :]))

@@ -96,8 +96,8 @@ class Runner:
             for i, dtype in self.casts_in:
                 ins[i] = ins[i].astype(dtype)
         if self.returns:
-            made = self.fn(op, *ins, *params)
-            for out, value in zip(outs, made if many else (made,), strict=True):
+            results = self.fn(op, *ins, *params)
+            for out, value in zip(outs, results if many else (results,), strict=True):
                 if np.shape(value) != out.shape:
                     text = f"[{op.name}] the NumPy kernel must return shape {out.shape}, got {np.shape(value)}"
                     raise RuntimeError(text)

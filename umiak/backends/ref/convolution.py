@@ -69,8 +69,8 @@ def conv_weight_grad(op, out, x, g, groups, *geometry_and_sizes):
         return
     patches = columns(x, sizes, g.shape[2:], groups, *geometry)
     grads = g.reshape(g.shape[0], groups, g.shape[1] // groups, -1)
-    if groups == 1:  # one long product
-        found = np.tensordot(grads[:, 0], patches[:, 0], axes=((0, 2), (0, 2)))
+    if groups == 1:  # one long matmul
+        gradient = np.tensordot(grads[:, 0], patches[:, 0], axes=((0, 2), (0, 2)))
     else:
-        found = np.matmul(grads, np.swapaxes(patches, 2, 3)).sum(0)
-    out[...] = found.reshape(out.shape)
+        gradient = np.matmul(grads, np.swapaxes(patches, 2, 3)).sum(0)
+    out[...] = gradient.reshape(out.shape)

@@ -8,5 +8,5 @@ from umiak.ops import custom as ops
 
 @kernel(ops.CustomCall, returns=True, raw=True)
 def custom_call(op, *xs):
-    made = op.found().forward(*xs, **dict(op.config))
-    return made[0] if op.outputs == 1 and isinstance(made, tuple) else made
+    results = op.resolved().forward(*xs, **dict(op.config))
+    return results[0] if op.outputs == 1 and isinstance(results, tuple) else results

@@ -70,14 +70,14 @@ def attention_grad(op, q, k, v, out, lse, g, mask, scale):
     delta = (g5 * by_query(out, heads)).sum(-1, keepdims=True)
     gs = p * (g5 @ by_key(v).swapaxes(-1, -2) - delta)
     scaled = gs * q.dtype.type(scale)
-    made = (
+    gradients = (
         from_query(scaled @ by_key(k)),
         (scaled.swapaxes(-1, -2) @ by_query(q, heads)).sum(2).transpose(0, 2, 1, 3),
         (p.swapaxes(-1, -2) @ g5).sum(2).transpose(0, 2, 1, 3),
     )
     if not op.with_mask:
-        return made
+        return gradients
     gmask = gs.reshape(b, h, sq, sk)
     lead = 4 - mask.ndim
     axes = tuple(i for i in range(4) if i < lead or mask.shape[i - lead] == 1)
-    return (*made, gmask.sum(axes, keepdims=True).reshape(mask.shape))
+    return (*gradients, gmask.sum(axes, keepdims=True).reshape(mask.shape))

@@ -14,7 +14,7 @@ from umiak.util.errors import op_error
 
 
 def number_as(value: Any, like: np.ndarray) -> np.ndarray:
-    """A Python number in the dtype of ``like``, wrapping where it does not fit; arrays pass."""
+    """A Python scalar in the dtype of ``like``, wrapping where it does not fit; arrays pass."""
     if isinstance(value, np.ndarray):
         return value
     if like.dtype.kind in "iu" and not isinstance(value, bool):
@@ -69,9 +69,9 @@ def power(x, y):
     if x.dtype.kind not in "iu":
         return np.power(x, y)
     negative = y < 0
-    whole = np.power(x, np.where(negative, 0, y))
+    powers = np.power(x, np.where(negative, 0, y))
     odd = np.where(y % 2 == 0, 1, x)
-    return np.where(negative, np.where(x == 1, 1, np.where(x == -1, odd, 0)), whole)
+    return np.where(negative, np.where(x == 1, 1, np.where(x == -1, odd, 0)), powers)
 
 
 def floor_div(x, y):
@@ -87,6 +87,30 @@ def dividing(op: str, fn: Callable) -> Callable:
         return fn(x, y)
 
     return divide
+
+
+def remainder(x, y):
+    if not np.iscomplexobj(x):
+        return np.remainder(x, y)
+    q = x / y
+    re, im = (np.trunc(part + np.copysign(0.5, part)) for part in (q.real, q.imag))
+    return x - y * (re + 1j * im).astype(x.dtype)
+
+
+def gcd(x, y):
+    if np.result_type(x, y).kind != "f":
+        return np.gcd(x, y)
+    x, y = np.broadcast_arrays(np.abs(x), np.abs(y))
+    while np.any(on := (y != 0) & ~np.isnan(y)):  # at most once for each bit of the larger
+        x, y = np.where(on, y, x), np.where(on, np.fmod(x, np.where(on, y, 1)), y)
+    return np.where(np.isnan(y), y, x)
+
+
+def probability(x):
+    wrong = ~((x >= 0) & (x <= 1))
+    if wrong.any():
+        raise op_error(ValueError, "probability", "probabilities from 0 to 1", float(x[wrong].flat[0]))
+    return x
 
 
 def _lgamma(x):
@@ -108,6 +132,7 @@ UNARY: dict[Any, Callable] = {
     ops.Ceil: np.ceil,
     ops.Trunc: np.trunc,
     ops.Round: lambda x: np.rint(x) if x.dtype.kind in "fc" else x,  # NumPy goes through floats
+    ops.Probability: probability,
     ops.Reciprocal: lambda x: 1 / x,
     ops.Exp: np.exp,
     ops.Exp2: np.exp2,
@@ -157,14 +182,14 @@ BINARY: dict[Any, Callable] = {
     ops.Mul: np.multiply,
     ops.Div: np.true_divide,
     ops.FloorDiv: dividing("floor_div", floor_div),
-    ops.Remainder: dividing("remainder", np.remainder),
+    ops.Remainder: dividing("remainder", remainder),
     ops.Fmod: dividing("fmod", np.fmod),
     ops.Pow: power,
     ops.Maximum: np.maximum,
     ops.Minimum: np.minimum,
     ops.Fmax: np.fmax,
     ops.Fmin: np.fmin,
-    ops.Gcd: np.gcd,
+    ops.Gcd: gcd,
     ops.Igamma: special("gammainc"),
     ops.Igammac: special("gammaincc"),
     ops.Atan2: np.arctan2,

@@ -31,14 +31,14 @@ def evaluate(op: Any, operands: Sequence[Any], params: Sequence[Any]) -> list[np
     metas = [meta_of(x) for x in operands]
     entry = KERNELS.get(type(op))
     if entry is not None:
-        found = op.infer(*metas, *params)
-        outs = [np.empty(m.shape, m.dtype.numpy) for m in (found if isinstance(found, tuple) else (found,))]
+        metas_out = op.infer(*metas, *params)
+        outs = [np.empty(m.shape, m.dtype.numpy) for m in (metas_out if isinstance(metas_out, tuple) else (metas_out,))]
         ref.quietly(ref.Runner(entry, metas).run)(op, outs, list(operands), tuple(params))
         return outs
     with Tracer() as tracer:
         inputs = [tracer.input(m) if m is not None and m.weak is None else x for m, x in zip(metas, operands)]
-        made = op.decompose(*inputs, *params)
-        results = made if isinstance(made, (tuple, list)) else (made,)
+        outputs = op.decompose(*inputs, *params)
+        results = outputs if isinstance(outputs, (tuple, list)) else (outputs,)
     values: dict[int, Any] = {id(t.value): x for t, x in zip(inputs, operands, strict=True) if isinstance(t, SymTensor)}
     for o in tracer.operations:
         xs = [values[id(x)] if type(x) is Value else x for x in o.operands]

@@ -6,6 +6,7 @@ import numpy as np
 
 from umiak.backends.ref.registry import kernel
 from umiak.ops import index as ops
+from umiak.util.errors import IndexingError
 
 COMBINE = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum}
 
@@ -15,7 +16,7 @@ def inside(op: ops.Op, index: np.ndarray, n: int, from_end: bool = True) -> np.n
     low = -n if from_end else 0
     bad = (index < low) | (index >= n)
     if bad.any():
-        op.fail(IndexError, f"an index from {low} to {n - 1}", int(index[bad].flat[0]))
+        op.fail(IndexingError, f"an index from {low} to {n - 1}", int(index[bad].flat[0]))
     return np.where(index < 0, index + n, index).astype(np.int64)
 
 
@@ -123,8 +124,8 @@ def masked_scatter(op, out, x, mask, values):
 def runs(op, x):
     """Values, first positions, inverse and counts of the distinct elements, or of the runs."""
     if not op.consecutive:
-        found = np.unique(x, return_index=True, return_inverse=True, return_counts=True, axis=op.axis)
-        return found[0], found[1], found[2].reshape(-1), found[3]
+        unique = np.unique(x, return_index=True, return_inverse=True, return_counts=True, axis=op.axis)
+        return unique[0], unique[1], unique[2].reshape(-1), unique[3]
     axis = 0 if op.axis is None else op.axis
     x = x.reshape(-1) if op.axis is None else x
     rows = np.moveaxis(x, axis, 0)
@@ -142,8 +143,8 @@ def unique_count(op, out, x):
 
 @kernel(ops.UniqueSized)
 def unique_sized(op, out, x, count):
-    for part, found in zip(out, runs(op, x), strict=True):
-        part[...] = found
+    for part, result in zip(out, runs(op, x), strict=True):
+        part[...] = result
 
 
 @kernel(ops.BincountSized)
@@ -156,12 +157,12 @@ def bincount_sized(op, out, x, weights, count):
 def search_sorted(op, rows, values):
     side = "right" if op.right else "left"
     if rows.ndim == 1:
-        found = np.searchsorted(rows, values, side)
+        positions = np.searchsorted(rows, values, side)
     else:
-        found = np.empty(values.shape, np.int64)
+        positions = np.empty(values.shape, np.int64)
         for i in np.ndindex(values.shape[:-1]):
-            found[i] = np.searchsorted(rows[i], values[i], side)
-    return np.asarray(found).astype(op.dtype.numpy)
+            positions[i] = np.searchsorted(rows[i], values[i], side)
+    return np.asarray(positions).astype(op.dtype.numpy)
 
 
 @kernel(ops.Histogram, returns=True)

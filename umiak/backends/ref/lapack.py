@@ -52,8 +52,8 @@ def cholesky(op, x):
 @kernel(ops.Qr, returns=True)
 @refusing("finite matrices")
 def qr(op, x):
-    found = np.linalg.qr(x, op.mode)
-    return found if op.mode == "r" else tuple(found)
+    factors = np.linalg.qr(x, op.mode)
+    return factors if op.mode == "r" else tuple(factors)
 
 
 @kernel(ops.Lu)
@@ -147,17 +147,6 @@ def slogdet(op, x):
     return tuple(np.linalg.slogdet(x))
 
 
-@kernel(ops.Pinv, returns=True)
-@refusing("matrices for which the singular values converge")
-def pinv(op, x, rcond):
-    if op.hermitian:
-        lower = np.tril(x, -1)
-        x = lower + adjoint(lower) + x * np.eye(x.shape[-1], dtype=x.dtype)
-    if not x.size:
-        return np.empty((*x.shape[:-2], x.shape[-1], x.shape[-2]), x.dtype)
-    return np.linalg.pinv(x, rcond, hermitian=op.hermitian)
-
-
 @kernel(ops.Lstsq)
 @refusing("matrices for which the singular values converge")
 def lstsq(op, out, x, y, rcond):
@@ -168,12 +157,6 @@ def lstsq(op, out, x, y, rcond):
     for i, a, b in matrices(x, y):
         solution[i] = np.linalg.lstsq(a, b, rcond)[0]
         residuals[i] = (np.abs(a @ solution[i] - b) ** 2).sum(0)
-
-
-@kernel(ops.MatrixPower, returns=True)
-@refusing("an invertible matrix")
-def matrix_power(op, x):
-    return np.linalg.matrix_power(x, op.n)
 
 
 @kernel(ops.MatrixExp)

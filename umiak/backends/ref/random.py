@@ -39,8 +39,8 @@ def philox(op, out, shape, seed, offset):
 
 
 @kernel(ops.PhiloxPart)
-def philox_part(op, out, shape, starts, whole, seed, offset):
+def philox_part(op, out, shape, starts, global_shape, seed, offset):
     index = np.zeros((), np.int64)
-    for a, n, m in zip(starts, shape, whole, strict=True):
+    for a, n, m in zip(starts, shape, global_shape, strict=True):
         index = index[..., None] * m + np.arange(a, a + n)
     out[...] = words(index.astype(np.uint64) + np.uint64(offset), seed)

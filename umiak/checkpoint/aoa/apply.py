@@ -39,7 +39,7 @@ def apply_layout(
     if info is None or key in layout.kept:
         layout.pieces(key)  # says what is wrong
         raise AOAKeyError(f"{key} keeps its present value: there is nothing to read for it")
-    box = Box.whole(info.shape) if box is None else box
+    box = Box.full(info.shape) if box is None else box
     pieces = layout.pieces(key, box)
     dtype = numpy_dtype(info.dtype)
     if out is None:

@@ -71,11 +71,11 @@ class Blocks:
         if answer is None:
             if self._tree is None:
                 self._tree = _Bands(self.slices)
-            found: list[Slice] = []
-            self._tree.collect(box, found)
+            slices: list[Slice] = []
+            self._tree.collect(box, slices)
             if len(self._answers) >= KEPT:
                 self._answers.clear()
-            answer = self._answers[box] = merged(found)
+            answer = self._answers[box] = merged(slices)
         return answer
 
 
@@ -106,18 +106,18 @@ class _Bands:
             self.starts = [band[0].target.offset[self.axis] for band in best]
             self.children = [band[0] if len(band) == 1 else _Bands(band) for band in best]
 
-    def collect(self, box: Box, found: list[Slice]) -> None:
+    def collect(self, box: Box, slices: list[Slice]) -> None:
         children = self.children
         if self.axis >= 0:
             first, n = box.offset[self.axis], box.shape[self.axis]
             children = children[max(bisect_right(self.starts, first) - 1, 0) : bisect_right(self.starts, first + n - 1)]
         for child in children:
             if isinstance(child, _Bands):
-                child.collect(box, found)
+                child.collect(box, slices)
             else:
                 part = child.within(box)
                 if part is not None:
-                    found.append(part)
+                    slices.append(part)
 
 
 def merged(slices: Sequence[Slice]) -> tuple[Slice, ...]:
@@ -180,26 +180,26 @@ class BlockFactory:
         self._known: dict[tuple, object] = {}
         self._slices = 0
 
-    def _count(self, made: Blocks) -> Blocks:
-        self._slices += len(made.slices)
+    def _count(self, blocks: Blocks) -> Blocks:
+        self._slices += len(blocks.slices)
         if self._slices > MOST_IN_ALL:
             raise AOAError(f"the tensors of all statements are made of at most {MOST_IN_ALL} boxes")
-        return made
+        return blocks
 
-    def whole(self, shape: tuple[int, ...], dtype: str) -> Blocks:
+    def full(self, shape: tuple[int, ...], dtype: str) -> Blocks:
         """A tensor that is one part."""
-        key = ("whole", shape, dtype)
-        found = self._known.get(key)
-        if found is None:
-            box = Box.whole(shape)
-            found = self._known[key] = Blocks(shape, dtype, (Slice(box, 0, box),) if box.size else ())
-        return found  # type: ignore[return-value]
+        key = ("full", shape, dtype)
+        blocks = self._known.get(key)
+        if blocks is None:
+            box = Box.full(shape)
+            blocks = self._known[key] = Blocks(shape, dtype, (Slice(box, 0, box),) if box.size else ())
+        return blocks  # type: ignore[return-value]
 
     def permuted(self, x: Var, axes: tuple[int, ...]) -> Var:
         """Axis i is axis ``axes[i]`` of ``x``."""
         key = ("permute", x.blocks, axes)
-        found = self._known.get(key)
-        if found is None:
+        blocks = self._known.get(key)
+        if blocks is None:
             slices = []
             for s in x.blocks.slices:
                 through: tuple[int, ...] | None = axes if s.axes is None else tuple(s.axes[a] for a in axes)
@@ -207,47 +207,47 @@ class BlockFactory:
                     through = None
                 slices.append(s._replace(target=s.target.permuted(axes), axes=through))
             shape = tuple(x.blocks.shape[a] for a in axes)
-            found = self._known[key] = self._count(Blocks(shape, x.blocks.dtype, merged(slices)))
-        return Var(found, x.keys)  # type: ignore[arg-type]
+            blocks = self._known[key] = self._count(Blocks(shape, x.blocks.dtype, merged(slices)))
+        return Var(blocks, x.keys)  # type: ignore[arg-type]
 
     def cast(self, x: Var, dtype: str) -> Var:
         """Cast to ``dtype``; nothing is done to a tensor that has it."""
         if x.blocks.dtype == dtype:
             return x
         key = ("cast", x.blocks, dtype)
-        found = self._known.get(key)
-        if found is None:
+        blocks = self._known.get(key)
+        if blocks is None:
             slices = tuple(s._replace(casts=(*s.casts, dtype)) for s in x.blocks.slices)
             if slices and len(slices[0].casts) > MOST_CASTS:
                 raise AOAError(f"a tensor is cast at most {MOST_CASTS} times")
-            found = self._known[key] = self._count(Blocks(x.blocks.shape, dtype, slices))
-        return Var(found, x.keys)  # type: ignore[arg-type]
+            blocks = self._known[key] = self._count(Blocks(x.blocks.shape, dtype, slices))
+        return Var(blocks, x.keys)  # type: ignore[arg-type]
 
     def uncast(self, x: Var, dtype: str) -> Var:
         """The same boxes of tensors of ``dtype``, without casts."""
         key = ("uncast", x.blocks, dtype)
-        found = self._known.get(key)
-        if found is None:
+        blocks = self._known.get(key)
+        if blocks is None:
             slices = merged([s._replace(casts=()) for s in x.blocks.slices])
-            found = self._known[key] = Blocks(x.blocks.shape, dtype, slices)
-        return Var(found, x.keys)  # type: ignore[arg-type]
+            blocks = self._known[key] = Blocks(x.blocks.shape, dtype, slices)
+        return Var(blocks, x.keys)  # type: ignore[arg-type]
 
     def regrouped(self, xs: Sequence[Var], axis: int, runs: tuple[tuple[Run, ...], ...]) -> list[Var]:
         """New tensors, each made of runs of ``xs`` along ``axis``. All of ``xs`` agree in other sizes and in dtype."""
         keys: dict[str, int] = {}
         numbers = tuple(tuple(keys.setdefault(k, len(keys)) for k in x.keys) for x in xs)
         key = ("regroup", axis, runs, tuple(x.blocks for x in xs), numbers)
-        found = self._known.get(key)
-        if found is None:
-            made = []
+        known = self._known.get(key)
+        if known is None:
+            slices = []
             for out in runs:
-                made.append(_regroup([x.blocks for x in xs], numbers, axis, out))
-                self._count(made[-1][0])
-            found = self._known[key] = made
+                slices.append(_regroup([x.blocks for x in xs], numbers, axis, out))
+                self._count(slices[-1][0])
+            known = self._known[key] = slices
         names = tuple(keys)
         return [
             Var(blocks, names if len(used) == len(names) else tuple(names[i] for i in used))
-            for blocks, used in found  # type: ignore[attr-defined]
+            for blocks, used in known  # type: ignore[attr-defined]
         ]
 
 

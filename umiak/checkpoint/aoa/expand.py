@@ -96,13 +96,13 @@ class Expander:
 
     def _match_taken(self, pattern: Pattern) -> list[tuple[str, ...]]:
         """Among the sources; failing that, among what the steps before have made."""
-        found = self._index("sources").match(pattern) or self._index("spare").match(pattern)
-        if not found:
+        matches = self._index("sources").match(pattern) or self._index("spare").match(pattern)
+        if not matches:
             for name in self._waiting:
                 self._made.add(name)
             self._waiting.clear()
-            found = self._made.match(pattern)
-        return found
+            matches = self._made.match(pattern)
+        return matches
 
     def expand(self, statements: Sequence[Statement]) -> list[Step]:
         """The steps in the order of the text."""
@@ -145,8 +145,8 @@ class Expander:
             if span:
                 pattern = Pattern((*pattern.parts[:-1], f"{pattern.parts[-1]}_{span[0]}"), pattern.slots)
             rows = self._match_taken(pattern) if side == taken else self._index("targets").match(pattern)
-            found = [_one(pattern.slots, row) for row in rows]
-            tables = [t for t in found if t is not None]
+            ids = [_one(pattern.slots, row) for row in rows]
+            tables = [t for t in ids if t is not None]
             if tables:
                 columns = []
                 for slot in s.slots:

@@ -34,10 +34,10 @@ def interleaved(sizes: Sequence[int], times: int) -> Arrangement:
     return tuple(Run(i, r * (n // times), n // times) for r in range(times) for i, n in enumerate(sizes))
 
 
-def rearranged(taken: Sequence[Arrangement], given: Sequence[Arrangement]) -> tuple[tuple[Run, ...], ...]:
+def rearranged(inputs: Sequence[Arrangement], outputs: Sequence[Arrangement]) -> tuple[tuple[Run, ...], ...]:
     """Each given tensor as runs of taken ones."""
     places: dict[int, list[tuple[int, int, int, int]]] = {}  # logical tensor -> (start, size, tensor, place)
-    for number, arrangement in enumerate(taken):
+    for number, arrangement in enumerate(inputs):
         at = 0
         for run in arrangement:
             places.setdefault(run.of, []).append((run.start, run.size, number, at))
@@ -47,7 +47,7 @@ def rearranged(taken: Sequence[Arrangement], given: Sequence[Arrangement]) -> tu
         rows.sort()
         starts[of] = [row[0] for row in rows]
     out = []
-    for arrangement in given:
+    for arrangement in outputs:
         runs: list[Run] = []
         for run in arrangement:
             at, end = run.start, run.start + run.size
@@ -120,11 +120,11 @@ class Fusion:
         if self.macro == "fused_qkv":
             return interleaved(sizes, self.shares[1])
         for name, share, size in zip(self.names, self.shares, sizes):
-            whole = size if self.macro == "fused_ffn" else share
-            if whole % degree:
-                what = "columns" if self.macro == "fused_ffn" else "heads"
+            count = size if self.macro == "fused_ffn" else share
+            if count % degree:
+                parts = "columns" if self.macro == "fused_ffn" else "heads"
                 raise AOAAssertionError(
-                    f"{self.macro} cannot give each of {degree} ranks its part of {name}: {whole} {what}"
+                    f"{self.macro} cannot give each of {degree} ranks its part of {name}: {count} {parts}"
                 )
         return interleaved(sizes, degree)
 

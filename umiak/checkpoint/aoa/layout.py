@@ -38,8 +38,8 @@ class Layout:
         var = self._var(key)
         shape = var.blocks.shape
         if box is None:
-            box = Box.whole(shape)
-        elif len(box.offset) != len(shape) or not Box.whole(shape).contains(box):
+            box = Box.full(shape)
+        elif len(box.offset) != len(shape) or not Box.full(shape).contains(box):
             raise AOAError(f"a box of {key} lies in shape {shape}, got offset {box.offset} and shape {box.shape}")
         keys = var.keys
         return tuple([Piece(s.target, keys[s.part], s.source, s.axes, s.casts) for s in var.blocks.within(box)])

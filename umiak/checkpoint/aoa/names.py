@@ -60,5 +60,5 @@ class NameIndex:
             return []
         row = NUMBER.findall(text)
         free = [i for i, number in enumerate(row) if number == "\0"]
-        found = group.where({i: number for i, number in enumerate(row) if number != "\0"})
-        return [tuple(r[i] for i in free) for r in found]
+        matches = group.where({i: number for i, number in enumerate(row) if number != "\0"})
+        return [tuple(r[i] for i in free) for r in matches]

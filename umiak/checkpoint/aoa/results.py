@@ -27,11 +27,11 @@ class Results:
         made: dict[str, Var] = {}
         kept = set()
         for key, info in targets.items():
-            found = self._target(key, info, targets)
-            if found is None:
+            target = self._target(key, info, targets)
+            if target is None:
                 kept.add(key)
             else:
-                made[key] = found
+                made[key] = target
         return Layout(targets, made, frozenset(kept))
 
     def everything(self) -> Layout:

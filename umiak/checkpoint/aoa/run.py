@@ -44,10 +44,11 @@ class Run:
         self.degrees = ShardDegrees()
         self.values: dict[int, Var] = {}
         self.makers: dict[int, Step] = {}
+        # Variables that a step reads; that keep what the target holds (`_ -> x`); intermediates that a step drops.
         self.consumed: set[int] = set()
         self.kept: set[int] = set()
         self.dropped: set[int] = set()
-        self.removed: set[str] = set()
+        self.removed: set[str] = set()  # source tensors that the program removes
         for i in program.order:
             try:
                 self._step(i)
@@ -57,15 +58,15 @@ class Run:
     def _value(self, v: int) -> Var:
         """Return the value of a variable when a step consumes it."""
         self.consumed.add(v)
-        found = self.values.get(v)
-        if found is not None:
-            return found
+        value = self.values.get(v)
+        if value is not None:
+            return value
         name = self.names[v]
         if v in self.kept:
             raise AOAError(f"{name} has no value here: a statement says that it comes from nowhere ('_')")
         if self.program.entry.get(name) == v and name in self.sources:
-            found = self.values[v] = self.sources.var(name)
-            return found
+            value = self.values[v] = self.sources.var(name)
+            return value
         if self.reverse and name in self.program.entry and self.program.entry[name] != v:
             raise AOAError(f"{name} cannot be had back: it is assigned again further down, and nothing used it before")
         known = [*self.sources, *(self.names[u] for u in self.values)]
@@ -89,10 +90,10 @@ class Run:
             values = [self._value(v) for v in inputs if v is not None]
             if step.flips and not self.reverse:
                 values = [self._flipped(x) if flip else x for x, flip in zip(values, step.flips)]
-            made = self._made(i, values)
+            results = self._made(i, values)
             if step.flips and self.reverse:
-                made = [self._flipped(x) if flip else x for x, flip in zip(made, step.flips)]
-            self._give(i, made)
+                results = [self._flipped(x) if flip else x for x, flip in zip(results, step.flips)]
+            self._give(i, results)
 
     def _drop(self, v: int | None) -> None:
         assert v is not None
@@ -163,10 +164,10 @@ class Run:
     def _axes(self, text: str, x: Var) -> tuple[int, ...]:
         rank = len(x.blocks.shape)
         axes = permutation(text) or tuple(reversed(range(rank)))
-        found = tuple(a + rank if a < 0 else a for a in axes)
-        if sorted(found) != list(range(rank)):
+        positive_axes = tuple(a + rank if a < 0 else a for a in axes)
+        if sorted(positive_axes) != list(range(rank)):
             raise AOAError(f"permute={text!r} is no permutation of the axes of shape {x.blocks.shape}")
-        return found
+        return positive_axes
 
     # Along an axis
 
@@ -228,12 +229,12 @@ class Run:
                 f"those of {names}: give the targets with their shapes, or say in the statement that the sizes are "
                 "equal: 'a, b -> c, axis=0, equal'"
             )
-        found = tuple(n for n in sizes if n is not None)
-        if sum(found) != total or min(found) < 0:
+        known = tuple(n for n in sizes if n is not None)
+        if sum(known) != total or min(known) < 0:
             raise AOAAssertionError(
-                f"{', '.join(step.left)} have {found} places along axis {axis}, {self._called(i)} has {total}"
+                f"{', '.join(step.left)} have {known} places along axis {axis}, {self._called(i)} has {total}"
             )
-        return found
+        return known
 
     # Fuse macros
 
@@ -252,7 +253,7 @@ class Run:
             sizes = fusion.sizes_of(values[0].blocks.shape[axis])
             taken = (fusion.arranged(sizes, self._degree_before(values[0], axis) if ranked else 1),)
         if len(self.outputs[i]) > 1:
-            given: tuple[fuse.Arrangement, ...] = fuse.separate(sizes)
+            arrangements: tuple[fuse.Arrangement, ...] = fuse.separate(sizes)
         else:
             degree = 1
             if ranked:
@@ -262,12 +263,12 @@ class Run:
                 flipped = self.reverse and step.flips is not None and step.flips[0]
                 rank = len(values[0].blocks.shape)
                 degree = self.inference.degree(v, rank - 1 - axis if flipped else axis, rank) or 1
-            given = (fusion.arranged(sizes, degree),)
-        return self.factory.regrouped(values, axis, fuse.rearranged(taken, given))
+            arrangements = (fusion.arranged(sizes, degree),)
+        return self.factory.regrouped(values, axis, fuse.rearranged(taken, arrangements))
 
     def _degree_before(self, x: Var, axis: int) -> int:
         """The degree of a taken tensor: that of the sources it is made of."""
-        found: dict[int, str] = {}
+        degrees: dict[int, str] = {}
         for s in x.blocks.slices:
             info = self.sources.info(x.keys[s.part])
             along = axis if s.axes is None else s.axes[axis]
@@ -277,10 +278,10 @@ class Run:
                     f"the order in a fused tensor depends on how many ranks hold it; here it is made of a part of "
                     f"{info.key}, which {degree} ranks hold, and there is no telling"
                 )
-            found[degree] = info.key
-        if len(found) > 1:
+            degrees[degree] = info.key
+        if len(degrees) > 1:
             raise AOAAssertionError(
                 f"the order in a fused tensor depends on how many ranks hold it; its sources differ: "
-                f"{', '.join(f'{key} is held by {d}' for d, key in sorted(found.items()))}"
+                f"{', '.join(f'{key} is held by {d}' for d, key in sorted(degrees.items()))}"
             )
-        return next(iter(found), 1)
+        return next(iter(degrees), 1)

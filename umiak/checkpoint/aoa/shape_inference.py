@@ -19,18 +19,18 @@ class ShardDegrees:
 
     def of(self, info: TensorInfo, axis: int) -> int:
         """The degree; a tensor of which no parts are told has 1."""
-        found = self._known.get((info.key, axis))
-        if found is None:
+        degree = self._known.get((info.key, axis))
+        if degree is None:
             starts = sorted({b.offset[axis] for b in info.parts if b.size}) or [0]
-            found = len(starts)
+            degree = len(starts)
             size = info.shape[axis]
-            if starts != [r * size // found for r in range(found)] or size % found:
+            if starts != [r * size // degree for r in range(degree)] or size % degree:
                 raise AOAAssertionError(
                     f"{info.key} is fused per rank, so that its ranks must hold equal parts of its {size} places "
                     f"along axis {axis}; they begin at {', '.join(map(str, starts))}"
                 )
-            self._known[info.key, axis] = found
-        return found
+            self._known[info.key, axis] = degree
+        return degree
 
 
 class ShapeInference:
@@ -53,9 +53,9 @@ class ShapeInference:
         name = self.program.names[v]
         if self.targets is not None and self.program.exit.get(name) == v and name in self.targets:
             return self._degrees.of(self._target(name, axis), axis)
-        found: dict[int, str] = {}
-        for i, within, given in self._consumers(v, axis, rank):
-            for u, along in given:
+        degrees: dict[int, str] = {}
+        for i, within, results in self._consumers(v, axis, rank):
+            for u, along in results:
                 degree = self.degree(u, along, rank)
                 if degree is None:
                     continue
@@ -65,13 +65,13 @@ class ShapeInference:
                         f"{self.program.names[u]} along the axis by which {degree} ranks hold it: no telling",
                         self.program.steps[i].chain,
                     )
-                found[degree] = self.program.names[u]
-        if len(found) > 1:
+                degrees[degree] = self.program.names[u]
+        if len(degrees) > 1:
             raise AOAAssertionError(
                 f"the order in the fused tensor {name} depends on how many ranks hold it; its targets differ: "
-                f"{', '.join(f'{key} is held by {d}' for d, key in sorted(found.items()))}"
+                f"{', '.join(f'{key} is held by {d}' for d, key in sorted(degrees.items()))}"
             )
-        return next(iter(found), None)
+        return next(iter(degrees), None)
 
     def _target(self, name: str, axis: int) -> TensorInfo:
         assert self.targets is not None
@@ -91,12 +91,12 @@ class ShapeInference:
         name = self.program.names[v]
         if self.targets is not None and self.program.exit.get(name) == v and name in self.targets:
             return self._target(name, axis).shape[axis]
-        for i, within, given in self._consumers(v, axis, rank):
-            known = [n for n in (self.size(u, along, rank) for u, along in given) if n is not None]
+        for i, within, results in self._consumers(v, axis, rank):
+            known = [n for n in (self.size(u, along, rank) for u, along in results) if n is not None]
             n_inputs = len(self.program.inputs[i])
-            if not known or (within and len(known) < len(given)):
+            if not known or (within and len(known) < len(results)):
                 continue
-            if not within or n_inputs == len(given):
+            if not within or n_inputs == len(results):
                 return known[0]
             if n_inputs == 1:  # a split
                 return sum(known)
@@ -124,7 +124,7 @@ class ShapeInference:
                 along = axes[along] if self.program.reverse else axes.index(along)
             renamed = len(step.left) == len(step.right) == 1 and not fused
             acts = attrs.get("axis", 1) if fused or not renamed else None
-            given = [(u, along) for u in self.program.outputs[i] if u is not None]
+            results = [(u, along) for u in self.program.outputs[i] if u is not None]
             if self.program.reverse:
-                given = [(u, rank - 1 - a if flip else a) for (u, a), flip in zip(given, flips)]
-            yield i, acts in (along, along - rank), given
+                results = [(u, rank - 1 - a if flip else a) for (u, a), flip in zip(results, flips)]
+            yield i, acts in (along, along - rank), results

@@ -44,7 +44,7 @@ class SourceTensors:
     def var(self, name: str) -> Var:
         """A source, whole."""
         info = self.info(name)
-        return Var(self._factory.whole(tuple(info.shape), info.dtype), (name,))
+        return Var(self._factory.full(tuple(info.shape), info.dtype), (name,))
 
     def state(self, var: Var, kind: str, named: Mapping[str, object], wanted: str | None) -> Var:
         """The state of a parameter that is ``var``: made in the same way of the states of what that is made of.
@@ -60,7 +60,7 @@ class SourceTensors:
                 raise AOAKeyError(f"{name} has no state {kind}")
             infos.append(self.infos[key])
         if kind in SINGLE:  # one optimizer counts the same steps for all of its parameters
-            out = Var(self._factory.whole(tuple(infos[0].shape), infos[0].dtype), (infos[0].key,))
+            out = Var(self._factory.full(tuple(infos[0].shape), infos[0].dtype), (infos[0].key,))
             return out if wanted is None else self._factory.cast(out, wanted)
         for name, info in zip(var.keys, infos):
             if tuple(info.shape) != tuple(self.info(name).shape):

@@ -28,7 +28,7 @@ def by_parameter(keys: Iterable[str]) -> dict[str, dict[str, str]]:
     """Parameter → kind of state → key."""
     out: dict[str, dict[str, str]] = {}
     for key in keys:
-        found = split_state(key)
-        if found is not None:
-            out.setdefault(found[0], {})[found[1]] = key
+        parts = split_state(key)
+        if parts is not None:
+            out.setdefault(parts[0], {})[parts[1]] = key
     return out

@@ -183,8 +183,8 @@ class _Reader:
         self.words.append(("end", "the end of the statement"))
         self.at = 0
 
-    def next_is(self, kind: str, ahead: int = 0) -> bool:
-        at = self.at + ahead
+    def next_is(self, kind: str, offset: int = 0) -> bool:
+        at = self.at + offset
         return at < len(self.words) and self.words[at][0] == kind
 
     def take(self, kind: str, wanted: str) -> str:
@@ -195,9 +195,9 @@ class _Reader:
         return word
 
     def skip(self, kind: str) -> bool:
-        found = self.next_is(kind)
-        self.at += found
-        return found
+        is_next = self.next_is(kind)
+        self.at += is_next
+        return is_next
 
     def statement(self, number: int) -> Statement:
         left = [self.name("a name on the left")]

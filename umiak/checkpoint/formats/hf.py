@@ -86,9 +86,9 @@ def open_folder(folder: str) -> Manifest:
 
 
 def open_files(
-    folder: str, files: list[str], wanted: dict[str, str] | None = None, index: str | None = None, whole: bool = True
+    folder: str, files: list[str], wanted: dict[str, str] | None = None, index: str | None = None, complete: bool = True
 ) -> Manifest:
-    """A manifest, in memory, of some safetensors files. Without ``whole``, parts of tensors will do, as for a look."""
+    """A manifest, in memory, of some safetensors files. Without ``complete``, parts of tensors suffice."""
     stored: list[Stored] = []
     first: dict[str, Stored] = {}
     exports: dict[str, str] = {}
@@ -96,10 +96,10 @@ def open_files(
         blocks, metadata = safetensors.read_blocks(folder, name)
         if EXPORT in metadata or exports:
             exports.setdefault(metadata.get(EXPORT, ""), name)
-            if len(exports) > 1 and whole:
+            if len(exports) > 1 and complete:
                 got = f"{' and '.join(exports.values())} of two"
                 raise op_error(CheckpointError, "checkpoint", f"files of one export in {folder}", got)
-        if safetensors.PARTS in metadata and whole:
+        if safetensors.PARTS in metadata and complete:
             got, hint = "it without a manifest", "The save did not finish"
             raise op_error(CheckpointError, "checkpoint", f"the manifest of {name} in {folder}", got, hint)
         for s in blocks:
@@ -107,7 +107,7 @@ def open_files(
             if wanted is not None and wanted.get(key) != name:
                 got = f"it, which {index} has in {wanted[key]}" if key in wanted else f"it, which {index} has not"
                 raise op_error(CheckpointError, "checkpoint", f"no {key!r} in {os.path.join(folder, name)}", got)
-            if key in first and whole:
+            if key in first and complete:
                 got = f"it in {first[key].file} and {name}"
                 raise op_error(CheckpointError, "checkpoint", f"tensor {key!r} once in {folder}", got)
             first[key] = s
@@ -119,4 +119,4 @@ def open_files(
     infos = {key: TensorInfo(key, s.block.global_shape, s.block.dtype) for key, s in first.items()}
     sizes = {name: os.stat(os.path.join(folder, name)).st_size for name in files}
     manifest = Manifest(0, 1, tuple(stored), infos, files=sizes)
-    return manifest.check(folder) if whole else manifest
+    return manifest.check(folder) if complete else manifest

@@ -56,8 +56,8 @@ def read_blocks(folder: str, file: str) -> list[Stored]:
     out = []
     for value in rows:
         row = sj.row(value, 9, "a block", path)
-        key, dtype, whole = decode_tensor(row[0], row[1], row[2], path)
-        s = decode_block(row[3:], key, dtype, whole, file, path)
+        key, dtype, global_shape = decode_tensor(row[0], row[1], row[2], path)
+        s = decode_block(row[3:], key, dtype, global_shape, file, path)
         if not PAGE <= s.begin <= begin - nbytes(s.block):
             raise sj.fail(path, f"the bytes of {key!r} before the index at {begin}", f"bytes from {s.begin}")
         out.append(s)

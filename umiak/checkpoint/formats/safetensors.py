@@ -220,11 +220,11 @@ def read_blocks(folder: str, file: str) -> tuple[list[Stored], dict[str, str]]:
     out = []
     for e in entries:
         if e.name not in parts:
-            out.append(Stored(Block(e.name, e.dtype, e.shape, Box.whole(e.shape)), file, e.begin, e.checksum))
+            out.append(Stored(Block(e.name, e.dtype, e.shape, Box.full(e.shape)), file, e.begin, e.checksum))
             continue
-        key, whole, offset, shape, flat = sj.row(parts[e.name], 5, f"part {e.name!r}", path)
-        key, dtype, whole = decode_tensor(key, e.dtype, whole, path)
-        s = decode_block([e.begin, offset, shape, flat, e.checksum, 0], key, dtype, whole, file, path)
+        key, global_shape, offset, shape, flat = sj.row(parts[e.name], 5, f"part {e.name!r}", path)
+        key, dtype, global_shape = decode_tensor(key, e.dtype, global_shape, path)
+        s = decode_block([e.begin, offset, shape, flat, e.checksum, 0], key, dtype, global_shape, file, path)
         if local_shape(s.block) != e.shape:
             raise sj.fail(path, f"part {e.name!r} of shape {list(e.shape)}", list(local_shape(s.block)))
         out.append(s)

@@ -73,7 +73,7 @@ def environments(slots: Sequence[RankSlot], job: Job, restart: int) -> list[tupl
     endpoints = [f"{slot.address}:{slot.port}" for slot in slots]
     master = job.master or f"{slots[0].address}:{slots[0].master_port}"
     taken = dict.fromkeys(nodes, 0)
-    found = []
+    rank_environments = []
     for rank, slot in enumerate(slots):
         local, beside = taken[slot.node], sum(other.node == slot.node for other in slots)
         taken[slot.node] += 1
@@ -103,8 +103,8 @@ def environments(slots: Sequence[RankSlot], job: Job, restart: int) -> list[tupl
             defaults["OMP_NUM_THREADS"] = max(1, slot.cpus // beside)
         if beside > slot.cpus:  # ranks that wait must let the others work
             defaults |= {"MPIR_CVAR_POLLS_BEFORE_YIELD": 1, "OMPI_MCA_mpi_yield_when_idle": 1}
-        found.append(({k: str(v) for k, v in words.items()}, {k: str(v) for k, v in defaults.items()}))
-    return found
+        rank_environments.append(({k: str(v) for k, v in words.items()}, {k: str(v) for k, v in defaults.items()}))
+    return rank_environments
 
 
 def oversubscribed(slots: Sequence[RankSlot]) -> list[str]:

@@ -66,8 +66,8 @@ def collect() -> None:
     with contextlib.suppress(OSError), os.scandir(SHARED_MEMORY) as entries:
         for entry in [e for e in entries if TOKEN.fullmatch(e.name)]:
             with contextlib.suppress(OSError):
-                found = entry.stat(follow_symlinks=False)
-                if stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid():
+                info = entry.stat(follow_symlinks=False)
+                if stat.S_ISDIR(info.st_mode) and info.st_uid == os.geteuid():
                     remove_dead(entry.path)
 
 

@@ -57,7 +57,7 @@ class Report:
     moment: float = 0.0  # of its failure, by the clock of its machine
 
     @property
-    def how(self) -> str:
+    def ending(self) -> str:
         if self.code >= 0:
             return f"exit code {self.code}"
         try:
@@ -73,7 +73,7 @@ class Report:
     def reason(self) -> str:
         """One line: the exception if there is one."""
         lines = [line for line in (self.error or "").splitlines() if line.strip()]
-        return lines[-1] if lines else self.how
+        return lines[-1] if lines else self.ending
 
 
 @dataclass
@@ -413,9 +413,9 @@ class JobMonitor:
         rank = self.ranks[number]
         return rank.slot.node if rank.pid is None else f"{rank.slot.node}, pid {rank.pid}"
 
-    def _send(self, number: int, kind: str, what: dict[str, Any] | None = None) -> None:
+    def _send(self, number: int, kind: str, fields: dict[str, Any] | None = None) -> None:
         with contextlib.suppress(OSError, ValueError, KeyError):  # it has gone: its reader says so
-            self.ranks[number].connection.send_bytes(b"j" + json.dumps({"kind": kind, **(what or {})}).encode())
+            self.ranks[number].connection.send_bytes(b"j" + json.dumps({"kind": kind, **(fields or {})}).encode())
 
     def _signal_all(self, number: int) -> None:
         for rank in self._unreported():
@@ -514,8 +514,8 @@ class JobMonitor:
 
     def _describe_failure(self, report: Report, by: str = "") -> tuple[str, str]:
         """Describe the rank that failed first, at length and in one line."""
-        how = f"ended with {report.how}{by} after {report.seconds:.1f} s"
-        lines = [f"rank {report.rank} ({report.where}) {how}; the job was ended"]
+        ending = f"ended with {report.ending}{by} after {report.seconds:.1f} s"
+        lines = [f"rank {report.rank} ({report.where}) {ending}; the job was ended"]
         log = self.job.log(report.rank)
         tail = last_traceback(report)
         if tail:

@@ -96,8 +96,8 @@ class Server:
             self._say(rank, "cmd=put_result rc=0 msg=success")
         elif name == "get":
             value = self._values.get(words["key"])
-            told = "rc=-1 value=unknown" if value is None else f"rc=0 value={value}"
-            self._say(rank, f"cmd=get_result {told}")
+            reply = "rc=-1 value=unknown" if value is None else f"rc=0 value={value}"
+            self._say(rank, f"cmd=get_result {reply}")
         elif name == "barrier_in":
             self._waiting.add(rank)
             if len(self._waiting) == self.size:

@@ -90,11 +90,11 @@ class Direct(JobProcesses):
         on_failure: Callable[[int, int], None],
     ) -> None:  # fmt: skip
         end = self._pmi.ends[rank].fileno()
-        told = {"PMI_FD": str(end), FOLDER: self._folder.path, LOCK: str(self._folder.lock)}
-        told |= dict.fromkeys(("PMI_RANK", "MPI_LOCALRANKID"), str(rank))
-        told |= dict.fromkeys(("PMI_SIZE", "MPI_LOCALNRANKS"), str(size))
+        variables = {"PMI_FD": str(end), FOLDER: self._folder.path, LOCK: str(self._folder.lock)}
+        variables |= dict.fromkeys(("PMI_RANK", "MPI_LOCALRANKID"), str(rank))
+        variables |= dict.fromkeys(("PMI_SIZE", "MPI_LOCALNRANKS"), str(size))
         process = subprocess.Popen(
-            program, env={**self.ENVIRON, "UCX_POSIX_DIR": self._folder.path, **environ, **told},
+            program, env={**self.ENVIRON, "UCX_POSIX_DIR": self._folder.path, **environ, **variables},
             stdin=subprocess.PIPE if stdin else subprocess.DEVNULL, stdout=words, stderr=words,
             pass_fds=[end, self._folder.lock], start_new_session=True,
         )  # fmt: skip

@@ -73,14 +73,14 @@ def free_ports(address: str, count: int) -> list[int]:
 
 def children() -> list[int]:
     """Processes whose parent is this one."""
-    found = []
+    pids = []
     for name in os.listdir("/proc"):
         if name.isdigit():
             with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:
                 # The second field, a name in parentheses, may hold anything.
                 if int(file.read().rpartition(b")")[2].split()[1]) == os.getpid():
-                    found.append(int(name))
-    return found
+                    pids.append(int(name))
+    return pids
 
 
 def mapped(pid: int) -> set[str]:
@@ -180,8 +180,8 @@ class Supervisor:
         self.reported = self.dismissed = False
         self.unwanted = False  # the MPI launcher wants the rank to end, or has died
 
-    def send(self, kind: str, **what: Any) -> None:
-        self.link.send(b"j" + json.dumps({"kind": kind, **what}).encode())
+    def send(self, kind: str, **fields: Any) -> None:
+        self.link.send(b"j" + json.dumps({"kind": kind, **fields}).encode())
 
     def hello(self) -> None:
         rank, size = next(((os.environ[r], os.environ[s]) for r, s in NUMBERS if r in os.environ), ("", ""))
@@ -293,7 +293,7 @@ class Supervisor:
         """Some of the rank's output to its log and, where it is wanted, to the launcher; False at the end."""
         data = os.read(self.output, 1 << 16)
         if not data:
-            self.at_end(self.output)
+            self.close_pipe(self.output)
             return False
         self.tail.add(data)
         if self.log is not None:
@@ -311,7 +311,7 @@ class Supervisor:
         """Note the report of the rank: an exit status, and an exception; False at the end."""
         data = os.read(pipe, 1 << 16)
         if not data:
-            self.at_end(pipe)
+            self.close_pipe(pipe)
             return False
         first = not self.said
         self.said += data
@@ -328,7 +328,7 @@ class Supervisor:
         if self.child is not None:
             self.shared |= mapped(self.child.pid)
 
-    def at_end(self, pipe: int) -> None:
+    def close_pipe(self, pipe: int) -> None:
         if pipe in self.selector.get_map():
             self.selector.unregister(pipe)
         del self.pipes[pipe]
@@ -369,10 +369,10 @@ class Supervisor:
                     pass
         code = -signal.SIGKILL if self.code is None else self.code  # None: it was never started
         if self.said:
-            told, when, error = parse_report(self.said)
-            if told:
+            outcome, when, error = parse_report(self.said)
+            if outcome:
                 # It failed when it said so; whether its process got to its own end then does not matter.
-                code, moment = code if code > 0 else told, when
+                code, moment = code if code > 0 else outcome, when
             self.report(code, self.tail.lines(), error or None, swept, moment)
         else:
             self.report(code, self.tail.lines(), None, swept, moment)
@@ -410,12 +410,12 @@ def parse_report(words: bytes) -> tuple[int, float, str]:
 
 def inherited_descriptors() -> list[int]:
     """Open files through which a rank's MPI library talks to the MPI launcher."""
-    found = []
+    descriptors = []
     for name in ("PMI_FD", "HYDI_CONTROL_FD"):
         with contextlib.suppress(KeyError, OSError):
             os.fstat(int(os.environ[name]))
-            found.append(int(os.environ[name]))
-    return found
+            descriptors.append(int(os.environ[name]))
+    return descriptors
 
 
 def begin() -> None:

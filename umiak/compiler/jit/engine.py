@@ -122,14 +122,14 @@ def load_many(requests: Sequence[tuple[str, Sequence[str]]], target: Target | No
         for key, (text, names) in zip(keys, requests):
             if key in mine:
                 continue
-            found = _TABLE.claim(key)
-            if isinstance(found, Library):
-                libraries[key] = found
+            claim = _TABLE.claim(key)
+            if isinstance(claim, Library):
+                libraries[key] = claim
                 statistics.count(_title(names), "from_memory")
-            elif found.thread == threading.get_ident():
-                mine[key] = found, text, _title(names)
+            elif claim.thread == threading.get_ident():
+                mine[key] = claim, text, _title(names)
             else:
-                others.append((key, found))
+                others.append((key, claim))
         # Own ones first, so that two threads that wait for each other's texts both go on.
         if mine:
             libraries.update(_make({key: (text, name) for key, (_, text, name) in mine.items()}, target))
@@ -190,10 +190,10 @@ def _packed(key: bytes, text: str, name: str, target: Target) -> bytes:
     """Return the cache entry of a text."""
     _show(text, name, target)
     with statistics.timed(name, "disk"):
-        found = object_cache.get(key)
-    if found is not None:
+        code = object_cache.get(key)
+    if code is not None:
         statistics.count(name, "from_disk")
-        return found
+        return code
     with statistics.timed(name, "codegen"):
         data = codegen.compile_object(text, target, name)
     statistics.count(name, "compiled")

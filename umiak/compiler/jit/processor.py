@@ -38,10 +38,10 @@ _hosts: dict[int, Target] = {}
 
 def host() -> Target:
     """The target of this machine, with ``FLAGS_jit_opt``."""
-    found = _hosts.get(OPT.value)
-    if found is None:
-        found = _hosts[OPT.value] = replace(_describe(), opt=OPT.value)
-    return found
+    processor = _hosts.get(OPT.value)
+    if processor is None:
+        processor = _hosts[OPT.value] = replace(_describe(), opt=OPT.value)
+    return processor
 
 
 @cache

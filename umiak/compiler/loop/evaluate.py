@@ -199,8 +199,8 @@ def to_f64(a: Array) -> Array:
         return a.astype(np.float64)
     large = _magnitude(a) >> np.array(52, f"u{a.dtype.itemsize}") != 0
     eleven = np.array(11, a.dtype)
-    kept = a >> eleven << eleven
-    return np.where(large, np.where(kept != a, kept | np.array(1 << 11, a.dtype), a), a).astype(np.float64)
+    mantissa = a >> eleven << eleven
+    return np.where(large, np.where(mantissa != a, mantissa | np.array(1 << 11, a.dtype), a), a).astype(np.float64)
 
 
 def _function(f: Callable[..., Array]) -> Callable[..., Array]:

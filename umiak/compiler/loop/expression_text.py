@@ -60,8 +60,8 @@ def _bare(text: str) -> str:
     return text
 
 
-def _spell(x: Node, made: dict[Node, str]) -> str:
-    args = [made[a] for a in x.args]
+def _spell(x: Node, texts: dict[Node, str]) -> str:
+    args = [texts[a] for a in x.args]
     if x.op == "const":
         return str(x.attr) if x.type.name in ("i64", "bool") else f"{x.attr}:{x.type}"
     if x.op == "dim":

@@ -56,7 +56,7 @@ def run(
     one kernel of a launch to the next.
     """
     try:
-        _Run(kernel, pointers, dims, words, {} if scratch is None else scratch).whole(lo, hi)
+        _Run(kernel, pointers, dims, words, {} if scratch is None else scratch).run(lo, hi)
     except _Failed as failed:
         return failed.code
     return 0
@@ -106,7 +106,7 @@ class _Run:
         size = int(self.values([b.size])[0])
         return np.frombuffer(bytearray(b"\x5b" * (size * DTYPES[b.type.name].itemsize)), DTYPES[b.type.name])
 
-    def whole(self, lo: int, hi: int | None) -> None:
+    def run(self, lo: int, hi: int | None) -> None:
         body = self.kernel.body
         if len(body) == 1 and isinstance(body[0], Loop) and body[0].parallel:
             axis = body[0].axis

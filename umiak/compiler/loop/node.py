@@ -118,18 +118,18 @@ def make(op: str, type: ScalarType, args: tuple[Node, ...] = (), attr: Any = Non
         ident = struct.pack("d", attr) if isinstance(attr, float) else (attr.__class__, attr)
     key = (op, type, tuple(map(id, args)), ident)
     reference = _interned.get(key)
-    found = None if reference is None else reference()
-    if found is None:
-        found = Node()
-        found.op, found.type, found.args, found.attr = op, type, args, attr
+    node = None if reference is None else reference()
+    if node is None:
+        node = Node()
+        node.op, node.type, node.args, node.attr = op, type, args, attr
         if op in ("axis", "var"):
-            found.axes = frozenset((found,))
+            node.axes = frozenset((node,))
         elif not args:
-            found.axes = _NONE
+            node.axes = _NONE
         else:
-            found.axes = args[0].axes if len(args) == 1 else frozenset().union(*(a.axes for a in args))
-        _interned[key] = KeyedRef(found, _forget, key)
-    return found
+            node.axes = args[0].axes if len(args) == 1 else frozenset().union(*(a.axes for a in args))
+        _interned[key] = KeyedRef(node, _forget, key)
+    return node
 
 
 def const(value: Any, type: ScalarType) -> Node:
@@ -312,7 +312,7 @@ _EVALUATE: dict[str, Any] = {
 _FEW = {value: const(value, I64) for value in range(-1, 129)}  # most numbers in indices
 
 
-# Short names for writing expressions. Python numbers take the type of the other operand.
+# Short names for writing expressions. Python scalars take the type of the other operand.
 def _pair(a: Any, b: Any) -> tuple[Node, Node]:
     if not isinstance(a, Node):
         a = const(a, b.type)
@@ -419,13 +419,13 @@ def total(items: Iterable[Node]) -> Node:
 def replace(roots: Iterable[Node], table: dict[Node, Node]) -> list[Node]:
     """The roots with nodes exchanged (whole subtrees); what is above them is folded anew."""
     roots = list(roots)
-    made: dict[Node, Node] = dict(table)
+    replaced: dict[Node, Node] = dict(table)
     for x in walk(roots):
-        if x in made:
+        if x in replaced:
             continue
-        args = tuple(made[a] for a in x.args)
-        made[x] = x if all(p is q for p, q in zip(args, x.args, strict=True)) else rebuild(x, args)
-    return [made[r] for r in roots]
+        args = tuple(replaced[a] for a in x.args)
+        replaced[x] = x if all(p is q for p, q in zip(args, x.args, strict=True)) else rebuild(x, args)
+    return [replaced[r] for r in roots]
 
 
 def rebuild(x: Node, args: tuple[Node, ...]) -> Node:

@@ -165,9 +165,9 @@ class _Verifier:
 
     def results(self, s: Reduce | Scan) -> None:
         m = s.monoid
-        for what, items in (("results", s.results), ("values", s.values), ("init", s.init)):
+        for kind, items in (("results", s.results), ("values", s.values), ("init", s.init)):
             if items is not None and len(items) != m.size:
-                self.fail(f"{m.size} {what} for {m}", len(items))
+                self.fail(f"{m.size} {kind} for {m}", len(items))
         for r in s.results:
             if r.op != "var":
                 self.fail("variables as results", r.op)
@@ -222,11 +222,11 @@ class _Verifier:
             self.defined.add(x.attr)
         self.visible.add(x)
 
-    def uniform(self, x: Node, what: str) -> None:
+    def uniform(self, x: Node, description: str) -> None:
         """The same for all lanes."""
         for lane in self.lanes:
             if lane in x.axes:
-                self.fail(f"{what} that depends on no lane axis around", x)
+                self.fail(f"{description} that depends on no lane axis around", x)
 
     def expression(self, x: Node, type: ScalarType) -> None:
         if x.type is not type:

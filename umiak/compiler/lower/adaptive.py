@@ -80,12 +80,12 @@ class Steps:
         (inner,) = axes_over(b, [longest(self.shape[d], self.out[d])])
         i, inside, length = self.tables[k].position(b, at[d], inner)
         source = (*at[:d], i, *at[d + 1 :])
-        found = []
+        partial_sums = []
         if k:
             for name, kind in zip(self.carried[k - 1], self.kinds, strict=True):
                 address = b.address(name, source, dense(self.after[k - 1]).strides)
-                found.append(n.load(name, kind, address, inside))
-        return b, at, source, inside, length, found
+                partial_sums.append(n.load(name, kind, address, inside))
+        return b, at, source, inside, length, partial_sums
 
     def carry(self, b: Builder, k: int, at: Index, values: Sequence[Node]) -> None:
         for name, v in zip(self.carried[k], values, strict=True):
@@ -107,8 +107,8 @@ def adaptive_sum(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
         if k < len(steps.carried):
             steps.carry(b, k, at, sums)
         else:
-            found: Element = sums[0] if len(sums) == 1 else (sums[0], sums[1])
-            b.stages += launch.stores(b, o.results[0], at, found)
+            total: Element = sums[0] if len(sums) == 1 else (sums[0], sums[1])
+            b.stages += launch.stores(b, o.results[0], at, total)
         nests.append(b.finish())
     return launch.chain(nests)
 

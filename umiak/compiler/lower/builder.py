@@ -118,15 +118,15 @@ class Builder:
     def open(self, sizes: Iterable[Any], reduced: bool = False) -> Index:
         """New axes of these sizes; their indices."""
         axes = self.reduced if reduced else self.parallel
-        made = []
+        opened = []
         for size in sizes:
             if type(size) is int and size == 1:
-                made.append(n.i64(0))
+                opened.append(n.i64(0))
                 continue
             index = n.axis(f"{'r' if reduced else 'p'}{len(axes)}")
             axes.append((index, size))
-            made.append(index)
-        return tuple(made)
+            opened.append(index)
+        return tuple(opened)
 
     # --- integers and numbers --------------------------------------------------------------------------------------
 
@@ -140,7 +140,7 @@ class Builder:
         return n.dim(self._extras[key][0])
 
     def number(self, x: Any, type_: ScalarType) -> Node:
-        """Return a scalar operand or param (Python number or symbol) as a node of a type."""
+        """Return a scalar operand or param (Python scalar or symbol) as a node of a type."""
         if type(x) is not Sym:
             if isinstance(x, complex):
                 raise NotANest("a complex number")
@@ -239,36 +239,36 @@ class Builder:
         Divisions cost more than what they save: they must cancel in the end, as they do where the dims lie one after
         the other in memory.
         """
-        found: list[Node] = []
+        indices: list[Node] = []
         for size in reversed(sizes[1:]):
             outer = n.div(i, self.leaf(size))
             if outer is not i and outer.axes:
                 self._divisions.add(outer)
-            found.append(n.sub(i, n.mul(outer, self.leaf(size))))
+            indices.append(n.sub(i, n.mul(outer, self.leaf(size))))
             i = outer
-        return [i, *reversed(found)]
+        return [i, *reversed(indices)]
 
     # --- elements --------------------------------------------------------------------------------------------------
 
     def read(self, x: Any, index: Index) -> Element:
         """Element ``index`` of an operand of an operation (a tensor, not a number)."""
         key = (id(x), index, self.guard)
-        found = self._known.get(key)
-        if found is None:
+        element = self._known.get(key)
+        if element is None:
             operand = self._inputs.get(id(x))
             if operand is not None:
-                found = self._load(operand, index)
+                element = self._load(operand, index)
             else:
                 operation = x.operation
                 if operation is None or type(operation.op) not in RULES:
                     raise NotANest(f"{operation.name if operation else x!r}")
-                found = RULES[type(operation.op)](self, operation, x.index, index)
+                element = RULES[type(operation.op)](self, operation, x.index, index)
                 dtype = x.meta.dtype
-                if dtype.compute is not dtype and isinstance(found, Node):
+                if dtype.compute is not dtype and isinstance(element, Node):
                     # Rounded as if it had been stored, so that what shares a kernel changes no result.
-                    found = n.cast(n.cast(found, storage_type(dtype)), found.type)
-            self._known[key] = found
-        return found
+                    element = n.cast(n.cast(element, storage_type(dtype)), element.type)
+            self._known[key] = element
+        return element
 
     def _load(self, x: _Input, index: Index) -> Element:
         dtype = x.meta.dtype
@@ -298,17 +298,17 @@ class Builder:
             return self.number(x, type_)
         return self.read(x, self.broadcast(x.meta.shape, operation.results[0].meta.shape, index))
 
-    def broadcast(self, shape: tuple, whole: tuple, index: Index) -> Index:
+    def broadcast(self, shape: tuple, target: tuple, index: Index) -> Index:
         """The index into ``shape`` of the element that stands at ``index`` of what it broadcasts to."""
         index = index[len(index) - len(shape) :]
-        whole = whole[len(whole) - len(shape) :]
+        target = target[len(target) - len(shape) :]
         return tuple(
             i
             if identical(m, size)
             else n.i64(0)
             if type(m) is int and m == 1
             else n.mul(i, self.leaf(dim.minimum(dim.maximum(m - 1, 0), 1)))
-            for i, m, size in zip(index, shape, whole, strict=True)
+            for i, m, size in zip(index, shape, target, strict=True)
         )
 
     def guarded(self, where: Node, pull: Callable[[], Element]) -> Element:
@@ -347,13 +347,13 @@ class Builder:
         if self.guard is not None and any(a in axes for a in self.guard.axes):
             raise NotANest("a reduction under a condition on what it reduces")
         key = (monoid.name, tuple(values), where, end)
-        found = self._reductions.get(key)
-        if found is None:
+        reduction = self._reductions.get(key)
+        if reduction is None:
             count = sum(len(s.results) for s in self.stages if isinstance(s, ReduceStage))
             results = tuple(n.var(f"v{count + k}", v.type) for k, v in enumerate(values))
             self.stages.append(ReduceStage(results, monoid, tuple(values), where, end))
-            self._reductions[key] = found = results
-        return found
+            self._reductions[key] = reduction = results
+        return reduction
 
     # --- results ---------------------------------------------------------------------------------------------------
 

@@ -22,17 +22,17 @@ def const(value: float, like: Node) -> Node:
 
 def disjunction(*conditions: Node) -> Node:
     """Return the ``or`` of conditions."""
-    found = conditions[0]
+    condition = conditions[0]
     for c in conditions[1:]:
-        found = call("or", found, c)
-    return found
+        condition = call("or", condition, c)
+    return condition
 
 
 def conjunction(*conditions: Node) -> Node:
-    found = conditions[0]
+    condition = conditions[0]
     for c in conditions[1:]:
-        found = call("and", found, c)
-    return found
+        condition = call("and", condition, c)
+    return condition
 
 
 def no(x: Node) -> Node:
@@ -107,8 +107,8 @@ def modulus(x: Pair) -> Node:
     """|x| without overflow on the way."""
     big, small = ordered(x)
     ratio = n.div(small, n.select(n.eq(big, 0), const(1, big), big))
-    found = n.mul(big, call("sqrt", n.fma(ratio, ratio, 1.0)))
-    return n.select(disjunction(is_infinite(x[0]), is_infinite(x[1])), const(math.inf, big), found)
+    length = n.mul(big, call("sqrt", n.fma(ratio, ratio, 1.0)))
+    return n.select(disjunction(is_infinite(x[0]), is_infinite(x[1])), const(math.inf, big), length)
 
 
 def log_modulus(x: Pair) -> Node:
@@ -118,8 +118,8 @@ def log_modulus(x: Pair) -> Node:
     ratio = n.div(small, n.select(n.eq(big, 0), const(1, big), big))
     is_near = conjunction(n.le(const(0.5, big), big), n.le(big, const(2, big)))
     rest = n.select(is_near, near, n.mul(ratio, ratio))
-    found = n.fma(call("log1p", rest), 0.5, n.select(is_near, const(0, big), call("log", big)))
-    return n.select(disjunction(is_infinite(x[0]), is_infinite(x[1])), const(math.inf, big), found)
+    log_length = n.fma(call("log1p", rest), 0.5, n.select(is_near, const(0, big), call("log", big)))
+    return n.select(disjunction(is_infinite(x[0]), is_infinite(x[1])), const(math.inf, big), log_length)
 
 
 def exp(x: Pair) -> Pair:
@@ -166,10 +166,10 @@ def log(x: Pair) -> Pair:
 
 def log1p(x: Pair) -> Pair:
     a, b = x
-    whole = (n.add(a, 1), b)
+    one_more = (n.add(a, 1), b)
     small = n.lt(n.maximum(absolute(a), absolute(b)), const(0.5, a))
     near = n.mul(call("log1p", n.select(small, n.fma(a, n.add(a, 2), n.mul(b, b)), const(0, a))), 0.5)
-    return n.select(small, near, log_modulus(whole)), call("atan2", b, whole[0])
+    return n.select(small, near, log_modulus(one_more)), call("atan2", b, one_more[0])
 
 
 def sqrt(x: Pair) -> Pair:
@@ -204,10 +204,10 @@ def hyperbolic(a: Node) -> tuple[Node, Node, Node]:
     far = n.lt(const(700 if a.type.bits == 64 else 87, a), absolute(a))
     near = n.select(far, const(0, a), a)
     half = call("exp", n.select(far, n.mul(absolute(a), 0.5), const(0, a)))
-    whole = n.mul(half, 0.5)
+    halved = n.mul(half, 0.5)
     return (
-        n.select(far, signed(whole, a), call("sinh", near)),
-        n.select(far, whole, call("cosh", near)),
+        n.select(far, signed(halved, a), call("sinh", near)),
+        n.select(far, halved, call("cosh", near)),
         half,
     )
 
@@ -320,12 +320,12 @@ def atanh(x: Pair) -> Pair:
 
 def power(x: Pair, y: Pair) -> Pair:
     (a, b), (p, q) = x, y
-    found = exp(times(y, log(pick(conjunction(n.eq(a, 0), n.eq(b, 0)), (const(1, a), const(0, a)), x))))
+    result = exp(times(y, log(pick(conjunction(n.eq(a, 0), n.eq(b, 0)), (const(1, a), const(0, a)), x))))
     zero, one, nan = const(0, a), const(1, a), const(math.nan, a)
     none = conjunction(n.eq(a, 0), n.eq(b, 0))
     rises = conjunction(n.lt(zero, p), n.eq(q, 0))
-    found = pick(none, (n.select(rises, zero, nan), n.select(rises, zero, nan)), found)
-    return pick(conjunction(n.eq(p, 0), n.eq(q, 0)), (one, zero), found)
+    result = pick(none, (n.select(rises, zero, nan), n.select(rises, zero, nan)), result)
+    return pick(conjunction(n.eq(p, 0), n.eq(q, 0)), (one, zero), result)
 
 
 def logistic(x: Pair) -> Pair:
@@ -339,8 +339,8 @@ def sign(x: Pair) -> Pair:
     safe = n.select(n.eq(m, 0), const(1, m), m)
     a, b = (is_infinite(p) for p in x)
     one, zero = const(1, m), const(0, m)
-    way = [n.select(here, signed(one, p), zero) for here, p in zip((a, b), x, strict=True)]
-    return pick(call("xor", a, b), (way[0], way[1]), (n.div(x[0], safe), n.div(x[1], safe)))
+    on_axis = [n.select(here, signed(one, p), zero) for here, p in zip((a, b), x, strict=True)]
+    return pick(call("xor", a, b), (on_axis[0], on_axis[1]), (n.div(x[0], safe), n.div(x[1], safe)))
 
 
 def angle(x: Pair) -> Node:
@@ -352,13 +352,27 @@ def truth(x: Pair) -> Node:
     return disjunction(n.ne(x[0], 0), n.ne(x[1], 0))
 
 
+def before(x: Pair, y: Pair, order: Callable[[Node, Node], Node]) -> Node:
+    """NumPy's order: that of the real parts, and of the imaginary ones (``order``: with or without equality) where
+    those are equal. NaN comes before nothing."""
+    ordered_parts = conjunction(n.lt(x[0], y[0]), n.eq(x[1], x[1]), n.eq(y[1], y[1]))
+    return disjunction(ordered_parts, conjunction(n.eq(x[0], y[0]), order(x[1], y[1])))
+
+
+def remainder(x: Pair, y: Pair) -> Pair:
+    """``x - y*q`` with the Gaussian integer q that is nearest to ``x / y``; ties away from 0."""
+    re, im = (call("trunc", n.add(part, signed(const(0.5, part), part))) for part in divide(x, y))
+    re, im = times(y, (re, im))
+    return n.sub(x[0], re), n.sub(x[1], im)
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "abs": modulus, "div": divide, "reciprocal": reciprocal, "exp": exp, "exp2": exp2, "expm1": expm1, "log": log,
     "log2": scaled_by(1 / math.log(2), log), "log10": scaled_by(1 / math.log(10), log), "log1p": log1p,
     "sqrt": sqrt, "rsqrt": rsqrt, "sinh": sinh, "cosh": cosh, "tanh": tanh, "sin": rotated(sinh),
     "cos": lambda x: cosh((n.neg(x[1]), x[0])), "tan": rotated(tanh), "asinh": asinh, "acosh": acosh, "atanh": atanh,
     "asin": rotated(asinh), "acos": acos, "atan": rotated(atanh), "pow": power, "logistic": logistic, "sign": sign,
-    "angle": angle,
+    "angle": angle, "remainder": remainder,
     "isinf": lambda x: disjunction(is_infinite(x[0]), is_infinite(x[1])),
     "isfinite": lambda x: conjunction(is_finite(x[0]), is_finite(x[1])),
     "logical_not": lambda x: no(truth(x)),

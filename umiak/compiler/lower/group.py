@@ -69,12 +69,12 @@ def nest_of(
     if last is not None and make is not None:
         if any(v.operation is not last for v in results):
             raise NotANest(f"results beside those of {last.name}")
-        made = make(launch, last)
-        for nest in made.nests if isinstance(made, Chain) else (made,):
+        lowered = make(launch, last)
+        for nest in lowered.nests if isinstance(lowered, Chain) else (lowered,):
             kinds = {type(s) for s in nest.stages}
             if ScatterStage in kinds and kinds - {ScatterStage, FailStage}:
                 raise NotANest("a reduction under a scatter")
-        return made
+        return lowered
     if len(operations) == 1 and type(last.op) in (movement.Split, movement.Unbind):
         return _parts(launch, results)
     alone = len(operations) == 1 or (last is not None and type(last.op) is movement.Concat and len(results) == 1)
@@ -121,7 +121,7 @@ def _indices(b: Builder, operations: Sequence[Operation], results: Sequence[Valu
             raise NotANest("results of several shapes")
         at = b.open(shape)
         return [at] * len(results)
-    whole = first.operands[0].meta.shape
+    operand_shape = first.operands[0].meta.shape
     if type(first.op) in ALONE:
         shape = tuple(first.results[0].meta.shape)
         if any(not identical(v.meta.shape, shape) for v in results):
@@ -130,27 +130,27 @@ def _indices(b: Builder, operations: Sequence[Operation], results: Sequence[Valu
     if type(first.op) is create.SumTo:
         target = first.params[0]
         row = b.open(target)
-        lead = len(whole) - len(target)
-        sizes = summed_sizes(whole, target)
+        lead = len(operand_shape) - len(target)
+        sizes = summed_sizes(operand_shape, target)
         inner = axes_over(b, sizes)
         full: Index = (*inner[:lead], *(n.add(i, j) for i, j in zip(row, inner[lead:], strict=True)))
         rows = [(tuple(target), row)]
     else:
         axes = _axes(first)
-        kept = b.open(size for d, size in enumerate(whole) if d not in axes)
-        inner = axes_over(b, [whole[a] for a in axes])
-        rest, within = iter(kept), dict(zip(axes, inner, strict=True))
-        full = tuple(within[d] if d in within else next(rest) for d in range(len(whole)))
-        ones = tuple(1 if d in within else size for d, size in enumerate(whole))
+        others = b.open(size for d, size in enumerate(operand_shape) if d not in axes)
+        inner = axes_over(b, [operand_shape[a] for a in axes])
+        rest, within = iter(others), dict(zip(axes, inner, strict=True))
+        full = tuple(within[d] if d in within else next(rest) for d in range(len(operand_shape)))
+        ones = tuple(1 if d in within else size for d, size in enumerate(operand_shape))
         rows = [
-            (tuple(size for d, size in enumerate(whole) if d not in within), kept),
+            (tuple(size for d, size in enumerate(operand_shape) if d not in within), others),
             (ones, tuple(n.i64(0) if d in within else i for d, i in enumerate(full))),
         ]
     indices = []
     for v in results:
         shape = tuple(v.meta.shape)
-        found = next((at for form, at in [*rows, (tuple(whole), full)] if identical(form, shape)), None)
-        if found is None:
+        known = next((at for form, at in [*rows, (tuple(operand_shape), full)] if identical(form, shape)), None)
+        if known is None:
             raise NotANest("a result that is neither a row's nor an element's")
-        indices.append(found)
+        indices.append(known)
     return indices

@@ -55,7 +55,7 @@ def regrouped(b: Builder, shape: tuple, other: tuple, at: Index) -> Index:
     """
     left = [(i, m) for i, m in zip(at, shape, strict=True) if not _is_one(m)]
     right = [m for m in other if not _is_one(m)]
-    found: list[Node] = []
+    indices: list[Node] = []
     while left and right:
         (i, have), want = left.pop(0), right.pop(0)
         sizes = [want]
@@ -70,10 +70,10 @@ def regrouped(b: Builder, shape: tuple, other: tuple, at: Index) -> Index:
                 want = want * sizes[-1]
             else:
                 break
-        found += b.divided(i, sizes)
+        indices += b.divided(i, sizes)
     if left or right:
         raise NotANest("a reshape of what may be empty")
-    rest = iter(found)
+    rest = iter(indices)
     return tuple(n.i64(0) if _is_one(m) else next(rest) for m in other)
 
 
@@ -197,13 +197,13 @@ def pad(b: Builder, o: Operation, k: int, at: Index) -> Element:
         source[a] = i
     if inside is None:
         return b.read(x, tuple(source))
-    found = b.guarded(inside, lambda: b.read(x, tuple(source)))
+    element = b.guarded(inside, lambda: b.read(x, tuple(source)))
     type_ = compute_type(x.meta.dtype)
     if isinstance(value, complex):
         fill: Element = (n.const(value.real, type_), n.const(value.imag, type_))
     else:
         fill = b.number(value, type_)
-    return choose(inside, found, fill)
+    return choose(inside, element, fill)
 
 
 MOST_PARTS = 16  # every element asks all of them, and so does the code
@@ -225,8 +225,8 @@ def concat(b: Builder, o: Operation, k: int, at: Index) -> Element:
         first = b.leaf(start)
         inside = between(first, at[a], b.leaf(start + size))
         source = (*at[:a], n.sub(at[a], first), *at[a + 1 :])
-        found = b.guarded(inside, partial(b.read, x, source))
-        out = found if out is None else choose(inside, found, out)
+        element = b.guarded(inside, partial(b.read, x, source))
+        out = element if out is None else choose(inside, element, out)
         start = start + size
     assert out is not None
     return out
@@ -240,8 +240,8 @@ def stack(b: Builder, o: Operation, k: int, at: Index) -> Element:
     out: Element | None = None
     for j, x in enumerate(o.operands):
         here = n.eq(at[a], j)
-        found = b.guarded(here, partial(b.read, x, source))
-        out = found if out is None else choose(here, found, out)
+        element = b.guarded(here, partial(b.read, x, source))
+        out = element if out is None else choose(here, element, out)
     assert out is not None
     return out
 
@@ -422,8 +422,8 @@ def full(b: Builder, o: Operation, k: int, at: Index) -> Element:
         return n.cast(parts(x)[0], type_)
     if isinstance(value, complex):
         return n.const(value.real, type_), n.const(value.imag, type_)
-    made = b.number(value, type_)
-    return (made, n.const(0.0, type_)) if dtype.is_complex else made
+    filling = b.number(value, type_)
+    return (filling, n.const(0.0, type_)) if dtype.is_complex else filling
 
 
 @rule(create.Iota)

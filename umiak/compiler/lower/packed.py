@@ -38,7 +38,7 @@ def _code(x: Element, dtype: DType) -> Node:
 
 @terminal(packed.Pack)
 def pack(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
-    """A byte from two elements of what lies in one piece; the last one may be of one."""
+    """Each byte from two consecutive elements of a contiguous tensor; the last byte may hold one."""
     (x,), dtype = o.operands, o.op.dtype
     shape = tuple(x.meta.shape)
     count = dim.product(shape)

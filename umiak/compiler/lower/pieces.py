@@ -64,14 +64,14 @@ def resized(shape: Any, axis: int, size: Any) -> tuple:
 @pieces(movement.Concat)
 def concat(launch: LaunchBuilder, o: Operation) -> Nest | Chain | None:
     """Parts of one shape in one nest: what they are computed from is then read once."""
-    found = list(_parts(launch, o, same))
-    if len(found) > MANY:
+    fills = list(_parts(launch, o, same))
+    if len(fills) > MANY:
         return None
     nests: list[Nest] = []
-    while found:
-        shape = found[0][0].meta.shape
-        alike = [f for f in found if identical(f[0].meta.shape, shape)]
-        found = [f for f in found if f not in alike]
+    while fills:
+        shape = fills[0][0].meta.shape
+        alike = [f for f in fills if identical(f[0].meta.shape, shape)]
+        fills = [f for f in fills if f not in alike]
         b = launch.builder()
         at = b.open(shape)
         for x, position in alike:
@@ -86,9 +86,9 @@ def _parts(launch: LaunchBuilder, o: Operation, position: Callable[[Any, Index],
     operands: Any = o.operands
     for x in operands:
         inner = _composed(position, shifted(o.op.axis, start))
-        made = x.operation
-        if made is not None and type(made.op) is movement.Concat and not any(x is v for v, _ in launch.inputs):
-            yield from _parts(launch, made, inner)
+        producer = x.operation
+        if producer is not None and type(producer.op) is movement.Concat and not any(x is v for v, _ in launch.inputs):
+            yield from _parts(launch, producer, inner)
         else:
             yield x, inner
         start = start + x.meta.shape[o.op.axis]
@@ -155,7 +155,7 @@ def pad(launch: LaunchBuilder, o: Operation) -> Nest | Chain | None:
     if o.op.mode == "constant" or last not in each:
         return None
     lo, hi = each[last]
-    whole, size = o.results[0].meta.shape, shape[last]
+    full_shape, size = o.results[0].meta.shape, shape[last]
 
     def source(along: Callable[[Any, Node], Node]) -> Callable[[Any, Index], Index]:
         def index(b: Any, at: Index) -> Index:
@@ -175,8 +175,8 @@ def pad(launch: LaunchBuilder, o: Operation) -> Nest | Chain | None:
     before, behind = edges[o.op.mode]
     return launch.chain(
         [
-            copied(launch, o, x, resized(whole, last, size), shifted(last, lo), source(lambda b, i: i)),
-            copied(launch, o, x, resized(whole, last, lo), same, source(before)),
-            copied(launch, o, x, resized(whole, last, hi), shifted(last, lo + size), source(behind)),
+            copied(launch, o, x, resized(full_shape, last, size), shifted(last, lo), source(lambda b, i: i)),
+            copied(launch, o, x, resized(full_shape, last, lo), same, source(before)),
+            copied(launch, o, x, resized(full_shape, last, hi), shifted(last, lo + size), source(behind)),
         ]
     )

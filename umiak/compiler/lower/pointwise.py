@@ -102,6 +102,13 @@ def sign(x: Node) -> Node:
     return n.select(n.lt(zero, x), one, n.select(n.lt(x, zero), below, other))
 
 
+@rule(REGISTRY["probability"])
+def probability(b: Builder, o: Operation, k: int, index: Index) -> Element:
+    x = b.operand(o, 0, index, operand_type(o)[0])
+    b.refuse(call("not", call("and", n.le(n.const(0.0, x.type), x), n.le(x, n.const(1.0, x.type)))))  # NaN, too
+    return x
+
+
 for _name, _op in {"floor": "floor", "ceil": "ceil", "trunc": "trunc", "round": "rint"}.items():
     real(_name)(lambda x, op=_op: call(op, x) if x.type.is_float else x)
 
@@ -251,6 +258,11 @@ COMPLEX: dict[str, Callable[..., Any]] = {
     "imag": lambda x: x[1],
     "eq": lambda x, y: call("and", n.eq(x[0], y[0]), n.eq(x[1], y[1])),
     "ne": lambda x, y: call("or", n.ne(x[0], y[0]), n.ne(x[1], y[1])),
+    "lt": lambda x, y: complex_arithmetic.before(x, y, n.lt),
+    "le": lambda x, y: complex_arithmetic.before(x, y, n.le),
+    "gt": lambda x, y: complex_arithmetic.before(y, x, n.lt),
+    "ge": lambda x, y: complex_arithmetic.before(y, x, n.le),
+    "round": lambda x: (call("rint", x[0]), call("rint", x[1])),
     "isnan": lambda x: call("or", is_nan(x[0]), is_nan(x[1])),
     **complex_arithmetic.FUNCTIONS,
 }

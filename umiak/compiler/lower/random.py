@@ -41,6 +41,6 @@ def philox(b: Builder, o: Operation, k: int, at: Index) -> Element:
 
 @rule(random.PhiloxPart)
 def philox_part(b: Builder, o: Operation, k: int, at: Index) -> Element:
-    _, starts, whole, seed, offset = o.params
-    position = n.add(position_of(b, at, whole, starts), b.leaf(offset))
+    _, starts, global_shape, seed, offset = o.params
+    position = n.add(position_of(b, at, global_shape, starts), b.leaf(offset))
     return n.cast(n.call("philox", position, b.leaf(seed)), I64)

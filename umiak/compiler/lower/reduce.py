@@ -53,8 +53,8 @@ MONOIDS = {
 
 def source_index(rank: int, axes: Sequence[int], keepdim: bool, at: Index, inner: Index) -> Index:
     """The operand's index for a result's index and the reduced axes'."""
-    kept = [i for d, i in enumerate(at) if not (keepdim and d in axes)]
-    rest, within = iter(kept), dict(zip(axes, inner, strict=True))
+    outer = [i for d, i in enumerate(at) if not (keepdim and d in axes)]
+    rest, within = iter(outer), dict(zip(axes, inner, strict=True))
     return tuple(within[d] if d in within else next(rest) for d in range(rank))
 
 
@@ -63,8 +63,8 @@ def reduction(b: Builder, o: Operation, k: int, at: Index) -> Element:
     x, op = o.operands[0], o.op
     axes = tuple(sorted(op.axes))
     shape = x.meta.shape
-    kept = tuple(i for d, i in enumerate(at) if not (op.keepdim and d in axes))
-    outside(b, kept)
+    outer = tuple(i for d, i in enumerate(at) if not (op.keepdim and d in axes))
+    outside(b, outer)
     inner = axes_over(b, [shape[a] for a in axes])
     value = b.read(x, source_index(len(shape), axes, op.keepdim, at, inner))
     type_ = compute_type(o.results[0].meta.dtype)
@@ -121,11 +121,11 @@ def matmul(b: Builder, o: Operation, k: int, at: Index) -> Element:
     return b.reduce(m.SUM, (multiply(n.cast(p, type_), n.cast(q, type_)),))[0]
 
 
-def summed_sizes(whole: Sequence[Any], target: Sequence[Any]) -> list[Any]:
+def summed_sizes(full_shape: Sequence[Any], target: Sequence[Any]) -> list[Any]:
     """Return the number of elements that ``sum_to`` adds along each dim."""
-    lead = len(whole) - len(target)
-    sizes = list(whole[:lead])
-    for size, wanted in zip(whole[lead:], target, strict=True):
+    lead = len(full_shape) - len(target)
+    sizes = list(full_shape[:lead])
+    for size, wanted in zip(full_shape[lead:], target, strict=True):
         if identical(size, wanted):
             sizes.append(1)
         elif type(wanted) is int and wanted == 1:
@@ -140,10 +140,10 @@ def sum_to(b: Builder, o: Operation, k: int, at: Index) -> Element:
     """Sum over dims that are known per call: each is a parallel axis of the target's size and a reduced one of what
     is left, one of which has size 1."""
     x, shape = o.operands[0], o.params[0]
-    whole = x.meta.shape
-    lead = len(whole) - len(shape)
+    full_shape = x.meta.shape
+    lead = len(full_shape) - len(shape)
     outside(b, at)
-    sizes = summed_sizes(whole, shape)
+    sizes = summed_sizes(full_shape, shape)
     inner = axes_over(b, sizes)
     source = (*inner[:lead], *(n.add(i, j) for i, j in zip(at, inner[lead:], strict=True)))
     value = b.read(x, source)
@@ -155,8 +155,8 @@ def sum_to(b: Builder, o: Operation, k: int, at: Index) -> Element:
 @rule(reduce.Argmax, reduce.Argmin)
 def arg_extremum(b: Builder, o: Operation, k: int, at: Index) -> Element:
     x, op = o.operands[0], o.op
-    kept = tuple(i for d, i in enumerate(at) if not (op.keepdim and d == op.axis))
-    outside(b, kept)
+    outer = tuple(i for d, i in enumerate(at) if not (op.keepdim and d == op.axis))
+    outside(b, outer)
     inner = axes_over(b, [x.meta.shape[op.axis]])
     value = b.read(x, source_index(len(x.meta.shape), (op.axis,), op.keepdim, at, inner))
     assert isinstance(value, Node)

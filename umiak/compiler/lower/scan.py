@@ -22,11 +22,11 @@ from umiak.ops import scan
 def positions(b: Builder, o: Operation) -> tuple[Index, Node]:
     """The index that the scan has come to, and its part along the axis."""
     shape, op = o.operands[0].meta.shape, o.op
-    kept = b.open(size for d, size in enumerate(shape) if d != op.axis)
+    others = b.open(size for d, size in enumerate(shape) if d != op.axis)
     (i,) = axes_over(b, [shape[op.axis]])
     if op.reverse:
         i = n.sub(b.leaf(shape[op.axis] - 1), i)
-    return (*kept[: op.axis], i, *kept[op.axis :]), i
+    return (*others[: op.axis], i, *others[op.axis :]), i
 
 
 def elements(b: Builder, o: Operation, k: int, at: Index) -> tuple[Node, ...]:
@@ -56,8 +56,8 @@ def cumsum(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
     at, _ = positions(b, o)
     values = elements(b, o, 0, at)
     results = [n.var(f"s{k}", v.type) for k, v in enumerate(values)]
-    whole: Element = results[0] if len(results) == 1 else (results[0], results[1])
-    for r, v, store in zip(results, values, launch.stores(b, o.results[0], at, whole), strict=True):
+    totals: Element = results[0] if len(results) == 1 else (results[0], results[1])
+    for r, v, store in zip(results, values, launch.stores(b, o.results[0], at, totals), strict=True):
         b.stages.append(ScanStage((r,), m.SUM, (v,), (store,), o.op.exclusive))
     return b.finish()
 
@@ -99,7 +99,7 @@ def linear_scan(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
 def extremes(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
     """The extremes first; a position holds one, or the latest NaN, where it equals what the scan has come to."""
     value, where = o.results
-    wanted, found = launch.wanted(o)
+    wanted, position = launch.wanted(o)
     kind = compute_type(value.meta.dtype)
     own = "" if wanted else launch.temporary(kind, dim.product(value.meta.shape))
     b = launch.builder((0,) if own else ())
@@ -115,7 +115,7 @@ def extremes(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
         stores = launch.stores(b, value, at, extreme)
         now = n.cast(n.load(stores[0].buffer, storage_type(value.meta.dtype), stores[0].index), kind)
     b.stages.append(ScanStage((extreme,), monoid, (x,), tuple(stores)))
-    if found:
+    if position:
         # Steps of the scan, which are not positions when it runs from the end.
         (step,) = axes_over(b, [value.meta.shape[o.op.axis]])
         step = step if step.op == "const" else b.affine(step)

@@ -133,11 +133,11 @@ def checked(b: Builder, o: Operation, k: int, at: Index, size: Any) -> Node:
     return b.checked(i, size)[0]
 
 
-def whole(launch: LaunchBuilder, o: Operation, positions: Positions, mode: str) -> Nest | Chain:
+def scattered_into_copy(launch: LaunchBuilder, o: Operation, positions: Positions, mode: str) -> Nest | Chain:
     """Updates into a copy of operand 0."""
-    made = Scatter(launch, o.results[0], mode != "set")
-    made.fill(lambda b, at: b.read(o.operands[0], at))
-    return made.put(positions, combination(mode, made.dtype)).finish()
+    scatter = Scatter(launch, o.results[0], mode != "set")
+    scatter.fill(lambda b, at: b.read(o.operands[0], at))
+    return scatter.put(positions, combination(mode, scatter.dtype)).finish()
 
 
 @terminal(index.Put)
@@ -145,12 +145,12 @@ def put(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
     shape, a = o.operands[0].meta.shape, o.op.axis
 
     def positions(b: Builder) -> tuple[Index, Callable[[], Element]]:
-        kept = b.open((*shape[:a], *shape[a + 1 :]))
+        others = b.open((*shape[:a], *shape[a + 1 :]))
         each = b.open(o.operands[1].meta.shape, reduced=True)
         i = checked(b, o, 1, each, shape[a])
-        return (*kept[:a], i, *kept[a:]), lambda: update(b, o, 2, (*kept[:a], *each, *kept[a:]))
+        return (*others[:a], i, *others[a:]), lambda: update(b, o, 2, (*others[:a], *each, *others[a:]))
 
-    return whole(launch, o, positions, o.op.mode)
+    return scattered_into_copy(launch, o, positions, o.op.mode)
 
 
 @terminal(index.ScatterAlong)
@@ -158,27 +158,27 @@ def scatter_along(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
     shape, a, mode = o.operands[0].meta.shape, o.op.axis, o.op.mode
 
     def positions(b: Builder) -> tuple[Index, Callable[[], Element]]:
-        kept = b.open((*shape[:a], *shape[a + 1 :]))
+        others = b.open((*shape[:a], *shape[a + 1 :]))
         (each,) = b.open((o.operands[1].meta.shape[a],), reduced=True)
-        at = (*kept[:a], each, *kept[a:])
+        at = (*others[:a], each, *others[a:])
         i = checked(b, o, 1, at, shape[a])
-        return (*kept[:a], i, *kept[a:]), lambda: update(b, o, 2, at)
+        return (*others[:a], i, *others[a:]), lambda: update(b, o, 2, at)
 
     if o.op.include_self or mode == "set":
-        return whole(launch, o, positions, mode)
-    made = Scatter(launch, o.results[0], True)
-    monoid = combination(mode, made.dtype)
+        return scattered_into_copy(launch, o, positions, mode)
+    scatter = Scatter(launch, o.results[0], True)
+    monoid = combination(mode, scatter.dtype)
     assert monoid is not None
 
     def identity(b: Builder) -> tuple[Index, Callable[[], Element]]:
         """Return the identity of the combination: where an update goes nothing is left of the base."""
         at, _ = positions(b)
-        found = monoid.identity((made.kind,) * monoid.size)
-        zero = tuple(n.const(0, v.type) if monoid in (m.SUM, COMPLEX_SUM) else v for v in found)
+        neutral = monoid.identity((scatter.kind,) * monoid.size)
+        zero = tuple(n.const(0, v.type) if monoid in (m.SUM, COMPLEX_SUM) else v for v in neutral)
         return at, lambda: zero if len(zero) > 1 else zero[0]  # type: ignore[return-value]
 
-    made.fill(lambda b, at: b.read(o.operands[0], at))
-    return made.put(identity, None).put(positions, monoid).finish()
+    scatter.fill(lambda b, at: b.read(o.operands[0], at))
+    return scatter.put(identity, None).put(positions, monoid).finish()
 
 
 @terminal(index.ScatterNd)
@@ -186,12 +186,12 @@ def scatter_nd(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
     shape, depth = o.operands[0].meta.shape, o.op.depth
 
     def positions(b: Builder) -> tuple[Index, Callable[[], Element]]:
-        kept = b.open(shape[depth:])
+        others = b.open(shape[depth:])
         each = b.open(o.operands[1].meta.shape[:-1], reduced=True)
         at = [checked(b, o, 1, (*each, n.i64(d)), shape[d]) for d in range(depth)]
-        return (*at, *kept), lambda: update(b, o, 2, (*each, *kept))
+        return (*at, *others), lambda: update(b, o, 2, (*each, *others))
 
-    return whole(launch, o, positions, o.op.mode)
+    return scattered_into_copy(launch, o, positions, o.op.mode)
 
 
 @terminal(movement.PadFold)
@@ -201,18 +201,18 @@ def pad_fold(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
     padded = {a: (lo, size) for (a, lo, _), size in _padded(o)}
 
     def positions(b: Builder) -> tuple[Index, Callable[[], Element]]:
-        kept = iter(b.open(size for d, size in enumerate(x.meta.shape) if d not in padded))
+        others = iter(b.open(size for d, size in enumerate(x.meta.shape) if d not in padded))
         folded = iter(b.open((x.meta.shape[d] for d in sorted(padded)), reduced=True))
-        source = tuple(next(folded) if d in padded else next(kept) for d in range(len(x.meta.shape)))
+        source = tuple(next(folded) if d in padded else next(others) for d in range(len(x.meta.shape)))
         at = list(source)
         for d, (lo, size) in padded.items():
             at[d] = repeated(b, o.op.mode, n.sub(source[d], b.leaf(lo)), size)
         return tuple(at), lambda: b.read(x, source)
 
-    made = Scatter(launch, o.results[0], True)
-    zero = n.const(0, compute_type(made.dtype))
-    made.fill(lambda b, at: (zero, zero) if made.dtype.is_complex else zero)
-    return made.put(positions, combination("add", made.dtype)).finish()
+    scatter = Scatter(launch, o.results[0], True)
+    zero = n.const(0, compute_type(scatter.dtype))
+    scatter.fill(lambda b, at: (zero, zero) if scatter.dtype.is_complex else zero)
+    return scatter.put(positions, combination("add", scatter.dtype)).finish()
 
 
 def _padded(o: Operation) -> list[tuple[tuple, Any]]:
@@ -236,16 +236,16 @@ def counted(
 ) -> Nest | Chain:  # fmt: skip
     """Ones, or the weights of operand 1, summed where ``where`` says (and unless it says no)."""
     x, weights = o.operands
-    made = Scatter(launch, o.results[0], True)
-    zero = n.const(0, compute_type(made.dtype))
-    made.fill(lambda b, at: (zero, zero) if made.dtype.is_complex else zero)
+    scatter = Scatter(launch, o.results[0], True)
+    zero = n.const(0, compute_type(scatter.dtype))
+    scatter.fill(lambda b, at: (zero, zero) if scatter.dtype.is_complex else zero)
 
     def positions(b: Builder) -> tuple[Index, Callable[[], Element]]:
         at = b.open(x.meta.shape, reduced=True)
-        i, made.where = where(b, at)
+        i, scatter.where = where(b, at)
         return (i,), lambda: n.i64(1) if weights is None else b.read(weights, at)
 
-    return made.put(positions, combination("add", made.dtype)).finish()
+    return scatter.put(positions, combination("add", scatter.dtype)).finish()
 
 
 @terminal(index.BincountSized)

@@ -86,12 +86,12 @@ def masked_scatter(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
     size = b.leaf(dim.product(values.meta.shape))
     b.stages.append(FailStage(1, n.lt(size, need)))
     flat = _flat(b, o, 2)
-    found = b.guarded(n.conjunction(where, n.lt(COUNT, size)), lambda: b.read(values, flat))
+    element = b.guarded(n.conjunction(where, n.lt(COUNT, size)), lambda: b.read(values, flat))
     was = b.read(x, at)
     if isinstance(was, tuple):
-        value: Element = tuple(n.select(where, p, q) for p, q in zip(parts(found), was, strict=True))  # type: ignore[assignment]
+        value: Element = tuple(n.select(where, p, q) for p, q in zip(parts(element), was, strict=True))  # type: ignore[assignment]
     else:
-        value = n.select(where, found, was)
+        value = n.select(where, element, was)
     stores = tuple(StoreStage(s.buffer, s.index, s.value, True) for s in launch.stores(b, o.results[0], at, value))
     b.stages.append(ScanStage((COUNT,), m.SUM, (held,), stores, True))
     return b.finish()
@@ -100,12 +100,12 @@ def masked_scatter(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
 def _flat(b: Builder, o: Operation, k: int) -> Index:
     """The index of element number ``COUNT`` of an operand."""
     shape = o.operands[k].meta.shape
-    position, found = COUNT, []
+    position, coordinates = COUNT, []
     for size in reversed(shape[1:]):
         outer = n.div(position, b.leaf(size))
-        found.append(n.sub(position, n.mul(outer, b.leaf(size))))
+        coordinates.append(n.sub(position, n.mul(outer, b.leaf(size))))
         position = outer
-    return (position, *reversed(found)) if shape else ()
+    return (position, *reversed(coordinates)) if shape else ()
 
 
 @terminal(movement.RepeatInterleaveSized)

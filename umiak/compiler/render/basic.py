@@ -33,27 +33,27 @@ def expand(roots: Sequence[Node], native: frozenset[str] = frozenset()) -> list[
 
 def expand_ldexp(roots: Sequence[Node]) -> list[Node]:
     """Without ``ldexp``, which NVPTX has no instruction for."""
-    made: dict[Node, Node] = {}
+    expanded: dict[Node, Node] = {}
     for x in walk(roots):
-        args = tuple(made[a] for a in x.args)
+        args = tuple(expanded[a] for a in x.args)
         if x.op == "ldexp":
-            made[x] = _scale(*args)
+            expanded[x] = _scale(*args)
         else:
-            made[x] = x if all(p is q for p, q in zip(args, x.args)) else rebuild(x, args)
-    return [made[r] for r in roots]
+            expanded[x] = x if all(p is q for p, q in zip(args, x.args)) else rebuild(x, args)
+    return [expanded[r] for r in roots]
 
 
 def _scale(a: Node, b: Node) -> Node:
     """a * 2**b in three steps, each exact but for the last: a step down leaves the bits of the mantissa above the
     denormals, so that nothing is rounded twice."""
     bits, bias = _FORMATS[a.type.name]
-    whole = I32 if a.type is F32 else I64
-    n = cast(minimum(maximum(b, -3.0 * bias), 3.0 * bias), whole)
-    down, least = bias - 1 - bits - 1, const(1 - bias, whole)
+    int_type = I32 if a.type is F32 else I64
+    n = cast(minimum(maximum(b, -3.0 * bias), 3.0 * bias), int_type)
+    down, least = bias - 1 - bits - 1, const(1 - bias, int_type)
     for _ in range(2):
-        high, low = lt(const(bias, whole), n), lt(n, least)
+        high, low = lt(const(bias, int_type), n), lt(n, least)
         a = select(high, mul(a, 2.0**bias), select(low, mul(a, 2.0**-down), a))
         n = select(high, add(n, -bias), select(low, add(n, down), n))
-    n = minimum(maximum(n, least), const(bias, whole))
-    power = bitcast(call("shl", add(n, bias), const(bits, whole)), a.type)
+    n = minimum(maximum(n, least), const(bias, int_type))
+    power = bitcast(call("shl", add(n, bias), const(bits, int_type)), a.type)
     return mul(a, power)

@@ -151,8 +151,8 @@ class Expressions(Operations):
             return self.draw(x)
         if op in ("dim", "word"):
             self.at = 0
-            place = self.emit(f"getelementptr i64, ptr %{op}s, i64 {x.attr}")
-            return Value(0, self.emit(f"load {spell(x.type)}, ptr {place}, align 8"))
+            pointer = self.emit(f"getelementptr i64, ptr %{op}s, i64 {x.attr}")
+            return Value(0, self.emit(f"load {spell(x.type)}, ptr {pointer}, align 8"))
         if op in ("axis", "var"):
             if self.lanes is not None and x is self.lanes.axis:
                 return self.indices(self.lanes)
@@ -230,8 +230,8 @@ class Expressions(Operations):
             depth = self.bound[axis]
             if axis in self.previous:
                 last, self.at = self.previous[axis].get(c.scalar), depth
-                whole = f"mul i64 {self.memo[axis].scalar}, {c.scalar}"
-                text = self.emit(whole if last is None else f"add i64 {last}, {c.scalar}")
+                first_term = f"mul i64 {self.memo[axis].scalar}, {c.scalar}"
+                text = self.emit(first_term if last is None else f"add i64 {last}, {c.scalar}")
                 self.previous[axis][c.scalar] = text
                 return Value(depth, text)
             if axis in self.inductions:
@@ -288,7 +288,7 @@ class Expressions(Operations):
         ])  # fmt: skip
 
     def position(self, x: Node) -> tuple[str, Node] | None:
-        """``(how, number)`` where ``x`` compares the lane axis, alone, with a number that is the same in all lanes."""
+        """``(comparison, number)`` where ``x`` compares the lane axis alone with a number that all lanes share."""
         if self.lanes is None or x.op not in ("lt", "le", "eq", "ne") or x.args[0].type is not I64:
             return None
         axis = self.lanes.axis
@@ -313,27 +313,27 @@ class Expressions(Operations):
             return _BELOW, limit if x.op == "lt" else add(limit, 1)
         return _FROM, add(limit, 1) if x.op == "lt" else limit
 
-    def compare(self, how: str, limit: Node) -> Value:
+    def compare(self, comparison: str, limit: Node) -> Value:
         lanes = self.lanes
         assert lanes is not None
         v, w = self.value(limit), lanes.width
         self.at = depth = max(v.depth, lanes.depth)
         # Scalar arithmetic and narrow lanes: comparing wide indices would take several registers.
         part = self.emit(f"sub i64 {v.scalar}, {lanes.base}")
-        low = "0" if how in (_BELOW, _FROM) else "-1"
+        low = "0" if comparison in (_BELOW, _FROM) else "-1"
         result = []
         for u in range(lanes.copies):
             left = part if u == 0 else self.emit(f"sub i64 {part}, {u * w}")
             left = self.call("i64", "llvm.smax.i64", [("i64", left), ("i64", low)])
             left = self.call("i64", "llvm.smin.i64", [("i64", left), ("i64", str(w))])
-            result.append(self.lane_numbers(how, left, w))
+            result.append(self.lane_numbers(comparison, left, w))
         return Value(depth, "", result)
 
-    def lane_numbers(self, how: str, number: str, width: int) -> str:
+    def lane_numbers(self, comparison: str, number: str, width: int) -> str:
         """Return the mask of lanes whose numbers compare so with an i64 that fits a lane's number."""
         t = "i8" if width >= 32 else "i32"
         few = self.splat(self.emit(f"trunc i64 {number} to {t}"), t, width)
-        return self.emit(f"icmp {how} <{width} x {t}> {numbers(t, range(width))}, {few}")
+        return self.emit(f"icmp {comparison} <{width} x {t}> {numbers(t, range(width))}, {few}")
 
 
 def numbers(t: str, values: Sequence[int]) -> str:

@@ -61,10 +61,10 @@ done:
   %signed = call {full} @llvm.copysign.{kind}({full} %left, {full} %a)
   %flipped = fcmp une {full} %signed, %r
   %fixed = fadd {full} %r, %toward
-  %whole = select {bit} %flipped, {full} %fixed, {full} %r
-  %nonzero = fcmp une {full} %whole, {number(0.0)}
+  %corrected = select {bit} %flipped, {full} %fixed, {full} %r
+  %nonzero = fcmp une {full} %corrected, {number(0.0)}
   %zero = call {full} @llvm.copysign.{kind}({full} {number(0.0)}, {full} %a)
-  %result = select {bit} %nonzero, {full} %whole, {full} %zero
+  %result = select {bit} %nonzero, {full} %corrected, {full} %zero
   %nan = fcmp uno {full} %b, %b
   %last = select {bit} %nan, {full} %b, {full} %result
   ret {full} %last

@@ -88,12 +88,12 @@ class Loops(Memory):
 
                 now[:used] = self.loop(first, end, w * copies, list(zip(types, now[:used])), step, floor)
 
-            def whole(first: str, span: int) -> str:
+            def last_multiple(first: str, span: int) -> str:
                 part = self.emit(f"and i64 {self.emit(f'sub i64 {hi}, {first}')}, {-span}")
                 return self.emit(f"add i64 {first}, {part}")
 
             for copies in plan.copies:
-                end = whole(start, w * copies)
+                end = last_multiple(start, w * copies)
                 fits = self.aligned(plan.streaming, index, start, w)
                 if fits is not None:
                     self.streams = True
@@ -137,9 +137,9 @@ class Loops(Memory):
             b, parts = self.buffers[s.buffer], self.form(s.index, index)
             if parts is None or not is_const(parts[0], 1):
                 return None
-            place = self.address(b, parts[1])
+            pointer = self.address(b, parts[1])
             self.at = self.here()
-            first = self.emit(f"getelementptr {spell(b.type, 0, True)}, ptr {place.scalar}, i64 {start}")
+            first = self.emit(f"getelementptr {spell(b.type, 0, True)}, ptr {pointer.scalar}, i64 {start}")
             bits = self.emit(
                 f"and i64 {self.emit(f'ptrtoint ptr {first} to i64')}, {self.alignment(b.type, width) - 1}"
             )

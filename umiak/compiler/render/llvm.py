@@ -57,9 +57,9 @@ def render_module(kernels: Sequence[Kernel], target: Target) -> str:
 
 def basic(kernel: Kernel, target: Target) -> Kernel:
     """The kernel with all functions expanded, together, so that what they share stays shared."""
-    found: dict[Node, None] = {}
-    rewrite(kernel.body, lambda x: found.setdefault(x))
-    roots = list(found)
+    nodes: dict[Node, None] = {}
+    rewrite(kernel.body, lambda x: nodes.setdefault(x))
+    roots = list(nodes)
     new = expanded(roots, target.native)
     if new is roots:
         return kernel
@@ -204,11 +204,11 @@ class Function(ShortRows):
         if axes[-1].kind != LANE or axes[-1].step != 1 or not then.monoid.commutative:
             return None
         stores = tuple(s for s in body if isinstance(s, Store) and s.where is None)
-        places = {s.buffer: s.index for s in stores}
-        if len(stores) != len(body) or len(places) != len(stores):
+        indices = {s.buffer: s.index for s in stores}
+        if len(stores) != len(body) or len(indices) != len(stores):
             return None
         for x in walk([*then.values, *([] if then.where is None else [then.where])]):
-            if x.op == "load" and x.attr in self.written and (len(x.args) > 1 or places.get(x.attr) is not x.args[0]):
+            if x.op == "load" and x.attr in self.written and (len(x.args) > 1 or indices.get(x.attr) is not x.args[0]):
                 return None
         return stores
 
@@ -263,7 +263,7 @@ class Function(ShortRows):
         return lo, self.call("i64", "llvm.smin.i64", [("i64", hi), ("i64", end)])
 
     def lane_loop(self, s: Loop, lo: str, hi: str, survey: Survey) -> None:
-        combined = [self.how(x).cost for x in walk_statements(s.body) if isinstance(x, (Reduce, Scan))]
+        combined = [self.combination(x).cost for x in walk_statements(s.body) if isinstance(x, (Reduce, Scan))]
         work = survey.operations + sum(combined)
         copies: tuple[int, ...]
         if survey.nested:

@@ -69,10 +69,10 @@ class Memory(RandomBits):
         """Return the address of an element whose index is the same in all lanes: each term is added where it is
         defined."""
         key = ("address", b.name, index)
-        found = self.memo.get(key)
-        if found is not None:
-            return found
-        place, fixed = self.pointer(b), 0
+        known = self.memo.get(key)
+        if known is not None:
+            return known
+        pointer, fixed = self.pointer(b), 0
         parts = []
         for x, minus in terms(index):
             if x.op == "const":
@@ -81,7 +81,7 @@ class Memory(RandomBits):
                 v = self.value(x)
                 parts.append((v.depth, minus, v.scalar))
         parts.sort(key=lambda p: p[:2])
-        text, depth, at = place.scalar, 0, self.at
+        text, depth, at = pointer.scalar, 0, self.at
         one = spell(b.type, 0, True)
         k = 0
         while k < len(parts):
@@ -116,19 +116,19 @@ class Memory(RandomBits):
         lanes = self.lanes
         assert lanes is not None
         key = ("run", b.name, rest, back)
-        found = self.memo.get(key)
-        if found is not None:
-            return found
+        known = self.memo.get(key)
+        if known is not None:
+            return known
         start, w, one = self.address(b, rest), lanes.width, spell(b.type, 0, True)
         at, self.at = self.at, max(start.depth, lanes.depth)
         depth = self.at
         far = self.emit(f"sub i64 {1 - w}, {lanes.base}") if back else lanes.base
         first = self.emit(f"getelementptr {one}, ptr {start.scalar}, i64 {far}")
-        places = [first]
+        pointers = [first]
         for u in range(1, lanes.copies):
-            places.append(self.emit(f"getelementptr {one}, ptr {first}, i64 {-u * w if back else u * w}"))
+            pointers.append(self.emit(f"getelementptr {one}, ptr {first}, i64 {-u * w if back else u * w}"))
         self.at = at
-        return self.remember(key, (depth, places), depth)
+        return self.remember(key, (depth, pointers), depth)
 
     def paired(self, b: Buffer, rest: Node, odd: int) -> tuple[int, list[str]]:
         """Depth and pointers of vectors twice as wide, of which every other element is meant: per copy, their begin.
@@ -137,29 +137,29 @@ class Memory(RandomBits):
         assert lanes is not None
         rest = sub(rest, odd)
         key = ("paired", b.name, rest)
-        found = self.memo.get(key)
-        if found is not None:
-            return found
+        known = self.memo.get(key)
+        if known is not None:
+            return known
         start, w, one = self.address(b, rest), lanes.width, spell(b.type, 0, True)
         at, self.at = self.at, max(start.depth, lanes.depth)
         depth = self.at
         first = self.emit(f"getelementptr {one}, ptr {start.scalar}, i64 {self.emit(f'shl i64 {lanes.base}, 1')}")
-        places = [first]
+        pointers = [first]
         for u in range(1, lanes.copies):
-            places.append(self.emit(f"getelementptr {one}, ptr {first}, i64 {2 * u * w}"))
+            pointers.append(self.emit(f"getelementptr {one}, ptr {first}, i64 {2 * u * w}"))
         self.at = at
-        return self.remember(key, (depth, places), depth)
+        return self.remember(key, (depth, pointers), depth)
 
     def pairs(self, t: ScalarType) -> bool:
         """Return whether every other element is better picked from vectors than gathered."""
         return self.gathers(t)
 
-    def load_every_other(self, place: str, mask: str | None, instead: str, t: ScalarType, w: int, odd: int) -> str:
-        """Elements 0, 2, 4, … (1, 3, 5, …) from ``place``; nothing outside of the first and the last one is read."""
+    def load_every_other(self, pointer: str, mask: str | None, instead: str, t: ScalarType, w: int, odd: int) -> str:
+        """Elements 0, 2, 4, … (1, 3, 5, …) from ``pointer``; nothing before the first or after the last is read."""
         full = spell(t, w, True)
         halves = []
         for half in (0, 1):
-            at = self.emit(f"getelementptr {spell(t, 0, True)}, ptr {place}, i64 {w}") if half else place
+            at = self.emit(f"getelementptr {spell(t, 0, True)}, ptr {pointer}, i64 {w}") if half else pointer
             if mask is not None:
                 parts = [half * w // 2 + k // 2 if k % 2 == odd else w for k in range(w)]
                 lanes = self.shuffle(mask, "zeroinitializer", "i1", w, parts)
@@ -196,15 +196,15 @@ class Memory(RandomBits):
         else:
             moved = self.emit(f"mul i64 {c.scalar}, {lanes.base}")
         self.at = depth
-        place = self.emit(f"getelementptr {one}, ptr {start.scalar}, i64 {moved}")
+        pointer = self.emit(f"getelementptr {one}, ptr {start.scalar}, i64 {moved}")
         result = []
         for u in range(lanes.copies):
             if u:
                 self.at = c.depth
                 far = self.emit(f"mul i64 {c.scalar}, {u * w}")
                 self.at = depth
-                moved = self.emit(f"getelementptr {one}, ptr {place}, i64 {far}")
-            result.append(self.emit(f"getelementptr {one}, ptr {moved if u else place}, <{w} x i64> {apart}"))
+                moved = self.emit(f"getelementptr {one}, ptr {pointer}, i64 {far}")
+            result.append(self.emit(f"getelementptr {one}, ptr {moved if u else pointer}, <{w} x i64> {apart}"))
         self.at = at
         return depth, result
 
@@ -252,10 +252,10 @@ class Memory(RandomBits):
         return max(self.scopes[-1].floor, *needed)
 
     def read_one(self, x: Node, b: Buffer, where: Value | None, other: Value | None) -> Value:
-        place, t = self.address(b, x.args[0]), x.type
+        pointer, t = self.address(b, x.args[0]), x.type
         where_depth = max(where.depth, other.depth) if where is not None and other is not None else 0
-        self.at = depth = self.earliest(x, place.depth, where_depth)
-        text, safe = place.scalar, None if where is None else where.scalar
+        self.at = depth = self.earliest(x, pointer.depth, where_depth)
+        text, safe = pointer.scalar, None if where is None else where.scalar
         if self.condition is not None and self.lanes is not None:
             some = self.any_of([m for m in self.masks(None) if m is not None], self.lanes.width)
             safe = some if safe is None else self.emit(f"and i1 {safe}, {some}")
@@ -278,10 +278,10 @@ class Memory(RandomBits):
     def read_spread(self, x: Node, b: Buffer, where: Value | None, other: Value | None) -> Value:
         """One element for all lanes in which a condition holds; it is not read where there are none."""
         assert self.lanes is not None and where is not None and other is not None
-        place, t = self.address(b, x.args[0]), x.type
-        self.at = depth = self.earliest(x, place.depth, where.depth, other.depth, self.lanes.depth)
+        pointer, t = self.address(b, x.args[0]), x.type
+        self.at = depth = self.earliest(x, pointer.depth, where.depth, other.depth, self.lanes.depth)
         some = self.any_of([m for m in self.masks(where) if m is not None], self.lanes.width)
-        text = self.emit(f"select i1 {some}, ptr {place.scalar}, ptr {self.spare()}")
+        text = self.emit(f"select i1 {some}, ptr {pointer.scalar}, ptr {self.spare()}")
         got = self.emit(f"load {spell(t, 0, True)}, ptr {text}, align {t.bytes}")
         if t.kind == "b":
             got = self.emit(f"icmp ne i8 {got}, 0")
@@ -299,67 +299,68 @@ class Memory(RandomBits):
         odd = 0
         if c in (1, -1):
             assert parts is not None
-            place_depth, places = self.run(b, parts[1], c == -1)
+            pointer_depth, pointers = self.run(b, parts[1], c == -1)
         elif c == 2 and self.pairs(t):
             assert parts is not None
             odd = int(shift(parts[1]) == 1)  # the imaginary part of a pair
-            place_depth, places = self.paired(b, parts[1], odd)
+            pointer_depth, pointers = self.paired(b, parts[1], odd)
         else:
             c = 0
-            place_depth, places = self.scattered(b, index)
-        self.at = depth = self.earliest(x, place_depth, lanes.depth, *needed)
+            pointer_depth, pointers = self.scattered(b, index)
+        self.at = depth = self.earliest(x, pointer_depth, lanes.depth, *needed)
         masks = self.masks(where)
         # A bool's byte is not its value: what is not read is chosen after the load.
         fill = ["zeroinitializer"] * lanes.copies if other is None or t.kind == "b" else self.vectors(other, t)
         result = []
-        for place, mask, instead in zip(places, masks, fill):
+        for pointer, mask, instead in zip(pointers, masks, fill):
             if c in (1, -1):
                 back = range(w - 1, -1, -1)
                 if mask is None:
-                    got = self.emit(f"load {full}, ptr {place}, align {t.bytes}")
+                    got = self.emit(f"load {full}, ptr {pointer}, align {t.bytes}")
                 else:
                     if c == -1:
                         mask = self.shuffle(mask, "poison", "i1", w, back)
                         if instead != "zeroinitializer":
                             instead = self.shuffle(instead, "poison", spell(t), w, back)
-                    got = self.masked_load(place, mask, instead, t, w)
+                    got = self.masked_load(pointer, mask, instead, t, w)
                 if c == -1:
                     got = self.shuffle(got, "poison", spell(t, 0, True), w, back)
             elif c == 2:
-                got = self.load_every_other(place, mask, instead, t, w, odd)
+                got = self.load_every_other(pointer, mask, instead, t, w, odd)
             else:
-                got = self.gather(place, mask, instead, t, w)
+                got = self.gather(pointer, mask, instead, t, w)
             result.append(self.emit(f"icmp ne {full} {got}, zeroinitializer") if t.kind == "b" else got)
         if t.kind == "b" and where is not None and other is not None and not (other.number and not other.number.attr):
             result = self.chosen(Value(depth, "", result), where, other, t)
         return Value(depth, "", result)
 
-    def masked_load(self, place: str, mask: str, instead: str, t: ScalarType, w: int) -> str:
+    def masked_load(self, pointer: str, mask: str, instead: str, t: ScalarType, w: int) -> str:
         full = spell(t, w, True)
         name = f"llvm.masked.load.{suffix(t, w, True)}.p0"
-        return self.call(full, name, [(f"ptr align {t.bytes}", place), (f"<{w} x i1>", mask), (full, instead)])
+        return self.call(full, name, [(f"ptr align {t.bytes}", pointer), (f"<{w} x i1>", mask), (full, instead)])
 
-    def gather(self, places: str, mask: str | None, instead: str, t: ScalarType, w: int) -> str:
+    def gather(self, pointers: str, mask: str | None, instead: str, t: ScalarType, w: int) -> str:
         full = spell(t, w, True)
         name = f"llvm.masked.gather.{suffix(t, w, True)}.v{w}p0"
         if mask is None and self.target.slow_gathers and self.gathers(t):
-            return self.collect(places, t, w)
+            return self.collect(pointers, t, w)
         if mask is None:
             mask = "splat (i1 true)"
         elif not self.gathers(t):
             # Lane by lane, without branches.
             spare = self.splat(self.spare(), "ptr", w)
-            places = self.emit(f"select <{w} x i1> {mask}, <{w} x ptr> {places}, <{w} x ptr> {spare}")
-            got = self.gather(places, None, "zeroinitializer", t, w)
+            pointers = self.emit(f"select <{w} x i1> {mask}, <{w} x ptr> {pointers}, <{w} x ptr> {spare}")
+            got = self.gather(pointers, None, "zeroinitializer", t, w)
             return self.emit(f"select <{w} x i1> {mask}, {full} {got}, {full} {instead}")
-        return self.call(full, name, [(f"<{w} x ptr> align {t.bytes}", places), (f"<{w} x i1>", mask), (full, instead)])
+        operands = [(f"<{w} x ptr> align {t.bytes}", pointers), (f"<{w} x i1>", mask), (full, instead)]
+        return self.call(full, name, operands)
 
-    def collect(self, places: str, t: ScalarType, w: int) -> str:
+    def collect(self, pointers: str, t: ScalarType, w: int) -> str:
         """Lane by lane."""
         full, one = spell(t, w, True), spell(t, 0, True)
         got = "poison"
         for k in range(w):
-            at = self.emit(f"extractelement <{w} x ptr> {places}, i64 {k}")
+            at = self.emit(f"extractelement <{w} x ptr> {pointers}, i64 {k}")
             x = self.emit(f"load {one}, ptr {at}, align {t.bytes}")
             got = self.emit(f"insertelement {full} {got}, {one} {x}, i64 {k}")
         return got
@@ -405,10 +406,10 @@ class Memory(RandomBits):
         b, lanes = self.buffers[buffer], self.lanes
         t = b.type
         if lanes is None or (v.vectors is None and self.condition is None and not self.varies(index)):
-            place = self.address(b, index)
+            pointer = self.address(b, index)
             self.at = self.here()
             text = v.scalar if t.kind != "b" else self.emit(f"zext i1 {v.scalar} to i8")
-            self.emit_void(f"store {spell(t, 0, True)} {text}, ptr {place.scalar}, align {t.bytes}")
+            self.emit_void(f"store {spell(t, 0, True)} {text}, ptr {pointer.scalar}, align {t.bytes}")
             return
         w, full = lanes.width, spell(t, lanes.width, True)
         values = self.vectors(v, t)
@@ -416,13 +417,13 @@ class Memory(RandomBits):
         c = parts[0].attr if parts is not None and parts[0].op == "const" else 0
         if c == 1:
             assert parts is not None
-            _, places = self.run(b, parts[1])
+            _, pointers = self.run(b, parts[1])
         else:
-            _, places = self.scattered(b, index)
+            _, pointers = self.scattered(b, index)
         self.at = self.here()
         if t.kind == "b":
             values = [self.emit(f"zext <{w} x i1> {x} to {full}") for x in values]
-        for x, at, mask in zip(values, places, self.masks(None)):
+        for x, at, mask in zip(values, pointers, self.masks(None)):
             if c != 1:
                 kinds = [(full, x), (f"<{w} x ptr> align {t.bytes}", at), (f"<{w} x i1>", mask or "splat (i1 true)")]
                 self.call("void", f"llvm.masked.scatter.{suffix(t, w, True)}.v{w}p0", kinds)
@@ -459,13 +460,13 @@ class Memory(RandomBits):
             columns = [self.vectors(self.value(x.value), t) for x in (s, then)]
             form = self.form(s.index, lanes.axis)
             assert form is not None
-            _, places = self.paired(self.buffers[s.buffer], form[1], 0)
+            _, pointers = self.paired(self.buffers[s.buffer], form[1], 0)
             self.at = self.here()
-            for first, second, place, mask in zip(*columns, places, self.masks(None)):
+            for first, second, pointer, mask in zip(*columns, pointers, self.masks(None)):
                 for half in (0, 1):
                     lanes_of = [half * w // 2 + k // 2 for k in range(w)]
                     mixed = self.shuffle(first, second, spell(t), w, [p + w * (k % 2) for k, p in enumerate(lanes_of)])
-                    at = self.emit(f"getelementptr {spell(t, 0, True)}, ptr {place}, i64 {w}") if half else place
+                    at = self.emit(f"getelementptr {spell(t, 0, True)}, ptr {pointer}, i64 {w}") if half else pointer
                     if mask is None:
                         self.emit_void(f"store {full} {mixed}, ptr {at}, align {t.bytes}")
                         continue

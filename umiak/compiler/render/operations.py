@@ -64,8 +64,8 @@ class Operations(Writer):
         full = spell(t, lanes)
         return self.emit(f"select {f'<{lanes} x i1>' if lanes else 'i1'} {where}, {full} {yes}, {full} {no}")
 
-    def convert(self, how: str, x: str, source: ScalarType, target: ScalarType, lanes: int) -> str:
-        return self.emit(f"{how} {spell(source, lanes)} {x} to {spell(target, lanes)}")
+    def convert(self, instruction: str, x: str, source: ScalarType, target: ScalarType, lanes: int) -> str:
+        return self.emit(f"{instruction} {spell(source, lanes)} {x} to {spell(target, lanes)}")
 
     def splat(self, x: str, t: str, lanes: int) -> str:
         """A scalar of LLVM type ``t`` in all lanes."""
@@ -123,10 +123,12 @@ class Operations(Writer):
             q = self.emit(f"udiv {full} {a[0]}, {self.choose(none, one, a[1], t, lanes)}")
             return self.choose(none, zero, q, t, lanes)
         # The lowest integer by -1 traps.
-        turn = self.emit(f"icmp eq {full} {a[1]}, {constant(-1, t, lanes)}")
-        either = self.emit(f"icmp ult {full} {self.emit(f'add {full} {a[1]}, {one}')}, {constant(2, t, lanes)}")
-        q = self.emit(f"sdiv {full} {a[0]}, {self.choose(either, one, a[1], t, lanes)}")
-        q = self.choose(turn, self.emit(f"sub {full} {zero}, {a[0]}"), q, t, lanes)
+        minus_one = self.emit(f"icmp eq {full} {a[1]}, {constant(-1, t, lanes)}")
+        zero_or_minus_one = self.emit(
+            f"icmp ult {full} {self.emit(f'add {full} {a[1]}, {one}')}, {constant(2, t, lanes)}"
+        )
+        q = self.emit(f"sdiv {full} {a[0]}, {self.choose(zero_or_minus_one, one, a[1], t, lanes)}")
+        q = self.choose(minus_one, self.emit(f"sub {full} {zero}, {a[0]}"), q, t, lanes)
         return self.choose(none, zero, q, t, lanes)
 
     def narrow_quotient(self, a: Sequence[str], t: ScalarType, lanes: int) -> str:
@@ -140,12 +142,12 @@ class Operations(Writer):
         # By zero: any number will do, but the conversion must be defined.
         zero = constant(0.0, f, lanes)
         r = self.choose(self.emit(f"fcmp une {spell(f, lanes)} {q}, {zero}"), r, zero, f, lanes)
-        how = "fptosi" if t.bits < 32 or t.kind == "i" else "fptoui"
+        instruction = "fptosi" if t.bits < 32 or t.kind == "i" else "fptoui"
         if t.bits < 32:
-            return self.convert("trunc", self.convert(how, r, f, I32, lanes), I32, t, lanes)
+            return self.convert("trunc", self.convert(instruction, r, f, I32, lanes), I32, t, lanes)
         if t.kind == "u":
-            return self.convert(how, r, f, t, lanes)
-        return self.convert("trunc", self.convert(how, r, f, wide, lanes), wide, t, lanes)
+            return self.convert(instruction, r, f, t, lanes)
+        return self.convert("trunc", self.convert(instruction, r, f, wide, lanes), wide, t, lanes)
 
     def wide_quotient(self, a: Sequence[str], lanes: int) -> str:
         """By f64, twice: the first quotient is off by what the second one finds, which is off by one at most."""
@@ -185,8 +187,8 @@ class Operations(Writer):
             return self.emit(f"call {full} @{fmod(self.module, t, lanes)}({full} {a[0]}, {full} {a[1]})")
         if _known(x.args[1], 0, -1):
             return self.emit(f"{'s' if t.kind == 'i' else 'u'}rem {full} {a[0]}, {a[1]}")
-        whole = self.emit(f"mul {full} {self.op_div(x, a, lanes)}, {a[1]}")
-        return self.emit(f"sub {full} {a[0]}, {whole}")
+        multiple = self.emit(f"mul {full} {self.op_div(x, a, lanes)}, {a[1]}")
+        return self.emit(f"sub {full} {a[0]}, {multiple}")
 
     def op_mulhi(self, x: Node, a: Sequence[str], lanes: int) -> str:
         t = x.type
@@ -202,7 +204,7 @@ class Operations(Writer):
             return self.scalef(x.type, a[0], a[1], lanes)
         t = x.type
         n = I32 if t is F32 else I64
-        full, whole = spell(t, lanes), spell(n, lanes)
+        full, int_type = spell(t, lanes), spell(n, lanes)
         # Three factors, each a normal power of two. The last one takes as much of a negative exponent as it can: if an
         # earlier product is subnormal, and so not exact, the result is zero anyway.
         low, high, bias, mantissa = (-126, 127, 127, 23) if t is F32 else (-1022, 1023, 1023, 52)
@@ -216,10 +218,10 @@ class Operations(Writer):
             if not last:
                 part = self.intrinsic("smin", n, (left, constant(high, n, lanes)), lanes)
                 part = self.intrinsic("smax", n, (part, constant(low, n, lanes)), lanes)
-                left = self.emit(f"sub {whole} {left}, {part}")
-            raised = self.emit(f"add {whole} {part}, {constant(bias, n, lanes)}")
-            raised = self.emit(f"shl {whole} {raised}, {constant(mantissa, n, lanes)}")
-            factors.append(self.emit(f"bitcast {whole} {raised} to {full}"))
+                left = self.emit(f"sub {int_type} {left}, {part}")
+            raised = self.emit(f"add {int_type} {part}, {constant(bias, n, lanes)}")
+            raised = self.emit(f"shl {int_type} {raised}, {constant(mantissa, n, lanes)}")
+            factors.append(self.emit(f"bitcast {int_type} {raised} to {full}"))
         result = a[0]
         for f in reversed(factors):
             result = self.emit(f"fmul {full} {result}, {f}")
@@ -290,10 +292,10 @@ class Operations(Writer):
         if size in (128, 256, 512):
             name = f"llvm.x86.avx512.fpclass.{'ps' if single else 'pd'}.{size}"
             return self.call(f"<{lanes} x i1>", name, [(spell(t, lanes), a[0]), ("i32", "32")])
-        whole = U32 if single else U64
-        words = spell(whole, lanes)
+        int_type = U32 if single else U64
+        words = spell(int_type, lanes)
         bits = self.emit(f"bitcast {spell(t, lanes)} {a[0]} to {words}")
-        one, end = (constant(n, whole, lanes) for n in (1, (1 << (24 if single else 53)) - 1))
+        one, end = (constant(n, int_type, lanes) for n in (1, (1 << (24 if single else 53)) - 1))
         size_of = self.emit(f"shl {words} {bits}, {one}")
         return self.emit(f"icmp ult {words} {self.emit(f'sub {words} {size_of}, {one}')}, {end}")
 
@@ -302,12 +304,12 @@ class Operations(Writer):
         if source.is_storage or target.is_storage:
             return self.half(x, v, lanes)
         if target.kind == "b":
-            how, zero = (
+            instruction, zero = (
                 ("fcmp une", constant(0.0, source, lanes))
                 if source.kind == "f"
                 else ("icmp ne", constant(0, source, lanes))
             )
-            return self.emit(f"{how} {spell(source, lanes)} {v}, {zero}")
+            return self.emit(f"{instruction} {spell(source, lanes)} {v}, {zero}")
         if source.kind == "f" and target.kind == "f":
             return self.convert("fpext" if target.bits > source.bits else "fptrunc", v, source, target, lanes)
         if target.kind == "f":
@@ -318,8 +320,8 @@ class Operations(Writer):
             return self.convert("fptosi" if target.kind == "i" else "fptoui", v, source, target, lanes)
         if target.bits == source.bits:
             return v
-        how = "trunc" if target.bits < source.bits else "sext" if source.kind == "i" else "zext"
-        return self.convert(how, v, source, target, lanes)
+        instruction = "trunc" if target.bits < source.bits else "sext" if source.kind == "i" else "zext"
+        return self.convert(instruction, v, source, target, lanes)
 
     def half(self, x: Node, v: str, lanes: int) -> str:
         source, target = x.args[0].type, x.type

@@ -264,9 +264,9 @@ class _Ptx:
     def fail(self, code: int) -> None:
         self.new(f'atomicrmw umax ptr addrspace(1) %error, i32 {code} syncscope("device") monotonic')
 
-    def exchange(self, how: str, x: Handle, type: ScalarType, by: int, clamp: int) -> Handle:
+    def exchange(self, mode: str, x: Handle, type: ScalarType, by: int, clamp: int) -> Handle:
         """A number of the thread ``by`` further in the warp; words of 32 bits travel."""
-        name = self.intrinsic(f"nvvm.shfl.sync.{how}.i32", "i32", "i32", "i32", "i32", "i32")
+        name = self.intrinsic(f"nvvm.shfl.sync.{mode}.i32", "i32", "i32", "i32", "i32", "i32")
 
         def word(y: Handle) -> Handle:
             return self.new(f"call i32 @{name}(i32 -1, i32 {y}, i32 {by}, i32 {clamp})")
@@ -402,8 +402,8 @@ class _Ptx:
             return self.new(f"{signed}itofp {n} {a} to {m}")
         if new.bits == old.bits:
             return a
-        how = "trunc" if new.bits < old.bits else "sext" if signed == "s" else "zext"
-        return self.new(f"{how} {n} {a} to {m}")
+        instruction = "trunc" if new.bits < old.bits else "sext" if signed == "s" else "zext"
+        return self.new(f"{instruction} {n} {a} to {m}")
 
     def float(self, op: str, t: ScalarType, args: list[Handle]) -> Handle:
         n = name_of(t)

@@ -42,10 +42,10 @@ class RandomBits(Expressions):
         return parts[0].attr, parts[1]
 
     def draw(self, x: Node) -> Value:
-        found = self.steps(x)
-        if found is None:
+        words = self.steps(x)
+        if words is None:
             return self.value(word(*x.args))
-        c, rest = found
+        c, rest = words
         # Words of one block are drawn together: a constant says which.
         fixed = sum(-p.attr if minus else p.attr for p, minus in terms(rest) if p.op == "const")
         others = [(p, minus) for p, minus in terms(rest) if p.op != "const"]
@@ -61,7 +61,7 @@ class RandomBits(Expressions):
         return Value(depth, "", result)
 
     def drawn(self, c: int, rest: Node, key: Node) -> tuple[int, list[str]]:
-        """Depth and vectors of all words from the place ``rest`` of lane 0 on."""
+        """Depth and vectors of all words from the position ``rest`` of lane 0 on."""
         known = ("words", c, rest, key)
         if known in self.memo:
             return self.memo[known]
@@ -69,12 +69,13 @@ class RandomBits(Expressions):
         assert lanes is not None
         w, count = lanes.width, lanes.copies * c
         chunks = (count + 3) // 4
-        place, rounds = self.value(rest), [tuple(self.value(k) for k in pair) for pair in schedule]
-        depth = max(place.depth, lanes.depth, *(k.depth for pair in rounds for k in pair))
+        position, rounds = self.value(rest), [tuple(self.value(k) for k in pair) for pair in schedule]
+        depth = max(position.depth, lanes.depth, *(k.depth for pair in rounds for k in pair))
         wide = [tuple(self.wide(k, U32, w) for k in pair) for pair in rounds]
         at, self.at = self.at, depth
-        first = self.emit(f"add i64 {place.scalar}, {self.emit(f'mul i64 {lanes.base}, {c}')}")
-        # Lanes before those that are used may have places below 0 (the pieces of a concatenation): blocks round down.
+        first = self.emit(f"add i64 {position.scalar}, {self.emit(f'mul i64 {lanes.base}, {c}')}")
+        # Lanes before those that are used may have positions below 0 (the pieces of a concatenation): blocks round
+        # down.
         block, apart = self.emit(f"ashr i64 {first}, 2"), self.emit(f"and i64 {first}, 3")
         buffer = self.stack(4 * w * chunks + 4)
         for q in range(chunks):
@@ -102,8 +103,8 @@ class RandomBits(Expressions):
         return name
 
     def put_word(self, buffer: str, v: str, kind: str, at: int) -> None:
-        place = self.emit(f"getelementptr i32, ptr {buffer}, i64 {at}")
-        self.emit_void(f"store {kind} {v}, ptr {place}, align 4")
+        pointer = self.emit(f"getelementptr i32, ptr {buffer}, i64 {at}")
+        self.emit_void(f"store {kind} {v}, ptr {pointer}, align 4")
 
     def every(self, read: list[str], w: int, which: int) -> str:
         """Word ``which`` of each ``len(read)`` words of vectors that follow each other."""

@@ -48,23 +48,23 @@ def combination(monoid: Monoid, types: tuple[ScalarType, ...], native: frozenset
 class Reductions(Loops):
     """Writes ``Reduce`` and ``Scan`` statements."""
 
-    def combined(self, how: Combination, a: Sequence[str], b: Sequence[str], lanes: int) -> Texts:
-        """Write ``how`` on two tuples of operands and return the names of the results."""
+    def combined(self, combination: Combination, a: Sequence[str], b: Sequence[str], lanes: int) -> Texts:
+        """Write ``combination`` on two tuples of operands and return the names of the results."""
         self.at = self.here()
-        known = dict(zip(how.inputs, (*a, *b)))
-        for x in how.steps:
+        known = dict(zip(combination.inputs, (*a, *b)))
+        for x in combination.steps:
             if x.op == "const":
                 known[x] = constant(x.attr, x.type, lanes)
             else:
                 known[x] = self.operate(x, [known[p] for p in x.args], lanes)
-        return [known[r] for r in how.roots]
+        return [known[r] for r in combination.roots]
 
-    def horizontal(self, how: Combination, v: Texts, lanes: int) -> Texts:
+    def horizontal(self, combination: Combination, v: Texts, lanes: int) -> Texts:
         """All lanes of a tuple combined."""
         self.at = self.here()
-        if how.monoid is MONOIDS.get(how.monoid.name) and how.monoid.name in _HORIZONTAL:
-            t = how.types[0]
-            name = _HORIZONTAL[how.monoid.name]["iufb".index(t.kind)]
+        if combination.monoid is MONOIDS.get(combination.monoid.name) and combination.monoid.name in _HORIZONTAL:
+            t = combination.types[0]
+            name = _HORIZONTAL[combination.monoid.name]["iufb".index(t.kind)]
             full = spell(t, lanes)
             if name in ("fmax", "fmin"):
                 # LLVM's reduction that propagates NaN is slow: NaN is looked for apart.
@@ -79,36 +79,37 @@ class Reductions(Loops):
                     flags = "reassoc "
                 return [self.call(spell(t), f"llvm.vector.reduce.{name}.{suffix(t, lanes)}", args, flags)]
         # Halves, down to a register's least width, then that rotated in itself.
-        least = 128 // min(max(t.bits, 8) for t in how.types)
+        least = 128 // min(max(t.bits, 8) for t in combination.types)
         while lanes > max(least, 2):
             lanes //= 2
-            low = [self.shuffle(x, "poison", spell(t), 2 * lanes, range(lanes)) for x, t in zip(v, how.types)]
+            low = [self.shuffle(x, "poison", spell(t), 2 * lanes, range(lanes)) for x, t in zip(v, combination.types)]
             high = [
-                self.shuffle(x, "poison", spell(t), 2 * lanes, range(lanes, 2 * lanes)) for x, t in zip(v, how.types)
+                self.shuffle(x, "poison", spell(t), 2 * lanes, range(lanes, 2 * lanes))
+                for x, t in zip(v, combination.types)
             ]
-            v = self.combined(how, low, high, lanes)
+            v = self.combined(combination, low, high, lanes)
         apart = lanes // 2
         while apart:
             picks = [(k + apart) % lanes for k in range(lanes)]
-            rotated = [self.shuffle(x, "poison", spell(t), lanes, picks) for x, t in zip(v, how.types)]
-            v = self.combined(how, v, rotated, lanes)
+            rotated = [self.shuffle(x, "poison", spell(t), lanes, picks) for x, t in zip(v, combination.types)]
+            v = self.combined(combination, v, rotated, lanes)
             apart //= 2
-        return [self.emit(f"extractelement {spell(t, lanes)} {x}, i64 0") for x, t in zip(v, how.types)]
+        return [self.emit(f"extractelement {spell(t, lanes)} {x}, i64 0") for x, t in zip(v, combination.types)]
 
-    def how(self, s: Reduce | Scan) -> Combination:
+    def combination(self, s: Reduce | Scan) -> Combination:
         return combination(s.monoid, tuple(v.type for v in s.values), self.target.native)
 
     # Reduce
     def reduce(self, s: Reduce, first: tuple[Store, ...] = ()) -> None:
         """Write a reduction and bind its results. ``first``: stores at each index, before the values are read."""
-        how = self.how(s)
+        combination = self.combination(s)
         self.forget()
         last = s.axes[-1] if s.axes else None
         if last is not None and last.kind == LANE and self.lanes is None and last.step == 1 and s.monoid.commutative:
             survey = Survey(last.index, self.buffers).statements(first).add((*s.values, s.where))
-            results = self.reduce_lanes(s, how, last, survey, first)
+            results = self.reduce_lanes(s, combination, last, survey, first)
         else:
-            results = self.reduce_serial(s, how)
+            results = self.reduce_serial(s, combination)
         self.forget()
         for r, v in zip(s.results, results):
             self.bind(r, v)
@@ -124,15 +125,15 @@ class Reductions(Loops):
 
         return self.serial(axes[0], carried, inner)
 
-    def reduce_serial(self, s: Reduce, how: Combination) -> list[Value]:
+    def reduce_serial(self, s: Reduce, combination: Combination) -> list[Value]:
         """Reduce into one accumulator, or into a vector of them per copy inside of an open LANE axis."""
         lanes = self.lanes
         roots = [*s.values, *(s.init or ())] + ([s.where] if s.where is not None else [])
         wide = lanes is not None and any(self.varies(x) for x in roots)
         width = lanes.width if wide and lanes is not None else 0
         copies = lanes.copies if wide and lanes is not None else 1
-        types = how.types
-        first = [self.operands_of(x, t, wide) for x, t in zip(s.init or how.identity, types)]
+        types = combination.types
+        first = [self.operands_of(x, t, wide) for x, t in zip(s.init or combination.identity, types)]
         carried = [(spell(t, width), first[k][u]) for u in range(copies) for k, t in enumerate(types)]
         size = len(types)
 
@@ -140,7 +141,7 @@ class Reductions(Loops):
             values = [self.operands_of(x, t, wide) for x, t in zip(s.values, types)]
             result: Texts = []
             for u in range(copies):
-                result += self.combined(how, now[u * size : u * size + size], [v[u] for v in values], width)
+                result += self.combined(combination, now[u * size : u * size + size], [v[u] for v in values], width)
             return result
 
         def filtered(now: Texts) -> Texts:
@@ -172,17 +173,17 @@ class Reductions(Loops):
         return self.vectors(v, t) if wide else [v.scalar]
 
     def reduce_lanes(
-        self, s: Reduce, how: Combination, axis: Axis, survey: Survey, first: tuple[Store, ...]
+        self, s: Reduce, combination: Combination, axis: Axis, survey: Survey, first: tuple[Store, ...]
     ) -> list[Value]:
-        types, size = how.types, len(how.types)
-        work = survey.operations + how.cost
+        types, size = combination.types, len(combination.types)
+        work = survey.operations + combination.cost
         width = survey.width(self.target, work)
         masked = survey.masked(self.target)
         # Several accumulators hide the latency of the combination where there is little else to do.
         copies = 4 if work <= 40 else 2 if work <= 80 else 1
         plan = Plan(width, (copies,), masked)
-        one = [literal(x.attr, t) for x, t in zip(how.identity, types)]
-        every = [constant(x.attr, t, width) for x, t in zip(how.identity, types)]
+        one = [literal(x.attr, t) for x, t in zip(combination.identity, types)]
+        every = [constant(x.attr, t, width) for x, t in zip(combination.identity, types)]
         carried = [(spell(t, width), x) for _ in range(copies) for t, x in zip(types, every)]
         if not masked:
             carried += [(spell(t), x) for t, x in zip(types, one)]
@@ -197,30 +198,30 @@ class Reductions(Loops):
                 plan,
                 list(zip([t for t, _ in carried], now)),
                 size,
-                lambda values: self.step(s, how, values, first),
+                lambda values: self.step(s, combination, values, first),
             )
 
         out = self.nest(s.axes[:-1], carried, row)
         parts = [out[u * size : u * size + size] for u in range(copies)]
         while len(parts) > 1:
-            parts = [self.combined(how, p, q, width) for p, q in zip(parts[::2], parts[1::2])]
-        total = self.horizontal(how, parts[0], width)
+            parts = [self.combined(combination, p, q, width) for p, q in zip(parts[::2], parts[1::2])]
+        total = self.horizontal(combination, parts[0], width)
         if not masked:
-            total = self.combined(how, total, out[vectors:], 0)
+            total = self.combined(combination, total, out[vectors:], 0)
         if s.init is not None:
-            total = self.combined(how, [self.scalar(x) for x in s.init], total, 0)
+            total = self.combined(combination, [self.scalar(x) for x in s.init], total, 0)
         return [Value(self.here(), x) for x in total]
 
-    def step(self, s: Reduce, how: Combination, now: Texts, first: tuple[Store, ...] = ()) -> Texts:
+    def step(self, s: Reduce, combination: Combination, now: Texts, first: tuple[Store, ...] = ()) -> Texts:
         """Combine the open lanes (or the one index) into accumulators."""
-        lanes, types, size = self.lanes, how.types, len(how.types)
+        lanes, types, size = self.lanes, combination.types, len(combination.types)
         w, n = (lanes.width, lanes.copies) if lanes is not None else (0, 1)
-        kept = [(x, self.value(x.value)) for x in first]
-        for x, v in kept:
+        firsts = [(x, self.value(x.value)) for x in first]
+        for x, v in firsts:
             self.put(x.buffer, x.index, v)
-        if kept:
+        if firsts:
             self.forget()
-        for x, v in kept:
+        for x, v in firsts:
             self.known(x, v)
         where = None if s.where is None else self.value(s.where)
         result: Texts = []
@@ -233,7 +234,7 @@ class Reductions(Loops):
             masks = [None] if lanes is None else self.masks(None)
             for u in range(n):
                 old = now[u * size : u * size + size]
-                new = self.combined(how, old, [v[u] for v in values], w)
+                new = self.combined(combination, old, [v[u] for v in values], w)
                 mask = masks[u]
                 result.extend(
                     new if mask is None else [self.choose(mask, p, q, t, w) for p, q, t in zip(new, old, types)]
@@ -257,32 +258,32 @@ class Reductions(Loops):
 
     # Scan
     def scan(self, s: Scan) -> None:
-        how = self.how(s)
+        combination = self.combination(s)
         self.forget()
         if s.axis.kind == LANE and self.lanes is None and s.axis.step == 1:
             survey = Survey(s.axis.index, self.buffers)
             survey.moving.update(s.results)
             survey.add(s.values).statements(s.body)
             if not survey.lane_by_lane:
-                self.scan_lanes(s, how, survey)
+                self.scan_lanes(s, combination, survey)
                 self.forget()
                 return
-        self.scan_serial(s, how)
+        self.scan_serial(s, combination)
         self.forget()
 
-    def scan_serial(self, s: Scan, how: Combination) -> None:
-        lanes, types, size = self.lanes, how.types, len(how.types)
+    def scan_serial(self, s: Scan, combination: Combination) -> None:
+        lanes, types, size = self.lanes, combination.types, len(combination.types)
         wide = lanes is not None and any(self.varies(x) for x in (*s.values, *(s.init or ())))
         width = lanes.width if wide and lanes is not None else 0
         copies = lanes.copies if wide and lanes is not None else 1
-        first = [self.operands_of(x, t, wide) for x, t in zip(s.init or how.identity, types)]
+        first = [self.operands_of(x, t, wide) for x, t in zip(s.init or combination.identity, types)]
         carried = [(spell(t, width), first[k][u]) for u in range(copies) for k, t in enumerate(types)]
 
         def step(now: Texts) -> Texts:
             values = [self.operands_of(x, t, wide) for x, t in zip(s.values, types)]
             new: Texts = []
             for u in range(copies):
-                new += self.combined(how, now[u * size : u * size + size], [v[u] for v in values], width)
+                new += self.combined(combination, now[u * size : u * size + size], [v[u] for v in values], width)
             self.bind_results(s, now if s.exclusive else new, wide)
             self.body(s.body)
             return new
@@ -294,23 +295,23 @@ class Reductions(Loops):
         for k, r in enumerate(s.results):
             self.bind(r, Value(depth, "", texts[k::size]) if wide else Value(depth, texts[k]))
 
-    def scan_lanes(self, s: Scan, how: Combination, survey: Survey) -> None:
+    def scan_lanes(self, s: Scan, combination: Combination, survey: Survey) -> None:
         """In each vector by steps of 1, 2, 4, … lanes; then what came before it is put in front."""
-        types = how.types
+        types = combination.types
         w = survey.width(self.target)
         masked = survey.masked(self.target)
-        plan = Plan(w, (2 if how.cost <= 2 else 1,), masked)
-        before = [self.value(x) for x in s.init or how.identity]
+        plan = Plan(w, (2 if combination.cost <= 2 else 1,), masked)
+        before = [self.value(x) for x in s.init or combination.identity]
         carried = [(spell(t, w), self.wide(v, t, w)) for v, t in zip(before, types)]
         if not masked:
             carried += [(spell(t), v.scalar) for v, t in zip(before, types)]
-        none = [constant(x.attr, t, w) for x, t in zip(how.identity, types)]
+        none = [constant(x.attr, t, w) for x, t in zip(combination.identity, types)]
 
         def step(now: Texts) -> Texts:
             lanes = self.lanes
             values = [self.value(x) for x in s.values]
             if lanes is None:
-                new = self.combined(how, now, [v.scalar for v in values], 0)
+                new = self.combined(combination, now, [v.scalar for v in values], 0)
                 self.bind_results(s, now if s.exclusive else new, False)
                 self.body(s.body)
                 return new
@@ -323,16 +324,16 @@ class Reductions(Loops):
                 while apart < w:
                     picks = [k + w - apart for k in range(w)]
                     moved = [self.shuffle(z, v, spell(t), w, picks) for z, v, t in zip(none, x, types)]
-                    x = self.combined(how, moved, x, w)
+                    x = self.combined(combination, moved, x, w)
                     apart *= 2
                 last = [self.shuffle(v, "poison", spell(t), w, [w - 1] * w) for v, t in zip(x, types)]
-                full = self.combined(how, now, x, w)
+                full = self.combined(combination, now, x, w)
                 if s.exclusive:
                     picks = list(range(w - 1, 2 * w - 1))
                     results += [self.shuffle(c, v, spell(t), w, picks) for c, v, t in zip(now, full, types)]
                 else:
                     results += full
-                now = self.combined(how, now, last, w)
+                now = self.combined(combination, now, last, w)
             self.bind_results(s, results, True)
             self.body(s.body)
             return now

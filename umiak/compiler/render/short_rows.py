@@ -14,7 +14,7 @@ from umiak.compiler.render.tile import Tiles
 
 def row_axis(body: Sequence[Statement]) -> Axis | None:
     """The one LANE axis over which all statements of a row run, if there is one."""
-    found: Axis | None = None
+    row: Axis | None = None
     for s in body:
         if isinstance(s, Store):
             continue
@@ -24,25 +24,25 @@ def row_axis(body: Sequence[Statement]) -> Axis | None:
             axis = s.axis
         else:
             return None
-        found = found or axis
+        row = row or axis
         if axis.kind != LANE or axis.step != 1 or not is_const(axis.lo, 0) or axis.hi.axes:
             return None
-        if axis.index is not found.index or axis.hi is not found.hi:
+        if axis.index is not row.index or axis.hi is not row.hi:
             return None
-    return found
+    return row
 
 
 def overwritten(body: Sequence[Statement]) -> set[int]:
     """Ids of stores to what is stored again, in buffers that are read and written at one index alone."""
     stores = [s for s in walk_statements(body) if isinstance(s, Store)]
-    places: dict[str, set[Node]] = {}
+    indices: dict[str, set[Node]] = {}
     for s in stores:
-        places.setdefault(s.buffer, set()).add(s.index)
+        indices.setdefault(s.buffer, set()).add(s.index)
     for x in walk(x for s in walk_statements(body) for x in expressions(s)):
-        if x.op == "load" and x.attr in places:
-            places[x.attr].add(x.args[0])
+        if x.op == "load" and x.attr in indices:
+            indices[x.attr].add(x.args[0])
     last = {s.buffer: s for s in stores}
-    plain = {name for name, found in places.items() if len(found) == 1}
+    plain = {name for name, accesses in indices.items() if len(accesses) == 1}
     return {
         id(s)
         for s in stores
@@ -68,7 +68,7 @@ class ShortRows(Tiles):
             return False
         size = self.scalar(axis.hi)
         self.at = self.here()
-        few, many = (self.emit(f"icmp {how} i64 {size}, {width}") for how in ("sle", "sgt"))
+        few, many = (self.emit(f"icmp {comparison} i64 {size}, {width}") for comparison in ("sle", "sgt"))
 
         def short() -> list[str]:
             self.at = self.here()
@@ -102,11 +102,11 @@ class ShortRows(Tiles):
         return []
 
     def short_reduce(self, s: Reduce) -> None:
-        lanes, how = self.lanes, self.how(s)
+        lanes, combination = self.lanes, self.combination(s)
         assert lanes is not None
-        none = [constant(x.attr, t, lanes.width) for x, t in zip(how.identity, how.types)]
-        found = self.horizontal(how, self.step(s, how, none), lanes.width)
+        none = [constant(x.attr, t, lanes.width) for x, t in zip(combination.identity, combination.types)]
+        reduced = self.horizontal(combination, self.step(s, combination, none), lanes.width)
         if s.init is not None:
-            found = self.combined(how, [self.scalar(x) for x in s.init], found, 0)
-        for r, text in zip(s.results, found):
+            reduced = self.combined(combination, [self.scalar(x) for x in s.init], reduced, 0)
+        for r, text in zip(s.results, reduced):
             self.bind(r, Value(self.here(), text))

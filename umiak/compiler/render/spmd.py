@@ -81,7 +81,7 @@ class Resources:
     words: int  # of the scalar pack
     local: Node  # bytes of local scratch of each unit: of every thread or of every block in the grid
     shared: Node  # bytes of dynamic shared memory of a block
-    whole: Node  # bytes of global scratch
+    global_scratch: Node  # bytes of global scratch
 
 
 class Writer(Protocol):
@@ -178,12 +178,12 @@ class Spmd:
         """``names``: handles of TID, BLOCK, BLOCKS, LO, HI and, with warps, LANE_OF_WARP and WARP."""
         self.scopes[0].update(names)
         unit = unit_of(self.kernel)
-        for space, who in ((LOCAL, BLOCK), (SHARED, None), (GLOBAL, None)):
+        for space, owner in ((LOCAL, BLOCK), (SHARED, None), (GLOBAL, None)):
             offsets, size = layout(self.kernel, space)
             if space == LOCAL and unit == THREAD:
-                who = add(mul(BLOCK, i64(self.threads)), TID)
+                owner = add(mul(BLOCK, i64(self.threads)), TID)
             for name, at in offsets.items():
-                offset = at if who is None else add(mul(who, size), at)
+                offset = at if owner is None else add(mul(owner, size), at)
                 self.out.pointer(self.buffers[name], self.value(offset))
         loop = parallel_loop(self.kernel)
         if loop is None:
@@ -432,11 +432,11 @@ class Spmd:
             carried = [out.get(v) for v in carry]
             if s.exclusive:
                 # The first thread has nothing before it but the carry itself.
-                mine = [out.variable(t, x) for t, x in zip(types, carried)]
+                own = [out.variable(t, x) for t, x in zip(types, carried)]
                 with self.when(lt(i64(0), TID)):
-                    for v, x in zip(mine, self.combine(s.monoid, types, carried, before)):
+                    for v, x in zip(own, self.combine(s.monoid, types, carried, before)):
                         out.set(v, x)
-                result = [out.get(v) for v in mine]
+                result = [out.get(v) for v in own]
             else:
                 result = self.combine(s.monoid, types, carried, upto)
             with (
@@ -460,20 +460,20 @@ class Spmd:
         """
         out = self.out
         cells = [self.cells(f"scan{k}", t, self.threads) for k, t in enumerate(types)]
-        mine = [out.variable(t, x) for t, x in zip(types, values)]
+        own = [out.variable(t, x) for t, x in zip(types, values)]
 
         def merge(where: Node, others: Callable[[], list[Handle]]) -> None:
             with self.when(where):
-                for v, x in zip(mine, self.combine(m, types, others(), [out.get(v) for v in mine])):
+                for v, x in zip(own, self.combine(m, types, others(), [out.get(v) for v in own])):
                     out.set(v, x)
 
         if out.warp:
             for step in self.doublings(out.warp):
                 # All threads of the warp take part in the exchange, also those that have no use for it.
-                got = [out.up(out.get(v), t, step) for v, t in zip(mine, types)]
+                got = [out.up(out.get(v), t, step) for v, t in zip(own, types)]
                 merge(lt(i64(step - 1), LANE_OF_WARP), lambda got=got: got)  # type: ignore[misc]
         self.barrier()
-        self.put(cells, mine)
+        self.put(cells, own)
         self.barrier()
         if out.warp:
             # The last cell of each warp before this one's.
@@ -481,7 +481,7 @@ class Spmd:
                 at = i64((k + 1) * out.warp - 1)
                 merge(lt(i64(k), WARP), lambda at=at: [out.load(c, self.value(at)) for c in cells])  # type: ignore[misc]
             self.barrier()
-            self.put(cells, mine)
+            self.put(cells, own)
             self.barrier()
         else:
             for step in self.doublings(self.threads):
@@ -490,12 +490,12 @@ class Spmd:
                     lambda step=step: [out.load(c, self.value(add(TID, i64(-step)))) for c in cells],  # type: ignore[misc]
                 )
                 self.barrier()
-                self.put(cells, mine)
+                self.put(cells, own)
                 self.barrier()
         left = call("max", add(TID, i64(-1)), i64(0))
         before = [out.load(c, self.value(left)) for c in cells]
         total = [out.load(c, self.value(i64(self.threads - 1))) for c in cells]
-        return [out.get(v) for v in mine], before, total
+        return [out.get(v) for v in own], before, total
 
     def put(self, cells: list[Buffer], variables: list[str]) -> None:
         for c, v in zip(cells, variables):
@@ -622,11 +622,11 @@ class Spmd:
     # --- expressions ---
 
     def value(self, x: Node) -> Handle:
-        """The handle of an expression at this place."""
+        """The handle of an expression at this point of the code."""
         x = self.expanded([x])[0]
-        found = self.find(x)
-        if found is not None:
-            return found
+        handle = self.find(x)
+        if handle is not None:
+            return handle
         stack = [x]
         while stack:
             y = stack[-1]
@@ -638,9 +638,9 @@ class Spmd:
                 stack.extend(missing)
             else:
                 self.emit(y)
-        found = self.find(x)
-        assert found is not None, x
-        return found
+        handle = self.find(x)
+        assert handle is not None, x
+        return handle
 
     def emit(self, x: Node) -> None:
         args = []

@@ -63,14 +63,14 @@ class Target:
     def native(self) -> frozenset[str]:
         """Operations that are rendered as they are: casts of storage types that the CPU converts to and from f32,
         random words."""
-        found = {"philox"}
+        natives = {"philox"}
         if not self.x86 or "f16c" in self.has:
-            found.add("f16")
+            natives.add("f16")
         if self.avx512:
-            found.add("denormal")
+            natives.add("denormal")
             if "avx512bf16" in self.has:
-                found.add(ROUND_BF16)
-        return frozenset(found)
+                natives.add(ROUND_BF16)
+        return frozenset(natives)
 
     @classmethod
     def of(cls, triple: str, data_layout: str, cpu: str, features: str) -> Target:
@@ -85,8 +85,8 @@ class Target:
         """The CPU that this process runs on."""
         from umiak.compiler import jit
 
-        found = jit.host()
-        return cls.of(found.triple, found.layout, found.cpu, found.features)
+        processor = jit.host()
+        return cls.of(processor.triple, processor.layout, processor.cpu, processor.features)
 
 
 def _features(*names: str) -> str:

@@ -25,7 +25,7 @@ class Tiles(Reductions):
 
     def transposable(self, tile: Node, lane: Node, body: Sequence[Store]) -> list[Node]:
         """Loads of elements side by side along the TILE axis and apart along the LANE axis."""
-        found: dict[Node, None] = {}
+        loads: dict[Node, None] = {}
         stack = [x for s in body for x in expressions(s)]
         seen: set[Node] = set()
         while stack:
@@ -41,8 +41,8 @@ class Tiles(Reductions):
                 continue
             across = self.form(along[1], lane)
             if across is not None and across[0].op != "const":
-                found[x] = None
-        return list(found)
+                loads[x] = None
+        return list(loads)
 
     def tile(self, outer: Loop, inner: Loop, lo: str, hi: str) -> bool:
         """Writes both loops, unless nothing is gained by tiles."""
@@ -97,12 +97,12 @@ class Tiles(Reductions):
             if along is None or across is None or not is_const(along[0], 1):
                 return None
             b = self.buffers[s.buffer]
-            c, place = self.value(across[0]), self.address(b, across[1])
-            if max(c.depth, place.depth) > self.here():
+            c, pointer = self.value(across[0]), self.address(b, across[1])
+            if max(c.depth, pointer.depth) > self.here():
                 return None
             self.at = self.here()
             offset = self.emit(f"add i64 {self.emit(f'mul i64 {lo}, {c.scalar}')}, {jlo}")
-            first = self.emit(f"getelementptr {spell(b.type, 0, True)}, ptr {place.scalar}, i64 {offset}")
+            first = self.emit(f"getelementptr {spell(b.type, 0, True)}, ptr {pointer.scalar}, i64 {offset}")
             start = self.emit(f"ptrtoint ptr {first} to i64")
             bits = self.emit(f"or i64 {start}, {self.emit(f'mul i64 {c.scalar}, {b.type.bytes}')}")
             bits = self.emit(f"and i64 {bits}, {self.alignment(b.type, width) - 1}")
@@ -151,7 +151,7 @@ class Tiles(Reductions):
         assert lanes is not None
         columns = [self.transposed(x, i, lanes, height) for x in loads]
         depth, start = self.here(), self.memo[i].scalar
-        kept = self.memo[i], self.bound[i], self.inductions.pop(i)
+        outer = self.memo[i], self.bound[i], self.inductions.pop(i)
         self.previous[i] = {}
 
         def step(k: int) -> None:
@@ -166,7 +166,7 @@ class Tiles(Reductions):
             self.straight_line(partial(step, k))
         del self.previous[i]
         assert depth == self.here()
-        self.memo[i], self.bound[i], self.inductions[i] = kept
+        self.memo[i], self.bound[i], self.inductions[i] = outer
 
     def transposed(self, x: Node, i: Node, lanes: Lanes, height: int) -> list[str]:
         """The tile of a load as one vector per index of ``i``, along the lanes."""
@@ -178,15 +178,15 @@ class Tiles(Reductions):
         self.at = depth = self.here()
         offset = self.emit(f"add i64 {self.stepped(c.scalar, depth, lanes.first, w)}, {self.memo[i].scalar}")
         self.at = depth
-        place = self.emit(f"getelementptr {one}, ptr {start.scalar}, i64 {offset}")
+        pointer = self.emit(f"getelementptr {one}, ptr {start.scalar}, i64 {offset}")
         self.at = c.depth
         apart = [self.emit(f"mul i64 {c.scalar}, {k}") for k in (1, 2, 3, 4)]
         self.at = depth
         rows = []
         for r in range(w):
             if r and r % 4 == 0:
-                place = self.emit(f"getelementptr {one}, ptr {place}, i64 {apart[3]}")
-            at = place if r % 4 == 0 else self.emit(f"getelementptr {one}, ptr {place}, i64 {apart[r % 4 - 1]}")
+                pointer = self.emit(f"getelementptr {one}, ptr {pointer}, i64 {apart[3]}")
+            at = pointer if r % 4 == 0 else self.emit(f"getelementptr {one}, ptr {pointer}, i64 {apart[r % 4 - 1]}")
             rows.append(self.emit(f"load {spell(t, height, True)}, ptr {at}, align {t.bytes}"))
         squares = [self.square(rows[k : k + height], one, height, t.bits) for k in range(0, w, height)]
         result = []

@@ -94,8 +94,8 @@ class Unrolled(Operations):
         if x.op == "load":
             return self.read(x)
         if x.op == "word":
-            place = self.emit(f"getelementptr i64, ptr %words, i64 {x.attr}")
-            return self.emit(f"load {spell(x.type)}, ptr {place}, align 8")
+            pointer = self.emit(f"getelementptr i64, ptr %words, i64 {x.attr}")
+            return self.emit(f"load {spell(x.type)}, ptr {pointer}, align 8")
         if x is self.axis:
             if not lanes:
                 return str(self.first)
@@ -117,11 +117,11 @@ class Unrolled(Operations):
     # Memory
     def pointer(self, buffer: str) -> str:
         if buffer not in self.pointers:
-            place = self.emit(f"getelementptr ptr, ptr %ptrs, i64 {self.buffers[buffer][0]}")
-            self.pointers[buffer] = self.emit(f"load ptr, ptr {place}, align 8")
+            pointer = self.emit(f"getelementptr ptr, ptr %ptrs, i64 {self.buffers[buffer][0]}")
+            self.pointers[buffer] = self.emit(f"load ptr, ptr {pointer}, align 8")
         return self.pointers[buffer]
 
-    def place(self, buffer: str, element: int) -> str:
+    def element_pointer(self, buffer: str, element: int) -> str:
         bytes_ = element * self.buffers[buffer][1].type.bytes
         start = self.pointer(buffer)
         return self.emit(f"getelementptr i8, ptr {start}, i64 {bytes_}") if bytes_ else start
@@ -134,7 +134,7 @@ class Unrolled(Operations):
             return self.element(x, first)
         t, w = x.type, self.lanes
         if step == 1:
-            got = self.emit(f"load {spell(t, w, True)}, ptr {self.place(x.attr, first)}, align {t.bytes}")
+            got = self.emit(f"load {spell(t, w, True)}, ptr {self.element_pointer(x.attr, first)}, align {t.bytes}")
             return self.emit(f"icmp ne {spell(t, w, True)} {got}, zeroinitializer") if t.kind == "b" else got
         got, full = "poison", spell(t, w)
         for k in range(w):
@@ -145,7 +145,7 @@ class Unrolled(Operations):
         key = x.attr, at
         if key not in self.elements:
             t = x.type
-            got = self.emit(f"load {spell(t, 0, True)}, ptr {self.place(x.attr, at)}, align {t.bytes}")
+            got = self.emit(f"load {spell(t, 0, True)}, ptr {self.element_pointer(x.attr, at)}, align {t.bytes}")
             self.elements[key] = self.emit(f"icmp ne i8 {got}, 0") if t.kind == "b" else got
         return self.elements[key]
 
@@ -155,5 +155,5 @@ class Unrolled(Operations):
         t, w = self.buffers[s.buffer][1].type, self.lanes
         if t.kind == "b":
             text = self.emit(f"zext {spell(t, w)} {text} to {spell(t, w, True)}")
-        place = self.place(s.buffer, form[1].attr + self.first)
-        self.emit_void(f"store {spell(t, w, True)} {text}, ptr {place}, align {t.bytes}")
+        pointer = self.element_pointer(s.buffer, form[1].attr + self.first)
+        self.emit_void(f"store {spell(t, w, True)} {text}, ptr {pointer}, align {t.bytes}")

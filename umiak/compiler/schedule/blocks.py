@@ -3,9 +3,10 @@ what the blocks of its row have found. Blocks follow from the shape, so results 
 
 from __future__ import annotations
 
+from umiak.compiler.codes import ROW_BLOCKS
 from umiak.compiler.loop.node import Node, add, axis, div, i64, load, minimum, mul, sub, var
 from umiak.compiler.loop.tree import GLOBAL, LANE, SERIAL, Axis, Buffer, Loop, Reduce, Statement, Store
-from umiak.compiler.nest import ROW_BLOCKS, Phase, ReduceStage
+from umiak.compiler.nest import Phase, ReduceStage
 from umiak.compiler.schedule.cache import with_cache
 from umiak.compiler.schedule.chunks import with_compensation
 from umiak.compiler.schedule.frame import Frame, product, unflatten
@@ -33,8 +34,8 @@ class Partials:
         """The results of ``count`` blocks; ``index``: where block ``PART`` has its part."""
         values = tuple(load(self.names[r], r.type, index) for r in s.results)
         kind = kind if s.monoid.commutative else SERIAL
-        found = Reduce(results or s.results, s.monoid, (Axis(PART, count, kind=kind),), values)
-        return with_compensation(found)
+        reduction = Reduce(results or s.results, s.monoid, (Axis(PART, count, kind=kind),), values)
+        return with_compensation(reduction)
 
 
 def split_row(f: Frame) -> list[Phase]:

@@ -66,17 +66,17 @@ def with_cache(
     stages, caches = list(nest.stages), []  # type: ignore[var-annotated]
     k = 0
     while k < len(stages):
-        kept = next((x for x in _shared(stages, k, varies) if varies(x)), None) if _is_pass(stages[k]) else None
-        place = None if kept is None else _output(nest, stages, k, kept, varies)
-        if kept is not None and place is None and local:
+        shared = next((x for x in _shared(stages, k, varies) if varies(x)), None) if _is_pass(stages[k]) else None
+        slot = None if shared is None else _output(nest, stages, k, shared, varies)
+        if shared is not None and slot is None and local:
             name = f"cache{len(caches)}"
-            caches.append((name, kept.type))
-            place = (name, CACHE_INDEX)
-        if kept is None or place is None:
+            caches.append((name, shared.type))
+            slot = (name, CACHE_INDEX)
+        if shared is None or slot is None:
             k += 1
             continue
-        table = {kept: load(place[0], kept.type, place[1])}
-        stages[k:] = [StoreStage(place[0], place[1], kept, True), *(exchange(s, table) for s in stages[k:])]
+        table = {shared: load(slot[0], shared.type, slot[1])}
+        stages[k:] = [StoreStage(slot[0], slot[1], shared, True), *(exchange(s, table) for s in stages[k:])]
         k += 1  # the same stage again: it may share more
     return stages, caches
 
@@ -95,9 +95,9 @@ def _shared(stages: Sequence[Stage], k: int, varies: Callable[[Node], bool]) -> 
 
 
 def _output(
-    nest: Nest, stages: Sequence[Stage], k: int, kept: Node, varies: Callable[[Node], bool]
+    nest: Nest, stages: Sequence[Stage], k: int, shared: Node, varies: Callable[[Node], bool]
 ) -> tuple[str, Node] | None:
-    """An output, and the index in it, where ``kept`` may wait."""
+    """An output, and the index in it, where ``shared`` may wait."""
     outputs = {b.name for b in nest.buffers if b.output}
     loaded = {x.attr for s in stages for y in element_expressions(s) for x in walk([y]) if x.op == "load"}
     for j in range(k + 1, len(stages)):
@@ -106,14 +106,14 @@ def _output(
             continue
         b = next(b for b in nest.buffers if b.name == s.buffer)
         others = [x for x in stages if x is not s and s.buffer in _written(x)]
-        if b.type is not kept.type or others or s.buffer in loaded or s.index.op != "var":
+        if b.type is not shared.type or others or s.buffer in loaded or s.index.op != "var":
             continue
         # The output may be the memory of an input of its type: nothing that is still to be read may be lost.
-        after = [exchange(x, {kept: load(s.buffer, kept.type, s.index)}) for x in stages[k:]]
+        after = [exchange(x, {shared: load(s.buffer, shared.type, s.index)}) for x in stages[k:]]
         reads = [y for x in after for y in walk(element_expressions(x)) if y.op == "load" and varies(y)]
-        if any(y.attr != s.buffer and y.type.bits == kept.type.bits for y in reads):
+        if any(y.attr != s.buffer and y.type.bits == shared.type.bits for y in reads):
             continue
-        if any(kept in set(walk(element_expressions(x))) for x in stages[j + 1 :]):
+        if any(shared in set(walk(element_expressions(x))) for x in stages[j + 1 :]):
             continue
         return s.buffer, s.index
     return None

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from umiak.compiler.codes import CHUNK_COLUMN, CHUNK_POINTS, CHUNK_ROWS
 from umiak.compiler.loop.monoid import COMPENSATED_SUM, SUM, Monoid, Values
 from umiak.compiler.loop.node import (
     Node,
@@ -35,11 +36,6 @@ from umiak.compiler.nest import ReduceStage, ScanStage
 from umiak.compiler.schedule.frame import Frame, product, unflatten
 from umiak.compiler.schedule.merge import side_by_side
 
-# Largest chunks. launcher.pyx takes variants for long R from such numbers on (choice.pxd, LONG_*).
-CHUNK_POINTS = 4096  # along the innermost axis
-CHUNK_ROWS = 32  # of several axes: rows of the innermost, where they are short
-CHUNK_COLUMN = 256  # where lanes run along columns
-
 
 def sums_floats(monoid: Monoid, results: Sequence[Node]) -> bool:
     """Return whether one of the results of a reduction is a sum of floats."""
@@ -48,11 +44,11 @@ def sums_floats(monoid: Monoid, results: Sequence[Node]) -> bool:
 
 def parts_of(monoid: Monoid, items: Sequence[Node]) -> list[tuple[Monoid, tuple[Node, ...]]]:
     """Return the component monoids of a product monoid, each with its part of ``items``."""
-    found, at = [], 0
+    parts, at = [], 0
     for part in monoid.parts or (monoid,):
-        found.append((part, tuple(items[at : at + part.size])))
+        parts.append((part, tuple(items[at : at + part.size])))
         at += part.size
-    return found
+    return parts
 
 
 @dataclass(frozen=True)
@@ -75,23 +71,23 @@ def compensated(monoid: Monoid, results: Sequence[Node]) -> Compensated:
     types = tuple(r.type for (_, of), w in zip(parts, wide) for r in (of * 2 if w else of))
 
     def lift(values: Sequence[Node]) -> Values:
-        found: list[Node] = []
+        lifted: list[Node] = []
         for (_, items), w in zip(parts_of(monoid, values), wide):
-            found += [items[0], const(-0.0, items[0].type)] if w else items
-        return tuple(found)
+            lifted += [items[0], const(-0.0, items[0].type)] if w else items
+        return tuple(lifted)
 
     def lower(values: Sequence[Node]) -> Values:
-        found, rest = [], list(values)
+        lowered, rest = [], list(values)
         for (part, _), w in zip(parts, wide):
             if w:
                 total, lost = rest[:2]
                 # The error of an infinite sum is NaN, and zeros keep their sign.
-                found.append(select(lt(0.0, call("abs", lost)), add(total, lost), total))
+                lowered.append(select(lt(0.0, call("abs", lost)), add(total, lost), total))
                 del rest[:2]
             else:
-                found += rest[: part.size]
+                lowered += rest[: part.size]
                 del rest[: part.size]
-        return tuple(found)
+        return tuple(lowered)
 
     return Compensated(
         side_by_side(tuple(COMPENSATED_SUM if w else part for (part, _), w in zip(parts, wide))), types, lift, lower
@@ -103,12 +99,12 @@ def with_compensation(s: Reduce) -> list[Statement]:
     time."""
     if not sums_floats(s.monoid, s.results):
         return [s]
-    how = compensated(s.monoid, s.results)
-    found = tuple(var(f"{s.results[0].attr}_wide{k}", t) for k, t in enumerate(how.types))
-    init = None if s.init is None else how.lift(s.init)
+    compensation = compensated(s.monoid, s.results)
+    wide = tuple(var(f"{s.results[0].attr}_wide{k}", t) for k, t in enumerate(compensation.types))
+    init = None if s.init is None else compensation.lift(s.init)
     return [
-        Reduce(found, how.monoid, s.axes, how.lift(s.values), init, s.where),
-        Reduce(s.results, s.monoid, (), how.lower(found)),
+        Reduce(wide, compensation.monoid, s.axes, compensation.lift(s.values), init, s.where),
+        Reduce(s.results, s.monoid, (), compensation.lower(wide)),
     ]
 
 
@@ -117,25 +113,30 @@ class Totals:
 
     def __init__(self, f: Frame, s: ReduceStage | ScanStage, size: Node, index: Node) -> None:
         self.s, self.index, self.joined = s, index, 0
-        self.how = compensated(s.monoid, s.results)
-        self.buffers = [Buffer(f"{s.results[0].attr}_total{k}", t, LOCAL, size) for k, t in enumerate(self.how.types)]
+        self.compensation = compensated(s.monoid, s.results)
+        self.buffers = [
+            Buffer(f"{s.results[0].attr}_total{k}", t, LOCAL, size) for k, t in enumerate(self.compensation.types)
+        ]
         f.local.extend(self.buffers)
 
     def loads(self) -> Values:
         return tuple(load(b.name, b.type, self.index) for b in self.buffers)
 
     def begin(self) -> list[Statement]:
-        return [Store(b.name, self.index, x) for b, x in zip(self.buffers, self.how.monoid.identity(self.how.types))]
+        return [
+            Store(b.name, self.index, x)
+            for b, x in zip(self.buffers, self.compensation.monoid.identity(self.compensation.types))
+        ]
 
     def join(self, values: Sequence[Node]) -> list[Statement]:
         """Add the result of a chunk to its total."""
         now = tuple(var(f"{b.name}_{self.joined}", b.type) for b in self.buffers)
         self.joined += 1
-        joined = Reduce(now, self.how.monoid, (), self.how.lift(values), self.loads())
+        joined = Reduce(now, self.compensation.monoid, (), self.compensation.lift(values), self.loads())
         return [joined, *(Store(b.name, self.index, x) for b, x in zip(self.buffers, now))]
 
     def end(self) -> Values:
-        return self.how.lower(self.loads())
+        return self.compensation.lower(self.loads())
 
 
 @dataclass(frozen=True)

@@ -101,8 +101,8 @@ class Frame:
     ) -> Store:  # fmt: skip
         where = None if s.where is None else self.at(s.where, points, reduced, table)
         index, value = self.at(s.index, points, reduced, table), self.at(s.value, points, reduced, table)
-        mine = s.buffer not in self.reread and any(b.name == s.buffer and b.output for b in self.nest.buffers)
-        return Store(s.buffer, index, value, where, self.streaming and mine)
+        stays_local = s.buffer not in self.reread and any(b.name == s.buffer and b.output for b in self.nest.buffers)
+        return Store(s.buffer, index, value, where, self.streaming and stays_local)
 
     def fail(
         self, s: FailStage, points: Sequence[Node], reduced: Sequence[Node] | None = None,
@@ -117,12 +117,12 @@ def _known(kind: int, stride: Node) -> Node:
 
 def unflatten(index: Node, sizes: Sequence[Node]) -> list[Node]:
     """Indices along axes (outermost first) of the point with a number."""
-    found: list[Node] = []
+    indices: list[Node] = []
     for size in reversed(sizes[1:]):
         outer = counted(index, size)
-        found.append(sub(index, mul(outer, size)))
+        indices.append(sub(index, mul(outer, size)))
         index = outer
-    return [index, *reversed(found)] if sizes else []
+    return [index, *reversed(indices)] if sizes else []
 
 
 def product(sizes: Sequence[Node]) -> Node:

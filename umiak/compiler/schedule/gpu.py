@@ -10,20 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from umiak.compiler.codes import LOOP_END
 from umiak.compiler.loop.node import Node, add, axis, div, minimum, mul, sub, var
 from umiak.compiler.loop.tree import LANE, LOCAL, SERIAL, SHARED, TILE, Axis, Buffer, Kernel, Loop, Statement, Store
-from umiak.compiler.nest import (
-    COLUMN,
-    MAP,
-    ROW,
-    SPLIT_COLUMN,
-    SPLIT_ROW,
-    STRIP,
-    WHOLE,
-    Nest,
-    Phase,
-    Variant,
-)
+from umiak.compiler.nest import COLUMN, MAP, ROW, SPLIT_COLUMN, SPLIT_ROW, STRIP, Nest, Phase, Variant
 from umiak.compiler.nest import TILE as TILE_SCHEDULE
 from umiak.compiler.schedule import points
 from umiak.compiler.schedule.blocks import PART, Partials, block_axis, split_row
@@ -48,7 +38,7 @@ def kernels(nest: Nest, variant: Variant, short: bool = False, streaming: bool =
     frame = Frame(nest, variant, streaming)
     frame.chunked = False
     phases = make(frame)
-    return [Phase(in_shared(p.kernel) if short else p.kernel, WHOLE) for p in phases]
+    return [Phase(in_shared(p.kernel) if short else p.kernel, LOOP_END) for p in phases]
 
 
 def in_shared(kernel: Kernel) -> Kernel:
@@ -68,7 +58,7 @@ def pointwise(f: Frame) -> list[Phase]:
         raise ValueError(f"[{f.nest.name}] requires a nest without R for map, got {f.r} axes of R")
     stages = without_axes(f.nest.stages)
     loop = each_point(f, lambda at: at_point(f, stages, at, SERIAL))
-    return [Phase(f.kernel("", (loop,)), WHOLE)]
+    return [Phase(f.kernel("", (loop,)), LOOP_END)]
 
 
 def column(f: Frame) -> list[Phase]:
@@ -77,7 +67,7 @@ def column(f: Frame) -> list[Phase]:
         raise ValueError(f"[{f.nest.name}] requires axes of P and R for column, got {f.p} and {f.r}")
     stages, _ = with_cache(f.nest, f.varies, local=False)
     loop = each_point(f, lambda at: at_point(f, stages, at, SERIAL))
-    return [Phase(f.kernel("", (loop,)), WHOLE)]
+    return [Phase(f.kernel("", (loop,)), LOOP_END)]
 
 
 def tile(f: Frame) -> list[Phase]:
@@ -95,7 +85,7 @@ def tile(f: Frame) -> list[Phase]:
     lanes = Loop(Axis(LANE_INDEX, ends[1], starts[1], LANE), tuple(body))
     square = Loop(Axis(row, ends[0], starts[0], TILE), (lanes,))
     parallel = Loop(Axis(POINT, product([*others, *counts])), (square,), parallel=True)
-    return [Phase(f.kernel("", (parallel,)), WHOLE)]
+    return [Phase(f.kernel("", (parallel,)), LOOP_END)]
 
 
 def split_column(f: Frame) -> list[Phase]:
@@ -127,11 +117,11 @@ def split_column(f: Frame) -> list[Phase]:
         mine = add(mul(block, count), LANE_INDEX)
         body += [Store(parts.names[r], mine, r) for s in g.reductions for r in s.results]
         loop = Loop(Axis(POINT, mul(strips, f.blocks)), (Loop(strip, tuple(body)),), parallel=True)
-        phases.append(Phase(f.kernel(f"_{len(phases)}", (loop,), parts.buffers), WHOLE))
+        phases.append(Phase(f.kernel(f"_{len(phases)}", (loop,), parts.buffers), LOOP_END))
     if alone:
         results = [x for s in wanted for x in parts.combine(s, of(POINT), f.blocks, SERIAL)]
         loop = each_point(f, lambda at: [*results, *at_point(f, alone, at, SERIAL)])
-        phases.append(Phase(f.kernel(f"_{len(phases)}", (loop,), parts.buffers), WHOLE))
+        phases.append(Phase(f.kernel(f"_{len(phases)}", (loop,), parts.buffers), LOOP_END))
     return phases
 
 

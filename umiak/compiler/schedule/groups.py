@@ -37,12 +37,12 @@ def group(
 
     ``split``: R is run in blocks, so a scan needs the blocks' totals from a group before its own.
     """
-    made: dict[Node, ReduceStage] = {}
+    stage_of: dict[Node, ReduceStage] = {}
     groups: list[StageGroup] = [StageGroup()]
     points: list[Stage] = []
 
     def needs(s: Stage) -> list[ReduceStage]:
-        used = [made[x] for x in walk(all_expressions(s)) if x in made]
+        used = [stage_of[x] for x in walk(all_expressions(s)) if x in stage_of]
         return [r for n, r in enumerate(used) if r not in used[:n]]
 
     def place(s: Stage, before: list[ReduceStage]) -> StageGroup:
@@ -59,7 +59,7 @@ def group(
             points.append(s)
         elif isinstance(s, ReduceStage):
             place(s, needs(s))
-            made.update(dict.fromkeys(s.results, s))
+            stage_of.update(dict.fromkeys(s.results, s))
         elif isinstance(s, ScanStage) and split:
             totals = tuple(var(f"{r.attr}_total", r.type) for r in s.results)
             total = ReduceStage(totals, s.monoid, s.values)

@@ -5,21 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace as changed
 
+from umiak.compiler.codes import INNER, ONE, OUTER, ROWS
 from umiak.compiler.loop.node import Node, axis, const, i64, load, minimum, var, walk
 from umiak.compiler.loop.tree import LANE, LOCAL, SERIAL, Axis, Buffer, Loop, Reduce, Scan, Statement, Store
 from umiak.compiler.loop.types import BOOL
-from umiak.compiler.nest import (
-    INNER,
-    ONE,
-    OUTER,
-    ROWS,
-    FailStage,
-    Phase,
-    ReduceStage,
-    ScanStage,
-    Stage,
-    StoreStage,
-)
+from umiak.compiler.nest import FailStage, Phase, ReduceStage, ScanStage, Stage, StoreStage
 from umiak.compiler.schedule.cache import CACHE_INDEX, element_expressions, exchange, with_cache
 from umiak.compiler.schedule.chunks import Totals, chunks, sums_floats, with_compensation
 from umiak.compiler.schedule.frame import Frame, flatten, identity, product, unflatten, without_axes
@@ -211,9 +201,9 @@ def at_point(
             bounded = ended(f, s, over, points)
             if bounded is not None:
                 over, always = bounded
-                found = exchange(s, always)
-                assert isinstance(found, ReduceStage)
-                s = changed(found, where=None, end=None)
+                exchanged = exchange(s, always)
+                assert isinstance(exchanged, ReduceStage)
+                s = changed(exchanged, where=None, end=None)
             if in_parts:
                 body.extend(in_chunks(f, s, over, points, together))
                 together.clear()

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from umiak.compiler.codes import COLUMN_BLOCKS, STRIP_WIDTH
 from umiak.compiler.loop.node import Node, add, div, i64, load, minimum, mul, rem, sub, var
 from umiak.compiler.loop.tree import LANE, SERIAL, Axis, Loop, Reduce, Statement, Store
-from umiak.compiler.nest import COLUMN_BLOCKS, FailStage, Phase, ScatterStage, Stage
+from umiak.compiler.nest import FailStage, Phase, ScatterStage, Stage
 from umiak.compiler.schedule.frame import Frame, product, unflatten
 from umiak.compiler.schedule.points import LANE_INDEX, POINT, loops, over_columns, over_rows, reduced_axes
 
-WIDTH = 512  # columns of a strip
 AT_ONCE = 4  # updates of a step where one is a few instructions
 
 
@@ -44,17 +44,17 @@ def scatter_column(f: Frame) -> list[Phase]:
 def scatter_strip(f: Frame) -> list[Phase]:
     """STRIP: an update of all columns of a strip, then the next one."""
     outer, columns = f.p_sizes[:-1], f.p_sizes[-1]
-    count = div(add(columns, WIDTH - 1), WIDTH)
+    count = div(add(columns, STRIP_WIDTH - 1), STRIP_WIDTH)
     here = div(POINT, count) if outer else i64(0)
-    start = mul(sub(POINT, mul(here, count)), WIDTH)
+    start = mul(sub(POINT, mul(here, count)), STRIP_WIDTH)
     points = [*unflatten(here, outer), add(start, LANE_INDEX)]
-    lanes = Axis(LANE_INDEX, minimum(i64(WIDTH), sub(columns, start)), kind=LANE)
+    lanes = Axis(LANE_INDEX, minimum(i64(STRIP_WIDTH), sub(columns, start)), kind=LANE)
     # What is the same for all columns is checked once.
     alone: list[Stage] = [s for s in f.nest.stages if isinstance(s, FailStage) and not _along_lanes(f, s, points)]
     across = _updates(f, [s for s in f.nest.stages if s not in alone], points, _reduced(f))
     walk = loops(_axes(f), [*_updates(f, alone, points, _reduced(f)), Loop(lanes, tuple(across))])
     parallel = Loop(Axis(POINT, mul(product(outer), count)), walk, parallel=True)
-    return [Phase(f.kernel("", (parallel,)), COLUMN_BLOCKS, WIDTH)]
+    return [Phase(f.kernel("", (parallel,)), COLUMN_BLOCKS, STRIP_WIDTH)]
 
 
 def _axes(f: Frame) -> tuple[Axis, ...]:
@@ -92,14 +92,14 @@ def _update(
     where = None if s.where is None else f.at(s.where, points, reduced)
     index = f.at(s.index, points, reduced)
     values = tuple(f.at(v, points, reduced) for v in s.values)
-    places = [add(index, k) if k else index for k in range(len(values))]
+    positions = [add(index, k) if k else index for k in range(len(values))]
     if s.monoid is None:
-        return [Store(s.buffer, i, v, where) for i, v in zip(places, values)]
+        return [Store(s.buffer, i, v, where) for i, v in zip(positions, values)]
     other = s.monoid.identity(tuple(v.type for v in values))
-    before = tuple(load(s.buffer, v.type, i, where, o) for i, v, o in zip(places, values, other))
+    before = tuple(load(s.buffer, v.type, i, where, o) for i, v, o in zip(positions, values, other))
     if len(values) == 1:
-        return [Store(s.buffer, places[0], s.monoid.combine(before, values)[0], where)]
+        return [Store(s.buffer, positions[0], s.monoid.combine(before, values)[0], where)]
     # In variables: the first store changes what the second one would load.
     results = tuple(var(f"u{number}_{k}", v.type) for k, v in enumerate(values))
     combined = Reduce(results, s.monoid, (), values, before)
-    return [combined, *(Store(s.buffer, i, r, where) for i, r in zip(places, results))]
+    return [combined, *(Store(s.buffer, i, r, where) for i, r in zip(positions, results))]

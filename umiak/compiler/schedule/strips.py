@@ -9,20 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from umiak.compiler.codes import COLUMN_BLOCKS, OUTER_BLOCKS, STRIP_WIDTH
 from umiak.compiler.loop.monoid import Values
 from umiak.compiler.loop.node import Node, add, div, i64, load, minimum, mul, rem, sub, var, walk
 from umiak.compiler.loop.tree import LANE, LOCAL, SERIAL, Axis, Buffer, Loop, Reduce, Statement, Store
-from umiak.compiler.nest import (
-    COLUMN_BLOCKS,
-    OUTER_BLOCKS,
-    FailStage,
-    Phase,
-    ReduceStage,
-    ScanStage,
-    ScatterStage,
-    Stage,
-    StoreStage,
-)
+from umiak.compiler.nest import FailStage, Phase, ReduceStage, ScanStage, ScatterStage, Stage, StoreStage
 from umiak.compiler.schedule.blocks import PART, Partials, block_axis
 from umiak.compiler.schedule.cache import COSTS, cost, element_expressions, exchange, with_cache
 from umiak.compiler.schedule.chunks import Chunks, Totals, chunks, sums_floats
@@ -30,18 +21,19 @@ from umiak.compiler.schedule.frame import Frame, identity, masked, product, unfl
 from umiak.compiler.schedule.groups import StageGroup, group
 from umiak.compiler.schedule.points import LANE_INDEX, POINT, at_point, ended, loops, over_columns, reduced_axes
 
-WIDTH = 512  # columns of a strip
-
 
 def strip(f: Frame) -> list[Phase]:
     """Schedule a reduction over rows in strips of columns: one kernel, parallel over strips."""
     _check(f)
     outer, columns = f.p_sizes[:-1], f.p_sizes[-1]
-    count = div(add(columns, WIDTH - 1), WIDTH)
+    count = div(add(columns, STRIP_WIDTH - 1), STRIP_WIDTH)
     here = div(POINT, count) if outer else i64(0)
-    start = mul(sub(POINT, mul(here, count)), WIDTH)
+    start = mul(sub(POINT, mul(here, count)), STRIP_WIDTH)
     walker = _Walker(
-        f, [*unflatten(here, outer), add(start, LANE_INDEX)], minimum(i64(WIDTH), sub(columns, start)), i64(WIDTH)
+        f,
+        [*unflatten(here, outer), add(start, LANE_INDEX)],
+        minimum(i64(STRIP_WIDTH), sub(columns, start)),
+        i64(STRIP_WIDTH),
     )
     stages, _ = with_cache(f.nest, f.varies, local=False)
     groups, at_points, _ = group(stages, f.varies)
@@ -49,7 +41,7 @@ def strip(f: Frame) -> list[Phase]:
         walker.group(g, None, walker.local)
     walker.points_alone(at_points)
     parallel = Loop(Axis(POINT, mul(product(outer), count)), tuple(walker.body), parallel=True)
-    return [Phase(f.kernel("", (parallel,), walker.scratch), COLUMN_BLOCKS, WIDTH)]
+    return [Phase(f.kernel("", (parallel,), walker.scratch), COLUMN_BLOCKS, STRIP_WIDTH)]
 
 
 def split_column(f: Frame) -> list[Phase]:
@@ -93,7 +85,7 @@ def _check(f: Frame) -> None:
         )  # fmt: skip
 
 
-Place = tuple[str, Node]  # a buffer and an index
+Slot = tuple[str, Node]  # a buffer and an index
 
 
 class _Walker:
@@ -106,11 +98,11 @@ class _Walker:
         self.table: dict[Node, Node] = {}  # results and hoisted values -> loads
         self.scratch: list[Buffer] = []
         self.body: list[Statement] = []
-        self.before: dict[ScanStage, list[Place]] = {}  # of scans in chunks: the total before the chunk
+        self.before: dict[ScanStage, list[Slot]] = {}  # of scans in chunks: the total before the chunk
         self.vars = 0
 
-    def local(self, x: Node) -> Place:
-        """A place per column."""
+    def local(self, x: Node) -> Slot:
+        """A slot per column."""
         name = f"column{len(self.scratch)}"
         self.scratch.append(Buffer(name, x.type, LOCAL, self.size))
         return name, LANE_INDEX
@@ -119,9 +111,9 @@ class _Walker:
         if body:
             self.body.append(Loop(self.lanes, tuple(body), brief=True))
 
-    def combined(self, s: ReduceStage | ScanStage, found: list[Statement]) -> None:
+    def combined(self, s: ReduceStage | ScanStage, statements: list[Statement]) -> None:
         """Keep what the blocks have found."""
-        keep = list(found)
+        keep = list(statements)
         assert isinstance(keep[-1], Reduce)
         for r, value in zip(s.results, keep[-1].results):
             name, index = self.local(r)
@@ -137,17 +129,17 @@ class _Walker:
             for s in stages
         ])  # fmt: skip
 
-    def group(self, g: StageGroup, first: Axis | None, place: Callable[[Node], Place]) -> None:
+    def group(self, g: StageGroup, first: Axis | None, slot: Callable[[Node], Slot]) -> None:
         """One walk over the rows (of a block: ``first``)."""
         hoisted = self.hoist(g.stages)
-        places: dict[Node, Place] = {}
+        slots: dict[Node, Slot] = {}
         begin: list[Statement] = list(hoisted)
         for s in g.stages:
             if isinstance(s, (ReduceStage, ScanStage)):
                 starts = tuple(self.table[r] for r in s.results) if s in g.starts else identity(s)
                 for r, start in zip(s.results, starts):
-                    places[r] = self.local(r) if isinstance(s, ScanStage) else place(r)
-                    begin.append(Store(*places[r], start))
+                    slots[r] = self.local(r) if isinstance(s, ScanStage) else slot(r)
+                    begin.append(Store(*slots[r], start))
         self.across(begin)
         *around, last = reduced_axes(self.f, SERIAL, first)
         ends = {(s.end, s.where) for s in g.stages if isinstance(s, ReduceStage)}
@@ -155,48 +147,48 @@ class _Walker:
         if bounded is not None and len(g.reductions) == len(g.stages):
             (last,), always = bounded
             g = StageGroup([exchange(s, always) for s in g.stages], g.needed, g.starts)
-        found = Chunks((), (*around, last), tuple(a.index for a in (*around, last)))
+        chunked = Chunks((), (*around, last), tuple(a.index for a in (*around, last)))
         totals: list[Totals] = []
         if self.f.variant.long:
             long = [s for s in g.stages if isinstance(s, (ReduceStage, ScanStage)) and sums_floats(s.monoid, s.results)]
             totals = [Totals(self.f, s, self.size, LANE_INDEX) for s in long]
         if totals:
-            found = chunks(self.f, found.axes, columns=True)
-            *around, last = found.axes
+            chunked = chunks(self.f, chunked.axes, columns=True)
+            *around, last = chunked.axes
             for t in totals:
                 # The start of the first chunk: identities, or what a scan starts from.
-                self.across([*t.begin(), *(self.join(t, places) if isinstance(t.s, ScanStage) else ())])
+                self.across([*t.begin(), *(self.join(t, slots) if isinstance(t.s, ScanStage) else ())])
         rows = _rows_at_once(self.f, g.stages)
         end = sub(last.hi, rem(sub(last.hi, last.lo), rows)) if rows > 1 else last.lo
         walks: list[Statement] = []
         for count, lo, hi in ((rows, last.lo, end), (1, end, last.hi)):
             if lo is not hi:
-                indices = [[*found.indices[:-1], add(last.index, q)] for q in range(count)]
-                body = [x for s in g.stages for x in self.rows(s, indices, places)]
+                indices = [[*chunked.indices[:-1], add(last.index, q)] for q in range(count)]
+                body = [x for s in g.stages for x in self.rows(s, indices, slots)]
                 brief = rows > 1 and count == 1  # the rows that are left over
                 lanes = Loop(self.lanes, tuple(body), brief=brief)
                 walks.append(Loop(Axis(last.index, hi, lo, SERIAL, count), (lanes,)))
         walks = list(loops(around, walks))
         if totals:
-            walks.append(Loop(self.lanes, tuple(x for t in totals for x in self.join(t, places)), brief=True))
-            walks = [found.over(walks)]
+            walks.append(Loop(self.lanes, tuple(x for t in totals for x in self.join(t, slots)), brief=True))
+            walks = [chunked.over(walks)]
         self.body.extend(walks)
         reduced = [t for t in totals if isinstance(t.s, ReduceStage)]
-        self.across([Store(*places[r], x) for t in reduced for r, x in zip(t.s.results, t.end())])
+        self.across([Store(*slots[r], x) for t in reduced for r, x in zip(t.s.results, t.end())])
         for s in g.reductions:
             for r in s.results:
-                self.table[r] = load(places[r][0], r.type, places[r][1])
+                self.table[r] = load(slots[r][0], r.type, slots[r][1])
 
-    def join(self, t: Totals, places: dict[Node, Place]) -> list[Statement]:
+    def join(self, t: Totals, slots: dict[Node, Slot]) -> list[Statement]:
         """Add the result of a chunk to its total, and begin the next one: a scan's from what lies before it."""
-        of_run = [load(places[r][0], r.type, places[r][1]) for r in t.s.results]
-        begin = [Store(*places[r], x) for r, x in zip(t.s.results, identity(t.s))]
+        of_run = [load(slots[r][0], r.type, slots[r][1]) for r in t.s.results]
+        begin = [Store(*slots[r], x) for r, x in zip(t.s.results, identity(t.s))]
         if isinstance(t.s, ScanStage):
             before = self.before.setdefault(t.s, [self.local(r) for r in t.s.results])
-            begin += [Store(*place, x) for place, x in zip(before, t.end())]
+            begin += [Store(*slot, x) for slot, x in zip(before, t.end())]
         return [*t.join(of_run), *begin]
 
-    def rows(self, s: Stage, indices: list[list[Node]], places: dict[Node, Place]) -> list[Statement]:
+    def rows(self, s: Stage, indices: list[list[Node]], slots: dict[Node, Slot]) -> list[Statement]:
         """A stage at some rows at once."""
         assert not isinstance(s, ScatterStage), "scatters have schedules of their own"
         f = self.f
@@ -204,24 +196,24 @@ class _Walker:
             return [f.store(s, self.points, at, self.table) for at in indices]
         if isinstance(s, FailStage):
             return [f.fail(s, self.points, at, self.table) for at in indices]
-        found = [tuple(f.at(x, self.points, at, self.table) for x in masked(s)) for at in indices]
-        total: Values = tuple(load(places[r][0], r.type, places[r][1]) for r in s.results)
+        partial_results = [tuple(f.at(x, self.points, at, self.table) for x in masked(s)) for at in indices]
+        total: Values = tuple(load(slots[r][0], r.type, slots[r][1]) for r in s.results)
         result: list[Statement] = []
         if isinstance(s, ScanStage):
-            for at, values in zip(indices, found):
+            for at, values in zip(indices, partial_results):
                 after = self.bind(result, s, total, values)
                 here = total if s.exclusive else after
                 if s in self.before:
-                    loads = tuple(load(place[0], r.type, place[1]) for place, r in zip(self.before[s], s.results))
+                    loads = tuple(load(slot[0], r.type, slot[1]) for slot, r in zip(self.before[s], s.results))
                     here = s.monoid.combine(loads, here)
                 table = {**self.table, **dict(zip(s.results, here))}
                 result.extend(f.store(b, self.points, at, table) for b in s.body)
                 total = after
         else:
-            while len(found) > 1:
-                found = [s.monoid.combine(a, b) for a, b in zip(found[::2], found[1::2])]
-            total = self.bind(result, s, total, found[0])
-        result.extend(Store(*places[r], x) for r, x in zip(s.results, total))
+            while len(partial_results) > 1:
+                partial_results = [s.monoid.combine(a, b) for a, b in zip(partial_results[::2], partial_results[1::2])]
+            total = self.bind(result, s, total, partial_results[0])
+        result.extend(Store(*slots[r], x) for r, x in zip(s.results, total))
         return result
 
     def bind(self, body: list[Statement], s: ReduceStage | ScanStage, a: Values, b: Values) -> Values:
@@ -237,7 +229,7 @@ class _Walker:
         """Compute what depends on the column alone and costs something before the loop over rows. (What is the same for
         all columns stands outside of it anyway.)"""
         f = self.f
-        found: list[Node] = []
+        loads: list[Node] = []
         pending = [x for s in stages for x in element_expressions(s)]
         seen: set[Node] = set()
         while pending:
@@ -248,16 +240,16 @@ class _Walker:
             if f.varies(x):
                 pending.extend(x.args)
             elif any(y.op in ("load", "var") for y in walk([x])) and sum(COSTS[y.op] for y in walk([x])) > 4:
-                found.append(x)
+                loads.append(x)
         result = []
-        kept: dict[Node, Node] = {}
-        for x in found:
+        hoisted: dict[Node, Node] = {}
+        for x in loads:
             value = f.at(x, self.points, None, self.table)
             if LANE_INDEX in value.axes:
                 name, index = self.local(x)
                 result.append(Store(name, index, value))
-                kept[x] = load(name, x.type, index)
-        self.table.update(kept)
+                hoisted[x] = load(name, x.type, index)
+        self.table.update(hoisted)
         return result
 
 

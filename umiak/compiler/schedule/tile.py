@@ -3,9 +3,10 @@ registers."""
 
 from __future__ import annotations
 
+from umiak.compiler.codes import TILE_BLOCKS
 from umiak.compiler.loop.node import add, axis, div, i64, minimum, mul, sub
 from umiak.compiler.loop.tree import LANE, SERIAL, TILE, Axis, Loop
-from umiak.compiler.nest import TILE_BLOCKS, Phase
+from umiak.compiler.nest import Phase
 from umiak.compiler.schedule.frame import Frame, product, unflatten, without_axes
 from umiak.compiler.schedule.points import LANE_INDEX, POINT, at_point
 

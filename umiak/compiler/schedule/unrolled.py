@@ -90,11 +90,11 @@ class _Axes:
     """The axes of a nest that have more than one point."""
 
     def __init__(self, nest: Nest) -> None:
-        made = [_Axis(size, [a.strides[k] for a in nest.accesses]) for k, size in enumerate(nest.sizes)]
+        loops = [_Axis(size, [a.strides[k] for a in nest.accesses]) for k, size in enumerate(nest.sizes)]
         self.extras = nest.extras
         self.accesses = len(nest.accesses)
-        self.parallel = [a for a in made[: nest.n_parallel] if a.size > 1] or made[:1]
-        self.reduced = [a for a in made[nest.n_parallel :] if a.size > 1]
+        self.parallel = [a for a in loops[: nest.n_parallel] if a.size > 1] or loops[:1]
+        self.reduced = [a for a in loops[nest.n_parallel :] if a.size > 1]
 
     def count(self) -> int:
         total = 1
@@ -109,29 +109,29 @@ class _Axes:
 
     def table(self, point: Sequence[tuple[_Axis, int | Node]]) -> dict[Node, Node]:
         """Return the values of positions and integers at a point."""
-        found: dict[Node, Node] = {n.dim(k): i64(x) for k, x in enumerate(self.extras)}
+        replaced: dict[Node, Node] = {n.dim(k): i64(x) for k, x in enumerate(self.extras)}
         for k in range(self.accesses):
             at = sum(i * a.strides[k] for a, i in point if type(i) is int)
             total = i64(at)
             for a, i in point:
                 if isinstance(i, Node):
                     total = n.add(n.mul(i, i64(a.strides[k])), total)
-            found[position(k)] = total
-        return found
+            replaced[position(k)] = total
+        return replaced
 
 
 def _merged(nest: Nest, axes: _Axes) -> _Axes:
     """Axes of P that are one: each step of the outer one is as many of the inner one as that is long."""
     first = next(s for s in nest.stages if isinstance(s, StoreStage))
-    kept = sorted(axes.parallel, key=lambda a: -(axes.along(first.index, a) or 0))
-    found = kept[:1]
-    for a in kept[1:]:
-        last = found[-1]
+    ordered = sorted(axes.parallel, key=lambda a: -(axes.along(first.index, a) or 0))
+    merged = ordered[:1]
+    for a in ordered[1:]:
+        last = merged[-1]
         if all(s == a.size * t for s, t in zip(last.strides, a.strides, strict=True)):
-            found[-1] = _Axis(last.size * a.size, a.strides)
+            merged[-1] = _Axis(last.size * a.size, a.strides)
         else:
-            found.append(a)
-    axes.parallel = found
+            merged.append(a)
+    axes.parallel = merged
     return axes
 
 
@@ -167,7 +167,7 @@ def _in_order(nest: Nest, axes: _Axes, s: ReduceStage) -> bool:
 
 
 def _is_known(index: Node) -> bool:
-    """Return whether the place of each lane is a number: data may be indices, or the index goes round at an end."""
+    """Return whether the position of each lane is a number: data may be indices, or the index goes round at an end."""
     form = n.linear(index, LANE_INDEX)
     return form is not None and form[0].op == form[1].op == "const"
 

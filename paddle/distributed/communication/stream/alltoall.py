@@ -8,7 +8,7 @@ from typing import Any
 from paddle._public import public
 from paddle.distributed.communication import _paths as paths
 from paddle.distributed.communication.group import Group, member
-from paddle.tensor._args import made_on
+from paddle.tensor._args import create_on
 from umiak import ops as F
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
@@ -48,22 +48,22 @@ def alltoall(
         >>> x.tolist()
         [1.0, 1.0]
     """
-    what = "alltoall"
+    op_name = "alltoall"
     given, put = in_tensor_or_tensor_list, out_tensor_or_tensor_list
     if isinstance(given, Tensor) and isinstance(put, Tensor):
         return alltoall_single(put, given, None, None, group, sync_op, use_calc_stream)
     if isinstance(given, Tensor) or isinstance(put, Tensor):
-        raise op_error(TypeError, what, "two tensors or two lists", f"{type(put).__name__}, {type(given).__name__}")
-    paths.streams(what, sync_op, use_calc_stream)
-    pg = member(group, what)
+        raise op_error(TypeError, op_name, "two tensors or two lists", f"{type(put).__name__}, {type(given).__name__}")
+    paths.streams(op_name, sync_op, use_calc_stream)
+    pg = member(group, op_name)
     if pg is None:
         return None
-    ins = paths.need_list(given, what, "in_tensor_list", pg.size)
+    ins = paths.need_list(given, op_name, "in_tensor_list", pg.size)
     if isinstance(put, list) and not put:
-        put.extend(made_on(x.place, F.full, 0, x.dtype, tuple(x.shape)) for x in ins)
-    outs = paths.need_list(put, what, "out_tensor_list", pg.size)
+        put.extend(create_on(x.place, F.full, 0, x.dtype, tuple(x.shape)) for x in ins)
+    outs = paths.need_list(put, op_name, "out_tensor_list", pg.size)
     if outs[0].dtype is not ins[0].dtype:
-        raise op_error(TypeError, what, f"results of {ins[0].dtype.name}", outs[0].dtype.name)
+        raise op_error(TypeError, op_name, f"results of {ins[0].dtype.name}", outs[0].dtype.name)
     sent, received = tuple(x.size for x in ins), tuple(x.size for x in outs)
     if paths.takes_fast_path(outs, ins):
         a, write_back = paths.targets(outs)
@@ -71,7 +71,7 @@ def alltoall(
     return paths.run_op(
         lambda: paths.flat(ins),
         lambda x: F.all_to_all_sized(x, group=pg.name, size=pg.size, sent=sent, received=received),
-        lambda made: paths.assign_all(outs, made),
+        lambda result: paths.assign_all(outs, result),
         outs,
         sync_op,
     )
@@ -115,19 +115,19 @@ def alltoall_single(
         >>> x.tolist()
         [1.0, 1.0]
     """
-    what = "alltoall_single"
-    paths.streams(what, sync_op, use_calc_stream)
-    x, out = paths.need(in_tensor, what, "in_tensor"), paths.need(out_tensor, what, "out_tensor")
-    pg = member(group, what)
+    op_name = "alltoall_single"
+    paths.streams(op_name, sync_op, use_calc_stream)
+    x, out = paths.need(in_tensor, op_name, "in_tensor"), paths.need(out_tensor, op_name, "out_tensor")
+    pg = member(group, op_name)
     if pg is None:
         return None
     rest = [] if not x.ndim else x.shape[1:]
-    sent = _rows(what, in_split_sizes, x, pg.size, "in_split_sizes")
-    received = _rows(what, out_split_sizes, out, pg.size, "out_split_sizes")
-    paths.same(what, out, [out.shape[0], *rest], x.dtype, "out_tensor")
+    sent = _rows(op_name, in_split_sizes, x, pg.size, "in_split_sizes")
+    received = _rows(op_name, out_split_sizes, out, pg.size, "out_split_sizes")
+    paths.same(op_name, out, [out.shape[0], *rest], x.dtype, "out_tensor")
     equal = not in_split_sizes and not out_split_sizes
     if equal:
-        paths.same(what, out, x.shape, x.dtype, "out_tensor")
+        paths.same(op_name, out, x.shape, x.dtype, "out_tensor")
     if paths.takes_fast_path((out,), (x,)):
         a, write_back = paths.target(out)
         b = paths.source(x)
@@ -140,20 +140,20 @@ def alltoall_single(
             if equal
             else F.all_to_all_sized(x, group=pg.name, size=pg.size, sent=sent, received=received)
         ),
-        lambda made: paths.assign_all([out], F.reshape(made, (made.size,))),
+        lambda result: paths.assign_all([out], F.reshape(result, (result.size,))),
         (out,),
         sync_op,
     )
 
 
-def _rows(what: str, sizes: Sequence[int] | None, x: Tensor, size: int, name: str) -> tuple:
+def _rows(op_name: str, sizes: Sequence[int] | None, x: Tensor, size: int, name: str) -> tuple:
     if not x.ndim:
-        raise op_error(ValueError, what, "tensors with a first axis to cut", "a 0-d tensor")
+        raise op_error(ValueError, op_name, "tensors with a first axis to cut", "a 0-d tensor")
     rows = x.shape[0]
     if sizes:
         if len(sizes) != size or sum(sizes) != rows:
-            raise op_error(ValueError, what, f"{name}: {size} numbers that add up to the {rows} rows", list(sizes))
+            raise op_error(ValueError, op_name, f"{name}: {size} numbers that add up to the {rows} rows", list(sizes))
         return tuple(sizes)
     if rows % size:
-        raise op_error(ValueError, what, f"{name}, or rows that are a multiple of the {size} ranks", rows)
+        raise op_error(ValueError, op_name, f"{name}, or rows that are a multiple of the {size} ranks", rows)
     return (rows // size,) * size

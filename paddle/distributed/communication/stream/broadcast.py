@@ -53,7 +53,7 @@ def broadcast(
     return paths.run_op(
         lambda: tensor,
         lambda x: F.broadcast(x, group=pg.name, size=pg.size, root=root, rank=pg.rank),
-        lambda made: assign(tensor, made),
+        lambda result: assign(tensor, result),
         (tensor,),
         sync_op,
     )

@@ -46,18 +46,18 @@ def all_gather(
         >>> found.tolist()
         [1.0, 1.0]
     """
-    what = "all_gather"
-    paths.streams(what, sync_op, use_calc_stream)
-    paths.need(tensor, what)
-    pg = member(group, what)
+    op_name = "all_gather"
+    paths.streams(op_name, sync_op, use_calc_stream)
+    paths.need(tensor, op_name)
+    pg = member(group, op_name)
     if pg is None:
         return None
     given = tensor_or_tensor_list
     if isinstance(given, Tensor):
-        paths.whole(what, given, tensor, pg.size, "the output")
+        paths.need_joined(op_name, given, tensor, pg.size, "the output")
         outs = [given]
     else:
-        outs = paths.filled(given, tensor, what, "tensor_list", pg.size)
+        outs = paths.filled(given, tensor, op_name, "tensor_list", pg.size)
     if paths.takes_fast_path(outs, (tensor,)):
         x = paths.source(tensor)
         a, write_back = paths.target(outs[0]) if isinstance(given, Tensor) else paths.targets(outs)
@@ -65,7 +65,7 @@ def all_gather(
     return paths.run_op(
         lambda: paths.flat([tensor]),
         lambda x: F.all_gather(x, group=pg.name, axis=0, size=pg.size),
-        lambda made: paths.assign_all(outs, made),
+        lambda result: paths.assign_all(outs, result),
         outs,
         sync_op,
     )
@@ -107,14 +107,14 @@ def gather(
         >>> found[0].tolist()
         [1.0, 1.0]
     """
-    what = "gather"
-    paths.streams(what, sync_op, use_calc_stream)
-    paths.need(tensor, what)
-    pg = member(group, what)
+    op_name = "gather"
+    paths.streams(op_name, sync_op, use_calc_stream)
+    paths.need(tensor, op_name)
+    pg = member(group, op_name)
     if pg is None:
         return None
-    root = group_rank(pg, dst, what, "dst")
-    outs = paths.filled(gather_list, tensor, what, "gather_list", pg.size) if pg.rank == root else []
+    root = group_rank(pg, dst, op_name, "dst")
+    outs = paths.filled(gather_list, tensor, op_name, "gather_list", pg.size) if pg.rank == root else []
     if paths.takes_fast_path(outs, cut=(tensor,)):
         x = paths.source(tensor)
         a, write_back = paths.targets(outs) if outs else (None, None)
@@ -125,7 +125,7 @@ def gather(
     return paths.run_op(
         lambda: paths.flat([tensor]),
         lambda x: F.all_to_all_sized(x, group=pg.name, size=pg.size, sent=sent, received=received),
-        lambda made: paths.assign_all(outs, made),
+        lambda result: paths.assign_all(outs, result),
         outs,
         sync_op,
         cut=True,

@@ -54,7 +54,7 @@ def send(
     return paths.run_op(
         lambda: tensor,
         lambda x: F.send(x, group=pg.name, size=pg.size, peer=peer),
-        lambda made: None,
+        lambda result: None,
         (),
         sync_op,
         cut=True,
@@ -103,7 +103,7 @@ def recv(
     return paths.run_op(
         lambda: None,
         lambda x: F.recv(x, group=pg.name, dtype=tensor.dtype, size=pg.size, peer=peer, shape=tuple(tensor.shape)),
-        lambda made: assign(tensor, made),
+        lambda result: assign(tensor, result),
         (tensor,),
         sync_op,
         cut=True,

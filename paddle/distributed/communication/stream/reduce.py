@@ -58,7 +58,7 @@ def all_reduce(
         # What the gradient of the other reductions reads is not overwritten.
         lambda: tensor if name in ("sum", "avg") or tensor.stop_gradient else F.copy(tensor),
         lambda x: F.all_reduce(x, group=pg.name, op=name, size=pg.size),
-        lambda made: assign(tensor, made),
+        lambda result: assign(tensor, result),
         (tensor,),
         sync_op,
     )
@@ -110,12 +110,12 @@ def reduce(
         a, write_back = paths.target(tensor, keep=True)
         return paths.complete(pg.reduce(a, a, root, name), write_back if pg.rank == root else None, sync_op)
 
-    def write(made: Tensor) -> None:
+    def write(result: Tensor) -> None:
         if pg.rank == root:
-            assign(tensor, made)
+            assign(tensor, result)
         elif not tensor.stop_gradient:
             # The values stay, but the gradient of the result comes back to this rank too.
-            assign(tensor, F.add(tensor, made))
+            assign(tensor, F.add(tensor, result))
 
     return paths.run_op(
         lambda: tensor,
@@ -161,13 +161,13 @@ def reduce_scatter(
         >>> x.tolist()
         [1.0, 1.0]
     """
-    what = "reduce_scatter"
-    paths.streams(what, sync_op, use_calc_stream)
-    name = paths.reduction(what, op, paths.need(tensor, what).dtype)
-    pg = member(group, what)
+    op_name = "reduce_scatter"
+    paths.streams(op_name, sync_op, use_calc_stream)
+    name = paths.reduction(op_name, op, paths.need(tensor, op_name).dtype)
+    pg = member(group, op_name)
     if pg is None:
         return None
-    ins = paths.parts(tensor_or_tensor_list, tensor, what, pg.size)
+    ins = paths.parts(tensor_or_tensor_list, tensor, op_name, pg.size)
     if paths.takes_fast_path((tensor,), ins):
         x = paths.source(ins[0]) if len(ins) == 1 else paths.joined(ins)
         a, write_back = paths.target(tensor)
@@ -175,7 +175,7 @@ def reduce_scatter(
     return paths.run_op(
         lambda: paths.flat(ins),
         lambda x: F.reduce_scatter(x, group=pg.name, op=name, axis=0, size=pg.size),
-        lambda made: paths.assign_all([tensor], made),
+        lambda result: paths.assign_all([tensor], result),
         (tensor,),
         sync_op,
     )

@@ -8,7 +8,7 @@ from typing import Any
 from paddle._public import public
 from paddle.distributed.communication import _paths as paths
 from paddle.distributed.communication.group import Group, group_rank, member
-from paddle.tensor._args import made_on
+from paddle.tensor._args import create_on
 from umiak import ops as F
 from umiak.core.tensor import Tensor
 
@@ -49,14 +49,14 @@ def scatter(
         >>> x.tolist()
         [1.0, 1.0]
     """
-    what = "scatter"
-    paths.streams(what, sync_op, use_calc_stream)
-    paths.need(tensor, what)
-    pg = member(group, what)
+    op_name = "scatter"
+    paths.streams(op_name, sync_op, use_calc_stream)
+    paths.need(tensor, op_name)
+    pg = member(group, op_name)
     if pg is None:
         return None
-    root = group_rank(pg, src, what, "src")
-    ins = paths.parts(tensor_or_tensor_list, tensor, what, pg.size) if pg.rank == root else []
+    root = group_rank(pg, src, op_name, "src")
+    ins = paths.parts(tensor_or_tensor_list, tensor, op_name, pg.size) if pg.rank == root else []
     if paths.takes_fast_path((tensor,), cut=ins):
         a, write_back = paths.target(tensor)
         return paths.complete(pg.scatter(a, paths.joined(ins) if ins else None, root), write_back, sync_op)
@@ -64,9 +64,9 @@ def scatter(
     sent = (n if pg.rank == root else 0,) * pg.size
     received = tuple(n if r == root else 0 for r in range(pg.size))
     return paths.run_op(
-        lambda: paths.flat(ins) if ins else made_on(tensor.place, F.full, 0, tensor.dtype, (0,)),
+        lambda: paths.flat(ins) if ins else create_on(tensor.place, F.full, 0, tensor.dtype, (0,)),
         lambda x: F.all_to_all_sized(x, group=pg.name, size=pg.size, sent=sent, received=received),
-        lambda made: paths.assign_all([tensor], made),
+        lambda result: paths.assign_all([tensor], result),
         (tensor,),
         sync_op,
         cut=True,

@@ -48,7 +48,7 @@ def recompute(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         >>> x.stop_gradient = False
         >>> recompute(block, x).sum().backward()
         >>> block[0].weight.grad.shape
-        [4, 16]
+        paddle.Size([4, 16])
     """
     use_reentrant = kwargs.pop("use_reentrant", True)
     preserve_rng_state = kwargs.pop("preserve_rng_state", True)
@@ -68,14 +68,14 @@ def recompute(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 def _offloading(args: tuple, indices: Iterable[int]) -> dict[int, engine.Hooks]:
     """Return the hooks, by identity, for the arguments at these places."""
-    found: dict[int, engine.Hooks] = {}
+    hooks: dict[int, engine.Hooks] = {}
     to = current().values.setdefault("recompute.offload", Offload())  # one file for all calls
     for i in indices:
         if not -len(args) <= i < len(args) or not isinstance(args[i], Tensor):
             got = type(args[i]).__name__ if -len(args) <= i < len(args) else f"{len(args)} arguments"
             raise op_error(ValueError, "recompute", f"a tensor as positional argument {i} of offload_indices", got)
-        found[id(args[i])] = (to.pack, to.unpack)
-    return found
+        hooks[id(args[i])] = (to.pack, to.unpack)
+    return hooks
 
 
 @public("paddle.distributed.fleet.recompute paddle.incubate.distributed.fleet")
@@ -102,7 +102,7 @@ def recompute_sequential(ctx: dict[str, Any], functions: Any, *args: Any, **kwar
         >>> x = paddle.ones([2, 3])
         >>> x.stop_gradient = False
         >>> recompute_sequential({"segments": 2}, layers, x).shape
-        [2, 3]
+        paddle.Size([2, 3])
     """
     segments = ctx.get("segments", 1)
     preserve = ctx.get("preserve_rng_state", True)

@@ -63,12 +63,12 @@ def full_param(
     memory = Memory(arrays)
     place = weights[0].local_tensor.place if weights else None
     for batch in _batches([infos[n] for n in names], min(memory_growth_threshold, BUDGET)):
-        wanted = [Block(i.key, i.dtype, i.shape, Box.whole(i.shape)) for i in batch]
+        wanted = [Block(i.key, i.dtype, i.shape, Box.full(i.shape)) for i in batch]
         # Every rank makes the same plan, as it has the same facts.
         plan = plan_load([wanted] * group.size, sources, layout=layout, readable=readable)
-        made = [np.empty(i.shape, numpy_dtype(i.dtype)) for i in batch]
-        execute(plan.rank(group.rank), wanted, made, memory, group)
-        for info, array in zip(batch, made):
+        buffers = [np.empty(i.shape, numpy_dtype(i.dtype)) for i in batch]
+        execute(plan.rank(group.rank), wanted, buffers, memory, group)
+        for info, array in zip(batch, buffers):
             t = from_numpy(array, Place("cpu"), copy=None)
             yield info.key, t if place is None or t.place is place else t.to(place)
 
@@ -105,8 +105,8 @@ class _Grid:
 
     def gather_objects(self, obj: Any) -> list[Any]:
         pairs = self.h.gather_objects(self.v.gather_objects((self.world.rank, obj)))
-        found = {rank: one for column in pairs for rank, one in column}
-        return [found[rank] for rank in self.ranks]
+        by_rank = {rank: one for column in pairs for rank, one in column}
+        return [by_rank[rank] for rank in self.ranks]
 
     def send(self, x: np.ndarray, peer: int, tag: int = 0) -> comm.Task:
         return self.world.send(x, self.ranks[peer], self.TAGS + tag)

@@ -172,7 +172,7 @@ class _Merged:
 
     def slabs(self, info: TensorInfo, limit: int = SLAB) -> Iterator[np.ndarray]:
         """A tensor in row-major order."""
-        for box in slabs(Box.whole(info.shape), limit // itemsize(info.dtype)):
+        for box in slabs(Box.full(info.shape), limit // itemsize(info.dtype)):
             out = np.empty(box.shape, numpy_dtype(info.dtype))
             self.fill([Block(info.key, info.dtype, info.shape, box)], [out])
             yield out
@@ -217,7 +217,7 @@ def load_merged_state_dict(
             continue
         name = key[len(prefix) :].removeprefix(".") if prefix else key
         names.append(name)
-        blocks.append(Block(key, info.dtype, info.shape, Box.whole(info.shape)))
+        blocks.append(Block(key, info.dtype, info.shape, Box.full(info.shape)))
         arrays.append(np.empty(info.shape, numpy_dtype(info.dtype)))
     with merged:
         merged.fill(blocks, arrays)
@@ -290,13 +290,13 @@ def merge_sharded_state_dict(
         with _together(group):
             if group.rank < count:
                 mine = [merged.infos[k] for k in keys[ends[group.rank] : ends[group.rank + 1]]]
-                items = [(Block(i.key, i.dtype, i.shape, Box.whole(i.shape)), partial(merged.slabs, i)) for i in mine]
+                items = [(Block(i.key, i.dtype, i.shape, Box.full(i.shape)), partial(merged.slabs, i)) for i in mine]
                 write_file(folder, names[group.rank], items, format="safetensors", metadata=metadata_of(folder))
                 merged.reader.finish()
         with _together(group):
             if export is not None:
                 weight_map = {k: names[i] for i in range(count) for k in keys[ends[i] : ends[i + 1]]}
-                total = sum(Box.whole(merged.infos[k].shape).size * itemsize(merged.infos[k].dtype) for k in keys)
+                total = sum(Box.full(merged.infos[k].shape).size * itemsize(merged.infos[k].dtype) for k in keys)
                 export.finish(names, weight_map, total)
 
 

@@ -61,9 +61,9 @@ def read_metadata(path: str, unique_id: int | None = None) -> Metadata:
     out = Metadata(flat_mapping=dict(manifest.flat_mapping))
     for s in manifest.stored:
         block = s.block
-        found = out.state_dict_metadata.setdefault(block.key, [])
+        blocks = out.state_dict_metadata.setdefault(block.key, [])
         if s.replica == 0:
-            found.append(_block(block))
+            blocks.append(_block(block))
         offset, shape, flat = block.box.offset, block.box.shape, block.flat
         out.storage_metadata[LocalTensorIndex(block.key, offset, flat is not None, flat, s.replica, shape)] = s.file
     return out

@@ -71,23 +71,25 @@ class ShardedWeight:
         self._check()
 
     def _check(self) -> None:
-        who = f"ShardedWeight {self.key!r}"
+        op_name = f"ShardedWeight {self.key!r}"
         ranks = len(self.local_shape), len(self.global_shape), len(self.global_offset)
         box = Box(self.global_offset, self.local_shape)
-        if len(set(ranks)) > 1 or not Box.whole(self.global_shape).contains(box):
+        if len(set(ranks)) > 1 or not Box.full(self.global_shape).contains(box):
             got = f"offset {self.global_offset} and shape {self.local_shape}"
-            raise op_error(ValueError, who, f"a block within the shape {self.global_shape}", got)
+            raise op_error(ValueError, op_name, f"a block within the shape {self.global_shape}", got)
         shape = tuple(self.local_tensor.shape)
         if self.is_flattened:
             given = self.flattened_range
             if given is None or given.start is None or given.stop is None or given.step not in (None, 1):
-                raise op_error(ValueError, who, "flattened_range=slice(start, stop) of a flattened block", given)
+                raise op_error(ValueError, op_name, "flattened_range=slice(start, stop) of a flattened block", given)
             if not 0 <= given.start <= given.stop <= math.prod(self.local_shape):
-                raise op_error(ValueError, who, f"a range within the shape {self.local_shape}", given)
+                raise op_error(ValueError, op_name, f"a range within the shape {self.local_shape}", given)
             if shape != (given.stop - given.start,):
-                raise op_error(ValueError, who, f"a local tensor of shape [{given.stop - given.start}]", list(shape))
+                raise op_error(
+                    ValueError, op_name, f"a local tensor of shape [{given.stop - given.start}]", list(shape)
+                )
         elif shape != self.local_shape:
-            raise op_error(ValueError, who, f"a local tensor of shape {list(self.local_shape)}", list(shape))
+            raise op_error(ValueError, op_name, f"a local tensor of shape {list(self.local_shape)}", list(shape))
 
     def loaded(self) -> None:
         """Called when a load has written ``local_tensor``. A subclass whose tensor stands for something else acts."""
@@ -155,9 +157,9 @@ def shard_weight(key: str, weight: Tensor, axis: int, group: Any) -> ShardedWeig
     if not 0 <= axis < len(shape):
         raise op_error(ValueError, "shard_weight", f"an axis of {key!r} from 0 to {len(shape) - 1}", axis)
     size = group.nranks if hasattr(group, "nranks") else group.size
-    whole = tuple(n * size if i == axis else n for i, n in enumerate(shape))
+    global_shape = tuple(n * size if i == axis else n for i, n in enumerate(shape))
     offset = tuple(group.rank * n if i == axis else 0 for i, n in enumerate(shape))
-    return ShardedWeight(key, weight, shape, whole, offset)
+    return ShardedWeight(key, weight, shape, global_shape, offset)
 
 
 def make_tp_sharded_weight_for_checkpoint(key: str, tensor: Tensor, tensor_parallel_axis: int = 0) -> ShardedWeight:

@@ -59,20 +59,20 @@ def unflatten_state_dict(flat: Mapping[str, Any], mapping: Mapping[str, tuple[st
     return out
 
 
-def weights_of(state_dict: Mapping[str, Any], who: str) -> tuple[list[ShardedWeight], dict[str, tuple[str, ...]]]:
+def weights_of(state_dict: Mapping[str, Any], op_name: str) -> tuple[list[ShardedWeight], dict[str, tuple[str, ...]]]:
     """The blocks of a state dict; plain tensors are replicated. Empty ranges of buffers are left out.
 
     Raises:
         TypeError: some values are ShardedWeights and others are not.
     """
     if not isinstance(state_dict, Mapping):
-        raise op_error(TypeError, who, "a dict of tensors", type(state_dict).__name__)
+        raise op_error(TypeError, op_name, "a dict of tensors", type(state_dict).__name__)
     flat, mapping = flatten_state_dict(state_dict)
     sharded = {name for name, value in flat.items() if isinstance(value, ShardedWeight)}
     if sharded and len(sharded) < len(flat):
         other = next(name for name in flat if name not in sharded)
         got = f"a {type(flat[other]).__name__} for {other!r} beside {len(sharded)} ShardedWeights"
-        raise op_error(TypeError, who, "all values to be ShardedWeights or none", got)
+        raise op_error(TypeError, op_name, "all values to be ShardedWeights or none", got)
     if not sharded:
         return [make_replicated_sharded_weight(name, t) for name, t in flat.items()], mapping
     return [w for w in flat.values() if not w.is_flattened or w.block.size], mapping

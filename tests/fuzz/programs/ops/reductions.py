@@ -10,6 +10,8 @@ from tests.fuzz.programs.ops.proposals import any_float, reduced, scalar, with_a
 family = Family()
 op = family.op
 
+QUANTILES = ("linear", "lower", "higher", "midpoint")
+
 op("sum", "paddle.sum({0}, {axis}, keepdim={keep})", "torch.sum({0}, {all}, {keep})", reduced, weight=1.2)
 op("mean", "paddle.mean({0}, {axis}, {keep})", "torch.mean({0}, {all}, {keep})", reduced, weight=1.2)
 op("max", "paddle.max({0}, {axis}, {keep})", "torch.amax({0}, {all}, {keep})", reduced, weight=0.6)
@@ -39,6 +41,20 @@ op("argmax", "paddle.argmax({0}, {axis})", "torch.argmax({0}, {axis})", with_axi
 op("any", "paddle.any({0} > {s})", "torch.any({0} > {s})", scalar, dtype=always("bool"), weight=0.1)
 op("sort", "paddle.sort({0}, {axis})", "torch.sort({0}, {axis})[0]", with_axis(), weight=0.4)
 op("topk", "paddle.topk({0}, 1, axis={axis})[0]", "torch.topk({0}, 1, {axis})[0]", with_axis(), weight=0.3)
+for _name, _q in (("quantile", "{q}"), ("nanquantile", "{q}")):
+    op(
+        _name,
+        f"paddle.{_name}({{0}}, {_q}, {{axis}}, {{keep}}, '{{how}}')",
+        f"torch.{_name}({{0}}, {_q}, {{axis}}, {{keep}}, interpolation='{{how}}')",
+        lambda d: Proposal(
+            (x := d.rank(1, 2, 3),),
+            {"axis": d.axis(x), "q": d.choose((0.3, 0.75)), "keep": d.chance(0.4), "how": d.choose(QUANTILES)},
+        ),
+        weight=0.3,
+    )
+op("kthvalue", "paddle.kthvalue({0}, 1, {axis})[0]", "torch.kthvalue({0}, 1, {axis})[0]", with_axis(), weight=0.2)
+op("trapezoid", "paddle.trapezoid({0}, axis={axis})", "torch.trapezoid({0}, dim={axis})", with_axis(), weight=0.2)
+op("nansum", "paddle.nansum({0}, {axis}, keepdim={keep})", "torch.nansum({0}, {all}, {keep})", reduced, weight=0.2)
 op("softmax", "F.softmax({0}, {axis})", "torch.softmax({0}, {axis})", with_axis(), weight=1)
 op("log_softmax", "F.log_softmax({0}, {axis})", "torch.log_softmax({0}, {axis})", with_axis(), weight=0.5)
 op("normalize", "F.normalize({0}, axis={axis})", "F.normalize({0}, dim={axis})", with_axis(), weight=0.3)

@@ -16,6 +16,8 @@ from tests.fuzz.programs.ops import (
     places,
     random,
     reductions,
+    resizing,
+    rows,
     unary,
     views,
     writes,
@@ -26,6 +28,7 @@ from tests.fuzz.programs.record import Op
 FAMILIES = (
     unary.family, binary.family, in_place.family, comparisons.family, views.family, writes.family, indexing.family,
     reductions.family, norms.family, matmuls.family, joining.family, losses.family, gradients.family, random.family,
+    resizing.family, rows.family,
 )  # fmt: skip
 
 OPS: dict[str, Op] = {}
@@ -45,7 +48,7 @@ _SAME = (
     "where_above sum mean prod cumsum cumprod tril triu matmul at gram dot outer inner kron bmm mm addmm baddbmm "
     "einsum tensordot linear"
 ).split()
-_NOT_COMPLEX = frozenset("one_hot count gather_along layered".split())
+_NOT_COMPLEX = frozenset("one_hot count gather_along layered masked_scatter masked_scatter_".split())
 COMPLEX: dict[str, Op] = {
     **{name: OPS[name] for name in (*_ANALYTIC, *(f"{name}_" for name in _ANALYTIC), *_SAME)},
     **{
@@ -57,7 +60,9 @@ COMPLEX: dict[str, Op] = {
     **complex_numbers.family.ops,
 }
 
-PLACED: dict[str, Op] = {name: places.beside_operands(op) for name, op in OPS.items()} | places.family.ops
+# Positions of sparse tensors are read on the host.
+_ANYWHERE = {name: op for name, op in OPS.items() if "host" not in op.tags}
+PLACED: dict[str, Op] = {name: places.beside_operands(op) for name, op in _ANYWHERE.items()} | places.family.ops
 
 # On ranks: not what has a number of elements that data decide, nor what draws, whose words a run hands out.
-SHARDED: dict[str, Op] = {name: op for name, op in OPS.items() if not op.tags & {"mask", "random"}}
+SHARDED: dict[str, Op] = {name: op for name, op in _ANYWHERE.items() if not op.tags & {"mask", "random"}}

@@ -96,4 +96,33 @@ def masked_put(d: Draw) -> Proposal:
     return Proposal((x, m), {"s": d.number()})
 
 
+op(
+    "masked_fill_",
+    "{0}.masked_fill_({1}, {s})",
+    "torch.masked_fill({0}, {1}, {s})",
+    masked_put,
+    "write",
+    results=0,
+    weight=0.4,
+    tags="mask",
+)
+
+
+def masked_scatter(d: Draw) -> Proposal:
+    x, m = masked_put(d).operands
+    return Proposal((x, m, d.like(x)), {})
+
+
+for _suffix, _form in (("", "compute"), ("_", "write")):
+    op(
+        f"masked_scatter{_suffix}",
+        f"{{0}}.masked_scatter{_suffix}({{1}}, {{2}})",
+        "torch.masked_scatter({0}, {1}, {2})",
+        masked_scatter,
+        _form,
+        results=int(not _suffix),
+        dtype=lambda x, m, y: x,
+        weight=0.4,
+        tags="mask",
+    )
 op("put_mask", "{0}[{1}] = {s}", "{s}", masked_put, "write", region="{0}[{1}]", results=0, weight=0.6, tags="mask")

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from umiak.backends.cpu.providers import common
+from umiak.backends.cpu.providers.gemm import DTYPES, USE_BLAS, USE_ONEDNN, USE_SMALL
 from umiak.backends.cpu.providers.launch import Dim, Launch, sizes, strides
 from umiak.ops import convolution as conv_ops
 from umiak.ops import linalg
@@ -26,29 +27,18 @@ if TYPE_CHECKING:
 WHEEL = "onednn-cpu-gomp"
 LOG = log.get("cpu")
 
-# Numbers of dtypes in gemm.pxd.
-DTYPES = {
-    "float32": 0,
-    "float64": 1,
-    "complex64": 2,
-    "complex128": 3,
-    "bfloat16": 4,
-    "float16": 5,
-    "int8": 6,
-    "uint8": 6,
-    "int16": 7,
-    "int32": 8,
-    "int64": 9,
-}
-ONEDNN, BLAS, SMALL = 1, 2, 4
-
 # What each provider computes, and the libraries that its launches use. Small matmuls of float32 need none.
 PROVIDERS = {
-    "onednn": (("float32", "bfloat16", "float16"), ONEDNN | SMALL),
-    "blas": (("float32", "float64", "complex64", "complex128", "bfloat16", "float16"), BLAS | SMALL),
+    "onednn": (("float32", "bfloat16", "float16"), USE_ONEDNN | USE_SMALL),
+    "blas": (("float32", "float64", "complex64", "complex128", "bfloat16", "float16"), USE_BLAS | USE_SMALL),
     "plain": (tuple(DTYPES), 0),
 }
-KINDS: dict[type, int] = {conv_ops.Conv: 0, conv_ops.ConvInputGrad: 1, conv_ops.ConvWeightGrad: 2}
+# Which of the three a convolution's launch computes, as im2col.pxd calls it.
+KINDS: dict[type, str] = {
+    conv_ops.Conv: "FORWARD",
+    conv_ops.ConvInputGrad: "INPUT_GRAD",
+    conv_ops.ConvWeightGrad: "WEIGHT_GRAD",
+}
 
 set_threads = common.set_threads
 get_threads = common.get_threads
@@ -129,9 +119,9 @@ def _load_onednn() -> None:
         files = metadata.files(WHEEL) or []
     except metadata.PackageNotFoundError:
         files = []
-    found = [str(f.locate()) for f in files if f.name == "libdnnl.so.3"]
+    libraries = [str(f.locate()) for f in files if f.name == "libdnnl.so.3"]
     # Without the wheel, whatever the system has under this name.
-    onednn.load(found[0] if found else "libdnnl.so.3")
+    onednn.load(libraries[0] if libraries else "libdnnl.so.3")
 
 
 def available() -> Iterator[str]:
@@ -177,7 +167,7 @@ def _launch(name: str, op: Any, metas: Sequence[Any], dtype: str, epilogue: tupl
         return Launch(name, matmul.ADDRESS, state.pointer, (*dims, *strides(out, rank)), state)
     if dtype not in PROVIDERS["blas"][0] or dtype.startswith("complex") or (epilogue and type(op) is not conv_ops.Conv):
         return None
-    state = convolution.LaunchState(KINDS[type(op)], DTYPES[dtype], op.nd, libraries, steps)
+    state = convolution.LaunchState(convolution.KINDS[KINDS[type(op)]], DTYPES[dtype], op.nd, libraries, steps)
     result = (*sizes(out, ranks[0]), *strides(out, ranks[0]))
     return Launch(name, convolution.ADDRESS, state.pointer, (*dims, *result), state)
 

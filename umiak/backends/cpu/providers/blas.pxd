@@ -8,3 +8,5 @@ cdef struct Blas:
 
 cdef Blas* blas() noexcept nogil          # NULL unless load() found it
 cdef int follow_threads() noexcept nogil
+cdef int set_threads(int n) noexcept nogil
+cdef int pointer(dict exported, str name, void** target) except -1

@@ -1,3 +1,5 @@
+"""BLAS as SciPy brings it: see blas.pyx."""
+
 def load() -> None:
     """Find the functions; ImportError or KeyError where SciPy is not as expected."""
 

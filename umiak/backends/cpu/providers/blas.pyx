@@ -68,8 +68,12 @@ def follows_threads():
 
 cdef int follow_threads() noexcept nogil:
     """To be called before a matmul: gives this BLAS the thread count, if it has changed."""
+    return set_threads(threads())
+
+
+cdef int set_threads(int n) noexcept nogil:
+    """Let this BLAS, and LAPACK above it, use so many threads."""
     global last_count
-    cdef int n = threads()
     if n != last_count and set_count != NULL:
         last_count = n
         set_count(n)

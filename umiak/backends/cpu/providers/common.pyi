@@ -1,3 +1,5 @@
+"""Thread counts and scratch memory of the libraries: see common.pyx."""
+
 def follow(address: int) -> None:
     """Use as many threads as ``int address()`` says, unless ``set_threads`` has said how many."""
 

@@ -1,6 +1,9 @@
+"""The launch of ``conv``, ``conv_input_grad`` and ``conv_weight_grad``: see convolution.pyx."""
+
 from umiak.backends.cpu.providers.table import Shapes
 
 ADDRESS: int
+KINDS: dict[str, int]  # which of the three is computed
 
 class LaunchState(Shapes):
     """The state of a launch; ``pointer`` is its ``self``."""

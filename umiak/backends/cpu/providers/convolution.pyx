@@ -20,15 +20,13 @@ from umiak.backends.cpu.providers.layout cimport CHANNELS_FIRST, CHANNELS_LAST, 
 from umiak.backends.cpu.providers.onednn cimport *
 from umiak.backends.cpu.providers.table cimport Entry, Shapes, Table, add, find, release
 from umiak.backends.cpu.providers.winograd cimport by_winograd, winograd_tile
+from umiak.compiler.codes cimport MAX_EPILOGUE
 
 cdef extern from "epilogue.h" nogil:
     enum:
         STEP_BIAS, STEP_ADD, STEP_RELU, STEP_TANH, STEP_SIGMOID, STEP_SILU, STEP_GELU_TANH, STEP_GELU_ERF
     void epilogue_row(int kind, int dtype, void* c, int64_t at, int64_t step, const void* other, int64_t other_at,
                       int64_t other_step, int64_t n)
-
-cdef enum:
-    MAX_EPILOGUE = 4
 
 cdef enum:                     # how a library's operand is to lie
     AS_GIVEN = 0
@@ -117,26 +115,26 @@ cdef char** TRANSPOSED = [b"", b"ABc16a16b", b"ABcd16a16b", b"ABcde16a16b"]
 cdef int* ELTWISE = [0, 0, ELTWISE_RELU, ELTWISE_TANH, ELTWISE_LOGISTIC, ELTWISE_SWISH, ELTWISE_GELU_TANH, ELTWISE_GELU_ERF]
 
 
-cdef handle_t desc_of(int how, int dtype, const int64_t* sizes, const int64_t* by, int r) noexcept nogil:
+cdef handle_t desc_of(int arrangement, int dtype, const int64_t* sizes, const int64_t* by, int r) noexcept nogil:
     cdef Library* lib = library()
     cdef handle_t desc = NULL
     cdef int64_t last[6]
     cdef int bad, type = BF16 if dtype == T_BF16 else F32
-    if how == ITS_CHOICE:
+    if arrangement == ITS_CHOICE:
         bad = lib.desc_tagged(&desc, r, sizes, type, FORMAT_ANY)
-    elif how == BLOCKS:
+    elif arrangement == BLOCKS:
         bad = lib.desc_named(&desc, r, sizes, type, BLOCKED[r - 2])
-    elif how == SQUARES or how == SQUARES_TRANSPOSED:
-        bad = lib.desc_named(&desc, r, sizes, type, SQUARED[r - 2] if how == SQUARES else TRANSPOSED[r - 2])
-    elif how == LAST or how == FIRST:
-        strides_of(CHANNELS_LAST if how == LAST else CHANNELS_FIRST, sizes, r, last)
+    elif arrangement == SQUARES or arrangement == SQUARES_TRANSPOSED:
+        bad = lib.desc_named(&desc, r, sizes, type, SQUARED[r - 2] if arrangement == SQUARES else TRANSPOSED[r - 2])
+    elif arrangement == LAST or arrangement == FIRST:
+        strides_of(CHANNELS_LAST if arrangement == LAST else CHANNELS_FIRST, sizes, r, last)
         bad = lib.desc_strided(&desc, r, sizes, type, last)
     else:
         bad = lib.desc_strided(&desc, r, sizes, type, by)
     return NULL if bad else desc
 
 
-cdef handle_t weights_desc(int how, int dtype, const Geometry* q, const int64_t* by) noexcept nogil:
+cdef handle_t weights_desc(int arrangement, int dtype, const Geometry* q, const int64_t* by) noexcept nogil:
     cdef int64_t sizes[6]
     cdef int64_t strides[6]
     cdef int i, r = q.nd + 2, grouped = q.groups > 1
@@ -146,7 +144,7 @@ cdef handle_t weights_desc(int how, int dtype, const Geometry* q, const int64_t*
     sizes[grouped + 1], strides[grouped + 1] = q.c // q.groups, by[1]
     for i in range(q.nd):
         sizes[grouped + 2 + i], strides[grouped + 2 + i] = q.kernel[i], by[2 + i]
-    return desc_of(how, dtype, sizes, strides, r + grouped)
+    return desc_of(arrangement, dtype, sizes, strides, r + grouped)
 
 
 cdef bint is_pointwise(const Geometry* q, bint every) noexcept nogil:
@@ -210,7 +208,7 @@ cdef int recipes(Launcher* self, const Geometry* q, int dtype, bint is_last, Rec
     return count
 
 
-cdef handle_t described(Launcher* self, const Geometry* q, int dtype, Recipe how, const int64_t* xs, const int64_t* gs) noexcept nogil:
+cdef handle_t described(Launcher* self, const Geometry* q, int dtype, Recipe recipe, const int64_t* xs, const int64_t* gs) noexcept nogil:
     """A primitive description, or NULL where the library has none but plain loops."""
     cdef Library* lib = library()
     cdef handle_t x, w, g, attr = NULL, ops = NULL, pd = NULL, hint = NULL, bias = NULL, ax = NULL, aw = NULL, ag = NULL
@@ -219,9 +217,9 @@ cdef handle_t described(Launcher* self, const Geometry* q, int dtype, Recipe how
     cdef int64_t one = 1
     for i in range(q.nd):
         dilation[i] = q.dilation[i] - 1
-    x = desc_of(how.x, dtype, xs, q.x_by, r)
-    g = desc_of(how.g, dtype, gs, q.g_by, r)
-    w = weights_desc(how.w, dtype, q, q.w_by)
+    x = desc_of(recipe.x, dtype, xs, q.x_by, r)
+    g = desc_of(recipe.g, dtype, gs, q.g_by, r)
+    w = weights_desc(recipe.w, dtype, q, q.w_by)
     bad = x == NULL or g == NULL or w == NULL or lib.attr_create(&attr) or lib.attr_scratchpad(attr, 1)
     if not bad and self.kind == FORWARD:
         first = self.steps > 0 and self.step[0] == STEP_BIAS
@@ -680,3 +678,4 @@ cdef class LaunchState(Shapes):
 
 
 ADDRESS = <size_t><void*>&launch
+KINDS = {"FORWARD": FORWARD, "INPUT_GRAD": INPUT_GRAD, "WEIGHT_GRAD": WEIGHT_GRAD}

@@ -99,7 +99,7 @@ cdef int gemm(
     cdef int64_t by[2]
     cdef int bad = 0
     if not (cn == 1 or n == 1) and (cm == 1 or m == 1):
-        # The transposed product has contiguous rows.
+        # The transposed matmul has contiguous rows.
         m, n = n, m
         a, b = b, a
         am, bn = bn, am
@@ -205,7 +205,7 @@ cdef int called(
             alpha[0], beta[0] = 1, <double>accumulate
         im, inn, ik, ia, ib, ic = <int>m, <int>n, <int>k, <int>lda, <int>ldb, <int>ldc
         follow_threads()
-        # Columns there are rows here: the transposed product.
+        # Columns there are rows here: the transposed matmul.
         f(b"T" if tb else b"N", b"T" if ta else b"N", &inn, &im, &ik, alpha, <void*>b, &ib, <void*>a, &ia, beta, c, &ic)
         return 0
     return plain(
@@ -240,3 +240,11 @@ cdef int plain(
         plain_i64(m, n, k, a, am, ak, b, bk, bn, c, cm, cn, accumulate)
     scratch_free(copy)
     return 0
+
+
+# The number of a dtype; matmuls of uint8 are those of int8.
+DTYPES = {
+    "float32": T_F32, "float64": T_F64, "complex64": T_C64, "complex128": T_C128, "bfloat16": T_BF16, "float16": T_F16,
+    "int8": T_I8, "uint8": T_I8, "int16": T_I16, "int32": T_I32, "int64": T_I64,
+}
+globals().update(USE_ONEDNN=USE_ONEDNN, USE_BLAS=USE_BLAS, USE_SMALL=USE_SMALL)

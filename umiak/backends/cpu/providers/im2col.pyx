@@ -166,13 +166,13 @@ cdef bint is_one_matmul(const Geometry* q) noexcept nogil:
     Both x and w are contiguous, channels first.
     """
     cdef int i
-    cdef bint whole = True, one = True
+    cdef bint covers_image = True, one = True
     for i in range(q.nd):
         if q.out[i] != 1 or q.lo[i]:
             return False
         one = one and q.kernel[i] == 1
-        whole = whole and q.kernel[i] == q.size[i] and (q.dilation[i] == 1 or q.kernel[i] == 1)
-    return q.groups == 1 and (one or whole)
+        covers_image = covers_image and q.kernel[i] == q.size[i] and (q.dilation[i] == 1 or q.kernel[i] == 1)
+    return q.groups == 1 and (one or covers_image)
 
 
 cdef int one_matmul(int libs, int kind, int dtype, const Geometry* q, char* x, char* w, char* g) noexcept nogil:

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 
 class Dim(NamedTuple):
-    """One of the integers of a launch: the ``what`` ("size" or "stride") of an axis of an operand.
+    """One of the integers of a launch: the ``extent`` ("size" or "stride") of an axis of an operand.
 
     Operands are numbered as pointers are: inputs, what an epilogue adds, then results.
     """
 
     operand: int
-    what: str
+    extent: str
     axis: int
 
 
@@ -45,7 +45,7 @@ def call(launch: Launch, inputs: list[Any], outputs: list[Any], words: tuple[int
     operands = [*inputs, *outputs]
     values = [
         operands[d.operand].shape[d.axis]
-        if d.what == "size"
+        if d.extent == "size"
         else operands[d.operand].strides[d.axis] // operands[d.operand].itemsize
         for d in launch.dims
     ]

@@ -1,3 +1,5 @@
+"""The launch of ``matmul``: see matmul.pyx."""
+
 from umiak.backends.cpu.providers.table import Shapes
 
 ADDRESS: int

@@ -14,6 +14,7 @@ from umiak.backends.cpu.providers.gemm cimport (
 )
 from umiak.backends.cpu.providers.onednn cimport *
 from umiak.backends.cpu.providers.table cimport Entry, Shapes, Table, add, find, release
+from umiak.compiler.codes cimport MAX_EPILOGUE
 
 cdef extern from "epilogue.h" nogil:
     enum:
@@ -22,7 +23,6 @@ cdef extern from "epilogue.h" nogil:
                       int64_t other_step, int64_t n)
 
 cdef enum:
-    MAX_EPILOGUE = 4
     TINY_BF16 = 4096
     SMALL_BIAS = 1 << 16       # a matmul of so few steps and its bias are done before a primitive has started
     LONG_BIAS = 64             # from so many products per element and thread on, a pass for the bias costs less than a primitive
@@ -89,7 +89,7 @@ cdef inline void parse(Launcher* self, const int64_t* dims, Problem* q) noexcept
 
 cdef inline void simplify(Launcher* self, Problem* q) noexcept nogil:
     """Fewer batch axes: those of size 1 go, neighbours merge, and an axis that one matrix is shared along becomes part of
-    the other's rows or columns: one long product."""
+    the other's rows or columns: one long matmul."""
     cdef int i, count = 0, last
     for i in range(q.batches):
         if q.size[i] == 1:
@@ -186,7 +186,7 @@ cdef int wide(Launcher* self, Problem* q, char* a, char* b, char* c) noexcept no
 
 
 cdef int finish(Launcher* self, Problem* q, void** extra) noexcept nogil:
-    """The epilogue by itself, after the product."""
+    """The epilogue by itself, after the matmul."""
     cdef int64_t at[MAX_AXES]
     cdef int64_t a, b, c, i
     cdef int s, taken = 0

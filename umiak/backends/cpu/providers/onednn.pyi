@@ -1,3 +1,5 @@
+"""oneDNN through ``dlopen``: see onednn.pyx."""
+
 def load(path: str) -> None:
     """Use the library at ``path`` from now on. OSError says why not; then nothing has changed."""
 

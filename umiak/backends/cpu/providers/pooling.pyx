@@ -1,7 +1,7 @@
-"""The launch of sums over windows and of their transpose, in float32, by oneDNN's average pooling.
+"""The launch of sums and means over windows and of the sums' transpose, in float32, by oneDNN's average pooling.
 
-The library divides by the size of the window, pads included: results are multiplied by it, or, for the transpose, the
-operand is. What it cannot take goes to another launch, a compiled nest's: other layouts than channels first and last,
+The library divides by the size of the window, pads included: sums are multiplied by it, or, for the transpose, the
+operand is. A few windows without pads are summed here, sooner than the library is reached. What it cannot take goes to another launch, a compiled nest's: other layouts than channels first and last,
 dilated windows, shapes for which the library has plain loops only.
 
 ``dims`` are sizes and strides of the operand and sizes of the result, then those of the other launch. ``scalars``: kernel,
@@ -17,6 +17,8 @@ from umiak.backends.cpu.providers.table cimport Entry, Shapes, Table, add, find,
 cdef enum:
     SUM = 0
     SPREAD = 1
+    MEAN = 2
+    FEW = 2048                 # elements of windows in all
 
 cdef struct Launcher:
     int kind, nd
@@ -45,8 +47,8 @@ cdef bint parse(Launcher* self, const int64_t* dims, const uint64_t* scalars, Pr
     q.layout = layout_of(dims, dims + r, r)
     if q.layout == ELSEWISE:
         return False
-    q.x = dims if self.kind == SUM else result
-    q.y = result if self.kind == SUM else dims
+    q.x = result if self.kind == SPREAD else dims
+    q.y = dims if self.kind == SPREAD else result
     q.points = 1
     for i in range(n):
         q.kernel[i], q.stride[i] = <int64_t>scalars[i], <int64_t>scalars[n + i]
@@ -65,7 +67,7 @@ cdef handle_t described(Launcher* self, const Problem* q, handle_t x, handle_t y
     cdef int bad
     dilation[0] = dilation[1] = dilation[2] = 0
     bad = lib.attr_create(&attr) or lib.attr_scratchpad(attr, 1)
-    if not bad and self.kind == SUM:
+    if not bad and self.kind != SPREAD:
         bad = lib.pool(&pd, lib.engine, FORWARD_INFERENCE, POOLING_AVERAGE, x, y, q.stride, q.kernel, dilation, q.lo, q.hi, attr)
     elif not bad:
         bad = lib.pool(&hint, lib.engine, FORWARD_TRAINING, POOLING_AVERAGE, x, y, q.stride, q.kernel, dilation, q.lo, q.hi, attr)
@@ -83,7 +85,7 @@ cdef Program* build(Launcher* self, const Problem* q) noexcept nogil:
     cdef handle_t x = NULL, y = NULL, pd = NULL, user = NULL
     cdef int64_t[5] by
     cdef int r = self.nd + 2, source, target, result, bad
-    cdef const int64_t* made = q.y if self.kind == SUM else q.x
+    cdef const int64_t* made = q.x if self.kind == SPREAD else q.y
     if p == NULL:
         return NULL
     strides_of(q.layout, q.x, r, by)
@@ -95,14 +97,14 @@ cdef Program* build(Launcher* self, const Problem* q) noexcept nogil:
     if not bad:
         pd = described(self, q, x, y)
     if pd != NULL:
-        source = add_buffer(p, x if self.kind == SUM else y, 0)
+        source = add_buffer(p, y if self.kind == SPREAD else x, 0)
         result = target = add_buffer(p, user, 1)
         if q.layout != CHANNELS_FIRST:
-            result = add_buffer(p, y if self.kind == SUM else x, -1)
+            result = add_buffer(p, x if self.kind == SPREAD else y, -1)
         step = add_step(p, pd)
         bad = (
-            step == NULL or add_argument(step, ARG_SRC if self.kind == SUM else ARG_DIFF_DST, source)
-            or add_argument(step, ARG_DST if self.kind == SUM else ARG_DIFF_SRC, result)
+            step == NULL or add_argument(step, ARG_DIFF_DST if self.kind == SPREAD else ARG_SRC, source)
+            or add_argument(step, ARG_DIFF_SRC if self.kind == SPREAD else ARG_DST, result)
             or (result != target and reordered(p, result, target))
         )
         lib.pd_destroy(pd)
@@ -127,6 +129,45 @@ cdef inline int64_t elements(const int64_t* sizes, int r) noexcept nogil:
     for i in range(r):
         n *= sizes[i]
     return n
+
+
+cdef bint few(Launcher* self, const Problem* q) noexcept nogil:
+    """Return whether windows are few and small, and there are no pads."""
+    cdef int i
+    for i in range(self.nd):
+        if q.lo[i] or q.hi[i]:
+            return False
+    return self.kind != SPREAD and q.layout == CHANNELS_FIRST and elements(q.y, self.nd + 2) * q.points <= FEW
+
+
+cdef void run_few(Launcher* self, const Problem* q, const float* x, float* y) noexcept nogil:
+    """Of fewer than three windowed dims the outer ones have one point."""
+    cdef int64_t[3] size, count, kernel, step
+    cdef int64_t plane, a, b, c, i, j, k
+    cdef int d, own
+    cdef double total, share = <double>q.points if self.kind == MEAN else 1
+    cdef const float* window
+    cdef const float* row
+    for d in range(3):
+        own = d - (3 - self.nd)
+        size[d] = q.x[2 + own] if own >= 0 else 1
+        count[d] = q.y[2 + own] if own >= 0 else 1
+        kernel[d] = q.kernel[own] if own >= 0 else 1
+        step[d] = q.stride[own] if own >= 0 else 1
+    for plane in range(q.x[0] * q.x[1]):
+        for a in range(count[0]):
+            for b in range(count[1]):
+                row = x + (a * step[0] * size[1] + b * step[1]) * size[2]
+                for c in range(count[2]):
+                    window = row + c * step[2]
+                    total = 0
+                    for i in range(kernel[0]):
+                        for j in range(kernel[1]):
+                            for k in range(kernel[2]):
+                                total += window[(i * size[1] + j) * size[2] + k]
+                    y[0] = <float>(total / share)
+                    y += 1
+        x += size[0] * size[1] * size[2]
 
 
 cdef int run(Launcher* self, Problem* q, void** ptrs, bint* done) noexcept nogil:
@@ -175,26 +216,40 @@ cdef int launch(void* self_, void** ptrs, const int64_t* dims, const uint64_t* s
     cdef Launcher* self = <Launcher*>self_
     cdef Problem q
     cdef bint done = False
-    cdef int bad
+    cdef int i, bad
+    cdef int64_t n, points = 1
+    cdef float* y
     if parse(self, dims, scalars, &q):
+        if few(self, &q):
+            run_few(self, &q, <const float*>ptrs[0], <float*>ptrs[1])
+            return 0
         bad = run(self, &q, ptrs, &done)
         if done or bad:
             return bad
-    return self.other(self.other_self, ptrs, dims + 3 * (self.nd + 2), scalars, stream)
+    bad = self.other(self.other_self, ptrs, dims + 3 * (self.nd + 2), scalars, stream)
+    if self.kind == MEAN and not bad:
+        for i in range(self.nd):
+            points *= <int64_t>scalars[i]
+        y = <float*>ptrs[1]
+        for n in range(elements(dims + 2 * (self.nd + 2), self.nd + 2)):
+            y[n] /= <float>points
+    return bad
 
 
 cdef class LaunchState(Shapes):
-    """The state of a launch; ``pointer`` is its ``self``. ``other``: address and ``self`` of the other launch."""
+    """The state of a launch; ``pointer`` is its ``self``. ``kind``: "sum", "spread" or "mean". ``other``: address and
+    ``self`` of the other launch, of sums where this one is of means.
+    """
 
     cdef Launcher* self
 
-    def __cinit__(self, bint spread, int nd, size_t other, size_t other_self):
+    def __cinit__(self, str kind, int nd, size_t other, size_t other_self):
         if library() == NULL:
             raise RuntimeError("[pooling] requires oneDNN, got none that is loaded")
         if not 1 <= nd <= 3:
             raise ValueError(f"[pooling] requires one to three windowed dims, got {nd}")
         self.self = <Launcher*>self.launcher(sizeof(Launcher))
-        self.self.kind, self.self.nd = SPREAD if spread else SUM, nd
+        self.self.kind, self.self.nd = ("sum", "spread", "mean").index(kind), nd
         self.self.other, self.self.other_self = <launch_t><void*>other, <void*>other_self
         self.self.table = self.shapes(free_program)
 

@@ -128,7 +128,7 @@ cdef int in_parts(part_t work, Winograd* q, int64_t units, int64_t parts) noexce
 
 
 cdef struct Staging:            # images to or from rows of float32 with channels last
-    const WinogradKernels* how
+    const WinogradKernels* kernels
     const WinogradImage* x
     char* other
     int64_t images, parts
@@ -160,16 +160,16 @@ cdef int stage(void* arg, int64_t part) noexcept nogil:
             else:
                 copy_strided(<char*>rows, wide, other, tight, sizes, 2, sizeof(float))
         elif s.back:
-            (s.how.transpose_narrow if s.narrow else s.how.transpose)(rows, s.x.room, places, s.x.c, other, places, places)
+            (s.kernels.transpose_narrow if s.narrow else s.kernels.transpose)(rows, s.x.room, places, s.x.c, other, places, places)
         else:
-            (s.how.transpose_wide if s.narrow else s.how.transpose)(other, places, s.x.c, places, rows, s.x.room, s.x.room)
+            (s.kernels.transpose_wide if s.narrow else s.kernels.transpose)(other, places, s.x.c, places, rows, s.x.room, s.x.room)
     return 0
 
 
-cdef int staged(const WinogradKernels* how, const WinogradImage* x, bint narrow, void* other, int64_t images, bint last, bint back,
+cdef int staged(const WinogradKernels* kernels, const WinogradImage* x, bint narrow, void* other, int64_t images, bint last, bint back,
                 int64_t parts) noexcept nogil:
     cdef Staging s
-    s.how, s.x, s.other, s.images, s.last, s.back, s.narrow = how, x, <char*>other, images, last, back, narrow
+    s.kernels, s.x, s.other, s.images, s.last, s.back, s.narrow = kernels, x, <char*>other, images, last, back, narrow
     s.parts = min(images, parts)
     return stage(&s, 0) if s.parts == 1 else parallel_for(stage, &s, s.parts)
 
@@ -192,7 +192,7 @@ cdef int by_winograd(
 ) noexcept nogil:
     """All three are contiguous, x and g with channels first or last. Nothing is empty. ``bias`` (or NULL) and ``relu`` follow a
     forward pass. ``low``: all are bfloat16, else float32."""
-    cdef const WinogradKernels* how = winograd_kernels(most_lanes)
+    cdef const WinogradKernels* kernels = winograd_kernels(most_lanes)
     cdef Winograd job
     cdef bint read_last = x_last, made_last = g_last, keep, read_staged, made_staged
     cdef int64_t points, wide, slice, parts, block, units, rounds, total = 0, each = 0
@@ -202,13 +202,13 @@ cdef int by_winograd(
     cdef void* made = g
     memset(&job, 0, sizeof(job))
     if kind == INPUT_GRAD:
-        describe_image(&job.x, g, low, q.out, q.o, how.lanes, 2 - q.lo[0], 2 - q.lo[1])
-        describe_image(&job.y, x, low, q.size, q.c, how.lanes, 0, 0)
+        describe_image(&job.x, g, low, q.out, q.o, kernels.lanes, 2 - q.lo[0], 2 - q.lo[1])
+        describe_image(&job.y, x, low, q.size, q.c, kernels.lanes, 0, 0)
         read, made, read_last, made_last = g, x, g_last, x_last
         job.flipped, job.w_summed, job.w_made = 1, q.c * 9, 9
     else:
-        describe_image(&job.x, x, low, q.size, q.c, how.lanes, q.lo[0], q.lo[1])
-        describe_image(&job.y, g, low, q.out, q.o, how.lanes, 0, 0)
+        describe_image(&job.x, x, low, q.size, q.c, kernels.lanes, q.lo[0], q.lo[1])
+        describe_image(&job.y, g, low, q.out, q.o, kernels.lanes, 0, 0)
         job.w_summed, job.w_made = 9, q.c * 9
     job.tile, job.w, job.narrow, job.relu, job.images = tile, w, low, relu, q.n
     job.down, job.across = (job.y.h + tile - 1) // tile, (job.y.w + tile - 1) // tile
@@ -223,7 +223,7 @@ cdef int by_winograd(
         y_at = carve(&total, job.images * job.y.h * job.y.w * job.y.room)
     none_at = carve(&total, job.x.room + job.y.room)
     if kind == WEIGHT_GRAD:
-        wide = winograd_panels(&job.x, how.lanes) * 2 * how.lanes
+        wide = winograd_panels(&job.x, kernels.lanes) * 2 * kernels.lanes
         rounds = max(1, points * job.tiles * (wide + job.y.room) * 4 // ROUND_BYTES)
         block = (job.tiles + rounds - 1) // rounds     # tiles of a round
         rounds = (job.tiles + block - 1) // block
@@ -238,14 +238,14 @@ cdef int by_winograd(
             each = slice
         own_at = carve(&total, each * min(parts, units))
     else:
-        wide = winograd_panels(&job.y, how.lanes) * 2 * how.lanes
+        wide = winograd_panels(&job.y, kernels.lanes) * 2 * kernels.lanes
         keep = job.tiles < job.y.room and points * job.tiles * job.x.room * 4 <= IMAGE_BYTES
         if keep:
             v_at = carve(&total, points * winograd_slice(job.tiles * job.x.room))
-            each = points * (winograd_slice(CHUNK * 2 * how.lanes) + winograd_slice(job.tiles * 2 * how.lanes))
-            units = wide // (2 * how.lanes)
+            each = points * (winograd_slice(CHUNK * 2 * kernels.lanes) + winograd_slice(job.tiles * 2 * kernels.lanes))
+            units = wide // (2 * kernels.lanes)
         else:
-            u_at = carve(&total, wide // (2 * how.lanes) * points * winograd_slice(job.x.c * 2 * how.lanes))
+            u_at = carve(&total, wide // (2 * kernels.lanes) * points * winograd_slice(job.x.c * 2 * kernels.lanes))
             block = max(ROWS, BLOCK_BYTES // (points * (job.x.room + wide) * 4) // ROWS * ROWS)
             block = min(job.tiles, block)
             each = points * (winograd_slice(block * job.x.room) + winograd_slice(block * wide))
@@ -268,29 +268,29 @@ cdef int by_winograd(
     job.scratch, job.each = memory + own_at, each
     if read_staged:
         job.x.data, job.x.narrow = memory + x_at, False
-        staged(how, &job.x, low, read, job.images, read_last, False, parts)
+        staged(kernels, &job.x, low, read, job.images, read_last, False, parts)
     if made_staged:
         job.y.data, job.y.narrow = memory + y_at, False
     if kind == WEIGHT_GRAD:
         if made_staged:
-            staged(how, &job.y, low, made, job.images, made_last, False, parts)
+            staged(kernels, &job.y, low, made, job.images, made_last, False, parts)
         slice = job.block
         while job.last < job.tiles:
             job.first, job.last, job.add = job.last, min(job.last + block, job.tiles), job.last > 0
             job.block = ROWS
-            in_parts(how.factors, &job, (job.last - job.first + ROWS - 1) // ROWS, parts)
+            in_parts(kernels.factors, &job, (job.last - job.first + ROWS - 1) // ROWS, parts)
             job.block = slice
-            in_parts(how.gradient, &job, units, parts)
+            in_parts(kernels.gradient, &job, units, parts)
     else:
         if keep:
             job.block = ROWS
-            in_parts(how.images, &job, (job.tiles + ROWS - 1) // ROWS, parts)
-            in_parts(how.by_channels, &job, units, parts)
+            in_parts(kernels.images, &job, (job.tiles + ROWS - 1) // ROWS, parts)
+            in_parts(kernels.by_channels, &job, units, parts)
         else:
-            in_parts(how.kernels, &job, wide // (2 * how.lanes), parts)
+            in_parts(kernels.kernels, &job, wide // (2 * kernels.lanes), parts)
             job.block = block
-            in_parts(how.by_tiles, &job, units, parts)
+            in_parts(kernels.by_tiles, &job, units, parts)
         if made_staged:
-            staged(how, &job.y, low, made, job.images, made_last, True, parts)
+            staged(kernels, &job.y, low, made, job.images, made_last, True, parts)
     scratch_free(memory)
     return 0

@@ -115,11 +115,11 @@ WINO_INLINE void WINO(to_kernel)(const int tile, const VEC *m, VEC *g) {
     g[2] = FMA(SET(WINO_PP), sp, FMA(SET(WINO_RR), sr, m[5]));
 }
 
-/* --- products --- */
+/* --- gemm --- */
 
 /* c[rows, vecs] = a b, or c += a b; rows of b are whole panels. Sums of WINOGRAD_DEPTH terms make sums of WINOGRAD_SPAN, and
  * those the whole: an error grows with the root of how many terms are added one after the other. */
-WINO_INLINE void WINO(product)(const int rows, const int vecs, int64_t k, const float *a, int64_t am, int64_t ak,
+WINO_INLINE void WINO(gemm)(const int rows, const int vecs, int64_t k, const float *a, int64_t am, int64_t ak,
                                const float *b, float *c, int64_t cm, int add) {
     float apart[ROWS * PANEL];
     for (; k > 0; add = 1) {
@@ -149,27 +149,27 @@ WINO_INLINE void WINO(product)(const int rows, const int vecs, int64_t k, const 
     }
 }
 
-typedef void (*WINO(product_t))(int64_t k, const float *a, int64_t am, int64_t ak, const float *b, float *c, int64_t cm,
+typedef void (*WINO(gemm_t))(int64_t k, const float *a, int64_t am, int64_t ak, const float *b, float *c, int64_t cm,
                                 int add);
-#define WINO_PRODUCT(R, V)                                                                                             \
-    WINO_TARGET __attribute__((noinline)) static void WINO(product_##R##_##V)(                                         \
+#define WINO_GEMM(R, V)                                                                                             \
+    WINO_TARGET __attribute__((noinline)) static void WINO(gemm_##R##_##V)(                                         \
         int64_t k, const float *a, int64_t am, int64_t ak, const float *b, float *c, int64_t cm, int add) {            \
-        WINO(product)(R, V, k, a, am, ak, b, c, cm, add);                                                              \
+        WINO(gemm)(R, V, k, a, am, ak, b, c, cm, add);                                                              \
     }
-#define WINO_ONE(R) WINO_PRODUCT(R, 1)
-#define WINO_TWO(R) WINO_PRODUCT(R, 2)
+#define WINO_ONE(R) WINO_GEMM(R, 1)
+#define WINO_TWO(R) WINO_GEMM(R, 2)
 KERNEL_CASES(WINO_ONE)
 KERNEL_CASES(WINO_TWO)
-#define WINO_NAME_ONE(R) WINO(product_##R##_1),
-#define WINO_NAME_TWO(R) WINO(product_##R##_2),
-static const WINO(product_t) WINO(products)[2][ROWS] = {{KERNEL_CASES(WINO_NAME_ONE)}, {KERNEL_CASES(WINO_NAME_TWO)}};
+#define WINO_NAME_ONE(R) WINO(gemm_##R##_1),
+#define WINO_NAME_TWO(R) WINO(gemm_##R##_2),
+static const WINO(gemm_t) WINO(gemms)[2][ROWS] = {{KERNEL_CASES(WINO_NAME_ONE)}, {KERNEL_CASES(WINO_NAME_TWO)}};
 
 WINO_TARGET static void WINO(multiply)(int vecs, int64_t m, int64_t k, const float *a, int64_t am, int64_t ak,
                                        const float *b, float *c, int64_t cm, int add) {
     while (m > 0) {
         /* The last two pieces are alike: few rows leave the multipliers waiting. */
         const int64_t r = m <= ROWS ? m : m < 2 * ROWS ? (m + 1) / 2 : ROWS;
-        WINO(products)[vecs - 1][r - 1](k, a, am, ak, b, c, cm, add);
+        WINO(gemms)[vecs - 1][r - 1](k, a, am, ak, b, c, cm, add);
         m -= r;
         a += r * am;
         c += r * cm;
@@ -544,7 +544,7 @@ static const WinogradKernels WINO(all) = {
 #undef WINO_NP
 #undef WINO_NR
 #undef WINO_N0
-#undef WINO_PRODUCT
+#undef WINO_GEMM
 #undef WINO_ONE
 #undef WINO_TWO
 #undef WINO_NAME_ONE

@@ -27,15 +27,15 @@ def expand(roots: list[Node], native: frozenset[str] = frozenset()) -> list[Node
     ``native``: names of functions and of storage types (f16, bf16) that the target computes and converts itself. Of the
     casts of such a type those between it and f32 stay.
     """
-    made: dict[Node, Node] = {}
+    expanded: dict[Node, Node] = {}
     for x in walk(roots):
-        args = tuple(made[a] for a in x.args)
+        args = tuple(expanded[a] for a in x.args)
         if x.op == "cast" and (x.type.is_storage or args[0].type.is_storage):
-            made[x] = narrow.convert(args[0], x.type, native)
+            expanded[x] = narrow.convert(args[0], x.type, native)
         elif x.op in BUILDERS and x.op not in native:
             if x.op != "philox" and args[0].type not in (F32, F64):
                 raise TypeError(f"{x.op} requires f32 or f64, got {args[0].type}: cast before and after")
-            made[x] = BUILDERS[x.op](*args)
+            expanded[x] = BUILDERS[x.op](*args)
         else:
-            made[x] = x if all(p is q for p, q in zip(args, x.args)) else rebuild(x, args)
-    return [made[r] for r in roots]
+            expanded[x] = x if all(p is q for p, q in zip(args, x.args)) else rebuild(x, args)
+    return [expanded[r] for r in roots]

@@ -205,11 +205,11 @@ def _odd(x: Node) -> Node:
     return bitcast(call("or", bits, select(ne(back, x), one, none)), F32)
 
 
-def _sticky(x: Node, kept: int) -> Node:
-    """An integer that a float of ``kept`` bits holds exactly: bits that do not fit go into the last that does."""
-    drop = x.type.bits - kept
+def _sticky(x: Node, n_bits: int) -> Node:
+    """An integer that a float of ``n_bits`` bits holds exactly: bits that do not fit go into the last that does."""
+    drop = x.type.bits - n_bits
     unsigned = U32 if x.type.bits == 32 else U64
-    limit = (1 << kept) - 1
+    limit = (1 << n_bits) - 1
     if x.type.kind == "i":
         # |x| < 2**kept, by one comparison
         within = lt(bitcast(add(x, const(limit, x.type)), unsigned), const(2 * limit + 1, unsigned))

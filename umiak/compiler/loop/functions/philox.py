@@ -17,8 +17,8 @@ ROUNDS = 10
 
 def product(a: Node, factor: int) -> tuple[Node, Node]:
     """High and low halves of a 32-bit product."""
-    whole = n.mul(n.cast(a, U64), n.const(factor, U64))
-    return n.cast(call("shr", whole, n.const(32, U64)), U32), n.cast(whole, U32)
+    wide = n.mul(n.cast(a, U64), n.const(factor, U64))
+    return n.cast(call("shr", wide, n.const(32, U64)), U32), n.cast(wide, U32)
 
 
 def halves(x: Node) -> tuple[Node, Node]:

@@ -1,0 +1,293 @@
+"""This package under the name ``torch``: ``import torch.nn`` gives ``paddle.nn`` with the layers of ``paddle.compat``.
+
+A finder in front of ``sys.meta_path`` makes modules that look names up here. Where only some modules may import
+``torch`` so, the finder asks who imports: the module whose code runs the import, or one that contains it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import module_from_spec
+from types import ModuleType
+from typing import Any
+
+from paddle._public import also, public
+from umiak.util.errors import op_error
+
+_NAME = "torch"
+_IMPORTERS = (
+    "importlib",
+    "_frozen_importlib",
+    "_frozen_importlib_external",
+)  # frames of the import itself are not who imports
+
+# What stands in place of a module's own name, by module.
+_OTHERS: dict[str, dict[str, str]] = {
+    "paddle": {"relu": "paddle.nn.functional"},
+    "paddle.nn": dict.fromkeys(
+        "AvgPool1D AvgPool1d AvgPool2D AvgPool2d AvgPool3D AvgPool3d Linear MultiheadAttention Softmax Unfold".split(),
+        "paddle.compat.nn",
+    ),
+    "paddle.nn.functional": dict.fromkeys(
+        "linear pad scaled_dot_product_attention softmax unfold".split(), "paddle.compat.nn.functional"
+    ),
+}
+# Modules that never get this package as `torch`: what they look for there are internals of PyTorch.
+_blocked = {"tvm_ffi"}
+
+
+class Proxy(ModuleType):
+    """A module of this package under PyTorch's name; names that are set on it stay with it."""
+
+    _original: ModuleType
+
+    def __getattr__(self, name: str) -> Any:
+        # Not `self._original`: an attribute that a half-made module lacks would be looked for without end.
+        original = self.__dict__.get("_original")
+        if original is None:
+            raise AttributeError(name)
+        home = _OTHERS.get(original.__name__, {}).get(name)
+        value = getattr(original if home is None else importlib.import_module(home), name)
+        if isinstance(value, ModuleType) and value.__name__ == f"{original.__name__}.{name}":
+            value = _loaded(f"{self.__name__}.{name}")
+            setattr(self, name, value)
+        return value
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._original(*args, **kwargs)  # type: ignore[operator]  # `torch.device("cpu")`
+
+    def __dir__(self) -> list[str]:
+        return sorted({*dir(self._original), *_OTHERS.get(self._original.__name__, {})})
+
+
+def _loaded(name: str) -> ModuleType:
+    """The proxy of this name; whoever has that of its parent may have it, whatever the scope is."""
+    module = sys.modules.get(name)
+    if not isinstance(module, Proxy):
+        module = sys.modules[name] = module_from_spec(_spec(name))
+    return module
+
+
+def _spec(name: str) -> ModuleSpec:
+    original = importlib.import_module("paddle" + name[len(_NAME) :])
+    spec = ModuleSpec(name, _Maker(original), origin=original.__file__, is_package=hasattr(original, "__path__"))
+    spec.has_location = original.__file__ is not None
+    return spec
+
+
+class _Maker(Loader):
+    def __init__(self, original: ModuleType) -> None:
+        self._original = original
+
+    def create_module(self, spec: ModuleSpec) -> Proxy:
+        proxy = Proxy(spec.name, self._original.__doc__)
+        proxy._original = self._original
+        return proxy
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing is run: names are looked up in the module of this package."""
+
+
+def _within(name: str, modules: Iterable[str]) -> bool:
+    return any(name == m or name.startswith(m + ".") for m in modules)
+
+
+def _importer() -> str:
+    """The name of the module whose code imports."""
+    frame = sys._getframe(2)
+    while frame is not None:
+        name = frame.f_globals.get("__name__", "")
+        if name != __name__ and not _within(name, _IMPORTERS):
+            return name
+        frame = frame.f_back  # type: ignore[assignment]
+    return ""
+
+
+def _take_modules() -> dict[str, ModuleType]:
+    names = [name for name in sys.modules if name.partition(".")[0] == _NAME]
+    return {name: sys.modules.pop(name) for name in names}
+
+
+class _LoadedLoader(Loader):
+    """Gives a module that was loaded before: PyTorch cannot be loaded twice."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module = module
+        self._spec = module.__spec__
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return self._module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self._spec
+
+
+class _Finder(MetaPathFinder):
+    """``scope``: the modules that may import ``torch`` so; None: all. ``before``: the modules of PyTorch's name that
+    were loaded, which come back when the finder ends."""
+
+    def __init__(self, scope: set[str] | None) -> None:
+        self.scope = scope
+        self.before = _take_modules()
+
+    def find_spec(self, fullname: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if fullname.partition(".")[0] != _NAME:
+            return None
+        importer = _importer()
+        if _within(importer, _blocked) or (self.scope is not None and not _within(importer, self.scope)):
+            loaded = self.before.get(fullname)
+            return None if loaded is None else ModuleSpec(fullname, _LoadedLoader(loaded))
+        return _spec(fullname)
+
+
+_enabled: list[_Finder] = []
+
+
+def _names(given: Any, op: str) -> set[str] | None:
+    if given is None:
+        return None
+    names = {given} if isinstance(given, str) else set(given)
+    if not all(isinstance(name, str) for name in names):
+        raise op_error(TypeError, op, "names of modules", repr(given))
+    return names
+
+
+@public("paddle.compat")
+def enable_torch_proxy(
+    *, scope: Any = None, blocked_modules: Any = None, backend: str = "torch", silent: bool = False
+) -> None:
+    """Let ``import torch`` import this package, with PyTorch's meaning where ``paddle.compat`` has it.
+
+    Args:
+        scope: name or names of the modules that import it so, with all that is in them; None: every module. A later
+            scope comes to an earlier one; a scope after None changes nothing.
+        blocked_modules: name or names of modules that never do.
+        backend: only ``"torch"``.
+        silent: whether there is no warning where a scope changes.
+
+    Raises:
+        TypeError: names that are not strings.
+        AssertionError: another backend.
+
+    Example:
+        >>> import paddle
+        >>> with paddle.compat.use_torch_proxy_guard():
+        ...     import torch
+        ...     torch.sin is paddle.sin
+        True
+    """
+    if backend != _NAME:
+        raise op_error(AssertionError, "enable_torch_proxy", f"backend={_NAME!r}", repr(backend))
+    wanted = _names(scope, "enable_torch_proxy")
+    if blocked_modules is not None:
+        extend_torch_proxy_blocked_modules(blocked_modules)
+    if _enabled:
+        now = _enabled[-1].scope
+        if now is None and wanted is not None:
+            note = "PyTorch is imported from this package everywhere, so the scope is not obeyed"
+        elif now is not None and wanted is None:
+            note = f"PyTorch is imported from this package everywhere from now on, not only in {sorted(now)}"
+        elif now != wanted:
+            note = f"the scope {sorted(now or ())} is extended by {sorted(wanted or ())}"
+        else:
+            note = ""
+        if note and not silent:
+            warnings.warn(f"[enable_compat] {note}", stacklevel=2)
+        wanted = None if now is None or wanted is None else now | wanted
+    _start(wanted)
+
+
+def _start(scope: set[str] | None) -> None:
+    _enabled.append(_Finder(scope))
+    sys.meta_path.insert(0, _enabled[-1])
+
+
+def _stop() -> None:
+    finder = _enabled.pop()
+    sys.meta_path.remove(finder)
+    sys.modules.update({name: m for name, m in _take_modules().items() if not isinstance(m, Proxy)} | finder.before)
+
+
+enable_compat = also(enable_torch_proxy, "enable_compat", "paddle")
+
+
+@public("paddle.compat")
+def disable_torch_proxy() -> None:
+    """End what the last :func:`enable_torch_proxy` began; modules keep what they have imported.
+
+    Example:
+        >>> import paddle
+        >>> paddle.enable_compat()
+        >>> paddle.disable_compat()
+    """
+    if _enabled:
+        _stop()
+
+
+disable_compat = also(disable_torch_proxy, "disable_compat", "paddle")
+
+
+@public("paddle.compat")
+@contextmanager
+def use_torch_proxy_guard(*, enable: bool = True, scope: Any = None, silent: bool = False) -> Iterator[None]:
+    """Let ``import torch`` import this package inside a ``with`` block, or not.
+
+    Args:
+        enable: False ends it inside the block.
+        scope: as for :func:`enable_torch_proxy`.
+        silent: as for :func:`enable_torch_proxy`.
+
+    Returns:
+        A context manager.
+
+    Raises:
+        TypeError: names that are not strings.
+
+    Example:
+        >>> import paddle
+        >>> with paddle.use_compat_guard():
+        ...     import torch.nn.functional as F
+        ...     F.linear is paddle.compat.nn.functional.linear
+        True
+    """
+    if enable:
+        enable_torch_proxy(scope=scope, silent=silent)
+        try:
+            yield
+        finally:
+            disable_torch_proxy()
+        return
+    ended = [finder.scope for finder in _enabled]
+    while _enabled:
+        _stop()
+    try:
+        yield
+    finally:
+        for each in ended:
+            _start(each)
+
+
+use_compat_guard = also(use_torch_proxy_guard, "use_compat_guard", "paddle")
+
+
+@public("paddle.compat")
+def extend_torch_proxy_blocked_modules(modules: Iterable[str]) -> None:
+    """Name modules that never import this package as ``torch``.
+
+    Args:
+        modules: their names; what is in them is blocked, too.
+
+    Raises:
+        TypeError: names that are not strings.
+
+    Example:
+        >>> import paddle
+        >>> paddle.compat.extend_torch_proxy_blocked_modules(["another_framework"])
+    """
+    _blocked.update(_names(modules, "extend_torch_proxy_blocked_modules") or ())

@@ -1,0 +1,94 @@
+"""Saving beside the program: a thread writes copies of the tensors, while the program goes on."""
+
+from __future__ import annotations
+
+import os
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, BinaryIO
+
+from paddle._public import public
+from paddle.framework.io import save
+from umiak.core.tensor import Tensor
+from umiak.util.errors import op_error
+
+_lock = threading.Lock()
+_writer: ThreadPoolExecutor | None = None
+_tasks: list[Future] = []
+
+
+def _copied(x: Any) -> Any:
+    """``x`` with copies of its tensors; containers are copied."""
+    if isinstance(x, Tensor):
+        copied = x.detach().clone()
+        copied.name = x.name
+        return copied
+    if isinstance(x, dict):
+        return type(x)((k, _copied(v)) for k, v in x.items())
+    if isinstance(x, (list, tuple)):
+        parts = [_copied(v) for v in x]
+        return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
+    return x
+
+
+@public("paddle paddle.framework")
+def async_save(
+    obj: Any, path: str | os.PathLike | BinaryIO, protocol: int = 4, sync_other_task: bool = False, **configs: Any
+) -> None:
+    """Write ``obj`` to a file as ``paddle.save`` does, in the background: the program may change the tensors at once.
+
+    Files are written one after the other, in the order of the calls.
+
+    Args:
+        obj: a tensor, or a dict such as a state dict.
+        path: a file name or a binary file object.
+        protocol: of pickle, 2 to 4.
+        sync_other_task: whether to wait first until all earlier files are written.
+        **configs: as for ``paddle.save``.
+
+    Raises:
+        TypeError: obj is neither a tensor nor a dict.
+        ValueError: another protocol.
+
+    Note:
+        Whether it worked is known by :func:`paddle.clear_async_save_task_queue`.
+
+    Example:
+        >>> import io, paddle
+        >>> file = io.BytesIO()
+        >>> paddle.async_save({"w": paddle.ones([2])}, file)
+        >>> paddle.clear_async_save_task_queue()
+        >>> _ = file.seek(0)
+        >>> paddle.load(file)["w"].tolist()
+        [1.0, 1.0]
+    """
+    global _writer
+    if not isinstance(obj, (Tensor, dict)):
+        raise op_error(TypeError, "async_save", "a tensor or a dict", type(obj).__name__)
+    if not isinstance(protocol, int) or isinstance(protocol, bool) or not 2 <= protocol <= 4:
+        raise op_error(ValueError, "async_save", "a protocol from 2 to 4", repr(protocol))
+    if sync_other_task:
+        clear_async_save_task_queue()
+    copied = _copied(obj)
+    with _lock:
+        if _writer is None:
+            _writer = ThreadPoolExecutor(1, thread_name_prefix="async_save")
+        _tasks.append(_writer.submit(save, copied, path, protocol, **configs))
+
+
+@public("paddle paddle.framework")
+def clear_async_save_task_queue() -> None:
+    """Wait until all files of ``async_save`` are written.
+
+    Raises:
+        Exception: a file could not be written; what kept it from being written is raised, of several files the first.
+
+    Example:
+        >>> import paddle
+        >>> paddle.clear_async_save_task_queue()
+    """
+    with _lock:
+        waiting, _tasks[:] = list(_tasks), []
+    failures = [error for task in waiting if (error := task.exception()) is not None]
+    if failures:
+        raise failures[0]

@@ -1,0 +1,1 @@
+"""Layers over sparse tensors, by family."""

@@ -1,0 +1,246 @@
+"""Numbers in order: ranges, and numbers at equal distances."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+import numpy as np
+
+from paddle._public import public
+from paddle.framework.place import on_device
+from paddle.tensor._args import default_float, dtype_of, integer, number, op_error
+from paddle.tensor.filled import with_gradient
+from paddle.tensor.from_data import check_integers
+from umiak import ops as F
+from umiak.core import dtype as dt
+from umiak.core.dtype import DType
+from umiak.core.eager import apply
+from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
+
+_COUNT = F.Iota(dt.int64)
+_FAR = 1 << 62  # ranges between numbers nearer to 0 are in int64
+
+
+@public("paddle paddle.tensor")
+def arange(
+    start: Any = 0,
+    end: Any = None,
+    step: Any = 1,
+    dtype: Any = None,
+    *,
+    out: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Numbers from ``start`` up to, not including, ``end``, with equal steps; ``arange(n)`` counts from 0.
+
+    Args:
+        start: the first number; a number or a tensor of one element. Alone it is the end.
+        end: the bound, which is not reached.
+        step: from one number to the next; negative counts down.
+        dtype: the dtype. By default int64 where all three are integers, otherwise the default floating dtype or that of
+            a floating tensor among them.
+        out: tensor that is written with the result and returned.
+        device: where to put the tensor; by default the current place.
+        requires_grad: whether gradients are computed for it (``stop_gradient=False``).
+        pin_memory: without effect.
+
+    Returns:
+        1-d tensor, empty where ``end`` lies on the other side.
+
+    Raises:
+        TypeError: a bound or the step is not a real number, or the dtype is bool or complex.
+        ValueError: the step is 0, or becomes 0 in an integer dtype.
+        OverflowError: an integer dtype cannot hold a number.
+
+    Example:
+        >>> import paddle
+        >>> paddle.arange(1, 7, 2).tolist()
+        [1, 3, 5]
+        >>> paddle.arange(3).tolist()
+        [0, 1, 2]
+    """
+    if end is None:
+        start, end = 0, start
+    if (
+        type(start) is type(end) is type(step) is int
+        and step
+        and (dtype is None or dtype is dt.int64)
+        and device is None
+        and not requires_grad
+        and -_FAR < start < _FAR
+        and -_FAR < end < _FAR
+        and -_FAR < step < _FAR
+    ):
+        return apply(_COUNT, (start, step), (max(0, -((start - end) // step)),))
+    return _count("arange", start, end, step, dtype, False, device, requires_grad)
+
+
+@public("paddle paddle.tensor")
+def range(
+    start: Any = 0,
+    end: Any = None,
+    step: Any = 1,
+    dtype: Any = None,
+    *,
+    out: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Numbers from ``start`` up to and including ``end``, with equal steps; ``range(n)`` counts from 0.
+
+    Args:
+        start: the first number; a number or a tensor of one element. Alone it is the end.
+        end: the bound, which is included where a step reaches it.
+        step: from one number to the next; negative counts down.
+        dtype: the dtype; by default the default floating dtype.
+        out: tensor that is written with the result and returned.
+        device: where to put the tensor; by default the current place.
+        requires_grad: whether gradients are computed for it (``stop_gradient=False``).
+
+    Returns:
+        1-d tensor, empty where ``end`` lies on the other side.
+
+    Raises:
+        TypeError: a bound or the step is not a real number, or the dtype is bool or complex.
+        ValueError: the step is 0, or becomes 0 in an integer dtype.
+        OverflowError: an integer dtype cannot hold a number.
+
+    Example:
+        >>> import paddle
+        >>> paddle.range(0, 3).tolist()
+        [0.0, 1.0, 2.0, 3.0]
+    """
+    if end is None:
+        start, end = 0, start
+    return _count("range", start, end, step, dtype_of(dtype), True, device, requires_grad)
+
+
+def _count(
+    op: str, start: Any, end: Any, step: Any, dtype: Any, closed: bool, device: Any, requires_grad: bool
+) -> Tensor:
+    given = (start, end, step)
+    start, end, step = (number(v) for v in given)
+    for v in (start, end, step):
+        if isinstance(v, (str, builtins.complex)) or v is None:
+            raise op_error(TypeError, op, "real numbers", type(v).__name__)
+    if step == 0:
+        raise op_error(ValueError, op, "a step other than 0", step)
+    if dtype is not None:
+        d = dtype_of(dtype)
+    else:
+        tensors = [v.dtype for v in given if isinstance(v, Tensor)]
+        floats = [t for t in tensors if t.is_floating]
+        d = (
+            floats[0]
+            if floats
+            else default_float()
+            if any(isinstance(v, float) for v in (start, end, step))
+            else dt.int64
+        )
+    if d.is_integer:
+        start, end, step = dim.to_int(start), dim.to_int(end), dim.to_int(step)
+        if step == 0:
+            raise op_error(ValueError, op, f"a step that does not become 0 in {d.name}", number(given[2]))
+    if all(dim.kind_of(v) == "int" for v in (start, end, step)):
+        size = dim.maximum(0, (end - start) // step + 1 if closed else -((start - end) // step))
+    else:
+        span = (end - start) / step
+        size = max(0, int(np.floor(span)) + 1 if closed else int(np.ceil(span)))
+    if d.is_integer and type(size) is int and size:
+        check_integers(np.array([start, start + (size - 1) * step], object), d, op)
+    with on_device(device):
+        return with_gradient(F.iota(start, step, d, size), requires_grad)
+
+
+@public("paddle paddle.tensor", aliases={"end": "stop", "steps": "num"})
+def linspace(
+    start: Any,
+    stop: Any,
+    num: Any,
+    dtype: Any = None,
+    name: str | None = None,
+    *,
+    out: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Numbers from ``start`` to ``stop``, both included, at equal distances.
+
+    Args:
+        start: the first number; a number or a tensor of one element.
+        stop: the last number, in the same form.
+        num: how many; 1 gives ``start`` alone.
+        dtype: the dtype; by default that of a floating tensor among the ends, otherwise the default floating dtype. For
+            an integer dtype fractions are dropped.
+        out: tensor that is written with the result and returned.
+        device: where to put the tensor; by default the current place.
+        requires_grad: whether gradients are computed for it (``stop_gradient=False``).
+
+    Returns:
+        1-d tensor of ``num`` elements.
+
+    Raises:
+        TypeError: ``num`` is not an integer, or the dtype is bool or complex.
+        ValueError: ``num`` is negative.
+        OverflowError: an integer dtype cannot hold an end.
+
+    Example:
+        >>> import paddle
+        >>> paddle.linspace(0, 1, 5).tolist()
+        [0.0, 0.25, 0.5, 0.75, 1.0]
+    """
+    d = _float_of(dtype, start, stop)
+    a, b, n = _ends("linspace", start, stop, num, d)
+    with on_device(device):
+        return with_gradient(F.linspace(a, b, d, n) if n else F.full(0, d, (0,)), requires_grad)
+
+
+@public("paddle paddle.tensor")
+def logspace(start: Any, stop: Any, num: Any, base: Any = 10.0, dtype: Any = None, name: str | None = None) -> Tensor:
+    """Powers of ``base`` from ``base**start`` to ``base**stop``, both included, with exponents at equal distances.
+
+    Args:
+        start: the first exponent; a number or a tensor of one element.
+        stop: the last exponent, in the same form.
+        num: how many; 1 gives the first power alone.
+        base: a number or a tensor of one element.
+        dtype: the dtype; by default that of a floating tensor among the ends, otherwise the default floating dtype.
+
+    Returns:
+        1-d tensor of ``num`` elements.
+
+    Raises:
+        TypeError: ``num`` is not an integer, or the dtype is bool or complex.
+        ValueError: ``num`` is negative.
+
+    Example:
+        >>> import paddle
+        >>> paddle.logspace(0, 2, 3).tolist()
+        [1.0, 10.0, 100.0]
+    """
+    d = _float_of(dtype, start, stop)
+    a, b, n = _ends("logspace", start, stop, num, default_float())
+    return F.logspace(a, b, d, n, number(base)) if n else F.full(0, d, (0,))
+
+
+def _float_of(dtype: Any, *given: Any) -> DType:
+    if dtype is not None:
+        return dtype_of(dtype)
+    return next((v.dtype for v in given if isinstance(v, Tensor) and v.dtype.is_floating), default_float())
+
+
+def _ends(op: str, start: Any, stop: Any, num: Any, d: DType) -> tuple[Any, Any, int]:
+    """Both ends and the count; ``d``: what the ends must be numbers of."""
+    n = integer(num, op, "num")
+    if n < 0:
+        raise op_error(ValueError, op, "a num of 0 or more", n)
+    ends = number(start), number(stop)
+    if d.is_integer:
+        check_integers(np.array(ends, object), d, op)
+    return *ends, n

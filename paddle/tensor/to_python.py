@@ -1,0 +1,350 @@
+"""Elements of tensors as Python and NumPy objects, as text, and for other frameworks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from paddle._public import constants, public
+from paddle.tensor import to_string
+from paddle.tensor._args import need_tensor, op_error
+from umiak.core.array import host_values
+from umiak.core.tensor import Tensor
+from umiak.util.errors import NotOneElement
+
+
+@public("Tensor")
+def numpy(self: Tensor, blocking: bool = True) -> np.ndarray:
+    """Elements as an array over the same memory; of a device other than the host, a copy.
+
+    The call waits until all work on the tensor is done.
+
+    Args:
+        blocking: accepted.
+
+    Returns:
+        Array of the tensor's shape and dtype; bfloat16 and float8 elements have a type of ``ml_dtypes``.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.zeros([2])
+        >>> a = x.numpy()
+        >>> a[0] = 5.0
+        >>> x.tolist()
+        [5.0, 0.0]
+    """
+    return host_values(self)
+
+
+@public("Tensor")
+def item(self: Tensor, *args: int) -> Any:
+    """One element as a Python scalar.
+
+    Args:
+        *args: nothing for the only element; an int, which counts in row-major order; or an int for each dim.
+
+    Returns:
+        A bool, int, float or complex number.
+
+    Raises:
+        ValueError: there is more than one element and no index, or no such element.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.to_tensor([[1, 2], [3, 4]])
+        >>> x.item(2), x.item(0, 1), x[0, 0].item()
+        (3, 2, 1)
+    """
+    a = numpy(self)
+    if not args:
+        if a.size != 1:
+            raise op_error(ValueError, "item", "a tensor of one element, or an index", f"shape {list(self.shape)}")
+        return a.item()
+    try:
+        return a.item(*args)
+    except (ValueError, IndexError) as error:
+        raise op_error(ValueError, "item", f"an index into shape {list(self.shape)}", args) from error
+
+
+@public(usual=False)
+def tolist(x: Tensor) -> Any:
+    """Elements as nested lists of Python scalars.
+
+    Args:
+        x: tensor of any shape and dtype.
+
+    Returns:
+        Lists as deep as x has dims; of a 0-d tensor a number.
+
+    Raises:
+        TypeError: x is not a tensor.
+
+    Example:
+        >>> import paddle
+        >>> paddle.tolist(paddle.to_tensor([[1, 2], [3, 4]]))
+        [[1, 2], [3, 4]]
+    """
+    return numpy(need_tensor(x, "tolist")).tolist()
+
+
+@public("Tensor")
+def gradient(self: Tensor) -> np.ndarray | None:
+    """Gradient of the tensor as an array.
+
+    Returns:
+        Array over the memory of ``grad``; None if there is none.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.to_tensor([2.0], stop_gradient=False)
+        >>> (x * x).sum().backward()
+        >>> x.gradient().tolist()
+        [4.0]
+    """
+    return None if self.grad is None else numpy(self.grad)
+
+
+def _single(self: Tensor, arg_name: str) -> Any:
+    if self._count != 1:
+        raise op_error(NotOneElement, arg_name, "a tensor of one element", f"shape {list(self.shape)}")
+    return item(self)
+
+
+def _bool(self: Tensor) -> bool:
+    """Truth of the only element.
+
+    Returns:
+        A bool.
+
+    Raises:
+        ValueError: there is not just one element.
+
+    Example:
+        >>> import paddle
+        >>> bool(paddle.to_tensor([3.0]))
+        True
+    """
+    if self._count != 1:
+        got = f"shape {list(self.shape)}"
+        raise op_error(NotOneElement, "bool", "a tensor of one element", got, "Use any() or all().")
+    return bool(item(self))
+
+
+def _float(self: Tensor) -> float:
+    """Only element as a float.
+
+    Returns:
+        A float.
+
+    Raises:
+        TypeError: there is not just one element, or it is complex.
+
+    Example:
+        >>> import paddle
+        >>> float(paddle.to_tensor([3]))
+        3.0
+    """
+    return float(_single(self, "float"))
+
+
+def _int(self: Tensor) -> int:
+    """Only element as an int; fractions are dropped.
+
+    Returns:
+        An int.
+
+    Raises:
+        TypeError: there is not just one element, or it is complex.
+
+    Example:
+        >>> import paddle
+        >>> int(paddle.to_tensor([3.7]))
+        3
+    """
+    return int(_single(self, "int"))
+
+
+def _complex(self: Tensor) -> complex:
+    """Only element as a complex number.
+
+    Returns:
+        A complex number.
+
+    Raises:
+        TypeError: there is not just one element.
+
+    Example:
+        >>> import paddle
+        >>> complex(paddle.to_tensor([3]))
+        (3+0j)
+    """
+    return complex(_single(self, "complex"))
+
+
+def _index(self: Tensor) -> int:
+    """Only element of an integer tensor, as Python asks for an index.
+
+    Returns:
+        An int.
+
+    Raises:
+        TypeError: there is not just one element, or the dtype is neither an integer one nor bool.
+
+    Example:
+        >>> import paddle
+        >>> [10, 20, 30][paddle.to_tensor(1)]
+        20
+    """
+    if not (self.dtype.is_integer or self.dtype.is_bool):
+        raise op_error(TypeError, "index", "an integer tensor", self.dtype.name)
+    return int(_single(self, "index"))
+
+
+def _format(self: Tensor, spec: str) -> str:
+    """Text of a 0-d tensor in a given format; without a format, of any tensor as it prints.
+
+    Args:
+        spec: a format specification for a number.
+
+    Returns:
+        A str.
+
+    Raises:
+        TypeError: there is a format, and the tensor is not 0-d.
+
+    Example:
+        >>> import paddle
+        >>> f"{paddle.to_tensor(2.0):.2f}"
+        '2.00'
+    """
+    if not spec:
+        return str(self)
+    if self.ndim == 0:
+        return format(item(self), spec)
+    raise op_error(TypeError, "format", "a 0-d tensor for a format specification", f"shape {list(self.shape)}")
+
+
+def _repr(self: Tensor) -> str:
+    """Text that shows shape, dtype, place and elements; see :func:`paddle.set_printoptions`.
+
+    Returns:
+        A str.
+
+    Example:
+        >>> import paddle
+        >>> str(paddle.ones([2])).startswith("Tensor(shape=[2], dtype=float32, ")
+        True
+    """
+    return to_string.to_string(self)
+
+
+def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    """Array of the elements, as NumPy asks for it.
+
+    Args:
+        dtype: a NumPy dtype; by default that of the tensor.
+        copy: True copies, False refuses to, None copies for another dtype.
+
+    Returns:
+        Array over the memory of the tensor, or a copy.
+
+    Raises:
+        ValueError: ``copy`` is False and the dtype is another one.
+
+    Example:
+        >>> import paddle
+        >>> import numpy as np
+        >>> np.asarray(paddle.ones([2])).tolist()
+        [1.0, 1.0]
+    """
+    a = numpy(self.detach())
+    if dtype is not None and a.dtype != dtype:
+        if copy is False:
+            raise op_error(ValueError, "__array__", f"dtype {a.dtype} to share memory", dtype)
+        return a.astype(dtype)
+    return a.copy() if copy else a
+
+
+def _cuda_array(self: Tensor) -> dict:
+    if self.place.device_type != "gpu":
+        raise op_error(
+            AttributeError, "__cuda_array_interface__", "a tensor on a CUDA device", f"one on {self.place.name}"
+        )
+    return {
+        "shape": tuple(self.shape),
+        "typestr": self.dtype.numpy.str,
+        "data": (self.data_ptr(), False),
+        "strides": None if self.is_contiguous() else tuple(s * self.dtype.itemsize for s in self.strides),
+        "version": 2,
+    }
+
+
+def __dlpack__(
+    self: Tensor, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None
+) -> Any:
+    """DLPack capsule over the memory of the tensor, for other frameworks.
+
+    Args:
+        stream: the stream on which the consumer works, as the protocol defines it.
+        max_version: the latest version of the protocol that the consumer knows.
+        dl_device: the device on which the consumer wants the memory.
+        copy: whether to copy; None copies only where memory cannot be shared.
+
+    Returns:
+        A capsule.
+
+    Raises:
+        RuntimeError: the tensor has ``stop_gradient=False``.
+        BufferError: the memory cannot be shared in the way that is asked for.
+
+    Example:
+        >>> import paddle
+        >>> import numpy as np
+        >>> np.from_dlpack(paddle.ones([2])).tolist()
+        [1.0, 1.0]
+    """
+    from umiak.core.dlpack import dlpack
+
+    if not self.stop_gradient:
+        raise RuntimeError(
+            "[__dlpack__] requires a tensor with stop_gradient=True, got one with stop_gradient=False. Use detach()."
+        )
+    return dlpack(self, stream, max_version, dl_device, copy)
+
+
+def __dlpack_device__(self: Tensor) -> tuple[int, int]:
+    """Device of the tensor in the numbers of DLPack.
+
+    Returns:
+        Pair of the type of device, 1 for the host, and its number.
+
+    Example:
+        >>> import paddle
+        >>> [int(n) for n in paddle.ones([2]).__dlpack_device__()]
+        [1, 0]
+    """
+    from umiak.core.dlpack import dlpack_device
+
+    return dlpack_device(self)
+
+
+_SPECIAL: dict[str, Any] = {
+    "__array__": _array,
+    "__array_ufunc__": None,  # NumPy leaves operators to us
+    "__bool__": _bool,
+    "__complex__": _complex,
+    "__cuda_array_interface__": property(_cuda_array),
+    "__dlpack__": __dlpack__,
+    "__dlpack_device__": __dlpack_device__,
+    "__float__": _float,
+    "__format__": _format,
+    "__index__": _index,
+    "__int__": _int,
+    "__long__": _int,
+    "__nonzero__": _bool,
+    "__repr__": _repr,
+    "__str__": _repr,
+}
+
+constants("Tensor", __name__, _SPECIAL)

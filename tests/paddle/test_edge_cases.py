@@ -1,0 +1,137 @@
+"""Empty operands, result dtypes, repeated indices, one triangle: facts recorded from the reference framework."""
+
+import math
+
+import numpy as np
+import pytest
+
+import paddle
+import paddle.nn.functional as F
+
+T = paddle.to_tensor
+NAN = math.nan
+
+FACTS = [
+    # Integers have a sign, too.
+    (lambda: paddle.copysign(T([1, 2]), T([-1, 1])), "int64", [-1, 2]),
+    (lambda: paddle.copysign(T([1, 2]), -1.0), "int64", [-1, -2]),
+    (lambda: paddle.copysign(T([True]), T([True])), "bool", [True]),
+    (lambda: paddle.copysign(T([3], dtype="uint8"), T([1], dtype="uint8")), "uint8", [3]),
+    (lambda: paddle.frac(T([1, -2], dtype="int32")), "int32", [0, 0]),
+    (lambda: paddle.bincount(T([1, 2]), T([1, 2])), "float64", [0.0, 1.0, 2.0]),
+    (lambda: paddle.bincount(T([1, 2]), T([1.0, 2.0])), "float32", [0.0, 1.0, 2.0]),
+    (lambda: paddle.median(T([1.0, 2.0], dtype="float16")), "float32", 1.5),
+    (lambda: paddle.median(T([1.0, 2.0], dtype="bfloat16"), axis=0), "float32", 1.5),
+    (lambda: paddle.matmul(T([[1j]]), T([[2.0]])), "complex64", [[2j]]),
+    (lambda: paddle.mm(T([[2.0]]), T([[1j]])), "complex64", [[2j]]),
+    (lambda: paddle.kron(T([1j]), T([2.0, 3.0])), "complex64", [2j, 3j]),
+    (lambda: paddle.inner(T([2.0]), T([1j])), "complex64", 2j),
+    # Nothing to reduce.
+    (lambda: paddle.median(paddle.ones([0])), "float32", NAN),
+    (lambda: paddle.nanmedian(paddle.ones([0, 2]), axis=0), "float32", [NAN, NAN]),
+    (lambda: paddle.median(paddle.ones([0, 2]), axis=0, mode="min")[1], "int64", [0, 0]),
+    (lambda: paddle.median(paddle.ones([0, 2]), axis=0, keepdim=True), "float32", [[NAN, NAN]]),
+    (lambda: paddle.median(paddle.ones([0], dtype="int64")), "float32", NAN),
+    (lambda: paddle.linalg.vector_norm(paddle.ones([0]), p=-math.inf), "float32", 0.0),
+    (lambda: paddle.linalg.vector_norm(paddle.ones([2, 0]), p=math.inf, axis=1), "float32", [0.0, 0.0]),
+    (lambda: paddle.linalg.norm(paddle.ones([0]), p=math.inf), "float32", 0.0),
+    (lambda: paddle.linalg.cov(paddle.ones([0])), "float32", NAN),
+    (lambda: paddle.linalg.cov(paddle.ones([2, 0])), "float32", [[NAN, NAN], [NAN, NAN]]),
+    (lambda: paddle.cumulative_trapezoid(paddle.ones([2, 0])), "float32", [[], []]),
+    (lambda: F.label_smooth(paddle.ones([2, 0])), "float32", [[], []]),
+    (lambda: F.softmax(paddle.ones([2, 0])), "float32", [[], []]),
+    # Intervals of one number.
+    (lambda: paddle.histogram_bin_edges(T([1.0, 2.0]), 2, 1, 1), "float32", [0.5, 1.0, 1.5]),
+    (lambda: paddle.histogram_bin_edges(T([3.0, 3.0]), 2), "float32", [2.5, 3.0, 3.5]),
+    (lambda: paddle.histogram(T([1.0, 2.0, 1.2]), 4, 1, 1), "int64", [2, 0, 0, 1]),
+    (lambda: paddle.histogram(T([1.0, 1.0]), 4), "int64", [0, 0, 2, 0]),
+    # A threshold for each of several ranks.
+    (lambda: paddle.linalg.matrix_rank(paddle.eye(2), tol=T([0.5])), "int64", [2]),
+    (lambda: paddle.linalg.matrix_rank(paddle.ones([5, 1]), tol=paddle.ones([1, 4])), "int64", [[1, 1, 1, 1]]),
+    (lambda: paddle.linalg.lstsq(paddle.eye(2), paddle.ones([2, 1]), driver="gels")[2], "int64", []),
+]
+
+
+@pytest.mark.parametrize(("call", "dtype", "values"), FACTS)
+def test_fact(call, dtype, values):
+    got = call()
+    assert got.dtype.name == dtype
+    assert got.shape == list(np.shape(values))
+    np.testing.assert_allclose(got.numpy(), np.array(values, dtype=got.numpy().dtype), rtol=1e-6)
+
+
+def test_a_mask_of_no_sequences_is_empty():
+    assert F.sequence_mask(paddle.zeros([0], "int64")).shape == [0, 0]
+    assert F.sequence_mask(paddle.zeros([2, 0], "int64"), 3).shape == [2, 0, 3]
+
+
+def test_parts_of_a_factorisation_that_are_not_wanted_are_empty():
+    lu, pivots = paddle.linalg.lu(paddle.eye(2))
+    for skipped in ("unpack_ludata", "unpack_pivots"):
+        parts = paddle.linalg.lu_unpack(lu, pivots, **{skipped: False})
+        assert [p.shape == [0] for p in parts] == ([True, False, False] if "pivots" in skipped else [False, True, True])
+
+
+def test_a_system_with_the_adjoint():
+    rng = np.random.default_rng(0)
+    a, b = (rng.normal(size=(3, 3)) + 1j * rng.normal(size=(3, 3)) for _ in range(2))
+    got = paddle.linalg.lu_solve(T(b), *paddle.linalg.lu(T(a)), trans="H")
+    np.testing.assert_allclose(a.conj().T @ got.numpy(), b, atol=1e-12)
+
+
+def gradient(x, f):
+    x = T(x, dtype="float64", stop_gradient=False)
+    f(x).backward()
+    return x.grad.tolist()
+
+
+SCATTERS = {
+    "put_along_axis": lambda v: paddle.put_along_axis(paddle.zeros([1, 3], "float64"), T([[0, 0, 1]]), v, 1),
+    "scatter": lambda v: paddle.scatter(paddle.zeros([3], "float64"), T([2, 2, 0]), v[0]),
+    "index_put": lambda v: paddle.index_put(paddle.zeros([3], "float64"), (T([2, 2, 0]),), v[0]),
+}
+
+
+@pytest.mark.parametrize("name", SCATTERS)
+def test_an_update_that_is_overwritten_has_gradient_0(name):
+    assert gradient([[1.0, 2.0, 3.0]], lambda v: (SCATTERS[name](v) * 5.0).sum()) == [[0, 5, 5]]
+
+
+def test_a_row_that_is_overwritten_has_gradient_0():
+    def written(v):
+        x = paddle.zeros([2, 3], "float64")
+        x[T([1, 0, 1])] = v
+        return (x * x).sum()
+
+    assert gradient([[1.0] * 3, [2.0] * 3, [3.0] * 3], written) == [[0] * 3, [4] * 3, [6] * 3]
+
+
+def test_overwritten_updates_under_capture():
+    @paddle.jit.to_static
+    def f(x, v, index):
+        return paddle.put_along_axis(x, index, v, 1)
+
+    v = T([[1.0, 2.0]], stop_gradient=False)
+    f(paddle.zeros([1, 3]), v, T([[0, 0]])).sum().backward()
+    assert v.grad.tolist() == [[0, 1]]
+
+
+def test_pinv_differentiates_the_triangle_it_reads():
+    got = gradient([[2.0, 1.0], [0.0, 3.0]], lambda x: paddle.linalg.pinv(x, hermitian=True).sum())
+    np.testing.assert_allclose(got, [[-1 / 4, -1 / 6], [-1 / 6, -1 / 9]])
+
+
+def test_a_value_of_another_dtype_without_gradient_ends_the_history():
+    x = paddle.ones([2])
+    x.stop_gradient = False
+    y = x.clone()
+    y.floor_divide_(paddle.full([2], 2.0, "float64"))
+    assert y.dtype is paddle.float64 and y.tolist() == [0, 0]
+    (y.sum() + (x * 3.0).sum()).backward()
+    assert x.grad.dtype is paddle.float32 and x.grad.tolist() == [3, 3]
+
+
+def test_methods_that_take_what_they_do_not_need():
+    x = paddle.ones([2])
+    assert x.retain_grads() is None
+    assert x.numpy(False).tolist() == [1, 1]
