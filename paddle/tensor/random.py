@@ -102,6 +102,8 @@ def _made(x: Tensor, requires_grad: bool) -> Tensor:
 
 
 def _float_dtype(dtype: Any, op: str) -> DType:
+    if dtype is None:
+        return default_float()
     d = dtype_of(dtype)
     if not d.is_floating:
         raise op_error(TypeError, op, "a floating dtype", d.name)
