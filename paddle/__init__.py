@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         static,
         utils,
         version,
+        vision,
     )
 
 __getattr__, __dir__, __all__ = _lazy.contents(__name__, "device framework nn signal tensor")

@@ -29,6 +29,7 @@ from paddle import static as static
 from paddle import tensor as tensor
 from paddle import utils as utils
 from paddle import version as version
+from paddle import vision as vision
 from paddle.amp.auto_cast import autocast as autocast
 from paddle.amp.auto_cast import get_autocast_cpu_dtype as get_autocast_cpu_dtype
 from paddle.amp.auto_cast import get_autocast_dtype as get_autocast_dtype
@@ -1184,6 +1185,7 @@ __all__ = [
     "view_as",
     "view_as_complex",
     "view_as_real",
+    "vision",
     "vsplit",
     "vstack",
     "where",

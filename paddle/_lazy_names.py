@@ -4,7 +4,7 @@ NAMES = {
     "paddle": {
         "paddle": (
             "amp autograd compat cuda distributed distribution fft geometric hapi incubate io jit linalg metric "
-            "optimizer profiler regularizer sparse special static utils version "
+            "optimizer profiler regularizer sparse special static utils version vision "
         ),
         "paddle.amp.auto_cast": (
             "autocast get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_enabled "
@@ -127,5 +127,9 @@ NAMES = {
             "assert_same_structure convert_shape_to_list flatten is_same_shape is_sequence map_structure "
             "pack_sequence_as to_sequence "
         ),
+    },
+    "paddle.vision": {
+        "paddle.vision": "datasets image models ops transforms",
+        "paddle.vision.image": "get_image_backend image_load set_image_backend",
     },
 }

@@ -43,13 +43,13 @@ def test_nothing_similar_is_suggested():
 def test_imports_say_so():
     with pytest.raises(ImportError, match=r"^paddle\.Model is not in Umiak yet$"):
         from paddle import Model  # noqa: F401
-    with pytest.raises(ImportError, match=r"^paddle\.vision is not in Umiak yet$"):
-        from paddle import vision  # noqa: F401
-    with pytest.raises(ModuleNotFoundError, match=r"^paddle\.vision is not in Umiak yet$"):
-        import paddle.vision
-    with pytest.raises(ModuleNotFoundError, match=r"^paddle\.vision is not in Umiak yet$"):
-        import paddle.vision.transforms
-    assert importlib.util.find_spec("paddle.vision") is None
+    with pytest.raises(ImportError, match=r"^paddle\.quantization is not in Umiak yet$"):
+        from paddle import quantization  # noqa: F401
+    with pytest.raises(ModuleNotFoundError, match=r"^paddle\.quantization is not in Umiak yet$"):
+        import paddle.quantization
+    with pytest.raises(ModuleNotFoundError, match=r"^paddle\.quantization is not in Umiak yet$"):
+        import paddle.quantization.observers
+    assert importlib.util.find_spec("paddle.quantization") is None
     with pytest.raises(ModuleNotFoundError, match=r"No module named 'paddle\.nowhere'"):
         import paddle.nowhere  # noqa: F401
     with pytest.raises(ImportError, match="cannot import name 'nothing'"):
@@ -65,4 +65,4 @@ def test_programs_may_add_names():
 
 
 def test_dir_of_a_module_does_not_list_them():
-    assert "vision" not in dir(paddle)
+    assert "quantization" not in dir(paddle)

@@ -25,8 +25,8 @@ ALL = [(m, home, name) for m, homes in NAMES.items() for home, names in homes.it
 HEAVY = (
     "paddle.amp paddle.autograd paddle.distributed paddle.distribution paddle.fft paddle.framework.io paddle.hapi "
     "paddle.incubate paddle.io paddle.jit paddle.metric paddle.optimizer paddle.profiler paddle.static paddle.utils "
-    "umiak.autodiff umiak.checkpoint umiak.comm umiak.compiler.plan umiak.observe umiak.runtime.capture umiak.spmd "
-    "asyncio concurrent difflib email http json llvmlite logging mpi4py multiprocessing pdb "
+    "paddle.vision umiak.autodiff umiak.checkpoint umiak.comm umiak.compiler.plan umiak.observe umiak.runtime.capture "
+    "umiak.spmd asyncio concurrent difflib email http json llvmlite logging mpi4py multiprocessing pdb "
     "scipy socket sqlite3 ssl subprocess torch unittest urllib xml"
 ).split()
 

@@ -1,0 +1,5 @@
+"""Models of image classification."""
+
+from paddle import _lazy
+
+__getattr__, __dir__, __all__ = _lazy.contents(__name__)

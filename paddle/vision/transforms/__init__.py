@@ -1,0 +1,5 @@
+"""Transforms of images: PIL images, NumPy arrays and tensors."""
+
+from paddle import _lazy
+
+__getattr__, __dir__, __all__ = _lazy.contents(__name__)
