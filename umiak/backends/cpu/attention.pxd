@@ -393,5 +393,4 @@ cdef inline void prefetch_step(Prefetch* a) noexcept nogil:
 cdef void add_weighted_values(const Call* c, const Strip* s, char* to, const char* values, int64_t panel, const char* weights, int64_t weight_row,
                   int64_t n, const char* factor, int64_t at, int64_t seen, Prefetch* coming) noexcept nogil
 cdef int prepare(Call* c, const Config* config, void** ptrs, const int64_t* dims, const uint64_t* scalars, int gradient) noexcept nogil
-cdef int no_memory() noexcept nogil
 cdef void run_parts(int (*part)(void*, int64_t) noexcept nogil, Call* c, int64_t parts, double work, int* result) noexcept nogil

@@ -10,10 +10,7 @@ from libc.math cimport INFINITY, log, logf
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from umiak.backends.cpu.launcher cimport parallel_for, thread_count
-
-cdef extern from "Python.h":
-    void PyErr_SetObject(object type, object value)      # `void`, so that no error is taken for our own
+from umiak.backends.cpu.launcher cimport no_memory, parallel_for, thread_count
 
 cdef extern from "umiak/backends/cpu/scratch.h" nogil:
     int umiak_scratch_init()
@@ -32,15 +29,6 @@ if umiak_scratch_init() != 0:
 
 
 # ---- a call ------------------------------------------------------------------------------------------------------------
-cdef int no_memory() noexcept nogil:
-    with gil:
-        try:
-            raise MemoryError("no memory for scratch of attention")
-        except MemoryError as error:
-            PyErr_SetObject(MemoryError, error)
-    return -1
-
-
 cdef const int64_t* strided(Operand* x, void* data, const int64_t* dims, int rank, int64_t bytes) noexcept nogil:
     cdef int i
     x.data = <char*>data

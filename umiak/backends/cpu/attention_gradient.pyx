@@ -12,6 +12,7 @@ from libc.stdlib cimport free
 from libc.string cimport memset
 
 from umiak.backends.cpu.attention cimport *
+from umiak.backends.cpu.launcher cimport no_memory
 
 cdef extern from "<stdlib.h>" nogil:
     void* aligned_alloc(size_t alignment, size_t size)

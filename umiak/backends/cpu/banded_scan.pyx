@@ -2,7 +2,7 @@
 """Launching banded scans: rows of the batch in parts, each by banded_scan.h."""
 from libc.stdint cimport int64_t, uint64_t
 
-from umiak.backends.cpu.launcher cimport parallel_for, thread_count
+from umiak.backends.cpu.launcher cimport no_memory, parallel_for, thread_count
 
 cdef extern from "umiak/backends/cpu/banded_scan.h" nogil:
     int UMIAK_BANDED_SCAN_BANDS
@@ -24,9 +24,6 @@ cdef extern from "umiak/backends/cpu/banded_scan.h" nogil:
         const int64_t* given_strides
     int umiak_banded_scan_part(void* arg, int64_t part) noexcept
 
-cdef extern from "Python.h":
-    void PyErr_NoMemory()
-
 cdef enum:
     PARALLEL = 8192             # arcs, from which on other threads help
     PARTS_PER_THREAD = 4
@@ -45,11 +42,6 @@ cdef int run(umiak_banded_scan_launch* w) noexcept nogil:
     if (parallel_for(umiak_banded_scan_part, w, parts) if parts > 1 else umiak_banded_scan_part(w, 0)) != 0:
         return no_memory()
     return 0
-
-
-cdef int no_memory() noexcept with gil:
-    PyErr_NoMemory()
-    return -1
 
 
 cdef int log_sums(void* self, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil:

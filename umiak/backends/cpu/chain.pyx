@@ -4,6 +4,8 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
+from umiak.backends.cpu.launcher cimport no_memory
+
 cdef extern from *:
     """
     #include <stdlib.h>
@@ -13,9 +15,6 @@ cdef extern from *:
     }
     """
     void* umiak_temporary(int64_t bytes) nogil
-
-cdef extern from "Python.h":
-    void PyErr_NoMemory()
 
 ctypedef int (*launch_t)(void* self, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil
 
@@ -57,11 +56,6 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
     for i in range(made):
         free(own[chain.pointers + i])
     return result
-
-
-cdef int no_memory() noexcept with gil:
-    PyErr_NoMemory()
-    return -1
 
 
 cdef class ChainLauncher:

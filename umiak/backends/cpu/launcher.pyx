@@ -487,8 +487,9 @@ cdef int run_phases(Config* config, const Compiled* variant, const Space* s, Cal
     return result
 
 
-cdef int no_memory() noexcept with gil:
-    PyErr_SetObject(MemoryError, MemoryError("no memory for scratch of a kernel"))
+cdef int no_memory() noexcept nogil:
+    with gil:
+        PyErr_SetObject(MemoryError, MemoryError("no memory for scratch of a kernel"))
     return ERROR_SET
 
 

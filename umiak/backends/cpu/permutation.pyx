@@ -2,10 +2,10 @@
 """Random permutations: the launch of permutation.h."""
 from libc.stdint cimport int64_t, uint64_t
 
+from umiak.backends.cpu.launcher cimport no_memory
 from umiak.backends.cpu.providers.common cimport scratch_alloc, scratch_free
 
 cdef extern from "Python.h":
-    void PyErr_NoMemory()
     void PyErr_SetObject(object type, object value)
 
 cdef extern from "umiak/backends/cpu/permutation.h" nogil:
@@ -32,11 +32,6 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
 
 cdef int too_long(int64_t n) noexcept with gil:
     PyErr_SetObject(OverflowError, f"[rand_perm] requires a size of at most {LONGEST}, got {n}")
-    return -1
-
-
-cdef int no_memory() noexcept with gil:
-    PyErr_NoMemory()
     return -1
 
 

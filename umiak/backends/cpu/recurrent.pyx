@@ -12,7 +12,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from umiak.backends.cpu.axes cimport Ctx, kernel_t
-from umiak.backends.cpu.launcher cimport parallel_for, thread_count
+from umiak.backends.cpu.launcher cimport no_memory, parallel_for, thread_count
 from umiak.backends.cpu.providers.common cimport copy_strided, scratch_free, scratch_alloc
 
 cdef extern from *:
@@ -20,9 +20,6 @@ cdef extern from *:
     #define umiak_soon(p) __builtin_prefetch((p), 0, 2)
     """
     void umiak_soon(const void* p) nogil
-
-cdef extern from "Python.h":
-    void PyErr_SetObject(object type, object value)      # `void`, so that no error is taken for our own
 
 cdef enum:
     MAX_ROWS = 8                # of a tile
@@ -114,15 +111,6 @@ cdef inline char* carve(char** memory, int64_t bytes) noexcept nogil:
     cdef char* room = memory[0]
     memory[0] = room + round_up(bytes, ALIGN)
     return room
-
-
-cdef int no_memory() noexcept nogil:
-    with gil:
-        try:
-            raise MemoryError("no memory for scratch of a recurrent layer")
-        except MemoryError as error:
-            PyErr_SetObject(MemoryError, error)
-    return -1
 
 
 cdef inline void apply(const Elementwise* f, void** ptrs, const int64_t* strides, int64_t rows, int64_t units) noexcept nogil:

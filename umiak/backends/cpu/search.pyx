@@ -3,11 +3,10 @@
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy
 
-from umiak.backends.cpu.launcher cimport parallel_for, thread_count
-from umiak.backends.cpu.providers.common cimport MAX_AXES, copy_strided, scratch_alloc, scratch_free
+from umiak.backends.cpu.launcher cimport no_memory, parallel_for, thread_count
+from umiak.backends.cpu.providers.common cimport MAX_AXES, copy_strided, in_order, scratch_alloc, scratch_free
 
 cdef extern from "Python.h":
-    void PyErr_NoMemory()
     void PyErr_SetObject(object type, object value)
 
 cdef extern from "umiak/backends/cpu/search.h" nogil:
@@ -38,11 +37,6 @@ cdef struct Config:
     int right, narrow           # of a search: behind equal elements; places are int32
 
 
-cdef int no_memory() noexcept with gil:
-    PyErr_NoMemory()
-    return -1
-
-
 cdef int too_long(int64_t n) noexcept with gil:
     PyErr_SetObject(OverflowError, f"[unique] requires at most {LONGEST} elements, got {n}")
     return -1
@@ -61,27 +55,6 @@ cdef int64_t product(const int64_t* sizes, int rank) noexcept nogil:
     return n
 
 
-cdef int in_order(const char** x, const int64_t* sizes, const int64_t* strides, int rank, int bytes, void** room) noexcept nogil:
-    """Let ``x`` point to its elements in order: where it does, or in ``room``, which the caller frees. -1: no memory."""
-    cdef int64_t dense[MAX_AXES]
-    cdef int64_t n = 1
-    cdef int i
-    cdef bint lies = True
-    for i in range(rank - 1, -1, -1):
-        dense[i] = n
-        lies = lies and (sizes[i] == 1 or strides[i] == n)
-        n *= sizes[i]
-    room[0] = NULL
-    if lies or n == 0:
-        return 0
-    room[0] = scratch_alloc(n * bytes)
-    if room[0] == NULL:
-        return no_memory()
-    copy_strided(<char*>room[0], dense, x[0], strides, sizes, rank, bytes)
-    x[0] = <const char*>room[0]
-    return 0
-
-
 # ---- distinct elements -----------------------------------------------------------------------------------------------
 cdef int launch_unique(void* self, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil:
     """The native launch ABI. ``dims``: whether the elements are wanted or their count alone, sizes, strides. Pointers: x,
@@ -95,9 +68,8 @@ cdef int launch_unique(void* self, void** ptrs, const int64_t* dims, const uint6
     cdef void* memory
     if n > LONGEST:
         return too_long(n)
-    failed = in_order(&x, dims + 1, dims + 1 + config.rank, config.rank, bytes, &room)
-    if failed:
-        return failed
+    if in_order(&x, dims + 1, dims + 1 + config.rank, config.rank, bytes, &room):
+        return no_memory()
     memory = scratch_alloc(order_memory(n, config.type))
     if memory == NULL:
         scratch_free(room)
@@ -217,7 +189,7 @@ cdef int launch_search(void* self, void** ptrs, const int64_t* dims, const uint6
     if in_order(&row, dims, dims + config.rank_rows, config.rank_rows, bytes, &rooms[0]) \
             or in_order(&value, values, values + config.rank, config.rank, bytes, &rooms[1]):
         scratch_free(rooms[0])
-        return -1
+        return no_memory()
     if config.narrow:
         rooms[2] = scratch_alloc(total * sizeof(int64_t))
         if rooms[2] == NULL:

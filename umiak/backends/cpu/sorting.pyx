@@ -2,7 +2,7 @@
 """Launching sort and top-k: rows in parts, each by sorting.h."""
 from libc.stdint cimport int64_t, uint64_t
 
-from umiak.backends.cpu.launcher cimport parallel_for, thread_count
+from umiak.backends.cpu.launcher cimport no_memory, parallel_for, thread_count
 from umiak.backends.cpu.providers.common cimport scratch_alloc, scratch_free
 
 cdef extern from "umiak/backends/cpu/sorting.h" nogil:
@@ -27,7 +27,6 @@ cdef extern from "umiak/backends/cpu/sorting.h" nogil:
     void umiak_sort_rows(const umiak_rows* w, int64_t part, char* room) noexcept
 
 cdef extern from "Python.h":
-    void PyErr_NoMemory()
     void PyErr_SetObject(object type, object value)
 
 cdef enum:
@@ -80,11 +79,6 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
 
 cdef int too_long(int64_t n) noexcept with gil:
     PyErr_SetObject(OverflowError, f"[sort] requires at most {LONGEST} elements along the axis, got {n}")
-    return -1
-
-
-cdef int no_memory() noexcept with gil:
-    PyErr_NoMemory()
     return -1
 
 

@@ -18,3 +18,6 @@ cdef int copy_strided(
 ) noexcept nogil
 cdef int zero_strided(char* target, const int64_t* to, const int64_t* sizes, int rank, int itemsize) noexcept nogil
 cdef void dense(const int64_t* sizes, int rank, int64_t* strides) noexcept nogil
+# `x` made to point to its elements in order: where it does, or in `room`, which the caller frees. NO_MEMORY or 0
+cdef int in_order(
+    const char** x, const int64_t* sizes, const int64_t* strides, int rank, int itemsize, void** room) noexcept nogil

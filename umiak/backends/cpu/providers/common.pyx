@@ -254,3 +254,25 @@ cdef int zero_strided(char* target, const int64_t* to, const int64_t* sizes, int
     for i in range(rank):
         none[i] = 0
     return copy_strided(target, to, zeros, none, sizes, rank, itemsize)
+
+
+cdef int in_order(
+    const char** x, const int64_t* sizes, const int64_t* strides, int rank, int itemsize, void** room
+) noexcept nogil:
+    cdef int64_t to[MAX_AXES]
+    cdef int64_t n = 1
+    cdef int i
+    cdef bint lies = True
+    dense(sizes, rank, to)
+    for i in range(rank):
+        lies = lies and (sizes[i] == 1 or strides[i] == to[i])
+        n *= sizes[i]
+    room[0] = NULL
+    if lies or n == 0:
+        return 0
+    room[0] = scratch_alloc(n * itemsize)
+    if room[0] == NULL:
+        return NO_MEMORY
+    copy_strided(<char*>room[0], to, x[0], strides, sizes, rank, itemsize)
+    x[0] = <const char*>room[0]
+    return 0
