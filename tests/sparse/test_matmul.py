@@ -7,6 +7,8 @@ import pytest
 
 import paddle
 import paddle.sparse as S
+from umiak import ops as F
+from umiak.runtime import parallel
 
 RNG = np.random.default_rng(3)
 
@@ -218,3 +220,44 @@ def test_captured_functions_use_sparse_tensors_of_outside(kind):
     for _ in range(2):
         b = RNG.standard_normal((4, 2))
         np.testing.assert_allclose(apply(paddle.to_tensor(b)).numpy(), a**2 @ b, atol=1e-12)
+
+
+@pytest.mark.parametrize("index", ["int32", "int64"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("columns", [0, 1, 3, 4, 16, 70, 130])
+def test_kernels_of_rows_and_of_positions(dtype, index, columns):
+    """Dense operands that lie in any way, NaN among them, beside NumPy."""
+    shape = (9, 7)
+    a = RNG.normal(size=shape) * (RNG.random(shape) < 0.4)
+    a[3] = 0
+    a[8, 6] = np.nan
+    rows, cols = (w.astype(index) for w in np.nonzero(a))
+    crows = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=9))]).astype(index)
+    wide = RNG.normal(size=(2 * columns, 14)).astype(dtype)
+    values = np.repeat(a[rows, cols].astype(dtype), 2)
+    at = [paddle.to_tensor(i) for i in (crows, rows, cols)]
+    dense = paddle.to_tensor(wide)[::-2, ::2].t()
+    got = F.custom_call([*at, paddle.to_tensor(values)[::2], dense], target="sparse matrix times dense matrix")
+    y = wide[::-2, ::2].T
+    want = np.zeros((9, columns))
+    for i, j, v in zip(rows, cols, values[::2], strict=True):
+        want[i] += v * y[j].astype("float64")
+    np.testing.assert_allclose(got.numpy(), want, rtol=1e-4, atol=1e-5)
+    left = paddle.to_tensor(RNG.normal(size=(columns, 9)).astype(dtype)).t()
+    got = F.custom_call([at[1], at[2], left, dense], target="sampled matmul")
+    np.testing.assert_allclose(got.numpy(), (left.numpy()[rows] * y[cols]).sum(1), rtol=1e-4, atol=1e-5)
+
+
+def test_threads_give_the_same_products():
+    n, before = 3000, parallel.get_num_threads()
+    rows, cols = RNG.integers(0, n, 20000), RNG.integers(0, n, 20000)
+    x = S.sparse_coo_tensor(np.stack([rows, cols]), RNG.normal(size=20000), [n, n])
+    y, found = paddle.to_tensor(RNG.normal(size=(n, 8))), []
+    for threads in (1, 2):
+        parallel.set_num_threads(threads)
+        try:
+            found.append([S.matmul(x, y).numpy(), S.masked_matmul(y, y.t(), x).values().numpy()])
+        finally:
+            parallel.set_num_threads(before)
+    for one, two in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, two)

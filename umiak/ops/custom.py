@@ -19,25 +19,31 @@ class Target:
     ``infer(*metas, **config)`` gives the Meta, or a tuple of Metas, of the results. ``forward(*arrays, **config)``
     computes them on NumPy arrays. ``gradient`` is None, or a function ``(saved, *grads)`` of tensors written with ops,
     which gives a gradient (or None) per operand, or the name of another target that computes one per operand from the
-    operands, the results and the gradients of the results.
+    operands, the results and the gradients of the results. ``cpu_kernel(call)`` may give a kernel of the host for a
+    class of calls (``compiler.plan.Call``), or None.
     """
 
     name: str
     infer: Callable[..., Any]
     forward: Callable[..., Any]
     gradient: Callable[..., Any] | str | None = None
+    cpu_kernel: Callable[[Any], Any] | None = None
 
 
 TARGETS: dict[str, Target] = {}
 
 
 def register_target(
-    name: str, infer: Callable[..., Any], forward: Callable[..., Any], gradient: Callable[..., Any] | str | None = None
+    name: str,
+    infer: Callable[..., Any],
+    forward: Callable[..., Any],
+    gradient: Callable[..., Any] | str | None = None,
+    cpu_kernel: Callable[[Any], Any] | None = None,
 ) -> Target:
     """Enter a custom op in the table; ``F.custom_call([x, …], target=name)`` runs it."""
     if name in TARGETS:
         raise ValueError(f"custom op {name!r} is registered twice")
-    TARGETS[name] = Target(name, infer, forward, gradient)
+    TARGETS[name] = Target(name, infer, forward, gradient, cpu_kernel)
     return TARGETS[name]
 
 

@@ -1,6 +1,6 @@
 """Matmuls of a sparse matrix and a dense one, and of dense ones at some positions, with derivatives of any order.
 
-float32 and float64 have loops of our own, other dtypes SciPy's.
+On the host float32 and float64 have a kernel of our own; other dtypes, and the transposed matmul, run SciPy's loops.
 
 A matrix is given by ``crows``, by ``rows`` and ``cols`` of each value, which are sorted by rows, and by the values.
 Indices are of int32 where that suffices, since memory is what these loops wait for.
@@ -13,16 +13,17 @@ from typing import Any
 import numpy as np
 
 from umiak import ops as F
+from umiak.backends.base import Kernel
 from umiak.core.array import from_numpy
 from umiak.core.tensor import Tensor
 from umiak.ir.meta import Meta
 from umiak.ops._common import conj, zeros
 from umiak.ops.custom import register_target
-from umiak.runtime import sparse_rows
 
 _FORWARD, _TRANSPOSED = "sparse matrix times dense matrix", "transposed sparse matrix times dense matrix"
 _AT_POSITIONS = "sampled matmul"
-_FLOATS = "fd"
+_FLOATS = ("float32", "float64")
+_INDICES = ("int32", "int64")
 _BLOCK = 1 << 20  # elements of rows that are gathered at once
 
 
@@ -41,11 +42,6 @@ def _arrays(values: np.ndarray, dense: np.ndarray) -> tuple[np.ndarray, np.ndarr
 def _times(crows: np.ndarray, rows: np.ndarray, cols: np.ndarray, values: np.ndarray, dense: np.ndarray) -> np.ndarray:
     a, x, dtype = _arrays(values, dense)
     m, (k, n) = crows.size - 1, x.shape
-    if a.dtype.char in _FLOATS:
-        out = np.empty((m, n), a.dtype)
-        crows, cols = np.ascontiguousarray(crows), np.ascontiguousarray(cols)
-        sparse_rows.times(a.itemsize == 8, cols.itemsize == 8, m, n, crows, cols, a, x, out)
-        return out.astype(dtype, copy=False)
     from scipy.sparse import _sparsetools
 
     out = np.zeros((m, n), a.dtype)
@@ -54,6 +50,35 @@ def _times(crows: np.ndarray, rows: np.ndarray, cols: np.ndarray, values: np.nda
     else:
         _sparsetools.csr_matvecs(m, k, n, crows, cols, a, x.reshape(-1), out.reshape(-1))
     return out.astype(dtype, copy=False)
+
+
+def _launcher(call: Any, indices: tuple[int, int], factors: tuple[int, int]) -> Any:
+    """Launcher of our own loops for these operands; None where there are none."""
+    from umiak.backends.cpu.sparse_rows import SparseRows
+
+    index, float_ = ({call.metas[i].dtype.name for i in pair} for pair in (indices, factors))
+    contiguous = all(call.operands[i].is_contiguous() for i in indices)
+    if not contiguous or len(index) > 1 or len(float_) > 1 or not index <= {*_INDICES} or not float_ <= {*_FLOATS}:
+        return None
+    return SparseRows("float64" in float_, "int64" in index)
+
+
+def _times_kernel(call: Any) -> Kernel | None:
+    launcher = _launcher(call, (0, 2), (3, 4))
+    if launcher is None:
+        return None
+    values, dense = call.classes.metas[3:]
+    dims = [call.outs[0].shape[0], *values.shape, *call.strides(3), *dense.shape, *call.strides(4)]
+    return Kernel(launcher.times, launcher.self_pointer, keep=launcher, dims=dims)
+
+
+def _at_kernel(call: Any) -> Kernel | None:
+    launcher = _launcher(call, (0, 1), (2, 3))
+    if launcher is None:
+        return None
+    rows, _, left, right = call.classes.metas
+    dims = [*rows.shape, *left.shape, *call.strides(2), *right.shape, *call.strides(3)]
+    return Kernel(launcher.at_positions, launcher.self_pointer, keep=launcher, dims=dims)
 
 
 def _transposed_times(
@@ -80,14 +105,10 @@ def _at(rows: np.ndarray, cols: np.ndarray, left: np.ndarray, right: np.ndarray)
     x, y, dtype = _arrays(left, right)
     k = x.shape[1]
     out = np.empty(rows.size, x.dtype)
-    if x.dtype.char in _FLOATS:
-        rows, cols = np.ascontiguousarray(rows), np.ascontiguousarray(cols)
-        sparse_rows.at_positions(x.itemsize == 8, cols.itemsize == 8, rows.size, k, rows, cols, x, y, out)
-    else:
-        some = max(_BLOCK // max(k, 1), 1)
-        for i in range(0, rows.size, some):
-            part = slice(i, i + some)
-            np.einsum("ij,ij->i", x[rows[part]], y[cols[part]], out=out[part])
+    some = max(_BLOCK // max(k, 1), 1)
+    for i in range(0, rows.size, some):
+        part = slice(i, i + some)
+        np.einsum("ij,ij->i", x[rows[part]], y[cols[part]], out=out[part])
     return out.astype(dtype, copy=False)
 
 
@@ -118,9 +139,9 @@ def _transposed_gradient(s: Any, g: Tensor) -> tuple:
     return None, None, None, of_values, of_dense, None
 
 
-register_target(_FORWARD, _infer, _times, _gradient)
+register_target(_FORWARD, _infer, _times, _gradient, _times_kernel)
 register_target(_TRANSPOSED, _infer, _transposed_times, _transposed_gradient)
-register_target(_AT_POSITIONS, _infer_at, _at, _at_gradient)
+register_target(_AT_POSITIONS, _infer_at, _at, _at_gradient, _at_kernel)
 
 
 class SparsityPattern:

@@ -20,6 +20,7 @@ def _registry() -> Any:
         registry,
         select_attention,
         select_banded_scan,
+        select_custom,
         select_factorisation,
         select_fourier,
         select_joining,
