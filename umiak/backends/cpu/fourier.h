@@ -1,6 +1,8 @@
-/* Fourier transforms of rows of 2**l numbers, 64 of them or more.
+/* Fourier transforms, in two ways.
 
-   A row is a matrix of n1 rows and n2 columns: its columns are transformed, results are turned by roots of unity, the
+   Many of the same number of points, whose primes are at most 13, in the lanes of vectors, wherever they lie.
+
+   Rows of 2**l numbers, 64 of them or more, one after the other: a row is a matrix of n1 rows and n2 columns: its columns are transformed, results are turned by roots of unity, the
    matrix is transposed, and its columns are transformed again, which gives the natural order. Every step works on
    neighbouring columns, so on full vectors. 2 n real numbers are transformed as n complex ones. */
 #ifndef UMIAK_FOURIER_H
@@ -14,10 +16,23 @@
 enum { UMIAK_FOURIER_LEAST = 6, UMIAK_FOURIER_MOST = 16 }; /* log2 of complex points */
 enum { UMIAK_SPLIT, UMIAK_TURNED, UMIAK_INTERLEAVED };     /* how results of a step lie, see fourier_lanes.h */
 
-/* The factor that comes next of n = 2**l: fours first, as many as leave eights. */
+enum { UMIAK_PRIME = 13 };  /* the largest that divides a number of points */
+
+/* The factor that comes next of n: fours first, as many as leave eights; then what else it has; 0: there is none. */
 static inline int umiak_radix(int n)
 {
-    return n == 4 || n == 16 || n == 32 || n == 128 || n == 256 ? 4 : 8;
+    const int twos = n & -n;
+    if (twos >= 4)
+        return twos == 4 || twos == 16 || twos == 32 || twos == 128 || twos == 256 ? 4 : 8;
+    return twos == 2 ? 2 : n % 3 == 0 ? 3 : n % 5 == 0 ? 5 : n % 7 == 0 ? 7 : n % 11 == 0 ? 11 : n % 13 == 0 ? 13 : 0;
+}
+
+static int umiak_fourier_factors(int n)
+{
+    for (int radix; n > 1; n /= radix)
+        if ((radix = umiak_radix(n)) == 0)
+            return 0;
+    return 1;
 }
 
 typedef struct {
@@ -38,6 +53,22 @@ typedef struct {
     char *out;
     int64_t rows, chunk, x_bytes, out_bytes;   /* of a row */
 } umiak_fourier_launch;
+
+enum { UMIAK_FOURIER_AXES = 64 };
+#define UMIAK_REAL INT64_MIN                      /* in place of the distance of two parts */
+
+/* Transforms along one axis, in lanes. Strides are in units of T: complex numbers take two. */
+typedef struct {
+    int64_t points;
+    const void *roots, *half_roots;            /* of unity; of half as many points, where real numbers are paired */
+    int kind, inverse, doubles, rank;          /* rank: of the dims beside the axis */
+    double scale;
+    const void *x;
+    void *out;
+    int64_t x_step, out_step;
+    int64_t sizes[UMIAK_FOURIER_AXES], x_strides[UMIAK_FOURIER_AXES], out_strides[UMIAK_FOURIER_AXES];
+    int64_t lanes, chunk;
+} umiak_fourier_axis;
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12
 #define UMIAK_FOURIER 1
@@ -194,6 +225,44 @@ static int64_t umiak_fourier_memory(const umiak_fourier *f)
     return (4 * ((int64_t)f->n + 64) + 64 * (int64_t)f->n2) * (f->doubles ? 8 : 4);
 }
 
+/* Bytes of scratch memory for the lanes of a vector. */
+static int64_t umiak_fourier_lane_memory(const umiak_fourier_axis *p)
+{
+    return 4 * (p->points + 1) * 64;
+}
+
+/* Transforms from number `first` on, counted along the dims beside the axis. */
+static void umiak_fourier_lanes(const umiak_fourier_axis *p, int64_t first, int64_t last, void *memory)
+{
+    const int wide = (umiak_fourier_level() == 2 ? 64 : 32) / (p->doubles ? 8 : 4);
+    int64_t at[UMIAK_FOURIER_AXES], from[16], to[16], x = 0, out = 0, left = first;
+    for (int d = p->rank - 1; d >= 0; d--) {
+        at[d] = left % p->sizes[d];
+        left /= p->sizes[d];
+        x += at[d] * p->x_strides[d];
+        out += at[d] * p->out_strides[d];
+    }
+    while (first < last) {
+        const int count = (int)(last - first < wide ? last - first : wide);
+        for (int l = 0; l < count; l++) {
+            from[l] = x, to[l] = out;
+            for (int d = p->rank - 1; d >= 0; d--) {
+                x += p->x_strides[d], out += p->out_strides[d];
+                if (++at[d] < p->sizes[d])
+                    break;
+                x -= at[d] * p->x_strides[d], out -= at[d] * p->out_strides[d];
+                at[d] = 0;
+            }
+        }
+        first += count;
+        const int narrow = umiak_fourier_level() < 2 || count <= wide / 2;
+        if (p->doubles)
+            (narrow ? umiak_fourier_d4_lane_group : umiak_fourier_d8_lane_group)(p, from, to, count, memory);
+        else
+            (narrow ? umiak_fourier_f8_lane_group : umiak_fourier_f16_lane_group)(p, from, to, count, memory);
+    }
+}
+
 static void umiak_fourier_rows(const umiak_fourier_launch *p, int64_t first, int64_t last, void *memory)
 {
     for (int64_t r = first; r < last; r++) {
@@ -209,27 +278,50 @@ static void umiak_fourier_rows(const umiak_fourier_launch *p, int64_t first, int
 static int umiak_fourier_level(void) { return 0; }
 static int64_t umiak_fourier_memory(const umiak_fourier *f) { return 0; }
 static void umiak_fourier_rows(const umiak_fourier_launch *p, int64_t first, int64_t last, void *memory) {}
+static int64_t umiak_fourier_lane_memory(const umiak_fourier_axis *p) { return 0; }
+static void umiak_fourier_lanes(const umiak_fourier_axis *p, int64_t first, int64_t last, void *memory) {}
 #endif
 
-static void umiak_fourier_put(const umiak_fourier *f, void *to, int64_t i, long double v)
+static void umiak_fourier_put(int doubles, void *to, int64_t i, long double v)
 {
-    if (f->doubles)
+    if (doubles)
         ((double *)to)[i] = (double)v;
     else
         ((float *)to)[i] = (float)v;
 }
 
-static void umiak_fourier_roots(const umiak_fourier *f, int n, void *to)
+static void umiak_fourier_roots(int doubles, int n, void *to)
 {
     for (int k = 0; k < n; k++) {
         long double angle = -2 * 3.14159265358979323846264338327950288L * k / n;
-        umiak_fourier_put(f, to, 2 * k, cosl(angle));
-        umiak_fourier_put(f, to, 2 * k + 1, sinl(angle));
+        umiak_fourier_put(doubles, to, 2 * k, cosl(angle));
+        umiak_fourier_put(doubles, to, 2 * k + 1, sinl(angle));
     }
 }
 
-/* The plan for 2**log2 complex points; NULL when there is no memory. Plans stay as long as the process. */
-static umiak_fourier *umiak_fourier_plan(int log2, int doubles)
+/* What `slot` holds, or `fresh`, which takes its place; another thread may have been faster. */
+static void *umiak_fourier_entered(void **slot, void *fresh)
+{
+    void *other = NULL;
+    if (fresh == NULL || __atomic_compare_exchange_n(slot, &other, fresh, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return fresh;
+    free(fresh);
+    return other;
+}
+
+/* The roots of unity of n points; NULL when there is no memory. They stay as long as the process. */
+static const void *umiak_fourier_table(void **slot, int n, int doubles)
+{
+    void *table = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+    if (table != NULL)
+        return table;
+    table = aligned_alloc(64, (size_t)(2 * n * (doubles ? 8 : 4) + 63) & ~(size_t)63);
+    if (table != NULL)
+        umiak_fourier_roots(doubles, n, table);
+    return umiak_fourier_entered(slot, table);
+}
+
+static umiak_fourier *umiak_fourier_new_plan(int log2, int doubles)
 {
     const int64_t n = (int64_t)1 << log2, n1 = (int64_t)1 << log2 / 2, n2 = n / n1, size = doubles ? 8 : 4;
     const int64_t head = (sizeof(umiak_fourier) + 63) & ~(int64_t)63;
@@ -242,17 +334,24 @@ static umiak_fourier *umiak_fourier_plan(int log2, int doubles)
     f->roots1 = block, f->roots2 = block += 2 * n1 * size;
     f->turn_re = block += 2 * n2 * size, f->turn_im = block += n * size;
     f->half_re = block += n * size, f->half_im = block += n * size;
-    umiak_fourier_roots(f, (int)n1, f->roots1);
-    umiak_fourier_roots(f, (int)n2, f->roots2);
+    umiak_fourier_roots(doubles, (int)n1, f->roots1);
+    umiak_fourier_roots(doubles, (int)n2, f->roots2);
     for (int64_t k = 0; k < n; k++) {
         long double turn = -2 * 3.14159265358979323846264338327950288L / n, half = turn / 2 * k;
         turn *= (k / n2) * (k % n2);
-        umiak_fourier_put(f, f->turn_re, k, cosl(turn));
-        umiak_fourier_put(f, f->turn_im, k, sinl(turn));
-        umiak_fourier_put(f, f->half_re, k, cosl(half));
-        umiak_fourier_put(f, f->half_im, k, sinl(half));
+        umiak_fourier_put(doubles, f->turn_re, k, cosl(turn));
+        umiak_fourier_put(doubles, f->turn_im, k, sinl(turn));
+        umiak_fourier_put(doubles, f->half_re, k, cosl(half));
+        umiak_fourier_put(doubles, f->half_im, k, sinl(half));
     }
     return f;
+}
+
+/* The plan for 2**log2 complex points; NULL when there is no memory. Plans stay as long as the process. */
+static const umiak_fourier *umiak_fourier_plan(void **slot, int log2, int doubles)
+{
+    void *plan = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+    return plan != NULL ? plan : umiak_fourier_entered(slot, umiak_fourier_new_plan(log2, doubles));
 }
 
 #endif

@@ -1,24 +1,33 @@
-"""Fourier transforms of rows of a power of two of numbers, on memory by address."""
+"""Fourier transforms along some axes, on vectors; a library in Python has the rest."""
+
+from collections.abc import Callable, Sequence
 
 USABLE: bool  # on this processor
 KINDS: dict[str, int]
 
-def serves(points: int, real: bool) -> bool:
-    """Say whether rows of so many numbers, real at one of the two ends, are transformed here."""
+class Fourier:
+    """A kernel of transforms of one kind along ``axes``.
 
-def transform(
-    x: int,
-    out: int,
-    doubles: bool,
-    kind: str,
-    inverse: bool,
-    points: int,
-    rows: int,
-    x_bytes: int,
-    out_bytes: int,
-    scale: float,
-) -> None:
-    """Transform ``rows`` rows of ``points`` numbers each; rows begin ``x_bytes`` and ``out_bytes`` apart.
-
-    ``kind``: "complex"; of real numbers "to_half" of the points or "to_whole"; "from_half" of the points to real ones.
+    ``kind``: "complex"; of real numbers "to_half" of the points or "to_whole"; "from_half" of the points to real ones,
+    along the last of the axes. ``power``: of the root of the number of points, by which results are divided.
+    ``library(x, out, sizes, strides, n)`` serves launches that have no kernel, by addresses, the sizes and strides of x
+    and the number of points of the last axis.
     """
+
+    def __init__(
+        self,
+        kind: str,
+        inverse: bool,
+        doubles: bool,
+        power: int,
+        rank: int,
+        axes: Sequence[int],
+        library: Callable[[int, int, list[int], list[int], int], None],
+    ) -> None: ...
+    @property
+    def address(self) -> int:
+        """The address of the launch."""
+
+    @property
+    def self_pointer(self) -> int:
+        """What the launch gets as ``self``."""

@@ -1,8 +1,7 @@
-"""Kernels of Fourier transforms: rows of powers of two by our own, everything else by SciPy's pocketfft."""
+"""Kernels of Fourier transforms: our own where points have small primes, everything else by SciPy's pocketfft."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -16,8 +15,7 @@ from umiak.backends.cpu.registry import serves
 from umiak.ops import fourier as ops
 
 SEVERAL_THREADS = 1 << 16  # elements, from which on they help
-# Elements below which the library is faster: to ask for rows of our own takes a microsecond, and real numbers are made
-# complex sooner than the signs of zeros are mended.
+# Elements below which real numbers are made complex sooner than the signs of zeros are mended.
 SMALL_TRANSFORM = 1 << 12
 _DIVIDED = {"backward": 0, "ortho": 1, "forward": 2}  # by which power of the root of the number of points
 Transform = Callable[..., Any]
@@ -69,49 +67,53 @@ def _public() -> tuple[Transform, Transform, Transform]:
 
 @serves(ops.Fft, ops.Rfft, ops.Irfft)
 def kernel(call: Any) -> Kernel:
-    """The kernel of a class of calls, on NumPy arrays."""
-    op, from_half = call.op, type(call.op) is ops.Irfft
-    run_library, axes, last = library(op), tuple(op.axes), len(call.outs[0].shape) - 1
-    others = tuple(a for a in axes if a != last)
-    real = not call.metas[0].dtype.is_complex
-    # Rows of our own lie along the last dim, where one end is real as the last of the axes. Of real tensors with more
-    # axes the library has half of the work to do.
-    rows = axes[-1] == last if real or from_half else last in axes
-    if not (fourier.USABLE and rows) or (real and others and type(op) is ops.Fft):
+    """The kernel of a class of calls: our own where the processor has it, or the library on NumPy arrays."""
+    op, meta = call.op, call.classes.metas[0]
+    run_library = library(op)
+    if not (call.symbolic and fourier.USABLE):
         return Kernel(run=run_library)
-    complex_to_complex = transforms()[0]
+    types = [np.dtype(m.dtype.name) for m in (meta, call.outs[0])]
+    from_half = type(op) is ops.Irfft
     inverse = from_half or (type(op) is ops.Fft and op.inverse)
-    power = _power(op.norm, not inverse)
-    unscaled = "forward" if inverse else "backward"
 
-    def run(op: Any, outs: list[np.ndarray], ins: list[np.ndarray], params: tuple) -> None:
-        x, out = ins[0], outs[0]
-        if out.size < SMALL_TRANSFORM:
-            return run_library(op, outs, ins, params)
-        sizes = out if from_half else x
-        served = fourier.serves(sizes.shape[last], real or from_half)
-        if not (served and x.flags.c_contiguous and out.flags.c_contiguous):
-            return run_library(op, outs, ins, params)
-        threads = threads_of_launches() if out.size >= SEVERAL_THREADS else 1
-        if others and from_half:
-            x = np.empty_like(x)
-            complex_to_complex(ins[0], others, None, False, unscaled, x, threads)
-        fourier.transform(
-            x.ctypes.data,
-            out.ctypes.data,
-            x.dtype.itemsize == (8 if real else 16),
-            "from_half" if from_half else "complex" if not real else "to_whole" if type(op) is ops.Fft else "to_half",
-            inverse,
-            sizes.shape[last],
-            out.size // out.shape[last],
-            x.shape[last] * x.dtype.itemsize,
-            out.shape[last] * out.dtype.itemsize,
-            math.prod(sizes.shape[a] for a in axes) ** (-power / 2),
-        )
-        if others and not from_half:
-            complex_to_complex(out, others, None, not inverse, unscaled, out, threads)
+    def run_addresses(x: int, out: int, sizes: list[int], strides: list[int], n: int) -> None:
+        given = _array(x, types[0], sizes, [t * types[0].itemsize for t in strides])
+        last = op.axes[-1]
+        points = sizes[last] if type(op) is ops.Fft else n if from_half else n // 2 + 1
+        result = _array(out, types[1], [*sizes[:last], points, *sizes[last + 1 :]], None)
+        run_library(op, [result], [given], (n,) if from_half else ())
 
-    return Kernel(run=run)
+    launcher = fourier.Fourier(
+        "from_half"
+        if from_half
+        else "to_half"
+        if type(op) is ops.Rfft
+        else "complex"
+        if types[0].kind == "c"
+        else "to_whole",
+        inverse,
+        types[0].itemsize == (16 if types[0].kind == "c" else 8),
+        _power(op.norm, not inverse),
+        len(meta.shape),
+        tuple(op.axes),
+        run_addresses,
+    )
+    dims = [*meta.shape, *call.strides(0)]
+    return Kernel(launcher.address, launcher.self_pointer, run=run_library, keep=launcher, dims=dims)
+
+
+class _Memory:
+    """Memory by address, as NumPy takes it."""
+
+    def __init__(self, **interface: Any) -> None:
+        self.__array_interface__ = interface
+
+
+def _array(address: int, dtype: np.dtype, shape: list[int], strides: list[int] | None) -> np.ndarray:
+    memory = _Memory(
+        data=(address, False), typestr=dtype.str, shape=tuple(shape), strides=strides and tuple(strides), version=3
+    )
+    return np.asarray(memory)
 
 
 def library(op: Any) -> Callable[[Any, list[np.ndarray], list[np.ndarray], tuple], None]:
