@@ -21,6 +21,7 @@ from umiak.core.eager import apply1, apply_reduce, reduction_key
 from umiak.core.tensor import Tensor
 
 _SUMS: dict[Any, Any] = {}
+_SUMS_IN_INT64 = {dt.bool: F.CountNonzero, dt.int32: F.WideSum}
 
 
 _MEANS: dict[Any, Any] = {}
@@ -76,14 +77,11 @@ def sum(
         return y
     if not isinstance(x, Tensor):
         need_tensor(x, "sum")
-    d = x.dtype
-    if dtype is not None:
-        x = cast(x, dtype_of(dtype))
-    elif d is dt.bool:  # without a copy in int64
-        return apply1(_reducer(F.CountNonzero, _TABLES[F.CountNonzero], x, axis, keepdim, "sum"), x)
-    elif d is dt.int32:
-        x = F.cast(x, dtype=dt.int64)
-    return apply1(_reducer(F.Sum, _SUMS, x, axis, keepdim, "sum"), x)
+    cls = _SUMS_IN_INT64.get(x.dtype, F.Sum)
+    wanted = None if dtype is None else dtype_of(dtype)
+    if wanted is not None and not (wanted is dt.int64 and cls is not F.Sum):
+        return apply1(_reducer(F.Sum, _TABLES[F.Sum], x, axis, keepdim, "sum"), cast(x, wanted))
+    return apply1(_reducer(cls, _SUMS, x, axis, keepdim, "sum"), x)
 
 
 @public(reduction=_MEANS)

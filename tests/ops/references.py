@@ -1400,6 +1400,7 @@ def prod(x: np.ndarray, axes: Any, keepdim: bool) -> Any:
 REFERENCES["sum"] = lambda x, axes, keepdim: np.sum(
     x, axis=axes, keepdims=keepdim, dtype=np.int64 if x.dtype.kind in "biu" else None
 )
+REFERENCES["wide_sum"] = lambda x, axes, keepdim: np.asarray(np.sum(x, axis=axes, keepdims=keepdim, dtype=np.int64))
 REFERENCES["count_nonzero"] = lambda x, axes, keepdim: (
     np.asarray(np.count_nonzero(x, axis=axes, keepdims=keepdim)) if axes else (x != 0).astype(np.int64)
 )

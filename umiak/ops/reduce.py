@@ -411,6 +411,22 @@ class CountNonzero(Reduction):
 
 
 @register
+class WideSum(Reduction):
+    """The sum of integers in int64, without a copy of them in int64."""
+
+    kinds = "i"
+    shard_reduction = "sum"
+    linear = True
+    vjp = None
+
+    def result_dtype(self, dtype):
+        return dt.int64
+
+    def decompose(self, x):
+        return F.sum(F.cast(x, dtype=dt.int64), axes=self.axes, keepdim=self.keepdim)
+
+
+@register
 class Nansum(Reduction):
     """The sum of the elements that are not NaN."""
 
