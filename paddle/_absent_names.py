@@ -57,18 +57,14 @@ NAMES = {
     ),
     "paddle.utils": "capture_backward_subgraph_guard capture_forward_subgraph_guard cpp_extension image_util",
     "paddle.vision": (
-        "AlexNet BaseTransform BrightnessTransform CenterCrop Cifar10 Cifar100 ColorJitter Compose "
-        "ContrastTransform DatasetFolder DenseNet FashionMNIST Flowers GoogLeNet Grayscale HueTransform "
-        "ImageFolder InceptionV3 LeNet MNIST MobileNetV1 MobileNetV2 MobileNetV3Large MobileNetV3Small Normalize "
-        "Pad RandomCrop RandomHorizontalFlip RandomResizedCrop RandomRotation RandomVerticalFlip ResNet Resize "
-        "SaturationTransform ShuffleNetV2 SqueezeNet ToTensor Transpose VGG VOC2012 adjust_brightness "
-        "adjust_contrast adjust_hue alexnet center_crop crop densenet121 densenet161 densenet169 densenet201 "
-        "densenet264 googlenet hflip inception_v3 mobilenet_v1 mobilenet_v2 mobilenet_v3_large mobilenet_v3_small "
-        "normalize pad resize resnet101 resnet152 resnet18 resnet34 resnet50 resnext101_32x4d resnext101_64x4d "
-        "resnext152_32x4d resnext152_64x4d resnext50_32x4d resnext50_64x4d rotate shufflenet_v2_swish "
-        "shufflenet_v2_x0_25 shufflenet_v2_x0_33 shufflenet_v2_x0_5 shufflenet_v2_x1_0 shufflenet_v2_x1_5 "
-        "shufflenet_v2_x2_0 squeezenet1_0 squeezenet1_1 to_grayscale to_tensor vflip vgg11 vgg13 vgg16 vgg19 "
-        "wide_resnet101_2 wide_resnet50_2 "
+        "AlexNet Cifar10 Cifar100 DatasetFolder DenseNet FashionMNIST Flowers GoogLeNet ImageFolder InceptionV3 "
+        "LeNet MNIST MobileNetV1 MobileNetV2 MobileNetV3Large MobileNetV3Small ResNet ShuffleNetV2 SqueezeNet VGG "
+        "VOC2012 alexnet densenet121 densenet161 densenet169 densenet201 densenet264 googlenet inception_v3 "
+        "mobilenet_v1 mobilenet_v2 mobilenet_v3_large mobilenet_v3_small resnet101 resnet152 resnet18 resnet34 "
+        "resnet50 resnext101_32x4d resnext101_64x4d resnext152_32x4d resnext152_64x4d resnext50_32x4d "
+        "resnext50_64x4d shufflenet_v2_swish shufflenet_v2_x0_25 shufflenet_v2_x0_33 shufflenet_v2_x0_5 "
+        "shufflenet_v2_x1_0 shufflenet_v2_x1_5 shufflenet_v2_x2_0 squeezenet1_0 squeezenet1_1 vgg11 vgg13 vgg16 "
+        "vgg19 wide_resnet101_2 wide_resnet50_2 "
     ),
     "paddle.vision.datasets": "Cifar10 Cifar100 DatasetFolder FashionMNIST Flowers ImageFolder MNIST VOC2012",
     "paddle.vision.models": (
@@ -84,12 +80,5 @@ NAMES = {
         "ConvNormActivation DeformConv2D PSRoIPool RoIAlign RoIPool box_coder decode_jpeg deform_conv2d "
         "distribute_fpn_proposals generate_proposals matrix_nms nms prior_box psroi_pool read_file roi_align "
         "roi_pool yolo_box yolo_loss "
-    ),
-    "paddle.vision.transforms": (
-        "BaseTransform BrightnessTransform CenterCrop ColorJitter Compose ContrastTransform Grayscale "
-        "HueTransform Normalize Pad RandomAffine RandomCrop RandomErasing RandomHorizontalFlip RandomPerspective "
-        "RandomResizedCrop RandomRotation RandomVerticalFlip Resize SaturationTransform ToTensor Transpose "
-        "adjust_brightness adjust_contrast adjust_hue affine center_crop crop erase hflip normalize pad "
-        "perspective resize rotate to_grayscale to_tensor vflip "
     ),
 }

@@ -131,5 +131,24 @@ NAMES = {
     "paddle.vision": {
         "paddle.vision": "datasets image models ops transforms",
         "paddle.vision.image": "get_image_backend image_load set_image_backend",
+        "paddle.vision.transforms.base": "BaseTransform Compose",
+        "paddle.vision.transforms.fixed": "CenterCrop Grayscale Normalize Pad Resize ToTensor Transpose",
+        "paddle.vision.transforms.functional.colors": "adjust_brightness adjust_contrast adjust_hue to_grayscale",
+        "paddle.vision.transforms.functional.conversions": "erase normalize to_tensor",
+        "paddle.vision.transforms.functional.geometry": "center_crop crop hflip pad resize vflip",
+        "paddle.vision.transforms.functional.warps": "affine perspective rotate",
+        "paddle.vision.transforms.jitter": (
+            "BrightnessTransform ColorJitter ContrastTransform HueTransform SaturationTransform "
+        ),
+        "paddle.vision.transforms.randomized": (
+            "RandomAffine RandomCrop RandomErasing RandomHorizontalFlip RandomPerspective RandomResizedCrop "
+            "RandomRotation RandomVerticalFlip "
+        ),
+    },
+    "paddle.vision.transforms": {
+        "paddle.vision.transforms.functional.colors": "adjust_brightness adjust_contrast adjust_hue to_grayscale",
+        "paddle.vision.transforms.functional.conversions": "erase normalize to_tensor",
+        "paddle.vision.transforms.functional.geometry": "center_crop crop hflip pad resize vflip",
+        "paddle.vision.transforms.functional.warps": "affine perspective rotate",
     },
 }

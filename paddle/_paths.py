@@ -159,6 +159,13 @@ PATHS: dict[str, str | dict[str, str]] = {
         "paddle.io": "RandomSampler Sampler SequenceSampler SubsetRandomSampler WeightedRandomSampler"
     },
     "paddle.io.dataloader.worker": {"paddle.io": "get_worker_info"},
+    "paddle.vision.transforms.transforms": {
+        "paddle.vision.transforms": (
+            "BaseTransform BrightnessTransform CenterCrop ColorJitter Compose ContrastTransform Grayscale HueTransform "
+            "Normalize Pad RandomAffine RandomCrop RandomErasing RandomHorizontalFlip RandomPerspective "
+            "RandomResizedCrop RandomRotation RandomVerticalFlip Resize SaturationTransform ToTensor Transpose"
+        )
+    },
     "paddle.incubate.tensor": {"paddle.incubate": "segment_max segment_mean segment_min segment_sum"},
     "paddle.incubate.tensor.math": {"paddle.incubate": "segment_max segment_mean segment_min segment_sum"},
     "paddle.nn.functional.sdpa": {"paddle.nn.functional": "scaled_dot_product_attention"},

@@ -147,7 +147,11 @@ def read_pil(source: Any, op: str) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             image = Image.open(source)
-            image.load()
+            try:
+                image.load()
+            except BaseException:
+                image.close()
+                raise
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise op_error(ValueError, op, f"an image of at most {Image.MAX_IMAGE_PIXELS} pixels", repr(what)) from error
     # Broken files: what each format's reader raises, SyntaxError of PNG included.
