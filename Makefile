@@ -5,6 +5,8 @@ VENV ?= .venv
 BUILD ?= build/$(notdir $(VENV))
 # Processes of a test run.
 JOBS ?= auto
+# The Pythons that `make wheel` builds for, by default $(PYTHON).
+PYTHONS ?=
 # What `make wheel` is made of: this folder, or an sdist.
 SOURCE ?= .
 
@@ -26,7 +28,7 @@ export PATH := $(BIN):$(PATH)
 # One build at a time, also when many processes import the package at once.
 export NINJA := $(CURDIR)/tools/ninja
 
-.PHONY: help install build demo lint test test-all test-numpy1 oracle mutants bench sdist wheel shim clean
+.PHONY: help install build demo lint test test-all test-numpy1 oracle mutants bench docs docs-check sdist wheel wheels shim clean
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/make \1 \2/p' $(firstword $(MAKEFILE_LIST)) | \
@@ -99,16 +101,24 @@ oracle: build $(filter $(ORACLE),$(ORACLE_PYTHON)) ## the public API against the
 mutants: build ## small mistakes in the engine, one at a time: do the tests notice?
 	$(BIN)/python tools/mutate.py --each 12 --out build/mutants.json
 
+docs: build ## build/site: the pages of docs/ and the reference of the API; a warning is an error
+	$(BIN)/python -m sphinx -q -j auto -W --keep-going -b html -c docs/site docs build/site
+
+docs-check: docs ## the site in a headless browser (Chromium), and a search in it
+	$(BIN)/python tools/check_site.py build/site
+
 sdist: $(INSTALLED) ## dist/umiak-*.tar.gz: the files of the last commit
 	rm -f dist/umiak-*.tar.gz
 	mkdir -p dist
 	$(BIN)/python -c 'import mesonpy; mesonpy.build_sdist("dist")'
 
-wheel: $(INSTALLED) ## dist/umiak-*.whl, checked; SOURCE=dist/umiak-*.tar.gz makes it of an sdist
-	rm -rf dist/umiak-*.whl build/unaudited
-	$(PIP) wheel --no-build-isolation --no-deps -w build/unaudited --config-settings=build-dir=build/wheel $(SOURCE)
-	$(BIN)/auditwheel repair --wheel-dir dist build/unaudited/umiak-*.whl
-	$(BIN)/python tools/check_wheel.py dist/umiak-*.whl
+wheel: ## dist/umiak-*.whl, checked; PYTHONS="python3.10 python3.13" for others, SOURCE=dist/umiak-*.tar.gz of an sdist
+	rm -f dist/umiak-*.whl
+	$(PYTHON) tools/make_wheel.py --source $(SOURCE) $(or $(PYTHONS),$(PYTHON))
+
+wheels: ## dist/umiak-*.whl for every supported Python that this machine has
+	rm -f dist/umiak-*.whl
+	$(PYTHON) tools/make_wheel.py --source $(SOURCE) --all
 
 shim: | $(BIN)/python ## dist/paddlepaddle-*.whl, metadata only, which requires umiak
 	$(BIN)/python tools/make_shim.py dist

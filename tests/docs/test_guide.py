@@ -8,9 +8,22 @@ from pathlib import Path
 
 import pytest
 
+from umiak.ir.registry import REGISTRY
+from umiak.ops.base import FUNCTIONS
+
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
 FENCE = re.compile(r"^```(python|pycon)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture(autouse=True)
+def ops_of_the_engine_alone():
+    """A page may register an op, which no other test shall find."""
+    before = dict(REGISTRY), dict(FUNCTIONS)
+    yield
+    for table, kept in zip((REGISTRY, FUNCTIONS), before):
+        table.clear()
+        table.update(kept)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)

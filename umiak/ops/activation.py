@@ -53,9 +53,9 @@ class Activation(Unary):
 
 
 class Gated(Activation):
-    """An activation whose slope is 1 in ``open`` and 0 elsewhere."""
+    """An activation whose slope is 1 where ``passes`` and 0 elsewhere."""
 
-    open: ClassVar[Callable]
+    passes: ClassVar[Callable]
 
     @vjp_in_compute_type
     def vjp(self, s, g):
