@@ -17,6 +17,8 @@ from umiak.util.errors import op_error
 
 def _row(y: Tensor, x: Tensor) -> Tensor:
     """The gradient of a scalar, zeros where it does not depend on x."""
+    if y.stop_gradient or x.stop_gradient:
+        return zeros_for(None, x)
     (g,) = grad(y, x, create_graph=True, retain_graph=True, allow_unused=True)
     return zeros_for(g, x)
 
@@ -61,7 +63,8 @@ class Jacobian:
         if is_batched and ys.shape[0] != xs.shape[0]:
             raise op_error(ValueError, "jacobian", "one batch size", f"{list(ys.shape)} and {list(xs.shape)}")
         self._ys, self._xs, self._batched = ys, xs, is_batched
-        self._flat = F.reshape(ys, (ys.shape[0], ys.size // max(ys.shape[0], 1)) if is_batched else (ys.size,))
+        with enable_grad():
+            self._flat = F.reshape(ys, (ys.shape[0], ys.size // max(ys.shape[0], 1)) if is_batched else (ys.size,))
         self._rows: dict[int, Tensor] = {}
 
     @property
@@ -73,13 +76,11 @@ class Jacobian:
     def _get(self, i: int) -> Tensor:
         row = self._rows.get(i)
         if row is None:
-            if self._batched:
-                column = F.squeeze(F.slice(self._flat, (1,), (i,), (1,), (1,)), (1,))
+            axis = 1 if self._batched else 0
+            with enable_grad():
+                y = F.squeeze(F.slice(self._flat, (axis,), (i,), (1,), (1,)), (axis,))
                 # Elements of one batch entry depend on that entry alone, so that the sum separates.
-                row = _row(F.sum(column, (0,)), self._xs)
-            else:
-                row = _row(F.squeeze(F.slice(self._flat, (0,), (i,), (1,), (1,)), (0,)), self._xs)
-            self._rows[i] = row
+                row = self._rows[i] = _row(F.sum(y, (0,)) if self._batched else y, self._xs)
         return row
 
     def _whole(self) -> Tensor:

@@ -11,6 +11,7 @@ from umiak.core import dtype as dt
 from umiak.core.context import current, no_grad_guard
 from umiak.core.dtype import DType
 from umiak.core.foreach import apply_foreach, apply_foreach_into, elements
+from umiak.core.inplace import assign
 from umiak.core.tensor import Tensor, empty
 from umiak.runtime.selected_rows import SelectedRows
 from umiak.util.errors import op_error
@@ -191,8 +192,10 @@ class ClipGradByGlobalNorm(ClipGradBase):
             return grads
         factors = [factor(self.clip_norm, norm)] * len(grads)
         if current().trace:
-            return scaled(grads, factors)
-        scale(grads, factors)
+            for g, clipped in zip(grads, scaled(grads, factors), strict=True):
+                assign(g, clipped)
+        else:
+            scale(grads, factors)
         return grads
 
 

@@ -386,7 +386,7 @@ def assign(x: Any, output: Tensor | None = None) -> Tensor:
         raise op_error(TypeError, "assign", "a Tensor, an array, a number or a list of numbers", type(x).__name__)
     if output is None:
         return value
-    if type(output) is Tensor and output.is_leaf and not output.stop_gradient and is_grad_enabled():
+    if isinstance(output, Tensor) and output.is_leaf and not output.stop_gradient and is_grad_enabled():
         # A leaf takes the history of the value; without one it stays a leaf.
         output.stop_gradient = True
         into(output, value)

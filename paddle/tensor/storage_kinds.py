@@ -145,7 +145,7 @@ def set_tensor(self: Tensor, value: Tensor) -> None:
 
 @public("Tensor")
 def reconstruct_from_(self: Tensor, other: Tensor) -> None:
-    """Become another tensor: its memory, shape, dtype and history, under the name that this one has.
+    """Become another tensor: its memory, shape, dtype, gradient and history, under the name that this one has.
 
     Args:
         other: the other tensor. Gradients of this one go on to it, unless it has ``stop_gradient=True``.
@@ -168,6 +168,7 @@ def reconstruct_from_(self: Tensor, other: Tensor) -> None:
     else:
         with enable_grad():
             rebind_tensor(self, F.reshape(given, tuple(given.shape)))
+    self.grad = given.grad
 
 
 def _another(value: Any, op: str) -> Tensor:

@@ -66,6 +66,14 @@ def test_reconstruct_from_takes_memory_and_history():
     y.sum().backward()
     assert x.grad.tolist() == [2.0, 2.0] and not y.is_leaf and not y.stop_gradient
 
+    (x * x).sum().backward()
+    y = T([5.0, 6.0, 7.0], stop_gradient=False)
+    (y * 3).sum().backward()
+    x.reconstruct_from_(y)
+    assert x.grad.tolist() == [3.0] * 3
+    x.reconstruct_from_(T([1.0]))
+    assert x.grad is None
+
     weight = paddle.nn.Linear(2, 2).weight
     weight.reconstruct_from_(T([1.0]))
     assert isinstance(weight, paddle.nn.Parameter) and weight.tolist() == [1.0] and weight.stop_gradient

@@ -502,7 +502,8 @@ cdef class Tensor:
 
     def detach(self):
         """The same data without history; the version is shared, so writes through it are noticed."""
-        return detached(self)
+        tracer = capture_of()
+        return detached(self) if tracer is None else tracer.alias(self)  # an alias of what the function made of this
 
     def detach_(self):
         """Forget the history of this tensor."""

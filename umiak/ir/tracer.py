@@ -34,8 +34,8 @@ class SymTensor(Tensor):
     """A tensor of a program under construction: a dtype, sizes that may be symbolic, and the value it stands for."""
 
     __slots__ = (
-        "_block", "_cut", "_former", "_made", "_parent", "_parent_shaped", "_quiet", "_seen", "_shaped", "_stop",
-        "_strided", "_tracer", "_value", "_view", "_writes",
+        "_block", "_cut", "_former", "_made", "_own", "_parent", "_parent_shaped", "_quiet", "_seen", "_shaped",
+        "_stop", "_strided", "_tracer", "_value", "_view", "_writes",
     )  # fmt: skip
 
     _value: Value
@@ -47,6 +47,7 @@ class SymTensor(Tensor):
     _strided: Strided | None
     _stop: bool
     _cut: bool  # whether this shares memory and no history, whatever is written: what detach gives
+    _own: bool  # whether this view of a leaf was written to, and has a history apart from the leaf's
     _writes: int  # how many writes its history has seen
     _quiet: int | None  # of a view taken in `no_grad`: the root's count then, until which it is a constant
     _made: bool  # whether its history is that of a value which the program has written to it
@@ -73,6 +74,8 @@ class SymTensor(Tensor):
         assert self._view is not None
         base, builder = self.parent.value, self._tracer.builder
         (value,) = builder.append(self._view[0], (base,), self._view[1])
+        if self._own:
+            value = self._tracer.without_record(self, value)
         value.stop = self.constant()
         if builder.block is self._block:
             self._stop = self.stop_gradient
@@ -155,7 +158,7 @@ class SymTensor(Tensor):
 
     @property
     def stop_gradient(self) -> bool:
-        if not self.lags():
+        if self._own or not self.lags():
             return self._stop
         assert self.parent is not None
         return self.constant() or self.parent.stop_gradient
@@ -177,6 +180,20 @@ class SymTensor(Tensor):
         if self._tracer is None:
             raise RuntimeError("[detach] requires a tensor of a trace, got a bare stand-in of a value")
         return self._tracer.alias(self)
+
+    def detach_(self) -> SymTensor:
+        """Forget the history of this tensor."""
+        if self._base is not None:
+            raise RuntimeError("[detach_] requires a tensor that is not a view of another, got a view. Use detach().")
+        if self._tracer is not None and not self._tracer.given(self):
+            self._value = self.detach()._value  # what was computed of it before has its history
+        self._stop = True
+        return self
+
+    def is_contiguous(self) -> bool:
+        """Return whether the elements are known to lie dense in memory; arguments are taken as dense."""
+        strided = self.strided()
+        return strided is None or strided.contiguous
 
     def register_hook(self, hook: Callable) -> HookHandle:
         """``hook(grad)`` is traced where the gradient of what the tensor stands for now is complete."""
@@ -240,7 +257,7 @@ def symbolic(value: Value, tracer: Tracer | None = None) -> SymTensor:
     out._block = tracer.builder.block if tracer is not None else None
     out._parent = out._view = out._seen = out._strided = out._former = None
     out._shaped = out._parent_shaped = 0
-    out._cut = out._made = False
+    out._cut = out._made = out._own = False
     out._writes, out._quiet = 0, None
     out._stop = value.stop
     return out
@@ -488,35 +505,55 @@ class Tracer:
                     "Return the new value from the branch instead"
                 )
             self.frames[-1].write(target, root)
-        wanted = context.current().grad_enabled and any(root is leaf for leaf, _ in self.gradient_roots())
-        if wanted and id(root) not in self._inner:
-            raise LeafError(
-                "[in-place] requires a tensor that is no leaf, or no_grad, got a leaf with stop_gradient=False"
-                + (" (through a view of it)" if root is not target else "")
-                + ". Use paddle.no_grad() to update parameters."
-            )
+        flows = context.current().grad_enabled
+        if flows and self._is_leaf(root):
+            self._check_leaf(target, root)
+            flows = not (target.stop_gradient and source.stop_gradient)
         if overlaps(target):
             raise RuntimeError(
                 "[assign] requires a tensor whose elements have memory of their own, "
                 f"got a view of shape {target.shape} that shows some several times. Write into a copy of it instead."
             )
-        if context.current().grad_enabled and target is root and source.stop_gradient and self._needs_grad(target):
+        apart = target._own or self._is_leaf(target.parent)
+        if flows and (target is root or apart) and source.stop_gradient and self._needs_grad(target):
             # It still wants a gradient, which what it was before gets zeros of.
             write = REGISTRY["scatter_view"](region=REGISTRY["slice"](axes=()))
             (new,) = self.builder.append(write, (target.value, new), ((),))
-        self._write(target, new)
-        if context.current().grad_enabled and not source.stop_gradient:
+        self._write(target, new, flows)
+        if flows and not source.stop_gradient:
             fresh, target._stop = root._stop, False
-            while target.parent is not None and target.shares_memory() and not target._cut:
+            while target.parent is not None and target.shares_memory() and not (target._cut or target._own):
                 target = target.parent
                 target._stop = False
             root._made = root._made or (fresh and not root._stop)
 
-    def _write(self, x: SymTensor, value: Value, records: bool = True) -> None:
-        records = records and context.current().grad_enabled
+    def _is_leaf(self, x: SymTensor | None) -> bool:
+        """Return whether ``x`` is a leaf of eager mode that a gradient is wanted of."""
+        return id(x) not in self._inner and any(x is leaf for leaf, _ in self.gradient_roots())
+
+    def _check_leaf(self, target: SymTensor, leaf: SymTensor) -> None:
+        """A leaf that wants a gradient is not written to: nobody could tell what it was. A view of one is, unless what
+        is written appears in other elements of the view's parent, or outside of a branch or loop body."""
+        view, apart = target, True
+        while view is not leaf and not view._cut:
+            assert view.parent is not None
+            view = view.parent
+            while view is not leaf and overlaps(view):
+                assert view.parent is not None
+                view, apart = view.parent, False
+            if not apart:
+                break
+        if view is leaf and (target is leaf or not apart or bool(self.frames)):
+            raise LeafError(
+                "[in-place] requires a tensor that is no leaf, or no_grad, got a leaf with stop_gradient=False"
+                + (" (through a view of it)" if leaf is not target else "")
+                + ". Use paddle.no_grad() to update parameters."
+            )
+
+    def _write(self, x: SymTensor, value: Value, records: bool) -> None:
         if x.parent is None or not x.shares_memory():
             x._writes += records
-            x._value = value if records else self._without_record(x, value)
+            x._value = value if records else self.without_record(x, value)
             return
         regions, base, cut = [x._view], x.parent, x._cut
         while overlaps(base):  # what is written through this parent appears in other elements of it, too
@@ -530,10 +567,14 @@ class Tracer:
         else:
             write = REGISTRY["write_through"](views=views, ends=ends)
         (new_base,) = self.builder.append(write, (base.value, value), (args,))
-        records = records and not cut
+        if records and not cut and self._is_leaf(base):
+            x._own = True  # the leaf stays one, with other elements
+        if x._own and not records:
+            value = self.without_record(x, value)
+        records = records and not cut and not x._own
         new_base.stop = not records
         self._write(base, new_base, records)
-        if len(views) == 1 and (base.value is new_base or x._cut):
+        if len(views) == 1 and (base.value is new_base or x._cut or x._own):
             x._value, x._seen = value, base.value
 
     @staticmethod
@@ -541,7 +582,7 @@ class Tracer:
         """Return whether ``x`` is to have a gradient."""
         return not x._stop and x.dtype.is_continuous
 
-    def _without_record(self, x: SymTensor, value: Value) -> Value:
+    def without_record(self, x: SymTensor, value: Value) -> Value:
         """A value that is written in ``no_grad``, or through what is detached: history stays as it was."""
         if not self._needs_grad(x):
             return value
@@ -568,6 +609,7 @@ class Tracer:
             "_block",
             "_cut",
             "_former",
+            "_own",
             "_parent",
             "_parent_shaped",
             "_quiet",
@@ -592,7 +634,7 @@ class Tracer:
         target._init_symbolic(source.dtype, source.ndim)
         target._stop = source._stop if flows or not view else target._stop
         target._former, target._shaped = before, target._shaped + 1
-        for name in ("_value", "_cut", "_parent", "_parent_shaped", "_quiet", "_seen", "_strided", "_view"):
+        for name in ("_value", "_cut", "_own", "_parent", "_parent_shaped", "_quiet", "_seen", "_strided", "_view"):
             setattr(target, name, getattr(source, name))
 
     # --- control flow
@@ -634,7 +676,7 @@ class Tracer:
         if root._block is not self.builder.block:
             self.frames[-1].write(root, root)
         if quiet:
-            root._value = self._without_record(root, x._value)
+            root._value = self.without_record(root, x._value)
         else:
             root._value, root._stop, root._made = x._value, x._stop, made
 
@@ -659,11 +701,29 @@ class Tracer:
             if id(program.constants[name]) not in written:
                 continue
             for other, y in program.captured.items():
-                if other != name and x.storage is not None and x.storage is y.storage:
+                if other != name and overlap(x, y):
                     raise RuntimeError(
                         "[trace] requires captured tensors that are written to to share no memory with other captured "
                         f"tensors, got {name} and {other} over one storage. Make the view inside of the traced function"
                     )
+
+
+def overlap(x: Tensor, y: Tensor) -> bool:
+    """Return whether the elements of concrete tensors lie between each other in one storage."""
+    if x.storage is None or x.storage is not y.storage:
+        return False
+    (first, last), (low, high) = _extent(x), _extent(y)
+    return low < last and first < high
+
+
+def _extent(x: Tensor) -> tuple[int, int]:
+    """The bytes of its storage that a tensor lies within, from the first to behind the last."""
+    if not all(x.shape):
+        return 0, 0
+    reach = [(n - 1) * s for n, s in zip(x.shape, x.strides, strict=True)]
+    first = x.offset * x.dtype.bits
+    low, high = sum(r for r in reach if r < 0), sum(r for r in reach if r > 0) + 1
+    return first + low * x.dtype.bits, first + high * x.dtype.bits
 
 
 class Retrace(Sweep):

@@ -27,6 +27,7 @@ from umiak.ir.linearise import linearise
 from umiak.ir.program import Program, Value, bound, scalars_of
 from umiak.ir.scope import Check, symbols_of
 from umiak.ir.sym import evaluate
+from umiak.ir.tracer import overlap
 from umiak.runtime import control
 
 
@@ -37,14 +38,6 @@ def word(x: Any) -> int:
 
 def from_word(x: int) -> float:
     return struct.unpack("d", struct.pack("q", x))[0]
-
-
-def _extent(x: Tensor) -> tuple[int, int]:
-    """The elements of its storage that a tensor lies within, from the first to behind the last."""
-    if not all(x.shape):
-        return 0, 0
-    reach = [(n - 1) * s for n, s in zip(x.shape, x.strides, strict=True)]
-    return x.offset + sum(r for r in reach if r < 0), x.offset + sum(r for r in reach if r > 0) + 1
 
 
 def _numbers_read(program: Program) -> set[Sym]:
@@ -271,16 +264,13 @@ class Executor:
 
     def _refuse_overlap(self, i: int, inputs: Sequence[Tensor]) -> None:
         """A write to one input must not change another, which the program took for a tensor of its own."""
-        first, last = _extent(inputs[i])
         for j, x in enumerate(inputs):
-            if j != i and x.storage is inputs[i].storage:
-                low, high = _extent(x)
-                if low < last and first < high:
-                    raise ValueError(
-                        f"[program {self.program.name}] requires tensors that it writes to to share no memory with "
-                        f"others that it gets, got inputs {i} and {j} with shapes {list(inputs[i].shape)} and "
-                        f"{list(x.shape)} over the same memory. Make the view inside, or pass a copy"
-                    )
+            if j != i and overlap(x, inputs[i]):
+                raise ValueError(
+                    f"[program {self.program.name}] requires tensors that it writes to to share no memory with "
+                    f"others that it gets, got inputs {i} and {j} with shapes {list(inputs[i].shape)} and "
+                    f"{list(x.shape)} over the same memory. Make the view inside, or pass a copy"
+                )
 
     def lowered(self, inputs: Sequence[Tensor], env: Mapping[Any, Any]) -> whole_program.Lowered:
         """The calls that serve these inputs, in the ambient modes."""

@@ -89,11 +89,6 @@ class Jacobian(functional.Jacobian):
         """``(M, N)``, or ``(B, M, N)`` with a batch."""
         return tuple(super().shape)
 
-    def _get(self, i: int) -> Tensor:
-        if self._ys.stop_gradient:  # constant
-            return zeros_for(None, self._xs)
-        return super()._get(i)
-
 
 @public("paddle.incubate.autograd")
 class Hessian(Jacobian):
