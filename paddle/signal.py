@@ -80,8 +80,8 @@ def frame(x: Tensor, frame_length: int, hop_length: int, axis: int = -1, name: s
         raise op_error(ValueError, op, f"signals of at least {size} elements", x.shape)
     n = x.ndim
     if last:
-        return F.permute(F.unfold(x, n - 1, size, hop), (*range(n - 1), n, n - 1))
-    return F.permute(F.unfold(x, 0, size, hop), (0, n, *range(1, n)))
+        return F.copy(F.permute(F.unfold(x, n - 1, size, hop), (*range(n - 1), n, n - 1)))
+    return F.copy(F.permute(F.unfold(x, 0, size, hop), (0, n, *range(1, n))))
 
 
 @public("paddle.signal", usual=False)

@@ -35,6 +35,11 @@ def captured_step(optimizer: Optimizer, tracer: Capture, groups: list, own_rate:
     class_name = type(optimizer).__name__
     if optimizer._one_by_one:
         raise CaptureError(f"[{class_name}] requires an optimizer that defines _row, got one that updates in Python")
+    if optimizer._made_in == id(tracer) and optimizer.accumulators:
+        raise CaptureError(
+            f"[{class_name}] requires an optimizer that is made outside of the captured function, got one made inside: "
+            "its states would go on from run to run"
+        )
     _make_states(optimizer, tracer, groups)
     rate = optimizer.get_lr()
     rows: list[tuple[State, Any, Any]] = []

@@ -172,6 +172,7 @@ class Optimizer:
         self._saved: dict[str, Any] = {}
         self._penalised = False  # a parameter has a regularizer of its own
         self._copied = False  # a parameter has a float32 copy
+        self._made_in = id(capture_of())  # where it is made while a function is captured
         self._written_back: list[tuple[State, Tensor, tuple]] = []
         self._multi_precision = getattr(self, "_multi_precision", False)
         self._param_groups: list[dict[str, Any]] = []

@@ -120,6 +120,15 @@ def integers(x: Any, op: str, arg_name: str) -> tuple[int, ...]:
     raise op_error(TypeError, op, f"integers for {arg_name}", type(x).__name__)
 
 
+def apart(y: Tensor, x: Tensor) -> Tensor:
+    """``y``, computed of ``x``, with memory of its own: views and ``x`` itself are copied."""
+    if y.storage is None:  # while a function is captured
+        shares = y is x or (hasattr(y, "root") and y.root() is x.root())
+    else:
+        shares = y.storage is x.storage
+    return F.copy(y) if shares else y
+
+
 def axis_of(axis: Any, ndim: int, op: str) -> int:
     """One axis, counted from the front."""
     if type(axis) is not int:

@@ -8,6 +8,7 @@ from typing import Any
 
 from paddle._public import OtherOrder, public
 from paddle.tensor._args import (
+    apart,
     cast,
     dtype_of,
     floats,
@@ -473,7 +474,7 @@ def reduce_as(x: Tensor, target: Tensor, name: str | None = None) -> Tensor:
         >>> paddle.reduce_as(paddle.to_tensor([[1, 2], [3, 4]]), paddle.zeros([2])).tolist()
         [4, 6]
     """
-    return F.sum_to(need_tensor(x, "reduce_as"), tuple(need_tensor(target, "reduce_as", "target").shape))
+    return apart(F.sum_to(need_tensor(x, "reduce_as"), tuple(need_tensor(target, "reduce_as", "target").shape)), x)
 
 
 @public

@@ -29,7 +29,7 @@ def _along(x: Tensor, axis: Any, op: str) -> tuple[Tensor, int]:
     if x.ndim == 0:
         if number(axis) not in (0, -1):
             raise op_error(AxisError, op, "axis 0 or -1 of a 0-d tensor", axis)
-        return x, -1
+        return F.copy(x), -1
     return x, axis_of(axis, x.ndim, op)
 
 

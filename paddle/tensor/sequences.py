@@ -68,7 +68,7 @@ def _trapezoids(op: str, y: Tensor, x: Any, dx: Any, axis: int, cumulative: bool
         raise op_error(ValueError, op, "one of x and dx", "both")
     k = axis_of(axis, y.ndim, op)
     if 0 in y.shape[k : k + 1]:
-        return y if cumulative else F.sum(y, (k,))
+        return F.copy(y) if cumulative else F.sum(y, (k,))
     if x is None:
         return F.trapezoid(y, None, k, cumulative, 1.0 if dx is None else real_number(dx, op, "dx"))
     x = cast(need_tensor(x, op), y.dtype)

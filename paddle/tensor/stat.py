@@ -11,6 +11,7 @@ import numpy as np
 
 from paddle._public import OtherOrder, constants, public
 from paddle.tensor._args import (
+    apart,
     cast,
     create_on,
     floating,
@@ -536,7 +537,7 @@ def histogramdd(
     edges = []
     for i, (b, column) in enumerate(zip(given, columns, strict=True)):
         if isinstance(b, Tensor):
-            edges.append(cast(b, x.dtype))
+            edges.append(apart(cast(b, x.dtype), b))
             continue
         b = integer(b, op, "each of bins")
         if b < 1:

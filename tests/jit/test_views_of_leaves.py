@@ -69,12 +69,12 @@ def all_of_a_leaf(w, x):
 
 
 def through_what_is_detached(w, x):
-    before = w * w
+    _ = w * w
     w.detach()[1].add_(x)
     return w * x
 
 
-def turned(w, x):
+def transposed(w, x):
     v = w.t()
     v[1] = x[:2]
     return v * v, w * w
@@ -82,7 +82,7 @@ def turned(w, x):
 
 FUNCTIONS = [
     constant, computed, twice, views_of_the_view, views_of_the_leaf, in_no_grad_too, taken_in_no_grad, all_of_a_leaf,
-    through_what_is_detached, turned,
+    through_what_is_detached, transposed,
 ]  # fmt: skip
 
 

@@ -11,7 +11,7 @@ import time
 import traceback
 
 import paddle
-from tests.modes.modes import MODES, findings
+from tests.modes.modes import IDENTITIES, MODES, findings
 from tests.oracle.__main__ import methods
 from tests.oracle.calls import Call, all_calls
 
@@ -61,14 +61,15 @@ def main() -> int:
     parser.add_argument("--methods", action="store_true", help="calls by methods and in place, too")
     options = parser.parse_args()
     part, parts = map(int, options.part.split("/"))
-    calls = [
-        call
-        for call in all_calls(methods() if options.methods else set())
-        if (not options.patterns or any(p in call.text for p in options.patterns))
-        and (not options.family or call.family == options.family)
-    ][part::parts]
     total = 0
     for mode in options.mode or MODES:
+        made = methods() if options.methods or mode == "in_place" else set()
+        calls = [
+            call
+            for call in [*all_calls(made), *IDENTITIES]
+            if (not options.patterns or any(p in call.text for p in options.patterns))
+            and (not options.family or call.family == options.family)
+        ][part::parts]
         start, jobs, count = time.monotonic(), [(call, mode) for call in calls], 0
         while jobs:
             found = chunk_of(jobs[:200])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,22 @@ from tests.modes.calls import Input, Unfit, function_of, inputs_of
 from tests.modes.outcome import TOLERANCES, Outcome, cotangent, differ, differ_arrays, results_of, run
 from tests.oracle.calls import Call
 from tests.oracle.worker import FLOATS, dtype_name, to_numpy
+from umiak.ir.tracer import overlap
 
 # Python sees numbers of tensors, or state changes: not for a program.
 READS = re.compile(
     r"requires data|\.item\(|numpy\(|tolist|set_default_dtype|set_grad_enabled|set_flags|folder|\.backward\(|P\.grad\("
 )
+
+
+def lines_of(name: str) -> list[str]:
+    """The lines of a file of this folder that are no comments."""
+    return [x for x in Path(__file__).with_name(name).read_text().splitlines() if x and not x.startswith("#")]
+
+
+VIEWS = lines_of("views.txt")
+SHARING = re.compile("|".join(VIEWS))
+IDENTITIES = [Call("identities", text) for text in lines_of("identities.txt")]
 
 
 def tensors(inputs: list[Input]) -> list[Any]:
@@ -155,6 +167,21 @@ def expanded(call: Call) -> Iterator[str]:
     full = run(function, tensors(inputs), layout=lambda x: ones(x).expand(x.shape).clone())
     if said := differ(full, run(function, tensors(inputs), layout=lambda x: ones(x).expand(x.shape))):
         yield f"cotangents: {said}"
+
+
+# --- shared memory ----------------------------------------------------------------------------------------------------
+
+
+def shared(call: Call) -> Iterator[str]:
+    """No result shares memory with an input, but for views (``views.txt``)."""
+    if re.search(r"_\(|\] =|out=", call.text) or SHARING.search(call.text):
+        return
+    given = tensors(inputs_of(call.text))
+    outcome = run(function_of(call.text), given, backward=False)
+    for index, tensor in enumerate(outcome.tensors):
+        for other, x in enumerate(given):
+            if tensor is x or overlap(tensor, x):
+                yield f"item {index} {'is' if tensor is x else 'shares memory with'} input {other}"
 
 
 # --- sizes ------------------------------------------------------------------------------------------------------------
@@ -372,11 +399,22 @@ def not_numbers(call: Call) -> Iterator[str]:
 # --- orders of gradients ----------------------------------------------------------------------------------------------
 
 
+def in_float64(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with layers and constants of float64, too; the call sets the default dtype back."""
+
+    def with_default(*inputs: Any) -> Any:
+        paddle.set_default_dtype("float64")
+        return function(*inputs)
+
+    return with_default
+
+
 def slopes(call: Call) -> Iterator[str]:
     """In float64: first and second derivatives along random directions against differences."""
-    if call.random or re.search(r"float16|bfloat16|float32|dtype='int|astype|cast", call.text):
+    if call.random or re.search(r"float16|bfloat16|float32|dtype='int|astype|cast|detach|no_grad|set_value", call.text):
         return
-    inputs, function = inputs_of(call.text), function_of(call.text)
+    inputs, function = inputs_of(call.text), in_float64(function_of(call.text))
+    single = run(function_of(call.text), tensors(inputs))
     inputs = [to_dtype(x, "float64") for x in inputs]
     at = [i for i, x in enumerate(inputs) if x.leaf and x.dtype == "float64" and x.values.size]
     if not at:
@@ -411,7 +449,9 @@ def slopes(call: Call) -> Iterator[str]:
     try:
         if value(moved(0.0)) is None:
             return
-    except Exception:
+    except Exception as error:
+        if not single.error:
+            yield f"float64: [{type(error).__name__}: {str(error)[:200]}]"
         return
     h = 1e-5
     try:
@@ -527,7 +567,7 @@ def ambient(call: Call) -> Iterator[str]:
 
 
 MODES: dict[str, Callable[[Call], Iterator[str]]] = {
-    "captured": captured, "layouts": layouts, "expanded": expanded, "sizes": sizes, "dtypes": dtypes,
+    "captured": captured, "layouts": layouts, "expanded": expanded, "shared": shared, "sizes": sizes, "dtypes": dtypes,
     "not_numbers": not_numbers, "slopes": slopes, "in_place": in_place, "ambient": ambient,
 }  # fmt: skip
 

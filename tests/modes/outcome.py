@@ -24,6 +24,7 @@ class Outcome:
     gradients: list[np.ndarray | None] | None = None
     error: BaseException | None = None
     failed: BaseException | None = None  # in backward
+    tensors: list[Any] = field(default_factory=list)
 
     def kind(self) -> str:
         error = self.error or self.failed
@@ -78,7 +79,7 @@ def run(
         warnings.simplefilter("ignore")
         try:
             value = function(*inputs)
-            outcome.items = flat(value)
+            outcome.items, outcome.tensors = flat(value), tensors_of(value)
         except Exception as error:
             outcome.error = error
             return outcome

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import paddle
-from tests.modes.modes import MODES, findings
+from tests.modes.modes import IDENTITIES, MODES, findings
 from tests.oracle.calls import Call, all_calls
 
 # Functions of tensors: calls of other families have state (layers, optimizers, the process).
@@ -66,6 +66,12 @@ def test_a_sample_is_captured():
     assert not found, "\n".join(found)
 
 
+@pytest.mark.parametrize("mode", ["captured", "shared", "slopes"])
+def test_calls_that_change_nothing(mode):
+    found = [line for call in IDENTITIES for line in said(call, mode)]
+    assert not found, "\n".join(found)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, len(CALLS), CHUNK))
 def test_slopes(first):
@@ -84,6 +90,7 @@ def test_slopes(first):
         ("captured", "cos", lambda x: x * (1.0 if type(x) is paddle.Tensor else 2.0), "P.cos(N(2, 3))"),
         ("dtypes", "tanh", lambda x: x * (2.0 if x.dtype == paddle.float16 else 1.0), "P.tanh(N(2, 3))"),
         ("sizes", "abs", lambda x: x.numpy()[0] * x, "P.abs(N(3))"),
+        ("shared", "neg", lambda x: x.reshape([-1]).reshape(x.shape), "P.neg(N(2, 3))"),
         ("layouts", "exp", lambda x: x * float(x.is_contiguous()), "P.exp(N(2, 3))"),
     ],
 )

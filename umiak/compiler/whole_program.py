@@ -18,6 +18,7 @@ from umiak.compiler.simplify import duplicate_views, simplify
 from umiak.core.call_program import CallProgram
 from umiak.ir.expr import Sym
 from umiak.ir.program import Block, Operation, Program, Value, bound
+from umiak.ir.registry import REGISTRY
 from umiak.ir.scope import symbols_of
 from umiak.ir.sym import evaluate
 from umiak.ir.tracer import Retrace, Tracer
@@ -85,6 +86,7 @@ def _fused(
     operations, results = with_epilogues(program.ops, wanted, backend.fuses_epilogue)
     operations, inputs, results, conditions = _expanded(program, operations, results, backend)
     operations, results = simplify(operations, results)
+    operations, results = _apart(operations, inputs, results, [any(v is x for x in program.inputs) for v in wanted])
     operations, inputs, results, conditions = _laid_out(program, operations, inputs, results, conditions, backend)
     operations, results = fuse(*duplicate_views(operations, results))
     dump("operations", program.name or "program", lambda: show_operations(operations, results))
@@ -97,6 +99,21 @@ def _fused(
     }
     replaced = {id(results[j]): inputs[i] for i, j in donate.items() if j is not None and results[j] is not None}
     return early_writes(operations, results, replaced), inputs, results, conditions, donated
+
+
+def _apart(
+    operations: Sequence[Operation], inputs: Sequence[Value], results: Sequence[Value | None], given: Sequence[bool]
+) -> tuple[list[Operation], list[Value | None]]:
+    """Copy results that turned out to be inputs, as composites may give their operand itself: they are tensors of their
+    own. ``given``: which results are inputs of the program as it was written."""
+    made, own = list(operations), list(results)
+    for i, v in enumerate(results):
+        if v is None or given[i]:
+            continue
+        if any(v is x for x in inputs) or (v.operation is not None and v.operation.op.name == "sum_to"):
+            made.append(Operation(REGISTRY["copy"](), [v], (), [v.meta]))
+            own[i] = made[-1].results[0]
+    return made, own
 
 
 def _calls(

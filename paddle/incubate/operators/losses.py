@@ -41,4 +41,4 @@ def identity_loss(x: Tensor, reduction: Any = "none") -> Tensor:
         kind = ValueError if isinstance(reduction, int) else TypeError
         raise op_error(kind, op, f"a reduction of {_REDUCTIONS} or 0, 1, 2", repr(reduction))
     axes = tuple(range(x.ndim))
-    return x if reduction == "none" else F.sum(x, axes) if reduction == "sum" else F.mean(x, axes)
+    return F.copy(x) if reduction == "none" else F.sum(x, axes) if reduction == "sum" else F.mean(x, axes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from paddle._public import need_tensor, public
-from paddle.tensor._args import integer, real_number
+from paddle.tensor._args import apart, integer, real_number
 from umiak import ops as F
 from umiak.core.eager import apply, apply1
 from umiak.core.tensor import Tensor
@@ -58,11 +58,10 @@ def pixel_shuffle(x: Tensor, upscale_factor: int, data_format: str = "NCHW", nam
         raise op_error(ValueError, "pixel_shuffle", f"channels divisible by {r * r}", c)
     c //= r * r
     if last:
-        return F.reshape(
-            F.permute(F.reshape(x, shape=(n, h, w, c, r, r)), perm=(0, 1, 4, 2, 5, 3)), shape=(n, h * r, w * r, c)
-        )
+        blocks = F.permute(F.reshape(x, shape=(n, h, w, c, r, r)), perm=(0, 1, 4, 2, 5, 3))
+        return apart(F.reshape(blocks, shape=(n, h * r, w * r, c)), x)
     blocks = apply1(_BLOCKS_TO_PIXELS, apply(_RESHAPE, (x,), ((n, c, r, r, h, w),)))
-    return apply(_RESHAPE, (blocks,), ((n, c, h * r, w * r),))
+    return apart(apply(_RESHAPE, (blocks,), ((n, c, h * r, w * r),)), x)
 
 
 @public("paddle.nn.functional", usual=False)
@@ -93,13 +92,8 @@ def pixel_unshuffle(x: Tensor, downscale_factor: int, data_format: str = "NCHW",
     if h % r or w % r:
         raise op_error(ValueError, "pixel_unshuffle", f"height and width divisible by {r}", f"{h} and {w}")
     h, w = h // r, w // r
-    if last:
-        return F.reshape(
-            F.permute(F.reshape(x, shape=(n, h, r, w, r, c)), perm=(0, 1, 3, 5, 2, 4)), shape=(n, h, w, c * r * r)
-        )
-    return F.reshape(
-        F.permute(F.reshape(x, shape=(n, c, h, r, w, r)), perm=(0, 1, 3, 5, 2, 4)), shape=(n, c * r * r, h, w)
-    )
+    sizes, shape = ((n, h, r, w, r, c), (n, h, w, c * r * r)) if last else ((n, c, h, r, w, r), (n, c * r * r, h, w))
+    return apart(F.reshape(F.permute(F.reshape(x, shape=sizes), perm=(0, 1, 3, 5, 2, 4)), shape=shape), x)
 
 
 @public("paddle.nn.functional", usual=False)
@@ -128,11 +122,10 @@ def channel_shuffle(x: Tensor, groups: int, data_format: str = "NCHW", name: str
     if groups <= 0 or c % groups:
         raise op_error(ValueError, "channel_shuffle", f"groups that divide {c} channels", groups)
     if last:
-        return F.reshape(
-            F.permute(F.reshape(x, shape=(n, h, w, groups, c // groups)), perm=(0, 1, 2, 4, 3)), shape=tuple(x.shape)
-        )
-    mixed = apply1(_SECOND_TO_THIRD, apply(_RESHAPE, (x,), ((n, groups, c // groups, h, w),)))
-    return apply(_RESHAPE, (mixed,), ((n, c, h, w),))
+        mixed = F.permute(F.reshape(x, shape=(n, h, w, groups, c // groups)), perm=(0, 1, 2, 4, 3))
+    else:
+        mixed = apply1(_SECOND_TO_THIRD, apply(_RESHAPE, (x,), ((n, groups, c // groups, h, w),)))
+    return apart(apply(_RESHAPE, (mixed,), (tuple(x.shape),)), x)
 
 
 @public("paddle.nn.functional", usual=False)

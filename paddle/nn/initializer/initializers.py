@@ -378,7 +378,9 @@ class Assign(Initializer):
 
     def _values(self, param: Tensor) -> Tensor:
         value = self.value if isinstance(self.value, Tensor) else from_numpy(np.asarray(self.value), param.place)
-        return value if value.dtype is param.dtype else F.cast(value, dtype=param.dtype)
+        value = value if value.dtype is param.dtype else F.cast(value, dtype=param.dtype)
+        # What has the parameter's shape is written into it, what has another one becomes it.
+        return F.copy(value) if value is self.value and value.shape != param.shape else value
 
 
 @public("paddle.nn.initializer paddle.nn.init")
