@@ -145,6 +145,16 @@ NAMES = {
             "RandomRotation RandomVerticalFlip "
         ),
     },
+    "paddle.vision.ops": {
+        "paddle.vision.ops.anchors": "box_coder prior_box",
+        "paddle.vision.ops.blocks": "ConvNormActivation",
+        "paddle.vision.ops.deformable": "DeformConv2D deform_conv2d",
+        "paddle.vision.ops.files": "decode_jpeg read_file",
+        "paddle.vision.ops.proposals": "distribute_fpn_proposals generate_proposals",
+        "paddle.vision.ops.regions": "PSRoIPool RoIAlign RoIPool psroi_pool roi_align roi_pool",
+        "paddle.vision.ops.suppression": "matrix_nms nms",
+        "paddle.vision.ops.yolo": "yolo_box yolo_loss",
+    },
     "paddle.vision.transforms": {
         "paddle.vision.transforms.functional.colors": "adjust_brightness adjust_contrast adjust_hue to_grayscale",
         "paddle.vision.transforms.functional.conversions": "erase normalize to_tensor",

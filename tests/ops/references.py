@@ -1903,3 +1903,158 @@ for _names, _reason in {
     ): "communication needs ranks, and is tested with them",
 }.items():
     WITHOUT.update(dict.fromkeys(_names.split(), _reason))
+
+
+# --- detection -------------------------------------------------------------------------------------------------------
+
+
+def roi_images(counts: np.ndarray) -> list[int]:
+    return [image for image, n in enumerate(counts) for _ in range(n)]
+
+
+def bilinear(plane: np.ndarray, y: float, x: float, clamp: bool) -> np.ndarray:
+    """The value of ``[C, H, W]`` at a position. Zeros are outside; with ``clamp`` the border is one element wider."""
+    h, w = plane.shape[1:]
+    if clamp:
+        if not (-1 <= y <= h and -1 <= x <= w):
+            return np.zeros(plane.shape[0], plane.dtype)
+        y, x = min(max(y, 0), h - 1), min(max(x, 0), w - 1)
+    total = np.zeros(plane.shape[0], plane.dtype)
+    for i in (math.floor(y), math.floor(y) + 1):
+        for j in (math.floor(x), math.floor(x) + 1):
+            if 0 <= i < h and 0 <= j < w:
+                total += plane[:, i, j] * (1 - abs(y - i)) * (1 - abs(x - j))
+    return total
+
+
+@reference()
+def roi_align(
+    x: np.ndarray, boxes: np.ndarray, counts: Any, aligned: bool, bins: tuple, scale: float, ratio: int
+) -> Any:
+    out = np.zeros((len(boxes), x.shape[1], *bins), x.dtype)
+    for r, image in enumerate(roi_images(counts)):
+        x1, y1, x2, y2 = boxes[r].astype(x.dtype) * scale - (0.5 if aligned else 0)
+        h, w = (y2 - y1, x2 - x1) if aligned else (max(y2 - y1, 1), max(x2 - x1, 1))
+        n, m = (ratio if ratio > 0 else math.ceil(size / k) for size, k in ((h, bins[0]), (w, bins[1])))
+        for i, j, a, b in itertools.product(range(bins[0]), range(bins[1]), range(n), range(m)):
+            y, column = y1 + (i + (a + 0.5) / n) * h / bins[0], x1 + (j + (b + 0.5) / m) * w / bins[1]
+            out[r, :, i, j] += bilinear(x[image], y, column, clamp=True) / (n * m)
+    return out
+
+
+@reference()
+def psroi_pool(x: np.ndarray, boxes: np.ndarray, counts: Any, bins: tuple, scale: float) -> Any:
+    channels = x.shape[1] // (bins[0] * bins[1])
+    out = np.zeros((len(boxes), channels, *bins), x.dtype)
+    for r, image in enumerate(roi_images(counts)):
+        x1, y1, x2, y2 = (math.floor(abs(v) + 0.5) * np.sign(v) for v in boxes[r].astype(x.dtype))
+        (y1, y2), (x1, x2) = (((a * scale), (b + 1) * scale) for a, b in ((y1, y2), (x1, x2)))
+        h, w = max(y2 - y1, 0.1) / bins[0], max(x2 - x1, 0.1) / bins[1]
+        for c, i, j in itertools.product(range(channels), *map(range, bins)):
+            rows = [k for k in range(x.shape[2]) if math.floor(i * h + y1) <= k < math.ceil((i + 1) * h + y1)]
+            columns = [k for k in range(x.shape[3]) if math.floor(j * w + x1) <= k < math.ceil((j + 1) * w + x1)]
+            if rows and columns:
+                plane = x[image, (c * bins[0] + i) * bins[1] + j]
+                out[r, c, i, j] = plane[np.ix_(rows, columns)].mean()
+    return out
+
+
+@reference()
+def roi_max_index(x: np.ndarray, boxes: np.ndarray, counts: Any, bins: tuple, scale: float) -> Any:
+    out = np.full((len(boxes), x.shape[1], *bins), -1)
+    for r, image in enumerate(roi_images(counts)):
+        x1, y1, x2, y2 = (math.floor(abs(v) + 0.5) * np.sign(v) for v in boxes[r].astype(x.dtype) * scale)
+        h, w = max(y2 - y1 + 1, 1) / bins[0], max(x2 - x1 + 1, 1) / bins[1]
+        for c, i, j in itertools.product(range(x.shape[1]), *map(range, bins)):
+            best = -math.inf
+            for k, m in itertools.product(range(x.shape[2]), range(x.shape[3])):
+                inside = math.floor(i * h) + y1 <= k < math.ceil((i + 1) * h) + y1
+                inside = inside and math.floor(j * w) + x1 <= m < math.ceil((j + 1) * w) + x1
+                if inside and x[image, c, k, m] > best:
+                    best = x[image, c, k, m]
+                    out[r, c, i, j] = np.ravel_multi_index((image, c, k, m), x.shape)
+    return out
+
+
+@reference()
+def roi_pool(x: np.ndarray, *rest: Any, **params: Any) -> Any:
+    index = roi_max_index(x, *rest, **params)
+    return np.where(index < 0, 0, np.append(x.reshape(-1), 0)[index]).astype(x.dtype)
+
+
+def by_transposing(forward: Callable) -> Callable:
+    """The transpose of a linear function of images, from what it makes of each image with a single 1."""
+
+    def run(g: np.ndarray, *rest: Any, shape: tuple, **params: Any) -> Any:
+        if not math.prod(shape):
+            return np.zeros(shape, g.dtype)
+        ones = np.eye(math.prod(shape), dtype=g.dtype).reshape(-1, *shape)
+        return np.array([(forward(one, *rest, **params) * g).sum() for one in ones], g.dtype).reshape(shape)
+
+    return run
+
+
+REFERENCES["roi_align_spread"] = by_transposing(roi_align)
+REFERENCES["psroi_pool_spread"] = by_transposing(psroi_pool)
+
+
+@reference()
+def deformable_columns(
+    x: np.ndarray, offset: Any, mask: Any, kernel: Any, groups: int, strides: Any, pads: Any, dilations: Any
+) -> Any:
+    (n, _, _, channels), (rows, columns) = x.shape, offset.shape[2:]
+    own, taps = channels // groups, kernel[0] * kernel[1]
+    out = np.zeros((n, rows * columns, taps, channels), x.dtype)
+    for b, d, k, i, j in itertools.product(*map(range, (n, groups, taps, rows, columns))):
+        tap = d * taps + k
+        y = i * strides[0] - pads[0] + k // kernel[1] * dilations[0] + offset[b, 2 * tap, i, j]
+        c = j * strides[1] - pads[1] + k % kernel[1] * dilations[1] + offset[b, 2 * tap + 1, i, j]
+        part = slice(d * own, (d + 1) * own)
+        value = bilinear(np.moveaxis(x[b, :, :, part], 2, 0), y, c, clamp=False)
+        out[b, i * columns + j, k, part] = value * (1 if mask is None else mask[b, tap, i, j])
+    return out
+
+
+REFERENCES["deformable_spread"] = by_transposing(deformable_columns)
+
+
+@reference()
+def deformable_slopes(x: np.ndarray, g: np.ndarray, offset: np.ndarray, mask: Any, **geometry: Any) -> Any:
+    """Differences within a cell, where columns are linear in each coordinate; columns are linear in the mask."""
+
+    def slope(v: np.ndarray, i: int, step: float, columns: Callable) -> float:
+        low, high = v.copy(), v.copy()
+        low.flat[i] -= step
+        high.flat[i] += step
+        return ((columns(high) - columns(low)) * g).sum() / (2 * step)
+
+    wide = [None if v is None else v.astype(np.float64) for v in (x, offset, mask)]
+    x, offset, mask = wide
+
+    def over(v: np.ndarray, step: float, columns: Callable) -> np.ndarray:
+        return np.array([slope(v, i, step, columns) for i in range(v.size)]).reshape(v.shape)
+
+    slopes = over(offset, 2**-5, lambda v: deformable_columns(x, v, mask, **geometry))
+    if mask is None:
+        return slopes
+    return slopes, over(mask, 1.0, lambda v: deformable_columns(x, offset, v, **geometry))
+
+
+@reference()
+def suppress_boxes(boxes: np.ndarray, group: Any, valid: Any, threshold: float, eta: float, offset: float) -> Any:
+    kept: list[int] = []
+
+    def overlap(a: np.ndarray, b: np.ndarray) -> float:
+        w = max(min(a[2], b[2]) - max(a[0], b[0]) + offset, 0)
+        h = max(min(a[3], b[3]) - max(a[1], b[1]) + offset, 0)
+        areas = [(v[2] - v[0] + offset) * (v[3] - v[1] + offset) for v in (a, b)]
+        return w * h / (sum(areas) - w * h)
+
+    limits: dict[int, float] = {}  # what was the threshold when a box was kept
+    for i, box in enumerate(boxes):
+        near = [k for k in kept if group is None or group[k] == group[i]]
+        if (valid is None or valid[i]) and not any(overlap(box, boxes[k]) > limits[k] for k in near):
+            kept.append(i)
+            limits[i] = threshold
+            threshold = threshold * eta if eta < 1 and threshold > 0.5 else threshold
+    return np.isin(np.arange(len(boxes)), kept)
