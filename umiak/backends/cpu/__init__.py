@@ -25,6 +25,7 @@ def _registry() -> Any:
         select_factorisation,
         select_fourier,
         select_joining,
+        select_kron,
         select_permutation,
         select_pooling,
         select_rnn,
