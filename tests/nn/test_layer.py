@@ -207,6 +207,35 @@ def test_hooks_in_order():
     np.testing.assert_allclose(y.numpy(), (net.fc(x) * 10).numpy(), rtol=1e-6)
 
 
+def test_hooks_behind_forward():
+    """One after the other, on what the one before has made; an error of one is the call's."""
+    layer, seen = nn.Linear(2, 2), []
+    x = paddle.ones([1, 2])
+    plain = layer(x)
+
+    def double(own, inputs, outputs):
+        assert own is layer and type(inputs) is tuple and len(inputs) == 1 and inputs[0] is x
+        seen.append(outputs)
+        return outputs * 2
+
+    first = layer.register_forward_post_hook(double)
+    layer.register_forward_post_hook(double)
+    layer.register_forward_post_hook(lambda own, inputs, outputs: seen.append(outputs))
+    assert layer(x).tolist() == (plain * 4).tolist() == seen[2].tolist()
+    first.remove()
+    assert layer(x).tolist() == (plain * 2).tolist()
+    layer.register_forward_post_hook(lambda own, inputs, kwargs, outputs: outputs + len(kwargs), with_kwargs=True)
+    assert layer(x).tolist() == (plain * 2).tolist()
+
+    def fails(own, inputs, outputs):
+        raise KeyError("mine")
+
+    other = nn.Linear(2, 2)
+    other.register_forward_post_hook(fails)
+    with pytest.raises(KeyError, match="mine"):
+        other(x)
+
+
 def test_a_hook_may_change_the_hooks():
     """A call runs the hooks that were there when its loop began."""
     layer, log = nn.ReLU(), []

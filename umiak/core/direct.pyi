@@ -52,7 +52,7 @@ def with_other_order(function: Direct, keywords: frozenset[str], at: int, types:
     """Calls with one of these keywords, or with an instance of ``types`` at a position, are tidied, too."""
 
 def by_forward(function: _F) -> _F:
-    """``function(layer, *inputs)`` by ``layer.forward(*inputs)``, where the layer has no hooks."""
+    """``function(layer, *inputs)`` by ``layer.forward(*inputs)``, where its hooks are none, or usual ones behind it."""
 
 def in_order(layers: dict, call: Callable, x: Any) -> Any:
     """``x`` through one layer after the other: as ``call`` would, where that is how they are called, without frames."""

@@ -119,7 +119,7 @@ cdef enum:
     REDUCTION = 3              # likewise, by reduction_key
     FUNCTION = 4               # the function's, always
     INTS = 6                   # of a tensor and a list or tuple of ints: the op of these is in a dict
-    LAYER = 5                  # of an object: its ``forward``, where no hooks are around it
+    LAYER = 5                  # of an object: its ``forward``, and of one input what usual hooks do behind it
     MOST = 3                   # operands
 
 
@@ -203,6 +203,8 @@ cdef object call(PyObject* callee, PyObject** args, size_t flags, PyObject* name
     if f.call_kind == LAYER:
         if names == NULL and unhooked(<object>args[0]):
             return PyObject_VectorcallMethod("forward", args, n, NULL)
+        if names == NULL and n == 2 and hooked_behind(<object>args[0]):
+            return with_hooks_behind(args)
     elif f.call_kind != FUNCTION:
         if names != NULL and as_by_position(f, n, names):
             n_positional += PyTuple_GET_SIZE(names)
@@ -286,6 +288,27 @@ cdef bint unhooked(object layer) except -1:
     cdef PyObject* before = PyDict_GetItemWithError(own, "_forward_pre_hooks")
     cdef PyObject* after = PyDict_GetItemWithError(own, "_forward_post_hooks")
     return before != NULL and after != NULL and PyDict_GET_SIZE(before) == 0 and PyDict_GET_SIZE(after) == 0
+
+
+cdef bint hooked_behind(object layer) except -1:
+    """Return whether all hooks of a layer are behind its ``forward``, and none is called in another way."""
+    cdef object own = PyObject_GenericGetDict(layer, NULL)
+    cdef PyObject* before = PyDict_GetItemWithError(own, "_forward_pre_hooks")
+    cdef PyObject* rare = PyDict_GetItemWithError(own, "_rare_hooks")
+    return before != NULL and rare != NULL and PyDict_GET_SIZE(before) == 0 and <object>rare is False
+
+
+cdef object with_hooks_behind(PyObject** args):
+    """``forward`` of a layer and one input, and ``hook(layer, inputs, outputs)``, which may replace the outputs."""
+    cdef object outputs = PyObject_VectorcallMethod("forward", args, 2, NULL), inputs = (<object>args[1],), result
+    cdef PyObject* given[3]
+    given[0], given[1] = args[0], <PyObject*>inputs
+    for hook in <tuple?>(<object>args[0])._forward_post_hooks.order:
+        given[2] = <PyObject*>outputs
+        result = PyObject_Vectorcall(hook, given, 3, NULL)
+        if result is not None:
+            outputs = result
+    return outputs
 
 
 def in_order(layers not None, call, x):
@@ -436,7 +459,7 @@ def with_other_order(Direct f not None, frozenset keywords not None, Py_ssize_t 
 
 
 def by_forward(function):
-    """``function(layer, *inputs)`` by ``layer.forward(*inputs)``, where the layer has no hooks."""
+    """``function(layer, *inputs)`` by ``layer.forward(*inputs)``, where the layer has no hooks, or usual ones behind it."""
     cdef Direct f = Direct(function)
     f.call_kind = LAYER
     return f
