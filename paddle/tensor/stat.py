@@ -392,9 +392,12 @@ def bincount(x: Tensor, weights: Tensor | None = None, minlength: Any = 0, name:
     least = integer(minlength, "bincount", "minlength")
     if least < 0:
         raise op_error(ValueError, "bincount", "a minlength of 0 or more", least)
-    if x._count and int(F.min(x, tuple(range(x.ndim))).item()) < 0:
-        raise op_error(ValueError, "bincount", "integers of 0 or more", "a negative one")
-    count = max(least, int(F.max(x, tuple(range(x.ndim))).item()) + 1 if x._count else 0)
+    count = least
+    if x._count:
+        axes = tuple(range(x.ndim))
+        if F.min(x, axes).item() < 0:
+            raise op_error(ValueError, "bincount", "integers of 0 or more", "a negative one")
+        count = builtins.max(least, F.max(x, axes).item() + 1)
     if weights is not None and need_tensor(weights, "bincount", "weights").dtype.is_integer:
         weights = F.cast(weights, dtype=dt.float64)
     return F.bincount_sized(x, weights, count)

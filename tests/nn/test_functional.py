@@ -299,6 +299,31 @@ def test_adaptive_pooling(n, agree, rng):
         )
 
 
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "int32"])
+def test_adaptive_maxima_of_regions_of_one_size(n, dtype, rng):
+    """With indices and without: one result, ties, NaN and gradients included."""
+    pool = getattr(F, f"adaptive_max_pool{n}d")
+    a = rng.integers(0, 3, (2, 3, *(6,) * n)).astype("float32")
+    if dtype != "int32":
+        a[0, 1] = np.nan
+    for size in (1, 2, 3, 6):
+        grads = []
+        for mask in (False, True):
+            x = paddle.to_tensor(a).astype(dtype)
+            x.stop_gradient = dtype == "int32"
+            y = pool(x, size, return_mask=mask)
+            y = y[0] if mask else y
+            assert y.dtype == x.dtype
+            grads.append([y.astype("float64").numpy()])
+            if not x.stop_gradient:
+                (y * paddle.arange(y.size, dtype=dtype).reshape(y.shape)).sum().backward()
+                grads[-1].append(x.grad.astype("float64").numpy())
+        for plain, with_mask in zip(*grads, strict=True):
+            np.testing.assert_array_equal(plain, with_mask)
+    assert pool(paddle.zeros([0, 3, *[4] * n]), 2).shape == [0, 3, *[2] * n]
+
+
 def test_other_pooling(agree, rng):
     x = f32(rng, 2, 3, 6, 6, lo=0.1)
     agree(lambda x: F.lp_pool2d(x, 3, 2), lambda x: T.lp_pool2d(x, 3, 2), x)

@@ -198,8 +198,23 @@ def _adaptive_avg(n: int, x: Tensor, output_size: Any, data_format: str) -> Tens
 def _adaptive_max(n: int, x: Tensor, output_size: Any, return_mask: bool) -> Any:
     op_name = f"adaptive_max_pool{n}d"
     x, _ = _prepare(op_name, n, x, _FORMATS[n][0])
-    y, where = apply(_ADAPTIVE_MAX[n, dt.int32], (x,), (_output_sizes(op_name, n, x, output_size),))
+    sizes = _output_sizes(op_name, n, x, output_size)
+    if not return_mask:
+        kernel = _equal_regions(x.shape[2:], sizes)
+        if kernel is not None:  # windows side by side
+            return apply(_WINDOW[n, "max"], (x,), (kernel, kernel, (0,) * n, (0,) * n, (1,) * n))
+    y, where = apply(_ADAPTIVE_MAX[n, dt.int32], (x,), (sizes,))
     return (y, where) if return_mask else y
+
+
+def _equal_regions(sizes: Any, counts: Ints) -> Ints | None:
+    """The size of each region, where so many divide the sizes; None elsewhere, and for sizes that are not known."""
+    kernel = []
+    for m, k in zip(sizes, counts):
+        if type(m) is not int or k < 1 or m < 1 or m % k:
+            return None
+        kernel.append(m // k)
+    return tuple(kernel)
 
 
 def _lp_pool(
