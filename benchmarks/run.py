@@ -40,6 +40,7 @@ MODULES = (
     "recurrent",
     "training",
     "data",
+    "model",
     "data_parallel",
     "collectives",
     "checkpoint",

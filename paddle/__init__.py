@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from paddle import (
         amp,
         autograd,
+        callbacks,
         compat,
         cuda,
         distributed,

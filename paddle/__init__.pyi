@@ -4,6 +4,7 @@ import builtins
 
 from paddle import amp as amp
 from paddle import autograd as autograd
+from paddle import callbacks as callbacks
 from paddle import compat as compat
 from paddle import cuda as cuda
 from paddle import device as device
@@ -94,6 +95,7 @@ from paddle.framework.random import seed as seed
 from paddle.framework.random import set_cuda_rng_state as set_cuda_rng_state
 from paddle.framework.random import set_rng_state as set_rng_state
 from paddle.hapi.flops import flops as flops
+from paddle.hapi.model import Model as Model
 from paddle.hapi.summary import summary as summary
 from paddle.nn.functional import adaptive_avg_pool1d as adaptive_avg_pool1d
 from paddle.nn.functional import conv1d as conv1d
@@ -618,6 +620,7 @@ __all__ = [
     "LazyGuard",
     "LongTensor",
     "MmapStorage",
+    "Model",
     "ParamAttr",
     "ShortTensor",
     "Size",
@@ -701,6 +704,7 @@ __all__ = [
     "broadcast_tensors",
     "broadcast_to",
     "bucketize",
+    "callbacks",
     "cartesian_prod",
     "cast",
     "cast_",

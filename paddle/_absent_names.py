@@ -2,8 +2,8 @@
 
 NAMES = {
     "paddle": (
-        "IrGuard Model audio callbacks cost_model decomposition enable_static hub inference library new_init onnx "
-        "original_init quantization sysconfig text "
+        "IrGuard audio cost_model decomposition enable_static hub inference library new_init onnx original_init "
+        "quantization sysconfig text "
     ),
     "paddle.device.cuda": (
         "MemoryAnalysisTool allocate_record_guard allocate_record_plot allocate_record_table vmm_compact "

@@ -3,8 +3,8 @@
 NAMES = {
     "paddle": {
         "paddle": (
-            "amp autograd compat cuda distributed distribution fft geometric hapi incubate io jit linalg metric "
-            "optimizer profiler regularizer sparse special static utils version vision "
+            "amp autograd callbacks compat cuda distributed distribution fft geometric hapi incubate io jit linalg "
+            "metric optimizer profiler regularizer sparse special static utils version vision "
         ),
         "paddle.amp.auto_cast": (
             "autocast get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_enabled "
@@ -18,6 +18,7 @@ NAMES = {
         "paddle.framework.checks": "check_shape",
         "paddle.framework.io": "load save",
         "paddle.hapi.flops": "flops",
+        "paddle.hapi.model": "Model",
         "paddle.hapi.summary": "summary",
         "paddle.nn.initializer.lazy_init": "LazyGuard",
         "paddle.tensor.buffers": "MmapStorage",
@@ -69,6 +70,9 @@ NAMES = {
         "paddle.framework": "io",
         "paddle.framework.background_save": "async_save clear_async_save_task_queue",
         "paddle.framework.io": "load save",
+    },
+    "paddle.hapi": {
+        "paddle.hapi.model": "Model",
     },
     "paddle.incubate": {
         "paddle.geometric.math": "segment_max segment_mean segment_min segment_sum",

@@ -111,6 +111,16 @@ PATHS: dict[str, str | dict[str, str]] = {
     "paddle.framework.framework": {
         "paddle": "get_default_dtype set_default_dtype",
     },
+    # --- paddle.hapi -------------------------------------------------------------------------------------------------
+    "paddle.hapi.callbacks": {
+        "paddle.callbacks": (
+            "Callback EarlyStopping LRScheduler ModelCheckpoint ProgBarLogger ReduceLROnPlateau VisualDL WandbCallback"
+        ),
+        "paddle.callbacks.callback_list": "CallbackList config_callbacks",
+        "paddle.hapi.progressbar": "ProgressBar",
+    },
+    "paddle.hapi.dynamic_flops": {"paddle": "flops"},
+    "paddle.hapi.model_summary": {"paddle": "summary"},
     # --- the rest ----------------------------------------------------------------------------------------------------
     "paddle.common_ops_import": {
         "paddle": "ParamAttr",

@@ -1,4 +1,4 @@
-"""Summaries of models as tables."""
+"""Models that train themselves, and their summaries as tables."""
 
 from paddle import _lazy
 from paddle.hapi import flops, summary
