@@ -283,6 +283,13 @@ def test_pooling(n, kw, agree, rng):
         )
 
 
+@pytest.mark.parametrize("pool", [F.max_pool2d, F.avg_pool2d])
+def test_a_window_larger_than_its_image_changes_nothing_for_others(pool):
+    """It has pads of its own, which a later call with the same arguments does not get."""
+    assert pool(paddle.ones([1, 1, 2, 2]), 3, 2).tolist() == [[[[1.0]]]]
+    assert pool(paddle.ones([1, 1, 8, 7]), 3, 2).shape == [1, 1, 3, 3]
+
+
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_adaptive_pooling(n, agree, rng):
     x = rng.permutation(2 * 3 * 5**n).reshape(2, 3, *(5,) * n).astype(np.float32)

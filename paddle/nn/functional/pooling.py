@@ -128,7 +128,7 @@ def _max_pool(
     params = (kernel, strides, lo, _plus(hi, extra), (1,) * n)
     op = _MAX[n, dt.int32] if return_mask else _WINDOW[n, "max"]
     y = apply(op, (x,), params)
-    if key is not None:
+    if key is not None and not any(extra):
         _remember(key, x, op, params)
     return to_last(y, n) if last else y
 

@@ -1,0 +1,34 @@
+"""Whole programs give what they give in the reference framework, which ``tests/data/programs.jsonl`` has.
+
+``make oracle`` runs them in both; ``python -m tests.programs --record`` writes the file again.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.programs import record
+from tests.programs.__main__ import differences, kept
+
+KEPT = kept()
+SLOW = {(name, case) for name in record.names() for case in getattr(record.program(name), "SLOW", ())}
+ALL = [
+    pytest.param(name, case, id=f"{name}-{case}" if case else name, marks=[pytest.mark.slow] * ((name, case) in SLOW))
+    for name in record.names()
+    for case in record.cases(name)
+]
+
+
+@pytest.mark.parametrize(("name", "case"), ALL)
+def test_a_program_gives_what_the_reference_gives(name, case, capsys):
+    assert not differences(name, record.result(name, case), KEPT[name, case])
+
+
+def test_differences_are_found():
+    assert differences("vision_structures", {"a": [1, 2], "b": "x"}, {"a": [1, 2], "b": "x"}) == []
+    assert differences("vision_structures", {"a": [1, 2]}, {"a": [1, 3]}) == ["a: [1, 2] in place of [1, 3]"]
+    assert differences("vision_structures", {"a": [1.0, 2.0]}, {"a": [1.0, 2.00001]}) == []
+    assert differences("vision_structures", {"a": [1.0]}, {"a": [1.0, 2.0]}) and differences(
+        "vision_structures", {"a": 1.0}, {"a": 1.1}
+    )
+    assert differences("vision_structures", {}, {"a": 1.0})
