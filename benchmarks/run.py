@@ -39,6 +39,7 @@ MODULES = (
     "decode",
     "recurrent",
     "training",
+    "vision_models",
     "data",
     "model",
     "data_parallel",

@@ -135,6 +135,24 @@ NAMES = {
     "paddle.vision": {
         "paddle.vision": "datasets image models ops transforms",
         "paddle.vision.image": "get_image_backend image_load set_image_backend",
+        "paddle.vision.models.alexnet": "AlexNet alexnet",
+        "paddle.vision.models.densenet": "DenseNet densenet121 densenet161 densenet169 densenet201 densenet264",
+        "paddle.vision.models.googlenet": "GoogLeNet googlenet",
+        "paddle.vision.models.inceptionv3": "InceptionV3 inception_v3",
+        "paddle.vision.models.lenet": "LeNet",
+        "paddle.vision.models.mobilenetv1": "MobileNetV1 mobilenet_v1",
+        "paddle.vision.models.mobilenetv2": "MobileNetV2 mobilenet_v2",
+        "paddle.vision.models.mobilenetv3": "MobileNetV3Large MobileNetV3Small mobilenet_v3_large mobilenet_v3_small",
+        "paddle.vision.models.resnet": (
+            "ResNet resnet101 resnet152 resnet18 resnet34 resnet50 resnext101_32x4d resnext101_64x4d resnext152_32x4d "
+            "resnext152_64x4d resnext50_32x4d resnext50_64x4d wide_resnet101_2 wide_resnet50_2 "
+        ),
+        "paddle.vision.models.shufflenetv2": (
+            "ShuffleNetV2 shufflenet_v2_swish shufflenet_v2_x0_25 shufflenet_v2_x0_33 shufflenet_v2_x0_5 "
+            "shufflenet_v2_x1_0 shufflenet_v2_x1_5 shufflenet_v2_x2_0 "
+        ),
+        "paddle.vision.models.squeezenet": "SqueezeNet squeezenet1_0 squeezenet1_1",
+        "paddle.vision.models.vgg": "VGG vgg11 vgg13 vgg16 vgg19",
         "paddle.vision.transforms.base": "BaseTransform Compose",
         "paddle.vision.transforms.fixed": "CenterCrop Grayscale Normalize Pad Resize ToTensor Transpose",
         "paddle.vision.transforms.functional.colors": "adjust_brightness adjust_contrast adjust_hue to_grayscale",
@@ -150,6 +168,7 @@ NAMES = {
         ),
     },
     "paddle.vision.ops": {
+        "paddle.vision._conv_norm_activation": "ConvNormActivation",
         "paddle.vision.ops.anchors": "box_coder prior_box",
         "paddle.vision.ops.blocks": "ConvNormActivation",
         "paddle.vision.ops.deformable": "DeformConv2D deform_conv2d",

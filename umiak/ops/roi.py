@@ -103,7 +103,8 @@ _SHARD = "{}, r 4, n -> {} ; " + " ".join(f"{name}=replicated" for name in "nchw
 
 class RoiAlignment(Op):
     """Attributes of both directions of RoI align: ``ratio`` samples of a bin along each dim, as many as it has
-    elements with a ratio of 0 or less. ``aligned``: elements lie half an element from the corner, and no box is too small."""
+    elements with a ratio of 0 or less. ``aligned``: elements lie half an element from the corner, and no box is too
+    small."""
 
     aligned: bool = True
 
