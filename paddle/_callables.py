@@ -40,12 +40,14 @@ class _DeviceModule(Module):
 
 def _made(data: tuple, dtype: Any, place: Any) -> Tensor:
     """``Tensor(2, 3)``: sizes, whose elements are not set. ``Tensor([2, 3])``: numbers, as float32."""
+    if not data:
+        return FloatTensor(device=place)
     if len(data) == 1 and isinstance(data[0], (Tensor, np.ndarray)):
         return to_tensor(data[0], dtype, place)
     if len(data) == 1 and isinstance(data[0], (list, tuple)):
         return to_tensor(data[0], "float32" if dtype is None else dtype, place)
-    if not data or not all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in data):
-        got = ", ".join(type(x).__name__ for x in data) or "nothing"
+    if not all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in data):
+        got = ", ".join(type(x).__name__ for x in data)
         raise op_error(ValueError, "Tensor", "sizes, or a list, a tuple, an array or a Tensor", got)
     tensor = FloatTensor(*map(int, data), device=place)
     return tensor if dtype is None else tensor.astype(dtype)

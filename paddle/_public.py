@@ -32,6 +32,7 @@ F = TypeVar("F", bound=Callable)
 
 EVERYWHERE = "paddle paddle.tensor Tensor"
 _MOST = 1 << 30  # operands
+_ANY_ARGUMENTS = 0x4 | 0x8  # of the flags of code: *args, **kwargs
 INTS = (int, np.integer)
 
 # Keywords that stand for parameters of these names: those of another framework, which the reference takes as well.
@@ -102,6 +103,7 @@ def public(
     reduction: Any = None,
     ints: dict[Any, Any] | None = None,
     other_order: OtherOrder | None = None,
+    takes_out: bool = False,
 ) -> Callable[[T], T]: ...
 def public(
     exported_by: Any = EVERYWHERE,
@@ -117,6 +119,7 @@ def public(
     reduction: Any = None,
     ints: dict[Any, Any] | None = None,
     other_order: OtherOrder | None = None,
+    takes_out: bool = False,
 ) -> Any:
     """Declare a function or a class.
 
@@ -132,8 +135,9 @@ def public(
         reduction: a dict of ops by axes, for a reduction.
         ints: a dict of ops by a list or tuple of ints; the function itself enters new ones.
         other_order: a second function, for calls in another order of arguments.
+        takes_out: the keyword ``out`` is taken, though the signature does not show it, as that of the reference.
 
-    A parameter ``out`` of the signature is written with the result, and returned.
+    A parameter ``out`` is written with the result, and returned.
     """
     if not isinstance(exported_by, str):
         return _public(exported_by, EVERYWHERE, None, {}, True, None)
@@ -146,7 +150,7 @@ def public(
             _declare(name or value.__name__, value, home, exported_by)
             return value
         fast = (op, operands, operator, along, reduction, ints)
-        return _public(value, exported_by, name, aliases, usual, ints_from, *fast, other_order)
+        return _public(value, exported_by, name, aliases, usual, ints_from, *fast, other_order, takes_out)
 
     return declare
 
@@ -165,6 +169,7 @@ def _public(
     reduction: Any = None,
     ints: dict[Any, Any] | None = None,
     other_order: OtherOrder | None = None,
+    takes_out: bool = False,
 ) -> Any:
     code = fn.__code__
     by_position = code.co_varnames[: code.co_argcount]
@@ -172,7 +177,7 @@ def _public(
     known = {**USUAL, **aliases} if usual else aliases
     also_named = () if other_order is None else parameters(other_order.function)
     table = {a: p for a, p in known.items() if p in params and a not in params and a not in also_named}
-    writes = "out" in params
+    writes = takes_out or "out" in params
     shown = fn
     special = (ints_from, op, operator, along, reduction, ints, other_order)
     if table or writes or any(given is not None for given in special):
@@ -189,6 +194,9 @@ def _public(
         if table:
             others = ", ".join(f"``{alias}`` for {p}" for alias, p in table.items())
             shown.__doc__ = f"{(fn.__doc__ or '').rstrip()}\n\n    Other keywords: {others}.\n    "
+        if takes_out:
+            written = "A tensor given as ``out`` is written with the result, and returned."
+            shown.__doc__ = f"{(shown.__doc__ or '').rstrip()}\n\n    {written}\n    "
         if other_order is not None:
             order = ", ".join(p for p in also_named if p != "out")
             shown.__doc__ = (
@@ -340,7 +348,8 @@ def inplace(
         reshapes: only the shape changes: the memory is left alone, and views taken before stay views of it.
         any_shape: x takes the shape of the result; without it, results of another shape are refused.
         keeps_out: the signature shows ``out``.
-        by: what is computed, if it is not ``base``: its dtype may be another.
+        by: what is computed, if it is not ``base``: its dtype may be another. Its signature is shown, unless it takes
+            any arguments.
     """
     compute = by or base
     label = name or base.__name__ + "_"
@@ -356,16 +365,19 @@ def inplace(
         _MISSING,
         rename,
     )
+    keeps_kind = _check_numbers
 
-    def written(x: Any = missing, *args: Any, **kwargs: Any) -> Any:
+    def written(x: Any = missing, /, *args: Any, **kwargs: Any) -> Any:
         if x is missing:
             x = first(kwargs)
         value = apart(compute, need(x, label), args, kwargs)
+        if value.dtype is not x.dtype:
+            keeps_kind(label, x, (*args, *kwargs.values()), value)
         if value.shape != x.shape and not any_shape:
             raise refuse(value_error, label, f"a result of the tensor's shape {list(x.shape)}", value.shape)
         return write(x, value)
 
-    def reshaped(x: Any = missing, *args: Any, **kwargs: Any) -> Any:
+    def reshaped(x: Any = missing, /, *args: Any, **kwargs: Any) -> Any:
         if x is missing:
             x = first(kwargs)
         return take(x, base(need(x, label), *args, **kwargs))
@@ -389,9 +401,22 @@ def inplace(
     fn.__module__ = source.__module__
     fn.__doc__ = f"Write :func:`{source.__name__}` of the first tensor into it, and return it."
     fn._aliases = aliases
-    fn.__wrapped__ = source if keeps_out else _without_out(source)
+    shown = by if by is not None and not by.__code__.co_flags & _ANY_ARGUMENTS else source
+    fn.__wrapped__ = shown if keeps_out else _without_out(shown)
     _declare(label, fn, source.__module__, exported_by, base, reshapes)
     return fn
+
+
+def _check_numbers(op: str, x: Tensor, args: tuple, value: Tensor) -> None:
+    """Refuse a number of another kind than the tensor that is written: only a tensor changes its dtype."""
+    d, kind = x.dtype, value.dtype
+    for number in args:
+        if (
+            (isinstance(number, complex) and kind.is_complex and not d.is_complex)
+            or (isinstance(number, float) and kind.is_floating and not d.is_floating)
+            or (type(number) is int and d.name == "bool" and kind.name != "bool")
+        ):
+            raise op_error(OperandError, op, f"a number that keeps the dtype {d.name}", number)
 
 
 _shown: dict[str, Any] = {}

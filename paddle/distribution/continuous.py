@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from paddle._public import public
@@ -60,7 +61,7 @@ class Normal(Distribution):
     def variance(self) -> Tensor:
         return F.square(self.scale)
 
-    def sample(self, shape: Any = (), seed: int = 0) -> Tensor:
+    def sample(self, shape: Sequence[int] = [], seed: int = 0) -> Tensor:
         """Draw outcomes as a function of the parameters, which gradients reach as those of :meth:`rsample`.
 
         Args:
@@ -75,7 +76,7 @@ class Normal(Distribution):
         """
         return _located(self, shape, "normal_random", seed)
 
-    def rsample(self, shape: Any = ()) -> Tensor:
+    def rsample(self, shape: Sequence[int] = []) -> Tensor:
         return _located(self, shape, "normal_random")
 
     def entropy(self) -> Tensor:
@@ -137,7 +138,7 @@ class Laplace(Distribution):
     def stddev(self) -> Tensor:
         return F.mul(self.scale, math.sqrt(2))
 
-    def rsample(self, shape: Any = ()) -> Tensor:
+    def rsample(self, shape: Sequence[int] = []) -> Tensor:
         sizes = self._extend_shape(shape)
         noise = F.sub(draw("exponential", self.loc, sizes), draw("exponential", self.loc, sizes))
         return F.add(self.loc, F.mul(self.scale, noise))
@@ -204,10 +205,10 @@ class Cauchy(Distribution):
     def stddev(self) -> Tensor:
         raise ValueError("[Cauchy] has no stddev")
 
-    def sample(self, shape: Any = (), name: str | None = None) -> Tensor:
+    def sample(self, shape: Sequence[int] = [], name: str | None = None) -> Tensor:
         return super().sample(shape)
 
-    def rsample(self, shape: Any = (), name: str | None = None) -> Tensor:
+    def rsample(self, shape: Sequence[int] = [], name: str | None = None) -> Tensor:
         return _located(self, shape, "cauchy")
 
     def entropy(self) -> Tensor:
@@ -262,7 +263,7 @@ class Gumbel(Distribution):
     def stddev(self) -> Tensor:
         return F.mul(self.scale, math.pi / math.sqrt(6))
 
-    def rsample(self, shape: Any = ()) -> Tensor:
+    def rsample(self, shape: Sequence[int] = []) -> Tensor:
         return _located(self, shape, "gumbel")
 
     def entropy(self) -> Tensor:
@@ -325,7 +326,7 @@ class StudentT(Distribution):
         rest = F.where(F.gt(self.df, 1.0), math.inf, create_on(df.place, F.full, math.nan, df.dtype, ()))
         return F.where(wide, finite, rest)
 
-    def sample(self, shape: Any = ()) -> Tensor:
+    def sample(self, shape: Sequence[int] = []) -> Tensor:
         sizes = self._extend_shape(shape)
         half = F.mul(self.df, 0.5)
         chi2 = F.mul(draw_with("standard_gamma", expand(half, sizes)), 2.0)
@@ -385,7 +386,7 @@ class Uniform(Distribution):
     def variance(self) -> Tensor:
         return F.div(F.square(F.sub(self.high, self.low)), 12.0)
 
-    def sample(self, shape: Any = (), seed: int = 0) -> Tensor:
+    def sample(self, shape: Sequence[int] = [], seed: int = 0) -> Tensor:
         """Draw outcomes as a function of the parameters, which gradients reach as those of :meth:`rsample`.
 
         Args:
@@ -487,7 +488,7 @@ class ContinuousBernoulli(Distribution):
         series = F.sub(1 / 12, F.mul(x, F.sub(1 / 15, F.mul(x, 128 / 945))))
         return F.where(exact, formula, series)
 
-    def rsample(self, shape: Any = ()) -> Tensor:
+    def rsample(self, shape: Sequence[int] = []) -> Tensor:
         return self.icdf(draw("uniform_random", self.probs, self._extend_shape(shape)))
 
     def _logs(self) -> tuple[Tensor, Tensor]:
@@ -561,7 +562,7 @@ class Exponential(ExponentialFamily):
     def variance(self) -> Tensor:
         return F.div(1.0, F.square(self.rate))
 
-    def rsample(self, shape: Any = ()) -> Tensor:
+    def rsample(self, shape: Sequence[int] = []) -> Tensor:
         return F.div(draw("exponential", self.rate, self._extend_shape(shape)), self.rate)
 
     def entropy(self) -> Tensor:
@@ -618,7 +619,7 @@ class Gamma(ExponentialFamily):
     def variance(self) -> Tensor:
         return F.div(self.concentration, F.square(self.rate))
 
-    def rsample(self, shape: Any = ()) -> Tensor:
+    def rsample(self, shape: Sequence[int] = []) -> Tensor:
         sizes = self._extend_shape(shape)
         return F.div(draw_with("standard_gamma", expand(self.concentration, sizes)), self.rate)
 
@@ -701,7 +702,7 @@ class Dirichlet(ExponentialFamily):
         mean = self.mean
         return F.div(F.mul(mean, F.sub(1.0, mean)), F.add(self._total(True), 1.0))
 
-    def sample(self, shape: Any = ()) -> Tensor:
+    def sample(self, shape: Sequence[int] = []) -> Tensor:
         g = draw_with("standard_gamma", expand(self.concentration, self._extend_shape(shape)))
         return F.div(g, F.sum(g, (g.ndim - 1,), True)).detach()
 
@@ -762,7 +763,7 @@ class Beta(ExponentialFamily):
         total = F.add(self.alpha, self.beta)
         return F.div(F.mul(self.alpha, self.beta), F.mul(F.square(total), F.add(total, 1.0)))
 
-    def sample(self, shape: Any = ()) -> Tensor:
+    def sample(self, shape: Sequence[int] = []) -> Tensor:
         sizes = self._extend_shape(shape)
         x, y = (draw_with("standard_gamma", expand(t, sizes)) for t in (self.alpha, self.beta))
         return F.div(x, F.add(x, y)).detach()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from paddle._public import public
@@ -85,10 +86,10 @@ class Bernoulli(ExponentialFamily):
     def variance(self) -> Tensor:
         return F.mul(self.probs, F.sub(1.0, self.probs))
 
-    def sample(self, shape: Any = ()) -> Tensor:
+    def sample(self, shape: Sequence[int] = []) -> Tensor:
         return draw_with("bernoulli", expand(self.probs, self._extend_shape(shape))).detach()
 
-    def rsample(self, shape: Any = (), temperature: float = 1.0) -> Tensor:
+    def rsample(self, shape: Sequence[int] = [], temperature: float = 1.0) -> Tensor:
         """Draw numbers between 0 and 1, differentiable with respect to ``probs``: the Gumbel-softmax relaxation.
 
         Args:
@@ -157,7 +158,7 @@ class Geometric(Distribution):
     def variance(self) -> Tensor:
         return F.div(F.sub(1.0, self.probs), F.square(self.probs))
 
-    def rsample(self, shape: Any = ()) -> Tensor:
+    def rsample(self, shape: Sequence[int] = []) -> Tensor:
         """Draw outcomes, as :meth:`sample` does; they are whole numbers, so that their gradients are 0.
 
         Args:
@@ -235,7 +236,7 @@ class Binomial(Distribution):
     def variance(self) -> Tensor:
         return F.mul(self.mean, F.sub(1.0, self.probs))
 
-    def sample(self, shape: Any = ()) -> Tensor:
+    def sample(self, shape: Sequence[int] = []) -> Tensor:
         sizes = self._extend_shape(shape)
         return draw_with("binomial", expand(self.total_count, sizes), expand(self.probs, sizes)).detach()
 
@@ -296,7 +297,7 @@ class Poisson(Distribution):
     def variance(self) -> Tensor:
         return self.rate
 
-    def sample(self, shape: Any = ()) -> Tensor:
+    def sample(self, shape: Sequence[int] = []) -> Tensor:
         return draw_with("poisson", expand(self.rate, self._extend_shape(shape))).detach()
 
     def log_prob(self, value: Tensor) -> Tensor:
@@ -354,7 +355,7 @@ class Categorical(Distribution):
     def _log_softmax(self) -> Tensor:
         return F.log_softmax(self.logits, self.logits.ndim - 1)
 
-    def sample(self, shape: Any = ()) -> Tensor:
+    def sample(self, shape: Sequence[int] = []) -> Tensor:
         """Draw choices, through which no gradient passes.
 
         Args:
@@ -454,7 +455,7 @@ class Multinomial(Distribution):
     def variance(self) -> Tensor:
         return F.mul(self.mean, F.sub(1.0, self.probs))
 
-    def sample(self, shape: Any = ()) -> Tensor:
+    def sample(self, shape: Sequence[int] = []) -> Tensor:
         sizes = self._extend_shape(shape)
         logits = expand(F.log(self.probs), sizes)
         chosen = draw_with("categorical", expand(F.unsqueeze(logits, (0,)), (self.total_count, *sizes)))

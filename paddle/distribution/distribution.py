@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -167,7 +167,7 @@ class Distribution:
         """Standard deviation, the square root of the variance."""
         return F.sqrt(self.variance)
 
-    def sample(self, shape: Any = ()) -> Tensor:
+    def sample(self, shape: Sequence[int] = []) -> Tensor:
         """Draw outcomes.
 
         Gradients reach the parameters of :class:`Normal`, :class:`Uniform`, :class:`StudentT` and of what is made of
@@ -192,7 +192,7 @@ class Distribution:
         with no_grad():
             return self.rsample(shape)
 
-    def rsample(self, shape: Any = ()) -> Tensor:
+    def rsample(self, shape: Sequence[int] = []) -> Tensor:
         """Draw outcomes as a function of the parameters, which gradients reach through them.
 
         Args:

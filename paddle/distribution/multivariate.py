@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from paddle._public import public
@@ -87,7 +88,7 @@ class MultivariateNormal(Distribution):
     def variance(self) -> Tensor:
         return F.sum(F.square(self._tril), (self._tril.ndim - 1,))
 
-    def rsample(self, shape: Any = ()) -> Tensor:
+    def rsample(self, shape: Sequence[int] = []) -> Tensor:
         noise = draw("normal_random", self.loc, self._extend_shape(shape))
         moved = F.matmul(self._tril, F.unsqueeze(noise, (noise.ndim,)))
         return F.add(self.loc, F.squeeze(moved, (moved.ndim - 1,)))
@@ -168,7 +169,7 @@ class LKJCholesky(Distribution):
     def _column(self, values: list[Tensor]) -> Tensor:
         return F.stack(values, values[0].ndim)
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = []) -> Tensor:
         """Draw factors, through which no gradient passes.
 
         Args:

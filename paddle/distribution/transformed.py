@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from paddle._public import public
@@ -52,7 +53,7 @@ class Independent(Distribution):
     def variance(self) -> Tensor:
         return self._base.variance
 
-    def sample(self, shape: Any = ()) -> Tensor:
+    def sample(self, shape: Sequence[int] = []) -> Tensor:
         return self._base.sample(shape)
 
     def rsample(self, shape: Any = ()) -> Tensor:
@@ -110,10 +111,10 @@ class TransformedDistribution(Distribution):
         rank = len(self._inner.event_shape) + self._chain._codomain_rank - self._chain._domain_rank
         super().__init__(result[: len(result) - rank], result[len(result) - rank :])
 
-    def sample(self, shape: Any = ()) -> Tensor:
+    def sample(self, shape: Sequence[int] = []) -> Tensor:
         return self._chain.forward(self._base.sample(shape))
 
-    def rsample(self, shape: Any = ()) -> Tensor:
+    def rsample(self, shape: Sequence[int] = []) -> Tensor:
         return self._chain.forward(self._base.rsample(shape))
 
     def log_prob(self, value: Tensor) -> Tensor:

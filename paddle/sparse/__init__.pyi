@@ -1,5 +1,8 @@
 """Made by ``tools/public_stubs.py``."""
 
+import builtins
+from typing import Any, overload
+
 from paddle.sparse import nn as nn
 from paddle.sparse.binary import add as add
 from paddle.sparse.binary import divide as divide
@@ -28,7 +31,6 @@ from paddle.sparse.unary import log1p as log1p
 from paddle.sparse.unary import neg as neg
 from paddle.sparse.unary import pow as pow
 from paddle.sparse.unary import rad2deg as rad2deg
-from paddle.sparse.unary import reshape as reshape
 from paddle.sparse.unary import sin as sin
 from paddle.sparse.unary import sinh as sinh
 from paddle.sparse.unary import slice as slice
@@ -38,6 +40,12 @@ from paddle.sparse.unary import sum as sum
 from paddle.sparse.unary import tan as tan
 from paddle.sparse.unary import tanh as tanh
 from paddle.sparse.unary import transpose as transpose
+from umiak.core.tensor import Tensor
+
+@overload
+def reshape(x: Tensor, shape: Any, name: builtins.str | None = ...) -> Tensor: ...
+@overload
+def reshape(*, input: Tensor, shape: Any, name: builtins.str | None = ...) -> Tensor: ...
 
 __all__ = [
     "abs",

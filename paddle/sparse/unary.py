@@ -524,7 +524,7 @@ def transpose(x: Tensor, perm: Any, name: str | None = None) -> Tensor:
     return sparse_math.transpose(x, order)
 
 
-@public("paddle.sparse", usual=False)
+@public("paddle.sparse", aliases={"input": "x"}, usual=False)
 def reshape(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
     """Sparse tensor of the same elements, in the order of rows, in another shape.
 

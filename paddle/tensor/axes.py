@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from paddle._public import also, inplace, public
+from paddle._public import INTS, OtherOrder, also, inplace, public
 from paddle.tensor._args import (
     axis_of,
     integers,
@@ -21,16 +21,41 @@ _SWAP = F.Permute((1, 0))
 _PERMUTE: dict[Any, Any] = {}
 
 
-@public(ints=_PERMUTE)
-def transpose(x: Tensor, perm: Any = None, *more: Any, **dims: Any) -> Tensor:
+def _swapped_dims(
+    x: Tensor,
+    first: Any = None,
+    second: Any = None,
+    *more: Any,
+    dim0: Any = None,
+    dim1: Any = None,
+    axis0: Any = None,
+    axis1: Any = None,
+    name: Any = None,
+) -> Tensor:
+    """Two dims to swap, by position or by keywords at their places; a longer order in separate ints."""
+    need_tensor(x, "transpose")
+    dims = [dim for dim in (first, second, *more) if dim is not None]
+    for place, dim in enumerate((dim0 if axis0 is None else axis0, dim1 if axis1 is None else axis1)):
+        if dim is not None:
+            dims.insert(place, dim)
+    if len(dims) < 2:
+        raise op_error(TypeError, "transpose", "a permutation or two dims", "one dim")
+    if len(dims) > 2:
+        return transpose(x, dims)
+    return apply1(swap_op(x, dims, "transpose"), x)
+
+
+_SWAPPED = OtherOrder(_swapped_dims, frozenset({"dim0", "dim1", "axis0", "axis1"}), 2, INTS)
+
+
+@public(ints=_PERMUTE, other_order=_SWAPPED)
+def transpose(x: Tensor, perm: Any, name: str | None = None) -> Tensor:
     """Dims of ``x`` in another order; a view, which shares the memory of ``x``.
 
     Args:
         x: tensor of any shape and dtype.
         perm: the new order: dim ``i`` of the result is dim ``perm[i]`` of x. A list or tuple that names every dim once;
-            a negative number counts from the end. An int, followed by a second one, is the first of two dims to swap.
-        *more: the second of two dims to swap, or the rest of an order whose first number is ``perm``.
-        **dims: ``dim0`` and ``dim1``, the two dims to swap, by keyword.
+            a negative number counts from the end.
 
     Returns:
         Tensor of x's dtype, with the sizes of x in the new order.
@@ -50,19 +75,7 @@ def transpose(x: Tensor, perm: Any = None, *more: Any, **dims: Any) -> Tensor:
     """
     if not isinstance(x, Tensor):
         need_tensor(x, "transpose")
-    if dims:
-        dims.pop("name", None)
-        if unknown := dims.keys() - {"dim0", "dim1"}:
-            raise TypeError(f"transpose() got an unexpected keyword argument {min(unknown)!r}")
-        if dims:
-            return apply1(swap_op(x, _two(perm, more, dims.get("dim0"), dims.get("dim1")), "transpose"), x)
-    if perm is None:
-        raise TypeError("transpose() missing required argument 'perm'")
-    if more and more[-1] is not None:
-        if len(more) == 1:
-            return apply1(swap_op(x, [perm, *more], "transpose"), x)
-        perm = (perm, *more)
-    elif isinstance(perm, list):
+    if isinstance(perm, list):
         perm = tuple(perm)
     try:
         op = _PERMUTE[perm]
@@ -108,15 +121,6 @@ def permute(input: Tensor, dims: Any) -> Tensor:
     return transpose(need_tensor(input, "permute", "input"), dims)
 
 
-def _two(first: Any, more: tuple, at0: Any, at1: Any) -> list:
-    """Dims by position, and those that keywords name at their places."""
-    given = [v for v in (first, *more) if v is not None]
-    for place, at in enumerate((at0, at1)):
-        if at is not None:
-            given.insert(place, at)
-    return given
-
-
 def swap_op(x: Tensor, dims: Sequence[Any], op: str) -> Any:
     """The permutation that swaps two dims."""
     return swap(x.ndim, axis_of(dims[0], x.ndim, op), axis_of(dims[1], x.ndim, op))
@@ -130,28 +134,18 @@ def swap(rank: int, a: int, b: int) -> Any:
     return F.Permute(tuple(order))
 
 
-@public
-def swapaxes(
-    x: Tensor,
-    perm: Any = None,
-    *more: Any,
-    axis0: Any = None,
-    axis1: Any = None,
-    dim0: Any = None,
-    dim1: Any = None,
-    name: str | None = None,
-) -> Tensor:
-    """Swap two dims of ``x``; a view, which shares the memory of ``x``.
+def _swapped_axes(x: Tensor, first: Any = None, second: Any = None, **dims: Any) -> Tensor:
+    return _swapped_dims(x, first, second, **dims) if need_tensor(x, "swapaxes").ndim else x
+
+
+@public(other_order=_SWAPPED._replace(function=_swapped_axes))
+def swapaxes(x: Tensor, perm: Any, name: str | None = None) -> Tensor:
+    """Swap two dims of ``x``, ``swapaxes(x, 0, 1)``; a view, which shares the memory of ``x``.
 
     Args:
         x: tensor of any shape and dtype.
-        perm: the first of the two dims; negative counts from the end. A sequence that stands alone is an order of all
-            dims, as for :func:`transpose`.
-        *more: the second of the two dims.
-        axis0: the first dim, by keyword.
-        axis1: the second dim, by keyword.
-        dim0: the same as ``axis0``.
-        dim1: the same as ``axis1``.
+        perm: an order of all dims, as for :func:`transpose`. In the usual call, the two dims stand in its place, or are
+            given as ``axis0`` and ``axis1``, or ``dim0`` and ``dim1``; negative ones count from the end.
 
     Returns:
         Tensor of x's dtype, with two sizes of x swapped; a 0-d tensor as it is.
@@ -165,13 +159,7 @@ def swapaxes(
         >>> paddle.swapaxes(paddle.ones([2, 3, 4]), 0, 2).shape
         paddle.Size([4, 3, 2])
     """
-    need_tensor(x, "swapaxes")
-    given = _two(perm, more, dim0 if axis0 is None else axis0, dim1 if axis1 is None else axis1)
-    if len(given) == 1:
-        return transpose(x, given[0])
-    if len(given) < 2:
-        raise TypeError("swapaxes() requires a permutation or two dims")
-    return apply1(swap_op(x, given, "swapaxes"), x) if x.ndim else x
+    return transpose(need_tensor(x, "swapaxes"), perm)
 
 
 swapaxes_ = inplace(swapaxes, "Tensor", reshapes=True)

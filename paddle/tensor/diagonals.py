@@ -21,7 +21,7 @@ from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
 
 
-@public("paddle paddle.tensor paddle.linalg Tensor", aliases={"dim1": "axis1", "dim2": "axis2"})
+@public("paddle paddle.tensor paddle.linalg Tensor", aliases={"dim1": "axis1", "dim2": "axis2"}, takes_out=True)
 def diagonal(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str | None = None) -> Tensor:
     """Diagonal of two dims; a view, which shares the memory of ``x``.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from paddle._public import inplace, public
+from paddle._public import OtherOrder, inplace, public
 from paddle.tensor._args import (
     InternedOps,
     axis_of,
@@ -365,7 +365,16 @@ def sigmoid(x: Tensor, name: str | None = None, *, out: Tensor | None = None) ->
 sigmoid_ = inplace(sigmoid, "paddle.tensor Tensor")
 
 
-@public("paddle paddle.tensor paddle.special Tensor")
+def _softmax_of_torch(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None, *, out: Any = None
+) -> Tensor:
+    return softmax(input, dim, dtype)
+
+
+@public(
+    "paddle paddle.tensor paddle.special Tensor",
+    other_order=OtherOrder(_softmax_of_torch, frozenset({"_stacklevel"}), 2, (int,)),
+)
 def softmax(input: Tensor, dim: int | None = None, dtype: Any = None, *, out: Any = None) -> Tensor:
     """Softmax under the argument names of another framework: ``exp(input)`` over its sum along ``dim``.
 

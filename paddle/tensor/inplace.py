@@ -263,37 +263,35 @@ def resize_(x: Tensor, shape: Any, fill_zero: bool = False, name: str | None = N
 
 
 @public("Tensor", usual=False)
-def apply_(x: Tensor, func: Callable) -> Tensor:
+def apply_(self: Tensor, func: Callable) -> Tensor:
     """Write the result of a Python function of the tensor.
 
     Args:
-        x: tensor with ``stop_gradient=True``, which is written.
-        func: function that takes x and returns a tensor; x takes its shape and dtype.
+        func: function that takes the tensor and returns a tensor; this one takes its shape and dtype.
 
     Returns:
-        The tensor x.
+        The tensor.
 
     Raises:
         TypeError: the function returns no tensor.
-        RuntimeError: x has ``stop_gradient=False``.
+        RuntimeError: the tensor has ``stop_gradient=False``.
 
     Example:
         >>> import paddle
         >>> paddle.to_tensor([1.0, 2.0]).apply_(lambda x: x * 10).tolist()
         [10.0, 20.0]
     """
-    if not x.stop_gradient:
+    if not self.stop_gradient:
         raise RuntimeError("[apply_] requires a tensor with stop_gradient=True, got one with stop_gradient=False")
-    return rebind(x, need_tensor(func(x), "apply_", "the result of func"))
+    return rebind(self, need_tensor(func(self), "apply_", "the result of func"))
 
 
 @public("Tensor", usual=False)
-def set_value(x: Tensor, value: Any) -> None:
+def set_value(self: Tensor, value: Any) -> None:
     """Replace the elements by those of an array or a tensor; no gradient is recorded.
 
     Args:
-        x: tensor, which is written, parameters included.
-        value: tensor or array of x's shape and dtype; an array of uint16 holds the bits of bfloat16.
+        value: tensor or array of this tensor's shape and dtype; an array of uint16 holds the bits of bfloat16.
 
     Raises:
         AssertionError: the value is neither a tensor nor an array, or of another shape or dtype, as in the reference
@@ -310,15 +308,16 @@ def set_value(x: Tensor, value: Any) -> None:
 
     if isinstance(value, np.ndarray):
         value = from_numpy(
-            value if value.dtype != np.uint16 or x.dtype is not dt.bfloat16 else value.view(dt.bfloat16.numpy), x.place
+            value if value.dtype != np.uint16 or self.dtype is not dt.bfloat16 else value.view(dt.bfloat16.numpy),
+            self.place,
         )
     elif not isinstance(value, Tensor):
         raise op_error(AssertionError, "set_value", "a Tensor or an array", type(value).__name__)
-    if value.shape != x.shape:
-        raise op_error(AssertionError, "set_value", f"shape {list(x.shape)}", value.shape)
-    if value.dtype is not x.dtype:
-        raise op_error(AssertionError, "set_value", f"dtype {x.dtype.name}", value.dtype.name)
+    if value.shape != self.shape:
+        raise op_error(AssertionError, "set_value", f"shape {list(self.shape)}", value.shape)
+    if value.dtype is not self.dtype:
+        raise op_error(AssertionError, "set_value", f"dtype {self.dtype.name}", value.dtype.name)
     from umiak.core.context import no_grad_guard
 
     with no_grad_guard():
-        assign(x, value.detach())
+        assign(self, value.detach())

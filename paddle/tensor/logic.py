@@ -439,7 +439,7 @@ def equal_all(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
     return F.all(F.eq(x, y), tuple(range(x.ndim)))
 
 
-@public
+@public(takes_out=True)
 def isclose(
     x: Tensor, y: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False, name: str | None = None
 ) -> Tensor:

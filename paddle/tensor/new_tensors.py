@@ -14,6 +14,7 @@ from umiak.core.tensor import Tensor
 def new_empty(
     self: Tensor,
     size: Any,
+    *,
     dtype: Any = None,
     device: Any = None,
     requires_grad: bool = False,
@@ -47,6 +48,7 @@ def new_empty(
 def new_ones(
     self: Tensor,
     size: Any,
+    *,
     dtype: Any = None,
     device: Any = None,
     requires_grad: bool = False,
@@ -80,6 +82,7 @@ def new_ones(
 def new_zeros(
     self: Tensor,
     size: Any,
+    *,
     dtype: Any = None,
     device: Any = None,
     requires_grad: bool = False,
@@ -123,6 +126,7 @@ def new_full(
     self: Tensor,
     size: Any,
     fill_value: Any,
+    *,
     dtype: Any = None,
     device: Any = None,
     requires_grad: bool = False,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from paddle._public import constants
-from paddle.tensor import indexing, logic, rounding
+from paddle.tensor import indexing, integers, logic, rounding
 from paddle.tensor._args import op_error
+from umiak.core.direct import set_beside_slots
 from umiak.core.eager import install
 from umiak.core.tensor import Tensor
 from umiak.ops.promotion import promote
@@ -109,6 +111,60 @@ def _rdiv(self: Tensor, y: Any) -> Tensor:
     return y / self
 
 
+def _bits(name: str, sign: str, function: Callable) -> Callable:
+    operator = getattr(Tensor, name)
+
+    def method(self: Tensor, y: Any, out: Tensor | None = None, name: str | None = None) -> Tensor:
+        return operator(self, y) if out is None else function(self, y, out=out)
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"""``self {sign} y``, bit by bit; of bools, of their truth.
+
+    Args:
+        y: integer or bool tensor that broadcasts with this one, or an integer.
+        out: tensor that the result is written into, and that is returned.
+
+    Returns:
+        Tensor of the common dtype.
+
+    Raises:
+        TypeError: an operand is neither integer nor bool.
+        ValueError: the shapes do not broadcast.
+
+    Example:
+        >>> import paddle
+        >>> paddle.to_tensor([6, 5]).{name}(paddle.to_tensor([3])).tolist()
+        {[getattr(int, name)(x, 3) for x in (6, 5)]}
+    """
+    return method
+
+
+def _shift(name: str, text: str, function: Callable, swapped: bool) -> Callable:
+    def method(self: Tensor, y: Any, is_arithmetic: bool = True) -> Tensor:
+        return function(y, self, is_arithmetic) if swapped else function(self, y, is_arithmetic)
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"""``{text}``: bits shifted, element by element.
+
+    Args:
+        y: integer tensor that broadcasts with this one, or an integer.
+        is_arithmetic: whether copies of the sign move in at the top where bits move down; if False, zeros do.
+
+    Returns:
+        Integer tensor of the common dtype.
+
+    Raises:
+        TypeError: an operand is not integer.
+        ValueError: the shapes do not broadcast.
+
+    Example:
+        >>> import paddle
+        >>> paddle.to_tensor([6, 5]).{name}(1).tolist()
+        {[getattr(int, name)(x, 1) for x in (6, 5)]}
+    """
+    return method
+
+
 _OPERATORS: dict[str, Any] = {
     "__contains__": _contains,
     "__div__": _div,
@@ -123,3 +179,16 @@ _OPERATORS: dict[str, Any] = {
 
 install(promote=promote)  # mixed operands of operators
 constants("Tensor", __name__, _OPERATORS)
+for _name, _sign, _function in (
+    ("__and__", "&", logic.bitwise_and),
+    ("__or__", "|", logic.bitwise_or),
+    ("__xor__", "^", logic.bitwise_xor),
+):
+    set_beside_slots(Tensor, _name, _bits(_name, _sign, _function))
+for _name, _sign, _function, _swapped in (
+    ("__lshift__", "self << y", integers.bitwise_left_shift, False),
+    ("__rlshift__", "y << self", integers.bitwise_left_shift, True),
+    ("__rshift__", "self >> y", integers.bitwise_right_shift, False),
+    ("__rrshift__", "y >> self", integers.bitwise_right_shift, True),
+):
+    set_beside_slots(Tensor, _name, _shift(_name, _sign, _function, _swapped))

@@ -11,7 +11,7 @@ from umiak import ops as F
 from umiak.core.tensor import Tensor
 
 
-@public(op=F.Isfinite())
+@public(op=F.Isfinite(), takes_out=True)
 def isfinite(x: Tensor, name: str | None = None) -> Tensor:
     """Test each element for being neither infinite nor NaN.
 
@@ -32,7 +32,7 @@ def isfinite(x: Tensor, name: str | None = None) -> Tensor:
     return F.isfinite(need_tensor(x, "isfinite"))
 
 
-@public(op=F.Isinf())
+@public(op=F.Isinf(), takes_out=True)
 def isinf(x: Tensor, name: str | None = None) -> Tensor:
     """Test each element for being infinite.
 
@@ -53,7 +53,7 @@ def isinf(x: Tensor, name: str | None = None) -> Tensor:
     return F.isinf(need_tensor(x, "isinf"))
 
 
-@public(op=F.Isnan())
+@public(op=F.Isnan(), takes_out=True)
 def isnan(x: Tensor, name: str | None = None) -> Tensor:
     """Test each element for being NaN.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -435,7 +435,9 @@ def _integers(low: Any, high: Any, shape: Any, dtype: Any, op: str) -> Tensor:
 
 
 @public("paddle paddle.tensor", aliases={"size": "shape"})
-def randint(low: Any = 0, high: Any = None, shape: Any = (1,), dtype: Any = None, name: str | None = None) -> Tensor:
+def randint(
+    low: Any = 0, high: Any = None, shape: Sequence[Any] = [1], dtype: Any = None, name: str | None = None
+) -> Tensor:
     """Random integers from ``low`` up to, not including, ``high``.
 
     Args:

@@ -71,7 +71,7 @@ def reverse(x: Tensor, axis: Any, name: str | None = None) -> Tensor:
     return flip(x, axis)
 
 
-@public(aliases={"dims": "axis"})
+@public(aliases={"dims": "axis"}, takes_out=True)
 def roll(x: Tensor, shifts: Any, axis: Any = None, name: str | None = None) -> Tensor:
     """Move elements along dims; those that leave at one end enter at the other.
 
@@ -113,7 +113,7 @@ def roll(x: Tensor, shifts: Any, axis: Any = None, name: str | None = None) -> T
 
 
 @public
-def rot90(x: Tensor, k: int = 1, axes: Sequence[int] = (0, 1), name: str | None = None) -> Tensor:
+def rot90(x: Tensor, k: int = 1, axes: Sequence[int] = [0, 1], name: str | None = None) -> Tensor:
     """Rotate ``x`` by quarter turns in the plane of two dims.
 
     Args:

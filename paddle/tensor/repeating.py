@@ -81,7 +81,7 @@ def broadcast_to(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
     return F.broadcast_to(need_tensor(x, "broadcast_to"), _expansion(x, shape, "broadcast_to"))
 
 
-@public
+@public(takes_out=True)
 def expand_as(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
     """Repeat ``x`` to the shape of ``y``, as :func:`expand` does.
 

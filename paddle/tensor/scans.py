@@ -104,12 +104,9 @@ def cumprod(x: Tensor, dim: Any = None, *, dtype: Any = None, out: Any = None, n
     return x if k < 0 else F.cumprod(x, k)
 
 
-def _cumprod_within(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+def _cumprod_within(x: Tensor, dim: Any = None, dtype: Any = None, name: str | None = None) -> Tensor:
     """In place, ``dtype`` and ``name`` may come by position, too."""
-    if len(args) > 3:
-        raise op_error(TypeError, "cumprod_", "at most x, dim, dtype and name", f"{len(args) + 1} positional arguments")
-    kwargs.update(zip(("dtype", "name"), args[1:], strict=False))
-    return cumprod(x, *args[:1], **kwargs)
+    return cumprod(x, dim, dtype=dtype)
 
 
 cumprod_ = inplace(cumprod, any_shape=True, by=_cumprod_within)

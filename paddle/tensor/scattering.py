@@ -326,11 +326,23 @@ def _times(value: Tensor, alpha: Any, op: str) -> Tensor:
     return scaled
 
 
-def _index_add(x: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any = 1, *, out: Any = None) -> Tensor:
-    return index_add(x, index, dim, source, alpha)
+def _index_add(
+    x: Tensor,
+    axis: int,
+    index: Tensor,
+    value: Any = None,
+    name: str | None = None,
+    *,
+    source: Any = None,
+    alpha: Any = 1,
+    out: Any = None,
+) -> Tensor:
+    if isinstance(axis, Tensor):  # the usual order, with the keyword of the other
+        axis, index = index, axis
+    return index_add(x, index, axis, source if value is None else value, alpha)
 
 
-@public(other_order=OtherOrder(_index_add, frozenset({"dim", "source"}), 1, INTS))
+@public(other_order=OtherOrder(_index_add, frozenset({"source"}), 1, INTS))
 def index_add(
     x: Tensor, index: Tensor, axis: Any, value: Tensor, alpha: Any = 1, name: str | None = None, *, out: Any = None
 ) -> Tensor:
@@ -406,7 +418,7 @@ def index_fill(x: Tensor, index: Tensor, axis: Any, value: Any, name: str | None
 index_fill_ = inplace(index_fill)
 
 
-@public(aliases={"values": "value"})
+@public(aliases={"values": "value"}, takes_out=True)
 def index_put(
     x: Tensor, indices: Sequence[Tensor], value: Any, accumulate: bool = False, name: str | None = None
 ) -> Tensor:

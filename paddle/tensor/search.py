@@ -38,7 +38,7 @@ _SEARCH = InternedOps(F.SearchSorted)
 # --- extrema -------------------------------------------------------------------------------------------------------
 
 
-@public
+@public(aliases={"keepdims": "keepdim"}, takes_out=True)
 def argmax(x: Tensor, axis: Any = None, keepdim: bool = False, dtype: Any = "int64", name: str | None = None) -> Tensor:
     """Index of the largest element along ``axis``, of equal ones the first.
 
@@ -65,7 +65,7 @@ def argmax(x: Tensor, axis: Any = None, keepdim: bool = False, dtype: Any = "int
     return _extreme(F.argmax, x, axis, keepdim, dtype, "argmax")
 
 
-@public
+@public(aliases={"keepdims": "keepdim"}, takes_out=True)
 def argmin(x: Tensor, axis: Any = None, keepdim: bool = False, dtype: Any = "int64", name: str | None = None) -> Tensor:
     """Index of the smallest element along ``axis``, of equal ones the first.
 

@@ -68,7 +68,7 @@ def acosh(x: Tensor, name: str | None = None, *, out: Tensor | None = None) -> T
 acosh_ = inplace(acosh)
 
 
-@public(op=F.Asin())
+@public(op=F.Asin(), takes_out=True)
 def asin(x: Tensor, name: str | None = None) -> Tensor:
     """Inverse sine, from -pi/2 to pi/2, element by element.
 

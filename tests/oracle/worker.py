@@ -220,6 +220,32 @@ def run(call: str) -> dict[str, Any]:
     return result
 
 
+def described(value: Any) -> Any:
+    """A value as JSON, with what `device` and `requires_grad` change."""
+    if isinstance(value, paddle.Tensor):
+        return {**record(value), "stop_gradient": value.stop_gradient, "place": str(value.place)}
+    if isinstance(value, (list, tuple)):
+        return [described(item) for item in value]
+    if isinstance(value, paddle.nn.Layer):
+        return [type(value).__name__, *(described(p) for p in value.parameters())]
+    return record(value)
+
+
+def outcome(call: str, form: str) -> str:
+    """What a form of a call gives on the inputs of the call: the record as text, or the kind of error."""
+    before, last = compiled(form)
+    names = Inputs(call).names()
+    paddle.seed(1)
+    try:
+        exec(before, names)
+        return json.dumps(described(eval(last, names)))
+    except Exception as error:
+        return error_record(error)["error"]
+    finally:
+        paddle.set_default_dtype("float32")
+        paddle.set_grad_enabled(True)
+
+
 def main(calls: str, results: str) -> None:
     with open(calls) as source, open(results, "w") as out:
         for number, line in enumerate(source):

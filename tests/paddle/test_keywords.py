@@ -80,3 +80,20 @@ def test_the_tensor_that_is_written_may_be_a_keyword():
 def test_bounds_of_a_uniform_distribution_by_words_of_python():
     x = paddle.zeros([100]).uniform_(**{"from": 2.0, "to": 3.0})
     assert 2.0 <= float(x.min()) and float(x.max()) <= 3.0
+
+
+HIDDEN_OUT = """
+    argmax argmin asin diagonal expand_as isclose isfinite isinf isnan roll nn.functional.gelu nn.functional.softplus
+"""
+
+
+@pytest.mark.parametrize("name", HIDDEN_OUT.split())
+def test_out_that_no_signature_shows(name):
+    function, x = paddle, paddle.to_tensor([[0.5, -0.25], [0.75, 0.125]])
+    for part in name.split("."):
+        function = getattr(function, part)
+    args = {"expand_as": (x, x), "isclose": (x, x), "roll": (x, 1)}.get(name, (x,))
+    expected = function(*args)
+    out = paddle.zeros_like(expected)
+    assert function(*args, out=out) is out and out.tolist() == expected.tolist()
+    assert "out" not in inspect.signature(function).parameters and "``out``" in function.__doc__

@@ -33,6 +33,9 @@ class Direct:
 class Module(ModuleType):
     """A module whose names are looked up before the attributes of its class: ``__getattr__`` makes them no slower."""
 
+def set_beside_slots(owner: type, name: str, value: Any) -> None:
+    """Let ``owner.name`` be this callable, while the operator stays that of the slot in C."""
+
 def by_operator(function: _F, sign: str) -> _F:
     """``function(x, y)`` by ``x + y``, or what else ``sign`` says."""
 

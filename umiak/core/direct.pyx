@@ -73,6 +73,23 @@ cdef extern from *:
     """
     object umiak_module_type()
 
+cdef extern from *:
+    """
+    static int umiak_set_beside_slots(PyTypeObject *t, PyObject *name, PyObject *value) {
+        if (PyDict_SetItem(t->tp_dict, name, value) < 0)
+            return -1;
+        PyType_Modified(t);
+        return 0;
+    }
+    """
+    int umiak_set_beside_slots(PyTypeObject*, object, object) except -1
+
+
+def set_beside_slots(type owner, str name, value):
+    """Let ``owner.name`` be this callable, while the operator stays that of the slot in C, without a frame of Python."""
+    umiak_set_beside_slots(<PyTypeObject*>owner, name, value)
+
+
 # The class of modules that have a ``__getattr__``, which keeps CPython from its fast path to their names: they are looked up before
 # attributes of the class, and only what is missing takes CPython's way.
 Module = umiak_module_type()

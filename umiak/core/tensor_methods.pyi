@@ -141,7 +141,15 @@ class Methods:
     ) -> Tensor: ...
     @overload
     def argmax(
+        self, axis: Any = ..., *, keepdims: builtins.bool, dtype: Any = ..., name: builtins.str | None = ...
+    ) -> Tensor: ...
+    @overload
+    def argmax(
         self, *, dim: Any, keepdim: builtins.bool = ..., dtype: Any = ..., name: builtins.str | None = ...
+    ) -> Tensor: ...
+    @overload
+    def argmax(
+        self, *, dim: Any, keepdims: builtins.bool, dtype: Any = ..., name: builtins.str | None = ...
     ) -> Tensor: ...
     @overload
     def argmin(
@@ -149,7 +157,15 @@ class Methods:
     ) -> Tensor: ...
     @overload
     def argmin(
+        self, axis: Any = ..., *, keepdims: builtins.bool, dtype: Any = ..., name: builtins.str | None = ...
+    ) -> Tensor: ...
+    @overload
+    def argmin(
         self, *, dim: Any, keepdim: builtins.bool = ..., dtype: Any = ..., name: builtins.str | None = ...
+    ) -> Tensor: ...
+    @overload
+    def argmin(
+        self, *, dim: Any, keepdims: builtins.bool, dtype: Any = ..., name: builtins.str | None = ...
     ) -> Tensor: ...
     @overload
     def argsort(
@@ -885,10 +901,34 @@ class Methods:
     ) -> Tensor: ...
     @overload
     def index_add(
-        self, dim: builtins.int, index: Tensor, source: Tensor, alpha: Any = ..., *, out: Any = ...
+        self,
+        index: Tensor,
+        *,
+        dim: Any,
+        value: Tensor,
+        alpha: Any = ...,
+        name: builtins.str | None = ...,
+        out: Any = ...,
     ) -> Tensor: ...
+    @overload
+    def index_add(
+        self,
+        axis: builtins.int,
+        index: Tensor,
+        value: Any = ...,
+        name: builtins.str | None = ...,
+        *,
+        source: Any = ...,
+        alpha: Any = ...,
+        out: Any = ...,
+    ) -> Tensor: ...
+    @overload
     def index_add_(
         self, index: Tensor, axis: Any, value: Tensor, alpha: Any = ..., name: builtins.str | None = ...
+    ) -> Tensor: ...
+    @overload
+    def index_add_(
+        self, index: Tensor, *, dim: Any, value: Tensor, alpha: Any = ..., name: builtins.str | None = ...
     ) -> Tensor: ...
     @overload
     def index_fill(self, index: Tensor, axis: Any, value: Any, name: builtins.str | None = ...) -> Tensor: ...
@@ -1382,6 +1422,7 @@ class Methods:
     def new_empty(
         self,
         size: Any,
+        *,
         dtype: Any = ...,
         device: Any = ...,
         requires_grad: builtins.bool = ...,
@@ -1400,6 +1441,7 @@ class Methods:
         self,
         size: Any,
         fill_value: Any,
+        *,
         dtype: Any = ...,
         device: Any = ...,
         requires_grad: builtins.bool = ...,
@@ -1409,6 +1451,7 @@ class Methods:
     def new_ones(
         self,
         size: Any,
+        *,
         dtype: Any = ...,
         device: Any = ...,
         requires_grad: builtins.bool = ...,
@@ -1427,6 +1470,7 @@ class Methods:
     def new_zeros(
         self,
         size: Any,
+        *,
         dtype: Any = ...,
         device: Any = ...,
         requires_grad: builtins.bool = ...,
@@ -1909,7 +1953,12 @@ class Methods:
         self, value: Tensor, axes: Any, starts: Any, ends: Any, strides: Any, name: builtins.str | None = ...
     ) -> Tensor: ...
     def slogdet(self, name: builtins.str | None = ...) -> Tensor: ...
+    @overload
     def softmax(self, dim: builtins.int | None = ..., dtype: Any = ..., *, out: Any = ...) -> Tensor: ...
+    @overload
+    def softmax(
+        self, dim: builtins.int | None = ..., _stacklevel: builtins.int = ..., dtype: Any = ..., *, out: Any = ...
+    ) -> Tensor: ...
     @overload
     def solve(
         self, y: Tensor, left: builtins.bool = ..., name: builtins.str | None = ..., *, out: Any = ...
@@ -2032,36 +2081,15 @@ class Methods:
         M: Tensor | None = ...,
         name: builtins.str | None = ...,
     ) -> builtins.tuple[Tensor, Tensor, Tensor]: ...
-    def swapaxes(
-        self,
-        perm: Any = ...,
-        *more: Any,
-        axis0: Any = ...,
-        axis1: Any = ...,
-        dim0: Any = ...,
-        dim1: Any = ...,
-        name: builtins.str | None = ...,
-    ) -> Tensor: ...
-    def swapaxes_(
-        self,
-        perm: Any = ...,
-        *more: Any,
-        axis0: Any = ...,
-        axis1: Any = ...,
-        dim0: Any = ...,
-        dim1: Any = ...,
-        name: builtins.str | None = ...,
-    ) -> Tensor: ...
-    def swapdims(
-        self,
-        perm: Any = ...,
-        *more: Any,
-        axis0: Any = ...,
-        axis1: Any = ...,
-        dim0: Any = ...,
-        dim1: Any = ...,
-        name: builtins.str | None = ...,
-    ) -> Tensor: ...
+    @overload
+    def swapaxes(self, perm: Any, name: builtins.str | None = ...) -> Tensor: ...
+    @overload
+    def swapaxes(self, first: Any = ..., second: Any = ..., **dims: Any) -> Tensor: ...
+    def swapaxes_(self, perm: Any, name: builtins.str | None = ...) -> Tensor: ...
+    @overload
+    def swapdims(self, perm: Any, name: builtins.str | None = ...) -> Tensor: ...
+    @overload
+    def swapdims(self, first: Any = ..., second: Any = ..., **dims: Any) -> Tensor: ...
     def t(self, name: builtins.str | None = ...) -> Tensor: ...
     def t_(self, name: builtins.str | None = ...) -> Tensor: ...
     def take(self, index: Tensor, mode: builtins.str = ..., name: builtins.str | None = ...) -> Tensor: ...
@@ -2172,8 +2200,21 @@ class Methods:
         axis2: builtins.int = ...,
         name: builtins.str | None = ...,
     ) -> Tensor: ...
-    def transpose(self, perm: Any = ..., *more: Any, **dims: Any) -> Tensor: ...
-    def transpose_(self, perm: Any = ..., *more: Any, **dims: Any) -> Tensor: ...
+    @overload
+    def transpose(self, perm: Any, name: builtins.str | None = ...) -> Tensor: ...
+    @overload
+    def transpose(
+        self,
+        first: Any = ...,
+        second: Any = ...,
+        *more: Any,
+        dim0: Any = ...,
+        dim1: Any = ...,
+        axis0: Any = ...,
+        axis1: Any = ...,
+        name: Any = ...,
+    ) -> Tensor: ...
+    def transpose_(self, perm: Any, name: builtins.str | None = ...) -> Tensor: ...
     def trapezoid(
         self,
         x: Tensor | None = ...,

@@ -98,7 +98,6 @@ from paddle.nn.functional.pooling_fractional import fractional_max_pool3d as fra
 from paddle.nn.functional.rnn import gather_tree as gather_tree
 from paddle.nn.functional.vision import affine_grid as affine_grid
 from paddle.nn.functional.vision import channel_shuffle as channel_shuffle
-from paddle.nn.functional.vision import grid_sample as grid_sample
 from paddle.nn.functional.vision import pixel_shuffle as pixel_shuffle
 from paddle.nn.functional.vision import pixel_unshuffle as pixel_unshuffle
 from paddle.nn.functional.vision import temporal_shift as temporal_shift
@@ -416,6 +415,25 @@ def glu(x: Tensor, *, dim: builtins.int, name: builtins.str | None = ...) -> Ten
 def glu(*, input: Tensor, axis: builtins.int = ..., name: builtins.str | None = ...) -> Tensor: ...
 @overload
 def glu(*, input: Tensor, dim: builtins.int, name: builtins.str | None = ...) -> Tensor: ...
+@overload
+def grid_sample(
+    x: Tensor,
+    grid: Tensor,
+    mode: builtins.str = ...,
+    padding_mode: builtins.str = ...,
+    align_corners: builtins.bool = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def grid_sample(
+    *,
+    input: Tensor,
+    grid: Tensor,
+    mode: builtins.str = ...,
+    padding_mode: builtins.str = ...,
+    align_corners: builtins.bool = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
 @overload
 def group_norm(
     x: Tensor,
@@ -833,7 +851,7 @@ def silu(x: Tensor, inplace: builtins.bool = ..., name: builtins.str | None = ..
 def silu(*, input: Tensor, inplace: builtins.bool = ..., name: builtins.str | None = ...) -> Tensor: ...
 @overload
 def softmax(
-    x: Tensor, axis: builtins.int = ..., dtype: Any = ..., name: builtins.str | None = ..., out: Tensor | None = ...
+    x: Tensor, axis: builtins.int = ..., dtype: Any = ..., name: builtins.str | None = ..., *, out: Tensor | None = ...
 ) -> Tensor: ...
 @overload
 def softmax(

@@ -174,7 +174,7 @@ def celu(x: Tensor, alpha: float = 1.0, name: str | None = None) -> Tensor:
     return apply(_CELU, (x,), (float(alpha),))
 
 
-@public("paddle.nn.functional", op=_GELU[False])
+@public("paddle.nn.functional", op=_GELU[False], takes_out=True)
 def gelu(x: Tensor, approximate: bool | str = False, name: str | None = None) -> Tensor:
     """Gaussian error linear unit: x times the probability that a standard normal number is below x.
 
@@ -560,7 +560,7 @@ def softsign(x: Tensor, name: str | None = None) -> Tensor:
     return apply1(_SOFTSIGN, x)
 
 
-@public("paddle.nn.functional")
+@public("paddle.nn.functional", takes_out=True)
 def softplus(x: Tensor, beta: float = 1, threshold: float = 20, name: str | None = None) -> Tensor:
     """Smooth rectified linear unit: ``log(1 + exp(beta * x)) / beta``.
 
@@ -702,7 +702,9 @@ def swiglu(x: Tensor, y: Tensor | None = None, name: str | None = None) -> Tenso
 
 
 @public("paddle.nn.functional", along=(_SOFTMAX, -1))
-def softmax(x: Tensor, axis: int = -1, dtype: Any = None, name: str | None = None, out: Tensor | None = None) -> Tensor:
+def softmax(
+    x: Tensor, axis: int = -1, dtype: Any = None, name: str | None = None, *, out: Tensor | None = None
+) -> Tensor:
     """Softmax along ``axis``: ``exp(x)`` over its sum.
 
     Args:

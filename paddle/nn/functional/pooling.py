@@ -106,7 +106,7 @@ def _plain_call(key: tuple | None, x: Any) -> Tensor | None:
 
 def _remember(key: tuple, x: Tensor, op: Any, params: tuple) -> None:
     kernel, _, lo, hi = params[:4]
-    least = (0, 0, *(k - a - b for k, a, b in zip(kernel, lo, hi, strict=True)))
+    least = (0, 0, *(max(1, k - a - b) for k, a, b in zip(kernel, lo, hi, strict=True)))
     if type(x) is Tensor and all(m >= k for m, k in zip(x.shape, least, strict=True)):
         _PLAIN[key] = least, op, params
 
@@ -124,6 +124,8 @@ def _max_pool(
     x, last = _prepare(op_name, n, x, data_format)
     if last and return_mask:
         raise op_error(ValueError, op_name, "channels first with return_mask", f"data_format {data_format!r}")
+    if 0 in x.shape[2:]:
+        raise op_error(ValueError, op_name, "a window with an element: sizes of 1 or more", x.shape)
     kernel, strides, lo, hi, extra = _windows(op_name, n, x, kernel_size, stride, padding, ceil_mode, last)
     params = (kernel, strides, lo, _plus(hi, extra), (1,) * n)
     op = _MAX[n, dt.int32] if return_mask else _WINDOW[n, "max"]

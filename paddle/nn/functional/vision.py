@@ -212,7 +212,7 @@ def affine_grid(theta: Tensor, out_shape: Any, align_corners: bool = True, name:
     return F.affine_grid(theta, align_corners=bool(align_corners), sizes=tuple(sizes[2:]))
 
 
-@public("paddle.nn.functional", usual=False)
+@public("paddle.nn.functional", aliases={"input": "x"}, usual=False, takes_out=True)
 def grid_sample(
     x: Tensor,
     grid: Tensor,

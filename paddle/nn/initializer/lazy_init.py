@@ -32,11 +32,10 @@ class LazyGuard:
         paddle.Size([1, 2])
     """
 
-    def __enter__(self) -> LazyGuard:
+    def __enter__(self) -> None:
         values = current().state.values
         self._before = values.get(LAZY, False)
         values[LAZY] = True
-        return self
 
     def __exit__(self, *error: Any) -> None:
         current().state.values[LAZY] = self._before

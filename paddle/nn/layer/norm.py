@@ -758,7 +758,7 @@ class BatchNorm(_BatchNormBase):
         epsilon: added to the variance.
         param_attr: attributes of the weight ``[num_channels]``, ones by default; False for none.
         bias_attr: attributes of the bias ``[num_channels]``, zeros by default; False for none.
-        dtype: of the parameters; float32 for half-precision ones.
+        dtype: of the parameters; float32 for None and half-precision ones.
         data_layout: ``"NLC"``, ``"NHWC"`` or ``"NDHWC"`` for channels in the last dim; otherwise they are the second.
         in_place: accepted; results are new tensors.
         moving_mean_name: name of the running mean; None: one is made.
@@ -807,7 +807,7 @@ class BatchNorm(_BatchNormBase):
         ]
         globally = use_global_stats or None
         args = (num_channels, momentum, epsilon, param_attr, bias_attr, data_layout, globally, None)
-        super().__init__(*args, dtype=convert(dtype).compute)
+        super().__init__(*args, dtype=convert("float32" if dtype is None else dtype).compute)
         self._act: Callable | None = None
         if act is not None:
             self._act = _OLD_NAMES.get(act) or getattr(F, act, None)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import paddle
-from paddle._public import need_tensor, public
+from paddle._public import also, need_tensor, public
+from paddle.tensor import exponents
 from paddle.tensor._args import integers
 from umiak import ops as F
 from umiak.core.tensor import Tensor
@@ -41,32 +42,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return result if bias is None else result + bias
 
 
-@public(_HERE, usual=False)
-def softmax(input: Tensor, dim: int | None = None, dtype: Any = None, *, out: Tensor | None = None) -> Tensor:
-    """Softmax along a dim: ``exp(input)`` over its sum.
-
-    Args:
-        input: floating tensor of any shape.
-        dim: the dim whose elements sum to 1; negative counts from the end. None: the first dim of tensors of rank 0, 1
-            and 3, the second dim of others.
-        dtype: input is cast to this dtype first; integers need it.
-        out: tensor that is written with the result and returned.
-
-    Returns:
-        Tensor of input's shape, of ``dtype`` or input's dtype.
-
-    Raises:
-        TypeError: input is not floating and no dtype is given.
-        IndexError: input has no such dim.
-
-    Example:
-        >>> import paddle
-        >>> paddle.compat.nn.functional.softmax(paddle.zeros([2]), 0).tolist()
-        [0.5, 0.5]
-    """
-    if dim is None:
-        dim = 0 if need_tensor(input, "softmax", "input").ndim in (0, 1, 3) else 1
-    return paddle.nn.functional.softmax(input, dim, dtype)
+softmax = also(exponents.softmax, "softmax", _HERE)
 
 
 @public(_HERE, usual=False)
