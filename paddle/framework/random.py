@@ -45,15 +45,17 @@ def generator_of(device: Any = None) -> _Generator:
     return default_generator(current_place() if device is None else place_of(device))
 
 
-def _restart(seed: Any) -> _Generator:
-    if not hasattr(seed, "__index__"):
-        raise op_error(TypeError, "seed", "an integer", type(seed).__name__)
+def _refuse_in_capture(name: str) -> None:
     if current().trace:
         from umiak.runtime.capture import CaptureError
 
-        raise CaptureError(
-            "paddle.seed stands in a captured function: a program would not set it. Set it before the call"
-        )
+        raise CaptureError(f"{name} stands in a captured function: a program would not set it. Set it before the call")
+
+
+def _restart(seed: Any) -> _Generator:
+    if not hasattr(seed, "__index__"):
+        raise op_error(TypeError, "seed", "an integer", type(seed).__name__)
+    _refuse_in_capture("paddle.seed")
     seed_all(seed)
     return generator_of()
 
@@ -173,6 +175,7 @@ def set_rng_state(state_list: Sequence[GeneratorState], device: Any = None) -> N
     states = list(state_list) if isinstance(state_list, (list, tuple)) else [state_list]
     if len(states) != 1 or not isinstance(states[0], GeneratorState):
         raise op_error(ValueError, "set_rng_state", "the list of one state that get_rng_state gives", repr(state_list))
+    _refuse_in_capture("set_rng_state")
     generator_of(device).set_state(states[0].state)
 
 
@@ -214,5 +217,6 @@ def set_cuda_rng_state(state_list: Sequence[GeneratorState]) -> None:
         raise op_error(
             ValueError, "set_cuda_rng_state", f"{len(places)} states, one for each CUDA device", len(state_list)
         )
+    _refuse_in_capture("set_cuda_rng_state")
     for place, state in zip(places, state_list, strict=True):
         default_generator(place).set_state(state.state)

@@ -315,8 +315,8 @@ def setitem(x: Tensor, item: Any, value: Any) -> None:
         >>> x.tolist()
         [[1.0, 0.0], [2.0, 0.0]]
     """
-    if not x.stop_gradient and x.is_leaf and current().grad_enabled and not x._kind & KIND_SYMBOLIC:
-        # Its elements are views of it, which may be written to: the leaf itself may not. A trace finds out by itself.
+    if not x.stop_gradient and current().grad_enabled and _is_leaf(x):
+        # Its elements are views of it, which may be written to: the leaf itself may not.
         got = "a leaf with stop_gradient=False"
         raise op_error(LeafError, "setitem", "a tensor that is no leaf, or no_grad", got, "Use paddle.no_grad().")
     basic, advanced = parse(x, item)
@@ -338,6 +338,10 @@ def setitem(x: Tensor, item: Any, value: Any) -> None:
     else:
         new = _put(region, advanced, value, x)
     write_part(x, basic.__call__, new)
+
+
+def _is_leaf(x: Tensor) -> bool:
+    return x._tracer.is_leaf(x) if x._kind & KIND_SYMBOLIC and x._tracer is not None else x.is_leaf
 
 
 def _value(value: Any, x: Tensor, shape: tuple[int, ...]) -> Tensor:

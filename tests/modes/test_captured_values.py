@@ -117,6 +117,45 @@ def test_steps_in_memory_are_those_of_dense_arguments():
 def test_seeds_are_set_outside():
     with pytest.raises(paddle.jit.api.CaptureError, match="seed"):
         to_static(lambda: paddle.seed(3) and paddle.rand([2]))()
+    state = paddle.get_rng_state()
+    with pytest.raises(paddle.jit.api.CaptureError, match="set_rng_state"):
+        to_static(lambda: paddle.set_rng_state(state))()
+
+
+def test_states_of_optimizers_are_made_outside():
+    def trains(x):
+        w = paddle.create_parameter([2], "float32", default_initializer=paddle.nn.initializer.Constant(1.0))
+        optimizer = paddle.optimizer.Momentum(0.5, parameters=[w])
+        (w * x).sum().backward()
+        optimizer.step()
+        return w.detach()
+
+    with pytest.raises(paddle.jit.api.CaptureError, match="Momentum. requires an optimizer that is made outside"):
+        to_static(trains)(paddle.ones([2]))
+
+
+@pytest.mark.parametrize("clip", [paddle.nn.ClipGradByGlobalNorm, paddle.nn.ClipGradByNorm, paddle.nn.ClipGradByValue])
+@pytest.mark.parametrize("stop", [False, True])
+def test_clipped_gradients_are_those_of_eager(clip, stop):
+    found = []
+    for wrap in (lambda f: f, to_static):
+        w, g = paddle.create_parameter([2], "float32"), paddle.to_tensor([3.0, 4.0], stop_gradient=stop)
+        ((_, clipped),) = wrap(lambda g, w=w: clip(1.0)([(w, g)]))(g)
+        found.append((clipped.tolist(), clipped.stop_gradient, g.tolist()))
+    assert found[0] == found[1]
+
+
+def test_results_that_turn_out_to_be_arguments():
+    """A composite may give its operand: the result is a tensor of its own, and the argument stays a leaf."""
+    for function in (lambda x: paddle.reduce_as(x, paddle.ones([2, 2])), lambda x: paddle.linalg.matrix_power(x, 1)):
+        static = to_static(function)
+        for _ in range(3):
+            x = normal(2, 2)
+            y = static(x)
+            assert y.data_ptr() != x.data_ptr()
+            y.sum().backward()
+            assert x.is_leaf
+            assert x.grad.tolist() == [[1.0, 1.0]] * 2
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])

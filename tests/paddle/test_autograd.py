@@ -343,3 +343,15 @@ def test_detach_clone_and_copies():
     x.requires_grad = False
     assert x.stop_gradient
     assert not x.requires_grad_().stop_gradient
+
+
+def test_jacobians_in_no_grad_are_zeros_of_what_has_no_history():
+    x = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
+    y = x * x
+    with paddle.no_grad():
+        assert paddle.autograd.jacobian(x * x, x)[:].tolist() == [[0.0, 0.0]] * 2
+        assert paddle.autograd.jacobian(y, x)[:].tolist() == [[2.0, 0.0], [0.0, 4.0]]
+        assert paddle.autograd.hessian((x * x).sum(), x)[:].tolist() == [[0.0, 0.0]] * 2
+        assert paddle.incubate.autograd.Jacobian(lambda t: t * t, x)[:].tolist() == [[2.0, 0.0], [0.0, 4.0]]
+        assert paddle.incubate.autograd.Hessian(lambda t: (t * t).sum(), x)[:].tolist() == [[2.0, 0.0], [0.0, 2.0]]
+    assert paddle.autograd.jacobian(x * 2, paddle.ones([2]))[:].tolist() == [[0.0, 0.0]] * 2

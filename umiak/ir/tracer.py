@@ -506,7 +506,7 @@ class Tracer:
                 )
             self.frames[-1].write(target, root)
         flows = context.current().grad_enabled
-        if flows and self._is_leaf(root):
+        if flows and self.is_leaf(root):
             self._check_leaf(target, root)
             flows = not (target.stop_gradient and source.stop_gradient)
         if overlaps(target):
@@ -514,7 +514,7 @@ class Tracer:
                 "[assign] requires a tensor whose elements have memory of their own, "
                 f"got a view of shape {target.shape} that shows some several times. Write into a copy of it instead."
             )
-        apart = target._own or self._is_leaf(target.parent)
+        apart = target._own or self.is_leaf(target.parent)
         if flows and (target is root or apart) and source.stop_gradient and self._needs_grad(target):
             # It still wants a gradient, which what it was before gets zeros of.
             write = REGISTRY["scatter_view"](region=REGISTRY["slice"](axes=()))
@@ -527,7 +527,7 @@ class Tracer:
                 target._stop = False
             root._made = root._made or (fresh and not root._stop)
 
-    def _is_leaf(self, x: SymTensor | None) -> bool:
+    def is_leaf(self, x: SymTensor | None) -> bool:
         """Return whether ``x`` is a leaf of eager mode that a gradient is wanted of."""
         return id(x) not in self._inner and any(x is leaf for leaf, _ in self.gradient_roots())
 
@@ -567,7 +567,7 @@ class Tracer:
         else:
             write = REGISTRY["write_through"](views=views, ends=ends)
         (new_base,) = self.builder.append(write, (base.value, value), (args,))
-        if records and not cut and self._is_leaf(base):
+        if records and not cut and self.is_leaf(base):
             x._own = True  # the leaf stays one, with other elements
         if x._own and not records:
             value = self.without_record(x, value)
