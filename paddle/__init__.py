@@ -9,6 +9,7 @@ from paddle import _lazy
 if TYPE_CHECKING:
     from paddle import (
         amp,
+        audio,
         autograd,
         callbacks,
         compat,
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
         fft,
         geometric,
         hapi,
+        hub,
         incubate,
         io,
         jit,
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
         sparse,
         special,
         static,
+        sysconfig,
+        text,
         utils,
         version,
         vision,

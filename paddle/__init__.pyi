@@ -3,6 +3,7 @@
 import builtins
 
 from paddle import amp as amp
+from paddle import audio as audio
 from paddle import autograd as autograd
 from paddle import callbacks as callbacks
 from paddle import compat as compat
@@ -14,6 +15,7 @@ from paddle import fft as fft
 from paddle import framework as framework
 from paddle import geometric as geometric
 from paddle import hapi as hapi
+from paddle import hub as hub
 from paddle import incubate as incubate
 from paddle import io as io
 from paddle import jit as jit
@@ -27,7 +29,9 @@ from paddle import signal as signal
 from paddle import sparse as sparse
 from paddle import special as special
 from paddle import static as static
+from paddle import sysconfig as sysconfig
 from paddle import tensor as tensor
+from paddle import text as text
 from paddle import utils as utils
 from paddle import version as version
 from paddle import vision as vision
@@ -670,6 +674,7 @@ __all__ = [
     "atleast_1d",
     "atleast_2d",
     "atleast_3d",
+    "audio",
     "autocast",
     "autograd",
     "baddbmm",
@@ -875,6 +880,7 @@ __all__ = [
     "histogramdd",
     "hsplit",
     "hstack",
+    "hub",
     "hypot",
     "hypot_",
     "i0",
@@ -1135,6 +1141,7 @@ __all__ = [
     "summary",
     "swapaxes",
     "swapdims",
+    "sysconfig",
     "t",
     "t_",
     "take",
@@ -1147,6 +1154,7 @@ __all__ = [
     "tensor",
     "tensor_split",
     "tensordot",
+    "text",
     "tile",
     "to_dlpack",
     "to_tensor",

@@ -3,8 +3,8 @@
 NAMES = {
     "paddle": {
         "paddle": (
-            "amp autograd callbacks compat cuda distributed distribution fft geometric hapi incubate io jit linalg "
-            "metric optimizer profiler regularizer sparse special static utils version vision "
+            "amp audio autograd callbacks compat cuda distributed distribution fft geometric hapi hub incubate io jit "
+            "linalg metric optimizer profiler regularizer sparse special static sysconfig text utils version vision "
         ),
         "paddle.amp.auto_cast": (
             "autocast get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_enabled "
@@ -27,6 +27,9 @@ NAMES = {
     "paddle.amp": {
         "paddle.amp": "debugging",
         "paddle.amp.amp_lists": "black_list white_list",
+    },
+    "paddle.audio": {
+        "paddle.audio.backends.files": "info load save",
     },
     "paddle.autograd": {
         "paddle.autograd.functional": "Hessian Jacobian hessian jacobian jvp vjp",
@@ -124,6 +127,15 @@ NAMES = {
     "paddle.tensor": {
         "paddle.tensor": "creation linalg manipulation math",
         "paddle.tensor.buffers": "MmapStorage",
+    },
+    "paddle.text": {
+        "paddle.text.datasets.conll05": "Conll05st",
+        "paddle.text.datasets.imdb": "Imdb",
+        "paddle.text.datasets.imikolov": "Imikolov",
+        "paddle.text.datasets.movielens": "Movielens",
+        "paddle.text.datasets.uci_housing": "UCIHousing",
+        "paddle.text.datasets.wmt14": "WMT14",
+        "paddle.text.datasets.wmt16": "WMT16",
     },
     "paddle.utils": {
         "paddle.utils": "download",

@@ -7,7 +7,7 @@ from typing import Any
 
 from paddle import _lazy
 from paddle._public import public
-from paddle.tensor._args import cast, create_on, floating, integer, need_tensor, op_error
+from paddle.tensor._args import cast, create_on, floating, integer, need_tensor, op_error, promoted
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.context import current, place_guard
@@ -152,7 +152,7 @@ def stft(
 
     Returns:
         Complex tensor ``[points, frames]`` or ``[batch, points, frames]``, where points is ``n_fft // 2 + 1`` or n_fft;
-        complex128 if x is float64 or complex128, else complex64.
+        complex128 if x or the window is float64 or complex128, else complex64.
 
     Raises:
         TypeError: x or the window is no tensor, or x is float16 or bfloat16.
@@ -187,9 +187,7 @@ def stft(
     if onesided and is_complex:
         raise op_error(ValueError, op, "onesided=False for complex signals and windows", "onesided=True")
     frames = F.unfold(x, 1, n_fft, hop)
-    if w.dtype.is_complex and not frames.dtype.is_complex:
-        frames = cast(frames, w.dtype)
-    frames = F.mul(frames, cast(w, frames.dtype))
+    frames = promoted(F.mul, op, frames, w)
     norm = "ortho" if normalized else "backward"
     if onesided:
         out = F.rfft(frames, (2,), norm)

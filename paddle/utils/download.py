@@ -17,6 +17,7 @@ from paddle.framework.io import replacing
 from umiak.util.errors import op_error
 
 WEIGHTS_HOME = os.path.expanduser("~/.cache/paddle/hapi/weights")
+DATA_HOME = os.path.expanduser("~/.cache/paddle/dataset")
 DOWNLOAD_RETRY_LIMIT = 3
 _PIECE = 1 << 20
 
@@ -84,7 +85,9 @@ def _download(url: str, path: str, md5sum: str | None = None, method: str = "get
             failure = error
             if isinstance(error, urllib.error.HTTPError):
                 error.close()
-    raise RuntimeError(f"[download] requires {url} within {DOWNLOAD_RETRY_LIMIT} tries, got {failure}") from failure
+    required = f"{url} within {DOWNLOAD_RETRY_LIMIT} tries"
+    hint = f"Without a network, place the file at {target}."
+    raise op_error(RuntimeError, "download", required, failure, hint) from failure
 
 
 def _top(names: list[str]) -> str | None:

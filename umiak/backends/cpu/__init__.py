@@ -21,6 +21,7 @@ def _registry() -> Any:
         select_attention,
         select_banded_scan,
         select_custom,
+        select_decoding,
         select_detection,
         select_factorisation,
         select_fourier,
