@@ -138,7 +138,7 @@ NAMES = {
         "paddle.text.datasets.wmt16": "WMT16",
     },
     "paddle.utils": {
-        "paddle.utils": "download",
+        "paddle.utils": "download image_util",
         "paddle.utils.nested": (
             "assert_same_structure convert_shape_to_list flatten is_same_shape is_sequence map_structure "
             "pack_sequence_as to_sequence "
@@ -146,6 +146,11 @@ NAMES = {
     },
     "paddle.vision": {
         "paddle.vision": "datasets image models ops transforms",
+        "paddle.vision.datasets.cifar": "Cifar10 Cifar100",
+        "paddle.vision.datasets.flowers": "Flowers",
+        "paddle.vision.datasets.folder": "DatasetFolder ImageFolder",
+        "paddle.vision.datasets.mnist": "FashionMNIST MNIST",
+        "paddle.vision.datasets.voc2012": "VOC2012",
         "paddle.vision.image": "get_image_backend image_load set_image_backend",
         "paddle.vision.models.alexnet": "AlexNet alexnet",
         "paddle.vision.models.densenet": "DenseNet densenet121 densenet161 densenet169 densenet201 densenet264",

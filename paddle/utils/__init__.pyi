@@ -3,6 +3,7 @@
 from paddle.framework import unique_name as unique_name
 from paddle.utils import dlpack as dlpack
 from paddle.utils import download as download
+from paddle.utils import image_util as image_util
 from paddle.utils.deprecated import deprecated as deprecated
 from paddle.utils.environment import require_version as require_version
 from paddle.utils.environment import run_check as run_check
@@ -24,6 +25,7 @@ __all__ = [
     "dlpack",
     "download",
     "flatten",
+    "image_util",
     "is_same_shape",
     "is_sequence",
     "map_structure",
