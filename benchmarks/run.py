@@ -39,6 +39,7 @@ MODULES = (
     "decode",
     "recurrent",
     "training",
+    "image_transforms",
     "vision_models",
     "data",
     "model",

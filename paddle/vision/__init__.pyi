@@ -5,6 +5,14 @@ from paddle.vision import image as image
 from paddle.vision import models as models
 from paddle.vision import ops as ops
 from paddle.vision import transforms as transforms
+from paddle.vision.datasets.cifar import Cifar10 as Cifar10
+from paddle.vision.datasets.cifar import Cifar100 as Cifar100
+from paddle.vision.datasets.flowers import Flowers as Flowers
+from paddle.vision.datasets.folder import DatasetFolder as DatasetFolder
+from paddle.vision.datasets.folder import ImageFolder as ImageFolder
+from paddle.vision.datasets.mnist import MNIST as MNIST
+from paddle.vision.datasets.mnist import FashionMNIST as FashionMNIST
+from paddle.vision.datasets.voc2012 import VOC2012 as VOC2012
 from paddle.vision.image import get_image_backend as get_image_backend
 from paddle.vision.image import image_load as image_load
 from paddle.vision.image import set_image_backend as set_image_backend
@@ -99,18 +107,26 @@ from paddle.vision.transforms.randomized import RandomRotation as RandomRotation
 from paddle.vision.transforms.randomized import RandomVerticalFlip as RandomVerticalFlip
 
 __all__ = [
+    "MNIST",
     "VGG",
+    "VOC2012",
     "AlexNet",
     "BaseTransform",
     "BrightnessTransform",
     "CenterCrop",
+    "Cifar10",
+    "Cifar100",
     "ColorJitter",
     "Compose",
     "ContrastTransform",
+    "DatasetFolder",
     "DenseNet",
+    "FashionMNIST",
+    "Flowers",
     "GoogLeNet",
     "Grayscale",
     "HueTransform",
+    "ImageFolder",
     "InceptionV3",
     "LeNet",
     "MobileNetV1",

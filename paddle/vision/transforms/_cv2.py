@@ -110,9 +110,12 @@ def adjust_saturation(img: np.ndarray, factor: float) -> np.ndarray:
     if img.ndim == 2 or img.shape[2] == 1:
         return img
     values = img.astype(np.float32)
-    gray = cv2.cvtColor(values, cv2.COLOR_BGR2GRAY)[:, :, None]
-    brightest = 255 if img.dtype == np.uint8 else 1
-    return (values * factor + gray * (1 - factor)).clip(0, brightest).astype(img.dtype)
+    gray = cv2.cvtColor(cv2.cvtColor(values, cv2.COLOR_BGR2GRAY), cv2.COLOR_GRAY2BGR)
+    values *= factor
+    gray *= 1 - factor
+    values += gray
+    np.clip(values, 0, 255 if img.dtype == np.uint8 else 1, out=values)
+    return values.astype(img.dtype)
 
 
 def adjust_hue(img: np.ndarray, factor: float) -> np.ndarray:
