@@ -33,6 +33,7 @@ MODULES = (
     "functions",
     "losses",
     "sparse",
+    "vision_ops",
     "matmul",
     "threads",
     "compile_times",

@@ -7,6 +7,7 @@ from typing import Any
 
 from paddle import nn
 from paddle._public import public
+from paddle.nn.layer.activation import ReLU
 
 
 @public("paddle.vision.ops")
@@ -51,7 +52,7 @@ class ConvNormActivation(nn.Sequential):
         padding: Any = None,
         groups: int = 1,
         norm_layer: Callable[..., nn.Layer] | None = nn.BatchNorm2D,
-        activation_layer: Callable[..., nn.Layer] | None = nn.ReLU,
+        activation_layer: Callable[..., nn.Layer] | None = ReLU,
         dilation: int = 1,
         bias: bool | None = None,
     ) -> None:
@@ -69,7 +70,7 @@ class ConvNormActivation(nn.Sequential):
             groups=groups,
             bias_attr=None if bias else False,
         )
-        layers = [convolution]
+        layers: list[nn.Layer] = [convolution]
         if norm_layer is not None:
             layers.append(norm_layer(out_channels))
         if activation_layer is not None:

@@ -89,9 +89,9 @@ def generate_proposals(
             order = descending(flat[i])
             if 0 < int(pre_nms_top_n) < total:
                 order = order[: int(pre_nms_top_n)]
-            picked = [F.take(v, order, axis=0) for v in (moves[i], priors, factors)]
+            own_moves, own_priors, own_factors = (F.take(v, order, axis=0) for v in (moves[i], priors, factors))
             size = cast(img_size[i], scores.dtype)
-            own = _moved(*picked, size, 1.0 if pixel_offset else 0.0)
+            own = _moved(own_moves, own_priors, own_factors, size, 1.0 if pixel_offset else 0.0)
             kept = _proposed(own, size, max(float(min_size), 1.0), float(nms_thresh), float(eta), pixel_offset)
             if 0 < int(post_nms_top_n) < len(kept):
                 kept = kept[: int(post_nms_top_n)]
@@ -135,8 +135,9 @@ def _proposed(boxes: Tensor, size: Tensor, least: float, threshold: float, eta: 
     """Indices of the boxes that are large enough and stay, in their order."""
     x1, y1, x2, y2 = corners(boxes)
     offset = 1.0 if pixel_offset else 0.0
-    valid = None
-    for low, high, limit in ((x1, x2, F.unbind(size, 0, 2)[1]), (y1, y2, F.unbind(size, 0, 2)[0])):
+    height, width = F.unbind(size, 0, 2)
+    valid: Any = None
+    for low, high, limit in ((x1, x2, width), (y1, y2, height)):
         side = F.add(F.sub(high, low), offset)
         fits = F.ge(side, least)
         if pixel_offset:

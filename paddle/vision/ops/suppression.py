@@ -256,4 +256,4 @@ def _decayed(
         F.unsqueeze(F.stack([F.full(c, dtype=dt.int64, shape=()) for c in labels], axis=0), axes=(1,)),
         shape=(len(labels), count),
     )
-    return tuple(F.reshape(v, shape=(len(labels) * count,)) for v in (label, new, order))  # type: ignore[return-value]
+    return tuple(F.reshape(v, shape=(len(labels) * count,)) for v in (label, new, order))

@@ -208,9 +208,9 @@ def yolo_loss(
     if gt_box.ndim != 3 or gt_box.shape[0] != n or gt_box.shape[2] != 4:
         raise op_error(ValueError, op_name, f"gt_box [{n}, B, 4]", list(gt_box.shape))
     number = gt_box.shape[1]
-    for value, arg_name in ((gt_label, "gt_label"), (gt_score, "gt_score")):
-        if value is not None and list(value.shape) != [n, number]:
-            raise op_error(ValueError, op_name, f"{arg_name} [{n}, {number}]", list(value.shape))
+    for per_box, arg_name in ((gt_label, "gt_label"), (gt_score, "gt_score")):
+        if per_box is not None and list(per_box.shape) != [n, number]:
+            raise op_error(ValueError, op_name, f"{arg_name} [{n}, {number}]", list(per_box.shape))
     parts = F.reshape(x, shape=(n, count, own, rows, columns))
     size = float(downsample_ratio * rows)
     with no_grad_guard():
