@@ -256,7 +256,7 @@ class DeformableSlopes(Deformable):
         values, flat = list(self.corners(shape, offset, mask, geometry)), _flat(x, groups)
         count = values[0][0].shape[1]
         g = F.reshape(g, shape=(n, count, own))
-        sums: list[Any] = [None, None, None]
+        sums = [None, None, None]
         for index, *weights in values[:4]:
             part = F.reshape(F.take(flat, self.vectors(index, groups, shape), axis=0), shape=(n, count, own))
             dot = F.sum(F.mul(part, g), axes=(2,))

@@ -40,7 +40,7 @@ class ConvNormActivation(nn.Sequential):
         >>> import paddle
         >>> block = paddle.vision.ops.ConvNormActivation(3, 8, stride=2)
         >>> block(paddle.zeros([1, 3, 8, 8])).shape
-        [1, 8, 4, 4]
+        paddle.Size([1, 8, 4, 4])
     """
 
     def __init__(

@@ -153,7 +153,7 @@ class DeformConv2D(Layer):
         >>> import paddle
         >>> layer = paddle.vision.ops.DeformConv2D(3, 4, 3, padding=1)
         >>> layer(paddle.zeros([1, 3, 5, 5]), paddle.zeros([1, 18, 5, 5])).shape
-        [1, 4, 5, 5]
+        paddle.Size([1, 4, 5, 5])
     """
 
     weight: Tensor

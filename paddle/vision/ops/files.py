@@ -63,7 +63,7 @@ def decode_jpeg(x: Tensor, mode: str = "unchanged", name: str | None = None) -> 
         >>> Image.new("RGB", (3, 2), (255, 0, 0)).save(file, "JPEG")
         >>> data = paddle.to_tensor(list(file.getvalue()), dtype="uint8")
         >>> paddle.vision.ops.decode_jpeg(data).shape
-        [3, 2, 3]
+        paddle.Size([3, 2, 3])
     """
     modes: dict[str, str | None] = {"unchanged": None, "gray": "L", "rgb": "RGB"}
     if mode not in modes:
