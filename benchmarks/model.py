@@ -37,6 +37,19 @@ def lenet() -> Any:
     )
 
 
+class Samples:
+    """Images with their labels."""
+
+    def __init__(self, images: np.ndarray, labels: np.ndarray) -> None:
+        self.images, self.labels = images, labels
+
+    def __getitem__(self, i: int) -> tuple[np.ndarray, np.ndarray]:
+        return self.images[i], self.labels[i]
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+
 class Side:
     """A network with its optimizer, loss and metric, and the loader of its data."""
 
@@ -46,7 +59,7 @@ class Side:
         rng = np.random.default_rng(0)
         images = rng.random((BATCH * BATCHES, 1, 28, 28), np.float32)
         labels = rng.integers(0, 10, (BATCH * BATCHES, 1))
-        data = paddle.io.TensorDataset([paddle.to_tensor(images), paddle.to_tensor(labels)])
+        data = Samples(images, labels)
         sampler = paddle.io.DistributedBatchSampler(data, BATCH, shuffle=True)
         self.loader = paddle.io.DataLoader(data, batch_sampler=sampler)
         paddle.seed(0)

@@ -45,7 +45,7 @@ class Direction:
 
 def monitored(callback: str, monitor: str, logs: dict[str, Any] | None) -> float | None:
     """The monitored number; None, with a warning, where the logs have none."""
-    value = (logs or {}).get(monitor)
+    value: Any = (logs or {}).get(monitor)
     if isinstance(value, (list, tuple)) and value:
         value = value[0]
     if isinstance(value, numbers.Number) or getattr(value, "size", 0) == 1:

@@ -190,6 +190,7 @@ class Model:
             1
         """
         self._require_training("Model.train_batch")
+        self._enter("train", begins=True)
         return self._train_batch(tensors(inputs), tensors(labels), update)
 
     def _require_training(self, op_name: str) -> None:
@@ -203,12 +204,15 @@ class Model:
             hint = "Call model.prepare(loss=..., metrics=...) first"
             raise op_error(RuntimeError, op_name, "a model prepared with a loss or metrics", "neither", hint)
 
-    def _enter(self, mode: str) -> None:
-        self.mode = mode
-        if mode == "train":
-            self.network.train()
-        else:
-            self.network.eval()
+    def _enter(self, mode: str, begins: bool = False) -> None:
+        """Put the network into training or evaluation mode; one layer after the other only where a run begins."""
+        trains = mode == "train"
+        if begins or self.mode != mode or self.network.training != trains:
+            self.mode = mode
+            if trains:
+                self.network.train()
+            else:
+                self.network.eval()
 
     def _casts(self, mode: str) -> AbstractContextManager[Any]:
         """Mixed precision of a call: the loss, too. A network of level O2 needs it outside of training as well."""
@@ -279,6 +283,7 @@ class Model:
             1
         """
         self._require_evaluation("Model.eval_batch")
+        self._enter("eval", begins=True)
         return self._eval_batch(tensors(inputs), tensors(labels))
 
     def _eval_batch(self, inputs: list[Any], labels: list[Any]) -> Any:
@@ -304,6 +309,7 @@ class Model:
             >>> paddle.Model(paddle.nn.Linear(2, 1)).predict_batch([paddle.ones([4, 2])])[0].shape
             (4, 1)
         """
+        self._enter("predict", begins=True)
         return self._predict_batch(tensors(inputs))
 
     def _predict_batch(self, inputs: list[Any]) -> list[np.ndarray]:
@@ -624,6 +630,7 @@ class _Run:
             metric.reset()
         model._samples_left = None
         names = model._metrics_name()
+        model._enter("train", begins=True)
         any_batch = waits = False  # there are gradients that no step has used
         for step, inputs, labels in self._batches("Model.fit", "train", source, self.left):
             any_batch = True
@@ -659,6 +666,7 @@ class _Run:
             steps = min(steps, num_iters)
         self.calls.on_begin("eval", {"steps": steps, "metrics": names})
         self._begin_ranks(source)
+        model._enter("eval", begins=True)
         any_batch = False
         try:
             for step, inputs, labels in self._batches(op_name, "eval", source, num_iters):
@@ -675,6 +683,7 @@ class _Run:
         out = []
         self.calls.on_begin("predict", {"steps": length(source)})
         self._begin_ranks(source)
+        self.model._enter("predict", begins=True)
         try:
             for step, inputs, _ in self._batches("Model.predict", "predict", source, None):
                 out.append(self.model._predict_batch(inputs))
