@@ -187,7 +187,6 @@ NAMES = {
     "paddle.vision.ops": {
         "paddle.vision._conv_norm_activation": "ConvNormActivation",
         "paddle.vision.ops.anchors": "box_coder prior_box",
-        "paddle.vision.ops.blocks": "ConvNormActivation",
         "paddle.vision.ops.deformable": "DeformConv2D deform_conv2d",
         "paddle.vision.ops.files": "decode_jpeg read_file",
         "paddle.vision.ops.proposals": "distribute_fpn_proposals generate_proposals",

@@ -7,6 +7,7 @@ from typing import Any
 
 from paddle import nn
 from paddle._public import public
+from paddle.nn.layer.activation import ReLU
 
 
 @public("paddle.vision.ops")
@@ -49,7 +50,7 @@ class ConvNormActivation(nn.Sequential):
         padding: Any = None,
         groups: int = 1,
         norm_layer: Callable[..., nn.Layer] | None = nn.BatchNorm2D,
-        activation_layer: Callable[..., nn.Layer] | None = nn.ReLU,
+        activation_layer: Callable[..., nn.Layer] | None = ReLU,
         dilation: int = 1,
         bias: bool | None = None,
     ) -> None:

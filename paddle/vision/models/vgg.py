@@ -21,7 +21,7 @@ model_urls = {
 _WIDTHS = (64, 128, 256, 512, 512)
 # layers: convolutions in each stage
 _STAGES = {11: (1, 1, 2, 2, 2), 13: (2, 2, 2, 2, 2), 16: (2, 2, 3, 3, 3), 19: (2, 2, 4, 4, 4)}
-_BATCH_NORM = {"batch_norm": "a batch normalization after each convolution."}
+_BATCH_NORM = "a batch normalization after each convolution."
 
 
 @public("paddle.vision paddle.vision.models")
@@ -92,28 +92,28 @@ def _vgg(depth: int, batch_norm: bool, pretrained: bool, kwargs: dict[str, Any])
 
 
 @public("paddle.vision paddle.vision.models")
-@variant("num_classes=0", shape=(1, 512, 7, 7), **_BATCH_NORM)
+@variant("num_classes=0", shape=(1, 512, 7, 7), batch_norm=_BATCH_NORM)
 def vgg11(pretrained: bool = False, batch_norm: bool = False, **kwargs: Any) -> VGG:
     """VGG with 11 layers that have weights."""
     return _vgg(11, batch_norm, pretrained, kwargs)
 
 
 @public("paddle.vision paddle.vision.models")
-@variant("num_classes=0", shape=(1, 512, 7, 7), **_BATCH_NORM)
+@variant("num_classes=0", shape=(1, 512, 7, 7), batch_norm=_BATCH_NORM)
 def vgg13(pretrained: bool = False, batch_norm: bool = False, **kwargs: Any) -> VGG:
     """VGG with 13 layers that have weights."""
     return _vgg(13, batch_norm, pretrained, kwargs)
 
 
 @public("paddle.vision paddle.vision.models")
-@variant("num_classes=0", shape=(1, 512, 7, 7), **_BATCH_NORM)
+@variant("num_classes=0", shape=(1, 512, 7, 7), batch_norm=_BATCH_NORM)
 def vgg16(pretrained: bool = False, batch_norm: bool = False, **kwargs: Any) -> VGG:
     """VGG with 16 layers that have weights."""
     return _vgg(16, batch_norm, pretrained, kwargs)
 
 
 @public("paddle.vision paddle.vision.models")
-@variant("num_classes=0", shape=(1, 512, 7, 7), **_BATCH_NORM)
+@variant("num_classes=0", shape=(1, 512, 7, 7), batch_norm=_BATCH_NORM)
 def vgg19(pretrained: bool = False, batch_norm: bool = False, **kwargs: Any) -> VGG:
     """VGG with 19 layers that have weights."""
     return _vgg(19, batch_norm, pretrained, kwargs)

@@ -4,8 +4,8 @@ import builtins
 from collections.abc import Sequence
 from typing import Any, overload
 
+from paddle.vision._conv_norm_activation import ConvNormActivation as ConvNormActivation
 from paddle.vision.ops.anchors import prior_box as prior_box
-from paddle.vision.ops.blocks import ConvNormActivation as ConvNormActivation
 from paddle.vision.ops.deformable import DeformConv2D as DeformConv2D
 from paddle.vision.ops.files import read_file as read_file
 from paddle.vision.ops.proposals import distribute_fpn_proposals as distribute_fpn_proposals
