@@ -114,7 +114,8 @@ def run_check() -> None:
 
     x = paddle.ones([2, 2])
     x.stop_gradient = False
-    paddle.matmul(x, x).sum().backward()
+    with paddle.enable_grad():
+        paddle.matmul(x, x).sum().backward()
     gradient = None if x.grad is None else x.grad.tolist()
     if gradient != [[4.0, 4.0], [4.0, 4.0]]:
         raise RuntimeError(f"[run_check] requires a gradient of 4 everywhere, got {gradient}")

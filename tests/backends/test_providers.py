@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import paddle
-from umiak.backends.cpu import providers
+from umiak.backends.cpu import providers, select_provider
 from umiak.backends.cpu.providers import common, convolution, matmul, table
 from umiak.backends.cpu.providers.launch import Dim, call
 from umiak.backends.ref import convolution as ref
@@ -541,7 +541,7 @@ import os, sys
 import numpy as np
 sys.path.insert(0, {tests!r})
 import test_providers as t
-from umiak.backends.cpu import providers
+from umiak.backends.cpu import providers, select_provider
 t.flags.set_flags({{"FLAGS_cpu_providers": {name!r}}})
 providers.set_threads(2)
 rng = np.random.default_rng(0)
@@ -781,3 +781,9 @@ def test_products_with_one_number_in_all_places(rng):
         np.testing.assert_allclose(got, np.full((n, k), 2, "f4") @ a.T, 1e-5, 1e-4)
         wide = paddle.to_tensor(rng.standard_normal((2 * k, 3 * n), dtype="float32"))[::2, ::3]
         np.testing.assert_allclose(paddle.matmul(x, wide).numpy(), a @ wide.numpy(), 1e-4, 1e-4)
+
+
+def test_a_launch_without_memory_says_so():
+    x = paddle.ones([2, 3])
+    with pytest.raises(MemoryError, match=r"\[matmul\] requires scratch memory.*\[2, 3\]"):
+        select_provider.explain(linalg.Matmul(), (x, x), (), common.NO_MEMORY)

@@ -187,6 +187,12 @@ def test_sizes_of_0_and_tensors_without_dims():
         F.interpolate(paddle.ones([2, 3, 0, 5]), size=[4, 5], mode="bilinear")
     with pytest.raises(ValueError, match="at least one category"):
         paddle.distribution.Categorical(paddle.ones([0])).sample([4])
+    with pytest.raises(ValueError, match="a label of rank 1 or more"):
+        F.label_smooth(paddle.to_tensor(1.0))
+    with pytest.raises(ValueError, match="at least one class"):
+        F.cross_entropy(paddle.ones([4, 0]), paddle.ones([4, 0]), soft_label=True, label_smoothing=0.2)
+    with paddle.no_grad():
+        paddle.utils.run_check()
     x = paddle.to_tensor(2.0, stop_gradient=False)
     paddle.softmax(x, -1).backward()
     assert x.grad.item() == 0.0

@@ -888,7 +888,7 @@ def label_smooth(
 
     Raises:
         TypeError: label is neither floating nor complex, or ``prior_dist`` has another dtype.
-        ValueError: ``epsilon`` outside [0, 1], or shapes that do not broadcast.
+        ValueError: ``epsilon`` outside [0, 1], a label of rank 0, or shapes that do not broadcast.
 
     References:
         Szegedy et al., Rethinking the Inception Architecture for Computer Vision, 2015.
@@ -900,6 +900,8 @@ def label_smooth(
         [0.25, 0.75]
     """
     need_tensor(label, "label_smooth", "label")
+    if label.ndim == 0:
+        raise op_error(ValueError, "label_smooth", "a label of rank 1 or more", label.shape)
     epsilon = fraction(epsilon, "label_smooth", "epsilon")
     if prior_dist is not None:
         need_tensor(prior_dist, "label_smooth", "prior_dist")

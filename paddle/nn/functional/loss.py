@@ -169,7 +169,7 @@ def _soft_cross_entropy(
             order.insert(axis, input.ndim - 1)
             label = F.permute(label, perm=tuple(order))
     if smoothing > 0.0:
-        label = F.add(F.mul(label, 1.0 - smoothing), smoothing / classes)
+        label = F.add(F.mul(label, 1.0 - smoothing), smoothing / max(classes, 1))
     if use_softmax:
         loss = F.unsqueeze(apply(_CROSS_ENTROPY[axis, True], (input, label), (ignore_index,)), axes=(axis,))
     else:

@@ -8,6 +8,7 @@ from typing import Any
 from umiak.backends.base import Kernel
 from umiak.backends.cpu import providers, work
 from umiak.backends.cpu.providers import table
+from umiak.backends.cpu.providers.common import NO_MEMORY
 from umiak.compiler import statistics
 from umiak.compiler.epilogue import FusedEpilogue
 from umiak.compiler.layout import ChannelsLast, to_first
@@ -57,9 +58,20 @@ def kernel(call: Any) -> Kernel | None:
         launch.pointer,
         keep=launch,
         dims=[integer(d) for d in launch.dims],
+        explain=explain,
         name=f"{'+'.join((inner.name, *(op.steps if op is not inner else ())))} ({launch.provider})",
         work=work.of_op(inner),
     )
+
+
+def explain(op: Any, operands: tuple, params: tuple, code: int) -> None:
+    """Raise the error of a launch that failed."""
+    if code == NO_MEMORY:
+        shapes = [list(x.shape) for x in operands if hasattr(x, "shape")]
+        raise MemoryError(
+            f"[{op.name}] requires scratch memory for operands of shapes {shapes}, and there is none left"
+        )
+    raise RuntimeError(f"[{op.name}] requires a library that takes its operands, got its error {code}")
 
 
 def is_matvec(metas: Sequence[Any]) -> bool:

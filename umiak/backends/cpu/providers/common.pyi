@@ -1,5 +1,7 @@
 """Thread counts and scratch memory of the libraries: see common.pyx."""
 
+NO_MEMORY: int
+
 def follow(address: int) -> None:
     """Use as many threads as ``int address()`` says, unless ``set_threads`` has said how many."""
 

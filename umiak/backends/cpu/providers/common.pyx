@@ -276,3 +276,6 @@ cdef int in_order(
     copy_strided(<char*>room[0], to, x[0], strides, sizes, rank, itemsize)
     x[0] = <const char*>room[0]
     return 0
+
+
+globals().update(NO_MEMORY=NO_MEMORY)
