@@ -31,7 +31,7 @@ def required(extra: str) -> set[str]:
     names = set()
     for requirement in EXTRAS[extra]:
         inner = re.fullmatch(r"umiak\[(.*)\]", requirement)
-        names |= required(inner[1]) if inner else {bare(requirement)}
+        names |= set().union(*map(required, inner[1].split(","))) if inner else {bare(requirement)}
     return names
 
 

@@ -56,7 +56,8 @@ class _Cifar(Dataset):
 
     def _load_data(self) -> None:
         """Read the members of the mode. Pickles make arrays, lists and texts; nothing that they name is called."""
-        name, self.data = type(self).__name__, []
+        name = type(self).__name__
+        self.data: list[tuple[np.ndarray, np.int64]] = []
         with _files.archive(self.data_file, name) as opened:
             members = [m for m in opened if m.isfile() and self._members[self.mode] in m.name.rpartition("/")[2]]
             for info in members:

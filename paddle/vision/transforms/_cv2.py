@@ -46,7 +46,7 @@ def to_array(img: np.ndarray) -> np.ndarray:
 
 def resize(img: np.ndarray, size: Any, interpolation: Any) -> np.ndarray:
     method = _method(interpolation, tuple(_METHODS), "resize")
-    height, width = _images.resized(*img.shape[:2], size, "resize")
+    height, width = _images.resized(img.shape[0], img.shape[1], size, "resize")
     if isinstance(size, int) and img.shape[:2] == (height, width):
         return img
     return _like(need_cv2().resize(img, (width, height), interpolation=method), img)

@@ -42,8 +42,8 @@ def borders(padding: Any, op: str) -> tuple[int, int, int, int]:
         return (int(padding),) * 4
     if isinstance(padding, str) or not isinstance(padding, (Sequence, np.ndarray)) or len(padding) not in (2, 4):
         raise op_error(ValueError, op, "an int or a list of 2 or 4 ints for padding", repr(padding))
-    sides = tuple(int(v) for v in padding)
-    return sides if len(sides) == 4 else sides * 2
+    left, top, right, bottom = (int(v) for v in (padding if len(padding) == 4 else (*padding, *padding)))
+    return left, top, right, bottom
 
 
 def one_of(value: Any, known: Sequence[str], op: str, arg_name: str) -> str:
@@ -55,7 +55,7 @@ def one_of(value: Any, known: Sequence[str], op: str, arg_name: str) -> str:
 
 def per_channel(fill: Any, channels: int, op: str) -> tuple[float, ...]:
     """A number for each channel, of one number or of as many."""
-    values = (fill,) * channels if isinstance(fill, numbers.Number) else tuple(fill)
+    values: Any = (fill,) * channels if isinstance(fill, (int, float, np.number)) else tuple(fill)
     if len(values) == 1:
         values = values * channels
     if len(values) != channels:

@@ -23,16 +23,20 @@ def functions_of(img: Any, op: str) -> ModuleType:
     if isinstance(img, np.ndarray):
         if img.ndim not in (2, 3):
             raise op_error(ValueError, op, "an array [height, width] or [height, width, channels]", list(img.shape))
-        from paddle.vision.transforms import _cv2 as functions
-    elif isinstance(img, Tensor):
+        from paddle.vision.transforms import _cv2
+
+        return _cv2
+    if isinstance(img, Tensor):
         if img.ndim not in (3, 4):
             raise op_error(ValueError, op, "a tensor [channels, height, width], or of images", img.shape)
-        from paddle.vision.transforms import _tensor as functions
-    elif is_pil(img):
-        from paddle.vision.transforms import _pil as functions
-    else:
+        from paddle.vision.transforms import _tensor
+
+        return _tensor
+    if not is_pil(img):
         raise op_error(TypeError, op, "a PIL image, an array or a tensor", type(img).__name__)
-    return functions
+    from paddle.vision.transforms import _pil
+
+    return _pil
 
 
 def size_of(img: Any, op: str) -> tuple[int, int]:

@@ -53,7 +53,7 @@ def _fill(img: Any, fill: Any, op: str) -> Any:
     return values if bands > 1 else values[0]
 
 
-def pad(img: Any, borders: tuple[int, int, int, int], fill: Any, padding_mode: str) -> Any:
+def pad(img: Any, borders: tuple[int, int, int, int], fill: Any, padding_mode: Any) -> Any:
     left, top, right, bottom = borders
     Image = need_pil()
     if padding_mode == "constant":

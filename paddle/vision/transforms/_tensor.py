@@ -134,11 +134,11 @@ def _to_hsv(img: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     r, g, b = (img[..., c, :, :] for c in range(3))
     high, low = img.max(-3), img.min(-3)
     chroma = high - low
-    gray = chroma == 0
+    gray = chroma.equal(0.0)
     width = where(gray, 1.0, chroma)
-    s = chroma / where(high == 0, 1.0, high)
+    s = chroma / where(high.equal(0.0), 1.0, high)
     dr, dg, db = ((high - c) / width for c in (r, g, b))
-    h = where(high == r, db - dg, where(high == g, 2.0 + dr - db, 4.0 + dg - dr))
+    h = where(high.equal(r), db - dg, where(high.equal(g), 2.0 + dr - db, 4.0 + dg - dr))
     return where(gray, 0.0, (h / 6.0 + 1.0) % 1.0), s, high
 
 
@@ -154,7 +154,7 @@ def _to_rgb(h: Tensor, s: Tensor, v: Tensor) -> Tensor:
     channels = []
     for c, out in enumerate((v, least, falling)):  # of the last sector
         for k, values in enumerate(by_sector):
-            out = where(sector == float(k), values[c], out)
+            out = where(sector.equal(float(k)), values[c], out)
         channels.append(out)
     return stack(channels, -3)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import numbers
 import random
 from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from paddle._public import public
 from paddle.vision.transforms import functional as F
@@ -17,7 +18,7 @@ def _interval(
     value: Any, op: str, arg_name: str, center: float = 1.0, low: float = 0.0, high: float = float("inf")
 ) -> tuple[float, float] | None:
     """Interval that a factor is drawn from: around the centre, or that of the user; None leaves images alone."""
-    if isinstance(value, numbers.Number):
+    if isinstance(value, (int, float, np.number)):
         if value < 0:
             raise op_error(ValueError, op, f"a {arg_name} of at least 0", value)
         bounds = (max(center - value, low), center + value)

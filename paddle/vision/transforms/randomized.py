@@ -31,10 +31,10 @@ def _need_probability(prob: float, op: str) -> None:
 
 def _angles(value: Any, op: str, arg_name: str, lengths: tuple[int, ...] = (2,)) -> list[float]:
     """Intervals of angles in degrees: around 0 for a number."""
-    if isinstance(value, numbers.Number):
+    if isinstance(value, (int, float, np.number)):
         if value < 0:
             raise op_error(ValueError, op, f"a {arg_name} of at least 0, or an interval", value)
-        return [-value, value]
+        return [-float(value), float(value)]
     if isinstance(value, str) or not isinstance(value, Sequence):
         raise op_error(TypeError, op, f"a number or an interval for {arg_name}", repr(value))
     if len(value) not in lengths:
@@ -138,8 +138,8 @@ class RandomResizedCrop(BaseTransform):
         height, width = _kinds.size_of(image, "RandomResizedCrop")
         area = height * width
         for _ in range(attempts):
-            target_area = np.random.uniform(*self.scale) * area
-            aspect_ratio = math.exp(np.random.uniform(*(math.log(r) for r in self.ratio)))
+            target_area = np.random.uniform(self.scale[0], self.scale[1]) * area
+            aspect_ratio = math.exp(np.random.uniform(math.log(self.ratio[0]), math.log(self.ratio[1])))
             w = round(math.sqrt(target_area * aspect_ratio))
             h = round(math.sqrt(target_area / aspect_ratio))
             if 0 < w <= width and 0 < h <= height:
@@ -481,8 +481,8 @@ class RandomErasing(BaseTransform):
         area = height * width
         log_ratio = [math.log(r) for r in ratio]
         for _ in range(10):
-            erase_area = np.random.uniform(*scale) * area
-            aspect_ratio = np.exp(np.random.uniform(*log_ratio))
+            erase_area = np.random.uniform(scale[0], scale[1]) * area
+            aspect_ratio = np.exp(np.random.uniform(log_ratio[0], log_ratio[1]))
             h = round(np.sqrt(erase_area * aspect_ratio))
             w = round(np.sqrt(erase_area / aspect_ratio))
             if h >= height or w >= width:
