@@ -1,4 +1,4 @@
-"""Windows without an element have no maximum."""
+"""Windows at the ends of a dim: without an element there is no maximum, and negative pads take elements away."""
 
 import pytest
 
@@ -25,3 +25,9 @@ def test_batches_and_channels_of_size_0():
         y = F.max_pool2d(x, 2, 2, 1)
         y.sum().backward()
         assert y.shape == [*sizes[:2], 3, 3] and x.grad.shape == sizes
+
+
+def test_negative_pads_take_elements_away():
+    x = paddle.arange(1.0, 8).reshape([1, 1, 7])
+    assert F.max_pool1d(x, 2, 2, [-1, 0]).tolist() == [[[3.0, 5.0, 7.0]]] == F.max_pool1d(x[:, :, 1:], 2, 2).tolist()
+    assert F.avg_pool1d(x, 2, 2, [-1, 0]).tolist() == [[[2.5, 4.5, 6.5]]]
