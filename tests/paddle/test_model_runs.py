@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import numpy as np
 import pytest
@@ -513,3 +514,13 @@ def test_progress_bar_times(monkeypatch):
     quiet = progressbar.ProgressBar(3, verbose=0, file=io.StringIO())
     quiet.update(1)
     assert not quiet.file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [("wandb", paddle.callbacks.WandbCallback), ("visualdl", lambda: paddle.callbacks.VisualDL("logs"))],
+)
+def test_packages_that_are_not_there(monkeypatch, name, make):
+    monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ImportError, match=f"requires the package {name}, which is not installed. Run `pip install"):
+        make()
