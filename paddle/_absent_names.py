@@ -54,7 +54,5 @@ NAMES = {
         "prelu py_func row_conv sequence_conv sequence_expand sequence_first_step sequence_last_step "
         "sequence_pool sequence_softmax sparse_embedding spectral_norm static_pylayer "
     ),
-    "paddle.utils": "capture_backward_subgraph_guard capture_forward_subgraph_guard cpp_extension image_util",
-    "paddle.vision": "Cifar10 Cifar100 DatasetFolder FashionMNIST Flowers ImageFolder MNIST VOC2012",
-    "paddle.vision.datasets": "Cifar10 Cifar100 DatasetFolder FashionMNIST Flowers ImageFolder MNIST VOC2012",
+    "paddle.utils": "capture_backward_subgraph_guard capture_forward_subgraph_guard cpp_extension",
 }
