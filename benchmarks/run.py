@@ -32,6 +32,7 @@ MODULES = (
     "operations",
     "functions",
     "losses",
+    "audio",
     "sparse",
     "vision_ops",
     "matmul",
