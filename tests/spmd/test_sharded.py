@@ -25,10 +25,12 @@ from umiak.ir.tracer import SymTensor, Tracer
 from umiak.spmd.propagate import applied
 
 ORDER, NORM = "places what it finds by what came before", "takes the norm of the whole"
+REGIONS = "reads channels and elements by numbers among all"
 UNCUT = {
     "custom_call": "is not known to be made of parts", "dist": NORM, "labelled_mean": "divides one sum by another",
     "lamb_update": NORM, "lars_update": NORM, "masked_scatter": ORDER, "masked_select_sized": ORDER,
-    "nonzero_sized": ORDER, "rand_perm": "mixes all",
+    "nonzero_sized": ORDER, "rand_perm": "mixes all", "psroi_pool": REGIONS, "psroi_pool_spread": REGIONS,
+    "roi_max_index": REGIONS, "roi_pool": REGIONS, "suppress_boxes": ORDER,
     "unique_count": ORDER, "unique_sized": ORDER, "write_through": "writes into any element",
 }  # fmt: skip
 

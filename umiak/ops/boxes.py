@@ -52,9 +52,10 @@ class SuppressBoxes(Op):
     def shard(self, boxes, group, valid, *params):
         vector = ["m"]
         return shard_string(
-            [["m", "4"], [] if group is None else vector, [] if valid is None else vector],
+            [["m", "k"], [] if group is None else vector, [] if valid is None else vector],
             [vector],
-            **{"m": "replicated", "4": "replicated"},
+            m="replicated",
+            k="replicated",
         )
 
     @staticmethod

@@ -18,7 +18,7 @@ from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.ir import sym as dim
 from umiak.ir.meta import Meta
-from umiak.ops._common import accept, draw, in_compute_type, same_dtype
+from umiak.ops._common import accept, draw, in_compute_type, same_dtype, with_local_shape
 from umiak.ops.base import Op, Sample, param, register
 from umiak.ops.movement import require
 
@@ -191,6 +191,7 @@ class DeformableSpread(Deformable):
 
     inputs = ("g", "offset", "mask?")
     linear = ("g",)
+    on_shard = with_local_shape
     shape: tuple = param("ints")
 
     def infer(self, g, offset, mask, *params):

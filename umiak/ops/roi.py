@@ -15,7 +15,7 @@ import numpy as np
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.ir.meta import Meta
-from umiak.ops._common import accept, draw
+from umiak.ops._common import accept, draw, with_local_shape
 from umiak.ops.base import Op, Sample, param, register
 from umiak.ops.movement import require
 from umiak.util.errors import IndexingError
@@ -98,7 +98,7 @@ class RegionSpread(RegionPooling):
         return _SHARD.format("r c p q", "n c h w")
 
 
-_SHARD = "{}, r 4, n -> {} ; " + " ".join(f"{name}=replicated" for name in "nchwrpq4")
+_SHARD = "{}, r k, n -> {} ; " + " ".join(f"{name}=replicated" for name in "nchwrpqk")
 
 
 class RoiAlignment(Op):
@@ -123,6 +123,9 @@ class RoiAlign(RegionPooling, RoiAlignment):
     linear = ("x",)
     ratio: int = param("int", -1)
 
+    def shard(self, x, boxes, counts, *params):
+        return super().shard(x, boxes, counts, *params).replace(" c=replicated", "")
+
     def vjp(self, s, g):
         p = s.params
         shape = tuple(s.inputs[0].shape)
@@ -137,7 +140,11 @@ class RoiAlign(RegionPooling, RoiAlignment):
 class RoiAlignSpread(RegionSpread, RoiAlignment):
     """The transpose of :class:`RoiAlign`."""
 
+    on_shard = with_local_shape
     ratio: int = param("int", -1)
+
+    def shard(self, g, boxes, counts, *params):
+        return super().shard(g, boxes, counts, *params).replace(" c=replicated", "")
 
     def vjp(self, s, gx):
         p = s.params
