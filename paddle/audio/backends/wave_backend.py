@@ -101,7 +101,7 @@ def _values(data: bytes, wav: _Wav, normalize: bool) -> np.ndarray:
     if wav.format == _IEEE:
         return np.frombuffer(data, f"<f{wav.bits // 8}").astype(np.float32 if wav.bits == 32 else np.float64)
     if wav.bits == 8:
-        integers = np.frombuffer(data, np.uint8).astype(np.float32) - 128
+        integers: Any = np.frombuffer(data, np.uint8).astype(np.float32) - 128
     elif wav.bits == 24:
         wide = np.zeros((len(data) // 3, 4), np.uint8)
         wide[:, 1:] = np.frombuffer(data, np.uint8).reshape(-1, 3)

@@ -13,7 +13,7 @@ from paddle.utils.download import DATA_HOME, get_path_from_url
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 
-FEATURES = {
+FEATURES: dict[str, Any] = {
     "raw": None,
     "melspectrogram": MelSpectrogram,
     "mfcc": MFCC,

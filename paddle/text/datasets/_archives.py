@@ -54,13 +54,12 @@ def open_zip(op: str, path: str) -> zipfile.ZipFile:
 
 def member(op: str, archive: tarfile.TarFile | zipfile.ZipFile, name: str) -> IO[bytes]:
     """Open a file of an archive, by its path there or the end of it."""
-    is_tar = isinstance(archive, tarfile.TarFile)
     names = archive.getnames() if isinstance(archive, tarfile.TarFile) else archive.namelist()
     plain = [n for n in names if os.path.normpath(n) == name] or [n for n in names if n.endswith("/" + name)]
     if len(plain) != 1:
         where = archive.name if isinstance(archive, tarfile.TarFile) else archive.filename
         raise op_error(ValueError, op, f"one file {name} in {where!r}", f"{len(plain)} of {len(names)} files")
-    f = archive.extractfile(plain[0]) if is_tar else archive.open(plain[0])  # type: ignore[union-attr]
+    f = archive.extractfile(plain[0]) if isinstance(archive, tarfile.TarFile) else archive.open(plain[0])
     if f is None:
         raise op_error(ValueError, op, f"a file {name}", "a folder or a link")
     return f

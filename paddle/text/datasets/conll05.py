@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import re
 from collections.abc import Iterator
-from typing import IO
+from typing import Any
 
 import numpy as np
 
@@ -119,7 +119,7 @@ class Conll05st(Dataset):
                 self._add(number, sentence, columns)
 
     @staticmethod
-    def _blocks(words: IO[bytes], props: IO[bytes]) -> Iterator[tuple[int, list[str], list[list[str]]]]:
+    def _blocks(words: Any, props: Any) -> Iterator[tuple[int, list[str], list[list[str]]]]:
         """Sentences, the lines behind their ends, and the rows of their columns."""
         sentence: list[str] = []
         rows: list[list[str]] = []
