@@ -185,10 +185,10 @@ for _name, _sign, _function in (
     ("__xor__", "^", logic.bitwise_xor),
 ):
     set_beside_slots(Tensor, _name, _bits(_name, _sign, _function))
-for _name, _sign, _function, _swapped in (
+for _name, _sign, _shift_function, _swapped in (
     ("__lshift__", "self << y", integers.bitwise_left_shift, False),
     ("__rlshift__", "y << self", integers.bitwise_left_shift, True),
     ("__rshift__", "self >> y", integers.bitwise_right_shift, False),
     ("__rrshift__", "y >> self", integers.bitwise_right_shift, True),
 ):
-    set_beside_slots(Tensor, _name, _shift(_name, _sign, _function, _swapped))
+    set_beside_slots(Tensor, _name, _shift(_name, _sign, _shift_function, _swapped))
