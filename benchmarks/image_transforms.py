@@ -37,9 +37,9 @@ class PillowAndTorch:
 
     def hue(self, image: Any, factor: float) -> Any:
         h, s, v = image.convert("HSV").split()
-        turned = np.array(h, dtype=np.uint8)
-        turned += np.array(factor * 255).astype(np.int32).astype(np.uint8)
-        return self.Image.merge("HSV", (self.Image.fromarray(turned), s, v)).convert("RGB")
+        shifted = np.array(h, dtype=np.uint8)
+        shifted += np.array(factor * 255).astype(np.int32).astype(np.uint8)
+        return self.Image.merge("HSV", (self.Image.fromarray(shifted), s, v)).convert("RGB")
 
     def jitter(self, image: Any) -> Any:
         torch = self.torch

@@ -21,6 +21,10 @@ TARGETS = set(re.search(r"^\.PHONY: (.*)$", MAKEFILE, re.MULTILINE)[1].split())
 COMMAND = re.compile(r"pip install ([^`\n,()\"#]+)")
 
 
+# This folder, or a wheel that was built in it; either with extras.
+OURS = re.compile(r"(?:\.|dist/(?:umiak|paddlepaddle)-\S*\.whl)(?:\[(.*)\])?")
+
+
 def bare(requirement: str) -> str:
     """The name in a requirement, as package indexes compare it."""
     return re.split(r"[^\w.-]", requirement)[0].lower().replace("_", "-")
@@ -39,11 +43,11 @@ OPTIONAL = set().union(*map(required, EXTRAS))
 
 
 def unknown(command: str) -> list[str]:
-    """What a ``pip install`` line names that is neither this folder, with extras it has, nor an optional package."""
+    """What a ``pip install`` line names that is neither ours, with extras that we have, nor an optional package."""
     found = []
     words = iter(command.replace("'", "").split())
     for word in words:
-        here = re.fullmatch(r"\.(?:\[(.*)\])?", word)
+        here = OURS.fullmatch(word)
         if word == "-r":
             found += [f for f in [next(words)] if not (ROOT / f).is_file()]
         elif here is not None:
@@ -56,6 +60,8 @@ def unknown(command: str) -> list[str]:
 def test_the_check_sees_packages_that_are_on_no_index():
     assert unknown("'.[distributed,plot]'") == unknown(". mpich 'mpi4py>=4'") == []
     assert unknown("--no-deps -r examples/sentence_embedding/requirements.txt") == []
+    assert unknown("dist/umiak-*.whl 'dist/umiak-0.1.0-cp311-cp311-linux_x86_64.whl[vision]'") == []
+    assert unknown("'dist/umiak-*.whl[cuda]'") == ["cuda"]
     assert unknown("'umiak[distributed]'") == ["umiak[distributed]"]
     assert unknown("-r nothing.txt '.[cuda]'") == ["nothing.txt", "cuda"]
 
@@ -69,7 +75,7 @@ def test_install_commands_work_from_a_checkout():
 
 def test_readme_begins_with_an_install():
     console = re.search(r"^```console\n(.*?)^```", (ROOT / "README.md").read_text(), re.DOTALL | re.MULTILINE)
-    assert console[1].startswith("$ pip install . ")
+    assert re.match(r"\$ make wheel .*\n\$ pip install dist/umiak-\*\.whl ", console[1])
 
 
 def test_pythons_are_the_same_everywhere():

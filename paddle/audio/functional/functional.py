@@ -221,8 +221,9 @@ def compute_fbank_matrix(
 
     Example:
         >>> import paddle
-        >>> paddle.audio.functional.compute_fbank_matrix(1600, 8, 2, htk=True, norm=1).round(2).tolist()
-        [[0.0, 0.98, 0.02, 0.0, 0.0], [0.0, 0.0, 0.6, 0.4, 0.0]]
+        >>> filters = paddle.audio.functional.compute_fbank_matrix(1600, 8, 2, htk=True, norm=1, dtype="float64")
+        >>> filters.round(2).tolist()
+        [[0.0, 0.8, 0.2, 0.0, 0.0], [0.0, 0.0, 0.56, 0.44, 0.0]]
     """
     op = "compute_fbank_matrix"
     made = _floating(dtype, op)

@@ -47,7 +47,7 @@ class WMT16(Translation):
         >>> path = tempfile.mkdtemp() + "/wmt16.tar.gz"
         >>> with tarfile.open(path, "w:gz") as archive:
         ...     about = tarfile.TarInfo("wmt16/train")
-        ...     about.size = 20
+        ...     about.size = 16
         ...     archive.addfile(about, io.BytesIO(b"a cat\\teine Katze"))
         >>> pairs = paddle.text.WMT16(path, src_dict_size=4, trg_dict_size=5, lang="de")
         >>> [part.tolist() for part in pairs[0]]

@@ -166,8 +166,8 @@ class DenseNet(nn.Layer):
         self._stages.append(name)
         self.add_sublayer(name, stage)
 
-    def forward(self, x: Tensor) -> Tensor:
-        x = self.pool2d_max(self.conv1_func(x))
+    def forward(self, input: Tensor) -> Tensor:
+        x = self.pool2d_max(self.conv1_func(input))
         for name in self._stages:
             x = getattr(self, name)(x)
         x = self.batch_norm(x)
