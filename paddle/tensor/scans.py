@@ -109,6 +109,7 @@ def _cumprod_within(x: Tensor, dim: Any = None, dtype: Any = None, name: str | N
     return cumprod(x, dim, dtype=dtype)
 
 
+_cumprod_within.__qualname__ = "cumprod_"  # what errors of Python call it
 cumprod_ = inplace(cumprod, any_shape=True, by=_cumprod_within)
 
 

@@ -98,6 +98,8 @@ ON_REF = {
     # the CPU driver computes in float32 and float64: layers cast 16-bit operands
     "rnn": "bfloat16",
     **dict.fromkeys(("banded_logsumexp_scan", "banded_linear_scan"), "bfloat16"),
+    # its kernel computes in float32 and float64
+    "viterbi_decode": "bfloat16",
     # beams are walked once per decoding; the recurrence is in second derivatives of recurrent layers
     "gather_tree": "int32 int64",
     "linear_recurrence": "bfloat16 float32 float64",

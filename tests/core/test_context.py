@@ -332,12 +332,14 @@ for _reason, _names in {
     "threads that the ranks of a process share, as they share its CPUs": (
         "umiak.runtime.parallel:umiak_driver umiak.runtime.parallel:umiak_threads umiak.backends.cpu.launcher:_forks"
     ),
+    "which package reads files, chosen for the process as in the reference": (
+        "paddle.audio.backends.init_backend:_current paddle.vision.image:_backend"
+    ),
     "writers of this process, which its end must wait for": (
         "umiak.checkpoint.async_save:_savers paddle.framework.background_save:_tasks "
         "paddle.framework.background_save:_writer"
     ),
     "interned immutable values": (
-        "umiak.backends.cpu.fourier:plans "
         "umiak.compiler.loop.node:_interned umiak.ir.expr:_table umiak.core.place:_all umiak.core.place:_by_key "
         "umiak.core.place:_types"
     ),

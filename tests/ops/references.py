@@ -1850,6 +1850,24 @@ def gather_tree(ids: Any, parents: Any) -> Any:
     return out
 
 
+@reference()
+def viterbi_decode(potentials: Any, transitions: Any, lengths: Any, with_ends: bool) -> Any:
+    """The best of all paths; of equal ones the first by its last tag, then the one before."""
+    batch, time, tags = potentials.shape
+    scores, paths = np.zeros(batch, potentials.dtype), np.zeros((batch, time), np.int64)
+    for b, length in enumerate(lengths):
+        steps, best = max(length, 1), -np.inf
+        for backwards in itertools.product(range(tags), repeat=steps):
+            path = backwards[::-1]
+            score = potentials[b, range(steps), path].sum() + transitions[path[:-1], path[1:]].sum()
+            if with_ends:
+                score += transitions[-1, path[0]] + (transitions[-2, path[-1]] if length > 0 else 0)
+            if score > best:
+                best, scores[b] = score, score
+                paths[b, : max(length, 0)] = path[: max(length, 0)]
+    return scores, paths
+
+
 def in_pairs(step: Callable) -> Callable:
     """An update of complex numbers is one of pairs of real numbers."""
 
