@@ -10,7 +10,7 @@ from paddle.vision.ops.anchors import corners
 from paddle.vision.ops.suppression import descending, positions
 from umiak import ops as F
 from umiak.core import dtype as dt
-from umiak.core.context import no_grad_guard
+from umiak.core.context import no_grad_guard, place_guard
 from umiak.core.tensor import Tensor
 from umiak.ops.promotion import cast
 from umiak.util.errors import ShapeError, op_error
@@ -71,42 +71,43 @@ def generate_proposals(
     named.update(anchors=anchors, variances=variances)
     for arg_name, value in named.items():
         need_tensor(value, op_name, arg_name)
-    if scores.ndim != 4:
-        raise op_error(ValueError, op_name, "scores [N, A, H, W]", list(scores.shape))
-    n, a, rows, columns = scores.shape
-    expected = ([n, 4 * a, rows, columns], [n, 2], [rows, columns, a, 4], [rows, columns, a, 4])
-    for shape, (arg_name, value) in zip(expected, list(named.items())[1:], strict=True):
-        if list(value.shape) != shape:
-            raise op_error(ValueError, op_name, f"{arg_name} of shape {shape}", list(value.shape))
-    total = rows * columns * a
-    with no_grad_guard():
-        boxes, probabilities, counts = [], [], []
-        flat = F.reshape(F.permute(scores, perm=(0, 2, 3, 1)), shape=(n, total))
-        moves = F.reshape(bbox_deltas, shape=(n, a, 4, rows, columns))
-        moves = F.reshape(F.permute(moves, perm=(0, 3, 4, 1, 2)), shape=(n, total, 4))
-        priors, factors = (F.reshape(v, shape=(total, 4)) for v in (anchors, variances))
-        for i in range(n):
-            order = descending(flat[i])
-            if 0 < int(pre_nms_top_n) < total:
-                order = order[: int(pre_nms_top_n)]
-            own_moves, own_priors, own_factors = (F.take(v, order, axis=0) for v in (moves[i], priors, factors))
-            size = cast(img_size[i], scores.dtype)
-            own = _moved(own_moves, own_priors, own_factors, size, 1.0 if pixel_offset else 0.0)
-            kept = _proposed(own, size, max(float(min_size), 1.0), float(nms_thresh), float(eta), pixel_offset)
-            if 0 < int(post_nms_top_n) < len(kept):
-                kept = kept[: int(post_nms_top_n)]
-            if not len(kept):
-                boxes.append(F.full(0, dtype=scores.dtype, shape=(1, 4)))
-                probabilities.append(F.full(0, dtype=scores.dtype, shape=(1,)))
-            else:
-                boxes.append(F.take(own, kept, axis=0))
-                probabilities.append(F.take(flat[i], F.take(order, kept, axis=0), axis=0))
-            counts.append(boxes[-1].shape[0])
-        if not n:
-            empty = F.full(0, dtype=scores.dtype, shape=(0, 4))
-            return empty, F.full(0, dtype=scores.dtype, shape=(0, 1)), _counts(counts) if return_rois_num else None
-        probability = F.unsqueeze(F.concat(probabilities, axis=0), axes=(1,))
-        return F.concat(boxes, axis=0), probability, _counts(counts) if return_rois_num else None
+    with place_guard(scores.place):  # what is made on the way lies beside the operands
+        if scores.ndim != 4:
+            raise op_error(ValueError, op_name, "scores [N, A, H, W]", list(scores.shape))
+        n, a, rows, columns = scores.shape
+        expected = ([n, 4 * a, rows, columns], [n, 2], [rows, columns, a, 4], [rows, columns, a, 4])
+        for shape, (arg_name, value) in zip(expected, list(named.items())[1:], strict=True):
+            if list(value.shape) != shape:
+                raise op_error(ValueError, op_name, f"{arg_name} of shape {shape}", list(value.shape))
+        total = rows * columns * a
+        with no_grad_guard():
+            boxes, probabilities, counts = [], [], []
+            flat = F.reshape(F.permute(scores, perm=(0, 2, 3, 1)), shape=(n, total))
+            moves = F.reshape(bbox_deltas, shape=(n, a, 4, rows, columns))
+            moves = F.reshape(F.permute(moves, perm=(0, 3, 4, 1, 2)), shape=(n, total, 4))
+            priors, factors = (F.reshape(v, shape=(total, 4)) for v in (anchors, variances))
+            for i in range(n):
+                order = descending(flat[i])
+                if 0 < int(pre_nms_top_n) < total:
+                    order = order[: int(pre_nms_top_n)]
+                own_moves, own_priors, own_factors = (F.take(v, order, axis=0) for v in (moves[i], priors, factors))
+                size = cast(img_size[i], scores.dtype)
+                own = _moved(own_moves, own_priors, own_factors, size, 1.0 if pixel_offset else 0.0)
+                kept = _proposed(own, size, max(float(min_size), 1.0), float(nms_thresh), float(eta), pixel_offset)
+                if 0 < int(post_nms_top_n) < len(kept):
+                    kept = kept[: int(post_nms_top_n)]
+                if not len(kept):
+                    boxes.append(F.full(0, dtype=scores.dtype, shape=(1, 4)))
+                    probabilities.append(F.full(0, dtype=scores.dtype, shape=(1,)))
+                else:
+                    boxes.append(F.take(own, kept, axis=0))
+                    probabilities.append(F.take(flat[i], F.take(order, kept, axis=0), axis=0))
+                counts.append(boxes[-1].shape[0])
+            if not n:
+                empty = F.full(0, dtype=scores.dtype, shape=(0, 4))
+                return empty, F.full(0, dtype=scores.dtype, shape=(0, 1)), _counts(counts) if return_rois_num else None
+            probability = F.unsqueeze(F.concat(probabilities, axis=0), axes=(1,))
+            return F.concat(boxes, axis=0), probability, _counts(counts) if return_rois_num else None
 
 
 def _counts(counts: list[int]) -> Tensor:
@@ -190,31 +191,32 @@ def distribute_fpn_proposals(
     """
     op_name = "distribute_fpn_proposals"
     need_tensor(fpn_rois, op_name, "fpn_rois")
-    if not 0 < max_level - min_level:
-        raise op_error(ShapeError, op_name, "max_level above min_level", f"{max_level} and {min_level}")
-    if fpn_rois.ndim != 2 or fpn_rois.shape[1] != 4:
-        raise op_error(ValueError, op_name, "fpn_rois [R, 4]", list(fpn_rois.shape))
-    with no_grad_guard():
-        x1, y1, x2, y2 = corners(fpn_rois)
-        offset = 1.0 if pixel_offset else 0.0
-        w, h = F.sub(x2, x1), F.sub(y2, y1)
-        area = F.mul(F.add(w, offset), F.add(h, offset))
-        area = F.where(F.logical_or(F.lt(w, 0), F.lt(h, 0)), 0, area)
-        scale = F.add(F.div(F.sqrt(area), float(refer_scale)), 1e-8)
-        level = F.floor(F.add(F.log2(scale), refer_level))
-        level = F.cast(F.maximum(F.minimum(level, max_level), min_level), dtype=dt.int64)
-        image = None if rois_num is None else _images(rois_num, fpn_rois.shape[0])
-        levels, order, counts = [], [], []
-        for k in range(min_level, max_level + 1):
-            own = positions(F.eq(level, k))
-            levels.append(F.take(fpn_rois, own, axis=0))
-            order.append(own)
-            if image is not None and rois_num is not None:
-                zeros = F.full(0, dtype=dt.int32, shape=(rois_num.shape[0],))
-                counts.append(F.put(zeros, F.take(image, own, axis=0), 1, axis=0, mode="add"))
-        place = F.sort(F.concat(order, axis=0), axis=0)[1]
-        restore = F.unsqueeze(F.cast(place, dtype=dt.int32), axes=(1,))
-    return levels, restore, None if rois_num is None else counts
+    with place_guard(fpn_rois.place):  # what is made on the way lies beside the operands
+        if not 0 < max_level - min_level:
+            raise op_error(ShapeError, op_name, "max_level above min_level", f"{max_level} and {min_level}")
+        if fpn_rois.ndim != 2 or fpn_rois.shape[1] != 4:
+            raise op_error(ValueError, op_name, "fpn_rois [R, 4]", list(fpn_rois.shape))
+        with no_grad_guard():
+            x1, y1, x2, y2 = corners(fpn_rois)
+            offset = 1.0 if pixel_offset else 0.0
+            w, h = F.sub(x2, x1), F.sub(y2, y1)
+            area = F.mul(F.add(w, offset), F.add(h, offset))
+            area = F.where(F.logical_or(F.lt(w, 0), F.lt(h, 0)), 0, area)
+            scale = F.add(F.div(F.sqrt(area), float(refer_scale)), 1e-8)
+            level = F.floor(F.add(F.log2(scale), refer_level))
+            level = F.cast(F.maximum(F.minimum(level, max_level), min_level), dtype=dt.int64)
+            image = None if rois_num is None else _images(rois_num, fpn_rois.shape[0])
+            levels, order, counts = [], [], []
+            for k in range(min_level, max_level + 1):
+                own = positions(F.eq(level, k))
+                levels.append(F.take(fpn_rois, own, axis=0))
+                order.append(own)
+                if image is not None and rois_num is not None:
+                    zeros = F.full(0, dtype=dt.int32, shape=(rois_num.shape[0],))
+                    counts.append(F.put(zeros, F.take(image, own, axis=0), 1, axis=0, mode="add"))
+            place = F.sort(F.concat(order, axis=0), axis=0)[1]
+            restore = F.unsqueeze(F.cast(place, dtype=dt.int32), axes=(1,))
+        return levels, restore, None if rois_num is None else counts
 
 
 def _images(rois_num: Tensor, total: int) -> Tensor:

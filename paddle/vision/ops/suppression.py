@@ -8,7 +8,7 @@ from typing import Any
 from paddle._public import need_tensor, public
 from umiak import ops as F
 from umiak.core import dtype as dt
-from umiak.core.context import no_grad_guard
+from umiak.core.context import no_grad_guard, place_guard
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 
@@ -174,52 +174,53 @@ def matrix_nms(
     """
     need_tensor(bboxes, "matrix_nms", "bboxes")
     need_tensor(scores, "matrix_nms", "scores")
-    shapes = f"{list(bboxes.shape)} and {list(scores.shape)}"
-    fits = bboxes.ndim == scores.ndim == 3 and bboxes.shape[2] == 4
-    if not fits or bboxes.shape[0] != scores.shape[0] or bboxes.shape[1] != scores.shape[2]:
-        raise op_error(ValueError, "matrix_nms", "bboxes [N, M, 4] and scores [N, C, M]", shapes)
-    if nms_top_k == 0 or keep_top_k == 0:
-        raise op_error(ValueError, "matrix_nms", "nms_top_k and keep_top_k of 1 or more, or -1", 0)
-    n, classes, m = scores.shape
-    labels = [c for c in range(classes) if c != background_label]
-    rows, indices, counts = [], [], []
-    with no_grad_guard():
-        most = m if nms_top_k < 0 else min(nms_top_k, m)
-        at_once = max(1, _MOST_PAIRS // max(most * most, 1))
-        for i in range(n):
-            parts = [
-                _decayed(
-                    bboxes[i],
-                    scores[i],
-                    labels[first : first + at_once],
-                    most,
-                    score_threshold,
-                    use_gaussian,
-                    gaussian_sigma,
-                    normalized,
-                )
-                for first in range(0, len(labels), at_once)
-            ]
-            if not parts or not m:
-                counts.append(0)
-                continue
-            label, score, index = (F.concat(list(v), axis=0) for v in zip(*parts, strict=True))
-            there = positions(F.gt(score, post_threshold))
-            order = F.take(there, descending(F.take(score, there, axis=0)), axis=0)
-            if 0 <= keep_top_k < len(order):
-                order = order[:keep_top_k]
-            label, score, index = (F.take(v, order, axis=0) for v in (label, score, index))
-            head = F.stack([F.cast(label, dtype=bboxes.dtype), F.cast(score, dtype=bboxes.dtype)], axis=1)
-            rows.append(F.concat([head, F.take(bboxes[i], index, axis=0)], axis=1))
-            indices.append(F.add(index, i * m))
-            counts.append(len(order))
-        out = F.concat(rows, axis=0) if rows else F.full(0, dtype=bboxes.dtype, shape=(0, 6))
-        numbers = F.concat(indices, axis=0) if indices else F.full(0, dtype=dt.int64, shape=(0,))
-        numbers = F.cast(F.unsqueeze(numbers, axes=(1,)), dtype=dt.int32)
-        total = F.stack([F.full(c, dtype=dt.int32, shape=()) for c in counts], axis=0) if counts else None
-        if total is None:
-            total = F.full(0, dtype=dt.int32, shape=(0,))
-    return out, total if return_rois_num else None, numbers if return_index else None
+    with place_guard(bboxes.place):  # what is made on the way lies beside the operands
+        shapes = f"{list(bboxes.shape)} and {list(scores.shape)}"
+        fits = bboxes.ndim == scores.ndim == 3 and bboxes.shape[2] == 4
+        if not fits or bboxes.shape[0] != scores.shape[0] or bboxes.shape[1] != scores.shape[2]:
+            raise op_error(ValueError, "matrix_nms", "bboxes [N, M, 4] and scores [N, C, M]", shapes)
+        if nms_top_k == 0 or keep_top_k == 0:
+            raise op_error(ValueError, "matrix_nms", "nms_top_k and keep_top_k of 1 or more, or -1", 0)
+        n, classes, m = scores.shape
+        labels = [c for c in range(classes) if c != background_label]
+        rows, indices, counts = [], [], []
+        with no_grad_guard():
+            most = m if nms_top_k < 0 else min(nms_top_k, m)
+            at_once = max(1, _MOST_PAIRS // max(most * most, 1))
+            for i in range(n):
+                parts = [
+                    _decayed(
+                        bboxes[i],
+                        scores[i],
+                        labels[first : first + at_once],
+                        most,
+                        score_threshold,
+                        use_gaussian,
+                        gaussian_sigma,
+                        normalized,
+                    )
+                    for first in range(0, len(labels), at_once)
+                ]
+                if not parts or not m:
+                    counts.append(0)
+                    continue
+                label, score, index = (F.concat(list(v), axis=0) for v in zip(*parts, strict=True))
+                there = positions(F.gt(score, post_threshold))
+                order = F.take(there, descending(F.take(score, there, axis=0)), axis=0)
+                if 0 <= keep_top_k < len(order):
+                    order = order[:keep_top_k]
+                label, score, index = (F.take(v, order, axis=0) for v in (label, score, index))
+                head = F.stack([F.cast(label, dtype=bboxes.dtype), F.cast(score, dtype=bboxes.dtype)], axis=1)
+                rows.append(F.concat([head, F.take(bboxes[i], index, axis=0)], axis=1))
+                indices.append(F.add(index, i * m))
+                counts.append(len(order))
+            out = F.concat(rows, axis=0) if rows else F.full(0, dtype=bboxes.dtype, shape=(0, 6))
+            numbers = F.concat(indices, axis=0) if indices else F.full(0, dtype=dt.int64, shape=(0,))
+            numbers = F.cast(F.unsqueeze(numbers, axes=(1,)), dtype=dt.int32)
+            total = F.stack([F.full(c, dtype=dt.int32, shape=()) for c in counts], axis=0) if counts else None
+            if total is None:
+                total = F.full(0, dtype=dt.int32, shape=(0,))
+        return out, total if return_rois_num else None, numbers if return_index else None
 
 
 def _decayed(

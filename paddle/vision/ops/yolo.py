@@ -11,7 +11,7 @@ from paddle._public import need_tensor, public
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
-from umiak.core.context import no_grad_guard
+from umiak.core.context import no_grad_guard, place_guard
 from umiak.core.tensor import Tensor
 from umiak.ops.promotion import cast
 from umiak.util.errors import op_error
@@ -98,36 +98,37 @@ def yolo_box(
     """
     need_tensor(x, "yolo_box")
     need_tensor(img_size, "yolo_box", "img_size")
-    pairs = _anchors("yolo_box", anchors)
-    count, own = len(pairs), 5 + class_num
-    expected = count * (own + 1 if iou_aware else own)
-    if x.ndim != 4 or x.shape[1] != expected or class_num < 1:
-        raise op_error(ValueError, "yolo_box", f"x [N, {expected}, H, W] and a class or more", list(x.shape))
-    if list(img_size.shape) != [x.shape[0], 2]:
-        raise op_error(ValueError, "yolo_box", f"img_size [{x.shape[0]}, 2]", list(img_size.shape))
-    if not img_size.dtype.is_integer:
-        raise op_error(ValueError, "yolo_box", "an integer img_size", img_size.dtype.name)
-    n, _, rows, columns = x.shape
-    overlap = F.logistic(_part(x, 1, 0, count)) if iou_aware else None
-    parts = _part(x, 1, count, count * own) if iou_aware else x
-    parts = F.reshape(parts, shape=(n, count, own, rows, columns))
-    cx, cy, w, h = _decoded(parts, pairs, scale_x_y, (downsample_ratio * rows, downsample_ratio * columns))
-    height, width = (F.unsqueeze(cast(v, x.dtype), axes=(1, 2, 3)) for v in F.unbind(img_size, 1, 2))
-    confidence = F.logistic(_channel(parts, 4))
-    if overlap is not None:
-        confidence = F.mul(F.pow(confidence, 1 - iou_aware_factor), F.pow(overlap, iou_aware_factor))
-    left = F.lt(confidence, conf_thresh)
-    corners = []
-    for half, sign in ((0.5, F.sub), (0.5, F.add)):
-        for centre, side, size in ((cx, w, width), (cy, h, height)):
-            at = F.mul(sign(centre, F.mul(side, half)), size)
-            if clip_bbox:
-                at = F.maximum(at, 0) if sign is F.sub else F.minimum(at, F.sub(size, 1))
-            corners.append(F.where(left, 0, at))
-    boxes = F.reshape(F.stack(corners, axis=4), shape=(n, count * rows * columns, 4))
-    scores = F.mul(F.logistic(_part(parts, 2, 5, class_num)), F.unsqueeze(confidence, axes=(2,)))
-    scores = F.permute(F.where(F.unsqueeze(left, axes=(2,)), 0, scores), perm=(0, 1, 3, 4, 2))
-    return boxes, F.reshape(scores, shape=(n, count * rows * columns, class_num))
+    with place_guard(x.place):  # what is made on the way lies beside the operands
+        pairs = _anchors("yolo_box", anchors)
+        count, own = len(pairs), 5 + class_num
+        expected = count * (own + 1 if iou_aware else own)
+        if x.ndim != 4 or x.shape[1] != expected or class_num < 1:
+            raise op_error(ValueError, "yolo_box", f"x [N, {expected}, H, W] and a class or more", list(x.shape))
+        if list(img_size.shape) != [x.shape[0], 2]:
+            raise op_error(ValueError, "yolo_box", f"img_size [{x.shape[0]}, 2]", list(img_size.shape))
+        if not img_size.dtype.is_integer:
+            raise op_error(ValueError, "yolo_box", "an integer img_size", img_size.dtype.name)
+        n, _, rows, columns = x.shape
+        overlap = F.logistic(_part(x, 1, 0, count)) if iou_aware else None
+        parts = _part(x, 1, count, count * own) if iou_aware else x
+        parts = F.reshape(parts, shape=(n, count, own, rows, columns))
+        cx, cy, w, h = _decoded(parts, pairs, scale_x_y, (downsample_ratio * rows, downsample_ratio * columns))
+        height, width = (F.unsqueeze(cast(v, x.dtype), axes=(1, 2, 3)) for v in F.unbind(img_size, 1, 2))
+        confidence = F.logistic(_channel(parts, 4))
+        if overlap is not None:
+            confidence = F.mul(F.pow(confidence, 1 - iou_aware_factor), F.pow(overlap, iou_aware_factor))
+        left = F.lt(confidence, conf_thresh)
+        corners = []
+        for half, sign in ((0.5, F.sub), (0.5, F.add)):
+            for centre, side, size in ((cx, w, width), (cy, h, height)):
+                at = F.mul(sign(centre, F.mul(side, half)), size)
+                if clip_bbox:
+                    at = F.maximum(at, 0) if sign is F.sub else F.minimum(at, F.sub(size, 1))
+                corners.append(F.where(left, 0, at))
+        boxes = F.reshape(F.stack(corners, axis=4), shape=(n, count * rows * columns, 4))
+        scores = F.mul(F.logistic(_part(parts, 2, 5, class_num)), F.unsqueeze(confidence, axes=(2,)))
+        scores = F.permute(F.where(F.unsqueeze(left, axes=(2,)), 0, scores), perm=(0, 1, 3, 4, 2))
+        return boxes, F.reshape(scores, shape=(n, count * rows * columns, class_num))
 
 
 def _overlap(a: tuple, b: tuple) -> Tensor:
@@ -196,55 +197,58 @@ def yolo_loss(
     op_name = "yolo_loss"
     for value, arg_name in ((x, "x"), (gt_box, "gt_box"), (gt_label, "gt_label")):
         need_tensor(value, op_name, arg_name)
-    pairs, mask = _anchors(op_name, anchors), [int(i) for i in anchor_mask]
-    if not mask or not all(0 <= i < len(pairs) for i in mask):
-        raise op_error(ValueError, op_name, f"anchor_mask of numbers below {len(pairs)}", mask)
-    count, own = len(mask), 5 + class_num
-    if x.ndim != 4 or x.shape[1] != count * own or class_num < 1:
-        raise op_error(ValueError, op_name, f"x [N, {count * own}, H, W] and a class or more", list(x.shape))
-    n, _, rows, columns = x.shape
-    if rows != columns:
-        raise op_error(ValueError, op_name, "as many rows as columns", list(x.shape))
-    if gt_box.ndim != 3 or gt_box.shape[0] != n or gt_box.shape[2] != 4:
-        raise op_error(ValueError, op_name, f"gt_box [{n}, B, 4]", list(gt_box.shape))
-    number = gt_box.shape[1]
-    for per_box, arg_name in ((gt_label, "gt_label"), (gt_score, "gt_score")):
-        if per_box is not None and list(per_box.shape) != [n, number]:
-            raise op_error(ValueError, op_name, f"{arg_name} [{n}, {number}]", list(per_box.shape))
-    parts = F.reshape(x, shape=(n, count, own, rows, columns))
-    size = float(downsample_ratio * rows)
-    with no_grad_guard():
-        truth = F.unbind(cast(gt_box, x.dtype), 2, 4)
-        score = F.full(1, dtype=x.dtype, shape=(n, number)) if gt_score is None else cast(gt_score, x.dtype)
-        there = F.logical_and(F.gt(truth[2], 1e-6), F.gt(truth[3], 1e-6))
-        ignored = _ignored(parts, pairs[mask], truth, there, scale_x_y, size, ignore_thresh)
-        at, own_anchor, there = _matched(truth, there, pairs, mask, (rows, columns), size)
-        weight = F.where(there, score, 0)
-        aims = _aims(truth, own_anchor, pairs, rows, size)
-    # Of each true box the prediction that answers for it: [N, B, own]
-    rows_of_all = F.reshape(F.permute(parts, perm=(0, 1, 3, 4, 2)), shape=(n * count * rows * columns, own))
-    answers = F.reshape(F.take(rows_of_all, F.reshape(at, shape=(n * number,)), axis=0), shape=(n, number, own))
-    tx, ty, tw, th, area_weight = aims
-    scale = F.mul(area_weight, weight)
-    px, py, pw, ph = (F.squeeze(_part(answers, 2, i, 1), axes=(2,)) for i in range(4))
-    place = F.add(_cross_entropy(px, tx), _cross_entropy(py, ty))
-    extent = F.add(F.abs(F.sub(pw, tw)), F.abs(F.sub(ph, th)))
-    # A box that is none has no logarithm: its terms must not count as 0 * inf.
-    loss = F.sum(F.where(there, F.mul(F.add(place, extent), scale), 0), axes=(1,))
-    smooth = min(1.0 / class_num, 1.0 / 40) if use_label_smooth else 0.0
-    classes = F.iota(0, 1, dtype=dt.int64, size=class_num)
-    is_class = F.eq(F.unsqueeze(F.cast(gt_label, dtype=dt.int64), axes=(2,)), classes)
-    aim = F.where(is_class, F.full(1 - smooth, dtype=x.dtype, shape=()), smooth)
-    of_classes = F.sum(_cross_entropy(_part(answers, 2, 5, class_num), aim), axes=(2,))
-    loss = F.add(loss, F.sum(F.mul(of_classes, weight), axes=(1,)))
-    with no_grad_guard():
-        objects = F.reshape(_objects(at, weight, there, n * count * rows * columns), shape=(n, count, rows, columns))
-        background = F.logical_and(F.le(objects, 1e-5), F.logical_not(ignored))
-        occupied = F.where(F.gt(objects, 1e-5), objects, 0)
-    confidence = _channel(parts, 4)
-    of_objects = F.mul(_cross_entropy(confidence, 1.0), occupied)
-    of_background = F.where(background, _cross_entropy(confidence, 0.0), 0)
-    return F.add(loss, F.sum(F.add(of_objects, of_background), axes=(1, 2, 3)))
+    with place_guard(x.place):  # what is made on the way lies beside the operands
+        pairs, mask = _anchors(op_name, anchors), [int(i) for i in anchor_mask]
+        if not mask or not all(0 <= i < len(pairs) for i in mask):
+            raise op_error(ValueError, op_name, f"anchor_mask of numbers below {len(pairs)}", mask)
+        count, own = len(mask), 5 + class_num
+        if x.ndim != 4 or x.shape[1] != count * own or class_num < 1:
+            raise op_error(ValueError, op_name, f"x [N, {count * own}, H, W] and a class or more", list(x.shape))
+        n, _, rows, columns = x.shape
+        if rows != columns:
+            raise op_error(ValueError, op_name, "as many rows as columns", list(x.shape))
+        if gt_box.ndim != 3 or gt_box.shape[0] != n or gt_box.shape[2] != 4:
+            raise op_error(ValueError, op_name, f"gt_box [{n}, B, 4]", list(gt_box.shape))
+        number = gt_box.shape[1]
+        for per_box, arg_name in ((gt_label, "gt_label"), (gt_score, "gt_score")):
+            if per_box is not None and list(per_box.shape) != [n, number]:
+                raise op_error(ValueError, op_name, f"{arg_name} [{n}, {number}]", list(per_box.shape))
+        parts = F.reshape(x, shape=(n, count, own, rows, columns))
+        size = float(downsample_ratio * rows)
+        with no_grad_guard():
+            truth = F.unbind(cast(gt_box, x.dtype), 2, 4)
+            score = F.full(1, dtype=x.dtype, shape=(n, number)) if gt_score is None else cast(gt_score, x.dtype)
+            there = F.logical_and(F.gt(truth[2], 1e-6), F.gt(truth[3], 1e-6))
+            ignored = _ignored(parts, pairs[mask], truth, there, scale_x_y, size, ignore_thresh)
+            at, own_anchor, there = _matched(truth, there, pairs, mask, (rows, columns), size)
+            weight = F.where(there, score, 0)
+            aims = _aims(truth, own_anchor, pairs, rows, size)
+        # Of each true box the prediction that answers for it: [N, B, own]
+        rows_of_all = F.reshape(F.permute(parts, perm=(0, 1, 3, 4, 2)), shape=(n * count * rows * columns, own))
+        answers = F.reshape(F.take(rows_of_all, F.reshape(at, shape=(n * number,)), axis=0), shape=(n, number, own))
+        tx, ty, tw, th, area_weight = aims
+        scale = F.mul(area_weight, weight)
+        px, py, pw, ph = (F.squeeze(_part(answers, 2, i, 1), axes=(2,)) for i in range(4))
+        place = F.add(_cross_entropy(px, tx), _cross_entropy(py, ty))
+        extent = F.add(F.abs(F.sub(pw, tw)), F.abs(F.sub(ph, th)))
+        # A box that is none has no logarithm: its terms must not count as 0 * inf.
+        loss = F.sum(F.where(there, F.mul(F.add(place, extent), scale), 0), axes=(1,))
+        smooth = min(1.0 / class_num, 1.0 / 40) if use_label_smooth else 0.0
+        classes = F.iota(0, 1, dtype=dt.int64, size=class_num)
+        is_class = F.eq(F.unsqueeze(F.cast(gt_label, dtype=dt.int64), axes=(2,)), classes)
+        aim = F.where(is_class, F.full(1 - smooth, dtype=x.dtype, shape=()), smooth)
+        of_classes = F.sum(_cross_entropy(_part(answers, 2, 5, class_num), aim), axes=(2,))
+        loss = F.add(loss, F.sum(F.mul(of_classes, weight), axes=(1,)))
+        with no_grad_guard():
+            objects = F.reshape(
+                _objects(at, weight, there, n * count * rows * columns), shape=(n, count, rows, columns)
+            )
+            background = F.logical_and(F.le(objects, 1e-5), F.logical_not(ignored))
+            occupied = F.where(F.gt(objects, 1e-5), objects, 0)
+        confidence = _channel(parts, 4)
+        of_objects = F.mul(_cross_entropy(confidence, 1.0), occupied)
+        of_background = F.where(background, _cross_entropy(confidence, 0.0), 0)
+        return F.add(loss, F.sum(F.add(of_objects, of_background), axes=(1, 2, 3)))
 
 
 def _ignored(parts: Tensor, pairs: Any, truth: Any, there: Any, scale: float, size: float, limit: float) -> Tensor:
