@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from pathlib import Path
 
 import numpy as np
 
@@ -42,7 +43,9 @@ def main(folder: str) -> None:
         "batch_size": dict(sizes[0])["batch_size"],
         "steps": len(sizes),
     }
-    print(json.dumps({"rank": distributed.get_rank(), **found}), flush=True)
+    # In a file of its own: lines that ranks print at once may run into each other.
+    rank = distributed.get_rank()
+    Path(f"{sys.argv[1]}-{rank}.json").write_text(json.dumps({"rank": rank, **found}))
 
 
 if __name__ == "__main__":

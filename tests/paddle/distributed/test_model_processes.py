@@ -16,16 +16,16 @@ from tests.support.processes import needs_mpi, run_ranks
 PROGRAM = Path(__file__).with_name("model_program.py")
 
 
-def printed(done):
+def results(done, folder):
+    """What each rank found, and the lines that they printed."""
     assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
-    found = sorted((json.loads(line) for line in lines if line.startswith("{")), key=lambda r: r["rank"])
-    return found, [line for line in lines if not line.startswith("{")]
+    files = sorted(folder.parent.glob(f"{folder.name}-*.json"))
+    return [json.loads(path.read_text()) for path in files], done.stdout.splitlines()
 
 
 def alone(folder):
     command = [sys.executable, str(PROGRAM), str(folder)]
-    return printed(subprocess.run(command, capture_output=True, text=True, timeout=120, check=False))
+    return results(subprocess.run(command, capture_output=True, text=True, timeout=120, check=False), folder)
 
 
 @needs_mpi
@@ -40,7 +40,7 @@ def test_two_ranks_are_one(tmp_path, launcher):
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
         logs = "".join(p.read_text() for p in sorted((tmp_path / "logs").rglob("workerlog.*")))
         done = subprocess.CompletedProcess(done.args, done.returncode, logs, done.stderr + logs)
-    ranks, said = printed(done)
+    ranks, said = results(done, tmp_path / "two")
     assert [r["rank"] for r in ranks] == [0, 1] and [r["world"] for r in ranks] == [2, 2]
     for rank in ranks:
         for a, b in zip(rank["weights"], one["weights"]):
