@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("deepxde")
+pytest.importorskip("deepxde", reason="umiak[test] is not installed")
 
 
 @pytest.mark.slow

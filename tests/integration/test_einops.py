@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-einops = pytest.importorskip("einops")
+einops = pytest.importorskip("einops", reason="umiak[test] is not installed")
 
 SUITE = Path(einops.__file__).parent / "tests"
 
