@@ -10,6 +10,7 @@ import numpy as np
 from paddle.vision.image import need_pil
 from paddle.vision.transforms import _images
 from paddle.vision.transforms._matrices import inverse_affine, perspective_coefficients
+from umiak.backends.cpu.colors import Pixels
 from umiak.util.errors import op_error
 
 _RESAMPLING = {name: name.upper() for name in ("nearest", "bilinear", "bicubic", "box", "lanczos", "hamming")}
@@ -79,31 +80,71 @@ def to_grayscale(img: Any, channels: int) -> Any:
     return gray if channels == 1 else need_pil().merge("RGB", (gray, gray, gray))
 
 
-def adjust_brightness(img: Any, factor: float) -> Any:
-    from PIL import ImageEnhance
+def _own_pixels(img: Any) -> Any:
+    """The pixels in the image's own memory; None of modes other than RGB, and where Pillow does not share them: before
+    11.2, or where they are not one block.
+    """
+    if img.mode != "RGB" or 0 in img.size or not hasattr(img, "__arrow_c_array__"):
+        return None
+    if need_pil().core.get_alignment() > 4:  # rows may have gaps, which not all versions of Pillow notice
+        return None
+    try:
+        return Pixels(img.__arrow_c_array__())
+    except ValueError:
+        return None
 
-    return ImageEnhance.Brightness(img).enhance(factor)
+
+def _new_like(img: Any) -> tuple[Any, Any]:
+    """An image that nobody has seen yet, and its pixels, to be written."""
+    out = need_pil().new("RGB", img.size, None)
+    return out, Pixels(out.__arrow_c_array__())
+
+
+def adjust_brightness(img: Any, factor: float) -> Any:
+    pixels = _own_pixels(img)
+    if pixels is None:
+        from PIL import ImageEnhance
+
+        return ImageEnhance.Brightness(img).enhance(factor)
+    out, values = _new_like(img)
+    pixels.blend_value(values, 0, factor)
+    return out
 
 
 def adjust_contrast(img: Any, factor: float) -> Any:
-    from PIL import ImageEnhance
+    pixels = _own_pixels(img)
+    if pixels is None:
+        from PIL import ImageEnhance
 
-    return ImageEnhance.Contrast(img).enhance(factor)
+        return ImageEnhance.Contrast(img).enhance(factor)
+    out, values = _new_like(img)
+    pixels.blend_value(values, int(pixels.mean_brightness() + 0.5), factor)
+    return out
 
 
 def adjust_saturation(img: Any, factor: float) -> Any:
-    from PIL import ImageEnhance
+    pixels = _own_pixels(img)
+    if pixels is None:
+        from PIL import ImageEnhance
 
-    return ImageEnhance.Color(img).enhance(factor)
+        return ImageEnhance.Color(img).enhance(factor)
+    out, values = _new_like(img)
+    pixels.blend_grey(values, factor)
+    return out
 
 
 def adjust_hue(img: Any, factor: float) -> Any:
     if img.mode in ("L", "1", "I", "F"):
         return img
-    h, s, v = img.convert("HSV").split()
     shift = int(factor * 255)
-    h = h.point([(value + shift) & 255 for value in range(256)])
-    return need_pil().merge("HSV", (h, s, v)).convert(img.mode)
+    pixels = _own_pixels(img)
+    if pixels is None:
+        h, s, v = img.convert("HSV").split()
+        h = h.point([(value + shift) & 255 for value in range(256)])
+        return need_pil().merge("HSV", (h, s, v)).convert(img.mode)
+    out, values = _new_like(img)
+    pixels.shift_hues(values, shift)
+    return out
 
 
 def rotate(img: Any, angle: float, interpolation: Any, expand: bool, center: Any, fill: Any) -> Any:
