@@ -22,11 +22,14 @@ def test_a_box_without_extent_has_no_samples() -> None:
     assert y.tolist() == [[[[0.0, 0.0], [0.0, 0.0]]]]
 
 
-def test_gradient_of_an_inverted_box_is_the_transpose() -> None:
+BEHIND = [[2.0, 1.0, 6.9, 5.9]]  # samples behind the last row and column read these, and their gradients go there
+
+
+@pytest.mark.parametrize("box", [[[3.4, 3.1, 1.2, 0.3]], BEHIND], ids=["inverted", "behind"])
+def test_the_gradient_is_the_transpose(box) -> None:
     x = operands()[0][:1]
     x.stop_gradient = False
-    box, count = paddle.to_tensor([[3.4, 3.1, 1.2, 0.3]], "float64"), paddle.to_tensor([1])
-    y = ops.roi_align(x, box, count, 2, sampling_ratio=2)
+    y = ops.roi_align(x, paddle.to_tensor(box, "float64"), paddle.to_tensor([1]), 2, sampling_ratio=2)
     g = paddle.to_tensor(np.random.default_rng(4).standard_normal(tuple(y.shape)))
     (gx,) = paddle.grad([y], [x], [g])
     assert (x * gx).sum().item() == pytest.approx((y * g).sum().item())
