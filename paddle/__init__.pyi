@@ -108,6 +108,7 @@ from paddle.nn.functional import conv3d as conv3d
 from paddle.nn.functional import group_norm as group_norm
 from paddle.nn.functional import layer_norm as layer_norm
 from paddle.nn.initializer.lazy_init import LazyGuard as LazyGuard
+from paddle.static.program import enable_static as enable_static
 from paddle.tensor import abs as abs
 from paddle.tensor import abs_ as abs_
 from paddle.tensor import acos as acos
@@ -789,6 +790,7 @@ __all__ = [
     "empty_like",
     "enable_compat",
     "enable_grad",
+    "enable_static",
     "eq",
     "equal",
     "equal_",

@@ -1,9 +1,7 @@
 """Public names of the reference that are not here yet, by module. Made by ``tools/absent_names.py``."""
 
 NAMES = {
-    "paddle": (
-        "IrGuard cost_model decomposition enable_static inference library new_init onnx original_init quantization "
-    ),
+    "paddle": "IrGuard cost_model decomposition inference library new_init onnx original_init quantization",
     "paddle.device.cuda": (
         "MemoryAnalysisTool allocate_record_guard allocate_record_plot allocate_record_table vmm_compact "
     ),
@@ -39,14 +37,12 @@ NAMES = {
     "paddle.nn.functional": "flashmask_attention moe_permute moe_unpermute sparse_attention",
     "paddle.nn.quant": "QuantStub",
     "paddle.static": (
-        "BuildStrategy CompiledProgram Executor ExponentialMovingAverage IpuCompiledProgram IpuStrategy "
-        "MetaTensor Operator Parameter Print Program Scope Variable WeightNormParamAttr accuracy amp "
-        "append_backward auc cpu_places create_global_var create_parameter ctr_metric_bundle cuda_places data "
-        "default_main_program default_startup_program deserialize_persistables deserialize_program device_guard "
-        "global_scope gradients ipu_shard_guard is_persistable load load_from_file load_inference_model "
-        "load_program_state load_vars name_scope normalize_program program_guard py_func quantization register_op "
-        "save save_inference_model save_to_file save_vars scope_guard serialize_persistables serialize_program "
-        "set_ipu_shard set_program_state xpu_places "
+        "BuildStrategy CompiledProgram ExponentialMovingAverage IpuCompiledProgram IpuStrategy MetaTensor "
+        "Operator Parameter Print Variable WeightNormParamAttr accuracy amp auc cpu_places create_parameter "
+        "ctr_metric_bundle cuda_places deserialize_persistables deserialize_program device_guard ipu_shard_guard "
+        "load load_from_file load_inference_model load_program_state load_vars name_scope normalize_program "
+        "py_func quantization register_op save save_inference_model save_to_file save_vars serialize_persistables "
+        "serialize_program set_ipu_shard set_program_state xpu_places "
     ),
     "paddle.static.nn": (
         "batch_norm bilinear_tensor_product continuous_value_model conv2d conv2d_transpose conv3d "

@@ -21,6 +21,7 @@ NAMES = {
         "paddle.hapi.model": "Model",
         "paddle.hapi.summary": "summary",
         "paddle.nn.initializer.lazy_init": "LazyGuard",
+        "paddle.static.program": "enable_static",
         "paddle.tensor.buffers": "MmapStorage",
         "paddle.tensor.windows": "bartlett_window blackman_window hamming_window hann_window kaiser_window",
     },

@@ -10,7 +10,10 @@ from typing import Any
 from paddle._public import also, public
 from paddle.framework.place import current_place, place_of, set_current_place
 from umiak.core.context import capture_of, current
+from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
+
+SWITCH = "static.mode"  # of the rank's values: what leaves static mode; None in dynamic mode
 
 
 @public("paddle paddle.framework")
@@ -25,7 +28,8 @@ def in_dynamic_mode() -> bool:
         >>> paddle.in_dynamic_mode()
         True
     """
-    return not current().state.values.get("static_mode", False)
+    tracer = capture_of()
+    return tracer is None or not tracer.static
 
 
 in_dynamic_or_pir_mode = also(in_dynamic_mode, "in_dynamic_or_pir_mode", "paddle.framework")
@@ -59,6 +63,14 @@ def use_pir_api() -> bool:
         True
     """
     return True
+
+
+def when_evaluated(y: Tensor, function: Callable[..., Tensor], *operands: Any) -> Tensor:
+    """``y``; in static mode, programs that are copied for evaluation have ``function(*operands)`` in its place."""
+    tracer = capture_of()
+    if tracer is not None and tracer.static:
+        tracer.when_evaluated(y, function, *operands)
+    return y
 
 
 def in_declarative_mode() -> bool:
@@ -104,13 +116,13 @@ non_static_only = dygraph_only  # what is recorded into programs is no differenc
 @contextlib.contextmanager
 def guard(place: Any = None) -> Iterator[None]:
     """Dynamic mode inside a ``with`` block, with new tensors on ``place`` if one is given."""
-    values, before = current().state.values, current_place()
-    static = values.get("static_mode", False)
-    disable_static(place)
+    tracer, before = capture_of(), current_place()
+    if place is not None:
+        set_current_place(place_of(place))
     try:
-        yield
+        with tracer.paused() if tracer is not None and tracer.static else contextlib.nullcontext():
+            yield
     finally:
-        values["static_mode"] = static
         set_current_place(before)
 
 
@@ -130,7 +142,10 @@ def disable_static(place: Any = None) -> None:
         >>> paddle.in_dynamic_mode()
         True
     """
-    current().state.values["static_mode"] = False
+    values = current().state.values
+    if values.get(SWITCH) is not None:
+        values[SWITCH].leave()
+        values[SWITCH] = None
     if place is not None:
         set_current_place(place_of(place))
 

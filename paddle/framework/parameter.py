@@ -10,11 +10,13 @@ from paddle._public import also, need_tensor, public
 from paddle.framework import unique_name
 from paddle.framework.param_attr import ParamAttr
 from paddle.framework.place import current_place, place_of
-from umiak.core.context import current, no_grad_guard
+from umiak.core.context import capture_of, current, no_grad_guard
 from umiak.core.dtype import convert
 from umiak.core.tensor import Tensor, empty, unfilled
 from umiak.util.errors import op_error
 
+# Of the rank's values, in static mode: a function that has a new parameter filled by the startup program.
+NEW_VARIABLE = "static.new_variable"
 LAZY = "parameters.lazy"  # the rank's setting: whether parameters are made without values (``paddle.LazyGuard``)
 
 
@@ -90,9 +92,13 @@ class Parameter(Tensor):
             return parameter
         parameter._share(empty(shape, converted, place))
         parameter._describe(name, attr)
+        tracer = capture_of()
         if initializer is not None:
             with no_grad_guard():
-                initializer(parameter)
+                if tracer is not None and tracer.static:
+                    current().state.values[NEW_VARIABLE](parameter, initializer)
+                else:
+                    initializer(parameter)
         return parameter
 
     @classmethod

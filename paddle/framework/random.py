@@ -7,7 +7,7 @@ from typing import Any
 
 from paddle._public import public
 from paddle.framework.place import current_place, device_count, place_of
-from umiak.core.context import current
+from umiak.core.context import capture_of, current
 from umiak.core.generator import Generator as _Generator
 from umiak.core.generator import default_generator, seed_all
 from umiak.core.place import Place
@@ -46,7 +46,8 @@ def generator_of(device: Any = None) -> _Generator:
 
 
 def _refuse_in_capture(name: str) -> None:
-    if current().trace:
+    tracer = capture_of()
+    if current().trace and not (tracer is not None and tracer.static):
         from umiak.runtime.capture import CaptureError
 
         raise CaptureError(f"{name} stands in a captured function: a program would not set it. Set it before the call")

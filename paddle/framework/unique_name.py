@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from paddle._public import constants
-from umiak.core.context import current
+from umiak.core.context import capture_of, current
 
 constants("paddle.utils", "paddle.framework", {"unique_name": sys.modules[__name__]})
 
@@ -56,7 +56,8 @@ def generate_with_ignorable_key(key: str) -> str:
         ...     paddle.utils.unique_name.generate_with_ignorable_key("fc")
         'dygraph_tmp_0'
     """
-    return generate(key if current().state.values.get("static_mode", False) else "dygraph_tmp")
+    tracer = capture_of()
+    return generate(key if tracer is not None and tracer.static else "dygraph_tmp")
 
 
 def switch(

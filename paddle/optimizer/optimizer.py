@@ -151,8 +151,12 @@ class Optimizer:
         name: str | None = None,
     ) -> None:
         op_name = type(self).__name__
+        tracer = capture_of()
+        recorded = tracer is not None and tracer.static  # in static mode, where `minimize` finds parameters
         if parameters is None:
-            raise AttributeError(f"[{op_name}] requires parameters, got None")
+            if not recorded:
+                raise AttributeError(f"[{op_name}] requires parameters, got None")
+            parameters = []
         if isinstance(parameters, (Tensor, dict)):
             raise TypeError(
                 f"[{op_name}] requires an iterable of parameters or of dicts, got {type(parameters).__name__}"
@@ -172,7 +176,7 @@ class Optimizer:
         self._saved: dict[str, Any] = {}
         self._penalised = False  # a parameter has a regularizer of its own
         self._copied = False  # a parameter has a float32 copy
-        self._made_in = id(capture_of())  # where it is made while a function is captured
+        self._made_in = None if recorded else id(tracer)  # where it is made while a function is captured
         self._written_back: list[tuple[State, Tensor, tuple]] = []
         self._multi_precision = getattr(self, "_multi_precision", False)
         self._param_groups: list[dict[str, Any]] = []
@@ -254,10 +258,14 @@ class Optimizer:
         """One step of groups: for each the pairs of parameter and gradient that are given, or None for all it has."""
         tracer = capture_of()
         if tracer is not None:
-            from paddle.optimizer.captured import captured_step
+            record: Any
+            if tracer.static:
+                from paddle.static.training import step as record
+            else:
+                from paddle.optimizer.captured import captured_step as record
 
             with no_grad_guard():
-                captured_step(self, tracer, list(zip(groups, given)), type(self).get_lr is not Optimizer.get_lr)
+                record(self, tracer, list(zip(groups, given)), type(self).get_lr is not Optimizer.get_lr)
             return
         updates: Rows = {}
         casts: Rows = {}
@@ -625,11 +633,11 @@ class Optimizer:
         no_grad_set: Any = None,
         callbacks: Any = None,
     ) -> list[tuple[Tensor, Tensor]]:
-        """Return the gradients that ``loss.backward()`` has left.
+        """Return the gradients that ``loss.backward()`` has left; in static mode record them.
 
         Args:
-            loss: a tensor; its ``backward`` has been called.
-            startup_program: accepted; there are no programs to begin with.
+            loss: a tensor; its ``backward`` has been called. In static mode a variable with one element.
+            startup_program: accepted.
             parameters: those whose gradients are returned; None: the optimizer's.
             no_grad_set: parameters or names of them to leave out; None: none.
             callbacks: accepted; nothing is called.
@@ -637,6 +645,11 @@ class Optimizer:
         Returns:
             A list of pairs of parameter and gradient, of the parameters that have one.
         """
+        tracer = capture_of()
+        if tracer is not None and tracer.static:
+            from paddle.static import training
+
+            return training.backward(self, loss, parameters, no_grad_set)
         return self._pairs(parameters, no_grad_set)
 
     def _pairs(self, parameters: Iterable[Tensor] | None, no_grad_set: Any) -> list[tuple[Any, Tensor]]:
@@ -685,17 +698,23 @@ class Optimizer:
         parameters: Iterable[Tensor] | None = None,
         no_grad_set: Any = None,
     ) -> tuple[list, list[tuple[Tensor, Tensor]]]:
-        """Update with the gradients that parameters have. Call ``loss.backward()`` before.
+        """Update with the gradients that parameters have. Call ``loss.backward()`` before; in static mode, where this
+        records gradients and updates into the program, there is no need to.
 
         Args:
-            loss: accepted; gradients are those that it has left.
-            startup_program: accepted; there are no programs to begin with.
+            loss: gradients are those that it has left; in static mode a variable with one element.
+            startup_program: in static mode gives states their first values; None: the default one.
             parameters: those that are updated; None: the optimizer's.
             no_grad_set: parameters or names of them to leave out; None: none.
 
         Returns:
             An empty list, and the pairs of parameter and gradient.
         """
+        tracer = capture_of()
+        if tracer is not None and tracer.static:
+            from paddle.static import training
+
+            return training.minimize(self, loss, startup_program, parameters, no_grad_set)
         pairs = self._pairs(parameters, no_grad_set)
         self.apply_gradients(pairs)
         return [], pairs

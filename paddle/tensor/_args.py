@@ -17,6 +17,7 @@ from umiak.core.dtype import DType
 from umiak.core.inplace import assign
 from umiak.core.place import Place
 from umiak.core.tensor import Tensor
+from umiak.ir.expr import Sym
 from umiak.ops.promotion import cast, default_float, promote
 from umiak.util.errors import OperandError, op_error
 from umiak.util.size import plain_ints
@@ -62,9 +63,11 @@ def write_part(x: Tensor, part: Callable[[Any], Any], value: Tensor) -> Tensor:
 
 
 def integer(x: Any, op: str, arg_name: str) -> int:
-    """A Python int from an int, a NumPy integer or a tensor of one element."""
+    """A Python int from an int, a NumPy integer or a tensor of one element; a size of a program stays symbolic."""
     if type(x) is int:
         return x
+    if type(x) is Sym and x.kind == "int":
+        return x  # type: ignore[return-value]
     if isinstance(x, Tensor):
         if x._count != 1:
             raise op_error(ValueError, op, f"{arg_name} as one number", f"a tensor of shape {list(x.shape)}")

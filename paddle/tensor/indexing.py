@@ -21,6 +21,7 @@ from umiak.core.inplace import assign
 from umiak.core.place import Place
 from umiak.core.tensor import KIND_SYMBOLIC, Tensor
 from umiak.ir import sym as dim
+from umiak.ir.expr import Sym
 from umiak.util.errors import IndexingError, LeafError
 
 
@@ -165,12 +166,25 @@ def _check_mask(mask: list, shape: list) -> None:
 
 def _range(s: slice, n: int) -> tuple[int, int, int]:
     """First element, how many, and the step; from one element no step is taken, however long it is."""
-    start, stop, step = (v if v is None or type(v) is int else int(v) for v in (s.start, s.stop, s.step))
+    start, stop, step = (v if v is None or type(v) in (int, Sym) else int(v) for v in (s.start, s.stop, s.step))
     if step == 0:
         raise op_error(ValueError, "getitem", "a slice step other than 0", s)
+    if Sym in (type(start), type(stop), type(n)):
+        return _symbolic_range(start, stop, 1 if step is None else step, n)
     first, last, by = slice(start, stop, step).indices(n)
     count = len(range(first, last, by))
     return first, count, by if count > 1 else 1
+
+
+def _symbolic_range(start: Any, stop: Any, step: int, n: Any) -> tuple[Any, Any, int]:
+    """:func:`_range` where sizes differ between runs."""
+    low, high = (0, n) if step > 0 else (-1, n - 1)
+
+    def place(v: Any, end: Any) -> Any:
+        return end if v is None else dim.minimum(dim.maximum(v + n if v < 0 else v, low), high)
+
+    first, last = (place(start, low), place(stop, high)) if step > 0 else (place(start, high), place(stop, low))
+    return first, dim.maximum(dim.cdiv(last - first, step) if step > 0 else dim.cdiv(first - last, -step), 0), step
 
 
 def _simple(x: Tensor, items: tuple) -> Tensor | None:
@@ -190,7 +204,10 @@ def _simple(x: Tensor, items: tuple) -> Tensor | None:
             start, stop, step = i.start, i.stop, i.step
             if start is None and stop is None and step is None:
                 continue
-            if step is None and (start is None or type(start) is int) and (stop is None or type(stop) is int):
+            if (
+                step is None and type(n) is int
+                and (start is None or type(start) is int) and (stop is None or type(stop) is int)
+            ):  # fmt: skip
                 first, last, step = i.indices(n)
                 size = last - first if last > first else 0
             else:
@@ -238,7 +255,7 @@ def getitem(x: Tensor, item: Any) -> Tensor:
     """
     kind = type(item)
     if kind is int and x.ndim:
-        n = len(x)
+        n = x.shape[0]
         i = item + n if item < 0 else item
         if not 0 <= i < n:
             raise op_error(IndexingError, "getitem", f"an index from {-n} to {n - 1} on axis 0", item)

@@ -190,7 +190,8 @@ def _name(self: Tensor) -> str:
     try:
         return self._name
     except AttributeError:
-        name = self._name = unique_name.generate("generated_tensor" if self.is_leaf else "eager_tmp")
+        name = unique_name.generate("generated_tensor" if self.is_leaf else "eager_tmp")
+        _set_name(self, name)
         return name
 
 
@@ -198,6 +199,9 @@ def _set_name(self: Tensor, value: str) -> None:
     if not isinstance(value, str):
         raise op_error(TypeError, "name", "a str", type(value).__name__)
     self._name = value
+    tracer = getattr(self, "_tracer", None)
+    if tracer is not None and tracer.static:
+        tracer.names[value] = self  # programs are asked for their variables by name
 
 
 def _attribute(key: str, default: Any) -> property:

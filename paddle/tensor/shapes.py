@@ -19,9 +19,11 @@ from paddle.tensor._args import (
     tensor,
 )
 from umiak import ops as F
+from umiak.core import dtype as dt
 from umiak.core.array import from_numpy as _from_numpy
 from umiak.core.eager import apply, apply1
 from umiak.core.tensor import Tensor
+from umiak.ir.expr import Sym
 from umiak.util.size import plain_ints
 
 _RESHAPE = F.Reshape()
@@ -33,7 +35,9 @@ _INSERT = InternedOps(lambda axis: F.Unsqueeze((axis,)))
 def _resolve(x: Tensor, shape: Any, op: str) -> tuple[int, ...]:
     """A target shape without -1 (what is left) and 0 (the size of x at that place; where x has no elements and those
     sizes would give some, 0 itself)."""
-    wanted = shape_of(shape, op)
+    wanted: tuple[Any, ...] = shape_of(shape, op)
+    if any(type(n) is Sym for n in wanted):
+        return _resolve_symbolic(x, wanted, op)
     sizes = list(wanted)
     free = -1
     known = 1
@@ -57,6 +61,17 @@ def _resolve(x: Tensor, shape: Any, op: str) -> tuple[int, ...]:
             sizes[free] = x._count // known
     elif type(known) is int and known and 0 in wanted and type(x._count) is int and not x._count:
         return tuple(wanted)
+    return tuple(sizes)
+
+
+def _resolve_symbolic(x: Tensor, wanted: tuple, op: str) -> tuple:
+    """The same where sizes differ between runs; that they go together is tested when the program runs."""
+    sizes = [x.shape[i] if type(n) is int and n == 0 and i < x.ndim else n for i, n in enumerate(wanted)]
+    free = [i for i, n in enumerate(sizes) if type(n) is int and n == -1]
+    if len(free) > 1:
+        raise op_error(ValueError, op, "at most one size of -1", list(wanted))
+    if free:
+        sizes[free[0]] = x._count // math.prod(n for i, n in enumerate(sizes) if i != free[0])
     return tuple(sizes)
 
 
@@ -365,4 +380,7 @@ def shape(input: Tensor) -> Tensor:
         >>> paddle.shape(paddle.ones([2, 3])).tolist()
         [2, 3]
     """
-    return _from_numpy(np.array(need_tensor(input, "shape", "input").shape, np.int64))
+    sizes = need_tensor(input, "shape", "input").shape
+    if any(type(n) is Sym for n in sizes):
+        return F.concat([F.full(n, dtype=dt.int64, shape=(1,)) for n in sizes], axis=0)
+    return _from_numpy(np.array(sizes, np.int64))

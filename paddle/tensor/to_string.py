@@ -8,7 +8,7 @@ import numpy as np
 
 from paddle._public import public
 from umiak.core import storage
-from umiak.core.context import current
+from umiak.core.context import capture_of, current
 from umiak.core.dtype import convert
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
@@ -147,6 +147,9 @@ def to_string(x: Tensor) -> str:
     """Return the text that ``print(x)`` shows."""
     if x.storage is not None and storage.allocator(x.place.index).access == storage.ACCESS_NOTHING:
         return f"{describe(x)},\n{' ' * INDENT}no data on this device)"
+    tracer = capture_of()
+    if tracer is not None and tracer.static:
+        return f"{describe(x)}, name={x.name!r})"  # values are known while a program runs
     if x.storage is not None and x.storage.state == storage.UNFILLED:
         return f"{describe(x)},\n{' ' * INDENT}no values yet)"
     return f"{describe(x)},\n{' ' * INDENT}{array_text(np.asarray(x.detach().numpy()))})"

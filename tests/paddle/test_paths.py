@@ -14,7 +14,6 @@ import pytest
 import paddle
 from paddle._paths import PATHS, homes_of
 from paddle.framework import checks
-from umiak.core.context import current
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -141,12 +140,11 @@ def test_places():
 
 @contextmanager
 def static_mode():
-    values = current().state.values
-    values["static_mode"] = True
+    paddle.enable_static()
     try:
         yield
     finally:
-        del values["static_mode"]
+        paddle.disable_static()
 
 
 def test_modes():

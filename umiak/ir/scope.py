@@ -29,11 +29,20 @@ class Scope:
 
     ``guards`` are conditions that were true for the hints: a captured program is valid where they hold. ``checks`` are
     conditions on unhinted symbols: the program tests them. ``specialise(hint)`` says which hints become constants.
+
+    ``example``: a size that settles a condition on unhinted symbols which the code branches on; the program tests that
+    sizes agree with it there. None: such a branch is an error.
     """
 
-    def __init__(self, prefix: str = "s", specialise: Callable[[int], bool] = specialise_zero_one) -> None:
+    def __init__(
+        self,
+        prefix: str = "s",
+        specialise: Callable[[int], bool] = specialise_zero_one,
+        example: int | None = None,
+    ) -> None:
         self.prefix = prefix
         self.specialise = specialise
+        self.example = example
         self.symbols: list[Sym] = []
         self.guards: list[Sym] = []
         self.checks: list[Check] = []
@@ -113,6 +122,16 @@ class Scope:
         condition = self.simplify(condition)
         self.checks.append(Check(condition, message))
         self._assume(condition)
+
+    def assume_as_example(self, condition: Sym) -> bool:
+        """Settle a condition as it is for the example, and have the program test that it is so."""
+        condition = self.simplify(condition)
+        value = substitute(condition, dict.fromkeys(symbols_of(condition), self.example))
+        if type(value) is Sym:
+            raise TypeError(f"the condition {condition} is not known while the program is built")
+        held = condition if value else expr.negate(condition)
+        self.check(held, f"the program was recorded for sizes with {held}. Declare the size, or record another program")  # type: ignore[arg-type]
+        return bool(value)
 
     def assume_guard(self, condition: Sym) -> None:
         """Take over a guard that was recorded before."""
@@ -243,6 +262,8 @@ def truth(condition: Sym) -> bool:
         return known
     if condition.hinted:
         return require_scope(condition).guard(condition)
+    if scope is not None and scope.example is not None:
+        return scope.assume_as_example(condition)
     raise TypeError(
         f"the condition {condition} is not known while the program is built, because its sizes have no hint. "
         "Instead of `if a == b:` write sym.require(a == b, message) to test it at run time, "

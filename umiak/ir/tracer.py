@@ -227,6 +227,11 @@ class SymTensor(Tensor):
             self._tracer.retained.append((self, self.value))
 
     def _refuse(self, *_: Any) -> Any:
+        if self._tracer is not None and self._tracer.static:
+            raise TypeError(
+                f"the data of {self!r} are known only while the program runs. Fetch them (Executor.run with "
+                "fetch_list), and write a branch or loop on data with paddle.static.nn.cond or while_loop"
+            )
         raise TypeError(
             f"the data of {self!r} are not known while the program is traced. "
             "Write a branch on data as an op (where, static.nn.cond), and a loop on data as static.nn.while_loop"
@@ -304,6 +309,7 @@ class Tracer:
     # What the tracer of a captured function does about gradients, random streams and reads of data: see
     # umiak/runtime/capture.py. Others leave them alone.
     captures = False
+    static = False  # whether it is static mode's, whose program runs later and apart from the code that records it
     hooked: Any = None
     gradients: dict[int, tuple[Operation, Callable]] = {}  # by operation: see umiak/autodiff/custom.py
     reserve: Any = None
@@ -688,24 +694,24 @@ class Tracer:
         for root, original in self._roots:
             if root._value is not original:
                 self.builder.write(original, root._value)
-        self._refuse_overlap()
+        refuse_overlap(self.builder.program)
         program = self.builder.finish(results)
         program.name = name or program.name
         return program
 
-    def _refuse_overlap(self) -> None:
-        """A write to one captured tensor must not change another: their values would go apart here."""
-        program = self.builder.program
-        written = {id(w.target) for w in program.effects}
-        for name, x in program.captured.items():
-            if id(program.constants[name]) not in written:
-                continue
-            for other, y in program.captured.items():
-                if other != name and overlap(x, y):
-                    raise RuntimeError(
-                        "[trace] requires captured tensors that are written to to share no memory with other captured "
-                        f"tensors, got {name} and {other} over one storage. Make the view inside of the traced function"
-                    )
+
+def refuse_overlap(program: Program) -> None:
+    """A write to one captured tensor must not change another: their values would go apart here."""
+    written = {id(w.target) for w in program.effects}
+    for name, x in program.captured.items():
+        if id(program.constants[name]) not in written:
+            continue
+        for other, y in program.captured.items():
+            if other != name and overlap(x, y):
+                raise RuntimeError(
+                    "[trace] requires captured tensors that are written to to share no memory with other captured "
+                    f"tensors, got {name} and {other} over one storage. Make the view inside of the traced function"
+                )
 
 
 def overlap(x: Tensor, y: Tensor) -> bool:

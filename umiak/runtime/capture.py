@@ -66,6 +66,12 @@ class _Stream:
         self.offset = offset
         self.words: Any = 0
 
+    def copy(self) -> _Stream:
+        """Another one over the same numbers, from which no more has been drawn."""
+        copied = _Stream(self.stream, self.seed, self.offset)
+        copied.words = self.words
+        return copied
+
 
 class Capture(Tracer):
     """The tracer of one captured function."""

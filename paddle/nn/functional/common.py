@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from paddle._public import OtherOrder, need_tensor, public
+from paddle.framework.mode import when_evaluated
 from paddle.nn._ops import of_one_dtype, random_apply
 from paddle.tensor._args import InternedOps, create_on, fraction, real_number
 from umiak import ops as F
@@ -135,6 +136,7 @@ def dropout(
         y = x
     else:
         y = random_apply(_DROPOUT[None if axis is None else _dropout_axes(x, axis), mode], x, p)
+        when_evaluated(y, dropout, x, p, axis, False, False, mode)
     return assign(x, y) if inplace and y is not x else y
 
 
@@ -256,7 +258,9 @@ def dropout3d(
 
 def _alpha_dropout(op_name: str, x: Tensor, p: float, training: bool, axes: tuple[int, ...] | None) -> Tensor:
     p = fraction(p, op_name, "p")
-    return x if not training or p == 0.0 else random_apply(_ALPHA_DROPOUT[(axes,)], x, p)
+    if not training or p == 0.0:
+        return x
+    return when_evaluated(random_apply(_ALPHA_DROPOUT[(axes,)], x, p), lambda x: x, x)
 
 
 @public("paddle.nn.functional", usual=False)
@@ -550,7 +554,7 @@ def interpolate(
     if align_mode not in (0, 1):
         raise op_error(ValueError, "interpolate", "align_mode 0 or 1", align_mode)
     axes = _spatial_axes("interpolate", x, data_format)
-    old = [int(x.shape[a]) for a in axes]
+    old = [x.shape[a] for a in axes]
     scales = (
         None
         if size is not None

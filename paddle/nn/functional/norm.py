@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from paddle._public import OtherOrder, need_tensor, public
+from paddle.framework.mode import when_evaluated
 from paddle.tensor._args import InternedOps, create_on
 from umiak import ops as F
 from umiak.core.eager import apply
@@ -171,9 +172,15 @@ def batch_norm(
     if use_global_stats or (use_global_stats is None and not training):
         return apply(_BATCH_INFER[axis], (x, running_mean, running_var, weight, bias), (epsilon,))
     y, mean, var = apply(_BATCH[axis], (x, weight, bias), (epsilon,))
+    if use_global_stats is None:
+        when_evaluated(y, _evaluated_batch_norm, axis, x, running_mean, running_var, weight, bias, epsilon)
     if not (type(x._count) is int and x._count == 0):
         follow(running_mean, running_var, mean, var, momentum)
     return y
+
+
+def _evaluated_batch_norm(axis: int, *args: Any) -> Tensor:
+    return apply(_BATCH_INFER[axis], args[:-1], args[-1:])
 
 
 def follow(running_mean: Tensor, running_var: Tensor, mean: Tensor, var: Tensor, momentum: float) -> None:

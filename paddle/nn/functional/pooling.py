@@ -124,7 +124,7 @@ def _max_pool(
     x, last = _prepare(op_name, n, x, data_format)
     if last and return_mask:
         raise op_error(ValueError, op_name, "channels first with return_mask", f"data_format {data_format!r}")
-    if 0 in x.shape[2:]:
+    if any(type(m) is int and m == 0 for m in x.shape[2:]):
         raise op_error(ValueError, op_name, "a window with an element: sizes of 1 or more", x.shape)
     kernel, strides, lo, hi, extra = _windows(op_name, n, x, kernel_size, stride, padding, ceil_mode, last)
     params = (kernel, strides, lo, _plus(hi, extra), (1,) * n)

@@ -1,0 +1,211 @@
+"""``Executor``: runs of programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from paddle._public import public
+from paddle.framework.place import current_place, place_of
+from paddle.static.program import Program, default_main_program, managed
+from paddle.static.scope import Scope, global_scope
+from umiak.core.array import from_numpy
+from umiak.core.captured import Stale
+from umiak.core.context import no_grad_guard, place_guard
+from umiak.core.tensor import Tensor
+from umiak.ir.expr import Sym
+from umiak.ir.program import Value
+from umiak.runtime.program_tracer import ProgramTracer, Run, outside
+from umiak.util.errors import op_error
+
+MOST_RUNS = 64  # of one program that are kept, for what is fetched
+
+
+@dataclass
+class _Prepared:
+    """A run of a program as it was, and the inputs that it is given: names, and what was declared."""
+
+    state: tuple
+    run: Run
+    held: tuple  # whose ids are part of the key
+
+
+@public("paddle.static")
+class Executor:
+    """Runs programs: it feeds inputs, computes, and fetches results.
+
+    The first run of a program for what is fetched compiles it; later runs take arrays of any sizes that the declared
+    inputs allow.
+
+    Args:
+        place: where programs run; None: the current place.
+
+    Raises:
+        ValueError: a device that is not there.
+
+    Example:
+        >>> import numpy, paddle
+        >>> paddle.enable_static()
+        >>> main, startup = paddle.static.Program(), paddle.static.Program()
+        >>> with paddle.static.program_guard(main, startup):
+        ...     x = paddle.static.data("x", [None, 2])
+        ...     loss = paddle.nn.Linear(2, 1)(x).mean()
+        ...     _ = paddle.optimizer.SGD(0.1).minimize(loss)
+        >>> exe = paddle.static.Executor()
+        >>> exe.run(startup)
+        []
+        >>> feed = {"x": numpy.ones([4, 2], "float32")}
+        >>> bool(exe.run(main, feed, [loss])[0] > exe.run(main, feed, [loss])[0])
+        True
+        >>> paddle.disable_static()
+    """
+
+    def __init__(self, place: Any = None) -> None:
+        self.place = current_place() if place is None else place_of(place, "Executor")
+
+    def close(self) -> None:
+        """Do nothing: what a program has compiled goes with the program."""
+
+    def run(
+        self,
+        program: Program | None = None,
+        feed: Mapping[str, Any] | None = None,
+        fetch_list: Sequence[Any] | None = None,
+        feed_var_name: str = "feed",
+        fetch_var_name: str = "fetch",
+        scope: Scope | None = None,
+        return_numpy: bool = True,
+        use_program_cache: bool = False,
+        use_prune: bool = False,
+    ) -> list[Any]:
+        """Run a program once.
+
+        Args:
+            program: what is run; None: the default main program.
+            feed: arrays, tensors or numbers by the names of inputs. Arrays must have the declared dtype; lists and
+                numbers are converted. Names that the program has not are ignored.
+            fetch_list: variables, or names of them, whose values are returned.
+            feed_var_name: accepted.
+            fetch_var_name: accepted.
+            scope: where parameters and states are; None: the global scope.
+            return_numpy: return arrays; False: tensors.
+            use_program_cache: accepted: what was compiled is kept in any case.
+            use_prune: leave out what the fetched values do not need, updates of parameters included.
+
+        Returns:
+            A list with a value for each of ``fetch_list``.
+
+        Raises:
+            KeyError: an input that the program needs is not fed.
+            ValueError: an input of another shape or dtype, a variable of another program, an unknown name.
+            RuntimeError: a parameter has no value in the scope: the startup program has not run there.
+            TypeError: something that is no program, or arguments of other kinds.
+        """
+        program = default_main_program() if program is None else program
+        if not isinstance(program, Program):
+            raise op_error(TypeError, "Executor.run", "a Program", type(program).__name__)
+        if feed is not None and not isinstance(feed, Mapping):
+            raise op_error(TypeError, "Executor.run", "a dict as feed", type(feed).__name__)
+        fetched = _listed(fetch_list)
+        scope = global_scope() if scope is None else scope
+        with outside(), place_guard(self.place), no_grad_guard():
+            prepared = self._prepared(program, fetched, scope, use_prune)
+            given = [self._fed(feed or {}, name, declared) for name, declared in prepared.run.feeds]
+            try:
+                results = prepared.run.run(given)
+            except Stale:
+                # The optimizer or a gradient is another one than when the program was prepared.
+                program._runs.clear()
+                prepared = self._prepared(program, fetched, scope, use_prune)
+                results = prepared.run.run(given)
+            return [x.numpy() if return_numpy and isinstance(x, Tensor) else x for x in results]
+
+    def _prepared(self, program: Program, fetched: Sequence[Any], scope: Scope, prune: bool) -> _Prepared:
+        tracer = program._tracer
+        values = [_value_of(tracer, x) for x in fetched]
+        key = (*map(id, values), id(scope), prune, self.place)
+        prepared = program._runs.get(key)
+        if prepared is None or prepared.state != tracer.state:
+            prepared = self._prepare(program, values, scope, prune)
+            program._runs[key] = prepared
+            if len(program._runs) > MOST_RUNS:
+                del program._runs[next(iter(program._runs))]
+        return prepared
+
+    @staticmethod
+    def _prepare(program: Program, values: list[Value], scope: Scope, prune: bool) -> _Prepared:
+        def held_by(x: Tensor, read: bool) -> Tensor:
+            # What is written as a whole needs no value before: that is how the startup program makes them.
+            return scope._place_of(x, make=not read) if managed(x) else x
+
+        tracer = program._tracer
+        return _Prepared(tracer.state, Run(tracer, values, "program", not prune, held_by), (*values, scope))
+
+    def _fed(self, feed: Mapping[str, Any], name: str, declared: Any) -> Tensor:
+        if name not in feed:
+            raise KeyError(f"[Executor.run] requires {name!r} to be fed, got only {sorted(feed)}")
+        x = feed[name]
+        if not isinstance(x, (np.ndarray, Tensor)):
+            x = from_numpy(np.asarray(x), self.place).astype(declared.dtype)
+        elif isinstance(x, np.ndarray):
+            x = from_numpy(x, self.place)
+        if x.dtype is not declared.dtype:
+            raise op_error(
+                ValueError, "Executor.run", f"{name!r} fed as {declared.dtype.name}, as it was declared", x.dtype.name
+            )
+        shape = tuple(x.shape)
+        if len(shape) != len(declared.shape) or any(
+            type(n) is not Sym and n != m for m, n in zip(shape, declared.shape, strict=True)
+        ):
+            wanted = [-1 if type(n) is Sym else n for n in declared.shape]
+            raise op_error(
+                ValueError, "Executor.run", f"{name!r} fed with shape {wanted}, as it was declared", list(shape)
+            )
+        return x
+
+
+def _listed(fetch_list: Any) -> list[Any]:
+    if fetch_list is None:
+        return []
+    if isinstance(fetch_list, (Tensor, str)):
+        return [fetch_list]
+    if not isinstance(fetch_list, Iterable):
+        raise op_error(
+            TypeError, "Executor.run", "a list of variables or names as fetch_list", type(fetch_list).__name__
+        )
+    flat: list[Any] = []
+    for x in fetch_list:
+        flat += _listed(x) if isinstance(x, (list, tuple)) else [x]
+    return flat
+
+
+def _value_of(tracer: ProgramTracer, x: Any) -> Value:
+    """Return what is fetched, as a value of the program."""
+    if isinstance(x, str):
+        found = _named(tracer, x)
+        if found is None:
+            raise op_error(ValueError, "Executor.run", "names of variables of the program in fetch_list", repr(x))
+        x = found
+    if not isinstance(x, Tensor):
+        raise op_error(TypeError, "Executor.run", "variables or names in fetch_list", type(x).__name__)
+    value = tracer.find(x)
+    if value is None:
+        raise op_error(
+            ValueError, "Executor.run", "variables of the program that is run in fetch_list",
+            f"{getattr(x, 'name', 'one')!r}, which belongs to another program or to none",
+        )  # fmt: skip
+    return value
+
+
+def _named(tracer: ProgramTracer | None, name: str) -> Tensor | None:
+    while tracer is not None:
+        if name in tracer.names:
+            return tracer.names[name]
+        for x in tracer.captured().values():
+            if x.name == name:
+                return x
+        tracer = tracer.origin
+    return None

@@ -1,0 +1,418 @@
+"""Programs that are written in static mode, and which ones operations are recorded into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import numpy as np
+
+from paddle._public import public
+from paddle.framework import mode
+from paddle.framework.parameter import NEW_VARIABLE, Parameter
+from paddle.static.scope import Scope, global_scope
+from umiak.core.context import current
+from umiak.core.tensor import Tensor
+from umiak.ir.program import Operation
+from umiak.ir.tracer import SymTensor
+from umiak.runtime.program_tracer import ProgramTracer
+from umiak.util.errors import op_error
+
+_DEFAULTS = "static.programs"  # of the rank's values: main and startup program
+
+
+class Operator:
+    """An operation of a program."""
+
+    def __init__(self, operation: Operation) -> None:
+        self._operation = operation
+
+    @property
+    def type(self) -> str:
+        """The name of the op."""
+        return self._operation.name
+
+    def name(self) -> str:
+        """Return the name of the op."""
+        return self._operation.name
+
+    def attrs(self) -> dict[str, Any]:
+        """Return what is fixed about the call: attributes by name."""
+        return dict(self._operation.attributes)
+
+    def num_operands(self) -> int:
+        """Return the number of operands."""
+        return len(self._operation.operands)
+
+    def num_results(self) -> int:
+        """Return the number of results."""
+        return len(self._operation.results)
+
+    def __repr__(self) -> str:
+        return repr(self._operation)
+
+
+class Block:
+    """The operations and variables of a program; branches and loops have theirs inside of an operation."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.idx = 0
+
+    @property
+    def ops(self) -> list[Operator]:
+        """The operations, in order."""
+        return [Operator(o) for o in self.program._tracer.builder.program.ops]
+
+    @property
+    def vars(self) -> dict[str, Tensor]:
+        """Inputs, persistable variables, and whatever was given or asked for a name."""
+        tracer = self.program._tracer
+        kept = {x.name: x for x in tracer.captured().values() if x.persistable}
+        return {**kept, **tracer.names}
+
+    def has_var(self, name: str) -> bool:
+        """Say whether there is a variable of a name."""
+        return name in self.vars
+
+    def var(self, name: str) -> Tensor:
+        """Return a variable by its name.
+
+        Args:
+            name: the name.
+
+        Raises:
+            ValueError: there is none.
+        """
+        found = self.vars
+        if name not in found:
+            raise op_error(ValueError, "var", f"the name of a variable of the program: {sorted(found)}", repr(name))
+        return found[name]
+
+    def all_parameters(self) -> list[Parameter]:
+        """Return the parameters that the program reads or writes."""
+        return [x for x in self.program._tracer.captured().values() if isinstance(x, Parameter)]
+
+
+@public("paddle.static")
+class Program:
+    """Operations that are recorded in static mode, and run by an :class:`Executor`.
+
+    ``program_guard`` chooses the program that operations go to. ``print`` shows them.
+
+    Example:
+        >>> import paddle
+        >>> paddle.enable_static()
+        >>> program = paddle.static.Program()
+        >>> with paddle.static.program_guard(program):
+        ...     y = paddle.static.data("x", [None, 2]) * 2.0
+        >>> [op.type for op in program.global_block().ops]
+        ['mul']
+        >>> paddle.disable_static()
+    """
+
+    __slots__ = ("__weakref__", "_runs", "_tracer")  # settings that nothing would read are refused
+
+    num_blocks = 1
+
+    def __init__(self) -> None:
+        self._tracer = ProgramTracer()
+        self._runs: dict[tuple, Any] = {}  # what executors have prepared
+
+    def global_block(self) -> Block:
+        """Return the block of all operations.
+
+        Returns:
+            A block, with ``ops``, ``vars``, ``var(name)``, ``has_var(name)`` and ``all_parameters()``.
+        """
+        return Block(self)
+
+    current_block = global_block
+
+    @property
+    def blocks(self) -> list[Block]:
+        """All blocks: one, since branches and loops are inside of their operations."""
+        return [Block(self)]
+
+    def num_ops(self) -> int:
+        """Return the number of operations.
+
+        Returns:
+            An int.
+        """
+        return len(self._tracer.builder.program.ops)
+
+    def parameters_num(self) -> int:
+        """Return the number of parameters that the program reads or writes.
+
+        Returns:
+            An int.
+        """
+        return len(self.all_parameters())
+
+    def block(self, index: int) -> Block:
+        """Return a block by number.
+
+        Args:
+            index: 0: there is one.
+
+        Returns:
+            The block.
+
+        Raises:
+            IndexError: another number.
+        """
+        if index != 0:
+            raise op_error(IndexError, "block", "0: branches and loops are inside of their operations", index)
+        return Block(self)
+
+    def list_vars(self) -> Iterator[Tensor]:
+        """Go through inputs, persistable variables, and whatever was given or asked for a name.
+
+        Returns:
+            An iterator of variables.
+        """
+        return iter(self.global_block().vars.values())
+
+    def all_parameters(self) -> list[Parameter]:
+        """Return the parameters that the program reads or writes.
+
+        Returns:
+            A list of parameters.
+        """
+        return self.global_block().all_parameters()
+
+    def clone(self, for_test: bool = False) -> Program:
+        """Copy the program; parameters are shared.
+
+        Variables of this program can be fetched from the copy, too.
+
+        Args:
+            for_test: without what training does: no updates by optimizers, no dropout, and batch norms that take their
+                running statistics and leave them alone.
+
+        Returns:
+            A program.
+
+        Example:
+            >>> import numpy, paddle
+            >>> paddle.enable_static()
+            >>> main = paddle.static.Program()
+            >>> with paddle.static.program_guard(main):
+            ...     y = paddle.nn.functional.dropout(paddle.static.data("x", [2]), 0.5)
+            >>> test = main.clone(for_test=True)
+            >>> exe = paddle.static.Executor()
+            >>> exe.run(test, feed={"x": numpy.ones(2, "float32")}, fetch_list=[y])[0].tolist()
+            [1.0, 1.0]
+            >>> paddle.disable_static()
+        """
+        copied = Program()
+        copied._tracer = self._tracer.copy(evaluation=for_test)
+        return copied
+
+    def state_dict(self, mode: str = "all", scope: Scope | None = None) -> dict[str, np.ndarray]:
+        """Return the values of persistable variables.
+
+        Args:
+            mode: ``"param"`` for parameters, ``"opt"`` for the others, ``"all"``.
+            scope: where they are; None: the global scope.
+
+        Returns:
+            A dict of arrays by name, of those that have a value.
+
+        Raises:
+            ValueError: another mode.
+        """
+        if mode not in ("all", "param", "opt"):
+            raise op_error(ValueError, "state_dict", "'all', 'param' or 'opt' as mode", repr(mode))
+        scope = global_scope() if scope is None else scope
+        found = {}
+        for x in self._tracer.captured().values():
+            held = scope.find_var(x.name) if managed(x) else None
+            if held is not None and (mode == "all" or isinstance(x, Parameter) == (mode == "param")):
+                found[x.name] = np.array(held)
+        return found
+
+    def set_state_dict(self, state_dict: dict[str, Any], scope: Scope | None = None, copy_tensor: bool = True) -> None:
+        """Write the values of persistable variables.
+
+        Args:
+            state_dict: arrays or tensors by name; names that the program has not are left alone.
+            scope: where they are; None: the global scope.
+            copy_tensor: accepted: values are copied.
+
+        Raises:
+            ValueError: another shape.
+        """
+        scope = global_scope() if scope is None else scope
+        for x in self._tracer.captured().values():
+            if managed(x) and x.name in state_dict:
+                scope._place_of(x, make=True)
+                scope.find_var(x.name).set(state_dict[x.name])  # type: ignore[union-attr]
+
+    def to_string(self, throw_on_error: bool = True, with_details: bool = False) -> str:
+        """Return the text of the operations.
+
+        Args:
+            throw_on_error: accepted.
+            with_details: accepted.
+
+        Returns:
+            A str.
+        """
+        return str(self)
+
+    def __str__(self) -> str:
+        return repr(self._tracer.program([]))
+
+    __repr__ = __str__
+
+
+def _defaults() -> tuple[Program, Program]:
+    values = current().state.values
+    if _DEFAULTS not in values:
+        values[_DEFAULTS] = Program(), Program()
+    return values[_DEFAULTS]
+
+
+@public("paddle.static")
+def default_main_program() -> Program:
+    """Return the program that operations are recorded into in static mode.
+
+    Returns:
+        A :class:`Program`.
+
+    Example:
+        >>> import paddle
+        >>> main = paddle.static.Program()
+        >>> with paddle.static.program_guard(main):
+        ...     paddle.static.default_main_program() is main
+        True
+    """
+    return _defaults()[0]
+
+
+@public("paddle.static")
+def default_startup_program() -> Program:
+    """Return the program that gives parameters their first values.
+
+    Returns:
+        A :class:`Program`.
+
+    Example:
+        >>> import paddle
+        >>> paddle.static.default_startup_program() is paddle.static.default_main_program()
+        False
+    """
+    return _defaults()[1]
+
+
+@public("paddle.static")
+@contextmanager
+def program_guard(main_program: Program, startup_program: Program | None = None) -> Iterator[None]:
+    """Record operations into other programs inside a ``with`` block.
+
+    Args:
+        main_program: takes the operations.
+        startup_program: takes those that give new parameters their values; None: the default one.
+
+    Yields:
+        None: it is used in a ``with`` statement.
+
+    Raises:
+        TypeError: something that is no program.
+
+    Example:
+        >>> import paddle
+        >>> main, startup = paddle.static.Program(), paddle.static.Program()
+        >>> with paddle.static.program_guard(main, startup):
+        ...     paddle.static.default_startup_program() is startup
+        True
+    """
+    for x in (main_program, startup_program):
+        if (not isinstance(x, Program) and x is not None) or main_program is None:
+            raise op_error(TypeError, "program_guard", "programs", type(x).__name__)
+    values = current().state.values
+    before = _defaults()
+    values[_DEFAULTS] = main_program, startup_program or before[1]
+    try:
+        with ExitStack() as stack:
+            if not mode.in_dynamic_mode():
+                stack.enter_context(main_program._tracer)
+            yield
+    finally:
+        values[_DEFAULTS] = before
+
+
+class _StaticMode:
+    """Static mode of a thread: the main program is open (``mode.SWITCH``)."""
+
+    def __init__(self) -> None:
+        self._open: ProgramTracer | None = None
+
+    def enter(self) -> None:
+        self._open = default_main_program()._tracer
+        self._open.__enter__()
+
+    def leave(self) -> None:
+        assert self._open is not None
+        if not current().trace or current().trace[-1] is not self._open:
+            raise op_error(
+                RuntimeError, "disable_static", "to be called in the thread and outside of the program_guard in which "
+                "static mode was enabled", "another one",
+            )  # fmt: skip
+        self._open.__exit__()
+        self._open = None
+
+
+@public("paddle")
+def enable_static() -> None:
+    """Record operations into the default main program from now on, instead of running them.
+
+    It holds for the calling thread, until ``disable_static``.
+
+    Raises:
+        RuntimeError: a function is being captured.
+
+    Example:
+        >>> import paddle
+        >>> paddle.enable_static()
+        >>> paddle.in_dynamic_mode()
+        False
+        >>> paddle.disable_static()
+    """
+    values = current().state.values
+    if values.get(mode.SWITCH) is not None:
+        return
+    if current().trace:
+        raise op_error(
+            RuntimeError, "enable_static", "to be called outside of captured functions", "a call inside of one"
+        )
+    switch = _StaticMode()
+    switch.enter()
+    values[mode.SWITCH] = switch
+    values[NEW_VARIABLE] = initialized
+
+
+def initialized(x: Tensor, fill: Callable[[Tensor], Any]) -> None:
+    """Make ``x`` a persistable variable, which ``fill`` gives its values in the startup program."""
+    x._managed = True
+    x.persistable = True
+    with default_startup_program()._tracer:
+        fill(x)
+
+
+def managed(x: Tensor) -> bool:
+    """Return whether the values of a tensor are those of the scope in which a program runs."""
+    return getattr(x, "_managed", False)
+
+
+def tracer_of(op_name: str, x: Any = None) -> ProgramTracer:
+    """The tracer that ``x``, or a call in static mode, belongs to."""
+    if isinstance(x, SymTensor) and isinstance(x._tracer, ProgramTracer):
+        return x._tracer
+    tracer = current().trace[-1] if current().trace else None
+    if not isinstance(tracer, ProgramTracer):
+        raise op_error(RuntimeError, op_name, "static mode", "dynamic mode", "Call paddle.enable_static() first.")
+    return tracer

@@ -1,0 +1,169 @@
+"""Values of the persistable variables of programs, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from paddle._public import public
+from umiak.core.array import from_numpy
+from umiak.core.context import current, no_grad_guard
+from umiak.core.inplace import assign
+from umiak.core.tensor import Tensor
+from umiak.runtime.program_tracer import outside
+from umiak.util.errors import op_error
+
+_CURRENT = "static.scope"  # of the rank's values
+
+
+class Held:
+    """The value of one variable in a scope."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self._tensor = tensor
+
+    def get_tensor(self) -> Held:
+        """The value itself: ``numpy.array(...)`` copies it."""
+        return self
+
+    def name(self) -> str:
+        """Return the name of the variable."""
+        return self._tensor.name
+
+    def shape(self) -> list[int]:
+        """Return the sizes."""
+        return list(self._tensor.shape)
+
+    def set(self, value: Any, place: Any = None) -> None:
+        """Write an array.
+
+        Args:
+            value: an array of the variable's shape; its dtype is converted.
+            place: accepted; the value stays where it is.
+
+        Raises:
+            ValueError: another shape.
+        """
+        array = np.asarray(value)
+        if list(array.shape) != self.shape():
+            raise op_error(
+                ValueError, "set", f"an array of shape {self.shape()} for {self.name()!r}", list(array.shape)
+            )
+        with outside(), no_grad_guard():
+            assign(self._tensor, from_numpy(array, self._tensor.place).astype(self._tensor.dtype))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        with outside():
+            array = self._tensor.numpy()
+        return array if dtype is None else array.astype(dtype)
+
+    def __repr__(self) -> str:
+        return repr(np.asarray(self))
+
+
+@public("paddle.static")
+class Scope:
+    """Values of the variables that programs keep between runs (parameters, statistics, states), by name.
+
+    A program that is run in another scope has values of its own there: its startup program makes them.
+
+    Example:
+        >>> import paddle
+        >>> scope = paddle.static.Scope()
+        >>> scope.find_var("linear_0.w_0") is None
+        True
+    """
+
+    def __init__(self) -> None:
+        self._held: dict[str, Tensor] = {}
+
+    def find_var(self, name: str) -> Held | None:
+        """Return what is held under a name.
+
+        Args:
+            name: of a variable.
+
+        Returns:
+            The value, whose ``get_tensor()`` NumPy reads and whose ``set(array)`` writes; None where there is none.
+        """
+        tensor = self._held.get(name)
+        return None if tensor is None else Held(tensor)
+
+    def local_var_names(self) -> list[str]:
+        """Return the names of what is held."""
+        return list(self._held)
+
+    def _place_of(self, x: Tensor, make: bool) -> Tensor:
+        """Return the tensor that holds the values of ``x``, a persistable variable; ``make``: there may be none yet."""
+        held = self._held.get(x.name)
+        if held is None:
+            if not make:
+                raise op_error(
+                    RuntimeError, "Executor.run", f"a value for {x.name!r} in the scope", "none",
+                    "Run the startup program first: exe.run(paddle.static.default_startup_program()).",
+                )  # fmt: skip
+            with outside(), no_grad_guard():
+                # The first scope has the variable's own memory.
+                held = x if self is _first() else x.detach().clone()
+            held.name = x.name
+            self._held[x.name] = held
+        if list(held.shape) != list(x.shape) or held.dtype is not x.dtype:
+            raise op_error(
+                ValueError, "Executor.run", f"{x.name!r} of shape {list(x.shape)} and {x.dtype.name} in the scope",
+                f"{list(held.shape)} and {held.dtype.name}, of another program", "Run it in a scope of its own.",
+            )  # fmt: skip
+        return held
+
+
+def _first() -> Scope:
+    return current().state.values.setdefault(_CURRENT + ".first", Scope())
+
+
+@public("paddle.static")
+def global_scope() -> Scope:
+    """Return the scope that programs run in.
+
+    Returns:
+        A :class:`Scope`.
+
+    Example:
+        >>> import paddle
+        >>> paddle.static.global_scope() is paddle.static.global_scope()
+        True
+    """
+    return current().state.values.get(_CURRENT) or _first()
+
+
+@public("paddle.static")
+@contextmanager
+def scope_guard(scope: Scope) -> Iterator[None]:
+    """Run programs in another scope inside a ``with`` block.
+
+    Args:
+        scope: the scope.
+
+    Yields:
+        None: it is used in a ``with`` statement.
+
+    Raises:
+        TypeError: something that is no scope.
+
+    Example:
+        >>> import paddle
+        >>> scope = paddle.static.Scope()
+        >>> with paddle.static.scope_guard(scope):
+        ...     paddle.static.global_scope() is scope
+        True
+    """
+    if not isinstance(scope, Scope):
+        raise op_error(TypeError, "scope_guard", "a Scope", type(scope).__name__)
+    values = current().state.values
+    before = values.get(_CURRENT)
+    values[_CURRENT] = scope
+    try:
+        yield
+    finally:
+        values[_CURRENT] = before

@@ -1,0 +1,132 @@
+"""Variables of programs: inputs, and what is kept between runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from paddle._public import public
+from paddle.framework import unique_name
+from paddle.framework.dtype import get_default_dtype
+from paddle.framework.place import current_place
+from paddle.static.program import initialized, tracer_of
+from umiak import ops as F
+from umiak.core.context import no_grad_guard
+from umiak.core.dtype import convert
+from umiak.core.inplace import assign
+from umiak.core.tensor import Tensor, empty
+from umiak.ir.meta import Meta
+from umiak.util.errors import op_error
+
+
+@public("paddle.static")
+def data(name: str, shape: Any, dtype: Any = None, lod_level: int = 0) -> Tensor:
+    """Declare an input of the program.
+
+    Args:
+        name: under which it is fed.
+        shape: sizes; None or -1 for one that may differ between runs, which is a symbol in the variable's ``shape``.
+        dtype: of the elements; None: the default dtype.
+        lod_level: 0: sequences are padded.
+
+    Returns:
+        A variable, with ``stop_gradient=True``.
+
+    Raises:
+        RuntimeError: dynamic mode.
+        ValueError: a name that another input has, a size below -1, or a ``lod_level`` other than 0.
+        TypeError: a name that is not a str.
+
+    Example:
+        >>> import numpy, paddle
+        >>> paddle.enable_static()
+        >>> with paddle.static.program_guard(paddle.static.Program()):
+        ...     y = paddle.static.data("x", [None, 2]).sum(axis=1)
+        ...     paddle.static.Executor().run(feed={"x": numpy.ones([3, 2], "float32")}, fetch_list=[y])
+        [array([2., 2., 2.], dtype=float32)]
+        >>> paddle.disable_static()
+    """
+    tracer = tracer_of("data")
+    if not isinstance(name, str):
+        raise op_error(TypeError, "data", "a str as name", type(name).__name__)
+    if name in tracer.names:
+        raise op_error(ValueError, "data", "a name that no other variable of the program has", repr(name))
+    if lod_level:
+        raise op_error(ValueError, "data", "lod_level 0", lod_level, "Pad sequences, and feed their lengths.")
+    sizes = []
+    for i, n in enumerate(shape):
+        if n is not None and (isinstance(n, bool) or not hasattr(n, "__index__") or int(n) < -1):
+            raise op_error(ValueError, "data", "sizes that are ints of at least 0, -1 or None", f"{list(shape)}")
+        sizes.append(tracer.scope.size(name=f"{name}_{i}") if n is None or int(n) == -1 else int(n))
+    made = tracer.feed(name, Meta(tuple(sizes), convert(dtype or get_default_dtype())))
+    made.name = name
+    return made
+
+
+@public("paddle.static")
+def create_global_var(
+    shape: Any, value: Any, dtype: Any, persistable: bool = False, force_cpu: bool = False, name: str | None = None
+) -> Tensor:
+    """Make a variable that keeps its value from run to run: one that the startup program fills.
+
+    Args:
+        shape: its sizes.
+        value: of all elements, at first.
+        dtype: of the elements.
+        persistable: accepted: it always is.
+        force_cpu: accepted: it is where parameters are.
+        name: its name; None: one is made.
+
+    Returns:
+        A tensor, which the program may write to.
+
+    Raises:
+        RuntimeError: dynamic mode.
+
+    Example:
+        >>> import paddle
+        >>> paddle.enable_static()
+        >>> main, startup = paddle.static.Program(), paddle.static.Program()
+        >>> with paddle.static.program_guard(main, startup):
+        ...     count = paddle.static.create_global_var([1], 0, "int64")
+        ...     _ = paddle.assign(count + 1, count)
+        >>> exe = paddle.static.Executor()
+        >>> exe.run(startup)
+        []
+        >>> exe.run(main, fetch_list=[count])[0].item(), exe.run(main, fetch_list=[count])[0].item()
+        (1, 2)
+        >>> paddle.disable_static()
+    """
+    tracer_of("create_global_var")
+    made = empty(tuple(int(n) for n in shape), convert(dtype), current_place())
+    made.name = name or unique_name.generate("global_var")
+    made.stop_gradient = True
+
+    def fill(x: Tensor) -> None:
+        with no_grad_guard():
+            assign(x, F.full(value, dtype=x.dtype, shape=tuple(x.shape)))
+
+    initialized(made, fill)
+    return made
+
+
+@public("paddle.static")
+def is_persistable(var: Any) -> bool:
+    """Say whether a variable keeps its value from run to run.
+
+    Args:
+        var: a variable.
+
+    Returns:
+        A bool.
+
+    Raises:
+        TypeError: something else.
+
+    Example:
+        >>> import paddle
+        >>> paddle.static.is_persistable(paddle.create_parameter([1], "float32"))
+        True
+    """
+    if not isinstance(var, Tensor):
+        raise op_error(TypeError, "is_persistable", "a variable", type(var).__name__)
+    return bool(var.persistable)

@@ -1,0 +1,312 @@
+"""Programs that are written call by call, without a function: what static mode records into.
+
+A :class:`ProgramTracer` is a tracer that stays open. :class:`Run` takes what it holds so far as a program of its own,
+whose runs are those of a captured function: inputs and weights are exchanged, random words drawn, the numbers of an
+optimizer's step asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from umiak import ops as F
+from umiak.autodiff.custom import resolve
+from umiak.core import context
+from umiak.core.captured import CapturedRun, Part
+from umiak.core.tensor import Tensor
+from umiak.ir.expr import Sym
+from umiak.ir.meta import Meta
+from umiak.ir.passes import merge_common, remove_dead
+from umiak.ir.program import Operation, Program, Value, Write, bound, extract, uses
+from umiak.ir.rewrite import Sweep
+from umiak.ir.scope import symbols_of
+from umiak.ir.sym import evaluate
+from umiak.ir.tracer import SymTensor, refuse_overlap, symbolic
+from umiak.runtime.capture import Capture, CaptureError
+from umiak.runtime.executor import Executor
+
+# Where code branches on a size that differs between runs, it takes the way of this size, which most numbers divide.
+EXAMPLE = 5040
+
+
+@contextmanager
+def outside() -> Iterator[None]:
+    """Calls run at once, outside of what is being recorded in static mode."""
+    tracer = context.capture_of()
+    if tracer is None or not tracer.static:
+        yield
+        return
+    with tracer.paused():
+        yield
+
+
+class ProgramTracer(Capture):
+    """The tracer of a program that grows while it is open; it may be entered and left any number of times.
+
+    ``origin``: the tracer that this one is a copy of. Its tensors stand for values here, too.
+    """
+
+    static = True
+
+    def __init__(self, origin: ProgramTracer | None = None) -> None:
+        super().__init__()
+        self.scope.example = EXAMPLE
+        self.origin = origin
+        self.names: dict[str, Tensor] = {}  # tensors that were given or asked for a name
+        self.feeds: list[tuple[str, SymTensor]] = []  # the inputs that a run is given
+        self.version = 0  # counts what changes the program beside operations
+        self._copied: dict[int, Value] = {}  # by the origin's values
+        self._values: list[Value] = []  # the origin's values, so that their ids stay theirs
+        # What belongs to training alone, as ranges of operations, and what a value is at other times.
+        self._training: list[tuple[int, int]] = []
+        self._evaluated: dict[int, tuple[Operation, Callable[..., Any], tuple]] = {}
+
+    @property
+    def state(self) -> tuple[int, int]:
+        """Another one after every change of the program."""
+        return len(self.builder.program.ops), self.version
+
+    # --- what is recorded
+
+    def feed(self, name: str, meta: Meta, stop_gradient: bool = True) -> SymTensor:
+        """A new input that a run is given."""
+        made = self.input(meta, stop_gradient)
+        self.feeds.append((name, made))
+        self.names[name] = made
+        return made
+
+    def assign(self, x: Tensor, value: Tensor) -> None:
+        super().assign(x, value)
+        self.version += 1
+
+    def replaced(self, root: SymTensor, x: SymTensor, made: bool, quiet: bool) -> None:
+        super().replaced(root, x, made, quiet)
+        self.version += 1
+
+    def reads(self, x: Tensor) -> None:
+        """Data of constants are known; those of what programs keep from run to run are not."""
+        if not x.persistable:
+            return
+        raise CaptureError(
+            f"the data of a tensor of shape {list(x.shape)} are read in static mode, where they are known only while "
+            "the program runs. Fetch them: Executor.run(program, fetch_list=[...])"
+        )
+
+    def backward(self, tensors: Sequence[Any], grads: Sequence[Any]) -> None:
+        raise CaptureError(
+            "backward() is called in static mode, where gradients are operations of the program: "
+            "paddle.static.append_backward(loss), or minimize(loss) of an optimizer"
+        )
+
+    @contextmanager
+    def training(self) -> Iterator[None]:
+        """Note that what is recorded inside belongs to training: copies for evaluation do without it."""
+        first = len(self.builder.program.ops)
+        try:
+            yield
+        finally:
+            self._training.append((first, len(self.builder.program.ops)))
+
+    def when_evaluated(self, y: Tensor, function: Callable[..., Any], *operands: Any) -> None:
+        """Copies for evaluation have ``function(*operands)`` in place of what ``y`` stands for."""
+        operation = self.tensor(y).value.operation
+        if operation is not None and operation.results[0] is self.tensor(y).value:
+            taken = tuple(self.tensor(x).value if isinstance(x, Tensor) else x for x in operands)
+            self._evaluated[id(operation)] = operation, function, taken
+
+    # --- copies
+
+    def copy(self, evaluation: bool = False) -> ProgramTracer:
+        """A tracer of its own over the same weights; ``evaluation``: without what belongs to training."""
+        out = ProgramTracer(self)
+        source, builder = self.builder.program, out.builder
+        out.scope.symbols, out.scope.guards = list(self.scope.symbols), []
+        for guard in self.scope.guards:
+            out.scope.assume_guard(guard)
+        for check in self.scope.checks:
+            out.scope.assume_check(check)
+        table: dict[int, Value] = {}
+        captured = self.captured()
+        names = {id(root): name for name, root in self.feeds}
+        roots = []
+        for root, original in self._roots:
+            if id(root) in captured:
+                new = out.capture(captured[id(root)])
+            else:
+                new = out.feed(names[id(root)], original.meta, root._stop)
+            new._stop = root._stop
+            table[id(original)] = new._value
+            roots.append((new, root))
+        skipped = self._skipped() if evaluation else set()
+        for operation in source.ops:
+            if id(operation) in skipped or not all(id(v) in table for v in operation.values):
+                continue  # the latter reads what was left out
+            found = self._evaluated.get(id(operation)) if evaluation else None
+            if found is None:
+                builder.copy(operation, table)
+                continue
+            _, function, taken = found
+            given = [symbolic(table[id(x)], out) if type(x) is Value else x for x in taken]
+            with out:
+                made = out.tensor(function(*given)).value
+            table[id(operation.results[0])] = made
+        out.streams = {key: (generator, stream.copy()) for key, (generator, stream) in self.streams.items()}
+        if not evaluation:
+            self._copy_training(out, table)
+        for new, root in roots:
+            if (value := table.get(id(root._value))) is not None:
+                new._value, new._stop, new._made = value, root._stop, root._made
+        out._copied = table
+        out._values = [v for v in [*source.inputs, *(r for o in source.ops for r in o.results)] if id(v) in table]
+        return out
+
+    def _copy_training(self, out: ProgramTracer, table: Mapping[int, Value]) -> None:
+        """Give a copy what it needs for training, and for copies of its own."""
+        out.sources = list(self.sources)
+        out.differentiated, out.asked = self.differentiated, self.asked
+        out._training = list(self._training)
+        ours, theirs = self.builder.program.ops, out.builder.program.ops
+        number = {id(o): i for i, o in enumerate(ours)}
+        for key, (_, function, taken) in self._evaluated.items():
+            twin = theirs[number[key]]
+            values = tuple(table[id(x)] if type(x) is Value else x for x in taken)
+            out._evaluated[id(twin)] = twin, function, values
+        for key, (_, function) in self.gradients.items():
+            if key in number:
+                out.gradients[id(theirs[number[key]])] = theirs[number[key]], function
+
+    def _skipped(self) -> set[int]:
+        """The operations that belong to training, by id."""
+        operations = self.builder.program.ops
+        return {id(o) for first, last in self._training for o in operations[first:last]}
+
+    def find(self, x: Tensor) -> Value | None:
+        """Return what a tensor of this tracer, or of one that it was copied of, stands for here; None for nothing."""
+        if not isinstance(x, SymTensor):
+            stand_in = self._captured.get(id(x))
+            return None if stand_in is None else stand_in._value
+        if x._tracer is self:
+            with self.paused():
+                return x.value
+        if self.origin is None:
+            return None
+        value = self.origin.find(x)
+        return None if value is None else self._copied.get(id(value))
+
+    # --- runs
+
+    def program(self, outputs: Sequence[Any], written: bool = True) -> Program:
+        """Return what is recorded so far as a program of its own; ``written``: with the writes to inputs."""
+        source = self.builder.program
+        known = set(source.symbols)
+        source.symbols += [s for s in self.scope.symbols if s not in known]
+        source.guards, source.checks = list(self.scope.guards), list(self.scope.checks)
+        writes = [Write(old, root._value) for root, old in self._roots if root._value is not old] if written else []
+        return extract(source, source.ops, source.inputs, outputs, writes)
+
+    def input_names(self) -> list[str | None]:
+        """The names of the program's inputs; None for captured tensors."""
+        names = {id(root): name for name, root in self.feeds}
+        by_value = {id(value): names.get(id(root)) for root, value in self._roots}
+        return [by_value[id(v)] for v in self.builder.program.inputs]
+
+
+class Run(CapturedRun):
+    """A program as it was recorded up to now.
+
+    ``feeds``: names and types of the inputs that it is given, in order. ``held_by(x, read)``: the tensor that takes the
+    place of a captured one, whose values the program reads or not.
+    """
+
+    def __init__(
+        self,
+        tracer: ProgramTracer,
+        outputs: Sequence[Value],
+        name: str,
+        written: bool = True,
+        held_by: Callable[[Tensor, bool], Tensor] = lambda x, read: x,
+    ) -> None:
+        streams = [stream for _, stream in tracer.streams.values()]
+        self._symbols = [s for source in tracer.sources for s in source.symbols]
+        self._symbols += [s for stream in streams for s in (stream.seed, stream.offset)]
+        inside = {s for o in tracer.builder.program.walk() if o.regions for s in bound(o)}
+        is_open = [any(s in inside for s in symbols_of(stream.words)) for stream in streams]
+        self._counts = [0 if o else s.words for s, o in zip(streams, is_open, strict=True)]
+        counts = [s.words for s, o in zip(streams, is_open, strict=True) if o]
+        traced = tracer.program([*outputs, *counts], written)
+        kept = unread_dropped(remove_dead(merge_common(_Final().program(resolve(traced)))))
+        program = self.program = kept.program
+        program.name = name
+        read = read_by(program)
+        program.captured = {n: held_by(x, id(program.constants[n]) in read) for n, x in program.captured.items()}
+        refuse_overlap(program)
+        names = tracer.input_names()
+        self.feeds = [(feed, traced.inputs[i].meta) for i in kept.inputs if (feed := names[i]) is not None]
+        own = list(program.captured.values())
+        self._prepare(
+            name=name, pinned=[], apart=set(), leaves=[], absent=[], hooks=[], kept=own,
+            needs=[x.stop_gradient for x in own], sources=[s.scalars for s in tracer.sources],
+            streams=[s.stream for s in streams], open=is_open, constants=[None] * len(outputs),
+            tensors=list(range(len(outputs))), replaced=[], assigned=[], outer=[], records=False,
+            results=len(program.outputs),
+        )  # fmt: skip
+
+    def _plain(self) -> Part:
+        executor = Executor(self.program, disjoint=True)
+        places = {s: i for i, s in enumerate(self._symbols)}
+        scalars = [places[s] for s, at in executor.sources.items() if at is None]
+        return Part(executor, list(self._counts), [], scalars)
+
+    def _holds(self, executor: Executor, tensors: Sequence[Tensor], words: Sequence[int]) -> bool:
+        known = executor.environment(tensors, words)
+        return all(evaluate(g, known) for g in self.program.guards)
+
+    def _drawn(self, stream: int, executor: Executor, tensors: Sequence[Tensor], words: Sequence[int]) -> int:
+        return evaluate(self._counts[stream], executor.environment(tensors, words))
+
+
+class _Final(Sweep):
+    """No more is differentiated: what was written over a value with a history is the value."""
+
+    in_place = True
+
+    def visit(self, o: Operation) -> None:
+        if type(o.op) is F.Overwritten:
+            self.stand(o.results, [self.current(o.operands[1])])
+        else:
+            self.keep(o)
+
+
+class _Kept(NamedTuple):
+    program: Program
+    inputs: list[int]  # of the program before
+
+
+def read_by(program: Program) -> set[int]:
+    """The ids of the values that a program reads."""
+    read = {id(v) for o in program.walk() for v in uses(o)} | {id(x) for x in program.outputs}
+    return read | {id(w.value) for w in program.effects}
+
+
+def unread_dropped(program: Program) -> _Kept:
+    """A program without the inputs that nothing reads or writes, and without the conditions on their sizes alone."""
+    wanted = read_by(program) | {id(w.target) for w in program.effects}
+    needed = symbols_of([x for x in program.outputs if type(x) is Sym])
+    for o in program.walk():
+        needed.update(symbols_of([r.meta.shape for r in o.results]))
+        needed.update(symbols_of([*(x for x in o.operands if type(x) is Sym), o.params]))
+    found = symbols_of([v.meta.shape for v in program.inputs if id(v) in wanted])
+    for v in program.inputs:
+        # A size that is read may be that of a tensor which is not.
+        if id(v) not in wanted and any(s in needed and s not in found for s in symbols_of(v.meta.shape)):
+            wanted.add(id(v))
+            found.update(symbols_of(v.meta.shape))
+    unknown = {s for s, at in program.sources().items() if at is not None and s not in found}
+    inputs = [v for v in program.inputs if id(v) in wanted]
+    out = extract(program, program.ops, inputs, program.outputs, program.effects)
+    out.symbols = [s for s in out.symbols if s not in unknown]
+    out.guards = [g for g in out.guards if unknown.isdisjoint(symbols_of(g))]
+    out.checks = [c for c in out.checks if unknown.isdisjoint(symbols_of(c.condition))]
+    return _Kept(out, [v.index for v in inputs])
