@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Any
 
+import numpy as np
+
 from paddle._public import also, public
 from paddle.optimizer.optimizer import Optimizer
 from umiak import ops as F
@@ -228,12 +230,12 @@ class GradScaler:
         """Make a dict of the scale, its settings and counts.
 
         Returns:
-            A dict; an empty one where the scaler is off.
+            A dict, whose ``scale`` is a NumPy array ``[1]`` of float32; an empty one where the scaler is off.
         """
         if not self._enable:
             return {}
         return {
-            "scale": self._scale,
+            "scale": np.array([self._scale], "float32"),
             "incr_ratio": self._incr_ratio,
             "decr_ratio": self._decr_ratio,
             "incr_every_n_steps": self._incr_every_n_steps,

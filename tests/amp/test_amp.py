@@ -105,6 +105,8 @@ def test_loss_scaling():
     other = amp.GradScaler()
     other.load_state_dict(scaler.state_dict())
     assert other.state_dict() == scaler.state_dict()
+    scale = scaler.state_dict()["scale"]
+    assert type(scale) is np.ndarray and scale.dtype == "float32" and scale.shape == (1,)  # in files of the reference
     off = amp.GradScaler(enable=False)
     loss = paddle.ones([1])
     assert off.scale(loss) is loss and off.state_dict() == {} and not off.is_enable()
