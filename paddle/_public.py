@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 
+from paddle._documents import indented
 from umiak.core.direct import Direct, by_axis, by_ints, by_op, by_operator, by_reduction, with_other_order
 from umiak.core.inplace import assign, call_before_overwrite
 from umiak.core.inplace import rebind as rebind_tensor
@@ -193,14 +194,14 @@ def _public(
             with_other_order(shown, other_order.keywords, other_order.at, other_order.types)
         if table:
             others = ", ".join(f"``{alias}`` for {p}" for alias, p in table.items())
-            shown.__doc__ = f"{(fn.__doc__ or '').rstrip()}\n\n    Other keywords: {others}.\n    "
+            shown.__doc__ = f"{indented(fn.__doc__).rstrip()}\n\n    Other keywords: {others}.\n    "
         if takes_out:
             written = "A tensor given as ``out`` is written with the result, and returned."
-            shown.__doc__ = f"{(shown.__doc__ or '').rstrip()}\n\n    {written}\n    "
+            shown.__doc__ = f"{indented(shown.__doc__).rstrip()}\n\n    {written}\n    "
         if other_order is not None:
             order = ", ".join(p for p in also_named if p != "out")
             shown.__doc__ = (
-                f"{(shown.__doc__ or '').rstrip()}\n\n    In PyTorch's order: ``{fn.__name__}({order})``.\n    "
+                f"{indented(shown.__doc__).rstrip()}\n\n    In PyTorch's order: ``{fn.__name__}({order})``.\n    "
             )
         if op is not None:
             by_op(shown, op, operands)
@@ -291,7 +292,7 @@ def _name_otherwise(cls: Any, table: Mapping[str, str]) -> None:
     """Let the constructor of a class take keywords of ``table`` as well."""
     cls.__init__ = other_keywords(**table)(cls.__init__)
     others = ", ".join(f"``{alias}`` for {p}" for alias, p in table.items())
-    cls.__doc__ = f"{(cls.__doc__ or '').rstrip()}\n\n    Other keywords: {others}.\n    "
+    cls.__doc__ = f"{indented(cls.__doc__).rstrip()}\n\n    Other keywords: {others}.\n    "
 
 
 def _is_int(x: Any) -> bool:

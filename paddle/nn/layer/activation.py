@@ -8,6 +8,7 @@ from types import CodeType
 from typing import Any
 
 import paddle.nn.functional as F
+from paddle._documents import indented
 from paddle._public import also, public
 from paddle.nn.initializer import Constant
 from paddle.nn.layer._synonyms import Synonym
@@ -21,7 +22,7 @@ def _docstring(name: str, function: Callable, fields: dict[str, Any], output: st
     """The docstring of a layer, from that of its function: the summary, and the parameters that are fields."""
     if function.__doc__ is None:
         return None
-    lines = function.__doc__.split("\n")
+    lines = indented(function.__doc__).split("\n")
     explained: list[str] = []
     wanted = False
     for line in lines[1:]:

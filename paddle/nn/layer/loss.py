@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import paddle.nn.functional as F
+from paddle._documents import indented
 from paddle._public import also, public
 from paddle.nn._ops import check_reduction
 from paddle.nn.layer.layers import Layer
@@ -33,7 +34,7 @@ def _documented_by(function: Callable) -> Callable[[type[Layer]], type[Layer]]:
     def document(layer: type[Layer]) -> type[Layer]:
         if function.__doc__ is None or layer.__doc__ is None:  # -OO
             return layer
-        summary, *parts = _HEADING.split(function.__doc__)
+        summary, *parts = _HEADING.split(indented(function.__doc__))
         sections = dict(zip(parts[::2], parts[1::2], strict=True))
         entries = dict(_ENTRY.findall(sections["Args"]))
 
@@ -45,7 +46,7 @@ def _documented_by(function: Callable) -> Callable[[type[Layer]], type[Layer]]:
         first, *more = sections["Returns"].strip().splitlines()
         output = "\n    ".join([f"        output: {first[0].lower()}{first[1:]}", *more])
         shape = f"{tensors}{output}\n\n"
-        raises, example = sections["Raises"], layer.__doc__.lstrip()
+        raises, example = sections["Raises"], indented(layer.__doc__).lstrip()
         layer.__doc__ = f"{summary}    Args:\n{args}\n    Shape:\n{shape}    Raises:\n{raises}    {example}"
         return layer
 
