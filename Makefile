@@ -28,7 +28,7 @@ export PATH := $(BIN):$(PATH)
 # One build at a time, also when many processes import the package at once.
 export NINJA := $(CURDIR)/tools/ninja
 
-.PHONY: help install build demo lint test test-all test-numpy1 oracle mutants bench docs docs-check sdist wheel wheels shim clean
+.PHONY: help install build demo lint test test-all test-numpy1 oracle mutants bench docs docs-check sdist wheel wheels wheel-arm64 try-wheels shim clean
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/make \1 \2/p' $(firstword $(MAKEFILE_LIST)) | \
@@ -120,6 +120,13 @@ wheel: ## dist/umiak-*.whl, checked; PYTHONS="python3.10 python3.13" for others,
 wheels: ## dist/umiak-*.whl for every supported Python that this machine has
 	rm -f dist/umiak-*.whl
 	$(PYTHON) tools/make_wheel.py --source $(SOURCE) --all
+
+wheel-arm64: ## dist/umiak-*_aarch64.whl, cross-compiled on Debian (gcc-aarch64-linux-gnu, qemu-user)
+	rm -f dist/umiak-*_aarch64.whl
+	$(PYTHON) tools/cross_wheel.py
+
+try-wheels: ## a sample of the tests on every wheel of dist, each in a clean environment; ARM64 under emulation
+	$(PYTHON) tools/try_wheels.py
 
 shim: | $(BIN)/python ## dist/paddlepaddle-*.whl, metadata only, which requires umiak
 	$(BIN)/python tools/make_shim.py dist

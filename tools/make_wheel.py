@@ -52,6 +52,18 @@ def environment(python: str, version: str) -> Path:
     return own
 
 
+def audited(made: Path, own: Path) -> Path:
+    """Give a wheel the tag of the systems that it runs on, put it into ``dist`` and check it."""
+    for old in DIST.glob(made.name.rpartition("-linux")[0] + f"-*linux*{made.name.rpartition('linux')[2]}"):
+        old.unlink()
+    before = set(DIST.glob("*.whl"))
+    env = {**os.environ, "PATH": f"{own.parent}:{os.environ['PATH']}"}
+    subprocess.run([own.parent / "auditwheel", "repair", "--wheel-dir", DIST, made], check=True, env=env)
+    (wheel,) = set(DIST.glob("*.whl")) - before
+    subprocess.run([own, "tools/check_wheel.py", wheel], check=True, cwd=ROOT)
+    return wheel
+
+
 def build(python: str, source: str) -> Path:
     """Build, tag and check one wheel."""
     version = version_of(python)
@@ -62,13 +74,7 @@ def build(python: str, source: str) -> Path:
     folder = f"--config-settings=build-dir={ROOT / 'build' / f'wheel-build-{version}'}"
     subprocess.run([*pip, "-w", unaudited, folder, source], check=True, env=env, cwd=ROOT)
     (made,) = unaudited.glob("umiak-*.whl")
-    for old in DIST.glob(made.name.rpartition("-linux")[0] + "-*linux*.whl"):
-        old.unlink()
-    before = set(DIST.glob("*.whl"))
-    subprocess.run([own.parent / "auditwheel", "repair", "--wheel-dir", DIST, made], check=True, env=env)
-    (wheel,) = set(DIST.glob("*.whl")) - before
-    subprocess.run([own, "tools/check_wheel.py", wheel], check=True, cwd=ROOT)
-    return wheel
+    return audited(made, own)
 
 
 def main() -> int:

@@ -11,7 +11,9 @@ import pytest
 
 import build_files
 import check_wheel
+import cross_wheel
 import make_shim
+import try_wheels
 
 ROOT = Path(__file__).parents[2]
 
@@ -108,3 +110,31 @@ def test_wheel_check_finds_promises_that_modules_do_not_keep():
     assert problems(name, {"a.so": old, "b.so": new}) == ["promises to run on glibc 2.17, but b.so needs 2.34"]
     (problem,) = problems("umiak-0.1.0-cp311-cp311-linux_x86_64.whl", {"a.so": old})
     assert problem.startswith("requires a manylinux tag, got umiak-0.1.0")
+
+
+def test_cross_build_names_what_this_machine_lacks(monkeypatch):
+    monkeypatch.setattr(
+        cross_wheel.shutil, "which", lambda tool: None if tool.startswith("qemu") else f"/usr/bin/{tool}"
+    )
+    with pytest.raises(SystemExit, match=r"requires .*, qemu-aarch64, .*; install them: apt-get install qemu-user$"):
+        cross_wheel.unpack()
+
+
+def test_wheels_are_tried_by_what_their_names_say():
+    name = try_wheels.NAME
+    assert name.fullmatch("umiak-0.1.0-cp311-cp311-manylinux_2_34_aarch64.whl").groups() == ("3", "11", "aarch64")
+    native = "umiak-0.1.0-cp310-cp310-manylinux2014_x86_64.manylinux_2_17_x86_64.whl"
+    assert name.fullmatch(native).groups() == ("3", "10", "x86_64")
+    assert name.fullmatch("umiak-0.1.0-py3-none-any.whl") is None
+
+
+def test_wheels_are_tried_with_tests_that_need_no_pytorch():
+    assert all((ROOT / test).is_file() for test in try_wheels.SAMPLE)
+    assert [t for t in try_wheels.SAMPLE if "torch" in (ROOT / t).read_text()] == []
+
+
+def test_a_wheel_that_fails_is_told(monkeypatch, capsys):
+    monkeypatch.setattr(try_wheels, "passes", lambda wheel: "cp311" in wheel.name)
+    assert try_wheels.main(["umiak-0.1.0-cp311-a.whl", "umiak-0.1.0-cp312-a.whl"]) == 1
+    assert capsys.readouterr().out == "passed  umiak-0.1.0-cp311-a.whl\nFAILED  umiak-0.1.0-cp312-a.whl\n"
+    assert try_wheels.main(["umiak-0.1.0-cp311-a.whl"]) == 0
