@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         callbacks,
         compat,
         cuda,
+        dataset,
         distributed,
         distribution,
         fft,

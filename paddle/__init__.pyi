@@ -8,6 +8,7 @@ from paddle import autograd as autograd
 from paddle import callbacks as callbacks
 from paddle import compat as compat
 from paddle import cuda as cuda
+from paddle import dataset as dataset
 from paddle import device as device
 from paddle import distributed as distributed
 from paddle import distribution as distribution
@@ -757,6 +758,7 @@ __all__ = [
     "cumsum",
     "cumsum_",
     "cumulative_trapezoid",
+    "dataset",
     "deg2rad",
     "device",
     "device_guard",

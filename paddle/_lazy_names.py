@@ -3,8 +3,9 @@
 NAMES = {
     "paddle": {
         "paddle": (
-            "amp audio autograd callbacks compat cuda distributed distribution fft geometric hapi hub incubate io jit "
-            "linalg metric optimizer profiler regularizer sparse special static sysconfig text utils version vision "
+            "amp audio autograd callbacks compat cuda dataset distributed distribution fft geometric hapi hub "
+            "incubate io jit linalg metric optimizer profiler regularizer sparse special static sysconfig text utils "
+            "version vision "
         ),
         "paddle.amp.auto_cast": (
             "autocast get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_enabled "

@@ -9,6 +9,9 @@ rc = "0"
 istaged = True
 commit = "unknown"
 with_mkl = "OFF"
+with_hml = ""
+with_pip_cuda_libraries = "OFF"
+with_pip_tensorrt = "OFF"
 cinn_version = "False"
 cuda_version = "False"
 cudnn_version = "False"
@@ -18,7 +21,7 @@ xpu_xccl_version = "False"
 xpu_xre_version = "False"
 xpu_xhpc_version = "False"
 tensorrt_version = "None"
-cuda_archs: list[int] = []
+compiled_cuda_archs: list[int] = []
 is_tagged = True
 
 
@@ -194,7 +197,21 @@ def hml() -> str:
         >>> paddle.version.hml()
         ''
     """
-    return ""
+    return with_hml
+
+
+def cuda_archs() -> list[int]:
+    """Compute capabilities that this was built for, 90 for 9.0: none.
+
+    Returns:
+        A list.
+
+    Example:
+        >>> import paddle
+        >>> paddle.version.cuda_archs()
+        []
+    """
+    return compiled_cuda_archs
 
 
 class CudaVersion(str):
@@ -240,7 +257,14 @@ def show() -> None:
     print("rc:", rc)
     print("cuda:", cuda_version)
     print("cudnn:", cudnn_version)
+    print("hip:", hip_version)
     print("nccl:", nccl_version)
+    print("xpu_xre:", xpu_xre_version)
+    print("xpu_xccl:", xpu_xccl_version)
+    print("xpu_xhpc:", xpu_xhpc_version)
+    print("cinn:", cinn_version)
+    print("tensorrt_version:", tensorrt_version)
+    print("cuda_archs:", compiled_cuda_archs)
 
 
 __getattr__, __dir__, __all__ = _lazy.contents(__name__)

@@ -42,18 +42,23 @@ def _get_unique_endpoints(trainer_endpoints: Iterable[str]) -> set[str]:
     return set(first.values())
 
 
+def md5_of(path: str) -> str:
+    """The md5 sum of a file, in hexadecimal digits."""
+    digest = hashlib.md5(usedforsecurity=False)
+    with open(path, "rb") as f:
+        while piece := f.read(_PIECE):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
 def _md5check(fullname: str, md5sum: str | None = None) -> bool:
     """Return whether a file has the sum, or none is given."""
     if md5sum is None:
         return True
-    with open(fullname, "rb") as f:
-        digest = hashlib.md5(usedforsecurity=False)
-        while piece := f.read(_PIECE):
-            digest.update(piece)
-    if digest.hexdigest() != md5sum:
-        logging.getLogger(__name__).warning("%s has md5 %s, not %s", fullname, digest.hexdigest(), md5sum)
-        return False
-    return True
+    found = md5_of(fullname)
+    if found != md5sum:
+        logging.getLogger(__name__).warning("%s has md5 %s, not %s", fullname, found, md5sum)
+    return found == md5sum
 
 
 class _WrongSum(Exception):
@@ -71,9 +76,9 @@ def _fetch(url: str, target: str, md5sum: str | None) -> None:
             raise _WrongSum(f"a file with md5 {digest.hexdigest()} in place of {md5sum}")
 
 
-def _download(url: str, path: str, md5sum: str | None = None, method: str = "get") -> str:
+def _download(url: str, path: str, md5sum: str | None = None, method: str = "get", save_name: str | None = None) -> str:
     """Download a file into a folder, unless it lies there with this sum; returns its path."""
-    target = os.path.join(path, url.rstrip("/").rsplit("/", 1)[-1].partition("?")[0])
+    target = os.path.join(path, save_name or url.rstrip("/").rsplit("/", 1)[-1].partition("?")[0])
     if os.path.exists(target) and _md5check(target, md5sum):
         return target
     failure: Exception | None = None

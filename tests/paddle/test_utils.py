@@ -148,7 +148,10 @@ def test_version(capsys):
     assert (version.major, version.minor, version.patch, version.rc) == ("3", "3", "1", "0")
     assert (version.cuda(), version.cudnn(), version.nccl(), version.xpu()) == ("False", "False", "0", "False")
     version.show()
-    assert "full_version: 3.3.1" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "full_version: 3.3.1" in printed and "cuda_archs: []" in printed
+    assert version.cuda_archs() == version.compiled_cuda_archs == [] and version.hml() == version.with_hml == ""
+    assert version.with_pip_cuda_libraries == version.with_pip_tensorrt == "OFF"
 
 
 @pytest.mark.parametrize("bounds", [("3.3.1",), ("0.1.0",), ("3.0", "4.0"), ("3.3.0", "3.3.1"), ("3.3.1.0",)])

@@ -16,6 +16,7 @@ import paddle
 from paddle.utils import download
 from paddle.vision import models
 from paddle.vision.models import mobilenetv1, resnet
+from paddle.vision.models._utils import IntermediateLayerGetter
 from paddle.vision.ops import ConvNormActivation
 
 FUNCTIONS = [name for name in models.__all__ if name.islower()]
@@ -141,6 +142,21 @@ def test_a_backbone_of_blocks_of_ones_own():
     block = resnet.BottleneckBlock(64, 16, norm_layer=lambda channels: paddle.nn.GroupNorm(4, channels))
     assert isinstance(block.bn3, paddle.nn.GroupNorm)
     assert block(paddle.zeros([1, 64, 8, 8])).shape == [1, 64, 8, 8]
+
+
+def test_results_of_layers_in_between():
+    model = models.resnet18(num_classes=0)
+    model.eval()
+    x = paddle.randn([1, 3, 32, 32])
+    getter = IntermediateLayerGetter(model, {"layer2": "middle", "layer1": "low"})
+    results = getter(x)
+    assert list(getter) == ["conv1", "bn1", "relu", "maxpool", "layer1", "layer2"]
+    assert list(results) == ["low", "middle"]
+    low = model.layer1(model.maxpool(model.relu(model.bn1(model.conv1(x)))))
+    np.testing.assert_array_equal(results["low"].numpy(), low.numpy())
+    np.testing.assert_array_equal(results["middle"].numpy(), model.layer2(low).numpy())
+    with pytest.raises(ValueError, match=r"for return_layers, got \['layer9'\]"):
+        IntermediateLayerGetter(model, {"layer9": "x"})
 
 
 def test_features_without_pooling():

@@ -17,6 +17,38 @@ MD5 = "30177ea32e27c525793142b6bf2c8e2d"
 _FILES = "simple-examples/data/ptb.{}.txt"
 _COUNTED = ("train", "valid")  # parts whose words get numbers
 _BEGIN, _END = "<s>", "<e>"
+_OP = "Imikolov"
+
+
+def sentences(path: str, parts: Iterable[str]) -> dict[str, list[list[bytes]]]:
+    """Words of the sentences of parts of the archive, ``"train"``, ``"valid"`` or ``"test"``."""
+    texts = {}
+    with _archives.open_tar(_OP, path) as archive:
+        for part in parts:
+            name = _FILES.format(part)
+            with _archives.member(_OP, archive, name) as f:
+                texts[part] = [line.encode().split() for _, line in _archives.lines(_OP, f, name)]
+    return texts
+
+
+def word_count(f: Iterable[bytes], word_freq: dict | None = None) -> dict:
+    """Counts of the words of lines, with ``"<s>"`` and ``"<e>"`` for each, added to ``word_freq`` if it is given."""
+    counts = Counter() if word_freq is None else word_freq
+    for line in f:
+        for word in (*line.split(), _BEGIN, _END):
+            counts[word] = counts.get(word, 0) + 1
+    return counts
+
+
+def items(sentence: list[bytes], numbers: dict, data_type: str, window_size: int) -> list[tuple]:
+    """Windows of a sentence, or the sentence and the same one word later, as numbers."""
+    unknown = numbers[_archives.UNKNOWN]
+    begin, end = numbers.get(_BEGIN, unknown), numbers.get(_END, unknown)
+    words = [numbers.get(word, unknown) for word in sentence]
+    if data_type == "SEQ":
+        return [] if 0 < window_size <= len(words) else [([begin, *words], [*words, end])]
+    words = [begin, *words, end]
+    return [tuple(words[i : i + window_size]) for i in range(len(words) - window_size + 1)]
 
 
 @public("paddle.text paddle.text.datasets")
@@ -66,7 +98,7 @@ class Imikolov(Dataset):
         min_word_freq: int = 50,
         download: bool = True,
     ) -> None:
-        op = "Imikolov"
+        op = _OP
         if not isinstance(data_type, str) or data_type.upper() not in ("NGRAM", "SEQ"):
             raise op_error(ValueError, op, "a data_type of 'NGRAM' or 'SEQ'", repr(data_type))
         self.data_type = data_type.upper()
@@ -75,17 +107,14 @@ class Imikolov(Dataset):
         if self.data_type == "NGRAM":
             _archives.positive(op, window_size, "window_size")
         self.data_file = _archives.found(op, data_file, download, URL, MD5)
-        with _archives.open_tar(op, self.data_file) as archive:
-            texts = {}
-            for part in dict.fromkeys((*_COUNTED, self.mode)):
-                name = _FILES.format(part)
-                with _archives.member(op, archive, name) as f:
-                    texts[part] = [line.encode().split() for _, line in _archives.lines(op, f, name)]
+        texts = sentences(self.data_file, dict.fromkeys((*_COUNTED, self.mode)))
         counts: dict = Counter()
         for part in _COUNTED:
-            counts = self.word_count(map(b" ".join, texts[part]), counts)
+            counts = word_count(map(b" ".join, texts[part]), counts)
         self.word_idx = _archives.by_frequency(counts, self.min_word_freq)
-        self.data = [item for sentence in texts[self.mode] for item in self._items(sentence)]
+        self.data = [
+            item for words in texts[self.mode] for item in items(words, self.word_idx, self.data_type, window_size)
+        ]
 
     def word_count(self, f: Iterable[bytes], word_freq: dict | None = None) -> dict:
         """Count the words of lines, with ``"<s>"`` and ``"<e>"`` for each.
@@ -97,21 +126,7 @@ class Imikolov(Dataset):
         Returns:
             The counts.
         """
-        counts = Counter() if word_freq is None else word_freq
-        for line in f:
-            for word in (*line.split(), _BEGIN, _END):
-                counts[word] = counts.get(word, 0) + 1
-        return counts
-
-    def _items(self, sentence: list[bytes]) -> list[tuple]:
-        numbers, unknown = self.word_idx, self.word_idx[_archives.UNKNOWN]
-        begin, end = numbers.get(_BEGIN, unknown), numbers.get(_END, unknown)
-        words = [numbers.get(word, unknown) for word in sentence]
-        if self.data_type == "SEQ":
-            long = 0 < self.window_size <= len(words)
-            return [] if long else [([begin, *words], [*words, end])]
-        words = [begin, *words, end]
-        return [tuple(words[i : i + self.window_size]) for i in range(len(words) - self.window_size + 1)]
+        return word_count(f, word_freq)
 
     def __getitem__(self, idx: int) -> tuple[np.ndarray, ...]:
         return tuple(np.array(d) for d in self.data[idx])
