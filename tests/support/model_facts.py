@@ -1,7 +1,7 @@
 """Programs of ``paddle.Model`` and its callbacks, made by nothing but the public API.
 
-The reference framework runs this file too, and what it gives stands in ``tests/data/model.json``
-(``python tests/support/model_facts.py FILE`` with its Python).
+The reference framework runs this file too, and what it gives stands in ``tests/data/model.json``. ``make oracle``
+writes it: ``python tests/support/model_facts.py FILE`` with the reference's Python, far from our ``paddle``.
 """
 
 import contextlib
@@ -631,6 +631,11 @@ def scripted(callback, values, epochs=8, rate=0.5, **kwargs):
 VALUES = [0.1, 0.3, 0.3, 0.2, 0.35, 0.3, 0.2, 0.1]
 
 
+def without(folder, lines):
+    """Lines with a word in place of the folder, whose path may be written in two ways."""
+    return [line.replace(os.path.realpath(folder), "FOLDER").replace(folder, "FOLDER") for line in lines]
+
+
 @program
 def early_stopping():
     make = paddle.callbacks.EarlyStopping
@@ -653,7 +658,7 @@ def early_stopping():
     with tempfile.TemporaryDirectory() as folder:
         best = make("acc", "max", 2)
         out["best"] = scripted(best, VALUES, save_dir=folder)
-        out["best"]["lines"] = [line.replace(os.path.realpath(folder), "FOLDER") for line in out["best"]["lines"]]
+        out["best"]["lines"] = without(folder, out["best"]["lines"])
         out["best"]["state"].pop("save_dir")
         out["files"] = sorted(os.path.relpath(os.path.join(d, f), folder) for d, _, fs in os.walk(folder) for f in fs)
     out["no folder"] = scripted(make("acc", "max", 2), VALUES)
@@ -693,9 +698,7 @@ def checkpoints():
             False,
             lambda: prepared().fit(Samples(4), batch_size=4, save_dir=os.path.join(folder, "a"), verbose=2, epochs=2),
         )
-        out["shown"] = [
-            line.replace(os.path.realpath(folder), "FOLDER").replace(folder, "FOLDER") for line in out["shown"]
-        ]
+        out["shown"] = without(folder, out["shown"])
     return out
 
 

@@ -115,6 +115,43 @@ def test_training_lowers_the_loss(name, kind):
     assert np.isfinite(losses).all() and min(losses[-2:]) < 0.9 * losses[0], losses
 
 
+LARGE = {
+    "alexnet": ({"num_classes": 0}, (1, 3, 63, 63)),
+    "vgg11": ({"num_classes": 0}, (1, 3, 32, 32)),
+    "densenet121": ({"num_classes": 3}, (1, 3, 32, 32)),
+    "googlenet": ({"num_classes": 0}, (1, 3, 64, 64)),
+    "inception_v3": ({"num_classes": 3}, (1, 3, 75, 75)),
+}
+
+
+def outputs_of(model, x):
+    results = model(x)
+    return list(results) if isinstance(results, (list, tuple)) else [results]
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[] if n == "alexnet" else pytest.mark.slow) for n in LARGE])
+def test_large_models_captured_and_with_mixed_precision(name):
+    """Models too large to be trained here: captured = eager, bfloat16 near it, a gradient for each weight."""
+    arguments, size = LARGE[name]
+    paddle.seed(3)
+    model = getattr(models, name)(**arguments)
+    model.eval()
+    x = paddle.randn(size)
+    want = [y.numpy() for y in outputs_of(model, x)]
+    captured = paddle.jit.to_static(lambda x: outputs_of(model, x))
+    for _ in range(3):
+        for ours, y in zip(captured(x), want, strict=True):
+            np.testing.assert_allclose(ours.numpy(), y, rtol=1e-3, atol=1e-4 * np.abs(y).max())
+    with paddle.amp.auto_cast(dtype="bfloat16"):
+        results = outputs_of(model, x)
+    for ours, y in zip(results, want, strict=True):
+        ours = ours.astype("float32").numpy()
+        assert 0 < np.abs(ours - y).max() < 0.1 * np.abs(y).max()
+    sum(y.astype("float32").mean() for y in results).backward()
+    gradients = [p.grad for p in model.parameters() if not p.stop_gradient]
+    assert gradients and all(g is not None and bool(paddle.isfinite(g).all()) for g in gradients)
+
+
 def test_no_images():
     model = models.MobileNetV1(0.125, num_classes=3)
     model.eval()
