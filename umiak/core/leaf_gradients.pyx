@@ -136,12 +136,18 @@ cdef int clear_grad(Tensor t, bint to_zero) except -1:
     cdef PyObject* into[2]
     cdef Tensor g
     cdef bint seen
+    cdef object tracer
     if t.held_grad is None or not to_zero or (<Tensor?>t.held_grad).kind & KIND_SELECTED_ROWS:
         if t.held_grad is not None or not to_zero:
+            tracer = capture_of()
+            if tracer is not None:
+                tracer.replaces(t)
             set_grad(t, None)
         return 0
-    if capture_of() is not None:
+    tracer = capture_of()
+    if tracer is not None:
         g = <Tensor>held
+        tracer.replaces(t)
         return set_grad(t, apply(FULL[g.key & K_DTYPE_MASK], (0,), (tuple((<object>g).shape),)))
     seen = Py_REFCNT(held) > 1 or Py_REFCNT(<PyObject*>(<Tensor>held).storage) - (<Tensor>held).storage.pins > 1
     g = <Tensor>held

@@ -288,6 +288,10 @@ class Capture(Tracer):
             with context.no_grad_guard():
                 owner.captured(self, items)
 
+    def replaces(self, leaf: Tensor) -> None:
+        """The function is about to replace the gradient of a leaf, other than by ``backward``."""
+        self.leaves.setdefault(id(leaf), (leaf, leaf.grad))
+
     def _leaves(self) -> list[tuple[SymTensor, Tensor]]:
         """The inputs that gradients are kept for: what stands for them, and where ``.grad`` is."""
         captured = self.captured()
@@ -480,6 +484,9 @@ class Captured(CapturedRun):
         kept += [(None, x) for x in owners if id(x.grad) in met and id(x) not in met]
         arguments = {id(r): i for i, (r, _) in enumerate(capture._roots[: len(tensors)])}
         captured = capture.captured()
+        # Leaves of which the function replaces the gradient and needs nothing else.
+        met = {id(x) for _, x in kept}
+        kept += [(x, x) for x, _ in capture.leaves.values() if id(x) not in met]
         # Where a leaf is: the number of an argument, or the captured tensor itself.
         owners_of_grads: list[Any] = [arguments.get(id(r), leaf) for r, leaf in kept]
         grads = [leaf.grad for _, leaf in kept]
@@ -554,8 +561,8 @@ class Captured(CapturedRun):
     def _given(self, program: Program) -> list[int]:
         """The outputs that have a gradient."""
         return [
-            i for i, y in enumerate(program.outputs)
-            if type(y) is Value and y.operation is not None and not self.stops[i] and _continuous(y.meta)
+            i for i, (y, stop) in enumerate(zip(program.outputs, self.stops, strict=False))  # gradients come behind
+            if type(y) is Value and y.operation is not None and not stop and _continuous(y.meta)
         ]  # fmt: skip
 
     @classmethod
@@ -591,7 +598,7 @@ class Captured(CapturedRun):
                 for i, x in enumerate(tensors):
                     if i not in pinned:
                         x, argument = capture.example(x, axes[i]), x
-                        x.grad = argument.grad
+                        x._grad = argument.grad
                         x._grad_hooks().extend(e for e in argument._hooks or () if type(e) is not leaf_gradients.Sink)
                     given.append(x)
                 leaves = function(given)
