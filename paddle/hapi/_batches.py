@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from paddle.io.dataset import Dataset, IterableDataset
+from paddle.io.dataset import Dataset, IterableDataset, NoLengthError
 from paddle.io.loader import DataLoader
 from paddle.io.sampler import DistributedBatchSampler
 from paddle.static.input import InputSpec
@@ -55,10 +55,12 @@ def loader(
 
 
 def length(source: Any) -> int | None:
-    """Number of batches, None where nobody knows."""
+    """Number of batches, None where nobody knows: without ``__len__``, or where that says that there is none."""
+    if not hasattr(type(source), "__len__"):
+        return None
     try:
         return len(source)
-    except (TypeError, AttributeError, RuntimeError, ValueError, NotImplementedError):
+    except (NoLengthError, NotImplementedError):
         return None
 
 

@@ -13,6 +13,7 @@ from umiak.core import dtype as dt
 from umiak.core.context import place_guard
 from umiak.core.tensor import Tensor
 from umiak.util import pytree
+from umiak.util.errors import op_error
 
 IMPOSSIBLE = -1e9  # the log of a probability of 0 that may still be added up
 
@@ -263,6 +264,7 @@ def dynamic_decode(
 
     Raises:
         TypeError: in a captured function, because whether to go on depends on data.
+        ValueError: all sequences have finished before the first step, or there is none.
 
     Example:
         >>> import paddle
@@ -291,6 +293,9 @@ def dynamic_decode(
         steps.append(outputs)
         if max_step_num is not None and len(steps) > max_step_num:
             break
+    if not steps:
+        required = "sequences of which one at least has not finished at the start"
+        raise op_error(ValueError, "dynamic_decode", required, f"finished of shape {list(finished.shape)}")
     stacked = pytree.map(lambda *xs: ops.stack(xs, axis=0), *steps)
     result, states = decoder.finalize(stacked, states, lengths)
     if not output_time_major:

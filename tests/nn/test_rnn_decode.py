@@ -60,3 +60,10 @@ def test_a_decoder_that_does_not_track_what_has_finished():
     assert states.tolist() == [3, 3]
     made, _ = nn.dynamic_decode(Counting(), first, max_step_num=0, output_time_major=True)
     assert made["value"].tolist() == [[1, 3]]
+
+
+def test_no_sequences_are_refused():
+    cell = nn.GRUCell(4, 4)
+    decoder = nn.BeamSearchDecoder(cell, 0, 1, 2, nn.Embedding(5, 4), nn.Linear(4, 5))
+    with pytest.raises(ValueError, match=r"\[dynamic_decode\] requires sequences of which one"):
+        nn.dynamic_decode(decoder, cell.get_initial_states(paddle.zeros([0, 4])), max_step_num=3)

@@ -524,3 +524,15 @@ def test_packages_that_are_not_there(monkeypatch, name, make):
     monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(ImportError, match=f"requires the package {name}, which is not installed. Run `pip install"):
         make()
+
+
+def test_a_fault_in_a_length_is_shown():
+    class Faulty:
+        def __len__(self) -> int:
+            raise RuntimeError("a fault of the user's")
+
+        def __iter__(self):
+            return iter([batch()])
+
+    with pytest.raises(RuntimeError, match="a fault of the user's"):
+        prepared().fit(Faulty(), verbose=0)

@@ -208,3 +208,9 @@ def test_attention():
 def test_what_does_not_fit_is_refused(error, call):
     with pytest.raises(error, match="requires"):
         call()
+
+
+def test_attention_of_heads_without_elements():
+    x = paddle.zeros([1, 1, 2, 0])
+    mask = paddle.sparse.sparse_csr_tensor([0, 1, 2], [1, 0], [1.0, 1.0], [1, 2, 2])
+    assert paddle.sparse.nn.functional.attention(x, x, x, mask).shape == [1, 1, 2, 0]

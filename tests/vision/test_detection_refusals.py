@@ -133,3 +133,10 @@ def test_files_and_modes() -> None:
         ops.decode_jpeg(paddle.zeros([2], "uint8"), "grey")
     with pytest.raises(TypeError, match="uint8"):
         ops.decode_jpeg(paddle.zeros([2]))
+
+
+def test_a_loss_of_no_predictions() -> None:
+    with pytest.raises(ValueError, match="at least one"):
+        ops.yolo_loss(
+            paddle.zeros([1, 8, 0, 0]), paddle.zeros([1, 2, 4]), paddle.zeros([1, 2], "int32"), [10, 13], [0], 3, 0.3, 8
+        )

@@ -394,7 +394,9 @@ def attention(
     """
     b, h, n, d = query.shape
     flat = [F.reshape(t, shape=(b * h, t.shape[2], t.shape[3])) for t in (query, key, value)]
-    scores = masked_matmul(flat[0], _transposed(flat[1]), mask)._values * (1.0 / math.sqrt(d))
+    scores = masked_matmul(flat[0], _transposed(flat[1]), mask)._values * (
+        1.0 / math.sqrt(d or 1)
+    )  # of no elements: zeros
     where = mask.coordinates()
     seen = np.ones(where.shape[1], np.bool_)
     if of_keys is not None:

@@ -205,8 +205,8 @@ def yolo_loss(
         if x.ndim != 4 or x.shape[1] != count * own or class_num < 1:
             raise op_error(ValueError, op_name, f"x [N, {count * own}, H, W] and a class or more", list(x.shape))
         n, _, rows, columns = x.shape
-        if rows != columns:
-            raise op_error(ValueError, op_name, "as many rows as columns", list(x.shape))
+        if rows != columns or not rows:
+            raise op_error(ValueError, op_name, "as many rows as columns, and at least one", list(x.shape))
         if gt_box.ndim != 3 or gt_box.shape[0] != n or gt_box.shape[2] != 4:
             raise op_error(ValueError, op_name, f"gt_box [{n}, B, 4]", list(gt_box.shape))
         number = gt_box.shape[1]
