@@ -46,11 +46,11 @@ class Attention(nn.Layer):
     def __init__(self, width: int, out: int) -> None:
         super().__init__()
         self.linear = nn.Linear(width, out, bias_attr=False)
-        self.giver, self.taker = nn.Linear(out, 1), nn.Linear(out, 1)
+        self.source, self.target = nn.Linear(out, 1), nn.Linear(out, 1)
 
     def forward(self, x: Any, source: Any, target: Any) -> Any:
         hidden = self.linear(x)
-        scores = F.leaky_relu(geometric.send_uv(self.giver(hidden), self.taker(hidden), source, target), 0.2)
+        scores = F.leaky_relu(geometric.send_uv(self.source(hidden), self.target(hidden), source, target), 0.2)
         order = paddle.argsort(target, stable=True)
         highest = geometric.segment_max(scores[order], target[order])
         weights = paddle.exp(scores - paddle.gather(highest, target).detach())
@@ -107,8 +107,8 @@ def run(case: str) -> dict[str, Any]:
     for step in range(20):
         if case == "sampled":
             wanted = np.arange(step % 4, PAPERS, 4)
-            givers, takers, nodes = neighbourhood(edges, wanted)
-            loss = F.cross_entropy(model(x[nodes], givers, takers)[: len(wanted)], y[paddle.to_tensor(wanted)])
+            sources, targets, nodes = neighbourhood(edges, wanted)
+            loss = F.cross_entropy(model(x[nodes], sources, targets)[: len(wanted)], y[paddle.to_tensor(wanted)])
         else:
             loss = F.cross_entropy(model(x, source, target)[known], y[known])
         loss.backward()

@@ -53,7 +53,7 @@ class Coupling(nn.Layer):
         return paddle.concat([changed, kept] if self.swap else [kept, changed], axis=1)
 
 
-class Flow(nn.Layer):
+class CouplingFlow(nn.Layer):
     def __init__(self, depth: int = 4) -> None:
         super().__init__()
         self.couplings = nn.LayerList([Coupling(bool(i % 2)) for i in range(depth)])
@@ -72,7 +72,7 @@ class Flow(nn.Layer):
         return noise
 
 
-class Mixture(nn.Layer):
+class Autoencoder(nn.Layer):
     """A posterior by reparameterisation with given noise, and what distributions say of it."""
 
     def __init__(self) -> None:
@@ -132,10 +132,10 @@ def densities() -> dict[str, Any]:
 
 
 def run() -> dict[str, Any]:
-    flow = fill(Flow())
+    flow = fill(CouplingFlow())
     losses = train(flow, flow.log_prob, [(moons(i, 64),) for i in range(25)])
-    mixture = fill(Mixture())
-    bounds = train(mixture, mixture.bound, [(moons(i, 32), normal(100 + i, 32, 2)) for i in range(15)])
+    autoencoder = fill(Autoencoder())
+    bounds = train(autoencoder, autoencoder.bound, [(moons(i, 32), normal(100 + i, 32, 2)) for i in range(15)])
     with paddle.no_grad():
         drawn = flow.sample(normal(0, 5, 2))
         held = flow.log_prob(moons(99, 8))
