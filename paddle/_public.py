@@ -396,7 +396,8 @@ def inplace(
     source: Any = getattr(base, "function", base)
     aliases = getattr(base, "_aliases", {})
     parameter = source.__code__.co_varnames[0]
-    code = made.__code__.replace(co_name=label, co_qualname=label)
+    named_so = ("co_name", "co_qualname") if sys.version_info >= (3, 11) else ("co_name",)
+    code = made.__code__.replace(**dict.fromkeys(named_so, label))
     fn: Any = FunctionType(code, source.__globals__, label, made.__defaults__, made.__closure__)
     fn.__qualname__ = label
     fn.__module__ = source.__module__
