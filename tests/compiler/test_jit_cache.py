@@ -111,7 +111,7 @@ def test_key_holds_the_target(folder, change):
         (engine, "ABI", engine.ABI + 1),
         (engine, "toolchain", lambda: "llvmlite 99"),
         (codegen, "LLVM_OPTIONS", ("-other",)),
-        (codegen, "CODE_MODEL", "large"),
+        (codegen, "ADDRESSING", {}),
     ],
 )
 def test_key_holds_versions_and_options(monkeypatch, module, name, value):

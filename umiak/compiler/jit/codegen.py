@@ -17,7 +17,10 @@ from umiak.util.locks import fork_safe
 
 # For the process: LLVM has no others. Preparation for selection finds next to nothing in texts like these.
 LLVM_OPTIONS = ("-disable-lsr", "-disable-cgp")
-RELOCATION, CODE_MODEL = "pic", "small"
+
+# Relocation and code model. Our linker takes small position-independent code on x86-64. Elsewhere LLVM's loader may put
+# data more than 4 GB from code, which ends the process: references are absolute addresses there.
+ADDRESSING = {"x86_64": ("pic", "small")}
 
 # LLVM takes one thread at a time anyway: llvmlite has a lock around every call. Forking waits for this one.
 LOCK = fork_safe(threading.RLock())
@@ -51,6 +54,11 @@ def describe_host() -> Target:
         return Target(triple, cpu, features, str(machine.target_data))
 
 
+def addressing(target: Target) -> tuple[str, str]:
+    """The relocation and the code model of what is compiled for a target."""
+    return ADDRESSING.get(target.machine, ("static", "large"))
+
+
 def target_machine(target: Target) -> Any:
     """LLVM's machine for a target; hold ``LOCK``."""
     global _all_targets
@@ -61,8 +69,9 @@ def target_machine(target: Target) -> Any:
             llvm.initialize_all_targets()
             llvm.initialize_all_asmprinters()
             _all_targets = True
+        relocation, model = addressing(target)
         machine = _machines[target] = llvm.Target.from_triple(target.triple).create_target_machine(
-            cpu=target.cpu, features=target.features, opt=target.opt, reloc=RELOCATION, codemodel=CODE_MODEL, jit=True
+            cpu=target.cpu, features=target.features, opt=target.opt, reloc=relocation, codemodel=model, jit=True
         )
     return machine
 

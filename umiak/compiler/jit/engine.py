@@ -164,7 +164,7 @@ def _require(library: Library, names: Sequence[str]) -> None:
 def _key(text: str, target: Target) -> bytes:
     prefix = _prefixes.get(target)
     if prefix is None:
-        options = (*codegen.LLVM_OPTIONS, codegen.RELOCATION, codegen.CODE_MODEL)
+        options = (*codegen.LLVM_OPTIONS, *codegen.addressing(target))
         parts = (f"ABI {ABI}", toolchain(), *options, target.key, "")
         prefix = _prefixes[target] = hashlib.sha256("\0".join(parts).encode())
     digest = prefix.copy()
