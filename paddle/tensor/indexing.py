@@ -278,7 +278,7 @@ def getitem(x: Tensor, item: Any) -> Tensor:
     view = basic(x)
     # An index that selects everything still gives another tensor.
     if view is x:
-        return apply(_FIRST, (x,), ((0,), (len(x),), (1,))) if x.ndim else F.reshape(x, ())
+        return apply(_FIRST, (x,), ((0,), (x.shape[0],), (1,))) if x.ndim else F.reshape(x, ())
     return view
 
 

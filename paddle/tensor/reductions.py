@@ -20,6 +20,7 @@ from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.eager import apply1, apply_reduce, reduction_key
 from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
 
 _SUMS: dict[Any, Any] = {}
 _SUMS_IN_INT64 = {dt.bool: F.CountNonzero, dt.int32: F.WideSum}
@@ -503,10 +504,11 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
     inputs = list(inputs)
     if not inputs:
         raise op_error(ValueError, "add_n", "at least one tensor", "none")
-    inputs = [x for x in inputs if not (isinstance(x, Tensor) and x.size == 0)] or inputs[:1]
+    inputs = [x for x in inputs if not (isinstance(x, Tensor) and type(x._count) is int and not x._count)] or inputs[:1]
     out = need_tensor(inputs[0], "add_n", "inputs")
     for x in inputs[1:]:
-        if need_tensor(x, "add_n", "inputs").shape != out.shape:
+        sizes = need_tensor(x, "add_n", "inputs").shape
+        if len(sizes) != len(out.shape) or False in map(dim.eq, sizes, out.shape):
             raise op_error(ValueError, "add_n", "tensors of one shape", f"{list(out.shape)} and {list(x.shape)}")
         out = out + x
     return out if len(inputs) > 1 else F.copy(out)

@@ -112,7 +112,8 @@ class Sym:
     def _refuse(self) -> Any:
         raise TypeError(
             f"the symbolic value {self} has no fixed number: keep it in arithmetic with Python operators and the "
-            "functions of umiak.ir.sym, or ask sym.known(value), which answers None here"
+            "functions of umiak.ir.sym, or ask sym.known(value), which answers None here. Where a function needs the "
+            "number in static mode, declare the size in paddle.static.data"
         )
 
     __int__ = __index__ = __float__ = _refuse

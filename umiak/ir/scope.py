@@ -30,19 +30,19 @@ class Scope:
     ``guards`` are conditions that were true for the hints: a captured program is valid where they hold. ``checks`` are
     conditions on unhinted symbols: the program tests them. ``specialise(hint)`` says which hints become constants.
 
-    ``example``: a size that settles a condition on unhinted symbols which the code branches on; the program tests that
-    sizes agree with it there. None: such a branch is an error.
+    ``by_example``: a condition on unhinted symbols which the code branches on is settled as it is for usual sizes, and
+    the program tests that it is so. Otherwise such a branch is an error.
     """
 
     def __init__(
         self,
         prefix: str = "s",
         specialise: Callable[[int], bool] = specialise_zero_one,
-        example: int | None = None,
+        by_example: bool = False,
     ) -> None:
         self.prefix = prefix
         self.specialise = specialise
-        self.example = example
+        self.by_example = by_example
         self.symbols: list[Sym] = []
         self.guards: list[Sym] = []
         self.checks: list[Check] = []
@@ -126,9 +126,7 @@ class Scope:
     def assume_as_example(self, condition: Sym) -> bool:
         """Settle a condition as it is for the example, and have the program test that it is so."""
         condition = self.simplify(condition)
-        value = substitute(condition, dict.fromkeys(symbols_of(condition), self.example))
-        if type(value) is Sym:
-            raise TypeError(f"the condition {condition} is not known while the program is built")
+        value = as_example(condition)
         held = condition if value else expr.negate(condition)
         self.check(held, f"the program was recorded for sizes with {held}. Declare the size, or record another program")  # type: ignore[arg-type]
         return bool(value)
@@ -255,6 +253,30 @@ def substitute(x: Any, mapping: dict[Sym, Any]) -> Any:
     return visit(x)
 
 
+# A size that stands for most: neither 0 nor 1, and divided by what sizes are usually divided by.
+EXAMPLE = 5040
+
+
+def as_example(condition: Bool) -> bool:
+    """What a condition is where all sizes are the example."""
+    value = substitute(condition, dict.fromkeys(symbols_of(condition), EXAMPLE))
+    if type(value) is Sym:
+        raise TypeError(f"the condition {condition} is not known while the program is built")
+    return bool(value)
+
+
+def usually(condition: Bool) -> bool:
+    """A condition as far as it is known, guarded by hints, or as it is for usual sizes: for what only sizes that are
+    out of the ordinary change, and harmlessly. Nothing is left to run time."""
+    if type(condition) is not Sym:
+        return bool(condition)
+    scope = get_scope()
+    known = None if scope is None else scope.decide(condition)
+    if known is None and condition.hinted:
+        return require_scope(condition).guard(condition)
+    return as_example(condition) if known is None else known
+
+
 def truth(condition: Sym) -> bool:
     """``bool(condition)``: known, or settled by a guard; without hints it is an error, not a guess."""
     scope = get_scope()
@@ -262,7 +284,7 @@ def truth(condition: Sym) -> bool:
         return known
     if condition.hinted:
         return require_scope(condition).guard(condition)
-    if scope is not None and scope.example is not None:
+    if scope is not None and scope.by_example:
         return scope.assume_as_example(condition)
     raise TypeError(
         f"the condition {condition} is not known while the program is built, because its sizes have no hint. "

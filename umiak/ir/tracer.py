@@ -25,7 +25,7 @@ from umiak.ir.meta import Meta, Strided, dense
 from umiak.ir.program import Block, Operand, Operation, Program, Value
 from umiak.ir.registry import REGISTRY
 from umiak.ir.rewrite import Sweep
-from umiak.ir.scope import Scope
+from umiak.ir.scope import Scope, usually
 from umiak.util.errors import LeafError
 from umiak.util.size import Size, count_of, size_of
 
@@ -761,17 +761,17 @@ def overlaps(x: SymTensor) -> bool:
     while view is not None and (view._view is None or getattr(view._view[0], "injective", True)):
         view = view.parent
     layout = x.strided() if view is not None else None
-    if layout is None or any(dim.le(n, 0) for n in layout.shape):
+    if layout is None or any(usually(n <= 0) for n in layout.shape):
         return False
     axes: list[tuple[Any, Any]] = []  # size and stride, the smallest stride first
     for n, stride in zip(layout.shape, layout.strides, strict=True):
-        if dim.lt(1, n):
-            step = stride if dim.le(0, stride) else -stride
-            k = sum(1 for _, other in axes if dim.le(other, step))
+        if usually(1 < n):
+            step = stride if usually(0 <= stride) else -stride
+            k = sum(1 for _, other in axes if usually(other <= step))
             axes.insert(k, (n, step))
     span: Any = 0
     for n, step in axes:
-        if dim.le(step, span):
+        if usually(step <= span):
             return True
         span = span + step * (n - 1)
     return False

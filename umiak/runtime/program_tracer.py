@@ -27,9 +27,6 @@ from umiak.ir.tracer import SymTensor, refuse_overlap, symbolic
 from umiak.runtime.capture import Capture, CaptureError
 from umiak.runtime.executor import Executor
 
-# Where code branches on a size that differs between runs, it takes the way of this size, which most numbers divide.
-EXAMPLE = 5040
-
 
 @contextmanager
 def outside() -> Iterator[None]:
@@ -52,7 +49,7 @@ class ProgramTracer(Capture):
 
     def __init__(self, origin: ProgramTracer | None = None) -> None:
         super().__init__()
-        self.scope.example = EXAMPLE
+        self.scope.by_example = True
         self.origin = origin
         self.names: dict[str, Tensor] = {}  # tensors that were given or asked for a name
         self.feeds: list[tuple[str, SymTensor]] = []  # the inputs that a run is given
@@ -203,7 +200,11 @@ class ProgramTracer(Capture):
         known = set(source.symbols)
         source.symbols += [s for s in self.scope.symbols if s not in known]
         source.guards, source.checks = list(self.scope.guards), list(self.scope.checks)
-        writes = [Write(old, root._value) for root, old in self._roots if root._value is not old] if written else []
+        fed = {id(root) for _, root in self.feeds}  # what is written to an input is not seen outside
+        writes = [
+            Write(old, root._value) for root, old in self._roots
+            if written and root._value is not old and id(root) not in fed
+        ]  # fmt: skip
         return extract(source, source.ops, source.inputs, outputs, writes)
 
     def input_names(self) -> list[str | None]:

@@ -36,8 +36,12 @@ REFUSALS: dict[str, tuple[str, Callable[[Program, str], bool]]] = {
         lambda p, mode: ("captured" not in mode or "python" in p.tags) and overwrites(p),
     ),
     "data are read while capturing": (
-        r"data of (a tensor|SymTensor).* (read while the function is captured|not known while the program is traced)",
-        lambda p, mode: "captured" in mode and bool(p.tags & {"mask"}),
+        r"data of (a tensor|SymTensor).* (read while the function|not known while the program|known only while the)",
+        lambda p, mode: mode != "eager" and bool(p.tags & {"mask"}),
+    ),
+    "code branched on a size that differs between runs": (
+        r"the program was recorded for sizes with|in static mode, declare the size",
+        lambda p, mode: mode == "static",
     ),
     "differentiated twice, a captured function needs what it wrote over": (
         r"writes to tensors whose values from before its gradient needs",
@@ -152,6 +156,7 @@ class Check:
         "recomputed": 0.15,
         "mixed precision": 0.1,
         "differences": 0.1,
+        "static": 0.3,
     }
 
     def __init__(self, program: Program, tally: Counter[str]) -> None:
@@ -244,6 +249,23 @@ class Check:
             self.compare(mode, n, found)
             if found is not None:
                 self.dtypes(mode, found)
+
+    def static(self) -> None:
+        """For every size, with one program of static mode."""
+        recorded: Any = None
+        try:
+            recorded = run.Recorded(self.program)
+        except Exception as error:
+            self.refused("static", error)
+            return
+        for n in self.program.sizes:
+            try:
+                found = recorded.run(n)
+            except Exception as error:
+                self.refused("static", error)
+                continue
+            self.compare("static", n, found)
+            self.dtypes("static", found)
 
     def captured_step(self) -> None:
         """The same with the backward run inside."""

@@ -207,6 +207,47 @@ def ours(
     )
 
 
+class Recorded:
+    """A program in static mode, with its gradients; sizes of ``"n"`` are not declared."""
+
+    def __init__(self, program: Program) -> None:
+        self.described = program
+        self.program = paddle.static.Program()
+        paddle.enable_static()
+        try:
+            with paddle.static.program_guard(self.program, paddle.static.Program()):
+                given = []
+                for x in program.inputs:
+                    sizes = [None if s == "n" else int(s) for s in x.shape]
+                    given.append(paddle.static.data(x.name, sizes, x.dtype))
+                    given[-1].stop_gradient = not x.grad
+                leaves = [t for t, x in zip(given, program.inputs, strict=True) if x.grad]
+                outputs = function_of(program)(*given)
+                loss = loss_of([*outputs, *plain(program, given)])
+                grads = [None] * len(leaves) if loss is None else paddle.static.gradients(loss, leaves)
+                self.outputs, self.gradients, self.given = outputs, grads, given
+        finally:
+            paddle.disable_static()
+
+    def run(self, n: int) -> Found:
+        """A run for a size."""
+        paddle.seed(self.described.seed)
+        feed = {x.name: t for x, t in zip(self.described.inputs, arguments(self.described, n), strict=True)}
+        there = [g for g in self.gradients if g is not None]
+        fetched = paddle.static.Executor().run(
+            self.program, feed, [*self.outputs, *self.given, *there], return_numpy=False
+        )
+        values = iter(fetched)
+        outputs = [next(values) for _ in self.outputs]
+        after = [numbers(next(values)) for _ in self.given]
+        return Found(
+            [numbers(y) for y in outputs],
+            [None if g is None else numbers(next(values)) for g in self.gradients],
+            after,
+            [y.dtype.name for y in outputs],
+        )
+
+
 # --- the judge -------------------------------------------------------------------------------------------------------
 
 
