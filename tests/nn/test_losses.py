@@ -763,3 +763,13 @@ def test_a_label_is_no_index_from_the_end(loss: Callable, label: int, captured: 
     call = paddle.jit.to_static(lambda x, y: loss(x, y)) if captured else loss
     with pytest.raises(IndexError, match=rf"requires an index from 0 to 3, got {label}"):
         call(x, y).numpy()
+
+
+@pytest.mark.parametrize(
+    ("older", "instead"),
+    [({"size_average": True}, "mean"), ({"size_average": False}, "sum"), ({"reduce": False}, "none")],
+)
+@pytest.mark.parametrize("layer", [paddle.nn.MSELoss, paddle.nn.CrossEntropyLoss, paddle.nn.TripletMarginLoss])
+def test_older_flags_are_refused_with_advice(layer, older, instead):
+    with pytest.raises(ValueError, match=rf"\[{layer.__name__}\] requires reduction='{instead}'"):
+        layer(**older)

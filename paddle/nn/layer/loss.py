@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +13,7 @@ from paddle._public import also, public
 from paddle.nn._ops import check_reduction
 from paddle.nn.layer.layers import Layer
 from umiak.core.tensor import Tensor
+from umiak.util.errors import op_error
 
 # A section of a document, and an entry of its Args with the lines that go on.
 _HEADING = re.compile(r"^    (\w+):\n", re.MULTILINE)
@@ -24,6 +26,23 @@ def _parameters(method: Any, flags: bool = True) -> tuple[str, ...]:
     return code.co_varnames[1 : code.co_argcount - (0 if flags else len(method.__defaults__ or ()))]
 
 
+def _refusing_older_flags(layer: type[Layer]) -> None:
+    """Have the constructor say what stands in place of ``size_average`` and ``reduce``, which other frameworks knew."""
+    init: Any = layer.__dict__["__init__"]
+
+    @functools.wraps(init)
+    def checked(self: Layer, *args: Any, **kwargs: Any) -> None:
+        older = {name: kwargs[name] for name in ("size_average", "reduce") if name in kwargs}
+        if older:
+            total = "mean" if older.get("size_average") is not False else "sum"
+            instead = "none" if older.get("reduce") is False else total
+            got = ", ".join(f"{name}={value!r}" for name, value in older.items())
+            raise op_error(ValueError, layer.__name__, f"reduction={instead!r} in place of older flags", got)
+        init(self, *args, **kwargs)
+
+    layer.__init__ = checked  # type: ignore[method-assign]
+
+
 def _documented_by(function: Callable) -> Callable[[type[Layer]], type[Layer]]:
     """Give a layer the document of its function, with the example that stands in its own.
 
@@ -32,6 +51,9 @@ def _documented_by(function: Callable) -> Callable[[type[Layer]], type[Layer]]:
     """
 
     def document(layer: type[Layer]) -> type[Layer]:
+        parameters = _parameters(layer.__dict__["__init__"])
+        if "reduction" in parameters:
+            _refusing_older_flags(layer)
         if function.__doc__ is None or layer.__doc__ is None:  # -OO
             return layer
         summary, *parts = _HEADING.split(indented(function.__doc__))
@@ -41,7 +63,7 @@ def _documented_by(function: Callable) -> Callable[[type[Layer]], type[Layer]]:
         def explained(names: tuple[str, ...]) -> str:
             return "".join(f"        {name}{entries[name]}" for name in names if name in entries)
 
-        args = explained(_parameters(layer.__dict__["__init__"]))
+        args = explained(parameters)
         tensors = explained(_parameters(layer.__dict__["forward"], flags=False))
         first, *more = sections["Returns"].strip().splitlines()
         output = "\n    ".join([f"        output: {first[0].lower()}{first[1:]}", *more])

@@ -163,7 +163,8 @@ def of_arrays(fixed: np.random.Generator, rng: np.random.Generator) -> Call:
     shape = tuple(int(v) for v in rng.integers(5, 9, 2))
     while True:
         text, ours, judge, _ = _case(fixed, shape)
-        name, *_, last = text.split()
+        words = text.split()
+        name, last = words[0], words[-1]
         # Arrays are filled as OpenCV does it, a number in the first channel alone; recorded facts have that.
         if name in ("hflip", "vflip", "crop", "center_crop", "pad", "RandomHorizontalFlip", "RandomCrop"):
             if last != "constant":
