@@ -258,7 +258,7 @@ EXAMPLE = 5040
 
 
 def as_example(condition: Bool) -> bool:
-    """What a condition is where all sizes are the example."""
+    """Return what a condition is where all sizes are the example."""
     value = substitute(condition, dict.fromkeys(symbols_of(condition), EXAMPLE))
     if type(value) is Sym:
         raise TypeError(f"the condition {condition} is not known while the program is built")
