@@ -45,10 +45,8 @@ NAMES = {
         "serialize_program set_ipu_shard set_program_state xpu_places "
     ),
     "paddle.static.nn": (
-        "batch_norm bilinear_tensor_product continuous_value_model conv2d conv2d_transpose conv3d "
-        "conv3d_transpose create_parameter deform_conv2d embedding fc group_norm instance_norm layer_norm nce "
-        "prelu py_func row_conv sequence_conv sequence_expand sequence_first_step sequence_last_step "
-        "sequence_pool sequence_softmax sparse_embedding spectral_norm static_pylayer "
+        "continuous_value_model create_parameter nce py_func sequence_conv sequence_expand sequence_first_step "
+        "sequence_last_step sequence_pool sequence_softmax sparse_embedding static_pylayer "
     ),
     "paddle.utils": "capture_backward_subgraph_guard capture_forward_subgraph_guard cpp_extension",
 }

@@ -399,8 +399,10 @@ def initialized(x: Tensor, fill: Callable[[Tensor], Any]) -> None:
     """Make ``x`` a persistable variable, which ``fill`` gives its values in the startup program."""
     x._managed = True
     x.persistable = True
-    with default_startup_program()._tracer:
+    main, startup = _defaults()
+    with startup._tracer:
         fill(x)
+    main._tracer.capture(x)  # it belongs to the program, whether or not that reads it
 
 
 def managed(x: Tensor) -> bool:
