@@ -15,6 +15,13 @@ class NoLengthError(TypeError, ValueError, RuntimeError):
     """A stream was asked for its length. Being a TypeError, it lets ``list(stream)`` do without."""
 
 
+def length_of(op_name: str, x: Any) -> int:
+    """``len(x)``; what has no ``__len__`` is a stream."""
+    if not hasattr(type(x), "__len__"):
+        raise NoLengthError(f"[{op_name}] requires a length, got a {type(x).__name__} without __len__")
+    return len(x)
+
+
 @public("paddle.io")
 class Dataset:
     """Dataset read by index: subclasses define ``__getitem__`` and ``__len__``.

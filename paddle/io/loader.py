@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from paddle._public import public
 from paddle.framework.place import current_place, place_of
 from paddle.io.collate import collate, default_collate_fn, default_convert_fn, stack, stack_tensor, to_tensors
-from paddle.io.dataset import Dataset, IterableDataset, NoLengthError
+from paddle.io.dataset import Dataset, IterableDataset, NoLengthError, length_of
 from paddle.io.fetch import EXHAUSTED, Source, keep_memory
 from paddle.io.protocol import BATCH, END, ERROR
 from paddle.io.sampler import BatchSampler
@@ -181,7 +181,7 @@ class DataLoader:
         """The number of batches of one pass. Raises ValueError for a stream."""
         if isinstance(self.dataset, IterableDataset):
             raise NoLengthError("[DataLoader] requires a dataset with a length, got an IterableDataset")
-        return len(self.dataset) if self.batch_sampler is None else len(self.batch_sampler)
+        return length_of("DataLoader", self.dataset if self.batch_sampler is None else self.batch_sampler)
 
 
 class _BatchIterator(ABC):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from paddle._public import public
-from paddle.io.dataset import Dataset, IterableDataset
+from paddle.io.dataset import Dataset, IterableDataset, length_of
 
 
 @public("paddle.io")
@@ -245,7 +245,7 @@ class BatchSampler(Sampler):
                 yield batch
 
     def __len__(self) -> int:
-        n = len(self.sampler)  # type: ignore[arg-type]
+        n = length_of("BatchSampler", self.sampler)
         return n // self.batch_size if self.drop_last else -(-n // self.batch_size)
 
 
