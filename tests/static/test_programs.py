@@ -150,6 +150,15 @@ def test_a_copy_for_evaluation_neither_trains_nor_draws(programs):
     assert not np.array_equal(exe.run(early, feed, [out])[0], first)
 
 
+def test_dropout_in_a_branch_is_not_copied_for_evaluation(programs):
+    main, _ = programs
+    x = data("x", [None])
+    paddle.static.nn.cond(x.sum() > 0, lambda: F.dropout(x, 0.5), lambda: x)
+    for program in (main, main.clone()):
+        with pytest.raises(RuntimeError, match="inside of a branch or loop body"):
+            program.clone(for_test=True)
+
+
 def test_gradients_of_any_order(programs):
     main, _ = programs
     x = data("x", [None])

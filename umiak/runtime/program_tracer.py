@@ -119,6 +119,11 @@ class ProgramTracer(Capture):
         """A tracer of its own over the same weights; ``evaluation``: without what belongs to training."""
         out = ProgramTracer(self)
         source, builder = self.builder.program, out.builder
+        if evaluation and not set(self._evaluated) <= {id(o) for o in source.ops}:
+            raise CaptureError(
+                "clone(for_test=True) meets dropout or a batch norm inside of a branch or loop body, which it cannot "
+                "exchange there. Record the program for evaluation apart, with layers in eval()"
+            )
         out.scope.symbols, out.scope.guards = list(self.scope.symbols), []
         for guard in self.scope.guards:
             out.scope.assume_guard(guard)
@@ -166,7 +171,10 @@ class ProgramTracer(Capture):
         out._training = list(self._training)
         ours, theirs = self.builder.program.ops, out.builder.program.ops
         number = {id(o): i for i, o in enumerate(ours)}
-        for key, (_, function, taken) in self._evaluated.items():
+        for key, (operation, function, taken) in self._evaluated.items():
+            if key not in number:  # inside of a branch or loop body
+                out._evaluated[key] = operation, function, taken
+                continue
             twin = theirs[number[key]]
             values = tuple(table[id(x)] if type(x) is Value else x for x in taken)
             out._evaluated[id(twin)] = twin, function, values
