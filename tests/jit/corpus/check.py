@@ -1,0 +1,81 @@
+"""The verdict on a program in a mode: the differences from eager calls, or from the refusal that is required."""
+
+from __future__ import annotations
+
+import re
+import signal
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from tests.jit.corpus.registry import Program
+from tests.jit.corpus.run import Mode, Run, run, run_differences
+
+
+@dataclass
+class Verdict:
+    """What was found: nothing where a program does as it must."""
+
+    lines: list[str]
+    counts: dict[str, int | None] = field(default_factory=dict)
+    error: BaseException | None = None  # the first that only the mode raised
+
+    @property
+    def passed(self) -> bool:
+        return not self.lines
+
+
+def check(program: Program, mode_name: str, limit: float = 60.0) -> Verdict:
+    """Run a program eagerly and in a mode, and compare. ``limit`` seconds are left to the mode's run."""
+    wanted = run(program, Mode("eager"))
+    raised = [r.raised for r in wanted.effects if r.raised is not None]
+    if {r.kind for r in raised} != program.raises:
+        told = "; ".join(map(str, raised)) or "nothing"
+        return Verdict([f"eager calls raise {told}; the program declares {sorted(program.raises)}"])
+    mode = Mode(mode_name)
+    refusal = program.refused.get(mode_name)
+    try:
+        with _limited(limit):
+            found = run(program, mode)
+    except Exception as error:  # of capturing, or of the mode itself
+        if refusal is not None and re.search(refusal.match, str(error)):
+            return Verdict([])
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{place.filename.rpartition('/')[2]}:{place.lineno}"
+        return Verdict([f"outside of the calls: {type(error).__name__}: {error} ({where})"], {}, error)
+    if refusal is not None:
+        return Verdict(_unlike(refusal.match, found), found.counts)
+    error = next((a.raised.error for a, b in zip(found.effects, wanted.effects) if a.raised and not b.raised), None)
+    return Verdict(run_differences(found, wanted, program.tolerance), found.counts, error)
+
+
+def _unlike(match: str, found: Run) -> list[str]:
+    """Whether a call was refused in the words that are required, at a line of the user's."""
+    raised = [r.raised for r in found.effects if r.raised is not None]
+    said = [r for r in raised if re.search(match, str(r.error))]
+    if not said:
+        return [f"no error that says {match!r}, but {[str(r.error) for r in raised] or 'results'}"]
+    return []
+
+
+@contextmanager
+def _limited(seconds: float) -> Iterator[None]:
+    def stop(signum: int, frame: object) -> None:
+        raise TimeoutError(f"no end after {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def timed(program: Program, mode_name: str, limit: float) -> tuple[Verdict, float]:
+    """A verdict, and the seconds that it took."""
+    start = time.perf_counter()
+    verdict = check(program, mode_name, limit)
+    return verdict, time.perf_counter() - start
