@@ -121,7 +121,8 @@ def run(program: Program, mode: Mode) -> Run:
         objects = {name: snapshot.of(x, name, closures=name == "state") for name, x in roots.items()}
         done.effects.append(Effects(raised, objects, _normal(observed.output()), observed.warned(), _drawn()))
         kept += [args, kwargs, result]
-    done.kept = Snapshot(PACKAGE).of(kept, "kept")
+    last = Snapshot(PACKAGE, last=True)
+    done.kept = last.of([*kept, _state(watched, module)], "kept", closures=True)
     done.counts = mode.counts()
     return done
 

@@ -49,8 +49,9 @@ class Reference(NamedTuple):
 class Snapshot:
     """Takes objects apart. All that one instance sees is one graph of objects."""
 
-    def __init__(self, package: str) -> None:
+    def __init__(self, package: str, last: bool = False) -> None:
         self._package = package  # whose classes and functions are the user's
+        self._last = last  # iterators of the state may be used up, which the next call would see
         self._seen: dict[int, tuple[str, Any]] = {}
 
     def of(self, x: Any, path: str, closures: bool = False) -> Any:
@@ -104,6 +105,8 @@ class Snapshot:
         if isinstance(x, types.FunctionType):
             return self._function(x, closures)
         if isinstance(x, Iterator):
+            if closures and not self._last:
+                return {}
             return {f"<{i}>": v for i, v in enumerate(itertools.islice(x, MOST_ITEMS))}
         if type(x).__module__.startswith(("paddle", "umiak")):
             return self._framework(x)
