@@ -23,6 +23,7 @@ _SWITCHES = {
     "umiak.compiler.jit.processor": "jit_opt",
     "umiak.compiler.jit.object_cache": "jit_cache jit_cache_folder jit_cache_mb",
     "umiak.compiler.compilation_log": "log_compilations",
+    "umiak.compiler.passes.manager": "verify_passes",
     "umiak.compiler.statistics": "time_kernels",
     "umiak.runtime.roofline": "roof_gbs roof_gflops",
     "umiak.util.log": "log",
@@ -88,6 +89,9 @@ def _assemble() -> None:
     flags.declare_lazy({name: module for module, names in _SWITCHES.items() for name in names.split()})
     array.install(transfer.moved)
     backends.provide(ops.REGISTRY["transfer"], transfer.kernel)
+    backends.provide(
+        ops.REGISTRY["python_call"], lambda call: import_module("umiak.backends.python_call").kernel(call)
+    )
     backends.provide(Collective, lambda call: import_module("umiak.comm.kernels").kernel(call))
     records: dict[str, Any] = dict(ops.REGISTRY)
     dispatch.install(

@@ -15,6 +15,7 @@ from umiak import ops as F
 from umiak.autodiff import control, rules
 from umiak.autodiff.custom import is_given, put_in, resolve
 from umiak.core import context
+from umiak.ir.exchange import exchange
 from umiak.ir.passes import merge_common, remove_dead
 from umiak.ir.program import Operation, Program, Value, defined_by, extract, is_pure, uses
 from umiak.ir.scope import Scope
@@ -291,21 +292,12 @@ class _Driver:
         if len({id(v) for v in results}) != len(results) or any(id(v.producer) not in ours for v in results):
             # Its training form returns an operand as it is: compute the residuals again behind, for this gradient.
             return None
-        exchange = {id(new): old for new, old in zip(results, operation.results, strict=True)}
-        for new in added:
-            new.operands = tuple(exchange.get(id(x), x) for x in new.operands)
-            new.results = tuple(exchange.get(id(r), r) for r in new.results)
-            for i, r in enumerate(new.results):
-                r.producer, r.index = new, i
-        body, at = next(
-            (b, i) for b in [builder.block, *builder.outer] for i, o in enumerate(b.operations) if o is operation
-        )
-        body.operations[at : at + 1] = added
-        for new in added:
-            new.recompute = operation.recompute
+        stand_in = {id(new): old for new, old in zip(results, operation.results, strict=True)}
+        body = next(b for b in [builder.block, *builder.outer] if any(o is operation for o in b.operations))
+        exchange(body, operation, added, results)
         if id(operation) in self.forward:
             self.forward |= ours
-        return tuple(symbolic(exchange.get(id(r._value), r._value)) for r in residuals)
+        return tuple(symbolic(stand_in.get(id(r._value), r._value)) for r in residuals)
 
     def around(self, operation: Operation) -> str:
         """The operations next to one, for messages."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from umiak.ir.builder import scope_of
 from umiak.ir.expr import Sym
 from umiak.ir.meta import Meta
@@ -52,10 +54,17 @@ def _sweep_dead(block: Block, live: set[int], scalars: set[Sym] | None) -> None:
     block.operations = kept[::-1]
 
 
-def merge_common(program: Program) -> Program:
+def merge_common(program: Program, stands: dict[int, Any] | None = None) -> Program:
     """Compute equal calls once. Random draws and calls with an effect are never merged, even with equal operands, and
-    outputs remain values of their own, as each is a tensor of its own for the caller."""
-    return _Common(program).program(program).renumber()
+    outputs remain values of their own, as each is a tensor of its own for the caller.
+
+    ``stands`` is told what stands for values that are gone, by their ids.
+    """
+    sweep = _Common(program)
+    sweep.program(program)
+    if stands is not None:
+        stands.update(sweep.table)
+    return program.renumber()
 
 
 class _Common(Sweep):

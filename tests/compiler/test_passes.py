@@ -1,0 +1,458 @@
+"""Passes by name: what a program computes stays, with fewer operations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.support.programs import same, tensors, traced
+from umiak import ops as F
+from umiak.autodiff import graph
+from umiak.compiler.passes.attention import fuse_plain_attention
+from umiak.compiler.passes.manager import INFERENCE, PassManager
+from umiak.compiler.passes.registry import PASSES
+from umiak.core import array
+from umiak.core.dtype import convert
+from umiak.ir.builder import Builder
+from umiak.ir.meta import Meta
+from umiak.ir.passes import remove_dead
+from umiak.ir.verifier import VerifyError
+from umiak.runtime.executor import Executor
+from umiak.util import flags
+
+F32 = convert("float32")
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(5)
+
+
+@pytest.fixture(autouse=True)
+def verified():
+    before = flags.get_flags("FLAGS_verify_passes")
+    flags.set_flags({"FLAGS_verify_passes": True})
+    yield
+    flags.set_flags(before)
+
+
+def after(program, *passes):
+    PassManager(passes).run(program)
+    return [o.name for o in program.ops]
+
+
+def unchanged(program, xs, passes, tolerance=1e-5):
+    """The names of the operations after the passes, by which results may not change."""
+    expected = Executor(program.copy())(*xs)
+    names = after(program, *passes)
+    same(Executor(program)(*xs), expected, tolerance)
+    return names
+
+
+# --- leaving out
+
+
+def test_identities(rng):
+    (x,) = tensors(rng, (3, 4))
+
+    def f(x):
+        y = F.cast(F.mul(F.div(F.reshape(x, shape=(3, 4)), 1.0), 1), dtype=F32)
+        y = F.sub(F.permute(F.permute(y, perm=(1, 0)), perm=(1, 0)), 0)
+        return F.tanh(F.broadcast_to(F.pow(y, 1), shape=(3, 4)))
+
+    assert unchanged(traced(f, x, dynamic=()), [x], ["identity_op_clean_pass"]) == ["tanh"]
+
+
+def test_an_identity_that_is_an_output_stays(rng):
+    (x,) = tensors(rng, (3, 4))
+    program = traced(lambda x: (F.mul(x, 1), F.reshape(x, shape=(3, 4))), x, dynamic=())
+    assert unchanged(program, [x], ["identity_op_clean_pass"]) == ["mul", "reshape"]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [lambda x: F.add(x, 0), lambda x: F.mul(x, 2), lambda x: F.permute(x, perm=(1, 0)), lambda x: F.div(1, x)],
+    ids=["add 0 turns -0.0 into 0.0", "mul", "permute", "a quotient is not commutative"],
+)
+def test_what_is_no_identity_stays(rng, f):
+    (x,) = tensors(rng, (3, 3))
+    assert len(unchanged(traced(lambda x: F.tanh(f(x)), x, dynamic=()), [x], ["identity_op_clean_pass"])) == 2
+
+
+def test_no_gradient_begins_to_flow(rng):
+    """A value that is cut off from gradients is not exchanged for one that is not."""
+    (x,) = tensors(rng, (3,))
+    x.stop_gradient = False
+    program = traced(lambda x: F.mul(F.mul(x, 1), x), x, dynamic=())
+    program.ops[0].results[0].stop = True
+    assert after(program, "identity_op_clean_pass") == ["mul", "mul"]
+
+
+def test_equal_calls_and_dead_ones(rng):
+    (x,) = tensors(rng, (3, 4))
+
+    def f(x):
+        F.exp(x)
+        return F.add(F.tanh(x), F.tanh(x))
+
+    passes = ["common_subexpression_elimination_pass", "dead_code_elimination_pass"]
+    assert unchanged(traced(f, x), [x], passes) == ["tanh", "add"]
+
+
+def test_what_stands_for_merged_values(rng):
+    (x,) = tensors(rng, (3, 4))
+    program = traced(lambda x: F.mul(F.tanh(x), F.tanh(x)), x)
+    first, second, _ = (o.results[0] for o in program.ops)
+    stands = PassManager(["common_subexpression_elimination_pass"]).run(program)
+    assert stands == {id(second): first}
+
+
+# --- constants
+
+
+def test_numbers_are_folded(rng):
+    (x,) = tensors(rng, (4,))
+
+    def f(x):
+        places = F.cumsum(F.full(2.0, dtype=F32, shape=(4,)), axis=0)
+        return F.add(F.mul(x, F.sqrt(places)), F.full(1.0, dtype=F32, shape=(4,)))
+
+    program = traced(f, x, dynamic=())
+    assert unchanged(program, [x], ["constant_folding_pass"]) == ["mul", "full", "add"]
+    (folded,) = program.captured.values()
+    np.testing.assert_allclose(array.to_numpy(folded), np.sqrt([2, 4, 6, 8]), rtol=1e-6)
+
+
+def test_random_numbers_are_not_folded():
+    program = traced(
+        lambda: F.tanh(F.uniform_random(dtype=F32, shape=(4,), seed=3, offset=0, low=0.0, high=1.0)),
+    )
+    assert after(program, "constant_folding_pass") == ["uniform_random", "tanh"]
+
+
+def test_captured_tensors_are_constants_where_a_scope_says_so(rng):
+    x, w = tensors(rng, (2, 3), (3, 3))
+    program = traced(lambda x: F.matmul(x, F.exp(w)), x, dynamic=())
+    assert after(program.copy(), "constant_folding_pass") == ["exp", "matmul"], "w may change between runs"
+    expected = Executor(program.copy())(x)
+    manager = PassManager()
+    manager.add_pass("constant_folding_pass", {"scope": lambda tensor: tensor})
+    manager.run(program)
+    assert [o.name for o in program.ops] == ["matmul"]
+    same(Executor(program)(x), expected)
+
+
+def test_what_a_program_writes_is_no_constant(rng):
+    from umiak.core.inplace import assign
+
+    (w,) = tensors(rng, (3,))
+    program = traced(lambda: (F.mul(F.exp(w), 2), assign(w, F.full(0.0, dtype=F32, shape=(3,))))[0])
+    manager = PassManager()
+    manager.add_pass("constant_folding_pass", {"scope": lambda tensor: tensor})
+    manager.run(program)
+    assert "exp" in [o.name for o in program.ops]
+
+
+def test_no_constant_of_unknown_size(rng):
+    (x,) = tensors(rng, (6,))
+    program = traced(lambda x: F.add(x, F.exp(F.full(1.0, dtype=F32, shape=tuple(x.shape)))), x)
+    assert after(program, "constant_folding_pass") == ["full", "exp", "add"]
+
+
+# --- attention
+
+
+def scores(q, k, scale=None):
+    s = F.matmul(q, F.permute(k, perm=(*range(q.ndim - 2), q.ndim - 1, q.ndim - 2)))
+    return s if scale is None else F.mul(s, scale)
+
+
+def attention(q, k, v, mask=None):
+    s = scores(q, k, 0.25)
+    return F.matmul(F.softmax(s if mask is None else F.add(s, mask), axis=q.ndim - 1), v)
+
+
+PLAIN = {
+    "scaled scores": lambda q, k, v: attention(q, k, v),
+    "a flag instead of a permuted key": lambda q, k, v: F.matmul(
+        F.softmax(F.matmul(q, k, transpose_y=True), axis=q.ndim - 1), v
+    ),
+    "a scaled query": lambda q, k, v: F.matmul(F.softmax(scores(F.mul(q, 0.5), k), axis=q.ndim - 1), v),
+    "a quotient": lambda q, k, v: F.matmul(F.softmax(F.div(scores(q, k), 3.0), axis=q.ndim - 1), v),
+    "a constant scale": lambda q, k, v: F.matmul(
+        F.softmax(F.mul(F.full(0.5, dtype=F32, shape=()), scores(q, k)), axis=q.ndim - 1), v
+    ),
+}
+
+
+@pytest.mark.parametrize("form", list(PLAIN))
+@pytest.mark.parametrize("sizes", [(2, 3), (2,)], ids=["heads", "one head"])
+@pytest.mark.parametrize("dynamic", [(), None], ids=["known sizes", "symbols"])
+def test_attention(rng, form, sizes, dynamic):
+    q, k, v = tensors(rng, (*sizes, 40, 8), (*sizes, 50, 8), (*sizes, 50, 6))
+    program = traced(PLAIN[form], q, k, v, dynamic=dynamic)
+    names = unchanged(program, [q, k, v], ["fused_flash_attn_pass"])
+    assert names.count("attention") == 1
+    assert not {"softmax", "matmul", "mul", "div"} & set(names)
+
+
+@pytest.mark.parametrize("shape", [(40, 50), (2, 1, 1, 50), (2, 3, 40, 50)])
+def test_attention_with_a_mask(rng, shape):
+    q, k, v, mask = tensors(rng, (2, 3, 40, 8), (2, 3, 50, 8), (2, 3, 50, 6), shape)
+    program = traced(attention, q, k, v, mask, dynamic=())
+    assert "attention" in unchanged(program, [q, k, v, mask], ["fused_flash_attn_pass"])
+
+
+def test_a_mask_of_one_head_per_batch_entry(rng):
+    q, k, v, mask = tensors(rng, (2, 40, 8), (2, 50, 8), (2, 50, 6), (2, 40, 50))
+    program = traced(attention, q, k, v, mask, dynamic=())
+    assert "attention" in unchanged(program, [q, k, v, mask], ["fused_flash_attn_pass"])
+
+
+def test_attention_takes_permuted_operands_as_they_lie(rng):
+    """Heads that were brought to the front go back without a permutation."""
+    xs = tensors(rng, (2, 40, 3, 8), (2, 40, 3, 8), (2, 40, 3, 8))
+
+    def f(*xs):
+        q, k, v = (F.permute(x, perm=(0, 2, 1, 3)) for x in xs)
+        return F.reshape(F.permute(attention(q, k, v), perm=(0, 2, 1, 3)), shape=(2, 40, 24))
+
+    passes = ["fused_flash_attn_pass", "identity_op_clean_pass"]
+    assert unchanged(traced(f, *xs, dynamic=()), xs, passes) == ["attention", "reshape"]
+
+
+def test_gradients_of_fused_attention(rng):
+    xs = tensors(rng, (2, 3, 40, 8), (2, 3, 40, 8), (2, 3, 40, 8))
+
+    def differentiated(fused):
+        program = traced(lambda q, k, v: F.mean(F.tanh(attention(q, k, v)), axes=(0, 1, 2, 3)), *xs, dynamic=())
+        if fused:
+            assert fuse_plain_attention(program) == 1
+            assert fuse_plain_attention(program) == 0
+        program.outputs = [*program.outputs, *graph.backward(program, program.inputs)]
+        remove_dead(program)
+        assert ("attention_grad" in [o.name for o in program.ops]) == fused
+        return Executor(program)(*xs)
+
+    same(differentiated(True), differentiated(False))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda q, k, v: (lambda p: (F.matmul(p, v), p))(F.softmax(scores(q, k), axis=3)),
+        lambda q, k, v: F.matmul(F.softmax(scores(q, k), axis=2), v),
+        lambda q, k, v: F.matmul(F.softmax(F.mul(scores(q, k), F.sum(q, axes=(3,), keepdim=True)), axis=3), v),
+        lambda q, k, v: F.matmul(F.softmax(scores(q, k), axis=3), v, transpose_x=True),
+        lambda q, k, v: F.matmul(F.softmax(F.matmul(q, F.permute(k, perm=(0, 1, 3, 2))), axis=3), F.sum(v, axes=(0,))),
+    ],
+    ids=["weights are a result", "another axis", "a scale that is a tensor", "weights transposed", "fewer axes"],
+)
+def test_what_is_no_attention(rng, f):
+    xs = tensors(rng, (2, 3, 40, 8), (2, 3, 40, 8), (2, 3, 40, 8))
+    assert "attention" not in unchanged(traced(f, *xs, dynamic=()), xs, ["fused_flash_attn_pass"])
+
+
+def test_no_fusion_by_itself_of_masks_and_small_scores(rng):
+    """What a mask hides as a whole gives NaN spelt out, and few scores are as quick in pieces."""
+    q, k, v, mask = tensors(rng, (2, 3, 40, 8), (2, 3, 40, 8), (2, 3, 40, 8), (40, 40))
+    assert fuse_plain_attention(traced(attention, q, k, v, mask, dynamic=())) == 0
+    small = tensors(rng, (2, 3, 8, 8), (2, 3, 8, 8), (2, 3, 8, 8))
+    assert fuse_plain_attention(traced(attention, *small, dynamic=())) == 0
+    assert fuse_plain_attention(traced(attention, q, k, v, dynamic=())) == 1
+
+
+def test_no_fusion_across_a_cut_of_gradients(rng):
+    xs = tensors(rng, (2, 3, 40, 8), (2, 3, 40, 8), (2, 3, 40, 8))
+    program = traced(attention, *xs, dynamic=())
+    next(o for o in program.ops if o.name == "softmax").results[0].stop = True
+    assert fuse_plain_attention(program) == 0
+
+
+# --- norms
+
+
+def moments(x):
+    mean = F.mean(x, axes=(1,), keepdim=True)
+    centred = F.sub(x, mean)
+    return centred, F.mean(F.mul(centred, centred), axes=(1,), keepdim=True)
+
+
+def spelt_layer_norm(x, w, b):
+    centred, var = moments(x)
+    return F.add(F.mul(F.div(centred, F.sqrt(F.add(var, 1e-5))), w), b)
+
+
+def layer_norm_of_var(x, w, b):
+    centred = F.sub(x, F.mean(x, axes=(1,), keepdim=True))
+    var = F.var(x, axes=(1,), keepdim=True, correction=0.0)
+    return F.add(b, F.mul(w, F.mul(F.rsqrt(F.add(1e-5, var)), centred)))
+
+
+def spelt_rms_norm(x, w, b):
+    squares = F.mean(F.pow(x, 2), axes=(1,), keepdim=True)
+    return F.mul(F.mul(x, F.rsqrt(F.add(squares, 1e-6))), w)
+
+
+NORMS = {
+    "layer norm": (spelt_layer_norm, ["layer_norm"]),
+    "layer norm by the variance": (layer_norm_of_var, ["layer_norm"]),
+    "RMS norm": (spelt_rms_norm, ["rms_norm"]),
+    "without weight": (lambda x, w, b: F.div(moments(x)[0], F.sqrt(F.add(moments(x)[1], 1e-5))), ["layer_norm"]),
+    "another weight": (
+        lambda x, w, b: F.mul(spelt_rms_norm(x, w, b), F.sum(x, axes=(1,), keepdim=True)),
+        ["rms_norm", "sum", "mul"],
+    ),
+}
+
+
+@pytest.mark.parametrize("form", list(NORMS))
+@pytest.mark.parametrize("dynamic", [(), None], ids=["known sizes", "symbols"])
+def test_norms(rng, form, dynamic):
+    f, expected = NORMS[form]
+    xs = tensors(rng, (6, 8), (8,), (8,))
+    assert unchanged(traced(f, *xs, dynamic=dynamic), xs, ["add_norm_fuse_pass"]) == expected
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: F.div(x, F.sqrt(F.mean(F.square(x), axes=(1,), keepdim=True))),
+        lambda x: F.div(x, F.sqrt(F.add(F.mean(F.square(x), axes=(0,), keepdim=True), 1e-5))),
+        lambda x: F.div(x, F.sqrt(F.add(F.mean(F.square(F.exp(x)), axes=(1,), keepdim=True), 1e-5))),
+        lambda x: F.div(F.sqrt(F.add(F.mean(F.square(x), axes=(1,), keepdim=True), 1e-5)), x),
+        lambda x: F.div(
+            F.sub(x, F.mean(x, axes=(1,), keepdim=True)),
+            F.sqrt(F.add(F.var(x, axes=(1,), keepdim=True, correction=1.0), 1e-5)),
+        ),
+    ],
+    ids=["no eps", "the first axis", "squares of something else", "upside down", "unbiased"],
+)
+def test_what_is_no_norm(rng, f):
+    (x,) = tensors(rng, (6, 8))
+    names = unchanged(traced(f, x, dynamic=()), [x], ["add_norm_fuse_pass"])
+    assert not {"layer_norm", "rms_norm"} & set(names)
+
+
+# --- convolution, precision
+
+
+def normalised(x, w, b, mean, var, gamma, beta):
+    geometry = {"groups": 1, "strides": (1, 1), "pads_lo": (0, 0), "pads_hi": (0, 0), "dilations": (1, 1)}
+    y = F.add(F.conv(x, w, nd=2, **geometry), F.reshape(b, shape=(4, 1, 1)))
+    return F.relu(F.batch_norm_infer(y, mean, var, gamma, beta, axis=1, eps=1e-5))
+
+
+def test_batch_norm_goes_into_the_kernels(rng):
+    x, *weights = tensors(rng, (2, 3, 6, 6), (4, 3, 3, 3), *[(4,)] * 5)
+    weights[3] = F.exp(weights[3])  # variances
+    program = traced(lambda x: normalised(x, *weights), x, dynamic=())
+    expected = Executor(program.copy())(x)
+    manager = PassManager(["conv2d_bn_fuse_pass"])
+    manager.add_pass("constant_folding_pass", {"scope": lambda tensor: tensor})
+    manager.run(program)
+    assert [o.name for o in program.ops] == ["conv", "add", "relu"]
+    same(Executor(program)(x), expected)
+
+
+def test_a_convolution_that_others_read_keeps_its_kernels(rng):
+    x, *weights = tensors(rng, (2, 3, 6, 6), (4, 3, 3, 3), *[(4,)] * 5)
+
+    def f(x):
+        y = F.conv(x, weights[0], nd=2, groups=1, strides=(1, 1), pads_lo=(0, 0), pads_hi=(0, 0), dilations=(1, 1))
+        return F.batch_norm_infer(y, weights[1], F.exp(weights[2]), None, None, axis=1, eps=1e-5), F.tanh(y)
+
+    assert "batch_norm_infer" in unchanged(traced(f, x, dynamic=()), [x], ["conv2d_bn_fuse_pass"])
+
+
+@pytest.mark.parametrize("level", ["O1", "O2"])
+def test_mixed_precision(rng, level):
+    xs = tensors(rng, (2, 3, 40, 8), (2, 3, 40, 8), (2, 3, 40, 8))
+    program = traced(lambda q, k, v: (attention(q, k, v), F.exp(q)), *xs, dynamic=())
+    expected = Executor(program.copy())(*xs)
+    manager = PassManager()
+    manager.add_pass("auto_mixed_precision_pass", {"dtype": "bfloat16", "level": level})
+    manager.run(program)
+    types = {o.name: o.results[0].meta.dtype.name for o in program.ops if o.name in ("matmul", "softmax", "exp")}
+    assert types == {"matmul": "bfloat16", "softmax": "float32", "exp": "float32"}
+    assert [y.meta.dtype for y in program.outputs] == [F32, F32]
+    same(Executor(program)(*xs), expected, 2e-2)
+
+
+def test_mixed_precision_of_chosen_ops(rng):
+    (x,) = tensors(rng, (4, 4))
+    program = traced(lambda x: F.matmul(F.exp(x), x), x, dynamic=())
+    manager = PassManager()
+    manager.add_pass("auto_mixed_precision_pass", {"custom_black_list": ["matmul"], "custom_white_list": ["exp"]})
+    manager.run(program)
+    types = {o.name: o.results[0].meta.dtype.name for o in program.ops if o.name in ("matmul", "exp")}
+    assert types == {"matmul": "float32", "exp": "bfloat16"}
+
+
+def test_mixed_precision_refuses_other_types():
+    program = traced(lambda: F.full(1.0, dtype=F32, shape=()))
+    manager = PassManager()
+    manager.add_pass("auto_mixed_precision_pass", {"dtype": "float64"})
+    with pytest.raises(ValueError, match="float16 or bfloat16"):
+        manager.run(program)
+
+
+# --- the list of passes
+
+
+def test_a_pipeline_and_what_is_deleted_from_it(rng):
+    xs = tensors(rng, (6, 8), (8,), (8,))
+    manager = PassManager(INFERENCE)
+    manager.delete_pass("add_norm_fuse_pass")
+    assert "add_norm_fuse_pass" not in manager.passes()
+    program = traced(spelt_layer_norm, *xs)
+    manager.run(program)
+    assert "layer_norm" not in [o.name for o in program.ops]
+    with pytest.raises(ValueError, match=r"\[delete_pass\]"):
+        manager.delete_pass("add_norm_fuse_pass")
+
+
+@pytest.mark.parametrize("name", sorted(PASSES))
+def test_passes_reach_a_fixpoint_and_say_what_they_do(rng, name):
+    xs = tensors(rng, (2, 3, 40, 8), (2, 3, 40, 8), (2, 3, 40, 8))
+    program = traced(attention, *xs)
+    PassManager([name]).run(program)
+    once = program.canonical()
+    PassManager([name]).run(program)
+    assert program.canonical() == once
+    assert PASSES[name].summary.endswith(".")
+
+
+def test_names_and_options_are_checked():
+    manager = PassManager()
+    with pytest.raises(ValueError, match="Did you mean dead_code_elimination_pass"):
+        manager.add_pass("dead_code_elimination")
+    with pytest.raises(ValueError, match="options that dead_code_elimination_pass has: none"):
+        manager.add_pass("dead_code_elimination_pass", {"level": 3})
+
+
+def test_a_pass_that_breaks_a_program_is_named(monkeypatch):
+    def broken(program):
+        program.ops.pop(0)
+
+    monkeypatch.setitem(PASSES, "broken_pass", PASSES["dead_code_elimination_pass"]._replace(
+        name="broken_pass", run=broken
+    ))  # fmt: skip
+    program = traced(lambda: F.tanh(F.full(1.0, dtype=F32, shape=())))
+    with pytest.raises(VerifyError, match="after broken_pass"):
+        PassManager(["broken_pass"]).run(program)
+
+
+def test_printing(capsys):
+    builder = Builder()
+    x = builder.input(Meta((2,), F32))
+    builder.append(F.Tanh(), [x])
+    program = builder.finish([x])
+    manager = PassManager(["dead_code_elimination_pass"])
+    manager.printing = manager.statistics = True
+    manager.run(program)
+    out = capsys.readouterr().out
+    before, behind = out.split("; ---- after dead_code_elimination_pass")
+    assert "tanh" in before
+    assert "tanh" not in behind
+    assert "; dead_code_elimination_pass: 1 -> 0 operations" in behind

@@ -1,0 +1,1 @@
+"""Passes over programs by name, and lists of them: see docs/design/passes.md."""

@@ -1,0 +1,114 @@
+"""Constants that are computed before the program runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from umiak.compiler.passes.registry import register_pass
+from umiak.core import context, eager
+from umiak.core.tensor import Tensor
+from umiak.ir.builder import Builder
+from umiak.ir.expr import Sym
+from umiak.ir.meta import Meta
+from umiak.ir.passes import remove_dead
+from umiak.ir.program import Operation, Program, Value, is_pure
+from umiak.ir.rewrite import Sweep
+from umiak.ir.scope import symbols_of
+
+MOST_BYTES = 1 << 24  # of one constant
+
+
+@register_pass("constant_folding_pass")
+def fold_constants(program: Program, scope: Callable[[Tensor], Tensor] | None = None) -> None:
+    """Compute what depends on no input once, and keep it with the program.
+
+    ``scope``: gives the values of captured tensors, which are constants too then, those excepted that the program
+    writes. Without it they may change between runs, and only what is made of numbers is folded.
+    """
+    _Folding(program, scope).program(program)
+    remove_dead(program)
+
+
+class _Folding(Sweep):
+    in_place = True
+
+    def __init__(self, program: Program, scope: Callable[[Tensor], Tensor] | None) -> None:
+        super().__init__()
+        self.target = program
+        self.builder = Builder(program)
+        self.kept = {id(x) for x in (*program.outputs, *(w.value for w in program.effects))}
+        self.known: dict[int, Tensor] = {}  # by value
+        self.entered: dict[int, Value] = {}  # what stands for one of them in the program
+        if scope is not None:
+            written = {id(w.target) for w in program.effects}
+            self.known = {
+                id(v): scope(program.captured[n])
+                for n, v in program.constants.items()
+                if n in program.captured and id(v) not in written
+            }
+        self.depth = 0
+
+    def block(self, block: Any) -> None:
+        self.depth += 1
+        super().block(block)
+        self.depth -= 1
+
+    def visit(self, o: Operation) -> None:
+        folded = self.folded(o)
+        if folded is None:
+            if self.depth == 1:  # regions are closed
+                o.operands = tuple(self.constant(x) for x in o.operands)
+            self.keep(o)
+            return
+        self.known.update({id(r): t for r, t in zip(o.results, folded, strict=True)})
+
+    def folded(self, o: Operation) -> tuple[Tensor, ...] | None:
+        """The results, if they are the same in every run."""
+        if self.depth != 1 or o.regions or o.op.random or not is_pure(o) or not o.results:
+            return None
+        if any(id(r) in self.kept or r.hooks for r in o.results):
+            return None
+        if symbols_of([*(x for x in o.operands if type(x) is Sym), o.params]):
+            return None
+        if any(type(x) is Value and id(x) not in self.known for x in o.operands):
+            return None
+        if any(r.meta.dtype is None or _bytes(r.meta) is None for r in o.results):
+            return None
+        operands = tuple(self.known[id(x)] if type(x) is Value else x for x in o.operands)
+        with context.no_grad_guard():
+            made = eager.apply(o.op, operands, o.params)
+        return made if isinstance(made, tuple) else (made,)
+
+    def constant(self, x: Any) -> Any:
+        """An operand, with what was folded as a captured tensor."""
+        if type(x) is not Value or id(x) not in self.known or x.producer is self.target.body:
+            return x
+        producer = x.operation
+        assert producer is not None
+        if not producer.values:  # a number spread out needs no memory
+            return self.again(x, producer)
+        if id(x) not in self.entered:
+            program = self.target
+            taken = program.constants
+            name = next(n for n in (f"folded{i}" for i in range(len(taken) + 1)) if n not in taken)
+            self.entered[id(x)] = self.builder.input(Meta(tuple(x.meta.shape), x.meta.dtype), constant=name)
+            program.captured[name] = self.known[id(x)]
+        return self.entered[id(x)]
+
+    def again(self, x: Value, producer: Operation) -> Value:
+        """What is made of numbers alone stays an operation, where others read it."""
+        if id(x) not in self.entered:
+            self.out.append(producer)
+            self.entered.update({id(r): r for r in producer.results})
+        return self.entered[id(x)]
+
+
+def _bytes(meta: Meta) -> int | None:
+    """The size of a constant; None where it is not known or too large."""
+    size = meta.dtype.bits // 8 or 1  # type: ignore[union-attr]
+    for n in meta.shape:
+        if type(n) is not int:
+            return None
+        size *= n
+    return size if size <= MOST_BYTES else None
