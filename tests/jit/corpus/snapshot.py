@@ -60,6 +60,8 @@ class Snapshot:
             return repr(x)
         if type(x) in PLAIN:
             return x
+        if hasattr(type(x), "dygraph_function"):
+            return self.of(x.dygraph_function, path, closures)
         if isinstance(x, np.generic):
             return Node(type(x).__name__, {"value": Array(x.dtype.name, np.asarray(x))})
         if id(x) in self._seen:
@@ -100,8 +102,6 @@ class Snapshot:
             return self._class(x)
         if isinstance(x, types.ModuleType):
             return {} if x.__spec__ is not None else _data(vars(x))
-        if hasattr(type(x), "dygraph_function"):  # a captured function
-            return self._parts(x.dygraph_function, closures)
         if isinstance(x, types.FunctionType):
             return self._function(x, closures)
         if isinstance(x, Iterator):
@@ -145,10 +145,12 @@ class Snapshot:
     @staticmethod
     def _framework(x: Any) -> dict[str, Any]:
         """Optimizers, schedules and scalers are what they would save, whatever numbers names have."""
-        if not hasattr(x, "state_dict"):
-            return {}
-        named = sorted(x.state_dict().items(), key=lambda pair: re.sub(r"\d", "", pair[0]))
-        return {f".state[{i}]": v for i, (_, v) in enumerate(named)}
+        return _by_position(x.state_dict()) if hasattr(x, "state_dict") else {}
+
+
+def _by_position(state: dict[str, Any]) -> dict[str, Any]:
+    named = sorted(state.items(), key=lambda pair: re.sub(r"\d", "", str(pair[0])))
+    return {f".state[{i}]": _by_position(v) if isinstance(v, dict) else v for i, (_, v) in enumerate(named)}
 
 
 def _walks(x: Any) -> bool:
