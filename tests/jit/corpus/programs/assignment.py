@@ -49,7 +49,7 @@ def unpacking_too_few(x):
     return y * only
 
 
-@program(lambda t: given(t(4), [1, 5, 9]), lambda t: given(t(4), [20, 3]), lambda t: given(t(4), []))
+@program(lambda t: given(t.of([1.0, 2.0]), [1, 5, 9]), lambda t: given(t(4), [20, 3]), lambda t: given(t(4), []))
 def walrus(x, numbers):
     if (n := len(numbers)) > 2:
         x = x * n

@@ -19,6 +19,7 @@ def branch_on_a_sum(x):
     lambda t: t.of([3.0, 1.0]),
     lambda t: t.of([0.5, 0.25]),
     lambda t: t.of([-3.0, 1.0]),
+    lambda t: t.of([-1.0, 0.5]),
     lambda t: t.of([3.0, 2.0, 4.0]),
 )
 def elif_chain_on_tensors(x):
@@ -64,6 +65,7 @@ def branch_on_a_size(x, k):
 @program(
     lambda t: t.of([[1.0, -1.0], [2.0, 2.0]]),
     lambda t: t.of([[-1.0, -1.0], [2.0, 2.0]]),
+    lambda t: t.of([[1.0, -1.0], [-2.0, 2.0]]),
     lambda t: t.of([[-1.0, -1.0], [-2.0, 2.0]]),
 )
 def nested_branches_on_tensors(x):
@@ -95,7 +97,7 @@ def logical_operators_on_tensors(x, y):
     return a * x, b, both, any_of_them, (x > 0).logical_xor(y > 0)
 
 
-@program(lambda t: t.of([2.0]), lambda t: t.of([4.0]), lambda t: t.of([9.0]))
+@program(lambda t: t.of([2.0]), lambda t: t.of([4.0]), lambda t: t.of([9.0]), lambda t: t.of([4.0, 5.0]))
 def chained_comparison(x):
     if 1 < x.sum() <= 4:
         return x * 2

@@ -44,7 +44,7 @@ def py_layer(x, k):
     return y + 1
 
 
-@program(lambda t: given(t(3), t(3)), lambda t: given(t(2), t(2)))
+@program(lambda t: given(t.of([1.0, 2.0]), t.of([3.0, 4.0])), lambda t: given(t.of([1.0]), t.of([1.0])))
 def py_layer_of_two_outputs(x, y):
     a, b = TwoOutputs.apply(x, y)
     if a.sum() > b.sum():

@@ -51,7 +51,9 @@ def attention_with_a_cache(capture):
     return call
 
 
-@factory(lambda t: given(t(2, 6), t.ids(6, 2, 3)), lambda t: given(t(3, 6), t.ids(6, 3, 1)))
+@factory(
+    lambda t: given(t.of([[9.0, 1.0, 5.0], [8.0, 2.0, 3.0]]), t.ids(3, 2, 3)), lambda t: given(t(3, 6), t.ids(6, 3, 1))
+)
 def beam_search_step():
     def step(logits, beams, width=2):
         scores = F.log_softmax(logits, axis=-1).reshape([-1])

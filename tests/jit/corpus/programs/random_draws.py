@@ -49,8 +49,9 @@ def draws_in_a_loop(x, n):
 
 @program(lambda t: t(3), lambda t: t(3), lambda t: t(3))
 def python_draws(x):
-    if random.random() < 0.5:
-        x = x * 2
+    for _ in range(3):
+        if random.random() < 0.5:
+            x = x * 2
     k = random.randint(1, 3)
     order = list(range(4))
     random.shuffle(order)
