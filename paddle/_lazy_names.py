@@ -3,9 +3,9 @@
 NAMES = {
     "paddle": {
         "paddle": (
-            "amp audio autograd callbacks compat cuda dataset distributed distribution fft geometric hapi hub "
-            "incubate io jit linalg metric optimizer profiler regularizer sparse special static sysconfig text utils "
-            "version vision "
+            "amp audio autograd callbacks compat cuda dataset decomposition distributed distribution fft geometric "
+            "hapi hub incubate io jit linalg metric optimizer pir profiler regularizer sparse special static "
+            "sysconfig text utils version vision "
         ),
         "paddle.amp.auto_cast": (
             "autocast get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_enabled "
@@ -125,6 +125,13 @@ NAMES = {
     },
     "paddle.optimizer": {
         "paddle.optimizer.lbfgs": "LBFGS",
+    },
+    "paddle.pir": {
+        "paddle.pir.operation": "Operation",
+        "paddle.pir.pass_manager": "PassManager",
+    },
+    "paddle.static.nn": {
+        "paddle.static.python_function": "py_func",
     },
     "paddle.tensor": {
         "paddle.tensor": "creation linalg manipulation math",

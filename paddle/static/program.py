@@ -12,45 +12,14 @@ from paddle._public import public
 from paddle.framework import mode
 from paddle.framework.parameter import NEW_VARIABLE, Parameter
 from paddle.static.scope import Scope, global_scope
+from paddle.pir.operation import Operation, recorded_in
 from umiak.core.context import current
 from umiak.core.tensor import Tensor
-from umiak.ir.program import Operation
 from umiak.ir.tracer import SymTensor
 from umiak.runtime.program_tracer import ProgramTracer
 from umiak.util.errors import op_error
 
 _DEFAULTS = "static.programs"  # of the rank's values: main and startup program
-
-
-class Operator:
-    """An operation of a program."""
-
-    def __init__(self, operation: Operation) -> None:
-        self._operation = operation
-
-    @property
-    def type(self) -> str:
-        """The name of the op."""
-        return self._operation.name
-
-    def name(self) -> str:
-        """Return the name of the op."""
-        return self._operation.name
-
-    def attrs(self) -> dict[str, Any]:
-        """Return what is fixed about the call: attributes by name."""
-        return dict(self._operation.attributes)
-
-    def num_operands(self) -> int:
-        """Return the number of operands."""
-        return len(self._operation.operands)
-
-    def num_results(self) -> int:
-        """Return the number of results."""
-        return len(self._operation.results)
-
-    def __repr__(self) -> str:
-        return repr(self._operation)
 
 
 class Block:
@@ -63,7 +32,7 @@ class Block:
     @property
     def ops(self) -> list[Operator]:
         """The operations, in order."""
-        return [Operator(o) for o in self.program._tracer.builder.program.ops]
+        return recorded_in(self.program._tracer)
 
     @property
     def vars(self) -> dict[str, Tensor]:

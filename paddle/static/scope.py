@@ -58,7 +58,9 @@ class Held:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         with outside():
             array = self._tensor.numpy()
-        return array if dtype is None else array.astype(dtype)
+        if dtype is not None and array.dtype != dtype:
+            return array.astype(dtype)
+        return array.copy() if copy else array  # NumPy leaves the copy that it is asked for to this method
 
     def __repr__(self) -> str:
         return repr(np.asarray(self))

@@ -375,3 +375,16 @@ def test_modes_are_left_and_entered():
         data("x", [1])
     with pytest.raises(AttributeError, match="requires parameters"):
         paddle.optimizer.SGD(0.1)
+
+
+def test_states_are_copies(programs):
+    """Arrays of a state stay as they are when the program goes on training."""
+    main, startup = programs
+    loss = paddle.create_parameter([2], "float32").sum()
+    paddle.optimizer.SGD(0.5).minimize(loss)
+    exe = paddle.static.Executor()
+    exe.run(startup)
+    (state,) = main.state_dict("param").values()
+    before = state.tolist()
+    exe.run(main)
+    assert state.tolist() == before

@@ -56,6 +56,8 @@ class ProgramTracer(Capture):
         self.version = 0  # counts what changes the program beside operations
         self._copied: dict[int, Value] = {}  # by the origin's values
         self._values: list[Value] = []  # the origin's values, so that their ids stay theirs
+        # Values that passes have taken out of the program, and what stands for them, by id (rewriting.py).
+        self.gone: dict[int, tuple[Value, Value | None]] = {}
         # What belongs to training alone, as ranges of operations, and what a value is at other times.
         self._training: list[tuple[int, int]] = []
         self._evaluated: dict[int, tuple[Operation, Callable[..., Any], tuple]] = {}
@@ -76,6 +78,33 @@ class ProgramTracer(Capture):
 
     def assign(self, x: Tensor, value: Tensor) -> None:
         super().assign(x, value)
+    def declare(self, shape: Sequence[int], dtype: Any) -> SymTensor:
+        """A variable that a call will write: zeros until then."""
+        sizes = tuple(self.scope.size() if n < 0 else n for n in shape)
+        with self:
+            made = self.tensor(F.full(0, dtype=dtype, shape=sizes))
+        self.declared[id(made)] = list(shape)
+        self._variables.append(made)
+        return made
+
+    def present(self, value: Value | None) -> Value | None:
+        """Return what stands for a value now; None where passes have left it out."""
+        while value is not None and id(value) in self.gone:
+            value = self.gone[id(value)][1]
+        return value
+
+    def tensor(self, x: Tensor) -> SymTensor:
+        found = super().tensor(x)
+        if self.gone and id(found._value) in self.gone:
+            value = self.present(found._value)
+            if value is None:
+                raise CaptureError(
+                    f"{found!r} is no more in the program: a pass has put what it was part of into one operation, or "
+                    "left it out since nothing read it. Fetch it from PassManager.run(program, fetch_list=[...])"
+                )
+            found._value = value
+        return found
+
         self.version += 1
 
     def replaced(self, root: SymTensor, x: SymTensor, made: bool, quiet: bool) -> None:
@@ -141,7 +170,7 @@ class ProgramTracer(Capture):
             new._stop = root._stop
             table[id(original)] = new._value
             roots.append((new, root))
-        skipped = self._skipped() if evaluation else set()
+        skipped = self.training_operations() if evaluation else set()
         for operation in source.ops:
             if id(operation) in skipped or not all(id(v) in table for v in operation.values):
                 continue  # the latter reads what was left out
@@ -182,7 +211,7 @@ class ProgramTracer(Capture):
             if key in number:
                 out.gradients[id(theirs[number[key]])] = theirs[number[key]], function
 
-    def _skipped(self) -> set[int]:
+    def training_operations(self) -> set[int]:
         """The operations that belong to training, by id."""
         operations = self.builder.program.ops
         return {id(o) for first, last in self._training for o in operations[first:last]}
@@ -194,16 +223,18 @@ class ProgramTracer(Capture):
             return None if stand_in is None else stand_in._value
         if x._tracer is self:
             with self.paused():
-                return x.value
+                return self.present(x._value if id(x._value) in self.gone else x.value)
         if self.origin is None:
             return None
         value = self.origin.find(x)
-        return None if value is None else self._copied.get(id(value))
+        if (value is None or id(value) not in self._copied) and x._tracer is self.origin:
+            value = x._value  # which passes have taken out of the original since
+        return None if value is None else self.present(self._copied.get(id(value)))
 
     # --- runs
 
-    def program(self, outputs: Sequence[Any], written: bool = True) -> Program:
-        """Return what is recorded so far as a program of its own; ``written``: with the writes to inputs."""
+    def note_conditions(self) -> None:
+        """Enter into the program the symbols and conditions that were met so far."""
         source = self.builder.program
         known = set(source.symbols)
         source.symbols += [s for s in self.scope.symbols if s not in known]
@@ -214,6 +245,11 @@ class ProgramTracer(Capture):
             if written and root._value is not old and id(root) not in fed
         ]  # fmt: skip
         return extract(source, source.ops, source.inputs, outputs, writes)
+
+    def program(self, outputs: Sequence[Any], written: bool = True) -> Program:
+        """Return what is recorded so far as a program of its own; ``written``: with the writes to inputs."""
+        source = self.builder.program
+        self.note_conditions()
 
     def input_names(self) -> list[str | None]:
         """The names of the program's inputs; None for captured tensors."""

@@ -54,8 +54,9 @@ class _Narrowed(Sweep):
     def visit(self, o: Operation) -> None:
         wanted = o.operands
         if self.fixed(o):
-            self.out.append(o.over(self.cast(self.current(x), _type(x), o) for x in wanted))
-            self.settle(o, self.out[-1])
+            # Itself, since a gradient in Python may be known for it.
+            o.operands = tuple(self.cast(self.current(x), _type(x), o) for x in wanted)
+            self.out.append(o)
             return
         operands = [self.current(x) for x in wanted]
         metas = [x.meta if type(x) is Value else None for x in operands]
