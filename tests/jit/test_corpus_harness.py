@@ -213,7 +213,20 @@ def test_snapshots_of_equal_objects_are_equal():
     cases += [(slice(1), slice(2)), (iter([1, 2]), iter([1, 3])), (closure(1), closure(2)), (True, 1), (0.0, None)]
     cases += [(paddle.ones([2]), paddle.ones([3])), (np.float32(1), np.float64(1)), (ValueError("a"), ValueError("b"))]
     for a, b in cases:
-        first, again, other = (Snapshot(__name__).of(x, "x", closures=True) for x in (a, a, b))
+        first, again, other = (Snapshot(__name__, last=True).of(x, "x", closures=True) for x in (a, a, b))
         if not isinstance(a, type(iter([]))):
             assert not [*differences(first, again, "x")]
         assert [*differences(first, other, "x")], (a, b)
+
+
+def test_allowed_differences_are_no_others():
+    shared = [1]
+
+    def found(x, y, allowed):
+        a, b = (Snapshot(__name__).of(v, "x") for v in (x, y))
+        return [*differences(a, b, "x", 1.0, allowed)]
+
+    assert found([paddle.to_tensor(3)], [3], ()) and not found([paddle.to_tensor(3)], [3], ("numbers",))
+    assert found([paddle.to_tensor(4)], [3], ("numbers",)) and found([paddle.to_tensor([3, 3])], [3], ("numbers",))
+    assert found([[1], [1]], [shared, shared], ()) and not found([[1], [1]], [shared, shared], ("copies",))
+    assert found([[1], [2]], [shared, shared], ("copies",))

@@ -46,18 +46,20 @@ def check(program: Program, mode_name: str, limit: float = 60.0) -> Verdict:
         where = f"{place.filename.rpartition('/')[2]}:{place.lineno}"
         return Verdict([f"outside of the calls: {type(error).__name__}: {error} ({where})"], {}, error)
     if refusal is not None:
-        return Verdict(_unlike(refusal.match, found), found.counts)
+        return Verdict(_unlike(refusal.match, found, wanted, program.tolerance), found.counts)
     error = next((a.raised.error for a, b in zip(found.effects, wanted.effects) if a.raised and not b.raised), None)
-    return Verdict(run_differences(found, wanted, program.tolerance), found.counts, error)
+    allowance = program.allowed.get(mode_name)
+    allowed = allowance.differences.split() if allowance else ()
+    return Verdict(run_differences(found, wanted, program.tolerance, allowed), found.counts, error)
 
 
-def _unlike(match: str, found: Run) -> list[str]:
-    """Whether a call was refused in the words that are required, at a line of the user's."""
-    raised = [r.raised for r in found.effects if r.raised is not None]
-    said = [r for r in raised if re.search(match, str(r.error))]
-    if not said:
-        return [f"no error that says {match!r}, but {[str(r.error) for r in raised] or 'results'}"]
-    return []
+def _unlike(match: str, found: Run, wanted: Run, tolerance: float) -> list[str]:
+    """Whether a call is refused in the words that are required, and those before it do what they must."""
+    errors = [str(r.raised.error) if r.raised else None for r in found.effects]
+    first = next((i for i, e in enumerate(errors) if e is not None and re.search(match, e)), None)
+    if first is None:
+        return [f"no error that says {match!r}, but {list(filter(None, errors)) or 'results'}"]
+    return run_differences(found, wanted, tolerance, first=first)
 
 
 @contextmanager

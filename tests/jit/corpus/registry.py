@@ -89,6 +89,13 @@ class Refusal(NamedTuple):
     match: str
 
 
+class Allowance(NamedTuple):
+    """Differences that a mode may show: why, and which (``numbers``, ``copies``: see ``snapshot.differences``)."""
+
+    reason: str
+    differences: str
+
+
 @dataclass(frozen=True)
 class Program:
     """A program and how it is called."""
@@ -99,6 +106,7 @@ class Program:
     function: Callable[..., Any]
     calls: tuple[Callable[[Draw], Any], ...]
     refused: Mapping[str, Refusal] = field(default_factory=dict)
+    allowed: Mapping[str, Allowance] = field(default_factory=dict)
     raises: frozenset[str] = frozenset()  # classes of the exceptions that eager calls raise
     # Whether the harness differentiates the results; no for programs that call ``backward`` on them.
     backward: bool = True

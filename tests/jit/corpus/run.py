@@ -12,7 +12,7 @@ import traceback
 import types
 import warnings
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -115,7 +115,7 @@ def run(program: Program, mode: Mode) -> Run:
                 if program.backward:
                     _differentiate(result)
             except Exception as error:  # compared below
-                raised = _raised(error)
+                raised, result = _raised(error), None
         snapshot = Snapshot(PACKAGE)
         roots = {"arguments": (args, kwargs), "result": result, "state": _state(watched, module)}
         objects = {name: snapshot.of(x, name, closures=name == "state") for name, x in roots.items()}
@@ -236,17 +236,19 @@ def _raised(error: BaseException) -> Raised:
     return Raised(kind, _normal(str(error)) if users else None, line, type(cause).__name__ if cause else None, error)
 
 
-def run_differences(found: Run, wanted: Run, tolerance: float = 1.0) -> list[str]:
-    """What a run did otherwise than the eager one, a line each."""
+def run_differences(
+    found: Run, wanted: Run, tolerance: float = 1.0, allowed: Collection[str] = (), first: int | None = None
+) -> list[str]:
+    """What a run, or its ``first`` calls, did otherwise than the eager one, a line each."""
     lines: list[str] = []
-    for number, (a, b) in enumerate(zip(found.effects, wanted.effects, strict=True)):
-        lines += [f"call {number}: {line}" for line in _effect_differences(a, b, tolerance)]
-    if not lines:
-        lines += [f"at the end: {line}" for line in differences(found.kept, wanted.kept, "kept", tolerance)]
+    for number, (a, b) in enumerate(zip(found.effects[:first], wanted.effects[:first], strict=True)):
+        lines += [f"call {number}: {line}" for line in _effect_differences(a, b, tolerance, allowed)]
+    if not lines and first is None:
+        lines += [f"at the end: {line}" for line in differences(found.kept, wanted.kept, "kept", tolerance, allowed)]
     return lines
 
 
-def _effect_differences(found: Effects, wanted: Effects, tolerance: float) -> Iterator[str]:
+def _effect_differences(found: Effects, wanted: Effects, tolerance: float, allowed: Collection[str]) -> Iterator[str]:
     a, b = found.raised, wanted.raised
     if a is None or b is None or a.kind != b.kind:
         if a is not None or b is not None:
@@ -260,7 +262,7 @@ def _effect_differences(found: Effects, wanted: Effects, tolerance: float) -> It
         if a.cause != b.cause:
             yield f"{a.kind} with the cause {a.cause} in place of {b.cause}"
     for name, structure in wanted.objects.items():
-        yield from differences(found.objects[name], structure, name, tolerance)
+        yield from differences(found.objects[name], structure, name, tolerance, allowed)
     if found.output != wanted.output:
         yield f"printed {found.output!r} in place of {wanted.output!r}"
     if found.warned != wanted.warned:
