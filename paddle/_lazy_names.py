@@ -132,6 +132,7 @@ NAMES = {
     },
     "paddle.static.nn": {
         "paddle.static.python_function": "py_func",
+        "paddle.pir.picture": "program_svg",
     },
     "paddle.tensor": {
         "paddle.tensor": "creation linalg manipulation math",
