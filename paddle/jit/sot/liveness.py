@@ -1,4 +1,4 @@
-"""Where control may go in a code object, and which locals are read on the way.
+"""Control flow of code objects, and the locals that are read on the way.
 
 A local that is dead at a break of the graph is neither computed nor passed to the function that goes on from there.
 """
@@ -54,7 +54,7 @@ class PerCode(Generic[T]):
 
 
 class Handler(NamedTuple):
-    """Where an exception goes: to the step ``target``, with the stack unwound to a depth and the exception on it."""
+    """The step that an exception goes to; the stack is unwound to a depth and the exception pushed."""
 
     target: int
     depth: int = -1
@@ -85,7 +85,7 @@ class Step:
         return self.instr.name
 
 
-class Flow:
+class ControlFlow:
     """The steps of a code object. ``index`` finds one by the offset, in bytes, of an instruction or its extension."""
 
     def __init__(self, code: CodeType):
@@ -151,27 +151,23 @@ class Flow:
             todo += [(following, blocks) for following in step.next]
 
 
-flow = PerCode(Flow)
+control_flow = PerCode(ControlFlow)
 
 
 def fast_locals(code: CodeType) -> tuple[str, ...]:
     """The locals of a code object that are no cells.
 
-    Parameters
-    ----------
-    code : CodeType
-        Of a function.
+    Args:
+        code: that of a function.
 
-    Returns
-    -------
-    tuple of str
-        In the order of ``co_varnames``.
+    Returns:
+        Names, in the order of ``co_varnames``.
     """
     return tuple(name for name in code.co_varnames if name not in code.co_cellvars)
 
 
 def _accesses(instr: ConcreteInstr) -> list[tuple[str, int]]:
-    """What an instruction does to slots of locals, in order."""
+    """Uses of slots of locals by an instruction, in order."""
     if instr.name in PAIRS:
         first, second = PAIRS[instr.name]
         return [(first, instr.arg >> 4), (second, instr.arg & 15)]
@@ -180,7 +176,7 @@ def _accesses(instr: ConcreteInstr) -> list[tuple[str, int]]:
 
 def _live_sets(code: CodeType) -> list[int]:
     """For each step the slots that are live before it, as bits."""
-    steps = flow(code).steps
+    steps = control_flow(code).steps
     effects = []
     for step in steps:
         reads = writes = 0
@@ -230,24 +226,17 @@ def live_locals(code: CodeType, offset: int) -> frozenset[str]:
     function could look at all of its locals (``locals()``, ``eval``, …), all of them are live; ``super()`` reads the
     first argument.
 
-    Parameters
-    ----------
-    code : CodeType
-        Of any function.
-    offset : int
-        Of an instruction, in bytes, as ``dis`` gives it.
+    Args:
+        code: that of any function.
+        offset: of an instruction, in bytes, as ``dis`` gives it.
 
-    Returns
-    -------
-    frozenset of str
+    Returns:
         Names of locals.
 
-    Raises
-    ------
-    ValueError
-        Where no instruction is at the offset.
+    Raises:
+        ValueError: no instruction is at the offset.
     """
-    found = flow(code).index.get(offset)
+    found = control_flow(code).index.get(offset)
     if found is None:
         raise ValueError(f"[live_locals] requires the offset of an instruction of {code.co_name!r}, got {offset}")
     live = _lives_of(code)[found]

@@ -21,7 +21,7 @@ from bytecode import ConcreteBytecode, ConcreteInstr
 from bytecode.concrete import ExceptionTableEntry
 from bytecode.instr import InstrLocation
 
-from paddle.jit.sot.liveness import BLOCK_STACK, PAIRS, Flow, Handler, PerCode, Step, flow, live_locals
+from paddle.jit.sot.liveness import BLOCK_STACK, PAIRS, Handler, PerCode, Step, control_flow, live_locals
 
 Mode = Literal["run", "throw"]
 
@@ -38,7 +38,7 @@ class CannotResume(Exception):
 
 
 class _State(NamedTuple):
-    """How deep the stack is before a step, how many exceptions are being handled, and what else they left."""
+    """Depth of the stack before a step, the number of exceptions being handled, and what else they left."""
 
     depth: int
     handled: int
@@ -58,7 +58,7 @@ def _effect(step: Step, jumps: bool) -> int:
 
 def _states(code: CodeType) -> dict[int, _State]:
     """The state before each step that can be reached."""
-    steps = flow(code).steps
+    steps = control_flow(code).steps
     states: dict[int, _State] = {}
     todo = [(0, _State(0, 0))]
     while todo:
@@ -102,10 +102,15 @@ class _Assembly:
     """The code of a resumed function, while it is written."""
 
     def __init__(
-        self, code: CodeType, flow: Flow, at: int, stack: tuple[bool, ...], local_names: tuple[str, ...], mode: Mode
+        self,
+        code: CodeType,
+        at: int,
+        stack: tuple[bool, ...],
+        local_names: tuple[str, ...],
+        mode: Mode,
     ):
         self.code = code
-        self.steps = flow.steps
+        self.steps = control_flow(code).steps
         self.at = at
         self.mode = mode
         self.places: list[_Place] = []
@@ -379,25 +384,16 @@ class ResumeCode:
     Parameters of the function are the values on the stack, from the bottom up and without NULLs, then the locals, then
     in the mode ``"throw"`` the exception.
 
-    Parameters
-    ----------
-    code : CodeType
-        Of the frame; of a plain function.
-    offset : int
-        Of the instruction to go on with, in bytes.
-    stack : sequence of bool
-        For each entry of the operand stack, whether it is a value (or a NULL).
-    local_names : sequence of str
-        Locals that are bound and may be read; cells do not count.
-    mode : {"run", "throw"}
-        Whether the instruction runs, or is said to have raised an exception.
+    Args:
+        code: that of the frame, of a plain function.
+        offset: of the instruction to go on with, in bytes, as ``dis`` gives it.
+        stack: for each entry of the operand stack, whether it is a value (or a NULL).
+        local_names: locals that are bound and may be read; cells do not count.
+        mode: ``"run"`` if the instruction runs, ``"throw"`` if it is said to have raised an exception.
 
-    Raises
-    ------
-    CannotResume
-        Where the frame is that of a generator, a coroutine or a class body, or handles an exception at the offset.
-    ValueError
-        Where the frame cannot look as it is said to.
+    Raises:
+        CannotResume: the frame is that of a generator, a coroutine or a class body, or handles an exception there.
+        ValueError: the frame cannot look as it is said to.
     """
 
     def __init__(self, code: CodeType, offset: int, stack: tuple[bool, ...], local_names: tuple[str, ...], mode: Mode):
@@ -409,7 +405,7 @@ class ResumeCode:
             raise ValueError(
                 f"[ResumeCode] requires distinct locals of {code.co_name!r} that are no cells, got {local_names}"
             )
-        assembly = _Assembly(code, flow(code), at, stack, local_names, mode)
+        assembly = _Assembly(code, at, stack, local_names, mode)
         self.cell_names: tuple[str, ...] = code.co_cellvars + code.co_freevars
         """Names of the cells that ``bind`` takes."""
         self.code = assembly.assemble()
@@ -425,7 +421,7 @@ class ResumeCode:
             )
         if not code.co_flags & inspect.CO_OPTIMIZED:
             raise CannotResume(f"{name!r} is no function: its variables are the items of a dict")
-        steps = flow(code)
+        steps = control_flow(code)
         at = steps.index.get(offset)
         if at is None:
             raise ValueError(f"[ResumeCode] requires the offset of an instruction of {name!r}, got {offset}")
@@ -451,17 +447,15 @@ class ResumeCode:
     def bind(self, function_globals: dict[str, Any], cells: Sequence[CellType] = ()) -> FunctionType:
         """The function for one frame.
 
-        Parameters
-        ----------
-        function_globals : dict
-            The globals of the frame.
-        cells : sequence of CellType
-            Those of the frame, in the order of ``cell_names``: ``co_cellvars``, then ``co_freevars``.
+        Args:
+            function_globals: the globals of the frame.
+            cells: those of the frame, in the order of ``cell_names``: ``co_cellvars``, then ``co_freevars``.
 
-        Returns
-        -------
-        FunctionType
+        Returns:
             A function that does the rest of the frame and returns what it returns.
+
+        Raises:
+            ValueError: there are more or fewer cells.
         """
         if len(cells) != len(self.cell_names):
             raise ValueError(f"[ResumeCode.bind] requires the cells {self.cell_names}, got {len(cells)} cells")
@@ -495,26 +489,12 @@ def resume_function(
 ) -> FunctionType:
     """The function that continues a frame: ``resume_code`` and ``ResumeCode.bind`` in one.
 
-    Parameters
-    ----------
-    function_globals : dict
-        The globals of the frame.
-    code : CodeType
-        Of the frame.
-    offset : int
-        Of the instruction to go on with, in bytes.
-    stack : sequence of bool
-        For each entry of the operand stack, whether it is a value (or a NULL).
-    local_names : sequence of str
-        Locals that are bound and may be read; cells do not count.
-    mode : {"run", "throw"}
-        Whether the instruction runs, or is said to have raised an exception.
-    cells : sequence of CellType
-        ``co_cellvars``, then ``co_freevars``.
+    Args:
+        function_globals: the globals of the frame.
+        code, offset, stack, local_names, mode: as for ``ResumeCode``.
+        cells: as for ``ResumeCode.bind``.
 
-    Returns
-    -------
-    FunctionType
-        Its parameters: values on the stack from the bottom up, locals, in the mode ``"throw"`` an exception.
+    Returns:
+        Its parameters are values on the stack from the bottom up, locals, in the mode ``"throw"`` an exception.
     """
     return resume_code(code, offset, stack, local_names, mode).bind(function_globals, cells)
