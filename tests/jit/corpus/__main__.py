@@ -1,6 +1,6 @@
 """Run the programs of this folder in a mode, and print which do what they do eagerly.
 
-    python -m tests.jit.corpus --mode bytecode [--only NAME ...] [--subject FILE ...] [--trace] [--list]
+    python -m tests.jit.corpus --mode bytecode [--only NAME ...] [--subject FILE ...] [--trace] [--why] [--list]
 
 A line each: the verdict, the name, how many programs were captured, graph breaks, and calls that ran eagerly
 (``-`` where the mode does not count them), then the differences.
@@ -16,7 +16,7 @@ import traceback
 
 from tests.jit.corpus.check import timed
 from tests.jit.corpus.registry import ALL_MODES, load
-from tests.jit.corpus.run import COUNTS
+from tests.jit.corpus.run import Counts
 
 MOST_LINES = 4
 
@@ -27,6 +27,7 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", metavar="NAME", default=["*"], help="names or patterns of programs")
     parser.add_argument("--subject", nargs="+", metavar="FILE", help="files of programs, without .py")
     parser.add_argument("--trace", action="store_true", help="print the traceback of errors, and every difference")
+    parser.add_argument("--why", action="store_true", help="print why graphs broke and frames were not captured")
     parser.add_argument("--limit", type=float, default=60.0, help="seconds for a program")
     parser.add_argument("--failed", action="store_true", help="print those that fail only")
     parser.add_argument("--list", action="store_true", help="print names and subjects, and run nothing")
@@ -41,19 +42,23 @@ def main() -> int:
     if options.list:
         print(*(f"{p.subject}: {p.name}" for p in wanted), sep="\n")
         return 0
-    passed = 0
+    passed, total = 0, Counts(0, [], [])
     for p in wanted:
         verdict, seconds = timed(p, options.mode, options.limit)
         passed += verdict.passed
+        total = total.plus(verdict.counts)
         if verdict.passed and options.failed:
             continue
-        counts = " ".join(f"{k} {'-' if (n := verdict.counts.get(k)) is None else n}" for k in COUNTS)
-        print(f"{'pass' if verdict.passed else 'FAIL'} {p.subject}/{p.name} ({counts}, {seconds:.1f} s)", flush=True)
+        result = "pass" if verdict.passed else "FAIL"
+        print(f"{result} {p.subject}/{p.name} ({verdict.counts}, {seconds:.1f} s)", flush=True)
         shown = verdict.lines if options.trace else verdict.lines[:MOST_LINES]
         print(*(f"     {line}" for line in shown), sep="\n", end="\n" * bool(shown), flush=True)
+        if options.why:
+            reasons = [*(verdict.counts.breaks or ()), *(verdict.counts.fallbacks or ())]
+            print(*(f"     because {reason}" for reason in reasons), sep="\n", end="\n" * bool(reasons), flush=True)
         if options.trace and verdict.error is not None:
             traceback.print_exception(verdict.error)
-    print(f"{passed} of {len(wanted)} programs do in mode {options.mode!r} what they do eagerly")
+    print(f"{passed} of {len(wanted)} programs do in mode {options.mode!r} what they do eagerly; {total}")
     return passed < len(wanted)
 
 

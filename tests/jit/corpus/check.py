@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from tests.jit.corpus.registry import Program
-from tests.jit.corpus.run import Mode, Run, run, run_differences
+from tests.jit.corpus.run import Counts, Mode, Run, run, run_differences
 
 
 @dataclass
@@ -19,7 +19,7 @@ class Verdict:
     """What was found: nothing where a program does as it must."""
 
     lines: list[str]
-    counts: dict[str, int | None] = field(default_factory=dict)
+    counts: Counts = field(default_factory=Counts)
     error: BaseException | None = None  # the first that only the mode raised
 
     @property
@@ -44,7 +44,7 @@ def check(program: Program, mode_name: str, limit: float = 60.0) -> Verdict:
             return Verdict([])
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{place.filename.rpartition('/')[2]}:{place.lineno}"
-        return Verdict([f"outside of the calls: {type(error).__name__}: {error} ({where})"], {}, error)
+        return Verdict([f"outside of the calls: {type(error).__name__}: {error} ({where})"], error=error)
     if refusal is not None:
         return Verdict(_unlike(refusal.match, found, wanted, program.tolerance), found.counts)
     error = next((a.raised.error for a, b in zip(found.effects, wanted.effects) if a.raised and not b.raised), None)

@@ -24,7 +24,6 @@ from tests.jit.corpus.snapshot import Snapshot, differences
 
 PACKAGE = "tests.jit.corpus.programs"
 LOGGER = logging.getLogger("corpus")  # programs log here
-COUNTS = ("programs", "breaks", "fallbacks")
 
 
 @dataclass
@@ -53,12 +52,33 @@ class Effects:
 
 
 @dataclass
+class Counts:
+    """What became of the captured functions of a program; None where a mode does not count."""
+
+    programs: int | None = None
+    breaks: list[str] | None = None  # why graphs broke
+    fallbacks: list[str] | None = None  # why frames ran as they were written
+
+    def __str__(self) -> str:
+        found = {"programs": self.programs, "breaks": self.breaks, "fallbacks": self.fallbacks}
+        sizes = {k: v if v is None or isinstance(v, int) else len(v) for k, v in found.items()}
+        return ", ".join(f"{k} {'-' if v is None else v}" for k, v in sizes.items())
+
+    def plus(self, other: Counts) -> Counts:
+        """The sum of two."""
+        programs = (self.programs or 0) + (other.programs or 0)
+        return Counts(
+            programs, [*(self.breaks or ()), *(other.breaks or ())], [*(self.fallbacks or ()), *(other.fallbacks or ())]
+        )
+
+
+@dataclass
 class Run:
     """All calls of a program in one mode."""
 
     effects: list[Effects] = field(default_factory=list)
     kept: Any = None  # all results and arguments after the last call
-    counts: dict[str, int | None] = field(default_factory=dict)
+    counts: Counts = field(default_factory=lambda: Counts())
 
 
 class Mode:
@@ -76,24 +96,22 @@ class Mode:
         self._captured.append(captured.forward if isinstance(captured, paddle.nn.Layer) else captured)
         return captured
 
-    def counts(self) -> dict[str, int | None]:
-        """Sums over the captured functions; None where they do not count."""
-        readers: dict[str, Callable[[Any], Any]] = {
-            "programs": lambda f: f.get_traced_count(),
-            "breaks": lambda f: f.graph_breaks,
-            "fallbacks": lambda f: f.fallbacks,
-        }
-        found: dict[str, int | None] = {}
-        for name in COUNTS:
-            try:
-                found[name] = sum(_count(readers[name](f)) for f in self._captured)
-            except (AttributeError, NotImplementedError):
-                found[name] = None
-        return found
+    def counts(self) -> Counts:
+        """Sums over the captured functions."""
+        captured = [bound for f in self._captured for bound in (f, *_of_instances(f))]
+        try:
+            programs = sum(f.get_traced_count() for f in captured)
+        except (AttributeError, RuntimeError):  # the reference refuses some
+            return Counts()
+        if not all(hasattr(f, "graph_breaks") for f in captured):
+            return Counts(programs)
+        breaks = [reason for f in captured for reason in f.graph_breaks]
+        return Counts(programs, breaks, [reason for f in captured for reason in f.fallbacks])
 
 
-def _count(x: Any) -> int:
-    return x if isinstance(x, int) else len(x)
+def _of_instances(function: Any) -> list[Any]:
+    """The functions of the objects that a captured method was called on."""
+    return [bound for _, bound in getattr(function, "_bound", {}).values()]
 
 
 def run(program: Program, mode: Mode) -> Run:

@@ -124,7 +124,7 @@ def nullcontext_and_redirection(x, text):
     return x, buffer.getvalue()
 
 
-@program(lambda t: given(t(2, 2)), lambda t: given(t(3, 3)))
+@program(lambda t: given(t(2, 2)), lambda t: given(t(3, 3)), tolerance=1000.0)
 def auto_cast_inside(x):
     with paddle.amp.auto_cast(level="O1", dtype="bfloat16"):
         y = x @ x
