@@ -11,8 +11,8 @@ import numpy as np
 from paddle._public import public
 from paddle.framework import mode
 from paddle.framework.parameter import NEW_VARIABLE, Parameter
-from paddle.static.scope import Scope, global_scope
 from paddle.pir.operation import Operation, recorded_in
+from paddle.static.scope import Scope, global_scope
 from umiak.core.context import current
 from umiak.core.tensor import Tensor
 from umiak.ir.tracer import SymTensor
@@ -30,7 +30,7 @@ class Block:
         self.idx = 0
 
     @property
-    def ops(self) -> list[Operator]:
+    def ops(self) -> list[Operation]:
         """The operations, in order."""
         return recorded_in(self.program._tracer)
 

@@ -110,9 +110,6 @@ def test_no_box_overlaps_another(program):
     """Beside or below each other, or one inside of the other's region."""
     root = ET.fromstring(program_svg(program))
     groups = boxes(root)
-    inside = {
-        id(child): parent for parent in groups.values() for child in parent.iter(f"{SVG}g") if child is not parent
-    }
     found = [(g, extent(g.find(f"{SVG}rect"))) for g in groups.values()]
     page = float(root.get("width")), float(root.get("height"))
     for i, (g, (x, y, w, h)) in enumerate(found):

@@ -276,3 +276,19 @@ def test_programs_of_the_engine():
     program = trace(lambda x: ops.tanh(ops.mul(x, 1)), [Meta((2,), convert("float32"))])
     manager("identity_op_clean_pass").run(program)
     assert [o.name for o in verify(program).ops] == ["tanh"]
+
+
+def test_attention_without_a_pass(programs, rng):
+    """It is fused for each run, and what is fetched of it is still there."""
+    main, _ = programs
+    q = paddle.static.data("q", [None, 4, 40, 8])
+    weights = F.softmax(paddle.matmul(q, q, transpose_y=True))
+    y = paddle.matmul(weights, q)
+    exe, feed = paddle.static.Executor(), {"q": array(rng, 2, 4, 40, 8)}
+    (alone,) = exe.run(main, feed, [y])
+    (prepared,) = main._runs.values()
+    assert [o.name for o in prepared.run.program.ops if o.name != "permute"] == ["attention"]
+    both = exe.run(main, feed, [y, weights])
+    np.testing.assert_allclose(alone, both[0], rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(both[1].sum(-1), 1, rtol=1e-5)
+    assert "attention" not in names(main)

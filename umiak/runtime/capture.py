@@ -19,6 +19,7 @@ from umiak import ops as F
 from umiak.autodiff.custom import cut, is_custom, is_given, resolve, settle
 from umiak.autodiff.graph import derivative, pullback
 from umiak.compiler.amp import with_casts
+from umiak.compiler.passes.attention import fuse_plain_attention
 from umiak.core import context, leaf_gradients, tape
 from umiak.core.captured import Backward, CapturedRun, Part, PythonScalars, ScalarSource, Stream
 from umiak.core.context import OBSERVE_TRACE
@@ -327,7 +328,9 @@ class Capture(Tracer):
             seeds.append((y.value, self.operand(g)))
         self.asked = True
         blocks = [*self.builder.outer, self.builder.block]
-        operations, targets = [o for b in blocks for o in b.operations], [recorded(self.tensor(x).value) for x in wrt]
+        targets = [recorded(self.tensor(x).value) for x in wrt]
+        fuse_plain_attention(self.builder.program, self, (*targets, *(y for y, _ in seeds)))
+        operations = [o for b in blocks for o in b.operations]
         hooks = {
             id(recorded(root.value)): [entry for entry in leaf._hooks if type(entry) is not leaf_gradients.Sink]
             for root, leaf in self._leaves() if leaf._hooks
@@ -509,6 +512,7 @@ class Captured(CapturedRun):
         traced = capture.finish([*outputs, *made, *counts], name)
         self.stops = [type(x) is Sym or x.stop_gradient for x in outputs]
         _apart(capture, outputs)
+        fuse_plain_attention(traced)
         wanted = {id(v) for _, v in capture.gradient_roots()}
         self.wrt = [i for i, v in enumerate(traced.inputs) if id(v) in wanted and _continuous(v.meta)]
         open_ends = any(not s and _continuous(x) for s, x in zip(self.stops, outputs, strict=True))

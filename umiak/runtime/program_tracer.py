@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from umiak import ops as F
 from umiak.autodiff.custom import resolve
+from umiak.compiler.passes.attention import fuse_plain_attention
 from umiak.core import context
 from umiak.core.captured import CapturedRun, Part
 from umiak.core.tensor import Tensor
@@ -54,10 +55,10 @@ class ProgramTracer(Capture):
         self.names: dict[str, Tensor] = {}  # tensors that were given or asked for a name
         self.feeds: list[tuple[str, SymTensor]] = []  # the inputs that a run is given
         self.version = 0  # counts what changes the program beside operations
-        self._copied: dict[int, Value] = {}  # by the origin's values
-        self._values: list[Value] = []  # the origin's values, so that their ids stay theirs
         # Values that passes have taken out of the program, and what stands for them, by id (rewriting.py).
         self.gone: dict[int, tuple[Value, Value | None]] = {}
+        self._copied: dict[int, Value] = {}  # by the origin's values
+        self._values: list[Value] = []  # the origin's values, so that their ids stay theirs
         # What belongs to training alone, as ranges of operations, and what a value is at other times.
         self._training: list[tuple[int, int]] = []
         self._evaluated: dict[int, tuple[Operation, Callable[..., Any], tuple]] = {}
@@ -74,17 +75,6 @@ class ProgramTracer(Capture):
         made = self.input(meta, stop_gradient)
         self.feeds.append((name, made))
         self.names[name] = made
-        return made
-
-    def assign(self, x: Tensor, value: Tensor) -> None:
-        super().assign(x, value)
-    def declare(self, shape: Sequence[int], dtype: Any) -> SymTensor:
-        """A variable that a call will write: zeros until then."""
-        sizes = tuple(self.scope.size() if n < 0 else n for n in shape)
-        with self:
-            made = self.tensor(F.full(0, dtype=dtype, shape=sizes))
-        self.declared[id(made)] = list(shape)
-        self._variables.append(made)
         return made
 
     def present(self, value: Value | None) -> Value | None:
@@ -105,6 +95,8 @@ class ProgramTracer(Capture):
             found._value = value
         return found
 
+    def assign(self, x: Tensor, value: Tensor) -> None:
+        super().assign(x, value)
         self.version += 1
 
     def replaced(self, root: SymTensor, x: SymTensor, made: bool, quiet: bool) -> None:
@@ -239,17 +231,17 @@ class ProgramTracer(Capture):
         known = set(source.symbols)
         source.symbols += [s for s in self.scope.symbols if s not in known]
         source.guards, source.checks = list(self.scope.guards), list(self.scope.checks)
+
+    def program(self, outputs: Sequence[Any], written: bool = True) -> Program:
+        """Return what is recorded so far as a program of its own; ``written``: with the writes to inputs."""
+        source = self.builder.program
+        self.note_conditions()
         fed = {id(root) for _, root in self.feeds}  # what is written to an input is not seen outside
         writes = [
             Write(old, root._value) for root, old in self._roots
             if written and root._value is not old and id(root) not in fed
         ]  # fmt: skip
         return extract(source, source.ops, source.inputs, outputs, writes)
-
-    def program(self, outputs: Sequence[Any], written: bool = True) -> Program:
-        """Return what is recorded so far as a program of its own; ``written``: with the writes to inputs."""
-        source = self.builder.program
-        self.note_conditions()
 
     def input_names(self) -> list[str | None]:
         """The names of the program's inputs; None for captured tensors."""
@@ -281,6 +273,7 @@ class Run(CapturedRun):
         self._counts = [0 if o else s.words for s, o in zip(streams, is_open, strict=True)]
         counts = [s.words for s, o in zip(streams, is_open, strict=True) if o]
         traced = tracer.program([*outputs, *counts], written)
+        fuse_plain_attention(traced)
         kept = unread_dropped(remove_dead(merge_common(_Final().program(resolve(traced)))))
         program = self.program = kept.program
         program.name = name

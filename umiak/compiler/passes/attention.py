@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -10,7 +10,8 @@ from umiak import ops as F
 from umiak.compiler.passes.fusion import Found, Made, either, fuse_operations, number_of, tensor
 from umiak.compiler.passes.registry import register_pass
 from umiak.ir.passes import remove_dead
-from umiak.ir.program import Block, Operation, Program, Value
+from umiak.ir.program import Operation, Program, Value
+from umiak.ir.tracer import Tracer
 
 # Scores of a head below which the matmuls and the softmax between them are as good.
 FEWEST_SCORES = 1024
@@ -34,11 +35,15 @@ def fuse_attention(program: Program) -> None:
     remove_dead(program)
 
 
-def fuse_plain_attention(program: Program, blocks: list[Block] | None = None) -> int:
-    """The same where it pays and results are equal but for rounding: without a mask, whose data might hide all."""
+def fuse_plain_attention(program: Program, live: Tracer | None = None, wanted: Iterable[Value] = ()) -> int:
+    """The same where it pays and results are equal but for rounding: without a mask, whose data might hide all.
+
+    ``live``: the tracer that is recording the program; ``wanted``: values that must stay.
+    """
     if not any(o.name == "softmax" for o in program.walk()):
         return 0
-    return fuse_operations(program, [("matmul", partial(_attention, masks=False, fewest=FEWEST_SCORES))], blocks)
+    fusion = partial(_attention, masks=False, fewest=FEWEST_SCORES)
+    return fuse_operations(program, [("matmul", fusion)], live, wanted)
 
 
 def _attention(found: Found, o: Operation, masks: bool, fewest: int) -> Callable[[], Made] | None:

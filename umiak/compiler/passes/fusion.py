@@ -50,18 +50,22 @@ class Found:
 
 
 def fuse_operations(
-    program: Program, fusions: Sequence[tuple[str, Fusion]], blocks: Iterable[Block] | None = None
+    program: Program, fusions: Sequence[tuple[str, Fusion]], live: Tracer | None = None, wanted: Iterable[Value] = ()
 ) -> int:
-    """Make all fusions in the blocks of a program, by default in all of it; returns how many there were."""
-    kept = [*program.outputs, *(w.value for w in program.effects)]
+    """Make all fusions in a program; returns how many there were.
+
+    ``live``: the tracer that is recording the program; then they are made in the block that it records. ``wanted``:
+    values that must stay beside outputs and written ones.
+    """
+    kept = [*program.outputs, *(w.value for w in program.effects), *wanted]
     found = Found(program.walk(), kept)
     by_name: dict[str, list[Fusion]] = {}
     for name, fusion in fusions:
         by_name.setdefault(name, []).append(fusion)
     count = 0
-    tracer: Tracer | None = None
-    known = scope_of(program)
-    for block in list(_blocks(program.body)) if blocks is None else blocks:
+    tracer = live
+    known = scope_of(program) if live is None else live.scope
+    for block in list(_blocks(program.body)) if live is None else [live.builder.block]:
         for o in list(block.operations):
             for fusion in by_name.get(o.name, ()):
                 with known:
@@ -71,7 +75,7 @@ def fuse_operations(
                 tracer = tracer or Tracer(program=program)
                 made = _recorded(tracer, block, o, build)
                 if made is None:
-                    tracer = None  # it has assumed what the program does not
+                    tracer = live  # another one, as it has assumed what the program does not
                     continue
                 found.count(o, -1)
                 for new in made:
@@ -92,11 +96,13 @@ def _recorded(tracer: Tracer, block: Block, o: Operation, build: Callable[[], Ma
     hold, or has another type."""
     builder, scope = tracer.builder, tracer.scope
     builder.block, known = block, (len(scope.guards), len(scope.checks))
+    region, builder.recompute = builder.recompute, o.recompute
     mark = len(block.operations)
     try:
         with plain_modes(), tracer:
             results = build()
     finally:
+        builder.recompute = region
         made = block.operations[mark:]
         del block.operations[mark:]
     values = [y._value for y in (results if isinstance(results, tuple) else (results,))]
