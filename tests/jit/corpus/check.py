@@ -50,7 +50,11 @@ def check(program: Program, mode_name: str, limit: float = 60.0) -> Verdict:
     error = next((a.raised.error for a, b in zip(found.effects, wanted.effects) if a.raised and not b.raised), None)
     allowance = program.allowed.get(mode_name)
     allowed = allowance.differences.split() if allowance else ()
-    return Verdict(run_differences(found, wanted, program.tolerance, allowed), found.counts, error)
+    lines = run_differences(found, wanted, program.tolerance, allowed)
+    made = found.counts.programs
+    if mode_name == "bytecode" and program.most is not None and made is not None and made > program.most:
+        lines.append(f"{made} programs were captured; {program.most} serve all calls")
+    return Verdict(lines, found.counts, error)
 
 
 def _unlike(match: str, found: Run, wanted: Run, tolerance: float) -> list[str]:

@@ -111,6 +111,8 @@ class Program:
     # Whether the harness differentiates the results; no for programs that call ``backward`` on them.
     backward: bool = True
     tolerance: float = 1.0  # a factor of the usual one
+    # How many programs ``bytecode`` may capture: numbers and sizes that only compute are no reason for another one.
+    most: int | None = None
     slow: bool = False
 
     def arguments(self, number: int) -> Given:

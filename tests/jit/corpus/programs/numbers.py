@@ -12,29 +12,29 @@ import paddle
 from tests.jit.corpus.registry import driver, factory, given, program
 
 
-@program(*(lambda t, k=k: given(t(2), k) for k in (0.1, 0.2, 0.3, 0.0, 1.0, -2.5)))
+@program(*(lambda t, k=k: given(t(2), k) for k in (0.1, 0.2, 0.3, 0.0, 1.0, -2.5)), most=2)
 def float_that_only_computes(x, rate):
     return x * rate + (1 - rate) / 2
 
 
-@program(*(lambda t, k=k: given(t(2), k) for k in (3, 4, 5, 0, 1, -7, 2**40)))
+@program(*(lambda t, k=k: given(t(2), k) for k in (3, 4, 5, 0, 1, -7, 2**40)), most=2)
 def int_that_only_computes(x, n):
     return x + n * 2 - 1
 
 
-@program(*(lambda t, k=k: given(t(2), k) for k in (1, 2, 3, 2, 0)))
+@program(*(lambda t, k=k: given(t(2), k) for k in (1, 2, 3, 2, 0)), most=4)
 def int_that_steers(x, n):
     for _ in range(n):
         x = x * 2
     return x if n % 2 else -x
 
 
-@program(*(lambda t, k=k: given(t(2), k) for k in (0.5, 1.5, 0.7, 2.5)))
+@program(*(lambda t, k=k: given(t(2), k) for k in (0.5, 1.5, 0.7, 2.5)), most=3)
 def float_that_steers(x, threshold):
     return x * threshold if threshold > 1 else x + threshold
 
 
-@factory(*(lambda t: t(2) for _ in range(5)))
+@factory(*(lambda t: t(2) for _ in range(5)), most=2)
 def counter_that_only_computes():
     step = 0
 
@@ -46,7 +46,7 @@ def counter_that_only_computes():
     return f
 
 
-@factory(*(lambda t: t(2) for _ in range(5)))
+@factory(*(lambda t: t(2) for _ in range(5)), most=3)
 def counter_that_steers_at_last():
     state = {"step": 0}
 
@@ -152,7 +152,7 @@ def arithmetic_on_sizes(x, n):
     return y * scale, max(rows, columns), rows % n == 0, x.numel() // 2
 
 
-@program(lambda t: t(4), lambda t: t(5), lambda t: t(6), lambda t: t(1), lambda t: t(0), lambda t: t(7))
+@program(lambda t: t(4), lambda t: t(5), lambda t: t(6), lambda t: t(1), lambda t: t(0), lambda t: t(7), most=4)
 def sizes_that_only_compute(x):
     return x / max(x.shape[0], 1) + x.shape[0]
 
@@ -201,7 +201,7 @@ def clock_is_read(x):
     return y, elapsed <= 0, time.time() >= start, type(start).__name__
 
 
-@driver(*(lambda t, k=k: given(t(2), k) for k in (1e-3, 5e-4, 2e-4, 1e-4)))
+@driver(*(lambda t, k=k: given(t(2), k) for k in (1e-3, 5e-4, 2e-4, 1e-4)), most=2)
 def number_in_an_object_that_only_computes(capture):
     class Schedule:
         rate = 0.0
