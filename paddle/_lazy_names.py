@@ -86,6 +86,9 @@ NAMES = {
         "paddle.incubate.operators.losses": "identity_loss",
         "paddle.incubate.operators.softmax_mask": "softmax_mask_fuse softmax_mask_fuse_upper_triangle",
     },
+    "paddle.jit": {
+        "paddle.jit.source.show": "set_code_level set_verbosity",
+    },
     "paddle.nn": {
         "paddle.nn": "attention init quant utils",
         "paddle.nn.clip": "ClipGradByGlobalNorm ClipGradByNorm ClipGradByValue",
@@ -129,10 +132,10 @@ NAMES = {
     "paddle.pir": {
         "paddle.pir.operation": "Operation",
         "paddle.pir.pass_manager": "PassManager",
+        "paddle.pir.picture": "program_svg",
     },
     "paddle.static.nn": {
         "paddle.static.python_function": "py_func",
-        "paddle.pir.picture": "program_svg",
     },
     "paddle.tensor": {
         "paddle.tensor": "creation linalg manipulation math",

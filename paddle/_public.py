@@ -105,6 +105,7 @@ def public(
     ints: dict[Any, Any] | None = None,
     other_order: OtherOrder | None = None,
     takes_out: bool = False,
+    own_out: bool = False,
 ) -> Callable[[T], T]: ...
 def public(
     exported_by: Any = EVERYWHERE,
@@ -121,6 +122,7 @@ def public(
     ints: dict[Any, Any] | None = None,
     other_order: OtherOrder | None = None,
     takes_out: bool = False,
+    own_out: bool = False,
 ) -> Any:
     """Declare a function or a class.
 
@@ -137,8 +139,9 @@ def public(
         ints: a dict of ops by a list or tuple of ints; the function itself enters new ones.
         other_order: a second function, for calls in another order of arguments.
         takes_out: the keyword ``out`` is taken, though the signature does not show it, as that of the reference.
+        own_out: a parameter ``out`` is one like others.
 
-    A parameter ``out`` is written with the result, and returned.
+    A parameter ``out`` is written with the result, and returned, unless it is the function's own.
     """
     if not isinstance(exported_by, str):
         return _public(exported_by, EVERYWHERE, None, {}, True, None)
@@ -151,7 +154,7 @@ def public(
             _declare(name or value.__name__, value, home, exported_by)
             return value
         fast = (op, operands, operator, along, reduction, ints)
-        return _public(value, exported_by, name, aliases, usual, ints_from, *fast, other_order, takes_out)
+        return _public(value, exported_by, name, aliases, usual, ints_from, *fast, other_order, takes_out, own_out)
 
     return declare
 
@@ -171,6 +174,7 @@ def _public(
     ints: dict[Any, Any] | None = None,
     other_order: OtherOrder | None = None,
     takes_out: bool = False,
+    own_out: bool = False,
 ) -> Any:
     code = fn.__code__
     by_position = code.co_varnames[: code.co_argcount]
@@ -178,7 +182,7 @@ def _public(
     known = {**USUAL, **aliases} if usual else aliases
     also_named = () if other_order is None else parameters(other_order.function)
     table = {a: p for a, p in known.items() if p in params and a not in params and a not in also_named}
-    writes = takes_out or "out" in params
+    writes = takes_out or ("out" in params and not own_out)
     shown = fn
     special = (ints_from, op, operator, along, reduction, ints, other_order)
     if table or writes or any(given is not None for given in special):

@@ -15,8 +15,10 @@ from umiak.core.dtype import convert
 from umiak.core.tensor import Tensor, empty, unfilled
 from umiak.util.errors import op_error
 
-# Of the rank's values, in static mode: a function that has a new parameter filled by the startup program.
+# Of the rank's values, in static mode: functions that have a new parameter filled by the startup program, and that
+# return the main program's parameter of a name, or None.
 NEW_VARIABLE = "static.new_variable"
+KNOWN_VARIABLE = "static.known_variable"
 LAZY = "parameters.lazy"  # the rank's setting: whether parameters are made without values (``paddle.LazyGuard``)
 
 
@@ -84,6 +86,16 @@ class Parameter(Tensor):
         shape = tuple(int(n) for n in (shape if hasattr(shape, "__iter__") else (shape,)))
         converted = convert(dtype)
         place = current_place() if device is None else place_of(device)
+        tracer = capture_of()
+        recorded = tracer is not None and tracer.static
+        known = current().state.values[KNOWN_VARIABLE](name) if recorded else None
+        if known is not None:
+            if tuple(known.shape) != shape or known.dtype is not converted:
+                raise op_error(
+                    ValueError, "create_parameter", f"{name!r} of shape {list(known.shape)} and {known.dtype.name}, as "
+                    "the program has it", f"shape {list(shape)} and {converted.name}",
+                )  # fmt: skip
+            return known
         parameter = cls.__new__(cls)
         if initializer is not None and current().state.values.get(LAZY):
             parameter._share(unfilled(shape, converted, place, _without_values(name)))
@@ -92,10 +104,9 @@ class Parameter(Tensor):
             return parameter
         parameter._share(empty(shape, converted, place))
         parameter._describe(name, attr)
-        tracer = capture_of()
         if initializer is not None:
             with no_grad_guard():
-                if tracer is not None and tracer.static:
+                if recorded:
                     current().state.values[NEW_VARIABLE](parameter, initializer)
                 else:
                     initializer(parameter)

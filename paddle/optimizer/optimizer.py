@@ -449,6 +449,19 @@ class Optimizer:
         """The inverse of :meth:`_numbers`, from what was loaded; how many were found."""
         return 0
 
+    def _counts(self) -> dict[str, np.ndarray]:
+        """How many steps were done, by name, as numbers of a state dict."""
+        return {
+            f"{s.name}_{name}_0": number for s in self._ordered_states() for name, number in self._scalars(s).items()
+        }
+
+    def _set_counts(self, saved: Mapping[str, Any]) -> None:
+        """Go on from saved numbers, of those that :meth:`_counts` has."""
+        self._saved = {re.sub(r"_\d+$", "", k): v for k, v in saved.items() if k in self._counts()}
+        for state in self._ordered_states():
+            self._load_scalars(state)
+        self._saved = {}
+
     def _take(self, state: State, accumulator: str) -> Any:
         return self._saved.pop(f"{state.name}_{accumulator}", None)
 
@@ -607,11 +620,13 @@ class Optimizer:
         """Clear the gradients of all parameters.
 
         Args:
-            set_to_zero: fill them with zeros; False sets them to None. Selected rows are dropped in any case, and
-                gradients in a captured function.
+            set_to_zero: fill them with zeros; False sets them to None. Selected rows are dropped in any case.
         """
-        if not set_to_zero or capture_of() is not None:
+        tracer = capture_of()
+        if not set_to_zero:
             drop_gradients(self._parameter_list)
+        elif tracer is not None:
+            tracer.clears(self._parameter_list)
         else:
             zero_gradients(self._parameter_list)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from paddle._public import public
 from paddle.framework.place import current_place, place_of
+from paddle.static.compiled import CompiledProgram
 from paddle.static.program import Program, default_main_program, managed
 from paddle.static.scope import Scope, global_scope
 from umiak.core.array import from_numpy
@@ -84,7 +86,7 @@ class Executor:
         """Run a program once.
 
         Args:
-            program: what is run; None: the default main program.
+            program: what is run, a ``CompiledProgram`` as well; None: the default main program.
             feed: arrays, tensors or numbers by the names of inputs. Arrays must have the declared dtype; lists and
                 numbers are converted. Names that the program has not are ignored.
             fetch_list: variables, or names of them, whose values are returned.
@@ -105,6 +107,8 @@ class Executor:
             TypeError: something that is no program, or arguments of other kinds.
         """
         program = default_main_program() if program is None else program
+        if isinstance(program, CompiledProgram):
+            program = program._program
         if not isinstance(program, Program):
             raise op_error(TypeError, "Executor.run", "a Program", type(program).__name__)
         if feed is not None and not isinstance(feed, Mapping):
@@ -114,13 +118,14 @@ class Executor:
         with outside(), place_guard(self.place), no_grad_guard():
             prepared = self._prepared(program, fetched, scope, use_prune)
             given = [self._fed(feed or {}, name, declared) for name, declared in prepared.run.feeds]
-            try:
-                results = prepared.run.run(given)
-            except Stale:
-                # The optimizer or a gradient is another one than when the program was prepared.
-                program._runs.clear()
-                prepared = self._prepared(program, fetched, scope, use_prune)
-                results = prepared.run.run(given)
+            with _seeded(program):
+                try:
+                    results = prepared.run.run(given)
+                except Stale:
+                    # The optimizer or a gradient is another one than when the program was prepared.
+                    program._runs.clear()
+                    prepared = self._prepared(program, fetched, scope, use_prune)
+                    results = prepared.run.run(given)
             return [x.numpy() if return_numpy and isinstance(x, Tensor) else x for x in results]
 
     def _prepared(self, program: Program, fetched: Sequence[Any], scope: Scope, prune: bool) -> _Prepared:
@@ -165,6 +170,20 @@ class Executor:
                 ValueError, "Executor.run", f"{name!r} fed with shape {wanted}, as it was declared", list(shape)
             )
         return x
+
+
+@contextmanager
+def _seeded(program: Program) -> Iterator[None]:
+    """A run whose random numbers begin with the program's seed, if it has one; others go on as if there were none."""
+    generators = [g for g, _ in program._tracer.streams.values()] if program.random_seed else []
+    states = [g.get_state() for g in generators]
+    try:
+        for g in generators:
+            g.manual_seed(program.random_seed)
+        yield
+    finally:
+        for g, state in zip(generators, states, strict=True):
+            g.set_state(state)
 
 
 def _listed(fetch_list: Any) -> list[Any]:

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from paddle._public import public
-from paddle.framework import mode
-from paddle.framework.parameter import NEW_VARIABLE, Parameter
+from paddle.framework import mode, unique_name
+from paddle.framework.dtype import get_default_dtype
+from paddle.framework.parameter import KNOWN_VARIABLE, NEW_VARIABLE, Parameter
 from paddle.pir.operation import Operation, recorded_in
 from paddle.static.scope import Scope, global_scope
 from umiak.core.context import current
+from umiak.core.dtype import convert
 from umiak.core.tensor import Tensor
 from umiak.ir.tracer import SymTensor
 from umiak.runtime.program_tracer import ProgramTracer
@@ -63,6 +65,34 @@ class Block:
         """Return the parameters that the program reads or writes."""
         return [x for x in self.program._tracer.captured().values() if isinstance(x, Parameter)]
 
+    def create_var(
+        self, name: str | None = None, shape: Any = (), dtype: Any = None, persistable: bool = False, **kwargs: Any
+    ) -> Tensor:
+        """Declare a variable that a call writes, such as ``out`` of ``py_func``.
+
+        Args:
+            name: its name; None: one is made.
+            shape: its sizes; -1 for one that is known when it is written.
+            dtype: of its elements; None: the default dtype.
+            persistable: refused: ``create_global_var`` makes variables that are kept.
+            kwargs: ``type``, ``lod_level`` and ``stop_gradient`` are accepted.
+
+        Raises:
+            ValueError: a name that another variable has, or a persistable variable.
+            TypeError: another keyword.
+        """
+        if persistable:
+            raise op_error(ValueError, "create_var", "persistable=False", True, "Use create_global_var.")
+        if unknown := set(kwargs) - {"type", "lod_level", "stop_gradient"}:
+            raise op_error(TypeError, "create_var", "name, shape, dtype and persistable", sorted(unknown))
+        if name is not None and self.has_var(name):
+            raise op_error(ValueError, "create_var", "a name that no other variable of the program has", repr(name))
+        shape = [-1 if n is None else int(n) for n in shape]
+        made = self.program._tracer.declare(shape, convert(dtype or get_default_dtype()))
+        made.name = name or unique_name.generate("_generated_var")
+        self.program._tracer.names[made.name] = made
+        return made
+
 
 @public("paddle.static")
 class Program:
@@ -81,11 +111,13 @@ class Program:
         >>> paddle.disable_static()
     """
 
-    __slots__ = ("__weakref__", "_runs", "_tracer")  # settings that nothing would read are refused
+    # Settings that nothing would read are refused.
+    __slots__ = ("__weakref__", "_random_seed", "_runs", "_tracer")
 
     num_blocks = 1
 
     def __init__(self) -> None:
+        self._random_seed = 0
         self._tracer = ProgramTracer()
         self._runs: dict[tuple, Any] = {}  # what executors have prepared
 
@@ -136,6 +168,17 @@ class Program:
             raise op_error(IndexError, "block", "0: branches and loops are inside of their operations", index)
         return Block(self)
 
+    @property
+    def random_seed(self) -> int:
+        """The seed with which the random numbers of every run begin; 0: runs go on in the streams of random numbers."""
+        return self._random_seed
+
+    @random_seed.setter
+    def random_seed(self, seed: int) -> None:
+        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+            raise op_error(ValueError, "random_seed", "an int of 0 or more", repr(seed))
+        self._random_seed = seed
+
     def list_vars(self) -> Iterator[Tensor]:
         """Go through inputs, persistable variables, and whatever was given or asked for a name.
 
@@ -178,6 +221,7 @@ class Program:
         """
         copied = Program()
         copied._tracer = self._tracer.copy(evaluation=for_test)
+        copied._random_seed = self._random_seed
         return copied
 
     def state_dict(self, mode: str = "all", scope: Scope | None = None) -> dict[str, np.ndarray]:
@@ -201,7 +245,15 @@ class Program:
             held = scope.find_var(x.name) if managed(x) else None
             if held is not None and (mode == "all" or isinstance(x, Parameter) == (mode == "param")):
                 found[x.name] = np.array(held)
+        if mode != "param":
+            for optimizer in self._tracer.optimizers:
+                found.update(optimizer._counts())
         return found
+
+    def _state_names(self) -> set[str]:
+        """The names that ``state_dict`` may have."""
+        names = {x.name for x in self._tracer.captured().values() if managed(x)}
+        return names.union(*(optimizer._counts() for optimizer in self._tracer.optimizers))
 
     def set_state_dict(self, state_dict: dict[str, Any], scope: Scope | None = None, copy_tensor: bool = True) -> None:
         """Write the values of persistable variables.
@@ -219,6 +271,8 @@ class Program:
             if managed(x) and x.name in state_dict:
                 scope._place_of(x, make=True)
                 scope.find_var(x.name).set(state_dict[x.name])  # type: ignore[union-attr]
+        for optimizer in self._tracer.optimizers:
+            optimizer._set_counts(state_dict)
 
     def to_string(self, throw_on_error: bool = True, with_details: bool = False) -> str:
         """Return the text of the operations.
@@ -361,7 +415,7 @@ def enable_static() -> None:
     switch = _StaticMode()
     switch.enter()
     values[mode.SWITCH] = switch
-    values[NEW_VARIABLE] = initialized
+    values[NEW_VARIABLE], values[KNOWN_VARIABLE] = initialized, _known
 
 
 def initialized(x: Tensor, fill: Callable[[Tensor], Any]) -> None:
@@ -372,6 +426,11 @@ def initialized(x: Tensor, fill: Callable[[Tensor], Any]) -> None:
     with startup._tracer:
         fill(x)
     main._tracer.capture(x)  # it belongs to the program, whether or not that reads it
+
+
+def _known(name: str | None) -> Parameter | None:
+    """The parameter of a name in the main program, which layers of one name share."""
+    return next((p for p in default_main_program().all_parameters() if name is not None and p.name == name), None)
 
 
 def managed(x: Tensor) -> bool:

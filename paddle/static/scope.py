@@ -98,6 +98,20 @@ class Scope:
         """Return the names of what is held."""
         return list(self._held)
 
+    def _hold(self, x: Tensor, value: Tensor, kept: bool) -> None:
+        """Give ``x`` a value: ``kept``, here, under its name; else in its own memory."""
+        if kept and self is not _first():
+            self._held[x.name] = value.clone()
+            self._held[x.name].name = x.name
+            return
+        held = self._held.get(x.name)
+        if not kept or held is None or list(held.shape) != list(x.shape) or held.dtype is not x.dtype:
+            x.storage.fill()
+            held = x
+        assign(held, value)
+        if kept:
+            self._held[x.name] = held
+
     def _place_of(self, x: Tensor, make: bool) -> Tensor:
         """Return the tensor that holds the values of ``x``, a persistable variable; ``make``: there may be none yet."""
         held = self._held.get(x.name)

@@ -42,6 +42,8 @@ def step(optimizer: Optimizer, tracer: ProgramTracer, groups: list, own_rate: bo
     """Record the updates of one step: training's alone. The startup program makes the states."""
     from paddle.optimizer.captured import captured_step
 
+    if not any(known is optimizer for known in tracer.optimizers):
+        tracer.optimizers.append(optimizer)
     before = set(optimizer._states)
     loaded = bool(optimizer._saved)
     with tracer.training():

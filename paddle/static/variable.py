@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from paddle._public import public
-from paddle.framework import unique_name
+from paddle._public import also, public
+from paddle.framework import parameter, unique_name
 from paddle.framework.dtype import get_default_dtype
 from paddle.framework.place import current_place
 from paddle.static.program import initialized, tracer_of
@@ -16,6 +16,9 @@ from umiak.core.inplace import assign
 from umiak.core.tensor import Tensor, empty
 from umiak.ir.meta import Meta
 from umiak.util.errors import op_error
+
+create_parameter = also(parameter.create_parameter, "create_parameter", "paddle.static")
+Variable = also(Tensor, "Variable", "paddle.static")
 
 
 @public("paddle.static")

@@ -15,6 +15,7 @@ from paddle.tensor._args import cast as _cast_to
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy as _from_numpy
+from umiak.core.context import capture_of
 from umiak.core.dtype import DType
 from umiak.core.eager import apply1
 from umiak.core.tensor import Tensor
@@ -386,6 +387,9 @@ def assign(x: Any, output: Tensor | None = None) -> Tensor:
         raise op_error(TypeError, "assign", "a Tensor, an array, a number or a list of numbers", type(x).__name__)
     if output is None:
         return value
+    tracer = capture_of()
+    if tracer is not None and tracer.static and isinstance(output, Tensor) and output.persistable:
+        return into(output, value)  # a program's parameter stays one
     if isinstance(output, Tensor) and output.is_leaf and not output.stop_gradient and is_grad_enabled():
         # A leaf takes the history of the value; without one it stays a leaf.
         output.stop_gradient = True

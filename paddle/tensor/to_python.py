@@ -258,7 +258,7 @@ def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndar
         >>> np.asarray(paddle.ones([2])).tolist()
         [1.0, 1.0]
     """
-    a = numpy(self.detach())
+    a = numpy(self)
     if dtype is not None and a.dtype != dtype:
         if copy is False:
             raise op_error(ValueError, "__array__", f"dtype {a.dtype} to share memory", dtype)

@@ -1905,6 +1905,7 @@ MADE_INSIDE = {
     "scan": "its region is a program; tests of control flow run it",
     "detached": "made by captured functions for gradients that are differentiated again; their tests run some",
     "with_gradient": "made by captured functions, and taken out of programs before they run",
+    "python_call": "its function is one of the process; tests of py_func run it",
     "given_gradient": "made in branches and loop bodies, and taken out of programs before they run",
 }
 

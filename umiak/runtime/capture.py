@@ -58,7 +58,7 @@ class _Source:
         self.symbols = symbols
 
 
-class _Stream:
+class DrawnStream:
     """The random words that are drawn from one generator. ``words``: how many, so far."""
 
     def __init__(self, stream: Stream, seed: Sym, offset: Sym) -> None:
@@ -67,9 +67,9 @@ class _Stream:
         self.offset = offset
         self.words: Any = 0
 
-    def copy(self) -> _Stream:
+    def copy(self) -> DrawnStream:
         """Another one over the same numbers, from which no more has been drawn."""
-        copied = _Stream(self.stream, self.seed, self.offset)
+        copied = DrawnStream(self.stream, self.seed, self.offset)
         copied.words = self.words
         return copied
 
@@ -81,7 +81,7 @@ class Capture(Tracer):
 
     def __init__(self) -> None:
         super().__init__()
-        self.streams: dict[int, tuple[Generator, _Stream]] = {}
+        self.streams: dict[int, tuple[Generator, DrawnStream]] = {}
         self.sources: list[_Source] = []
         self.casts: dict[tuple[int, Any], tuple[Value, Any]] = {}
         # Leaves whose gradient the function replaced, by id, with the gradient from before.
@@ -154,8 +154,8 @@ class Capture(Tracer):
         held = self.streams.get(id(generator))
         if held is None:
             n = len(self.streams)
-            stream = _Stream(
-                _stream(generator), self.number("int", name=f"seed{n}"), self.number("int", name=f"offset{n}")
+            stream = DrawnStream(
+                stream_of(generator), self.number("int", name=f"seed{n}"), self.number("int", name=f"offset{n}")
             )
             held = self.streams[id(generator)] = generator, stream
         stream = held[1]
@@ -411,7 +411,7 @@ class Capture(Tracer):
             leaf._grad = held  # as it was: the sizes of what stands for it are symbols
 
 
-def _stream(generator: Generator) -> Stream:
+def stream_of(generator: Generator) -> Stream:
     """The generator at run time: where it is the default one of a place, that of the rank that runs."""
     state = context.current().state
     for place, candidate in state.generators.items():

@@ -16,6 +16,7 @@ from umiak.autodiff.custom import resolve
 from umiak.compiler.passes.attention import fuse_plain_attention
 from umiak.core import context
 from umiak.core.captured import CapturedRun, Part
+from umiak.core.generator import default_generator
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
 from umiak.ir.meta import Meta
@@ -25,7 +26,7 @@ from umiak.ir.rewrite import Sweep
 from umiak.ir.scope import symbols_of
 from umiak.ir.sym import evaluate
 from umiak.ir.tracer import SymTensor, refuse_overlap, symbolic
-from umiak.runtime.capture import Capture, CaptureError
+from umiak.runtime.capture import Capture, CaptureError, DrawnStream, stream_of
 from umiak.runtime.executor import Executor
 
 
@@ -54,6 +55,9 @@ class ProgramTracer(Capture):
         self.origin = origin
         self.names: dict[str, Tensor] = {}  # tensors that were given or asked for a name
         self.feeds: list[tuple[str, SymTensor]] = []  # the inputs that a run is given
+        self.optimizers: list[Any] = []  # whose steps are recorded; they count them
+        self.declared: dict[int, list[int]] = {}  # sizes, -1 for unknown ones, of variables that a call writes
+        self._variables: list[SymTensor] = []  # those, so that their ids stay theirs
         self.version = 0  # counts what changes the program beside operations
         # Values that passes have taken out of the program, and what stands for them, by id (rewriting.py).
         self.gone: dict[int, tuple[Value, Value | None]] = {}
@@ -77,6 +81,15 @@ class ProgramTracer(Capture):
         self.names[name] = made
         return made
 
+    def declare(self, shape: Sequence[int], dtype: Any) -> SymTensor:
+        """A variable that a call will write: zeros until then."""
+        sizes = tuple(self.scope.size() if n < 0 else n for n in shape)
+        with self:
+            made = self.tensor(F.full(0, dtype=dtype, shape=sizes))
+        self.declared[id(made)] = list(shape)
+        self._variables.append(made)
+        return made
+
     def present(self, value: Value | None) -> Value | None:
         """Return what stands for a value now; None where passes have left it out."""
         while value is not None and id(value) in self.gone:
@@ -96,7 +109,16 @@ class ProgramTracer(Capture):
         return found
 
     def assign(self, x: Tensor, value: Tensor) -> None:
-        super().assign(x, value)
+        if x.persistable and not x.stop_gradient:
+            # Programs may write to parameters, whose gradients are those of what they were before.
+            with context.no_grad_guard():
+                super().assign(x, value)
+        else:
+            super().assign(x, value)
+        self.version += 1
+
+    def rebind(self, x: Tensor, value: Tensor) -> None:
+        super().rebind(x, value)
         self.version += 1
 
     def replaced(self, root: SymTensor, x: SymTensor, made: bool, quiet: bool) -> None:
@@ -187,7 +209,7 @@ class ProgramTracer(Capture):
 
     def _copy_training(self, out: ProgramTracer, table: Mapping[int, Value]) -> None:
         """Give a copy what it needs for training, and for copies of its own."""
-        out.sources = list(self.sources)
+        out.sources, out.optimizers = list(self.sources), list(self.optimizers)
         out.differentiated, out.asked = self.differentiated, self.asked
         out._training = list(self._training)
         ours, theirs = self.builder.program.ops, out.builder.program.ops
@@ -222,6 +244,41 @@ class ProgramTracer(Capture):
         if (value is None or id(value) not in self._copied) and x._tracer is self.origin:
             value = x._value  # which passes have taken out of the original since
         return None if value is None else self.present(self._copied.get(id(value)))
+
+    # --- programs that come from elsewhere
+
+    @classmethod
+    def over(
+        cls, program: Program, feeds: Sequence[str], tensors: Mapping[str, Tensor], draws: bool
+    ) -> tuple[ProgramTracer, list[SymTensor]]:
+        """A tracer that goes on from a program: its arguments are fed under these names, its constants are ``tensors``.
+
+        Returns it with what stands for the program's outputs. ``draws``: the last three outputs are seed and offset of
+        the random numbers that the program draws, and how many words it takes.
+        """
+        out = cls()
+        out.scope.symbols = list(program.symbols)
+        for guard in program.guards:
+            out.scope.assume_guard(guard)
+        for check in program.checks:
+            out.scope.assume_check(check)
+        names = {id(v): n for n, v in program.constants.items()}
+        fed = iter(feeds)
+        table: dict[int, Value] = {}
+        for value in program.inputs:
+            name = names.get(id(value))
+            made = out.feed(next(fed), value.meta) if name is None else out.capture(tensors[name])
+            table[id(value)] = made._value
+        for operation in program.ops:
+            out.builder.copy(operation, table)
+        outputs = program.outputs[:-3] if draws else program.outputs
+        if draws:
+            seed, offset, words = program.outputs[-3:]
+            generator = default_generator(context.current().place)
+            stream = DrawnStream(stream_of(generator), seed, offset)
+            stream.words = words
+            out.streams[id(generator)] = generator, stream
+        return out, [symbolic(table[id(v)], out) for v in outputs]
 
     # --- runs
 
@@ -274,7 +331,7 @@ class Run(CapturedRun):
         counts = [s.words for s, o in zip(streams, is_open, strict=True) if o]
         traced = tracer.program([*outputs, *counts], written)
         fuse_plain_attention(traced)
-        kept = unread_dropped(remove_dead(merge_common(_Final().program(resolve(traced)))))
+        kept = pruned(traced)
         program = self.program = kept.program
         program.name = name
         read = read_by(program)
@@ -320,6 +377,11 @@ class _Final(Sweep):
 class _Kept(NamedTuple):
     program: Program
     inputs: list[int]  # of the program before
+
+
+def pruned(program: Program) -> _Kept:
+    """A program without what nothing needs, and without what only gradients would be asked for. In place."""
+    return unread_dropped(remove_dead(merge_common(_Final().program(resolve(program)))))
 
 
 def read_by(program: Program) -> set[int]:

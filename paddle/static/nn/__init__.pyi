@@ -18,6 +18,15 @@ from paddle.static.nn.norms import instance_norm as instance_norm
 from paddle.static.nn.norms import layer_norm as layer_norm
 from paddle.static.nn.norms import row_conv as row_conv
 from paddle.static.nn.norms import spectral_norm as spectral_norm
+from paddle.static.nn.pylayer import static_pylayer as static_pylayer
+from paddle.static.nn.sampled import nce as nce
+from paddle.static.nn.sequences import sequence_conv as sequence_conv
+from paddle.static.nn.sequences import sequence_expand as sequence_expand
+from paddle.static.nn.sequences import sequence_first_step as sequence_first_step
+from paddle.static.nn.sequences import sequence_last_step as sequence_last_step
+from paddle.static.nn.sequences import sequence_pool as sequence_pool
+from paddle.static.nn.sequences import sequence_softmax as sequence_softmax
+from paddle.static.python_function import py_func as py_func
 from umiak.core.tensor import Tensor
 
 @overload
@@ -152,9 +161,18 @@ __all__ = [
     "group_norm",
     "instance_norm",
     "layer_norm",
+    "nce",
     "prelu",
+    "py_func",
     "row_conv",
+    "sequence_conv",
+    "sequence_expand",
+    "sequence_first_step",
+    "sequence_last_step",
+    "sequence_pool",
+    "sequence_softmax",
     "spectral_norm",
+    "static_pylayer",
     "switch_case",
     "while_loop",
 ]

@@ -14,6 +14,7 @@ from paddle.framework.param_attr import ParamAttr
 from paddle.framework.parameter import Parameter
 from paddle.nn.initializer import Constant, Normal, XavierUniform
 from paddle.static.program import tracer_of
+from paddle.static.weight_norm import WeightNormParamAttr, normed
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 
@@ -33,6 +34,8 @@ class _Parameters:
         if attr is False:
             return None
         name = attr.name or unique_name.generate(f"{self.name}.{end}")
+        if isinstance(attr, WeightNormParamAttr):
+            return normed(shape, dtype, name, attr, attr.initializer or initializer)
         made = Parameter.create(shape, dtype, name, attr, attr.initializer or initializer)
         made.stop_gradient = made.stop_gradient or not trained
         return made

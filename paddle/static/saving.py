@@ -1,0 +1,661 @@
+"""Programs, and the values of their variables, as bytes and files."""
+
+from __future__ import annotations
+
+import io
+import os
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from paddle._public import public
+from paddle.framework.io import load as load_data
+from paddle.framework.io import replacing
+from paddle.framework.io import save as save_data
+from paddle.framework.param_attr import ParamAttr
+from paddle.framework.parameter import Parameter
+from paddle.framework.place import current_place
+from paddle.static.executor import Executor
+from paddle.static.program import Program, default_main_program, managed, tracer_of
+from paddle.static.program_file import Contents, Kept, dumps, loads
+from paddle.static.scope import Scope, global_scope
+from umiak.core.array import from_numpy
+from umiak.core.context import no_grad_guard
+from umiak.core.tensor import Tensor, unfilled
+from umiak.ir.program import extract, scalars_of
+from umiak.ir.scope import symbols_of
+from umiak.ir.tracer import SymTensor
+from umiak.runtime.program_tracer import ProgramTracer, outside, pruned
+from umiak.util.errors import op_error
+
+PROGRAM, PARAMETERS = ".json", ".pdiparams"  # of models for inference
+_PARTS = (".pdmodel", ".pdparams", ".pdopt")  # of `save`
+
+
+def _variables(op_name: str, what: str, xs: Any) -> list[Tensor]:
+    xs = list(xs) if isinstance(xs, (list, tuple)) else [xs]
+    for x in xs:
+        if not isinstance(x, Tensor):
+            raise op_error(TypeError, op_name, f"variables as {what}", type(x).__name__)
+    return xs
+
+
+def _program(op_name: str, program: Any, fetch_vars: Sequence[Tensor] = ()) -> Program:
+    """The program that is meant: the one given, else the main one."""
+    if program is None:
+        tracer_of(op_name, *fetch_vars[:1])
+        return default_main_program()
+    program = getattr(program, "_program", program)  # of a CompiledProgram
+    if not isinstance(program, Program):
+        raise op_error(TypeError, op_name, "a Program", type(program).__name__)
+    return program
+
+
+# --- programs --------------------------------------------------------------------------------------------------------
+
+
+def _contents(
+    op_name: str, program: Program, feed_vars: Sequence[Tensor] | None, fetch_vars: Sequence[Tensor]
+) -> tuple[Contents, dict[str, Tensor]]:
+    """What computes ``fetch_vars`` of ``feed_vars``, as for evaluation, and the tensors that it reads, by name."""
+    tracer = program._tracer.copy(evaluation=True)
+    values = []
+    for x in fetch_vars:
+        value = tracer.find(x)
+        if value is None:
+            raise op_error(ValueError, op_name, "fetch_vars of the program", getattr(x, "name", x))
+        values.append(value)
+    streams = [stream for _, stream in tracer.streams.values()]
+    if len(streams) > 1:
+        raise op_error(ValueError, op_name, "a program that draws from one generator", f"{len(streams)} of them")
+    numbers = [n for s in streams for n in (s.seed, s.offset, s.words)]
+    kept = pruned(tracer.program([*values, *numbers], written=False))
+    names = tracer.input_names()
+    fed = [n for i in kept.inputs if (n := names[i]) is not None]
+    out = kept.program
+    if not any(getattr(o.op, "random", False) for o in out.walk()):
+        numbers = []
+        out.outputs = out.outputs[: len(values)]
+        out.symbols = [s for s in out.symbols if s in _used(out)]
+    if feed_vars is not None:
+        wanted = [x.name for x in feed_vars]
+        if missing := [n for n in fed if n not in wanted]:
+            raise op_error(ValueError, op_name, f"{missing} among feed_vars, which the results need", wanted)
+        out, fed = _in_order(out, fed, [n for n in wanted if n in fed])
+    tensors = {k: out.captured[k] for k in out.constants}
+    described = {k: Kept(x.name, _kind(x), not x.stop_gradient) for k, x in tensors.items()}
+    contents = Contents(out, fed, [x.name for x in fetch_vars], described, bool(numbers))
+    return contents, {x.name: x for x in tensors.values()}
+
+
+def _used(program: Any) -> set[Any]:
+    used = set(symbols_of([v.meta.shape for v in program.inputs]))
+    for o in program.walk():
+        used.update(scalars_of(o))
+        used.update(symbols_of([r.meta.shape for r in o.results]))
+    used.update(symbols_of([*program.guards, *(c.condition for c in program.checks)]))
+    return used
+
+
+def _in_order(program: Any, fed: list[str], wanted: list[str]) -> tuple[Any, list[str]]:
+    """The program with its arguments in another order."""
+    by_name = dict(zip(fed, program.arguments(), strict=True))
+    inputs = [*(by_name[n] for n in wanted), *program.constants.values()]
+    return extract(program, program.ops, inputs, program.outputs, program.effects), wanted
+
+
+def _kind(x: Tensor) -> str:
+    return "constant" if not managed(x) else "parameter" if isinstance(x, Parameter) else "variable"
+
+
+def _made(contents: Contents) -> tuple[Program, list[SymTensor]]:
+    """A program from what a file holds; its variables have no values yet."""
+    place = current_place()
+    tensors: dict[str, Tensor] = {}
+    for key, kept in contents.kept.items():
+        meta = contents.program.constants[key].meta
+        shape = tuple(int(n) for n in meta.shape)
+        why = f"{kept.name!r} of a program that was read requires a value, got none: call deserialize_persistables"
+        x: Tensor = unfilled(shape, meta.dtype, place, why)  # type: ignore[arg-type]
+        if kept.kind == "parameter":
+            parameter = Parameter(x, name=kept.name)
+            parameter._describe(kept.name, ParamAttr(trainable=kept.trainable))
+            x = parameter
+        x.name, x.stop_gradient = kept.name, not kept.trainable
+        if kept.kind != "constant":
+            x._managed = x.persistable = True
+        tensors[key] = x
+    return _over(contents, tensors)
+
+
+def _over(contents: Contents, tensors: Mapping[str, Tensor]) -> tuple[Program, list[SymTensor]]:
+    """A program over these tensors, and its results."""
+    program = Program()
+    program._tracer, outputs = ProgramTracer.over(contents.program, contents.feeds, tensors, contents.draws)
+    for name, x in program._tracer.feeds:
+        x.name = name
+    for name, y in zip(contents.fetched, outputs, strict=True):
+        y.name = name
+        program._tracer.names.setdefault(name, y)
+    return program, outputs
+
+
+@public("paddle.static")
+def normalize_program(program: Program, feed_vars: Any, fetch_vars: Any, **kwargs: Any) -> Program:
+    """Copy what computes some variables of others, as for evaluation: without dropout, gradients and updates.
+
+    Args:
+        program: a program.
+        feed_vars: variables that will be fed.
+        fetch_vars: variables that will be fetched.
+        **kwargs: ``skip_prune_program`` is accepted: what nothing needs is left out when a program runs.
+
+    Returns:
+        A program over the same parameters; its inputs have the names of ``feed_vars``, its results those of
+        ``fetch_vars``.
+
+    Raises:
+        TypeError: something that is no program or variable, or another keyword.
+        ValueError: variables of another program, or an input that is needed and not among ``feed_vars``.
+
+    Example:
+        >>> import paddle
+        >>> paddle.enable_static()
+        >>> main = paddle.static.Program()
+        >>> with paddle.static.program_guard(main, paddle.static.Program()):
+        ...     x = paddle.static.data("x", [None, 2])
+        ...     y = paddle.nn.functional.dropout(x * 2.0)
+        ...     loss = y.mean()
+        >>> len(paddle.static.normalize_program(main, [x], [y]).global_block().ops)
+        1
+        >>> paddle.disable_static()
+    """
+    if unknown := set(kwargs) - {"skip_prune_program"}:
+        raise op_error(TypeError, "normalize_program", "known options", sorted(unknown))
+    fetched = _variables("normalize_program", "fetch_vars", fetch_vars)
+    fed = _variables("normalize_program", "feed_vars", feed_vars)
+    if not isinstance(program, Program):
+        raise op_error(TypeError, "normalize_program", "a Program", type(program).__name__)
+    contents, _ = _contents("normalize_program", program, fed, fetched)
+    return _over(contents, {k: contents.program.captured[k] for k in contents.kept})[0]
+
+
+@public("paddle.static")
+def serialize_program(feed_vars: Any, fetch_vars: Any, **kwargs: Any) -> bytes:
+    """Write what computes some variables of others to bytes; values of parameters are not among them.
+
+    Args:
+        feed_vars: variables that will be fed.
+        fetch_vars: variables that will be fetched.
+        **kwargs: ``program``: theirs, by default the main program; ``legacy_format`` is accepted.
+
+    Returns:
+        The bytes of a JSON document.
+
+    Raises:
+        RuntimeError: dynamic mode without a ``program``.
+        TypeError: something that is no program or variable.
+        ValueError: variables of another program, or an input that is needed and not among ``feed_vars``.
+
+    Example:
+        >>> import paddle
+        >>> paddle.enable_static()
+        >>> with paddle.static.program_guard(paddle.static.Program(), paddle.static.Program()):
+        ...     x = paddle.static.data("x", [None, 2])
+        ...     data = paddle.static.serialize_program([x], [x * 2.0])
+        >>> paddle.static.deserialize_program(data).num_ops()
+        1
+        >>> paddle.disable_static()
+    """
+    _options("serialize_program", kwargs, {"program", "legacy_format", "skip_prune_program"})
+    fetched = _variables("serialize_program", "fetch_vars", fetch_vars)
+    fed = _variables("serialize_program", "feed_vars", feed_vars)
+    program = _program("serialize_program", kwargs.get("program"), fetched)
+    return dumps(_contents("serialize_program", program, fed, fetched)[0])
+
+
+@public("paddle.static")
+def deserialize_program(data: bytes) -> Program:
+    """Make a program of the bytes of :func:`serialize_program`. No code is run, and nothing large is made.
+
+    Args:
+        data: the bytes.
+
+    Returns:
+        A program; ``deserialize_persistables`` gives its parameters their values.
+
+    Raises:
+        TypeError: something that is no bytes.
+        ValueError: bytes that are no program, damaged, or of a newer version.
+
+    Example:
+        >>> import paddle
+        >>> paddle.static.deserialize_program(b"{}")
+        Traceback (most recent call last):
+        ValueError: [deserialize_program] requires a program in a format of ['umiak.static_program'], got None
+    """
+    return _made(loads("deserialize_program", data))[0]
+
+
+def _options(op_name: str, given: Mapping[str, Any], known: Iterable[str]) -> None:
+    if unknown := set(given) - set(known):
+        raise op_error(TypeError, op_name, f"options of {sorted(known)}", sorted(unknown))
+
+
+# --- values ----------------------------------------------------------------------------------------------------------
+
+
+def _values(op_name: str, tensors: Mapping[str, Tensor], scope: Scope) -> dict[str, np.ndarray]:
+    found = {}
+    for name, x in tensors.items():
+        if managed(x):
+            held = scope.find_var(name)
+            if held is None:
+                raise op_error(
+                    RuntimeError, op_name, f"a value for {name!r} in the scope", "none",
+                    "Run the startup program first: exe.run(paddle.static.default_startup_program()).",
+                )  # fmt: skip
+            found[name] = held._tensor
+        else:
+            found[name] = x
+    with outside():
+        return {name: np.array(x.numpy()) if x.dtype.numpy is not None else x for name, x in found.items()}
+
+
+def _as_bytes(values: Mapping[str, Any]) -> bytes:
+    buffer = io.BytesIO()
+    with outside():
+        save_data({k: v if isinstance(v, Tensor) else from_numpy(v) for k, v in values.items()}, buffer)
+    return buffer.getvalue()
+
+
+def _from_bytes(op_name: str, data: Any) -> dict[str, Tensor]:
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        raise op_error(TypeError, op_name, "bytes", type(data).__name__)
+    with outside():
+        values = load_data(io.BytesIO(bytes(data)))
+    if not isinstance(values, dict) or not all(isinstance(v, Tensor) for v in values.values()):
+        raise op_error(ValueError, op_name, "the bytes of a dict of tensors", type(values).__name__)
+    return values
+
+
+def _give(op_name: str, program: Program, values: Mapping[str, Any], scope: Scope) -> None:
+    """Give all tensors of a program their values."""
+    given: dict[str, Tensor] = {}
+    for x in program._tracer.captured().values():
+        if x.name not in values:
+            raise op_error(ValueError, op_name, f"a value for {x.name!r}", f"those of {sorted(values)}")
+        value = values[x.name]
+        if x.dtype.name == "bfloat16" and value.dtype.name == "uint16":  # as files have it
+            value = value.view("bfloat16")
+        given[x.name] = value
+        if list(value.shape) != list(x.shape) or value.dtype is not x.dtype:
+            raise op_error(
+                ValueError, op_name, f"{x.name!r} of shape {list(x.shape)} and dtype {x.dtype.name}",
+                f"shape {list(value.shape)} and dtype {value.dtype.name}",
+            )  # fmt: skip
+    with outside(), no_grad_guard():
+        for x in program._tracer.captured().values():
+            scope._hold(x, given[x.name], managed(x))
+
+
+@public("paddle.static")
+def serialize_persistables(feed_vars: Any, fetch_vars: Any, executor: Executor, **kwargs: Any) -> bytes:
+    """Write to bytes the values of the parameters that compute some variables of others.
+
+    Args:
+        feed_vars: variables that will be fed.
+        fetch_vars: variables that will be fetched.
+        executor: accepted: values are in the global scope.
+        **kwargs: ``program``: theirs, by default the main program.
+
+    Returns:
+        The bytes of a file of ``paddle.save``.
+
+    Raises:
+        RuntimeError: dynamic mode without a ``program``, or a parameter without a value.
+        TypeError: something that is no program or variable.
+        ValueError: variables of another program, or an input that is needed and not among ``feed_vars``.
+
+    Example:
+        >>> import paddle
+        >>> paddle.enable_static()
+        >>> with paddle.static.program_guard(paddle.static.Program(), paddle.static.Program()):
+        ...     x = paddle.static.data("x", [None, 2])
+        ...     len(paddle.static.serialize_persistables([x], [x * 2.0], paddle.static.Executor())) > 0
+        True
+        >>> paddle.disable_static()
+    """
+    _options("serialize_persistables", kwargs, {"program"})
+    fetched = _variables("serialize_persistables", "fetch_vars", fetch_vars)
+    fed = _variables("serialize_persistables", "feed_vars", feed_vars)
+    program = _program("serialize_persistables", kwargs.get("program"), fetched)
+    _, tensors = _contents("serialize_persistables", program, fed, fetched)
+    return _as_bytes(_values("serialize_persistables", tensors, global_scope()))
+
+
+@public("paddle.static")
+def deserialize_persistables(program: Program, data: bytes, executor: Executor) -> None:
+    """Give the parameters of a program the values of :func:`serialize_persistables`.
+
+    Args:
+        program: the program.
+        data: the bytes.
+        executor: accepted: values go to the global scope.
+
+    Raises:
+        TypeError: something that is no program, or no bytes.
+        ValueError: other bytes, a value that is missing or of another shape or dtype; then nothing is written.
+
+    Example:
+        >>> import paddle
+        >>> program = paddle.static.Program()
+        >>> paddle.static.deserialize_persistables(program, b"", paddle.static.Executor())
+        Traceback (most recent call last):
+        ValueError: ...
+    """
+    program = _program("deserialize_persistables", program)
+    _give("deserialize_persistables", program, _from_bytes("deserialize_persistables", data), global_scope())
+
+
+# --- files -----------------------------------------------------------------------------------------------------------
+
+
+@public("paddle.static")
+def save_to_file(path: str, content: bytes) -> None:
+    """Write bytes to a file, whose folder is made if need be. It appears whole or not at all.
+
+    Args:
+        path: its name.
+        content: the bytes.
+
+    Raises:
+        ValueError: something that is no bytes.
+        OSError: the file cannot be written.
+
+    Example:
+        >>> import os, paddle, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "x")
+        >>> paddle.static.save_to_file(path, b"12")
+        >>> paddle.static.load_from_file(path)
+        b'12'
+    """
+    if not isinstance(content, bytes):
+        raise op_error(ValueError, "save_to_file", "bytes as content", type(content).__name__)
+    with replacing(os.fspath(path)) as file:
+        file.write(content)
+
+
+@public("paddle.static")
+def load_from_file(path: str) -> bytes:
+    """Read the bytes of a file.
+
+    Args:
+        path: its name.
+
+    Returns:
+        The bytes.
+
+    Raises:
+        OSError: there is no such file, or it cannot be read.
+
+    Example:
+        >>> import os, paddle, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "x")
+        >>> paddle.static.save_to_file(path, b"12")
+        >>> paddle.static.load_from_file(path)
+        b'12'
+    """
+    with open(path, "rb") as file:
+        return file.read()
+
+
+@public("paddle.static")
+def save_inference_model(path_prefix: str, feed_vars: Any, fetch_vars: Any, executor: Executor, **kwargs: Any) -> None:
+    """Write a program for inference and its parameters: ``<prefix>.json`` and ``<prefix>.pdiparams``.
+
+    Args:
+        path_prefix: the beginning of both names.
+        feed_vars: variables that will be fed.
+        fetch_vars: variables that will be fetched.
+        executor: accepted: values are in the global scope.
+        **kwargs: ``program``: theirs, by default the main program; ``clip_extra``, ``legacy_format`` and
+            ``skip_prune_program`` are accepted.
+
+    Raises:
+        RuntimeError: dynamic mode without a ``program``, or a parameter without a value.
+        TypeError: something that is no program or variable.
+        ValueError: a prefix that names no file, variables of another program, or an input that is needed and not among
+            ``feed_vars``.
+        OSError: a file cannot be written.
+
+    Example:
+        >>> import numpy, os, paddle, tempfile
+        >>> paddle.enable_static()
+        >>> exe, prefix = paddle.static.Executor(), os.path.join(tempfile.mkdtemp(), "model")
+        >>> with paddle.static.program_guard(paddle.static.Program(), paddle.static.Program()):
+        ...     x = paddle.static.data("x", [None, 2])
+        ...     paddle.static.save_inference_model(prefix, [x], [x * 2.0], exe)
+        >>> program, feeds, fetches = paddle.static.load_inference_model(prefix, exe)
+        >>> exe.run(program, {feeds[0]: numpy.ones([1, 2], "float32")}, fetches)
+        [array([[2., 2.]], dtype=float32)]
+        >>> paddle.disable_static()
+    """
+    op_name = "save_inference_model"
+    _options(op_name, kwargs, {"program", "clip_extra", "legacy_format", "skip_prune_program"})
+    prefix = _prefix(op_name, path_prefix)
+    fetched = _variables(op_name, "fetch_vars", fetch_vars)
+    fed = _variables(op_name, "feed_vars", feed_vars)
+    contents, tensors = _contents(op_name, _program(op_name, kwargs.get("program"), fetched), fed, fetched)
+    values = _values(op_name, tensors, global_scope())
+    save_to_file(prefix + PROGRAM, dumps(contents))
+    save_to_file(prefix + PARAMETERS, _as_bytes(values))
+
+
+@public("paddle.static")
+def load_inference_model(path_prefix: str | None, executor: Executor, **kwargs: Any) -> list[Any]:
+    """Read a program for inference and its parameters. No code is run.
+
+    Args:
+        path_prefix: the beginning of the names of both files; None where bytes are given.
+        executor: accepted: values go to the global scope.
+        **kwargs: ``model_filename`` and ``params_filename``: other names of the files, in the folder ``path_prefix``;
+            without it, their bytes.
+
+    Returns:
+        A list: the program, the names of its inputs, and the variables that are its results.
+
+    Raises:
+        TypeError: another option, or a prefix that is no str.
+        ValueError: files that are no such model, or damaged.
+        OSError: a file that is not there.
+
+    Example:
+        >>> import paddle
+        >>> paddle.static.load_inference_model("/nowhere/model", paddle.static.Executor())
+        Traceback (most recent call last):
+        FileNotFoundError: ...
+    """
+    op_name = "load_inference_model"
+    _options(op_name, kwargs, {"model_filename", "params_filename"})
+    model, params = kwargs.get("model_filename"), kwargs.get("params_filename")
+    if path_prefix is None:
+        if model is None or params is None:
+            raise op_error(ValueError, op_name, "a path_prefix, or model_filename and params_filename", "neither")
+    elif model is not None or params is not None:
+        folder = os.fspath(path_prefix)
+        model = load_from_file(os.path.join(folder, model or "__model__" + PROGRAM))
+        params = None if params is None else load_from_file(os.path.join(folder, params))
+    else:
+        prefix = _prefix(op_name, path_prefix)
+        model, params = load_from_file(prefix + PROGRAM), load_from_file(prefix + PARAMETERS)
+    program, outputs = _made(loads(op_name, model))
+    _give(op_name, program, {} if params is None else _from_bytes(op_name, params), global_scope())
+    return [program, [name for name, _ in program._tracer.feeds], outputs]
+
+
+def _prefix(op_name: str, path: Any) -> str:
+    path = os.fspath(path)
+    if not isinstance(path, str) or not os.path.basename(path):
+        raise op_error(ValueError, op_name, "the beginning of names of files", repr(path))
+    return path
+
+
+@public("paddle.static")
+def save(program: Program, model_path: str, protocol: int = 4, **configs: Any) -> None:
+    """Write a program and the values of its variables: ``<path>.pdmodel``, ``.pdparams`` and ``.pdopt``.
+
+    The first is the program as for evaluation; the others are dicts of tensors by name, as those of ``paddle.save``,
+    of parameters and of all other variables.
+
+    Args:
+        program: the program.
+        model_path: the beginning of the names.
+        protocol: of pickle, 2 to 4.
+        **configs: ``pickle_protocol`` is another name of it.
+
+    Raises:
+        TypeError: something that is no program, or another option.
+        ValueError: a path that names no file, or another protocol.
+        OSError: a file cannot be written.
+
+    Example:
+        >>> import os, paddle, tempfile
+        >>> paddle.enable_static()
+        >>> main, startup = paddle.static.Program(), paddle.static.Program()
+        >>> with paddle.static.program_guard(main, startup):
+        ...     y = paddle.static.nn.fc(paddle.static.data("x", [None, 2]), 1)
+        >>> exe, path = paddle.static.Executor(), os.path.join(tempfile.mkdtemp(), "model")
+        >>> _ = exe.run(startup)
+        >>> paddle.static.save(main, path)
+        >>> paddle.static.load(main, path, exe)
+        >>> len(paddle.static.load_program_state(path))
+        2
+        >>> paddle.disable_static()
+    """
+    _options("save", configs, {"pickle_protocol"})
+    protocol = configs.get("pickle_protocol", protocol)
+    path = _prefix("save", model_path)
+    program = _program("save", program)
+    tracer = program._tracer
+    named = [x for x in tracer.names.values() if isinstance(x, SymTensor) and x._tracer is tracer]
+    named = [x for x in named if not any(x is fed for _, fed in tracer.feeds)]
+    contents, _ = _contents("save", program, None, _evaluated(program, named))
+    for end, mode in ((".pdparams", "param"), (".pdopt", "opt")):
+        values = program.state_dict(mode)
+        with outside():
+            save_data({k: from_numpy(np.ascontiguousarray(v)) for k, v in values.items()}, path + end, protocol)
+    save_to_file(path + ".pdmodel", dumps(contents))
+
+
+def _evaluated(program: Program, xs: Sequence[Tensor]) -> list[Tensor]:
+    """Those of the variables that copies for evaluation have."""
+    copied = program._tracer.copy(evaluation=True)
+    return [x for x in xs if copied.find(x) is not None]
+
+
+@public("paddle.static")
+def load(program: Program, model_path: str, executor: Executor | None = None, var_list: Any = None) -> None:
+    """Give the variables of a program the values that :func:`save` wrote.
+
+    Args:
+        program: the program; its optimizers go on from the step at which it was saved.
+        model_path: the beginning of the names of the files.
+        executor: accepted: values go to the global scope.
+        var_list: variables that get values; None: all that the files have.
+
+    Raises:
+        TypeError: something that is no program.
+        ValueError: files that are not there, no such files, or values of other shapes.
+
+    Example:
+        >>> import paddle
+        >>> paddle.static.load(paddle.static.Program(), "/nowhere/model")
+        Traceback (most recent call last):
+        ValueError: [load] requires a file /nowhere/model.pdparams, got none
+    """
+    path = _stripped("load", model_path)
+    program = _program("load", program)
+    if not os.path.exists(path + ".pdparams"):
+        raise op_error(ValueError, "load", f"a file {path}.pdparams", "none")
+    set_program_state(program, load_program_state(path, var_list))
+
+
+def _stripped(op_name: str, model_path: Any) -> str:
+    path = _prefix(op_name, model_path)
+    return next((path.removesuffix(end) for end in _PARTS if path.endswith(end)), path)
+
+
+@public("paddle.static")
+def load_program_state(model_path: str, var_list: Any = None) -> dict[str, np.ndarray]:
+    """Read the values that :func:`save` wrote.
+
+    Args:
+        model_path: the beginning of the names of the files.
+        var_list: variables, or names of them, that are wanted; None: all.
+
+    Returns:
+        A dict of arrays by name; an empty one where there are no files.
+
+    Raises:
+        ValueError: no such files, or a variable that they do not have.
+
+    Example:
+        >>> import paddle
+        >>> paddle.static.load_program_state("/nowhere/model")
+        {}
+    """
+    path = _stripped("load_program_state", model_path)
+    found: dict[str, np.ndarray] = {}
+    for end in (".pdparams", ".pdopt"):
+        if os.path.exists(path + end):
+            with outside():
+                values = load_data(path + end, return_numpy=True)
+            if not isinstance(values, dict):
+                raise op_error(ValueError, "load_program_state", f"a dict in {path + end}", type(values).__name__)
+            found.update(values)
+    if var_list is None:
+        return found
+    names = [x if isinstance(x, str) else x.name for x in var_list]
+    if missing := [n for n in names if n not in found]:
+        raise op_error(ValueError, "load_program_state", f"values of {missing} in the files", sorted(found))
+    return {n: found[n] for n in names}
+
+
+@public("paddle.static")
+def set_program_state(program: Program, state_dict: Mapping[str, Any]) -> None:
+    """Give the variables of a program values.
+
+    Args:
+        program: the program; its optimizers go on from the step that the values say.
+        state_dict: arrays by name.
+
+    Raises:
+        TypeError: something that is no program, or values that are no dict.
+        ValueError: a value of another shape.
+
+    Note:
+        Values that the program has no variable for are named in a warning.
+
+    Example:
+        >>> import numpy, paddle
+        >>> paddle.enable_static()
+        >>> main, startup = paddle.static.Program(), paddle.static.Program()
+        >>> with paddle.static.program_guard(main, startup):
+        ...     w = paddle.static.create_parameter([1], "float32", name="w")
+        >>> paddle.static.set_program_state(main, {"w": numpy.ones(1, "float32")})
+        >>> main.state_dict()
+        {'w': array([1.], dtype=float32)}
+        >>> paddle.disable_static()
+    """
+    program = _program("set_program_state", program)
+    if not isinstance(state_dict, Mapping):
+        raise op_error(TypeError, "set_program_state", "a dict of arrays", type(state_dict).__name__)
+    known = program._state_names()
+    if unused := [n for n in state_dict if n not in known]:
+        warnings.warn(
+            f"[set_program_state] found no variables of the program for {unused}, which are left out", stacklevel=2
+        )
+    program.set_state_dict(dict(state_dict))
