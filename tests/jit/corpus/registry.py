@@ -116,8 +116,8 @@ class Program:
     slow: bool = False
 
     def arguments(self, number: int) -> Given:
-        """Fresh arguments of a call."""
-        found = self.calls[number](Draw(self.name, number))
+        """Fresh arguments of a call; calls beyond the last are the first ones with other values."""
+        found = self.calls[number % len(self.calls)](Draw(self.name, number))
         if isinstance(found, Given):
             return found
         return Given(found, {}) if type(found) is tuple else Given((found,), {})

@@ -23,6 +23,7 @@ from tests.jit.corpus.registry import FOLDER, Program
 from tests.jit.corpus.snapshot import Snapshot, differences
 
 PACKAGE = "tests.jit.corpus.programs"
+ROUNDS = 2  # all calls are made again: what was captured serves them
 LOGGER = logging.getLogger("corpus")  # programs log here
 
 
@@ -115,7 +116,7 @@ def _of_instances(function: Any) -> list[Any]:
 
 
 def run(program: Program, mode: Mode) -> Run:
-    """All calls of a program, on arguments and state of their own."""
+    """All calls of a program, on arguments and state of their own, in rounds."""
     seed = zlib.crc32(program.name.encode()) % 2**31
     random.seed(seed)
     np.random.seed(seed)
@@ -124,7 +125,7 @@ def run(program: Program, mode: Mode) -> Run:
     watched, function = _prepare(program, mode)
     done = Run()
     kept = []
-    for number in range(len(program.calls)):
+    for number in range(ROUNDS * len(program.calls)):
         args, kwargs = program.arguments(number)
         with _observed() as observed:
             raised = result = None
