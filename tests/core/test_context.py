@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from harness import CPU, NULL, backward, grad_of, leaf, tensor
+from syntax import Syntax
 
 from umiak import ops as F
 from umiak.core import context, inplace, stream, tape
@@ -433,27 +434,29 @@ def module_state(path: Path) -> set[str]:
     """
     if path.suffix == ".pyx":
         return cython_state(re.sub(r"(?m) +#.*$", "", path.read_text()))
-    tree = ast.parse(path.read_text())
+    source = syntax_of(path)
     found: set[str] = set()
-    top = {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
-    for node in tree.body:
+    top = {node.name for node in source.tree.body if isinstance(node, ast.ClassDef)}
+    for node in source.tree.body:
         if isinstance(node, ast.ClassDef) and any(ast.unparse(b) in LOCALS for b in node.bases):
             found.add(node.name)
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and ast.unparse(node.value.func) in LOCALS:
             found |= {t.id for t in node.targets if isinstance(t, ast.Name)}
         top |= set(assigned(node))
-    for target, name in writes(tree):
+    for target, name in writes(source, source.tree):
         if target is None or (isinstance(target, ast.Name) and name in top):
             found.add(name)
-    for node in ast.walk(tree):
+    for node in source.nodes:
         if isinstance(node, ast.ClassDef):
             held = {n for s in node.body if isinstance(getattr(s, "value", None), CONTAINERS) for n in assigned(s)}
+            if not held:
+                continue
             own = {
                 t.attr
-                for t in ast.walk(node)
+                for t in source.walk(node)
                 if isinstance(t, ast.Attribute) and isinstance(t.ctx, ast.Store) and ast.unparse(t.value) == "self"
             }
-            for target, _ in writes(node):
+            for target, _ in writes(source, node):
                 if isinstance(target, ast.Attribute) and target.attr in held - own:
                     if ast.unparse(target.value) in ("self", "cls", "type(self)", node.name):
                         found.add(f"{node.name}.{target.attr}")
@@ -464,9 +467,9 @@ def elsewhere_state(path: Path) -> set[tuple[str, str]]:
     """State of other modules that functions of this one write: containers that it imports, names of modules."""
     if path.suffix == ".pyx":
         return set()
-    tree = ast.parse(path.read_text())
+    source = syntax_of(path)
     imported = {}
-    for node in ast.walk(tree):
+    for node in source.nodes:
         if isinstance(node, ast.ImportFrom) and str(node.module).split(".")[0] in PACKAGES:
             for a in node.names:
                 imported[a.asname or a.name] = (node.module, a.name)
@@ -474,7 +477,7 @@ def elsewhere_state(path: Path) -> set[tuple[str, str]]:
             imported |= {a.asname or a.name: ("", a.name) for a in node.names if a.name.split(".")[0] in PACKAGES}
     found = set()
     modules = {k: m for k, v in imported.items() if (m := ".".join(v).strip(".")) and is_module(m)}
-    for target, name in writes(tree):
+    for target, name in writes(source, source.tree):
         if isinstance(target, ast.Attribute) and ast.unparse(target.value) in modules:
             found.add((modules[ast.unparse(target.value)], target.attr))
         elif name in imported and name not in modules:
@@ -496,20 +499,27 @@ def assigned(node: ast.AST) -> list[str]:
     return [t.id for t in targets if isinstance(t, ast.Name)]
 
 
-def writes(tree: ast.AST) -> Iterator[tuple[ast.expr | None, str]]:
-    """What functions write that is no variable of theirs, as an expression, and its name where that is one; None for
-    the names that they declare global."""
-    for function in ast.walk(tree):
-        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+@functools.lru_cache(maxsize=1)
+def syntax_of(path: Path) -> Syntax:
+    """The file that both searches look through, one after the other."""
+    return Syntax.of(path)
+
+
+def writes(source: Syntax, tree: ast.AST) -> Iterator[tuple[ast.expr | None, str]]:
+    """What functions in ``tree`` write that is no variable of theirs, as an expression, and its name where that is one;
+    None for the names that they declare global."""
+    for function in source.walk(tree):
+        if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
             continue
-        arguments = {a.arg for a in ast.walk(function.args) if isinstance(a, ast.arg)}
-        stored = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        declared = {n for g in ast.walk(function) if isinstance(g, ast.Global) for n in g.names}
+        parts = source.walk(function)
+        arguments = {a.arg for a in source.walk(function.args) if isinstance(a, ast.arg)}
+        stored = {n.id for n in parts if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        declared = {n for g in parts if isinstance(g, ast.Global) for n in g.names}
         yield from ((None, name) for name in declared)
         local = (arguments | stored) - declared
-        for node in ast.walk(function):
+        for node in parts:
             target = None
-            if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store | ast.Del):
+            if isinstance(node, ast.Subscript) and isinstance(node.ctx, (ast.Store, ast.Del)):
                 target = node.value
             elif (
                 isinstance(node, ast.Call)

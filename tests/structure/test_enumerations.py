@@ -4,6 +4,7 @@ import ast
 import re
 from pathlib import Path
 
+from tests.support.syntax import Syntax
 from umiak.compiler import codes, nest
 from umiak.core import context, dtype, scalar
 from umiak.ir.linearise import Opcode
@@ -66,12 +67,17 @@ def families(text: str) -> set[str]:
 def constants(text: str) -> set[str]:
     """Names that a Python module, or a class of it, gives numbers."""
     found = set()
-    for node in ast.walk(ast.parse(text)):
+    for node in Syntax(text).nodes:
         if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            if not re.search(r"[A-Za-z]{2}", re.sub(r"\b(range|auto|enum)\b", "", ast.unparse(node.value))):
-                found |= {n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)}
-    return {name for name in found if re.fullmatch(r"_?[A-Z][A-Z0-9_]+", name)}
+            names = {n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)}
+            capitals = {name for name in names if re.fullmatch(r"_?[A-Z][A-Z0-9_]+", name)}
+            # The text of the value is made for these alone: to make it takes long.
+            if capitals and not re.search(
+                r"[A-Za-z]{2}", re.sub(r"\b(range|auto|enum)\b", "", ast.unparse(node.value))
+            ):
+                found |= capitals
+    return found
 
 
 def copies(text: str, shared: set[str], private: dict[str, set[str]]) -> set[str]:

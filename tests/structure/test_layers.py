@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.syntax import Syntax
+
 ROOT = Path(__file__).parents[2]
 # Lowest first. A folder imports itself and those before it; `umiak/__init__` is the assembler and may import any.
 ORDER = "util core memory ir ops autodiff compiler backends runtime observe comm spmd checkpoint paddle".split()
@@ -25,14 +27,19 @@ def layer(module: str) -> str | None:
     return rest.split(".")[0] or None if top == "umiak" else None
 
 
+def is_dotted(node: ast.AST, name: str) -> bool:
+    # Text is made of few nodes alone: to make it takes long.
+    return getattr(node, "attr", None) == name.rpartition(".")[2] and ast.unparse(node) == name
+
+
 def named(node: ast.AST) -> str | None:
     """The module that a call such as ``import_module("umiak.ops")``, or a look into ``sys.modules``, names."""
     if isinstance(node, ast.Call) and node.args:
         name = getattr(node.func, "attr", None) or getattr(node.func, "id", None)
-        if name not in BY_NAME and not (name == "get" and ast.unparse(node.func) == "sys.modules.get"):
+        if name not in BY_NAME and not (name == "get" and is_dotted(node.func, "sys.modules.get")):
             return None
         node = node.args[0]
-    elif isinstance(node, ast.Subscript) and ast.unparse(node.value) == "sys.modules":
+    elif isinstance(node, ast.Subscript) and is_dotted(node.value, "sys.modules"):
         node = node.slice
     else:
         return None
@@ -42,39 +49,47 @@ def named(node: ast.AST) -> str | None:
 
 
 @functools.cache
-def imported(path: Path, checked: bool = True) -> list[tuple[int, str]]:
-    """Line and dotted name of every import in a file, also of those inside functions and of those by a string; with
-    ``checked``, those for type checkers alone, too."""
-    return list(_imported(path, checked))
+def imports(path: Path) -> list[tuple[int, str, bool]]:
+    """Line and dotted name of every import in a file, also of those inside functions and of those by a string; and
+    whether it is for type checkers alone."""
+    return list(_imports(path))
 
 
-def _imported(path: Path, checked: bool) -> Iterator[tuple[int, str]]:
+def imported(path: Path) -> list[tuple[int, str]]:
+    return [(line, module) for line, module, _ in imports(path)]
+
+
+def _imports(path: Path) -> Iterator[tuple[int, str, bool]]:
     text = path.read_text()
     if path.suffix in (".pyx", ".pxd"):
         for match in CIMPORT.finditer(text):
             source, names, whole = match.groups()
             for name in re.findall(r"(?:^|,)\s*([\w*]+)", names.strip("()")) if source else ():
-                yield text.count("\n", 0, match.start()) + 1, f"{source}.{name}"
+                yield text.count("\n", 0, match.start()) + 1, f"{source}.{name}", False
             if not source:
-                yield text.count("\n", 0, match.start()) + 1, whole
+                yield text.count("\n", 0, match.start()) + 1, whole, False
         for match in CBY_NAME.finditer(text):
-            yield text.count("\n", 0, match.start()) + 1, match[1] or match[2]
+            yield text.count("\n", 0, match.start()) + 1, match[1] or match[2], False
         return
-    tree = ast.parse(text)
-    for node in ast.walk(tree):
-        if not checked and isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            node.body = []
-    for node in ast.walk(tree):
+    syntax = Syntax(text)
+    for_checkers = {
+        n
+        for node in syntax.nodes
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        for statement in node.body
+        for n in syntax.walk(statement)
+    }
+    for node in syntax.nodes:
         by_name = named(node)
         if by_name is not None:
-            yield node.lineno, by_name
+            yield node.lineno, by_name, node in for_checkers
         if isinstance(node, ast.Import):
             for alias in node.names:
-                yield node.lineno, alias.name
+                yield node.lineno, alias.name, node in for_checkers
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}:{node.lineno}: relative import"
             for alias in node.names:
-                yield node.lineno, f"{node.module}.{alias.name}"
+                yield node.lineno, f"{node.module}.{alias.name}", node in for_checkers
 
 
 def sources() -> list[Path]:
@@ -120,9 +135,10 @@ def graph(modules: dict[str, list[Path]]) -> dict[str, set[str]]:
     for name, paths in modules.items():
         targets = set()
         for path in paths:
-            for _, target in imported(path, checked=False):
-                source = target.rpartition(".")[0]
-                targets.add(target if target in modules else source)
+            for _, target, for_checkers in imports(path):
+                if not for_checkers:
+                    source = target.rpartition(".")[0]
+                    targets.add(target if target in modules else source)
         found[name] = {m for m in targets if m in modules and m != name}
     return found
 
