@@ -45,6 +45,7 @@ def _assemble() -> None:
     from umiak.ir import scope, tracer
     from umiak.ops import scalars
     from umiak.ops.collective import Collective
+    from umiak.ops.effects import OnHost
     from umiak.runtime import parallel
     from umiak.util import flags
     from umiak.util.lazy import when_loaded
@@ -89,10 +90,9 @@ def _assemble() -> None:
     flags.declare_lazy({name: module for module, names in _SWITCHES.items() for name in names.split()})
     array.install(transfer.moved)
     backends.provide(ops.REGISTRY["transfer"], transfer.kernel)
-    backends.provide(
-        ops.REGISTRY["python_call"], lambda call: import_module("umiak.backends.python_call").kernel(call)
-    )
+    backends.provide(ops.REGISTRY["python_call"], lambda call: import_module("umiak.backends.python_call").kernel(call))
     backends.provide(Collective, lambda call: import_module("umiak.comm.kernels").kernel(call))
+    backends.provide(OnHost, lambda call: import_module("umiak.runtime.host").kernel(call))
     records: dict[str, Any] = dict(ops.REGISTRY)
     dispatch.install(
         copy=records["copy"](),

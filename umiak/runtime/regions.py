@@ -63,6 +63,7 @@ class _Body:
             self.leaves = call([*arguments[:n], *arguments[m:]])
             tensors = {i: tracer.tensor(x) for i, x in enumerate(self.leaves) if isinstance(x, Tensor)}
             self.values = {i: x.value for i, x in tensors.items()}
+            self.places = {id(self.leaves[i]): i for i in tensors}
             settled = tracer.settled() if tracer.captures else {}
             self.values = {i: settled.get(id(v), v) for i, v in self.values.items()}
             self.stops = {i: x.stop_gradient for i, x in tensors.items()}
@@ -80,6 +81,16 @@ class _Body:
         """Return the state of a tensor from outside at the end: value, whether gradients stop, whether it was
         written."""
         return self.after.get(id(root)) or (root._value, root._stop, root._made)
+
+    def leaf(self, tracer: Tracer, x: Tensor | None) -> tuple[Value | None, bool]:
+        """Return the value of a leaf, or of a tensor from outside, and whether gradients stop there."""
+        if x is None:
+            return None, True
+        i = self.places.get(id(x))
+        if i is not None:
+            return self.values[i], self.stops[i]
+        outside = tracer.tensor(x)
+        return outside.value, outside.stop_gradient
 
     def is_quiet(self, root: SymTensor) -> bool:
         """Return whether the history of a tensor from outside stays as it was."""
@@ -100,14 +111,14 @@ def _close(blocks: Sequence[Block]) -> list[Value]:
     return outside
 
 
-def _tensor(x: Any, dtype: DType | None) -> Any:
+def number(x: Any, dtype: DType | None) -> Any:
     """A leaf as a tensor of ``dtype``, where that is asked for."""
     if dtype is None or isinstance(x, Tensor):
         return x
     return F.full(x, shape=(), dtype=dtype)
 
 
-def _dtype_of(x: Any) -> DType | None:
+def dtype_of(x: Any) -> DType | None:
     """The dtype of a Python scalar as a tensor."""
     if isinstance(x, bool):
         return dt.bool
@@ -143,18 +154,20 @@ def _results(tracer: Tracer, values: Sequence[Value], stops: Sequence[bool]) -> 
 # --- streams of random numbers: a region draws from where the program stands, and the program goes on behind it ------
 
 
-def _words(tracer: Tracer) -> dict[int, Any]:
+def words(tracer: Tracer) -> dict[int, Any]:
+    """How many words were drawn from each stream so far."""
     return {key: stream.words for key, (_, stream) in getattr(tracer, "streams", {}).items()}
 
 
-def _set_words(tracer: Tracer, words: dict[int, Any]) -> None:
+def set_words(tracer: Tracer, positions: dict[int, Any]) -> None:
+    """Have streams go on from where :func:`words` says."""
     for key, (_, stream) in getattr(tracer, "streams", {}).items():
-        stream.words = words.get(key, 0)
+        stream.words = positions.get(key, 0)
 
 
 def _drawn(tracer: Tracer, before: dict[int, Any]) -> dict[int, Any]:
     """Return the number of words that were drawn since."""
-    now = _words(tracer)
+    now = words(tracer)
     return {key: now[key] - before.get(key, 0) for key in now}
 
 
@@ -182,54 +195,70 @@ def cond(pred: Any, then: Callable[[], list[Any]], other: Callable[[], list[Any]
 
     Leaves that are not tensors must be equal, or numbers, of which it makes tensors.
     """
+    out: list[Any] = []
+    at: list[int] = []
+
+    def paired(a: Sequence[Any], b: Sequence[Any]) -> list[tuple[Any, Any]]:
+        if len(a) != len(b):
+            raise op_error(TypeError, "cond", f"as many results of both branches ({len(a)})", len(b))
+        pairs = []
+        for i, (x, y) in enumerate(zip(a, b, strict=True)):
+            dtype = _common(x, y)
+            if dtype is not None or isinstance(x, Tensor):
+                pairs.append((number(x, dtype), number(y, dtype)))
+                at.append(i)
+        out.extend(a)
+        return pairs
+
+    for i, x in zip(at, branch(pred, then, other, paired), strict=True):
+        out[i] = x
+    return out
+
+
+def branch(
+    pred: Any,
+    then: Callable[[], list[Any]],
+    other: Callable[[], list[Any]],
+    paired: Callable[[list[Any], list[Any]], Sequence[tuple[Tensor | None, Tensor | None]]],
+) -> list[SymTensor]:
+    """A tensor for each of the pairs that ``paired`` makes of the leaves of both functions, by an operation that
+    decides when the program runs.
+
+    Pairs are of leaves, or of tensors made outside of both (:func:`number`). None stands for what a branch does not
+    have: where that branch runs, nothing may depend on the result.
+    """
     tracer = current()
     flag = _flag("cond", tracer, pred)
-    before = _words(tracer)
-    dtypes: dict[int, DType] = {}
+    before = words(tracer)
     bodies: list[_Body] = []
     drawn: list[dict[int, Any]] = []
-
-    def traced(function: Callable[[], list[Any]]) -> None:
-        def call(_: list[SymTensor]) -> list[Any]:
-            return [_tensor(x, dtypes.get(i)) for i, x in enumerate(function())]
-
-        bodies.append(_Body(tracer, call))
+    for function in (then, other):
+        bodies.append(_Body(tracer, lambda _, run=function: list(run())))  # type: ignore[misc]
         drawn.append(_drawn(tracer, before))
-        _set_words(tracer, before)
-
-    while True:
-        traced(then)
-        traced(other)
-        a, b = bodies
-        if len(a.leaves) != len(b.leaves):
-            raise op_error(TypeError, "cond", f"as many results of both branches ({len(a.leaves)})", len(b.leaves))
-        more = {i: _common(x, y) for i, (x, y) in enumerate(zip(a.leaves, b.leaves, strict=True))}
-        if all(t is None for t in more.values()):
-            break
-        dtypes.update({i: t for i, t in more.items() if t is not None})
-        bodies.clear()
-        drawn.clear()
-    for body, words in zip(bodies, drawn, strict=True):
-        _steady("cond", words, _inside(body.block))
+        set_words(tracer, before)
+        _steady("cond", drawn[-1], _inside(bodies[-1].block))
+    a, b = bodies
+    pairs = paired(a.leaves, b.leaves)
     taken = tracer.scope.symbol("int", lo=0, hi=1)
     roots = list({**a.written, **b.written}.values())
-    tensors = sorted(a.values)
-    for body in bodies:
-        body.block.outputs = [*(body.values[i] for i in tensors), *(body.of(r)[0] for r in roots)]
+    results_stop = [True] * len(pairs)
+    for k, body in enumerate(bodies):
+        outputs: list[Any] = []
+        for i, pair in enumerate(pairs):
+            value, stop = body.leaf(tracer, pair[k])
+            outputs.append(value)
+            results_stop[i] = results_stop[i] and stop
+        body.block.outputs = [*outputs, *(body.of(r)[0] for r in roots)]
     made = tracer.builder.append(Cond(), (flag.value, *_close([a.block, b.block])), (taken,), (a.block, b.block))
-    stops = [a.stops[i] and b.stops[i] for i in tensors] + [a.of(r)[1] and b.of(r)[1] for r in roots]
-    results = _results(tracer, made, stops)
-    for r, x in zip(roots, results[len(tensors) :], strict=True):
+    results = _results(tracer, made, [*results_stop, *(a.of(r)[1] and b.of(r)[1] for r in roots)])
+    for r, x in zip(roots, results[len(pairs) :], strict=True):
         tracer.replaced(r, x, a.of(r)[2] or b.of(r)[2], a.is_quiet(r) and b.is_quiet(r))
     total = {}
     for key in {*before, *drawn[0], *drawn[1]}:
         m, n = drawn[0].get(key, 0), drawn[1].get(key, 0)
         total[key] = before.get(key, 0) + (m if dim.same(m, n) else dim.where(taken == 1, m, n))
-    _set_words(tracer, total)
-    out = list(a.leaves)
-    for i, x in zip(tensors, results, strict=False):
-        out[i] = x
-    return out
+    set_words(tracer, total)
+    return results[: len(pairs)]
 
 
 def _common(a: Any, b: Any) -> DType | None:
@@ -239,11 +268,11 @@ def _common(a: Any, b: Any) -> DType | None:
     dtype = None
     if isinstance(a, Tensor) or isinstance(b, Tensor):
         x, y = (a, b) if isinstance(a, Tensor) else (b, a)
-        dtype = x.dtype if _dtype_of(y) is not None else None
+        dtype = x.dtype if dtype_of(y) is not None else None
     elif _same(a, b):
         return None
-    elif _dtype_of(a) is _dtype_of(b):
-        dtype = _dtype_of(a)
+    elif dtype_of(a) is dtype_of(b):
+        dtype = dtype_of(a)
     if dtype is None:
         raise op_error(
             TypeError, "cond", "tensors, numbers of one kind or equal values of both branches", f"{a!r} and {b!r}"
@@ -264,7 +293,7 @@ class _Loop:
         self.stops = {i: x.stop_gradient for i, x in enumerate(self.first) if isinstance(x, Tensor)}
         self.roots: dict[int, tuple[SymTensor, bool]] = {}  # with whether gradients stop at the start of an iteration
         self.index = tracer.scope.symbol("int", lo=0)
-        self.before = _words(tracer)
+        self.before = words(tracer)
         self.drawn: dict[int, Any] = {}  # words in each iteration
         self.attempts = 0
 
@@ -287,7 +316,7 @@ class _Loop:
                 leaves[i] = x
             return call(leaves, arguments[len(at) :])
 
-        _set_words(self.tracer, self.stand(self.index))
+        set_words(self.tracer, self.stand(self.index))
         carried = [(self.first[i], self.stops[i]) for i in at]
         return _Body(self.tracer, run, carried, list(self.roots.values()), sliced)
 
@@ -326,8 +355,8 @@ class _Loop:
                 if self.stops[i] and not traced.stops[i]:
                     self.stops[i], steady = False, False
             elif isinstance(y, Tensor) or not _same(x, y):
-                dtype = y.dtype if isinstance(y, Tensor) else _dtype_of(x)
-                if _dtype_of(x) is None or dtype is None:
+                dtype = y.dtype if isinstance(y, Tensor) else dtype_of(x)
+                if dtype_of(x) is None or dtype is None:
                     raise op_error(TypeError, self.op_name, f"{x!r}, which is no tensor, again as value {i}", repr(y))
                 self.first[i], self.stops[i], steady = F.full(x, shape=(), dtype=dtype), True, False
         return steady
@@ -351,7 +380,7 @@ class _Loop:
         results = _results(self.tracer, values, stops)
         for (r, _), x in zip(flows, results[len(at) :], strict=True):
             self.tracer.replaced(r, x, r._made or traced.of(r)[2], traced.is_quiet(r))
-        _set_words(self.tracer, self.stand(count))
+        set_words(self.tracer, self.stand(count))
         out = list(self.first)
         for i, x in zip(at, results, strict=False):
             out[i] = x
@@ -424,6 +453,6 @@ def scan(
 def _converted(tracer: Tracer, loop: _Loop, leaves: list[Any]) -> list[Any]:
     """Return the body's results, with tensors where the loop carries some."""
     return [
-        _tensor(x, loop.first[i].dtype if i in loop.stops and _dtype_of(x) is not None else None)
+        number(x, loop.first[i].dtype if i in loop.stops and dtype_of(x) is not None else None)
         for i, x in enumerate(leaves)
     ]

@@ -63,8 +63,10 @@ for _name in ("__setitem__", "__delitem__", "pop", "popitem", "clear", "update",
     setattr(HookTable, _name, _ordered(getattr(dict, _name)))
 
 
-def call_with_hooks(self: Layer, inputs: tuple, kwargs: dict[str, Any]) -> Any:
-    """A call with hooks of any kind and any inputs."""
+def call_with_hooks(
+    self: Layer, inputs: tuple, kwargs: dict[str, Any], forward: Callable[..., Any] | None = None
+) -> Any:
+    """A call with hooks of any kind and any inputs; ``forward``: what runs in place of the layer's own."""
     flags = self._hook_flags
     called = set()
     outputs = None
@@ -85,7 +87,7 @@ def call_with_hooks(self: Layer, inputs: tuple, kwargs: dict[str, Any]) -> Any:
                     inputs = result
             if not isinstance(inputs, tuple):
                 inputs = (inputs,)
-        outputs = self.forward(*inputs, **kwargs)
+        outputs = (forward or self.forward)(*inputs, **kwargs)
         for key, hook in list(self._forward_post_hooks.items()):
             called.add(key)
             outputs = _after(self, hook, flags[key], inputs, kwargs, outputs)

@@ -1,0 +1,198 @@
+"""Branches: plain Python where the condition is known, otherwise one operation over both ways."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from paddle.jit.source.errors import ConversionError, place_of
+from paddle.jit.source.join import Join, Mismatch, leaves_of
+from paddle.jit.source.leaving import ENDED, RETURNED, Left, left, parts
+from paddle.jit.source.places import Contents, Place, Snapshot, places_of, same
+from paddle.jit.source.raising import as_operation
+from paddle.jit.source.values import ABSENT, Unusable, is_unknown, truth
+from umiak import ops as F
+from umiak.core.tensor import Tensor
+from umiak.ir.tracer import SymTensor
+from umiak.runtime import regions
+
+
+class _Way(NamedTuple):
+    """What a branch leaves. ``raises``: it ends by it, so that what it leaves is of no matter."""
+
+    kind: Any
+    value: Any
+    held: list[Any]
+    raises: BaseException | None
+
+
+def if_(
+    test: Any, then: Callable[[], Left | None], other: Callable[[], Left | None] | None, names: Sequence[str]
+) -> Left | None:
+    """An ``if`` statement."""
+    if not is_unknown(test):
+        if test:
+            return then()
+        return None if other is None else other()
+    return branch(truth(test), then, other, names, place_of())
+
+
+def then(
+    x: Left | None,
+    rest: Callable[[], Left | None],
+    names: Sequence[str],
+    functions: Sequence[Callable[..., Any]] = (),
+) -> Left | None:
+    """What follows a statement that may have been left; ``functions``: what ``rest`` calls."""
+    if x is None:
+        return rest()
+    if x.is_known:
+        return x
+    return branch(F.eq(x.kind, ENDED), rest, lambda: x, names, place_of(), functions)
+
+
+def choose(test: Any, a: Callable[[], Any], b: Callable[[], Any]) -> Any:
+    """A conditional expression."""
+    if not is_unknown(test):
+        return a() if test else b()
+    return value_of(truth(test), a, b, "the conditional expression")
+
+
+def value_of(
+    pred: Any,
+    a: Callable[[], Any],
+    b: Callable[[], Any],
+    what: str,
+    names: Sequence[str] = (),
+    functions: Sequence[Callable[..., Any]] = (),
+) -> Any:
+    """The value of ``a()`` where ``pred`` holds, else that of ``b()``."""
+    those = [a, b, *functions]
+    x = branch(pred, lambda: Left(RETURNED, a()), lambda: Left(RETURNED, b()), names, place_of(), those, what)
+    assert x is not None
+    return x.value.read() if type(x.value) is Unusable else x.value
+
+
+def branch(
+    pred: Tensor,
+    then: Callable[[], Left | None],
+    other: Callable[[], Left | None] | None,
+    names: Sequence[str],
+    where: str,
+    functions: Sequence[Callable[..., Any]] = (),
+    what: str = "the return value",
+) -> Left | None:
+    """Both ways as one operation; what they change is joined, and put in its places."""
+    places = places_of([then, other, *functions], names)
+    before = Snapshot(places)
+    ways: list[_Way] = []
+    join = Join(where)
+    joined: list[Any] = []
+
+    def traced(block: Callable[[], Left | None] | None) -> Callable[[], list[Any]]:
+        def run() -> list[Any]:
+            x = None
+            try:
+                with as_operation() as raised:
+                    x = None if block is None else block()
+                held = [p.get() for p in places]
+            finally:
+                before.restore()
+            kind, value = parts(x)
+            ways.append(_Way(kind, value, held, raised.error))
+            leaves = [kind, *leaves_of(value)]
+            for p, new in zip(places, held, strict=True):
+                leaves += _leaves_in(p, new)
+            return [v for v in leaves if isinstance(v, Tensor)]
+
+        return run
+
+    def paired(_: Any, __: Any) -> Any:
+        joined.extend(_joined(join, ways[0], ways[1], places, before.values, what))
+        return join.pairs
+
+    results = regions.branch(pred, traced(then), traced(other), paired)
+    kind, value, *held = joined
+    for place, old, new in zip(places, before.values, held, strict=True):
+        if new is not _UNCHANGED:
+            if isinstance(place, Contents):
+                new = _mapped(new, lambda v: join.filled(v, results))
+            else:
+                new = join.filled(new, results)
+            if not same(place, old, new):
+                place.set(new)
+    if ways[0].raises and ways[1].raises:
+        raise ways[1].raises  # the program does not come behind it
+    return left(join.filled(kind, results), join.filled(value, results))
+
+
+_UNCHANGED = object()
+
+
+def _leaves_in(place: Place, value: Any) -> list[Any]:
+    if not isinstance(place, Contents):
+        return leaves_of(value)
+    items = value if type(value) is list else value.values()
+    # Weights in lists are left alone; what the function has computed may have been written to.
+    return [x for item in items for x in leaves_of(item) if isinstance(x, SymTensor)]
+
+
+def _mapped(contents: Any, function: Callable[[Any], Any]) -> Any:
+    if type(contents) is list:
+        return [function(x) for x in contents]
+    return {k: function(x) for k, x in contents.items()}
+
+
+def _joined(join: Join, a: _Way, b: _Way, places: Sequence[Place], before: Sequence[Any], what: str) -> list[Any]:
+    """Kind and value of how the statement is left, then what each place holds."""
+    if a.raises or b.raises:
+        way, first = (b, False) if a.raises else (a, True)
+        out = [join.alone(way.kind, first), join.alone(way.value, first)]
+        for p, old, new in zip(places, before, way.held, strict=True):
+            if same(p, old, new):
+                out.append(_UNCHANGED)
+            elif isinstance(p, Contents):
+                out.append(_mapped(new, lambda v: join.alone(v, first)))
+            else:
+                out.append(join.alone(new, first))
+        return out
+    out = [join.leaf(a.kind, b.kind), _returned(join, a, b, what)]
+    for p, old, x, y in zip(places, before, a.held, b.held, strict=True):
+        if same(p, old, x) and same(p, old, y):
+            out.append(_UNCHANGED)
+        elif isinstance(p, Contents):
+            out.append(_contents(join, p, x, y))
+        else:
+            out.append(join.name(p.name, x, y))
+    return out
+
+
+def _returned(join: Join, a: _Way, b: _Way, what: str) -> Any:
+    for x in (a.value, b.value):
+        if type(x) is Unusable:
+            return x
+    if a.value is ABSENT or b.value is ABSENT:
+        return join.alone(b.value, False) if a.value is ABSENT else join.alone(a.value, True)
+    try:
+        return join.tree(a.value, b.value)
+    except Mismatch as error:
+        return Unusable(what, str(error), join.where)
+
+
+def _contents(join: Join, place: Contents, x: Any, y: Any) -> Any:
+    required = f"as many items in {place.name!r}" if type(x) is list else f"the same keys in {place.name!r}"
+    if (len(x) if type(x) is list else list(x)) != (len(y) if type(y) is list else list(y)):
+        got = (len(x), len(y)) if type(x) is list else (list(x), list(y))
+        raise ConversionError(
+            f"[to_static] requires {required} on both ways of the statement on a tensor at {join.where}, got {got[0]} "
+            f"and {got[1]}"
+        )
+    keys = range(len(x)) if type(x) is list else list(x)
+    try:
+        made = {k: join.tree(x[k], y[k]) for k in keys}
+    except Mismatch as error:
+        raise ConversionError(
+            f"[to_static] requires items of one structure, shape and dtype in {place.name!r} on both ways of the "
+            f"statement on a tensor at {join.where}, got {error}"
+        ) from error
+    return list(made.values()) if type(x) is list else made

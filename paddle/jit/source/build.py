@@ -1,0 +1,46 @@
+"""Syntax that rewriting puts in: calls of helpers, functions of blocks."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+Node = TypeVar("Node", bound=ast.AST)
+
+
+def at(node: Node, like: ast.AST) -> Node:
+    """Return ``node`` with the place of ``like`` for all of it that has none."""
+    ast.copy_location(node, like)
+    for child in ast.walk(node):
+        if "lineno" in child._attributes and not hasattr(child, "lineno"):
+            ast.copy_location(child, like)
+    return node
+
+
+def load(name: str) -> ast.Name:
+    return ast.Name(name, ast.Load())
+
+
+def store(name: str) -> ast.Name:
+    return ast.Name(name, ast.Store())
+
+
+def parameters(names: Sequence[str] = ()) -> ast.arguments:
+    return ast.arguments(posonlyargs=[], args=[ast.arg(n) for n in names], kwonlyargs=[], kw_defaults=[], defaults=[])
+
+
+def thunk(value: ast.expr) -> ast.Lambda:
+    """A function without parameters that evaluates an expression."""
+    return at(ast.Lambda(parameters(), value), value)
+
+
+def names(those: Sequence[str]) -> ast.Tuple:
+    return ast.Tuple([ast.Constant(n) for n in those], ast.Load())
+
+
+def function(name: str, takes: Sequence[str], body: Sequence[ast.stmt]) -> ast.FunctionDef:
+    made: dict[str, Any] = {"name": name, "args": parameters(takes), "body": list(body), "decorator_list": []}
+    if "type_params" in ast.FunctionDef._fields:
+        made["type_params"] = []
+    return ast.FunctionDef(**made)

@@ -1,0 +1,122 @@
+"""Built-in functions whose arguments may be known only while the program runs."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from paddle.jit.source.errors import ConversionError, place_of
+from paddle.jit.source.iterables import Traced, enumerate_, range_, reversed_, zip_
+from paddle.jit.source.join import dtype_for
+from paddle.jit.source.logic import and_, or_
+from paddle.jit.source.values import in_region, is_unknown, truth
+from umiak import ops as F
+from umiak.core import dtype as dt
+from umiak.core.tensor import Tensor
+from umiak.ir.sym import Sym
+from umiak.util import pytree
+
+
+def _one(name: str, x: Tensor) -> Tensor:
+    """The only element of a tensor."""
+    if any(type(n) is not Sym and n != 1 for n in x.shape):
+        raise ConversionError(
+            f"[to_static] requires a tensor with one element for {name}() at {place_of()}, got shape {list(x.shape)}"
+        )
+    return F.reshape(x, shape=()) if x.ndim else x
+
+
+def _int(*args: Any, **kwargs: Any) -> Any:
+    if len(args) == 1 and not kwargs and is_unknown(args[0]):
+        return F.cast(_one("int", args[0]), dtype=dt.int64)
+    return int(*args, **kwargs)
+
+
+def _float(*args: Any) -> Any:
+    if len(args) == 1 and is_unknown(args[0]):
+        x = _one("float", args[0]).detach()  # a number has no history
+        return x if x.dtype.is_floating else F.cast(x, dtype=dtype_for(2))
+    return float(*args)
+
+
+def _bool(*args: Any) -> Any:
+    return truth(args[0]) if len(args) == 1 and is_unknown(args[0]) else bool(*args)
+
+
+def _len(x: Any) -> Any:
+    if is_unknown(x) and x.ndim:
+        return x.shape[0]
+    return x.length() if isinstance(x, Traced) else len(x)
+
+
+def _extreme(function: Callable[..., Any], op: Any) -> Callable[..., Any]:
+    def run(*args: Any, **kwargs: Any) -> Any:
+        those = args if len(args) > 1 else tuple(args[0]) if isinstance(args[0], (list, tuple)) else ()
+        if kwargs or not any(is_unknown(x) for x in those):
+            return function(*args, **kwargs)
+        return functools.reduce(op, those)
+
+    return run
+
+
+def _smaller(x: Any, y: Any) -> Any:
+    return _either(y < x, y, x)
+
+
+def _larger(x: Any, y: Any) -> Any:
+    return _either(y > x, y, x)
+
+
+def _either(test: Any, a: Any, b: Any) -> Any:
+    from paddle.jit.source.branches import choose
+
+    return choose(test, lambda: a, lambda: b)
+
+
+def _all(those: Any) -> Any:
+    items = list(those)
+    return and_(True, *[lambda x=x: _bool(x) for x in items]) if any(map(is_unknown, items)) else all(items)
+
+
+def _any(those: Any) -> Any:
+    items = list(those)
+    return or_(False, *[lambda x=x: _bool(x) for x in items]) if any(map(is_unknown, items)) else any(items)
+
+
+def _print(*args: Any, sep: str | None = None, end: str | None = None, file: Any = None, flush: bool = False) -> None:
+    tensors = [x for x in pytree.leaves(args) if is_unknown(x)]
+    if not tensors and not in_region():
+        print(*args, sep=sep, end=end, file=file, flush=flush)
+        return
+    if file not in (None, sys.stdout):
+        raise ConversionError(
+            f"[to_static] requires print of tensors to the standard output, got a file at {place_of()}"
+        )
+    text = (" " if sep is None else sep).join(str(pytree.map(_marked, x)) for x in args) + (
+        "\n" if end is None else end
+    )
+    pieces, at = text.split(_MARK), iter(tensors)
+    F.write_text(*at, pieces=tuple(pieces))
+
+
+_MARK = "\0tensor\0"
+
+
+class _Marked:
+    def __repr__(self) -> str:
+        return _MARK
+
+
+def _marked(x: Any) -> Any:
+    return _Marked() if is_unknown(x) else x
+
+
+# By the id of what the user's text calls.
+TABLE: dict[int, Callable[..., Any]] = {
+    id(builtins.print): _print, id(int): _int, id(float): _float, id(bool): _bool, id(len): _len,
+    id(range): range_, id(enumerate): enumerate_, id(zip): zip_, id(reversed): reversed_,
+    id(min): _extreme(min, _smaller), id(max): _extreme(max, _larger), id(all): _all, id(any): _any,
+}  # fmt: skip

@@ -1,0 +1,121 @@
+"""What rewritten code calls: the user's functions and layers rewritten as well, everything else as it is."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Sequence
+from types import CellType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+from paddle.jit.source.builtins_ import TABLE
+from paddle.jit.source.convert import convert, is_converted
+from paddle.jit.source.errors import SourceError
+from paddle.jit.source.show import note
+from paddle.jit.source.values import tracing
+from paddle.nn.layer._hooks import call_with_hooks
+from paddle.nn.layer.layers import Layer
+
+# Packages whose functions are called as they are.
+_KEPT = {"paddle", "umiak", "numpy", "scipy", *sys.stdlib_module_names} - {"__main__"}
+# Modules of these whose functions only call what they are given.
+_OPEN = ("paddle.nn.layer.container",)
+_IGNORED: set[str] = set()
+
+
+def ignore(modules: Sequence[ModuleType]) -> None:
+    """Call functions of these modules, and of modules inside of them, as they are."""
+    _IGNORED.update(m.__name__ for m in modules)
+
+
+def call(f: Any) -> Any:
+    """What is called in place of ``f``."""
+    if not tracing():
+        return f
+    known = TABLE.get(id(f))
+    return known if known is not None else converted(f)
+
+
+def converted(f: Any) -> Any:
+    """``f`` with what it runs rewritten, where that is the user's."""
+    if getattr(f, "__not_to_static__", False):
+        return getattr(f, "__wrapped__", f)
+    original = getattr(f, "dygraph_function", None)
+    if original is not None:  # captured by itself: here it is a part
+        return converted(original)
+    if isinstance(f, FunctionType):
+        return _function(f)
+    if isinstance(f, MethodType):
+        inner = converted(f.__func__)
+        return f if inner is f.__func__ else MethodType(inner, f.__self__)
+    if isinstance(f, functools.partial):
+        inner = converted(f.func)
+        return f if inner is f.func else functools.partial(inner, *f.args, **f.keywords)
+    if isinstance(f, Layer):
+        return _layer(f)
+    own = type(f).__call__ if callable(f) else None
+    if isinstance(own, FunctionType) and not isinstance(f, type):
+        inner = converted(own)
+        return f if inner is own else MethodType(inner, f)
+    return f
+
+
+def _function(f: FunctionType) -> FunctionType:
+    if is_converted(f):
+        return f
+    if is_kept(f):
+        return _around(f)
+    try:
+        made = convert(f)
+    except SourceError as error:  # what it does without branches on tensors is traced nevertheless
+        note(str(error), f)
+        return f
+    note("is called as it is" if made is f else "is rewritten", f)
+    return made
+
+
+def is_kept(f: FunctionType) -> bool:
+    """Return whether a function is called as it is."""
+    module = f.__globals__.get("__name__") or f.__module__ or ""
+    if any(module == name or module.startswith(name + ".") for name in _IGNORED):
+        return True
+    return module.partition(".")[0] in _KEPT and module not in _OPEN
+
+
+def _around(f: FunctionType) -> FunctionType:
+    """A wrapper that a decorator of a library (``no_grad``) has put around the user's function, around the rewritten
+    one."""
+    inner = getattr(f, "__wrapped__", None)
+    if not isinstance(inner, FunctionType) or not f.__closure__:
+        return f
+    made = converted(inner)
+    if made is inner:
+        return f
+    closure = tuple(CellType(made) if _holds(cell, inner) else cell for cell in f.__closure__)
+    out = FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, closure)
+    out.__kwdefaults__ = f.__kwdefaults__
+    return out
+
+
+def _holds(cell: CellType, value: Any) -> bool:
+    try:
+        return cell.cell_contents is value
+    except ValueError:
+        return False
+
+
+def _layer(layer: Layer) -> Callable[..., Any]:
+    """A call of a layer with its ``forward`` rewritten."""
+    if type(layer).__call__ is not Layer.__call__:
+        return MethodType(converted(type(layer).__call__), layer)
+    forward = layer.forward
+    inner = converted(forward)
+    if inner is forward:
+        return layer
+
+    def run(*inputs: Any, **kwargs: Any) -> Any:
+        if layer._forward_pre_hooks or layer._forward_post_hooks:
+            return call_with_hooks(layer, inputs, kwargs, inner)
+        return inner(*inputs, **kwargs)
+
+    return run

@@ -1,0 +1,279 @@
+"""A loop as one operation: which names it carries from iteration to iteration is found by tracing its body.
+
+At first those are the names that the body assigns and that have a value. A trace of the body shows what else changes,
+and what cannot be carried; then the loop is traced again. Where a name has no value before the loop, it is carried with
+zeros and a flag that says whether an iteration has assigned it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from paddle.jit.source.errors import ConversionError
+from paddle.jit.source.join import described, dtype_for, equal, meta_of, rank, rank_of
+from paddle.jit.source.leaving import CONTINUED, ENDED, Left, left, parts, renamed
+from paddle.jit.source.places import Contents, Snapshot, places_of, same
+from paddle.jit.source.raising import as_operation
+from paddle.jit.source.values import ABSENT, Conditional, Unusable
+from umiak import ops as F
+from umiak.core import dtype as dt
+from umiak.core.tensor import Tensor
+from umiak.ir.tracer import current
+from umiak.ops.control import alike
+from umiak.runtime import regions
+from umiak.runtime.regions import number
+from umiak.util import pytree
+
+MOST_TRACES = 50
+
+
+class Step(NamedTuple):
+    """What an iteration leaves: whether another one follows, how it was left, and numbers of the loop's own."""
+
+    go: Any
+    left: Left | None
+    extra: list[Any]
+
+
+class _Again(Exception):
+    """The loop carries something else than it was traced with."""
+
+
+@dataclass(frozen=True)
+class _Zeros:
+    """A tensor of zeros that is yet to be made."""
+
+    shape: tuple
+    dtype: Any
+
+    def made(self) -> Tensor:
+        return F.full(0, shape=self.shape, dtype=self.dtype)
+
+
+class _Slot:
+    """Something that the loop carries: a structure of leaves. ``value``: what it starts with."""
+
+    def __init__(self, name: str, value: Any) -> None:
+        self.name = name
+        self.first, self.form = pytree.flatten(value)
+        self.dtypes: dict[int, Any] = {}  # of the tensors that are carried in the places of numbers
+        self.unusable: str | None = None
+
+    def start(self) -> list[Any]:
+        """The leaves that the loop starts with."""
+        return [
+            x.made() if type(x) is _Zeros else number(x, self.dtypes.get(i)) for i, x in enumerate(self.first)
+        ]  # fmt: skip
+
+    def given(self, leaves: Sequence[Any]) -> Any:
+        return self.form.unflatten(leaves)
+
+    def taken(self, given: Sequence[Any], value: Any) -> list[Any]:
+        """The leaves of ``value`` as the loop carries them on. Raises _Again where it has to carry others."""
+        after, form = pytree.flatten(value)
+        if form != self.form:
+            return self._refuse(f"values of other structure in one iteration and the next ({self.form} and {form})")
+        return [self._leaf(i, g, y) for i, (g, y) in enumerate(zip(given, after, strict=True))]
+
+    def _leaf(self, i: int, g: Any, y: Any) -> Any:
+        """A leaf that came into an iteration as ``g`` and leaves it as ``y``."""
+        if isinstance(g, Tensor) and isinstance(y, Tensor):
+            if alike(meta_of(g), meta_of(y)):
+                return y
+            p = rank(self.first[i])
+            if p is not None and not y.shape and not g.shape and g.dtype is not y.dtype and p <= rank_of(y.dtype):
+                return self._start(i, y.dtype)  # a number, of which another tensor was made
+        elif isinstance(y, Tensor) or isinstance(g, Tensor):
+            x, n = (y, g) if isinstance(y, Tensor) else (g, y)
+            p = rank(n)
+            if p is not None and not x.shape:
+                if p <= rank_of(x.dtype):
+                    return number(y, x.dtype) if x is g else self._start(i, x.dtype)
+                if rank(self.first[i]) is not None:
+                    return self._start(i, dtype_for(p))
+        elif equal(g, y):
+            return y
+        else:
+            p, q = rank(g), rank(y)
+            if p is not None and q is not None:
+                return self._start(i, dtype_for(max(p, q)))
+        return self._refuse(f"{described(g)} before an iteration and {described(y)} after it")
+
+    def _start(self, i: int, dtype: Any) -> Any:
+        self.dtypes[i] = dtype
+        raise _Again
+
+    def _refuse(self, reason: str) -> Any:
+        self.unusable = reason
+        raise _Again
+
+
+def traced_loop(
+    functions: Sequence[Callable[..., Any]],
+    names: Sequence[str],
+    where: str,
+    go: Any,
+    state: Left | None,
+    extra: list[Any],
+    step: Callable[[list[Any]], Step],
+) -> Left | None:
+    """How the last iteration of a loop was left that goes on while ``go`` holds. ``step(extra)`` is an iteration, which
+    changes what ``functions`` change."""
+    return _Loop(functions, names, where, go, state, extra, step).run()
+
+
+class _Loop:
+    def __init__(
+        self,
+        functions: Sequence[Callable[..., Any]],
+        names: Sequence[str],
+        where: str,
+        go: Any,
+        state: Left | None,
+        extra: list[Any],
+        step: Callable[[list[Any]], Step],
+    ) -> None:
+        self.where, self.step = where, step
+        self.places = places_of(functions, names)
+        self.before = Snapshot(self.places)
+        kind, value = parts(renamed(state, CONTINUED, ENDED))
+        self.own = _Slot("the loop", (number(go, dt.bool), kind, extra))
+        self.returned = None if value is ABSENT else _Slot("the return value", value)
+        # By place. What is conditional is carried as flag and value.
+        self.slots: dict[int, _Slot] = {}
+        for i, (place, held) in enumerate(zip(self.places, self.before.values, strict=True)):
+            if not isinstance(place, Contents) and held is not ABSENT and type(held) is not Unusable:
+                self.slots[i] = _Slot(place.name, _carried(held))
+
+    def run(self) -> Left | None:
+        drawn = regions.words(current())
+        for _ in range(MOST_TRACES):
+            slots = self._all()
+            regions.set_words(current(), drawn)
+            try:
+                leaves = regions.while_loop(lambda v: v[0], self._body, [x for s in slots for x in s.start()])
+            except _Again:
+                continue
+            finally:
+                self.before.restore()
+            return self._done(leaves)
+        raise ConversionError(
+            f"[to_static] requires a loop whose body does the same whenever it is traced, got one at {self.where} that "
+            "differs each time"
+        )
+
+    def _all(self) -> list[_Slot]:
+        """The slots whose leaves are carried, in order."""
+        more = [] if self.returned is None else [self.returned]
+        return [s for s in (self.own, *more, *self.slots.values()) if s.unusable is None]
+
+    def _split(self, leaves: Sequence[Any]) -> dict[int, list[Any]]:
+        """The leaves of each slot, by its id."""
+        out, at = {}, 0
+        for s in self._all():
+            out[id(s)] = list(leaves[at : at + s.form.count])
+            at += s.form.count
+        return out
+
+    def _put(self, given: dict[int, list[Any]]) -> None:
+        """Have places hold what the loop carries."""
+        for i, s in self.slots.items():
+            place = self.places[i]
+            if s.unusable is not None:
+                place.set(Unusable(repr(s.name), s.unusable, self.where))
+            else:
+                place.set(_held(s.given(given[id(s)]), place, self.where))
+
+    def _body(self, leaves: list[Any]) -> list[Any]:
+        given = self._split(leaves)
+        try:
+            self._put(given)
+            _, kind, extra = self.own.given(given[id(self.own)])
+            with as_operation() as raised:
+                made = self.step(extra)
+                held = [p.get() for p in self.places]
+            if raised.error is not None:  # the program does not come behind it
+                made = Step(False, None, extra)
+                held = [p.get() for p in self.places]
+        finally:
+            self.before.restore()
+        kind, value = parts(renamed(made.left, CONTINUED, ENDED))
+        if value is not ABSENT and self.returned is None:
+            self.returned = _Slot("the return value", _zeros(value))
+            raise _Again
+        out = [self.own.taken(given[id(self.own)], (made.go, kind, made.extra))]
+        if self.returned is not None and self.returned.unusable is None:
+            own = given[id(self.returned)]
+            out.append(own if value is ABSENT else self.returned.taken(own, value))
+        for i, (place, old, new) in enumerate(zip(self.places, self.before.values, held, strict=True)):
+            slot = self.slots.get(i)
+            if slot is None:
+                if not same(place, old, new) and type(new) is not Unusable:
+                    self._carry(i, new)
+            elif slot.unusable is None:
+                out.append(self._taken(slot, place, given[id(slot)], new))
+        return [x for those in out for x in those]
+
+    def _carry(self, i: int, new: Any) -> None:
+        """Carry what a place holds from here on, which holds ``new`` after an iteration."""
+        place, old = self.places[i], self.before.values[i]
+        if old is ABSENT:
+            value = new.value if type(new) is Conditional else new
+            self.slots[i] = _Slot(place.name, (_Zeros((), dt.bool), _zeros(value)))
+        else:
+            self.slots[i] = _Slot(place.name, old if isinstance(place, Contents) else _carried(old))
+        self.slots = dict(sorted(self.slots.items()))
+        raise _Again
+
+    def _taken(self, slot: _Slot, place: Any, given: list[Any], new: Any) -> list[Any]:
+        if isinstance(new, Unusable):
+            return slot._refuse(new.reason)
+        if new is ABSENT:
+            return slot._refuse("none after an iteration")
+        try:
+            if isinstance(place, Contents):
+                return slot.taken(given, new)
+            defined, value = _carried(new)
+            old, _ = slot.given(given)
+            if not isinstance(old, Tensor) and isinstance(defined, Tensor):
+                slot._refuse("one that is assigned only where data decide so")
+            return slot.taken(given, (defined, value))
+        except _Again:
+            if slot.unusable is not None and isinstance(place, Contents):
+                raise ConversionError(
+                    f"[to_static] requires {slot.name!r} to hold items of the same number, structure, shape and dtype "
+                    f"after every iteration of the loop on a tensor at {self.where}, got {slot.unusable}"
+                ) from None
+            raise
+
+    def _done(self, leaves: Sequence[Any]) -> Left | None:
+        given = self._split(leaves)
+        self._put(given)
+        _, kind, _ = self.own.given(given[id(self.own)])
+        if self.returned is None:
+            return left(kind, ABSENT)
+        if self.returned.unusable is not None:
+            return Left(kind, Unusable("the return value", self.returned.unusable, self.where))
+        return left(kind, self.returned.given(given[id(self.returned)]))
+
+
+def _carried(held: Any) -> tuple[Any, Any]:
+    return (held.defined, held.value) if type(held) is Conditional else (True, held)
+
+
+def _held(carried: Any, place: Any, where: str) -> Any:
+    if isinstance(place, Contents):
+        return carried
+    defined, value = carried
+    return value if defined is True else Conditional(place.name, value, defined, where)
+
+
+def _zeros(value: Any) -> Any:
+    """What stands for a value that is not there yet."""
+
+    def zero(x: Any) -> Any:
+        return _Zeros(tuple(x.shape), x.dtype) if isinstance(x, Tensor) else x
+
+    return pytree.map(zero, value)

@@ -1,0 +1,61 @@
+"""What rewriting says: why a function cannot be rewritten, and where in the user's text an error is."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import AbstractContextManager
+from pathlib import Path
+from types import CodeType, TracebackType
+from typing import Any
+
+from umiak.runtime.capture import CaptureError
+
+_OWN = str(Path(__file__).parent)
+
+
+class ConversionError(CaptureError):
+    """A function that cannot be rewritten; the message names file, line and construct."""
+
+
+class SourceError(ConversionError):
+    """A function whose source is not there."""
+
+
+def location() -> tuple[str, int, str]:
+    """Return file, line and function of the rewritten code that has called a helper."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OWN):
+        frame = frame.f_back
+    return frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
+
+
+def place_of() -> str:
+    """Return file and line of the rewritten code that has called a helper."""
+    file, line, _ = location()
+    return f"{file}:{line}"
+
+
+def line_of(code: CodeType) -> str:
+    """Return file and first line of a function."""
+    return f"{code.co_filename}:{code.co_firstlineno}"
+
+
+class UserTraceback(AbstractContextManager):
+    """An error that leaves the block shows the user's frames, without those of the helpers between them."""
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: TracebackType | None) -> None:
+        if error is not None:
+            error.__traceback__ = _without_helpers(traceback)
+
+
+def _without_helpers(traceback: TracebackType | None) -> TracebackType | None:
+    kept: list[TracebackType] = []
+    step = traceback
+    while step is not None:
+        kept.append(step)
+        step = step.tb_next
+    # The last frame stays, so that an error of a helper itself shows where it was raised.
+    kept = [t for t in kept[:-1] if not t.tb_frame.f_code.co_filename.startswith(_OWN)] + kept[-1:]
+    for above, below in zip(kept, [*kept[1:], None], strict=True):
+        above.tb_next = below
+    return kept[0] if kept else None

@@ -1,0 +1,91 @@
+"""Expressions rewritten: calls, logical operators, conditional expressions, reads of names that branches assign."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Collection, Sequence
+
+from paddle.jit.source import build
+from paddle.jit.source.names import has_any
+
+_SYMBOLS = {
+    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
+    ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in",
+}  # fmt: skip
+
+
+class Expressions(ast.NodeTransformer):
+    """Rewrites expressions of one function.
+
+    ``helpers`` is the name under which rewritten code knows them, ``reads`` has the names whose values may be known
+    only while the program runs, ``first``: the function's first parameter, which ``super()`` means.
+    """
+
+    def __init__(self, helpers: str, reads: Collection[str], first: str | None) -> None:
+        self.helpers, self.reads, self.first = helpers, reads, first
+        self.function: Callable[[ast.stmt], ast.stmt] | None = None  # rewrites what a statement defines
+
+    def helper(self, name: str, like: ast.AST, *args: ast.expr) -> ast.Call:
+        """A call of a helper, at the place of ``like``."""
+        of = ast.Attribute(build.load(self.helpers), name, ast.Load())
+        return build.at(ast.Call(of, list(args), []), like)
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if isinstance(node.ctx, ast.Load) and node.id in self.reads:
+            return self.helper("read", node, node)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        if isinstance(node.func, ast.Name) and node.func.id == "super" and not (node.args or node.keywords):
+            if self.first is not None:
+                node.args = [build.at(build.load(n), node) for n in ("__class__", self.first)]
+            return node
+        self.generic_visit(node)
+        node.func = self.helper("call", node.func, node.func)
+        return node
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        self.generic_visit(node)
+        if _binds(node.values[1:]):
+            return node
+        kind = "and_" if isinstance(node.op, ast.And) else "or_"
+        return self.helper(kind, node, node.values[0], *map(build.thunk, node.values[1:]))
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        self.generic_visit(node)
+        return self.helper("not_", node, node.operand) if isinstance(node.op, ast.Not) else node
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        self.generic_visit(node)
+        if len(node.ops) == 1 or _binds(node.comparators):
+            return node
+        symbols = build.at(build.names([_SYMBOLS[type(op)] for op in node.ops]), node)
+        return self.helper("compare", node, symbols, node.left, *map(build.thunk, node.comparators))
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        self.generic_visit(node)
+        if _binds([node.body, node.orelse]):
+            return node
+        return self.helper("choose", node, node.test, build.thunk(node.body), build.thunk(node.orelse))
+
+    def visit_comprehension(self, node: ast.comprehension) -> ast.comprehension:
+        self.generic_visit(node)
+        node.ifs = [self.helper("decided", test, test) for test in node.ifs]
+        return node
+
+    # Scopes of their own: functions are rewritten as such, classes stay.
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
+        return node if self.function is None else self.function(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.stmt:
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.stmt:
+        node.bases = [self.visit(x) for x in node.bases]
+        return node
+
+
+def _binds(operands: Sequence[ast.expr]) -> bool:
+    """Return whether operands assign names, which a function of their own would keep to itself."""
+    return has_any(operands, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom))

@@ -1,0 +1,110 @@
+"""``and``, ``or``, ``not`` and chains of comparisons: as Python means them, and as operations on tensors."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from paddle.jit.source.branches import value_of
+from paddle.jit.source.errors import ConversionError, place_of
+from paddle.jit.source.values import is_unknown, truth
+from umiak import ops as F
+
+Thunk = Callable[[], Any]
+_VALUE = "the value of a logical operator"
+
+_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
+    "is": operator.is_, "is not": operator.is_not,
+    "in": lambda x, those: x in those, "not in": lambda x, those: x not in those,
+}  # fmt: skip
+
+
+def and_(first: Any, *rest: Thunk) -> Any:
+    """``first and …``: of known values only those are computed that Python would."""
+    return _combined(first, rest, True)
+
+
+def or_(first: Any, *rest: Thunk) -> Any:
+    """``first or …``."""
+    return _combined(first, rest, False)
+
+
+def _combined(x: Any, rest: Sequence[Thunk], conjunction: bool) -> Any:
+    """The first value whose truth decides, or the last one."""
+    for n, thunk in enumerate(rest):
+        if not is_unknown(x):
+            if bool(x) is not conjunction:
+                return x
+            x = thunk()
+        elif x.dtype.name != "bool":
+            return _of_values(x, thunk, rest[n + 1 :], conjunction)
+        else:
+            x = _of_flags(x, thunk(), conjunction)
+    return x
+
+
+def _of_values(x: Any, thunk: Thunk, after: Sequence[Thunk], conjunction: bool) -> Any:
+    """The result is one of the values, rather than a truth value."""
+
+    def more() -> Any:
+        return _combined(thunk(), after, conjunction)
+
+    def same() -> Any:
+        return x
+
+    first, second = (more, same) if conjunction else (same, more)
+    return value_of(truth(x), first, second, _VALUE, (), [thunk, *after])
+
+
+def _of_flags(x: Any, y: Any, conjunction: bool) -> Any:
+    """``x`` is a truth value. ``y`` is computed whatever it is, which costs less than a branch."""
+    if isinstance(y, bool):
+        flag = truth(x)
+        return flag if y is conjunction else F.full(y, shape=(), dtype=flag.dtype)
+    if is_unknown(y):
+        a, b = truth(x), truth(y)
+        if y.dtype is x.dtype and y.ndim == x.ndim:
+            a, b = x, y
+        return F.logical_and(a, b) if conjunction else F.logical_or(a, b)
+
+    def first() -> Any:
+        return y if conjunction else x
+
+    def second() -> Any:
+        return x if conjunction else y
+
+    return value_of(truth(x), first, second, _VALUE)
+
+
+def not_(x: Any) -> Any:
+    """``not x``."""
+    return F.logical_not(truth(x)) if is_unknown(x) else not x
+
+
+def compare(symbols: Sequence[str], first: Any, *rest: Thunk) -> Any:
+    """``a < b < c``: each operand is computed once, and none behind a comparison that is known not to hold."""
+    x: Any = True
+    left = first
+    for symbol, thunk in zip(symbols, rest, strict=True):
+        right = thunk()
+        holds = _COMPARE[symbol](left, right)
+        if is_unknown(x):
+            x = and_(x, lambda holds=holds: holds)
+        else:
+            x = holds
+            if not is_unknown(x) and not x:
+                return x
+        left = right
+    return x
+
+
+def decided(x: Any) -> Any:
+    """A condition on which Python itself branches: in a comprehension, or a guard of ``case``."""
+    if is_unknown(x):
+        raise ConversionError(
+            f"[to_static] requires a condition that is known when the function is captured in a comprehension or a "
+            f"case, got a tensor at {place_of()}. Write the loop and the condition as statements"
+        )
+    return x

@@ -1,0 +1,112 @@
+"""Loops: plain Python as long as what drives them is known, from then on one operation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from paddle.jit.source import leaving
+from paddle.jit.source.branches import then, value_of
+from paddle.jit.source.carrying import Step, traced_loop
+from paddle.jit.source.errors import place_of
+from paddle.jit.source.iterables import Traced, as_traced
+from paddle.jit.source.leaving import BROKE_INNER, BROKEN, CONTINUED, ENDED, Left
+from paddle.jit.source.values import is_unknown, truth
+from umiak import ops as F
+
+Block = Callable[..., Left | None]
+
+
+def while_(
+    test: Callable[[], Any],
+    body: Block,
+    names: Sequence[str],
+    orelse: Block | None = None,
+    else_names: Sequence[str] = (),
+) -> Left | None:
+    """A ``while`` statement."""
+    state: Left | None = None
+    while True:
+        go = _goes_on(state, test, body, names)
+        if is_unknown(go):
+            state = _traced_while(truth(go), state, test, body, names)
+            break
+        if not go:
+            break
+        state = body()
+        if state is not None and state.is_known and state.kind != CONTINUED:
+            break
+    return _after(state, orelse, else_names)
+
+
+def _goes_on(state: Left | None, test: Callable[[], Any], body: Block, names: Sequence[str]) -> Any:
+    """Whether there is another iteration."""
+    live = leaving.is_any(state, ENDED, CONTINUED)
+    if live is False:
+        return False
+    if live is True:
+        return test()
+    if not (test.__code__.co_names or test.__code__.co_freevars):  # `while True`
+        return live if test() else False
+    return value_of(live, lambda: truth(test()), lambda: False, "the condition of a loop", names, [test, body])
+
+
+def _traced_while(
+    go: Any, state: Left | None, test: Callable[[], Any], body: Block, names: Sequence[str]
+) -> Left | None:
+    def step(_: list[Any]) -> Step:
+        left = body()
+        return Step(_goes_on(left, test, body, names), left, [])
+
+    return traced_loop([test, body], names, place_of(), go, state, [], step)
+
+
+def for_(
+    iterable: Any, body: Block, names: Sequence[str], orelse: Block | None = None, else_names: Sequence[str] = ()
+) -> Left | None:
+    """A ``for`` statement."""
+    traced = as_traced(iterable)
+    if traced is not None:
+        state = _traced_for(traced, body, names)
+    else:
+        state = None
+        for item in iterable:
+            state = _iteration(state, body, item, names)
+            if state is not None and state.is_known and state.kind != CONTINUED:
+                break
+    return _after(state, orelse, else_names)
+
+
+def _iteration(state: Left | None, body: Block, item: Any, names: Sequence[str]) -> Left | None:
+    """One more iteration, unless data decided that the loop was left before."""
+    if state is None or state.is_known:
+        return body(item)
+
+    return then(leaving.renamed(state, CONTINUED, ENDED), lambda: body(item), names, [body])
+
+
+def _traced_for(items: Traced, body: Block, names: Sequence[str]) -> Left | None:
+    length = items.length()
+
+    def step(extra: list[Any]) -> Step:
+        (i,) = extra
+        left = body(items.item(i))
+        i = F.add(i, 1)
+        go, live = F.lt(i, length), leaving.is_any(left, ENDED, CONTINUED)
+        if live is False:
+            go = False
+        elif live is not True:
+            go = F.logical_and(live, go)
+        return Step(go, left, [i])
+
+    start = items.start()
+    return traced_loop([body], names, place_of(), F.lt(start, length), None, [start], step)
+
+
+def _after(state: Left | None, orelse: Block | None, names: Sequence[str]) -> Left | None:
+    """How a loop as a statement is left, whose last iteration was left so."""
+    state = leaving.renamed(state, CONTINUED, ENDED)
+    if orelse is not None:
+        state = then(leaving.renamed(state, BROKEN, BROKE_INNER), orelse, names)
+        return leaving.renamed(state, BROKE_INNER, ENDED)
+    return leaving.renamed(state, BROKEN, ENDED)

@@ -1,0 +1,83 @@
+"""The names that statements bind, and what else is asked of a piece of syntax."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+Scope = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+Comprehension = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def within(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """The nodes and all below, without the inside of other scopes."""
+    for node in nodes:
+        yield node
+        if not isinstance(node, Scope):
+            yield from within(ast.iter_child_nodes(node))
+
+
+def bound_by(nodes: Iterable[ast.AST]) -> list[str]:
+    """The names that statements bind in their scope, in order."""
+    out: dict[str, None] = {}
+    for node in nodes:
+        _bound(node, out, False)
+    return list(out)
+
+
+def _bound(node: ast.AST, out: dict[str, None], in_comprehension: bool) -> None:
+    if isinstance(node, ast.Lambda):
+        return
+    if isinstance(node, Scope):
+        out[node.name] = None  # type: ignore[union-attr]
+        return
+    if isinstance(node, ast.Name):
+        if isinstance(node.ctx, (ast.Store, ast.Del)) and not in_comprehension:
+            out[node.id] = None
+    elif isinstance(node, ast.NamedExpr):
+        out[node.target.id] = None
+        _bound(node.value, out, in_comprehension)
+        return
+    elif isinstance(node, ast.alias):
+        out[(node.asname or node.name).split(".")[0]] = None
+    elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name:
+        out[node.name] = None
+    elif isinstance(node, ast.MatchMapping) and node.rest:
+        out[node.rest] = None
+    inner = in_comprehension or isinstance(node, Comprehension)
+    for child in ast.iter_child_nodes(node):
+        _bound(child, out, inner)
+
+
+def attributes_set(nodes: Iterable[ast.AST]) -> list[str]:
+    """The attributes of names that statements set, as ``self.x``."""
+    return list(
+        dict.fromkeys(
+            f"{n.value.id}.{n.attr}" for n in within(nodes)
+            if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store) and isinstance(n.value, ast.Name)
+        )
+    )  # fmt: skip
+
+
+def declared(nodes: Iterable[ast.AST], kind: type[ast.Global | ast.Nonlocal]) -> set[str]:
+    """The names in ``global`` or ``nonlocal`` statements of a scope."""
+    return {name for n in within(nodes) if isinstance(n, kind) for name in n.names}
+
+
+def has_any(nodes: Iterable[ast.AST], kinds: Any) -> bool:
+    """Return whether there is a node of these kinds, inner scopes aside."""
+    return any(isinstance(n, kinds) for n in within(nodes))
+
+
+def identifiers(tree: ast.AST) -> set[str]:
+    """All identifiers of a tree, wherever they are bound."""
+    out: set[str] = set()
+    for node in ast.walk(tree):
+        for field in ("id", "name", "arg", "attr", "asname", "rest"):
+            value = getattr(node, field, None)
+            if isinstance(value, str):
+                out.add(value)
+        if isinstance(node, (ast.Global, ast.Nonlocal)):
+            out.update(node.names)
+    return out

@@ -1,0 +1,154 @@
+"""The places that a branch or loop may change: names, attributes and what lists and dicts hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from types import CellType
+from typing import Any
+
+from paddle.jit.source.values import ABSENT
+from paddle.nn.layer.layers import Layer
+from umiak.core.tensor import Tensor
+
+
+class Cell:
+    """A name of the function around a block."""
+
+    def __init__(self, name: str, cell: CellType) -> None:
+        self.name, self.cell = name, cell
+
+    def get(self) -> Any:
+        try:
+            return self.cell.cell_contents
+        except ValueError:
+            return ABSENT
+
+    def set(self, value: Any) -> None:
+        if value is not ABSENT:
+            self.cell.cell_contents = value
+        elif self.get() is not ABSENT:
+            del self.cell.cell_contents
+
+
+class Global:
+    """A name of a module."""
+
+    def __init__(self, name: str, space: dict[str, Any]) -> None:
+        self.name, self.space = name, space
+
+    def get(self) -> Any:
+        return self.space.get(self.name, ABSENT)
+
+    def set(self, value: Any) -> None:
+        if value is ABSENT:
+            self.space.pop(self.name, None)
+        else:
+            self.space[self.name] = value
+
+
+class Attribute:
+    """An attribute of an object."""
+
+    def __init__(self, name: str, owner: Any, attribute: str) -> None:
+        self.name, self.owner, self.attribute = name, owner, attribute
+
+    def get(self) -> Any:
+        return getattr(self.owner, self.attribute, ABSENT)
+
+    def set(self, value: Any) -> None:
+        if value is self.get():  # a property may do more than to keep it
+            return
+        if value is ABSENT:
+            delattr(self.owner, self.attribute)
+        else:
+            setattr(self.owner, self.attribute, value)
+
+
+class Contents:
+    """What a list or dict holds, which methods change."""
+
+    def __init__(self, name: str, container: Any) -> None:
+        self.name, self.container = name, container
+
+    def get(self) -> Any:
+        return list(self.container) if type(self.container) is list else dict(self.container)
+
+    def set(self, value: Any) -> None:
+        if type(self.container) is list:
+            self.container[:] = value
+        else:
+            self.container.clear()
+            self.container.update(value)
+
+
+Place = Cell | Global | Attribute | Contents
+
+
+def same(place: Place, a: Any, b: Any) -> bool:
+    """Return whether a place holds the same in two states."""
+    if not isinstance(place, Contents):
+        return a is b
+    if type(a) is list:
+        return len(a) == len(b) and all(x is y for x, y in zip(a, b, strict=True))
+    return list(a) == list(b) and all(a[k] is b[k] for k in a)
+
+
+def places_of(functions: Sequence[Callable[..., Any] | None], names: Sequence[str]) -> list[Place]:
+    """The places that the functions of blocks may change: ``names``, and the lists and dicts that they can reach."""
+    cells: dict[str, CellType] = {}
+    spaces: dict[str, Any] = {}
+    for f in functions:
+        if f is not None and f.__globals__.get("__package__") != __package__:  # names of ours are none of the user's
+            cells.update(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
+            spaces = f.__globals__  # of one module
+    out: list[Place] = []
+    for name in dict.fromkeys(names):
+        base, _, attribute = name.partition(".")
+        if not attribute:
+            out.append(Cell(name, cells[name]) if name in cells else Global(name, spaces))
+            continue
+        owner = Cell(base, cells[base]).get() if base in cells else spaces.get(base, ABSENT)
+        if owner is not ABSENT and not isinstance(owner, (Tensor, type)):
+            out.append(Attribute(name, owner, attribute))
+    seen: set[int] = set()
+    for name, cell in cells.items():
+        out += _containers(name, Cell(name, cell).get(), seen)
+    return out
+
+
+def _containers(name: str, value: Any, seen: set[int]) -> Iterator[Contents]:
+    kind = type(value)
+    if kind in (list, dict, tuple):
+        if id(value) in seen:
+            return
+        seen.add(id(value))
+        if kind is not tuple:
+            yield Contents(name, value)
+        items = value.items() if kind is dict else enumerate(value)
+        for key, item in items:
+            if type(item) in (list, dict, tuple):
+                yield from _containers(f"{name}[{key!r}]", item, seen)
+    elif not isinstance(value, (Tensor, type)) and not callable(kind.__dict__.get("__get__")):
+        if _is_plain(value) and id(value) not in seen:
+            seen.add(id(value))
+            for key, item in vars(value).items():
+                if type(item) in (list, dict) and not (isinstance(value, Layer) and key.startswith("_")):
+                    yield from _containers(f"{name}.{key}", item, seen)
+
+
+def _is_plain(value: Any) -> bool:
+    """Return whether an object is one of the user's, which methods of it may change."""
+    package = type(value).__module__.partition(".")[0]
+    return hasattr(value, "__dict__") and package not in ("builtins", "types", "umiak", "numpy", "paddle", "functools")
+
+
+class Snapshot:
+    """What places held at one time."""
+
+    def __init__(self, places: Sequence[Place]) -> None:
+        self.places = places
+        self.values = [p.get() for p in places]
+
+    def restore(self) -> None:
+        for place, value in zip(self.places, self.values, strict=True):
+            place.set(value)

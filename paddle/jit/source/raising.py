@@ -1,0 +1,67 @@
+"""Errors that the user's text raises, and assertions: on a way that the program may not take, operations of it."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+from paddle.jit.source.errors import ConversionError, location, place_of
+from paddle.jit.source.values import in_region, is_unknown, truth
+from umiak import ops as F
+from umiak.core import dtype as dt
+
+_MARK = "_raised_at"
+_ARGUMENTS = (str, int, float, type(None))  # of exceptions that a program may raise
+
+
+def raised(error: Any, caught: bool) -> Any:
+    """An exception that a ``raise`` statement is about to raise; ``caught``: where a ``try`` of the function may see
+    it."""
+    if not in_region():
+        return error
+    if isinstance(error, type) and issubclass(error, BaseException):
+        error = error()
+    if not isinstance(error, BaseException):
+        return error
+    known = getattr(builtins, type(error).__name__, None) is type(error)
+    if caught or not known or not all(isinstance(x, _ARGUMENTS) for x in error.args):
+        what = "inside of try" if caught else f"of {error!r}"
+        raise ConversionError(
+            f"[to_static] requires built-in exceptions with texts and numbers, outside of try, in branches and loops "
+            f"on tensors, got a raise {what} at {place_of()}"
+        )
+    setattr(error, _MARK, location())
+    return error
+
+
+class as_operation:
+    """A block whose ``raise`` statements become an operation of the program. ``error``: the one that did."""
+
+    error: BaseException | None = None
+
+    def __enter__(self) -> as_operation:
+        return self
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: TracebackType | None) -> bool:
+        place = getattr(error, _MARK, None)
+        if error is None or place is None:
+            return False
+        never = F.full(False, shape=(), dtype=dt.bool)
+        F.require(never, kind=type(error).__name__, args=error.args, place=place)
+        self.error = error
+        return True
+
+
+def assert_(test: Any, message: Callable[[], Any] | None = None) -> None:
+    """An ``assert`` statement."""
+    if not __debug__:
+        return
+    if is_unknown(test):
+        said = () if message is None else (message(),)
+        args = tuple(x if isinstance(x, _ARGUMENTS) else str(x) for x in said)
+        F.require(truth(test), kind="AssertionError", args=args, place=location())
+    elif not test:
+        error = AssertionError() if message is None else AssertionError(message())
+        raise raised(error, False)

@@ -1,0 +1,82 @@
+"""What a name holds behind a branch or loop that was traced: values that are there only if the program took some way,
+and values of which no tensor can be made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from paddle.jit.source.errors import ConversionError, location, place_of
+from umiak import ops as F
+from umiak.core.context import current
+from umiak.core.tensor import Tensor
+from umiak.ir.sym import Sym
+
+
+class _Absent:
+    """The value of a name that has none."""
+
+    def __repr__(self) -> str:
+        return "no value"
+
+
+ABSENT = _Absent()
+
+
+class Conditional:
+    """A value that ``name`` has where the tensor ``defined`` is true."""
+
+    def __init__(self, name: str, value: Any, defined: Any, where: str) -> None:
+        self.name, self.value, self.defined, self.where = name, value, defined, where
+
+    def read(self) -> Any:
+        """Return the value, which the program checks to be there when it comes here."""
+        text = f"{self.name!r} has no value: the statement at {self.where} assigns it only on one of its ways"
+        F.require(self.defined, kind="UnboundLocalError", args=(text,), place=location())
+        return self.value
+
+
+class Unusable:
+    """What ``name`` holds behind the statement at ``where``, whose ways leave values that do not go together."""
+
+    def __init__(self, name: str, reason: str, where: str) -> None:
+        self.name, self.reason, self.where = name, reason, where
+
+    def read(self) -> Any:
+        """Refuse."""
+        raise ConversionError(
+            f"[to_static] requires values of one structure, shape and dtype for {self.name}, which the statement on a "
+            f"tensor at {self.where} leaves and {place_of()} reads, got {self.reason}"
+        )
+
+
+def read(x: Any) -> Any:
+    """The value of a name that branches or loops assign."""
+    return x.read() if type(x) in (Conditional, Unusable) else x
+
+
+def tracing() -> bool:
+    """Return whether calls are recorded rather than run."""
+    return bool(current().trace)
+
+
+def in_region() -> bool:
+    """Return whether what is traced may be run or not, or several times."""
+    return tracing() and bool(current().trace[-1].frames)
+
+
+def is_unknown(x: Any) -> bool:
+    """Return whether ``x`` is known only while the program runs."""
+    return isinstance(x, Tensor) and tracing()
+
+
+def truth(x: Any) -> Any:
+    """The truth value of ``x``: a bool tensor without dims where it is unknown, otherwise a bool."""
+    if not is_unknown(x):
+        return bool(x)
+    if any(type(n) is not Sym and n != 1 for n in x.shape):
+        raise ConversionError(
+            f"[to_static] requires a tensor with one element as condition at {place_of()}, got shape {list(x.shape)}"
+        )
+    if x.dtype.name != "bool":
+        x = F.ne(x, 0)
+    return F.reshape(x, shape=()) if x.ndim else x
