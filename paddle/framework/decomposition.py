@@ -1,12 +1,13 @@
 """Switches of the reference that have operators decomposed, so that they have derivatives of higher order.
 
-Every operator has derivatives of any order here, and the compiler decomposes by itself: the switches are kept, and
-change nothing else.
+Every operator has derivatives of any order here, and the compiler decomposes by itself. What the switch of forward
+operators changes is ``paddle.decomposition.decompose``; the others are kept, and change nothing.
 """
 
 from __future__ import annotations
 
 from umiak.core.context import current
+from umiak.util import flags
 
 
 def _set(which: str, on: bool) -> None:
@@ -56,3 +57,8 @@ def eager_enabled() -> bool:
 def all_enabled() -> bool:
     """Return whether the switches of forward operators and of gradients are both on."""
     return _is_set("forward") and _is_set("backward")
+
+
+flags.define("prim_forward", False, "decompose() exchanges composite operators for primitives", on_change=set_forward)
+flags.define("prim_backward", False, "kept; gradients are made of primitives in any case", on_change=set_backward)
+flags.define("prim_all", False, "prim_forward and prim_backward", on_change=set_all)

@@ -29,6 +29,9 @@ _LAZY = {
     "check_nan_inf": "paddle.amp.debugging",
     "check_nan_inf_level": "paddle.amp.debugging",
     "dataloader_start_method": "paddle.io.loader",
+    "prim_all": "paddle.framework.decomposition",
+    "prim_backward": "paddle.framework.decomposition",
+    "prim_forward": "paddle.framework.decomposition",
 }
 
 
@@ -45,7 +48,7 @@ frames.show_folded()
 
 def obey_environment() -> None:
     """Load what the environment switches on: checks that nobody need ask for. The package is there by now."""
-    for name in ("FLAGS_check_nan_inf", "FLAGS_check_nan_inf_level"):
+    for name in ("FLAGS_check_nan_inf", "FLAGS_check_nan_inf_level", "FLAGS_prim_all", "FLAGS_prim_forward"):
         if name in os.environ:
             _flags.lookup(name)
 

@@ -1,8 +1,8 @@
 """Fusions: operations exchanged for others that compute the same from what lies further up.
 
-A fusion ``fusion(found, operation)`` is asked for each operation of its name, in order. It looks upwards, and returns
-None or a function that records what takes the operation's place. What was passed over on the way is dead code then,
-and is left to ``remove_dead``.
+A fusion ``fusion(found, operation)`` is asked for each operation of its name (``"*"``: of any), in order. It looks
+upwards, and returns None or a function that records what takes the operation's place. What was passed over on the way
+is dead code then, and is left to ``remove_dead``.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def fuse_operations(
     known = scope_of(program) if live is None else live.scope
     for block in list(_blocks(program.body)) if live is None else [live.builder.block]:
         for o in list(block.operations):
-            for fusion in by_name.get(o.name, ()):
+            for fusion in (*by_name.get(o.name, ()), *by_name.get("*", ())):
                 with known:
                     build = fusion(found, o)
                 if build is None:

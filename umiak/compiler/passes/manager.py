@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 # They enter their passes.
-from umiak.compiler.passes import attention, cleanup, convolution, folding, norms, precision  # noqa: F401
+from umiak.compiler.passes import attention, cleanup, convolution, decomposition, folding, norms, precision  # noqa: F401
 from umiak.compiler.passes.registry import PASSES, Pass
 from umiak.ir.program import Program
 from umiak.ir.verifier import VerifyError, verify

@@ -36,11 +36,11 @@ def mixed_precision(
         )  # fmt: skip
     rest = "allow" if level == "O2" else "promote"
     lists = custom_lists(frozenset(custom_white_list), frozenset(custom_black_list), rest)
-    _Narrowed(program, low, int(level[1]), lists).program(program)
+    Narrowed(program, low, int(level[1]), lists).program(program)
     remove_dead(merge_common(program))
 
 
-class _Narrowed(Sweep):
+class Narrowed(Sweep):
     """Operations over operands in the types that the mode asks for. Regions stay as they are."""
 
     def __init__(self, program: Program, low: DType, level: int, lists: int) -> None:
