@@ -42,14 +42,15 @@ def main() -> int:
     if options.list:
         print(*(f"{p.subject}: {p.name}" for p in wanted), sep="\n")
         return 0
-    passed, total = 0, Counts(0, [], [])
+    passed, refused, total = 0, 0, Counts(0, [], [])
     for p in wanted:
         verdict, seconds = timed(p, options.mode, options.limit)
-        passed += verdict.passed
+        passed += verdict.passed and not verdict.refused
+        refused += verdict.refused
         total = total.plus(verdict.counts)
         if verdict.passed and options.failed:
             continue
-        result = "pass" if verdict.passed else "FAIL"
+        result = "refused" if verdict.refused else "pass" if verdict.passed else "FAIL"
         print(f"{result} {p.subject}/{p.name} ({verdict.counts}, {seconds:.1f} s)", flush=True)
         shown = verdict.lines if options.trace else verdict.lines[:MOST_LINES]
         print(*(f"     {line}" for line in shown), sep="\n", end="\n" * bool(shown), flush=True)
@@ -58,8 +59,11 @@ def main() -> int:
             print(*(f"     because {reason}" for reason in reasons), sep="\n", end="\n" * bool(reasons), flush=True)
         if options.trace and verdict.error is not None:
             traceback.print_exception(verdict.error)
-    print(f"{passed} of {len(wanted)} programs do in mode {options.mode!r} what they do eagerly; {total}")
-    return passed < len(wanted)
+    print(
+        f"mode {options.mode!r}: of {len(wanted)} programs {passed} do what they do eagerly, {refused} are refused as "
+        f"they must be; {total}"
+    )
+    return passed + refused < len(wanted)
 
 
 if __name__ == "__main__":

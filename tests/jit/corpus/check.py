@@ -21,6 +21,7 @@ class Verdict:
     lines: list[str]
     counts: Counts = field(default_factory=Counts)
     error: BaseException | None = None  # the first that only the mode raised
+    refused: bool = False  # as the program declares
 
     @property
     def passed(self) -> bool:
@@ -41,12 +42,13 @@ def check(program: Program, mode_name: str, limit: float = 60.0) -> Verdict:
             found = run(program, mode)
     except Exception as error:  # of capturing, or of the mode itself
         if refusal is not None and re.search(refusal.match, str(error)):
-            return Verdict([])
+            return Verdict([], refused=True)
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{place.filename.rpartition('/')[2]}:{place.lineno}"
         return Verdict([f"outside of the calls: {type(error).__name__}: {error} ({where})"], error=error)
     if refusal is not None:
-        return Verdict(_unlike(refusal.match, found, wanted, program.tolerance), found.counts)
+        lines = _unlike(refusal.match, found, wanted, program.tolerance)
+        return Verdict(lines, found.counts, refused=not lines)
     error = next((a.raised.error for a, b in zip(found.effects, wanted.effects) if a.raised and not b.raised), None)
     allowance = program.allowed.get(mode_name)
     allowed = allowance.differences.split() if allowance else ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import paddle
+from tests.jit.corpus.reasons import CONDITION
 from tests.jit.corpus.registry import given, program
 
 
@@ -179,7 +180,7 @@ def match_on_mappings_and_classes(value):
             return a - b
 
 
-@program(lambda t: t.of([1.0, 2.0]), lambda t: t.of([-1.0, -2.0]), lambda t: t.of([-3.0, 3.0]))
+@program(lambda t: t.of([1.0, 2.0]), lambda t: t.of([-1.0, -2.0]), lambda t: t.of([-3.0, 3.0]), refused=CONDITION)
 def match_with_tensor_guards(x):
     match x.shape[0]:
         case 2 if x.sum() > 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import paddle
+from tests.jit.corpus.reasons import COPIES
 from tests.jit.corpus.registry import given, program
 
 
@@ -88,6 +89,7 @@ def nested_branches_on_tensors(x):
     lambda t: (t.of([2.0]), t.of([3.0])),
     lambda t: (t.of([-2.0]), t.of([3.0])),
     lambda t: (t.of([2.0]), t.of([-3.0])),
+    allowed=COPIES,
 )
 def logical_operators_on_tensors(x, y):
     a = 1.0 if x > 0 and y > 0 else -1.0
@@ -97,7 +99,9 @@ def logical_operators_on_tensors(x, y):
     return a * x, b, both, any_of_them, (x > 0).logical_xor(y > 0)
 
 
-@program(lambda t: t.of([2.0]), lambda t: t.of([4.0]), lambda t: t.of([9.0]), lambda t: t.of([4.0, 5.0]))
+@program(
+    lambda t: t.of([2.0]), lambda t: t.of([4.0]), lambda t: t.of([9.0]), lambda t: t.of([4.0, 5.0]), allowed=COPIES
+)
 def chained_comparison(x):
     if 1 < x.sum() <= 4:
         return x * 2

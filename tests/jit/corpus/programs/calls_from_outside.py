@@ -10,9 +10,8 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import paddle
-from tests.jit.corpus.registry import Refusal, driver, factory, given, program
-
-NO_SOURCE = {"source": Refusal("the text of the function is in no file", "source")}
+from tests.jit.corpus.reasons import NO_SOURCE, READS
+from tests.jit.corpus.registry import driver, factory, given, program
 
 
 @driver(lambda t: given([t(2), t(2), t(3)]), lambda t: given([t(2), t(3), t(2)]))
@@ -203,7 +202,7 @@ def import_inside(x):
     return functional.relu(x) * m.sqrt(4.0), Counter("aab")["a"]
 
 
-@driver(lambda t: t(3), lambda t: t(3), lambda t: t(3))
+@driver(lambda t: t(3), lambda t: t(3), lambda t: t(3), refused=READS)
 def function_excluded_from_capture(capture):
     log = []
 

@@ -11,6 +11,7 @@ from collections import namedtuple
 from typing import ClassVar, NamedTuple
 
 import paddle
+from tests.jit.corpus.reasons import STATE
 from tests.jit.corpus.registry import driver, factory, given, program
 
 Pair = namedtuple("Pair", "left right")
@@ -192,12 +193,12 @@ def inheritance_and_super(x, bias):
     return y, leaf.bias, leaf.calls, [c.__name__ for c in Leaf.__mro__], Base.shifted(x)
 
 
-@factory(lambda t: t(2), lambda t: t(2), lambda t: t(2))
+@factory(lambda t: t(2), lambda t: t(2), lambda t: t(2), refused=STATE)
 def bound_method_is_captured():
     return Leaf(1.5).compute
 
 
-@driver(lambda t: given(t(2), 1), lambda t: given(t(2), 2), lambda t: given(t(2), 1))
+@driver(lambda t: given(t(2), 1), lambda t: given(t(2), 2), lambda t: given(t(2), 1), refused=STATE)
 def methods_of_two_objects(capture):
     class Scaler:
         def __init__(self, k):
@@ -398,7 +399,7 @@ def type_checks(x, value):
     return x, kind, callable(value), issubclass(type(value), int), type(x) is paddle.Tensor
 
 
-@factory(lambda t: given(t(2), 3), lambda t: given(t(2), 1), lambda t: given(t(2), 5))
+@factory(lambda t: given(t(2), 3), lambda t: given(t(2), 1), lambda t: given(t(2), 5), refused=STATE)
 def object_in_a_closure_whose_attributes_change():
     box = Box(None, 1.0)
 
@@ -495,12 +496,12 @@ def objects_that_die_between_calls(capture):
 
 @program(lambda t: given(Box(t(2)), [t(2)]), lambda t: given(Box(t(3)), [t(3)]))
 def copies_of_objects(box, items):
-    shallow, deep = copy.copy(box), copy.deepcopy([1, {"a": [2]}])
-    shallow.log.append("shallow")
-    shallow.scale = 9.0
+    twin, deep = copy.copy(box), copy.deepcopy([1, {"a": [2]}])
+    twin.log.append("twin")
+    twin.scale = 9.0
     deep[1]["a"].append(3)
     more = items.copy() + items[:]
-    return shallow.value() + box.value(), deep, len(more), more[0] is items[0]
+    return twin.value() + box.value(), deep, len(more), more[0] is items[0]
 
 
 @program(lambda t: given(t(2)), lambda t: given(t(3)))

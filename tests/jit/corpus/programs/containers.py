@@ -6,6 +6,7 @@ import collections
 import heapq
 
 import paddle
+from tests.jit.corpus.reasons import STATE
 from tests.jit.corpus.registry import driver, factory, given, program
 
 
@@ -88,7 +89,7 @@ def nested_lists_shared(nest, x):
     return x * len(inner), inner is nest[0], nest
 
 
-@factory(lambda t: given(t(2), "a"), lambda t: given(t(2), "b"), lambda t: given(t(2), "a"))
+@factory(lambda t: given(t(2), "a"), lambda t: given(t(2), "b"), lambda t: given(t(2), "a"), refused=STATE)
 def cache_in_a_closure():
     cache = {}
 
@@ -102,7 +103,7 @@ def cache_in_a_closure():
     return f
 
 
-@factory(lambda t: t(2), lambda t: t(2), lambda t: t(2), lambda t: t(2))
+@factory(lambda t: t(2), lambda t: t(2), lambda t: t(2), lambda t: t(2), refused=STATE)
 def history_that_grows():
     history = []
 

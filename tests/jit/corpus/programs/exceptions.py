@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 
 import paddle
+from tests.jit.corpus.reasons import HANDLER, STATE
 from tests.jit.corpus.registry import driver, factory, given, program
 
 
@@ -237,7 +238,9 @@ def exception_variable_is_deleted(x, n):
         return -x, "gone"
 
 
-@factory(lambda t: given(t(2), 0), lambda t: given(t(2), 1), lambda t: given(t(2), 0), raises="ValueError")
+@factory(
+    lambda t: given(t(2), 0), lambda t: given(t(2), 1), lambda t: given(t(2), 0), raises="ValueError", refused=STATE
+)
 def state_after_an_exception():
     state = {"calls": 0, "done": 0}
 
@@ -278,7 +281,7 @@ def suppressed_exceptions(x, divisors):
     return x
 
 
-@program(lambda t: t.of([4.0]), lambda t: t.of([-4.0]))
+@program(lambda t: t.of([4.0]), lambda t: t.of([-4.0]), refused=HANDLER)
 def try_around_a_tensor_branch(x):
     try:
         if x < 0:

@@ -6,6 +6,7 @@ import math
 import os
 
 import paddle
+from tests.jit.corpus.reasons import STATE
 from tests.jit.corpus.registry import driver, factory
 
 COUNT = 0
@@ -22,7 +23,7 @@ def _reset():
     HISTORY.clear()
 
 
-@factory(lambda t: t(2), lambda t: t(2), lambda t: t(3))
+@factory(lambda t: t(2), lambda t: t(2), lambda t: t(3), refused=STATE)
 def global_number_written():
     _reset()
 
@@ -34,7 +35,7 @@ def global_number_written():
     return f
 
 
-@factory(lambda t: t(2), lambda t: t(2), lambda t: t(2))
+@factory(lambda t: t(2), lambda t: t(2), lambda t: t(2), refused=STATE)
 def global_dict_and_list_written():
     _reset()
 
@@ -95,7 +96,7 @@ def global_function_replaced(capture):
     return call
 
 
-@factory(lambda t: t(2), lambda t: t(2), lambda t: t(2))
+@factory(lambda t: t(2), lambda t: t(2), lambda t: t(2), refused=STATE)
 def global_tensor_written():
     _reset()
 
@@ -108,7 +109,7 @@ def global_tensor_written():
     return f
 
 
-@factory(lambda t: t(2), lambda t: t(2), raises="NameError")
+@factory(lambda t: t(2), lambda t: t(2), raises="NameError", refused=STATE)
 def global_deleted():
     _reset()
     globals()["DOOMED"] = 5

@@ -7,6 +7,7 @@ import paddle.nn.functional as F
 from paddle import nn
 from paddle.autograd import PyLayer
 from paddle.distributed.fleet.utils import recompute
+from tests.jit.corpus.reasons import STATE
 from tests.jit.corpus.registry import driver, factory, given, program
 
 
@@ -78,7 +79,7 @@ def hook_on_an_intermediate(x):
     return z + y
 
 
-@factory(lambda t: t(3), lambda t: t(3))
+@factory(lambda t: t(3), lambda t: t(3), refused=STATE)
 def hook_that_stores():
     seen = []
 
@@ -139,7 +140,7 @@ def backward_inside():
     return f
 
 
-@factory(lambda t: t(2, 3), lambda t: t(2, 3), lambda t: t(2, 3), lambda t: t(2, 3), backward=False)
+@factory(lambda t: t(2, 3), lambda t: t(2, 3), lambda t: t(2, 3), lambda t: t(2, 3), backward=False, refused=STATE)
 def gradients_accumulated_and_cleared():
     net = nn.Linear(3, 2)
     steps = [0]

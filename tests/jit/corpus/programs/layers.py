@@ -7,6 +7,7 @@ import copy
 import paddle
 import paddle.nn.functional as F
 from paddle import nn
+from tests.jit.corpus.reasons import STATE
 from tests.jit.corpus.registry import driver, factory, given
 
 
@@ -25,7 +26,13 @@ class MLP(nn.Layer):
         return self.second(h)
 
 
-@factory(lambda t: t(2, 3), lambda t: given(t(3, 3), scale=2.0), lambda t: given(t(4, 3), scale=3.0), lambda t: t(0, 3))
+@factory(
+    lambda t: t(2, 3),
+    lambda t: given(t(3, 3), scale=2.0),
+    lambda t: given(t(4, 3), scale=3.0),
+    lambda t: t(0, 3),
+    refused=STATE,
+)
 def small_network():
     return MLP()
 
@@ -69,7 +76,7 @@ class Averaged(nn.Layer):
         return (x - self.mean) * self.steps.astype("float32")
 
 
-@factory(lambda t: t(2, 3), lambda t: t(2, 3), lambda t: t(4, 3))
+@factory(lambda t: t(2, 3), lambda t: t(2, 3), lambda t: t(4, 3), refused=STATE)
 def buffers_written_inside():
     return Averaged()
 
@@ -235,7 +242,7 @@ def hook_removed_between_calls(capture):
     return call
 
 
-@driver(lambda t: t(2, 3), lambda t: t(2, 3), lambda t: t(3, 3))
+@driver(lambda t: t(2, 3), lambda t: t(2, 3), lambda t: t(3, 3), refused=STATE)
 def copy_of_a_captured_layer(capture):
     net = MLP()
     run = capture(net)
@@ -312,7 +319,7 @@ def convolutions_and_norms():
     )
 
 
-@factory(lambda t: t(2, 3), lambda t: t(3, 3), lambda t: t(2, 3))
+@factory(lambda t: t(2, 3), lambda t: t(3, 3), lambda t: t(2, 3), refused=STATE)
 def spectral_norm_and_weight_norm():
     net = nn.Sequential(nn.utils.weight_norm(nn.Linear(3, 3)), nn.utils.spectral_norm(nn.Linear(3, 2)))
 
@@ -335,7 +342,7 @@ class Lazily(nn.Layer):
         return x * self.weight
 
 
-@factory(lambda t: t(2, 3), lambda t: t(2, 3), lambda t: t(4, 3))
+@factory(lambda t: t(2, 3), lambda t: t(2, 3), lambda t: t(4, 3), refused=STATE)
 def parameter_made_at_the_first_call():
     return Lazily()
 

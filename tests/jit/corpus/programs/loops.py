@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import paddle
+from tests.jit.corpus.reasons import GROWS, NUMBERS, STRUCTURE
 from tests.jit.corpus.registry import given, program
 
 
@@ -16,7 +17,7 @@ def power_by_a_loop(x, n):
     return out
 
 
-@program(lambda t: t.of([1.0, 3.0]), lambda t: t.of([100.0, 300.0]), lambda t: t.of([0.25, 0.25]))
+@program(lambda t: t.of([1.0, 3.0]), lambda t: t.of([100.0, 300.0]), lambda t: t.of([0.25, 0.25]), allowed=NUMBERS)
 def while_on_a_tensor(x):
     steps = 0
     while x.sum() > 1.0:
@@ -53,7 +54,9 @@ def break_on_a_tensor(x):
     return total
 
 
-@program(lambda t: t.of([1.0, -2.0, 3.0]), lambda t: t.of([-1.0, -2.0, -3.0, 4.0]), lambda t: t.of([-1.0]))
+@program(
+    lambda t: t.of([1.0, -2.0, 3.0]), lambda t: t.of([-1.0, -2.0, -3.0, 4.0]), lambda t: t.of([-1.0]), refused=GROWS
+)
 def continue_on_a_tensor(x):
     kept = []
     for v in x:
@@ -92,7 +95,7 @@ def zip_over_tensors(x, y):
     return total
 
 
-@program(lambda t: t.of([3.0]), lambda t: t.of([20.0]), lambda t: t.of([-1.0]))
+@program(lambda t: t.of([3.0]), lambda t: t.of([20.0]), lambda t: t.of([-1.0]), allowed=NUMBERS)
 def while_true_with_two_exits(x):
     n = 0
     while True:
@@ -165,7 +168,7 @@ def loop_over_a_range_argument(x, indices):
     return out
 
 
-@program(lambda t: t.of([2.0, 2.0]), lambda t: t.of([0.5, 0.1]))
+@program(lambda t: t.of([2.0, 2.0]), lambda t: t.of([0.5, 0.1]), allowed=NUMBERS)
 def while_with_a_compound_condition(x):
     i = 0
     while i < 5 and x.max() < 10:
@@ -174,7 +177,7 @@ def while_with_a_compound_condition(x):
     return x, i
 
 
-@program(lambda t: t(5), lambda t: t(2))
+@program(lambda t: t(5), lambda t: t(2), refused=STRUCTURE)
 def break_out_of_two_loops(x):
     found = None
     for i in range(len(x)):

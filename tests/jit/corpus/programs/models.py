@@ -7,6 +7,7 @@ import math
 import paddle
 import paddle.nn.functional as F
 from paddle import nn
+from tests.jit.corpus.reasons import GROWS, NUMBERS, READS, STATE, STRUCTURE
 from tests.jit.corpus.registry import driver, factory, given, program
 
 
@@ -52,7 +53,9 @@ def attention_with_a_cache(capture):
 
 
 @factory(
-    lambda t: given(t.of([[9.0, 1.0, 5.0], [8.0, 2.0, 3.0]]), t.ids(3, 2, 3)), lambda t: given(t(3, 6), t.ids(6, 3, 1))
+    lambda t: given(t.of([[9.0, 1.0, 5.0], [8.0, 2.0, 3.0]]), t.ids(3, 2, 3)),
+    lambda t: given(t(3, 6), t.ids(6, 3, 1)),
+    refused=GROWS,
 )
 def beam_search_step():
     def step(logits, beams, width=2):
@@ -110,7 +113,12 @@ class EarlyStop(nn.Layer):
         return paddle.stack(outs, axis=1), len(outs)
 
 
-@factory(lambda t: given(t(2, 4, 3)), lambda t: given(t(1, 6, 3), 0.1), lambda t: given(t(2, 3, 3), threshold=0.9))
+@factory(
+    lambda t: given(t(2, 4, 3)),
+    lambda t: given(t(1, 6, 3), 0.1),
+    lambda t: given(t(2, 3, 3), threshold=0.9),
+    refused=GROWS,
+)
 def recurrent_loop_with_an_early_stop():
     return EarlyStop()
 
@@ -137,7 +145,7 @@ class Experts(nn.Layer):
         return out, load
 
 
-@factory(lambda t: t(5, 4), lambda t: t(1, 4), lambda t: t(8, 4))
+@factory(lambda t: t(5, 4), lambda t: t(1, 4), lambda t: t(8, 4), refused=READS)
 def mixture_of_experts():
     return Experts()
 
@@ -145,6 +153,7 @@ def mixture_of_experts():
 @program(
     lambda t: given(t.of([[0, 0, 2, 2], [0, 0, 2, 1.9], [3, 3, 4, 4]], grad=False), t.of([0.9, 0.8, 0.7])),
     lambda t: given(t.of([[0, 0, 1, 1], [5, 5, 6, 6]], grad=False), t.of([0.1, 0.2])),
+    refused=READS,
 )
 def suppression_of_boxes(boxes, scores, limit=0.5):
     order = paddle.argsort(scores, descending=True).tolist()
@@ -180,7 +189,7 @@ def gradient_penalty():
     return f
 
 
-@factory(*(lambda t: (t(4, 2, grad=False), t(4, 1, grad=False)) for _ in range(3)), backward=False)
+@factory(*(lambda t: (t(4, 2, grad=False), t(4, 1, grad=False)) for _ in range(3)), backward=False, refused=STATE)
 def moving_average_of_weights():
     net, shadow = nn.Linear(2, 1), nn.Linear(2, 1)
     optimizer = paddle.optimizer.SGD(0.1, parameters=net.parameters())
@@ -212,7 +221,7 @@ def contrastive_loss(a, b, temperature=0.5):
     return loss, accuracy
 
 
-@factory(*(lambda t: t(2, 1, 4, 4) for _ in range(4)))
+@factory(*(lambda t: t(2, 1, 4, 4) for _ in range(4)), refused=READS)
 def augmentation_that_depends_on_data():
     def augment(images):
         outs = []
@@ -228,7 +237,7 @@ def augmentation_that_depends_on_data():
     return augment
 
 
-@factory(*(lambda t: (t(4, 2, grad=False), t.ids(2, 4)) for _ in range(5)), backward=False)
+@factory(*(lambda t: (t(4, 2, grad=False), t.ids(2, 4)) for _ in range(5)), backward=False, refused=READS)
 def curriculum_with_counters():
     net = nn.Linear(2, 2)
     optimizer = paddle.optimizer.SGD(0.5, parameters=net.parameters())
@@ -275,12 +284,13 @@ class Ensemble(nn.Layer):
     lambda t: given(t(2, 3), vote=True),
     lambda t: given(t(4, 3)),
     lambda t: given(t(4, 3), vote=True),
+    refused=READS,
 )
 def ensemble_of_models():
     return Ensemble()
 
 
-@factory(lambda t: given(t.ids(6, 1, 2), 3), lambda t: given(t.ids(6, 1, 1), 5))
+@factory(lambda t: given(t.ids(6, 1, 2), 3), lambda t: given(t.ids(6, 1, 1), 5), refused=STRUCTURE)
 def greedy_generation():
     embedding, head = nn.Embedding(6, 4), nn.Linear(4, 6)
 
@@ -297,7 +307,7 @@ def greedy_generation():
     return generate
 
 
-@program(lambda t: t(3, 3), lambda t: t(2, 2))
+@program(lambda t: t(3, 3), lambda t: t(2, 2), allowed=NUMBERS)
 def power_iteration_until_it_converges(x):
     a = x @ x.T + paddle.eye(x.shape[0])
     v = paddle.ones([x.shape[0]]) / math.sqrt(x.shape[0])
@@ -310,7 +320,7 @@ def power_iteration_until_it_converges(x):
     return (v * (a @ v)).sum(), n
 
 
-@factory(lambda t: given(t(5, 2), 2), lambda t: given(t(6, 2), 3))
+@factory(lambda t: given(t(5, 2), 2), lambda t: given(t(6, 2), 3), refused=READS)
 def clusters_by_lloyd():
     def cluster(points, k, rounds=3):
         centers = points[:k]

@@ -7,6 +7,7 @@ import sys
 import warnings
 
 import paddle
+from tests.jit.corpus.reasons import READS, STATE
 from tests.jit.corpus.registry import given, program
 
 LOG = logging.getLogger("corpus")
@@ -19,7 +20,7 @@ def formats_of_numbers(x, n, ratio):
     return x * len(text), text, more, format(n, "b"), f"{ratio:{n}.1f}", f"{x.dtype}"
 
 
-@program(lambda t: t.of([1.0, 2.5], grad=False), lambda t: t.of([-4.0], grad=False))
+@program(lambda t: t.of([1.0, 2.5], grad=False), lambda t: t.of([-4.0], grad=False), refused=READS)
 def formats_of_tensors(x):
     y = x * 2
     return (
@@ -33,7 +34,7 @@ def formats_of_tensors(x):
     )
 
 
-@program(lambda t: t.of([1.0, 2.0], grad=False), lambda t: t.of([3.0], grad=False))
+@program(lambda t: t.of([1.0, 2.0], grad=False), lambda t: t.of([3.0], grad=False), refused=READS)
 def text_of_a_tensor(x):
     y = x * 2
     return y + 1, str(y), f"{y.sum()}"
@@ -88,7 +89,7 @@ def prints_in_branches_and_loops(x, n):
     return x
 
 
-@program(lambda t: given(t(2), "step"), lambda t: given(t(2), "other"), lambda t: given(t(3), "step"))
+@program(lambda t: given(t(2), "step"), lambda t: given(t(2), "other"), lambda t: given(t(3), "step"), refused=STATE)
 def logging_calls(x, name):
     LOG.info("%s with %d rows", name, x.shape[0])
     y = x * 2

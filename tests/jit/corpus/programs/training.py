@@ -5,6 +5,7 @@ from __future__ import annotations
 import paddle
 import paddle.nn.functional as F
 from paddle import nn
+from tests.jit.corpus.reasons import READS, SCHEDULE, STATE
 from tests.jit.corpus.registry import driver, factory, given
 
 
@@ -55,7 +56,7 @@ def step_with_schedule_and_clip(capture):
     return call
 
 
-@factory(*(lambda t: _batch(t) for _ in range(4)), backward=False)
+@factory(*(lambda t: _batch(t) for _ in range(4)), backward=False, refused=SCHEDULE)
 def schedule_stepped_inside():
     net = _net()
     schedule = paddle.optimizer.lr.ExponentialDecay(0.1, 0.5)
@@ -95,7 +96,7 @@ def accumulation_of_gradients(capture):
     return call
 
 
-@factory(*(lambda t: _batch(t) for _ in range(4)), backward=False)
+@factory(*(lambda t: _batch(t) for _ in range(4)), backward=False, refused=STATE)
 def accumulation_steered_inside():
     net = _net()
     optimizer = paddle.optimizer.SGD(0.1, parameters=net.parameters())
@@ -155,7 +156,7 @@ def step_with_o2_and_a_scaler(capture):
     return call
 
 
-@factory(*(lambda t: _batch(t) for _ in range(3)), backward=False)
+@factory(*(lambda t: _batch(t) for _ in range(3)), backward=False, refused=READS)
 def step_with_a_scaler_inside():
     net = _net()
     optimizer = paddle.optimizer.SGD(0.1, parameters=net.parameters())
@@ -173,7 +174,7 @@ def step_with_a_scaler_inside():
     return step
 
 
-@factory(*(lambda t: _batch(t) for _ in range(3)), backward=False)
+@factory(*(lambda t: _batch(t) for _ in range(3)), backward=False, refused=READS)
 def loss_logged_every_second_step():
     net = _net()
     optimizer = paddle.optimizer.SGD(0.1, parameters=net.parameters())
@@ -227,7 +228,7 @@ def update_by_hand():
     return step
 
 
-@factory(*(lambda t: _batch(t) for _ in range(3)), backward=False)
+@factory(*(lambda t: _batch(t) for _ in range(3)), backward=False, refused=READS)
 def gradients_changed_before_the_step():
     net = _net()
     optimizer = paddle.optimizer.SGD(0.1, parameters=net.parameters())

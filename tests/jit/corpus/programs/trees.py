@@ -6,6 +6,7 @@ import dataclasses
 from collections import OrderedDict, namedtuple
 
 import paddle
+from tests.jit.corpus.reasons import COPIES
 from tests.jit.corpus.registry import given, program
 
 Batch = namedtuple("Batch", "x mask")
@@ -83,7 +84,12 @@ def many_tensors_by_star(*xs):
     return [x * i for i, x in enumerate(xs)], sum(xs), xs[::-1]
 
 
-@program(lambda t: given(t(2), None, ()), lambda t: given(t(2), [None], (1,)), lambda t: given(t(2), [None, t(2)], ()))
+@program(
+    lambda t: given(t(2), None, ()),
+    lambda t: given(t(2), [None], (1,)),
+    lambda t: given(t(2), [None, t(2)], ()),
+    allowed=COPIES,
+)
 def none_within_lists(x, items, rest):
     kept = [v for v in items or [] if v is not None]
     return x * len(kept) + sum(kept), rest + (None,), items

@@ -1,4 +1,4 @@
-"""Python numbers that only compute, and those that steer."""
+"""Python scalars that only compute, and those that steer."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import time
 import numpy as np
 
 import paddle
+from tests.jit.corpus.reasons import COPIES, STATE
 from tests.jit.corpus.registry import driver, factory, given, program
 
 
@@ -34,7 +35,7 @@ def float_that_steers(x, threshold):
     return x * threshold if threshold > 1 else x + threshold
 
 
-@factory(*(lambda t: t(2) for _ in range(5)), most=2)
+@factory(*(lambda t: t(2) for _ in range(5)), most=2, refused=STATE)
 def counter_that_only_computes():
     step = 0
 
@@ -46,7 +47,7 @@ def counter_that_only_computes():
     return f
 
 
-@factory(*(lambda t: t(2) for _ in range(5)), most=3)
+@factory(*(lambda t: t(2) for _ in range(5)), most=3, refused=STATE)
 def counter_that_steers_at_last():
     state = {"step": 0}
 
@@ -129,7 +130,7 @@ def bool_or_int(x, flag):
     return y, flag, type(flag).__name__, flag + 1, not flag
 
 
-@program(lambda t: given(t(2), 0, None), lambda t: given(t(2), 3, "s"), lambda t: given(t(2), 0.0, []))
+@program(lambda t: given(t(2), 0, None), lambda t: given(t(2), 3, "s"), lambda t: given(t(2), 0.0, []), allowed=COPIES)
 def and_or_not_on_python_values(x, a, b):
     c = a or 5
     d = b and len(b)

@@ -1,0 +1,25 @@
+"""Why a mode refuses programs or may differ: shared by the programs that it holds for."""
+
+from __future__ import annotations
+
+from tests.jit.corpus.registry import Allowance, Refusal
+
+# What a whole function cannot be: all of it is one program, and there is no Python between two parts of it.
+READS = {"source": Refusal("Python reads data of tensors, which a program has only when it runs", "not known while")}
+STATE = {"source": Refusal("Python state is changed, which a program would not do", "changes Python state")}
+DRAWS = {"source": Refusal("a program would repeat what Python or NumPy drew", "draws random numbers from Python")}
+SEED = {"source": Refusal("a program would not set the seed", "paddle.seed stands in")}
+SCHEDULE = {"source": Refusal("a schedule is Python state", "stepped outside")}
+NO_SOURCE = {"source": Refusal("the text of the function is in no file", "requires the source")}
+# Branches and loops on tensors are operations, whose results have one structure.
+GROWS = {"source": Refusal("how long a list is depends on data", "as many items")}
+STRUCTURE = {"source": Refusal("which structure or shape a value has depends on data", "of one structure")}
+DEPTH = {"source": Refusal("how deep a recursion goes depends on data", "recursion whose depth is known")}
+HANDLER = {"source": Refusal("an operation cannot raise into a handler", "outside of try")}
+CONDITION = {
+    "source": Refusal("the length of a comprehension, or the case, depends on data", "a condition that is known")
+}
+COUNT = {"source": Refusal("how many random numbers nested branches draw depends on data", "as many random numbers")}
+
+NUMBERS = {"source": Allowance("a number that a branch or loop on tensors changes is a tensor", "numbers")}
+COPIES = {"source": Allowance("results of a program are objects of their own, even where they are arguments", "copies")}
