@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import inspect
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from types import MethodType
 from typing import Any
 
 import numpy as np
 
 from paddle._public import public
+from paddle.jit import source
+from paddle.jit.function import StaticFunction
+from paddle.jit.sot.function import SymbolicStaticFunction
+from paddle.jit.specs import free_axes, specs_of
 from paddle.jit.state import Draws, State, exactly
 from paddle.nn.layer.layers import Layer
-from paddle.static.input import InputSpec
 from umiak import ops as F
 from umiak.core.array import from_numpy
 from umiak.core.captured import Stale
@@ -57,8 +58,10 @@ class _Call:
     state: tuple
 
 
-class StaticFunction(StaticCall):
-    """Function whose calls are captured as programs: made by :func:`to_static`.
+class TracedFunction(StaticFunction, StaticCall):
+    """Function that is captured by running it on symbolic tensors, after its source was rewritten.
+
+    It is what ``to_static(function, full_graph=True)`` makes.
 
     A call is compared in C with the entries that calls before have left (``umiak.core.entries``). What none serves
     comes to :meth:`_general`, which says what a call means.
@@ -67,69 +70,23 @@ class StaticFunction(StaticCall):
     __call__ = StaticCall.__call__  # of this class, so that it can be exchanged
 
     def __init__(self, function: Callable[..., Any], input_spec: Any = None, instance: Any = None) -> None:
-        functools.update_wrapper(self, function, updated=())
-        # What was set on the function is found here, too, unless it would hide a part of this class.
-        own = type(self)
-        self.__dict__.update({k: v for k, v in getattr(function, "__dict__", {}).items() if not hasattr(own, k)})
-        self._function = function
-        self._instance = instance
-        self._input_spec = input_spec
+        self._describe(function, input_spec, instance)
         self._programs: dict[tuple, _Programs] = {}
         self._count = 0
         self._state: State | None = None
-        self._specs = None if input_spec is None else _specs(input_spec)
-        self._bound: dict[int, tuple[Any, StaticFunction]] = {}
+        self._specs = None if input_spec is None else specs_of(input_spec)
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        """As a method of a class."""
-        if instance is None:
-            return self
-        name = "__static_" + self._function.__name__
-        bound = instance.__dict__.get(name)
-        if bound is None or bound._function is not self._function:
-            bound = StaticFunction(self._function, self._input_spec, instance)
-            instance.__dict__[name] = bound
-        return bound
+    def _like(self, function: Callable[..., Any], instance: Any) -> StaticFunction:
+        return type(self)(function, self._input_spec, instance)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> StaticFunction:
-        """Of a copied layer: what was captured stays with the original."""
-        copied = type(self)(copy.deepcopy(self._function, memo), self._input_spec, copy.deepcopy(self._instance, memo))
-        memo[id(self)] = copied
-        return copied
-
-    @property
-    def dygraph_function(self) -> Callable[..., Any]:
-        """The function as it was written."""
-        return self._function if self._instance is None else MethodType(self._function, self._instance)
-
-    @property
-    def program_cache(self) -> list[Any]:
-        """The programs captured so far; ``print`` shows their operations."""
-        return [c.program for c in self._captures()]
-
-    @property
-    def main_program(self) -> Any:
-        """The program captured last."""
-        cache = self.program_cache
-        if not cache:
-            raise op_error(RuntimeError, "main_program", "a call of the function before", "none")
-        return cache[-1]
-
-    def get_traced_count(self) -> int:
-        """Return the number of programs."""
-        return len(self._captures())
+    def _traced_function(self) -> Callable[..., Any]:
+        """The function as it is traced: its source is rewritten."""
+        return source.traceable(self.dygraph_function)
 
     @property
     def code(self) -> str:
-        """The source text."""
-        return inspect.getsource(self._function)
-
-    def rollback(self) -> Callable[..., Any]:
-        """Return the function as it was written; a layer gets its own ``forward`` back."""
-        layer = getattr(self.dygraph_function, "__self__", None)
-        if isinstance(layer, Layer) and layer.__dict__.get("forward") is self:
-            del layer.__dict__["forward"]
-        return self.dygraph_function
+        """The source text as it was rewritten."""
+        return source.text_of(self._function)
 
     def _captures(self) -> list[Captured]:
         out: list[Captured] = []
@@ -140,8 +97,10 @@ class StaticFunction(StaticCall):
 
     def _general(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         ctx = current()
-        if ctx.trace or not ctx.state.values.get(_SWITCH, True):
+        if not ctx.state.values.get(_SWITCH, True):
             return self.dygraph_function(*args, **kwargs)
+        if ctx.trace:
+            return self._traced_function()(*args, **kwargs)
         leaves, structure = pytree.flatten((args, kwargs))
         tensors: list[Tensor] = []
         constants: list[Any] = []
@@ -266,7 +225,7 @@ class StaticFunction(StaticCall):
             axes: list[frozenset | None] = [None] * len(sizes)
             for i, x, spec in zip(at, those, self._specs):
                 # A spec of a sparse argument says nothing of its values.
-                free = frozenset() if type(x) is _Sparse else _free(self.__name__, spec, sizes[i])
+                free = frozenset() if type(x) is _Sparse else free_axes(self.__name__, spec, sizes[i])
                 held = axes[i]
                 axes[i] = free if held is None else held & free
             return tuple(frozenset() if a is None else a for a in axes)
@@ -278,7 +237,7 @@ class StaticFunction(StaticCall):
 
     def _capture(self, call: _Call, axes: Sequence[Iterable[int]]) -> Captured:
         found: list[Any] = []
-        function = self.dygraph_function
+        function = self._traced_function()
         leaves = call.leaves
 
         def run(stand_ins: list[Any]) -> list[Any]:
@@ -414,17 +373,6 @@ class _Same:
         return id(self.x)
 
 
-def _specs(input_spec: Any) -> list[Any]:
-    specs = [x for x in pytree.leaves(input_spec) if isinstance(x, (InputSpec, Tensor))]
-    return [InputSpec.from_tensor(x) if isinstance(x, Tensor) else x for x in specs]
-
-
-def _free(op_name: str, spec: InputSpec, shape: tuple[int, ...]) -> frozenset:
-    if len(spec.shape) != len(shape) or any(m not in (-1, n) for m, n in zip(spec.shape, shape)):
-        raise op_error(ValueError, op_name, f"a tensor of shape {list(spec.shape)}, as input_spec says", list(shape))
-    return frozenset(i for i, n in enumerate(spec.shape) if n == -1)
-
-
 @public("paddle.jit")
 def to_static(
     function: Any = None, input_spec: Any = None, build_strategy: Any = None, backend: Any = "CINN", **kwargs: Any
@@ -483,16 +431,17 @@ def to_static(
         return lambda f: to_static(f, input_spec, build_strategy, backend, **kwargs)
     if isinstance(function, StaticFunction):
         return function
+    make = TracedFunction if kwargs.get("full_graph", False) else SymbolicStaticFunction
     if isinstance(function, Layer):
         forward = function.forward
         if not isinstance(forward, StaticFunction):
             _refuse_kept(forward)
-            function.__dict__["forward"] = StaticFunction(forward, input_spec)
+            function.__dict__["forward"] = make(forward, input_spec)
         return function
     if not callable(function):
         raise op_error(TypeError, "to_static", "a function or a Layer", type(function).__name__)
     _refuse_kept(function)
-    return StaticFunction(function, input_spec)
+    return make(function, input_spec)
 
 
 def _refuse_kept(function: Any) -> None:

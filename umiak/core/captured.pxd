@@ -6,6 +6,11 @@ from umiak.core.context cimport EngineContext
 from umiak.core.generator cimport Generator
 from umiak.core.tensor cimport Tensor
 
+cdef enum:                     # what comes in the place of a gradient: NONE, GIVEN, ZEROS for Python
+    REPLACED_NONE = 0
+    REPLACED_GIVEN = 1
+    REPLACED_ZEROS = 2         # which are made when somebody looks at them
+
 cdef class ScalarSource:
     """Scalars of one origin, which differ between runs. Abstract: subclasses say how they are read."""
     cdef readonly int count
@@ -43,7 +48,7 @@ cdef class Backward:
 cdef class CapturedRun:
     cdef readonly list pinned
     cdef set apart
-    cdef list leaves, kept, hooks, streams, open, constants, tensors, replaced, assigned, outer
+    cdef list leaves, kept, hooks, streams, open, constants, tensors, replaced, assigned, outer, ended
     cdef readonly list sources
     cdef bytes absent, needs, dtypes
     cdef bint records, leaves_are_arguments

@@ -6,8 +6,15 @@ from typing import Any
 from umiak.core.generator import Generator
 from umiak.core.tensor import Tensor
 
+NONE: int  # what comes in the place of a gradient
+GIVEN: int
+ZEROS: int  # which are made when somebody looks at them
+
 class Stale(Exception):
     """A captured function does not serve these arguments, or this state, any more: capture it anew."""
+
+class SharedMemory(ValueError):
+    """Arguments of a program that writes to them share memory, which makes them one where the program knows several."""
 
 class ScalarSource:
     """Scalars of one origin, which differ between runs."""
@@ -63,11 +70,12 @@ class CapturedRun:
         open: list[bool],
         constants: list[Any],
         tensors: list[int],
-        replaced: list[tuple[int, bool]],
+        replaced: list[tuple[int, int]],
         assigned: list[Any],
         outer: list[Any],
         records: bool,
         results: int,
+        ended: list[int],
     ) -> None: ...
     def run(self, tensors: list[Tensor]) -> list[Any]:
         """The leaves for these tensors. Raises :class:`Stale` where the capture does not serve."""

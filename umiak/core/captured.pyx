@@ -27,8 +27,15 @@ from umiak.core.inplace import assign
 from umiak.core.tape import backward
 
 
+globals().update(NONE=REPLACED_NONE, GIVEN=REPLACED_GIVEN, ZEROS=REPLACED_ZEROS)
+
+
 class Stale(Exception):
     """A captured function does not serve these arguments, or this state, any more: capture it anew."""
+
+
+class SharedMemory(ValueError):
+    """Arguments of a program that writes to them share memory, which makes them one where the program knows several."""
 
 
 cdef class ScalarSource:
@@ -122,6 +129,40 @@ cdef class Backward:
         free(self.seeded)
 
 
+class _Ended:
+    """The gradient of a result whose history is gone."""
+
+    name = "captured"
+
+    @property
+    def call(self):
+        return self
+
+    @call.setter
+    def call(self, value):
+        pass                                             # there is nothing to free
+
+    def __call__(self, *grads):
+        raise RuntimeError(
+            "[backward] requires a history that was not used up, got a result of a captured function that has called backward itself. "
+            "Return what was not differentiated, or call backward outside of the function")
+
+
+cdef object ENDED = _Ended()
+
+
+cdef int end_history(Tensor t) except -1:
+    """Let a result be no leaf, and refuse gradients: as after ``backward``."""
+    cdef Node node = new_node()
+    node.n_out = 1
+    node.python = ENDED
+    make_room(node, 0, 0, 0)
+    t.node = node
+    t.out_index = 0
+    t.key |= K_NEEDS_GRAD
+    return 0
+
+
 cdef object run_frame(Part part, PyObject** arguments, const int64_t* words, list taken, dict inside):
     """The outputs of a program that surrounds nothing; ``inside``: the scalars that regions of the forward part have bound."""
     cdef EngineContext ctx = <EngineContext>context_pointer()
@@ -144,13 +185,14 @@ cdef class CapturedRun:
     hold where C could not; ``_differentiable_gradients(...)`` computes gradients that have a history."""
 
     def _prepare(self, *, name, pinned, apart, leaves, absent, hooks, kept, needs, sources, streams, open, constants, tensors, replaced, assigned, outer,
-                 records, results):
+                 records, results, ended):
         """``pinned``: (number, tensor) of arguments that are captured tensors; ``apart``: ids of captured tensors that no argument may be.
         ``open``: whether it is known after the run alone how many words a stream gives; the last outputs say it then.
         ``leaves``, whose ``.grad`` counts: captured tensors or indices of arguments; ``absent``: whether they have none, ``hooks`` what
         they have. ``kept``: captured tensors, ``needs``: their stop_gradient. ``constants``: the results, ``tensors``: the places of tensors
-        among them; ``replaced``: (leaf, whether a gradient comes) of those that get another one. ``assigned`` are written to after the run,
-        as they have a history then, ``outer`` have one before, and gradients that go on there. ``results``: outputs of the program."""
+        among them; ``replaced``: (leaf, what comes: ``NONE``, ``GIVEN``, ``ZEROS``) of those that get another one. ``assigned`` are written to after the run,
+        as they have a history then, ``outer`` have one before, and gradients that go on there. ``results``: outputs of the program. ``ended``: results
+        whose history the function has used up by ``backward``."""
         self.name = name
         self.pinned = pinned
         self.apart = apart
@@ -171,6 +213,7 @@ cdef class CapturedRun:
         self.outer = outer
         self.records = records
         self.n_results = results
+        self.ended = ended
 
     @property
     def _executor(self):
@@ -231,7 +274,8 @@ cdef class CapturedRun:
                     return False
         for i in range(len(leaves)):
             leaf = PyList_GET_ITEM(leaves, i)
-            if ((<Tensor>leaf).held_grad is None and (<Tensor>leaf).grad_state != GRAD_CLEARED) != absent[i]:
+            # Zeros that nobody has looked at are as good as none, and are made for who reads them.
+            if ((<Tensor>leaf).held_grad is None and (absent[i] or (<Tensor>leaf).grad_state != GRAD_CLEARED)) != absent[i]:
                 return False
             if (<Tensor>leaf).hooks:
                 wanted = self.hooks[i]
@@ -359,16 +403,18 @@ cdef class CapturedRun:
         cdef int i, k = <int>len(self.tensors)
         for i in range(k):
             out[self.tensors[i]] = results[i]
+        for i in self.ended:
+            end_history(<Tensor>out[i])
         for at in self.assigned:
             assign(tensors[at] if isinstance(at, int) else at, results[k])
             k += 1
-        for i, present in self.replaced:
+        for i, how in self.replaced:
             leaf = <Tensor>leaves[i]
-            if present:
+            if how == REPLACED_GIVEN:
                 set_grad(leaf, results[k])
                 k += 1
             else:
-                set_grad(leaf, None)
+                set_grad(leaf, None, GRAD_CLEARED if how == REPLACED_ZEROS else GRAD_GIVEN)
         if self.outer:
             backward([tensors[at] if isinstance(at, int) else at for at in self.outer], results[k:k + len(self.outer)], True)
         return out

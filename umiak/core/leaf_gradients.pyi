@@ -25,6 +25,12 @@ def sink_of(leaf: Tensor) -> Sink | None:
 def add_gradient(leaf: Tensor, g: Tensor) -> None:
     """``leaf.grad += g``, where ``leaf`` has a sink or not."""
 
+def held_gradient(t: Tensor) -> Tensor | None:
+    """The gradient of a leaf; None also where it is zeros that nobody has looked at, which this does not do."""
+
+def mark_cleared(t: Tensor) -> None:
+    """Have ``t.grad`` be zeros, which are made when somebody looks at them."""
+
 def is_cleared(t: Tensor) -> bool:
     """Return whether ``t.grad`` is zeros that nobody has looked at: asking for it would have them made."""
 

@@ -162,6 +162,16 @@ cdef int clear_grad(Tensor t, bint to_zero) except -1:
     return 0
 
 
+def held_gradient(Tensor t not None):
+    """The gradient of a leaf; None also where it is zeros that nobody has looked at, which this does not do."""
+    return t.held_grad
+
+
+def mark_cleared(Tensor t not None):
+    """Have ``t.grad`` be zeros, which are made when somebody looks at them."""
+    set_grad(t, None, GRAD_CLEARED)
+
+
 def is_cleared(Tensor t not None):
     """Return whether ``t.grad`` is zeros that nobody has looked at: asking for it would have them made."""
     return t.grad_state == GRAD_CLEARED

@@ -49,6 +49,14 @@ def _ident(arg: Any) -> Any:
     return (type(arg).__name__, arg)
 
 
+class NumberUnknown(TypeError):
+    """A symbolic value was asked for as a fixed number. ``value``: the expression."""
+
+    def __init__(self, value: Sym, message: str) -> None:
+        super().__init__(message)
+        self.value = value
+
+
 class Sym:
     """One node. ``kind`` is ``"int"``, ``"float"`` or ``"bool"``; ``args`` holds nodes and Python scalars.
 
@@ -110,10 +118,11 @@ class Sym:
         return decide_truth(self if self.kind == "bool" else ne(self, 0))  # type: ignore[arg-type]
 
     def _refuse(self) -> Any:
-        raise TypeError(
+        raise NumberUnknown(
+            self,
             f"the symbolic value {self} has no fixed number: keep it in arithmetic with Python operators and the "
             "functions of umiak.ir.sym, or ask sym.known(value), which answers None here. Where a function needs the "
-            "number in static mode, declare the size in paddle.static.data"
+            "number in static mode, declare the size in paddle.static.data",
         )
 
     __int__ = __index__ = __float__ = _refuse

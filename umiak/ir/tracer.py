@@ -30,6 +30,10 @@ from umiak.util.errors import LeafError
 from umiak.util.size import Size, count_of, size_of
 
 
+class DataUnknown(TypeError):
+    """The data of a tensor were asked for while the program that computes them is traced."""
+
+
 class SymTensor(Tensor):
     """A tensor of a program under construction: a dtype, sizes that may be symbolic, and the value it stands for."""
 
@@ -228,11 +232,11 @@ class SymTensor(Tensor):
 
     def _refuse(self, *_: Any) -> Any:
         if self._tracer is not None and self._tracer.static:
-            raise TypeError(
+            raise DataUnknown(
                 f"the data of {self!r} are known only while the program runs. Fetch them (Executor.run with "
                 "fetch_list), and write a branch or loop on data with paddle.static.nn.cond or while_loop"
             )
-        raise TypeError(
+        raise DataUnknown(
             f"the data of {self!r} are not known while the program is traced. "
             "Write a branch on data as an op (where, static.nn.cond), and a loop on data as static.nn.while_loop"
         )
@@ -242,7 +246,7 @@ class SymTensor(Tensor):
         if not shape:
             raise TypeError("len() of a tensor without dims")
         if type(shape[0]) is not int:
-            raise TypeError(f"the length of {self!r} is not known while the program is traced: use x.shape[0]")
+            raise DataUnknown(f"the length of {self!r} is not known while the program is traced: use x.shape[0]")
         return shape[0]
 
     __bool__ = __int__ = __float__ = __index__ = __complex__ = __array__ = numpy = item = tolist = _refuse
@@ -727,7 +731,7 @@ def _extent(x: Tensor) -> tuple[int, int]:
     if not all(x.shape):
         return 0, 0
     reach = [(n - 1) * s for n, s in zip(x.shape, x.strides, strict=True)]
-    first = x.offset * x.dtype.bits
+    first = x.offset * 8
     low, high = sum(r for r in reach if r < 0), sum(r for r in reach if r > 0) + 1
     return first + low * x.dtype.bits, first + high * x.dtype.bits
 

@@ -21,7 +21,17 @@ from umiak.autodiff.graph import derivative, pullback
 from umiak.compiler.amp import with_casts
 from umiak.compiler.passes.attention import fuse_plain_attention
 from umiak.core import context, leaf_gradients, tape
-from umiak.core.captured import Backward, CapturedRun, Part, PythonScalars, ScalarSource, Stream
+from umiak.core.captured import (
+    GIVEN,
+    NONE,
+    ZEROS,
+    Backward,
+    CapturedRun,
+    Part,
+    PythonScalars,
+    ScalarSource,
+    Stream,
+)
 from umiak.core.context import OBSERVE_TRACE
 from umiak.core.generator import Generator
 from umiak.core.tensor import Tensor
@@ -50,7 +60,7 @@ class CaptureError(RuntimeError):
     """The function does what cannot be captured."""
 
 
-class _Source:
+class Scalars:
     """Scalars of one origin and the symbols that stand for them."""
 
     def __init__(self, scalars: ScalarSource, symbols: list[Sym]) -> None:
@@ -82,12 +92,14 @@ class Capture(Tracer):
     def __init__(self) -> None:
         super().__init__()
         self.streams: dict[int, tuple[Generator, DrawnStream]] = {}
-        self.sources: list[_Source] = []
+        self.sources: list[Scalars] = []
         self.casts: dict[tuple[int, Any], tuple[Value, Any]] = {}
         # Leaves whose gradient the function replaced, by id, with the gradient from before.
         self.leaves: dict[int, tuple[Tensor, Tensor | None]] = {}
         # Gradients of tensors that have a history outside, into which they go on after the run.
         self.outer: dict[int, tuple[Tensor, Tensor]] = {}
+        self.were_cleared: set[int] = set()  # ids of leaves whose gradient was zeros that nobody had looked at
+        self.cleared: set[int] = set()  # ids of those that it has replaced by zeros
         self.differentiated = False
         # Gradients in Python: functions by operation, tensors whose `.grad` is asked for, and whether what is computed
         # now will be differentiated.
@@ -95,6 +107,7 @@ class Capture(Tracer):
         self.retained: list[tuple[SymTensor, Value]] = []
         self.creating = False
         self.asked = False  # for gradients
+        self.arguments: list[SymTensor] = []  # what stands for the tensors that every run is given
         # What the function must leave as it was: asked at the end of the capture, each raises CaptureError if not.
         self.conditions: list[Callable[[], None]] = []
 
@@ -125,6 +138,14 @@ class Capture(Tracer):
                 f"{op_name} stands in a branch or loop body of paddle.static.nn, whose operations alone "
                 "can be captured. Do it in the captured function itself"
             )
+
+    def argument(self, x: Tensor, dynamic: Iterable[int] = ()) -> SymTensor:
+        """A tensor that every run is given, with the gradient and the hooks that ``x`` has now."""
+        stand_in = self.example(x, dynamic)
+        stand_in._grad = x.grad
+        stand_in._grad_hooks().extend(e for e in x._hooks or () if type(e) is not leaf_gradients.Sink)
+        self.arguments.append(stand_in)
+        return stand_in
 
     # --- what dispatch, generators, arrays and the tape ask a tracer for
 
@@ -277,26 +298,45 @@ class Capture(Tracer):
                     self.outer[id(root)] = leaf, g if before is None else F.add(before[1], g)
                 continue
             sink = leaf_gradients.sink_of(leaf)
-            held = leaf.grad
+            held = leaf_gradients.held_gradient(leaf)
             if not any(leaf is t for _, t in retained):
-                self.leaves.setdefault(id(leaf), (leaf, held))
+                self._note(leaf, held)
             if sink is not None:
                 taken.setdefault(id(sink.owner), (sink.owner, []))[1].append((sink.key, leaf, g))
                 continue
             with context.no_grad_guard():
                 leaf.grad = g if held is None else F.add(held, g)
+            self.cleared.discard(id(leaf))
         for owner, items in taken.values():
             with context.no_grad_guard():
                 owner.captured(self, items)
 
     def replaces(self, leaf: Tensor) -> None:
         """The function is about to replace the gradient of a leaf, other than by ``backward``."""
-        self.leaves.setdefault(id(leaf), (leaf, leaf.grad))
+        self._note(leaf, leaf_gradients.held_gradient(leaf))
+
+    def _note(self, leaf: Tensor, held: Tensor | None) -> None:
+        if id(leaf) not in self.leaves:
+            self.leaves[id(leaf)] = leaf, held
+            if leaf_gradients.is_cleared(leaf):
+                self.were_cleared.add(id(leaf))
+
+    def clears(self, leaves: Iterable[Tensor]) -> None:
+        """The function replaces gradients by zeros: they are made when somebody looks at them."""
+        for leaf in leaves:
+            if leaf_gradients.held_gradient(leaf) is not None:
+                self.replaces(leaf)
+                self.cleared.add(id(leaf))
+                leaf._grad = None
 
     def _leaves(self) -> list[tuple[SymTensor, Tensor]]:
         """The inputs that gradients are kept for: what stands for them, and where ``.grad`` is."""
         captured = self.captured()
         return [(r, captured.get(id(r), r)) for r, _ in self.gradient_roots() if _continuous(r)]
+
+    def knows(self, x: Tensor) -> bool:
+        """Return whether a tensor is one that the program has captured."""
+        return id(x) in self._captured
 
     def captured(self) -> dict[int, Tensor]:
         """The captured tensors, by the ids of what stands for them."""
@@ -402,13 +442,15 @@ class Capture(Tracer):
         kinds = ["float" if isinstance(v, float) else "int" for v in values]
         symbols = [self.number(kind, name=f"number{n + i}") for i, kind in enumerate(kinds)]
         scalars = read if isinstance(read, ScalarSource) else PythonScalars(kinds, read, undo)
-        self.sources.append(_Source(scalars, symbols))
+        self.sources.append(Scalars(scalars, symbols))
         return symbols
 
     def restore(self) -> None:
         """Put back the gradients that tracing has replaced."""
         for leaf, held in self.leaves.values():
             leaf._grad = held  # as it was: the sizes of what stands for it are symbols
+            if held is None and id(leaf) in self.were_cleared:
+                leaf_gradients.mark_cleared(leaf)
 
 
 def stream_of(generator: Generator) -> Stream:
@@ -470,7 +512,6 @@ class Captured(CapturedRun):
     def __init__(
         self,
         capture: Capture,
-        tensors: Sequence[Tensor],
         leaves: Sequence[Any],
         name: str,
         owners: Iterable[Tensor],
@@ -484,24 +525,28 @@ class Captured(CapturedRun):
         met = {id(x) for x in capture.builder.program.captured.values()}
         kept: list[tuple[Any, Tensor]] = list(capture._leaves())
         # Tensors of which the function read the gradient alone.
-        kept += [(None, x) for x in owners if id(x.grad) in met and id(x) not in met]
-        arguments = {id(r): i for i, (r, _) in enumerate(capture._roots[: len(tensors)])}
+        kept += [(None, x) for x in owners if id(leaf_gradients.held_gradient(x)) in met and id(x) not in met]
+        arguments = {id(r): i for i, r in enumerate(capture.arguments)}
         captured = capture.captured()
         # Leaves of which the function replaces the gradient and needs nothing else.
         met = {id(x) for _, x in kept}
         kept += [(x, x) for x, _ in capture.leaves.values() if id(x) not in met]
         # Where a leaf is: the number of an argument, or the captured tensor itself.
         owners_of_grads: list[Any] = [arguments.get(id(r), leaf) for r, leaf in kept]
-        grads = [leaf.grad for _, leaf in kept]
-        before = [capture.leaves.get(id(leaf), (leaf, leaf.grad))[1] for _, leaf in kept]
-        replaced = [(at, isinstance(g, SymTensor)) for at, (g, b) in enumerate(zip(grads, before)) if g is not b]
+        grads = [leaf_gradients.held_gradient(leaf) for _, leaf in kept]
+        before = [capture.leaves.get(id(leaf), (leaf, g))[1] for (_, leaf), g in zip(kept, grads, strict=True)]
+        cleared = [id(leaf) in capture.cleared for _, leaf in kept]
+        replaced = [
+            (at, ZEROS if c else GIVEN if isinstance(g, SymTensor) else NONE)
+            for at, (g, b, c) in enumerate(zip(grads, before, cleared, strict=True)) if g is not b or c
+        ]  # fmt: skip
         outputs: list[Any] = [x if type(x) is Sym else capture.tensor(x) for x in (leaves[i] for i in places)]
         # Where an input is that the function wrote to and that has a history by that: it is assigned after the run.
         assigned: list[Any] = []
         for root in capture.derived():
             assigned.append(arguments.get(id(root), captured.get(id(root))))
             outputs.append(symbolic(root._value, capture))
-        made = [grads[at] for at, present in replaced if present]
+        made = [grads[at] for at, how in replaced if how == GIVEN]
         # Where a tensor with a history outside is, whose gradient goes on there.
         outer: list[Any] = [arguments.get(key, leaf) for key, (leaf, _) in capture.outer.items()]
         made += [g for _, g in capture.outer.values()]
@@ -548,7 +593,17 @@ class Captured(CapturedRun):
             outer=outer,
             records=records,
             results=len(program.outputs),
+            ended=[
+                i
+                for i, x in zip(places, outputs, strict=False)
+                if capture.differentiated
+                and type(x) is not Sym
+                and not x.stop_gradient
+                and _continuous(x)
+                and not capture.given(x)
+            ],
         )
+        self._owners = [leaf for _, leaf in kept]
         # Captured tensors that no argument may be.
         self.known = own if capture.asked or program.effects else []
         self._pure: Executor | None = None  # without writes, for gradients of gradients
@@ -601,17 +656,19 @@ class Captured(CapturedRun):
                 given: list[Any] = []
                 for i, x in enumerate(tensors):
                     if i not in pinned:
-                        x, argument = capture.example(x, axes[i]), x
-                        x._grad = argument.grad
-                        x._grad_hooks().extend(e for e in argument._hooks or () if type(e) is not leaf_gradients.Sink)
+                        x = capture.argument(x, axes[i])
                     given.append(x)
                 leaves = function(given)
                 for condition in capture.conditions:
                     condition()
-                rest = [x for i, x in enumerate(tensors) if i not in pinned]
-                return cls(capture, rest, leaves, name, owners, pinned)
+                return cls(capture, leaves, name, owners, pinned)
         finally:
             capture.restore()
+
+    def leaves_with_gradients(self) -> list[Tensor]:
+        """Return the known tensors whose gradient from before the call the program reads."""
+        read = {id(x) for n, x in self.program.captured.items() if n in self._late}
+        return [x for x in self._owners if id(leaf_gradients.held_gradient(x)) in read]
 
     # --- what runs ask for, which are in C
 

@@ -19,6 +19,7 @@ from umiak.compiler.control_flow import ControlFlow
 from umiak.core import context, inplace, place
 from umiak.core.binding import Binding, Lowering
 from umiak.core.call_program import CallProgram
+from umiak.core.captured import SharedMemory
 from umiak.core.context import AMP_MASK
 from umiak.core.scalar import double_bits
 from umiak.core.tensor import Tensor
@@ -266,7 +267,7 @@ class Executor:
         """A write to one input must not change another, which the program took for a tensor of its own."""
         for j, x in enumerate(inputs):
             if j != i and overlap(x, inputs[i]):
-                raise ValueError(
+                raise SharedMemory(
                     f"[program {self.program.name}] requires tensors that it writes to to share no memory with "
                     f"others that it gets, got inputs {i} and {j} with shapes {list(inputs[i].shape)} and "
                     f"{list(x.shape)} over the same memory. Make the view inside, or pass a copy"

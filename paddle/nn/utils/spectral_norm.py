@@ -41,7 +41,7 @@ class _SpectralNorm:
         return scaled(weight, matrix, u, v)
 
     def __call__(self, layer: Layer, inputs: Any) -> None:
-        layer.__dict__[self.name] = self.weight(layer)
+        object.__setattr__(layer, self.name, self.weight(layer))
 
 
 @public("paddle.nn paddle.nn.utils")
@@ -96,6 +96,6 @@ def spectral_norm(
         for end, size in zip(("_u", "_v"), matrix_of(weight, dim).shape, strict=True):
             start = random_tensor(F.NormalRandom, (size,), weight.dtype, 0.0, 1.0, place=weight.place)
             layer.register_buffer(name + end, unit(start, eps))
-        layer.__dict__[name] = F.copy(weight)
+        object.__setattr__(layer, name, F.copy(weight))
     layer.register_forward_pre_hook(hook)
     return layer

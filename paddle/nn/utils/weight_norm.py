@@ -29,7 +29,7 @@ class _WeightNorm:
         return F.mul(v, F.div(F.reshape(g, shape=shape), _lengths(v, self.dim)))
 
     def __call__(self, layer: Layer, inputs: Any) -> None:
-        layer.__dict__[self.name] = self.weight(layer)
+        object.__setattr__(layer, self.name, self.weight(layer))
 
 
 def _parameter(value: Tensor, like: Parameter, suffix: str) -> Parameter:

@@ -1,0 +1,109 @@
+"""What captured functions have in common, however they are captured."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import inspect
+from collections.abc import Callable
+from types import FunctionType, MethodType
+from typing import Any
+
+from paddle.nn.layer.layers import Layer
+from umiak.util.errors import op_error
+
+
+class StaticFunction:
+    """Function whose calls are captured as programs: made by ``to_static``.
+
+    It is one of a class when it is found as the method of an object: each object has captures of its own.
+    """
+
+    _function: Callable[..., Any]
+    _instance: Any
+    _input_spec: Any
+
+    def _describe(self, function: Callable[..., Any], input_spec: Any, instance: Any) -> None:
+        functools.update_wrapper(self, function, updated=())  # type: ignore[arg-type]
+        # What was set on the function is found here, too, unless it would hide a part of this class.
+        own = type(self)
+        self.__dict__.update({k: v for k, v in getattr(function, "__dict__", {}).items() if not hasattr(own, k)})
+        self._function = function
+        self._instance = instance
+        self._input_spec = input_spec
+
+    def _like(self, function: Callable[..., Any], instance: Any) -> StaticFunction:
+        """Return another one with the same options."""
+        raise NotImplementedError
+
+    def _captures(self) -> list[Any]:
+        raise NotImplementedError
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """As a method of a class."""
+        if instance is None:
+            return self
+        name = "__static_" + self._function.__name__
+        bound = instance.__dict__.get(name)
+        if bound is None or bound._function is not self._function:
+            bound = self._like(self._function, instance)
+            instance.__dict__[name] = bound
+        return bound
+
+    def __copy__(self) -> StaticFunction:
+        """Another one of the same function, with captures of its own."""
+        return self._like(self._function, self._instance)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> StaticFunction:
+        """Of a copied layer: what was captured stays with the original."""
+        copied = self._like(copy.deepcopy(self._function, memo), copy.deepcopy(self._instance, memo))
+        memo[id(self)] = copied
+        return copied
+
+    @property
+    def dygraph_function(self) -> Callable[..., Any]:
+        """The function as it was written."""
+        return self._function if self._instance is None else MethodType(self._function, self._instance)
+
+    @property
+    def program_cache(self) -> list[Any]:
+        """The programs captured so far; ``print`` shows their operations."""
+        return [c.program for c in self._captures()]
+
+    @property
+    def main_program(self) -> Any:
+        """The program captured last."""
+        cache = self.program_cache
+        if not cache:
+            raise op_error(RuntimeError, "main_program", "a call of the function before", "none")
+        return cache[-1]
+
+    def get_traced_count(self) -> int:
+        """Return the number of programs."""
+        return len(self._captures())
+
+    @property
+    def code(self) -> str:
+        """The source text."""
+        return inspect.getsource(self._function)
+
+    def rollback(self) -> Callable[..., Any]:
+        """Return the function as it was written; a layer gets its own ``forward`` back."""
+        layer = getattr(self.dygraph_function, "__self__", None)
+        if isinstance(layer, Layer) and layer.__dict__.get("forward") is self:
+            del layer.__dict__["forward"]
+        return self.dygraph_function
+
+
+def as_function(f: Callable[..., Any]) -> FunctionType | MethodType:
+    """Return a callable as a function or a method in Python."""
+    if isinstance(f, (FunctionType, MethodType)):
+        return f
+    call = type(f).__dict__.get("__call__")
+    if isinstance(call, FunctionType):
+        return MethodType(call, f)
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        return f(*args, **kwargs)
+
+    return run  # type: ignore[return-value]

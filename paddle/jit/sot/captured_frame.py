@@ -1,0 +1,576 @@
+"""Frames that are captured: a function from its beginning, or what is left of one after a graph break."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from types import CellType, CodeType, FunctionType
+from typing import Any
+
+from paddle.jit.sot.bytecode import VERSION, decode, describe
+from paddle.jit.sot.control import GraphBreak, Restart, Uncapturable
+from paddle.jit.sot.frame import HANDLERS, NULL, RETURNED, Frame
+from paddle.jit.sot.liveness import live_locals
+from paddle.jit.sot.rebuild import Rebuilder, compiled
+from paddle.jit.sot.resume_code import CannotResume, resume_code
+from paddle.jit.sot.simulator import Simulator
+from paddle.jit.sot.sources import Namespace, Source
+from paddle.jit.sot.trace import Policy, Trace, Unset, argument
+from umiak.core.context import current
+from umiak.core.entries import CallScalars, FrameCall, GuardedEntry, Tail
+from umiak.core.tensor import Tensor
+from umiak.ir.program import Program
+from umiak.ir.tracer import overlap
+from umiak.runtime.capture import Captured, CaptureError
+
+_LOG = logging.getLogger("paddle.jit")
+SWITCH = "enable_to_static"  # of the rank's values
+MOST_ENTRIES = 64  # of one frame. Beyond it the oldest goes
+MOST_RESTARTS = 200
+_LOCK = threading.RLock()
+_ERROR = "error"
+_RESULT = "result"
+
+
+@dataclass
+class Position:
+    """Where a frame goes on: in the middle of an instruction, whose operation has been done."""
+
+    code: CodeType
+    space: dict[str, Any]
+    index: int  # of the instruction
+    height: int  # of the stack before it
+    stack: tuple[bool, ...]  # below the operands: whether an entry is a value, not NULL
+    variables: tuple[str, ...]
+    cells: tuple[str, ...]
+    blocks: tuple = ()
+
+    def key(self) -> tuple:
+        """Return what tells positions of one function apart."""
+        return self.code, self.index, self.height, self.stack, self.variables, self.cells, self.blocks
+
+
+@dataclass
+class Record:
+    """What a capture has read, for the comparison with a later call that it does not serve."""
+
+    entry: GuardedEntry
+    numbers: list[tuple[Source, Any]]
+    sizes: list[tuple[Source, tuple[int, ...]]]
+    places: dict[tuple[int, Any], tuple[Any, Source | None]] = field(default_factory=dict)
+
+
+class CapturedFrame(FrameCall):
+    """A frame whose calls run as graphs. What cannot be captured runs as it was written."""
+
+    def __init__(self, family: Family, name: str, code: CodeType, parameters: list[inspect.Parameter]) -> None:
+        self.family = family
+        self.name = name
+        self.code_object = code
+        self.parameters = parameters
+        self.policy = Policy()
+        self.records: list[Record] = []
+        self.captures: list[Captured] = []
+        self.abandoned: str | None = None
+        self.spent = 0.0  # seconds of captures
+        family.frames.append(self)
+
+    # --- what subclasses say
+
+    def begin(self, simulator: Simulator, variables: dict[str, Any]) -> Frame:
+        """Return the frame, about to begin."""
+        raise NotImplementedError
+
+    def native(self, args: tuple, kwargs: dict[str, Any] | None) -> Any:
+        """Run the frame as it was written."""
+        raise NotImplementedError
+
+    # --- calls
+
+    def _general(self, args: tuple, kwargs: dict[str, Any] | None) -> Any:
+        ctx = current()
+        if ctx.trace or not ctx.state.values.get(SWITCH, True) or self.abandoned is not None:
+            return self.native(args, kwargs)
+        bound = self.bind(args, kwargs)
+        if bound is None:
+            return self.native(args, kwargs)
+        with _LOCK:
+            try:
+                entry = self._capture(bound)
+            except Uncapturable as error:
+                if error.lasting:
+                    self.abandoned = error.reason
+                _LOG.info("%s runs without a graph: %s", self.name, error.reason)
+                self.family.fallbacks.append(error.reason)
+                entry = None
+        if entry is not None:
+            result = self._attempt(entry, args, kwargs)
+            if result is not None:
+                return result[0]
+            _LOG.info(
+                "%s: the graph does not serve the call that it was captured for (%s)",
+                self.name,
+                entry.why_not(args, kwargs),
+            )
+        return self.native(args, kwargs)
+
+    def bind(self, args: tuple, kwargs: dict[str, Any] | None) -> dict[str, Any] | None:
+        """Return the values of the parameters; None where a call does not fit them."""
+        try:
+            bound = inspect.Signature(self.parameters).bind(*args, **(kwargs or {}))
+        except TypeError:
+            return None
+        bound.apply_defaults()
+        return dict(bound.arguments)
+
+    # --- capturing
+
+    def _capture(self, bound: dict[str, Any]) -> GuardedEntry:
+        family = self.family
+        if family.spent > family.time_limit:
+            raise Uncapturable(f"captures have taken more than {family.time_limit:.0f} s")
+        self._learn(bound)
+        self.policy.breaks.clear()
+        begun = time.monotonic()
+        try:
+            for _ in range(MOST_RESTARTS):
+                try:
+                    entry = self._attempt_capture(bound)
+                except Restart:
+                    continue
+                self._enter(entry, MOST_ENTRIES)
+                del self.records[:-MOST_ENTRIES], self.captures[:-MOST_ENTRIES]
+                return entry
+        finally:
+            family.spent += time.monotonic() - begun
+        raise Uncapturable(f"the graph breaks more than {MOST_RESTARTS} times")
+
+    def _attempt_capture(self, bound: dict[str, Any]) -> GuardedEntry:
+        ctx = current()
+        modes = _modes(ctx)
+        if ctx.saved_hooks is not None:
+            raise Uncapturable("hooks of saved tensors are called at every call", lasting=False)
+        trace = Trace(self.policy, self.name)
+        simulator = Simulator(trace)
+        capture = trace.capture
+        try:
+            with capture:
+                variables = {n: Unset(x, argument(n)) for n, x in bound.items()}
+                frame = self.begin(simulator, variables)
+                broken: GraphBreak | None = None
+                try:
+                    done = simulator.run(frame)
+                except GraphBreak as stop:
+                    broken, done = stop, RETURNED
+                except (Restart, Uncapturable):
+                    raise
+                except Exception as error:
+                    raise Uncapturable(f"{type(error).__name__}: {error} is raised", lasting=False) from error
+                if done is not RETURNED:
+                    raise Uncapturable("a generator")
+                return self._finish(trace, frame, broken, modes, _modes(ctx))
+        finally:
+            capture.restore()
+            _set_modes(ctx, modes)
+
+    def _once(self, trace: Trace, captured: Captured) -> None:
+        """A tensor that is given and that the function knows by itself, too, is one tensor: capture anew."""
+        known = set(map(id, captured.known))
+        leaves = {id(leaf.grad): leaf for leaf in captured.leaves_with_gradients()}
+        policy, learned = self.policy, False
+        for item in trace.inputs:
+            leaf = leaves.get(id(item.tensor))
+            if leaf is not None and item.source not in policy.gradients:
+                policy.gradients[item.source] = leaf
+                learned = True
+            elif id(item.tensor) in known and item.source not in policy.constants:
+                policy.constants.add(item.source)
+                learned = True
+        if learned:
+            raise Restart
+
+    def _refuse_overlap(self, trace: Trace, program: Program) -> None:
+        """Tensors that share memory are of their own in a graph, which must not write to them then."""
+        if not program.effects:
+            return
+        tensors = [i.tensor for i in trace.inputs]
+        if any(overlap(x, y) for i, x in enumerate(tensors) for y in (*tensors[:i], *program.captured.values())):
+            raise Uncapturable("tensors that share memory are written to", lasting=False)
+
+    def _finish(
+        self, trace: Trace, frame: Frame, broken: GraphBreak | None, before: tuple, after: tuple
+    ) -> GuardedEntry:
+        rebuilder = Rebuilder(trace)
+        line = frame.instruction.line if broken is None else broken.frames[-1].instruction.line
+        if broken is None:
+            ending = [(f"return {rebuilder.value(frame.result)}", line)]
+        else:
+            ending = self._ending(rebuilder, broken)
+            self.family.breaks.append(broken.reason)
+            _LOG.info("%s: graph break: %s", self.name, broken.reason)
+        effects = rebuilder.effects()
+        if after != before:
+            name = rebuilder.names.name(_set_modes_here)
+            effects.append(f"{name}({rebuilder.names.name(after)})")
+        capture = trace.capture
+        numbers = trace.scalars() if trace.numbers else None
+        for condition in capture.conditions:
+            condition()
+        try:
+            captured = Captured(capture, rebuilder.outputs, self.name, trace.owners, {})
+        except (CaptureError, RuntimeError) as error:
+            raise Uncapturable(str(error), lasting=False) from error
+        self._once(trace, captured)
+        program = captured.program
+        self._refuse_overlap(trace, program)
+        size = len(program.ops)
+        run: Captured | None = captured
+        asked = program.guards or program.effects or capture.leaves or capture.outer
+        if not (size or rebuilder.outputs or asked):
+            run = None
+        elif size < self.family.least:
+            raise Uncapturable(f"the graph has {size} operations, fewer than MIN_GRAPH_SIZE")
+        else:
+            self.captures.append(captured)
+        finish = None
+        simple = (
+            broken is None
+            and not effects
+            and rebuilder.outputs
+            and ending[0][0] == "return r[0]"
+            and not rebuilder.loads
+        )
+        if not simple:
+            lines = [(text, line) for text in (*rebuilder.making, *rebuilder.filling, *effects)] + ending
+            finish = compiled(
+                lines, ["r", *(f"l{i}" for i in range(len(rebuilder.loads)))], rebuilder.names, self.code_object
+            )
+        guard = trace.guards.function(
+            None,
+            self.parameters,
+            [i.source for i in trace.inputs],
+            [n.source for n in trace.numbers],
+            rebuilder.loads,
+            self.name,
+        )
+        entry = GuardedEntry(
+            guard,
+            trace.guards.watch(),
+            [i.tensor for i in trace.inputs],
+            [i.axes for i in trace.inputs],
+            run,
+            numbers,
+            finish,
+        )
+        self.records.append(
+            Record(
+                entry,
+                [(s, v) for kind, s, v in trace.guards.rows if kind == "equal" and type(v) in (int, float)],
+                [(i.source, tuple(i.tensor.shape)) for i in trace.inputs],
+                {
+                    (id(h), k): (h, s)
+                    for (h, k, _), s in zip(trace.guards.places, trace.guards.place_sources, strict=True)
+                },
+            )
+        )
+        return entry
+
+    def _ending(self, rebuilder: Rebuilder, broken: GraphBreak) -> list[tuple[str, int]]:
+        """The statements after a graph break: the operation, then the rest of each frame, from the innermost one."""
+        trace, names = rebuilder.trace, rebuilder.names
+        operation, frames = broken.operation, broken.frames
+        if any(f.handling for f in frames):
+            raise Uncapturable(f"a graph break in a handler of exceptions: {broken.reason}")
+        resumes = [(self._resume(f), f) for f in frames]
+        calls = []
+        for resume, f in resumes:
+            position = resume.position
+            values = [rebuilder.value(x) for x in f.stack[: f.depth] if x is not NULL]
+            values += [rebuilder.value(f.variables[n]) for n in position.variables]
+            values += [rebuilder.value(f.cells[n]) for n in position.cells]
+            calls.append((names.name(resume), values, f))
+        function = operation.function
+        args = [rebuilder.value(x) for x in operation.args]
+        args += [f"{k}={rebuilder.value(x)}" for k, x in operation.kwargs.items()]
+        text = f"{rebuilder.value(function)}({', '.join(args)})"
+        out: list[tuple[str, int]] = []
+        names["Tail"] = Tail
+        for name, values, f in reversed(calls):
+            line = f.instruction.line
+            if _is_guarded(f):
+                out.append((f"try:\n x, e = {text}, None\nexcept BaseException as caught:\n x, e = None, caught", line))
+            else:
+                out.append((f"x, e = {text}, None", line))
+            values = [*values, "x", "e"]
+            if f is frames[0]:
+                out.append((f"return Tail({name}, ({', '.join(values)}))", line))
+            text = f"{name}({', '.join(values)})"
+        assert trace is not None
+        return out
+
+    def _resume(self, f: Frame) -> ResumedFrame:
+        live = live_locals(f.code, f.instruction.offset)
+        names = tuple(n for n in f.variables if n in live)
+        if (
+            (VERSION < (3, 11) or f.instruction.opname != "LOAD_FAST_AND_CLEAR")
+            and any(x is NULL for x in f.stack[: f.depth])
+            and VERSION < (3, 11)
+        ):
+            raise Uncapturable("a NULL on the stack")
+        position = Position(
+            f.code,
+            f.globals,
+            f.current,
+            f.height,
+            tuple(x is not NULL for x in f.stack[: f.depth]),
+            names,
+            tuple(f.cells),
+            tuple(f.blocks),
+        )
+        key = position.key()
+        known = self.family.resumed.get(key)
+        if known is None:
+            known = self.family.resumed[key] = ResumedFrame(self.family, position)
+        return known
+
+    # --- learning
+
+    def _learn(self, bound: dict[str, Any]) -> None:
+        """Compare a call with those that were captured: what differs between them differs at later calls, too."""
+        policy = self.policy
+        for record in self.records:
+            for source, value in record.numbers:
+                now = _read(source, bound)
+                if type(now) is type(value) and now != value and type(now) in (int, float):
+                    policy.symbolic.add(source)
+            for source, sizes in record.sizes:
+                now = _read(source, bound)
+                if isinstance(now, Tensor) and now.ndim == len(sizes):
+                    fixed_axes = policy.steering_axes.get(source, set())
+                    differing = {a for a, (m, n) in enumerate(zip(sizes, now.shape)) if m != n}
+                    policy.free.setdefault(source, set()).update(differing - fixed_axes)
+            for holder, key, now in record.entry.places.different():
+                _, place = record.places[id(holder), key]
+                if place is None:
+                    continue
+                if isinstance(now, Tensor):
+                    policy.inputs.add(place)
+                elif type(now) in (int, float):
+                    policy.symbolic.add(place)
+                else:
+                    policy.structural.add(place)
+
+
+class FunctionFrame(CapturedFrame):
+    """A function from its beginning."""
+
+    def __init__(self, family: Family, function: FunctionType, owner: Any) -> None:
+        self.function = function
+        self.owner = owner
+        parameters = list(inspect.signature(function, follow_wrapped=False).parameters.values())
+        super().__init__(
+            family, function.__name__, function.__code__, parameters[1:] if owner is not None else parameters
+        )
+        self._self = parameters[0].name if owner is not None else None
+
+    def begin(self, simulator: Simulator, variables: dict[str, Any]) -> Frame:
+        if self._self is not None:
+            trace = simulator.trace
+            trace.know_fixed(self.owner)
+            variables = {self._self: self.owner, **variables}
+        cells = simulator.cells_of(self.function)
+        return Frame(simulator, self.code_object, self.function.__globals__, variables, cells, False)
+
+    def native(self, args: tuple, kwargs: dict[str, Any] | None) -> Any:
+        if self.owner is not None:
+            return self.function(self.owner, *args, **(kwargs or {}))
+        return self.function(*args, **(kwargs or {}))
+
+
+class ResumedFrame(CapturedFrame):
+    """What is left of a frame after a graph break.
+
+    Its parameters are the stack, the variables, the cells, and how the operation ended: a result or an exception.
+    """
+
+    def __init__(self, family: Family, position: Position) -> None:
+        self.position = position
+        self._stack = [f"s{i}" for i, held in enumerate(position.stack) if held]
+        self._variables = [f"v{i}" for i in range(len(position.variables))]
+        self._cells = [f"c{i}" for i in range(len(position.cells))]
+        names = [*self._stack, *self._variables, *self._cells, _RESULT, _ERROR]
+        parameters = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY) for n in names]
+        line = decode(position.code).instructions[position.index].line
+        super().__init__(family, f"{position.code.co_name} from line {line}", position.code, parameters)
+
+    def begin(self, simulator: Simulator, variables: dict[str, Any]) -> Frame:
+        position, trace = self.position, simulator.trace
+        cells = {}
+        for name, parameter in zip(position.cells, self._cells, strict=True):
+            cells[name] = trace.know_argument(variables[parameter])
+        frame = Frame(simulator, position.code, position.space, {}, {}, False)
+        frame.cells = cells
+        frame.variables = {n: variables[p] for n, p in zip(position.variables, self._variables, strict=True)}
+        self._place(frame, [variables[s] for s in self._stack])
+        error = variables[_ERROR]
+        if error.value is None:
+            trace.guards.equal(error.source, None)
+            frame.pending = variables[_RESULT], None
+        else:
+            trace.guards.kind(error.source, type(error.value))
+            frame.pending = None, trace.know_argument(error)
+        return frame
+
+    def _place(self, frame: Frame, stack: Sequence[Any]) -> None:
+        position = self.position
+        values = iter(stack)
+        frame.stack = [next(values) if held else NULL for held in position.stack]
+        frame.stack += [None] * (position.height - len(frame.stack))
+        frame.blocks = list(position.blocks)
+        frame.at = position.index
+
+    def native(self, args: tuple, kwargs: dict[str, Any] | None) -> Any:
+        """Finish the instruction, and run the rest of the bytecode."""
+        position = self.position
+        n, v, c = len(self._stack), len(self._variables), len(self._cells)
+        stack, variables, cells = (
+            args[:n],
+            dict(zip(position.variables, args[n : n + v], strict=True)),
+            args[n + v : n + v + c],
+        )
+        result, error = args[-2:]
+        frame = Frame(_NATIVE, position.code, position.space, {}, {}, False)
+        frame.cells, frame.variables = dict(zip(position.cells, cells, strict=True)), variables
+        self._place(frame, stack)
+        if VERSION >= (3, 14) and position.height > len(position.stack):
+            pass
+        frame.pending = result, error
+        instruction = frame.bytecode.instructions[frame.at]
+        frame.current, frame.height = frame.at, len(frame.stack)
+        frame.at += 1
+        try:
+            done = HANDLERS[instruction.opname](frame, instruction)
+        except BaseException as caught:
+            if not _is_guarded(frame):
+                raise
+            del frame.stack[len(position.stack) :]
+            return self._go_on(frame, instruction.offset, position.height, "throw", caught)
+        if done is RETURNED:
+            return frame.result
+        return self._go_on(frame, frame.bytecode.instructions[frame.at].offset, len(frame.stack), "run", None)
+
+    def _go_on(self, frame: Frame, offset: int, height: int, mode: Any, error: BaseException | None) -> Any:
+        code = frame.code
+        live = live_locals(code, offset)
+        names = tuple(n for n in frame.variables if n in live)
+        frame.stack += [None] * (height - len(frame.stack))
+        resumed = resume_code(code, offset, tuple(x is not NULL for x in frame.stack), names, mode)
+        cells = [frame.cells[n] if n in frame.cells else CellType() for n in resumed.cell_names]
+        function = resumed.bind(frame.globals, cells)
+        values = [x for x in frame.stack if x is not NULL] + [frame.variables[n] for n in names]
+        return function(*values, *([] if error is None else [error]))
+
+
+@dataclass
+class Family:
+    """The frames of one captured function: its own, and those after graph breaks."""
+
+    frames: list[CapturedFrame] = field(default_factory=list)
+    resumed: dict[tuple, ResumedFrame] = field(default_factory=dict)
+    breaks: list[str] = field(default_factory=list)  # why graphs broke
+    fallbacks: list[str] = field(default_factory=list)  # why frames ran as they were written
+    spent: float = 0.0
+    least: int = field(default_factory=lambda: int(os.environ.get("MIN_GRAPH_SIZE", "0")))
+    time_limit: float = field(default_factory=lambda: _time_limit())
+
+
+def _time_limit() -> float:
+    on = os.environ.get("SOT_ENABLE_COMPILE_TIME_LIMIT", "1") not in ("0", "False", "false")
+    return 600.0 if on else float("inf")
+
+
+class _NativeTrace:
+    """In place of a trace, where an instruction is done with the real values."""
+
+    native = True
+    count = 0
+    policy = Policy()
+
+    def wrap(self, x: Any, source: Any) -> Any:
+        return x
+
+    number_of = made = staticmethod(lambda x: x)
+
+    def is_fresh(self, x: Any) -> bool:
+        return True
+
+    def contents(self, cell: CellType, name: str) -> Any:
+        return cell.cell_contents
+
+    def write_cell(self, cell: CellType, value: Any) -> None:
+        cell.cell_contents = value
+
+
+class _NativeSimulator:
+    """In place of a simulator: operations are done at once."""
+
+    trace = _NativeTrace()
+    frames: list[Frame] = []
+
+    def call(self, f: Callable[..., Any], args: tuple, kwargs: dict[str, Any], direct: bool = False) -> Any:
+        return f(*args, **kwargs)
+
+    def special(self, x: Any, name: str) -> Any:
+        return getattr(x, name)
+
+    def identical(self, x: Any, y: Any) -> bool:
+        return x is y
+
+
+_NATIVE: Any = _NativeSimulator()
+
+
+def _is_guarded(f: Frame) -> bool:
+    """Return whether the frame has a handler of exceptions at its instruction."""
+    if f.instruction.opname in ("FOR_ITER", "SEND", "YIELD_FROM"):
+        return True
+    if VERSION < (3, 11):
+        return any(kind == "try" for kind, _, _ in f.blocks)
+    return f.bytecode.handler(f.instruction.offset) is not None
+
+
+def _read(source: Source, bound: dict[str, Any]) -> Any:
+    """Return what a source gives for a call; None where there is nothing."""
+    names: Any = dict(bound)
+    namespace = Namespace()
+    text = ""
+    for part in source.path():
+        text = part.expression(text, namespace)
+    try:
+        return eval(text, {**namespace, **names})
+    except (KeyError, IndexError, AttributeError, ValueError, TypeError):
+        return None
+
+
+def _modes(ctx: Any) -> tuple:
+    return ctx.grad_enabled, ctx.amp(), ctx.saved_hooks, ctx.state.default_dtype
+
+
+def _set_modes(ctx: Any, modes: tuple) -> None:
+    ctx.grad_enabled = modes[0]
+    ctx.set_amp(*modes[1])
+    ctx.saved_hooks = modes[2]
+    ctx.state.default_dtype = modes[3]
+
+
+def _set_modes_here(modes: tuple) -> None:
+    """Set the modes of this thread as a frame has left them."""
+    _set_modes(current(), modes)
+
+
+__all__ = ["CallScalars", "CannotResume", "CapturedFrame", "Family", "FunctionFrame", "ResumedFrame", "describe"]

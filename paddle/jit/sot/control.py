@@ -1,0 +1,46 @@
+"""How the simulation of a frame ends before the frame does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from paddle.jit.sot.frame import Frame
+
+
+class Control(BaseException):
+    """Not an exception of the user's code, which no handler of it sees."""
+
+
+class Restart(Control):
+    """The capture begins anew, under a policy that has learned something."""
+
+
+class Uncapturable(Control):
+    """The frame cannot be captured, and runs as it was written. ``lasting``: at later calls, too."""
+
+    def __init__(self, reason: str, lasting: bool = True) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.lasting = lasting
+
+
+@dataclass
+class Operation:
+    """What an instruction does beyond moving values: one call, which may have to run outside of the graph."""
+
+    function: Callable[..., Any]
+    args: tuple
+    kwargs: dict[str, Any]
+
+
+class GraphBreak(Control):
+    """The graph ends before an operation. ``frames``: from the captured one to the one that the operation is in."""
+
+    def __init__(self, operation: Operation, frames: list[Frame], reason: str) -> None:
+        super().__init__(reason)
+        self.operation = operation
+        self.frames = frames
+        self.reason = reason

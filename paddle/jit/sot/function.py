@@ -1,0 +1,77 @@
+"""Functions that are captured from their bytecode: ``to_static(function)``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from types import MethodType
+from typing import Any
+
+from paddle.jit import source
+from paddle.jit.function import StaticFunction, as_function
+from paddle.jit.sot.captured_frame import Family, FunctionFrame
+from paddle.jit.sot.sources import Item, Source
+from paddle.jit.sot.trace import argument
+from paddle.jit.specs import free_axes, specs_of
+from umiak.core.context import current
+from umiak.core.tensor import Tensor
+from umiak.runtime.capture import Captured
+
+
+class SymbolicStaticFunction(StaticFunction, FunctionFrame):
+    """A function whose bytecode is simulated at the first call: its operations on tensors become graphs.
+
+    What cannot be a part of a graph runs between two of them, as it was written.
+    """
+
+    __call__ = FunctionFrame.__call__  # of this class, so that it can be exchanged
+
+    def __init__(self, function: Callable[..., Any], input_spec: Any = None, instance: Any = None) -> None:
+        self._describe(function, input_spec, instance)
+        self._specs = None if input_spec is None else specs_of(input_spec)
+        f = as_function(self.dygraph_function)
+        owner = f.__self__ if isinstance(f, MethodType) else None
+        plain: Any = f.__func__ if isinstance(f, MethodType) else f
+        if not hasattr(plain, "__code__"):  # a method of a captured class
+            plain, owner = as_function(lambda *args, **kwargs: function(*args, **kwargs)), None
+        FunctionFrame.__init__(self, Family(), plain, owner)
+
+    def _like(self, function: Callable[..., Any], instance: Any) -> StaticFunction:
+        return type(self)(function, self._input_spec, instance)
+
+    def _captures(self) -> list[Captured]:
+        return [c for frame in self.family.frames for c in frame.captures]
+
+    @property
+    def graph_breaks(self) -> list[str]:
+        """Why graphs broke, and where, in the order in which they were captured."""
+        return list(self.family.breaks)
+
+    @property
+    def fallbacks(self) -> list[str]:
+        """Why frames ran as they were written, without a graph."""
+        return list(self.family.fallbacks)
+
+    def native(self, args: tuple, kwargs: dict[str, Any] | None) -> Any:
+        trace = current().trace
+        if trace and trace[-1].static:
+            return source.traceable(self.dygraph_function)(*args, **(kwargs or {}))
+        return super().native(args, kwargs)
+
+    def _capture(self, bound: dict[str, Any]) -> Any:
+        if self._specs is not None:
+            tensors = [pair for name, x in bound.items() for pair in _tensors(x, argument(name))]
+            for spec, (place, x) in zip(self._specs, tensors):
+                self.policy.free[place] = set(free_axes(self.__name__, spec, tuple(x.shape)))
+        return super()._capture(bound)
+
+
+def _tensors(x: Any, place: Source) -> Iterator[tuple[Source, Tensor]]:
+    """Yield the tensors in an argument and where they are."""
+    if isinstance(x, Tensor):
+        yield place, x
+    elif isinstance(x, (list, tuple)):
+        for i, v in enumerate(x):
+            yield from _tensors(v, Item(place, i))
+    elif isinstance(x, dict):
+        for k, v in x.items():
+            yield from _tensors(v, Item(place, k))

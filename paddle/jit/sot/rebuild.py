@@ -1,0 +1,335 @@
+"""Code that makes the values of a simulated frame anew at a run of its graph, and does what the frame has done outside.
+
+The results of the graph are ``r``; what the frame read from outside comes as ``l0``, ``l1``, …; objects that the frame
+has made are made again, each once, so that two names of one object stay two names of one object.
+"""
+
+from __future__ import annotations
+
+import ast
+import collections
+import enum
+import functools
+from contextlib import suppress
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    CodeType,
+    FunctionType,
+    GetSetDescriptorType,
+    MethodDescriptorType,
+    MethodType,
+    ModuleType,
+    WrapperDescriptorType,
+)
+from typing import Any
+
+import numpy as np
+
+from paddle.jit.sot.control import Uncapturable
+from paddle.jit.sot.iterators import ITERATORS
+from paddle.jit.sot.models import DELETED, NOTHING, class_attribute
+from paddle.jit.sot.sources import Fixed, Namespace, Source
+from paddle.jit.sot.trace import IDENTICAL, MUTABLE, TensorMethod, Trace, Unset
+from umiak.core.direct import Direct
+from umiak.core.eager import apply
+from umiak.core.tensor import Tensor
+from umiak.ir.expr import Sym
+from umiak.ir.tracer import SymTensor
+from umiak.util.pytree import is_namedtuple
+from umiak.util.size import Size
+
+_CONSTANT = (
+    FunctionType, BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType, GetSetDescriptorType, CodeType,
+    ModuleType,     type, enum.Enum, np.generic, np.dtype, complex, bytes, frozenset, range,
+    type(Ellipsis), type(NotImplemented),
+    property, Direct,
+)  # fmt: skip
+_EMPTY = object()
+
+
+def new(kind: type) -> Any:
+    """An instance of a class, without a call of its constructor."""
+    return object.__new__(kind)
+
+
+class Rebuilder:
+    """Writes the lines; ``outputs`` are the tensors and numbers that the graph has to give."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.names = Namespace(
+            CellType=CellType, MethodType=MethodType, FunctionType=FunctionType, partial=functools.partial, new=new,
+            set_attribute=object.__setattr__, deque=collections.deque, view=apply,
+        )  # fmt: skip
+        self._constants = trace.capture.captured()  # by what stands for them
+        self.outputs: list[Any] = []
+        self.loads: list[Source] = []
+        self.making: list[str] = []  # lines that make objects
+        self.filling: list[str] = []  # and those that fill them, when all are there
+        self._known: dict[int, str] = {}
+        self._loaded: dict[Source, str] = {}
+        self._keep: list[Any] = []
+        self._count = 0
+
+    def load(self, source: Source) -> str:
+        """Return what stands for a value that was read from outside."""
+        if isinstance(source, Fixed):
+            return self.names.name(source.ref.object)
+        known = self._loaded.get(source)
+        if known is None:
+            known = self._loaded[source] = f"l{len(self.loads)}"
+            self.loads.append(source)
+        return known
+
+    def value(self, x: Any) -> str:
+        """Return an expression for a value."""
+        kind = type(x)
+        if x is None or kind is bool or kind is int or kind is str:
+            return repr(x)
+        if kind is float:
+            return repr(x) if x == x and abs(x) != float("inf") else self.names.name(x)
+        if kind is Unset:
+            return self.load(x.source)
+        known = self._known.get(id(x))
+        if known is None:
+            self._keep.append(x)
+            known = self._value(x, kind)
+            self._known[id(x)] = known
+        return known
+
+    def _value(self, x: Any, kind: type) -> str:
+        trace = self.trace
+        if kind is Sym:
+            number = next((n for n in trace.numbers if n.symbol is x), None)
+            return self.load(number.source) if number is not None else self._output(x)
+        if isinstance(x, SymTensor):
+            source = trace.sources.get(id(x))
+            constant = self._constants.get(id(x))
+            if constant is not None:
+                return self.names.name(constant)
+            return self.load(source) if source is not None else self._gradient(x) or self._view(x) or self._output(x)
+        shadow = trace.shadow_of.get(id(x))
+        if shadow is not None:
+            x = shadow.real
+        source = trace.sources.get(id(x))
+        if source is not None:
+            return self.load(source)
+        if isinstance(x, Tensor):
+            return self.names.name(x)
+        if trace.is_fresh(x):
+            return self._made(x, kind)
+        return self._plain(x, kind)
+
+    def _gradient(self, x: SymTensor) -> str | None:
+        """The gradient of a tensor from outside, which is that object after the run."""
+        for item in self.trace.inputs:
+            if item.stand_in._grad is x:
+                return f"{self.load(item.source)}.grad"
+        for owner in self.trace.owners:
+            if owner._grad is x:
+                return f"{self.value(owner)}.grad"
+        return None
+
+    def _view(self, x: SymTensor) -> str | None:
+        """A view of another value: one of the same memory again."""
+        if x._view is None or x._own or x._quiet is not None or x.parent is None or not x.shares_memory():
+            return None
+        op, params = x._view
+        made = f"view({self.names.name(op)}, ({self.value(x.parent)},), {self.value(params)})"
+        return self.variable(f"{made}.detach()" if x._cut else made)
+
+    def _output(self, x: Any) -> str:
+        self.outputs.append(x)
+        return f"r[{len(self.outputs) - 1}]"
+
+    def variable(self, expression: str) -> str:
+        """Return a new variable that holds the value of an expression."""
+        self._count += 1
+        name = f"t{self._count}"
+        self.making.append(f"{name} = {expression}")
+        return name
+
+    def _items(self, items: Any) -> str:
+        return ", ".join(self.value(v) for v in items)
+
+    def _plain(self, x: Any, kind: type) -> str:
+        """A container or a small object of a built-in type."""
+        if kind is tuple:
+            return f"({self._items(x)}{',' if x else ''})"
+        if is_namedtuple(kind):
+            return f"{self.names.name(kind)}({self._items(x)})"
+        if kind is slice:
+            return f"slice({self.value(x.start)}, {self.value(x.stop)}, {self.value(x.step)})"
+        if kind in MUTABLE:
+            return self._container(x, kind)
+        if kind in ITERATORS:
+            name = self._known[id(x)] = self.variable(f"new({self.names.name(kind)})")
+            self.filling += [f"{name}.{slot} = {self.value(getattr(x, slot))}" for slot in kind.__slots__]
+            return name
+        if kind is TensorMethod:
+            return f"{self.value(x.tensor)}.{x.name}"
+        if kind is MethodType:
+            return f"MethodType({self.value(x.__func__)}, {self.value(x.__self__)})"
+        if kind is super:
+            return f"super({self.names.name(x.__thisclass__)}, {self.value(x.__self__)})"
+        if kind is functools.partial:
+            rest = [self.value(v) for v in x.args] + [f"{k}={self.value(v)}" for k, v in x.keywords.items()]
+            return f"partial({', '.join([self.value(x.func), *rest])})"
+        if kind is BuiltinFunctionType and not isinstance(x.__self__, (ModuleType, type, type(None))):
+            return f"{self.value(x.__self__)}.{x.__name__}"
+        if isinstance(x, (*_CONSTANT, *IDENTICAL)) or kind is CellType:
+            return self.names.name(x)
+        if kind.__module__.partition(".")[0] in ("paddle", "umiak", "builtins", "functools") and not isinstance(
+            x, BaseException
+        ):
+            if hasattr(x, "__self__") or kind.__name__ in (
+                "cython_function_or_method",
+                "method_descriptor",
+                "method-wrapper",
+            ):
+                return self._bound(x)
+        raise Uncapturable(f"an object of {kind.__module__}.{kind.__name__} cannot be made again")
+
+    def _bound(self, x: Any) -> str:
+        owner = getattr(x, "__self__", None)
+        if owner is None or isinstance(owner, (ModuleType, type)):
+            return self.names.name(x)
+        return f"{self.value(owner)}.{x.__name__}"
+
+    def _container(self, x: Any, kind: type) -> str:
+        name = self.names.name(kind)
+        if isinstance(x, collections.defaultdict):
+            made = self.variable(f"{name}({self.value(x.default_factory)})")
+        elif isinstance(x, collections.deque):
+            made = self.variable(f"{name}(maxlen={self.value(x.maxlen)})")
+        else:
+            made = self.variable("[]" if kind is list else "{}" if kind is dict else f"{name}()")
+        self._known[id(x)] = made
+        self.filling += self.contents(made, x)
+        return made
+
+    def contents(self, name: str, x: Any) -> list[str]:
+        """Return the lines that put the contents of ``x`` into an empty container."""
+        if isinstance(x, dict):
+            return [f"{name}[{self.value(k)}] = {self.value(v)}" for k, v in x.items()]
+        if not x:
+            return []
+        if isinstance(x, set):
+            return [f"{name}.update(({self._items(x)},))"]
+        return [f"{name}.extend(({self._items(x)},))"]
+
+    def _made(self, x: Any, kind: type) -> str:
+        """An object that the frame has made."""
+        if kind is CellType:
+            name = self._known[id(x)] = self.variable("CellType()")
+            with suppress(ValueError):  # still without a value
+                self.filling.append(f"{name}.cell_contents = {self.value(x.cell_contents)}")
+            return name
+        if kind is FunctionType:
+            return self._function(x)
+        if (
+            kind in MUTABLE
+            or kind in (tuple, functools.partial, slice, MethodType)
+            or isinstance(x, (frozenset, np.generic, range, bytes))
+        ):
+            return self._plain(x, kind)
+        if isinstance(x, BaseException):
+            maker, _ = class_attribute(kind, "__init__")
+            if type(maker) is FunctionType:
+                raise Uncapturable(f"an exception of {kind.__name__} cannot be made again")
+            name = self._known[id(x)] = self.variable(f"{self.names.name(kind)}({self._items(x.args)})")
+        elif class_attribute(kind, "__new__")[0] is object.__new__:
+            name = self._known[id(x)] = self.variable(f"new({self.names.name(kind)})")
+        else:
+            raise Uncapturable(f"an object of {kind.__module__}.{kind.__name__} cannot be made again")
+        for attribute, value in getattr(x, "__dict__", {}).items():
+            self.filling.append(f"set_attribute({name}, {attribute!r}, {self.value(value)})")
+        for base in kind.__mro__:
+            for slot in _slots(base):
+                if (value := getattr(x, slot, NOTHING)) is not NOTHING:
+                    self.filling.append(f"set_attribute({name}, {slot!r}, {self.value(value)})")
+        return name
+
+    def _function(self, f: FunctionType) -> str:
+        closure = f"({self._items(f.__closure__)},)" if f.__closure__ else "None"
+        name = self._known[id(f)] = self.variable(
+            f"FunctionType({self.names.name(f.__code__)}, {self.names.name(f.__globals__)}, {f.__name__!r}, "
+            f"None, {closure})"
+        )
+        self.filling.append(f"{name}.__qualname__ = {f.__qualname__!r}")
+        for attribute in ("__defaults__", "__kwdefaults__"):
+            if getattr(f, attribute):
+                self.filling.append(f"{name}.{attribute} = {self.value(getattr(f, attribute))}")
+        if f.__annotations__:
+            self.filling.append(f"{name}.__annotations__ = {self.value(f.__annotations__)}")
+        for attribute, value in f.__dict__.items():
+            self.filling.append(f"{name}.{attribute} = {self.value(value)}")
+        return name
+
+    def effects(self) -> list[str]:
+        """Return the lines that do what the frame has done to objects from outside."""
+        trace = self.trace
+        out: list[str] = []
+        for shadow in list(trace.shadows.values()):
+            if not shadow.changed():
+                continue
+            target, x = self.value(shadow.copy), shadow.copy
+            if isinstance(x, (list, Size)):
+                out.append(f"{target}[:] = [{self._items(x)}]")
+            else:
+                held = self._hold(x)
+                out += [f"{target}.clear()", *(line.replace("@", target, 1) for line in held)]
+        for (_, name), (x, value, plainly) in trace.attributes.items():
+            target = self.value(x)
+            if value is DELETED:
+                out.append(f"delattr({target}, {name!r})")
+            else:
+                setter = "set_attribute" if plainly else "setattr"
+                out.append(f"{setter}({target}, {name!r}, {self.value(value)})")
+        for cell, value in trace.cells.values():
+            source = trace.sources.get(id(cell))
+            target = self.names.name(cell) if source is None else self.load(source)
+            out.append(f"{target}.cell_contents = {self.value(value)}")
+        for (_, name), (space, value) in trace.globals.items():
+            out.append(f"{self.names.name(space)}[{name!r}] = {self.value(value)}")
+        return out
+
+    def _hold(self, x: Any) -> list[str]:
+        return self.contents("@", x)
+
+
+def _slots(kind: type) -> list[str]:
+    slots = kind.__dict__.get("__slots__", ())
+    names = [slots] if isinstance(slots, str) else list(slots)
+    return [n for n in names if n not in ("__dict__", "__weakref__")]
+
+
+def compiled(lines: list[tuple[str, int]], parameters: list[str], names: Namespace, code: CodeType) -> FunctionType:
+    """A function of statements, each of which is said to stand on a line of the user's file."""
+    body: list[ast.stmt] = []
+    for text, line in lines:
+        for statement in ast.parse(text).body:
+            for node in ast.walk(statement):
+                if hasattr(node, "lineno"):
+                    node.lineno = node.end_lineno = line
+                    node.col_offset = node.end_col_offset = 0
+            body.append(statement)
+    arguments = ast.arguments(
+        posonlyargs=[],
+        args=[ast.arg(arg=p, lineno=1, col_offset=0) for p in parameters],
+        kwonlyargs=[],
+        kw_defaults=[],
+        defaults=[],
+    )
+    function = ast.parse("def finish(): pass").body[0]
+    assert isinstance(function, ast.FunctionDef)
+    function.args, function.body = arguments, body
+    function.lineno = function.end_lineno = code.co_firstlineno
+    module = ast.Module(body=[function], type_ignores=[])
+    ast.fix_missing_locations(module)
+    exec(compile(module, code.co_filename, "exec"), names)
+    made: Any = names["finish"]
+    made.__code__ = made.__code__.replace(co_name=code.co_name)
+    made.text = "\n".join(text for text, _ in lines)
+    return made

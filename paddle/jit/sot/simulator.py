@@ -1,0 +1,823 @@
+"""What the operations of a simulated frame do: calls, attributes, operators.
+
+A function of the user's is simulated, too. A function of the library is called: it computes with symbolic tensors, and
+so is recorded. Of what Python itself brings, ``models.py`` says what it does; every other call breaks the graph.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import operator
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    CodeType,
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodDescriptorType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+    WrapperDescriptorType,
+)
+from typing import Any, NoReturn
+
+import numpy as np
+
+from paddle.autograd.py_layer import PyLayer, PyLayerContext
+from paddle.distributed.fleet.utils import recompute
+from paddle.jit.sot import models
+from paddle.jit.sot.control import Control, Restart, Uncapturable
+from paddle.jit.sot.frame import YIELDED, Frame
+from paddle.jit.sot.guards import MISSING_PLACE
+from paddle.jit.sot.sources import ClassAttribute, Item, Member, fixed
+from paddle.jit.sot.trace import MUTABLE, TABLES, TensorMethod, Trace, symbolic_in
+from paddle.jit.sot.translation import is_interpreted, is_library, is_marked
+from paddle.nn.layer.layers import Layer
+from paddle.optimizer.optimizer import Optimizer
+from umiak import ops as F
+from umiak.core.context import current, no_grad_guard
+from umiak.core.direct import Direct
+from umiak.core.tensor import Tensor
+from umiak.ir.expr import NumberUnknown, Sym
+from umiak.ir.tracer import DataUnknown, SymTensor
+from umiak.runtime.capture import CaptureError
+
+MOST_FRAMES = 60  # that are simulated inside of each other
+_PLAIN = (
+    int,
+    float,
+    bool,
+    complex,
+    str,
+    bytes,
+    type(None),
+    range,
+    slice,
+    frozenset,
+    type(Ellipsis),
+    type(NotImplemented),
+)
+_BUILT_IN = (
+    *_PLAIN,
+    tuple,
+    list,
+    dict,
+    set,
+    *MUTABLE,
+    *TABLES,
+    FunctionType,
+    MethodType,
+    BuiltinFunctionType,
+    CodeType,
+)
+
+
+class Generator:
+    """A generator whose frame is simulated."""
+
+    def __init__(self, simulator: Simulator, frame: Frame) -> None:
+        self.simulator = simulator
+        self.frame = frame
+        self.state = "new"
+        if sys.version_info < (3, 11):
+            frame.push(None)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        return self.send(None)
+
+    def send(self, x: Any) -> Any:
+        """Go on with x as the value of the yield."""
+        if self.state == "new":
+            if x is not None:
+                raise TypeError("can't send non-None value to a just-started generator")
+        elif self.state == "waiting":
+            self.frame.push(x)
+        return self._go_on(None)
+
+    def throw(self, error: Any, *rest: Any) -> Any:
+        """Go on with an exception at the yield."""
+        if isinstance(error, type):
+            error = error(*rest[:1])
+        return self._go_on(error)
+
+    def close(self) -> None:
+        """End the generator."""
+        if self.state != "waiting":
+            self.state = "ended"
+            return
+        try:
+            self._go_on(GeneratorExit())
+        except (GeneratorExit, StopIteration):
+            return
+        raise RuntimeError("generator ignored GeneratorExit")
+
+    def _go_on(self, error: BaseException | None) -> Any:
+        if self.state == "running":
+            raise ValueError("generator already executing")
+        if self.state == "ended":
+            if error is not None:
+                raise error
+            raise StopIteration
+        new, self.state = self.state == "new", "running"
+        try:
+            if error is not None and (new or not self.frame.unwind(error)):
+                raise error
+            how = self.simulator.run(self.frame)
+        except Control:
+            raise
+        except StopIteration as inner:
+            self.state = "ended"
+            raise RuntimeError("generator raised StopIteration") from inner
+        except BaseException:
+            self.state = "ended"
+            raise
+        if how is YIELDED:
+            self.state = "waiting"
+            return self.frame.result
+        self.state = "ended"
+        raise StopIteration(self.frame.result)
+
+
+class Callback:
+    """A function that a built-in one calls: it is simulated, too."""
+
+    __slots__ = ("function", "simulator")
+
+    def __init__(self, simulator: Simulator, function: Callable[..., Any]) -> None:
+        self.simulator = simulator
+        self.function = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.simulator.call(self.function, args, kwargs, direct=False)
+
+
+class Simulator:
+    """Does operations for the frames of one trace."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.frames: list[Frame] = []
+
+    # --- frames
+
+    def run(self, frame: Frame) -> str:
+        """Run a frame inside of the others."""
+        self.frames.append(frame)
+        done = frame.run()
+        self.frames.pop()
+        return done
+
+    def break_graph(self, reason: str) -> NoReturn:
+        """Have the capture begin anew, with a break before this operation.
+
+        Where a built-in function, or the library, stands between two frames, it is called as a whole after the break.
+        """
+        frames = self.frames
+        at = len(frames) - 1
+        for i in range(1, len(frames)):
+            if is_library(frames[i].globals.get("__name__", "")) and not self.trace.policy.leaves.get(frames[i].code):
+                # A layer of the library that cannot be simulated may be traced.
+                self.trace.policy.leaves[frames[i].code] = reason
+                raise Restart
+            if not frames[i].direct:
+                at = i - 1
+                break
+        frame = frames[at]
+        if frame.handling:
+            raise Uncapturable(f"a graph break in a handler of exceptions: {reason} ({frame.where()})")
+        if frame.operation in self.trace.policy.breaks:
+            raise Uncapturable(f"{reason} ({frame.where()})")
+        self.trace.policy.breaks[frame.operation] = f"{reason} ({frames[-1].where()})"
+        raise Restart
+
+    def unwind_to(self, n: int) -> None:
+        """Forget the frames that an exception has left."""
+        del self.frames[n:]
+
+    # --- calls
+
+    def call(self, f: Any, args: tuple, kwargs: dict[str, Any], direct: bool = False) -> Any:
+        """Return what a call gives."""
+        n = len(self.frames)
+        try:
+            return self._call(f, args, kwargs, direct)
+        except Control:
+            raise
+        except NumberUnknown as unknown:
+            self.trace.steer(unknown.value)
+        except (DataUnknown, CaptureError) as error:
+            self.unwind_to(n)
+            self.break_graph(f"{_name(f)}: {error}")
+        except BaseException:
+            self.unwind_to(n)
+            raise
+
+    def _call(self, f: Any, args: tuple, kwargs: dict[str, Any], direct: bool) -> Any:
+        model = models.find(f)
+        if model is not None:
+            return model(self, *args, **kwargs)
+        kind = type(f)
+        if kind is FunctionType:
+            return self.function(f, args, kwargs, direct)
+        if kind is MethodType:
+            return self._call(f.__func__, (f.__self__, *args), kwargs, direct)
+        if kind is Direct:
+            return self.function(f, args, kwargs, direct)
+        if kind is TensorMethod:
+            return self._tensor_method(f, args, kwargs)
+        if kind is Callback:
+            return self._call(f.function, args, kwargs, direct)
+        if kind is functools.partial:
+            return self._partial(f, args, kwargs, direct)
+        if isinstance(f, type):
+            return self.instantiate(f, args, kwargs)
+        captured = getattr(f, "dygraph_function", None) if is_library(kind.__module__) else None
+        if captured is not None:
+            return self._call(captured, args, kwargs, direct)
+        if kind in (BuiltinFunctionType, MethodWrapperType, MethodDescriptorType, WrapperDescriptorType):
+            return self.built_in(f, args, kwargs)
+        caller = models.class_attribute(kind, "__call__")[0]
+        if type(caller) in (FunctionType, Direct) and (isinstance(f, Layer) or is_interpreted(caller.__module__)):
+            return self._call(caller, (f, *args), kwargs, direct)
+        if is_library(getattr(f, "__module__", None)):
+            return self.leaf(f, args, kwargs)
+        if is_library(kind.__module__):
+            return self.leaf(f, args, kwargs)
+        if isinstance(f, (operator.itemgetter, operator.methodcaller)):
+            return f(*args)
+        return self.break_graph(f"a call of {_name(f)}")
+
+    def _tensor_method(self, f: TensorMethod, args: tuple, kwargs: dict[str, Any]) -> Any:
+        x, name = f.tensor, f.name
+        if name in ("is_contiguous", "stride", "get_strides", "data_ptr") and isinstance(x, SymTensor):
+            return self.break_graph(f"{name}() of a tensor, which differs from call to call")
+        method = getattr(x, name)
+        if name in ("register_hook", "_register_grad_hook"):
+            self.probe(args[0], [x])
+        plain = (
+            method.__func__
+            if type(method) is MethodType and is_library(getattr(method.__func__, "__module__", None))
+            else None
+        )
+        if plain is None and type(method) is MethodType and method.__func__ is not SymTensor._refuse:
+            return self._call(method, args, kwargs, False)
+        return self.leaf(method, args, kwargs)
+
+    def probe(self, f: Any, like: list[Any]) -> None:
+        """Break the graph where a function that the library is to call later does more than compute with tensors."""
+        reason = models.effects_of(self, lambda inner, given: inner.call(f, given, {}), like)
+        if reason is not None:
+            self.break_graph(f"{_name(f)}, a function that is called for gradients, {reason}")
+
+    def _probe_layer(self, layer: type[PyLayer], *args: Any) -> None:
+        def both(inner: Simulator, given: tuple) -> None:
+            ctx = inner.trace.made(PyLayerContext())
+            with no_grad_guard():
+                results = inner.call(layer.forward, (ctx, *given), {})
+                results = results if isinstance(results, (list, tuple)) else (results,)
+                inner.call(layer.backward, (ctx, *(y * 1 for y in results if isinstance(y, Tensor))), {})
+
+        reason = models.effects_of(self, both, list(args))
+        if reason is not None:
+            self.break_graph(f"{layer.__name__}.apply {reason}")
+
+    def _partial(self, f: functools.partial, args: tuple, kwargs: dict[str, Any], direct: bool) -> Any:
+        source = self.trace.sources.get(id(f))
+        if source is None:
+            return self._call(f.func, (*f.args, *args), {**f.keywords, **kwargs}, direct)
+        function, first, named = (
+            self.trace.wrap(getattr(f, n), Member(source, n)) for n in ("func", "args", "keywords")
+        )
+        return self._call(function, (*first, *args), {**named, **kwargs}, direct)
+
+    def function(self, f: Any, args: tuple, kwargs: dict[str, Any], direct: bool) -> Any:
+        """A call of a Python function."""
+        if is_marked(f):
+            return self.break_graph(f"{_name(f)} is marked by not_to_static")
+        module = f.__module__ or f.__globals__.get("__name__", "")
+        if not is_interpreted(module):
+            if is_library(module):
+                return self.leaf(f, args, kwargs)
+            return self.break_graph(f"a call of {module}.{_name(f)}")
+        if type(f) is Direct:
+            f = f.function
+        if is_library(module) and self.trace.policy.leaves.get(f.__code__):
+            return self.leaf(f, args, kwargs)
+        code = f.__code__
+        if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE):
+            return self.break_graph(f"a call of the coroutine {_name(f)}")
+        if len(self.frames) >= MOST_FRAMES:
+            return self.break_graph(f"calls inside of each other, {MOST_FRAMES} deep")
+        cells = self.cells_of(f)
+        variables = bind(f, self.defaults_of(f), args, kwargs)
+        frame = Frame(self, code, f.__globals__, variables, cells, direct)
+        if code.co_flags & inspect.CO_GENERATOR:
+            frame.direct = False
+            return self.trace.made(Generator(self, frame))
+        self.run(frame)
+        return frame.result
+
+    def cells_of(self, f: FunctionType) -> dict[str, CellType]:
+        """Return the cells of a function's closure by name."""
+        names, closure = f.__code__.co_freevars, f.__closure__ or ()
+        source = self.trace.sources.get(id(f)) or fixed(f)
+        for i, cell in enumerate(closure):
+            if not self.trace.is_fresh(cell) and id(cell) not in self.trace.sources:
+                self.trace._know(
+                    cell, fixed(cell) if type(source) is type(fixed(f)) else Item(Member(source, "__closure__"), i)
+                )
+        return dict(zip(names, closure, strict=True))
+
+    def defaults_of(self, f: FunctionType) -> tuple[tuple, dict[str, Any]]:
+        """Return the defaults of a function's parameters, read."""
+        defaults, named = f.__defaults__ or (), f.__kwdefaults__ or {}
+        if self.trace.is_fresh(f) or is_library(f.__module__):
+            return defaults, named
+        source = self.trace.sources.get(id(f)) or fixed(f)
+        read = self.trace.wrap
+        return (
+            tuple(
+                x if isinstance(x, _PLAIN) else read(x, Item(Member(source, "__defaults__"), i))
+                for i, x in enumerate(defaults)
+            ),
+            {
+                n: x if isinstance(x, _PLAIN) else read(x, Item(Member(source, "__kwdefaults__"), n))
+                for n, x in named.items()
+            },
+        )
+
+    def leaf(self, f: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+        """A call of the library, whose operations are recorded."""
+        for x in (*args, *kwargs.values()):
+            self._note_function(x)
+        if args and isinstance(args[0], type) and issubclass(args[0], PyLayer) and f.__name__ == "apply":
+            self._probe_layer(*args)
+        elif f is recompute and type(args[0]) in (FunctionType, MethodType):
+            self.probe(args[0], list(args[1:]))
+        owner = args[0] if args and type(f) is FunctionType else getattr(f, "__self__", None)
+        if _holds(np.ndarray, (*args, *kwargs.values())):
+            return self.break_graph(f"{_name(f)} of an array")
+        kept = self._state_of(owner)
+        try:
+            result = f(*args, **kwargs)
+        except (Control, NumberUnknown):
+            raise
+        except Exception as error:
+            # Outside of the graph it raises what it has to, at the user's line, or it works there.
+            return self.break_graph(f"{_name(f)}: {type(error).__name__}: {error}")
+        if current().saved_hooks is not None:
+            return self.break_graph(f"{_name(f)}: hooks of saved tensors are called at every call")
+        if isinstance(result, Tensor) and not isinstance(result, SymTensor) and not self._is_known(result, args):
+            if not result.stop_gradient:
+                return self.break_graph(f"{_name(f)} makes a leaf that has a gradient")
+            return F.copy(result)  # another one at every run
+        if kept is not None and not _same_entries(kept, owner.__dict__):
+            owner.__dict__.clear()
+            owner.__dict__.update(kept)
+            return self.break_graph(f"{_name(f)} changes the state of {type(owner).__name__}")
+        if type(result) in (int, float, bool, str) and self._has_state(owner):
+            return self.break_graph(f"{_name(f)} reads the state of {type(owner).__name__}")
+        if not isinstance(result, (Tensor, *_BUILT_IN)):
+            self.trace.made(result)
+        return result
+
+    def _is_known(self, x: Tensor, args: tuple) -> bool:
+        """Return whether a tensor is one from outside."""
+        if any(x is a for a in args) or id(x) in self.trace.sources:
+            return True
+        return any(x is a.grad for a in args if isinstance(a, Tensor)) or self.trace.capture.knows(x)
+
+    def _has_state(self, x: Any) -> bool:
+        """Return whether a method of ``x`` may read what changes between calls."""
+        kind = type(x)
+        plain = isinstance(x, (Tensor, Layer, type, ModuleType, *_BUILT_IN)) or self.trace.is_fresh(x)
+        return not plain and is_library(kind.__module__) and hasattr(x, "__dict__")
+
+    def _state_of(self, owner: Any) -> dict[str, Any] | None:
+        """The attributes of an object of the library from outside, which a call must leave as they are."""
+        if (
+            owner is None
+            or isinstance(owner, (Tensor, Layer, type, ModuleType, Optimizer))
+            or not is_library(type(owner).__module__)
+        ):
+            return None
+        if self.trace.is_fresh(owner) or type(getattr(owner, "__dict__", None)) is not dict:
+            return None
+        return dict(owner.__dict__)
+
+    def _note_function(self, x: Any) -> None:
+        if isinstance(x, (FunctionType, MethodType)) and not is_library(x.__module__):
+            self.trace.function_reads(x)
+        elif isinstance(x, Layer):
+            self.trace.function_reads(x.forward)
+        elif isinstance(x, type) and not is_library(x.__module__) and hasattr(x, "backward"):
+            self.trace.function_reads(x.forward)
+            self.trace.function_reads(x.backward)
+
+    def instantiate(self, kind: type, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """An instance of a class."""
+        module = kind.__module__
+        if issubclass(kind, Tensor) or (is_library(module) and not issubclass(kind, Layer)):
+            return self.leaf(kind, args, kwargs)
+        if issubclass(kind, (Layer, type)) or (type(kind).__call__ is not type.__call__ and not models.is_enum(kind)):
+            return self.break_graph(f"an instance of {kind.__name__} is made")
+        if models.is_enum(kind) or kind in models.PURE_TYPES or (hasattr(kind, "_fields") and issubclass(kind, tuple)):
+            return self.pure(kind, args, kwargs)
+        new, _ = models.class_attribute(kind, "__new__")
+        init, _ = models.class_attribute(kind, "__init__")
+        if issubclass(kind, BaseException):
+            if type(init) is FunctionType or type(new) is staticmethod:
+                return self.break_graph(f"an instance of {kind.__name__} is made")
+            return self.trace.made(kind(*args, **kwargs))
+        if module == "builtins" or issubclass(kind, (*MUTABLE, tuple, str, int, float, np.ndarray)):
+            return self.break_graph(f"an instance of {kind.__name__} is made")
+        if isinstance(new, staticmethod):
+            x = self.call(new.__func__, (kind, *args), kwargs)
+        elif new is object.__new__:
+            x = object.__new__(kind)
+        else:
+            return self.break_graph(f"an instance of {kind.__name__} is made")
+        if type(x) is not kind:
+            return x
+        self.trace.made(x)
+        if type(init) is FunctionType:
+            self.call(init, (x, *args), kwargs)
+        elif init is not object.__init__:
+            self.break_graph(f"an instance of {kind.__name__} is made")
+        elif (args or kwargs) and new is object.__new__:
+            raise TypeError(f"{kind.__name__}() takes no arguments")
+        return x
+
+    def pure(self, f: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+        """A call whose result depends on its arguments alone, and which has no effect."""
+        symbolic = symbolic_in((*args, *kwargs.values()))
+        if symbolic is not None and f not in models.SYMBOLIC:
+            self.trace.steer(symbolic)
+        args = tuple(Callback(self, x) if type(x) in (FunctionType, MethodType, functools.partial) else x for x in args)
+        kwargs = {k: Callback(self, x) if type(x) in (FunctionType, MethodType) else x for k, x in kwargs.items()}
+        result = f(*args, **kwargs)
+        if not isinstance(result, (Tensor, Sym, *_BUILT_IN)):
+            self.trace.made(result)
+        return result
+
+    def built_in(self, f: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """A call of a function in C."""
+        owner = getattr(f, "__self__", None)
+        if type(f) in (MethodDescriptorType, WrapperDescriptorType):
+            if not args:
+                return f()
+            return self._call(models.bound(f, args[0]), args[1:], kwargs, False)
+        if type(f) is MethodWrapperType or not isinstance(owner, (ModuleType, type(None))):
+            return self._method(f, owner, args, kwargs)
+        module = getattr(f, "__module__", None) or ""
+        if is_library(module):
+            return self.leaf(f, args, kwargs)
+        if module in models.PURE_MODULES or f in models.PURE:
+            if any(isinstance(x, Tensor) for x in args):
+                return self.break_graph(f"{_name(f)} of a tensor")
+            return self.pure(f, args, kwargs)
+        if f in models.OF_FRAMES:
+            self._needs_real_frame(f)
+        return self.break_graph(f"a call of {module}.{_name(f)}")
+
+    def _needs_real_frame(self, f: Any) -> NoReturn:
+        """The function looks at the frame that calls it: that one is not simulated."""
+        if len(self.frames) == 1:
+            raise Uncapturable(f"{_name(f)} needs the frame that calls it ({self.frames[-1].where()})")
+        self.frames[-1].direct = False
+        self.break_graph(f"{_name(f)} needs the frame that calls it")
+
+    def _method(self, f: Any, owner: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """A method in C of an object."""
+        kind, name = type(owner), f.__name__
+        if isinstance(owner, Tensor):
+            return self.leaf(f, args, kwargs)
+        if isinstance(owner, type) and is_library(owner.__module__):
+            return self.leaf(f, args, kwargs)
+        if name == "__setattr__":
+            return models.write_attribute(self, owner, *args)
+        if name == "__delattr__":
+            return models.remove_attribute(self, owner, *args)
+        if name == "__getattribute__":
+            return models.get_attribute(self, owner, *args)
+        if name == "__init__" and not args:
+            return None
+        if kind is str or kind is bytes:
+            if any(isinstance(x, Tensor) for x in (*args, *kwargs.values())) or _holds(Tensor, args):
+                return self.break_graph(f"a text is made of a tensor by {name}")
+            return self.pure(f, tuple(list(x) if models.is_iterator(x) else x for x in args), kwargs)
+        if kind in (list, tuple, dict, set, frozenset, range, slice, int, float, complex, *MUTABLE) or isinstance(
+            owner, tuple
+        ):
+            return self._container_method(f, owner, args, kwargs)
+        if isinstance(owner, TABLES) and name in (
+            "items",
+            "values",
+            "keys",
+            "get",
+            "__len__",
+            "__contains__",
+            "__getitem__",
+            "__iter__",
+        ):
+            return f(*args, **kwargs)
+        if kind is type and owner in (dict, bytes, int, float, str):  # dict.fromkeys and others
+            return self.pure(f, args, kwargs)
+        if self.trace.is_fresh(owner) and (models.is_iterator(owner) or isinstance(owner, BaseException)):
+            return self.pure(f, args, kwargs)
+        if is_library(kind.__module__):
+            return self.leaf(f, args, kwargs)
+        if isinstance(owner, np.generic):
+            return self.pure(f, args, kwargs)
+        return self.break_graph(f"a call of {kind.__name__}.{name}")
+
+    def _container_method(self, f: Any, owner: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        name = f.__name__
+        if isinstance(owner, (dict, set)) and args:
+            args = (self.trace.number_of(args[0]), *args[1:])
+        iterable = name in (
+            "extend",
+            "update",
+            "union",
+            "intersection",
+            "difference",
+            "symmetric_difference",
+            "extendleft",
+            "issubset",
+            "issuperset",
+            "isdisjoint",
+            "__ior__",
+        )
+        if iterable or name.endswith("_update"):
+            args = tuple(
+                self.call(iter, (x,), {}) if not isinstance(x, (dict, list, tuple, set, frozenset)) else x for x in args
+            )
+        if (
+            isinstance(owner, list)
+            and name in ("index", "count", "remove", "sort")
+            and any(isinstance(x, Tensor) for x in owner)
+        ):
+            if name != "sort" or not kwargs.get("key"):
+                return self.break_graph(f"list.{name} compares tensors")
+        if kwargs.get("key") is not None:
+            kwargs = {**kwargs, "key": Callback(self, kwargs["key"])}
+        if isinstance(owner, list) and symbolic_in(args) is not None and name in ("pop", "insert"):
+            self.trace.steer(args[0])
+        return f(*args, **kwargs)
+
+    # --- attributes
+
+    def special(self, x: Any, name: str) -> Any:
+        """Return a special method of an object, which is looked up in its class."""
+        found, _ = models.class_attribute(type(x), name)
+        if found is models.NOTHING:
+            raise TypeError(f"{type(x).__name__!r} object does not support the context manager protocol")
+        return MethodType(found, x) if type(found) is FunctionType else models.bound(found, x)
+
+    def attribute(self, x: Any, name: str) -> Any:
+        """Return an attribute of an object."""
+        kind = type(x)
+        if isinstance(x, Tensor):
+            return self._tensor_attribute(x, name)
+        if kind is Sym:
+            self.trace.steer(x)
+        if isinstance(x, ModuleType):
+            return self._module_attribute(x, name)
+        if isinstance(x, type):
+            return self._type_attribute(x, name)
+        if kind is super:
+            return getattr(x, name)
+        if name == "__class__":
+            return kind
+        if name == "__dict__":
+            return self.break_graph("the dict of an object's attributes is read")
+        if kind is FunctionType and name in x.__dict__:
+            return self.trace.attribute(x, name, x.__dict__[name])
+        if kind in _BUILT_IN or isinstance(x, (tuple, BaseException, functools.partial)) or kind in models.PURE_TYPES:
+            if kind is functools.partial and not self.trace.is_fresh(x) and name in ("func", "args", "keywords"):
+                return self.trace.wrap(getattr(x, name), Member(self.trace.sources[id(x)], name))
+            return getattr(x, name)
+        return self._instance_attribute(x, kind, name)
+
+    def _tensor_attribute(self, x: Tensor, name: str) -> Any:
+        if name in ("strides", "data_ptr") and isinstance(x, SymTensor):
+            return self.break_graph(f"{name} of a tensor, which differs from call to call")
+        if name == "grad" and id(x) in self.trace.capture.cleared:
+            return F.full(0, x.dtype, tuple(x.shape))
+        value = getattr(x, name)
+        if name == "grad" and isinstance(value, Tensor) and not isinstance(value, SymTensor):
+            self.trace.know_gradient(value, x)
+        if (
+            type(value) in (MethodType, BuiltinFunctionType, MethodWrapperType)
+            and getattr(value, "__self__", None) is x
+        ):
+            return TensorMethod(x, name)
+        found, _ = models.class_attribute(type(x), name)
+        if found is models.NOTHING and not isinstance(x, SymTensor):
+            return self.trace.attribute(x, name, value)
+        return value
+
+    def _module_attribute(self, x: ModuleType, name: str) -> Any:
+        space = x.__dict__
+        if name not in space:
+            if not is_library(x.__name__):
+                self.trace.guards.place(space, name, MISSING_PLACE)
+            return getattr(x, name)  # which the module makes when it is asked
+        return self._global(space, name)
+
+    def _global(self, space: dict[str, Any], name: str) -> Any:
+        written = self.trace.globals.get((id(space), name))
+        if written is not None:
+            return written[1]
+        value = space[name]
+        module = space.get("__name__", "")
+        if is_library(module) or module.partition(".")[0] in sys.stdlib_module_names:
+            if not isinstance(value, Tensor):
+                return value
+        return self.trace.wrap(value, Item(fixed(space), name))
+
+    def global_variable(self, space: dict[str, Any], builtin: dict[str, Any], name: str) -> Any:
+        """Return a global variable of a function, or a built-in one."""
+        if name in space or (id(space), name) in self.trace.globals:
+            return self._global(space, name)
+        if name not in builtin:
+            raise NameError(f"name {name!r} is not defined")
+        if not is_library(space.get("__name__", "")):
+            self.trace.guards.place(space, name, MISSING_PLACE)
+        return builtin[name]
+
+    def _type_attribute(self, x: type, name: str) -> Any:
+        found, owner = models.class_attribute(x, name)
+        meta, _ = models.class_attribute(type(x), name)
+        if found is models.NOTHING or meta is not models.NOTHING or owner.__module__ == "builtins":
+            return getattr(x, name)
+        written = self.trace.attributes.get((id(x), name))
+        if written is not None:
+            return written[1]
+        if type(found) in (FunctionType, staticmethod, classmethod):
+            self._guard_class(owner, name, found)
+            return getattr(x, name)
+        if hasattr(type(found), "__get__"):
+            return getattr(x, name)
+        return self._class_value(owner, name, found)
+
+    def _guard_class(self, owner: type, name: str, found: Any) -> None:
+        if not is_library(owner.__module__) and owner.__module__ != "builtins":
+            self.trace.guards.equal(ClassAttribute(fixed(owner), name), found)
+
+    def _class_value(self, owner: type, name: str, found: Any) -> Any:
+        if is_library(owner.__module__) or owner.__module__.partition(".")[0] in sys.stdlib_module_names:
+            return found
+        return self.trace.wrap(found, ClassAttribute(fixed(owner), name))
+
+    def _instance_attribute(self, x: Any, kind: type, name: str) -> Any:
+        trace = self.trace
+        getter, _ = models.class_attribute(kind, "__getattribute__")
+        if type(getter) is FunctionType:
+            return self.call(getter, (x, name), {}, direct=True)
+        found, owner = models.class_attribute(kind, name)
+        descriptor = type(found)
+        if descriptor is property:
+            return self._property(x, kind, owner, name, found)
+        if descriptor in (MemberDescriptorType, GetSetDescriptorType):
+            value = getattr(x, name)
+            source = trace.sources.get(id(x))
+            return (
+                value
+                if source is None or trace.is_fresh(x) or is_library(kind.__module__)
+                else trace.wrap(value, Member(source, name))
+            )
+        is_data = found is not models.NOTHING and hasattr(descriptor, "__set__")
+        if is_data:
+            return self._descriptor(x, kind, owner, name, found)
+        written = trace.attributes.get((id(x), name))
+        if written is not None and written[1] is not models.DELETED:
+            return written[1]
+        space = getattr(x, "__dict__", None)
+        if written is None and type(space) is dict and name in space:
+            return trace.attribute(x, name, space[name])
+        if (
+            written is None
+            and type(space) is dict
+            and not trace.is_fresh(x)
+            and (isinstance(x, Layer) or not is_library(kind.__module__))
+        ):
+            trace.guards.absent(trace.sources.get(id(x)) or fixed(x), name)
+        if found is models.NOTHING:
+            missing, _ = models.class_attribute(kind, "__getattr__")
+            if type(missing) is FunctionType:
+                return self.call(missing, (x, name), {}, direct=True)
+            if missing is not models.NOTHING:
+                return self.break_graph(f"an attribute of {kind.__name__}")
+            raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}", name=name, obj=x)
+        return self._descriptor(x, kind, owner, name, found)
+
+    def _property(self, x: Any, kind: type, owner: type, name: str, found: property) -> Any:
+        if found.fget is None:
+            return getattr(x, name)
+        self._guard_class(owner, name, found)
+        return self.call(found.fget, (x,), {}, direct=True)
+
+    def _descriptor(self, x: Any, kind: type, owner: type, name: str, found: Any) -> Any:
+        """What an entry of the class gives for an instance."""
+        descriptor = type(found)
+        if descriptor in (FunctionType, staticmethod, classmethod):
+            self._guard_class(owner, name, found)
+            if descriptor is FunctionType:
+                return MethodType(found, x)
+            return found.__func__ if descriptor is staticmethod else MethodType(found.__func__, kind)
+        if descriptor is Direct:
+            return MethodType(found, x)
+        if descriptor is functools.cached_property:
+            value = self.call(found.func, (x,), {})
+            models.write_attribute(self, x, name, value)
+            return value
+        getter, _ = models.class_attribute(descriptor, "__get__")
+        if type(getter) is FunctionType:
+            if is_library(descriptor.__module__):
+                return getattr(x, name)
+            self._guard_class(owner, name, found)
+            return self.call(
+                getter, (self.trace.wrap(found, ClassAttribute(fixed(owner), name)), x, kind), {}, direct=True
+            )
+        if getter is not models.NOTHING:
+            return getattr(x, name)
+        return self._class_value(owner, name, found)
+
+    def identical(self, x: Any, y: Any) -> bool:
+        """Return whether two values are one object."""
+        if type(x) is Sym or type(y) is Sym:
+            return x is y
+        if x is y:
+            return True
+        # A container and the copy of it, a tensor and what stands for it.
+        a, b = self.trace.shadow_of.get(id(x)), self.trace.shadow_of.get(id(y))
+        if (a and a.real is y) or (b and b.real is x):
+            return True
+        if isinstance(x, Tensor) and isinstance(y, Tensor):
+            one, other = self.trace.input_of(x), self.trace.input_of(y)
+            if one and other and one is not other:
+                self.trace.guards.different(one.source, other.source)
+        return False
+
+
+def bind(
+    f: FunctionType, defaults: tuple[tuple, dict[str, Any]], args: tuple, kwargs: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the local variables of a call."""
+    code, name = f.__code__, f.__qualname__
+    n, k = code.co_argcount, code.co_kwonlyargcount
+    names = code.co_varnames
+    variables: dict[str, Any] = dict(zip(names[:n], args, strict=False))
+    at = n + k
+    if code.co_flags & inspect.CO_VARARGS:
+        variables[names[at]] = tuple(args[n:])
+        at += 1
+    elif len(args) > n:
+        raise TypeError(f"{name}() takes {n} positional arguments but {len(args)} were given")
+    rest: dict[str, Any] = {}
+    by_name = names[code.co_posonlyargcount : n + k]
+    for key, value in kwargs.items():
+        if key in by_name:
+            if key in variables:
+                raise TypeError(f"{name}() got multiple values for argument {key!r}")
+            variables[key] = value
+        elif code.co_flags & inspect.CO_VARKEYWORDS:
+            rest[key] = value
+        else:
+            raise TypeError(f"{name}() got an unexpected keyword argument {key!r}")
+    if code.co_flags & inspect.CO_VARKEYWORDS:
+        variables[names[at]] = rest
+    positional, named = defaults
+    for key, value in zip(names[n - len(positional) : n], positional, strict=True):
+        variables.setdefault(key, value)
+    for key in names[n : n + k]:
+        if key not in variables and key in named:
+            variables[key] = named[key]
+    missing = [key for key in names[: n + k] if key not in variables]
+    if missing:
+        raise TypeError(f"{name}() missing {len(missing)} required argument(s): {', '.join(map(repr, missing))}")
+    return variables
+
+
+def _same_entries(a: dict[str, Any], b: dict[str, Any]) -> bool:
+    return len(a) == len(b) and all(k in b and b[k] is v for k, v in a.items())
+
+
+def _name(f: Any) -> str:
+    if type(f) is TensorMethod:
+        return f"Tensor.{f.name}"
+    return getattr(f, "__qualname__", None) or getattr(f, "__name__", None) or type(f).__name__
+
+
+def _holds(kind: type, values: Iterable[Any]) -> bool:
+    """Return whether there is an instance of a class among values, or in lists and tuples of them."""
+    return any(isinstance(x, kind) or (type(x) in (list, tuple) and _holds(kind, x)) for x in values)

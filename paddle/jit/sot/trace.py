@@ -1,0 +1,449 @@
+"""What one capture of a frame has read, and what that means for later calls.
+
+Values on the simulated stack are ordinary Python objects. Only three things stand for something else: tensors that
+every run is given (symbolic tensors), numbers that every run is given (``Sym``), and lists, dicts and sets from
+outside, which are copied when they are read, so that the frame may change them before its changes are made for good.
+"""
+
+from __future__ import annotations
+
+import collections
+import enum
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from types import BuiltinFunctionType, CellType, FunctionType, MethodType, MethodWrapperType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from paddle.jit.sot.control import Restart, Uncapturable
+from paddle.jit.sot.guards import Guards
+from paddle.jit.sot.iterators import ITERATORS
+from paddle.jit.sot.sources import Argument, Attribute, Contents, Fixed, Item, Member, Source, fixed
+from paddle.jit.state import State
+from paddle.nn.layer._hooks import HookTable
+from paddle.nn.layer._registry import Registry
+from paddle.nn.layer.layers import Layer
+from umiak.core.dtype import DType
+from umiak.core.entries import CallScalars
+from umiak.core.place import Place
+from umiak.core.tensor import Tensor
+from umiak.ir.expr import Sym
+from umiak.ir.scope import symbols_of
+from umiak.ir.tracer import SymTensor
+from umiak.runtime.capture import Capture, Scalars
+from umiak.util.pytree import is_namedtuple
+from umiak.util.size import Size
+
+# Built-in containers that can change, which are copied when they are read.
+MUTABLE = (
+    list,
+    dict,
+    set,
+    collections.deque,
+    collections.OrderedDict,
+    collections.defaultdict,
+    collections.Counter,
+    Size,
+)
+# Tables of layers: every change moves the counter of layers, so they are read where they are.
+TABLES = (Registry, HookTable)
+# Objects that stand for themselves: guarded by identity, and constants of generated code.
+IDENTICAL = (ModuleType, type, BuiltinFunctionType, enum.Enum, Layer, DType, Place)
+
+
+class Unset:
+    """Placeholder of a local variable or a stack entry that is wrapped when it is first used."""
+
+    __slots__ = ("source", "value")
+
+    def __init__(self, value: Any, source: Source) -> None:
+        self.value = value
+        self.source = source
+
+
+@dataclass
+class Policy:
+    """What captures of one frame have learned: how to take the values of which sources."""
+
+    symbolic: set[Source] = field(default_factory=set)  # numbers that differ from call to call
+    steering: set[Source] = field(default_factory=set)  # numbers whose value is needed during the capture
+    inputs: set[Source] = field(default_factory=set)  # tensors at fixed places that are exchanged between calls
+    constants: set[Source] = field(default_factory=set)  # tensors that the function knows by itself, too
+    gradients: dict[Source, Tensor] = field(default_factory=dict)  # tensors that are the gradient of a known leaf
+    structural: set[Source] = field(default_factory=set)  # objects at fixed places that are exchanged between calls
+    free: dict[Source, set[int]] = field(default_factory=dict)  # axes whose size differs from call to call
+    steering_axes: dict[Source, set[int]] = field(default_factory=dict)
+    leaves: dict[Any, str] = field(
+        default_factory=dict
+    )  # functions of the library that are called as they are, and why
+    # Of the coming capture: the operations, by number, that run outside of the graph, and why.
+    breaks: dict[int, str] = field(default_factory=dict)
+
+
+@dataclass
+class Input:
+    """A tensor that every run is given."""
+
+    source: Source
+    tensor: Tensor
+    stand_in: Tensor
+    axes: frozenset[int]  # whose sizes are symbols
+
+
+@dataclass
+class Number:
+    """A number that every run is given."""
+
+    source: Source
+    value: int | float
+    symbol: Sym
+
+
+class TensorMethod:
+    """A method of a tensor, which stands for another tensor at a run."""
+
+    __slots__ = ("name", "tensor")
+
+    def __init__(self, tensor: Tensor, name: str) -> None:
+        self.tensor = tensor
+        self.name = name
+
+
+class Shadow:
+    """A container from outside and the copy that the frame works on."""
+
+    def __init__(self, real: Any, copy: Any) -> None:
+        self.real = real
+        self.copy = copy
+        self.before = snapshot(copy)
+
+    def changed(self) -> bool:
+        """Return whether the frame has changed the container."""
+        now = snapshot(self.copy)
+        return len(now) != len(self.before) or any(a is not b for a, b in zip(now, self.before, strict=True))
+
+
+def snapshot(x: Any) -> tuple:
+    """The contents of a container."""
+    return (*x.keys(), *x.values()) if isinstance(x, dict) else tuple(x)
+
+
+class Trace:
+    """One capture of a frame."""
+
+    native = False
+
+    def __init__(self, policy: Policy, name: str) -> None:
+        self.policy = policy
+        self.name = name
+        self.capture = Capture()
+        self.guards = Guards()
+        self.inputs: list[Input] = []
+        self.numbers: list[Number] = []
+        self.sources: dict[int, Source] = {}  # of objects from outside, by id
+        self.shadows: dict[int, Shadow] = {}  # by the id of the real container
+        self.shadow_of: dict[int, Shadow] = {}  # by the id of the copy
+        self.attributes: dict[
+            tuple[int, str], tuple[Any, Any, bool]
+        ] = {}  # written: by object and name (object, value, plainly)
+        self.cells: dict[int, tuple[Any, Any]] = {}  # written cells from outside: (cell, value)
+        self.globals: dict[tuple[int, str], tuple[dict, Any]] = {}  # written global variables
+        self.fresh: dict[int, Any] = {}  # objects that the frame has made
+        self.owners: list[Tensor] = []  # tensors whose gradients the frame may read
+        self.count = 0  # operations so far
+        self.places: dict[tuple[int, Any], Any] = {}  # values read from fixed places
+        self._keep: list[Any] = []
+        self._stand_ins: dict[int, Input] = {}
+        self._states: set[int] = set()
+
+    # --- reading
+
+    def wrap(self, x: Any, source: Source) -> Any:
+        """Return what stands for a value that was read from outside, and guard it."""
+        kind = type(x)
+        if isinstance(x, Tensor):
+            return self._tensor(x, source)
+        if x is None or kind is bool or x is Ellipsis or x is NotImplemented:
+            self.guards.equal(source, x)
+            return x
+        if kind is int or kind is float:
+            return self._number(x, source)
+        if kind is str or kind is bytes or kind is complex or isinstance(x, (np.generic, enum.Enum)):
+            self.guards.equal(source, x)
+            return x
+        known = self.sources.get(id(x))
+        if known is not None:
+            if known != source:
+                self.guards.same(source, known)
+            shadow = self.shadows.get(id(x))
+            return x if shadow is None else shadow.copy
+        held = source.holder()
+        if held is not None and source not in self.policy.structural:
+            # What is at a fixed place is a fixed object from here on.
+            self.guards.equal(source, x)
+            self._keep.append(x)
+            source = fixed(x)
+        owner = getattr(x, "__self__", None)
+        if kind in (BuiltinFunctionType, MethodWrapperType) and not isinstance(owner, (ModuleType, type, type(None))):
+            self._type(source, kind)
+            self.guards.equal(Member(source, "__name__"), x.__name__)
+            owner = self.wrap(owner, Member(source, "__self__"))
+            return TensorMethod(owner, x.__name__) if isinstance(owner, Tensor) else getattr(owner, x.__name__)
+        if isinstance(x, IDENTICAL):
+            if not isinstance(source, Fixed):
+                self.guards.equal(source, x)
+            self._know(x, fixed(x))
+            if isinstance(x, Layer):
+                self.guards.layers.add(x)
+            return x
+        if kind is FunctionType:
+            return self._function(x, source)
+        if isinstance(x, TABLES):
+            self._know(x, source)
+            self.guards.table(x)
+            for value in x.values():
+                if not isinstance(value, Tensor) and value is not None:
+                    self._know(value, fixed(value))
+            return x
+        if kind in MUTABLE:
+            return self._container(x, source)
+        if kind is tuple or is_namedtuple(kind):
+            self._type(source, kind)
+            self.guards.length(source, len(x))
+            items = [self.wrap(v, Item(source, i)) for i, v in enumerate(x)]
+            if all(a is b for a, b in zip(items, x, strict=True)):
+                self._know(x, source)
+                return x
+            made = tuple(items) if kind is tuple else kind(*items)
+            self._know(made, source)
+            return made
+        if kind is frozenset or kind is range or kind is slice:
+            self.guards.equal(source, x)
+            return x
+        if kind is MethodType:
+            self._type(source, kind)
+            function, owner = (
+                self.wrap(x.__func__, Member(source, "__func__")),
+                self.wrap(x.__self__, Member(source, "__self__")),
+            )
+            if isinstance(owner, Tensor):
+                return TensorMethod(owner, x.__name__)
+            made = x if function is x.__func__ and owner is x.__self__ else MethodType(function, owner)
+            self._know(made, source)
+            return made
+        if kind in ITERATORS:
+            return self._iterator(x, source)
+        self._type(source, kind)
+        self._know(x, source)
+        return x
+
+    def _know(self, x: Any, source: Source) -> None:
+        self.sources[id(x)] = source
+        self._keep.append(x)
+
+    def _type(self, source: Source, kind: type) -> None:
+        if not isinstance(source, Fixed):
+            self.guards.kind(source, kind)
+
+    def _tensor(self, x: Tensor, source: Source) -> Tensor:
+        if isinstance(x, SymTensor):
+            return x
+        known = self._stand_ins.get(id(x))
+        if known is not None:
+            if known.source != source:
+                self.guards.same(source, known.source)
+            return known.stand_in
+        leaf = self.policy.gradients.get(source)
+        if leaf is not None and leaf.grad is x:
+            self.guards.same(source, Member(fixed(leaf), "grad"))
+            self.know_gradient(x, leaf)
+            return x
+        fixed_place = source.holder() is not None or isinstance(source, Fixed)
+        if (fixed_place and source not in self.policy.inputs) or source in self.policy.constants:
+            if not isinstance(source, Fixed):
+                self.guards.equal(source, x)
+            self._know(x, fixed(x))
+            self.owners.append(x)
+            return x
+        if x.is_sparse():
+            raise Uncapturable("a sparse tensor is read from outside")
+        free = self.policy.free.get(source, set())
+        axes = frozenset(a for a in free if a < x.ndim and x.shape[a] not in (0, 1))
+        made = Input(source, x, self.capture.argument(x, axes), axes)
+        self.guards.tensor(source)
+        self.inputs.append(made)
+        self._stand_ins[id(x)] = made
+        self._keep.append(x)
+        self.sources[id(made.stand_in)] = source
+        return made.stand_in
+
+    def input_of(self, x: Any) -> Input | None:
+        """Return the input that a tensor stands for."""
+        return next((i for i in self.inputs if i.stand_in is x), None)
+
+    def _number(self, x: float, source: Source) -> Any:
+        policy = self.policy
+        if source not in policy.symbolic or source in policy.steering or abs(x) > 2**53:
+            self.guards.equal(source, x)
+            return x
+        known = next((n for n in self.numbers if n.source == source), None)
+        if known is not None:
+            return known.symbol
+        self.guards.number(source, type(x))
+        kind = "int" if type(x) is int else "float"
+        symbol = self.capture.number(kind, hint=x, name=f"n{len(self.numbers)}")
+        self.numbers.append(Number(source, x, symbol))
+        return symbol
+
+    def scalars(self) -> CallScalars:
+        """Return what a run reads its numbers from, and have the capture know it."""
+        made = CallScalars(["int" if n.symbol.kind == "int" else "float" for n in self.numbers])
+        self.capture.sources.append(Scalars(made, [n.symbol for n in self.numbers]))
+        return made
+
+    def _function(self, f: FunctionType, source: Source) -> FunctionType:
+        if not isinstance(source, Fixed):
+            # A closure that is made at every call is another object of the same code.
+            self.guards.equal(Member(source, "__code__"), f.__code__)
+        self._know(f, source)
+        return f
+
+    def _container(self, x: Any, source: Source) -> Any:
+        self._type(source, type(x))
+        self._know(x, source)
+        if isinstance(x, dict):
+            self.guards.keys(source, tuple(x))
+            copy: Any = type(x)(x.default_factory) if isinstance(x, collections.defaultdict) else type(x)()
+            shadow = self.shadows[id(x)] = Shadow(x, copy)
+            for key, value in x.items():
+                copy[key] = self.wrap(value, Item(source, key))
+        elif isinstance(x, set):
+            self.guards.equal(source, frozenset(x))
+            copy = set(x)
+            shadow = self.shadows[id(x)] = Shadow(x, copy)
+        else:
+            self.guards.length(source, len(x))
+            copy = collections.deque(maxlen=x.maxlen) if isinstance(x, collections.deque) else type(x)()
+            shadow = self.shadows[id(x)] = Shadow(x, copy)
+            copy.extend(self.wrap(value, Item(source, i)) for i, value in enumerate(x))
+        shadow.before = snapshot(copy)
+        self.shadow_of[id(copy)] = shadow
+        self._know(copy, source)
+        return copy
+
+    def _iterator(self, x: Any, source: Source) -> Any:
+        """An iterator of a loop that goes on after a graph break."""
+        self._type(source, type(x))
+        copy = object.__new__(type(x))
+        for name in type(x).__slots__:
+            setattr(copy, name, self.wrap(getattr(x, name), Member(source, name)))
+        return copy
+
+    def is_fresh(self, x: Any) -> bool:
+        """Return whether the frame has made an object."""
+        return id(x) in self.fresh
+
+    def made(self, x: Any) -> Any:
+        """Note an object that the frame has made."""
+        self.fresh[id(x)] = x
+        return x
+
+    # --- attributes, cells and global variables, written ones included
+
+    def attribute(self, x: Any, name: str, value: Any) -> Any:
+        """Return what stands for ``value``, the entry of ``x.__dict__``."""
+        if self.is_fresh(x):
+            return value
+        source = self.sources.get(id(x))
+        if source is None:
+            return self.wrap(value, Attribute(fixed(x), name)) if isinstance(x, Layer) else value
+        return self.wrap(value, Attribute(source, name))
+
+    def contents(self, cell: CellType, name: str) -> Any:
+        """Return the value of a variable of a closure."""
+        written = self.cells.get(id(cell))
+        value = cell.cell_contents if written is None else written[1]
+        if type(value) is Unset:
+            value = self.wrap(value.value, value.source)
+            if self.is_fresh(cell):
+                cell.cell_contents = value
+        elif written is None and not self.is_fresh(cell):
+            value = self.wrap(value, Contents(self.sources.get(id(cell)) or fixed(cell), name))
+        return value
+
+    def write_cell(self, cell: CellType, value: Any) -> None:
+        """Set a variable of a closure."""
+        if self.is_fresh(cell):
+            cell.cell_contents = value
+        else:
+            self.cells[id(cell)] = cell, value
+
+    def know_fixed(self, x: Any) -> None:
+        """Note an object that is the same at every call."""
+        self._know(x, fixed(x))
+        if isinstance(x, Layer):
+            self.guards.layers.add(x)
+
+    def know_argument(self, x: Unset) -> Any:
+        """Return an argument as the object that it is."""
+        self._know(x.value, x.source)
+        return x.value
+
+    def know_gradient(self, gradient: Tensor, leaf: Tensor) -> None:
+        """Note that a tensor is the gradient of another one."""
+        if id(gradient) not in self.sources:
+            self._know(gradient, Member(self.sources.get(id(leaf)) or fixed(leaf), "grad"))
+
+    def function_reads(self, f: Any) -> None:
+        """A function that the library calls by itself reads Python state: it has to be the same at later calls."""
+        if id(f) in self._states:
+            return
+        self._states.add(id(f))
+        self._keep.append(f)
+        self.guards.state(State(f))
+
+    # --- symbols
+
+    def steer(self, value: Any) -> None:
+        """A symbolic number is needed as the number that it is: capture anew with it as a constant."""
+        symbols = symbols_of([value])
+        learned = False
+        for number in self.numbers:
+            if number.symbol in symbols:
+                self.policy.steering.add(number.source)
+                learned = True
+        for item in self.inputs:
+            for axis in item.axes:
+                if item.stand_in._value.meta.shape[axis] in symbols:
+                    self.policy.steering_axes.setdefault(item.source, set()).add(axis)
+                    self.policy.free[item.source].discard(axis)
+                    learned = True
+        if learned:
+            raise Restart
+        raise Uncapturable(f"the symbolic number {value} is needed as a number")
+
+    def number_of(self, x: Any) -> Any:
+        """Return a number as a number: one that is symbolic has the capture begin anew."""
+        if type(x) is Sym:
+            self.steer(x)
+        return x
+
+
+def argument(name: str) -> Argument:
+    """The source of a parameter."""
+    return Argument(None, name)
+
+
+def symbolic_in(values: Iterable[Any]) -> Sym | None:
+    """Return a symbolic number among values, or inside of tuples, lists and dicts of them."""
+    for x in values:
+        if type(x) is Sym:
+            return x
+        if type(x) in (tuple, list, Size) and (found := symbolic_in(x)) is not None:
+            return found
+        if type(x) is dict and (found := symbolic_in(x.values())) is not None:
+            return found
+        if type(x) is slice and (found := symbolic_in((x.start, x.stop, x.step))) is not None:
+            return found
+    return None

@@ -1,0 +1,58 @@
+"""Which functions are simulated, and which are called as they are."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+_OWN = ("paddle", "umiak")
+# Parts of the library that compute with layers and Python state, and are simulated like the user's code.
+_INTERPRETED = (
+    "paddle.nn.layer", "paddle.nn.utils", "paddle.vision.models", "paddle.audio.features", "paddle.incubate.nn.layer",
+)  # fmt: skip
+# Of the standard library, what is written in Python and has no effect outside.
+_STANDARD = frozenset(
+    (
+        "contextlib",
+        "functools",
+        "dataclasses",
+        "collections",
+        "collections.abc",
+        "enum",
+        "abc",
+        "typing",
+        "numbers",
+        "operator",
+        "types",
+        "_collections_abc",
+    )
+)
+IGNORED: set[str] = set()
+
+
+def is_library(module: str | None) -> bool:
+    """Return whether a module is a part of the library."""
+    return (module or "").partition(".")[0] in _OWN
+
+
+def is_interpreted(module: str) -> bool:
+    """Return whether functions of a module are simulated."""
+    top = module.partition(".")[0]
+    if top in _OWN:
+        return module.startswith(_INTERPRETED)
+    if module in IGNORED or top in IGNORED:
+        return False
+    if top in ("numpy", "scipy", "torch", "logging"):
+        return False
+    return top not in sys.stdlib_module_names or module in _STANDARD or module == "__main__"
+
+
+def ignore(module: ModuleType) -> None:
+    """Have calls of a module's functions run outside of graphs."""
+    IGNORED.add(module.__name__)
+
+
+def is_marked(f: Any) -> bool:
+    """Return whether a function is marked as one that runs outside of graphs."""
+    return bool(getattr(f, "__not_to_static__", False))
