@@ -23,3 +23,4 @@ COUNT = {"source": Refusal("how many random numbers nested branches draw depends
 
 NUMBERS = {"source": Allowance("a number that a branch or loop on tensors changes is a tensor", "numbers")}
 COPIES = {"source": Allowance("results of a program are objects of their own, even where they are arguments", "copies")}
+NUMBERS_AND_COPIES = {"source": Allowance("numbers are tensors, and results objects of their own", "numbers copies")}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import paddle
-from tests.jit.corpus.reasons import CONDITION, READS
+from tests.jit.corpus.reasons import CONDITION, NUMBERS, READS
 from tests.jit.corpus.registry import given, program
 
 
@@ -79,7 +79,7 @@ def builtins_over_numbers(x, numbers):
     return x * a, b, c, sorted(numbers, reverse=True), list(reversed(numbers))
 
 
-@program(lambda t: given([t(2), t(2)]), lambda t: given([t(2), t(2), t(2)]))
+@program(lambda t: given([t(2), t(2)]), lambda t: given([t(2), t(2), t(2)]), allowed=NUMBERS)
 def builtins_over_tensors(xs):
     total = sum(xs)
     products = list(map(lambda a, b: a * b, xs, reversed(xs)))

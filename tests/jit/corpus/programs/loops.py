@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import paddle
-from tests.jit.corpus.reasons import GROWS, NUMBERS, STRUCTURE
+from tests.jit.corpus.reasons import GROWS, NUMBERS, NUMBERS_AND_COPIES, STRUCTURE
 from tests.jit.corpus.registry import given, program
 
 
@@ -17,7 +17,9 @@ def power_by_a_loop(x, n):
     return out
 
 
-@program(lambda t: t.of([1.0, 3.0]), lambda t: t.of([100.0, 300.0]), lambda t: t.of([0.25, 0.25]), allowed=NUMBERS)
+@program(
+    lambda t: t.of([1.0, 3.0]), lambda t: t.of([100.0, 300.0]), lambda t: t.of([0.25, 0.25]), allowed=NUMBERS_AND_COPIES
+)
 def while_on_a_tensor(x):
     steps = 0
     while x.sum() > 1.0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import paddle
 import paddle.nn.functional as F
 from paddle import nn
-from tests.jit.corpus.reasons import READS, SCHEDULE, STATE
+from tests.jit.corpus.reasons import NUMBERS, READS, SCHEDULE, STATE
 from tests.jit.corpus.registry import driver, factory, given
 
 
@@ -270,7 +270,13 @@ def rate_set_between_calls(capture):
     return call
 
 
-@factory(lambda t: given([_batch(t), _batch(t)]), lambda t: given([_batch(t)]), lambda t: given([]), backward=False)
+@factory(
+    lambda t: given([_batch(t), _batch(t)]),
+    lambda t: given([_batch(t)]),
+    lambda t: given([]),
+    backward=False,
+    allowed=NUMBERS,
+)
 def whole_epoch_inside():
     net = _net()
     optimizer = paddle.optimizer.Momentum(0.1, parameters=net.parameters())
