@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import random
 import signal
 import sys
@@ -16,6 +17,10 @@ from hypothesis import settings
 # The same examples every time, and no verdict by the clock.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
+
+# Workers of a run share the CPUs, so threads of GNU OpenMP that spin until there is work keep others from theirs: that
+# took a third of the time of tests of layers. Read when the library is loaded, which NumPy does not.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 # A shell ignores SIGINT in what it starts in the background, and so would the processes that tests interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
