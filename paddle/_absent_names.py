@@ -1,7 +1,7 @@
 """Public names of the reference that are not here yet, by module. Made by ``tools/absent_names.py``."""
 
 NAMES = {
-    "paddle": "IrGuard cost_model decomposition inference library new_init onnx original_init quantization",
+    "paddle": "IrGuard cost_model inference library new_init onnx original_init quantization",
     "paddle.device.cuda": (
         "MemoryAnalysisTool allocate_record_guard allocate_record_plot allocate_record_table vmm_compact "
     ),
@@ -31,22 +31,15 @@ NAMES = {
         "batch_fc correlation fused_bn_add_act fused_seqpool_cvm pow2_decay_with_linear_warmup rank_attention "
         "search_pyramid_hash tdm_child tdm_sampler "
     ),
-    "paddle.incubate.optimizer": ("DistributedFusedLamb GradientMergeOptimizer PipelineOptimizer RecomputeOptimizer "),
-    "paddle.jit": "TranslatedLayer json_to_pdmodel load save set_code_level set_verbosity sot",
+    "paddle.incubate.optimizer": (
+        "DistributedFusedLamb GradientMergeOptimizer PipelineOptimizer RecomputeOptimizer "
+    ),
+    "paddle.jit": "TranslatedLayer json_to_pdmodel load save",
+    "paddle.jit.sot": "BM add_breakpoint add_event symbolic_translate",
     "paddle.linalg": "fp8_fp8_half_gemm_fused",
     "paddle.nn.functional": "flashmask_attention moe_permute moe_unpermute sparse_attention",
     "paddle.nn.quant": "QuantStub",
-    "paddle.static": (
-        "BuildStrategy CompiledProgram ExponentialMovingAverage IpuCompiledProgram IpuStrategy MetaTensor "
-        "Operator Parameter Print Variable WeightNormParamAttr accuracy amp auc cpu_places create_parameter "
-        "ctr_metric_bundle cuda_places deserialize_persistables deserialize_program device_guard ipu_shard_guard "
-        "load load_from_file load_inference_model load_program_state load_vars name_scope normalize_program "
-        "py_func quantization register_op save save_inference_model save_to_file save_vars serialize_persistables "
-        "serialize_program set_ipu_shard set_program_state xpu_places "
-    ),
-    "paddle.static.nn": (
-        "continuous_value_model create_parameter nce py_func sequence_conv sequence_expand sequence_first_step "
-        "sequence_last_step sequence_pool sequence_softmax sparse_embedding static_pylayer "
-    ),
+    "paddle.static": "MetaTensor Operator Parameter load_vars quantization register_op save_vars",
+    "paddle.static.nn": "continuous_value_model create_parameter sparse_embedding",
     "paddle.utils": "capture_backward_subgraph_guard capture_forward_subgraph_guard cpp_extension",
 }

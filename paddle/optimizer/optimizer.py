@@ -450,7 +450,7 @@ class Optimizer:
         return 0
 
     def _counts(self) -> dict[str, np.ndarray]:
-        """How many steps were done, by name, as numbers of a state dict."""
+        """Numbers of steps done, by name, as a state dict has them."""
         return {
             f"{s.name}_{name}_0": number for s in self._ordered_states() for name, number in self._scalars(s).items()
         }

@@ -18,4 +18,4 @@ from paddle.static import (
     weight_norm,
 )
 
-__getattr__, __dir__, __all__ = _lazy.contents(__name__, "nn")
+__getattr__, __dir__, __all__ = _lazy.contents(__name__, "amp nn")

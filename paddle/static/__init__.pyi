@@ -1,5 +1,6 @@
 """Made by ``tools/public_stubs.py``."""
 
+from paddle.static import amp as amp
 from paddle.static import nn as nn
 from paddle.static.averages import ExponentialMovingAverage as ExponentialMovingAverage
 from paddle.static.backward import append_backward as append_backward
@@ -63,6 +64,7 @@ __all__ = [
     "Variable",
     "WeightNormParamAttr",
     "accuracy",
+    "amp",
     "append_backward",
     "auc",
     "cpu_places",

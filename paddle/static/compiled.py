@@ -11,7 +11,7 @@ from umiak.util.errors import op_error
 
 
 class ReduceStrategy(enum.IntEnum):
-    """How gradients are exchanged among devices."""
+    """Exchange of gradients among devices."""
 
     AllReduce = 0
     Reduce = 1
@@ -71,6 +71,10 @@ class BuildStrategy:
             wanted = "a bool or None" if _SETTINGS[name] is None else f"a value of type {kind.__name__}"
             raise op_error(TypeError, "BuildStrategy", f"{wanted} for {name}", repr(value))
         object.__setattr__(self, name, value)
+
+
+for _name, _value in _SETTINGS.items():
+    setattr(BuildStrategy, _name, _value)
 
 
 @public("paddle.static")

@@ -204,7 +204,7 @@ def _listed(fetch_list: Any) -> list[Any]:
 def _value_of(tracer: ProgramTracer, x: Any) -> Value:
     """Return what is fetched, as a value of the program."""
     if isinstance(x, str):
-        found = _named(tracer, x)
+        found = named(tracer, x)
         if found is None:
             raise op_error(ValueError, "Executor.run", "names of variables of the program in fetch_list", repr(x))
         x = found
@@ -219,7 +219,8 @@ def _value_of(tracer: ProgramTracer, x: Any) -> Value:
     return value
 
 
-def _named(tracer: ProgramTracer | None, name: str) -> Tensor | None:
+def named(tracer: ProgramTracer | None, name: str) -> Tensor | None:
+    """The variable of a name, of a program or of one that it is a copy of."""
     while tracer is not None:
         if name in tracer.names:
             return tracer.names[name]

@@ -1,4 +1,4 @@
-"""What only builds for IPUs have: it is refused by name, as the reference's other builds refuse it."""
+"""Names that only builds for IPUs have: they are refused, as the reference's other builds refuse them."""
 
 from __future__ import annotations
 

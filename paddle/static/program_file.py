@@ -31,7 +31,7 @@ class Kept:
 
 @dataclass
 class Contents:
-    """What a file of a program holds.
+    """Parts of a file of a program.
 
     The outputs of ``program`` are the variables called ``fetched``, and then, if it draws random numbers, three
     numbers: seed, offset and count of words. ``feeds``: names of its arguments, in order; ``kept``: by the names of its
@@ -65,7 +65,7 @@ class Contents:
 
 
 class Format(NamedTuple):
-    """How programs are written."""
+    """A way to write programs."""
 
     name: str
     is_it: Callable[[Any], bool]  # of a JSON document

@@ -59,7 +59,7 @@ def _program(op_name: str, program: Any, fetch_vars: Sequence[Tensor] = ()) -> P
 def _contents(
     op_name: str, program: Program, feed_vars: Sequence[Tensor] | None, fetch_vars: Sequence[Tensor]
 ) -> tuple[Contents, dict[str, Tensor]]:
-    """What computes ``fetch_vars`` of ``feed_vars``, as for evaluation, and the tensors that it reads, by name."""
+    """Parts of a file of what computes some variables, as for evaluation, and the tensors that it reads, by name."""
     tracer = program._tracer.copy(evaluation=True)
     values = []
     for x in fetch_vars:
@@ -352,9 +352,9 @@ def deserialize_persistables(program: Program, data: bytes, executor: Executor) 
     Example:
         >>> import paddle
         >>> program = paddle.static.Program()
-        >>> paddle.static.deserialize_persistables(program, b"", paddle.static.Executor())
+        >>> paddle.static.deserialize_persistables(program, [], paddle.static.Executor())
         Traceback (most recent call last):
-        ValueError: ...
+        TypeError: [deserialize_persistables] requires bytes, got list
     """
     program = _program("deserialize_persistables", program)
     _give("deserialize_persistables", program, _from_bytes("deserialize_persistables", data), global_scope())
@@ -476,7 +476,7 @@ def load_inference_model(path_prefix: str | None, executor: Executor, **kwargs: 
         >>> import paddle
         >>> paddle.static.load_inference_model("/nowhere/model", paddle.static.Executor())
         Traceback (most recent call last):
-        FileNotFoundError: ...
+        FileNotFoundError: [Errno 2] No such file or directory: '/nowhere/model.json'
     """
     op_name = "load_inference_model"
     _options(op_name, kwargs, {"model_filename", "params_filename"})

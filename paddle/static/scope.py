@@ -100,14 +100,18 @@ class Scope:
 
     def _hold(self, x: Tensor, value: Tensor, kept: bool) -> None:
         """Give ``x`` a value: ``kept``, here, under its name; else in its own memory."""
-        if kept and self is not _first():
-            self._held[x.name] = value.clone()
-            self._held[x.name].name = x.name
-            return
-        held = self._held.get(x.name)
-        if not kept or held is None or list(held.shape) != list(x.shape) or held.dtype is not x.dtype:
-            x.storage.fill()
-            held = x
+        with outside(), no_grad_guard():
+            self._held_as(x, value, kept)
+
+    def _held_as(self, x: Tensor, value: Tensor, kept: bool) -> None:
+        held = self._held.get(x.name) if kept else None
+        if held is None or list(held.shape) != list(x.shape) or held.dtype is not x.dtype:
+            if kept and self is not _first():
+                held = value.clone()
+                held.name = x.name
+            else:
+                x.storage.fill()
+                held = x
         assign(held, value)
         if kept:
             self._held[x.name] = held

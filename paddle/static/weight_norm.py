@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import paddle
 from paddle._public import public
@@ -49,6 +49,8 @@ class WeightNormParamAttr(ParamAttr):
         >>> paddle.disable_static()
     """
 
+    params_with_weight_norm: ClassVar[list[Tensor]] = []  # the weights that were made so
+
     def __init__(
         self,
         dim: int | None = None,
@@ -85,7 +87,9 @@ def normed(shape: Sequence[int], dtype: Any, name: str, attr: WeightNormParamAtt
             assign(x, _norm(direction, dim))
 
     initialized(g, fill)
-    return direction * (g / _norm(direction, dim))
+    weight = direction * (g / _norm(direction, dim))
+    WeightNormParamAttr.params_with_weight_norm.append(weight)
+    return weight
 
 
 def _norm(v: Tensor, dim: int | None) -> Tensor:

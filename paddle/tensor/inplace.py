@@ -287,11 +287,12 @@ def apply_(self: Tensor, func: Callable) -> Tensor:
 
 
 @public("Tensor", usual=False)
-def set_value(self: Tensor, value: Any) -> None:
+def set_value(self: Tensor, value: Any, scope: Any = None) -> None:
     """Replace the elements by those of an array or a tensor; no gradient is recorded.
 
     Args:
         value: tensor or array of this tensor's shape and dtype; an array of uint16 holds the bits of bfloat16.
+        scope: of a program's parameter in static mode, where its value is; None: the global scope.
 
     Raises:
         AssertionError: the value is neither a tensor nor an array, or of another shape or dtype, as in the reference
@@ -319,5 +320,10 @@ def set_value(self: Tensor, value: Any) -> None:
         raise op_error(AssertionError, "set_value", f"dtype {self.dtype.name}", value.dtype.name)
     from umiak.core.context import no_grad_guard
 
+    if getattr(self, "_managed", False):
+        from paddle.static.scope import global_scope
+
+        (global_scope() if scope is None else scope)._hold(self, value, True)
+        return
     with no_grad_guard():
         assign(self, value.detach())

@@ -61,6 +61,8 @@ def tokens(source: str) -> list[Token]:
 class Reader:
     """A cursor over tokens with the expression grammar; the program parser builds on it."""
 
+    MAX_DIGITS = 40  # of an integer
+    MAX_POWER = 256  # bits of an integer, or factors
     MAX_DEPTH = 50  # deeper input is refused rather than left to overflow the stack
 
     def __init__(self, source: str, symbols: Mapping[str, Sym] | None = None) -> None:
@@ -103,7 +105,14 @@ class Reader:
         if not text.isdigit():
             self.at -= 1
             self.fail("expected an integer")
-        return sign * int(text)
+        return sign * self.whole(text)
+
+    def whole(self, digits: str) -> int:
+        """An int, of digits that were read."""
+        if len(digits) > self.MAX_DIGITS:
+            self.at -= 1
+            self.fail(f"expected an integer of at most {self.MAX_DIGITS} digits")
+        return int(digits)
 
     # expression := and ("or" and)*, tightest last: not, comparison, sum, term, unary, power, atom
 
@@ -168,7 +177,13 @@ class Reader:
 
     def _power(self) -> Any:
         base = self.atom()
-        return self.arithmetic(expr.power, base, self._exponent()) if self.take("**") else base
+        if not self.take("**"):
+            return base
+        exponent = self._exponent()
+        bits = max(1, base.bit_length()) if type(base) is int else 1
+        if type(exponent) is int and bits * exponent > self.MAX_POWER:
+            self.fail("the power is too large")
+        return self.arithmetic(expr.power, base, exponent)
 
     def _exponent(self) -> Any:
         return self.arithmetic(expr.neg, self.atom()) if self.take("-") else self.atom()
@@ -177,7 +192,7 @@ class Reader:
         token = self.token
         if token.kind == "number":
             self.at += 1
-            return int(token.text) if token.text.isdigit() else float(token.text)
+            return self.whole(token.text) if token.text.isdigit() else float(token.text)
         if self.take("("):
             out = self.expression()
             self.expect(")")

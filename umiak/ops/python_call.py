@@ -17,7 +17,7 @@ _NUMBERS = itertools.count()
 
 @register
 class PythonCall(Op):
-    """What a Python function makes of tensors. It gets tensors, and returns arrays or tensors of the declared sizes.
+    """Call of a Python function. It gets tensors, and returns arrays or tensors of the declared sizes.
 
     ``number`` stands for the function, which is an attribute of the op in the process that made it: a program that is
     read from a file has the number alone. Each result has a dtype and a number of dims; ``sizes`` are those of all
@@ -59,13 +59,13 @@ class PythonCall(Op):
             return tuple(None for _ in s.inputs)
         wanted = [i for i, x in enumerate(s.inputs) if x.dtype.is_continuous]
         given = [g for g in grads if g is not None]
-        found = call(
+        results = call(
             _Gradient(self.gradient, len(s.inputs), len(s.outputs), tuple(g is not None for g in grads), tuple(wanted)),
             [*s.inputs, *s.outputs, *given],
             [(s.inputs[i].dtype, s.inputs[i].shape) for i in wanted],
             ordered=False,
         )
-        by_operand = dict(zip(wanted, found, strict=True))
+        by_operand = dict(zip(wanted, results, strict=True))
         return tuple(by_operand.get(i) for i in range(len(s.inputs)))
 
 
@@ -86,8 +86,8 @@ class _Gradient:
     def __call__(self, *xs: Any) -> Any:
         last = iter(xs[self.operands + self.results :])
         grads = [next(last) if there else None for there in self.present]
-        found = self.function(xs[: self.operands], xs[self.operands : self.operands + self.results], grads)
-        return [found[i] for i in self.wanted]
+        results = self.function(xs[: self.operands], xs[self.operands : self.operands + self.results], grads)
+        return [results[i] for i in self.wanted]
 
 
 def call(

@@ -55,6 +55,7 @@ class ProgramTracer(Capture):
         self.origin = origin
         self.names: dict[str, Tensor] = {}  # tensors that were given or asked for a name
         self.feeds: list[tuple[str, SymTensor]] = []  # the inputs that a run is given
+        self.narrowed: dict[int, Operation] = {}  # operations that may be computed in a narrower type, by id
         self.optimizers: list[Any] = []  # whose steps are recorded; they count them
         self.declared: dict[int, list[int]] = {}  # sizes, -1 for unknown ones, of variables that a call writes
         self._variables: list[SymTensor] = []  # those, so that their ids stay theirs
@@ -141,6 +142,15 @@ class ProgramTracer(Capture):
         )
 
     @contextmanager
+    def guarded(self) -> Iterator[None]:
+        """Note that what is recorded inside may be computed in a narrower type."""
+        first = len(self.builder.program.ops)
+        try:
+            yield
+        finally:
+            self.narrowed.update((id(o), o) for o in self.builder.program.ops[first:])
+
+    @contextmanager
     def training(self) -> Iterator[None]:
         """Note that what is recorded inside belongs to training: copies for evaluation do without it."""
         first = len(self.builder.program.ops)
@@ -190,7 +200,9 @@ class ProgramTracer(Capture):
                 continue  # the latter reads what was left out
             found = self._evaluated.get(id(operation)) if evaluation else None
             if found is None:
-                builder.copy(operation, table)
+                copied = builder.copy(operation, table)
+                if id(operation) in self.narrowed:
+                    out.narrowed[id(copied)] = copied
                 continue
             _, function, taken = found
             given = [symbolic(table[id(x)], out) if type(x) is Value else x for x in taken]
@@ -345,7 +357,7 @@ class Run(CapturedRun):
             needs=[x.stop_gradient for x in own], sources=[s.scalars for s in tracer.sources],
             streams=[s.stream for s in streams], open=is_open, constants=[None] * len(outputs),
             tensors=list(range(len(outputs))), replaced=[], assigned=[], outer=[], records=False,
-            results=len(program.outputs),
+            results=len(program.outputs), ended=[],
         )  # fmt: skip
 
     def _plain(self) -> Part:

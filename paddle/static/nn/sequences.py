@@ -33,7 +33,7 @@ def _sequences(op_name: str, x: Any, least: int, lengths: Any) -> Tensor:
 
 
 def _inside(x: Tensor, lengths: Tensor | None) -> Tensor | None:
-    """Which steps count, as far as dims go like x; None for all."""
+    """Flags of the steps that count, with as many dims as x; None for all."""
     if lengths is None:
         return None
     steps = paddle.arange(x.shape[1]).unsqueeze(0) < lengths.astype("int64").unsqueeze(1)
