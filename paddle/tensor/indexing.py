@@ -74,7 +74,9 @@ def _one(item: Any, place: Place) -> Any:
     if isinstance(item, Tensor):
         if not (item.dtype.is_bool or item.dtype.is_integer):
             raise op_error(IndexingError, "getitem", "an index of integer or bool dtype", item.dtype.name)
-        return item.item() if item.ndim == 0 else item
+        # A number that only the program will know is an index tensor without dims, whose axis is gone.
+        is_known = item.dtype.is_bool or not item._kind & KIND_SYMBOLIC
+        return item.item() if item.ndim == 0 and is_known else item
     if hasattr(item, "__index__"):
         return item.__index__()
     raise _bad(item)

@@ -10,12 +10,24 @@ Node = TypeVar("Node", bound=ast.AST)
 
 
 def at(node: Node, like: ast.AST) -> Node:
-    """Return ``node`` with the place of ``like`` for all of it that has none."""
-    ast.copy_location(node, like)
-    for child in ast.walk(node):
-        if "lineno" in child._attributes and not hasattr(child, "lineno"):
+    """Return ``node`` with the place of ``like`` for all of it that has none: of a statement of several lines the first
+    one, which tracebacks show."""
+    children: list[Any] = [node, *ast.walk(node)]
+    for child in children:
+        if "lineno" in child._attributes and (child is node or not hasattr(child, "lineno")):
             ast.copy_location(child, like)
+            if child.end_lineno != child.lineno:
+                child.end_lineno, child.end_col_offset = child.lineno, _end_of_head(child.lineno, like)
     return node
+
+
+def _end_of_head(line: int, statement: Any) -> int:
+    """The column behind the first line of a statement, as far as is known."""
+    for name in ("test", "iter"):
+        head = getattr(statement, name, None)
+        if head is not None and head.end_lineno == line:
+            return head.end_col_offset
+    return statement.col_offset + 1
 
 
 def load(name: str) -> ast.Name:

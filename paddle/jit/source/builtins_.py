@@ -98,8 +98,7 @@ def _print(*args: Any, sep: str | None = None, end: str | None = None, file: Any
     text = (" " if sep is None else sep).join(str(pytree.map(_marked, x)) for x in args) + (
         "\n" if end is None else end
     )
-    pieces, at = text.split(_MARK), iter(tensors)
-    F.write_text(*at, pieces=tuple(pieces))
+    F.write_text(tensors, pieces=tuple(text.split(_MARK)))
 
 
 _MARK = "\0tensor\0"

@@ -14,12 +14,11 @@ from paddle.jit.source.errors import SourceError
 from paddle.jit.source.show import note
 from paddle.jit.source.values import tracing
 from paddle.nn.layer._hooks import call_with_hooks
+from paddle.nn.layer.container import Sequential
 from paddle.nn.layer.layers import Layer
 
 # Packages whose functions are called as they are.
 _KEPT = {"paddle", "umiak", "numpy", "scipy", *sys.stdlib_module_names} - {"__main__"}
-# Modules of these whose functions only call what they are given.
-_OPEN = ("paddle.nn.layer.container",)
 _IGNORED: set[str] = set()
 
 
@@ -79,7 +78,7 @@ def is_kept(f: FunctionType) -> bool:
     module = f.__globals__.get("__name__") or f.__module__ or ""
     if any(module == name or module.startswith(name + ".") for name in _IGNORED):
         return True
-    return module.partition(".")[0] in _KEPT and module not in _OPEN
+    return module.partition(".")[0] in _KEPT
 
 
 def _around(f: FunctionType) -> FunctionType:
@@ -104,12 +103,20 @@ def _holds(cell: CellType, value: Any) -> bool:
         return False
 
 
+def _in_order(layer: Layer, x: Any) -> Any:
+    for below in layer._sub_layers.values():
+        x = call(below)(x)
+    return x
+
+
 def _layer(layer: Layer) -> Callable[..., Any]:
     """A call of a layer with its ``forward`` rewritten."""
     if type(layer).__call__ is not Layer.__call__:
         return MethodType(converted(type(layer).__call__), layer)
     forward = layer.forward
     inner = converted(forward)
+    if getattr(forward, "__func__", None) is Sequential.forward:  # which calls its layers in C
+        inner = functools.partial(_in_order, layer)
     if inner is forward:
         return layer
 

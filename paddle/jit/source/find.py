@@ -7,6 +7,7 @@ import inspect
 from types import CodeType, FunctionType
 from typing import Any
 
+from paddle.jit.source import build
 from paddle.jit.source.errors import SourceError, line_of
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -71,13 +72,14 @@ def _is_like(node: Definition, code: CodeType) -> bool:
 
 def _compiles_to(node: Definition, code: CodeType) -> bool:
     """Return whether a function that shares its line with others has this code."""
-    body: Any = ast.Expression(node) if isinstance(node, ast.Lambda) else ast.Module([node], [])
-    module = compile(body, code.co_filename, "eval" if isinstance(node, ast.Lambda) else "exec")
-    inner = [c for c in module.co_consts if isinstance(c, CodeType)]
-    # What is free in the code is global here, by another instruction of the same name.
-    return any(
-        [c for c in i.co_consts if not isinstance(c, CodeType)]
-        == [c for c in code.co_consts if not isinstance(c, CodeType)]
-        and {*i.co_names, *i.co_freevars} == {*code.co_names, *code.co_freevars}
-        for i in inner
-    )
+    # What is free in the code is a name of a function around it.
+    body: list[Any] = [ast.Return(node)] if isinstance(node, ast.Lambda) else [node]
+    outer = ast.Module([build.function("around", code.co_freevars, body)], [])
+    compiled = compile(ast.fix_missing_locations(outer), code.co_filename, "exec", dont_inherit=True)
+    around = next(c for c in compiled.co_consts if isinstance(c, CodeType))
+    inner = next(c for c in around.co_consts if isinstance(c, CodeType) and c.co_name == code.co_name)
+    return inner.co_code == code.co_code and _constants(inner) == _constants(code) and inner.co_names == code.co_names
+
+
+def _constants(code: CodeType) -> list[Any]:
+    return [c for c in code.co_consts if not isinstance(c, CodeType)]

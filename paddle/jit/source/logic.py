@@ -91,7 +91,7 @@ def compare(symbols: Sequence[str], first: Any, *rest: Thunk) -> Any:
         right = thunk()
         holds = _COMPARE[symbol](left, right)
         if is_unknown(x):
-            x = and_(x, lambda holds=holds: holds)
+            x = _of_flags(truth(x), holds, True)
         else:
             x = holds
             if not is_unknown(x) and not x:

@@ -318,7 +318,7 @@ class _Function:
         return [h.visit(s)]
 
 
-def _may_leave(s: ast.AST) -> bool:
+def _may_leave(s: Any) -> bool:
     """Return whether a statement may be left other than by running to its end."""
     return _leaves(s, False)
 

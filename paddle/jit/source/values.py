@@ -43,9 +43,11 @@ class Unusable:
 
     def read(self) -> Any:
         """Refuse."""
+        here = place_of()
+        read = "" if here == self.where else f" and {here} reads"
         raise ConversionError(
-            f"[to_static] requires values of one structure, shape and dtype for {self.name}, which the statement on a "
-            f"tensor at {self.where} leaves and {place_of()} reads, got {self.reason}"
+            f"[to_static] requires {self.name} to have one structure, shape and dtype on all ways of the statement on "
+            f"a tensor that {self.where} has{read}, got {self.reason}"
         )
 
 

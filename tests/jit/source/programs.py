@@ -988,3 +988,14 @@ def sorted_by_bubbles(x):
                 low, high = x[j + 1] * 1, x[j] * 1
                 x[j], x[j + 1] = low, high
     return x
+
+
+@case(([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], count(2)), ([[1.0], [3.0], [-4.0]], count(3)))
+def items_at_tensors(x, n):
+    out = x * 1
+    s = x[0] * 0
+    for i in range(n):
+        s = s + x[i] * x[i, 0] + x[-1 - i]
+        out[i] = s
+        out[i, 0] = 7.0
+    return s, out

@@ -1,0 +1,330 @@
+"""What cannot be rewritten, or fails while it is traced or run, is told with the user's line."""
+
+from __future__ import annotations
+
+import traceback
+from pathlib import Path
+
+import pytest
+
+import paddle
+from paddle.jit.source import ConversionError, convert
+from umiak.runtime.capture import CaptureError
+
+HERE = Path(__file__)
+LINES = HERE.read_text().splitlines()
+
+
+def line_of(text: str) -> int:
+    """The line of this file that ends with a mark."""
+    (found,) = (i for i, line in enumerate(LINES, 1) if line.endswith(f"# {text}"))
+    return found
+
+
+def static(function):
+    return paddle.jit.to_static(function, full_graph=True)
+
+
+UP, DOWN = paddle.ones([2]), -paddle.ones([2])
+
+
+def raised(kind, function, *args):
+    with pytest.raises(kind) as caught:
+        static(function)(*args)
+    return caught.value
+
+
+def last_line(error: BaseException) -> tuple[str, int, str]:
+    frame = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == str(HERE)][-1]
+    return frame.name, frame.lineno or 0, frame.line or ""
+
+
+def test_a_name_that_one_way_assigns_is_missing_where_the_program_took_the_other():
+    def f(x):
+        if x.sum() > 0:  # only one way
+            y = x * 2
+        z = x + 1
+        return y * z  # reads it
+
+    assert static(f)(UP).tolist() == [4.0, 4.0]
+    error = raised(UnboundLocalError, f, DOWN)
+    assert f"'y' has no value: the statement at {HERE}:{line_of('only one way')}" in str(error)
+    assert last_line(error)[:2] == ("f", line_of("reads it"))
+
+
+def test_a_name_that_a_loop_without_iterations_assigns():
+    def f(x, n):
+        for _ in range(n):
+            y = x * 2
+        return y
+
+    assert static(f)(UP, paddle.to_tensor(2)).tolist() == [2.0, 2.0]
+    assert "'y' has no value" in str(raised(UnboundLocalError, f, UP, paddle.to_tensor(0)))
+
+
+def test_a_name_without_a_value_is_python_s_error():
+    def f(x, k):
+        if k:
+            y = x
+        if x.sum() > 0:
+            x = x * 2
+        return y + x  # never assigned
+
+    error = raised((NameError, UnboundLocalError), f, UP, False)
+    assert "'y'" in str(error)
+    assert last_line(error)[1] == line_of("never assigned")
+
+
+def test_values_that_do_not_go_together():
+    def f(x):
+        if x.sum() > 0:  # two types
+            y = x
+        else:
+            y = "text"
+        x = x + 1
+        return y  # of two types
+
+    error = raised(ConversionError, f, UP)
+    assert f"{HERE}:{line_of('two types')}" in str(error) and f"{HERE}:{line_of('of two types')}" in str(error)
+    assert "'y'" in str(error) and "'text'" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "said"),
+    [
+        (lambda x: x, lambda x: None, "None"),
+        (lambda x: x, lambda x: (x, x), "tuple"),
+        (lambda x: x, lambda x: x.reshape([2, 1]), "[2, 1]"),
+        (lambda x: x, lambda x: x.astype("float64"), "float64"),
+        (lambda x: 1, lambda x: "one", "'one'"),
+    ],
+    ids=["None", "tuple", "shape", "dtype", "text"],
+)
+def test_returns_that_do_not_go_together(a, b, said):
+    def f(x):
+        if x.sum() > 0:  # returns
+            return a(x)
+        return b(x)
+
+    error = raised(ConversionError, f, UP)
+    assert said in str(error) and f"{HERE}:{line_of('returns')}" in str(error) and "return value" in str(error)
+
+
+def test_a_return_without_value_on_one_way():
+    def f(x):
+        if x.sum() > 0:
+            return x
+
+    assert "None" in str(raised(ConversionError, f, UP))
+
+
+def test_lists_of_different_length():
+    def branch(x):
+        out = []
+        if x.sum() > 0:  # a branch appends
+            out.append(x)
+        return out
+
+    def loop(x, n):
+        out = []
+        for _ in range(n):  # a loop appends
+            out.append(x)
+        return out
+
+    error = raised(ConversionError, branch, UP)
+    assert "as many items in 'out'" in str(error) and f":{line_of('a branch appends')}" in str(error)
+    error = raised(ConversionError, loop, UP, paddle.to_tensor(2))
+    assert "'out' to hold items of the same number" in str(error) and f":{line_of('a loop appends')}" in str(error)
+
+
+def test_dicts_of_different_keys():
+    def f(x):
+        d = {"a": x}
+        if x.sum() > 0:
+            d["b"] = x
+        return d
+
+    assert "the same keys in 'd'" in str(raised(ConversionError, f, UP))
+
+
+def test_a_shape_that_grows_in_a_loop():
+    def f(x):
+        while x.shape[0] < 4 and x.sum() < 10:  # grows
+            x = paddle.concat([x, x])
+        return x  # has grown
+
+    assert "[4]" in str(raised(ConversionError, f, UP))
+
+
+def test_a_condition_of_several_elements():
+    def f(x):
+        if x > 0:  # two elements
+            return x
+        return -x
+
+    error = raised(ConversionError, f, UP)
+    assert "[2]" in str(error) and f":{line_of('two elements')}" in str(error)
+
+
+def test_conditions_that_python_decides():
+    def in_comprehension(x):
+        return [v for v in x if v > 0]  # comprehension
+
+    def in_case(x):
+        match x:
+            case v if v.sum() > 0:  # case
+                return v
+
+    for f, mark in ((in_comprehension, "comprehension"), (in_case, "case")):
+        assert f":{line_of(mark)}" in str(raised(ConversionError, f, UP))
+
+
+def test_an_assertion_fails_when_the_program_runs():
+    def f(x):
+        y = x * 2
+        assert y.sum() > 0, "positive"  # asserts
+        assert y.shape[0] == 2
+        return y
+
+    g = static(f)
+    assert g(UP).tolist() == [2.0, 2.0]
+    for _ in range(2):
+        with pytest.raises(AssertionError, match=r"^positive$") as caught:
+            g(DOWN)
+        assert last_line(caught.value)[:2] == ("f", line_of("asserts"))
+    assert g(UP).tolist() == [2.0, 2.0]
+
+
+def test_an_assertion_in_a_loop_and_a_branch():
+    def f(x, n):
+        for i in range(n):
+            if x.sum() > 0:
+                assert i < 2
+        return x
+
+    g = static(f)
+    g(UP, paddle.to_tensor(2))
+    g(DOWN, paddle.to_tensor(5))
+    with pytest.raises(AssertionError):
+        g(UP, paddle.to_tensor(3))
+
+
+def test_an_error_that_a_branch_raises():
+    def check(x):
+        if x.max() > 100:
+            raise ValueError("too large", 100)  # raises
+
+    def f(x):
+        if x.sum() > 0:
+            check(x)
+        return x
+
+    g = static(f)
+    assert g(UP).tolist() == [1.0, 1.0]
+    with pytest.raises(ValueError) as caught:
+        g(UP * 200)
+    assert caught.value.args == ("too large", 100)
+    assert last_line(caught.value)[:2] == ("check", line_of("raises"))
+    assert g(DOWN * 200).tolist() == [-200.0, -200.0]
+
+
+def test_errors_that_a_program_cannot_raise():
+    class Mine(Exception):
+        pass
+
+    def own(x):
+        if x.sum() > 0:
+            raise Mine("x")  # mine
+        return x
+
+    def caught(x):
+        try:
+            if x.sum() > 0:
+                raise ValueError("x")
+        except ValueError:
+            x = x + 1
+        return x
+
+    assert f":{line_of('mine')}" in str(raised(ConversionError, own, UP))
+    assert "inside of try" in str(raised(ConversionError, caught, UP))
+
+
+def test_an_error_that_is_always_raised_is_python_s():
+    def f(x):
+        if x.sum() > 0:
+            x = x * 2
+        raise KeyError("always")  # always
+
+    error = raised(KeyError, f, UP)
+    assert last_line(error)[1] == line_of("always")
+
+
+def test_the_traceback_has_the_user_s_frames_alone():
+    def inner(v):
+        return v + undefined_name  # noqa: F821  # fails
+
+    def f(x):
+        if x.sum() > 0:
+            for _ in range(3):
+                if x.max() > 0:
+                    x = inner(x)
+        return x
+
+    error = raised(NameError, f, UP)
+    frames = traceback.extract_tb(error.__traceback__)
+    assert last_line(error)[1] == line_of("fails")
+    between = frames[[f.name for f in frames].index("f") :]
+    assert {f.filename for f in between} == {str(HERE)}
+    assert [f.name for f in between][-1] == "inner" and {f.name for f in between} == {"f", "inner"}
+
+
+def test_functions_without_source():
+    space: dict = {}
+    exec("def made(x):\n    return x * 2", space)
+    with pytest.raises(ConversionError, match=r"source of made .*not_to_static"):
+        static(space["made"])(UP)
+
+    def calls(x):
+        if x.sum() > 0:
+            x = x + 1
+        return made(x)
+
+    made = space["made"]
+    assert static(calls)(UP).tolist() == [4.0, 4.0]
+
+
+def test_generators_are_not_rewritten():
+    def f(x):
+        yield x
+
+    assert convert(f) is f
+    with pytest.raises(ConversionError, match="generator"):
+        static(f).code  # noqa: B018
+
+
+def test_recursion_on_data():
+    def f(x):
+        if x.sum() > 100:
+            return x
+        return f(x * 2)
+
+    assert "recursion" in str(raised(ConversionError, f, UP))
+
+
+def test_lists_that_are_given_must_not_be_changed():
+    def f(x, those):
+        those.append(x)
+        return x
+
+    with pytest.raises(CaptureError, match="changes a list or dict that it is given"):
+        static(f)(UP, [1])
+
+
+def test_random_numbers_and_state_are_refused_as_ever():
+    kept = {"n": 0}
+
+    def f(x):
+        kept["n"] += 1
+        return x
+
+    assert "changes Python state" in str(raised(CaptureError, f, UP))
