@@ -9,6 +9,7 @@ from paddle import callbacks as callbacks
 from paddle import compat as compat
 from paddle import cuda as cuda
 from paddle import dataset as dataset
+from paddle import decomposition as decomposition
 from paddle import device as device
 from paddle import distributed as distributed
 from paddle import distribution as distribution
@@ -24,6 +25,7 @@ from paddle import linalg as linalg
 from paddle import metric as metric
 from paddle import nn as nn
 from paddle import optimizer as optimizer
+from paddle import pir as pir
 from paddle import profiler as profiler
 from paddle import regularizer as regularizer
 from paddle import signal as signal
@@ -759,6 +761,7 @@ __all__ = [
     "cumsum_",
     "cumulative_trapezoid",
     "dataset",
+    "decomposition",
     "deg2rad",
     "device",
     "device_guard",
@@ -1043,6 +1046,7 @@ __all__ = [
     "pdist",
     "permute",
     "pi",
+    "pir",
     "poisson",
     "polar",
     "polygamma",

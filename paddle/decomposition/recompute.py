@@ -35,8 +35,8 @@ def auto_recompute(
         grad_outputs: the gradients of the outputs, from which the backward part begins.
         fwd_op_end_idx: the last operation of the forward part.
         backward_op_start_idx: the first operation of the backward part.
-        recomputable_ops: names of the only ops that may be repeated; None: all but products of matrices,
-            convolutions, attention and other calls of libraries.
+        recomputable_ops: names of the only ops that may be repeated; None: all but matmuls, convolutions, attention and
+            other calls of libraries.
 
     Returns:
         The program, and the last operation of its forward part.

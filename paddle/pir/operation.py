@@ -183,17 +183,17 @@ def all_used_ops(self: SymTensor) -> list[Operation]:
 
 
 def use_empty(self: SymTensor) -> bool:
-    """Whether no operation reads a variable of a static program."""
+    """Say whether no operation reads a variable of a static program."""
     return next(_readers(self), None) is None
 
 
 def has_one_use(self: SymTensor) -> bool:
-    """Whether one operation reads a variable of a static program."""
+    """Say whether one operation reads a variable of a static program."""
     return len(list(_readers(self))) == 1
 
 
 def is_same(self: SymTensor, other: Any) -> bool:
-    """Whether two variables of a static program stand for one value."""
+    """Say whether two variables of a static program stand for one value."""
     return isinstance(other, SymTensor) and self._value is other._value
 
 

@@ -19,13 +19,13 @@ SVG = "{http://www.w3.org/2000/svg}"
 F32 = convert("float32")
 
 
-def straight():
+def simple():
     def f(x, w):
         a = F.matmul(x, w)
         b, c = F.split(a, axis=1, sections=(4, 4))
         return F.add(F.mul(b, F.tanh(c)), 1.0), F.sum(x, axes=(0,))
 
-    return trace(f, [Meta((6, 8), F32), Meta((8, 8), F32)], name="<straight> & simple")
+    return trace(f, [Meta((6, 8), F32), Meta((8, 8), F32)], name="<simple> & simple")
 
 
 def chain():
@@ -61,7 +61,7 @@ def loop():
     )
 
 
-PROGRAMS = {"straight": straight, "chain of 42": chain, "loop": loop}
+PROGRAMS = {"simple": simple, "chain of 42": chain, "loop": loop}
 
 
 @pytest.fixture(params=list(PROGRAMS))

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 
-from umiak.util.svg import Drawing, Look, shortened, text_width
+from umiak.util.svg import Canvas, Look, shortened, text_width
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 
 
 def test_elements_and_size():
-    drawing = Drawing()
-    drawing.open(id="a", class_="group")
-    drawing.title('1 < 2 & "so"')
-    drawing.box(10, 20, 100, 30, Look(fill="#ff0000", dashes="4 2"))
-    drawing.text(15, 35, "x <- y & z", bold=True)
-    drawing.close()
-    drawing.curve([(60, 50), (60, 80), (90.04, 120)], data_from="a")
-    root = ET.fromstring(drawing.render(margin=10))
+    canvas = Canvas()
+    canvas.open(id="a", class_="group")
+    canvas.title('1 < 2 & "so"')
+    canvas.box(10, 20, 100, 30, Look(fill="#ff0000", dashes="4 2"))
+    canvas.text(15, 35, "x <- y & z", bold=True)
+    canvas.close()
+    canvas.curve([(60, 50), (60, 80), (90.04, 120)], data_from="a")
+    root = ET.fromstring(canvas.render(margin=10))
     assert (root.get("width"), root.get("height")) == ("120", "130")
     (group,) = root.findall(f"{NAMESPACE}g")
     assert group.attrib == {"id": "a", "class": "group"}
@@ -32,16 +32,16 @@ def test_elements_and_size():
 
 
 def test_the_page_holds_its_text():
-    drawing = Drawing()
-    end = drawing.lines(0, 0, ["one", "a longer line"], size=10)
-    assert drawing.width == text_width("a longer line", 10)
-    assert drawing.height <= end + 3
+    canvas = Canvas()
+    end = canvas.lines(0, 0, ["one", "a longer line"], size=10)
+    assert canvas.width == text_width("a longer line", 10)
+    assert canvas.height <= end + 3
 
 
 def test_lines_without_arrows_need_no_head():
-    drawing = Drawing()
-    drawing.curve([(0, 0), (0, 5)], arrow=False)
-    assert "marker" not in drawing.render()
+    canvas = Canvas()
+    canvas.curve([(0, 0), (0, 5)], arrow=False)
+    assert "marker" not in canvas.render()
 
 
 def test_shortened():

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from umiak.ir.printer import Printer, show_attribute, show_meta, show_param, show_symbol
 from umiak.ir.program import Block, Operation, Program, Value, defined
 from umiak.util.layered import Layout, Node, layout
-from umiak.util.svg import LINE, SIZE, Drawing, Look, shortened, text_width
+from umiak.util.svg import LINE, SIZE, Canvas, Look, shortened, text_width
 
 MOST_CHARACTERS = 44  # of a line in a box
 _SMALL = 10.5
@@ -29,7 +29,7 @@ _PRODUCTS = ("matmul", "conv", "attention", "linear")
 
 @dataclass
 class _Box:
-    """What is drawn for an operation, an input or an end. ``head`` is set bold, ``body`` small."""
+    """The box of an operation, an input or an end. ``head`` is set bold, ``body`` small."""
 
     kind: str
     head: str
@@ -77,12 +77,12 @@ def program_svg(program: Program) -> str:
     """
     maker = _Maker(program)
     picture = maker.block(program.body, "", maker.ends(program))
-    drawing = Drawing()
-    y = drawing.lines(16, 12, [program.name or "program"], 15, bold=True) + 2
-    y = drawing.lines(16, y, _summary(program), _SMALL, "#4a5361") + 8
-    _legend(drawing, 16, y)
-    _draw(drawing, picture, 16 - _PAD, y + 26)
-    return drawing.render()
+    canvas = Canvas()
+    y = canvas.lines(16, 12, [program.name or "program"], 15, bold=True) + 2
+    y = canvas.lines(16, y, _summary(program), _SMALL, "#4a5361") + 8
+    _legend(canvas, 16, y)
+    _draw(canvas, picture, 16 - _PAD, y + 26)
+    return canvas.render()
 
 
 def _summary(program: Program) -> Iterator[str]:
@@ -97,11 +97,11 @@ def _summary(program: Program) -> Iterator[str]:
         yield shortened(f"check {show_param(check.condition)}", 100)
 
 
-def _legend(drawing: Drawing, x: float, y: float) -> None:
+def _legend(canvas: Canvas, x: float, y: float) -> None:
     for kind in _LEGEND:
-        drawing.box(x, y, 12, 12, _LOOKS[kind])
+        canvas.box(x, y, 12, 12, _LOOKS[kind])
         name = _NAMES.get(kind, kind)
-        drawing.text(x + 18, y + 10, name, _SMALL, "#4a5361")
+        canvas.text(x + 18, y + 10, name, _SMALL, "#4a5361")
         x += 18 + text_width(name, _SMALL) + 16
 
 
@@ -187,7 +187,7 @@ class _Maker:
         return box
 
     def details(self, o: Operation) -> Iterator[str]:
-        """What stands in a box below the name: numbers among the operands, params and attributes, types."""
+        """Lines of a box below the name: numbers among the operands, params and attributes, types."""
         numbers = [x for x in o.operands if type(x) is not Value]
         if any(x is not None for x in numbers):
             yield shortened(f"({self.printer.operands(o.operands)})", MOST_CHARACTERS)
@@ -226,47 +226,47 @@ def _caption(o: Operation, n: int) -> str:
     return named(n) if named is not None else f"region {n}"
 
 
-# --- drawing
+# --- canvas
 
 
-def _draw(drawing: Drawing, picture: _Picture, x: float, y: float) -> None:
+def _draw(canvas: Canvas, picture: _Picture, x: float, y: float) -> None:
     """A block with its upper left corner at a point; boxes above lines."""
     x, y = x + _PAD, y + _PAD
     if picture.caption:
-        drawing.text(x, y + _SMALL, picture.caption, _SMALL, "#4a5361", bold=True)
+        canvas.text(x, y + _SMALL, picture.caption, _SMALL, "#4a5361", bold=True)
         y += _SMALL * LINE + 4
     for (a, b, which, k), route in zip(picture.edges, picture.laid_out.routes, strict=True):
-        _edge(drawing, picture.boxes[a], picture.boxes[b], which, k, route, x, y)
+        _edge(canvas, picture.boxes[a], picture.boxes[b], which, k, route, x, y)
     for box in picture.boxes:
-        _box(drawing, box, x, y)
+        _box(canvas, box, x, y)
 
 
 def _edge(
-    drawing: Drawing, a: _Box, b: _Box, which: int, k: int, route: Sequence[tuple[float, float]], x: float, y: float
+    canvas: Canvas, a: _Box, b: _Box, which: int, k: int, route: Sequence[tuple[float, float]], x: float, y: float
 ) -> None:
     source, target = a.node, b.node
     leaves = source.x + source.width * (which + 1) / (len(a.makes) + 1)
     arrives = target.x + target.width * (k + 1) / (len(b.reads) + 1)
     (_, bottom), *between = route
     points = [(leaves, source.y + source.height), (leaves, bottom), *between, (arrives, target.y)]
-    drawing.curve(
+    canvas.curve(
         [(x + px, y + py) for px, py in points],
         Look(stroke="#5b6573"),
         class_="edge", data_from=a.identity, data_to=b.identity,
     )  # fmt: skip
 
 
-def _box(drawing: Drawing, box: _Box, x: float, y: float) -> None:
+def _box(canvas: Canvas, box: _Box, x: float, y: float) -> None:
     node = box.node
     left, top = x + node.x, y + node.y
-    drawing.open(id=box.identity, class_=box.kind)
-    drawing.title(box.tip)
-    drawing.box(left, top, node.width, node.height, _LOOKS[box.kind])
-    at = drawing.lines(left + _PAD, top + _PAD - 3, [box.head], SIZE, bold=True)
-    at = drawing.lines(left + _PAD, at, box.body, _SMALL, "#4a5361")
+    canvas.open(id=box.identity, class_=box.kind)
+    canvas.title(box.tip)
+    canvas.box(left, top, node.width, node.height, _LOOKS[box.kind])
+    at = canvas.lines(left + _PAD, top + _PAD - 3, [box.head], SIZE, bold=True)
+    at = canvas.lines(left + _PAD, at, box.body, _SMALL, "#4a5361")
     inner = left + _PAD
     for picture in box.inside:
-        drawing.box(inner, at + 2, picture.width, picture.height, _LOOKS["region"])
-        _draw(drawing, picture, inner, at + 2)
+        canvas.box(inner, at + 2, picture.width, picture.height, _LOOKS["region"])
+        _draw(canvas, picture, inner, at + 2)
         inner += picture.width + _PAD
-    drawing.close()
+    canvas.close()

@@ -70,7 +70,7 @@ def _kept(tracer: ProgramTracer, program: Program, wanted: Iterable[Value] | Non
 
 
 def _last(key: int, stands: dict[int, Any], present: set[int]) -> Value | None:
-    """What stands for a value in the end; None for nothing."""
+    """Return what stands for a value in the end; None for nothing."""
     value = stands.get(key)
     while type(value) is Value and id(value) not in present:
         value = stands.get(id(value))
@@ -78,7 +78,7 @@ def _last(key: int, stands: dict[int, Any], present: set[int]) -> Value | None:
 
 
 def _ranges(operations: list[Operation], training: set[int], old: set[int]) -> Iterable[tuple[int, int]]:
-    """Where operations that belong to training are; a new one does, if it reads what one of them makes."""
+    """Ranges of operations that belong to training; a new one does, if it reads what one of them makes."""
     first: int | None = None
     belongs = set(training)
     for i, o in enumerate(operations):

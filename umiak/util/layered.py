@@ -31,7 +31,7 @@ class Node:
 
 @dataclass
 class _Place:
-    """What has a place in a layer: a node, or where edges of one source pass."""
+    """A place in a layer: of a node, or where edges of one source pass."""
 
     width: float
     node: Node | None
@@ -110,13 +110,12 @@ def _places(
     for source, target in edges:
         last = place[source]
         for between in range(nodes[source].layer + 1, nodes[target].layer):
-            p = passing.get((source, between))
-            if p is None:
+            if (source, between) not in passing:
                 p = passing[source, between] = _Place(PASSING, None)
                 layers[between].append(p)
                 last.below.append(p)
                 p.above.append(last)
-            last = p
+            last = passing[source, between]
         last.below.append(place[target])
         place[target].above.append(last)
     return layers, passing
@@ -135,8 +134,9 @@ def _order(layers: list[list[_Place]]) -> None:
             keys = {}
             for p in layer:
                 near = p.above if down else p.below
-                keys[id(p)] = sum(q.order for q in near) / len(near) if near else p.order
-            layer.sort(key=lambda p, keys=keys: (keys[id(p)], p.order))
+                mean = sum(q.order for q in near) / len(near) if near else p.order
+                keys[id(p)] = mean, p.order
+            layer.sort(key=lambda p: keys[id(p)])
             for i, p in enumerate(layer):
                 p.order = i
         count = sum(map(_crossings, layers))
@@ -149,7 +149,7 @@ def _order(layers: list[list[_Place]]) -> None:
 
 
 def _crossings(layer: Sequence[_Place]) -> int:
-    """How many pairs of edges from above into a layer cross."""
+    """The number of pairs of edges from above into a layer that cross."""
     ends = [q.order for p in layer for q in sorted(p.above, key=lambda q: q.order)]
     return sum(a > b for i, a in enumerate(ends) for b in ends[i + 1 :])
 

@@ -29,7 +29,7 @@ def shortened(text: str, most: int) -> str:
 
 @dataclass(frozen=True)
 class Look:
-    """How a box or a line looks: colours of the inside and the border, corners, dashes."""
+    """The look of a box or a line: colours of the inside and the border, corners, dashes."""
 
     fill: str = "#ffffff"
     stroke: str = "#5b6573"
@@ -43,7 +43,7 @@ def _number(x: float) -> str:
     return text[:-2] if text.endswith(".0") else text
 
 
-class Drawing:
+class Canvas:
     """A page: elements in the order in which they are drawn, and their extent."""
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class Drawing:
         self.elements.append("</g>")
 
     def title(self, text: str) -> None:
-        """What a viewer shows above the group that is open."""
+        """Text that a viewer shows above the group that is open."""
         self.elements.append(f"<title>{escape(text)}</title>")
 
     def box(self, x: float, y: float, width: float, height: float, look: Look = Look()) -> None:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from umiak import ops as F
-from umiak.compiler.passes.fusion import Found, Made, either, fuse_operations, number_of, tensor
+from umiak.compiler.passes.fusion import Found, Made, fuse_operations, number_of, orders, tensor
 from umiak.compiler.passes.registry import register_pass
 from umiak.ir.passes import remove_dead
 from umiak.ir.program import Operation, Program, Value
@@ -87,11 +87,11 @@ def _attention(found: Found, o: Operation, masks: bool, fewest: int) -> Callable
 
 
 def _scores(found: Found, softmax: Operation) -> _Scores | None:
-    """What the operand of a softmax is made of."""
+    """Return the parts that the operand of a softmax is made of."""
     reader, mask, scale = softmax, None, 1.0
     (s,) = softmax.operands
     if (added := found.inside(s, "add", reader)) is not None:
-        for a, b in either(added):
+        for a, b in orders(added):
             if type(b) is Value and any(found.inside(a, name, added) for name in ("matmul", "mul", "div", "cast")):
                 reader, s, mask = added, a, b
                 break
@@ -135,7 +135,7 @@ def _factor(o: Operation) -> tuple[Any, float] | None:
     if o.name == "div":
         by = number_of(o.operands[1])
         return (o.operands[0], 1.0 / by) if by and type(o.operands[0]) is Value else None
-    for a, b in either(o):
+    for a, b in orders(o):
         if type(a) is Value and (by := number_of(b)) is not None:
             return a, float(by)
     return None

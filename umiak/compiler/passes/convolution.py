@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from umiak import ops as F
-from umiak.compiler.passes.fusion import Found, Made, either, fuse_operations, same_sizes, tensor
+from umiak.compiler.passes.fusion import Found, Made, fuse_operations, orders, same_sizes, tensor
 from umiak.compiler.passes.registry import register_pass
 from umiak.ir.passes import remove_dead
 from umiak.ir.program import Operation, Program, Value
@@ -29,7 +29,7 @@ def _folded(found: Found, o: Operation) -> Callable[[], Made] | None:
         return None
     reader, offset = o, None
     added = found.inside(y, "add", o)
-    for a, b in () if added is None else either(added):
+    for a, b in () if added is None else orders(added):
         channels = _per_channel(b, y)
         if channels is not None and found.inside(a, "conv", added) is not None:  # type: ignore[arg-type]
             reader, y, offset = added, a, channels  # type: ignore[assignment]

@@ -97,7 +97,7 @@ class _Folding(Sweep):
         return self.entered[id(x)]
 
     def again(self, x: Value, producer: Operation) -> Value:
-        """What is made of numbers alone stays an operation, where others read it."""
+        """Keep an operation over numbers alone where others read it: it needs no memory."""
         if id(x) not in self.entered:
             self.out.append(producer)
             self.entered.update({id(r): r for r in producer.results})

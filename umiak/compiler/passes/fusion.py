@@ -23,7 +23,7 @@ Fusion: TypeAlias = "Callable[[Found, Operation], Callable[[], Made] | None]"
 
 
 class Found:
-    """What fusions know of a program: who reads a value, and which values must remain."""
+    """Facts about a program that fusions need: who reads a value, and which values must remain."""
 
     def __init__(self, operations: Iterable[Operation], kept: Iterable[Any] = ()) -> None:
         self.readers: dict[int, int] = {}
@@ -144,7 +144,7 @@ def same_sizes(a: Sequence[Any], b: Sequence[Any]) -> bool:
     return len(a) == len(b) and all(dim.same(m, n) for m, n in zip(a, b, strict=True))
 
 
-def either(o: Operation) -> Iterator[tuple[Any, Any]]:
+def orders(o: Operation) -> Iterator[tuple[Any, Any]]:
     """The operands of a commutative operation, both ways round."""
     a, b = o.operands
     yield a, b

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from umiak import ops as F
-from umiak.compiler.passes.fusion import Found, Made, either, fuse_operations, number_of, same_sizes, tensor
+from umiak.compiler.passes.fusion import Found, Made, fuse_operations, number_of, orders, same_sizes, tensor
 from umiak.compiler.passes.registry import register_pass
 from umiak.ir.passes import remove_dead
 from umiak.ir.program import Operation, Program, Value
@@ -24,7 +24,7 @@ def fuse_norms(program: Program) -> None:
 
 def _rms_or_layer(found: Found, o: Operation) -> Callable[[], Made] | None:
     """``x / sqrt(mean(x * x) + eps)``, or times ``rsqrt``; with ``x - mean(x)`` as x a layer norm."""
-    pairs = [tuple(o.operands)] if o.name == "div" else list(either(o))
+    pairs = [tuple(o.operands)] if o.name == "div" else list(orders(o))
     for x, root in pairs:
         base = _root_of_squares(found, o, x, root)
         if base is None:
@@ -42,7 +42,7 @@ def _root_of_squares(found: Found, o: Operation, x: Any, root: Any) -> tuple[Val
     if made is None or type(x) is not Value:
         return None
     total = found.inside(made.operands[0], "add", made)
-    for mean, eps in () if total is None else either(total):
+    for mean, eps in () if total is None else orders(total):
         by = number_of(eps)
         if by is None or not (reduced := _mean(mean)):
             continue
@@ -105,7 +105,7 @@ def _norm(found: Found, y: Any, o: Operation) -> Operation | None:
 
 def _weighted(found: Found, o: Operation) -> Callable[[], Made] | None:
     """A norm without weight and bias, times a weight."""
-    for y, w in either(o):
+    for y, w in orders(o):
         norm = _norm(found, y, o)
         if norm is not None and norm.operands[1:] == (None, None) and _fits(norm, w):
             return lambda: norm.op(tensor(norm.operands[0]), tensor(w), None, *norm.params)
@@ -114,7 +114,7 @@ def _weighted(found: Found, o: Operation) -> Callable[[], Made] | None:
 
 def _biased(found: Found, o: Operation) -> Callable[[], Made] | None:
     """A norm without bias, plus a bias."""
-    for y, b in either(o):
+    for y, b in orders(o):
         norm = _norm(found, y, o)
         if norm is not None and norm.operands[2] is None and _fits(norm, b):
             x, w, _ = map(tensor, norm.operands)

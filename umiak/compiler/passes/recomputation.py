@@ -1,4 +1,4 @@
-"""What a gradient computes again instead of keeping it: a minimum cut of the program.
+"""Values that a gradient computes again instead of keeping them: a minimum cut of the program.
 
 The values of the forward part that the backward part reads need not all be kept: what cheap operations make of others
 can be made again. The cheapest set of values from which everything is made again is a minimum cut (as in Chen and

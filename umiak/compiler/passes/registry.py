@@ -26,7 +26,7 @@ class Pass(NamedTuple):
 
     @property
     def summary(self) -> str:
-        """What the pass does, in a line."""
+        """The first sentence of the function's docstring."""
         return (inspect.getdoc(self.run) or "").split("\n\n")[0].replace("\n", " ")
 
 
