@@ -14,6 +14,10 @@ from tests.jit.corpus.registry import Program
 from tests.jit.corpus.run import Counts, Mode, Run, run, run_differences
 
 
+class OutOfTime(BaseException):
+    """A run took too long. No ``Exception``, which programs and modes may catch."""
+
+
 @dataclass
 class Verdict:
     """What was found: nothing where a program does as it must."""
@@ -40,7 +44,7 @@ def check(program: Program, mode_name: str, limit: float = 60.0) -> Verdict:
     try:
         with _limited(limit):
             found = run(program, mode)
-    except Exception as error:  # of capturing, or of the mode itself
+    except (Exception, OutOfTime) as error:  # of capturing, or of the mode itself
         if refusal is not None and re.search(refusal.match, str(error)):
             return Verdict([], refused=True)
         place = traceback.extract_tb(error.__traceback__)[-1]
@@ -71,7 +75,7 @@ def _unlike(match: str, found: Run, wanted: Run, tolerance: float) -> list[str]:
 @contextmanager
 def _limited(seconds: float) -> Iterator[None]:
     def stop(signum: int, frame: object) -> None:
-        raise TimeoutError(f"no end after {seconds} s")
+        raise OutOfTime(f"no end after {seconds} s")
 
     before = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, seconds)
