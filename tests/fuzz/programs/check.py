@@ -41,7 +41,7 @@ REFUSALS: dict[str, tuple[str, Callable[[Program, str], bool]]] = {
     ),
     "code branched on a size that differs between runs": (
         r"the program was recorded for sizes with|in static mode, declare the size",
-        lambda p, mode: mode == "static",
+        lambda p, mode: mode.startswith("static"),
     ),
     "differentiated twice, a captured function needs what it wrote over": (
         r"writes to tensors whose values from before its gradient needs",
@@ -53,7 +53,9 @@ REFUSALS: dict[str, tuple[str, Callable[[Program, str], bool]]] = {
     ),
     "a write within a branch changes a dtype": (
         r"requires a tensor made inside the branch or loop body",
-        lambda p, mode: mode == "mixed precision, captured" and p.nest is not None and p.how != "call",
+        lambda p, mode: mode in ("mixed precision, captured", "static, mixed precision")
+        and p.nest is not None
+        and p.how != "call",
     ),
 }  # fmt: skip
 
@@ -157,6 +159,9 @@ class Check:
         "mixed precision": 0.1,
         "differences": 0.1,
         "static": 0.3,
+        "static, recomputed": 0.1,
+        "static, mixed precision": 0.1,
+        "static, in a branch": 0.1,
     }
 
     def __init__(self, program: Program, tally: Counter[str]) -> None:
@@ -187,7 +192,7 @@ class Check:
         self.eager()
         for mode in modes:
             if mode != "eager":
-                getattr(self, mode.replace(" ", "_"))()
+                getattr(self, mode.replace(",", "").replace(" ", "_"))()
 
     # --- running and comparing
 
@@ -250,22 +255,49 @@ class Check:
             if found is not None:
                 self.dtypes(mode, found)
 
-    def static(self) -> None:
+    def static(
+        self, mode: str = "static", around: Callable[..., Any] = lambda function: function, dtype: str = ""
+    ) -> list[Found]:
         """For every size, with one program of static mode."""
         recorded: Any = None
         try:
-            recorded = run.Recorded(self.program)
+            recorded = run.Recorded(self.program, around)
         except Exception as error:
-            self.refused("static", error)
-            return
+            self.refused(mode, error)
+            return []
+        results = []
         for n in self.program.sizes:
             try:
                 found = recorded.run(n)
             except Exception as error:
-                self.refused("static", error)
+                self.refused(mode, error)
                 continue
-            self.compare("static", n, found)
-            self.dtypes("static", found)
+            self.compare(mode, n, found, dtype=dtype)
+            if not dtype:
+                self.dtypes(mode, found)
+            results.append(found)
+        return results
+
+    def static_recomputed(self) -> None:
+        """As :meth:`recomputed`."""
+        beside = inputs_written(self.program) or self.program.tags & {"hook", "grad"}
+        if not beside and self.leaves:
+            self.static("static, recomputed", lambda function: run.again(function, self.program.seed % 2 == 0))
+
+    def static_mixed_precision(self) -> None:
+        """As :meth:`mixed_precision`."""
+        mode = "static, mixed precision"
+        if self.dtype != "float32":
+            return
+        eager = self.run("mixed precision", self.first, run.mixed(run.function_of(self.program)))
+        for found in self.static(mode, run.mixed, "bfloat16"):
+            if eager is not None and found.dtypes != eager.dtypes:
+                raise Failure(mode, f"dtypes are {found.dtypes}, in eager mode {eager.dtypes}")
+
+    def static_in_a_branch(self) -> None:
+        """All of the program as a branch: of programs that do nothing beside their result."""
+        if not (inputs_written(self.program) or self.program.tags & {"hook", "grad"}):
+            self.static("static, in a branch", run.within)
 
     def captured_step(self) -> None:
         """The same with the backward run inside."""

@@ -164,6 +164,18 @@ def mixed(function: Callable[..., Any]) -> Callable[..., Any]:
     return under_amp
 
 
+def within(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function as a branch, which is taken."""
+
+    def inside(*arguments: Any) -> Any:
+        def call() -> tuple:
+            return tuple(function(*arguments))
+
+        return paddle.static.nn.cond(paddle.zeros([]) < 1, call, call)
+
+    return inside
+
+
 def again(function: Callable[..., Any], reentrant: bool) -> Callable[..., Any]:
     return lambda *arguments: recompute(function, *arguments, use_reentrant=reentrant)
 
@@ -208,9 +220,12 @@ def ours(
 
 
 class Recorded:
-    """A program in static mode, with its gradients; sizes of ``"n"`` are not declared."""
+    """A program in static mode, with its gradients; sizes of ``"n"`` are not declared. ``around``: what its function is
+    called through."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(
+        self, program: Program, around: Callable[[Callable[..., Any]], Callable[..., Any]] = lambda function: function
+    ) -> None:
         self.described = program
         self.program = paddle.static.Program()
         paddle.enable_static()
@@ -222,7 +237,7 @@ class Recorded:
                     given.append(paddle.static.data(x.name, sizes, x.dtype))
                     given[-1].stop_gradient = not x.grad
                 leaves = [t for t, x in zip(given, program.inputs, strict=True) if x.grad]
-                outputs = function_of(program)(*given)
+                outputs = around(function_of(program))(*given)
                 loss = loss_of([*outputs, *plain(program, given)])
                 grads = [None] * len(leaves) if loss is None else paddle.static.gradients(loss, leaves)
                 self.outputs, self.gradients, self.given = outputs, grads, given
