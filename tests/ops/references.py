@@ -1906,6 +1906,8 @@ MADE_INSIDE = {
     "detached": "made by captured functions for gradients that are differentiated again; their tests run some",
     "with_gradient": "made by captured functions, and taken out of programs before they run",
     "python_call": "its function is one of the process; tests of py_func run it",
+    "require": "made for rewritten functions, whose tests run it",
+    "write_text": "made for rewritten functions, whose tests run it",
     "given_gradient": "made in branches and loop bodies, and taken out of programs before they run",
 }
 

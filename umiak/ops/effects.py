@@ -1,19 +1,15 @@
-"""What a program does on the host besides computing: checks of data, and text that is printed.
+"""Effects of a program on the host: checks of data, and text that is printed.
 
 They are one order class, so that checks and texts come in the order of the code. ``umiak/runtime/host.py`` runs them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, ClassVar
-
-import numpy as np
+from typing import ClassVar
 
 from umiak.core import dtype as dt
 from umiak.ir.meta import Meta
-from umiak.ops._common import draw
-from umiak.ops.base import Op, Sample, register
+from umiak.ops.base import Op, register
 from umiak.ops.control import is_flag
 
 
@@ -43,11 +39,6 @@ class Require(OnHost):
             self.fail(TypeError, "a bool with one element", flag)
         return Meta((), dt.bool)
 
-    @staticmethod
-    def samples(rng: Any) -> Iterator[Sample]:
-        for shape in ((), (1,)):
-            yield Sample((np.ones(shape, "bool"),), {"kind": "ValueError", "args": ("a sample",)})
-
 
 @register
 class WriteText(OnHost):
@@ -60,7 +51,3 @@ class WriteText(OnHost):
         if len(self.pieces) != len(xs) + 1:
             self.fail(ValueError, f"{len(xs) + 1} pieces of text around {len(xs)} tensors", len(self.pieces))
         return Meta((), dt.bool)
-
-    @staticmethod
-    def samples(rng: Any) -> Iterator[Sample]:
-        yield Sample((draw(rng, (2,)), draw(rng, ())), {"pieces": ("", "", "")})

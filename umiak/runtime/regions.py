@@ -155,7 +155,7 @@ def _results(tracer: Tracer, values: Sequence[Value], stops: Sequence[bool]) -> 
 
 
 def words(tracer: Tracer) -> dict[int, Any]:
-    """How many words were drawn from each stream so far."""
+    """Return the number of words that were drawn from each stream so far."""
     return {key: stream.words for key, (_, stream) in getattr(tracer, "streams", {}).items()}
 
 

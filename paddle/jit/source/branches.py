@@ -18,7 +18,7 @@ from umiak.runtime import regions
 
 
 class _Way(NamedTuple):
-    """What a branch leaves. ``raises``: it ends by it, so that what it leaves is of no matter."""
+    """The results of a branch. ``raises``: it ends by it, so that what it leaves is of no matter."""
 
     kind: Any
     value: Any
@@ -43,7 +43,7 @@ def then(
     names: Sequence[str],
     functions: Sequence[Callable[..., Any]] = (),
 ) -> Left | None:
-    """What follows a statement that may have been left; ``functions``: what ``rest`` calls."""
+    """Run the statements behind one that may have been left; ``functions``: what ``rest`` calls."""
     if x is None:
         return rest()
     if x.is_known:

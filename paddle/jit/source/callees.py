@@ -1,4 +1,4 @@
-"""What rewritten code calls: the user's functions and layers rewritten as well, everything else as it is."""
+"""Calls made by rewritten code: the user's functions and layers rewritten as well, everything else as it is."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def ignore(modules: Sequence[ModuleType]) -> None:
 
 
 def call(f: Any) -> Any:
-    """What is called in place of ``f``."""
+    """Return the function to call in place of ``f``."""
     if not tracing():
         return f
     known = TABLE.get(id(f))

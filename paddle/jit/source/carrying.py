@@ -30,7 +30,7 @@ MOST_TRACES = 50
 
 
 class Step(NamedTuple):
-    """What an iteration leaves: whether another one follows, how it was left, and numbers of the loop's own."""
+    """The results of an iteration: whether another one follows, how it was left, and numbers of the loop's own."""
 
     go: Any
     left: Left | None
@@ -119,7 +119,7 @@ def traced_loop(
     extra: list[Any],
     step: Callable[[list[Any]], Step],
 ) -> Left | None:
-    """How the last iteration of a loop was left that goes on while ``go`` holds. ``step(extra)`` is an iteration, which
+    """Return how the last iteration of a loop was left that goes on while ``go`` holds. ``step(extra)`` is an iteration, which
     changes what ``functions`` change."""
     return _Loop(functions, names, where, go, state, extra, step).run()
 
@@ -271,7 +271,7 @@ def _held(carried: Any, place: Any, where: str) -> Any:
 
 
 def _zeros(value: Any) -> Any:
-    """What stands for a value that is not there yet."""
+    """Zeros in the place of a value that is not there yet."""
 
     def zero(x: Any) -> Any:
         return _Zeros(tuple(x.shape), x.dtype) if isinstance(x, Tensor) else x

@@ -1,4 +1,4 @@
-"""What rewriting says: why a function cannot be rewritten, and where in the user's text an error is."""
+"""Errors of rewriting: why a function cannot be rewritten, and where in the user's text an error is."""
 
 from __future__ import annotations
 

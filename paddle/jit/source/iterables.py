@@ -1,4 +1,4 @@
-"""What a loop runs over whose number of items is known only while the program runs."""
+"""Iterables of loops whose number of items is known only while the program runs."""
 
 from __future__ import annotations
 

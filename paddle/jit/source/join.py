@@ -127,7 +127,7 @@ class Join:
         return form.unflatten([next(those) if isinstance(v, Tensor) else v for v in xs])
 
     def name(self, name: str, x: Any, y: Any) -> Any:
-        """What a name holds."""
+        """The value of a name."""
         if x is y:
             return x
         for v in (x, y):
@@ -163,7 +163,7 @@ class _Pair:
 
 
 def _parts(x: Any) -> tuple[Any, Any]:
-    """Whether there is a value, and the value."""
+    """Return whether there is a value, and the value."""
     if x is ABSENT:
         return False, None
     return (x.defined, x.value) if type(x) is Conditional else (True, x)

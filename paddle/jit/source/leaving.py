@@ -1,4 +1,4 @@
-"""How a block was left: by ``return``, ``break`` or ``continue``, which data may decide."""
+"""Values that say how a block was left: by ``return``, ``break`` or ``continue``, which data may decide."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BREAK, CONTINUE = Left(BROKEN), Left(CONTINUED)
 
 
 def left(kind: Any, value: Any) -> Left | None:
-    """What a block returns: None where it ran to its end."""
+    """The result of a block: None where it ran to its end."""
     return None if not isinstance(kind, Tensor) and kind == ENDED else Left(kind, value)
 
 
@@ -37,7 +37,7 @@ def parts(x: Left | None) -> tuple[Any, Any]:
 
 
 def renamed(x: Left | None, before: int, after: int) -> Left | None:
-    """How a block was left, with one kind called another."""
+    """Return how a block was left, with one kind called another."""
     kind, value = parts(x)
     if not isinstance(kind, Tensor):
         return left(after if kind == before else kind, value)
@@ -45,7 +45,7 @@ def renamed(x: Left | None, before: int, after: int) -> Left | None:
 
 
 def is_any(x: Left | None, *kinds: int) -> Any:
-    """Whether a block was left by one of the kinds: a bool, or a tensor."""
+    """Return whether a block was left by one of the kinds: a bool, or a tensor."""
     kind, _ = parts(x)
     if not isinstance(kind, Tensor):
         return kind in kinds
@@ -61,7 +61,7 @@ def returned(value: Any) -> Left:
 
 
 def result(x: Left | None) -> Any:
-    """What a function returns whose last block was left so."""
+    """The return value of a function whose last block was left so."""
     if x is None or x.value is ABSENT:
         raise op_error(RuntimeError, "to_static", "a block that returns a value", "one that does not")
     return read(x.value)

@@ -40,7 +40,7 @@ def while_(
 
 
 def _goes_on(state: Left | None, test: Callable[[], Any], body: Block, names: Sequence[str]) -> Any:
-    """Whether there is another iteration."""
+    """Return whether there is another iteration."""
     live = leaving.is_any(state, ENDED, CONTINUED)
     if live is False:
         return False
@@ -104,7 +104,7 @@ def _traced_for(items: Traced, body: Block, names: Sequence[str]) -> Left | None
 
 
 def _after(state: Left | None, orelse: Block | None, names: Sequence[str]) -> Left | None:
-    """How a loop as a statement is left, whose last iteration was left so."""
+    """Return how a loop as a statement is left, whose last iteration was left so."""
     state = leaving.renamed(state, CONTINUED, ENDED)
     if orelse is not None:
         state = then(leaving.renamed(state, BROKEN, BROKE_INNER), orelse, names)

@@ -65,7 +65,7 @@ class Attribute:
 
 
 class Contents:
-    """What a list or dict holds, which methods change."""
+    """The items of a list or dict, which methods change."""
 
     def __init__(self, name: str, container: Any) -> None:
         self.name, self.container = name, container
@@ -143,7 +143,7 @@ def _is_plain(value: Any) -> bool:
 
 
 class Snapshot:
-    """What places held at one time."""
+    """The values of places at one time."""
 
     def __init__(self, places: Sequence[Place]) -> None:
         self.places = places

@@ -43,7 +43,7 @@ class Names:
 
 
 class _End:
-    """How a block ends: ``kind`` is "function" for the user's function itself, "tail" for the function of a block
+    """The end of a block: ``kind`` is "function" for the user's function itself, "tail" for the function of a block
     behind which nothing of the user's function is left to do, "block" for that of another one, and "held" where how it
     was left is kept in the name ``at``."""
 

@@ -1,4 +1,4 @@
-"""What rewritten code calls, by the name that it has there."""
+"""The helpers that rewritten code calls, by the name that it has there."""
 
 from paddle.jit.source.branches import choose, if_, then
 from paddle.jit.source.callees import call

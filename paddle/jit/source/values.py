@@ -1,4 +1,4 @@
-"""What a name holds behind a branch or loop that was traced: values that are there only if the program took some way,
+"""Values of names behind a branch or loop that was traced: values that are there only if the program took some way,
 and values of which no tensor can be made."""
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Conditional:
 
 
 class Unusable:
-    """What ``name`` holds behind the statement at ``where``, whose ways leave values that do not go together."""
+    """The value of ``name`` behind the statement at ``where``, whose ways leave values that do not go together."""
 
     def __init__(self, name: str, reason: str, where: str) -> None:
         self.name, self.reason, self.where = name, reason, where
