@@ -138,7 +138,8 @@ class ExponentialMovingAverage:
         """A program that applies the averages, and one that puts the parameters back."""
         apply, restore = Program(), Program()
         with program_guard(apply):
-            left = 1.0 - self._product  # type: ignore[operator]
+            assert self._product is not None
+            left: Any = 1.0 - self._product
             left = paddle.where(left > 0, left, paddle.ones_like(left))  # before the first run
             for p, average, kept in self._kept:
                 assign(kept, p)

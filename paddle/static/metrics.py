@@ -19,7 +19,7 @@ accuracy = also(metric_accuracy, "accuracy", "paddle.static")
 
 def _real(weight: Tensor | None) -> Tensor | None:
     """1 where a batch counts, 0 where its first tag says that it was made up; None where all do."""
-    return None if weight is None else (paddle.flatten(weight)[:1] != 0).astype("int64")
+    return None if weight is None else paddle.not_equal(paddle.flatten(weight)[:1], 0).astype("int64")
 
 
 @public("paddle.static", usual=False)

@@ -23,6 +23,34 @@ def _listed(x: Any) -> list[Any]:
     return [] if x is None else list(x) if isinstance(x, (list, tuple)) else [x]
 
 
+class Operand(Tensor):
+    """A tensor that a Python function gets. Functions of NumPy take it, as they take what the reference gives."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, x: Tensor) -> Operand:
+        """The same memory."""
+        made = cls.__new__(cls)
+        made._share(x)
+        made.stop_gradient = True
+        return made
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **kwargs: Any) -> Any:
+        arrays = [np.asarray(x) if isinstance(x, Tensor) else x for x in operands]
+        return getattr(ufunc, method)(*arrays, **kwargs)
+
+
+@dataclass(frozen=True)
+class _Function:
+    """``func`` over the values of its arguments."""
+
+    function: Callable[..., Any]
+
+    def __call__(self, *xs: Tensor) -> Any:
+        return self.function(*map(Operand.of, xs))
+
+
 @dataclass(frozen=True)
 class _Gradient:
     """``backward_func`` over those of its arguments that are not skipped."""
@@ -33,7 +61,7 @@ class _Gradient:
     def __call__(self, xs: Sequence[Tensor], ys: Sequence[Tensor], grads: Sequence[Tensor | None]) -> list[Any]:
         values = [v for v, skip in zip([*xs, *ys], self.skipped, strict=True) if not skip]
         given = [F.full(0, dtype=y.dtype, shape=tuple(y.shape)) if g is None else g for y, g in zip(ys, grads)]
-        found = _listed(self.function(*values, *given))
+        found = _listed(self.function(*map(Operand.of, [*values, *given])))
         if len(found) != len(xs):
             raise op_error(
                 ValueError, "py_func", f"a gradient from backward_func for each of {len(xs)} inputs", len(found)
@@ -99,7 +127,7 @@ def py_func(
         gradient = _Gradient(
             backward_func, tuple(any(k is v for v in skipped) or getattr(k, "name", None) in names for k in known)
         )
-    made = call(func, xs, [_type(o, xs) for o in outs], gradient)
+    made = call(_Function(func), xs, [_type(o, xs) for o in outs], gradient)
     results = []
     for o, y in zip(outs, made, strict=True):
         if gradient is None:

@@ -75,6 +75,18 @@ def test_sizes_follow_the_inputs(programs):
         assert got.tolist() == [float(4 * k + 1) for k in reversed(range(n))]
 
 
+def test_functions_of_numpy_take_what_they_are_given(programs):
+    x = data("x", [2])
+    x.stop_gradient = False
+    y, n = variable("y", [2]), variable("n", [1], "int64")
+    static.py_func(lambda v: (np.tanh(v), np.array([v.shape[0]])), x, [y, n], lambda v, y, n, g, _: g * (1 - y * y))
+    (g,) = static.gradients(y.sum(), x)
+    got = Executor().run(feed={"x": np.array([0.5, -1.0], "float32")}, fetch_list=[y, n, g])
+    np.testing.assert_allclose(got[0], np.tanh([0.5, -1.0]), rtol=1e-6)
+    assert got[1].tolist() == [2]
+    np.testing.assert_allclose(got[2], 1 - np.tanh([0.5, -1.0]) ** 2, rtol=1e-5)
+
+
 def test_gradients_that_are_not_given_are_zeros_and_skipped_variables_are_not_given(programs):
     given = []
 

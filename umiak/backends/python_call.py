@@ -31,7 +31,7 @@ def _run(op: Any, place: Any, operands: Sequence[Tensor], sizes: Sequence[int]) 
         made = op.function(*operands)
         results = list(made) if isinstance(made, (tuple, list)) else [] if made is None else [made]
         if len(results) != len(op.ranks):
-            name = getattr(op.function, "__name__", "the function")
+            name = getattr(op.function, "__name__", "py_func")
             raise op_error(ValueError, name, f"{len(op.ranks)} results, as many as were declared", len(results))
         out, at = [], 0
         for i, (x, dtype, rank) in enumerate(zip(results, op.dtypes, op.ranks, strict=True)):
@@ -45,7 +45,7 @@ def _converted(op: Any, i: int, x: Any, dtype: Any, shape: tuple[int, ...], plac
     tensor = x if isinstance(x, Tensor) else from_numpy(np.asarray(x), place)
     exact = not tensor.dtype.is_continuous or dtype.is_continuous
     if tuple(tensor.shape) != shape or not exact or (tensor.dtype.is_complex and not dtype.is_complex):
-        name = getattr(op.function, "__name__", "the function")
+        name = getattr(op.function, "__name__", "python_call")
         raise op_error(
             ValueError, name, f"result {i} of shape {list(shape)} and dtype {dtype.name}, as it was declared",
             f"shape {list(tensor.shape)} and dtype {tensor.dtype.name}",

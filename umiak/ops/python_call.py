@@ -41,7 +41,7 @@ class PythonCall(Op):
 
     def bind(self) -> None:
         super().bind()
-        self.effect = "python" if self.ordered else None
+        self.effect = "python" if self.ordered else None  # type: ignore[misc]
         self.function = self.gradient = None  # type: ignore[misc]
 
     def infer(self, *operands: Any) -> Any:

@@ -58,12 +58,14 @@ class _Recorded(Narrowed):
                 made.results = tuple(old if r is new else r for r in made.results)
                 old.producer, old.index = made, new.index
                 continue
-            back = self.builder.make(F.Cast(old.meta.dtype), [new])
+            wide = old.meta.dtype
+            assert wide is not None
+            back = self.builder.make(F.Cast(wide), [new])
             back.results, old.producer, old.index = (old,), back, 0
             self.out.append(back)
             self.stand([old], [new])
             self.casts[id(old), self.low.id] = new
-            self.casts[id(new), old.meta.dtype.id] = old
+            self.casts[id(new), wide.id] = old
 
 
 def parameters_of(tracer: ProgramTracer, values: set[int]) -> list[Any]:

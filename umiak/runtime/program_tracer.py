@@ -286,6 +286,8 @@ class ProgramTracer(Capture):
         outputs = program.outputs[:-3] if draws else program.outputs
         if draws:
             seed, offset, words = program.outputs[-3:]
+            assert isinstance(seed, Sym)
+            assert isinstance(offset, Sym)
             generator = default_generator(context.current().place)
             stream = DrawnStream(stream_of(generator), seed, offset)
             stream.words = words

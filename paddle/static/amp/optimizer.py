@@ -156,16 +156,17 @@ class OptimizerWithMixedPrecision:
     def _rescale(self, finite: Tensor) -> None:
         """Grow the scale after some finite steps, shrink it after some others."""
         settings, scale = self._settings, self._loss_scaling
+        assert scale is not None
         good, bad = self._counts
         one = paddle.ones([1], "int32")
         now_good = paddle.where(finite, good + one, good * 0)
         now_bad = paddle.where(finite, bad * 0, bad + one)
         grows = now_good >= int(settings["incr_every_n_steps"])
         shrinks = now_bad >= int(settings["decr_every_n_nan_or_inf"])
-        grown = scale * float(settings["incr_ratio"])  # type: ignore[operator]
+        grown: Any = scale * float(settings["incr_ratio"])
         grown = paddle.where(paddle.isfinite(grown), grown, scale)
-        shrunk = paddle.clip(scale * float(settings["decr_ratio"]), 1.0)  # type: ignore[operator]
-        assign(scale, paddle.where(grows, grown, paddle.where(shrinks, shrunk, scale)))  # type: ignore[arg-type]
+        shrunk = paddle.maximum(scale * float(settings["decr_ratio"]), paddle.ones_like(scale))
+        assign(scale, paddle.where(grows, grown, paddle.where(shrinks, shrunk, scale)))
         assign(good, paddle.where(grows, now_good * 0, now_good))
         assign(bad, paddle.where(shrinks, now_bad * 0, now_bad))
 

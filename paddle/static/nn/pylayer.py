@@ -63,6 +63,7 @@ def static_pylayer(
             y.stop_gradient = True
         return result
     several: list[type] = []
+    given: Callable[..., Any] = backward_fn
 
     class Node(PyLayer):
         @staticmethod
@@ -75,7 +76,7 @@ def static_pylayer(
 
         @staticmethod
         def backward(ctx: Any, *grads: Any) -> Any:
-            found = backward_fn(*grads)
+            found = given(*grads)
             return tuple(found) if isinstance(found, list) else found
 
     result = Node.apply(*xs)

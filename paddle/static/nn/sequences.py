@@ -94,7 +94,7 @@ def sequence_pool(
         steps = paddle.ones_like(x[:, :, 0] if x.ndim > 2 else x).sum(1)
         return total / _like(steps if kind == "average" else paddle.sqrt(steps), total)
     counts = lengths.astype("int64")
-    inside = _inside(x, lengths)
+    inside: Any = _inside(x, lengths)
     if kind == "max":
         y = paddle.where(inside, x, paddle.full_like(x, float("-inf"))).max(1)
     elif kind in ("first", "last"):
