@@ -15,10 +15,9 @@ from paddle._public import public
 from paddle.jit import source
 from paddle.jit.function import StaticFunction
 from paddle.jit.sot.function import SymbolicStaticFunction
-from paddle.jit.specs import free_axes, specs_of
+from paddle.jit.specs import free_axes, positions_of, specs_of
 from paddle.jit.state import Draws, State, exactly
 from paddle.nn.layer.layers import Layer
-from umiak import ops as F
 from umiak.core.array import from_numpy
 from umiak.core.captured import Stale
 from umiak.core.context import current
@@ -253,6 +252,12 @@ class TracedFunction(StaticFunction, StaticCall):
                 filled.append(x)
             args, kwargs = call.structure.unflatten(filled)
             made, form = pytree.flatten(function(*args, **kwargs))
+            left, its_structure = pytree.flatten((args, kwargs))
+            if its_structure != call.structure or any(a is not b for a, b in zip(left, filled)):
+                raise CaptureError(
+                    f"{self.__name__} changes a list or dict that it is given: a program would not change it. Return "
+                    "what it holds instead"
+                )
             sparse = {i: x for i, x in enumerate(made) if isinstance(x, Tensor) and x.is_sparse()}
             found.append(_WithSparse(form, sparse) if sparse else form)
             return [x.values() if i in sparse else x for i, x in enumerate(made)]
@@ -296,11 +301,6 @@ class _Repeated:
     at: int
 
 
-def _positions(x: Any) -> Any:
-    """The positions of a sparse tensor, without values."""
-    return x.with_values(F.full(0, dtype=x.dtype, shape=(0,) * x.values().ndim))
-
-
 class _Sparse:
     """Placeholder of a sparse argument: its values are a tensor of the call, its positions are constants of programs.
 
@@ -309,7 +309,7 @@ class _Sparse:
 
     def __init__(self, tensor: Any, at: int | None = None) -> None:
         tensor.coordinates()  # read now: a capture may not
-        self.tensor, self.at = _positions(tensor), at
+        self.tensor, self.at = positions_of(tensor), at
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Sparse) and self.at == other.at and self.tensor.same_pattern(other.tensor)
@@ -326,7 +326,7 @@ class _WithSparse:
 
     def settled(self) -> _WithSparse:
         """Return the same without what the capture computed with."""
-        return _WithSparse(self._structure, {i: _positions(x) for i, x in self._sparse.items()})
+        return _WithSparse(self._structure, {i: positions_of(x) for i, x in self._sparse.items()})
 
     def unflatten(self, leaves: Sequence[Any]) -> Any:
         """Put the leaves in their places, values at their positions."""
@@ -507,10 +507,12 @@ def enable_to_static(enable_to_static_bool: bool) -> None:
 
 @public("paddle.jit")
 def ignore_module(modules: Sequence[Any]) -> None:
-    """Do nothing: functions are captured by running them, so that no module has to be left out.
+    """Leave functions of modules as they are where ``to_static(full_graph=True)`` rewrites what a function calls.
+
+    They are traced nevertheless; a branch or loop on a tensor in one is refused.
 
     Args:
-        modules: a list of modules.
+        modules: a list of modules, which stand for those inside of them, too.
 
     Raises:
         TypeError: a value that is not a module.
@@ -521,3 +523,4 @@ def ignore_module(modules: Sequence[Any]) -> None:
     """
     if not all(inspect.ismodule(m) for m in modules):
         raise op_error(TypeError, "ignore_module", "modules", repr(modules))
+    source.ignore(modules)

@@ -1,10 +1,11 @@
-"""What ``input_spec`` says of the tensors of a call."""
+"""What is known of the tensors of a call: what ``input_spec`` says, and the positions of sparse ones."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from paddle.static.input import InputSpec
+from umiak import ops as F
 from umiak.core.tensor import Tensor
 from umiak.util import pytree
 from umiak.util.errors import op_error
@@ -21,3 +22,8 @@ def free_axes(op_name: str, spec: InputSpec, shape: tuple[int, ...]) -> frozense
     if len(spec.shape) != len(shape) or any(m not in (-1, n) for m, n in zip(spec.shape, shape)):
         raise op_error(ValueError, op_name, f"a tensor of shape {list(spec.shape)}, as input_spec says", list(shape))
     return frozenset(i for i, n in enumerate(spec.shape) if n == -1)
+
+
+def positions_of(x: Any) -> Any:
+    """Return the positions of a sparse tensor, as one without values."""
+    return x.with_values(F.full(0, dtype=x.dtype, shape=(0,) * x.values().ndim))

@@ -373,7 +373,7 @@ class Capture(Tracer):
         operations = [o for b in blocks for o in b.operations]
         hooks = {
             id(recorded(root.value)): [entry for entry in leaf._hooks if type(entry) is not leaf_gradients.Sink]
-            for root, leaf in self._leaves() if leaf._hooks
+            for root, leaf in self._leaves() if leaf._hooks and id(root) not in self._inner  # those run outside
         }  # fmt: skip
         ctx = context.current()
         amp, creating, self.creating = ctx.amp(), self.creating, create_graph
@@ -419,7 +419,16 @@ class Capture(Tracer):
         """``tape.grad`` inside of the function."""
         if blocked:
             raise CaptureError("[grad] requires no_grad_vars=None in a captured function: detach them instead")
-        gradients = self.gradients_in(outputs, grads, inputs, create_graph)
+        # What came in with a history may depend on the inputs that are asked for, which is not known here.
+        asked = {id(self.tensor(x)) for x in inputs}
+        before = [root for root, _ in self.gradient_roots() if id(root) in self._inner and id(root) not in asked]
+        gradients = self.gradients_in(outputs, grads, [*inputs, *before], create_graph)
+        if any(g is not None for g in gradients[len(inputs) :]):
+            raise CaptureError(
+                "paddle.grad is asked for a gradient through a tensor whose history began outside of the captured "
+                "function. Compute it inside, or detach it"
+            )
+        gradients = gradients[: len(inputs)]
         if None in gradients and not allow_unused:
             raise ValueError(
                 "[grad] requires inputs that the outputs depend on, got an unused one at position "

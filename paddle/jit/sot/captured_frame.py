@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
@@ -30,7 +31,8 @@ from umiak.runtime.capture import Captured, CaptureError
 
 _LOG = logging.getLogger("paddle.jit")
 SWITCH = "enable_to_static"  # of the rank's values
-MOST_ENTRIES = 64  # of one frame. Beyond it the oldest goes
+MOST_ENTRIES = 32  # of one frame, which runs as it was written for further kinds of calls
+MOST_RESUMED = 12  # of what is left of one after a graph break, which a loop may come to with ever other numbers
 MOST_RESTARTS = 200
 _LOCK = threading.RLock()
 _ERROR = "error"
@@ -67,6 +69,8 @@ class Record:
 
 class CapturedFrame(FrameCall):
     """A frame whose calls run as graphs. What cannot be captured runs as it was written."""
+
+    most = MOST_ENTRIES
 
     def __init__(self, family: Family, name: str, code: CodeType, parameters: list[inspect.Parameter]) -> None:
         self.family = family
@@ -143,8 +147,11 @@ class CapturedFrame(FrameCall):
                     entry = self._attempt_capture(bound)
                 except Restart:
                     continue
-                self._enter(entry, MOST_ENTRIES)
-                del self.records[:-MOST_ENTRIES], self.captures[:-MOST_ENTRIES]
+                self._enter(entry, self.most)
+                if len(self.records) >= self.most:
+                    self.abandoned = f"{self.name} has been captured for {self.most} kinds of calls"
+                    self.family.fallbacks.append(self.abandoned)
+                    _LOG.warning("%s: others run without a graph", self.abandoned)
                 return entry
         finally:
             family.spent += time.monotonic() - begun
@@ -398,6 +405,8 @@ class ResumedFrame(CapturedFrame):
     Its parameters are the stack, the variables, the cells, and how the operation ended: a result or an exception.
     """
 
+    most = MOST_RESUMED
+
     def __init__(self, family: Family, position: Position) -> None:
         self.position = position
         self._stack = [f"s{i}" for i, held in enumerate(position.stack) if held]
@@ -544,15 +553,20 @@ def _is_guarded(f: Frame) -> bool:
     return f.bytecode.handler(f.instruction.offset) is not None
 
 
-def _read(source: Source, bound: dict[str, Any]) -> Any:
-    """Return what a source gives for a call; None where there is nothing."""
-    names: Any = dict(bound)
-    namespace = Namespace()
+@lru_cache(maxsize=4096)
+def _reader(source: Source) -> tuple[CodeType, Namespace]:
+    names = Namespace()
     text = ""
     for part in source.path():
-        text = part.expression(text, namespace)
+        text = part.expression(text, names)
+    return compile(text, "<source>", "eval"), names
+
+
+def _read(source: Source, bound: dict[str, Any]) -> Any:
+    """Return what a source gives for a call; None where there is nothing."""
+    code, names = _reader(source)
     try:
-        return eval(text, {**namespace, **names})
+        return eval(code, names, bound)
     except (KeyError, IndexError, AttributeError, ValueError, TypeError):
         return None
 

@@ -60,8 +60,11 @@ class SymbolicStaticFunction(StaticFunction, FunctionFrame):
     def _capture(self, bound: dict[str, Any]) -> Any:
         if self._specs is not None:
             tensors = [pair for name, x in bound.items() for pair in _tensors(x, argument(name))]
-            for spec, (place, x) in zip(self._specs, tensors):
-                self.policy.free[place] = set(free_axes(self.__name__, spec, tuple(x.shape)))
+            free: dict[int, set[int]] = {}  # a tensor that is given twice is free where both specs say so
+            for spec, (_, x) in zip(self._specs, tensors):
+                axes = set(free_axes(self.__name__, spec, tuple(x.shape)))
+                free[id(x)] = free.get(id(x), axes) & axes
+            self.policy.free.update((place, free[id(x)]) for _, (place, x) in zip(self._specs, tensors))
         return super()._capture(bound)
 
 

@@ -89,6 +89,10 @@ class Guards:
         """The value is a tensor, whose class the entry compares."""
         self._add("tensor", source, None)
 
+    def pattern(self, source: Source, positions: Any) -> None:
+        """The value is a sparse tensor with these positions."""
+        self._add("pattern", source, positions)
+
     def number(self, source: Source, kind: type[Any]) -> None:
         """The value is a number of this type, which the run is given."""
         self._add("type", source, kind)
@@ -213,6 +217,10 @@ class _Writer:
             self.lines.append(f"if len({x}) != {value}: return None")
         elif kind == "keys":
             self.lines.append(f"if tuple({x}) != {name(value)}: return None")
+        elif kind == "pattern":
+            self.lines.append(
+                f"if not (isinstance({x}, Tensor) and {x}.is_sparse() and {name(value)}.same_pattern({x})): return None"
+            )
         elif kind == "tensor":
             self.lines.append(f"if not isinstance({x}, Tensor): return None")
         else:
@@ -227,6 +235,8 @@ class _Writer:
                 if len(literal) < 200
                 else f"type({x}) is not {kind.__name__} or {x} != {self.names.name(value)}"
             )
+        if kind is float and value == value and value != 0 and abs(value) != float("inf"):
+            return f"type({x}) is not float or {x} != {value!r}"
         if kind in (float, complex):
             return f"type({x}) is not {kind.__name__} or exactly({x}) != {self.names.name(exactly(value))}"
         if kind in (frozenset, range, slice):

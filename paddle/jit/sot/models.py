@@ -924,29 +924,22 @@ def _id(sim: Simulator, x: Any) -> Any:
     return sim.break_graph("id() of an object")
 
 
-def effects_of(sim: Simulator, run: Callable[..., Any], like: list[Any]) -> str | None:
-    """Say what ``run(simulator, arguments)`` does beyond computing with tensors like ``like``; None for nothing.
+def effects_of(sim: Simulator, f: Callable[..., Any], like: list[Any], by_simulator: bool = False) -> str | None:
+    """Say what ``f(*like)`` does beyond computing with tensors; None for nothing.
 
-    It runs in a trace of its own, which is thrown away.
+    It is simulated in a trace of its own, which is thrown away, or, ``by_simulator``, does so itself:
+    ``f(simulator, *like)``.
     """
     from paddle.jit.sot.control import Control
     from paddle.jit.sot.simulator import Simulator
     from paddle.jit.sot.trace import Policy, Trace
-    from umiak.ir.meta import Meta
 
     trace = Trace(Policy(), "probe")
     inner = Simulator(trace)
     with trace.capture:
-        given = []
-        for x in like:
-            if isinstance(x, Tensor):
-                sizes = tuple(
-                    int(n.hint) if type(n) is Sym and n.hinted else 2 if type(n) is Sym else n for n in x.shape
-                )
-                x = trace.capture.input(Meta(sizes, x.dtype), x.stop_gradient)
-            given.append(x)
+        given = [trace.like(x) if isinstance(x, Tensor) else x for x in like]
         try:
-            run(inner, tuple(given))
+            f(inner, *given) if by_simulator else inner.call(f, tuple(given), {})
         except Control as stop:
             reasons = list(trace.policy.breaks.values())
             return f"cannot be captured: {reasons[0] if reasons else stop}"

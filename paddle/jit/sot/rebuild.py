@@ -31,6 +31,7 @@ from paddle.jit.sot.iterators import ITERATORS
 from paddle.jit.sot.models import DELETED, NOTHING, class_attribute
 from paddle.jit.sot.sources import Fixed, Namespace, Source
 from paddle.jit.sot.trace import IDENTICAL, MUTABLE, TensorMethod, Trace, Unset
+from paddle.jit.specs import positions_of
 from umiak.core.direct import Direct
 from umiak.core.eager import apply
 from umiak.core.tensor import Tensor
@@ -103,6 +104,10 @@ class Rebuilder:
         if kind is Sym:
             number = next((n for n in trace.numbers if n.symbol is x), None)
             return self.load(number.source) if number is not None else self._output(x)
+        if isinstance(x, Tensor) and x.is_sparse() and id(x) not in trace.sources:
+            with trace.capture.paused():
+                pattern = self.names.name(positions_of(x))
+            return self.variable(f"{pattern}.with_values({self.value(x.values())})")
         if isinstance(x, SymTensor):
             source = trace.sources.get(id(x))
             constant = self._constants.get(id(x))

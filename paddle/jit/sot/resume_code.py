@@ -38,10 +38,13 @@ class CannotResume(Exception):
 
 
 class _State(NamedTuple):
-    """Depth of the stack before a step, the number of exceptions being handled, and what else they left."""
+    """Depth of the stack before a step, and what exceptions have left on it."""
 
     depth: int
-    handled: int
+    handled: int = 0
+    """Number of exceptions that are being handled."""
+    raised: bool = False
+    """Whether one was raised that no PUSH_EXC_INFO has met yet."""
     lasti: int | None = None
     """Where on the stack the offset of an exception lies. A ``with`` that swallows it pops that late; in 3.14 it is no
     object, which could be a parameter."""
@@ -60,25 +63,26 @@ def _states(code: CodeType) -> dict[int, _State]:
     """The state before each step that can be reached."""
     steps = control_flow(code).steps
     states: dict[int, _State] = {}
-    todo = [(0, _State(0, 0))]
+    todo = [(0, _State(0))]
     while todo:
         i, state = todo.pop()
         if i in states:
             continue
         states[i] = state
         step = steps[i]
-        handled = state.handled - (step.name == "POP_EXCEPT")
+        handled = state.handled + (step.name == "PUSH_EXC_INFO") - (step.name == "POP_EXCEPT")
+        raised = state.raised and step.name != "PUSH_EXC_INFO"
         for following in step.next:
             depth = state.depth + _effect(step, following == step.target)
             lasti = state.lasti if state.lasti is not None and depth > state.lasti else None
-            todo.append((following, _State(depth, handled, lasti)))
+            todo.append((following, _State(depth, handled, raised, lasti)))
         if step.handler is not None and not BLOCK_STACK:
             handler = step.handler
             lasti = state.lasti if state.lasti is not None and state.lasti < handler.depth else None
             if handler.push_lasti and lasti is None:
                 lasti = handler.depth
             depth = handler.depth + handler.push_lasti + 1
-            todo.append((handler.target, _State(depth, state.handled + 1, lasti)))
+            todo.append((handler.target, _State(depth, state.handled, True, lasti)))
         elif step.name.startswith("SETUP_"):
             assert step.target is not None
             # Three values each of this exception and of the one that was handled before.
@@ -430,7 +434,7 @@ class ResumeCode:
             raise ValueError(
                 f"[ResumeCode] requires an instruction that can be reached, got offset {offset} of {name!r}"
             )
-        if state.handled or state.lasti is not None:
+        if state.handled or state.raised or state.lasti is not None:
             raise CannotResume(f"{name!r} handles an exception at offset {offset}, which has a state of its own")
         if steps.steps[at].name == "RESUME":
             at += 1

@@ -261,6 +261,8 @@ class Simulator:
             return self.break_graph(f"{name}() of a tensor, which differs from call to call")
         method = getattr(x, name)
         if name in ("register_hook", "_register_grad_hook"):
+            if isinstance(x, SymTensor) and x._value.hooks and models.effects_of(self, args[0], [x]) is not None:
+                raise Uncapturable("a hook that cannot be captured follows one that was")  # their order would change
             self.probe(args[0], [x])
         plain = (
             method.__func__
@@ -273,19 +275,19 @@ class Simulator:
 
     def probe(self, f: Any, like: list[Any]) -> None:
         """Break the graph where a function that the library is to call later does more than compute with tensors."""
-        reason = models.effects_of(self, lambda inner, given: inner.call(f, given, {}), like)
+        reason = models.effects_of(self, f, like)
         if reason is not None:
             self.break_graph(f"{_name(f)}, a function that is called for gradients, {reason}")
 
     def _probe_layer(self, layer: type[PyLayer], *args: Any) -> None:
-        def both(inner: Simulator, given: tuple) -> None:
+        def both(inner: Simulator, *given: Any) -> None:
             ctx = inner.trace.made(PyLayerContext())
             with no_grad_guard():
                 results = inner.call(layer.forward, (ctx, *given), {})
                 results = results if isinstance(results, (list, tuple)) else (results,)
                 inner.call(layer.backward, (ctx, *(y * 1 for y in results if isinstance(y, Tensor))), {})
 
-        reason = models.effects_of(self, both, list(args))
+        reason = models.effects_of(self, both, list(args), by_simulator=True)
         if reason is not None:
             self.break_graph(f"{layer.__name__}.apply {reason}")
 

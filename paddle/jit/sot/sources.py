@@ -121,6 +121,17 @@ class Member(Source):
 
 
 @dataclass(frozen=True)
+class Values(Source):
+    """The values of a sparse tensor."""
+
+    def expression(self, base: str, names: Namespace) -> str:
+        return f"{base}.values()"
+
+    def __str__(self) -> str:
+        return f"{self.base}.values()"
+
+
+@dataclass(frozen=True)
 class Item(Source):
     """An element of a list, tuple or dict; of a class, an entry of its ``__dict__``."""
 

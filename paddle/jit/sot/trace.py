@@ -19,7 +19,8 @@ import numpy as np
 from paddle.jit.sot.control import Restart, Uncapturable
 from paddle.jit.sot.guards import Guards
 from paddle.jit.sot.iterators import ITERATORS
-from paddle.jit.sot.sources import Argument, Attribute, Contents, Fixed, Item, Member, Source, fixed
+from paddle.jit.sot.sources import Argument, Attribute, Contents, Fixed, Item, Member, Source, Values, fixed
+from paddle.jit.specs import positions_of
 from paddle.jit.state import State
 from paddle.nn.layer._hooks import HookTable
 from paddle.nn.layer._registry import Registry
@@ -29,6 +30,7 @@ from umiak.core.entries import CallScalars
 from umiak.core.place import Place
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
+from umiak.ir.meta import Meta
 from umiak.ir.scope import symbols_of
 from umiak.ir.tracer import SymTensor
 from umiak.runtime.capture import Capture, Scalars
@@ -156,6 +158,7 @@ class Trace:
         self._keep: list[Any] = []
         self._stand_ins: dict[int, Input] = {}
         self._states: set[int] = set()
+        self._likes: dict[int, Tensor] = {}
 
     # --- reading
 
@@ -248,7 +251,7 @@ class Trace:
 
     def _tensor(self, x: Tensor, source: Source) -> Tensor:
         if isinstance(x, SymTensor):
-            return x
+            return x if x._tracer is self.capture else self.like(x)
         known = self._stand_ins.get(id(x))
         if known is not None:
             if known.source != source:
@@ -259,6 +262,8 @@ class Trace:
             self.guards.same(source, Member(fixed(leaf), "grad"))
             self.know_gradient(x, leaf)
             return x
+        if x.is_sparse():
+            return self._sparse(x, source)
         fixed_place = source.holder() is not None or isinstance(source, Fixed)
         if (fixed_place and source not in self.policy.inputs) or source in self.policy.constants:
             if not isinstance(source, Fixed):
@@ -266,8 +271,6 @@ class Trace:
             self._know(x, fixed(x))
             self.owners.append(x)
             return x
-        if x.is_sparse():
-            raise Uncapturable("a sparse tensor is read from outside")
         free = self.policy.free.get(source, set())
         axes = frozenset(a for a in free if a < x.ndim and x.shape[a] not in (0, 1))
         made = Input(source, x, self.capture.argument(x, axes), axes)
@@ -277,6 +280,26 @@ class Trace:
         self._keep.append(x)
         self.sources[id(made.stand_in)] = source
         return made.stand_in
+
+    def _sparse(self, x: Any, source: Source) -> Any:
+        """A sparse tensor: its values are a tensor that a run is given, its positions are constants."""
+        with self.capture.paused():
+            x.coordinates()  # read now: a capture may not
+            pattern = positions_of(x)
+            values = x.values()
+        self.guards.pattern(source, pattern)
+        made = x.with_values(self._tensor(values, Values(source)))
+        self._know(made, source)
+        return made
+
+    def like(self, x: Tensor) -> Tensor:
+        """Return an input like a tensor, of which nothing but its class counts."""
+        known = self._likes.get(id(x))
+        if known is None:
+            sizes = tuple(n if type(n) is int else int(n.hint) if n.hinted else 2 for n in x.shape)
+            known = self._likes[id(x)] = self.capture.input(Meta(sizes, x.dtype), x.stop_gradient)
+            self._keep.append(x)
+        return known
 
     def input_of(self, x: Any) -> Input | None:
         """Return the input that a tensor stands for."""
