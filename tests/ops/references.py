@@ -2041,24 +2041,30 @@ REFERENCES["deformable_spread"] = by_transposing(deformable_columns)
 
 @reference()
 def deformable_slopes(x: np.ndarray, g: np.ndarray, offset: np.ndarray, mask: Any, **geometry: Any) -> Any:
-    """Differences within a cell, where columns are linear in each coordinate; columns are linear in the mask."""
+    """Differences within a cell, where columns are linear in each coordinate; columns are linear in the mask.
 
-    def slope(v: np.ndarray, i: int, step: float, columns: Callable) -> float:
-        low, high = v.copy(), v.copy()
-        low.flat[i] -= step
-        high.flat[i] += step
-        return ((columns(high) - columns(low)) * g).sum() / (2 * step)
-
+    What a tap takes for a group at a position depends on its own coordinates and mask alone: all are moved at once.
+    """
     wide = [None if v is None else v.astype(np.float64) for v in (x, offset, mask)]
     x, offset, mask = wide
+    groups, taps = geometry["groups"], geometry["kernel"][0] * geometry["kernel"][1]
+    n, _, rows, columns = offset.shape
 
-    def over(v: np.ndarray, step: float, columns: Callable) -> np.ndarray:
-        return np.array([slope(v, i, step, columns) for i in range(v.size)]).reshape(v.shape)
+    def slopes(v: np.ndarray, moved: slice, step: float, made: Callable) -> np.ndarray:
+        low, high = v.copy(), v.copy()
+        low[:, moved] -= step
+        high[:, moved] += step
+        change = (made(high) - made(low)) * g / (2 * step)
+        own = change.reshape(n, rows, columns, taps, groups, x.shape[3] // groups).sum(-1)
+        return own.transpose(0, 4, 3, 1, 2).reshape(n, groups * taps, rows, columns)
 
-    slopes = over(offset, 2**-5, lambda v: deformable_columns(x, v, mask, **geometry))
+    of_offset = np.empty_like(offset)
+    for axis in range(2):
+        moved = slice(axis, None, 2)
+        of_offset[:, moved] = slopes(offset, moved, 2**-5, lambda v: deformable_columns(x, v, mask, **geometry))
     if mask is None:
-        return slopes
-    return slopes, over(mask, 1.0, lambda v: deformable_columns(x, offset, v, **geometry))
+        return of_offset
+    return of_offset, slopes(mask, slice(None), 1.0, lambda v: deformable_columns(x, offset, v, **geometry))
 
 
 @reference()

@@ -472,15 +472,16 @@ def test_plans_are_as_many_as_classes() -> None:
     for name in sorted(F.REGISTRY):
         cases = [c for c in cases_of(name) if usable(c)]
         for op in {c.op for c in cases}:
+            if op.decompose is not None:
+                continue  # composites may call their own op on other classes
             op.clear()
             mine = [c for c in cases if c.op is op]
             classes = set()
             for case in mine:
                 case.call(*case.operands())
                 classes.add(class_of(case))
-            # Composites may call their own op on other classes.
-            compared += op.decompose is None
-            if op.decompose is None and op.table_size() != len(classes):
+            compared += 1
+            if op.table_size() != len(classes):
                 wrong.append(f"{op}: {op.table_size()} plans of {len(classes)} classes")
     assert not wrong, "\n".join(wrong)
     assert compared > 100
