@@ -204,6 +204,12 @@ def test_a_refusal_must_come(monkeypatch):
     assert verdict.lines == ["no error that says 'no such', but results"]
 
 
+def test_a_declared_difference_must_be_there(monkeypatch):
+    monkeypatch.setattr(runs, "PACKAGE", __name__)
+    verdict = check(program(differs={"eager": "for this test"}), "eager")
+    assert verdict.lines == ["no difference, where one is declared"]
+
+
 def test_snapshots_of_equal_objects_are_equal():
     def closure(n):
         return lambda: n
@@ -230,3 +236,10 @@ def test_allowed_differences_are_no_others():
     assert found([paddle.to_tensor(4)], [3], ("numbers",)) and found([paddle.to_tensor([3, 3])], [3], ("numbers",))
     assert found([[1], [1]], [shared, shared], ()) and not found([[1], [1]], [shared, shared], ("copies",))
     assert found([[1], [2]], [shared, shared], ("copies",))
+
+    used, unused, zeros = (paddle.ones([2]) for _ in range(3))
+    for x, gradient in ((used, 1.0), (zeros, 0.0)):
+        x.stop_gradient = False
+        (x * gradient).sum().backward()
+    unused.stop_gradient = False
+    assert found(zeros, unused, ()) and not found(zeros, unused, ("zeros",)) and found(used, unused, ("zeros",))

@@ -60,8 +60,8 @@ def main() -> int:
         if options.trace and verdict.error is not None:
             traceback.print_exception(verdict.error)
     print(
-        f"mode {options.mode!r}: of {len(wanted)} programs {passed} do what they do eagerly, {refused} are refused as "
-        f"they must be; {total}"
+        f"mode {options.mode!r}: of {len(wanted)} programs {passed} do what they do eagerly, {refused} are refused or "
+        f"differ as they declare; {total}"
     )
     return passed + refused < len(wanted)
 

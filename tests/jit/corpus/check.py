@@ -25,7 +25,7 @@ class Verdict:
     lines: list[str]
     counts: Counts = field(default_factory=Counts)
     error: BaseException | None = None  # the first that only the mode raised
-    refused: bool = False  # as the program declares
+    refused: bool = False  # or different, as the program declares
 
     @property
     def passed(self) -> bool:
@@ -57,6 +57,8 @@ def check(program: Program, mode_name: str, limit: float = 60.0) -> Verdict:
     allowance = program.allowed.get(mode_name)
     allowed = allowance.differences.split() if allowance else ()
     lines = run_differences(found, wanted, program.tolerance, allowed)
+    if mode_name in program.differs:
+        return Verdict([] if lines else ["no difference, where one is declared"], found.counts, refused=bool(lines))
     made = found.counts.programs
     if mode_name == "bytecode" and program.most is not None and made is not None and made > program.most:
         lines.append(f"{made} programs were captured; {program.most} serve all calls")

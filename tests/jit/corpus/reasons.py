@@ -6,6 +6,9 @@ from tests.jit.corpus.registry import Allowance, Refusal
 
 # What a whole function cannot be: all of it is one program, and there is no Python between two parts of it.
 READS = {"source": Refusal("Python reads data of tensors, which a program has only when it runs", "not known while")}
+ARGUMENTS = {
+    "source": Refusal("a list or dict that was given is changed, which a program would not do", "that it is given")
+}
 STATE = {"source": Refusal("Python state is changed, which a program would not do", "changes Python state")}
 DRAWS = {"source": Refusal("a program would repeat what Python or NumPy drew", "draws random numbers from Python")}
 SEED = {"source": Refusal("a program would not set the seed", "paddle.seed stands in")}
@@ -13,7 +16,9 @@ SCHEDULE = {"source": Refusal("a schedule is Python state", "stepped outside")}
 NO_SOURCE = {"source": Refusal("the text of the function is in no file", "requires the source")}
 # Branches and loops on tensors are operations, whose results have one structure.
 GROWS = {"source": Refusal("how long a list is depends on data", "as many items")}
-STRUCTURE = {"source": Refusal("which structure or shape a value has depends on data", "of one structure")}
+STRUCTURE = {
+    "source": Refusal("which structure or shape a value has depends on data", "one structure, shape and dtype")
+}
 DEPTH = {"source": Refusal("how deep a recursion goes depends on data", "recursion whose depth is known")}
 HANDLER = {"source": Refusal("an operation cannot raise into a handler", "outside of try")}
 CONDITION = {
@@ -23,4 +28,9 @@ COUNT = {"source": Refusal("how many random numbers nested branches draw depends
 
 NUMBERS = {"source": Allowance("a number that a branch or loop on tensors changes is a tensor", "numbers")}
 COPIES = {"source": Allowance("results of a program are objects of their own, even where they are arguments", "copies")}
+ZEROS = {"source": Allowance("a gradient that the branch taken did not use is zeros", "zeros")}
+ZEROS_AND_COPIES = {"source": Allowance("as above, and results are objects of their own", "zeros copies")}
 NUMBERS_AND_COPIES = {"source": Allowance("numbers are tensors, and results objects of their own", "numbers copies")}
+
+# Documented in docs/design/capture.md.
+OWN_MEMORY = {"source": "results of a program are memory of their own: no views of arguments or of other tensors"}

@@ -90,7 +90,7 @@ class Refusal(NamedTuple):
 
 
 class Allowance(NamedTuple):
-    """Differences that a mode may show: why, and which (``numbers``, ``copies``: see ``snapshot.differences``)."""
+    """Differences that a mode may show: why, and which (see ``snapshot.differences``)."""
 
     reason: str
     differences: str
@@ -107,6 +107,7 @@ class Program:
     calls: tuple[Callable[[Draw], Any], ...]
     refused: Mapping[str, Refusal] = field(default_factory=dict)
     allowed: Mapping[str, Allowance] = field(default_factory=dict)
+    differs: Mapping[str, str] = field(default_factory=dict)  # modes that must give something else, and why
     raises: frozenset[str] = frozenset()  # classes of the exceptions that eager calls raise
     # Whether the harness differentiates the results; no for programs that call ``backward`` on them.
     backward: bool = True

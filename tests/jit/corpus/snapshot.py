@@ -191,12 +191,16 @@ def differences(
 ) -> Iterator[str]:
     """What one snapshot says otherwise than another one, a line each.
 
-    ``allowed``: ``numbers`` may come as tensors of one element; ``copies``, equal objects in place of the same one.
+    ``allowed``: ``numbers`` may come as tensors of one element; ``copies``, equal objects in place of the same one;
+    ``zeros``, gradients of zeros in place of none.
     """
     if "numbers" in allowed and isinstance(wanted, (bool, int, float)) and isinstance(found, Node):
         data = found.parts.get(".data")
         if isinstance(data, Array) and data.values.size == 1:
             found = type(wanted)(data.values.item())
+    if "zeros" in allowed and wanted is None and path.endswith(".grad") and isinstance(found, Node):
+        data = found.parts[".data"].values
+        found = None if not data.any() else found
     if "copies" in allowed and isinstance(wanted, Reference) != isinstance(found, Reference):
         found, wanted = _copied(found), _copied(wanted)
     if isinstance(wanted, Array) and isinstance(found, Array):

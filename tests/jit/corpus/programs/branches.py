@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import paddle
-from tests.jit.corpus.reasons import COPIES
+from tests.jit.corpus.reasons import COPIES, ZEROS_AND_COPIES
 from tests.jit.corpus.registry import given, program
 
 
@@ -89,7 +89,7 @@ def nested_branches_on_tensors(x):
     lambda t: (t.of([2.0]), t.of([3.0])),
     lambda t: (t.of([-2.0]), t.of([3.0])),
     lambda t: (t.of([2.0]), t.of([-3.0])),
-    allowed=COPIES,
+    allowed=ZEROS_AND_COPIES,
 )
 def logical_operators_on_tensors(x, y):
     a = 1.0 if x > 0 and y > 0 else -1.0

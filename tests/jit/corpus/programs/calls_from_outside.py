@@ -10,7 +10,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import paddle
-from tests.jit.corpus.reasons import NO_SOURCE, READS
+from tests.jit.corpus.reasons import ARGUMENTS, NO_SOURCE, READS
 from tests.jit.corpus.registry import driver, factory, given, program
 
 
@@ -146,7 +146,7 @@ def captured_twice(capture):
     return lambda x: first(x) + second(x)
 
 
-@program(lambda t: given(t(2), [2, 3]), lambda t: given(t(3), [4]))
+@program(lambda t: given(t(2), [2, 3]), lambda t: given(t(3), [4]), refused=ARGUMENTS)
 def operator_module_and_methods_of_classes(x, numbers):
     first, total = operator.itemgetter(0)(numbers), functools.reduce(operator.mul, numbers)
     shape = operator.attrgetter("shape")(x)

@@ -6,11 +6,11 @@ import collections
 import heapq
 
 import paddle
-from tests.jit.corpus.reasons import STATE
+from tests.jit.corpus.reasons import ARGUMENTS, STATE
 from tests.jit.corpus.registry import driver, factory, given, program
 
 
-@program(lambda t: given(t(2), [1.0, 2.0]), lambda t: given(t(2), [5.0]), lambda t: given(t(3), []))
+@program(lambda t: given(t(2), [1.0, 2.0]), lambda t: given(t(2), [5.0]), lambda t: given(t(3), []), refused=ARGUMENTS)
 def list_methods(x, items):
     items.extend([3, 4])
     items.append(x * 2)
@@ -24,7 +24,12 @@ def list_methods(x, items):
     return again, last, index, again.count("first"), items
 
 
-@program(lambda t: given(t(2), {"a": 1}), lambda t: given(t(2), {"b": 2, "c": 3}), lambda t: given(t(2), {}))
+@program(
+    lambda t: given(t(2), {"a": 1}),
+    lambda t: given(t(2), {"b": 2, "c": 3}),
+    lambda t: given(t(2), {}),
+    refused=ARGUMENTS,
+)
 def dict_methods(x, table):
     table["x"] = x * len(table)
     table.update(z=3, a=4)
@@ -81,7 +86,7 @@ def counters_and_defaultdicts(x, text):
     return counts, groups, counts.most_common(1), tensors["k"], ordered, x * counts["missing"]
 
 
-@program(lambda t: given([[1, 2], [3]], t(2)), lambda t: given([[5]], t(2)))
+@program(lambda t: given([[1, 2], [3]], t(2)), lambda t: given([[5]], t(2)), refused=ARGUMENTS)
 def nested_lists_shared(nest, x):
     nest.append(nest[0])
     nest[0].append(x.shape[0])
@@ -116,7 +121,11 @@ def history_that_grows():
     return f
 
 
-@program(lambda t: given({"a": t(2), "b": [t(2), {"c": t(2)}]}), lambda t: given({"a": t(3), "b": [t(3), {"c": t(3)}]}))
+@program(
+    lambda t: given({"a": t(2), "b": [t(2), {"c": t(2)}]}),
+    lambda t: given({"a": t(3), "b": [t(3), {"c": t(3)}]}),
+    refused=ARGUMENTS,
+)
 def nested_inputs_and_outputs(tree):
     out = {k: v * 2 if isinstance(v, paddle.Tensor) else v for k, v in tree.items()}
     out["sum"] = (tree["a"] + tree["b"][0], [tree["b"][1]["c"]])
@@ -124,7 +133,7 @@ def nested_inputs_and_outputs(tree):
     return out
 
 
-@program(lambda t: given([t(2), t(2)]), lambda t: given([t(3), t(3), t(3)]), lambda t: given([]))
+@program(lambda t: given([t(2), t(2)]), lambda t: given([t(3), t(3), t(3)]), lambda t: given([]), refused=ARGUMENTS)
 def list_of_tensors(xs):
     if not xs:
         return None
@@ -145,7 +154,7 @@ def comparison_and_concatenation(x, pair, items):
     return x * len(joined), flags, joined[::-1], [1, 2, 3][1:] + items, (1, 2) in [pair], not items
 
 
-@program(lambda t: given(t(3), [4, 1, 3]), lambda t: given(t(3), [9, 8]))
+@program(lambda t: given(t(3), [4, 1, 3]), lambda t: given(t(3), [9, 8]), refused=ARGUMENTS)
 def heap_of_numbers(x, numbers):
     heapq.heapify(numbers)
     heapq.heappush(numbers, 2)
@@ -161,7 +170,7 @@ def dict_changed_while_it_is_walked(x, table):
     return y
 
 
-@program(lambda t: given(t(2), [3, 1]), lambda t: given(t(2), [2]), raises="KeyError")
+@program(lambda t: given(t(2), [3, 1]), lambda t: given(t(2), [2]), raises="KeyError", refused=ARGUMENTS)
 def missing_key_after_mutation(x, items):
     items.append(len(items))
     table = {3: "three"}

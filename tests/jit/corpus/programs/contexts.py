@@ -6,6 +6,7 @@ import contextlib
 import io
 
 import paddle
+from tests.jit.corpus.reasons import ARGUMENTS
 from tests.jit.corpus.registry import factory, given, program
 
 
@@ -33,7 +34,7 @@ def scaled(log, k):
         log.append("left")
 
 
-@program(lambda t: given(t(2), []), lambda t: given(t(3), ["before"]))
+@program(lambda t: given(t(2), []), lambda t: given(t(3), ["before"]), refused=ARGUMENTS)
 def context_manager_of_a_class(x, log):
     with Scope(log) as scope:
         y = x * len(scope.log)
@@ -41,7 +42,11 @@ def context_manager_of_a_class(x, log):
 
 
 @program(
-    lambda t: given(t(2), [], 1), lambda t: given(t(2), [], 0), lambda t: given(t(2), [], None), raises="TypeError"
+    lambda t: given(t(2), [], 1),
+    lambda t: given(t(2), [], 0),
+    lambda t: given(t(2), [], None),
+    raises="TypeError",
+    refused=ARGUMENTS,
 )
 def context_manager_that_drops_errors(x, log, n):
     with Scope(log, ZeroDivisionError):
@@ -50,7 +55,7 @@ def context_manager_that_drops_errors(x, log, n):
     return x, log
 
 
-@program(lambda t: given(t(2), [], 3), lambda t: given(t(2), [], 4))
+@program(lambda t: given(t(2), [], 3), lambda t: given(t(2), [], 4), refused=ARGUMENTS)
 def context_manager_of_a_generator(x, log, k):
     with scaled(log, k) as factor:
         x = x * factor
@@ -59,7 +64,7 @@ def context_manager_of_a_generator(x, log, k):
     return x, log
 
 
-@program(lambda t: given(t.of([1.0]), []), lambda t: given(t.of([-1.0]), []))
+@program(lambda t: given(t.of([1.0]), []), lambda t: given(t.of([-1.0]), []), refused=ARGUMENTS)
 def tensor_branch_within_a_context(x, log):
     with Scope(log):
         if x > 0:
@@ -69,7 +74,7 @@ def tensor_branch_within_a_context(x, log):
     return x, log
 
 
-@program(lambda t: given(t(2), [], 0), lambda t: given(t(2), [], 1), lambda t: given(t(2), [], 2))
+@program(lambda t: given(t(2), [], 0), lambda t: given(t(2), [], 1), lambda t: given(t(2), [], 2), refused=ARGUMENTS)
 def return_and_break_out_of_contexts(x, log, n):
     for k in range(3):
         with Scope(log), Scope(log):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import paddle
+from tests.jit.corpus.reasons import ARGUMENTS
 from tests.jit.corpus.registry import driver, factory, given, program
 
 
@@ -89,7 +90,7 @@ def _delegating(x, log):
     return "done"
 
 
-@program(lambda t: given(t(2), []), lambda t: given(t(3), [0]))
+@program(lambda t: given(t(2), []), lambda t: given(t(3), [0]), refused=ARGUMENTS)
 def yield_from(x, log):
     return list(_delegating(x, log)), log
 
@@ -105,7 +106,7 @@ def _guarded(x, log):
         log.append("closed")
 
 
-@program(lambda t: given(t(2), []), lambda t: given(t(2), []))
+@program(lambda t: given(t(2), []), lambda t: given(t(2), []), refused=ARGUMENTS)
 def throw_and_close(x, log):
     g = _guarded(x, log)
     a = next(g)

@@ -7,7 +7,7 @@ import paddle.nn.functional as F
 from paddle import nn
 from paddle.autograd import PyLayer
 from paddle.distributed.fleet.utils import recompute
-from tests.jit.corpus.reasons import STATE
+from tests.jit.corpus.reasons import COPIES, STATE
 from tests.jit.corpus.registry import driver, factory, given, program
 
 
@@ -127,7 +127,7 @@ def gradient_of_a_captured_gradient(capture):
     return call
 
 
-@factory(lambda t: t(4, 3), lambda t: t(2, 3), backward=False)
+@factory(lambda t: t(4, 3), lambda t: t(2, 3), backward=False, allowed=COPIES)
 def backward_inside():
     net = nn.Linear(3, 2)
 
@@ -198,7 +198,7 @@ def grad_with_unused_inputs(x, y):
     return gx * x, gy is None
 
 
-@program(lambda t: given(t(2, 2)), lambda t: given(t(3, 2)), backward=False)
+@program(lambda t: given(t(2, 2)), lambda t: given(t(3, 2)), backward=False, allowed=COPIES)
 def retained_graph(x):
     y = (x * x).sum()
     y.backward(retain_graph=True)

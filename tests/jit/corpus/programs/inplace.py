@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import paddle
-from tests.jit.corpus.reasons import COPIES
+from tests.jit.corpus.reasons import COPIES, OWN_MEMORY
 from tests.jit.corpus.registry import driver, factory, given, program
 
 
@@ -61,7 +61,7 @@ def view_of_an_argument_is_returned(x):
     return v, x
 
 
-@driver(lambda t: given(t(3, grad=False)), lambda t: given(t(4, grad=False)))
+@driver(lambda t: given(t(3, grad=False)), lambda t: given(t(4, grad=False)), differs=OWN_MEMORY)
 def returned_view_is_written_afterwards(capture):
     @capture
     def f(x):
@@ -139,7 +139,7 @@ def buffer_in_a_closure_written_in_place():
     return f
 
 
-@factory(lambda t: given(t(2), 0), lambda t: given(t(2), 2), lambda t: given(t(2), 1))
+@factory(lambda t: given(t(2), 0), lambda t: given(t(2), 2), lambda t: given(t(2), 1), differs=OWN_MEMORY)
 def cache_written_at_an_index():
     cache = paddle.zeros([4, 2])
 

@@ -7,7 +7,7 @@ import copy
 import paddle
 import paddle.nn.functional as F
 from paddle import nn
-from tests.jit.corpus.reasons import STATE
+from tests.jit.corpus.reasons import STATE, ZEROS
 from tests.jit.corpus.registry import driver, factory, given
 
 
@@ -94,7 +94,12 @@ class Branching(nn.Layer):
         return self.right(x) + self.weight
 
 
-@factory(lambda t: t.of([[1.0, 2.0]]), lambda t: t.of([[-1.0, -2.0]]), lambda t: t.of([[3.0, 2.0], [1.0, 1.0]]))
+@factory(
+    lambda t: t.of([[1.0, 2.0]]),
+    lambda t: t.of([[-1.0, -2.0]]),
+    lambda t: t.of([[3.0, 2.0], [1.0, 1.0]]),
+    allowed=ZEROS,
+)
 def layer_that_branches_on_a_tensor():
     return Branching()
 
