@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from paddle._public import public
-from paddle.jit import source
 from paddle.jit.function import StaticFunction
 from paddle.jit.sot.function import SymbolicStaticFunction
+from paddle.jit.source import rewriting as source
+from paddle.jit.source.callees import ignore
 from paddle.jit.specs import free_axes, positions_of, specs_of
 from paddle.jit.state import Draws, State, exactly
 from paddle.nn.layer.layers import Layer
@@ -523,4 +524,4 @@ def ignore_module(modules: Sequence[Any]) -> None:
     """
     if not all(inspect.ismodule(m) for m in modules):
         raise op_error(TypeError, "ignore_module", "modules", repr(modules))
-    source.ignore(modules)
+    ignore(modules)

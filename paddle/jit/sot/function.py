@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from types import MethodType
 from typing import Any
 
-from paddle.jit import source
 from paddle.jit.function import StaticFunction, as_function
 from paddle.jit.sot.captured_frame import Family, FunctionFrame
 from paddle.jit.sot.sources import Item, Source
 from paddle.jit.sot.trace import argument
+from paddle.jit.source import rewriting as source
 from paddle.jit.specs import free_axes, specs_of
 from umiak.core.context import current
 from umiak.core.tensor import Tensor

@@ -119,8 +119,8 @@ def traced_loop(
     extra: list[Any],
     step: Callable[[list[Any]], Step],
 ) -> Left | None:
-    """Return how the last iteration of a loop was left that goes on while ``go`` holds. ``step(extra)`` is an iteration, which
-    changes what ``functions`` change."""
+    """Return how the last iteration of a loop was left that goes on while ``go`` holds. ``step(extra)`` is an
+    iteration, which changes what ``functions`` change."""
     return _Loop(functions, names, where, go, state, extra, step).run()
 
 

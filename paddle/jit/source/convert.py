@@ -71,9 +71,9 @@ def code_of(function: FunctionType) -> str:
 
 
 def _helpers() -> Any:
-    from paddle.jit.source import runtime  # which converts what rewritten code calls
+    from paddle.jit.source.runtime import HELPERS  # which convert what rewritten code calls
 
-    return runtime
+    return HELPERS
 
 
 def _rewritten(function: FunctionType) -> _Rewritten | None:

@@ -1,5 +1,7 @@
 """The helpers that rewritten code calls, by the name that it has there."""
 
+from types import SimpleNamespace
+
 from paddle.jit.source.branches import choose, if_, then
 from paddle.jit.source.callees import call
 from paddle.jit.source.leaving import BREAK, CONTINUE, result, returned
@@ -8,7 +10,23 @@ from paddle.jit.source.loops import for_, while_
 from paddle.jit.source.raising import assert_, raised
 from paddle.jit.source.values import read
 
-__all__ = [
-    "BREAK", "CONTINUE", "and_", "assert_", "call", "choose", "compare", "decided", "for_", "if_", "not_", "or_",
-    "raised", "read", "result", "returned", "then", "while_",
-]  # fmt: skip
+HELPERS = SimpleNamespace(
+    BREAK=BREAK,
+    CONTINUE=CONTINUE,
+    and_=and_,
+    assert_=assert_,
+    call=call,
+    choose=choose,
+    compare=compare,
+    decided=decided,
+    for_=for_,
+    if_=if_,
+    not_=not_,
+    or_=or_,
+    raised=raised,
+    read=read,
+    result=result,
+    returned=returned,
+    then=then,
+    while_=while_,
+)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import paddle
-from paddle.jit.source import convert
+from paddle.jit.source.convert import convert
 from tests.jit.source import programs
 
 

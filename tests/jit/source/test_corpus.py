@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import paddle
-from paddle.jit.source import convert
+from paddle.jit.source.convert import convert
 from tests.jit.source.programs import CASES
 from umiak.util import pytree
 

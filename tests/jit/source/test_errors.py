@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import paddle
-from paddle.jit.source import ConversionError, convert
+from paddle.jit.source.convert import convert
+from paddle.jit.source.errors import ConversionError
 from umiak.runtime.capture import CaptureError
 
 HERE = Path(__file__)
