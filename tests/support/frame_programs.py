@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 PROGRAMS: list[Callable[[list[Any]], Any]] = []
-MANY = 320
+MANY = 262
 
 
 def program(function: Callable[[list[Any]], Any]) -> Callable[[list[Any]], Any]:
@@ -286,6 +286,27 @@ def exception_in_an_expression(log):
         return [1, note(log, 2), {"a": note(log, [])[0]}]
     except IndexError:
         return note(log, "index")
+
+
+@program
+def failure_of_a_handler(log):
+    found = {}
+    for key in ([], "k", "m"):
+        try:
+            try:
+                found[key].append(1)
+            except TypeError:
+                for name in sorted(found):
+                    if name == "m":
+                        break
+                else:
+                    raise KeyError("none")
+            log.append(f"found {key}")
+        except KeyError as error:
+            log.append(str(error))
+            found["k"] = []
+        log.append(key)
+    return found
 
 
 @program

@@ -224,8 +224,8 @@ def test_super_reads_the_first_argument():
 
 
 def test_variables_and_jumps_with_long_arguments():
-    code = many_locals(320).__code__
-    assert len(fast_locals(code)) == 322
+    code = many_locals(262).__code__
+    assert len(fast_locals(code)) == 264
     extended = [i for i in dis.get_instructions(code) if i.opname == "EXTENDED_ARG"]
     for i in extended[::50]:
         target = control_flow(code).steps[control_flow(code).index[i.offset]]
