@@ -36,6 +36,19 @@ CALLS = {
     "max_pool2d": (lambda x: F.max_pool2d(x, 2), X4),
     "adaptive": (lambda x: F.adaptive_avg_pool2d(x, 1), X4),
     "pad": (lambda x: F.pad(x, [1, 1, 2, 2]), X4),
+    "unfold": (lambda x: [F.unfold(x, 3), F.unfold(x, [2, 3], [2, 1], [1, 0], [1, 2])], X4),
+    "nearest": (lambda x: [F.interpolate(x, scale_factor=2), F.interpolate(x, size=[3, 11])], X4),
+    "bilinear": (
+        lambda x: [
+            F.interpolate(x, mode="bilinear", **kw)
+            for kw in (
+                {"scale_factor": 2}, {"scale_factor": 1.5, "align_mode": 1}, {"size": [5, 1], "align_corners": True},
+                {"scale_factor": [0.5, 3], "align_corners": True},
+            )
+        ],
+        X4,
+    ),
+    "interpolated and joined": (lambda x: paddle.concat([F.interpolate(F.max_pool2d(x, 2), scale_factor=2), x], 1), X4),
     "batch_norm": (lambda x: F.batch_norm(x, paddle.zeros([3]), paddle.ones([3]), training=True), X4),
     "layer_norm": (lambda x: F.layer_norm(x, x.shape[-1:]), X2),
     "einsum": (lambda x: paddle.einsum("ij,kj->ik", x, x), X2),
@@ -66,6 +79,24 @@ def test_calls_over_unknown_sizes_are_those_of_eager_mode(case, programs):
             wanted = [y.numpy() for y in leaves(function(paddle.to_tensor(given)))]
         for a, b in zip(got, wanted, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda x: F.interpolate(x, scale_factor=2, mode="bicubic"), "sizes that are declared, for mode 'bicubic'"),
+        (lambda x: F.unfold(x, 0), "1 or more"),
+    ],
+)
+def test_calls_that_unknown_sizes_do_not_allow(call, message, programs):
+    with pytest.raises(ValueError, match=message):
+        call(data("x", [None, 3, None, None]))
+
+
+def test_a_window_that_does_not_fit_is_refused_in_the_run(programs):
+    y = F.unfold(data("x", [1, 1, None, None]), 3)
+    with pytest.raises(ValueError, match="a kernel that fits"):
+        Executor().run(feed={"x": np.ones([1, 1, 2, 4], "float32")}, fetch_list=[y])
 
 
 def network(x):

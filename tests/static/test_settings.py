@@ -168,7 +168,14 @@ def loop_in_a_branch(x):
     return static.nn.cond(x.sum() > 0, lambda: loop(x), lambda: (x**4).sum())
 
 
-@pytest.mark.parametrize("build", [loop, branch_in_a_loop, loop_in_a_branch])
+def branch_in_a_second_branch(x):
+    def inner():
+        return static.nn.cond(x.max() > 1, lambda: (x * x).sum(), lambda: (x**3).sum())
+
+    return static.nn.cond(x.sum() > 0, lambda: (x * 2).sum(), inner) + x.prod()
+
+
+@pytest.mark.parametrize("build", [loop, branch_in_a_loop, loop_in_a_branch, branch_in_a_second_branch])
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_second_derivatives_through_branches_and_loops(build, sign, programs):
     got, wanted = second_order(build, np.array([0.5, 0.8], "float32") * np.float32(sign))

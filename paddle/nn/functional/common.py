@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 from paddle._public import OtherOrder, need_tensor, public
 from paddle.framework.mode import when_evaluated
 from paddle.nn._ops import of_one_dtype, random_apply
+from paddle.nn.functional import unknown_sizes
 from paddle.tensor._args import InternedOps, create_on, fraction, real_number
 from umiak import ops as F
 from umiak.core.array import from_numpy
@@ -19,6 +19,8 @@ from umiak.core.dtype import DType, convert
 from umiak.core.eager import apply, apply1
 from umiak.core.inplace import assign
 from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
+from umiak.ir.expr import Sym
 from umiak.util.errors import ShapeError, op_error
 from umiak.util.size import plain_ints
 
@@ -563,8 +565,11 @@ def interpolate(
     if scales is None:
         new = [int(real_number(n, "interpolate", "size")) for n in _each(size, len(axes))]
     else:
-        new = [int(n) for n in map(operator.mul, old, scales)]
-    if min(old) < 1 or min(new) < 1:
+        new = [_scaled(n, s) for n, s in zip(old, scales, strict=True)]
+    for n in (*old, *new):
+        if type(n) is Sym:
+            dim.require(1 <= n, "[interpolate] requires sizes of at least 1")
+    if min((n for n in (*old, *new) if type(n) is not Sym), default=1) < 1:
         raise op_error(ValueError, "interpolate", "sizes of at least 1", f"{old} into {new}")
     if scales is None or recompute_scale_factor:
         ratios = [n / m for n, m in zip(old, new, strict=True)]
@@ -578,17 +583,33 @@ def interpolate(
     before = x
     # The innermost first: rows that are copied whole cost less, and are so where there are most elements.
     for axis, n, m, ratio in reversed(list(zip(axes, old, new, ratios, strict=True))):
-        if n == m and ratio == 1.0:
+        if type(n) is not Sym and n == m and ratio == 1.0:
             continue
-        index, weights = _neighbours(
-            int(n), m, float(ratio), kernel_name, align_corners, align_mode, x.dtype.compute, x.place
-        )
+        if type(n) is Sym or type(m) is Sym:
+            if kernel_name not in ("nearest", "linear", "bilinear", "trilinear"):
+                raise op_error(
+                    ValueError, "interpolate", f"sizes that are declared, for mode {kernel_name!r}", list(before.shape)
+                )
+            index, weights = unknown_sizes.neighbours(
+                n, m, ratio, kernel_name, align_corners, align_mode, x.dtype.compute
+            )
+        else:
+            index, weights = _neighbours(
+                int(n), m, float(ratio), kernel_name, align_corners, align_mode, x.dtype.compute, x.place
+            )
         if weights is None:
             x = apply(_TAKE[axis], (x, index))
         else:
             weights = weights if x.dtype is weights.dtype else F.cast(weights, dtype=x.dtype)
             x = apply(_BLEND[axis, index.shape[0]], (x, index, weights))
     return F.copy(x) if x is before else x  # the result is written to without x
+
+
+def _scaled(n: Any, scale: float) -> Any:
+    """A size times a number, cut towards zero."""
+    if type(n) is not Sym:
+        return int(n * scale)
+    return n * int(scale) if scale == int(scale) else dim.to_int(n * scale)
 
 
 def _each(value: Any, n: int) -> list:
@@ -745,6 +766,13 @@ def _window_indices(op_name: str, size: int, kernel: int, stride: int, dilation:
     return from_numpy(np.arange(kernel)[:, None] * dilation + np.arange(count) * stride, place)
 
 
+def _places(op_name: str, size: Any, kernel: int, stride: int, dilation: int, place: Any) -> Tensor:
+    """:func:`_window_indices` of a size that may be known when a program runs."""
+    if type(size) is Sym:
+        return unknown_sizes.window_indices(op_name, size, kernel, stride, dilation)
+    return _window_indices(op_name, int(size), kernel, stride, dilation, place)
+
+
 @public("paddle.nn.functional", usual=False)
 def unfold(
     x: Tensor, kernel_sizes: Any, strides: Any = 1, paddings: Any = 0, dilations: Any = 1, name: str | None = None
@@ -779,8 +807,8 @@ def unfold(
     if top or left or bottom or right:
         x = F.pad(x, _number_of(x, 0), mode="constant", axes=(2, 3), lo=(top, left), hi=(bottom, right))
     n, c, height, width = x.shape
-    rows = _window_indices("unfold", int(height), kh, sh, dh, x.place)
-    cols = _window_indices("unfold", int(width), kw, sw, dw, x.place)
+    rows = _places("unfold", height, kh, sh, dh, x.place)
+    cols = _places("unfold", width, kw, sw, dw, x.place)
     out = apply(_TAKE[2], (apply(_TAKE[3], (x, cols)), rows))  # [N, C, kh, rows, kw, cols]
     out = apply1(_TOGETHER, out)
     return apply(_RESHAPE, (out,), ((n, c * kh * kw, rows.shape[1] * cols.shape[1]),))
