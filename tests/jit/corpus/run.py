@@ -29,16 +29,17 @@ LOGGER = logging.getLogger("corpus")  # programs log here
 
 @dataclass
 class Raised:
-    """An exception, and the innermost line of the user's that its traceback has."""
+    """An exception, and the places of the user's that its traceback has."""
 
     kind: str
     message: str | None  # None: the framework's own words
-    line: tuple[str, int] | None
+    frames: list[tuple[str, int, str]]  # file, line, function; the innermost last
     cause: str | None
+    context: str | None
     error: BaseException
 
     def __str__(self) -> str:
-        return f"{self.kind} at {self.line}: {str(self.error).strip().splitlines()[:1]}"
+        return f"{self.kind} at {self.frames[-1:]}: {str(self.error).strip().splitlines()[:1]}"
 
 
 @dataclass
@@ -248,11 +249,12 @@ def _is_users(filename: str) -> bool:
 def _raised(error: BaseException) -> Raised:
     frames = traceback.extract_tb(error.__traceback__)
     own = [f for f in frames if _is_users(f.filename)]
-    line = (own[-1].filename.rpartition("/")[2], own[-1].lineno or 0) if own else None
-    cause = error.__cause__
+    places = [(f.filename.rpartition("/")[2], f.lineno or 0, f.name) for f in own]
     users = bool(frames) and _is_users(frames[-1].filename)
     kind = type(error).__name__
-    return Raised(kind, _normal(str(error)) if users else None, line, type(cause).__name__ if cause else None, error)
+    message = _normal(str(error)) if users else None
+    cause, context = (e and type(e).__name__ for e in (error.__cause__, error.__context__))
+    return Raised(kind, message, places, cause, context, error)
 
 
 def run_differences(
@@ -276,10 +278,10 @@ def _effect_differences(found: Effects, wanted: Effects, tolerance: float, allow
     else:
         if b.message is not None and _normal(str(a.error)) != b.message:
             yield f"message {str(a.error)!r} in place of {b.message!r}"
-        if a.line != b.line:
-            yield f"{a.kind} at {a.line} in place of {b.line}"
-        if a.cause != b.cause:
-            yield f"{a.kind} with the cause {a.cause} in place of {b.cause}"
+        if _places(a, allowed) != _places(b, allowed):
+            yield f"{a.kind} at {a.frames} in place of {b.frames}"
+        if (a.cause, a.context) != (b.cause, b.context):
+            yield f"{a.kind} with {a.cause} and {a.context} before it in place of {b.cause} and {b.context}"
     for name, structure in wanted.objects.items():
         yield from differences(found.objects[name], structure, name, tolerance, allowed)
     if found.output != wanted.output:
@@ -289,3 +291,8 @@ def _effect_differences(found: Effects, wanted: Effects, tolerance: float, allow
     for name, value in wanted.drawn.items():
         if found.drawn[name] != value:
             yield f"the generator of {name} is elsewhere: {found.drawn[name]} comes next in place of {value}"
+
+
+def _places(raised: Raised, allowed: Collection[str]) -> Any:
+    """What must be the same of a traceback: all frames, or file and line of the innermost."""
+    return [frame[:2] for frame in raised.frames[-1:]] if "frames" in allowed else raised.frames
