@@ -170,8 +170,23 @@ def test_broadcast_operands(case: Case) -> None:
 
 @over_samples(quick=1, where=lambda case: bool(case.differentiable) and rules.differentiable(case.op))
 def test_layouts_of_gradients(case: Case) -> None:
-    """Operands of another layout, and gradients of the results of another layout."""
+    """Operands of another layout, and gradients of the results of another layout.
 
+    Of an op that is differentiated through its decomposition, in one layout: the gradient is a program of others, which
+    have tests of all layouts, and takes a second or more to make. ``test_every_layout_of_gradients`` is slow.
+    """
+    drawn = list(LAYOUTS)[case.rng.integers(len(LAYOUTS))]
+    check_layouts_of_gradients(case, LAYOUTS if rules.has_vjp(case.op) else {drawn: LAYOUTS[drawn]})
+
+
+@over_samples(
+    quick=0, where=lambda case: case.differentiable and not rules.has_vjp(case.op) and rules.differentiable(case.op)
+)
+def test_every_layout_of_gradients(case: Case) -> None:
+    check_layouts_of_gradients(case, LAYOUTS)
+
+
+def check_layouts_of_gradients(case: Case, layouts: dict[str, Callable]) -> None:
     def gradients(change: Callable) -> list:
         operands = layouts_of(case, change)
         for i in case.differentiable:
@@ -186,7 +201,7 @@ def test_layouts_of_gradients(case: Case) -> None:
     expected = gradients(np.array)
     if all(g is None for g in expected):
         raise ShowsNothing("no operand has a gradient")
-    for name, change in LAYOUTS.items():
+    for name, change in layouts.items():
         for i, a, b in zip(case.differentiable, gradients(change), expected, strict=True):
             assert (a is None) == (b is None)
             if a is not None:
