@@ -236,7 +236,9 @@ class _Fusion:
         kinds: dict[tuple, dict[tuple, list[_Draft]]] = {}
         for d in drafts:
             group = d.operations, d.inputs, d.results
-            patterns = kinds.setdefault((_structure(*group, sizes=_SOME), _divisors(d.operations)), {})
+            # A number that comes with the run stands where another layer has one that is known.
+            known = len(constants_of(d.operations, d.inputs)[1])
+            patterns = kinds.setdefault((_structure(*group, sizes=_SOME), _divisors(d.operations), known), {})
             patterns.setdefault(_structure(*group), []).append(d)
         for patterns in kinds.values():
             constants_found = [[constants_of(d.operations, d.inputs) for d in alike] for alike in patterns.values()]

@@ -285,6 +285,11 @@ class Rebuilder:
             else:
                 held = self._hold(x)
                 out += [f"{target}.clear()", *(line.replace("@", target, 1) for line in held)]
+        for iterator, before in trace.iterators:
+            slots = type(iterator).__slots__
+            for slot, value in zip(slots, before, strict=True):
+                if (now := getattr(iterator, slot)) is not value:
+                    out.append(f"{self.value(iterator)}.{slot} = {self.value(now)}")
         for (_, name), (x, value, plainly) in trace.attributes.items():
             target = self.value(x)
             if value is DELETED:

@@ -34,7 +34,7 @@ from paddle.jit.sot import models
 from paddle.jit.sot.control import Control, Restart, Uncapturable
 from paddle.jit.sot.frame import YIELDED, Frame
 from paddle.jit.sot.guards import MISSING_PLACE
-from paddle.jit.sot.sources import ClassAttribute, Item, Member, fixed
+from paddle.jit.sot.sources import ClassAttribute, Fixed, Item, Member, fixed
 from paddle.jit.sot.trace import MUTABLE, TABLES, TensorMethod, Trace, symbolic_in
 from paddle.jit.sot.translation import is_interpreted, is_library, is_marked
 from paddle.nn.layer.layers import Layer
@@ -340,20 +340,28 @@ class Simulator:
 
     def defaults_of(self, f: FunctionType) -> tuple[tuple, dict[str, Any]]:
         """Return the defaults of a function's parameters, read."""
+        trace = self.trace
         defaults, named = f.__defaults__ or (), f.__kwdefaults__ or {}
-        if self.trace.is_fresh(f) or is_library(f.__module__):
+        if trace.is_fresh(f) or is_library(f.__module__):
             return defaults, named
-        source = self.trace.sources.get(id(f)) or fixed(f)
-        read = self.trace.wrap
+        source = trace.sources.get(id(f)) or fixed(f)
+        members = [(n, Member(source, n)) for n in ("__defaults__", "__kwdefaults__") if getattr(f, n)]
+        if isinstance(source, Fixed):
+            trace.guards.equal(Member(source, "__code__"), f.__code__)
+            for name, member in members:
+                trace.guards.equal(member, getattr(f, name))
+            plain: tuple[type, ...] = _PLAIN
+        else:
+            plain = ()
+            for name, member in members:
+                trace.guards.length(member, len(getattr(f, name)))
+        read = {
+            name: lambda x, k, m=member: x if isinstance(x, plain) else trace.wrap(x, Item(m, k))
+            for name, member in members
+        }
         return (
-            tuple(
-                x if isinstance(x, _PLAIN) else read(x, Item(Member(source, "__defaults__"), i))
-                for i, x in enumerate(defaults)
-            ),
-            {
-                n: x if isinstance(x, _PLAIN) else read(x, Item(Member(source, "__kwdefaults__"), n))
-                for n, x in named.items()
-            },
+            tuple(read["__defaults__"](x, i) for i, x in enumerate(defaults)),
+            {n: read["__kwdefaults__"](x, n) for n, x in named.items()},
         )
 
     def leaf(self, f: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -641,19 +649,25 @@ class Simulator:
             return written[1]
         value = space[name]
         module = space.get("__name__", "")
-        if is_library(module) or module.partition(".")[0] in sys.stdlib_module_names:
-            if not isinstance(value, Tensor):
-                return value
+        own = is_library(module) or module.partition(".")[0] in sys.stdlib_module_names
+        if own and not isinstance(value, Tensor):
+            self.trace.guards.place(space, name, value)
+            return value
         return self.trace.wrap(value, Item(fixed(space), name))
 
     def global_variable(self, space: dict[str, Any], builtin: dict[str, Any], name: str) -> Any:
         """Return a global variable of a function, or a built-in one."""
+        if name in space and is_library(space.get("__name__", "")) and not isinstance(space[name], Tensor):
+            return space[name]
         if name in space or (id(space), name) in self.trace.globals:
             return self._global(space, name)
+        if is_library(space.get("__name__", "")):
+            return builtin[name]
+        self.trace.guards.place(space, name, MISSING_PLACE)
         if name not in builtin:
+            self.trace.guards.place(builtin, name, MISSING_PLACE)
             raise NameError(f"name {name!r} is not defined")
-        if not is_library(space.get("__name__", "")):
-            self.trace.guards.place(space, name, MISSING_PLACE)
+        self.trace.guards.place(builtin, name, builtin[name])
         return builtin[name]
 
     def _type_attribute(self, x: type, name: str) -> Any:
@@ -664,6 +678,7 @@ class Simulator:
         written = self.trace.attributes.get((id(x), name))
         if written is not None:
             return written[1]
+        self._guard_path(x, owner, name)
         if type(found) in (FunctionType, staticmethod, classmethod):
             self._guard_class(owner, name, found)
             return getattr(x, name)
@@ -674,6 +689,14 @@ class Simulator:
     def _guard_class(self, owner: type, name: str, found: Any) -> None:
         if not is_library(owner.__module__) and owner.__module__ != "builtins":
             self.trace.guards.equal(ClassAttribute(fixed(owner), name), found)
+
+    def _guard_path(self, kind: type, owner: Any, name: str) -> None:
+        """Guard that no class before ``owner`` has an attribute of this name; None: no class at all."""
+        for base in kind.__mro__:
+            if base is owner:
+                return
+            if not is_library(base.__module__) and base.__module__.partition(".")[0] not in sys.stdlib_module_names:
+                self.trace.guards.missing(Member(fixed(base), "__dict__"), name)
 
     def _class_value(self, owner: type, name: str, found: Any) -> Any:
         if is_library(owner.__module__) or owner.__module__.partition(".")[0] in sys.stdlib_module_names:
@@ -686,6 +709,7 @@ class Simulator:
         if type(getter) is FunctionType:
             return self.call(getter, (x, name), {}, direct=True)
         found, owner = models.class_attribute(kind, name)
+        self._guard_path(kind, owner, name)
         descriptor = type(found)
         if descriptor is property:
             return self._property(x, kind, owner, name, found)

@@ -51,6 +51,7 @@ MUTABLE = (
 # Tables of layers: every change moves the counter of layers, so they are read where they are.
 TABLES = (Registry, HookTable)
 # Objects that stand for themselves: guarded by identity, and constants of generated code.
+HEAP_TYPE = 1 << 9  # of a class made in Python
 IDENTICAL = (ModuleType, type, BuiltinFunctionType, enum.Enum, Layer, DType, Place)
 
 
@@ -159,6 +160,8 @@ class Trace:
         self._stand_ins: dict[int, Input] = {}
         self._states: set[int] = set()
         self._likes: dict[int, Tensor] = {}
+        self.iterators: list[tuple[Any, list[Any]]] = []  # copies of those from outside, and what was in their slots
+        self._advancing: dict[int, Any] = {}  # the copies, by the id of what they are copies of
 
     # --- reading
 
@@ -175,6 +178,9 @@ class Trace:
         if kind is str or kind is bytes or kind is complex or isinstance(x, (np.generic, enum.Enum)):
             self.guards.equal(source, x)
             return x
+        advancing = self._advancing.get(id(x))
+        if advancing is not None:
+            return advancing
         known = self.sources.get(id(x))
         if known is not None:
             if known != source:
@@ -246,7 +252,7 @@ class Trace:
         self._keep.append(x)
 
     def _type(self, source: Source, kind: type) -> None:
-        if not isinstance(source, Fixed):
+        if not isinstance(source, Fixed) or kind.__flags__ & HEAP_TYPE:  # whose class may be exchanged
             self.guards.kind(source, kind)
 
     def _tensor(self, x: Tensor, source: Source) -> Tensor:
@@ -359,8 +365,12 @@ class Trace:
         """An iterator of a loop that goes on after a graph break."""
         self._type(source, type(x))
         copy = object.__new__(type(x))
+        self._know(x, source)
+        self._know(copy, source)
         for name in type(x).__slots__:
             setattr(copy, name, self.wrap(getattr(x, name), Member(source, name)))
+        self.iterators.append((copy, [getattr(copy, name) for name in type(x).__slots__]))
+        self._advancing[id(x)] = copy
         return copy
 
     def is_fresh(self, x: Any) -> bool:
