@@ -78,7 +78,8 @@ def is_kept(f: FunctionType) -> bool:
     module = f.__globals__.get("__name__") or f.__module__ or ""
     if any(module == name or module.startswith(name + ".") for name in _IGNORED):
         return True
-    return module.partition(".")[0] in _KEPT
+    # Examples in docstrings have the globals of their module, and are the user's nevertheless.
+    return module.partition(".")[0] in _KEPT and not f.__code__.co_filename.startswith("<doctest")
 
 
 def _around(f: FunctionType) -> FunctionType:

@@ -155,6 +155,7 @@ class _Loop:
             try:
                 leaves = regions.while_loop(lambda v: v[0], self._body, [x for s in slots for x in s.start()])
             except _Again:
+                assert self.own.unusable is None, self.own.unusable
                 continue
             finally:
                 self.before.restore()

@@ -56,7 +56,7 @@ def _traced_while(
 ) -> Left | None:
     def step(_: list[Any]) -> Step:
         left = body()
-        return Step(_goes_on(left, test, body, names), left, [])
+        return Step(truth(_goes_on(left, test, body, names)), left, [])
 
     return traced_loop([test, body], names, place_of(), go, state, [], step)
 

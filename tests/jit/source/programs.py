@@ -999,3 +999,25 @@ def items_at_tensors(x, n):
         out[i] = s
         out[i, 0] = 7.0
     return s, out
+
+
+@case(([6.0],), ([1.0],), ([3.0],))
+def collatz(x):
+    length = paddle.zeros([1], "int64")
+    while x != 1:
+        if x % 2 == 0:
+            x = x / 2
+        else:
+            x = 3 * x + 1
+        length += 1
+    return x, length
+
+
+@case(*COUNTS)
+def conditions_with_dims(x, n):
+    k = paddle.ones([1, 1])
+    for _ in range(n):
+        if k * x.sum() > 2 and n.reshape([1]) > 0:
+            break
+        k = k + 1 if k < 2 else k * 2
+    return k
