@@ -48,6 +48,13 @@ CALLS = {
         ],
         X4,
     ),
+    "bicubic": (
+        lambda x: [
+            F.interpolate(x, mode="bicubic", **kw)
+            for kw in ({"scale_factor": 2}, {"size": [5, 3], "align_corners": True}, {"size": [3, 11]})
+        ],
+        X4,
+    ),
     "interpolated and joined": (lambda x: paddle.concat([F.interpolate(F.max_pool2d(x, 2), scale_factor=2), x], 1), X4),
     "batch_norm": (lambda x: F.batch_norm(x, paddle.zeros([3]), paddle.ones([3]), training=True), X4),
     "layer_norm": (lambda x: F.layer_norm(x, x.shape[-1:]), X2),
@@ -84,7 +91,10 @@ def test_calls_over_unknown_sizes_are_those_of_eager_mode(case, programs):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda x: F.interpolate(x, scale_factor=2, mode="bicubic"), "sizes that are declared, for mode 'bicubic'"),
+        (
+            lambda x: F.interpolate(x, scale_factor=2, mode="bicubic", antialias=True),
+            "sizes that are declared, for antialias",
+        ),
         (lambda x: F.unfold(x, 0), "1 or more"),
     ],
 )

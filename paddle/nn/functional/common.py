@@ -364,9 +364,11 @@ def pad(
     """
     spatial = _spatial_axes("pad", x, data_format)
     flat = pad if isinstance(pad, int) else plain_ints(pad)
+    pads_by_axis = _pads_by_axis
     if flat is None:
-        flat = tuple([int(n) for n in (pad.tolist() if hasattr(pad, "tolist") else pad)])
-    axes, lo, hi = _pads_by_axis(x.ndim, spatial, flat, mode, bool(pad_from_left_axis))
+        flat = tuple([n if type(n) is Sym else int(n) for n in (pad.tolist() if hasattr(pad, "tolist") else pad)])
+        pads_by_axis = _pads_by_axis.__wrapped__  # a symbolic number lives as long as its program
+    axes, lo, hi = pads_by_axis(x.ndim, spatial, flat, mode, bool(pad_from_left_axis))
     if mode == "circular" and any(a < 0 or b < 0 or max(a, b) > x.shape[d] for d, a, b in zip(axes, lo, hi)):
         return _wrapped(x, list(zip(axes, zip(lo, hi))))
     return apply(_PAD[mode, axes], (x, _number_of(x, value)), (lo, hi))
@@ -586,12 +588,10 @@ def interpolate(
         if type(n) is not Sym and n == m and ratio == 1.0:
             continue
         if type(n) is Sym or type(m) is Sym:
-            if kernel_name not in ("nearest", "linear", "bilinear", "trilinear"):
-                raise op_error(
-                    ValueError, "interpolate", f"sizes that are declared, for mode {kernel_name!r}", list(before.shape)
-                )
+            if kernel_name.startswith("wide"):
+                raise op_error(ValueError, "interpolate", "sizes that are declared, for antialias", list(before.shape))
             index, weights = unknown_sizes.neighbours(
-                n, m, ratio, kernel_name, align_corners, align_mode, x.dtype.compute
+                n, m, ratio, kernel_name, align_corners, align_mode, x.dtype.compute, _cubic
             )
         else:
             index, weights = _neighbours(

@@ -29,27 +29,28 @@ def window_indices(op_name: str, size: Any, kernel: int, stride: int, dilation: 
 
 
 def neighbours(
-    n: Any, m: Any, ratio: Any, mode: str, align_corners: bool, align_mode: int, dtype: Any
+    n: Any, m: Any, ratio: Any, mode: str, align_corners: bool, align_mode: int, dtype: Any, cubic: Any
 ) -> tuple[Tensor, Tensor | None]:
-    """Which of ``n`` elements each of ``m`` new ones is made of, and weights: ``[2, m]`` each; without weights ``[m]``.
-
-    Edges are repeated.
+    """Places of the elements that each new one is made of, and weights: ``[2, m]`` each, four rows for a cubic one;
+    without weights ``[m]``. Edges are repeated. ``cubic``: the weights of four neighbours.
     """
     at = F.cast(counted(m), dtype=dt.float64)
     if align_corners:
         ratio = (n - 1) / dim.maximum(m - 1, 1)  # of one new element, the first is it
     if mode == "nearest":
         return _inside(F.floor(F.mul(at, ratio)), n), None
-    if align_corners or align_mode == 1:
-        positions = F.mul(at, ratio)
+    middle = F.sub(F.mul(F.add(at, 0.5), ratio), 0.5)
+    if mode == "bicubic":
+        positions = F.mul(at, ratio) if align_corners else middle
     else:
-        positions = F.maximum(F.sub(F.mul(F.add(at, 0.5), ratio), 0.5), 0.0)
+        positions = F.mul(at, ratio) if align_corners or align_mode == 1 else F.maximum(middle, 0.0)
     first = F.floor(positions)
     fraction = F.sub(positions, first)
-    index = F.stack([_inside(first, n), _inside(F.add(first, 1.0), n)], axis=0)
-    weights = F.stack([F.sub(1.0, fraction), fraction], axis=0)
-    return index, F.cast(weights, dtype=dtype)
+    weights = cubic(fraction) if mode == "bicubic" else (1.0 - fraction, fraction)
+    shift = -1.0 if mode == "bicubic" else 0.0
+    index = [_inside(F.add(first, shift + k), n) for k in range(len(weights))]
+    return F.stack(index, axis=0), F.cast(F.stack(list(weights), axis=0), dtype=dtype)
 
 
 def _inside(places: Tensor, n: Any) -> Tensor:
-    return F.cast(F.minimum(places, dim.to_float(n - 1)), dtype=dt.int64)
+    return F.cast(F.minimum(F.maximum(places, 0.0), dim.to_float(n - 1)), dtype=dt.int64)
