@@ -16,6 +16,7 @@ from umiak.core.dtype import convert
 from umiak.ir.builder import Builder
 from umiak.ir.meta import Meta
 from umiak.ir.passes import remove_dead
+from umiak.ir.tracer import Tracer
 from umiak.ir.verifier import VerifyError
 from umiak.runtime.executor import Executor
 from umiak.util import flags
@@ -121,6 +122,14 @@ def test_numbers_are_folded(rng):
     assert unchanged(program, [x], ["constant_folding_pass"]) == ["mul", "full", "add"]
     (folded,) = program.captured.values()
     np.testing.assert_allclose(array.to_numpy(folded), np.sqrt([2, 4, 6, 8]), rtol=1e-6)
+
+
+def test_constants_are_computed_while_something_else_is_recorded():
+    program = traced(lambda: F.tanh(F.exp(F.full(0.0, dtype=F32, shape=(2,)))))
+    with Tracer() as tracer:
+        after(program, "constant_folding_pass")
+    assert tracer.operations == []
+    assert [o.name for o in program.ops] == ["tanh"]
 
 
 def test_random_numbers_are_not_folded():

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from umiak.compiler.passes.registry import register_pass
+from umiak.compiler.plan import plain_modes
 from umiak.core import context, eager
 from umiak.core.tensor import Tensor
 from umiak.ir.builder import Builder
@@ -76,7 +78,7 @@ class _Folding(Sweep):
         if any(r.meta.dtype is None or _bytes(r.meta) is None for r in o.results):
             return None
         operands = tuple(self.known[id(x)] if type(x) is Value else x for x in o.operands)
-        with context.no_grad_guard():
+        with plain_modes(), context.no_grad_guard(), _untraced():
             made = eager.apply(o.op, operands, o.params)
         return made if isinstance(made, tuple) else (made,)
 
@@ -102,6 +104,18 @@ class _Folding(Sweep):
             self.out.append(producer)
             self.entered.update({id(r): r for r in producer.results})
         return self.entered[id(x)]
+
+
+@contextmanager
+def _untraced() -> Iterator[None]:
+    """Run calls at once, whatever is being recorded."""
+    ctx = context.current()
+    held, ctx.observers = ctx.observers, ctx.observers & ~context.OBSERVE_TRACE
+    stack, ctx.trace = ctx.trace, []
+    try:
+        yield
+    finally:
+        ctx.observers, ctx.trace = held, stack
 
 
 def _bytes(meta: Meta) -> int | None:
