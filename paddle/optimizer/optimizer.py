@@ -449,15 +449,15 @@ class Optimizer:
         """The inverse of :meth:`_numbers`, from what was loaded; how many were found."""
         return 0
 
-    def _counts(self) -> dict[str, np.ndarray]:
+    def _step_numbers(self) -> dict[str, np.ndarray]:
         """Numbers of steps done, by name, as a state dict has them."""
         return {
             f"{s.name}_{name}_0": number for s in self._ordered_states() for name, number in self._scalars(s).items()
         }
 
-    def _set_counts(self, saved: Mapping[str, Any]) -> None:
-        """Go on from saved numbers, of those that :meth:`_counts` has."""
-        self._saved = {re.sub(r"_\d+$", "", k): v for k, v in saved.items() if k in self._counts()}
+    def _set_step_numbers(self, saved: Mapping[str, Any]) -> None:
+        """Go on from saved numbers, of those that :meth:`_step_numbers` has."""
+        self._saved = {re.sub(r"_\d+$", "", k): v for k, v in saved.items() if k in self._step_numbers()}
         for state in self._ordered_states():
             self._load_scalars(state)
         self._saved = {}

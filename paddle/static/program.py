@@ -247,13 +247,13 @@ class Program:
                 found[x.name] = np.array(held)
         if mode != "param":
             for optimizer in self._tracer.optimizers:
-                found.update(optimizer._counts())
+                found.update(optimizer._step_numbers())
         return found
 
     def _state_names(self) -> set[str]:
         """The names that ``state_dict`` may have."""
         names = {x.name for x in self._tracer.captured().values() if managed(x)}
-        return names.union(*(optimizer._counts() for optimizer in self._tracer.optimizers))
+        return names.union(*(optimizer._step_numbers() for optimizer in self._tracer.optimizers))
 
     def set_state_dict(self, state_dict: dict[str, Any], scope: Scope | None = None, copy_tensor: bool = True) -> None:
         """Write the values of persistable variables.
@@ -272,7 +272,7 @@ class Program:
                 scope._place_of(x, make=True)
                 scope.find_var(x.name).set(state_dict[x.name])  # type: ignore[union-attr]
         for optimizer in self._tracer.optimizers:
-            optimizer._set_counts(state_dict)
+            optimizer._set_step_numbers(state_dict)
 
     def to_string(self, throw_on_error: bool = True, with_details: bool = False) -> str:
         """Return the text of the operations.
@@ -430,7 +430,8 @@ def initialized(x: Tensor, fill: Callable[[Tensor], Any]) -> None:
 
 def _known(name: str | None) -> Parameter | None:
     """The parameter of a name in the main program, which layers of one name share."""
-    return next((p for p in default_main_program().all_parameters() if name is not None and p.name == name), None)
+    found = None if name is None else default_main_program()._tracer.kept.get(name)
+    return found if isinstance(found, Parameter) and found.name == name else None
 
 
 def managed(x: Tensor) -> bool:

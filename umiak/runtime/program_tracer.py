@@ -56,6 +56,7 @@ class ProgramTracer(Capture):
         self.names: dict[str, Tensor] = {}  # tensors that were given or asked for a name
         self.feeds: list[tuple[str, SymTensor]] = []  # the inputs that a run is given
         self.narrowed: dict[int, Operation] = {}  # operations that may be computed in a narrower type, by id
+        self.kept: dict[str, Tensor] = {}  # captured tensors that are kept between runs
         self.optimizers: list[Any] = []  # whose steps are recorded; they count them
         self.declared: dict[int, list[int]] = {}  # sizes, -1 for unknown ones, of variables that a call writes
         self._variables: list[SymTensor] = []  # those, so that their ids stay theirs
@@ -81,6 +82,11 @@ class ProgramTracer(Capture):
         self.feeds.append((name, made))
         self.names[name] = made
         return made
+
+    def capture(self, x: Tensor) -> SymTensor:
+        if x.persistable:
+            self.kept.setdefault(x.name, x)
+        return super().capture(x)
 
     def declare(self, shape: Sequence[int], dtype: Any) -> SymTensor:
         """A variable that a call will write: zeros until then."""

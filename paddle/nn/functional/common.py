@@ -363,8 +363,8 @@ def pad(
         [[[2, 1, 2, 3, 2, 1]]]
     """
     spatial = _spatial_axes("pad", x, data_format)
-    flat = pad if isinstance(pad, int) else plain_ints(pad)
-    pads_by_axis = _pads_by_axis
+    flat: Any = pad if isinstance(pad, int) else plain_ints(pad)
+    pads_by_axis: Any = _pads_by_axis
     if flat is None:
         flat = tuple([n if type(n) is Sym else int(n) for n in (pad.tolist() if hasattr(pad, "tolist") else pad)])
         pads_by_axis = _pads_by_axis.__wrapped__  # a symbolic number lives as long as its program

@@ -232,7 +232,7 @@ def script(program: Program, failure: Failure) -> str:
             continue
         call = (
             f"recompute(run, {names}, use_reentrant={program.seed % 2 == 0})"
-            if mode == "recomputed"
+            if mode.endswith("recomputed")
             else f"run({names})"
         )
         lines.append(f"outputs = {call}")
