@@ -60,7 +60,7 @@ def _int(i: int, n: int, axis: int) -> int:
 
 def _one(item: Any, place: Place) -> Any:
     """An item as an int, a bool, a slice, None, Ellipsis, an array (a mask), or an index tensor made on ``place``."""
-    if item is None or item is Ellipsis or isinstance(item, (bool, int, slice)):
+    if item is None or item is Ellipsis or isinstance(item, (bool, int, slice)) or _is_symbolic(item):
         return item
     if isinstance(item, (list, tuple, range)):
         item = _from_list(item, place)
@@ -80,6 +80,10 @@ def _one(item: Any, place: Place) -> Any:
     if hasattr(item, "__index__"):
         return item.__index__()
     raise _bad(item)
+
+
+def _is_symbolic(x: Any) -> bool:
+    return type(x) is Sym and x.kind == "int"
 
 
 def _from_list(item: Any, place: Place) -> Any:
@@ -133,7 +137,7 @@ def parse(x: Tensor, item: Any) -> tuple[Basic, dict[int, Tensor]]:
             if i is not None:
                 advanced[out] = from_numpy(np.zeros(int(i), np.int64), place)
             out += 1
-        elif isinstance(i, int):
+        elif isinstance(i, int) or _is_symbolic(i):
             axes.append(axis)
             parts.append((_int(i, shape[axis], axis), 1, 1))
             drop.append(axis)

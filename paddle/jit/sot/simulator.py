@@ -425,12 +425,26 @@ class Simulator:
 
     def _note_function(self, x: Any) -> None:
         if isinstance(x, (FunctionType, MethodType)) and not is_library(x.__module__):
+            self._fill_cells(x, set())
             self.trace.function_reads(x)
         elif isinstance(x, Layer):
             self.trace.function_reads(x.forward)
         elif isinstance(x, type) and not is_library(x.__module__) and hasattr(x, "backward"):
             self.trace.function_reads(x.forward)
             self.trace.function_reads(x.backward)
+
+    def _fill_cells(self, f: Any, seen: set[int]) -> None:
+        """Have the variables of a closure that the frame has made hold values: the library reads them by itself."""
+        for cell, name in zip(f.__closure__ or (), f.__code__.co_freevars):
+            if not self.trace.is_fresh(cell) or id(cell) in seen:
+                continue
+            seen.add(id(cell))
+            try:
+                value = self.trace.contents(cell, name)
+            except ValueError:  # it has none yet
+                continue
+            if type(value) is FunctionType:
+                self._fill_cells(value, seen)
 
     def instantiate(self, kind: type, args: tuple, kwargs: dict[str, Any]) -> Any:
         """An instance of a class."""

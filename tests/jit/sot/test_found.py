@@ -1,0 +1,54 @@
+"""Programs that were captured wrongly, or more often than they had to be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import paddle
+import paddle.nn.functional as F
+
+
+def test_closures_that_the_library_calls_read_arguments():
+    """An argument that the frame has not read itself is in the cell as it came."""
+
+    def f(x):
+        def more(i, total):
+            return i < x.shape[0]
+
+        def body(i, total):
+            return [i + 1, total + x.sum(0)]
+
+        return paddle.static.nn.while_loop(more, body, [paddle.zeros([], "int64"), paddle.zeros([2])])[1]
+
+    captured = paddle.jit.to_static(f)
+    x = paddle.ones([3, 2])
+    assert captured(x).tolist() == f(x).tolist() == [9.0, 9.0]
+    assert not captured.graph_breaks and not captured.fallbacks
+
+
+@pytest.mark.parametrize(
+    ("f", "given"),
+    [
+        (lambda x, n: x[n], lambda n: (paddle.arange(24).reshape([12, 2]), n)),
+        (lambda x, n: x[-n, 1], lambda n: (paddle.arange(24).reshape([12, 2]), n)),
+        (lambda x, n: F.pad(x, [0, -x.shape[0] % 4, n, 1]), lambda n: (paddle.ones([n, 2]), n)),
+    ],
+    ids=["index", "negative-index", "pad"],
+)
+def test_numbers_that_vary_are_indices_and_pads(f, given):
+    captured = paddle.jit.to_static(f)
+    counts = []
+    for n in (3, 5, 6, 9, 11):
+        np.testing.assert_array_equal(captured(*given(n)).numpy(), f(*given(n)).numpy())
+        counts.append(len(captured.entries))
+    assert counts == [1, 2, 2, 2, 2] and not captured.fallbacks
+
+
+def test_an_index_that_varies_is_checked():
+    captured = paddle.jit.to_static(lambda x, n: x[n])
+    x = paddle.ones([4])
+    for n in (1, 2, 3):
+        captured(x, n)
+    with pytest.raises(IndexError, match=r"requires an index from -4 to 3 on axis 0, got 4"):
+        captured(x, 4)
