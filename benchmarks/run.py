@@ -26,6 +26,7 @@ README = Path(__file__).with_name("README.md")
 MODULES = (
     "eager",
     "captured",
+    "varying",
     "growth",
     "startup",
     "kernels",

@@ -21,6 +21,6 @@ for model, what in MODELS.items():
             f"{model}-{side}",
             f"{what}, 8 images of 224 × 224, {word}",
             f"eager PyTorch takes ≥ {FACTOR:g}×",
-            partial(speed, side, "peer", model, FACTOR, 1),
+            partial(speed, side, ("peer",), model, FACTOR, 1),
             SECTION,
         )
