@@ -14,6 +14,8 @@ import numpy as np
 from paddle._public import public
 from paddle.jit.function import StaticFunction
 from paddle.jit.sot.function import SymbolicStaticFunction
+from paddle.jit.sot.switches import falls_back
+from paddle.jit.sot.translation import ignore as run_outside
 from paddle.jit.source import rewriting as source
 from paddle.jit.source.callees import ignore
 from paddle.jit.specs import free_axes, positions_of, specs_of
@@ -378,20 +380,19 @@ class _Same:
 def to_static(
     function: Any = None, input_spec: Any = None, build_strategy: Any = None, backend: Any = "CINN", **kwargs: Any
 ) -> Any:
-    """Capture a function or a layer as a program, which is compiled as a whole.
+    """Capture a function or a layer: its operations on tensors become programs, which are compiled.
 
-    The first call runs the function on stand-ins of its tensors and keeps the operations; later calls run the program.
-    Other dtypes, ranks, constant arguments, modes (training, ``auto_cast``, ``no_grad``) or Python values that the
-    function reads have programs of their own. A size that differs in a later call becomes a symbol.
+    The first call simulates the bytecode of the function. What cannot be a part of a program (a branch on the values of
+    a tensor, ``print``, a conversion to a number or to NumPy, a function in C that is not known) breaks the graph: it
+    runs between two programs, as it was written, and so do changes of Python state, after the program. Later calls run
+    the programs where all that the function has read of Python is as it was: arguments, attributes, global variables,
+    modes such as training, ``auto_cast`` and ``no_grad``. Sizes and numbers that differ in a later call become symbols.
+
+    With ``full_graph=True`` the source of the function is rewritten instead, so that branches and loops on tensors are
+    a part of the one program; what cannot be is refused.
 
     The function may call ``backward`` and the ``step`` and ``clear_grad`` of optimizers: a whole training step is then
     one program. Gradients of a captured layer are otherwise as usual, by ``backward`` on what it returns.
-
-    What depends on data or happens outside of tensors cannot be captured and raises an error: ``if`` and ``while`` on
-    the values of tensors (``paddle.static.nn.cond`` and ``while_loop`` are captured), conversions to numbers or NumPy,
-    changes of Python state. Hooks of tensors and ``PyLayer`` are captured; what they compute is differentiated again
-    only by ``paddle.grad`` inside of the function. A ``print`` happens at the capture only. After ``clear_grad`` in a
-    captured function gradients are None.
 
     Args:
         function: a function, a method, or a ``Layer``, whose ``forward`` is captured; None: a decorator.
@@ -399,15 +400,16 @@ def to_static(
             sizes become symbols when they differ.
         build_strategy: accepted; there is nothing to choose.
         backend: accepted; there is one compiler.
-        **kwargs: ``full_graph`` and ``property``, accepted: a function is captured as a whole or refused.
+        **kwargs: ``full_graph``, False by default: whether the function is one program or refused; ``property``,
+            accepted.
 
     Returns:
-        A captured function; the layer itself where one is given.
+        A captured function; the layer itself where one is given. ``graph_breaks`` and ``fallbacks`` of one that is
+        captured from bytecode say why graphs broke, and why a function ran without one.
 
     Raises:
-        CaptureError: at a call, something that cannot be captured.
-        TypeError: an unknown keyword, something that cannot be called, or a function marked by ``not_to_static``; at a
-            call, a branch on data.
+        CaptureError: at a call with ``full_graph=True``, something that cannot be captured.
+        TypeError: an unknown keyword, something that cannot be called, or a function marked by ``not_to_static``.
         ValueError: at a call, tensors that ``input_spec`` does not allow.
 
     Example:
@@ -432,7 +434,7 @@ def to_static(
         return lambda f: to_static(f, input_spec, build_strategy, backend, **kwargs)
     if isinstance(function, StaticFunction):
         return function
-    make = TracedFunction if kwargs.get("full_graph", False) else SymbolicStaticFunction
+    make = TracedFunction if kwargs.get("full_graph", not falls_back()) else SymbolicStaticFunction
     if isinstance(function, Layer):
         forward = function.forward
         if not isinstance(forward, StaticFunction):
@@ -452,16 +454,16 @@ def _refuse_kept(function: Any) -> None:
 
 @public("paddle.jit")
 def not_to_static(func: Any = None) -> Any:
-    """Mark a function as one that must not be captured: a captured function that calls it is refused.
+    """Mark a function as one that is no part of graphs.
+
+    A function that is captured from bytecode calls it between two graphs. With ``full_graph=True`` it is called as it
+    was written, and must be one that can be traced.
 
     Args:
         func: the function; None: a decorator.
 
     Returns:
         A function that does the same and carries the mark.
-
-    Raises:
-        CaptureError: at a call inside of a function that is being captured.
 
     Example:
         >>> import paddle
@@ -508,9 +510,9 @@ def enable_to_static(enable_to_static_bool: bool) -> None:
 
 @public("paddle.jit")
 def ignore_module(modules: Sequence[Any]) -> None:
-    """Leave functions of modules as they are where ``to_static(full_graph=True)`` rewrites what a function calls.
+    """Leave functions of modules as they are: graphs break at them.
 
-    They are traced nevertheless; a branch or loop on a tensor in one is refused.
+    With ``full_graph=True`` they are traced, but not rewritten: a branch or loop on a tensor in one is refused.
 
     Args:
         modules: a list of modules, which stand for those inside of them, too.
@@ -525,3 +527,5 @@ def ignore_module(modules: Sequence[Any]) -> None:
     if not all(inspect.ismodule(m) for m in modules):
         raise op_error(TypeError, "ignore_module", "modules", repr(modules))
     ignore(modules)
+    for module in modules:
+        run_outside(module)

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 import inspect
 import logging
-import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
+from paddle.jit.sot import report, switches
 from paddle.jit.sot.bytecode import VERSION, decode, describe
 from paddle.jit.sot.control import GraphBreak, Restart, Uncapturable
 from paddle.jit.sot.frame import HANDLERS, NULL, RETURNED, Frame
 from paddle.jit.sot.liveness import live_locals
 from paddle.jit.sot.rebuild import Rebuilder, compiled
 from paddle.jit.sot.resume_code import CannotResume, resume_code
-from paddle.jit.sot.simulator import Simulator
+from paddle.jit.sot.simulator import Simulator, is_backward
 from paddle.jit.sot.sources import Namespace, Source
 from paddle.jit.sot.trace import Policy, Trace, Unset, argument
 from umiak.core.context import current
 from umiak.core.entries import CallScalars, FrameCall, GuardedEntry, Tail
 from umiak.core.tensor import Tensor
-from umiak.ir.program import Program
-from umiak.ir.tracer import overlap
+from umiak.ir.program import Program, Value
+from umiak.ir.tracer import SymTensor, overlap
 from umiak.runtime.capture import Captured, CaptureError
 
 _LOG = logging.getLogger("paddle.jit")
@@ -109,8 +109,8 @@ class CapturedFrame(FrameCall):
             except Uncapturable as error:
                 if error.lasting:
                     self.abandoned = error.reason
-                _LOG.info("%s runs without a graph: %s", self.name, error.reason)
-                self.family.fallbacks.append(error.reason)
+                report.say(1, "%s runs without a graph: %s", self.name, error.reason)
+                self.family.fall_back(error.reason)
                 entry = None
         if entry is not None:
             result = self._attempt(entry, args, kwargs)
@@ -136,9 +136,11 @@ class CapturedFrame(FrameCall):
 
     def _capture(self, bound: dict[str, Any]) -> GuardedEntry:
         family = self.family
-        if family.spent > family.time_limit:
-            raise Uncapturable(f"captures have taken more than {family.time_limit:.0f} s")
-        self._learn(bound)
+        limit = switches.time_limit()
+        if family.spent > limit:
+            raise Uncapturable(f"captures have taken more than {limit:.0f} s")
+        if switches.sizes_vary():
+            self._learn(bound)
         self.policy.breaks.clear()
         begun = time.monotonic()
         try:
@@ -148,6 +150,7 @@ class CapturedFrame(FrameCall):
                 except Restart:
                     continue
                 self._enter(entry, self.most)
+                report.captured(self, entry, self.captures[-1] if self.captures else None)
                 if len(self.records) >= self.most:
                     self.abandoned = f"{self.name} has been captured for {self.most} kinds of calls"
                     self.family.fallbacks.append(self.abandoned)
@@ -177,6 +180,8 @@ class CapturedFrame(FrameCall):
                 except (Restart, Uncapturable):
                     raise
                 except Exception as error:
+                    if switches.strict():
+                        raise
                     raise Uncapturable(f"{type(error).__name__}: {error} is raised", lasting=False) from error
                 if done is not RETURNED:
                     raise Uncapturable("a generator")
@@ -201,6 +206,19 @@ class CapturedFrame(FrameCall):
         if learned:
             raise Restart
 
+    def _keep_histories(self, trace: Trace, outputs: list[Any]) -> None:
+        """A graph that calls ``backward`` gives results without a history. One that ``backward`` has not used up is
+        kept by a call outside of the graph: capture anew."""
+        capture = trace.capture
+        if not capture.ends or self.policy.keeps_histories:
+            return
+        used = _history(capture.ends)
+        for x in outputs:
+            if isinstance(x, SymTensor) and not x.stop_gradient and x.meta.dtype.is_floating and not capture.given(x):
+                if not used & _history([x.value]):
+                    self.policy.keeps_histories = True
+                    raise Restart
+
     def _refuse_overlap(self, trace: Trace, program: Program) -> None:
         """Tensors that share memory are of their own in a graph, which must not write to them then."""
         if not program.effects:
@@ -218,8 +236,8 @@ class CapturedFrame(FrameCall):
             ending = [(f"return {rebuilder.value(frame.result)}", line)]
         else:
             ending = self._ending(rebuilder, broken)
-            self.family.breaks.append(broken.reason)
-            _LOG.info("%s: graph break: %s", self.name, broken.reason)
+            self.family.break_graph(broken.reason)
+            report.say(1, "%s: graph break: %s", self.name, broken.reason)
         effects = rebuilder.effects()
         if after != before:
             name = rebuilder.names.name(_set_modes_here)
@@ -228,6 +246,7 @@ class CapturedFrame(FrameCall):
         numbers = trace.scalars() if trace.numbers else None
         for condition in capture.conditions:
             condition()
+        self._keep_histories(trace, rebuilder.outputs)
         try:
             captured = Captured(capture, rebuilder.outputs, self.name, trace.owners, {})
         except (CaptureError, RuntimeError) as error:
@@ -237,10 +256,10 @@ class CapturedFrame(FrameCall):
         self._refuse_overlap(trace, program)
         size = len(program.ops)
         run: Captured | None = captured
-        asked = program.guards or program.effects or capture.leaves or capture.outer
+        asked = program.guards or program.effects or capture.leaves or capture.outer or capture.streams
         if not (size or rebuilder.outputs or asked):
             run = None
-        elif size < self.family.least:
+        elif size < switches.least_operations():
             raise Uncapturable(f"the graph has {size} operations, fewer than MIN_GRAPH_SIZE")
         else:
             self.captures.append(captured)
@@ -304,6 +323,8 @@ class CapturedFrame(FrameCall):
         function = operation.function
         args = [rebuilder.value(x) for x in operation.args]
         args += [f"{k}={rebuilder.value(x)}" for k, x in operation.kwargs.items()]
+        if self.policy.keeps_histories and is_backward(function) and len(args) < 2:
+            args.append("retain_graph=True")  # all results of the graph have one history
         text = f"{rebuilder.value(function)}({', '.join(args)})"
         out: list[tuple[str, int]] = []
         names["Tail"] = Tail
@@ -494,13 +515,19 @@ class Family:
     breaks: list[str] = field(default_factory=list)  # why graphs broke
     fallbacks: list[str] = field(default_factory=list)  # why frames ran as they were written
     spent: float = 0.0
-    least: int = field(default_factory=lambda: int(os.environ.get("MIN_GRAPH_SIZE", "0")))
-    time_limit: float = field(default_factory=lambda: _time_limit())
+    checks: set[str] = field(default_factory=set)  # "breaks", "fallbacks": what is an error
 
+    def break_graph(self, reason: str) -> None:
+        """Note a graph break."""
+        self.breaks.append(reason)
+        if "breaks" in self.checks:
+            raise RuntimeError(f"[check_no_breakgraph] requires a function whose graph does not break: {reason}")
 
-def _time_limit() -> float:
-    on = os.environ.get("SOT_ENABLE_COMPILE_TIME_LIMIT", "1") not in ("0", "False", "false")
-    return 600.0 if on else float("inf")
+    def fall_back(self, reason: str) -> None:
+        """Note a run without a graph."""
+        self.fallbacks.append(reason)
+        if "fallbacks" in self.checks:
+            raise RuntimeError(f"[check_no_fallback] requires a function that can be captured: {reason}")
 
 
 class _NativeTrace:
@@ -560,6 +587,19 @@ def _reader(source: Source) -> tuple[CodeType, Namespace]:
     for part in source.path():
         text = part.expression(text, names)
     return compile(text, "<source>", "eval"), names
+
+
+def _history(values: Iterable[Value]) -> set[int]:
+    """The operations, by id, that a gradient of values goes through."""
+    found: set[int] = set()
+    waiting = list(values)
+    while waiting:
+        value = waiting.pop()
+        operation = value.operation
+        if operation is not None and not value.stop and id(operation) not in found:
+            found.add(id(operation))
+            waiting += [x for x in operation.operands if isinstance(x, Value)]
+    return found
 
 
 def _read(source: Source, bound: dict[str, Any]) -> Any:

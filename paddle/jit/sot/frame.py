@@ -15,6 +15,7 @@ from collections.abc import Callable
 from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
+from paddle.jit.sot.breakpoints import BM
 from paddle.jit.sot.bytecode import VERSION, Bytecode, Instruction, decode, describe
 from paddle.jit.sot.control import Control, GraphBreak, Operation, Uncapturable
 from paddle.jit.sot.trace import Unset
@@ -115,6 +116,8 @@ class Frame:
             self.height = len(self.stack)
             instruction = instructions[self.at]
             self.at += 1
+            if BM.breakpoints:
+                BM.visit(self)
             handler = HANDLERS.get(instruction.opname)
             if handler is None:
                 raise Uncapturable(f"the instruction {instruction.opname} is not known ({self.where()})")
@@ -143,6 +146,7 @@ class Frame:
         self.operation = number
         reason = trace.policy.breaks.get(number)
         if reason is not None:
+            BM.on_event("break", self.simulator.frames)
             raise GraphBreak(Operation(function, args, kwargs), list(self.simulator.frames), reason)
         return self.simulator.call(function, args, kwargs, direct=True)
 

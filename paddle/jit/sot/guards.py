@@ -85,6 +85,10 @@ class Guards:
         """The dict has these keys in this order."""
         self._add("keys", source, keys)
 
+    def members(self, source: Source, x: set) -> None:
+        """The set has these elements, of these types."""
+        self._add("members", source, frozenset(x))
+
     def tensor(self, source: Source) -> None:
         """The value is a tensor, whose class the entry compares."""
         self._add("tensor", source, None)
@@ -221,6 +225,9 @@ class _Writer:
             self.lines.append(
                 f"if not (isinstance({x}, Tensor) and {x}.is_sparse() and {name(value)}.same_pattern({x})): return None"
             )
+        elif kind == "members":
+            kinds = frozenset(map(type, value))
+            self.lines.append(f"if {x} != {name(value)} or set(map(type, {x})) != {name(kinds)}: return None")
         elif kind == "tensor":
             self.lines.append(f"if not isinstance({x}, Tensor): return None")
         else:

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from paddle.jit.sot import psdb
+from paddle.jit.sot.breakpoints import BM
 from paddle.jit.sot.frame import apply, enter, formatted, match_class, send, unpack
 from paddle.jit.sot.iterators import (
     ITERATORS,
@@ -948,3 +950,33 @@ def effects_of(sim: Simulator, f: Callable[..., Any], like: list[Any], by_simula
     if trace.attributes or trace.cells or trace.globals or any(s.changed() for s in trace.shadows.values()):
         return "changes Python state"
     return None
+
+
+@model(psdb.assert_true)
+def _assert_true(sim: Simulator, input: Any) -> None:
+    psdb.assert_true(bool(sim.call(bool, (input,), {})))
+
+
+@model(psdb.breakgraph)
+def _breakgraph(sim: Simulator) -> None:
+    sim.break_graph("psdb.breakgraph() asks for it")
+
+
+@model(psdb.fallback)
+def _fallback(sim: Simulator, recursive: bool = False) -> None:
+    sim._needs_real_frame(psdb.fallback)
+
+
+@model(psdb.breakpoint)
+def _breakpoint(sim: Simulator) -> None:
+    BM.stop(sim.frames)
+
+
+@model(psdb.in_sot)
+def _in_sot(sim: Simulator) -> bool:
+    return True
+
+
+@model(psdb.print)
+def _print(sim: Simulator, *args: Any, **kwargs: Any) -> None:
+    print(*args, **kwargs)

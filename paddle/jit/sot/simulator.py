@@ -29,14 +29,22 @@ from typing import Any, NoReturn
 import numpy as np
 
 from paddle.autograd.py_layer import PyLayer, PyLayerContext
+from paddle.autograd.run import backward
 from paddle.distributed.fleet.utils import recompute
+from paddle.jit import source
 from paddle.jit.sot import models
 from paddle.jit.sot.control import Control, Restart, Uncapturable
 from paddle.jit.sot.frame import YIELDED, Frame
 from paddle.jit.sot.guards import MISSING_PLACE
 from paddle.jit.sot.sources import ClassAttribute, Fixed, Item, Member, fixed
 from paddle.jit.sot.trace import MUTABLE, TABLES, TensorMethod, Trace, symbolic_in
-from paddle.jit.sot.translation import is_interpreted, is_library, is_marked
+from paddle.jit.sot.translation import (
+    has_captured_branches,
+    is_interpreted,
+    is_library,
+    is_marked,
+    is_unified,
+)
 from paddle.nn.layer.layers import Layer
 from paddle.optimizer.optimizer import Optimizer
 from umiak import ops as F
@@ -304,6 +312,12 @@ class Simulator:
         """A call of a Python function."""
         if is_marked(f):
             return self.break_graph(f"{_name(f)} is marked by not_to_static")
+        if is_unified(f):
+            self.trace.function_reads(f)
+            return self.leaf(f, args, kwargs)
+        if has_captured_branches(f):
+            self.trace.function_reads(f)
+            return self.leaf(source.traceable(f), args, kwargs)
         module = f.__module__ or f.__globals__.get("__name__", "")
         if not is_interpreted(module):
             if is_library(module):
@@ -375,6 +389,10 @@ class Simulator:
         owner = args[0] if args and type(f) is FunctionType else getattr(f, "__self__", None)
         if _holds(np.ndarray, (*args, *kwargs.values())):
             return self.break_graph(f"{_name(f)} of an array")
+        if is_backward(f):
+            retains = kwargs.get("retain_graph", args[2 - (f is not backward) :][:1])
+            if self.trace.policy.keeps_histories or retains not in (False, (), (False,)):
+                return self.break_graph("backward() leaves a history that is gone on with")
         kept = self._state_of(owner)
         try:
             result = f(*args, **kwargs)
@@ -846,6 +864,13 @@ def bind(
     if missing:
         raise TypeError(f"{name}() missing {len(missing)} required argument(s): {', '.join(map(repr, missing))}")
     return variables
+
+
+def is_backward(f: Any) -> bool:
+    """Return whether a function is ``backward`` of a tensor, or of tensors."""
+    if type(f) is TensorMethod:
+        return f.name == "backward"
+    return f is backward or (isinstance(getattr(f, "__self__", None), Tensor) and f.__name__ == "backward")
 
 
 def _same_entries(a: dict[str, Any], b: dict[str, Any]) -> bool:

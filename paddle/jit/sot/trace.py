@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from paddle.jit.marker import DIMS
 from paddle.jit.sot.control import Restart, Uncapturable
 from paddle.jit.sot.guards import Guards
 from paddle.jit.sot.iterators import ITERATORS
@@ -80,6 +81,7 @@ class Policy:
     leaves: dict[Any, str] = field(
         default_factory=dict
     )  # functions of the library that are called as they are, and why
+    keeps_histories: bool = False  # `backward` runs outside of graphs
     # Of the coming capture: the operations, by number, that run outside of the graph, and why.
     breaks: dict[int, str] = field(default_factory=dict)
 
@@ -277,7 +279,8 @@ class Trace:
             self._know(x, fixed(x))
             self.owners.append(x)
             return x
-        free = self.policy.free.get(source, set())
+        free = self.policy.free.get(source, set()) | getattr(x, DIMS, frozenset())
+        free = free - self.policy.steering_axes.get(source, set())
         axes = frozenset(a for a in free if a < x.ndim and x.shape[a] not in (0, 1))
         made = Input(source, x, self.capture.argument(x, axes), axes)
         self.guards.tensor(source)
@@ -348,7 +351,7 @@ class Trace:
             for key, value in x.items():
                 copy[key] = self.wrap(value, Item(source, key))
         elif isinstance(x, set):
-            self.guards.equal(source, frozenset(x))
+            self.guards.members(source, x)
             copy = set(x)
             shadow = self.shadows[id(x)] = Shadow(x, copy)
         else:
@@ -450,7 +453,7 @@ class Trace:
             for axis in item.axes:
                 if item.stand_in._value.meta.shape[axis] in symbols:
                     self.policy.steering_axes.setdefault(item.source, set()).add(axis)
-                    self.policy.free[item.source].discard(axis)
+                    self.policy.free.setdefault(item.source, set()).discard(axis)
                     learned = True
         if learned:
             raise Restart

@@ -6,6 +6,9 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from paddle.jit.marker import CONTROL_FLOW, DYNAMIC, UNIFIED
+from paddle.jit.sot.switches import captures_control_flow
+
 _OWN = ("paddle", "umiak")
 # Parts of the library that compute with layers and Python state, and are simulated like the user's code.
 _INTERPRETED = (
@@ -55,4 +58,14 @@ def ignore(module: ModuleType) -> None:
 
 def is_marked(f: Any) -> bool:
     """Return whether a function is marked as one that runs outside of graphs."""
-    return bool(getattr(f, "__not_to_static__", False))
+    return bool(getattr(f, DYNAMIC, False))
+
+
+def is_unified(f: Any) -> bool:
+    """Return whether a function is marked as one that is traced as it is."""
+    return bool(getattr(f, UNIFIED, (False, False))[0])
+
+
+def has_captured_branches(f: Any) -> bool:
+    """Return whether a function is marked as one whose branches and loops on tensors are captured."""
+    return bool(getattr(f, CONTROL_FLOW, False)) and captures_control_flow()
