@@ -28,6 +28,8 @@ class ParamAttr:
         'w'
     """
 
+    splits = False  # whether there are several parameters in the place of one
+
     def __init__(
         self,
         name: str | None = None,

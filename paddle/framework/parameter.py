@@ -83,6 +83,10 @@ class Parameter(Tensor):
         Returns:
             The parameter.
         """
+        if attr.splits:
+            raise op_error(
+                TypeError, "create_parameter", "a ParamAttr", type(attr).__name__, "Layers of paddle.static.nn take it."
+            )
         shape = tuple(int(n) for n in (shape if hasattr(shape, "__iter__") else (shape,)))
         converted = convert(dtype)
         place = current_place() if device is None else place_of(device)

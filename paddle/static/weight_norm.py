@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -49,6 +48,7 @@ class WeightNormParamAttr(ParamAttr):
         >>> paddle.disable_static()
     """
 
+    splits = True
     params_with_weight_norm: ClassVar[list[Tensor]] = []  # the weights that were made so
 
     def __init__(
@@ -74,8 +74,10 @@ def normed(shape: Sequence[int], dtype: Any, name: str, attr: WeightNormParamAtt
     if attr.dim is not None and not -rank <= attr.dim < rank:
         raise op_error(ValueError, "WeightNormParamAttr", f"a dim of the weight {list(shape)}, or None", attr.dim)
     dim = None if attr.dim is None else attr.dim % rank
-    plain = copy.copy(attr)
-    plain.name = None
+    plain = ParamAttr(
+        None, attr.initializer, attr.learning_rate, attr.regularizer, attr.trainable, attr.do_model_average,
+        attr.need_clip,
+    )  # fmt: skip
     direction = Parameter.create(shape, dtype, f"{name}_v", plain, initializer)
     sizes = tuple(n if i == dim else 1 for i, n in enumerate(shape))
     length = empty(sizes, direction.dtype, direction.place)

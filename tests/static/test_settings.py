@@ -120,6 +120,17 @@ def test_layers_of_one_name_share_a_parameter(programs):
         static.nn.fc(x, 3, weight_attr="shared", bias_attr=False)
 
 
+def test_weights_as_lengths_and_directions_are_of_static_layers(programs):
+    x = data("x", [None, 3])
+    normed = static.WeightNormParamAttr(dim=1)
+    with pytest.raises(TypeError, match=r"Layers of paddle\.static\.nn"):
+        paddle.nn.Linear(3, 2, weight_attr=normed)
+    with pytest.raises(ValueError, match="a dim of the weight"):
+        static.nn.fc(x, 2, weight_attr=static.WeightNormParamAttr(dim=2))
+    with pytest.raises(TypeError, match="an int or None as dim"):
+        static.WeightNormParamAttr(dim="0")
+
+
 def test_programs_write_to_parameters(programs):
     main, startup = programs
     w = static.create_parameter([2], "float32", default_initializer=paddle.nn.initializer.Constant(1.0))
