@@ -414,7 +414,7 @@ def test_program_of_the_gradient_gives_what_the_tape_gives(case: Case) -> None:
 # --- plans -----------------------------------------------------------------------------------------------------------
 
 
-@over_samples(quick=3)
+@over_samples(quick=2)
 def test_second_call_makes_no_plan(case: Case) -> None:
     """Neither the call itself nor its gradient."""
 
