@@ -101,6 +101,7 @@ class Capture(Tracer):
         self.were_cleared: set[int] = set()  # ids of leaves whose gradient was zeros that nobody had looked at
         self.cleared: set[int] = set()  # ids of those that it has replaced by zeros
         self.differentiated = False
+        self.ends: list[Value] = []  # of histories: what backward() was called on
         # Gradients in Python: functions by operation, tensors whose `.grad` is asked for, and whether what is computed
         # now will be differentiated.
         self.gradients: dict[int, tuple[Operation, Callable]] = {}
@@ -285,6 +286,7 @@ class Capture(Tracer):
             return
         tensors, grads = [t for t, _ in wanted], [g for _, g in wanted]
         self.differentiated = True
+        self.ends += [self.tensor(t).value for t in tensors]
         leaves = self._leaves()
         taken: dict[int, tuple[Any, list]] = {}
         retained = [(symbolic(v, self), t) for t, v in self.retained]
