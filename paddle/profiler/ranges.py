@@ -10,7 +10,8 @@ from typing import Any
 
 from paddle._public import public
 from paddle.io.loader import DataLoader
-from paddle.jit.api import StaticFunction
+from paddle.jit.api import TracedFunction
+from paddle.jit.sot.function import SymbolicStaticFunction
 from paddle.nn.layer.layers import Layer
 from paddle.optimizer.optimizer import Optimizer
 from umiak.observe.collector import EventCollector, Range
@@ -109,8 +110,9 @@ class Instruments:
         self.exchange(DataLoader, "__iter__", _timed_loader(DataLoader.__iter__, self.read))
         if all:
             self.exchange(Layer, "__call__", _ranged(Layer.__call__, FORWARD, Layer.full_name))
-            run = _ranged(StaticFunction.__call__, PROGRAM, lambda self: self.__name__)
-            self.exchange(StaticFunction, "__call__", run)
+            for captured in (TracedFunction, SymbolicStaticFunction):
+                run = _ranged(captured.__call__, PROGRAM, lambda self: self.__name__)
+                self.exchange(captured, "__call__", run)
             for kind in set(_below(Optimizer)):
                 if "step" in kind.__dict__:
                     step = _ranged(kind.__dict__["step"], OPTIMIZER, lambda self: f"{type(self).__name__}.step")

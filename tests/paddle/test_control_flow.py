@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,7 +19,7 @@ from umiak.ir.parser import parse
 from umiak.ir.verifier import verify
 from umiak.runtime import regions
 
-static = paddle.jit.to_static
+static = functools.partial(paddle.jit.to_static, full_graph=True)
 
 
 def tensor(array: Any, grad: bool = True) -> Any:
@@ -644,7 +645,7 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "grad through what is carried": (
         lambda x: looped(lambda y: paddle.grad((y * x).sum(), [x])[0], x * 2, 2), "values that the loop carries"
     ),
-    "data": (lambda x: cond(x.sum() > 0, lambda: x * float(x[0]), lambda: x), "are not known"),
+    "data": (lambda x: cond(x.sum() > 0, lambda: x * float(x[0].numpy()), lambda: x), "are not known"),
 }  # fmt: skip
 
 

@@ -402,12 +402,14 @@ def test_retained_gradients_after_a_change_of_shape():
 
 
 def test_shape_of_what_comes_from_outside_of_a_captured_function():
-    @paddle.jit.to_static
     def function(x):
         return x.unsqueeze_(0) * 2.0
 
     with pytest.raises(RuntimeError, match="from outside"):
-        function(constant([1.0]))
+        paddle.jit.to_static(function, full_graph=True)(constant([1.0]))
+    x = constant([1.0])
+    assert paddle.jit.to_static(function)(x).tolist() == [[2.0]]
+    assert x.shape == [1, 1]
 
 
 # --- views whose elements share memory -------------------------------------------------------------------------------

@@ -480,7 +480,9 @@ class Tracer:
     def _result(self, value: Value, flows: bool, operands: tuple) -> SymTensor:
         value.stop = not flows
         out = symbolic(value, self)
-        out._stop = not flows or all(x.stop_gradient for x in operands if isinstance(x, SymTensor))
+        out._stop = (
+            not flows or not out.dtype.is_continuous or all(x.stop_gradient for x in operands if isinstance(x, SymTensor))
+        )
         return out
 
     def _link(self, view: SymTensor, parent: SymTensor, op: Any, params: tuple) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from umiak.core import eager, plan
+from umiak.ir.expr import NumberUnknown, Sym
 from umiak.ir.registry import REGISTRY, enter
 from umiak.util.errors import op_error
 
@@ -143,6 +144,11 @@ class OpMeta(type(plan.OpBase)):  # type: ignore[misc]
                 raise TypeError(f"[{cls.name}] requires attribute {key!r}")
             if isinstance(value, list):
                 value = tuple(value)
+            unknown = value if type(value) is Sym else None
+            if type(value) is tuple:
+                unknown = next((x for x in value if type(x) is Sym), None)
+            if unknown is not None:  # static attributes select code
+                raise NumberUnknown(unknown, f"[{cls.name}] requires a fixed number as {key}, got {value}")
             values.append(value)
         if kwargs:
             raise TypeError(f"[{cls.name}] has no attribute {', '.join(map(repr, kwargs))}; it has {tuple(fields)}")

@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
@@ -79,6 +78,7 @@ class CapturedFrame(FrameCall):
         self.parameters = parameters
         self.policy = Policy()
         self.records: list[Record] = []
+        self._readers = Readers()
         self.captures: list[Captured] = []
         self.abandoned: str | None = None
         self.spent = 0.0  # seconds of captures
@@ -370,14 +370,14 @@ class CapturedFrame(FrameCall):
 
     def _learn(self, bound: dict[str, Any]) -> None:
         """Compare a call with those that were captured: what differs between them differs at later calls, too."""
-        policy = self.policy
+        policy, read = self.policy, self._readers.read
         for record in self.records:
             for source, value in record.numbers:
-                now = _read(source, bound)
+                now = read(source, bound)
                 if type(now) is type(value) and now != value and type(now) in (int, float):
                     policy.symbolic.add(source)
             for source, sizes in record.sizes:
-                now = _read(source, bound)
+                now = read(source, bound)
                 if isinstance(now, Tensor) and now.ndim == len(sizes):
                     fixed_axes = policy.steering_axes.get(source, set())
                     differing = {a for a, (m, n) in enumerate(zip(sizes, now.shape)) if m != n}
@@ -580,15 +580,6 @@ def _is_guarded(f: Frame) -> bool:
     return f.bytecode.handler(f.instruction.offset) is not None
 
 
-@lru_cache(maxsize=4096)
-def _reader(source: Source) -> tuple[CodeType, Namespace]:
-    names = Namespace()
-    text = ""
-    for part in source.path():
-        text = part.expression(text, names)
-    return compile(text, "<source>", "eval"), names
-
-
 def _history(values: Iterable[Value]) -> set[int]:
     """The operations, by id, that a gradient of values goes through."""
     found: set[int] = set()
@@ -602,13 +593,24 @@ def _history(values: Iterable[Value]) -> set[int]:
     return found
 
 
-def _read(source: Source, bound: dict[str, Any]) -> Any:
-    """Return what a source gives for a call; None where there is nothing."""
-    code, names = _reader(source)
-    try:
-        return eval(code, names, bound)
-    except (KeyError, IndexError, AttributeError, ValueError, TypeError):
-        return None
+class Readers(dict[Source, tuple[CodeType, Namespace]]):
+    """Code that reads sources for the arguments of a call."""
+
+    def __missing__(self, source: Source) -> tuple[CodeType, Namespace]:
+        names = Namespace()
+        text = ""
+        for part in source.path():
+            text = part.expression(text, names)
+        made = self[source] = compile(text, "<source>", "eval"), names
+        return made
+
+    def read(self, source: Source, bound: dict[str, Any]) -> Any:
+        """Return what a source gives; None where there is nothing."""
+        code, names = self[source]
+        try:
+            return eval(code, names, bound)
+        except (KeyError, IndexError, AttributeError, ValueError, TypeError):
+            return None
 
 
 def _modes(ctx: Any) -> tuple:

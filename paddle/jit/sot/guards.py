@@ -13,9 +13,10 @@ from collections.abc import Iterable
 from types import CodeType
 from typing import Any
 
-from paddle.jit.sot.sources import Argument, Fixed, Namespace, Source
+from paddle.jit.sot.sources import Argument, Attribute, Fixed, Namespace, Source
 from paddle.jit.state import State, exactly
 from paddle.nn.layer._registry import CHANGES
+from paddle.nn.layer.layers import Layer
 from umiak.core.entries import Places
 from umiak.core.tensor import Tensor
 
@@ -48,6 +49,9 @@ class Guards:
 
     def place(self, holder: Any, key: Any, x: Any, source: Source | None = None) -> None:
         """The value in a fixed cell or dict is this object; ``MISSING``: there is none."""
+        owner = source.base.ref.object if isinstance(source, Attribute) and isinstance(source.base, Fixed) else None
+        if isinstance(owner, Layer):
+            self.layers.add(owner)
         seen = ("place", id(holder), key)
         if seen not in self._seen:
             self._seen.add(seen)
@@ -69,7 +73,10 @@ class Guards:
     def absent(self, source: Source, name: str) -> None:
         """The instance has no entry of this name in its ``__dict__``."""
         if isinstance(source, Fixed):
-            self.place(source.ref.object.__dict__, name, MISSING_PLACE)
+            x = source.ref.object
+            if isinstance(x, Layer):
+                self.layers.add(x)
+            self.place(x.__dict__, name, MISSING_PLACE)
         else:
             self._add("absent", source, name, name)
 

@@ -274,6 +274,7 @@ def _contains(sim: Simulator, container: Any, x: Any) -> Any:
         return sim.call(bool, (sim.call(f, (container, x), {}),), {})
     if isinstance(container, Tensor):
         return sim.break_graph("in of a tensor")
+    _must_be_known(sim, container, "in")
     if isinstance(container, (dict, set, frozenset)):
         return sim.trace.number_of(x) in container
     if type(container) in _EXACT or isinstance(
@@ -370,6 +371,8 @@ def _bool(sim: Simulator, *args: Any) -> bool:
             return bool(sim.call(f, (x,), {}))
     if isinstance(x, np.ndarray):
         return sim.break_graph("a branch depends on the data of an array")
+    if any(class_attribute(type(x), name)[0] is not NOTHING for name in ("__bool__", "__len__")):
+        _must_be_known(sim, x, "the truth")
     return bool(x)
 
 
@@ -383,6 +386,14 @@ def _truth(sim: Simulator, x: Any) -> bool:
     return _bool(sim, x)
 
 
+def _must_be_known(sim: Simulator, x: Any, what: str) -> None:
+    """Break the graph at a look into an object in C from outside, whose contents no guard compares."""
+    outside = id(x) in sim.trace.sources and id(x) not in sim.trace.shadow_of
+    if outside and not (isinstance(x, (Tensor, Layer, type, *TABLES)) or type(x) in _EXACT or type(x) in _KINDS):
+        if not (isinstance(x, tuple) or is_enum(x)):
+            sim.break_graph(f"{what} of {type(x).__name__}")
+
+
 @model(len)
 def _len(sim: Simulator, x: Any) -> Any:
     if isinstance(x, SymTensor) and x.ndim:
@@ -392,6 +403,7 @@ def _len(sim: Simulator, x: Any) -> Any:
         return sim.call(f, (x,), {}, direct=True)
     if isinstance(x, np.ndarray):
         return sim.break_graph("the length of an array")
+    _must_be_known(sim, x, "the length")
     return len(x)
 
 
@@ -590,6 +602,8 @@ def _iter(sim: Simulator, x: Any, *rest: Any) -> Any:
         return RangeIterator(x)
     if kind in (list, tuple, str, Size) or (isinstance(x, tuple) and _special(x, "__iter__") is None):
         return SequenceIterator(x)
+    if _special(x, "__iter__") is None:
+        _must_be_known(sim, x, "an iterator")
     if isinstance(x, (dict, collections.deque, set)) and type(x) in MUTABLE:
         return ChangingIterator(x)
     if isinstance(

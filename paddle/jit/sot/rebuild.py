@@ -30,7 +30,7 @@ from paddle.jit.sot.control import Uncapturable
 from paddle.jit.sot.iterators import ITERATORS
 from paddle.jit.sot.models import DELETED, NOTHING, class_attribute
 from paddle.jit.sot.sources import Fixed, Namespace, Source
-from paddle.jit.sot.trace import IDENTICAL, MUTABLE, TensorMethod, Trace, Unset
+from paddle.jit.sot.trace import HEAP_TYPE, IDENTICAL, MUTABLE, TensorMethod, Trace, Unset
 from paddle.jit.specs import positions_of
 from umiak.core.direct import Direct
 from umiak.core.eager import apply
@@ -54,6 +54,12 @@ def new(kind: type) -> Any:
     return object.__new__(kind)
 
 
+def stopped(x: Tensor) -> Tensor:
+    """A tensor through which no gradient flows from here on."""
+    x.stop_gradient = True
+    return x
+
+
 class Rebuilder:
     """Writes the lines; ``outputs`` are the tensors and numbers that the graph has to give."""
 
@@ -62,6 +68,7 @@ class Rebuilder:
         self.names = Namespace(
             CellType=CellType, MethodType=MethodType, FunctionType=FunctionType, partial=functools.partial, new=new,
             set_attribute=object.__setattr__, deque=collections.deque, view=apply,
+            stopped=stopped,
         )  # fmt: skip
         self._constants = trace.capture.captured()  # by what stands for them
         self.outputs: list[Any] = []
@@ -142,6 +149,8 @@ class Rebuilder:
             return None
         op, params = x._view
         made = f"view({self.names.name(op)}, ({self.value(x.parent)},), {self.value(params)})"
+        if x.stop_gradient and not x._cut:
+            made = f"stopped({made})"
         return self.variable(f"{made}.detach()" if x._cut else made)
 
     def _output(self, x: Any) -> str:
@@ -244,7 +253,7 @@ class Rebuilder:
             if type(maker) is FunctionType:
                 raise Uncapturable(f"an exception of {kind.__name__} cannot be made again")
             name = self._known[id(x)] = self.variable(f"{self.names.name(kind)}({self._items(x.args)})")
-        elif class_attribute(kind, "__new__")[0] is object.__new__:
+        elif class_attribute(kind, "__new__")[0] is object.__new__ and _is_of_python(kind):
             name = self._known[id(x)] = self.variable(f"new({self.names.name(kind)})")
         else:
             raise Uncapturable(f"an object of {kind.__module__}.{kind.__name__} cannot be made again")
@@ -307,6 +316,21 @@ class Rebuilder:
 
     def _hold(self, x: Any) -> list[str]:
         return self.contents("@", x)
+
+
+def _is_of_python(kind: type) -> bool:
+    """Return whether all that an object of a class holds are its attributes."""
+    return all(
+        b is object
+        or "__dict__" in b.__dict__
+        or "__slots__" in b.__dict__
+        or (b.__flags__ & HEAP_TYPE and _has_dict(b))
+        for b in kind.__mro__
+    )
+
+
+def _has_dict(kind: type) -> bool:
+    return kind.__dictoffset__ != 0
 
 
 def _slots(kind: type) -> list[str]:

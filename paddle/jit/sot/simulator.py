@@ -641,13 +641,24 @@ class Simulator:
             return kind
         if name == "__dict__":
             return self.break_graph("the dict of an object's attributes is read")
-        if kind is FunctionType and name in x.__dict__:
-            return self.trace.attribute(x, name, x.__dict__[name])
+        if kind is FunctionType and models.class_attribute(kind, name)[0] is models.NOTHING:
+            return self._function_attribute(x, name)
         if kind in _BUILT_IN or isinstance(x, (tuple, BaseException, functools.partial)) or kind in models.PURE_TYPES:
             if kind is functools.partial and not self.trace.is_fresh(x) and name in ("func", "args", "keywords"):
                 return self.trace.wrap(getattr(x, name), Member(self.trace.sources[id(x)], name))
             return getattr(x, name)
         return self._instance_attribute(x, kind, name)
+
+    def _function_attribute(self, f: FunctionType, name: str) -> Any:
+        trace = self.trace
+        written = trace.attributes.get((id(f), name))
+        if written is not None and written[1] is not models.DELETED:
+            return written[1]
+        if written is None and name in f.__dict__:
+            return trace.attribute(f, name, f.__dict__[name])
+        if written is None and not trace.is_fresh(f):
+            trace.guards.absent(trace.sources.get(id(f)) or fixed(f), name)
+        raise AttributeError(f"'function' object has no attribute {name!r}", name=name, obj=f)
 
     def _tensor_attribute(self, x: Tensor, name: str) -> Any:
         if name in ("strides", "data_ptr") and isinstance(x, SymTensor):

@@ -21,6 +21,7 @@ from paddle.jit.sot.control import Restart, Uncapturable
 from paddle.jit.sot.guards import Guards
 from paddle.jit.sot.iterators import ITERATORS
 from paddle.jit.sot.sources import Argument, Attribute, Contents, Fixed, Item, Member, Source, Values, fixed
+from paddle.jit.sot.translation import is_library
 from paddle.jit.specs import positions_of
 from paddle.jit.state import State
 from paddle.nn.layer._hooks import HookTable
@@ -186,7 +187,10 @@ class Trace:
         known = self.sources.get(id(x))
         if known is not None:
             if known != source:
-                self.guards.same(source, known)
+                if isinstance(known, Fixed) and source not in self.policy.structural:
+                    self.guards.equal(source, x)  # which C compares, if it is at a fixed place
+                else:
+                    self.guards.same(source, known)
             shadow = self.shadows.get(id(x))
             return x if shadow is None else shadow.copy
         held = source.holder()
@@ -254,7 +258,8 @@ class Trace:
         self._keep.append(x)
 
     def _type(self, source: Source, kind: type) -> None:
-        if not isinstance(source, Fixed) or kind.__flags__ & HEAP_TYPE:  # whose class may be exchanged
+        # The class of a fixed object of the user's may be exchanged.
+        if not isinstance(source, Fixed) or (kind.__flags__ & HEAP_TYPE and not is_library(kind.__module__)):
             self.guards.kind(source, kind)
 
     def _tensor(self, x: Tensor, source: Source) -> Tensor:
