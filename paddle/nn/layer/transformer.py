@@ -309,8 +309,7 @@ class _TransformerLayer(Layer):
 
     def _residual_block(self, i: int, part: Callable, x: Tensor) -> Tensor:
         """Residual connection around ``part``, with dropout and norm number ``i``, which comes before or after."""
-        d = self.__dict__
-        norm, dropout = d[f"norm{i}"], d[f"dropout{i}"]
+        norm, dropout = getattr(self, f"norm{i}"), getattr(self, f"dropout{i}")
         if self.normalize_before:
             return x + dropout(part(norm(x)))
         return norm(x + dropout(part(x)))

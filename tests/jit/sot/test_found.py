@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 import paddle
 import paddle.nn.functional as F
+from paddle.jit.sot import guards
+from umiak.core.entries import Places
 
 
 def test_closures_that_the_library_calls_read_arguments():
@@ -52,3 +56,23 @@ def test_an_index_that_varies_is_checked():
         captured(x, n)
     with pytest.raises(IndexError, match=r"requires an index from -4 to 3 on axis 0, got 4"):
         captured(x, 4)
+
+
+def test_layers_inside_of_others_cost_nothing_at_a_call(monkeypatch):
+    """Places of layers are compared after an attribute was set; the flat function is about arguments alone."""
+    compared = []
+
+    def places(plain, *rest):
+        compared.append(len(plain))
+        return Places(plain, *rest)
+
+    monkeypatch.setattr(guards, "Places", places)
+    model = paddle.nn.Sequential(*[m for _ in range(5) for m in (paddle.nn.Linear(2, 2), paddle.nn.ReLU())])
+    captured = paddle.jit.to_static(lambda x: model(x))
+    x = paddle.ones([1, 2])
+    captured(x)
+    (entry,) = captured.entries
+    assert compared[0] < 8 and not re.search(r"\bK[0-9a-f]{6}", entry.guard.text)
+    model[8].bias = paddle.create_parameter([2], "float32", default_initializer=paddle.nn.initializer.Constant(3.0))
+    np.testing.assert_array_equal(captured(x).numpy(), model(x).numpy())
+    assert len(captured.entries) == 2
