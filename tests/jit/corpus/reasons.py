@@ -11,6 +11,7 @@ ARGUMENTS = {
 }
 STATE = {"source": Refusal("Python state is changed, which a program would not do", "changes Python state")}
 DRAWS = {"source": Refusal("a program would repeat what Python or NumPy drew", "draws random numbers from Python")}
+SHARED = {"source": Refusal("two arguments over one memory, of which one is written", "share no memory")}
 SEED = {"source": Refusal("a program would not set the seed", "paddle.seed stands in")}
 SCHEDULE = {"source": Refusal("a schedule is Python state", "stepped outside")}
 NO_SOURCE = {"source": Refusal("the text of the function is in no file", "requires the source")}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import paddle
-from tests.jit.corpus.reasons import COPIES, OWN_MEMORY
+from tests.jit.corpus.reasons import COPIES, OWN_MEMORY, SHARED
 from tests.jit.corpus.registry import driver, factory, given, program
 
 
@@ -103,7 +103,9 @@ def view_of_an_argument_given_as_another(x, v):
     return x.sum() + v * 2, v.sum() * x
 
 
-@program(lambda t: _with_a_view(t), lambda t: (t(4, grad=False), t(2, grad=False)), lambda t: _with_a_view(t))
+@program(
+    lambda t: _with_a_view(t), lambda t: (t(4, grad=False), t(2, grad=False)), lambda t: _with_a_view(t), refused=SHARED
+)
 def argument_whose_view_is_given_is_written(x, v):
     x.scale_(3.0)
     y = v + 1
