@@ -409,6 +409,7 @@ cdef class Run:
             keep = None
             if node.plan is None:
                 node.python.call = None                  # and with it what a PyLayer saved
+                node.released = node.python.call is None
         for i in range(n_out):
             Py_XDECREF(self.grads[first + i])
             self.grads[first + i] = NULL

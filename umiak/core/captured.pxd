@@ -44,6 +44,8 @@ cdef class Backward:
     cdef int* seeded           # outputs that have one
     cdef int n_seeded
     cdef list asked            # where its scalars are known from, see the class
+    cdef list histories, reached
+    cdef bint separate         # whether there are several histories
 
 cdef class CapturedRun:
     cdef readonly list pinned

@@ -49,6 +49,8 @@ class Backward:
         wrt: list[int],
         seeded: list[int],
         asked: list[Any],
+        histories: list[int],
+        reached: list[int],
     ) -> None: ...
 
 class CapturedRun:

@@ -111,10 +111,16 @@ cdef class Part:
 @cython.final
 cdef class Backward:
     """``saved``: ("input", i) or ("output", i) of the forward part. ``asked``: for each scalar of the backward one, which symbol of the
-    forward part it is, -1 - i for scalar i of the run, or the symbol that a region of the forward part binds."""
+    forward part it is, -1 - i for scalar i of the run, or the symbol that a region of the forward part binds. ``histories``: for each output
+    that has a gradient a number, the same for outputs that have an operation in common; ``reached``: for each input with a gradient the
+    outputs that depend on it, a bit each."""
 
-    def __init__(self, Part part not None, saved, list wrt not None, list seeded not None, list asked not None):
+    def __init__(self, Part part not None, saved, list wrt not None, list seeded not None, list asked not None, list histories not None,
+                 list reached not None):
         self.part = part
+        self.histories = histories
+        self.reached = reached
+        self.separate = len(set(histories)) > 1
         self.saved = int_array([i if kind == "input" else -1 - i for kind, i in saved])
         self.n_saved = len(saved)
         self.wrt = int_array(wrt)
@@ -487,14 +493,23 @@ cdef class Replay:
     cdef list saved, versions, words
     cdef dict inside           # scalars that regions of the forward part have bound
     cdef list like                         # (shape, dtype) of the results that have a gradient, where these are several
+    cdef object given                      # the results, a bit each, whose gradient came in the last run
+    cdef set used                          # histories of their own that backward runs have gone through
 
     @property
     def call(self):
-        return self
+        return None if self.saved is None else self
 
     @call.setter
     def call(self, value):
-        # None: the tape lets go of it.
+        # None: the tape lets go of it.  Results that have nothing in common with those that were differentiated have, as in eager mode, a
+        # history of their own, which stays.
+        cdef int i
+        if self.backward.separate and self.given:
+            self.used = self.used or set()
+            self.used.update([h for i, h in enumerate(self.backward.histories) if self.given >> i & 1])
+            if len(self.used) < len(set(self.backward.histories)):
+                return
         self.saved = self.versions = self.words = self.sources = self.arguments = self.scalars = None
 
     @property
@@ -515,6 +530,12 @@ cdef class Replay:
                 raise RuntimeError(
                     f"[{self.name}] requires what it read not to change before the gradient is computed, got a tensor of shape {list(t.shape)} "
                     "that was written to")
+        if self.backward.n_seeded > 1:
+            self.given = 0
+            for i, g in enumerate(grads):
+                if g is not None:
+                    self.given |= 1 << i
+            self.check_unused()
         if (<EngineContext>context_pointer()).plan_mode & MODE_GRAD:
             return self.owner._differentiable_gradients(self, grads)
         for i, g in enumerate(grads):
@@ -528,6 +549,21 @@ cdef class Replay:
                 pointers[i] = <PyObject*>taken[i]
             for i in range(part.n_scalars):
                 words[i] = self.words[i]
-            return tuple(run_frame(part, pointers, words, taken, self.inside))
+            results = run_frame(part, pointers, words, taken, self.inside)
         finally:
             free(pointers)
+        if self.backward.n_seeded > 1 and self.given != (1 << self.backward.n_seeded) - 1:
+            # What depends on no result that has a gradient has none.
+            return tuple([g if reached & self.given else None for g, reached in zip(results, self.backward.reached)])
+        return tuple(results)
+
+    cdef int check_unused(self) except -1:
+        """Refuse what backward has gone through before, where the tape does not know: other results kept the node."""
+        cdef int i
+        if self.used:
+            for i in range(self.backward.n_seeded):
+                if self.given >> i & 1 and self.backward.histories[i] in self.used:
+                    raise RuntimeError(
+                        f"[backward] requires a graph that is still there, got node {self.name!r} whose saved tensors are freed. "
+                        "Pass retain_graph=True to the first backward to run a second one.")
+        return 0

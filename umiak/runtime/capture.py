@@ -501,10 +501,36 @@ def _has_python(program: Program) -> bool:
     )
 
 
+def _paths(program: Program, wrt: Sequence[Value], seeded: Sequence[Any]) -> tuple[list[int], list[int]]:
+    """How outputs depend on inputs: for each output a number, the same for those that have an operation in common;
+    for each input, a bit for each of the outputs that a gradient comes from."""
+    reach = {id(y): 0 for y in seeded}
+    for i, y in enumerate(seeded):
+        reach[id(y)] |= 1 << i
+    shared = [1 << i for i in range(len(seeded))]  # by output, those that it has an operation in common with
+    for operation in reversed(program.ops):
+        bits = 0
+        for y in operation.results:
+            bits |= 0 if y.stop else reach.get(id(y), 0)
+        for x in uses(operation) if bits else ():
+            reach[id(x)] = reach.get(id(x), 0) | bits
+        for i in range(len(seeded)):
+            if bits >> i & 1:
+                shared[i] |= bits
+    histories = list(range(len(seeded)))
+    for i, bits in enumerate(shared):
+        for k in range(len(seeded)):
+            if bits >> k & 1 and histories[k] != histories[i]:
+                a, b = histories[i], histories[k]
+                histories = [a if h == b else h for h in histories]
+    return histories, [reach.get(id(x), 0) for x in wrt]
+
+
 class _Pair:
     """The forward and the backward part of a program; ``seeded``: the outputs that have a gradient."""
 
     def __init__(self, program: Program, wrt: Sequence[int], seeded: list[int], live: Tracer | None = None) -> None:
+        self.paths = _paths(program, [program.inputs[i] for i in wrt], [program.outputs[i] for i in seeded])
         d = derivative(program, wrt, seeded, live)
         self.seeded = seeded
         self.saved = d.saved
@@ -711,7 +737,12 @@ class Captured(CapturedRun):
         return (
             self._part(forward, self._symbols, self._words()),
             Backward(
-                self._part(backward, symbols), pair.saved, self.wrt, pair.seeded, [known.get(s, s) for s in symbols]
+                self._part(backward, symbols),
+                pair.saved,
+                self.wrt,
+                pair.seeded,
+                [known.get(s, s) for s in symbols],
+                *pair.paths,
             ),
         )
 

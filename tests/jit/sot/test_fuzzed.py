@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import paddle
 import paddle.nn.functional as F
@@ -62,3 +63,34 @@ def test_a_step_whose_results_are_used_up_is_one_graph():
     x = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
     f(x)
     assert not f.graph_breaks
+
+
+def test_what_no_differentiated_result_depends_on_has_no_gradient():
+    @captured
+    def f(x, w):
+        return x * 2, w * 3, x * w
+
+    for parts, wanted in (((0,), (True, False)), ((1,), (False, True)), ((0, 1), (True, True)), ((2,), (True, True))):
+        x, w = (paddle.ones([2]) for _ in range(2))
+        x.stop_gradient = w.stop_gradient = False
+        results = f(x, w)
+        sum(results[i].sum() for i in parts).backward()
+        assert (x.grad is not None, w.grad is not None) == wanted
+
+
+def test_results_that_have_nothing_in_common_have_histories_of_their_own():
+    @captured
+    def f(x, w):
+        y = x.tanh()
+        return y.sum(), w.tanh().sum(), y * y
+
+    x, w = (paddle.ones([2]) for _ in range(2))
+    x.stop_gradient = w.stop_gradient = False
+    a, b, c = f(x, w)
+    a.backward()
+    b.backward()
+    assert x.grad is not None
+    assert w.grad is not None
+    for y in (a, b, c):
+        with pytest.raises(RuntimeError, match="graph that is still there"):
+            y.sum().backward()
