@@ -17,6 +17,7 @@ cdef struct Entry:
     int first                  # its gradients start here in `grads`
     int n_out
     int wanted                 # 0 when nothing below is asked for (grad), else 1
+    int certain                # 0 when gradients in Python above may give it none
 
 cdef class Run:
     cdef Entry few_entries[FEW]
@@ -40,7 +41,7 @@ cdef class Run:
     cdef EngineContext ctx
     cdef int push(self, int slot) except -1
     cdef int find(self, Node node) except -2
-    cdef int claim(self, Node node) except -1
+    cdef int claim(self, Node node, bint certain) except -1
     cdef int discover(self, Node root) except -1
     cdef int expect(self, Tensor leaf) except -1
     cdef int mark_wanted(self) except -1

@@ -102,11 +102,11 @@ cdef class Run:
             return self.overflow.get(id(node), -1)
         return -1
 
-    cdef int claim(self, Node node) except -1:
-        """Give the node a slot."""
+    cdef int claim(self, Node node, bint certain) except -1:
+        """Give the node a slot. ``certain``: a gradient arrives there, as far as can be told before the run."""
         cdef int slot = self.count
         cdef int size, i
-        if self.accumulate:
+        if self.accumulate and certain:
             check_released(node)
         if self.count == self.capacity:
             size = self.capacity * 4
@@ -125,6 +125,7 @@ cdef class Run:
         self.entries[slot].first = self.n_grads
         self.entries[slot].n_out = node.n_out
         self.entries[slot].wanted = 1
+        self.entries[slot].certain = certain and node.plan is not None  # a gradient in Python may give none
         self.n_grads += node.n_out
         self.count += 1
         if node.run == -1:
@@ -141,12 +142,14 @@ cdef class Run:
         cdef Node node
         cdef object e
         cdef int slot, i
+        cdef bint certain
         if self.find(root) >= 0:
             return 0
-        self.push(self.claim(root))
+        self.push(self.claim(root, True))
         while self.n_stack:
             self.n_stack -= 1
             node = <Node>self.entries[self.stack[self.n_stack]].node
+            certain = self.entries[self.stack[self.n_stack]].certain
             if node.opaque:
                 self.hides = True
             for i in range(node.n_edges):
@@ -156,7 +159,7 @@ cdef class Run:
                 if isinstance(e, Node):
                     slot = self.find(<Node>e)
                     if slot < 0:
-                        slot = self.claim(<Node>e)
+                        slot = self.claim(<Node>e, certain)
                         self.push(slot)
                     self.entries[slot].deps += 1
                 elif (<Tensor>e).hooks is not None:

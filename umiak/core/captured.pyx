@@ -468,7 +468,7 @@ cdef class CapturedRun:
             t = <Tensor>f.inputs[b.wrt[i]]
             refresh_if_view(t)
             r.sources.append(t)
-            if not t.key & K_NEEDS_GRAD:
+            if not t.key & K_NEEDS_GRAD or not b.reached[i]:
                 set_edge(node, i, None)
                 continue
             set_edge(node, i, t if t.node is None else t.node)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from paddle.framework.grad_mode import _Mode, set_grad_enabled
 from paddle.jit.sot import psdb
 from paddle.jit.sot.breakpoints import BM
 from paddle.jit.sot.frame import apply, enter, formatted, match_class, send, unpack
@@ -33,6 +34,7 @@ from paddle.jit.sot.sources import fixed
 from paddle.jit.sot.trace import MUTABLE, TABLES, symbolic_in
 from paddle.jit.sot.translation import is_library
 from paddle.nn.layer.layers import Layer
+from umiak.core.context import current
 from umiak.core.direct import in_order
 from umiak.core.tensor import Tensor
 from umiak.ir import sym
@@ -875,6 +877,24 @@ def remove_attribute(sim: Simulator, x: Any, name: str) -> Any:
 @model(enter)
 def _enter(sim: Simulator, x: Any) -> Any:
     return sim.call(sim.special(x, "__enter__"), (), {}, direct=True)
+
+
+@model(_Mode.__enter__)
+def _enter_mode(sim: Simulator, mode: _Mode) -> None:
+    ctx = current()
+    sim.attribute(mode, "_saved").append(ctx.grad_enabled)
+    ctx.grad_enabled = sim.attribute(mode, "mode")
+
+
+@model(set_grad_enabled.__enter__)
+def _enter_set_mode(sim: Simulator, mode: set_grad_enabled) -> None:
+    sim.attribute(mode, "_saved").append(sim.attribute(mode, "_before"))
+    current().grad_enabled = sim.attribute(mode, "mode")
+
+
+@model(_Mode.__exit__)
+def _leave_mode(sim: Simulator, mode: _Mode, *error: Any) -> None:
+    current().grad_enabled = sim.attribute(mode, "_saved").pop()
 
 
 @model(match_class)

@@ -94,3 +94,32 @@ def test_results_that_have_nothing_in_common_have_histories_of_their_own():
     for y in (a, b, c):
         with pytest.raises(RuntimeError, match="graph that is still there"):
             y.sum().backward()
+
+
+def test_a_mode_of_gradients_around_a_break_is_left_as_it_was_entered():
+    @captured
+    def f(x, n):
+        with paddle.no_grad():
+            k = int(x.sum())
+        with paddle.set_grad_enabled(n > 1):
+            return x * k * sum(range(n)) + float(x[0])
+
+    for n in (3, 2, 3, 1, 1):
+        x = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
+        assert f(x, n).tolist() == f.dygraph_function(x, n).tolist()
+        assert f(x, n).stop_gradient == (n <= 1)
+        assert paddle.is_grad_enabled()
+
+
+def test_what_was_kept_from_an_earlier_call_may_be_used_up():
+    kept = []
+
+    @captured
+    def f(x):
+        y = x * 2
+        kept.append(y)
+        return y.sum()
+
+    for _ in range(3):
+        f(paddle.to_tensor([1.0, 2.0], stop_gradient=False)).backward()
+    assert len(kept) == 3
