@@ -512,8 +512,8 @@ cdef class Tail:
 cdef class GuardedEntry:
     """``GuardedEntry(guard, places, tensors, axes, run, numbers, finish)``: the calls that one capture serves.
 
-    ``guard(*args, **kwargs)`` gives the tensors, the numbers and further values of a call that the capture is for, else None. Tensors must be of the
-    class and sizes of ``tensors``, but for the sizes on ``axes``, which are not 0 or 1. ``run``: the graph, None where there is none;
+    ``guard(*args, **kwargs)`` gives the tensors, the numbers and further values of a call that the capture is for, else None. Tensors must be tensors,
+    of the class and sizes of ``tensors``, but for the sizes on ``axes``, which are not 0 or 1. ``run``: the graph, None where there is none;
     ``finish(results, *values)`` gives the result of the call, None: it is the graph's only one.
     """
     cdef readonly object guard, finish
@@ -581,6 +581,8 @@ cdef class GuardedEntry:
         tensors = <list>(<tuple>found)[0]
         for i in range(self.n):
             one = PyList_GET_ITEM(tensors, i)
+            if not isinstance(<object>one, Tensor):
+                return None
             t = <Tensor>one
             for k in range(i):
                 if PyList_GET_ITEM(tensors, k) == one:

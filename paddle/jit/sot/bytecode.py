@@ -52,19 +52,18 @@ class Bytecode:
 @lru_cache(maxsize=4096)
 def decode(code: CodeType) -> Bytecode:
     """Return the instructions of a code object."""
-    raw = [i for i in dis.get_instructions(code) if i.opname not in ("EXTENDED_ARG", "CACHE")]
+    raw = []
     # A jump may lead to the EXTENDED_ARG in front of an instruction.
     index: dict[int, int] = {}
     pending: list[int] = []
-    n = 0
     for i in dis.get_instructions(code):
         if i.opname == "CACHE":
             continue
         pending.append(i.offset)
         if i.opname != "EXTENDED_ARG":
-            index.update(dict.fromkeys(pending, n))
+            index.update(dict.fromkeys(pending, len(raw)))
             pending.clear()
-            n += 1
+            raw.append(i)
     line = code.co_firstlineno
     out = []
     for i in raw:

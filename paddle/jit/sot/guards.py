@@ -138,9 +138,12 @@ class Guards:
         """Return the flat function; ``loads`` are read for the code that follows the run."""
         names = Namespace(Tensor=Tensor, exactly=exactly)
         writer = _Writer(names)
+        inputs = list(tensors)
+        looked_at = set(inputs)  # by the entry itself
         for kind, source, value in self.rows:
-            writer.row(kind, source, value)
-        given = [writer.value(s) for s in tensors]
+            if kind != "tensor" or source not in looked_at:
+                writer.row(kind, source, value)
+        given = [writer.value(s) for s in inputs]
         scalars = [writer.value(s) for s in numbers]
         loaded = [writer.value(s) for s in loads]
         body = [*writer.lines, f"return [{', '.join(given)}], {_tuple(scalars)}, {_tuple(loaded)}"]
