@@ -897,6 +897,16 @@ def _leave_mode(sim: Simulator, mode: _Mode, *error: Any) -> None:
     current().grad_enabled = sim.attribute(mode, "_saved").pop()
 
 
+@model(Layer.train)
+def _train(sim: Simulator, layer: Layer, mode: Any = True) -> Layer:
+    if sim.attribute(layer, "training") is not mode:
+        write_attribute(sim, layer, "training", mode, False)
+    for inner in sim.attribute(layer, "_sub_layers").values():
+        if inner is not None:
+            _train(sim, inner, mode)
+    return layer
+
+
 @model(match_class)
 def _match_class(sim: Simulator, x: Any, kind: Any, positional: int, names: tuple[str, ...]) -> Any:
     if not sim.call(isinstance, (x, kind), {}):

@@ -123,3 +123,32 @@ def test_what_was_kept_from_an_earlier_call_may_be_used_up():
     for _ in range(3):
         f(paddle.to_tensor([1.0, 2.0], stop_gradient=False)).backward()
     assert len(kept) == 3
+
+
+class Counting(paddle.nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.calls = 0
+        self.inner = paddle.nn.Dropout(0.5)
+
+    def forward(self, x):
+        self.calls += 1
+        return self.inner(x)
+
+
+def test_modes_of_layers_are_set_at_every_call():
+    net = Counting()
+
+    @captured
+    def f(x, training):
+        net.train(training)
+        return net(x)
+
+    x = paddle.ones([64])
+    for k, training in enumerate((False, True, True, False, False)):
+        assert bool((f(x, training) == 1).all()) is not training
+        assert net.calls == k + 1
+        assert net.training is net.inner.training is training
+        net.train()
+    assert not f.graph_breaks
+    assert not f.fallbacks
