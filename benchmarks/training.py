@@ -24,7 +24,7 @@ from models.worker import STEADY
 from rows import Outcome, add_row, add_section, duration
 
 TRAINING = add_section("training", "Models: time of a step")
-WHOLE = add_section("steps", "Captured training steps", figure="the other's time ÷ ours")
+CAPTURED_STEPS = add_section("steps", "Captured training steps", figure="the other's time ÷ ours")
 TWICE = add_section("training-two", "Models with two threads: time of a step")
 LOW = add_section("training-low", "Models in bfloat16: time of a step")
 REFERENCE = add_section("training-reference", "Models against PaddlePaddle 3.3.1")
@@ -68,7 +68,7 @@ class Worker:
         self, side: str, model: str, settings: Settings, threads: int = 1, env: Mapping[str, str] | None = None
     ) -> None:
         python = sys.executable
-        if side == "reference":
+        if side.startswith("reference"):
             python = os.environ.get("REFERENCE_PYTHON", "")
             if not python:
                 raise RuntimeError(
@@ -136,8 +136,8 @@ def speed(side: str, others: Sequence[str], model: str, factor: float, threads: 
         return Outcome("–", "–", "–", False)
     ours, *times = fastest((side, *others), model, settings, threads)
     other = min(times)
-    # Where there are several, which was it?
-    name = f" ({others[times.index(other)]})" if len(others) > 1 else ""
+    part = {"whole": " (whole step compiled)", "compiled": " (model compiled)"}
+    name = part[others[times.index(other)].partition("-")[2]] if len(others) > 1 else ""
     figure = f"{other / ours:.3g}×"
     return Outcome(duration(ours), duration(other) + name, figure, other / ours >= factor, other / ours)
 
@@ -238,14 +238,14 @@ def enter_captured() -> None:
                 f"{what}, captured",
                 f"{name} takes ≥ {factor:g}×",
                 partial(speed, "compiled", others, model, factor, 1),
-                WHOLE,
+                CAPTURED_STEPS,
             )
         add_row(
             f"{model}-step-cold",
             f"{what}: CPU time to compile it, nothing on disk",
             f"torch.compile takes ≥ {CHEAPER:g}×",
             partial(compiling, model),
-            WHOLE,
+            CAPTURED_STEPS,
         )
 
 
