@@ -31,11 +31,8 @@ NAMES = {
         "batch_fc correlation fused_bn_add_act fused_seqpool_cvm pow2_decay_with_linear_warmup rank_attention "
         "search_pyramid_hash tdm_child tdm_sampler "
     ),
-    "paddle.incubate.optimizer": (
-        "DistributedFusedLamb GradientMergeOptimizer PipelineOptimizer RecomputeOptimizer "
-    ),
+    "paddle.incubate.optimizer": ("DistributedFusedLamb GradientMergeOptimizer PipelineOptimizer RecomputeOptimizer "),
     "paddle.jit": "TranslatedLayer json_to_pdmodel load save",
-    "paddle.jit.sot": "BM add_breakpoint add_event symbolic_translate",
     "paddle.linalg": "fp8_fp8_half_gemm_fused",
     "paddle.nn.functional": "flashmask_attention moe_permute moe_unpermute sparse_attention",
     "paddle.nn.quant": "QuantStub",

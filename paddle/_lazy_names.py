@@ -87,6 +87,7 @@ NAMES = {
         "paddle.incubate.operators.softmax_mask": "softmax_mask_fuse softmax_mask_fuse_upper_triangle",
     },
     "paddle.jit": {
+        "paddle.jit.ignored": "ignore_module",
         "paddle.jit.source.show": "set_code_level set_verbosity",
     },
     "paddle.nn": {

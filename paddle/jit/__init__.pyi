@@ -1,9 +1,9 @@
 """Made by ``tools/public_stubs.py``."""
 
 from paddle.jit.api import enable_to_static as enable_to_static
-from paddle.jit.api import ignore_module as ignore_module
 from paddle.jit.api import not_to_static as not_to_static
 from paddle.jit.api import to_static as to_static
+from paddle.jit.ignored import ignore_module as ignore_module
 from paddle.jit.source.show import set_code_level as set_code_level
 from paddle.jit.source.show import set_verbosity as set_verbosity
 

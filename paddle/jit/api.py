@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -15,9 +14,7 @@ from paddle._public import public
 from paddle.jit.function import StaticFunction
 from paddle.jit.sot.function import SymbolicStaticFunction
 from paddle.jit.sot.switches import falls_back
-from paddle.jit.sot.translation import ignore as run_outside
 from paddle.jit.source import rewriting as source
-from paddle.jit.source.callees import ignore
 from paddle.jit.specs import free_axes, positions_of, specs_of
 from paddle.jit.state import Draws, State, exactly
 from paddle.nn.layer.layers import Layer
@@ -465,6 +462,9 @@ def not_to_static(func: Any = None) -> Any:
     Returns:
         A function that does the same and carries the mark.
 
+    Raises:
+        CaptureError: at a call from a function that is being traced and was not rewritten.
+
     Example:
         >>> import paddle
         >>> @paddle.jit.not_to_static
@@ -506,26 +506,3 @@ def enable_to_static(enable_to_static_bool: bool) -> None:
     if not isinstance(enable_to_static_bool, bool):
         raise op_error(TypeError, "enable_to_static", "a bool", type(enable_to_static_bool).__name__)
     current().state.values[_SWITCH] = enable_to_static_bool
-
-
-@public("paddle.jit")
-def ignore_module(modules: Sequence[Any]) -> None:
-    """Leave functions of modules as they are: graphs break at them.
-
-    With ``full_graph=True`` they are traced, but not rewritten: a branch or loop on a tensor in one is refused.
-
-    Args:
-        modules: a list of modules, which stand for those inside of them, too.
-
-    Raises:
-        TypeError: a value that is not a module.
-
-    Example:
-        >>> import math, paddle
-        >>> paddle.jit.ignore_module([math])
-    """
-    if not all(inspect.ismodule(m) for m in modules):
-        raise op_error(TypeError, "ignore_module", "modules", repr(modules))
-    ignore(modules)
-    for module in modules:
-        run_outside(module)

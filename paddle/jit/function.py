@@ -1,4 +1,4 @@
-"""What captured functions have in common, however they are captured."""
+"""The base of captured functions, however they are captured."""
 
 from __future__ import annotations
 

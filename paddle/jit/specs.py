@@ -1,4 +1,4 @@
-"""What is known of the tensors of a call: what ``input_spec`` says, and the positions of sparse ones."""
+"""Facts about the tensors of a call: what ``input_spec`` says, and the positions of sparse ones."""
 
 from __future__ import annotations
 

@@ -315,7 +315,9 @@ for _reason, _names in {
         "umiak.backends.cpu.registry:KERNELS umiak.backends.cpu.registry:OPAQUE "
         "umiak.memory.caching:SIZES umiak.core.dtype:_all "
         "umiak.core.dtype:_alone umiak.core.dtype:_by_key umiak.core.dtype:_id_by_npt "
-        "paddle.distribution.distribution:_DIVERGENCES paddle.framework.pickled:_STEPS"
+        "paddle.distribution.distribution:_DIVERGENCES paddle.framework.pickled:_STEPS "
+        "paddle.decomposition.register:RULES paddle.jit.sot.frame:HANDLERS paddle.jit.sot.models:_HELD "
+        "paddle.jit.sot.models:_MODELS umiak.compiler.passes.registry:PASSES"
     ),
     "a slot that the assembler fills once": (
         "umiak.compiler.plan:BACKEND_OF umiak.compiler.plan:FIND_KERNEL umiak.ir.scope:_getter umiak.ir.scope:_setter "
@@ -398,7 +400,9 @@ for _reason, _names in {
     "ops that were made once, or texts that were parsed: what they hold follows from their key": (
         "paddle.tensor.indexing:_SLICES paddle._public:_shown paddle.tensor.casting:_CAST "
         "paddle.tensor.joining:_CONCAT paddle.tensor.axes:_PERMUTE paddle.tensor.joining:_STACK "
-        "paddle.tensor.properties:_PERMUTE paddle.nn.functional.pooling:_PLAIN paddle.tensor.random:_DRAWS"
+        "paddle.tensor.properties:_PERMUTE paddle.nn.functional.pooling:_PLAIN paddle.tensor.random:_DRAWS "
+        "paddle.jit.source.convert:_CONVERTED paddle.jit.source.convert:_DONE paddle.jit.source.find:_FILES "
+        "umiak.ops.python_call:_KNOWN"
     ),
     "numbers that only grow, for identities": (
         "paddle.nn.layer._hooks:HookRemoveHelper paddle.nn.layer._registry:CHANGES"
@@ -406,6 +410,9 @@ for _reason, _names in {
     "worker processes of this process, which its children must let go of": "paddle.io.pool:_pools",
     "which worker process this is: said once, when it begins": "paddle.io.worker_info:current",
     "public on the class, as in the reference framework": "paddle.amp.debugging:TensorCheckerConfig",
+    "public, as in the reference framework: breakpoints for the debugger, which stops the process": (
+        "paddle.jit.sot.breakpoints:BM"
+    ),
     "what modules of the process are found under the name torch: Python has one table of them": (
         "paddle.compat.proxy:_blocked paddle.compat.proxy:_enabled"
     ),

@@ -21,6 +21,7 @@ OF_SUBCLASSES = {
     "OpBase": {"dtype", "elementwise", "inputs", "name", "overwritable", "param_fields"},
     "Tensor": {"_construct"},
     "CapturedRun": {"_differentiable_gradients", "_drawn", "_holds", "_plain", "_recording", "_zeros"},
+    "FrameCall": {"_general"},
     "StaticCall": {"_general"},
 }
 

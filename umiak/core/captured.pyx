@@ -414,13 +414,13 @@ cdef class CapturedRun:
         for at in self.assigned:
             assign(tensors[at] if isinstance(at, int) else at, results[k])
             k += 1
-        for i, how in self.replaced:
+        for i, kind in self.replaced:
             leaf = <Tensor>leaves[i]
-            if how == REPLACED_GIVEN:
+            if kind == REPLACED_GIVEN:
                 set_grad(leaf, results[k])
                 k += 1
             else:
-                set_grad(leaf, None, GRAD_CLEARED if how == REPLACED_ZEROS else GRAD_GIVEN)
+                set_grad(leaf, None, GRAD_CLEARED if kind == REPLACED_ZEROS else GRAD_GIVEN)
         if self.outer:
             backward([tensors[at] if isinstance(at, int) else at for at in self.outer], results[k:k + len(self.outer)], True)
         return out

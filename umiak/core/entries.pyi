@@ -84,7 +84,7 @@ class GuardedEntry:
         tensors: list[Tensor],
         axes: list[frozenset[int]],
         run: CapturedRun | None,
-        numbers: CallScalars | None,
+        scalars: CallScalars | None,
         finish: Callable[..., Any] | None,
     ) -> None: ...
     def why_not(self, args: tuple, kwargs: dict[str, Any] | None) -> str:

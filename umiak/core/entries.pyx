@@ -443,7 +443,7 @@ cdef class Places:
         return out
 
     def holds(self):
-        """Whether the values are still these."""
+        """Return whether the values are still these."""
         return self.hold()
 
 
@@ -499,7 +499,7 @@ cdef class FrameCall
 
 @cython.final
 cdef class Tail:
-    """What is left to do: the call of another frame with these arguments."""
+    """A call that is left to do: of another frame with these arguments."""
     cdef FrameCall frame
     cdef tuple args
 
@@ -510,7 +510,7 @@ cdef class Tail:
 
 @cython.final
 cdef class GuardedEntry:
-    """``GuardedEntry(guard, places, tensors, axes, run, numbers, finish)``: the calls that one capture serves.
+    """``GuardedEntry(guard, places, tensors, axes, run, scalars, finish)``: the calls that one capture serves.
 
     ``guard(*args, **kwargs)`` gives the tensors, the numbers and further values of a call that the capture is for, else None. Tensors must be tensors,
     of the class and sizes of ``tensors``, but for the sizes on ``axes``, which are not 0 or 1. ``run``: the graph, None where there is none;
@@ -519,7 +519,7 @@ cdef class GuardedEntry:
     cdef readonly object guard, finish
     cdef readonly Places places
     cdef CapturedRun run
-    cdef CallScalars numbers
+    cdef CallScalars scalars
     cdef int n
     cdef uint32_t* keys
     cdef int64_t** sizes       # -1: free
@@ -528,14 +528,14 @@ cdef class GuardedEntry:
     cdef object place
     cdef readonly bint dynamic
 
-    def __init__(self, guard, Places places not None, list tensors not None, list axes not None, CapturedRun run, CallScalars numbers, finish):
+    def __init__(self, guard, Places places not None, list tensors not None, list axes not None, CapturedRun run, CallScalars scalars, finish):
         cdef EngineContext ctx = <EngineContext>context_pointer()
         cdef Tensor t
         cdef int i, d
         self.guard = guard
         self.places = places
         self.run = run
-        self.numbers = numbers
+        self.scalars = scalars
         self.finish = finish
         self.n = len(tensors)
         self.keys = <uint32_t*>malloc((self.n + 1) * sizeof(uint32_t))
@@ -549,7 +549,7 @@ cdef class GuardedEntry:
                 if d in axes[i]:
                     self.dynamic = True
                     self.sizes[i][d] = -1
-        self.dynamic = self.dynamic or numbers is not None
+        self.dynamic = self.dynamic or scalars is not None
         self.modes = ctx.plan_mode
         self.default_dtype = ctx.state.default_dtype
         self.place = ctx.state.place
@@ -567,7 +567,7 @@ cdef class GuardedEntry:
             and ctx.inner_place < 0
 
     cdef tuple matched(self, EngineContext ctx, tuple args, dict kwargs):
-        """What the guard gives for a call that this entry is for; None: it is for others."""
+        """The values that the guard gives for a call that this entry is for; None: it is for others."""
         cdef PyObject* one
         cdef Tensor t
         cdef int64_t size
@@ -575,10 +575,10 @@ cdef class GuardedEntry:
         cdef int i, k, d
         if not self.in_mode(ctx):
             return None
-        found = self.guard(*args) if not kwargs else self.guard(*args, **kwargs)
-        if found is None or not self.places.hold():
+        values = self.guard(*args) if not kwargs else self.guard(*args, **kwargs)
+        if values is None or not self.places.hold():
             return None
-        tensors = <list>(<tuple>found)[0]
+        tensors = <list>(<tuple>values)[0]
         for i in range(self.n):
             one = PyList_GET_ITEM(tensors, i)
             if not isinstance(<object>one, Tensor):
@@ -597,9 +597,9 @@ cdef class GuardedEntry:
                 size = t.dims[d]
                 if size != self.sizes[i][d] and (self.sizes[i][d] != -1 or size < 2):
                     return None
-        if self.numbers is not None and not self.numbers.set(<tuple>(<tuple>found)[1]):
+        if self.scalars is not None and not self.scalars.set(<tuple>(<tuple>values)[1]):
             return None
-        return <tuple>found
+        return <tuple>values
 
     def why_not(self, args, kwargs):
         """Say what keeps this entry from serving a call: "mode", "guard", "places", "tensors" or ""."""
@@ -638,22 +638,22 @@ cdef class FrameCall:
         return None if result is NOT_SERVED else (result,)
 
     cdef object served(self, GuardedEntry entry, EngineContext ctx, tuple args, dict kwargs):
-        cdef tuple found = entry.matched(ctx, args, kwargs)
+        cdef tuple values = entry.matched(ctx, args, kwargs)
         cdef list results
-        if found is None:
+        if values is None:
             return NOT_SERVED
         if entry.run is None:
             results = []
         else:
             try:
-                results = entry.run.attempt(<list>found[0])
+                results = entry.run.attempt(<list>values[0])
             except SharedMemory:                         # before anything was changed
                 return NOT_SERVED
             if results is None:
                 return NOT_SERVED
         if entry.finish is None:
             return results[0]
-        return entry.finish(results, *<tuple>found[2])
+        return entry.finish(results, *<tuple>values[2])
 
     cdef object step(self, tuple args, dict kwargs):
         """The result, or what is left to do."""

@@ -11,7 +11,7 @@ from umiak.util.layered import Layout, Node, layout
 from umiak.util.svg import LINE, SIZE, Canvas, Look, shortened, text_width
 
 MOST_CHARACTERS = 44  # of a line in a box
-_SMALL = 10.5
+_SMALL_TEXT = 10.5
 _PAD = 8.0
 
 _LOOKS = {
@@ -43,9 +43,9 @@ class _Box:
 
     def measure(self) -> None:
         """Find the size."""
-        texts = [text_width(self.head), *(text_width(line, _SMALL) for line in self.body)]
+        texts = [text_width(self.head), *(text_width(line, _SMALL_TEXT) for line in self.body)]
         width = max(texts) + 2 * _PAD
-        height = SIZE * LINE + len(self.body) * _SMALL * LINE + 2 * _PAD - 4
+        height = SIZE * LINE + len(self.body) * _SMALL_TEXT * LINE + 2 * _PAD - 4
         if self.inside:
             width = max(width, sum(p.width + _PAD for p in self.inside) + _PAD)
             height += max(p.height for p in self.inside) + _PAD
@@ -63,11 +63,11 @@ class _Picture:
 
     @property
     def width(self) -> float:
-        return max(self.laid_out.width, text_width(self.caption, _SMALL)) + 2 * _PAD
+        return max(self.laid_out.width, text_width(self.caption, _SMALL_TEXT)) + 2 * _PAD
 
     @property
     def height(self) -> float:
-        return self.laid_out.height + 2 * _PAD + (_SMALL * LINE + 4 if self.caption else 0)
+        return self.laid_out.height + 2 * _PAD + (_SMALL_TEXT * LINE + 4 if self.caption else 0)
 
 
 def program_svg(program: Program) -> str:
@@ -79,7 +79,7 @@ def program_svg(program: Program) -> str:
     picture = maker.block(program.body, "", maker.ends(program))
     canvas = Canvas()
     y = canvas.lines(16, 12, [program.name or "program"], 15, bold=True) + 2
-    y = canvas.lines(16, y, _summary(program), _SMALL, "#4a5361") + 8
+    y = canvas.lines(16, y, _summary(program), _SMALL_TEXT, "#4a5361") + 8
     _legend(canvas, 16, y)
     _draw(canvas, picture, 16 - _PAD, y + 26)
     return canvas.render()
@@ -101,8 +101,8 @@ def _legend(canvas: Canvas, x: float, y: float) -> None:
     for kind in _LEGEND:
         canvas.box(x, y, 12, 12, _LOOKS[kind])
         name = _NAMES.get(kind, kind)
-        canvas.text(x + 18, y + 10, name, _SMALL, "#4a5361")
-        x += 18 + text_width(name, _SMALL) + 16
+        canvas.text(x + 18, y + 10, name, _SMALL_TEXT, "#4a5361")
+        x += 18 + text_width(name, _SMALL_TEXT) + 16
 
 
 class _Maker:
@@ -233,8 +233,8 @@ def _draw(canvas: Canvas, picture: _Picture, x: float, y: float) -> None:
     """A block with its upper left corner at a point; boxes above lines."""
     x, y = x + _PAD, y + _PAD
     if picture.caption:
-        canvas.text(x, y + _SMALL, picture.caption, _SMALL, "#4a5361", bold=True)
-        y += _SMALL * LINE + 4
+        canvas.text(x, y + _SMALL_TEXT, picture.caption, _SMALL_TEXT, "#4a5361", bold=True)
+        y += _SMALL_TEXT * LINE + 4
     for (a, b, which, k), route in zip(picture.edges, picture.laid_out.routes, strict=True):
         _edge(canvas, picture.boxes[a], picture.boxes[b], which, k, route, x, y)
     for box in picture.boxes:
@@ -263,7 +263,7 @@ def _box(canvas: Canvas, box: _Box, x: float, y: float) -> None:
     canvas.title(box.tip)
     canvas.box(left, top, node.width, node.height, _LOOKS[box.kind])
     at = canvas.lines(left + _PAD, top + _PAD - 3, [box.head], SIZE, bold=True)
-    at = canvas.lines(left + _PAD, at, box.body, _SMALL, "#4a5361")
+    at = canvas.lines(left + _PAD, at, box.body, _SMALL_TEXT, "#4a5361")
     inner = left + _PAD
     for picture in box.inside:
         canvas.box(inner, at + 2, picture.width, picture.height, _LOOKS["region"])

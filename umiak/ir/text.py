@@ -105,9 +105,9 @@ class Reader:
         if not text.isdigit():
             self.at -= 1
             self.fail("expected an integer")
-        return sign * self.whole(text)
+        return sign * self.limited_int(text)
 
-    def whole(self, digits: str) -> int:
+    def limited_int(self, digits: str) -> int:
         """An int, of digits that were read."""
         if len(digits) > self.MAX_DIGITS:
             self.at -= 1
@@ -192,7 +192,7 @@ class Reader:
         token = self.token
         if token.kind == "number":
             self.at += 1
-            return self.whole(token.text) if token.text.isdigit() else float(token.text)
+            return self.limited_int(token.text) if token.text.isdigit() else float(token.text)
         if self.take("("):
             out = self.expression()
             self.expect(")")

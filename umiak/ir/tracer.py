@@ -481,7 +481,9 @@ class Tracer:
         value.stop = not flows
         out = symbolic(value, self)
         out._stop = (
-            not flows or not out.dtype.is_continuous or all(x.stop_gradient for x in operands if isinstance(x, SymTensor))
+            not flows
+            or not out.dtype.is_continuous
+            or all(x.stop_gradient for x in operands if isinstance(x, SymTensor))
         )
         return out
 

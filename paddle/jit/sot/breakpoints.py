@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from paddle._public import constants, public
 from paddle.jit.sot.bytecode import describe
+from umiak.util.errors import op_error
 
 if TYPE_CHECKING:
     from paddle.jit.sot.frame import Frame
@@ -85,7 +86,7 @@ class BreakpointManager:
     def dis(self) -> None:
         """Print the bytecode of the frame where the simulation has stopped, with a mark at the instruction."""
         frame = self._frame("dis")
-        dis.dis(frame.code, lasti=frame.instruction.offset)
+        dis.disassemble(frame.code, frame.instruction.offset)
 
     def _frame(self, op_name: str) -> Frame:
         if not self.frames:
@@ -130,11 +131,16 @@ def add_breakpoint(file: str, line: int, co_name: str | None = None, offset: int
         co_name: the name of the function; None: any.
         offset: the offset of an instruction in bytes; None: the first of the line.
 
+    Raises:
+        TypeError: a file that is no str, or a line that is no int.
+
     Example:
         >>> import paddle
         >>> paddle.jit.sot.add_breakpoint("model.py", 12)
         >>> paddle.jit.sot.BM.clear()
     """
+    if not isinstance(file, str) or not isinstance(line, int):
+        raise op_error(TypeError, "add_breakpoint", "a str and an int", f"{file!r} and {line!r}")
     BM.add(file, line, co_name, offset)
 
 

@@ -12,17 +12,17 @@ from types import CellType, CodeType, FunctionType
 from typing import Any
 
 from paddle.jit.sot import report, switches
-from paddle.jit.sot.bytecode import VERSION, decode, describe
+from paddle.jit.sot.bytecode import VERSION, decode
 from paddle.jit.sot.control import GraphBreak, Restart, Uncapturable
 from paddle.jit.sot.frame import HANDLERS, NULL, RETURNED, Frame
 from paddle.jit.sot.liveness import live_locals
 from paddle.jit.sot.rebuild import Rebuilder, compiled
-from paddle.jit.sot.resume_code import CannotResume, resume_code
+from paddle.jit.sot.resume_code import resume_code
 from paddle.jit.sot.simulator import Simulator, is_backward
 from paddle.jit.sot.sources import Namespace, Source
 from paddle.jit.sot.trace import Policy, Trace, Unset, argument
 from umiak.core.context import current
-from umiak.core.entries import CallScalars, FrameCall, GuardedEntry, Tail
+from umiak.core.entries import FrameCall, GuardedEntry, Tail
 from umiak.core.tensor import Tensor
 from umiak.ir.program import Program, Value
 from umiak.ir.tracer import SymTensor, overlap
@@ -33,6 +33,7 @@ SWITCH = "enable_to_static"  # of the rank's values
 MOST_ENTRIES = 32  # of one frame, which runs as it was written for further kinds of calls
 MOST_RESUMED = 12  # of what is left of one after a graph break, which a loop may come to with ever other numbers
 MOST_RESTARTS = 200
+SUSPENDING = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
 _LOCK = threading.RLock()
 _ERROR = "error"
 _RESULT = "result"
@@ -40,7 +41,7 @@ _RESULT = "result"
 
 @dataclass
 class Position:
-    """Where a frame goes on: in the middle of an instruction, whose operation has been done."""
+    """The point where a frame goes on: in the middle of an instruction, whose operation has been done."""
 
     code: CodeType
     space: dict[str, Any]
@@ -57,8 +58,8 @@ class Position:
 
 
 @dataclass
-class Record:
-    """What a capture has read, for the comparison with a later call that it does not serve."""
+class Reads:
+    """Values that a capture has read, for the comparison with a later call that it does not serve."""
 
     entry: GuardedEntry
     numbers: list[tuple[Source, Any]]
@@ -77,7 +78,7 @@ class CapturedFrame(FrameCall):
         self.code_object = code
         self.parameters = parameters
         self.policy = Policy()
-        self.records: list[Record] = []
+        self.records: list[Reads] = []
         self._readers = Readers()
         self.captures: list[Captured] = []
         self.abandoned: str | None = None
@@ -214,7 +215,7 @@ class CapturedFrame(FrameCall):
             return
         used = _history(capture.ends)
         for x in outputs:
-            if isinstance(x, SymTensor) and not x.stop_gradient and x.meta.dtype.is_floating and not capture.given(x):
+            if isinstance(x, SymTensor) and not x.stop_gradient and x.dtype.is_floating and not capture.given(x):
                 if not used & _history([x.value]):
                     self.policy.keeps_histories = True
                     raise Restart
@@ -294,7 +295,7 @@ class CapturedFrame(FrameCall):
             finish,
         )
         self.records.append(
-            Record(
+            Reads(
                 entry,
                 [(s, v) for kind, s, v in trace.guards.rows if kind == "equal" and type(v) in (int, float)],
                 [(i.source, tuple(i.tensor.shape)) for i in trace.inputs],
@@ -328,9 +329,9 @@ class CapturedFrame(FrameCall):
         text = f"{rebuilder.value(function)}({', '.join(args)})"
         out: list[tuple[str, int]] = []
         names["Tail"] = Tail
-        for name, values, f in reversed(calls):
+        for k, (name, values, f) in reversed(list(enumerate(calls))):
             line = f.instruction.line
-            if _is_guarded(f):
+            if any(map(_is_guarded, frames[: k + 1])):  # an exception goes through the rest of the frame to those around
                 out.append((f"try:\n x, e = {text}, None\nexcept BaseException as caught:\n x, e = None, caught", line))
             else:
                 out.append((f"x, e = {text}, None", line))
@@ -405,6 +406,8 @@ class FunctionFrame(CapturedFrame):
             family, function.__name__, function.__code__, parameters[1:] if owner is not None else parameters
         )
         self._self = parameters[0].name if owner is not None else None
+        if function.__code__.co_flags & SUSPENDING:
+            self.abandoned = f"{function.__name__} is a generator or a coroutine"
 
     def begin(self, simulator: Simulator, variables: dict[str, Any]) -> Frame:
         if self._self is not None:
@@ -421,7 +424,7 @@ class FunctionFrame(CapturedFrame):
 
 
 class ResumedFrame(CapturedFrame):
-    """What is left of a frame after a graph break.
+    """The rest of a frame after a graph break.
 
     Its parameters are the stack, the variables, the cells, and how the operation ended: a result or an exception.
     """
@@ -627,6 +630,3 @@ def _set_modes(ctx: Any, modes: tuple) -> None:
 def _set_modes_here(modes: tuple) -> None:
     """Set the modes of this thread as a frame has left them."""
     _set_modes(current(), modes)
-
-
-__all__ = ["CallScalars", "CannotResume", "CapturedFrame", "Family", "FunctionFrame", "ResumedFrame", "describe"]

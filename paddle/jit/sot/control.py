@@ -1,4 +1,4 @@
-"""How the simulation of a frame ends before the frame does."""
+"""Ends of the simulation of a frame before the frame ends."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Uncapturable(Control):
 
 @dataclass
 class Operation:
-    """What an instruction does beyond moving values: one call, which may have to run outside of the graph."""
+    """The work of an instruction beyond moving values: one call, which may have to run outside of the graph."""
 
     function: Callable[..., Any]
     args: tuple

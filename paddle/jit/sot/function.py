@@ -43,12 +43,12 @@ class SymbolicStaticFunction(StaticFunction, FunctionFrame):
 
     @property
     def graph_breaks(self) -> list[str]:
-        """Why graphs broke, and where, in the order in which they were captured."""
+        """Reasons and places of graph breaks, in the order in which they were captured."""
         return list(self.family.breaks)
 
     @property
     def fallbacks(self) -> list[str]:
-        """Why frames ran as they were written, without a graph."""
+        """Reasons why frames ran as they were written, without a graph."""
         return list(self.family.fallbacks)
 
     def native(self, args: tuple, kwargs: dict[str, Any] | None) -> Any:

@@ -1,4 +1,4 @@
-"""What built-in functions, operators and types do with simulated values."""
+"""Models of built-in functions, operators and types: what each does with simulated values."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ import numpy as np
 from paddle.framework.grad_mode import _Mode, set_grad_enabled
 from paddle.jit.sot import psdb
 from paddle.jit.sot.breakpoints import BM
-from paddle.jit.sot.frame import apply, enter, formatted, match_class, send, unpack
+from paddle.jit.sot.control import Control
+from paddle.jit.sot.frame import enter, formatted, match_class
 from paddle.jit.sot.iterators import (
-    ITERATORS,
-    ChangingIterator,
     EnumerateIterator,
     MapIterator,
     RangeIterator,
@@ -31,7 +30,7 @@ from paddle.jit.sot.iterators import (
     ZipIterator,
 )
 from paddle.jit.sot.sources import fixed
-from paddle.jit.sot.trace import MUTABLE, TABLES, symbolic_in
+from paddle.jit.sot.trace import MUTABLE, TABLES, Policy, Trace, symbolic_in
 from paddle.jit.sot.translation import is_library
 from paddle.nn.layer.layers import Layer
 from umiak.core.context import current
@@ -74,7 +73,7 @@ SYMBOLIC = frozenset((abs, max, min, pow, sum, any, all, divmod, callable))
 OF_FRAMES = frozenset(
     (exec, eval, locals, globals, vars, dir, breakpoint, sys._getframe, compile)
 )  # fmt: skip
-_EXACT = (int, float, bool, complex, str, bytes, type(None), tuple, list, dict, set, frozenset, range, slice, *MUTABLE)
+EXACT = (int, float, bool, complex, str, bytes, type(None), tuple, list, dict, set, frozenset, range, slice, *MUTABLE)
 _BINARY = (
     "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "lshift", "rshift", "and_", "or_", "xor",
 )  # fmt: skip
@@ -127,7 +126,7 @@ def is_iterator(x: Any) -> bool:
     return hasattr(type(x), "__next__")
 
 
-def _special(x: Any, name: str) -> Any:
+def special(x: Any, name: str) -> Any:
     """Return a special method that is written in Python; None for others."""
     found, owner = class_attribute(type(x), name)
     return found if type(found) is FunctionType and not (isinstance(x, Tensor) or owner is object) else None
@@ -174,32 +173,32 @@ def _binary(
                     else sim.break_graph(f"{function.__name__} of a tensor and a container")
                 )
             return sim.leaf(function, (x, y), {})
-        if type(x) in (dict, set, *MUTABLE) and _holds_tensors(x) and function in (operator.eq, operator.ne):
+        if type(x) in (dict, set, *MUTABLE) and holds_tensors(x) and function in (operator.eq, operator.ne):
             return sim.break_graph("containers of tensors are compared")
         if (
             type(x) in (tuple, list)
             and type(y) in (tuple, list, Size)
             and function in (operator.eq, operator.ne, operator.lt, operator.gt, operator.le, operator.ge)
         ):
-            if _holds_tensors(x) or _holds_tensors(y):
+            if holds_tensors(x) or holds_tensors(y):
                 return sim.break_graph("containers of tensors are compared")
         return function(x, y)
-    right = _special(y, reflected)
+    right = special(y, reflected)
     if right is not None and type(y) is not type(x) and isinstance(y, type(x)):
         methods, x, y, reflected = (reflected,), y, x, methods[-1]
     for name in methods:
-        f = _special(x, name)
+        f = special(x, name)
         if f is not None:
             result = sim.call(f, (x, y), {})
             if result is not NotImplemented:
                 return result
-    f = _special(y, reflected)
+    f = special(y, reflected)
     if f is not None and (type(x) is not type(y) or reflected in ("__eq__", "__ne__")):
         result = sim.call(f, (y, x), {})
         if result is not NotImplemented:
             return result
     if function is operator.ne:
-        f = _special(x, "__eq__")
+        f = special(x, "__eq__")
         if f is not None:
             result = sim.call(f, (x, y), {})
             if result is not NotImplemented:
@@ -208,7 +207,7 @@ def _binary(
         return (x is y) == (function is operator.eq)
     if _is_plain_object(x) and _is_plain_object(y):
         return function(x, y)
-    if any(_special(v, m) for v in (x, y) for m in (*methods, reflected)):
+    if any(special(v, m) for v in (x, y) for m in (*methods, reflected)):
         raise TypeError(
             f"unsupported operand type(s) for {function.__name__}: {type(x).__name__!r} and {type(y).__name__!r}"
         )
@@ -218,10 +217,10 @@ def _binary(
 def _is_exact(x: Any) -> bool:
     kind = type(x)
     return (
-        kind in _EXACT
+        kind in EXACT
         or kind is Sym
         or isinstance(x, (Tensor, np.generic, enum.Enum, type))
-        or (isinstance(x, tuple) and _special(x, "__eq__") is None)
+        or (isinstance(x, tuple) and special(x, "__eq__") is None)
     )
 
 
@@ -240,9 +239,9 @@ def _is_plain_object(x: Any) -> bool:
     )
 
 
-def _holds_tensors(x: Any) -> bool:
+def holds_tensors(x: Any) -> bool:
     values = x.values() if isinstance(x, dict) else x
-    return any(isinstance(v, Tensor) or (type(v) in (list, tuple, dict) and _holds_tensors(v)) for v in values)
+    return any(isinstance(v, Tensor) or (type(v) in (list, tuple, dict) and holds_tensors(v)) for v in values)
 
 
 for _name in (*_BINARY, *_COMPARE):
@@ -252,7 +251,7 @@ for _name in (*_BINARY, *_COMPARE):
 def _register_unary(function: Callable[..., Any], method: str) -> None:
     @model(function)
     def unary(sim: Simulator, x: Any) -> Any:
-        f = _special(x, method)
+        f = special(x, method)
         if f is not None:
             return sim.call(f, (x,), {}, direct=True)
         if isinstance(x, Tensor):
@@ -271,23 +270,23 @@ for _function, _method in (
 
 @model(operator.contains)
 def _contains(sim: Simulator, container: Any, x: Any) -> Any:
-    f = _special(container, "__contains__")
+    f = special(container, "__contains__")
     if f is not None:
         return sim.call(bool, (sim.call(f, (container, x), {}),), {})
     if isinstance(container, Tensor):
         return sim.break_graph("in of a tensor")
-    _must_be_known(sim, container, "in")
+    must_be_known(sim, container, "in")
     if isinstance(container, (dict, set, frozenset)):
         return sim.trace.number_of(x) in container
-    if type(container) in _EXACT or isinstance(
+    if type(container) in EXACT or isinstance(
         container, (tuple, type({}.keys()), type({}.values()), type({}.items()), enum.EnumMeta)
     ):
         if isinstance(x, Tensor) or (
-            not isinstance(container, (str, bytes, range, enum.EnumMeta)) and _holds_tensors(container)
+            not isinstance(container, (str, bytes, range, enum.EnumMeta)) and holds_tensors(container)
         ):
             return sim.break_graph("in compares tensors")
         return x in container
-    if _special(container, "__iter__") or is_iterator(container):
+    if special(container, "__iter__") or is_iterator(container):
         return any(_equal(sim, v, x) for v in sim.call(iter, (container,), {}))
     return sim.break_graph(f"in of {type(container).__name__}")
 
@@ -300,7 +299,7 @@ def _equal(sim: Simulator, x: Any, y: Any) -> bool:
 def _getitem(sim: Simulator, x: Any, key: Any) -> Any:
     if isinstance(x, Tensor):
         return sim.leaf(operator.getitem, (x, key), {})
-    f = _special(x, "__getitem__")
+    f = special(x, "__getitem__")
     if f is not None:
         return sim.call(f, (x, key), {}, direct=True)
     kind = type(x)
@@ -309,14 +308,14 @@ def _getitem(sim: Simulator, x: Any, key: Any) -> Any:
         return sim.break_graph("a class is subscripted") if isinstance(maker, classmethod) else x[key]  # type: ignore[index]
     if isinstance(x, (dict, *TABLES)):
         key = sim.trace.number_of(key)
-        missing = _special(x, "__missing__")
+        missing = special(x, "__missing__")
         if missing is not None and key not in x:
             return sim.call(missing, (x, key), {}, direct=True)
         if isinstance(x, collections.defaultdict) and key not in x and x.default_factory is not None:
             value = x[key] = sim.call(x.default_factory, (), {})
             return value
         return x[key]
-    if kind in _EXACT or isinstance(x, tuple):
+    if kind in EXACT or isinstance(x, tuple):
         if isinstance(key, Tensor):
             return sim.break_graph("a tensor is the index of a container")
         if (symbolic := symbolic_in((key,))) is not None:
@@ -329,7 +328,7 @@ def _getitem(sim: Simulator, x: Any, key: Any) -> Any:
 def _setitem(sim: Simulator, x: Any, key: Any, value: Any) -> Any:
     if isinstance(x, Tensor):
         return sim.leaf(operator.setitem, (x, key, value), {})
-    f = _special(x, "__setitem__")
+    f = special(x, "__setitem__")
     if f is not None:
         return sim.call(f, (x, key, value), {}, direct=True)
     if type(x) in MUTABLE:
@@ -346,7 +345,7 @@ def _setitem(sim: Simulator, x: Any, key: Any, value: Any) -> Any:
 
 @model(operator.delitem)
 def _delitem(sim: Simulator, x: Any, key: Any) -> Any:
-    f = _special(x, "__delitem__")
+    f = special(x, "__delitem__")
     if f is not None:
         return sim.call(f, (x, key), {}, direct=True)
     if type(x) not in MUTABLE:
@@ -368,13 +367,13 @@ def _bool(sim: Simulator, *args: Any) -> bool:
     if isinstance(x, Tensor):
         return sim.break_graph("a branch depends on the data of a tensor")
     for name in ("__bool__", "__len__"):
-        f = _special(x, name)
+        f = special(x, name)
         if f is not None:
             return bool(sim.call(f, (x,), {}))
     if isinstance(x, np.ndarray):
         return sim.break_graph("a branch depends on the data of an array")
     if any(class_attribute(type(x), name)[0] is not NOTHING for name in ("__bool__", "__len__")):
-        _must_be_known(sim, x, "the truth")
+        must_be_known(sim, x, "the truth")
     return bool(x)
 
 
@@ -388,10 +387,10 @@ def _truth(sim: Simulator, x: Any) -> bool:
     return _bool(sim, x)
 
 
-def _must_be_known(sim: Simulator, x: Any, what: str) -> None:
+def must_be_known(sim: Simulator, x: Any, what: str) -> None:
     """Break the graph at a look into an object in C from outside, whose contents no guard compares."""
     outside = id(x) in sim.trace.sources and id(x) not in sim.trace.shadow_of
-    if outside and not (isinstance(x, (Tensor, Layer, type, *TABLES)) or type(x) in _EXACT or type(x) in _KINDS):
+    if outside and not (isinstance(x, (Tensor, Layer, type, *TABLES)) or type(x) in EXACT or type(x) in _KINDS):
         if not (isinstance(x, tuple) or is_enum(x)):
             sim.break_graph(f"{what} of {type(x).__name__}")
 
@@ -400,12 +399,12 @@ def _must_be_known(sim: Simulator, x: Any, what: str) -> None:
 def _len(sim: Simulator, x: Any) -> Any:
     if isinstance(x, SymTensor) and x.ndim:
         return x.shape[0]
-    f = _special(x, "__len__")
+    f = special(x, "__len__")
     if f is not None:
         return sim.call(f, (x,), {}, direct=True)
     if isinstance(x, np.ndarray):
         return sim.break_graph("the length of an array")
-    _must_be_known(sim, x, "the length")
+    must_be_known(sim, x, "the length")
     return len(x)
 
 
@@ -465,7 +464,7 @@ def _number(sim: Simulator, kind: type, args: tuple, kwargs: dict[str, Any]) -> 
     if isinstance(x, (Tensor, np.ndarray)):
         return sim.break_graph(f"{kind.__name__}() of a tensor")
     for name in (f"__{kind.__name__}__", "__index__"):
-        f = _special(x, name)
+        f = special(x, name)
         if f is not None:
             return sim.call(f, (x,), {}, direct=True)
     if (symbolic := symbolic_in(args)) is not None:
@@ -487,7 +486,7 @@ def _text(kind: Callable[..., str]) -> None:
         if (symbolic := symbolic_in(args)) is not None:
             sim.trace.steer(symbolic)
         for name in ("__str__", "__repr__") if kind is str else ("__repr__",):
-            f = _special(x, name)
+            f = special(x, name)
             if f is not None and not is_library(type(x).__module__):
                 return sim.call(f, (x,), {}, direct=True)
         if _has_plain_text(x):
@@ -501,7 +500,7 @@ def _has_plain_text(x: Any) -> bool:
     if isinstance(x, dict):
         return all(map(_has_plain_text, x)) and all(map(_has_plain_text, x.values()))
     return (
-        type(x) in _EXACT
+        type(x) in EXACT
         or isinstance(x, (np.generic, enum.Enum, type, BaseException))
         or is_library(type(x).__module__)
     ) and not isinstance(x, (Tensor, Layer))
@@ -522,7 +521,7 @@ def _formatted(sim: Simulator, x: Any, conversion: Any, spec: str) -> Any:
 def _format(sim: Simulator, x: Any, spec: str = "") -> Any:
     if type(x) is Sym:
         sim.trace.steer(x)
-    f = _special(x, "__format__")
+    f = special(x, "__format__")
     if f is not None:
         return sim.call(f, (x, spec), {}, direct=True)
     if not spec:
@@ -589,205 +588,6 @@ def _all(sim: Simulator, items: Any) -> bool:
     return all(sim.call(bool, (x,), {}) for x in sim.call(iter, (items,), {}))
 
 
-# --- iterators and containers
-
-
-@model(iter)
-def _iter(sim: Simulator, x: Any, *rest: Any) -> Any:
-    if rest:
-        return sim.break_graph("iter() of a function")
-    if isinstance(x, Tensor):
-        sim.trace.number_of(sim.call(len, (x,), {}))
-        return SequenceIterator(x)
-    kind = type(x)
-    if kind is range:
-        return RangeIterator(x)
-    if kind in (list, tuple, str, Size) or (isinstance(x, tuple) and _special(x, "__iter__") is None):
-        return SequenceIterator(x)
-    if _special(x, "__iter__") is None:
-        _must_be_known(sim, x, "an iterator")
-    if isinstance(x, (dict, collections.deque, set)) and type(x) in MUTABLE:
-        return ChangingIterator(x)
-    if isinstance(
-        x,
-        (
-            dict,
-            set,
-            frozenset,
-            bytes,
-            collections.deque,
-            type({}.keys()),
-            type({}.values()),
-            type({}.items()),
-            enum.EnumMeta,
-            *TABLES,
-        ),
-    ):
-        if _special(x, "__iter__") is None:
-            return SequenceIterator(list(x))
-    f = _special(x, "__iter__")
-    if f is not None:
-        return sim.call(f, (x,), {}, direct=True)
-    if kind in (*ITERATORS, MapIterator) or (is_iterator(x) and sim.trace.is_fresh(x)):
-        return x
-    f = _special(x, "__getitem__")
-    if f is not None:
-        return sim.trace.made(_by_getitem(sim, x))
-    return sim.break_graph(f"an iterator of {kind.__name__}")
-
-
-def _by_getitem(sim: Simulator, x: Any) -> Any:
-    for i in itertools.count():
-        try:
-            value = sim.call(operator.getitem, (x, i), {})
-        except IndexError:
-            return
-        yield value
-
-
-@model(next)
-def _next(sim: Simulator, x: Any, *default: Any) -> Any:
-    f = _special(x, "__next__") if not is_library(type(x).__module__) else None
-    try:
-        if f is not None:
-            return sim.call(f, (x,), {})
-        if type(x) in (*ITERATORS, MapIterator) or sim.trace.is_fresh(x):
-            if isinstance(getattr(x, "sequence", None), Tensor):
-                return _next_row(sim, x)
-            return next(x)
-    except StopIteration:
-        if default:
-            return default[0]
-        raise
-    return sim.break_graph(f"the next of {type(x).__name__}")
-
-
-def _next_row(sim: Simulator, x: SequenceIterator) -> Any:
-    if x.index >= sim.trace.number_of(sim.call(len, (x.sequence,), {})):
-        raise StopIteration
-    x.index += 1
-    return sim.call(operator.getitem, (x.sequence, x.index - 1), {})
-
-
-@model(send)
-def _send(sim: Simulator, x: Any, value: Any) -> Any:
-    if value is None:
-        return sim.call(next, (x,), {})
-    return x.send(value) if sim.trace.is_fresh(x) else sim.break_graph("send()")
-
-
-@model(enumerate)
-def _enumerate(sim: Simulator, iterable: Any, start: Any = 0) -> Any:
-    return EnumerateIterator(sim.call(iter, (iterable,), {}), start)
-
-
-@model(zip)
-def _zip(sim: Simulator, *iterables: Any, strict: bool = False) -> Any:
-    return ZipIterator([sim.call(iter, (x,), {}) for x in iterables], strict)
-
-
-@model(map)
-def _map(sim: Simulator, function: Any, *iterables: Any) -> Any:
-    return MapIterator(callback(sim, function), [sim.call(iter, (x,), {}) for x in iterables])
-
-
-@model(filter)
-def _filter(sim: Simulator, function: Any, iterable: Any) -> Any:
-    items = sim.call(iter, (iterable,), {})
-    kept = bool if function is None else function
-    return sim.trace.made(x for x in items if sim.call(bool, (sim.call(kept, (x,), {}),), {}))
-
-
-@model(reversed)
-def _reversed(sim: Simulator, x: Any) -> Any:
-    if type(x) is range:
-        return RangeIterator(x[::-1])
-    if isinstance(x, (list, tuple, str, dict, collections.deque)):
-        return SequenceIterator(list(reversed(x)))
-    f = _special(x, "__reversed__")
-    if f is not None:
-        return sim.call(f, (x,), {})
-    if _special(x, "__len__") and _special(x, "__getitem__"):
-        n = sim.trace.number_of(sim.call(len, (x,), {}))
-        return SequenceIterator([sim.call(operator.getitem, (x, i), {}) for i in range(n - 1, -1, -1)])
-    return sim.break_graph(f"reversed() of {type(x).__name__}")
-
-
-def callback(sim: Simulator, f: Any) -> Any:
-    """Return a function for a built-in one to call, which is simulated."""
-    return lambda *args, **kwargs: sim.call(f, args, kwargs)
-
-
-@model(sorted)
-def _sorted(sim: Simulator, iterable: Any, *, key: Any = None, reverse: Any = False) -> Any:
-    items = list(sim.call(iter, (iterable,), {}))
-    keys = items if key is None else [sim.call(key, (x,), {}) for x in items]
-    if any(isinstance(k, Tensor) or (type(k) in (tuple, list) and _holds_tensors(k)) for k in keys):
-        return sim.break_graph("sorted() compares tensors")
-    if any(_special(k, "__lt__") for k in keys):
-        return sim.break_graph("sorted() compares objects of the user's")
-    order = sorted(range(len(items)), key=keys.__getitem__, reverse=bool(reverse))
-    return [items[i] for i in order]
-
-
-def _container(kind: Any) -> None:
-    @model(kind)
-    def make(sim: Simulator, *args: Any) -> Any:
-        if not args:
-            return kind()
-        items = sim.call(iter, args, {})
-        if kind in (set, frozenset):
-            items = map(sim.trace.number_of, items)
-        return kind(items)
-
-
-for _sequence in (list, tuple, set, frozenset):
-    _container(_sequence)
-
-
-@model(dict)
-def _dict(sim: Simulator, *args: Any, **kwargs: Any) -> Any:
-    if args and not isinstance(args[0], dict):
-        (x,) = args
-        keys, _ = class_attribute(type(x), "keys")
-        if type(keys) is FunctionType:
-            pairs = [
-                (k, sim.call(operator.getitem, (x, k), {})) for k in sim.call(iter, (sim.call(keys, (x,), {}),), {})
-            ]
-        elif keys is not NOTHING and type(x) not in _EXACT:
-            return sim.break_graph(f"a dict is made of {type(x).__name__}")
-        else:
-            pairs = [tuple(sim.call(iter, (p,), {})) for p in sim.call(iter, (x,), {})]
-        return dict(pairs, **kwargs)
-    return dict(*args, **kwargs)
-
-
-@model(range)
-def _range(sim: Simulator, *args: Any) -> Any:
-    if any(isinstance(x, Tensor) for x in args):
-        return sim.break_graph("the range depends on the data of a tensor")
-    if (symbolic := symbolic_in(args)) is not None:
-        sim.trace.steer(symbolic)
-    return range(*args)
-
-
-@model(unpack)
-def _unpack(sim: Simulator, x: Any, n: int) -> Any:
-    return unpack(sim.call(iter, (x,), {}), n)
-
-
-@model(apply)
-def _apply(sim: Simulator, f: Any, args: Any, kwargs: Any) -> Any:
-    positional = args if type(args) is tuple else tuple(sim.call(iter, (args,), {}))
-    named = kwargs if type(kwargs) is dict else sim.call(dict, (kwargs,), {})
-    return sim.call(f, positional, named, direct=True)
-
-
-@model(functools.reduce)
-def _reduce(sim: Simulator, f: Any, iterable: Any, *initial: Any) -> Any:
-    return functools.reduce(callback(sim, f), sim.call(iter, (iterable,), {}), *initial)
-
-
 # --- attributes
 
 
@@ -846,7 +646,7 @@ def write_attribute(sim: Simulator, x: Any, name: str, value: Any, plainly: bool
             raise AttributeError(f"property {name!r} of {type(x).__name__!r} object has no setter")
         return sim.call(found.fset, (x, value), {}, direct=True)
     if found is not NOTHING and hasattr(type(found), "__set__"):
-        setter = _special(found, "__set__")
+        setter = special(found, "__set__")
         if setter is not None:
             return sim.call(setter, (found, x, value), {}, direct=True)
         if not sim.trace.is_fresh(x):
@@ -865,7 +665,7 @@ def write_attribute(sim: Simulator, x: Any, name: str, value: Any, plainly: bool
 @model(delattr)
 def remove_attribute(sim: Simulator, x: Any, name: str) -> Any:
     """Remove an attribute."""
-    if isinstance(x, (Tensor, ModuleType, type, Layer)) or _special(x, "__delattr__"):
+    if isinstance(x, (Tensor, ModuleType, type, Layer)) or special(x, "__delattr__"):
         return sim.break_graph(f"an attribute of {type(x).__name__} is deleted")
     if sim.trace.is_fresh(x):
         return object.__delattr__(x, name)
@@ -976,12 +776,8 @@ def effects_of(sim: Simulator, f: Callable[..., Any], like: list[Any], by_simula
     It is simulated in a trace of its own, which is thrown away, or, ``by_simulator``, does so itself:
     ``f(simulator, *like)``.
     """
-    from paddle.jit.sot.control import Control
-    from paddle.jit.sot.simulator import Simulator
-    from paddle.jit.sot.trace import Policy, Trace
-
     trace = Trace(Policy(), "probe")
-    inner = Simulator(trace)
+    inner = type(sim)(trace)
     with trace.capture:
         given = [trace.like(x) if isinstance(x, Tensor) else x for x in like]
         try:

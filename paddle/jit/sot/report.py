@@ -1,4 +1,4 @@
-"""What captures say of themselves: the log, and files for who wants to read what was captured."""
+"""Reports of captures: the log, and files for who wants to read what was captured."""
 
 from __future__ import annotations
 

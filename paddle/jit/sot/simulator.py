@@ -1,4 +1,4 @@
-"""What the operations of a simulated frame do: calls, attributes, operators.
+"""Operations of a simulated frame: calls, attributes, operators.
 
 A function of the user's is simulated, too. A function of the library is called: it computes with symbolic tensors, and
 so is recorded. Of what Python itself brings, ``models.py`` says what it does; every other call breaks the graph.
@@ -32,7 +32,10 @@ from paddle.autograd.py_layer import PyLayer, PyLayerContext
 from paddle.autograd.run import backward
 from paddle.distributed.fleet.utils import recompute
 from paddle.jit import source
-from paddle.jit.sot import models
+from paddle.jit.sot import (
+    container_models,  # noqa: F401 its models register themselves
+    models,
+)
 from paddle.jit.sot.control import Control, Restart, Uncapturable
 from paddle.jit.sot.frame import YIELDED, Frame
 from paddle.jit.sot.guards import MISSING_PLACE
@@ -138,7 +141,7 @@ class Generator:
         try:
             if error is not None and (new or not self.frame.unwind(error)):
                 raise error
-            how = self.simulator.run(self.frame)
+            end = self.simulator.run(self.frame)
         except Control:
             raise
         except StopIteration as inner:
@@ -147,7 +150,7 @@ class Generator:
         except BaseException:
             self.state = "ended"
             raise
-        if how is YIELDED:
+        if end is YIELDED:
             self.state = "waiting"
             return self.frame.result
         self.state = "ended"
@@ -178,10 +181,12 @@ class Simulator:
 
     def run(self, frame: Frame) -> str:
         """Run a frame inside of the others."""
+        n = len(self.frames)
         self.frames.append(frame)
-        done = frame.run()
-        self.frames.pop()
-        return done
+        try:
+            return frame.run()
+        finally:
+            self.unwind_to(n)
 
     def break_graph(self, reason: str) -> NoReturn:
         """Have the capture begin anew, with a break before this operation.
@@ -796,7 +801,7 @@ class Simulator:
         return self.call(found.fget, (x,), {}, direct=True)
 
     def _descriptor(self, x: Any, kind: type, owner: type, name: str, found: Any) -> Any:
-        """What an entry of the class gives for an instance."""
+        """The value that an entry of the class gives for an instance."""
         descriptor = type(found)
         if descriptor in (FunctionType, staticmethod, classmethod):
             self._guard_class(owner, name, found)
@@ -831,10 +836,14 @@ class Simulator:
         a, b = self.trace.shadow_of.get(id(x)), self.trace.shadow_of.get(id(y))
         if (a and a.real is y) or (b and b.real is x):
             return True
-        if isinstance(x, Tensor) and isinstance(y, Tensor):
-            one, other = self.trace.input_of(x), self.trace.input_of(y)
-            if one and other and one is not other:
-                self.trace.guards.different(one.source, other.source)
+        one, other = self.trace.sources.get(id(x)), self.trace.sources.get(id(y))
+        if one is None or other is None or (isinstance(one, Fixed) and isinstance(other, Fixed)):
+            return False
+        given = [self.trace.input_of(v) for v in (x, y)]
+        if any(i is not None and i.tensor is v for i, v in zip(given, (y, x), strict=True)):
+            self.trace.guards.same(one, other)
+            return True
+        self.trace.guards.different(one, other)
         return False
 
 

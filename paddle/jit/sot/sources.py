@@ -1,4 +1,4 @@
-"""Where a value was read from, as an expression over the arguments of a frame and over fixed objects.
+"""Sources: the place that a value was read from, as an expression over the arguments of a frame and over fixed objects.
 
 A source says how a guard finds a value again at a later call, and how code after a graph break loads an object that the
 frame did not make.
@@ -164,7 +164,7 @@ class ClassAttribute(Source):
 
 @dataclass(frozen=True)
 class Contents(Source):
-    """What is in a cell of a closure. ``name``: of the variable."""
+    """The contents of a cell of a closure. ``name``: of the variable."""
 
     name: str
 

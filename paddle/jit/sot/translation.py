@@ -1,11 +1,11 @@
-"""Which functions are simulated, and which are called as they are."""
+"""The choice between functions that are simulated and those that are called as they are."""
 
 from __future__ import annotations
 
 import sys
-from types import ModuleType
 from typing import Any
 
+from paddle.jit.ignored import is_ignored
 from paddle.jit.marker import CONTROL_FLOW, DYNAMIC, UNIFIED
 from paddle.jit.sot.switches import captures_control_flow
 
@@ -31,7 +31,6 @@ _STANDARD = frozenset(
         "_collections_abc",
     )
 )
-IGNORED: set[str] = set()
 
 
 def is_library(module: str | None) -> bool:
@@ -44,16 +43,11 @@ def is_interpreted(module: str) -> bool:
     top = module.partition(".")[0]
     if top in _OWN:
         return module.startswith(_INTERPRETED)
-    if module in IGNORED or top in IGNORED:
+    if is_ignored(module):
         return False
     if top in ("numpy", "scipy", "torch", "logging"):
         return False
     return top not in sys.stdlib_module_names or module in _STANDARD or module == "__main__"
-
-
-def ignore(module: ModuleType) -> None:
-    """Have calls of a module's functions run outside of graphs."""
-    IGNORED.add(module.__name__)
 
 
 def is_marked(f: Any) -> bool:

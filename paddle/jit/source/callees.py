@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Sequence
-from types import CellType, FunctionType, MethodType, ModuleType
+from collections.abc import Callable
+from types import CellType, FunctionType, MethodType
 from typing import Any
 
+from paddle.jit.ignored import is_ignored
 from paddle.jit.source.builtins_ import TABLE
 from paddle.jit.source.convert import convert, is_converted
 from paddle.jit.source.errors import SourceError
@@ -19,12 +20,6 @@ from paddle.nn.layer.layers import Layer
 
 # Packages whose functions are called as they are.
 _KEPT = {"paddle", "umiak", "numpy", "scipy", *sys.stdlib_module_names} - {"__main__"}
-_IGNORED: set[str] = set()
-
-
-def ignore(modules: Sequence[ModuleType]) -> None:
-    """Call functions of these modules, and of modules inside of them, as they are."""
-    _IGNORED.update(m.__name__ for m in modules)
 
 
 def call(f: Any) -> Any:
@@ -76,7 +71,7 @@ def _function(f: FunctionType) -> FunctionType:
 def is_kept(f: FunctionType) -> bool:
     """Return whether a function is called as it is."""
     module = f.__globals__.get("__name__") or f.__module__ or ""
-    if any(module == name or module.startswith(name + ".") for name in _IGNORED):
+    if is_ignored(module):
         return True
     # Examples in docstrings have the globals of their module, and are the user's nevertheless.
     return module.partition(".")[0] in _KEPT and not f.__code__.co_filename.startswith("<doctest")

@@ -6,7 +6,7 @@ import __future__
 import ast
 import copy
 import functools
-from types import CellType, CodeType, FunctionType
+from types import CellType, CodeType, FunctionType, SimpleNamespace
 from typing import Any
 
 from paddle.jit.source import build
@@ -15,6 +15,8 @@ from paddle.jit.source.find import definition
 from paddle.jit.source.rewrite import Names, rewrite, suspends
 from paddle.jit.source.show import show
 
+# The helpers that rewritten code calls. They convert what it calls in turn: ``runtime.py`` enters them.
+HELPERS = SimpleNamespace()
 _FUTURE = functools.reduce(int.__or__, (getattr(__future__, n).compiler_flag for n in __future__.all_feature_names))
 
 
@@ -28,12 +30,12 @@ class _Rewritten:
 # By the id of a code object, which is held so that the id stays its own.
 _DONE: dict[int, tuple[CodeType, _Rewritten | None]] = {}
 # Code that rewriting has made, functions inside of rewritten ones included.
-_MADE: dict[int, CodeType] = {}
+_CONVERTED: dict[int, CodeType] = {}
 
 
 def is_converted(function: FunctionType) -> bool:
     """Return whether a function is the result of a conversion, or was defined inside of one."""
-    return id(function.__code__) in _MADE
+    return id(function.__code__) in _CONVERTED
 
 
 def convert(function: FunctionType) -> FunctionType:
@@ -48,7 +50,7 @@ def convert(function: FunctionType) -> FunctionType:
     if done is None:
         return function
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-    cells[done.helpers] = CellType(_helpers())
+    cells[done.helpers] = CellType(HELPERS)
     closure = tuple(cells[name] for name in done.code.co_freevars)
     out = FunctionType(done.code, function.__globals__, function.__name__, function.__defaults__, closure)
     out.__kwdefaults__ = function.__kwdefaults__
@@ -68,12 +70,6 @@ def code_of(function: FunctionType) -> str:
             f"({line_of(function.__code__)})"
         )
     return done.text
-
-
-def _helpers() -> Any:
-    from paddle.jit.source.runtime import HELPERS  # which convert what rewritten code calls
-
-    return HELPERS
 
 
 def _rewritten(function: FunctionType) -> _Rewritten | None:
@@ -160,7 +156,7 @@ def _named(code: CodeType, names: Names, name: str, qualname: str) -> CodeType:
 
 
 def _note(code: CodeType) -> None:
-    _MADE[id(code)] = code
+    _CONVERTED[id(code)] = code
     for c in code.co_consts:
         if isinstance(c, CodeType):
             _note(c)

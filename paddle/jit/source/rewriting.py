@@ -6,6 +6,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+from paddle.jit.source import runtime  # noqa: F401 it enters the helpers that rewritten code calls
 from paddle.jit.source.callees import converted, is_kept
 from paddle.jit.source.convert import code_of, convert
 from paddle.jit.source.errors import ConversionError, UserTraceback

@@ -1,16 +1,15 @@
-"""The helpers that rewritten code calls, by the name that it has there."""
-
-from types import SimpleNamespace
+"""The helpers that rewritten code calls, by the names that they have there, as ``jst``."""
 
 from paddle.jit.source.branches import choose, if_, then
 from paddle.jit.source.callees import call
+from paddle.jit.source.convert import HELPERS
 from paddle.jit.source.leaving import BREAK, CONTINUE, result, returned
 from paddle.jit.source.logic import and_, compare, decided, not_, or_
 from paddle.jit.source.loops import for_, while_
 from paddle.jit.source.raising import assert_, raised
 from paddle.jit.source.values import read
 
-HELPERS = SimpleNamespace(
+vars(HELPERS).update(
     BREAK=BREAK,
     CONTINUE=CONTINUE,
     and_=and_,

@@ -6,15 +6,16 @@ import ast
 import logging
 import sys
 from types import FunctionType
-from typing import Any
 
 from paddle._public import public
 from paddle.jit.source.errors import line_of
+from umiak.core.context import current
 from umiak.util.errors import op_error
 
 LAST = 100  # the level of the final text
 _LOG = logging.getLogger("paddle.jit")
-_LEVELS: dict[str, Any] = {"code": -1, "code to stdout": False, "verbosity": 0, "verbosity to stdout": False}
+_KEY = "jit_levels"  # of the rank's values
+_FIRST = {"code": (-1, False), "verbosity": (0, False)}  # the level, and whether it goes to stdout as well
 
 
 @public("paddle.jit")
@@ -68,12 +69,17 @@ def _set(op_name: str, key: str, level: int, also_to_stdout: bool) -> None:
         raise op_error(TypeError, op_name, "an int as level", type(level).__name__)
     if not isinstance(also_to_stdout, bool):
         raise op_error(TypeError, op_name, "a bool for also_to_stdout", type(also_to_stdout).__name__)
-    _LEVELS[key], _LEVELS[f"{key} to stdout"] = level, also_to_stdout
+    values = current().state.values
+    values[_KEY] = {**values.get(_KEY, _FIRST), key: (level, also_to_stdout)}
+
+
+def _level(key: str) -> tuple[int, bool]:
+    return current().state.values.get(_KEY, _FIRST)[key]
 
 
 def show(function: FunctionType, stage: str, tree: ast.AST, final: bool = False) -> None:
     """Show a stage of the text of a function, as ``set_code_level`` says."""
-    level = _LEVELS["code"]
+    level, _ = _level("code")
     if level < 0 or (level == 0 and final) or (level >= LAST and not final):
         return
     title = f"--- {function.__qualname__}: {'the final text' if level >= LAST else stage} ---"
@@ -82,12 +88,12 @@ def show(function: FunctionType, stage: str, tree: ast.AST, final: bool = False)
 
 def note(text: str, function: FunctionType) -> None:
     """Log what is done with a function, as ``set_verbosity`` says."""
-    if _LEVELS["verbosity"] > 0:
+    if _level("verbosity")[0] > 0:
         _say("verbosity", f"{function.__qualname__} ({line_of(function.__code__)}) {text}")
 
 
 def _say(key: str, text: str) -> None:
     # A level that was set is a wish to see it, whatever the logger's own level is.
     _LOG.log(max(logging.INFO, _LOG.getEffectiveLevel()), "%s", text)
-    if _LEVELS[f"{key} to stdout"]:
+    if _level(key)[1]:
         sys.stdout.write(text + "\n")

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import paddle
+from paddle.jit import ignored
 from paddle.jit.source.convert import convert
 from tests.jit.source import programs
+from umiak.core.context import current
 
 
 def static(function, **kwargs):
@@ -210,9 +212,7 @@ def test_marked_functions_are_called_as_they_are():
 
 
 def test_modules_that_are_ignored(monkeypatch):
-    from paddle.jit.source import callees
-
-    monkeypatch.setattr(callees, "_IGNORED", set())
+    monkeypatch.setitem(current().state.values, ignored.KEY, set())
 
     def f(x):
         return programs.helper(x) + math.floor(2.5)
