@@ -567,11 +567,14 @@ def interpolate(
     if scales is None:
         new = [int(real_number(n, "interpolate", "size")) for n in _each(size, len(axes))]
     else:
-        new = [_scaled(n, s) for n, s in zip(old, scales, strict=True)]
-    for n in (*old, *new):
-        if type(n) is Sym:
-            dim.require(1 <= n, "[interpolate] requires sizes of at least 1")
-    if min((n for n in (*old, *new) if type(n) is not Sym), default=1) < 1:
+        new = [_scaled(n, s) if type(n) is Sym else int(n * s) for n, s in zip(old, scales, strict=True)]
+    sizes: list[Any] = [*old, *new]
+    if Sym in map(type, sizes):
+        for n in sizes:
+            if type(n) is Sym:
+                dim.require(1 <= n, "[interpolate] requires sizes of at least 1")
+        sizes = [n for n in sizes if type(n) is not Sym]
+    if sizes and min(sizes) < 1:
         raise op_error(ValueError, "interpolate", "sizes of at least 1", f"{old} into {new}")
     if scales is None or recompute_scale_factor:
         ratios = [n / m for n, m in zip(old, new, strict=True)]
@@ -605,10 +608,8 @@ def interpolate(
     return F.copy(x) if x is before else x  # the result is written to without x
 
 
-def _scaled(n: Any, scale: float) -> Any:
-    """A size times a number, cut towards zero."""
-    if type(n) is not Sym:
-        return int(n * scale)
+def _scaled(n: Sym, scale: float) -> Any:
+    """A size that is not declared, times a number, cut towards zero."""
     return n * int(scale) if scale == int(scale) else dim.to_int(n * scale)
 
 
