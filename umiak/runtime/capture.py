@@ -108,6 +108,8 @@ class Capture(Tracer):
         self.retained: list[tuple[SymTensor, Value]] = []
         self.creating = False
         self.asked = False  # for gradients
+        # Whether gradients go on after a run into histories from before it; what reads gradients inside misses them.
+        self.passes_on = True
         self.arguments: list[SymTensor] = []  # what stands for the tensors that every run is given
         # What the function must leave as it was: asked at the end of the capture, each raises CaptureError if not.
         self.conditions: list[Callable[[], None]] = []
@@ -295,6 +297,11 @@ class Capture(Tracer):
             if g is None:
                 continue
             if id(root) in self._inner:
+                if not self.passes_on:
+                    raise CaptureError(
+                        "backward() reaches a tensor whose history began outside of the graph: gradients that go on there "
+                        "are not known inside"
+                    )
                 with context.no_grad_guard():
                     before = self.outer.get(id(root))
                     self.outer[id(root)] = leaf, g if before is None else F.add(before[1], g)
@@ -502,7 +509,7 @@ def _has_python(program: Program) -> bool:
 
 
 def _paths(program: Program, wrt: Sequence[Value], seeded: Sequence[Any]) -> tuple[list[int], list[int]]:
-    """How outputs depend on inputs: for each output a number, the same for those that have an operation in common;
+    """Dependence of outputs on inputs: for each output a number, the same for those that have an operation in common;
     for each input, a bit for each of the outputs that a gradient comes from."""
     reach = {id(y): 0 for y in seeded}
     for i, y in enumerate(seeded):
@@ -583,7 +590,7 @@ class Captured(CapturedRun):
         for root in capture.derived():
             assigned.append(arguments.get(id(root), captured.get(id(root))))
             outputs.append(symbolic(root._value, capture))
-        made = [grads[at] for at, how in replaced if how == GIVEN]
+        made = [grads[at] for at, kind in replaced if kind == GIVEN]
         # Where a tensor with a history outside is, whose gradient goes on there.
         outer: list[Any] = [arguments.get(key, leaf) for key, (leaf, _) in capture.outer.items()]
         made += [g for _, g in capture.outer.values()]

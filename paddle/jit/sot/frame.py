@@ -869,6 +869,8 @@ def _set_function_attribute(f: Frame, i: Instruction) -> None:
     elif i.arg == 4:
         pairs = value if isinstance(value, dict) else zip(value[::2], value[1::2], strict=True)
         function.__annotations__ = dict(pairs)
+    elif i.arg == 16:
+        function.__annotate__ = value  # type: ignore[attr-defined]
     elif i.arg == 2:
         function.__kwdefaults__ = value
     elif i.arg == 1:

@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from paddle.jit.sot.bytecode import VERSION
 from paddle.jit.sot.control import Uncapturable
 from paddle.jit.sot.iterators import ITERATORS
 from paddle.jit.sot.models import DELETED, NOTHING, class_attribute
@@ -275,7 +276,10 @@ class Rebuilder:
         for attribute in ("__defaults__", "__kwdefaults__"):
             if getattr(f, attribute):
                 self.filling.append(f"{name}.{attribute} = {self.value(getattr(f, attribute))}")
-        if f.__annotations__:
+        if VERSION >= (3, 14):
+            if f.__annotate__ is not None:  # type: ignore[attr-defined]
+                self.filling.append(f"{name}.__annotate__ = {self.value(f.__annotate__)}")  # type: ignore[attr-defined]
+        elif f.__annotations__:
             self.filling.append(f"{name}.__annotations__ = {self.value(f.__annotations__)}")
         for attribute, value in f.__dict__.items():
             self.filling.append(f"{name}.{attribute} = {self.value(value)}")

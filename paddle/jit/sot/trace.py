@@ -1,4 +1,4 @@
-"""What one capture of a frame has read, and what that means for later calls.
+"""The values that one capture of a frame has read, and what that means for later calls.
 
 Values on the simulated stack are ordinary Python objects. Only three things stand for something else: tensors that
 every run is given (symbolic tensors), numbers that every run is given (``Sym``), and lists, dicts and sets from
@@ -69,7 +69,7 @@ class Unset:
 
 @dataclass
 class Policy:
-    """What captures of one frame have learned: how to take the values of which sources."""
+    """The lessons of the captures of one frame: how to take the values of which sources."""
 
     symbolic: set[Source] = field(default_factory=set)  # numbers that differ from call to call
     steering: set[Source] = field(default_factory=set)  # numbers whose value is needed during the capture
@@ -144,6 +144,7 @@ class Trace:
         self.policy = policy
         self.name = name
         self.capture = Capture()
+        self.capture.passes_on = False
         self.guards = Guards()
         self.inputs: list[Input] = []
         self.numbers: list[Number] = []
