@@ -240,6 +240,7 @@ class CapturedFrame(FrameCall):
             self.family.break_graph(broken.reason)
             report.say(1, "%s: graph break: %s", self.name, broken.reason)
         effects = rebuilder.effects()
+        trace.keep_apart()
         if after != before:
             name = rebuilder.names.name(_set_modes_here)
             effects.append(f"{name}({rebuilder.names.name(after)})")
@@ -331,7 +332,7 @@ class CapturedFrame(FrameCall):
         names["Tail"] = Tail
         for k, (name, values, f) in reversed(list(enumerate(calls))):
             line = f.instruction.line
-            if any(map(_is_guarded, frames[: k + 1])):  # an exception goes through the rest of the frame to those around
+            if any(map(_is_guarded, frames[: k + 1])):  # through the rest of this frame to those around
                 out.append((f"try:\n x, e = {text}, None\nexcept BaseException as caught:\n x, e = None, caught", line))
             else:
                 out.append((f"x, e = {text}, None", line))

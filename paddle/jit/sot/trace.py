@@ -391,6 +391,21 @@ class Trace:
         self.fresh[id(x)] = x
         return x
 
+    def keep_apart(self) -> None:
+        """What the frame has changed must be no other object that it has read, at later calls, too."""
+        known = {id(x): x for x in self._keep if id(x) in self.sources and id(x) not in self.shadow_of}
+        changed = [id(s.real) for s in self.shadows.values() if s.changed()]
+        changed += [i for i, _ in self.attributes] + list(self.cells)
+        for i in dict.fromkeys(changed):
+            if i not in known:
+                continue
+            source = self.sources[i]
+            for k, other in known.items():
+                if k != i and type(other) is type(known[i]):
+                    place = self.sources[k]
+                    if not (isinstance(source, Fixed) and isinstance(place, Fixed)):
+                        self.guards.different(source, place)
+
     # --- attributes, cells and global variables, written ones included
 
     def attribute(self, x: Any, name: str, value: Any) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -152,3 +154,71 @@ def test_modes_of_layers_are_set_at_every_call():
         net.train()
     assert not f.graph_breaks
     assert not f.fallbacks
+
+
+def test_arguments_that_are_one_object_are_changed_together():
+    @captured
+    def of_lists(a, b):
+        a.append(1)
+        b.append(2)
+        return len(a)
+
+    @captured
+    def of_objects(a, b):
+        a.n += 1
+        b.n += 2
+        return a.n, a is b
+
+    made = lambda: SimpleNamespace(n=0)  # noqa: E731
+    for _ in range(2):
+        assert of_lists([], []) == 1
+        assert of_objects(made(), made()) == (1, False)
+    one, other = [], made()
+    assert of_lists(one, one) == 2
+    assert one == [1, 2]
+    assert of_objects(other, other) == (3, True)
+
+
+def test_an_argument_may_be_the_tensor_that_the_function_knows():
+    known = paddle.ones([2])
+
+    @captured
+    def f(x, y):
+        return x is known, y is not known, x is y
+
+    other = paddle.ones([2])
+    for x, y in ((other, paddle.ones([2])), (known, other), (other, known), (other, other), (known, known)):
+        assert f(x, y) == f.dygraph_function(x, y)
+
+
+def test_an_error_outside_of_a_graph_reaches_the_handler_of_a_frame_around():
+    @captured
+    def f(x):
+        def added():
+            return sum([x, x[:2]], 0)
+
+        try:
+            return added()
+        except ValueError:
+            return x
+
+    x = paddle.ones([5, 4])
+    assert f(x) is x
+
+
+def test_a_closed_generator_is_no_frame_any_more():
+    def parts(x):
+        try:
+            yield x
+            yield x * 2
+        finally:
+            x = None
+
+    @captured
+    def f(x):
+        generator = parts(x)
+        first = next(generator)
+        generator.close()
+        return int(first.sum()) + 1
+
+    assert f(paddle.ones([2])) == 3
