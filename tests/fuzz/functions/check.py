@@ -1,0 +1,108 @@
+"""Whether a captured function does what it does eagerly."""
+
+from __future__ import annotations
+
+import re
+import traceback
+from collections import Counter
+from collections.abc import Iterator
+
+from tests.fuzz.functions.generate import Program
+from tests.fuzz.functions.run import MODES, Call, Run, run
+from tests.jit.corpus import reasons
+from tests.jit.corpus.registry import Refusal
+from tests.jit.corpus.snapshot import differences
+from umiak.ir.tracer import DataUnknown
+from umiak.runtime.capture import CaptureError
+
+TOLERANCE = {"plain": 5.0, "no_grad": 5.0, "recompute": 5.0, "amp": 2000.0}
+# What ``source`` refuses: parts of messages, and why.
+REFUSED = {
+    r.match: r.reason
+    for declared in vars(reasons).values()
+    if isinstance(declared, dict) and isinstance(r := declared.get("source"), Refusal)
+}
+EAGER_LIMIT = 10.0
+
+
+class Failure(AssertionError):
+    """A difference: the mode, the number of the call, and what is other than it is eagerly."""
+
+    def __init__(self, mode: str, number: int, what: str) -> None:
+        super().__init__(f"{mode}, call {number}: {what}")
+        self.mode = mode
+        self.number = number
+        self.what = what
+
+    def kind(self) -> str:
+        """What failures of one cause have in common."""
+        words = re.sub(r"[0-9]+(\.[0-9e+-]+)?", "#", self.what)
+        return f"{self.mode}: {words.split(': ')[0] if 'Error' not in words else words[:60]}"
+
+
+def check(program: Program, modes: tuple[str, ...] = MODES[1:], tally: Counter[str] | None = None) -> None:
+    """Compare the modes with eager calls."""
+    tally = Counter() if tally is None else tally
+    tally["programs"] += 1
+    try:
+        wanted = run(program, "eager", EAGER_LIMIT)
+    except TimeoutError:
+        tally["programs that take too long"] += 1
+        return
+    for mode in modes:
+        try:
+            found = run(program, mode)
+        except Exception as error:
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{place.filename.rpartition('/')[2]}:{place.lineno}"
+            raise Failure(mode, 0, f"outside of calls: {type(error).__name__}: {error} ({where})") from error
+        tally[f"{mode}: " + _compare(program, mode, found, wanted)] += 1
+        tally["bytecode: programs captured"] += found.programs
+        for reason in found.breaks:
+            tally[f"break: {_general(reason)}"] += 1
+        for reason in found.fallbacks:
+            tally[f"fallback: {_general(reason)}"] += 1
+
+
+def _general(reason: str) -> str:
+    """A reason without places and numbers."""
+    return re.sub(r"\d+", "#", re.sub(r" \((?:<|/|File ).*\)$", "", reason))[:110]
+
+
+def _compare(program: Program, mode: str, found: Run, wanted: Run) -> str:
+    """Compare run with run; return what a mode has come to."""
+    for number, (a, b) in enumerate(zip(found.calls, wanted.calls, strict=True)):
+        if b.raised is not None and (b.where == "backward" or "graph that is still there" in str(b.raised)):
+            return f"to a gradient that eager calls refuse: {type(b.raised).__name__}"
+        if mode == "source" and a.where == "call" and isinstance(a.raised, (CaptureError, DataUnknown)):
+            found_reasons = (reason for match, reason in REFUSED.items() if re.search(match, str(a.raised)))
+            return f"refused: {next(found_reasons, None) or _general(str(a.raised))}"
+        for line in _differences(program, mode, a, b):
+            raise Failure(mode, number, line)
+        if b.raised is not None and mode == "source":
+            return "to an error"
+    return "as eager calls"
+
+
+def _differences(program: Program, mode: str, a: Call, b: Call) -> Iterator[str]:
+    kinds = [None if x.raised is None else type(x.raised).__name__ for x in (a, b)]
+    if kinds[0] != kinds[1]:
+        told = [f"{k} ({x.where}): {x.raised}" if k else "a result" for k, x in zip(kinds, (a, b))]
+        yield f"{told[0]} in place of {told[1]}"
+        return
+    allowed = ("numbers", "copies") if mode == "source" else ()
+    if b.raised is not None:
+        if a.line != b.line:
+            yield f"{kinds[0]} at line {a.line} in place of {b.line}"
+        if b.users and "Tensor" not in str(b.raised) and str(a.raised) != str(b.raised):
+            yield f"message {str(a.raised)!r} in place of {str(b.raised)!r}"
+    for name, structure in b.objects.items():
+        yield from differences(a.objects[name], structure, name, TOLERANCE[program.setting], allowed)
+    if a.output != b.output:
+        yield f"printed {a.output!r} in place of {b.output!r}"
+    if a.drawn != b.drawn:
+        yield f"random numbers go on with {a.drawn} in place of {b.drawn}"
+    if mode == "bytecode" and a.memory != b.memory:
+        missing = [p for p in b.memory if p not in a.memory]
+        more = [p for p in a.memory if p not in b.memory]
+        yield f"memory: shared by {more[:3]} in place of {missing[:3]}"
