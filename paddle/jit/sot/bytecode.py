@@ -52,7 +52,7 @@ class Bytecode:
 @lru_cache(maxsize=4096)
 def decode(code: CodeType) -> Bytecode:
     """Return the instructions of a code object."""
-    raw: list[tuple] = []
+    raw: list[dis.Instruction] = []
     # A jump may lead to the EXTENDED_ARG in front of an instruction.
     index: dict[int, int] = {}
     pending: list[int] = []

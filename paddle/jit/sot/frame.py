@@ -200,12 +200,19 @@ class Frame:
                 f"cannot access local variable {name!r} where it is not associated with a value"
             ) from None
         if type(x) is Unset:
-            x = self.variables[name] = self.trace.wrap(x.value, x.source)
+            read = self.trace.unread(x.value, x.source)
+            if type(read) is Unset:
+                return x
+            x = self.variables[name] = read
         return x
 
-    def load_attribute(self, x: Any, name: str) -> Any:
-        """Return an attribute."""
-        return self.do(getattr, x, name)
+    def load_attribute(self, name: str) -> Any:
+        """Return an attribute of the value on top of the stack, which is taken."""
+        x = self.stack[-1]
+        if type(x) is Unset and name == "append" and type(x.value) is list and id(x.value) not in self.trace.shadows:
+            self.stack.pop()
+            return self.trace.append_of(x.value, x.source)
+        return self.do(getattr, self.pop(), name)
 
     def push_callable(self, f: Any) -> None:
         """Push what a CALL calls, without self."""
@@ -531,7 +538,7 @@ def _build_slice(f: Frame, i: Instruction) -> None:
 
 @op("LOAD_ATTR")
 def _load_attr(f: Frame, i: Instruction) -> None:
-    x = f.load_attribute(f.pop(), i.argval)
+    x = f.load_attribute(i.argval)
     if VERSION >= (3, 12) and i.arg & 1:
         f.push_callable(x)
     else:
@@ -540,7 +547,7 @@ def _load_attr(f: Frame, i: Instruction) -> None:
 
 @op("LOAD_METHOD")
 def _load_method(f: Frame, i: Instruction) -> None:
-    f.push_callable(f.load_attribute(f.pop(), i.argval))
+    f.push_callable(f.load_attribute(i.argval))
 
 
 @op("LOAD_SUPER_ATTR")
@@ -548,7 +555,7 @@ def _load_super_attr(f: Frame, i: Instruction) -> None:
     owner, kind, maker = f.pop(), f.pop(), f.pop()
     if maker is not super:
         raise Uncapturable(f"super is another function ({f.where()})")
-    x = f.load_attribute(super(kind, owner), i.argval)
+    x = f.do(getattr, super(kind, owner), i.argval)
     if i.arg & 1:
         f.push_callable(x)
     else:

@@ -713,9 +713,9 @@ def _match_class(sim: Simulator, x: Any, kind: Any, positional: int, names: tupl
         return None
     wanted = [*(kind.__match_args__[:positional] if positional and hasattr(kind, "__match_args__") else ()), *names]
     if positional and not hasattr(kind, "__match_args__"):
-        return (x, *(sim.attribute(x, n) for n in names))
+        return (x, *(sim.forced(sim.attribute(x, n)) for n in names))
     try:
-        return tuple(sim.attribute(x, n) for n in wanted)
+        return tuple(sim.forced(sim.attribute(x, n)) for n in wanted)
     except AttributeError:
         return None
 
@@ -787,7 +787,8 @@ def effects_of(sim: Simulator, f: Callable[..., Any], like: list[Any], by_simula
             return f"cannot be captured: {reasons[0] if reasons else stop}"
         except Exception as error:
             return f"raises {type(error).__name__}"
-    if trace.attributes or trace.cells or trace.globals or any(s.changed() for s in trace.shadows.values()):
+    appended = any(values for _, values in trace.appended.values())
+    if appended or trace.attributes or trace.cells or trace.globals or any(s.changed() for s in trace.shadows.values()):
         return "changes Python state"
     return None
 

@@ -31,7 +31,7 @@ from paddle.jit.sot.control import Uncapturable
 from paddle.jit.sot.iterators import ITERATORS
 from paddle.jit.sot.models import DELETED, NOTHING, class_attribute
 from paddle.jit.sot.sources import Fixed, Namespace, Source
-from paddle.jit.sot.trace import HEAP_TYPE, IDENTICAL, MUTABLE, TensorMethod, Trace, Unset
+from paddle.jit.sot.trace import HEAP_TYPE, IDENTICAL, MUTABLE, ListAppend, TensorMethod, Trace, Unset
 from paddle.jit.specs import positions_of
 from umiak.core.direct import Direct
 from umiak.core.eager import apply
@@ -184,6 +184,8 @@ class Rebuilder:
             return name
         if kind is TensorMethod:
             return f"{self.value(x.tensor)}.{x.name}"
+        if kind is ListAppend:
+            return f"{self.load(x.source)}.append"
         if kind is MethodType:
             return f"MethodType({self.value(x.__func__)}, {self.value(x.__self__)})"
         if kind is super:
@@ -298,6 +300,8 @@ class Rebuilder:
             else:
                 held = self._hold(x)
                 out += [f"{target}.clear()", *(line.replace("@", target, 1) for line in held)]
+        for append, values in trace.appended.values():
+            out += [f"{self.load(append.source)}.append({self.value(v)})" for v in values]
         for iterator, before in trace.iterators:
             slots = type(iterator).__slots__
             for slot, value in zip(slots, before, strict=True):

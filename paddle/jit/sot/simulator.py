@@ -40,7 +40,7 @@ from paddle.jit.sot.control import Control, Restart, Uncapturable
 from paddle.jit.sot.frame import YIELDED, Frame
 from paddle.jit.sot.guards import MISSING_PLACE
 from paddle.jit.sot.sources import ClassAttribute, Fixed, Item, Member, fixed
-from paddle.jit.sot.trace import MUTABLE, TABLES, TensorMethod, Trace, symbolic_in
+from paddle.jit.sot.trace import MUTABLE, TABLES, ListAppend, TensorMethod, Trace, Unset, symbolic_in
 from paddle.jit.sot.translation import (
     has_captured_branches,
     is_interpreted,
@@ -244,6 +244,8 @@ class Simulator:
             return self._call(f.__func__, (f.__self__, *args), kwargs, direct)
         if kind is Direct:
             return self.function(f, args, kwargs, direct)
+        if kind is ListAppend:
+            return self.trace.append(f, *args)
         if kind is TensorMethod:
             return self._tensor_method(f, args, kwargs)
         if kind is Callback:
@@ -629,6 +631,10 @@ class Simulator:
             raise TypeError(f"{type(x).__name__!r} object does not support the context manager protocol")
         return MethodType(found, x) if type(found) is FunctionType else models.bound(found, x)
 
+    def forced(self, x: Any) -> Any:
+        """Return a value that was read, looked into."""
+        return self.trace.wrap(x.value, x.source) if type(x) is Unset else x
+
     def attribute(self, x: Any, name: str) -> Any:
         """Return an attribute of an object."""
         kind = type(x)
@@ -701,7 +707,7 @@ class Simulator:
         if own and not isinstance(value, Tensor):
             self.trace.guards.place(space, name, value)
             return value
-        return self.trace.wrap(value, Item(fixed(space), name))
+        return self.trace.unread(value, Item(fixed(space), name))
 
     def global_variable(self, space: dict[str, Any], builtin: dict[str, Any], name: str) -> Any:
         """Return a global variable of a function, or a built-in one."""

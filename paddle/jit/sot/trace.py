@@ -116,6 +116,16 @@ class TensorMethod:
         self.name = name
 
 
+class ListAppend:
+    """``append`` of a list from outside, which needs to know nothing of what is in the list."""
+
+    __slots__ = ("list", "source")
+
+    def __init__(self, x: list, source: Source) -> None:
+        self.list = x
+        self.source = source
+
+
 class Shadow:
     """A container from outside and the copy that the frame works on."""
 
@@ -158,6 +168,7 @@ class Trace:
         self.globals: dict[tuple[int, str], tuple[dict, Any]] = {}  # written global variables
         self.fresh: dict[int, Any] = {}  # objects that the frame has made
         self.owners: list[Tensor] = []  # tensors whose gradients the frame may read
+        self.appended: dict[int, tuple[ListAppend, list[Any]]] = {}  # what was appended to lists that were not read
         self.count = 0  # operations so far
         self.places: dict[tuple[int, Any], Any] = {}  # values read from fixed places
         self._keep: list[Any] = []
@@ -193,6 +204,8 @@ class Trace:
                 else:
                     self.guards.same(source, known)
             shadow = self.shadows.get(id(x))
+            if shadow is None and id(x) in self.appended:
+                return self._container(x, known)
             return x if shadow is None else shadow.copy
         held = source.holder()
         if held is not None and source not in self.policy.structural:
@@ -366,6 +379,8 @@ class Trace:
             shadow = self.shadows[id(x)] = Shadow(x, copy)
             copy.extend(self.wrap(value, Item(source, i)) for i, value in enumerate(x))
         shadow.before = snapshot(copy)
+        if id(x) in self.appended:
+            copy.extend(self.appended.pop(id(x))[1])
         self.shadow_of[id(copy)] = shadow
         self._know(copy, source)
         return copy
@@ -391,11 +406,40 @@ class Trace:
         self.fresh[id(x)] = x
         return x
 
+    def unread(self, x: Any, source: Source) -> Any:
+        """Return what stands for a value that was read; of a list, a placeholder until it is looked into."""
+        if type(x) is list and id(x) not in self.shadows:
+            return Unset(x, source)
+        return self.wrap(x, source)
+
+    def append_of(self, x: list, source: Source) -> ListAppend:
+        """Return the ``append`` of a list that has not been looked into."""
+        known = self.appended.get(id(x))
+        if known is not None:
+            return known[0]
+        if source.holder() is not None:
+            self.guards.equal(source, x)
+            source = fixed(x)
+        else:
+            self.guards.kind(source, list)
+        self._know(x, source)
+        made = ListAppend(x, source)
+        self.appended[id(x)] = made, []
+        return made
+
+    def append(self, f: ListAppend, value: Any) -> None:
+        """Append a value to a list from outside."""
+        shadow = self.shadows.get(id(f.list))
+        if shadow is not None:
+            shadow.copy.append(value)
+        else:
+            self.appended.setdefault(id(f.list), (f, []))[1].append(value)
+
     def keep_apart(self) -> None:
         """What the frame has changed must be no other object that it has read, at later calls, too."""
         known = {id(x): x for x in self._keep if id(x) in self.sources and id(x) not in self.shadow_of}
         changed = [id(s.real) for s in self.shadows.values() if s.changed()]
-        changed += [i for i, _ in self.attributes] + list(self.cells)
+        changed += [i for i, _ in self.attributes] + list(self.cells) + list(self.appended)
         for i in dict.fromkeys(changed):
             if i not in known:
                 continue
@@ -414,8 +458,8 @@ class Trace:
             return value
         source = self.sources.get(id(x))
         if source is None:
-            return self.wrap(value, Attribute(fixed(x), name)) if isinstance(x, Layer) else value
-        return self.wrap(value, Attribute(source, name))
+            return self.unread(value, Attribute(fixed(x), name)) if isinstance(x, Layer) else value
+        return self.unread(value, Attribute(source, name))
 
     def contents(self, cell: CellType, name: str) -> Any:
         """Return the value of a variable of a closure."""
@@ -426,7 +470,7 @@ class Trace:
             if self.is_fresh(cell):
                 cell.cell_contents = value
         elif written is None and not self.is_fresh(cell):
-            value = self.wrap(value, Contents(self.sources.get(id(cell)) or fixed(cell), name))
+            value = self.unread(value, Contents(self.sources.get(id(cell)) or fixed(cell), name))
         return value
 
     def write_cell(self, cell: CellType, value: Any) -> None:

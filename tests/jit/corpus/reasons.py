@@ -34,4 +34,7 @@ ZEROS_AND_COPIES = {"source": Allowance("as above, and results are objects of th
 NUMBERS_AND_COPIES = {"source": Allowance("numbers are tensors, and results objects of their own", "numbers copies")}
 
 # Documented in docs/design/capture.md.
+KEPT = {"bytecode": "guards hold the layers that a function was captured for, at most 32 of one function"}
+DRIVEN = {"bytecode": "a coroutine driven by hand between graphs keeps the history of its first tensors"}
+RECURSION = {"bytecode": "the traceback of an endless recursion begins at the line where the graph broke"}
 OWN_MEMORY = {"source": "results of a program are memory of their own: no views of arguments or of other tensors"}

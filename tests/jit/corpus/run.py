@@ -12,6 +12,7 @@ import sys
 import traceback
 import types
 import warnings
+import weakref
 import zlib
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
@@ -89,19 +90,20 @@ class Mode:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._captured: list[Any] = []
+        self._captured: list[weakref.ref[Any]] = []  # which may die
 
     def capture(self, function: Any) -> Any:
         """``function``, a method or a layer, captured."""
         if self.name == "eager":
             return function
         captured = paddle.jit.to_static(function, full_graph=self.name == "source")
-        self._captured.append(captured.forward if isinstance(captured, paddle.nn.Layer) else captured)
+        self._captured.append(weakref.ref(captured.forward if isinstance(captured, paddle.nn.Layer) else captured))
         return captured
 
     def counts(self) -> Counts:
         """Sums over the captured functions."""
-        captured = [bound for f in self._captured for bound in (f, *_of_instances(f))]
+        alive = [f for ref in self._captured if (f := ref()) is not None]
+        captured = [bound for f in alive for bound in (f, *_of_instances(f))]
         try:
             programs = sum(f.get_traced_count() for f in captured)
         except (AttributeError, RuntimeError):  # the reference refuses some
