@@ -279,7 +279,6 @@ class CapturedFrame(FrameCall):
                 lines, ["r", *(f"l{i}" for i in range(len(rebuilder.loads)))], rebuilder.names, self.code_object
             )
         guard = trace.guards.function(
-            None,
             self.parameters,
             [i.source for i in trace.inputs],
             [n.source for n in trace.numbers],
@@ -310,7 +309,7 @@ class CapturedFrame(FrameCall):
 
     def _ending(self, rebuilder: Rebuilder, broken: GraphBreak) -> list[tuple[str, int]]:
         """The statements after a graph break: the operation, then the rest of each frame, from the innermost one."""
-        trace, names = rebuilder.trace, rebuilder.names
+        names = rebuilder.names
         operation, frames = broken.operation, broken.frames
         if any(f.handling for f in frames):
             raise Uncapturable(f"a graph break in a handler of exceptions: {broken.reason}")
@@ -340,7 +339,6 @@ class CapturedFrame(FrameCall):
             if f is frames[0]:
                 out.append((f"return Tail({name}, ({', '.join(values)}))", line))
             text = f"{name}({', '.join(values)})"
-        assert trace is not None
         return out
 
     def _resume(self, f: Frame) -> ResumedFrame:
@@ -481,8 +479,6 @@ class ResumedFrame(CapturedFrame):
         frame = Frame(_NATIVE, position.code, position.space, {}, {}, False)
         frame.cells, frame.variables = dict(zip(position.cells, cells, strict=True)), variables
         self._place(frame, stack)
-        if VERSION >= (3, 14) and position.height > len(position.stack):
-            pass
         frame.pending = result, error
         instruction = frame.bytecode.instructions[frame.at]
         frame.current, frame.height = frame.at, len(frame.stack)

@@ -877,7 +877,7 @@ def _set_function_attribute(f: Frame, i: Instruction) -> None:
         pairs = value if isinstance(value, dict) else zip(value[::2], value[1::2], strict=True)
         function.__annotations__ = dict(pairs)
     elif i.arg == 16:
-        function.__annotate__ = value  # type: ignore[attr-defined]
+        function.__annotate__ = value
     elif i.arg == 2:
         function.__kwdefaults__ = value
     elif i.arg == 1:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable
-from types import CodeType
 from typing import Any
 
 from paddle.jit.sot.sources import Argument, Attribute, Fixed, Namespace, Source
@@ -128,7 +127,6 @@ class Guards:
 
     def function(
         self,
-        code: CodeType | None,
         parameters: list[inspect.Parameter],
         tensors: Iterable[Source],
         numbers: Iterable[Source],

@@ -279,8 +279,8 @@ class Rebuilder:
             if getattr(f, attribute):
                 self.filling.append(f"{name}.{attribute} = {self.value(getattr(f, attribute))}")
         if VERSION >= (3, 14):
-            if f.__annotate__ is not None:  # type: ignore[attr-defined]
-                self.filling.append(f"{name}.__annotate__ = {self.value(f.__annotate__)}")  # type: ignore[attr-defined]
+            if f.__annotate__ is not None:
+                self.filling.append(f"{name}.__annotate__ = {self.value(f.__annotate__)}")
         elif f.__annotations__:
             self.filling.append(f"{name}.__annotations__ = {self.value(f.__annotations__)}")
         for attribute, value in f.__dict__.items():
