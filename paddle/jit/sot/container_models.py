@@ -15,6 +15,7 @@ from paddle.jit.sot.iterators import (
     ITERATORS,
     ChangingIterator,
     EnumerateIterator,
+    FilterIterator,
     MapIterator,
     RangeIterator,
     SequenceIterator,
@@ -75,7 +76,7 @@ def _iter(sim: Simulator, x: Any, *rest: Any) -> Any:
     f = special(x, "__iter__")
     if f is not None:
         return sim.call(f, (x,), {}, direct=True)
-    if kind in (*ITERATORS, MapIterator) or (is_iterator(x) and sim.trace.is_fresh(x)):
+    if kind in ITERATORS or (is_iterator(x) and sim.trace.is_fresh(x)):
         return x
     f = special(x, "__getitem__")
     if f is not None:
@@ -98,7 +99,10 @@ def _next(sim: Simulator, x: Any, *default: Any) -> Any:
     try:
         if f is not None:
             return sim.call(f, (x,), {})
-        if type(x) in (*ITERATORS, MapIterator) or sim.trace.is_fresh(x):
+        if type(x) is MapIterator:
+            given = tuple([sim.call(next, (i,), {}) for i in x.iterators])
+            return sim.call(x.function, given, {}, direct=True)
+        if type(x) in ITERATORS or sim.trace.is_fresh(x):
             if isinstance(getattr(x, "sequence", None), Tensor):
                 return _next_row(sim, x)
             return next(x)
@@ -135,14 +139,16 @@ def _zip(sim: Simulator, *iterables: Any, strict: bool = False) -> Any:
 
 @model(map)
 def _map(sim: Simulator, function: Any, *iterables: Any) -> Any:
-    return MapIterator(callback(sim, function), [sim.call(iter, (x,), {}) for x in iterables])
+    made = MapIterator(function, [sim.call(iter, (x,), {}) for x in iterables])
+    made.caller = sim.trace.caller
+    return made
 
 
 @model(filter)
 def _filter(sim: Simulator, function: Any, iterable: Any) -> Any:
-    items = sim.call(iter, (iterable,), {})
-    kept = bool if function is None else function
-    return sim.trace.made(x for x in items if sim.call(bool, (sim.call(kept, (x,), {}),), {}))
+    made = FilterIterator(bool if function is None else function, sim.call(iter, (iterable,), {}))
+    made.caller = sim.trace.caller
+    return made
 
 
 @model(reversed)
@@ -171,6 +177,8 @@ def _sorted(sim: Simulator, iterable: Any, *, key: Any = None, reverse: Any = Fa
     keys = items if key is None else [sim.call(key, (x,), {}) for x in items]
     if any(isinstance(k, Tensor) or (type(k) in (tuple, list) and holds_tensors(k)) for k in keys):
         return sim.break_graph("sorted() compares tensors")
+    if (symbolic := symbolic_in(keys)) is not None:
+        sim.trace.steer(symbolic)
     if any(special(k, "__lt__") for k in keys):
         return sim.break_graph("sorted() compares objects of the user's")
     order = sorted(range(len(items)), key=keys.__getitem__, reverse=bool(reverse))

@@ -131,7 +131,18 @@ class ZipIterator:
                 raise ValueError(f"zip() argument {i + 1} is longer than {many}")
 
 
-class MapIterator:
+class Calling:
+    """An iterator that calls functions; ``caller(function, arguments)`` does so where they are simulated."""
+
+    __slots__ = ("caller",)
+
+    def called(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Call a function."""
+        caller = getattr(self, "caller", None)
+        return function(*args) if caller is None else caller(function, args)
+
+
+class MapIterator(Calling):
     """``map`` of a function over iterators."""
 
     __slots__ = ("function", "iterators")
@@ -144,7 +155,28 @@ class MapIterator:
         return self
 
     def __next__(self) -> Any:
-        return self.function(*[next(i) for i in self.iterators])
+        return self.called(self.function, *[next(i) for i in self.iterators])
 
 
-ITERATORS = (SequenceIterator, ChangingIterator, RangeIterator, EnumerateIterator, ZipIterator)
+class FilterIterator(Calling):
+    """``filter`` of an iterator by a function."""
+
+    __slots__ = ("function", "iterator")
+
+    def __init__(self, function: Callable[..., Any], iterator: Any) -> None:
+        self.function = function
+        self.iterator = iterator
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        while True:
+            value = next(self.iterator)
+            if self.called(bool, self.called(self.function, value)):
+                return value
+
+
+ITERATORS = (
+    SequenceIterator, ChangingIterator, RangeIterator, EnumerateIterator, ZipIterator, MapIterator, FilterIterator,
+)  # fmt: skip

@@ -24,6 +24,7 @@ from paddle.jit.sot.control import Control
 from paddle.jit.sot.frame import enter, formatted, match_class
 from paddle.jit.sot.iterators import (
     EnumerateIterator,
+    FilterIterator,
     MapIterator,
     RangeIterator,
     SequenceIterator,
@@ -425,6 +426,7 @@ _KINDS: dict[type, type] = {
     EnumerateIterator: enumerate,
     ZipIterator: zip,
     MapIterator: map,
+    FilterIterator: filter,
 }
 
 

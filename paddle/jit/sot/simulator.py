@@ -175,6 +175,7 @@ class Simulator:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
+        trace.caller = lambda function, args: self.call(function, args, {})
         self.frames: list[Frame] = []
 
     # --- frames

@@ -19,7 +19,7 @@ import numpy as np
 from paddle.jit.marker import DIMS
 from paddle.jit.sot.control import Restart, Uncapturable
 from paddle.jit.sot.guards import Guards
-from paddle.jit.sot.iterators import ITERATORS
+from paddle.jit.sot.iterators import ITERATORS, Calling
 from paddle.jit.sot.sources import Argument, Attribute, Contents, Fixed, Item, Member, Source, Values, fixed
 from paddle.jit.sot.translation import is_library
 from paddle.jit.specs import positions_of
@@ -175,6 +175,7 @@ class Trace:
         self._stand_ins: dict[int, Input] = {}
         self._states: set[int] = set()
         self._likes: dict[int, Tensor] = {}
+        self.caller: Any = None  # of functions that iterators call
         self.iterators: list[tuple[Any, list[Any]]] = []  # copies of those from outside, and what was in their slots
         self._advancing: dict[int, Any] = {}  # the copies, by the id of what they are copies of
 
@@ -393,6 +394,8 @@ class Trace:
         self._know(copy, source)
         for name in type(x).__slots__:
             setattr(copy, name, self.wrap(getattr(x, name), Member(source, name)))
+        if isinstance(copy, Calling):
+            copy.caller = self.caller
         self.iterators.append((copy, [getattr(copy, name) for name in type(x).__slots__]))
         self._advancing[id(x)] = copy
         return copy

@@ -222,3 +222,29 @@ def test_a_closed_generator_is_no_frame_any_more():
         return int(first.sum()) + 1
 
     assert f(paddle.ones([2])) == 3
+
+
+def read(t):
+    return t * float(t.sum())
+
+
+def test_graphs_break_within_functions_that_map_and_filter_call():
+    @captured
+    def f(x, xs):
+        total = x.sum()
+        for y in map(lambda t, k: t * int(k.sum()), xs, x):
+            total = total + y.sum()
+        kept = filter(lambda t: t.sum() > 0, xs)
+        first = next(kept)
+        rest = list(kept)
+        return total, first, len(rest), list(map(read, rest))
+
+    x = paddle.ones([3, 4])
+    xs = [paddle.ones([2]), -paddle.ones([2]), paddle.ones([3]) * 2]
+    for _ in range(2):
+        found, wanted = f(x, xs), f.dygraph_function(x, xs)
+        assert float(found[0]) == float(wanted[0])
+        assert found[1] is xs[0]
+        assert found[2] == wanted[2] == 1
+        assert found[3][0].tolist() == wanted[3][0].tolist()
+    assert not f.fallbacks
