@@ -684,19 +684,19 @@ def _enter(sim: Simulator, x: Any) -> Any:
 @model(_Mode.__enter__)
 def _enter_mode(sim: Simulator, mode: _Mode) -> None:
     ctx = current()
-    sim.attribute(mode, "_saved").append(ctx.grad_enabled)
+    sim.forced(sim.attribute(mode, "_saved")).append(ctx.grad_enabled)
     ctx.grad_enabled = sim.attribute(mode, "mode")
 
 
 @model(set_grad_enabled.__enter__)
 def _enter_set_mode(sim: Simulator, mode: set_grad_enabled) -> None:
-    sim.attribute(mode, "_saved").append(sim.attribute(mode, "_before"))
+    sim.forced(sim.attribute(mode, "_saved")).append(sim.attribute(mode, "_before"))
     current().grad_enabled = sim.attribute(mode, "mode")
 
 
 @model(_Mode.__exit__)
 def _leave_mode(sim: Simulator, mode: _Mode, *error: Any) -> None:
-    current().grad_enabled = sim.attribute(mode, "_saved").pop()
+    current().grad_enabled = sim.forced(sim.attribute(mode, "_saved")).pop()
 
 
 @model(Layer.train)

@@ -310,7 +310,7 @@ class Rebuilder:
         for (_, name), (x, value, plainly) in trace.attributes.items():
             target = self.value(x)
             if value is DELETED:
-                out.append(f"delattr({target}, {name!r})")
+                out.append(f"{target}.__dict__.pop({name!r}, None)")  # it may be of the frame's making
             else:
                 setter = "set_attribute" if plainly else "setattr"
                 out.append(f"{setter}({target}, {name!r}, {self.value(value)})")

@@ -248,3 +248,38 @@ def test_graphs_break_within_functions_that_map_and_filter_call():
         assert found[2] == wanted[2] == 1
         assert found[3][0].tolist() == wanted[3][0].tolist()
     assert not f.fallbacks
+
+
+def test_an_attribute_may_come_and_go_within_a_call():
+    box = SimpleNamespace(n=1)
+
+    @captured
+    def f(x, adds):
+        if adds:
+            box.note = "note"
+        if hasattr(box, "note"):
+            del box.note
+        return x * box.n
+
+    for adds in (True, True, False, True):
+        f(paddle.ones([1]), adds)
+        assert not hasattr(box, "note")
+    box.note = "given"
+    f(paddle.ones([1]), False)
+    assert not hasattr(box, "note")
+
+
+def test_a_mode_is_left_by_an_exception_after_a_break():
+    @captured
+    def f(x):
+        try:
+            with paddle.no_grad():
+                return [x * 2][int(x.sum())]
+        except IndexError:
+            return x * 3
+
+    for value in (0.0, 5.0, 0.0, 5.0):
+        x = paddle.to_tensor([value], stop_gradient=False)
+        assert f(x).tolist() == f.dygraph_function(x).tolist()
+        assert paddle.is_grad_enabled()
+    assert not f.fallbacks
