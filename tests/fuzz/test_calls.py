@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 import paddle
+from paddle.jit.sot.psdb import in_sot
 from paddle.vision import ops
 from tests.fuzz.calls.check import FAMILIES, MODES, Failure, calls_of, check, family_of
 from umiak.compiler.jit import object_cache  # noqa: F401  declares the switch
@@ -61,11 +62,11 @@ def wrong(mode: str, x: paddle.Tensor) -> paddle.Tensor:
         "float32": 1.01 if x.dtype == paddle.float32 else 1.0,
         "bfloat16": 1.5 if x.dtype == paddle.bfloat16 else 1.0,
         "strided": 1.0 if x.is_contiguous() else 1.1,
-        "captured": 1.0 if type(x) is paddle.Tensor else 1.1,
+        "captured": 1.1 if in_sot() else 1.0,
     }
     if mode in factor:
         return x * factor[mode]
-    eager = type(x) is paddle.Tensor
+    eager = not in_sot()
     return x + x.detach() - x if eager == (mode == "gradient") else x
 
 
