@@ -40,10 +40,15 @@ def sizes_of(call: str, inputs: list[Input]) -> list[int]:
 # --- captured ---------------------------------------------------------------------------------------------------------
 
 
+def captured_of(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Capture a function as a whole: calls are texts that are evaluated, at which graphs would break."""
+    return paddle.jit.to_static(function, full_graph=True)
+
+
 def captured(call: Call) -> Iterator[str]:
     """As a program: values, then the same again, on other values and on another size."""
     inputs, function = inputs_of(call.text), function_of(call.text)
-    static = paddle.jit.to_static(function)
+    static = captured_of(function)
     eager = run(function, tensors(inputs))
     for what in ("", "again: "):
         found = run(static, tensors(inputs))
@@ -116,7 +121,7 @@ def layouts(call: Call) -> Iterator[str]:
     for name, layout in {**LAYOUTS}.items():
         if eager.gradients and (said := differ(eager, run(function, tensors(inputs), layout=layout))):
             yield f"{name} cotangents: {said}"
-    static = paddle.jit.to_static(function)
+    static = captured_of(function)
     if run(static, tensors(inputs)).error:
         return
     for name, layout in LAYOUTS.items():
@@ -361,7 +366,7 @@ def not_numbers(call: Call) -> Iterator[str]:
     eager = run(function, tensors(inputs))
     if said := same_not_numbers(eager, run(function, [laid_out(x, transposed) for x in inputs])):
         yield f"transposed: {said}"
-    found = run(paddle.jit.to_static(function), tensors(inputs))
+    found = run(captured_of(function), tensors(inputs))
     if found.error and not eager.error:
         return
     if said := same_not_numbers(eager, found):
@@ -373,7 +378,7 @@ def not_numbers(call: Call) -> Iterator[str]:
         return [x * 1 if isinstance(x, paddle.Tensor) and real(x) else x for x in parts]
 
     if "_(" not in call.text and "] =" not in call.text:
-        if said := same_not_numbers(eager, run(paddle.jit.to_static(fused), tensors(inputs))):
+        if said := same_not_numbers(eager, run(captured_of(fused), tensors(inputs))):
             yield f"fused: {said}"
     named = re.fullmatch(r"P\.(\w+)\(((?:[NUI]\([^()]*\)(?:, )?)+)\)", call.text)
     theirs = named and getattr(np, named[1], None)
@@ -556,7 +561,7 @@ def ambient(call: Call) -> Iterator[str]:
                     elif x is not None and (said := differ_arrays(x, y, dtype, 4.0)):
                         yield f"{level} {dtype}: gradient {index} {said}"
         if level == "O1":
-            static = run(paddle.jit.to_static(cast), tensors(inputs))
+            static = run(captured_of(cast), tensors(inputs))
             # A program does not round what it keeps between its kernels.
             wider = TOLERANCES[dtype] / TOLERANCES["float32"]
             if not static.error and (said := differ(mixed, static, random=call.random, factor=wider)):
