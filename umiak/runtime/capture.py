@@ -299,8 +299,8 @@ class Capture(Tracer):
             if id(root) in self._inner:
                 if not self.passes_on:
                     raise CaptureError(
-                        "backward() reaches a tensor whose history began outside of the graph: gradients that go on there "
-                        "are not known inside"
+                        "backward() reaches a tensor whose history began outside of the graph: gradients that go on "
+                        "there are not known inside"
                     )
                 with context.no_grad_guard():
                     before = self.outer.get(id(root))

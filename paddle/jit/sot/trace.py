@@ -439,7 +439,7 @@ class Trace:
             self.appended.setdefault(id(f.list), (f, []))[1].append(value)
 
     def keep_apart(self) -> None:
-        """What the frame has changed must be no other object that it has read, at later calls, too."""
+        """Guard that what the frame has changed is no other object that it has read, at later calls, too."""
         known = {id(x): x for x in self._keep if id(x) in self.sources and id(x) not in self.shadow_of}
         changed = [id(s.real) for s in self.shadows.values() if s.changed()]
         changed += [i for i, _ in self.attributes] + list(self.cells) + list(self.appended)
