@@ -71,7 +71,6 @@ class TracedFunction(StaticFunction, StaticCall):
     def __init__(self, function: Callable[..., Any], input_spec: Any = None, instance: Any = None) -> None:
         self._describe(function, input_spec, instance)
         self._programs: dict[tuple, _Programs] = {}
-        self._count = 0
         self._state: State | None = None
         self._specs = None if input_spec is None else specs_of(input_spec)
 

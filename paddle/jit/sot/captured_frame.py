@@ -82,7 +82,6 @@ class CapturedFrame(FrameCall):
         self._readers = Readers()
         self.captures: list[Captured] = []
         self.abandoned: str | None = None
-        self.spent = 0.0  # seconds of captures
         family.frames.append(self)
 
     # --- what subclasses say

@@ -170,7 +170,6 @@ class Trace:
         self.owners: list[Tensor] = []  # tensors whose gradients the frame may read
         self.appended: dict[int, tuple[ListAppend, list[Any]]] = {}  # what was appended to lists that were not read
         self.count = 0  # operations so far
-        self.places: dict[tuple[int, Any], Any] = {}  # values read from fixed places
         self._keep: list[Any] = []
         self._stand_ins: dict[int, Input] = {}
         self._states: set[int] = set()
