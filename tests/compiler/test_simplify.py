@@ -169,6 +169,43 @@ def test_a_transposed_operand_of_several_kernels_is_laid_out_once(rng):
     assert sum("permute" in name for name in names) == 1, "the product reads the view"
 
 
+def test_a_copy_of_what_is_transposed_is_made_for_libraries(rng):
+    """Who transposes before a matmul means to multiply faster; what a kernel computes needs no such copy."""
+    x, w = tensors(rng, (40, 30), (40, 50))
+
+    def f(x, w):
+        y = F.copy(F.permute(F.mul(x, 2.0), perm=(1, 0)))
+        return F.matmul(F.reshape(y, shape=(30, 40)), w), F.exp(F.copy(F.permute(x, perm=(1, 0))))
+
+    program = traced(f, x, w, dynamic=())
+    names, _ = simplified(program)
+    assert (names.count("relayout"), names.count("copy"), names.count("permute")) == (1, 0, 1)
+    same(Executor(program)(x, w), one_by_one(program, x, w))
+
+
+def test_a_matrix_taken_transposed_is_laid_out_where_the_backend_wants_it(rng):
+    """Once for all products by it, and never where rows are few or operands are no matrices."""
+    x, few, w, v = tensors(rng, (2, 600, 96), (7, 96), (64, 96), (2, 64, 96))
+
+    def f(x, few, w, v):
+        y = F.matmul(x, w, transpose_y=True)
+        again = F.matmul(F.add(x, x), w, transpose_y=True)
+        return y, again, F.matmul(few, w, transpose_y=True), F.matmul(x, v, transpose_y=True), F.matmul(y, w)
+
+    program = traced(f, x, few, w, v, dynamic=())
+    asked = []
+
+    def lays_out(op, metas):
+        asked.append(metas)
+        return metas[0].shape[0] == 2
+
+    operations, _ = simplify.simplify(program.ops, program.outputs, lays_out)
+    assert [o.name for o in operations].count("relayout") == 1
+    assert [o.op.transpose_y for o in operations if o.name == "matmul"] == [False, False, True, True, False]
+    assert all(len(metas[1].shape) == 2 for metas in asked)
+    same(Executor(program)(x, few, w, v), one_by_one(program, x, few, w, v))
+
+
 @pytest.mark.parametrize("nested", [False, True])
 def test_a_concatenation_at_the_end_of_a_group(nested, rng):
     x, y, z = tensors(rng, (3, 4, 2), (3, 4, 2), (3, 4, 6))

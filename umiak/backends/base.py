@@ -121,6 +121,11 @@ class Backend:
         get and give images with channels last, where others do so too (compiler.layout.ChannelsLast)."""
         return False
 
+    def lays_out(self, op: Op, metas: Sequence[Any]) -> bool:
+        """Return whether the second operand of a matmul, a matrix that is taken transposed, had better be transposed in
+        memory before (compiler.simplify)."""
+        return False
+
     def supports(self, op: Op) -> bool:
         """Return whether there are kernels of ``op``, for some operands at least. Without one it runs as its
         decomposition."""

@@ -2,10 +2,12 @@
 
 One sweep over straight-line operations; operands are exchanged for simpler values as they are met:
 
-* calls that leave an operand as it is (to its own shape or type, a power of 1);
+* calls that leave an operand as it is (to its own shape or type, a power of 1), but for copies of what is transposed
+  that libraries read: who transposes first means to multiply faster;
 * equal calls;
 * a reshape of a reshape, parts of a concatenation;
 * casts to a narrower type of all parts of a concatenation, as casts of what is concatenated;
+* a matrix that is multiplied by transposed, as one that is laid out so before, where the backend wants that;
 * parts as views instead of copies (``split``), and sums of scattered parts, the gradients of views, as a concatenation;
 * a view for each reader, which can then be computed inside of the reader's kernel.
 
@@ -15,7 +17,7 @@ their memory.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from umiak.compiler.layout import Relayout
@@ -29,18 +31,22 @@ from umiak.ops import elementwise, movement
 MOST_READERS = 4
 
 
+LaysOut = Callable[[Any, Sequence[Meta]], bool]
+
+
 def simplify(
-    operations: Sequence[Operation], results: Sequence[Value | None]
+    operations: Sequence[Operation], results: Sequence[Value | None], lays_out: LaysOut = lambda op, metas: False
 ) -> tuple[list[Operation], list[Value | None]]:
-    """The same computation, and what its results are now."""
-    return _Simplify(operations, results).run(operations, results)
+    """The same computation, and what its results are now. ``lays_out``: ``Backend.lays_out`` of who runs it."""
+    return _Simplify(operations, results, lays_out).run(operations, results)
 
 
 class _Simplify(Sweep):
     """One pass. A rule ``rule(sweep, operation, operands)`` says whether it has dealt with an operation."""
 
-    def __init__(self, operations: Sequence[Operation], results: Sequence[Value | None]) -> None:
+    def __init__(self, operations: Sequence[Operation], results: Sequence[Value | None], lays_out: LaysOut) -> None:
         super().__init__()
+        self.lays_out = lays_out
         self.seen: dict[tuple, Operation] = {}
         self.epoch = 0  # how many calls came so far that are kernels of their own
         self.kept = {id(v) for v in results if v is not None}
@@ -131,6 +137,13 @@ class _Simplify(Sweep):
                 return False
         return True
 
+    def read_by_library(self, v: Value) -> bool:
+        """Return whether a value, or a view of it, is an operand of a call that is no nest."""
+        return any(
+            not lowerable(o.op) or (o.op.view and any(map(self.read_by_library, o.results)))
+            for o in self.users.get(id(v), ())
+        )
+
     def alone(self, v: Value) -> bool:
         """Return whether one operation reads a value and nobody else."""
         return self.readers.get(id(self.origin.get(id(v), v)), 0) == 1
@@ -142,6 +155,24 @@ def _unchanged(s: _Simplify, o: Operation, operands: list) -> bool:
     if type(x) is not Value or x.meta.dtype is not o.results[0].meta.dtype:
         return False
     return identical(x.meta.shape, o.results[0].meta.shape) and s.same(o.results[0], x)
+
+
+def _copy(s: _Simplify, o: Operation, operands: list) -> bool:
+    x = operands[0]
+    made = x.operation if type(x) is Value else None
+    if made is not None and transposes(made) and s.read_by_library(o.results[0]):
+        return s.emit(o, made.operands, Relayout(perm=made.op.perm))
+    return _unchanged(s, o, operands)
+
+
+def _matmul(s: _Simplify, o: Operation, operands: list) -> bool:
+    x, y = operands
+    if not o.op.transpose_y or type(y) is not Value or len(y.meta.shape) != 2:
+        return False
+    if not s.lays_out(o.op, [v.meta for v in operands]):
+        return False
+    laid_out = s.call(Relayout(perm=(1, 0)), [y], (), Meta(tuple(reversed(y.meta.shape)), y.meta.dtype))
+    return s.emit(o, [x, laid_out], type(o.op)(o.op.transpose_x, False))
 
 
 def _reshape(s: _Simplify, o: Operation, operands: list) -> bool:
@@ -275,7 +306,8 @@ RULES = Table(
         ("broadcast_to", _unchanged),
         ("sum_to", _unchanged),
         ("cast", _cast),
-        ("copy", _unchanged),
+        ("copy", _copy),
+        ("matmul", _matmul),
         ("pow", _pow),
         ("add", _sum),
     ]

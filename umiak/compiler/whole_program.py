@@ -85,7 +85,7 @@ def _fused(
     """(operations, inputs, results, conditions, what inputs are given up to) of a block without its regions."""
     operations, results = with_epilogues(program.ops, wanted, backend.fuses_epilogue)
     operations, inputs, results, conditions = _expanded(program, operations, results, backend)
-    operations, results = simplify(operations, results)
+    operations, results = simplify(operations, results, backend.lays_out)
     operations, results = _apart(operations, inputs, results, [any(v is x for x in program.inputs) for v in wanted])
     operations, inputs, results, conditions = _laid_out(program, operations, inputs, results, conditions, backend)
     operations, results = fuse(*duplicate_views(operations, results))

@@ -74,6 +74,11 @@ class CpuBackend(Backend):
 
         return select_provider.channels_last(op, metas)
 
+    def lays_out(self, op: Any, metas: Sequence[Any]) -> bool:
+        from umiak.backends.cpu import select_provider
+
+        return select_provider.lays_out(op, metas)
+
     def supports(self, op: Any) -> bool:
         from umiak.compiler.lower.group import lowerable
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +18,9 @@ from umiak.ops import convolution, linalg
 
 # What a convolution's launch does at least as fast as a kernel behind it does: no functions, no residual.
 CONVOLUTION_EPILOGUES = [("bias",), ("bias", "relu")]
+
+# Of products that are faster by matrices that were transposed before.
+MANY_ROWS, FEW_COLUMNS, MANY_TERMS, PAGE = 1024, 384, 64, 4096
 
 statistics.MAKING.append(table.making_seconds)
 
@@ -104,6 +108,19 @@ def channels_last(op: Any, metas: Sequence[Any]) -> bool:
     dtype = metas[0].dtype.name
     known = dtype == "float32" or (dtype == "bfloat16" and native_bfloat16())
     return known and next(providers.available(), "") == "onednn"
+
+
+def lays_out(op: Any, metas: Sequence[Any]) -> bool:
+    """Return whether a product by a transposed matrix is slower by more than transposing it takes: where the library
+    multiplies without packing, which takes long for many rows, and few columns (docs/design/providers.md)."""
+    x, y = metas
+    if next(providers.available(), "") != "onednn" or op.transpose_x or any(m.dtype.name != "float32" for m in metas):
+        return False
+    if any(type(n) is not int for m in metas for n in m.shape):
+        return False
+    rows, (columns, terms) = math.prod(x.shape[:-1]), y.shape
+    # Rows that are whole pages apart are slow to transpose: they meet in the same lines of the cache.
+    return rows >= MANY_ROWS and columns <= FEW_COLUMNS and terms >= MANY_TERMS and terms * 4 % PAGE != 0
 
 
 def native_bfloat16() -> bool:
