@@ -100,7 +100,7 @@ test-numpy1: build $(NUMPY1) ## tests of what meets arrays, with NumPy 1.26 (on 
 # The reference has the name `paddle`, too: its environment is apart. Two workers compute the same calls.
 $(ORACLE):
 	$(PYTHON) -m venv $(VENV)/oracle
-	$(ORACLE) -m pip --disable-pip-version-check -q install paddlepaddle==3.3.1 numpy setuptools
+	$(ORACLE) -m pip --disable-pip-version-check -q install paddlepaddle==3.3.1 numpy setuptools opencv-python-headless
 
 oracle: build $(filter $(ORACLE),$(ORACLE_PYTHON)) ## the public API against the reference framework, call by call
 	ORACLE_PYTHON=$(ORACLE_PYTHON) $(BIN)/python -m tests.oracle $(ORACLE_ARGS)

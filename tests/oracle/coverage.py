@@ -25,7 +25,10 @@ import api_surface
 UNCOVERED = Path(__file__).with_name("uncovered.txt")
 CALLS_EACH = 3
 # What stands for modules in the text of a call.
-SHORT = {"P": "paddle", "paddle": "paddle", "F": "paddle.nn.functional", "T": "paddle.to_tensor"}
+SHORT = {
+    "P": "paddle", "paddle": "paddle", "F": "paddle.nn.functional", "V": "paddle.vision.transforms",
+    "T": "paddle.to_tensor",
+}  # fmt: skip
 MODULES = (
     "Tensor", "paddle", "paddle.amp", "paddle.autograd", "paddle.compat", "paddle.compat.nn",
     "paddle.compat.nn.functional", "paddle.device", "paddle.distribution", "paddle.fft", "paddle.geometric",
@@ -34,7 +37,7 @@ MODULES = (
     "paddle.nn", "paddle.nn.functional", "paddle.nn.init", "paddle.nn.initializer", "paddle.nn.quant",
     "paddle.nn.utils", "paddle.optimizer", "paddle.optimizer.lr", "paddle.regularizer", "paddle.signal",
     "paddle.sparse", "paddle.sparse.nn", "paddle.sparse.nn.functional", "paddle.special", "paddle.tensor",
-    "paddle.utils",
+    "paddle.utils", "paddle.vision.transforms",
 )  # fmt: skip
 
 

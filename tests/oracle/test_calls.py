@@ -12,6 +12,7 @@ from tests.oracle.__main__ import REASONS, compared_calls, known_differences
 from tests.oracle.calls import all_calls, as_method, written_lines
 from tests.oracle.compare import verdict
 from tests.oracle.coverage import CALLS_EACH, counts, uncovered
+from tests.oracle.worker import array_record
 
 CALLS = compared_calls()
 
@@ -98,6 +99,21 @@ def test_gradients_are_compared_beside_the_largest():
     assert verdict(theirs, ours, False) is None
     ours["gradients"][0] = record(np.float32([1e-4, 0]), "float32")
     assert verdict(theirs, ours, False)[0] == "gradient"
+
+
+def test_bytes_one_apart_are_rounding():
+    theirs = {"value": record(np.uint8([7, 255]), "uint8")}
+    assert verdict(theirs, {"value": record(np.uint8([8, 255]), "uint8")}, False)[1].startswith("rounding")
+    assert verdict(theirs, {"value": record(np.uint8([7, 0]), "uint8")}, False)[1].startswith("values")
+
+
+def test_images_of_pillow_are_compared():
+    def image(mode: str, pixels: list[int]) -> dict:
+        return {"value": {"image": mode, **array_record(np.uint8([pixels]))}}
+
+    assert verdict(image("L", [1, 2]), image("L", [1, 2]), False) is None
+    assert verdict(image("L", [1, 2]), image("P", [1, 2]), False)[1] == "dtype L here P"
+    assert verdict(image("L", [1, 2]), image("L", [1, 4]), False)[0] == "value"
 
 
 def test_what_the_reference_asserts_is_an_error_of_values_or_types():

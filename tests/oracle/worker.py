@@ -13,6 +13,7 @@ import ast
 import base64
 import json
 import os
+import random
 import sys
 import tempfile
 import warnings
@@ -87,6 +88,17 @@ class Inputs:
         values = values @ np.conj(np.swapaxes(values, -1, -2)) + np.eye(shape[-1])
         return self.tensor(values.astype(dtype), dtype)
 
+    def pixels(self, *shape: int, dtype: str = "uint8") -> np.ndarray:
+        """An array of bytes; of a floating dtype, of numbers from 0 to 1."""
+        values = self.rng().randint(0, 256, shape)
+        return values.astype(dtype) if np.dtype(dtype).kind in "ui" else (values / 255).astype(dtype)
+
+    def image(self, height: int, width: int, mode: str = "RGB") -> Any:
+        """An image of Pillow."""
+        from PIL import Image
+
+        return Image.fromarray(self.pixels(height, width, 3)).convert(mode)
+
     @staticmethod
     def constant(tensor: Any) -> Any:
         """The tensor, where no gradient is asked for."""
@@ -105,8 +117,9 @@ class Inputs:
     def names(self) -> dict[str, Any]:
         return {
             "N": self.normal, "U": self.uniform, "I": self.integers, "B": self.bools, "S": self.positive_definite,
-            "C": self.constant, "L": self.layer,
-            "P": paddle, "paddle": paddle, "F": paddle.nn.functional, "T": paddle.to_tensor, "np": np,
+            "A": self.pixels, "M": self.image, "C": self.constant, "L": self.layer,
+            "P": paddle, "paddle": paddle, "F": paddle.nn.functional, "V": paddle.vision.transforms,
+            "T": paddle.to_tensor, "np": np, "random": random,
             "inf": float("inf"), "nan": float("nan"), "folder": tempfile.gettempdir(),
         }  # fmt: skip
 
@@ -125,8 +138,15 @@ def to_numpy(tensor: Any) -> np.ndarray:
     return np.asarray(tensor.detach().numpy())
 
 
+def is_image(value: Any) -> bool:
+    pillow = sys.modules.get("PIL.Image")
+    return pillow is not None and isinstance(value, pillow.Image)
+
+
 def record(value: Any) -> Any:
     """A value as JSON: what two frameworks must agree on."""
+    if is_image(value):
+        return {"image": value.mode, **array_record(np.asarray(value))}
     if isinstance(value, paddle.Tensor):
         kept = {} if getattr(value, "is_dense", lambda: True)() else {"kind": "sparse"}
         if kept:
@@ -200,11 +220,18 @@ def compiled(call: str) -> tuple[CodeType, CodeType]:
     )
 
 
+def seed() -> None:
+    """All random numbers that a call can draw are the same in either environment, but for those of the framework."""
+    paddle.seed(1)
+    random.seed(1)
+    np.random.seed(1)
+
+
 def run(call: str) -> dict[str, Any]:
     before, last = compiled(call)
     inputs = Inputs(call)
     names = inputs.names()
-    paddle.seed(1)
+    seed()
     try:
         exec(before, names)
         value = eval(last, names)
@@ -235,7 +262,7 @@ def outcome(call: str, form: str) -> str:
     """What a form of a call gives on the inputs of the call: the record as text, or the kind of error."""
     before, last = compiled(form)
     names = Inputs(call).names()
-    paddle.seed(1)
+    seed()
     try:
         exec(before, names)
         return json.dumps(described(eval(last, names)))

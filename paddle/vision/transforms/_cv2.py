@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from paddle.vision.image import need_cv2
 from paddle.vision.transforms import _images
+from umiak.util.errors import op_error
 
 _METHODS = {
     "nearest": "INTER_NEAREST",
@@ -18,7 +19,6 @@ _METHODS = {
     "bicubic": "INTER_CUBIC",
     "lanczos": "INTER_LANCZOS4",
 }
-_WARPS = ("nearest", "bilinear", "bicubic")
 _BORDERS = {
     "constant": "BORDER_CONSTANT",
     "edge": "BORDER_REPLICATE",
@@ -29,10 +29,10 @@ _BORDERS = {
 _MIDDLE = 74
 
 
-def _method(interpolation: Any, known: Sequence[str], op: str) -> int:
+def _method(interpolation: Any, op: str) -> int:
     if isinstance(interpolation, int):
         return interpolation
-    return getattr(need_cv2(), _METHODS[_images.one_of(interpolation, known, op, "interpolation")])
+    return getattr(need_cv2(), _METHODS[_images.one_of(interpolation, tuple(_METHODS), op, "interpolation")])
 
 
 def _like(result: np.ndarray, img: np.ndarray) -> np.ndarray:
@@ -45,7 +45,7 @@ def to_array(img: np.ndarray) -> np.ndarray:
 
 
 def resize(img: np.ndarray, size: Any, interpolation: Any) -> np.ndarray:
-    method = _method(interpolation, tuple(_METHODS), "resize")
+    method = _method(interpolation, "resize")
     height, width = _images.resized(img.shape[0], img.shape[1], size, "resize")
     if isinstance(size, int) and img.shape[:2] == (height, width):
         return img
@@ -76,8 +76,14 @@ def _float_image(img: np.ndarray) -> np.ndarray:
     return img if img.dtype in (np.uint8, np.float32) else img.astype(np.float32)
 
 
+def _need_colors(img: np.ndarray, op: str, counts: tuple[int, ...] = (1, 3)) -> None:
+    if img.ndim == 3 and img.shape[2] not in counts:
+        raise op_error(ValueError, op, f"{' or '.join(map(str, counts))} channels", list(img.shape))
+
+
 def _gray(img: np.ndarray) -> np.ndarray:
     """Brightness ``[height, width, 1]``; of one channel that channel."""
+    _need_colors(img, "to_grayscale", (1, 3, 4))
     if img.ndim == 2 or img.shape[2] == 1:
         return img.reshape(*img.shape[:2], 1)
     cv2 = need_cv2()
@@ -107,6 +113,7 @@ def adjust_contrast(img: np.ndarray, factor: float) -> np.ndarray:
 
 def adjust_saturation(img: np.ndarray, factor: float) -> np.ndarray:
     cv2 = need_cv2()
+    _need_colors(img, "adjust_saturation")
     if img.ndim == 2 or img.shape[2] == 1:
         return img
     values = img.astype(np.float32)
@@ -120,6 +127,7 @@ def adjust_saturation(img: np.ndarray, factor: float) -> np.ndarray:
 
 def adjust_hue(img: np.ndarray, factor: float) -> np.ndarray:
     cv2 = need_cv2()
+    _need_colors(img, "adjust_hue", (1, 3, 4))
     if img.ndim == 2 or img.shape[2] == 1:
         return img
     if img.dtype == np.uint8:
@@ -140,7 +148,7 @@ def _warp(img: np.ndarray, matrix: np.ndarray, size: tuple[int, int], method: in
 
 def rotate(img: np.ndarray, angle: float, interpolation: Any, expand: bool, center: Any, fill: Any) -> np.ndarray:
     cv2 = need_cv2()
-    method = _method(interpolation, _WARPS, "rotate")
+    method = _method(interpolation, "rotate")
     height, width = img.shape[:2]
     middle = (width / 2.0, height / 2.0) if center is None else tuple(center)
     matrix = cv2.getRotationMatrix2D(middle, angle, 1)
@@ -158,7 +166,7 @@ def rotate(img: np.ndarray, angle: float, interpolation: Any, expand: bool, cent
 def affine(
     img: np.ndarray, angle: float, translate: Any, scale: float, shear: Any, interpolation: Any, fill: Any, center: Any
 ) -> np.ndarray:
-    method = _method(interpolation, _WARPS, "affine")
+    method = _method(interpolation, "affine")
     height, width = img.shape[:2]
     # As the reference does with arrays, not with other images: around the upper left corner, counter-clockwise.
     rotation = np.vstack([need_cv2().getRotationMatrix2D((0, 0), angle, scale), (0.0, 0.0, 1.0)])
@@ -169,7 +177,7 @@ def affine(
 
 
 def perspective(img: np.ndarray, startpoints: Any, endpoints: Any, interpolation: Any, fill: Any) -> np.ndarray:
-    method = _method(interpolation, _WARPS, "perspective")
+    method = _method(interpolation, "perspective")
     start, end = (np.array(points, dtype=np.float32) for points in (startpoints, endpoints))
     matrix = need_cv2().getPerspectiveTransform(start, end)
     return _warp(img, matrix, (img.shape[1], img.shape[0]), method, fill)

@@ -29,8 +29,12 @@ def pair(size: Any, op: str, arg_name: str = "size") -> tuple[int, int]:
 def resized(height: int, width: int, size: Any, op: str) -> tuple[int, int]:
     """Size of a resized image; an int is the smaller edge, and the larger follows."""
     if not isinstance(size, numbers.Integral):
+        if isinstance(size, str) or not isinstance(size, Sequence) or len(size) not in (1, 2):
+            raise op_error(TypeError, op, "an int or (height, width) for size", repr(size))
         return pair(size, op)
     edge = pair(size, op)[0]
+    if not height or not width:
+        raise op_error(ValueError, op, "an image of at least 1 pixel", (height, width))
     if width < height:
         return max(1, int(edge * height / width)), edge
     return edge, max(1, int(edge * width / height))

@@ -22,7 +22,7 @@ def functions_of(img: Any, op: str) -> ModuleType:
     """The functions of the image's kind: ``_pil``, ``_cv2`` (arrays) or ``_tensor``."""
     if isinstance(img, np.ndarray):
         if img.ndim not in (2, 3):
-            raise op_error(ValueError, op, "an array [height, width] or [height, width, channels]", list(img.shape))
+            raise op_error(TypeError, op, "an array [height, width] or [height, width, channels]", list(img.shape))
         from paddle.vision.transforms import _cv2
 
         return _cv2

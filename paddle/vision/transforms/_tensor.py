@@ -37,8 +37,8 @@ def _floats(img: Tensor) -> Tensor:
 
 def _back(result: Tensor, img: Tensor) -> Tensor:
     """The result in the image's dtype; integers are cut to their range."""
-    if result.dtype is img.dtype:
-        return result
+    if img.dtype.is_floating:
+        return result.astype(img.dtype)
     return result.clip(0, 255).astype(img.dtype)
 
 
@@ -119,6 +119,8 @@ def adjust_saturation(img: Tensor, factor: float) -> Tensor:
 def adjust_hue(img: Tensor, factor: float) -> Tensor:
     if img.shape[-3] == 1:
         return img
+    if img.shape[-3] != 3:
+        raise op_error(ValueError, "adjust_hue", "1 or 3 channels", img.shape)
     values = _floats(img)
     if values is not img:
         values = values / 255.0
@@ -174,9 +176,11 @@ def _pixel_grid(width: int, height: int) -> np.ndarray:
 def _sampled(img: Tensor, grid: np.ndarray, interpolation: Any, fill: Any, op: str) -> Tensor:
     """The image at positions ``[height, width, 2]`` in [-1, 1]; ``fill`` where they lie outside."""
     _images.one_of(interpolation, _WARPS, op, "interpolation")
-    batch = _floats(img) if img.ndim == 4 else _floats(img).unsqueeze(0)
+    # Numbers of 16 bits are too coarse for positions.
+    values = img if img.dtype.name == "float64" else img.astype("float32")
+    batch = values if img.ndim == 4 else values.unsqueeze(0)
     n, channels = batch.shape[:2]
-    where_to = to_tensor(grid.astype(np.float32)).astype(batch.dtype).unsqueeze(0).expand([n, *grid.shape])
+    where_to = to_tensor(grid, dtype=batch.dtype).unsqueeze(0).expand([n, *grid.shape])
     covered = batch[:, :1] * 0.0 + 1.0
     out = F.grid_sample(
         concat([batch, covered], 1), where_to, mode=interpolation, padding_mode="zeros", align_corners=False

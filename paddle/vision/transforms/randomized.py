@@ -228,7 +228,8 @@ class RandomRotation(BaseTransform):
 
     Args:
         degrees: the angle is drawn evenly from ``[-degrees, degrees]``, or from two numbers.
-        interpolation: ``"nearest"``, ``"bilinear"`` or, but for tensors, ``"bicubic"``.
+        interpolation: ``"nearest"``, ``"bilinear"`` or, but for tensors, ``"bicubic"``; arrays take ``"lanczos"`` as
+            well, and ``"area"``, which is ``"bilinear"`` here.
         expand: whether results are large enough for the whole rotated image.
         center: the point ``(x, y)`` of the rotation; None means the middle.
         fill: value of what lies outside, or one for each channel.
@@ -278,7 +279,8 @@ class RandomAffine(BaseTransform):
         translate: the largest moves, as parts of width and height; None for none.
         scale: interval of the factor; None for 1.
         shear: an interval of angles as degrees are, for x, or four numbers, for x and y; None for none.
-        interpolation: ``"nearest"``, ``"bilinear"`` or, but for tensors, ``"bicubic"``.
+        interpolation: ``"nearest"``, ``"bilinear"`` or, but for tensors, ``"bicubic"``; arrays take ``"lanczos"`` as
+            well, and ``"area"``, which is ``"bilinear"`` here.
         fill: value of what lies outside, or one for each channel.
         center: the point ``(x, y)`` that stays; None means the middle.
         keys: kinds of the inputs, see :class:`BaseTransform`.
@@ -354,7 +356,8 @@ class RandomPerspective(BaseTransform):
     Args:
         prob: the probability.
         distortion_scale: how far the corners move, as a part of half the width and height, from 0 to 1.
-        interpolation: ``"nearest"``, ``"bilinear"`` or, but for tensors, ``"bicubic"``.
+        interpolation: ``"nearest"``, ``"bilinear"`` or, but for tensors, ``"bicubic"``; arrays take ``"lanczos"`` as
+            well, and ``"area"``, which is ``"bilinear"`` here.
         fill: value of what lies outside, or one for each channel.
         keys: kinds of the inputs, see :class:`BaseTransform`.
 

@@ -30,7 +30,7 @@ def to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
 
     Raises:
         TypeError: img is no image.
-        ValueError: num_output_channels is neither 1 nor 3.
+        ValueError: num_output_channels is neither 1 nor 3, or the image has another number of channels.
 
     Example:
         >>> import numpy as np
@@ -83,7 +83,7 @@ def adjust_contrast(img: Any, contrast_factor: float) -> Any:
 
     Raises:
         TypeError: img is no image.
-        ValueError: the factor is below 0.
+        ValueError: the factor is below 0, or a tensor has another number of channels than 1 or 3.
 
     Note:
         PIL images and tensors are scaled around their mean brightness, arrays around 74 of 255.
@@ -111,7 +111,7 @@ def adjust_saturation(img: Any, saturation_factor: float) -> Any:
 
     Raises:
         TypeError: img is no image.
-        ValueError: the factor is below 0.
+        ValueError: the factor is below 0, or the image has another number of channels than 1 or 3.
 
     Example:
         >>> import numpy as np
@@ -136,7 +136,7 @@ def adjust_hue(img: Any, hue_factor: float) -> Any:
 
     Raises:
         TypeError: img is no image.
-        ValueError: the factor is not in this range.
+        ValueError: the factor is not in this range, or the image has another number of channels.
 
     Example:
         >>> import numpy as np

@@ -26,8 +26,8 @@ def resize(img: Any, size: Any, interpolation: Any = "bilinear") -> Any:
         Image of the same kind and dtype.
 
     Raises:
-        TypeError: img is no image.
-        ValueError: size is not of this form or below 1, or the interpolation is unknown for this kind of image.
+        TypeError: img is no image, or size is not of this form.
+        ValueError: the size is below 1, or the interpolation is unknown for this kind of image.
 
     Note:
         Pillow smooths where it makes images smaller, OpenCV and tensors do not.

@@ -20,7 +20,8 @@ def rotate(
         img: PIL image, array ``[height, width]`` or ``[height, width, channels]``, or tensor ``[channels, height,
             width]`` or ``[n, channels, height, width]``.
         angle: in degrees, counter-clockwise.
-        interpolation: ``"nearest"``, ``"bilinear"`` or, but for tensors, ``"bicubic"``.
+        interpolation: ``"nearest"``, ``"bilinear"`` or, but for tensors, ``"bicubic"``; arrays take ``"lanczos"`` as
+            well, and ``"area"``, which is ``"bilinear"`` here.
         expand: whether the result is large enough for the whole rotated image; for rotations around the middle.
         center: the point ``(x, y)`` in pixels from the upper left corner; None means the middle.
         fill: value of what lies outside, or one for each channel. A single number is the first channel's of arrays.
@@ -62,7 +63,8 @@ def affine(
         translate: ``(x, y)`` in pixels.
         scale: factor, above 0.
         shear: an angle in degrees, or ``(x, y)``.
-        interpolation: ``"nearest"``, ``"bilinear"`` or, but for tensors, ``"bicubic"``.
+        interpolation: ``"nearest"``, ``"bilinear"`` or, but for tensors, ``"bicubic"``; arrays take ``"lanczos"`` as
+            well, and ``"area"``, which is ``"bilinear"`` here.
         fill: value of what lies outside, or one for each channel.
         center: the point ``(x, y)`` in pixels from the upper left corner; None means the middle.
 
@@ -117,7 +119,8 @@ def perspective(img: Any, startpoints: Any, endpoints: Any, interpolation: Any =
             width]`` or ``[n, channels, height, width]``.
         startpoints: four points ``(x, y)`` of the image: top left, top right, bottom right, bottom left.
         endpoints: where they lie in the result.
-        interpolation: ``"nearest"``, ``"bilinear"`` or, but for tensors, ``"bicubic"``.
+        interpolation: ``"nearest"``, ``"bilinear"`` or, but for tensors, ``"bicubic"``; arrays take ``"lanczos"`` as
+            well, and ``"area"``, which is ``"bilinear"`` here.
         fill: value of what lies outside, or one for each channel. A single number is the first channel's of arrays.
 
     Returns:
