@@ -1,22 +1,20 @@
-"""Python state that a function reads besides its arguments: scalars, strings and flags in closures, globals and layers.
+"""Python state read by a function that the library calls: scalars, strings and flags in closures, globals, layers.
 
-A captured program holds them as constants. They are looked at again before a run, so that a change captures anew, and
-after a capture, so that a function which changes them is refused.
+Hooks and functions of a ``PyLayer`` are not simulated. A captured program holds what they read as constants, which are
+looked at again before a run.
 """
 
 from __future__ import annotations
 
 import enum
-import random
 import sys
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from paddle.nn.layer._hooks import HookTable
 from paddle.nn.layer._registry import CHANGES, changes
 from paddle.nn.layer.layers import Layer
 from umiak.core.entries import Snapshot, Watch
@@ -35,19 +33,6 @@ def _is_simple(x: Any) -> bool:
 def exactly(x: Any) -> tuple:
     """A value that can be compared, of its type: 0.0 and -0.0 are two."""
     return (float, x.hex()) if type(x) is float else (type(x), x)
-
-
-def _seen(x: Any) -> Any:
-    """Return what is compared of a value: a simple one itself, a container's simple items, otherwise its identity."""
-    if _is_simple(x):
-        return exactly(x)
-    if isinstance(x, HookTable):
-        return tuple(map(id, x.order))
-    if type(x) in (list, Size, set):
-        return type(x), tuple(_seen(i) if _is_simple(i) else id(i) for i in x)
-    if type(x) is dict:
-        return dict, tuple((k, _seen(v) if _is_simple(v) else id(v)) for k, v in x.items())
-    return id(x)
 
 
 @dataclass(frozen=True)
@@ -83,10 +68,8 @@ class State:
         self._names: dict[str, None] = {}  # that the functions use, of globals and attributes
         self._objects: list[tuple[str, Any]] = []
         self._held: list[Any] = [function]  # so that ids stay those of these objects
-        self._changes = self._token = -1
-        self._layer_state: tuple = ()
+        self._changes = -1
         self._watch: Watch | None = None
-        self._tokens: dict[tuple, int] = {}  # a number for each state that the layers have been in
         self._function(function)
         self._attributes()
 
@@ -173,20 +156,8 @@ class State:
                     else:
                         self._value(_Read(f"{prefix}.{name}", vars(x), name))
 
-    def tensors(self) -> list[Tensor]:
-        """The tensors among it, those of layers included."""
-        own = [x for x in self._held if isinstance(x, Tensor)]
-        candidates = [*own, *(p for layer in self.layers for p in layer._parameters.values() if p is not None)]
-        return list({id(x): x for x in candidates}.values())
-
-    def now(self) -> tuple:
-        """All of it, to compare; layers as a number."""
-        if self._changes != changes():
-            self._look()
-        return tuple([_seen(r.value()) for r in self.reads]), self._token, tuple(map(_seen, self._containers))
-
     def snapshot(self) -> Snapshot:
-        """The same as objects, for C to compare."""
+        """Return what is there now, for C to compare."""
         if self._changes != changes():
             self._look()
         if self._watch is None:
@@ -198,42 +169,10 @@ class State:
             v for layer in self.layers for n, v in layer.__dict__.items()
             if type(v) in (list, Size, set, dict) and n in self._names and n not in _TABLES
         ]  # fmt: skip
-        self._layer_state = tuple(_layer_state(layer, self._names) for layer in self.layers)
-        self._token = self._tokens.setdefault(self._layer_state, len(self._tokens))
         self._changes = changes()
-
-    def fresh(self) -> tuple:
-        """Return the same as :meth:`now`, with all of the layers and the items of their containers."""
-        self._look()
-        return tuple([_seen(r.value()) for r in self.reads]), self._layer_state
-
-    def difference(self, before: tuple, after: tuple) -> str:
-        """Describe the difference between two states in words."""
-        for read, a, b in zip(self.reads, before[0], after[0]):
-            if a != b:
-                return read.name
-        for layer, a, b in zip(self.layers, before[1], after[1]):
-            if a != b:
-                changed = [x[0] for x, y in zip(a, b) if x != y] or ["its parameters, buffers or sublayers"]
-                return f"{type(layer).__name__}.{changed[0]}"
-        return "a layer"
 
 
 _TABLES = ("_parameters", "_buffers", "_sub_layers")
-
-
-_READ_BY_LAYERS = frozenset(("forward", "training", "_forward_pre_hooks", "_forward_post_hooks"))
-
-
-def _layer_state(layer: Layer, named: Container[str]) -> tuple:
-    own = layer.__dict__
-    tables = {n for t in _TABLES for n in own[t]}.union(_TABLES)
-    # Layers of ours read any attribute of theirs.
-    every = any(base is not Layer and _is_own(base.__module__) for base in type(layer).__mro__)
-    plain = tuple(
-        (n, _seen(v)) for n, v in own.items() if n not in tables and (every or n in named or n in _READ_BY_LAYERS)
-    )
-    return plain + tuple((t, tuple((n, id(x)) for n, x in own[t].items())) for t in _TABLES)
 
 
 def _is_own(module: str | None) -> bool:
@@ -246,19 +185,3 @@ def _names(code: CodeType) -> Iterator[str]:
     for c in code.co_consts:
         if isinstance(c, CodeType):
             yield from _names(c)
-
-
-class Draws:
-    """Notices numbers drawn from Python's and NumPy's generators: they would be the same at every run."""
-
-    def __init__(self) -> None:
-        self.before = self._read()
-
-    @staticmethod
-    def _read() -> tuple:
-        state: Any = np.random.get_state()
-        return random.getstate(), state[1].tobytes(), state[2], state[3]
-
-    def made(self) -> bool:
-        """Return whether there were any since."""
-        return self._read() != self.before

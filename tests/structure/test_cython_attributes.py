@@ -22,7 +22,6 @@ OF_SUBCLASSES = {
     "Tensor": {"_construct"},
     "CapturedRun": {"_differentiable_gradients", "_drawn", "_holds", "_plain", "_recording", "_zeros"},
     "FrameCall": {"_general"},
-    "StaticCall": {"_general"},
 }
 
 

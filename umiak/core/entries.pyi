@@ -1,6 +1,6 @@
 """Entries of captured programs: the one that serves a call is found without Python. See docs/design/capture.md."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from umiak.core.captured import CapturedRun, ScalarSource
@@ -18,30 +18,6 @@ class Snapshot:
 
     def same(self) -> bool:
         """Return whether the values are still these."""
-
-class Entry:
-    """A call that ``run`` serves."""
-
-    def __init__(
-        self,
-        run: CapturedRun,
-        structure: Any,
-        leaves: list[Any],
-        again: type,
-        snapshot: Snapshot,
-        free: Sequence[frozenset],
-        unlike: tuple | None,
-        result: Any,
-    ) -> None: ...
-
-class StaticCall:
-    """A call that looks for an entry first; ``_general(args, kwargs)`` is any call."""
-
-    def _enter(self, entry: Entry) -> None:
-        """Have calls find this entry."""
-    def _forget(self) -> None:
-        """Have no entries."""
-    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 class Places:
     """The values that a captured function has read from fixed places: (cell, None, value) or (dict, key, value)."""

@@ -1,9 +1,9 @@
 # cython: language_level=3, binding=False
 """Entries of captured programs: the one that serves a call is found without Python: docs/design/capture.md.
 
-What a program was captured for is kept as an entry: the structure of the arguments, the class and sizes of tensors, the modes of the
-context, and the Python values that the function reads. A call compares itself with the entries. It compares objects by identity, and
-numbers and texts by value; whatever else differs, the general way in Python decides, which makes entries.
+What a program was captured for is kept as an entry: a guard function over the arguments, the class and sizes of tensors, the modes of
+the context, and the Python values that the function reads from fixed places. A call compares itself with the entries. It compares objects
+by identity, and numbers and texts by value; whatever else differs, the general way in Python decides, which makes entries.
 """
 from cpython.dict cimport PyDict_GetItem, PyDict_Next, PyDict_Size
 from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
@@ -30,16 +30,8 @@ cdef extern from "Python.h":
 
 from umiak.core.captured import SharedMemory
 
-cdef enum:
-    A_TENSOR = 0
-    A_CONSTANT = 1
-    REPEATED = 2                  # a tensor that came before
-    A_SEQUENCE = 3
-    A_DICT = 4
-
 cdef uint32_t CLASS = K_DTYPE_MASK | K_RANK_MASK << K_RANK_SHIFT | K_PLACE_MASK << K_PLACE_SHIFT | K_NEEDS_GRAD
 cdef str SWITCH = "enable_to_static"
-cdef int MOST_ENTRIES = 16
 
 
 cdef bint same(object a, object b):
@@ -156,220 +148,6 @@ cdef class Snapshot:
     def same(self):
         """Return whether the values are still these."""
         return self.holds()
-
-
-# ---- arguments and results -------------------------------------------------------------------------------------------
-@cython.final
-cdef class Pattern:
-    """Nested containers whose leaves are tensors and constants."""
-    cdef int kind
-    cdef int at                # which tensor
-    cdef object type           # of a container
-    cdef tuple keys
-    cdef list below
-    cdef object value          # a constant
-
-
-cdef Pattern pattern_of(structure, leaves, again, tensors):
-    """Of a ``pytree.Structure``: ``leaves`` are the objects in its places, which ``again`` says of what comes once more."""
-    cdef Pattern p = Pattern.__new__(Pattern)
-    if structure.kind is None:
-        x = next(leaves)
-        if isinstance(x, Tensor):
-            p.kind = A_TENSOR
-            p.at = len(tensors)
-            tensors.append(x)
-        elif isinstance(x, again):
-            p.kind = REPEATED
-            p.at = x.at
-        else:
-            p.kind = A_CONSTANT
-            p.value = x
-        return p
-    p.kind = A_DICT if structure.kind is dict else A_SEQUENCE
-    p.type = structure.kind
-    p.keys = structure.keys
-    p.below = [pattern_of(child, leaves, again, tensors) for child in structure.children]
-    return p
-
-
-cdef bint fits(Pattern p, object x, list tensors) except -1:
-    """Return whether an argument has this structure; its tensors are appended."""
-    cdef Py_ssize_t i = 0
-    cdef int at = 0
-    cdef PyObject* key
-    cdef PyObject* value
-    if p.kind == A_TENSOR:
-        if not isinstance(x, Tensor):
-            return False
-        for known in tensors:
-            if known is x:
-                return False
-        tensors.append(x)
-        return True
-    if p.kind == A_CONSTANT:
-        return same(x, p.value)
-    if p.kind == REPEATED:
-        return x is tensors[p.at]
-    if type(x) is not p.type:
-        return False
-    if p.kind == A_DICT:
-        if PyDict_Size(x) != PyTuple_GET_SIZE(p.keys):
-            return False
-        while PyDict_Next(x, &i, &key, &value):
-            if not same(<object>key, p.keys[at]) or not fits(<Pattern>p.below[at], <object>value, tensors):
-                return False
-            at += 1
-        return True
-    if len(x) != len(p.below):
-        return False
-    for i in range(len(p.below)):
-        if not fits(<Pattern>p.below[i], x[i], tensors):
-            return False
-    return True
-
-
-cdef object filled(Pattern p, list leaves, int* at):
-    """The structure with these leaves."""
-    cdef int i
-    if p.below is None:
-        at[0] += 1
-        return leaves[at[0] - 1]
-    elements = [filled(<Pattern>below, leaves, at) for below in p.below]
-    if p.kind == A_DICT:
-        return dict(zip(p.keys, elements))
-    if p.type is list:
-        return elements
-    if p.type is tuple:
-        return tuple(elements)
-    return Size(elements) if p.type is Size else p.type(*elements)                # a namedtuple
-
-
-class _Nothing:
-    """Of no leaf."""
-
-
-@cython.final
-cdef class Entry:
-    """``Entry(run, structure, leaves, again, snapshot, free, unlike, result)``: a call that ``run`` serves.
-
-    ``structure`` is that of (args, kwargs), ``leaves`` what is in it; ``again`` is the class of what stands for a tensor that came before.
-    ``free``: by tensor, the axes whose sizes may differ from these, and not be 0 or 1, or as in ``unlike``, where that is not None.
-    """
-    cdef CapturedRun run
-    cdef Pattern arguments, result
-    cdef Snapshot snapshot
-    cdef int n
-    cdef uint32_t* keys
-    cdef int64_t** sizes       # -1: free
-    cdef int64_t** unlike
-    cdef uint64_t modes
-    cdef int default_dtype
-    cdef object place
-    cdef readonly bint dynamic
-
-    def __init__(self, CapturedRun run not None, structure, list leaves not None, again, Snapshot snapshot not None, free, unlike, result):
-        cdef EngineContext ctx = <EngineContext>context_pointer()
-        cdef list tensors = []
-        cdef Tensor t
-        cdef int i, d
-        self.run = run
-        self.snapshot = snapshot
-        self.arguments = pattern_of(structure, iter(leaves), again, tensors)
-        self.result = pattern_of(result, iter([None] * result.count), _Nothing, [])
-        self.n = len(tensors)
-        self.keys = <uint32_t*>malloc((self.n + 1) * sizeof(uint32_t))
-        self.sizes = <int64_t**>malloc((2 * self.n + 1) * sizeof(int64_t*))
-        self.unlike = self.sizes + self.n
-        for i in range(2 * self.n):
-            self.sizes[i] = NULL
-        for i in range(self.n):
-            t = <Tensor>tensors[i]
-            self.keys[i] = t.key & CLASS
-            self.sizes[i] = <int64_t*>malloc((t.ndim + 1) * 8)
-            self.unlike[i] = <int64_t*>malloc((t.ndim + 1) * 8)
-            for d in range(t.ndim):
-                self.sizes[i][d] = t.dims[d]
-                self.unlike[i][d] = -1
-                if d in free[i]:
-                    self.dynamic = True
-                    self.sizes[i][d] = -1
-                    if unlike is not None:
-                        self.unlike[i][d] = unlike[i][d]
-        self.modes = ctx.plan_mode
-        self.default_dtype = ctx.state.default_dtype
-        self.place = ctx.state.place
-
-    def __dealloc__(self):
-        cdef int i
-        if self.sizes != NULL:
-            for i in range(2 * self.n):
-                free(self.sizes[i])
-        free(self.sizes)
-        free(self.keys)
-
-    cdef list matched(self, EngineContext ctx, tuple args, dict kwargs):
-        """The tensors of a call that this entry is for; None: it is for others."""
-        cdef list tensors, below = self.arguments.below
-        cdef Tensor t
-        cdef int i, d
-        cdef int64_t n
-        if ctx.plan_mode != self.modes or ctx.state.default_dtype != self.default_dtype or ctx.state.place is not self.place or \
-                ctx.inner_place >= 0:
-            return None
-        tensors = []
-        if not fits(<Pattern>below[0], args, tensors) or not fits(<Pattern>below[1], kwargs, tensors):
-            return None
-        for i in range(self.n):
-            t = <Tensor>tensors[i]
-            if t.kind:
-                if t.kind & ~<uint32_t>KIND_VIEW:
-                    return None
-                refresh_if_view(t)
-            if (t.key & CLASS) != self.keys[i]:
-                return None
-            for d in range(t.ndim):
-                n = t.dims[d]
-                if n != self.sizes[i][d] and (self.sizes[i][d] != -1 or n < 2 or n == self.unlike[i][d]):
-                    return None
-        return tensors if self.snapshot.holds() else None
-
-
-cdef class StaticCall:
-    """A call that looks for an entry first; ``_general(args, kwargs)`` is any call."""
-    cdef list entries
-
-    def __cinit__(self, *args, **kwargs):
-        self.entries = []
-
-    def _enter(self, Entry entry not None):
-        """Have calls find this entry, and none for the same that there was before. Those with sizes of their own come before the dynamic
-        ones, as in the general way."""
-        cdef int i = 0
-        self.entries = [x for x in self.entries if (<Entry>x).run is not entry.run or (<Entry>x).modes != entry.modes]
-        if entry.dynamic:
-            while i < len(self.entries) and not (<Entry>self.entries[i]).dynamic:
-                i += 1
-        self.entries.insert(i, entry)
-        del self.entries[MOST_ENTRIES:]
-
-    def _forget(self):
-        """Have no entries."""
-        self.entries = []
-
-    def __call__(self, *args, **kwargs):
-        cdef EngineContext ctx = <EngineContext>context_pointer()
-        cdef list tensors, results
-        cdef Entry entry
-        cdef int at = 0
-        if ctx.observers == 0 and not ctx.trace and ctx.state.values.get(SWITCH, True):
-            for entry in self.entries:
-                tensors = entry.matched(ctx, args, kwargs)
-                if tensors is not None:
-                    results = entry.run.attempt(tensors)
-                    if results is not None:
-                        return filled(entry.result, results, &at)
-        return self._general(args, kwargs)
 
 
 # ---- functions that were captured from bytecode ------------------------------------------------------------------------

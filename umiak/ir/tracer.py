@@ -373,6 +373,7 @@ class Tracer:
     def input(self, meta: Meta, stop_gradient: bool = False) -> SymTensor:
         """A new input of the program."""
         out = self._root(self.builder.input(meta))
+        out._block = self.builder.program.body  # also where a region is being traced
         out._stop = stop_gradient
         return out
 

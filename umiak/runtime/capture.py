@@ -110,6 +110,8 @@ class Capture(Tracer):
         self.asked = False  # for gradients
         # Whether gradients go on after a run into histories from before it; what reads gradients inside misses them.
         self.passes_on = True
+        # What helpers of rewritten code see of Python, where that code is simulated.
+        self.world: Any = None
         self.arguments: list[SymTensor] = []  # what stands for the tensors that every run is given
         # What the function must leave as it was: asked at the end of the capture, each raises CaptureError if not.
         self.conditions: list[Callable[[], None]] = []
@@ -323,6 +325,7 @@ class Capture(Tracer):
     def replaces(self, leaf: Tensor) -> None:
         """The function is about to replace the gradient of a leaf, other than by ``backward``."""
         self._note(leaf, leaf_gradients.held_gradient(leaf))
+        self.cleared.discard(id(leaf))
 
     def _note(self, leaf: Tensor, held: Tensor | None) -> None:
         if id(leaf) not in self.leaves:
@@ -337,6 +340,12 @@ class Capture(Tracer):
                 self.replaces(leaf)
                 self.cleared.add(id(leaf))
                 leaf._grad = None
+
+    def drops(self, leaves: Iterable[Tensor]) -> None:
+        """The function sets gradients to None."""
+        for leaf in leaves:
+            self.replaces(leaf)
+            leaf._grad = None
 
     def _leaves(self) -> list[tuple[SymTensor, Tensor]]:
         """The inputs that gradients are kept for: what stands for them, and where ``.grad`` is."""

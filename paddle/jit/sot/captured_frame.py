@@ -13,13 +13,14 @@ from typing import Any
 
 from paddle.jit.sot import report, switches
 from paddle.jit.sot.bytecode import VERSION, decode
-from paddle.jit.sot.control import GraphBreak, Restart, Uncapturable
+from paddle.jit.sot.control import Control, GraphBreak, Raised, Restart, Uncapturable
 from paddle.jit.sot.frame import HANDLERS, NULL, RETURNED, Frame
 from paddle.jit.sot.liveness import live_locals
 from paddle.jit.sot.rebuild import Rebuilder, compiled
 from paddle.jit.sot.resume_code import resume_code
+from paddle.jit.sot.rewritten import rewritten
 from paddle.jit.sot.simulator import Simulator, is_backward
-from paddle.jit.sot.sources import Namespace, Source
+from paddle.jit.sot.sources import ArrayTensor, Namespace, Source
 from paddle.jit.sot.trace import Policy, Trace, Unset, argument
 from umiak.core.context import current
 from umiak.core.entries import FrameCall, GuardedEntry, Tail
@@ -107,20 +108,24 @@ class CapturedFrame(FrameCall):
             try:
                 entry = self._capture(bound)
             except Uncapturable as error:
-                if error.lasting:
-                    self.abandoned = error.reason
-                report.say(1, "%s runs without a graph: %s", self.name, error.reason)
-                self.family.fall_back(error.reason)
-                entry = None
-        if entry is not None:
-            result = self._attempt(entry, args, kwargs)
-            if result is not None:
-                return result[0]
-            _LOG.info(
-                "%s: the graph does not serve the call that it was captured for (%s)",
-                self.name,
-                entry.why_not(args, kwargs),
-            )
+                stopped: Uncapturable | None = error
+            else:
+                stopped = None
+        if stopped is not None:
+            return self._give_up(stopped, args, kwargs)
+        result = self._attempt(entry, args, kwargs)
+        if result is not None:
+            return result[0]
+        why = entry.why_not(args, kwargs)
+        _LOG.info("%s: the graph does not serve the call that it was captured for (%s)", self.name, why)
+        return self.native(args, kwargs)
+
+    def _give_up(self, error: Uncapturable, args: tuple, kwargs: dict[str, Any] | None) -> Any:
+        """Run a call without a graph, and note why."""
+        if error.lasting:
+            self.abandoned = error.reason
+        report.say(1, "%s runs without a graph: %s", self.name, error.reason)
+        self.family.fall_back(error.reason)
         return self.native(args, kwargs)
 
     def bind(self, args: tuple, kwargs: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -177,16 +182,19 @@ class CapturedFrame(FrameCall):
                     done = simulator.run(frame)
                 except GraphBreak as stop:
                     broken, done = stop, RETURNED
-                except (Restart, Uncapturable):
+                except Control:
                     raise
                 except Exception as error:
                     if switches.strict():
                         raise
-                    raise Uncapturable(f"{type(error).__name__}: {error} is raised", lasting=False) from error
+                    if trace.of_library is not None and trace.of_library.error is error:
+                        raise trace.of_library from error
+                    raise Raised(f"{type(error).__name__}: {error} is raised", lasting=False) from error
                 if done is not RETURNED:
                     raise Uncapturable("a generator")
                 return self._finish(trace, frame, broken, modes, _modes(ctx))
         finally:
+            capture.world = None  # which leads back to it
             capture.restore()
             _set_modes(ctx, modes)
 
@@ -210,7 +218,7 @@ class CapturedFrame(FrameCall):
         """A graph that calls ``backward`` gives results without a history. One that ``backward`` has not used up is
         kept by a call outside of the graph: capture anew."""
         capture = trace.capture
-        if not capture.ends or self.policy.keeps_histories:
+        if not capture.ends or self.policy.keeps_histories or self.policy.whole:
             return
         used = _history(capture.ends)
         for x in outputs:
@@ -223,6 +231,8 @@ class CapturedFrame(FrameCall):
         """Tensors that share memory are of their own in a graph, which must not write to them then."""
         if not program.effects:
             return
+        if any(type(i.source) is ArrayTensor and i.stand_in._writes for i in trace.inputs):
+            raise Uncapturable("an array that is given is written to")
         tensors = [i.tensor for i in trace.inputs]
         if any(overlap(x, y) for i, x in enumerate(tensors) for y in (*tensors[:i], *program.captured.values())):
             raise Uncapturable("tensors that share memory are written to", lasting=False)
@@ -238,7 +248,7 @@ class CapturedFrame(FrameCall):
             ending = self._ending(rebuilder, broken)
             self.family.break_graph(broken.reason)
             report.say(1, "%s: graph break: %s", self.name, broken.reason)
-        effects = rebuilder.effects()
+        effects, told = rebuilder.effects(), rebuilder.told()
         trace.keep_apart()
         if after != before:
             name = rebuilder.names.name(_set_modes_here)
@@ -260,20 +270,21 @@ class CapturedFrame(FrameCall):
         asked = program.guards or program.effects or capture.leaves or capture.outer or capture.streams
         if not (size or rebuilder.outputs or asked):
             run = None
-        elif size < switches.least_operations():
+        elif size < switches.least_operations() and not self.policy.whole:
             raise Uncapturable(f"the graph has {size} operations, fewer than MIN_GRAPH_SIZE")
         else:
             self.captures.append(captured)
         finish = None
         simple = (
             broken is None
-            and not effects
+            and not (effects or told)
             and rebuilder.outputs
             and ending[0][0] == "return r[0]"
             and not rebuilder.loads
         )
         if not simple:
-            lines = [(text, line) for text in (*rebuilder.making, *rebuilder.filling, *effects)] + ending
+            lines = [(text, line) for text in (*rebuilder.making, *rebuilder.filling, *effects)]
+            lines += [*told, *ending]
             finish = compiled(
                 lines, ["r", *(f"l{i}" for i in range(len(rebuilder.loads)))], rebuilder.names, self.code_object
             )
@@ -413,7 +424,11 @@ class FunctionFrame(CapturedFrame):
             trace.know_fixed(self.owner)
             variables = {self._self: self.owner, **variables}
         cells = simulator.cells_of(self.function)
-        return Frame(simulator, self.code_object, self.function.__globals__, variables, cells, False)
+        code = self.code_object
+        if self.policy.whole:
+            f = rewritten(self.function)
+            code, cells = f.__code__, dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
+        return Frame(simulator, code, self.function.__globals__, variables, cells, False)
 
     def native(self, args: tuple, kwargs: dict[str, Any] | None) -> Any:
         if self.owner is not None:

@@ -27,6 +27,19 @@ class Uncapturable(Control):
         self.lasting = lasting
 
 
+class Raised(Uncapturable):
+    """The frame raises an exception, which a run as it was written will show."""
+
+
+class Refused(Control):
+    """The function was to be one graph, and cannot be. ``frames``: file, line and name of the user's code."""
+
+    def __init__(self, error: Exception, frames: list[tuple[str, int, str]]) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.frames = frames
+
+
 @dataclass
 class Operation:
     """The work of an instruction beyond moving values: one call, which may have to run outside of the graph."""

@@ -189,7 +189,7 @@ class Frame:
 
     def truth(self, x: Any) -> bool:
         """Return whether a value is true."""
-        return x if type(x) is bool else self.do(bool, x)
+        return x if type(x) is bool else self.do(operator.truth, x)
 
     def variable(self, name: str) -> Any:
         """Return the value of a local variable."""

@@ -8,13 +8,15 @@ from typing import Any
 
 from paddle.jit.function import StaticFunction, as_function
 from paddle.jit.sot.captured_frame import Family, FunctionFrame
+from paddle.jit.sot.control import Raised, Refused, Uncapturable
+from paddle.jit.sot.rebuild import raise_at
 from paddle.jit.sot.sources import Item, Source
 from paddle.jit.sot.trace import argument
 from paddle.jit.source import rewriting as source
 from paddle.jit.specs import free_axes, specs_of
 from umiak.core.context import current
 from umiak.core.tensor import Tensor
-from umiak.runtime.capture import Captured
+from umiak.runtime.capture import Captured, CaptureError
 
 
 class SymbolicStaticFunction(StaticFunction, FunctionFrame):
@@ -66,6 +68,49 @@ class SymbolicStaticFunction(StaticFunction, FunctionFrame):
                 free[id(x)] = free.get(id(x), axes) & axes
             self.policy.free.update((place, free[id(x)]) for _, (place, x) in zip(self._specs, tensors))
         return super()._capture(bound)
+
+
+class WholeFunction(SymbolicStaticFunction):
+    """A function that is one graph or refused: its source is rewritten, and what results is simulated.
+
+    It is what ``to_static(function, full_graph=True)`` makes.
+    """
+
+    __call__ = FunctionFrame.__call__
+
+    def __init__(self, function: Callable[..., Any], input_spec: Any = None, instance: Any = None) -> None:
+        super().__init__(function, input_spec, instance)
+        self.policy.whole = True
+        self.abandoned = None  # a generator is refused when it is called
+
+    @property
+    def code(self) -> str:
+        """The source text as it was rewritten."""
+        return source.text_of(self._function)
+
+    def native(self, args: tuple, kwargs: dict[str, Any] | None) -> Any:
+        if current().trace:
+            return source.traceable(self.dygraph_function)(*args, **(kwargs or {}))
+        return super().native(args, kwargs)
+
+    def _capture(self, bound: dict[str, Any]) -> Any:
+        try:
+            try:
+                return super()._capture(bound)
+            except Refused:
+                if not self.policy.fix():
+                    raise
+            # With sizes and numbers as they are: a loop over known rows is no operation, for one.
+            return super()._capture(bound)
+        except Refused as refused:
+            error, frames = refused.error, refused.frames
+        error.__traceback__ = None
+        raise_at(error, frames)
+
+    def _give_up(self, error: Uncapturable, args: tuple, kwargs: dict[str, Any] | None) -> Any:
+        if isinstance(error, Raised):  # a run as it was written shows it, with all that was done before
+            super()._give_up(error, args, kwargs)
+        raise CaptureError(f"[to_static] cannot capture {self.name} as one graph: {error.reason}")
 
 
 def _tensors(x: Any, place: Source) -> Iterator[tuple[Source, Tensor]]:

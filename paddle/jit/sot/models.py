@@ -12,7 +12,7 @@ import itertools
 import operator
 import sys
 from collections.abc import Callable
-from types import FunctionType, ModuleType
+from types import FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -77,6 +77,10 @@ OF_FRAMES = frozenset(
 EXACT = (int, float, bool, complex, str, bytes, type(None), tuple, list, dict, set, frozenset, range, slice, *MUTABLE)
 _BINARY = (
     "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "lshift", "rshift", "and_", "or_", "xor",
+)  # fmt: skip
+_BITS = (
+    operator.lshift, operator.rshift, operator.and_, operator.or_, operator.xor,
+    operator.ilshift, operator.irshift, operator.iand, operator.ior, operator.ixor,
 )  # fmt: skip
 _COMPARE = ("lt", "le", "eq", "ne", "gt", "ge")
 _REFLECTED = {"lt": "gt", "le": "ge", "eq": "eq", "ne": "ne", "gt": "lt", "ge": "le"}
@@ -166,6 +170,8 @@ def _binary(
                 return sim.break_graph("a text is made of a tensor")
             if (symbolic := symbolic_in((y,))) is not None:
                 sim.trace.steer(symbolic)
+        if function in _BITS and (symbolic := symbolic_in((x, y))) is not None:
+            sim.trace.steer(symbolic)
         if isinstance(x, Tensor) or isinstance(y, Tensor):
             if type(x) in (list, tuple, dict, set) or type(y) in (list, tuple, dict, set):
                 return (
@@ -323,6 +329,16 @@ def _getitem(sim: Simulator, x: Any, key: Any) -> Any:
             sim.trace.steer(symbolic)
         return x[key]
     return sim.break_graph(f"an element of {kind.__name__}")
+
+
+@model(tuple.__new__)
+def _new_tuple(sim: Simulator, kind: type, items: Any = ()) -> Any:
+    return tuple.__new__(kind, tuple(sim.call(iter, (items,), {})))
+
+
+@model(MethodType)
+def _method(sim: Simulator, function: Any, owner: Any) -> Any:
+    return MethodType(function, owner)
 
 
 @model(operator.setitem)
@@ -620,7 +636,11 @@ def _setattr(sim: Simulator, x: Any, name: str, value: Any) -> Any:
     kind = type(x)
     if isinstance(x, Tensor):
         changes_flag = name == "stop_gradient" and bool(value) != x.stop_gradient
-        if (isinstance(x, SymTensor) and not (changes_flag and (not value or sim.trace.input_of(x)))) or name == "grad":
+        kept = not changes_flag or ((value or sim.trace.policy.whole) and not sim.trace.input_of(x))
+        if isinstance(x, SymTensor) and kept and changes_flag and value and x._base is None:
+            sim.leaf(x.detach_, (), {})  # what was computed of it before has its history
+            return None
+        if (isinstance(x, SymTensor) and kept) or name == "grad":
             return sim.leaf(setattr, (x, name, value), {})
         return sim.break_graph(f"the attribute {name} of a tensor is set")
     if isinstance(x, (ModuleType, type)):
@@ -651,12 +671,11 @@ def write_attribute(sim: Simulator, x: Any, name: str, value: Any, plainly: bool
         setter = special(found, "__set__")
         if setter is not None:
             return sim.call(setter, (found, x, value), {}, direct=True)
-        if not sim.trace.is_fresh(x):
+        if not sim.trace.is_fresh(x) and (type(found) is not MemberDescriptorType or is_library(type(x).__module__)):
             return sim.break_graph(f"{type(x).__name__}.{name} is set")
-        return object.__setattr__(x, name, value)
     if sim.trace.is_fresh(x):
         return object.__setattr__(x, name, value)
-    if not hasattr(x, "__dict__"):
+    if not hasattr(x, "__dict__") and type(found) is not MemberDescriptorType:
         return sim.break_graph(f"{type(x).__name__}.{name} is set")
     sim.trace.attributes[id(x), name] = x, value, plainly
     if id(x) not in sim.trace.sources:

@@ -22,7 +22,7 @@ from types import (
     ModuleType,
     WrapperDescriptorType,
 )
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -245,6 +245,8 @@ class Rebuilder:
             return name
         if kind is FunctionType:
             return self._function(x)
+        if isinstance(x, IDENTICAL):  # members of enumerations
+            return self.names.name(x)
         if (
             kind in MUTABLE
             or kind in (tuple, functools.partial, slice, MethodType)
@@ -286,6 +288,14 @@ class Rebuilder:
         for attribute, value in f.__dict__.items():
             self.filling.append(f"{name}.{attribute} = {self.value(value)}")
         return name
+
+    def told(self) -> list[tuple[str, int]]:
+        """Return the calls that tell something outside, and their lines."""
+        out = []
+        for f, args, kwargs, line in self.trace.later:
+            given = [self.value(x) for x in args] + [f"{k}={self.value(x)}" for k, x in kwargs.items()]
+            out.append((f"{self.value(f)}({', '.join(given)})", line))
+        return out
 
     def effects(self) -> list[str]:
         """Return the lines that do what the frame has done to objects from outside."""
@@ -375,3 +385,22 @@ def compiled(lines: list[tuple[str, int]], parameters: list[str], names: Namespa
     made.__code__ = made.__code__.replace(co_name=code.co_name)
     made.text = "\n".join(text for text, _ in lines)
     return made
+
+
+def raise_at(error: BaseException, frames: list[tuple[str, int, str]]) -> NoReturn:
+    """Raise an exception whose traceback ends with frames, the outermost first, given by file, line and name."""
+    names: dict[str, Any] = {"error": error}
+    text = "raise error"
+    for file, line, name in reversed(frames):
+        function = ast.parse(f"def frame():\n {text}").body[0]
+        for node in ast.walk(function):
+            if hasattr(node, "lineno"):
+                node.lineno = node.end_lineno = line
+        exec(compile(ast.Module(body=[function], type_ignores=[]), file, "exec"), names)
+        made: Any = names.pop("frame")
+        made.__code__ = made.__code__.replace(co_name=name)
+        key = f"f{len(names)}"
+        names[key] = made
+        text = f"{key}()"
+    exec(compile(text, __file__, "exec"), names)
+    raise error

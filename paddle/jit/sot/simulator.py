@@ -10,6 +10,7 @@ import functools
 import inspect
 import operator
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from types import (
     BuiltinFunctionType,
@@ -31,14 +32,15 @@ import numpy as np
 from paddle.autograd.py_layer import PyLayer, PyLayerContext
 from paddle.autograd.run import backward
 from paddle.distributed.fleet.utils import recompute
-from paddle.jit import source
+from paddle.jit.ignored import is_ignored
 from paddle.jit.sot import (
     container_models,  # noqa: F401 its models register themselves
     models,
 )
-from paddle.jit.sot.control import Control, Restart, Uncapturable
+from paddle.jit.sot.control import Control, Refused, Restart, Uncapturable
 from paddle.jit.sot.frame import YIELDED, Frame
 from paddle.jit.sot.guards import MISSING_PLACE
+from paddle.jit.sot.rewritten import Simulated, is_rewriting, rewritten
 from paddle.jit.sot.sources import ClassAttribute, Fixed, Item, Member, fixed
 from paddle.jit.sot.trace import MUTABLE, TABLES, ListAppend, TensorMethod, Trace, Unset, symbolic_in
 from paddle.jit.sot.translation import (
@@ -48,6 +50,7 @@ from paddle.jit.sot.translation import (
     is_marked,
     is_unified,
 )
+from paddle.jit.source.convert import HELPERS
 from paddle.nn.layer.layers import Layer
 from paddle.optimizer.optimizer import Optimizer
 from umiak import ops as F
@@ -58,6 +61,7 @@ from umiak.ir.expr import NumberUnknown, Sym
 from umiak.ir.tracer import DataUnknown, SymTensor
 from umiak.runtime.capture import CaptureError
 
+_TELLING = frozenset(("debug", "info", "warning", "error", "exception", "critical", "log"))
 MOST_FRAMES = 60  # that are simulated inside of each other
 _PLAIN = (
     int,
@@ -166,6 +170,10 @@ class Callback:
         self.simulator = simulator
         self.function = function
 
+    def __getattr__(self, name: str) -> Any:
+        """What is asked of the function itself: its closure, its code."""
+        return getattr(self.function, name)
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.simulator.call(self.function, args, kwargs, direct=False)
 
@@ -175,6 +183,7 @@ class Simulator:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
+        self.world = trace.capture.world = Simulated(self)
         trace.caller = lambda function, args: self.call(function, args, {})
         self.frames: list[Frame] = []
 
@@ -195,6 +204,7 @@ class Simulator:
         Where a built-in function, or the library, stands between two frames, it is called as a whole after the break.
         """
         frames = self.frames
+        whole = self.trace.policy.whole
         at = len(frames) - 1
         for i in range(1, len(frames)):
             if is_library(frames[i].globals.get("__name__", "")) and not self.trace.policy.leaves.get(frames[i].code):
@@ -204,6 +214,9 @@ class Simulator:
             if not frames[i].direct:
                 at = i - 1
                 break
+        if whole:
+            what = f"[to_static] cannot capture {self.trace.name} as one graph"
+            self.refuse(CaptureError(f"{what}: {reason} ({frames[-1].where()})"))
         frame = frames[at]
         if frame.handling:
             raise Uncapturable(f"a graph break in a handler of exceptions: {reason} ({frame.where()})")
@@ -211,6 +224,17 @@ class Simulator:
             raise Uncapturable(f"{reason} ({frame.where()})")
         self.trace.policy.breaks[frame.operation] = f"{reason} ({frames[-1].where()})"
         raise Restart
+
+    def refuse(self, error: Exception) -> NoReturn:
+        """End the capture of a function that was to be one graph."""
+        raise Refused(error, self._places())
+
+    def _places(self) -> list[tuple[str, int, str]]:
+        return [(f.code.co_filename, f.instruction.line, f.code.co_name) for f in self.frames]
+
+    def callback(self, f: Callable[..., Any]) -> Callback:
+        """Return a function that code of the library may call: it is simulated, too."""
+        return Callback(self, f)
 
     def unwind_to(self, n: int) -> None:
         """Forget the frames that an exception has left."""
@@ -228,6 +252,8 @@ class Simulator:
         except NumberUnknown as unknown:
             self.trace.steer(unknown.value)
         except (DataUnknown, CaptureError) as error:
+            if self.trace.policy.whole:
+                self.refuse(error)
             self.unwind_to(n)
             self.break_graph(f"{_name(f)}: {error}")
         except BaseException:
@@ -269,6 +295,8 @@ class Simulator:
             return self.leaf(f, args, kwargs)
         if isinstance(f, (operator.itemgetter, operator.methodcaller)):
             return f(*args)
+        if isinstance(f, np.ufunc) and self._makes_constants(f, "numpy", args, kwargs):
+            return self.pure(f, args, kwargs)
         return self.break_graph(f"a call of {_name(f)}")
 
     def _tensor_method(self, f: TensorMethod, args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -318,19 +346,31 @@ class Simulator:
 
     def function(self, f: Any, args: tuple, kwargs: dict[str, Any], direct: bool) -> Any:
         """A call of a Python function."""
+        kept = False  # as it was written
         if is_marked(f):
-            return self.break_graph(f"{_name(f)} is marked by not_to_static")
+            if not self.trace.policy.whole:
+                return self.break_graph(f"{_name(f)} is marked by not_to_static")
+            f = getattr(f, "__wrapped__", f)
+            kept = True
         if is_unified(f):
             self.trace.function_reads(f)
             return self.leaf(f, args, kwargs)
-        if has_captured_branches(f):
-            self.trace.function_reads(f)
-            return self.leaf(source.traceable(f), args, kwargs)
         module = f.__module__ or f.__globals__.get("__name__", "")
         if not is_interpreted(module):
             if is_library(module):
                 return self.leaf(f, args, kwargs)
-            return self.break_graph(f"a call of {module}.{_name(f)}")
+            if is_ignored(module) and self.trace.policy.whole:
+                kept = True
+            elif self._makes_constants(f, module, args, kwargs):
+                return self.pure(f, args, kwargs)
+            elif module == "logging" and f.__name__ == "getLogger":
+                logger = f(*args, **kwargs)
+                self.trace.know_fixed(logger)
+                return logger
+            elif module == "logging" and f.__name__ in _TELLING:
+                return self._tell(f, args, kwargs)
+            else:
+                return self.break_graph(f"a call of {module}.{_name(f)}")
         if type(f) is Direct:
             f = f.function
         if is_library(module) and self.trace.policy.leaves.get(f.__code__):
@@ -339,9 +379,18 @@ class Simulator:
         if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE):
             return self.break_graph(f"a call of the coroutine {_name(f)}")
         if len(self.frames) >= MOST_FRAMES:
-            return self.break_graph(f"calls inside of each other, {MOST_FRAMES} deep")
+            deep = f"calls inside of each other, {MOST_FRAMES} deep"
+            if self.trace.policy.whole:
+                deep += (
+                    ". The depth of a recursion must be known: both ways of a branch on a tensor are captured, and with"
+                )
+                deep += " them the calls in both. Write it as a loop"
+            return self.break_graph(deep)
         cells = self.cells_of(f)
         variables = bind(f, self.defaults_of(f), args, kwargs)
+        if not kept and (self.trace.policy.whole or has_captured_branches(f) or is_rewriting(self.frames)):
+            f = rewritten(f)
+            code, cells = f.__code__, dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
         frame = Frame(self, code, f.__globals__, variables, cells, direct)
         if code.co_flags & inspect.CO_GENERATOR:
             frame.direct = False
@@ -395,9 +444,9 @@ class Simulator:
         elif f is recompute and type(args[0]) in (FunctionType, MethodType):
             self.probe(args[0], list(args[1:]))
         owner = args[0] if args and type(f) is FunctionType else getattr(f, "__self__", None)
-        if _holds(np.ndarray, (*args, *kwargs.values())):
+        if _holds(np.ndarray, (*args, *kwargs.values())) and not self.trace.policy.whole:  # there they are constants
             return self.break_graph(f"{_name(f)} of an array")
-        if is_backward(f):
+        if is_backward(f) and not self.trace.policy.whole:
             retains = kwargs.get("retain_graph", args[2 - (f is not backward) :][:1])
             if self.trace.policy.keeps_histories or retains not in (False, (), (False,)):
                 return self.break_graph("backward() leaves a history that is gone on with")
@@ -407,6 +456,12 @@ class Simulator:
         except (Control, NumberUnknown):
             raise
         except Exception as error:
+            if self.trace.policy.whole and not isinstance(error, (DataUnknown, CaptureError)):
+                symbolic = symbolic_in((*args, *kwargs.values()))
+                if symbolic is not None:
+                    self.trace.steer(symbolic)
+                self.trace.of_library = Refused(error, self._places())
+                raise
             # Outside of the graph it raises what it has to, at the user's line, or it works there.
             return self.break_graph(f"{_name(f)}: {type(error).__name__}: {error}")
         if current().saved_hooks is not None:
@@ -484,9 +539,13 @@ class Simulator:
         new, _ = models.class_attribute(kind, "__new__")
         init, _ = models.class_attribute(kind, "__init__")
         if issubclass(kind, BaseException):
-            if type(init) is FunctionType or type(new) is staticmethod:
+            if type(new) is staticmethod:
                 return self.break_graph(f"an instance of {kind.__name__} is made")
-            return self.trace.made(kind(*args, **kwargs))
+            if type(init) is not FunctionType:
+                return self.trace.made(kind(*args, **kwargs))
+            error = self.trace.made(kind.__new__(kind, *args))
+            self.call(init, (error, *args), kwargs)
+            return error
         if module == "builtins" or issubclass(kind, (*MUTABLE, tuple, str, int, float, np.ndarray)):
             return self.break_graph(f"an instance of {kind.__name__} is made")
         if isinstance(new, staticmethod):
@@ -505,6 +564,22 @@ class Simulator:
         elif (args or kwargs) and new is object.__new__:
             raise TypeError(f"{kind.__name__}() takes no arguments")
         return x
+
+    def _tell(self, f: Any, args: tuple, kwargs: dict[str, Any]) -> None:
+        """A warning or a line of a log: a function that is one graph gives it after the run."""
+        if not self.trace.policy.whole or self.trace.capture.frames:
+            self.break_graph(f"a call of {_name(f)}")
+        if (symbolic := symbolic_in((*args, *kwargs.values()))) is not None:
+            self.trace.steer(symbolic)
+        self.trace.later.append((f, args, kwargs, self.frames[-1].instruction.line))
+
+    def _makes_constants(self, f: Any, module: str, args: tuple, kwargs: dict[str, Any]) -> bool:
+        """Return whether a call makes arrays, in a function that is one graph, of which they are constants."""
+        if not self.trace.policy.whole or module.partition(".")[0] != "numpy" or module.startswith("numpy.random"):
+            return False
+        if (symbolic := symbolic_in((*args, *kwargs.values()))) is not None:
+            self.trace.steer(symbolic)
+        return not _holds(Tensor, (*args, *kwargs.values()))
 
     def pure(self, f: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
         """A call whose result depends on its arguments alone, and which has no effect."""
@@ -530,6 +605,10 @@ class Simulator:
         module = getattr(f, "__module__", None) or ""
         if is_library(module):
             return self.leaf(f, args, kwargs)
+        if self._makes_constants(f, module, args, kwargs):
+            return self.pure(f, args, kwargs)
+        if f is warnings.warn:
+            return self._tell(f, args, kwargs)
         if module in models.PURE_MODULES or f in models.PURE:
             if any(isinstance(x, Tensor) for x in args):
                 return self.break_graph(f"{_name(f)} of a tensor")
@@ -585,7 +664,7 @@ class Simulator:
             return self.pure(f, args, kwargs)
         if is_library(kind.__module__):
             return self.leaf(f, args, kwargs)
-        if isinstance(owner, np.generic):
+        if isinstance(owner, np.generic) or (isinstance(owner, np.ndarray) and self.trace.is_fresh(owner)):
             return self.pure(f, args, kwargs)
         return self.break_graph(f"a call of {kind.__name__}.{name}")
 
@@ -645,6 +724,8 @@ class Simulator:
             self.trace.steer(x)
         if isinstance(x, ModuleType):
             return self._module_attribute(x, name)
+        if x is HELPERS:
+            return getattr(x, name)
         if isinstance(x, type):
             return self._type_attribute(x, name)
         if kind is super:
@@ -769,6 +850,9 @@ class Simulator:
         if descriptor is property:
             return self._property(x, kind, owner, name, found)
         if descriptor in (MemberDescriptorType, GetSetDescriptorType):
+            written = trace.attributes.get((id(x), name))
+            if written is not None and written[1] is not models.DELETED:
+                return written[1]
             value = getattr(x, name)
             source = trace.sources.get(id(x))
             return (

@@ -10,6 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from umiak.core.array import from_numpy
+from umiak.core.context import current
+from umiak.core.tensor import Tensor
+
 
 class Ref:
     """An object compared by identity."""
@@ -129,6 +135,22 @@ class Values(Source):
 
     def __str__(self) -> str:
         return f"{self.base}.values()"
+
+
+@dataclass(frozen=True)
+class ArrayTensor(Source):
+    """An array as a tensor, which is made at every call."""
+
+    def expression(self, base: str, names: Namespace) -> str:
+        return f"{names.name(tensor_of)}({base})"
+
+    def __str__(self) -> str:
+        return str(self.base)
+
+
+def tensor_of(x: np.ndarray) -> Tensor:
+    """Return the elements of an array as a tensor at the current place."""
+    return from_numpy(x, current().place)
 
 
 @dataclass(frozen=True)

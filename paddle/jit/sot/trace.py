@@ -20,8 +20,21 @@ from paddle.jit.marker import DIMS
 from paddle.jit.sot.control import Restart, Uncapturable
 from paddle.jit.sot.guards import Guards
 from paddle.jit.sot.iterators import ITERATORS, Calling
-from paddle.jit.sot.sources import Argument, Attribute, Contents, Fixed, Item, Member, Source, Values, fixed
+from paddle.jit.sot.sources import (
+    Argument,
+    ArrayTensor,
+    Attribute,
+    Contents,
+    Fixed,
+    Item,
+    Member,
+    Source,
+    Values,
+    fixed,
+    tensor_of,
+)
 from paddle.jit.sot.translation import is_library
+from paddle.jit.source.convert import HELPER_CELL, HELPERS
 from paddle.jit.specs import positions_of
 from paddle.jit.state import State
 from paddle.nn.layer._hooks import HookTable
@@ -83,8 +96,19 @@ class Policy:
         default_factory=dict
     )  # functions of the library that are called as they are, and why
     keeps_histories: bool = False  # `backward` runs outside of graphs
+    whole: bool = False  # the function is one graph, of its source rewritten, or it is refused
     # Of the coming capture: the operations, by number, that run outside of the graph, and why.
     breaks: dict[int, str] = field(default_factory=dict)
+
+    def fix(self) -> bool:
+        """Have all sizes and numbers be what they are from now on; return False where they are already."""
+        varying = {source: axes for source, axes in self.free.items() if axes}
+        numbers = self.symbolic - self.steering
+        for source, axes in varying.items():
+            self.steering_axes.setdefault(source, set()).update(axes)
+            self.free[source] = set()
+        self.steering |= numbers
+        return bool(varying or numbers)
 
 
 @dataclass
@@ -158,7 +182,8 @@ class Trace:
         self.guards = Guards()
         self.inputs: list[Input] = []
         self.numbers: list[Number] = []
-        self.sources: dict[int, Source] = {}  # of objects from outside, by id
+        # Of objects from outside, by id.
+        self.sources: dict[int, Source] = {id(HELPER_CELL): fixed(HELPER_CELL), id(HELPERS): fixed(HELPERS)}
         self.shadows: dict[int, Shadow] = {}  # by the id of the real container
         self.shadow_of: dict[int, Shadow] = {}  # by the id of the copy
         self.attributes: dict[
@@ -169,11 +194,15 @@ class Trace:
         self.fresh: dict[int, Any] = {}  # objects that the frame has made
         self.owners: list[Tensor] = []  # tensors whose gradients the frame may read
         self.appended: dict[int, tuple[ListAppend, list[Any]]] = {}  # what was appended to lists that were not read
+        # Calls that tell something outside, after the run: function, arguments, line.
+        self.later: list[tuple[Any, tuple, dict[str, Any], int]] = []
+        self.of_library: Any = None  # the last error of the library in a function that is one graph
         self.count = 0  # operations so far
         self._keep: list[Any] = []
         self._stand_ins: dict[int, Input] = {}
         self._states: set[int] = set()
         self._likes: dict[int, Tensor] = {}
+        self._arrays: dict[int, Any] = {}  # what stands for arrays, by their id
         self.caller: Any = None  # of functions that iterators call
         self.iterators: list[tuple[Any, list[Any]]] = []  # copies of those from outside, and what was in their slots
         self._advancing: dict[int, Any] = {}  # the copies, by the id of what they are copies of
@@ -196,6 +225,8 @@ class Trace:
         advancing = self._advancing.get(id(x))
         if advancing is not None:
             return advancing
+        if id(x) in self._arrays:
+            return self._arrays[id(x)]
         known = self.sources.get(id(x))
         if known is not None:
             if known != source:
@@ -263,6 +294,8 @@ class Trace:
             return made
         if kind in ITERATORS:
             return self._iterator(x, source)
+        if kind is np.ndarray and self.policy.whole:
+            return self._array(x, source)
         self._type(source, kind)
         self._know(x, source)
         return x
@@ -318,6 +351,17 @@ class Trace:
         self.guards.pattern(source, pattern)
         made = x.with_values(self._tensor(values, Values(source)))
         self._know(made, source)
+        return made
+
+    def _array(self, x: np.ndarray, source: Source) -> Any:
+        """An array, whose elements are a tensor that a run is given."""
+        if x.dtype.kind not in "biufcV":
+            raise Uncapturable(f"an array of {x.dtype} cannot be a part of a graph")
+        self._type(source, np.ndarray)
+        with self.capture.paused():
+            values = tensor_of(x)
+        made = self._arrays[id(x)] = self._tensor(values, ArrayTensor(source))
+        self._keep.append(x)
         return made
 
     def like(self, x: Tensor) -> Tensor:
@@ -465,6 +509,8 @@ class Trace:
 
     def contents(self, cell: CellType, name: str) -> Any:
         """Return the value of a variable of a closure."""
+        if cell is HELPER_CELL:
+            return HELPERS
         written = self.cells.get(id(cell))
         value = cell.cell_contents if written is None else written[1]
         if type(value) is Unset:

@@ -10,7 +10,8 @@ from paddle.jit.source.join import Join, Mismatch, leaves_of
 from paddle.jit.source.leaving import ENDED, RETURNED, Left, left, parts
 from paddle.jit.source.places import Contents, Place, Snapshot, places_of, same
 from paddle.jit.source.raising import as_operation
-from paddle.jit.source.values import ABSENT, Unusable, is_unknown, truth
+from paddle.jit.source.values import Unusable, holds, is_unknown, truth
+from paddle.jit.source.world import ABSENT
 from umiak import ops as F
 from umiak.core.tensor import Tensor
 from umiak.ir.tracer import SymTensor
@@ -31,7 +32,7 @@ def if_(
 ) -> Left | None:
     """An ``if`` statement."""
     if not is_unknown(test):
-        if test:
+        if holds(test):
             return then()
         return None if other is None else other()
     return branch(truth(test), then, other, names, place_of())
@@ -54,7 +55,7 @@ def then(
 def choose(test: Any, a: Callable[[], Any], b: Callable[[], Any]) -> Any:
     """A conditional expression."""
     if not is_unknown(test):
-        return a() if test else b()
+        return a() if holds(test) else b()
     return value_of(truth(test), a, b, "the conditional expression")
 
 
@@ -96,6 +97,7 @@ def branch(
                 with as_operation() as raised:
                     x = None if block is None else block()
                 held = [p.get() for p in places]
+                before.refuse_others(where)
             finally:
                 before.restore()
             kind, value = parts(x)

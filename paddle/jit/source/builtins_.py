@@ -9,10 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 from paddle.jit.source.errors import ConversionError, place_of
-from paddle.jit.source.iterables import Traced, enumerate_, range_, reversed_, zip_
+from paddle.jit.source.iterables import Traced, as_traced, enumerate_, range_, reversed_, zip_
 from paddle.jit.source.join import dtype_for
 from paddle.jit.source.logic import and_, or_
 from paddle.jit.source.values import in_region, is_unknown, truth
+from paddle.jit.source.world import world
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
@@ -88,14 +89,14 @@ def _any(those: Any) -> Any:
 
 def _print(*args: Any, sep: str | None = None, end: str | None = None, file: Any = None, flush: bool = False) -> None:
     tensors = [x for x in pytree.leaves(args) if is_unknown(x)]
-    if not tensors and not in_region():
+    if not tensors and not in_region() and not world().is_simulated:
         print(*args, sep=sep, end=end, file=file, flush=flush)
         return
     if file not in (None, sys.stdout):
         raise ConversionError(
             f"[to_static] requires print of tensors to the standard output, got a file at {place_of()}"
         )
-    text = (" " if sep is None else sep).join(str(pytree.map(_marked, x)) for x in args) + (
+    text = (" " if sep is None else sep).join(world().call(str, pytree.map(_marked, x)) for x in args) + (
         "\n" if end is None else end
     )
     F.write_text(tensors, pieces=tuple(text.split(_MARK)))
@@ -111,6 +112,21 @@ class _Marked:
 
 def _marked(x: Any) -> Any:
     return _Marked() if is_unknown(x) else x
+
+
+def replaces(f: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> bool:
+    """Return whether a call of a built-in function is one of those that differ for tensors."""
+    if f is builtins.print:
+        return True
+    if f in (int, float, bool, len):
+        return len(args) == 1 and (is_unknown(args[0]) or isinstance(args[0], Traced))
+    if f is range:
+        return any(is_unknown(x) or type(x) is Sym for x in args)
+    if f in (min, max, all, any):
+        items = args if len(args) > 1 else args[0] if args and isinstance(args[0], (list, tuple)) else ()
+        return not kwargs and any(map(is_unknown, items))
+    those = (*args, *kwargs.values())
+    return any(as_traced(x) is not None for x in those) or (f is enumerate and any(map(is_unknown, those[1:])))
 
 
 # By the id of what the user's text calls.

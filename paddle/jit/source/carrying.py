@@ -16,7 +16,8 @@ from paddle.jit.source.join import described, dtype_for, equal, meta_of, rank, r
 from paddle.jit.source.leaving import CONTINUED, ENDED, Left, left, parts, renamed
 from paddle.jit.source.places import Contents, Snapshot, places_of, same
 from paddle.jit.source.raising import as_operation
-from paddle.jit.source.values import ABSENT, Conditional, Unusable
+from paddle.jit.source.values import Conditional, Unusable
+from paddle.jit.source.world import ABSENT
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
@@ -198,6 +199,7 @@ class _Loop:
             if raised.error is not None:  # the program does not come behind it
                 made = Step(False, None, extra)
                 held = [p.get() for p in self.places]
+            self.before.refuse_others(self.where)
         finally:
             self.before.restore()
         kind, value = parts(renamed(made.left, CONTINUED, ENDED))

@@ -17,6 +17,7 @@ from paddle.jit.source.show import show
 
 # The helpers that rewritten code calls. They convert what it calls in turn: ``runtime.py`` enters them.
 HELPERS = SimpleNamespace()
+HELPER_CELL = CellType(HELPERS)  # of all rewritten functions
 _FUTURE = functools.reduce(int.__or__, (getattr(__future__, n).compiler_flag for n in __future__.all_feature_names))
 
 
@@ -35,7 +36,12 @@ _CONVERTED: dict[int, CodeType] = {}
 
 def is_converted(function: FunctionType) -> bool:
     """Return whether a function is the result of a conversion, or was defined inside of one."""
-    return id(function.__code__) in _CONVERTED
+    return is_converted_code(function.__code__)
+
+
+def is_converted_code(code: CodeType) -> bool:
+    """Return whether code was made by a conversion."""
+    return id(code) in _CONVERTED
 
 
 def convert(function: FunctionType) -> FunctionType:
@@ -50,7 +56,7 @@ def convert(function: FunctionType) -> FunctionType:
     if done is None:
         return function
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-    cells[done.helpers] = CellType(HELPERS)
+    cells[done.helpers] = HELPER_CELL
     closure = tuple(cells[name] for name in done.code.co_freevars)
     out = FunctionType(done.code, function.__globals__, function.__name__, function.__defaults__, closure)
     out.__kwdefaults__ = function.__kwdefaults__

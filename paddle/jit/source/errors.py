@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import CodeType, TracebackType
 from typing import Any
 
+from paddle.jit.source.world import world
 from umiak.runtime import regions
 from umiak.runtime.capture import CaptureError
 
@@ -25,10 +25,7 @@ class SourceError(ConversionError):
 
 def location() -> tuple[str, int, str]:
     """Return file, line and function of the rewritten code that has called a helper."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OWN):
-        frame = frame.f_back
-    return frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
+    return world().location()
 
 
 def place_of() -> str:

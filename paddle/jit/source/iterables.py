@@ -7,6 +7,7 @@ from typing import Any
 
 from paddle.jit.source.errors import ConversionError, place_of
 from paddle.jit.source.values import is_unknown
+from paddle.jit.source.world import world
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
@@ -26,7 +27,13 @@ class Traced:
     def item(self, i: Any) -> Any:
         raise NotImplementedError
 
+    def sizes(self) -> list[Any]:
+        """Return what says how many items there are: numbers, or tensors."""
+        raise NotImplementedError
+
     def __iter__(self) -> Any:
+        for n in self.sizes():
+            world().fix(n)
         raise ConversionError(
             f"[to_static] requires a for statement over what has as many items as a tensor says, got something else at "
             f"{place_of()} that runs over it. Write the loop as statements"
@@ -47,6 +54,10 @@ class Range(Traced):
 
     def __init__(self, first: Any, stop: Any, step: Any) -> None:
         self.first, self.stop, self.step = scalar(first), scalar(stop), step
+        self._bounds = [first, stop, step]
+
+    def sizes(self) -> list[Any]:
+        return self._bounds
 
     def length(self) -> Any:
         distance = F.sub(self.stop, self.first)
@@ -74,6 +85,9 @@ class Rows(Traced):
     def __init__(self, x: Tensor) -> None:
         self.x = x
 
+    def sizes(self) -> list[Any]:
+        return [self.x.shape[0]]
+
     def length(self) -> Any:
         return number(self.x.shape[0], dt.int64)
 
@@ -87,6 +101,9 @@ class Enumerated(Traced):
     def __init__(self, items: Traced, first: Any) -> None:
         self.items, self.first = items, first
 
+    def sizes(self) -> list[Any]:
+        return self.items.sizes()
+
     def length(self) -> Any:
         return self.items.length()
 
@@ -99,6 +116,9 @@ class Zipped(Traced):
 
     def __init__(self, those: list[Traced]) -> None:
         self.those = those
+
+    def sizes(self) -> list[Any]:
+        return [n for items in self.those for n in items.sizes()]
 
     def length(self) -> Any:
         shortest = self.those[0].length()

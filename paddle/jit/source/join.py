@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from paddle.jit.source.values import ABSENT, Conditional, Unusable
+from paddle.jit.source.values import Conditional, Unusable
+from paddle.jit.source.world import ABSENT
 from umiak.core import context
 from umiak.core import dtype as dt
 from umiak.core.dtype import DType

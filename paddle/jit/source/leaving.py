@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from paddle.jit.source.values import ABSENT, read
+from paddle.jit.source.values import read
+from paddle.jit.source.world import ABSENT
 from umiak import ops as F
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error

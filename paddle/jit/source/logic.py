@@ -8,16 +8,26 @@ from typing import Any
 
 from paddle.jit.source.branches import value_of
 from paddle.jit.source.errors import ConversionError, place_of
-from paddle.jit.source.values import is_unknown, truth
+from paddle.jit.source.values import holds, is_unknown, truth
+from paddle.jit.source.world import world
 from umiak import ops as F
 
 Thunk = Callable[[], Any]
 _VALUE = "the value of a logical operator"
 
+
+def _is_in(x: Any, those: Any) -> Any:
+    return world().call(operator.contains, those, x)
+
+
+def _is_not_in(x: Any, those: Any) -> Any:
+    return not_(_is_in(x, those))
+
+
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
     "is": operator.is_, "is not": operator.is_not,
-    "in": lambda x, those: x in those, "not in": lambda x, those: x not in those,
+    "in": _is_in, "not in": _is_not_in,
 }  # fmt: skip
 
 
@@ -35,7 +45,7 @@ def _combined(x: Any, rest: Sequence[Thunk], conjunction: bool) -> Any:
     """The first value whose truth decides, or the last one."""
     for n, thunk in enumerate(rest):
         if not is_unknown(x):
-            if bool(x) is not conjunction:
+            if holds(x) is not conjunction:
                 return x
             x = thunk()
         elif x.dtype.name != "bool":
@@ -80,7 +90,7 @@ def _of_flags(x: Any, y: Any, conjunction: bool) -> Any:
 
 def not_(x: Any) -> Any:
     """``not x``."""
-    return F.logical_not(truth(x)) if is_unknown(x) else not x
+    return F.logical_not(truth(x)) if is_unknown(x) else not holds(x)
 
 
 def compare(symbols: Sequence[str], first: Any, *rest: Thunk) -> Any:
@@ -89,12 +99,12 @@ def compare(symbols: Sequence[str], first: Any, *rest: Thunk) -> Any:
     left = first
     for symbol, thunk in zip(symbols, rest, strict=True):
         right = thunk()
-        holds = _COMPARE[symbol](left, right)
+        result = world().call(_COMPARE[symbol], left, right)
         if is_unknown(x):
-            x = _of_flags(truth(x), holds, True)
+            x = _of_flags(truth(x), result, True)
         else:
-            x = holds
-            if not is_unknown(x) and not x:
+            x = result
+            if not is_unknown(x) and not holds(x):
                 return x
         left = right
     return x

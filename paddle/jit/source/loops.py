@@ -11,7 +11,8 @@ from paddle.jit.source.carrying import Step, traced_loop
 from paddle.jit.source.errors import place_of
 from paddle.jit.source.iterables import Traced, as_traced
 from paddle.jit.source.leaving import BROKE_INNER, BROKEN, CONTINUED, ENDED, Left
-from paddle.jit.source.values import is_unknown, truth
+from paddle.jit.source.values import holds, is_unknown, truth
+from paddle.jit.source.world import world
 from umiak import ops as F
 
 Block = Callable[..., Left | None]
@@ -31,7 +32,7 @@ def while_(
         if is_unknown(go):
             state = _traced_while(truth(go), state, test, body, names)
             break
-        if not go:
+        if not holds(go):
             break
         state = body()
         if state is not None and state.is_known and state.kind != CONTINUED:
@@ -47,7 +48,7 @@ def _goes_on(state: Left | None, test: Callable[[], Any], body: Block, names: Se
     if live is True:
         return test()
     if not (test.__code__.co_names or test.__code__.co_freevars):  # `while True`
-        return live if test() else False
+        return live if holds(test()) else False
     return value_of(live, lambda: truth(test()), lambda: False, "the condition of a loop", names, [test, body])
 
 
@@ -70,7 +71,7 @@ def for_(
         state = _traced_for(traced, body, names)
     else:
         state = None
-        for item in iterable:
+        for item in world().iterate(iterable):
             state = _iteration(state, body, item, names)
             if state is not None and state.is_known and state.kind != CONTINUED:
                 break

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from types import CellType
 from typing import Any
 
-from paddle.jit.source.values import ABSENT
+from paddle.jit.source.errors import ConversionError
+from paddle.jit.source.world import ABSENT, world
 from paddle.nn.layer.layers import Layer
 from umiak.core.tensor import Tensor
 
@@ -18,16 +19,10 @@ class Cell:
         self.name, self.cell = name, cell
 
     def get(self) -> Any:
-        try:
-            return self.cell.cell_contents
-        except ValueError:
-            return ABSENT
+        return world().read_cell(self.cell, self.name)
 
     def set(self, value: Any) -> None:
-        if value is not ABSENT:
-            self.cell.cell_contents = value
-        elif self.get() is not ABSENT:
-            del self.cell.cell_contents
+        world().write_cell(self.cell, self.name, value)
 
 
 class Global:
@@ -37,13 +32,10 @@ class Global:
         self.name, self.space = name, space
 
     def get(self) -> Any:
-        return self.space.get(self.name, ABSENT)
+        return world().read_global(self.space, self.name)
 
     def set(self, value: Any) -> None:
-        if value is ABSENT:
-            self.space.pop(self.name, None)
-        else:
-            self.space[self.name] = value
+        world().write_global(self.space, self.name, value)
 
 
 class Attribute:
@@ -53,15 +45,11 @@ class Attribute:
         self.name, self.owner, self.attribute = name, owner, attribute
 
     def get(self) -> Any:
-        return getattr(self.owner, self.attribute, ABSENT)
+        return world().read_attribute(self.owner, self.attribute)
 
     def set(self, value: Any) -> None:
-        if value is self.get():  # a property may do more than to keep it
-            return
-        if value is ABSENT:
-            delattr(self.owner, self.attribute)
-        else:
-            setattr(self.owner, self.attribute, value)
+        if value is not self.get():  # a property may do more than to keep it
+            world().write_attribute(self.owner, self.attribute, value)
 
 
 class Contents:
@@ -107,7 +95,7 @@ def places_of(functions: Sequence[Callable[..., Any] | None], names: Sequence[st
         if not attribute:
             out.append(Cell(name, cells[name]) if name in cells else Global(name, spaces))
             continue
-        owner = Cell(base, cells[base]).get() if base in cells else spaces.get(base, ABSENT)
+        owner = Cell(base, cells[base]).get() if base in cells else Global(base, spaces).get()
         if owner is not ABSENT and not isinstance(owner, (Tensor, type)):
             out.append(Attribute(name, owner, attribute))
     seen: set[int] = set()
@@ -131,8 +119,8 @@ def _containers(name: str, value: Any, seen: set[int]) -> Iterator[Contents]:
     elif not isinstance(value, (Tensor, type)) and not callable(kind.__dict__.get("__get__")):
         if _is_plain(value) and id(value) not in seen:
             seen.add(id(value))
-            for key, item in vars(value).items():
-                if type(item) in (list, dict) and not (isinstance(value, Layer) and key.startswith("_")):
+            for key, item in world().containers_of(value):
+                if not (isinstance(value, Layer) and key.startswith("_")):
                     yield from _containers(f"{name}.{key}", item, seen)
 
 
@@ -148,7 +136,20 @@ class Snapshot:
     def __init__(self, places: Sequence[Place]) -> None:
         self.places = places
         self.values = [p.get() for p in places]
+        self._effects = world().effects()
 
     def restore(self) -> None:
+        """Have everything be what it was."""
         for place, value in zip(self.places, self.values, strict=True):
             place.set(value)
+        world().restore(self._effects)
+
+    def refuse_others(self, where: str) -> None:
+        """Refuse changes of what is no place: they would be made on both ways of a branch, or not at all."""
+        others = world().others(self._effects, self.places)
+        if others:
+            raise ConversionError(
+                f"[to_static] requires branches and loops on tensors that change names, attributes, lists and dicts "
+                f"named in them, got a change of {', '.join(others)} by the statement at {where}. Return what is new, "
+                "or change it outside of the statement"
+            )

@@ -6,20 +6,11 @@ from __future__ import annotations
 from typing import Any
 
 from paddle.jit.source.errors import ConversionError, location, place_of
+from paddle.jit.source.world import world
 from umiak import ops as F
 from umiak.core.context import current
 from umiak.core.tensor import Tensor
 from umiak.ir.sym import Sym
-
-
-class _Absent:
-    """The value of a name that has none."""
-
-    def __repr__(self) -> str:
-        return "no value"
-
-
-ABSENT = _Absent()
 
 
 class Conditional:
@@ -71,10 +62,15 @@ def is_unknown(x: Any) -> bool:
     return isinstance(x, Tensor) and tracing()
 
 
+def holds(x: Any) -> bool:
+    """Return whether a value that is known is true."""
+    return x if type(x) is bool else bool(world().call(bool, x))
+
+
 def truth(x: Any) -> Any:
     """The truth value of ``x``: a bool tensor without dims where it is unknown, otherwise a bool."""
     if not is_unknown(x):
-        return bool(x)
+        return holds(x)
     if any(type(n) is not Sym and n != 1 for n in x.shape):
         raise ConversionError(
             f"[to_static] requires a tensor with one element as condition at {place_of()}, got shape {list(x.shape)}"

@@ -13,6 +13,7 @@ from paddle.jit import ignored
 from paddle.jit.source.convert import convert
 from tests.jit.source import programs
 from umiak.core.context import current
+from umiak.runtime.capture import CaptureError
 
 
 def static(function, **kwargs):
@@ -111,7 +112,7 @@ def test_what_is_printed_while_the_program_runs(capsys):
     g(UP, paddle.to_tensor(1))
     g(DOWN, paddle.to_tensor(3))
     out = capsys.readouterr().out
-    assert out.count("positive") == 1 and "once" not in out and out.count("end\n") == 2
+    assert out.count("positive") == 1 and out.count("once\n") == out.count("end\n") == 2
 
 
 class Gate(paddle.nn.Layer):
@@ -148,7 +149,7 @@ def test_layers_and_what_is_inside(sign):
     x = paddle.to_tensor(np.array([[0.5, 1.5]], "float32") * sign)
     calls = []
     net.gates[0].register_forward_post_hook(lambda layer, inputs, output: output + 1)
-    net.gates[1].register_forward_pre_hook(lambda layer, inputs: calls.append(1))
+    net.register_forward_pre_hook(lambda layer, inputs: calls.append(1))
     for mode in (net.train, net.eval, net.train):
         mode()
         wanted = net(x)
@@ -207,7 +208,7 @@ def test_marked_functions_are_called_as_they_are():
         return branches(x)
 
     assert static(f)(DOWN).tolist() == [2.0, 2.0]
-    with pytest.raises(TypeError, match="not known while the program is traced"):
+    with pytest.raises(CaptureError, match=r"a branch depends on the data of a tensor \(.* in branches\)"):
         static(g)(UP)
 
 
@@ -219,7 +220,7 @@ def test_modules_that_are_ignored(monkeypatch):
 
     assert static(f)(UP).tolist() == [4.0, 4.0]
     paddle.jit.ignore_module([programs])
-    with pytest.raises(TypeError, match="not known while the program is traced"):
+    with pytest.raises(CaptureError, match=r"a branch depends on the data of a tensor \(.* in helper\)"):
         static(f)(UP)
 
 

@@ -1,0 +1,118 @@
+"""The user's objects as the helpers of rewritten code see them.
+
+Rewritten code runs as Python (in static programs, and in functions that the library calls), or it is simulated
+(``paddle.jit.sot``), where what is read is guarded and changes are made after the run. A tracer whose code is simulated
+has a world of its own.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from types import CellType
+from typing import TYPE_CHECKING, Any
+
+from umiak.core.context import current
+
+if TYPE_CHECKING:
+    from paddle.jit.source.places import Place
+
+_OWN = str(Path(__file__).parent)
+
+
+class _Absent:
+    """The value of a name that has none."""
+
+    def __repr__(self) -> str:
+        return "no value"
+
+
+ABSENT = _Absent()
+
+
+class World:
+    """Python's own."""
+
+    is_simulated = False
+
+    def location(self) -> tuple[str, int, str]:
+        """Return file, line and function of the rewritten code that has called a helper."""
+        frame = sys._getframe(1)
+        while frame.f_back is not None and frame.f_code.co_filename.startswith(_OWN):
+            frame = frame.f_back
+        return frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
+
+    def call(self, f: Callable[..., Any], *args: Any) -> Any:
+        """Return what a call of the user's function, or of an operator on the user's objects, gives."""
+        return f(*args)
+
+    def fix(self, n: Any) -> bool:
+        """Have a symbolic size be the number that it is, in a trace that begins anew; return False if it cannot be."""
+        return False
+
+    def iterate(self, x: Any) -> Iterable[Any]:
+        """Return the items of an iterable."""
+        return x
+
+    def read_cell(self, cell: CellType, name: str) -> Any:
+        """Return the value of a variable; ABSENT for none, here and below."""
+        try:
+            return cell.cell_contents
+        except ValueError:
+            return ABSENT
+
+    def write_cell(self, cell: CellType, name: str, value: Any) -> None:
+        """Set a variable, or have it hold nothing."""
+        if value is not ABSENT:
+            cell.cell_contents = value
+        elif self.read_cell(cell, name) is not ABSENT:
+            del cell.cell_contents
+
+    def read_global(self, space: dict[str, Any], name: str) -> Any:
+        """Return a global variable."""
+        return space.get(name, ABSENT)
+
+    def write_global(self, space: dict[str, Any], name: str, value: Any) -> None:
+        """Set a global variable, or remove it."""
+        if value is ABSENT:
+            space.pop(name, None)
+        else:
+            space[name] = value
+
+    def read_attribute(self, owner: Any, name: str) -> Any:
+        """Return an attribute."""
+        return getattr(owner, name, ABSENT)
+
+    def write_attribute(self, owner: Any, name: str, value: Any) -> None:
+        """Set an attribute, or remove it."""
+        if value is ABSENT:
+            delattr(owner, name)
+        else:
+            setattr(owner, name, value)
+
+    def containers_of(self, x: Any) -> Iterator[tuple[str, Any]]:
+        """Yield the lists and dicts among the attributes of an object."""
+        for name, item in vars(x).items():
+            if type(item) in (list, dict):
+                yield name, item
+
+    def effects(self) -> Any:
+        """Return what the code has changed so far, in a form for the methods below."""
+        return None
+
+    def others(self, before: Any, places: Sequence[Place]) -> list[str]:
+        """Return what has changed since ``before`` that is not one of the places, in words."""
+        return []
+
+    def restore(self, before: Any) -> None:
+        """Forget what has changed since ``before``."""
+
+
+_NATIVE = World()
+
+
+def world() -> World:
+    """Return the world of the code that is being traced."""
+    trace = current().trace
+    return (getattr(trace[-1], "world", None) or _NATIVE) if trace else _NATIVE
