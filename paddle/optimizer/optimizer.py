@@ -623,10 +623,12 @@ class Optimizer:
             set_to_zero: fill them with zeros; False sets them to None. Selected rows are dropped in any case.
         """
         tracer = capture_of()
-        if not set_to_zero:
-            drop_gradients(self._parameter_list)
-        elif tracer is not None:
+        if tracer is not None and set_to_zero:
             tracer.clears(self._parameter_list)
+        elif tracer is not None:
+            tracer.drops(self._parameter_list)
+        elif not set_to_zero:
+            drop_gradients(self._parameter_list)
         else:
             zero_gradients(self._parameter_list)
 

@@ -72,3 +72,62 @@ def states(function: Callable, captured: bool) -> list:
 )  # fmt: skip
 def test_captured_as_eager(function):
     assert states(function, True) == states(function, False)
+
+
+@pytest.mark.parametrize("full_graph", [False, True])
+@pytest.mark.parametrize("set_to_zero", [False, True])
+def test_a_step_without_its_backward(set_to_zero, full_graph):
+    """The gradients are those of each call, not those of the capture."""
+
+    def weights(captured):
+        w = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
+        optimizer = paddle.optimizer.SGD(0.5, parameters=[w])
+
+        def step():
+            optimizer.step()
+            optimizer.clear_grad(set_to_zero)
+
+        run = paddle.jit.to_static(step, full_graph=full_graph) if captured else step
+        found = []
+        for i in range(4):
+            (w * float(i + 1)).sum().backward()
+            run()
+            found.append([w.tolist(), None if w.grad is None else w.grad.tolist()])
+        return found
+
+    assert weights(True) == weights(False)
+
+
+def test_the_last_of_two_ways_to_clear_counts():
+    def both(first):
+        w = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
+        optimizer = paddle.optimizer.SGD(0.5, parameters=[w])
+
+        def step():
+            optimizer.clear_grad(first)
+            optimizer.clear_grad(not first)
+
+        (w * 3.0).sum().backward()
+        paddle.jit.to_static(step)()
+        return None if w.grad is None else w.grad.tolist()
+
+    assert both(True) is None and both(False) is None
+
+
+def test_rows_that_came_before_are_those_of_each_call():
+    def weights(captured):
+        paddle.seed(1)
+        net = paddle.nn.Embedding(4, 2, sparse=True)
+        optimizer = paddle.optimizer.SGD(0.5, parameters=net.parameters())
+
+        def step():
+            optimizer.step()
+            optimizer.clear_grad(False)
+
+        run = paddle.jit.to_static(step) if captured else step
+        for i in range(3):
+            (net(paddle.to_tensor([i, i + 1])) * float(i + 1)).sum().backward()
+            run()
+        return net.weight.tolist()
+
+    assert weights(True) == weights(False)

@@ -45,6 +45,7 @@ from umiak.ir.sym import cdiv, evaluate
 from umiak.ir.tracer import Frame, SymTensor, Tracer, symbolic
 from umiak.ops.gradient import WithGradient
 from umiak.runtime.executor import Executor
+from umiak.runtime.selected_rows import SelectedRows
 
 BLOCK = 4  # words of a random stream that are given out together
 
@@ -489,6 +490,16 @@ def stream_of(generator: Generator) -> Stream:
     return Stream(-1, generator)
 
 
+def _refuse_rows(capture: Capture, gradients: Sequence[Any]) -> None:
+    """Refuse what was computed from the rows of a gradient from before: other runs have other rows."""
+    parts = {id(x.storage) for g in gradients if isinstance(g, SelectedRows) for x in (g, g.index)}
+    if any(id(x.storage) in parts for x in capture.builder.program.captured.values()):
+        raise CaptureError(
+            "the function reads a gradient of selected rows (of an embedding with sparse=True) from before the call, "
+            "whose number is another one at each call. Call backward() inside, or the optimizer's step outside"
+        )
+
+
 def _continuous(x: Any) -> bool:
     return x.dtype.is_continuous
 
@@ -588,6 +599,7 @@ class Captured(CapturedRun):
         owners_of_grads: list[Any] = [arguments.get(id(r), leaf) for r, leaf in kept]
         grads = [leaf_gradients.held_gradient(leaf) for _, leaf in kept]
         before = [capture.leaves.get(id(leaf), (leaf, g))[1] for (_, leaf), g in zip(kept, grads, strict=True)]
+        _refuse_rows(capture, before)
         cleared = [id(leaf) in capture.cleared for _, leaf in kept]
         replaced = [
             (at, ZEROS if c else GIVEN if isinstance(g, SymTensor) else NONE)
