@@ -7,16 +7,17 @@ and views that somebody outside reads, stay alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
-from typing import Any
+from typing import Any, NamedTuple
 
 from umiak.compiler.calls import dtype_of, live
 from umiak.compiler.fused import Fused, Unspecialised, constants_of, make_group
 from umiak.compiler.lower.builder import NotANest, Trial
 from umiak.compiler.lower.group import ROWWISE, WINDOWS, begins, lowerable, nest_of
 from umiak.compiler.lower.terminal import terminal_of
+from umiak.compiler.rematerialise import rematerialise
 from umiak.compiler.simplify import transposes
 from umiak.ir.expr import Sym
 from umiak.ir.meta import dense, identical, identity
@@ -36,19 +37,31 @@ class _Part:
     pointwise: bool = False  # element by element, with results of one shape: so is what joins it
     sources: set[_Part] = field(default_factory=set)
     users: set[_Part] = field(default_factory=set)
+    again: list[Operation] = field(default_factory=list)  # of other parts, repeated here before its own
+    stands: dict[int, Value] = field(default_factory=dict)  # by id: what it makes itself in place of reading it
+
+
+class _Contents(NamedTuple):
+    """A part as it is computed. ``results`` stand for the values that are ``wanted`` of it: ``stands`` says which."""
+
+    operations: list[Operation]
+    inputs: list[Value]
+    wanted: list[Value]
+    stands: list[Value]
+    results: list[Value]
 
 
 def fuse(
-    operations: Sequence[Operation], results: Sequence[Value | None]
+    operations: Sequence[Operation], results: Sequence[Value | None], repeat: bool = False
 ) -> tuple[list[Operation], list[Value | None]]:
     """The same program with groups of operations as single :class:`Fused` ones, and what its results are now.
 
-    Operations with an effect are kept, in their order.
+    Operations with an effect are kept, in their order. With ``repeat`` groups make cheap values of others again.
     """
     operations = live(operations, results, effects=True)
     if len(operations) < 2:
         return operations, list(results)
-    return _Fusion(operations, results).run()
+    return _Fusion(operations, results).run(repeat)
 
 
 class _Fusion:
@@ -69,7 +82,7 @@ class _Fusion:
         self.trials: dict[tuple, bool] = {}
         self.exact: dict[tuple, bool] = {}  # the same, for the sizes that were tried
 
-    def run(self) -> tuple[list[Operation], list[Value | None]]:
+    def run(self, repeat: bool) -> tuple[list[Operation], list[Value | None]]:
         for o in self.operations:
             part = self.joined(o) if lowerable(o.op) and not o.op.effect else None
             self.add(o) if part is None else self.replace(*part)
@@ -78,6 +91,8 @@ class _Fusion:
             # operands waits for an operation that brings some.
             if len(p.operations) > 1 and not self.holds(p.operations):
                 self.dissolve(p)
+        if repeat:
+            rematerialise(self)
         out, table = self.emit()
         return out, [None if v is None else table.get(id(v), v) for v in self.results]
 
@@ -127,13 +142,34 @@ class _Fusion:
             self.exact[_structure(operations, inputs, results, sizes=_KNOWN)] = trial
         return trial
 
+    def contents(self, p: _Part) -> _Contents:
+        """Return what the call of a part computes."""
+        wanted = outside_reads(p.operations, self.users, self.kept)
+        operations, once = _deduplicated([*p.again, *p.operations], self.own, p.stands)
+        stands = [once.get(id(r), r) for r in wanted]
+        results = list(dict.fromkeys(stands))
+        if results and all(identical(r.meta.shape, results[0].meta.shape) for r in results):
+            # What depends on most comes first: what is stored after it reads less, so that more may take memory.
+            results.reverse()
+        operations = live(operations, results)
+        return _Contents(operations, inputs_of(operations), wanted, stands, results)
+
     def holds(self, operations: Sequence[Operation]) -> bool:
         """Return whether the operations, with the sizes that they have, are one kernel."""
         inputs, results = self.ends(operations)
+        return bool(inputs) and self.fits(_Contents([*operations], inputs, results, results, results))
+
+    def fits(self, contents: _Contents) -> bool:
+        """Return whether what a part would compute is one kernel, with the sizes that there are."""
+        operations, inputs, _, _, results = contents
         key = _structure(operations, inputs, results, sizes=_KNOWN)
         if key not in self.exact:
             self.exact[key] = is_nest(operations, inputs, results)
-        return bool(inputs) and self.exact[key]
+        return self.exact[key] and len(operations) <= MAX_OPERATIONS
+
+    def place_of(self, p: _Part) -> int:
+        """Return where a part's call comes, as near as it can."""
+        return self.order[p.operations[-1]]
 
     def ends(self, operations: Sequence[Operation]) -> tuple[list[Value], list[Value]]:
         """Return the values that operations read from outside, and those of theirs that are read there."""
@@ -213,7 +249,7 @@ class _Fusion:
         drafts = {p: _Draft(p, self) for p in self.parts}
         self.unspecialise([d for d in drafts.values() if d.inputs])
         waits = {p: len(p.sources) for p in self.parts}
-        ready = [(self.order[p.operations[-1]], p) for p in self.parts if not p.sources]
+        ready = [(self.place_of(p), p) for p in self.parts if not p.sources]
         heapify(ready)
         while ready:
             _, p = heappop(ready)
@@ -222,7 +258,7 @@ class _Fusion:
             for q in p.users:
                 waits[q] -= 1
                 if not waits[q]:
-                    heappush(ready, (self.order[q.operations[-1]], q))
+                    heappush(ready, (self.place_of(q), q))
         assert not waits, "parts that wait for each other"
         return out, table
 
@@ -361,19 +397,11 @@ class _Draft:
 
     def __init__(self, p: _Part, fusion: _Fusion) -> None:
         self.operations = p.operations
-        self.alone = len(p.operations) == 1 or all(o.op.view for o in p.operations)
+        self.alone = not p.again and (len(p.operations) == 1 or all(o.op.view for o in p.operations))
         self.inputs: list[Value] = []
         self.unspecialised = Unspecialised()
-        if self.alone:
-            return
-        self.wanted = outside_reads(p.operations, fusion.users, fusion.kept)
-        self.operations, once = _deduplicated(p.operations, fusion.own)
-        self.stands = [once.get(id(r), r) for r in self.wanted]
-        self.results = list(dict.fromkeys(self.stands))
-        if all(identical(r.meta.shape, self.results[0].meta.shape) for r in self.results):
-            # What depends on most comes first: what is stored after it reads less, so that more may take memory.
-            self.results.reverse()
-        self.inputs = inputs_of(self.operations)
+        if not self.alone:
+            self.operations, self.inputs, self.wanted, self.stands, self.results = fusion.contents(p)
 
     def calls(self, table: dict[int, Value]) -> list[Operation]:
         """The part as calls over what ``table`` has for its operands."""
@@ -395,16 +423,24 @@ class _Draft:
         return is_nest(group.operations, group.arguments, group.results)
 
 
-def _deduplicated(operations: Sequence[Operation], own: set[int]) -> tuple[list[Operation], dict[int, Value]]:
+def _deduplicated(
+    operations: Sequence[Operation], own: set[int], stands: Mapping[int, Value]
+) -> tuple[list[Operation], dict[int, Value]]:
     """The operations without those that compute the same again, and what stands for the values of these.
 
-    What is in ``own`` is memory of its own for the caller, and recomputed.
+    What is in ``own`` is memory of its own for the caller, and recomputed. ``stands``: what they read in place of
+    others' values, by id.
     """
     seen: dict[tuple, Operation] = {}
     table: dict[int, Value] = {}
     out: list[Operation] = []
+
+    def moved(x: Any) -> Any:
+        x = stands.get(id(x), x)
+        return table.get(id(x), x)
+
     for o in operations:
-        rebuilt = o.over(table.get(id(x), x) if type(x) is Value else x for x in o.operands)
+        rebuilt = o.over(map(moved, o.operands))
         first = rebuilt if o.op.random else seen.setdefault(call_identity(rebuilt)[:3], rebuilt)
         if first is not rebuilt and any(id(r) in own for r in o.results):
             first = rebuilt

@@ -88,7 +88,7 @@ def _fused(
     operations, results = simplify(operations, results, backend.lays_out)
     operations, results = _apart(operations, inputs, results, [any(v is x for x in program.inputs) for v in wanted])
     operations, inputs, results, conditions = _laid_out(program, operations, inputs, results, conditions, backend)
-    operations, results = fuse(*duplicate_views(operations, results))
+    operations, results = fuse(*duplicate_views(operations, results), repeat=True)
     dump("operations", program.name or "program", lambda: show_operations(operations, results))
     # A view of what is written over would change with it; `sum_to` may give its operand itself.
     seen = {id(v) for o in operations if o.op.view or o.name == "sum_to" for v in o.values}

@@ -71,8 +71,8 @@ def recompute(
     copies = len(operations) - count - len(behind) - maker.barriers
     program.body.operations = operations
     kept = {id(v): v for o in operations[backward:] for v in o.values if id(v) in made}
-    before = sum(_bytes(v) for key, v in read.items() if key not in there)
-    after = sum(_bytes(v) for key, v in kept.items() if key not in there)
+    before = sum(bytes_of(v) for key, v in read.items() if key not in there)
+    after = sum(bytes_of(v) for key, v in kept.items() if key not in there)
     program.renumber()
     return Recomputed(before, after, copies)
 
@@ -84,7 +84,7 @@ def _cut(first: Sequence[Operation], read: dict[int, Value], repeated: set[int],
     for o in first:
         for r in o.results:
             n = node[id(r)]
-            edges.append((n, n + 1, 0.0 if id(r) in there else float(_bytes(r))))
+            edges.append((n, n + 1, 0.0 if id(r) in there else float(bytes_of(r))))
             if id(o) not in repeated or id(r) in there:
                 edges.append((0, n, INFINITE))
             if id(r) in read:
@@ -94,7 +94,8 @@ def _cut(first: Sequence[Operation], read: dict[int, Value], repeated: set[int],
     return {key for key, n in node.items() if n in side and n + 1 not in side}
 
 
-def _bytes(v: Value) -> int:
+def bytes_of(v: Value) -> int:
+    """Return the bytes of a value; sizes that are not known count as what they were when it was traced, or as usual."""
     size = max(v.meta.dtype.bits // 8, 1)  # type: ignore[union-attr]
     for n in v.meta.shape:
         size *= n if type(n) is int else (n.hint if type(n) is Sym and type(n.hint) is int else USUAL_SIZE)
