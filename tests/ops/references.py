@@ -1909,6 +1909,10 @@ MADE_INSIDE = {
     "require": "made for rewritten functions, whose tests run it",
     "write_text": "made for rewritten functions, whose tests run it",
     "given_gradient": "made in branches and loop bodies, and taken out of programs before they run",
+    **dict.fromkeys(
+        ("bucket_start", "bucket_done", "bucket_poll"),
+        "made by captured data-parallel steps, whose tests run them among ranks",
+    ),
 }
 
 for _names, _reason in {
@@ -2077,11 +2081,9 @@ def suppress_boxes(boxes: np.ndarray, group: Any, valid: Any, threshold: float, 
         areas = [(v[2] - v[0] + offset) * (v[3] - v[1] + offset) for v in (a, b)]
         return w * h / (sum(areas) - w * h)
 
-    limits: dict[int, float] = {}  # what was the threshold when a box was kept
     for i, box in enumerate(boxes):
         near = [k for k in kept if group is None or group[k] == group[i]]
-        if (valid is None or valid[i]) and not any(overlap(box, boxes[k]) > limits[k] for k in near):
+        if (valid is None or valid[i]) and not any(overlap(box, boxes[k]) > threshold for k in near):
             kept.append(i)
-            limits[i] = threshold
             threshold = threshold * eta if eta < 1 and threshold > 0.5 else threshold
     return np.isin(np.arange(len(boxes)), kept)

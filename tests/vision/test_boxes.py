@@ -105,6 +105,17 @@ def test_numbers_that_are_not_asked_for() -> None:
     np.testing.assert_array_equal(joined[restore.flatten()].numpy(), boxes_of(9, 5).numpy())
 
 
+def test_a_threshold_that_falls_holds_for_all_boxes_behind() -> None:
+    """The second box overlaps the first by 0.6, below the first threshold and above the next one."""
+    anchors = paddle.to_tensor([[0.0, 0, 10, 10], [0, 0, 10, 6], [20, 0, 30, 4]]).reshape([1, 1, 3, 4])
+    operands = paddle.to_tensor([0.9, 0.8, 0.7]).reshape([1, 3, 1, 1]), paddle.zeros([1, 12, 1, 1])
+    for eta, left in ((1.0, 3), (0.9, 3), (0.8, 2)):
+        rois, _ = ops.generate_proposals(
+            *operands, paddle.to_tensor([[40.0, 40.0]]), anchors, paddle.ones([1, 1, 3, 4]), nms_thresh=0.7, eta=eta
+        )[:2]
+        assert len(rois) == left, eta
+
+
 def test_matrix_suppression_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many classes are taken a few at a time."""
     from paddle.vision.ops import suppression

@@ -20,7 +20,7 @@ class SuppressBoxes(Op):
 
     Overlap is intersection over union; sides are ``offset`` longer than their coordinates say. Only boxes of one
     ``group`` suppress each other, and only ``valid`` ones stay. With ``eta`` below 1 a threshold above 0.5 is
-    multiplied by it after each box that stays.
+    multiplied by it after each box that stays; a box is compared under the threshold of its turn.
     """
 
     inputs = ("boxes", "group?", "valid?")

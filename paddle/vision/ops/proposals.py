@@ -46,7 +46,8 @@ def generate_proposals(
         post_nms_top_n: how many regions of an image stay, the best ones; 0 or less for all.
         nms_thresh: intersection over union above which the worse of two regions is suppressed; 0 or less for none.
         min_size: regions with smaller sides are left out; 1 at least.
-        eta: below 1, a threshold above 0.5 is multiplied by it after each region that stays.
+        eta: below 1, a threshold above 0.5 is multiplied by it after each region that stays; those behind it are
+            compared under the new one.
         pixel_offset: whether sides are 1 longer than coordinates say.
         return_rois_num: whether the numbers of regions are returned.
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import paddle
-from tests.fuzz.calls import images, regions, sounds, suppression
+from tests.fuzz.calls import images, regions, sounds, suppression, warps
 from tests.fuzz.calls.record import Arrays, Call, Family
 
 FAMILIES: tuple[Family, ...] = (
@@ -19,6 +19,8 @@ FAMILIES: tuple[Family, ...] = (
     *sounds.FAMILIES,
     *images.FAMILIES,
     images.transform,  # which is many
+    *warps.FAMILIES,
+    warps.of_tensors,  # in more modes than the others
 )
 MODES = ("eager", "float32", "bfloat16", "strided", "captured", "gradient", "captured gradient")
 # Relative to the largest element; the values themselves are rounded before the judge sees them.
@@ -88,7 +90,7 @@ class Check:
                 if x.shape != y.shape or (x.dtype.kind != "f" and (x != y).any()):
                     return False
                 if x.dtype.kind == "f" and not np.allclose(
-                    x, y, rtol=0, atol=30 * noise * max(1, np.abs(y).max(initial=0))
+                    x, y, rtol=0, atol=10 * noise * max(1, np.abs(y).max(initial=0))
                 ):
                     return False
         return True
@@ -107,7 +109,7 @@ class Check:
     def narrow(self, dtype: str) -> None:
         given = tensors(self.call.arrays, dtype)
         rounded = tuple(wide(x) if x.is_floating_point() else x.numpy() for x in given)
-        if not self.settled(self.call, rounded, ROUNDING[dtype] / 30):
+        if not self.settled(self.call, rounded, ROUNDING[dtype] / 10):
             self.tally[f"{dtype}: undecided"] += 1
             return
         try:
@@ -117,7 +119,7 @@ class Check:
                 raise
             self.tally["bfloat16: refused"] += 1
             return
-        compare(dtype, found, self.judged(self.call, rounded), ROUNDING[dtype])
+        compare(dtype, found, self.judged(self.call, rounded), max(ROUNDING[dtype], self.call.tolerance))
         self.tally[dtype] += 1
 
     def float32(self) -> None:

@@ -443,6 +443,27 @@ DETECTION_CLONES static void NAME(overlaps)(
     }
 }
 
+/* Whether one of the first `kept` boxes, of the group of box i, overlaps it by more than `threshold`. */
+DETECTION_CLONES static int NAME(overlapped)(
+    int64_t i, int64_t kept, T threshold, T offset, const T *restrict x1, const T *restrict y1, const T *restrict x2,
+    const T *restrict y2, const T *restrict area, const INT *restrict group)
+{
+    const T a1 = x1[i], b1 = y1[i], a2 = x2[i], b2 = y2[i], own = area[i];
+    const INT own_group = group[i];
+    INT found = 0;
+    for (int64_t j = 0; j < kept; j++) {
+        T left = x1[j] > a1 ? x1[j] : a1, right = x2[j] < a2 ? x2[j] : a2;
+        T top = y1[j] > b1 ? y1[j] : b1, bottom = y2[j] < b2 ? y2[j] : b2;
+        T w = right - left + offset, h = bottom - top + offset;
+        w = w > 0 ? w : 0;
+        h = h > 0 ? h : 0;
+        const T common = w * h;
+        const INT over = common / (own + area[j] - common) > threshold ? -1 : 0;
+        found |= over & -(INT)(group[j] == own_group);
+    }
+    return found != 0;
+}
+
 static int NAME(suppress)(const umiak_suppression *p)
 {
     const T *boxes = (const T *)p->boxes, offset = (T)p->offset;
@@ -470,11 +491,25 @@ static int NAME(suppress)(const umiak_suppression *p)
         group[count] = p->group == NULL ? 0 : (INT)p->group[i];
         index[count++] = i;
     }
+    if (p->eta < 1) {   /* under the threshold of its turn a box is compared with those that stay, which move to the front */
+        int64_t kept = 0;
+        for (int64_t i = 0; i < count; i++) {
+            if (NAME(overlapped)(i, kept, (T)threshold, offset, x1, y1, x2, y2, area, group)) continue;
+            p->kept[index[i]] = 1;
+            x1[kept] = x1[i];
+            y1[kept] = y1[i];
+            x2[kept] = x2[i];
+            y2[kept] = y2[i];
+            area[kept] = area[i];
+            group[kept++] = group[i];
+            if (threshold > 0.5) threshold *= p->eta;
+        }
+        count = 0;
+    }
     for (int64_t i = 0, since = 0; i < count; i++) {
         if (!alive[i]) continue;
         p->kept[index[i]] = 1;
         NAME(overlaps)(i, count, (T)threshold, offset, x1, y1, x2, y2, area, group, alive);
-        if (p->eta < 1 && threshold > 0.5) threshold *= p->eta;
         if (++since == 32) {   /* those that are left move together */
             int64_t left = i + 1;
             for (int64_t j = i + 1; j < count; j++)

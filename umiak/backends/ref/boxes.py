@@ -14,15 +14,19 @@ def suppress_boxes(op, out, boxes, group, valid, threshold, eta, offset):
     low, high = boxes[:, :2], boxes[:, 2:]
     offset = boxes.dtype.type(offset)
     area = (high - low + offset).prod(1)
-    out[...] = True if valid is None else valid
+    out[...] = False
+    kept = np.zeros(0, np.int64)
     for i in range(len(boxes)):
-        if not out[i]:
+        if valid is not None and not valid[i]:
             continue
-        sides = np.minimum(high[i], high[i + 1 :]) - np.maximum(low[i], low[i + 1 :]) + offset
+        sides = np.minimum(high[i], high[kept]) - np.maximum(low[i], low[kept]) + offset
         common = np.maximum(sides, 0).prod(1)
-        over = common / (area[i] + area[i + 1 :] - common) > boxes.dtype.type(threshold)
+        over = common / (area[i] + area[kept] - common) > boxes.dtype.type(threshold)
         if group is not None:
-            over &= group[i + 1 :] == group[i]
-        out[i + 1 :] &= ~over
+            over &= group[kept] == group[i]
+        if over.any():
+            continue
+        out[i] = True
+        kept = np.append(kept, i)
         if eta < 1 and threshold > 0.5:
             threshold *= eta
