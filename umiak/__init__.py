@@ -46,6 +46,7 @@ def _assemble() -> None:
     from umiak.ops import scalars
     from umiak.ops.collective import Collective
     from umiak.ops.effects import OnHost
+    from umiak.ops.gradient_buckets import BucketOp
     from umiak.runtime import parallel
     from umiak.util import flags
     from umiak.util.lazy import when_loaded
@@ -92,6 +93,7 @@ def _assemble() -> None:
     backends.provide(ops.REGISTRY["transfer"], transfer.kernel)
     backends.provide(ops.REGISTRY["python_call"], lambda call: import_module("umiak.backends.python_call").kernel(call))
     backends.provide(Collective, lambda call: import_module("umiak.comm.kernels").kernel(call))
+    backends.provide(BucketOp, lambda call: import_module("umiak.comm.captured_buckets").kernel(call))
     backends.provide(OnHost, lambda call: import_module("umiak.runtime.host").kernel(call))
     records: dict[str, Any] = dict(ops.REGISTRY)
     dispatch.install(

@@ -13,22 +13,25 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
 from umiak import ops as F
 from umiak.backends.transfer import CPU
 from umiak.comm import groups
+from umiak.comm.captured_buckets import CapturedReduction, record
 from umiak.comm.errors import CommError
 from umiak.comm.group import Group
+from umiak.comm.keys import REDUCERS
 from umiak.comm.staging import nbytes
 from umiak.comm.task import Task
 from umiak.core import leaf_gradients, tape
 from umiak.core.array import from_numpy, host_values, to_numpy
-from umiak.core.captured import Stale
 from umiak.core.context import current, no_grad_guard
 from umiak.core.dtype import DType
 from umiak.core.inplace import apply_into
@@ -76,6 +79,9 @@ class PendingReduction:
     began = 0
     nbytes = 0
 
+    def prepare(self) -> None:
+        """Have memory for a run."""
+
     def start(self, failed: bool) -> None:
         raise NotImplementedError
 
@@ -97,12 +103,19 @@ class Bucket(PendingReduction):
             self.starts.append(self.starts[-1] + -(-slot.size // step) * step)
         n = len(slots)
         self.default_flags = np.array([1] * n + [0] * (n + 1), self.dtype.numpy)
-        self.allocate()
+        self.size = self.starts[-1] + len(self.default_flags)
+        self.nbytes = self.size * self.dtype.itemsize
+        self.flat: Any = None  # none yet: captured functions have flat tensors of their own
+        for slot in slots:
+            slot.bucket, slot.view = self, None
+
+    def prepare(self) -> None:
+        if self.flat is None:
+            self.allocate()
 
     def allocate(self) -> None:
         """Allocate the flat buffer, of which the slots get views."""
-        self.flat = empty((self.starts[-1] + len(self.default_flags),), self.dtype, self.place)
-        self.nbytes = nbytes(self.flat)
+        self.flat = empty((self.size,), self.dtype, self.place)
         clear(self.flat)  # the gaps take part
         with no_grad_guard():
             # What ranks tell each other.
@@ -111,7 +124,7 @@ class Bucket(PendingReduction):
             ).detach()
             for i, slot in enumerate(self.slots):
                 part = F.slice(self.flat, axes=(0,), starts=(self.starts[i],), sizes=(slot.size,), steps=(1,))
-                slot.bucket, slot.view = self, F.reshape(part, shape=tuple(slot.leaf.shape)).detach()
+                slot.view = F.reshape(part, shape=tuple(slot.leaf.shape)).detach()
                 slot.view._own_version()
                 slot.view.stop_gradient = True
         del part
@@ -144,8 +157,12 @@ class Bucket(PendingReduction):
         apply_into(_COPY, (self.flags,), (from_numpy(flags, self.place, None),))
         self.task = self.group.all_reduce(self.flat, self.flat, "avg")
 
+    def hear(self, flags: Tensor) -> None:
+        """Take what the ranks have told each other."""
+        self.said = np.abs(host_values(flags)).astype(np.float32)
+
     def finish(self) -> None:
-        self.said = np.abs(host_values(self.flags)).astype(np.float32)
+        self.hear(self.flags)
         for i, slot in enumerate(self.slots):
             if self.said[i]:
                 slot.view._bump_version()
@@ -294,6 +311,12 @@ class Reducer:
         for sink, slot in zip(self._sinks, self.slots):
             sink.put(slot.leaf)
         self._kind: Any = None  # what the buckets depend on
+        self._agreed = False  # whether the ranks have said that their buckets are the same
+        self._learned = False  # whether a run has told in how many pieces gradients come
+        self._proposed: list[int] = []
+        self.reductions: dict[int, CapturedReduction] = {}  # of the captured function that runs, by backward pass
+        self._capturing: tuple[Any, int] = (None, 0)  # the latest capture, and how many backward passes it has
+        current().state.values.setdefault(REDUCERS, WeakValueDictionary())[self.group.name] = self
         self._running = self._syncing = False
         self._order: list[int] = []
         self._next = 0  # buckets that were started
@@ -346,7 +369,7 @@ class Reducer:
         slot.came += 1
         if not self._syncing:
             return
-        if self.buckets is None:
+        if self.buckets is None or not self._learned:
             self._order.append(key)
         elif slot.came == slot.expected and not slot.ready and slot.bucket is not None:
             self._ready(slot)
@@ -361,21 +384,28 @@ class Reducer:
             tape.after_run(self._end)
             return
         tape.after_run(self._end, self._progress)
-        kind = [(slot.frozen, slot.leaf.dtype, slot.leaf.place) for slot in self.slots]
-        if kind != self._kind:
-            self._kind = kind
+        self._look_at_leaves()
+        if not self._agreed:
             self._forget()
         self._order = []
         self._next = 0
         if self.buckets is None:
             return
         for bucket in self.buckets:
+            bucket.prepare()
             bucket.pending, bucket.task = len(bucket.slots), None
-        if self.unused:
+        if self.unused and self._learned:
             reached, hidden = tape.expected_leaves()
             for slot in self.slots:
                 if not hidden and slot.bucket is not None and id(slot.leaf) not in reached:
                     self._ready(slot)
+
+    def _look_at_leaves(self) -> None:
+        """Give up the buckets where leaves are not as they were."""
+        kind = [(slot.frozen, slot.leaf.dtype, slot.leaf.place) for slot in self.slots]
+        if kind != self._kind:
+            self._kind = kind
+            self._forget()
 
     def _ready(self, slot: LeafGradient) -> None:
         assert self.buckets is not None
@@ -436,6 +466,7 @@ class Reducer:
         for slot in self.slots:
             slot.expected = max(slot.came, 1) if slot.expected < slot.came else slot.expected
         if complete:
+            self._learned = True
             self._check()
 
     def _wait(self) -> None:
@@ -454,10 +485,14 @@ class Reducer:
 
     def _check(self) -> None:
         """Raise where the ranks did not do the same. They all do so alike."""
+        assert self.buckets is not None
+        self.check(self.buckets, lambda slot: slot.came)
+
+    def check(self, buckets: Iterable[Any], came: Callable[[LeafGradient], Any]) -> None:
+        """Raise where the ranks did not do the same for some buckets; ``came``: whether this one had a gradient."""
         here: list[str] = []
         elsewhere: list[str] = []
-        assert self.buckets is not None
-        for bucket in self.buckets:
+        for bucket in buckets:
             missing, failed = bucket.unused_and_failed()
             if failed:
                 raise op_error(
@@ -465,7 +500,7 @@ class Reducer:
                 )
             for slot, none in zip(bucket.slots, missing):
                 if none and not self.unused:
-                    (elsewhere if slot.came else here).append(slot.name)
+                    (elsewhere if came(slot) else here).append(slot.name)
         if here or elsewhere:
             got = [f"none for {here} on rank {self.group.ranks[self.group.rank]}"] if here else []
             got += [f"none for {elsewhere} on another rank"] if elsewhere else []
@@ -484,14 +519,22 @@ class Reducer:
             if isinstance(bucket, SparseBucket):
                 groups.destroy(bucket.group)
         self.buckets = None
+        self._agreed = self._learned = False
 
     def _make(self) -> None:
         """Assign the gradients to buckets, on all ranks in the order of rank 0."""
         order = list(dict.fromkeys(reversed(self._order)))[::-1]  # by the last gradient of each
         rest = [i for i, slot in enumerate(self.slots) if i not in set(order) and not slot.frozen]
         rows = [i for i, slot in enumerate(self.slots) if isinstance(_held(slot.leaf), SelectedRows)]
+        self._build(*self._agree(order + rest[::-1], rows))
+        self._agreed = True
+        for bucket in self.buckets or ():
+            bucket.prepare()
+
+    def _agree(self, order: list[int], rows: list[int]) -> tuple[list[int], list[int]]:
+        """Return what rank 0 has: the order of gradients, and which of them are rows."""
         frozen = [slot.name for slot in self.slots if slot.frozen]
-        said = self.group.gather_objects((order + rest[::-1], rows, frozen))
+        said = self.group.gather_objects((order, rows, frozen))
         for rank, (_, _, layout) in zip(self.group.ranks, said):
             different = sorted(set(frozen) ^ set(layout))
             if different:
@@ -499,7 +542,9 @@ class Reducer:
                     RuntimeError, "DataParallel", "the same parameters to be trained on all ranks",
                     f"stop_gradient of {different} different on rank {rank}",
                 )  # fmt: skip
-        order, rows, _ = said[0]
+        return said[0][:2]
+
+    def _build(self, order: list[int], rows: list[int]) -> None:
         self._forget()
         for slot in self.slots:
             slot.bucket = slot.view = None
@@ -518,43 +563,37 @@ class Reducer:
 
     def captured(self, tracer: Any, items: Sequence[tuple[int, Tensor, Any]]) -> None:
         """Take (key, leaf, gradient) of a backward in a captured function from its tracer, which records the rest."""
-        sync = self.sync
+        record(self, tracer, items)
 
-        def unchanged() -> tuple:
-            if self.sync is not sync:
-                raise Stale
-            return ()
+    def number_of_pass(self, tracer: Any) -> int:
+        """Return the number of a backward pass of the function that is captured, from 0 on."""
+        former, count = self._capturing
+        count = count if former is not None and former() is tracer else 0
+        self._capturing = weakref.ref(tracer), count + 1
+        return count
 
-        tracer.scalars((), unchanged, lambda: None)
-        total = {key: g if leaf.grad is None else F.add(leaf.grad, g) for key, leaf, g in items}
-        if sync:
-            missing = [s.name for i, s in enumerate(self.slots) if i not in total and not s.frozen]
-            if missing and not self.unused:
-                raise op_error(
-                    RuntimeError,
-                    "DataParallel",
-                    "a gradient of every parameter in a backward",
-                    f"none for {missing}",
-                    "Pass find_unused_parameters=True, or freeze what is not trained with stop_gradient=True.",
-                )
-            slots = [self.slots[key] for key, _, _ in reversed(items)]
-            keys = {id(slot): i for i, slot in enumerate(self.slots)}
-            for part in cut(slots, set(), self.limit, self.last):
-                total.update(self._reduced([(keys[id(s)], total[keys[id(s)]]) for s in part]))
-        for key, leaf, _ in items:
-            leaf.grad = total[key]
+    def propose(self, order: list[int]) -> list[Any]:
+        """Return the buckets; where there are none, gradients are assigned in this order. That the ranks have the same
+        is found out before the first run: a capture talks to nobody."""
+        self._look_at_leaves()
+        if self.buckets is None:
+            self._proposed = order
+            self._build(order, [])
+        assert self.buckets is not None
+        return self.buckets
 
-    def _reduced(self, part: list[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
-        flat = [F.reshape(g, shape=(self.slots[key].size,)) for key, g in part]
-        reduced = F.all_reduce(
-            flat[0] if len(flat) == 1 else F.concat(flat, axis=0), group=self.group.name, op="avg", size=self.group.size
-        )
-        start = 0
-        for (key, g), own in zip(part, flat):
-            n = own.shape[0]
-            one = F.slice(reduced, axes=(0,), starts=(start,), sizes=(n,), steps=(1,))
-            yield key, F.reshape(one, shape=tuple(g.shape))
-            start += n
+    def agree(self) -> None:
+        """Before a run of a captured function: have the buckets that all ranks have."""
+        if not self._agreed:
+            order, rows = self._agree(self._proposed, [])
+            if order != self._proposed or rows:
+                self._build(order, rows)
+            self._agreed = True
+
+    def poll(self) -> None:
+        """Progress the buckets of a captured function that are under way."""
+        for reduction in self.reductions.values():
+            reduction.poll()
 
 
 def cut(slots: list[LeafGradient], alone: set[int], limit: float, last: float) -> list[list[LeafGradient]]:

@@ -13,6 +13,7 @@ from umiak.compiler.early_writes import early_writes
 from umiak.compiler.epilogue import with_epilogues
 from umiak.compiler.fuse import fuse
 from umiak.compiler.layout import Layouts, prefers_channels_last
+from umiak.compiler.overlap import overlapped
 from umiak.compiler.plan import expander, plain_modes, show_operations
 from umiak.compiler.simplify import duplicate_views, simplify
 from umiak.core.call_program import CallProgram
@@ -40,7 +41,7 @@ class Lowered:
 
 def lower(program: Program, wanted: Sequence[Value | None]) -> Lowered:
     """One call per operation."""
-    operations = live(program.ops, wanted, effects=True)
+    operations = overlapped(live(program.ops, wanted, effects=True), wanted)
     if any(o.regions for o in operations):
         return Lowered(control_flow(operations, program.inputs, wanted, {}, _plain), ())
     symbols = scalars_in(operations)
@@ -89,7 +90,6 @@ def _fused(
     operations, results = _apart(operations, inputs, results, [any(v is x for x in program.inputs) for v in wanted])
     operations, inputs, results, conditions = _laid_out(program, operations, inputs, results, conditions, backend)
     operations, results = fuse(*duplicate_views(operations, results), repeat=True)
-    dump("operations", program.name or "program", lambda: show_operations(operations, results))
     # A view of what is written over would change with it; `sum_to` may give its operand itself.
     seen = {id(v) for o in operations if o.op.view or o.name == "sum_to" for v in o.values}
     donated = {
@@ -98,7 +98,9 @@ def _fused(
         if j is None or (results[j] is not None and id(inputs[i]) not in seen)
     }
     replaced = {id(results[j]): inputs[i] for i, j in donate.items() if j is not None and results[j] is not None}
-    return early_writes(operations, results, replaced), inputs, results, conditions, donated
+    operations = overlapped(early_writes(operations, results, replaced), results)
+    dump("operations", program.name or "program", lambda: show_operations(operations, results))
+    return operations, inputs, results, conditions, donated
 
 
 def _apart(

@@ -1,0 +1,19 @@
+"""Captured data-parallel steps: over MPI, and on virtual ranks."""
+
+import pytest
+
+from tests.support.ranks import assert_passes, checks, simulate
+
+MODULE = "tests.paddle.distributed.captured_step_checks"
+every = pytest.mark.parametrize("name", checks(MODULE), ids=lambda name: name.removeprefix("check_"))
+
+
+@every
+def test_processes(name):
+    assert_passes(2, MODULE, name)
+
+
+@pytest.mark.parametrize("size", [2, pytest.param(3, marks=pytest.mark.slow)], ids="{} ranks".format)
+@every
+def test_virtual_ranks(name, size):
+    simulate(size, MODULE, name)

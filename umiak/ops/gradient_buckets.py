@@ -1,0 +1,55 @@
+"""Averages of gradients over a group that go on while a program computes: made by captured data-parallel steps.
+
+A bucket is flat: gradients, gaps, and what the ranks tell each other (``umiak/comm/buckets.py``).
+``umiak/comm/captured_buckets.py`` runs these ops.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from umiak.ir.meta import Meta
+from umiak.ops.base import Op, register
+
+
+class BucketOp(Op):
+    """One operand: a bucket of the reducer over ``group``. All ranks make these calls in the same order."""
+
+    group: str
+    amp = "keep"
+    vjp = None
+
+    def bind(self) -> None:
+        super().bind()
+        self.effect = f"group:{self.group}"  # type: ignore[misc]
+
+    def infer(self, x: Any) -> Any:
+        return Meta(tuple(x.shape), x.dtype)
+
+
+class NumberedBucketOp(BucketOp):
+    """Bucket ``bucket`` of backward pass number ``backward`` of those that the program has of the reducer."""
+
+    backward: int
+    bucket: int
+
+
+@register
+class BucketStart(NumberedBucketOp):
+    """``x`` on its way to the other ranks: what is in the result is not known before :class:`BucketDone`. It has the
+    memory of ``x``, which nothing else may read."""
+
+
+@register
+class BucketDone(NumberedBucketOp):
+    """The bucket ``x``, which was started, once it has the means over all ranks."""
+
+
+@register
+class BucketPoll(BucketOp):
+    """Progress of all buckets of the reducer that are under way, without waiting. ``x``: one of them."""
+
+    variadic_outputs: ClassVar[bool] = True
+
+    def infer(self, x: Any) -> Any:
+        return ()
