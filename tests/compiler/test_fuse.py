@@ -57,6 +57,21 @@ def test_a_chain(rng):
     check(lambda x, y: F.exp(F.mul(F.add(x, y), y)), ["add+mul+exp"], (3, 4), (4,), rng=rng)
 
 
+def test_groups_do_not_depend_on_names_of_numbers():
+    """A product of numbers is written in the order of their names, which differ from layer to layer."""
+
+    def group(*names):
+        with Tracer() as tracer:
+            x = tracer.input(Meta((4, 5), F32))
+            rate, decay = (tracer.scope.symbol("float", name=n) for n in names)
+            y = F.mul(F.sub(x, F.mul(x, rate * decay)), rate)
+        (fused,), _ = fuse(tracer.operations, [y.value])
+        scalars = [x for x in fused.operands if type(x) is not Value]
+        return fused.op.group, ["rate" if x is rate else "decay" for x in scalars]
+
+    assert group("a", "b") == group("b", "a")
+
+
 def test_a_row_wise_chain_with_results_of_both_kinds(rng):
     def norm(x):
         total = F.sum(x, axes=(1,), keepdim=True)

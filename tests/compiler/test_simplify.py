@@ -169,6 +169,24 @@ def test_a_transposed_operand_of_several_kernels_is_laid_out_once(rng):
     assert sum("permute" in name for name in names) == 1, "the product reads the view"
 
 
+def test_views_of_one_number_are_that_number(rng):
+    """Two layers' first states, parts of zeros for all, are alike then; what the caller gets stays a view's copy."""
+    (x,) = tensors(rng, (4, 8))
+
+    def f(x):
+        zeros = F.full(0.5, shape=(2, 4, 8), dtype=x.dtype)
+        first, second = (F.slice(zeros, axes=(0,), starts=(i,), sizes=(1,), steps=(1,)) for i in (0, 1))
+        both = [F.exp(F.add(x, F.squeeze(y, axes=(0,)))) for y in (first, second)]
+        return (*both, F.permute(F.unsqueeze(zeros, axes=(0,)), perm=(3, 0, 1, 2)))
+
+    program = traced(f, x, dynamic=())
+    names, results = simplified(program)
+    assert names.count("full") == 2, "one of each shape"
+    assert not any(o in names for o in ("slice", "squeeze"))
+    assert results[0].operation.operands[0].operation is results[1].operation.operands[0].operation
+    same(Executor(program)(x), one_by_one(program, x))
+
+
 def test_a_copy_of_what_is_transposed_is_made_for_libraries(rng):
     """Who transposes before a matmul means to multiply faster; what a kernel computes needs no such copy."""
     x, w = tensors(rng, (40, 30), (40, 50))

@@ -13,7 +13,7 @@ from umiak.ir.expr import Sym
 from umiak.ir.expression_text import show_expression
 from umiak.ir.meta import Meta, identical
 from umiak.ir.program import Operation, Value
-from umiak.ir.scope import substitute
+from umiak.ir.scope import substitute, symbols_of
 from umiak.ops.base import Op, param, register
 
 
@@ -209,6 +209,17 @@ class Unspecialised:
     scalars: frozenset[int] = frozenset()
 
 
+def _numbers(operations: Sequence[Operation]) -> list[Sym]:
+    """The symbols of numbers and params in the order in which they occur: of those that occur first in one expression,
+    whose order follows from the caller's names, in that of where else they do."""
+    places: dict[Sym, list[tuple[int, int]]] = {}
+    for i, o in enumerate(operations):
+        for j, x in enumerate((*o.operands, *o.params)):
+            for symbol in symbols_of(x):
+                places.setdefault(symbol, []).append((i, j))
+    return sorted(places, key=places.__getitem__)
+
+
 def make_group(
     operations: Sequence[Operation],
     inputs: Sequence[Value],
@@ -274,5 +285,7 @@ def make_group(
             if (known is table or (unspecialised.sizes and size > 1)) and size not in known:
                 known[size] = expr.symbol(f"s{count}", lo=0)  # type: ignore[index]
                 count += 1
+    for symbol in _numbers(operations):
+        expression(symbol)
     group = FusionGroup(*_copied(operations, inputs, results, own, number), scalars, ints)
     return group, *constants

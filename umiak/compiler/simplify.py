@@ -9,6 +9,7 @@ One sweep over straight-line operations; operands are exchanged for simpler valu
 * casts to a narrower type of all parts of a concatenation, as casts of what is concatenated;
 * a matrix that is multiplied by transposed, as one that is laid out so before, where the backend wants that;
 * parts as views instead of copies (``split``), and sums of scattered parts, the gradients of views, as a concatenation;
+* views of one number everywhere;
 * a view for each reader, which can then be computed inside of the reader's kernel.
 
 A value that the caller gets is never exchanged for an input, a view or another one that the caller gets: it would share
@@ -25,7 +26,7 @@ from umiak.compiler.lower.group import ROWWISE, lowerable
 from umiak.ir.meta import Meta, identical
 from umiak.ir.program import Operation, Value, call_identity, is_pure, with_bases
 from umiak.ir.rewrite import Sweep, Table
-from umiak.ops import elementwise, movement
+from umiak.ops import create, elementwise, movement
 
 # Of a concatenation that each of them computes for itself.
 MOST_READERS = 4
@@ -67,6 +68,8 @@ class _Simplify(Sweep):
         operands = [self.current(x) for x in o.operands]
         if o.regions or not is_pure(o):
             self.keep(o, operands)
+        elif o.op.view and _part_of_full(self, o, operands):
+            pass
         elif not any(rule(self, o, operands) for rule in RULES.of(o.op.name)):
             self.emit(o, operands)
 
@@ -147,6 +150,17 @@ class _Simplify(Sweep):
     def alone(self, v: Value) -> bool:
         """Return whether one operation reads a value and nobody else."""
         return self.readers.get(id(self.origin.get(id(v), v)), 0) == 1
+
+
+def _part_of_full(s: _Simplify, o: Operation, operands: list) -> bool:
+    """A view of one number everywhere: that number everywhere."""
+    x = operands[0]
+    full = x.operation if type(x) is Value else None
+    if full is None or type(full.op) is not create.Full or any(id(r) in s.own for r in o.results):
+        return False
+    for r in o.results:
+        s.same(r, s.call(full.op, full.operands, (tuple(r.meta.shape),), r.meta))
+    return True
 
 
 def _unchanged(s: _Simplify, o: Operation, operands: list) -> bool:
