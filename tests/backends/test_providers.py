@@ -788,3 +788,28 @@ def test_a_launch_without_memory_says_so():
     x = paddle.ones([2, 3])
     with pytest.raises(MemoryError, match=r"\[matmul\] requires scratch memory.*\[2, 3\]"):
         select_provider.explain(linalg.Matmul(), (x, x), (), common.NO_MEMORY)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "dtype", "wanted"),
+    [
+        ((1024, 384), (384, 384), "float32", True),
+        ((4, 256, 1408), (256, 1408), "float32", True),  # rows of all batches count
+        ((512, 384), (384, 384), "float32", False),  # few rows: the library packs
+        ((1024, 384), (1152, 384), "float32", False),  # many columns: likewise
+        ((1024, 1024), (256, 1024), "float32", False),  # rows whole pages apart, slow to transpose
+        ((1024, 384), (384, 384), "bfloat16", False),
+    ],
+)
+def test_which_matrices_are_transposed_before(x, y, dtype, wanted):
+    use("onednn")
+    d = getattr(dt, dtype)
+    assert select_provider.lays_out(linalg.Matmul(False, True), [Meta(x, d), Meta(y, d)]) == wanted
+
+
+def test_no_matrix_is_transposed_before_for_others():
+    metas = [Meta((1024, 384), dt.float32), Meta((384, 384), dt.float32)]
+    use("onednn")
+    assert not select_provider.lays_out(linalg.Matmul(True, True), metas)
+    flags.set_flags({"FLAGS_cpu_providers": "plain"})
+    assert not select_provider.lays_out(linalg.Matmul(False, True), metas)
