@@ -313,7 +313,7 @@ def yolo_loss(fixed: np.random.Generator, rng: np.random.Generator) -> Call:
                     continue
                 sides = [centred(np.array([0, 0, *box[2:]]), np.array([0, 0, *(p / size)])) for p in pairs]
                 best = int(np.argmax(sides))
-                if best not in mask:
+                if best not in mask or max(box[:2]) >= 1:  # where rounding takes the middle out of the image
                     continue
                 k, own = mask.index(best), 1.0 if score is None else score[b, t]
                 j, i = (int(box[a] * grid) for a in (0, 1))
