@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -524,6 +525,47 @@ def test_packages_that_are_not_there(monkeypatch, name, make):
     monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(ImportError, match=f"requires the package {name}, which is not installed. Run `pip install"):
         make()
+
+
+class Wandb(types.ModuleType):
+    """What the callback calls of wandb."""
+
+    def __init__(self, run=None):
+        super().__init__("wandb")
+        self.run, self.options, self.metrics, self.rows, self.ended = run, {}, {}, [], False
+
+    def init(self, **options):
+        self.options, self.run = options, self
+        return self
+
+    def define_metric(self, name, step_metric=None):
+        self.metrics[name] = step_metric
+
+    def log(self, row):
+        self.rows.append(row)
+
+    def finish(self):
+        self.ended, self.run = True, None
+
+
+@pytest.mark.parametrize("open_before", [False, True])
+def test_log_of_wandb(monkeypatch, open_before):
+    """Batches over all epochs, evaluations over epochs; a run of the user's is used, and stays open."""
+    package, theirs = Wandb(), Wandb()
+    package.run = theirs if open_before else None
+    monkeypatch.setitem(sys.modules, "wandb", package)
+    model, log = prepared(accuracy()), paddle.callbacks.WandbCallback("digits", name="first", mode="offline", notes="x")
+    model.fit(Samples(12), Samples(6), batch_size=4, epochs=2, verbose=0, callbacks=[log])
+    run = theirs if open_before else package
+    assert run.ended is not open_before
+    wanted = {} if open_before else {"project": "digits", "name": "first", "mode": "offline", "notes": "x"}
+    assert {k: v for k, v in package.options.items() if v is not None} == wanted
+    assert run.metrics == {"epoch": None, "eval/*": "epoch", "train/step": None, "train/*": "train/step"}
+    train, evaluated = ([row for row in run.rows if key in row] for key in ("train/step", "epoch"))
+    assert [row["train/step"] for row in train] == [1, 2, 3, 4, 5, 6]
+    assert [row["epoch"] for row in evaluated] == [0, 1]
+    assert all(row.keys() == {"train/loss", "train/acc", "train/step"} for row in train)
+    assert all(row.keys() == {"eval/loss", "eval/acc", "epoch"} for row in evaluated)
 
 
 def test_a_fault_in_a_length_is_shown():
