@@ -105,6 +105,7 @@ $(ORACLE):
 oracle: build $(filter $(ORACLE),$(ORACLE_PYTHON)) ## the public API against the reference framework, call by call
 	ORACLE_PYTHON=$(ORACLE_PYTHON) $(BIN)/python -m tests.oracle $(ORACLE_ARGS)
 	$(if $(ORACLE_ARGS),,ORACLE_PYTHON=$(ORACLE_PYTHON) $(BIN)/python -m tests.programs)
+	$(if $(ORACLE_ARGS),,ORACLE_PYTHON=$(ORACLE_PYTHON) $(BIN)/python -m tests.oracle.models)
 	$(if $(ORACLE_ARGS),,cd / && $(ORACLE_PYTHON) $(CURDIR)/tests/support/model_facts.py $(CURDIR)/tests/data/model.json)
 
 mutants: build ## small mistakes in the engine, one at a time: do the tests notice?

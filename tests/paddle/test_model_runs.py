@@ -325,6 +325,11 @@ MISTAKES = {
         ValueError,
         r"cross_entropy",
     ),
+    "labels out of range": (
+        lambda: prepared().fit([[array(4, 4), np.array([[0], [1], [9], [2]])]], verbose=0),
+        IndexError,
+        r"\[cross_entropy\] requires an index from 0 to 2, got 9",
+    ),
     "loss per sample": (
         lambda: prepared(loss=PerSample()).fit(Samples(), batch_size=4, verbose=0),
         ValueError,
