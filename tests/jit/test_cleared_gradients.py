@@ -131,3 +131,29 @@ def test_rows_that_came_before_are_those_of_each_call():
         return net.weight.tolist()
 
     assert weights(True) == weights(False)
+
+
+@pytest.mark.parametrize("full_graph", [False, True])
+def test_gradients_that_were_not_there_at_the_capture(full_graph):
+    def weights(captured):
+        first, second = (paddle.to_tensor([1.0, 2.0], stop_gradient=False) for _ in range(2))
+        optimizer = paddle.optimizer.SGD(0.5, parameters=[first, second])
+
+        def step():
+            optimizer.step()
+
+        def clear():
+            optimizer.clear_grad()
+
+        runs = [paddle.jit.to_static(f, full_graph=full_graph) for f in (step, clear)] if captured else [step, clear]
+        found = []
+        for i in range(4):
+            (first * 2.0).sum().backward()
+            if i >= 2:
+                (second * 3.0).sum().backward()
+            for run in runs:
+                run()
+            found.append([[x.tolist(), x.grad is None or x.grad.tolist()] for x in (first, second)])
+        return found
+
+    assert weights(True) == weights(False)

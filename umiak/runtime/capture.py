@@ -328,6 +328,11 @@ class Capture(Tracer):
         self._note(leaf, leaf_gradients.held_gradient(leaf))
         self.cleared.discard(id(leaf))
 
+    def asks_for_gradients(self, leaves: Iterable[Tensor]) -> None:
+        """Which of the leaves have a gradient decides what the function does, also where none has one."""
+        for leaf in leaves:
+            self._note(leaf, leaf_gradients.held_gradient(leaf))
+
     def _note(self, leaf: Tensor, held: Tensor | None) -> None:
         if id(leaf) not in self.leaves:
             self.leaves[id(leaf)] = leaf, held
@@ -336,6 +341,8 @@ class Capture(Tracer):
 
     def clears(self, leaves: Iterable[Tensor]) -> None:
         """The function replaces gradients by zeros: they are made when somebody looks at them."""
+        leaves = list(leaves)
+        self.asks_for_gradients(leaves)
         for leaf in leaves:
             if leaf_gradients.held_gradient(leaf) is not None:
                 self.replaces(leaf)
@@ -636,7 +643,7 @@ class Captured(CapturedRun):
         # Gradients that the function met are those of the coming run, not those of the first one.
         held = {id(g): at for at, g in enumerate(before) if g is not None}
         self._late = {n: held[id(x)] for n, x in program.captured.items() if id(x) in held}
-        if not (capture.differentiated or replaced or self._late):
+        if not (capture.differentiated or capture.leaves or self._late):
             owners_of_grads, before = [], []  # gradients are none of its business
         own = [x for n, x in program.captured.items() if id(x) not in held]
         self._prepare(
