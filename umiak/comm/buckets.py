@@ -311,9 +311,8 @@ class Reducer:
         for sink, slot in zip(self._sinks, self.slots):
             sink.put(slot.leaf)
         self._kind: Any = None  # what the buckets depend on
-        self._agreed = False  # whether the ranks have said that their buckets are the same
+        self.agreed = False  # whether the ranks have said that their buckets are the same
         self._learned = False  # whether a run has told in how many pieces gradients come
-        self._proposed: list[int] = []
         self.reductions: dict[int, CapturedReduction] = {}  # of the captured function that runs, by backward pass
         self._capturing: tuple[Any, int] = (None, 0)  # the latest capture, and how many backward passes it has
         current().state.values.setdefault(REDUCERS, WeakValueDictionary())[self.group.name] = self
@@ -385,7 +384,7 @@ class Reducer:
             return
         tape.after_run(self._end, self._progress)
         self._look_at_leaves()
-        if not self._agreed:
+        if not self.agreed:
             self._forget()
         self._order = []
         self._next = 0
@@ -519,30 +518,31 @@ class Reducer:
             if isinstance(bucket, SparseBucket):
                 groups.destroy(bucket.group)
         self.buckets = None
-        self._agreed = self._learned = False
+        self.agreed = self._learned = False
 
     def _make(self) -> None:
         """Assign the gradients to buckets, on all ranks in the order of rank 0."""
         order = list(dict.fromkeys(reversed(self._order)))[::-1]  # by the last gradient of each
         rest = [i for i, slot in enumerate(self.slots) if i not in set(order) and not slot.frozen]
         rows = [i for i, slot in enumerate(self.slots) if isinstance(_held(slot.leaf), SelectedRows)]
-        self._build(*self._agree(order + rest[::-1], rows))
-        self._agreed = True
+        self._build(*self._agree(order + rest[::-1], rows, False))
+        self.agreed = True
         for bucket in self.buckets or ():
             bucket.prepare()
 
-    def _agree(self, order: list[int], rows: list[int]) -> tuple[list[int], list[int]]:
-        """Return what rank 0 has: the order of gradients, and which of them are rows."""
+    def _agree(self, order: list[int], rows: list[int], fixed: bool) -> tuple[list[int], list[int]]:
+        """Return what counts for all: the order of gradients, and which of them are rows. That is what rank 0 has,
+        unless a rank can have no other (``fixed``)."""
         frozen = [slot.name for slot in self.slots if slot.frozen]
-        said = self.group.gather_objects((order, rows, frozen))
-        for rank, (_, _, layout) in zip(self.group.ranks, said):
+        said = self.group.gather_objects((order, rows, frozen, fixed))
+        for rank, (_, _, layout, _) in zip(self.group.ranks, said):
             different = sorted(set(frozen) ^ set(layout))
             if different:
                 raise op_error(
                     RuntimeError, "DataParallel", "the same parameters to be trained on all ranks",
                     f"stop_gradient of {different} different on rank {rank}",
                 )  # fmt: skip
-        return said[0][:2]
+        return next((one for one in said if one[3]), said[0])[:2]
 
     def _build(self, order: list[int], rows: list[int]) -> None:
         self._forget()
@@ -572,23 +572,23 @@ class Reducer:
         self._capturing = weakref.ref(tracer), count + 1
         return count
 
-    def propose(self, order: list[int]) -> list[Any]:
-        """Return the buckets; where there are none, gradients are assigned in this order. That the ranks have the same
-        is found out before the first run: a capture talks to nobody."""
+    def propose(self) -> list[Any]:
+        """Return the buckets; where there are none, in the order that captured functions have on all ranks, as a
+        capture talks to nobody: the parameters from the last to the first."""
         self._look_at_leaves()
         if self.buckets is None:
-            self._proposed = order
-            self._build(order, [])
+            self._build(self._usual_order(), [])
         assert self.buckets is not None
         return self.buckets
 
+    def _usual_order(self) -> list[int]:
+        return [i for i, slot in reversed(list(enumerate(self.slots))) if not slot.frozen]
+
     def agree(self) -> None:
-        """Before a run of a captured function: have the buckets that all ranks have."""
-        if not self._agreed:
-            order, rows = self._agree(self._proposed, [])
-            if order != self._proposed or rows:
-                self._build(order, rows)
-            self._agreed = True
+        """Tell ranks that are about to make their buckets which ones a captured function has proposed."""
+        if not self.agreed:
+            self._agree(self._usual_order(), [], True)
+            self.agreed = True
 
     def poll(self) -> None:
         """Progress the buckets of a captured function that are under way."""

@@ -38,8 +38,9 @@ class BucketInFlight:
 
     __slots__ = ("arrived", "began", "flat", "task")
 
-    def __init__(self, flat: Tensor, task: Task) -> None:
-        self.began, self.arrived, self.flat, self.task = now(), False, flat, task
+    def __init__(self, flat: Tensor) -> None:
+        self.began, self.arrived, self.flat = 0, False, flat
+        self.task: Task | None = None
 
 
 class CapturedReduction:
@@ -62,13 +63,23 @@ class CapturedReduction:
         return ()
 
     def start(self, i: int, flat: Tensor) -> None:
-        self.under_way[i] = BucketInFlight(flat, self.reducer.group.all_reduce(flat, flat, "avg"))
-        self.next = i + 1
+        """Start a bucket. In the first run all of them wait for the end of backward, where the ranks agree: until then
+        they may need this one for collectives of the model."""
+        self.under_way[i] = BucketInFlight(flat)
+        if self.reducer.agreed:
+            self._send()
+
+    def _send(self) -> None:
+        self.reducer.agree()
+        for one in self.under_way.values():
+            if one.task is None:
+                one.began, one.task = now(), self.reducer.group.all_reduce(one.flat, one.flat, "avg")
+                self.next += 1
 
     def poll(self) -> None:
         """Progress what is under way."""
         for i, one in self.under_way.items():
-            if not one.arrived and one.task.done():
+            if not one.arrived and one.task is not None and one.task.done():
                 self._note(i, one)
 
     def _note(self, i: int, one: BucketInFlight) -> None:
@@ -80,7 +91,9 @@ class CapturedReduction:
 
     def finish(self, i: int) -> None:
         """Wait for a bucket. RuntimeError where a rank has failed, or did not do the same."""
+        self._send()
         one, bucket = self.under_way[i], self.buckets[i]
+        assert one.task is not None
         one.task.wait()
         if not one.arrived:
             self._note(i, one)
@@ -98,8 +111,9 @@ class CapturedReduction:
         if isinstance(error, CommError) or not isinstance(error, Exception):
             self.under_way.clear()  # nobody can be told
             return
-        tasks = [one.task for one in self.under_way.values()]
+        tasks = [one.task for one in self.under_way.values() if one.task is not None]
         try:
+            self.reducer.agree()
             for bucket in self.buckets[self.next :]:
                 failed = np.zeros(bucket.size, bucket.dtype.numpy)
                 failed[-1] = 1
@@ -134,9 +148,7 @@ def record(reducer: Reducer, tracer: Capture, items: Sequence[tuple[int, Tensor,
         _give(reducer, tracer, totals)
         return
     unused = _unused(reducer, tracer, totals)
-    place = {id(o): i for i, o in enumerate(tracer.operations)}
-    order = sorted((key for key, _, _ in items), key=lambda key: place.get(id(totals[key].value.operation), -1))
-    buckets = reducer.propose([*order, *unused])
+    buckets = reducer.propose()
     if any(not hasattr(bucket, "starts") for bucket in buckets):
         raise CaptureError(
             "DataParallel: gradients are rows of an embedding with sparse=True, whose number is not known before"
@@ -146,9 +158,6 @@ def record(reducer: Reducer, tracer: Capture, items: Sequence[tuple[int, Tensor,
 
     def unchanged() -> None:
         if not reducer.sync or reducer.buckets is not buckets or not all(map(leaf_gradients.is_cleared, cleared)):
-            raise Stale
-        reducer.agree()
-        if reducer.buckets is not buckets:
             raise Stale
 
     reduction = CapturedReduction(reducer, reducer.number_of_pass(tracer), buckets, unchanged)
