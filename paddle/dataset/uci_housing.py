@@ -30,6 +30,12 @@ def test() -> common.Reader:
     return _reader("test")
 
 
+def predict_reader() -> tuple[np.ndarray]:
+    """The features of the first house of the test set, to predict its price."""
+    features, _ = next(iter(test()()))
+    return (features,)
+
+
 def fetch() -> None:
     """Download the file."""
     common.download(URL, "uci_housing", MD5)

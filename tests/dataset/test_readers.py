@@ -76,7 +76,12 @@ def test_digits(published, rng):
     assert [label for _, label in samples] == [3, 1, 9] == [label for _, label in reader()]
     assert samples[0][0].dtype == np.float32 and samples[0][0].shape == (784,)
     np.testing.assert_allclose(samples[2][0], pixels[2].ravel() / 127.5 - 1, atol=1e-6)
-    assert len(list(paddle.dataset.mnist.test()())) == 3
+    mnist = paddle.dataset.mnist
+    assert len(list(mnist.test()())) == 3
+    files = [str(published / url.rpartition("/")[2]) for url in (mnist.TEST_IMAGE_URL, mnist.TEST_LABEL_URL)]
+    for ours, theirs in zip(mnist.reader_creator(*files, 100)(), samples, strict=True):
+        np.testing.assert_array_equal(ours[0], theirs[0])
+        assert ours[1] == theirs[1]
 
 
 def test_small_pictures(published, rng):
@@ -90,6 +95,14 @@ def test_small_pictures(published, rng):
         assert [label for _, label in samples] == labels and samples[0][0].dtype == np.float32
         np.testing.assert_allclose(samples[1][0], pixels[1] / 255, atol=1e-6)
     assert [label for _, label in itertools.islice(cifar.test10(cycle=True)(), 5)] == [1, 7, 1, 7, 1]
+    paths = [str(published / url.rpartition("/")[2]) for url in (cifar.CIFAR10_URL, cifar.CIFAR100_URL)]
+    for path, part, labels in (
+        (paths[0], "data_batch", [1, 7]), (paths[0], "test_batch", [1, 7]), (paths[1], "train", [1, 77]),
+        (paths[1], "test", [1, 77]),
+    ):  # fmt: skip
+        assert [label for _, label in cifar.reader_creator(path, part)()] == labels
+    with pytest.raises(ValueError, match="sub_name of 'data_batch'"):
+        cifar.reader_creator(paths[0], "validation")
 
 
 def test_houses(published, rng):
@@ -99,6 +112,7 @@ def test_houses(published, rng):
     assert (len(train), len(test)) == (16, 4)
     np.testing.assert_allclose(train[3][0], (table[3] - table.mean(0))[:13] / np.ptp(table, axis=0)[:13])
     np.testing.assert_allclose(test[0][1], table[16, 13:])
+    np.testing.assert_array_equal(paddle.dataset.uci_housing.predict_reader(), [test[0][0]])
 
 
 def test_reviews(published):
