@@ -53,7 +53,7 @@ def moved(x: float, y: float) -> np.ndarray:
     return np.array([[1.0, 0, x], [0, 1, y], [0, 0, 1]])
 
 
-def turned(degrees: float) -> np.ndarray:
+def rotated(degrees: float) -> np.ndarray:
     """Clockwise, since rows run downwards."""
     c, s = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
     return np.array([[c, -s, 0], [s, c, 0], [0, 0, 1.0]])
@@ -77,9 +77,9 @@ def cornered(kind: str, matrix: np.ndarray) -> np.ndarray:
 
 
 def bounds(kind: str, degrees: float, height: int, width: int) -> tuple[int, int]:
-    """Height and width of what holds a turned image."""
+    """Height and width of what holds a rotated image."""
     corners = np.array([[x, y] for x in (-width / 2, width / 2) for y in (-height / 2, height / 2)])
-    corners = corners @ turned(-degrees)[:2, :2].T
+    corners = corners @ rotated(-degrees)[:2, :2].T
     if kind != "tensor":
         corners += (width / 2, height / 2)
     extent = np.ceil(corners.max(0)) - np.floor(corners.min(0))
@@ -106,7 +106,7 @@ def drawn_warp(rng: np.random.Generator, kind: str) -> Warp:
         expand = middle is None and bool(rng.integers(2))
 
         def rotation(height: int, width: int) -> np.ndarray:
-            matrix = around(centre(height, width), turned(-angle))
+            matrix = around(centre(height, width), rotated(-angle))
             new = bounds(kind, angle, height, width) if expand else (height, width)
             return cornered(kind, moved((new[1] - width) / 2, (new[0] - height) / 2) @ matrix)
 
@@ -124,10 +124,10 @@ def drawn_warp(rng: np.random.Generator, kind: str) -> Warp:
         def affine(height: int, width: int) -> np.ndarray:
             if kind == "array":  # around the upper left corner, counter-clockwise, the shear last
                 sheared = np.array([[1, tan[1], 0], [tan[0], 1, 0], [0, 0, 1.0]])
-                return moved(*shift) @ sheared @ turned(-angle) @ np.diag([scale, scale, 1.0])
+                return moved(*shift) @ sheared @ rotated(-angle) @ np.diag([scale, scale, 1.0])
             across, down = np.eye(3), np.eye(3)
             across[0, 1], down[1, 0] = -tan[0], -tan[1]
-            matrix = turned(angle) @ down @ across @ np.diag([scale, scale, 1.0])
+            matrix = rotated(angle) @ down @ across @ np.diag([scale, scale, 1.0])
             return cornered(kind, moved(*shift) @ around(centre(height, width), matrix))
 
         return Warp(
