@@ -6,6 +6,7 @@ from paddle._public import need_tensor, public
 from paddle.geometric._indices import numbers, reduced
 from umiak import ops as F
 from umiak.core.tensor import KIND_SYMBOLIC, Tensor
+from umiak.ir.tracer import DataUnknown
 from umiak.util.errors import op_error
 
 
@@ -16,7 +17,7 @@ def _segments(op: str, data: Tensor, segment_ids: Tensor, mode: str) -> Tensor:
         got = f"shapes {tuple(data.shape)} and {tuple(ids.shape)}"
         raise op_error(ValueError, op, "a segment id for each row of data", got)
     if ids._kind & KIND_SYMBOLIC:
-        raise TypeError(
+        raise DataUnknown(
             f"[{op}] requires segment_ids with data, got a tensor of a captured function: how many segments there are "
             "is a size of the result. Use paddle.geometric.send_u_recv(x, src_index, dst_index, reduce_op, out_size), "
             "which is given the size."

@@ -8,7 +8,7 @@ from typing import Any
 from paddle._public import public
 from paddle.jit.function import StaticFunction
 from paddle.jit.sot.captured_frame import SWITCH
-from paddle.jit.sot.function import SymbolicStaticFunction, WholeFunction
+from paddle.jit.sot.function import FullGraphFunction, SymbolicStaticFunction
 from paddle.jit.sot.switches import falls_back
 from paddle.nn.layer.layers import Layer
 from umiak.core.context import current
@@ -74,7 +74,7 @@ def to_static(
         return lambda f: to_static(f, input_spec, build_strategy, backend, **kwargs)
     if isinstance(function, StaticFunction):
         return function
-    make = WholeFunction if kwargs.get("full_graph", not falls_back()) else SymbolicStaticFunction
+    make = FullGraphFunction if kwargs.get("full_graph", not falls_back()) else SymbolicStaticFunction
     if isinstance(function, Layer):
         forward = function.forward
         if not isinstance(forward, StaticFunction):

@@ -10,7 +10,7 @@ from typing import Any
 
 from paddle._public import public
 from paddle.io.loader import DataLoader
-from paddle.jit.sot.function import SymbolicStaticFunction, WholeFunction
+from paddle.jit.sot.function import FullGraphFunction, SymbolicStaticFunction
 from paddle.nn.layer.layers import Layer
 from paddle.optimizer.optimizer import Optimizer
 from umiak.observe.collector import EventCollector, Range
@@ -109,7 +109,7 @@ class Instruments:
         self.exchange(DataLoader, "__iter__", _timed_loader(DataLoader.__iter__, self.read))
         if all:
             self.exchange(Layer, "__call__", _ranged(Layer.__call__, FORWARD, Layer.full_name))
-            for captured in (WholeFunction, SymbolicStaticFunction):
+            for captured in (FullGraphFunction, SymbolicStaticFunction):
                 run = _ranged(captured.__call__, PROGRAM, lambda self: self.__name__)
                 self.exchange(captured, "__call__", run)
             for kind in set(_below(Optimizer)):

@@ -22,12 +22,16 @@ cdef extern from "Python.h":
     PyObject* PyList_GET_ITEM(list, Py_ssize_t)
 
 import operator
+import threading
 
 from umiak.core.inplace import assign
 from umiak.core.tape import backward
 
 
 globals().update(NONE=REPLACED_NONE, GIVEN=REPLACED_GIVEN, ZEROS=REPLACED_ZEROS)
+
+
+FIRST_RUN = threading.RLock()                                # for threads that make a first call at the same time
 
 
 class Stale(Exception):
@@ -253,11 +257,15 @@ cdef class CapturedRun:
         try:
             if self.records and modes & MODE_GRAD:
                 if self.forward is None:
-                    self.forward, self.backward = self._recording()
+                    with FIRST_RUN:
+                        if self.forward is None:
+                            self.forward, self.backward = self._recording()
                 part = self.forward
             else:
                 if self.plain is None:
-                    self.plain = self._plain()
+                    with FIRST_RUN:
+                        if self.plain is None:
+                            self.plain = self._plain()
                 part = self.plain
             ctx.plan_mode &= ~<uint64_t>MODE_GRAD
             results = self.run_part(ctx, part, tensors, leaves)

@@ -27,8 +27,9 @@ cdef extern from "Python.h":
     bint PyBytes_CheckExact(object)
     bint PyBool_Check(object)
     PyObject* PyType_Of "Py_TYPE"(object)
+    unsigned long PyThread_get_thread_ident()
 
-from umiak.core.captured import SharedMemory
+from umiak.core.captured import SharedMemory, Stale
 
 cdef uint32_t CLASS = K_DTYPE_MASK | K_RANK_MASK << K_RANK_SHIFT | K_PLACE_MASK << K_PLACE_SHIFT | K_NEEDS_GRAD
 cdef str SWITCH = "enable_to_static"
@@ -243,6 +244,7 @@ cdef class CallScalars(ScalarSource):
     """Numbers among the arguments of a call. ``kinds``: "int" or "float" of each."""
     cdef list kinds
     cdef int64_t* words
+    cdef unsigned long thread      # whose call they are of
 
     def __init__(self, list kinds not None):
         self.count = len(kinds)
@@ -256,6 +258,7 @@ cdef class CallScalars(ScalarSource):
         """Return False for a number that does not fit."""
         cdef double d
         cdef int i
+        self.thread = PyThread_get_thread_ident()
         for i in range(self.count):
             if <PyObject*>self.kinds[i] == <PyObject*>"float" or self.kinds[i] == "float":
                 d = values[i]
@@ -267,7 +270,13 @@ cdef class CallScalars(ScalarSource):
                     return False
         return True
 
+    cdef bint lost(self):
+        """Return whether a call in another thread has set them since."""
+        return self.thread != PyThread_get_thread_ident()
+
     cdef int read(self, int64_t* into) except -1:
+        if self.lost():
+            raise Stale()                                # the call sets them once more
         memcpy(into, self.words, self.count * 8)
         return 0
 
@@ -427,6 +436,10 @@ cdef class FrameCall:
                 results = entry.run.attempt(<list>values[0])
             except SharedMemory:                         # before anything was changed
                 return NOT_SERVED
+            while results is None and entry.scalars is not None and entry.scalars.lost():
+                if not entry.scalars.set(<tuple>values[1]):
+                    return NOT_SERVED
+                results = entry.run.attempt(<list>values[0])
             if results is None:
                 return NOT_SERVED
         if entry.finish is None:

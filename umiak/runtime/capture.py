@@ -329,7 +329,7 @@ class Capture(Tracer):
         self.cleared.discard(id(leaf))
 
     def asks_for_gradients(self, leaves: Iterable[Tensor]) -> None:
-        """Which of the leaves have a gradient decides what the function does, also where none has one."""
+        """Note that which leaves have a gradient decides what the function does, also where none has one."""
         for leaf in leaves:
             self._note(leaf, leaf_gradients.held_gradient(leaf))
 
@@ -676,8 +676,9 @@ class Captured(CapturedRun):
             ],
         )
         self._owners = [leaf for _, leaf in kept]
-        # Captured tensors that no argument may be.
+        # Captured tensors that no argument may be, nor those whose gradients it asks for by itself.
         self.known = own if capture.asked or program.effects else []
+        self.known = [*self.known, *(leaf for leaf, _ in capture.leaves.values() if not isinstance(leaf, SymTensor))]
         self._pure: Executor | None = None  # without writes, for gradients of gradients
         self._pair: _Pair | None = None
         if self.custom:

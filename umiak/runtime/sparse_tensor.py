@@ -18,6 +18,7 @@ from umiak.core import dtype as dt
 from umiak.core.array import from_numpy, host_values
 from umiak.core.dtype import DType
 from umiak.core.tensor import KIND_SPARSE, KIND_SYMBOLIC, Tensor
+from umiak.ir.tracer import DataUnknown
 from umiak.util.errors import op_error
 from umiak.util.size import Size, size_of
 
@@ -32,7 +33,7 @@ def index_tensor(array: np.ndarray, dtype: DType, place: Any) -> Tensor:
 def read(x: Tensor, op: str, arg_name: str) -> np.ndarray:
     """The data of a tensor that positions follow from; refused where a captured function does not know them."""
     if x._kind & KIND_SYMBOLIC:
-        raise TypeError(
+        raise DataUnknown(
             f"[{op}] requires {arg_name} with data, got a tensor of a captured function. Positions are constants "
             "there: make the sparse tensor outside of the function and give it as an argument."
         )

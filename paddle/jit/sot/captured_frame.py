@@ -187,8 +187,6 @@ class CapturedFrame(FrameCall):
                 except Exception as error:
                     if switches.strict():
                         raise
-                    if trace.of_library is not None and trace.of_library.error is error:
-                        raise trace.of_library from error
                     raise Raised(f"{type(error).__name__}: {error} is raised", lasting=False) from error
                 if done is not RETURNED:
                     raise Uncapturable("a generator")
@@ -218,7 +216,7 @@ class CapturedFrame(FrameCall):
         """A graph that calls ``backward`` gives results without a history. One that ``backward`` has not used up is
         kept by a call outside of the graph: capture anew."""
         capture = trace.capture
-        if not capture.ends or self.policy.keeps_histories or self.policy.whole:
+        if not capture.ends or self.policy.keeps_histories or self.policy.full_graph:
             return
         used = _history(capture.ends)
         for x in outputs:
@@ -270,7 +268,7 @@ class CapturedFrame(FrameCall):
         asked = program.guards or program.effects or capture.leaves or capture.outer or capture.streams
         if not (size or rebuilder.outputs or asked):
             run = None
-        elif size < switches.least_operations() and not self.policy.whole:
+        elif size < switches.least_operations() and not self.policy.full_graph:
             raise Uncapturable(f"the graph has {size} operations, fewer than MIN_GRAPH_SIZE")
         else:
             self.captures.append(captured)
@@ -425,7 +423,7 @@ class FunctionFrame(CapturedFrame):
             variables = {self._self: self.owner, **variables}
         cells = simulator.cells_of(self.function)
         code = self.code_object
-        if self.policy.whole:
+        if self.policy.full_graph:
             f = rewritten(self.function)
             code, cells = f.__code__, dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
         return Frame(simulator, code, self.function.__globals__, variables, cells, False)

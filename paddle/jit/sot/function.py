@@ -70,7 +70,7 @@ class SymbolicStaticFunction(StaticFunction, FunctionFrame):
         return super()._capture(bound)
 
 
-class WholeFunction(SymbolicStaticFunction):
+class FullGraphFunction(SymbolicStaticFunction):
     """A function that is one graph or refused: its source is rewritten, and what results is simulated.
 
     It is what ``to_static(function, full_graph=True)`` makes.
@@ -80,7 +80,7 @@ class WholeFunction(SymbolicStaticFunction):
 
     def __init__(self, function: Callable[..., Any], input_spec: Any = None, instance: Any = None) -> None:
         super().__init__(function, input_spec, instance)
-        self.policy.whole = True
+        self.policy.full_graph = True
         self.abandoned = None  # a generator is refused when it is called
 
     @property
@@ -110,7 +110,7 @@ class WholeFunction(SymbolicStaticFunction):
     def _give_up(self, error: Uncapturable, args: tuple, kwargs: dict[str, Any] | None) -> Any:
         if isinstance(error, Raised):  # a run as it was written shows it, with all that was done before
             super()._give_up(error, args, kwargs)
-        raise CaptureError(f"[to_static] cannot capture {self.name} as one graph: {error.reason}")
+        raise CaptureError(f"[to_static] cannot capture {self.name} as one graph: {error.reason}") from error.__cause__
 
 
 def _tensors(x: Any, place: Source) -> Iterator[tuple[Source, Tensor]]:

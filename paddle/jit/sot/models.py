@@ -337,7 +337,7 @@ def _new_tuple(sim: Simulator, kind: type, items: Any = ()) -> Any:
 
 
 @model(MethodType)
-def _method(sim: Simulator, function: Any, owner: Any) -> Any:
+def _bound_method(sim: Simulator, function: Any, owner: Any) -> Any:
     return MethodType(function, owner)
 
 
@@ -636,9 +636,13 @@ def _setattr(sim: Simulator, x: Any, name: str, value: Any) -> Any:
     kind = type(x)
     if isinstance(x, Tensor):
         changes_flag = name == "stop_gradient" and bool(value) != x.stop_gradient
-        kept = not changes_flag or ((value or sim.trace.policy.whole) and not sim.trace.input_of(x))
+        kept = not changes_flag or ((value or sim.trace.policy.full_graph) and not sim.trace.input_of(x))
         if isinstance(x, SymTensor) and kept and changes_flag and value and x._base is None:
             sim.leaf(x.detach_, (), {})  # what was computed of it before has its history
+            return None
+        if isinstance(x, SymTensor) and kept and changes_flag and not value:
+            sim.leaf(setattr, (x, name, value), {})
+            x.retain_grads()  # which is what a leaf does
             return None
         if (isinstance(x, SymTensor) and kept) or name == "grad":
             return sim.leaf(setattr, (x, name, value), {})

@@ -170,9 +170,13 @@ class Simulated(World):
                 out.append(str(trace.sources[i]))
         for x, state in (*before["fresh"].values(), *before["iterators"]):
             for name, value in _state(x).items():
-                if state.get(name, _SAME) is not value and (id(x), name) not in attributes:
-                    out.append(f"{type(x).__name__}.{name}")
+                if state.get(name, _SAME) is not value and (id(x), name) not in attributes and id(x) not in cells:
+                    out.append(self._name_of(x) if isinstance(x, CellType) else f"{type(x).__name__}.{name}")
         return out
+
+    def _name_of(self, cell: CellType) -> str:
+        names = [n for f in self.simulator.frames for n, c in f.cells.items() if c is cell]
+        return repr(names[-1]) if names else "a variable of an enclosing function"
 
     def restore(self, before: Any) -> None:
         trace = self._trace
@@ -182,7 +186,9 @@ class Simulated(World):
 def _state(x: Any) -> dict[str, Any]:
     """The state of an object that the frame has made, or of an iterator, as far as Python shows it."""
     kind = type(x)
-    if isinstance(x, (FunctionType, CellType, type)):
+    if kind is CellType:
+        return {"value": x.cell_contents} if x != CellType() else {}
+    if isinstance(x, (FunctionType, type)):
         return {}
     if kind.__name__ == "Generator" and is_library(kind.__module__):
         return {"position": x.frame.at}

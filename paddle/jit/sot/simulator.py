@@ -171,7 +171,7 @@ class Callback:
         self.function = function
 
     def __getattr__(self, name: str) -> Any:
-        """What is asked of the function itself: its closure, its code."""
+        """Return an attribute of the function itself: its closure, its code."""
         return getattr(self.function, name)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -204,7 +204,7 @@ class Simulator:
         Where a built-in function, or the library, stands between two frames, it is called as a whole after the break.
         """
         frames = self.frames
-        whole = self.trace.policy.whole
+        full_graph = self.trace.policy.full_graph
         at = len(frames) - 1
         for i in range(1, len(frames)):
             if is_library(frames[i].globals.get("__name__", "")) and not self.trace.policy.leaves.get(frames[i].code):
@@ -214,7 +214,7 @@ class Simulator:
             if not frames[i].direct:
                 at = i - 1
                 break
-        if whole:
+        if full_graph:
             what = f"[to_static] cannot capture {self.trace.name} as one graph"
             self.refuse(CaptureError(f"{what}: {reason} ({frames[-1].where()})"))
         frame = frames[at]
@@ -252,7 +252,7 @@ class Simulator:
         except NumberUnknown as unknown:
             self.trace.steer(unknown.value)
         except (DataUnknown, CaptureError) as error:
-            if self.trace.policy.whole:
+            if self.trace.policy.full_graph:
                 self.refuse(error)
             self.unwind_to(n)
             self.break_graph(f"{_name(f)}: {error}")
@@ -348,7 +348,7 @@ class Simulator:
         """A call of a Python function."""
         kept = False  # as it was written
         if is_marked(f):
-            if not self.trace.policy.whole:
+            if not self.trace.policy.full_graph:
                 return self.break_graph(f"{_name(f)} is marked by not_to_static")
             f = getattr(f, "__wrapped__", f)
             kept = True
@@ -359,7 +359,7 @@ class Simulator:
         if not is_interpreted(module):
             if is_library(module):
                 return self.leaf(f, args, kwargs)
-            if is_ignored(module) and self.trace.policy.whole:
+            if is_ignored(module) and self.trace.policy.full_graph:
                 kept = True
             elif self._makes_constants(f, module, args, kwargs):
                 return self.pure(f, args, kwargs)
@@ -380,7 +380,7 @@ class Simulator:
             return self.break_graph(f"a call of the coroutine {_name(f)}")
         if len(self.frames) >= MOST_FRAMES:
             deep = f"calls inside of each other, {MOST_FRAMES} deep"
-            if self.trace.policy.whole:
+            if self.trace.policy.full_graph:
                 deep += (
                     ". The depth of a recursion must be known: both ways of a branch on a tensor are captured, and with"
                 )
@@ -388,7 +388,7 @@ class Simulator:
             return self.break_graph(deep)
         cells = self.cells_of(f)
         variables = bind(f, self.defaults_of(f), args, kwargs)
-        if not kept and (self.trace.policy.whole or has_captured_branches(f) or is_rewriting(self.frames)):
+        if not kept and (self.trace.policy.full_graph or has_captured_branches(f) or is_rewriting(self.frames)):
             f = rewritten(f)
             code, cells = f.__code__, dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
         frame = Frame(self, code, f.__globals__, variables, cells, direct)
@@ -444,9 +444,11 @@ class Simulator:
         elif f is recompute and type(args[0]) in (FunctionType, MethodType):
             self.probe(args[0], list(args[1:]))
         owner = args[0] if args and type(f) is FunctionType else getattr(f, "__self__", None)
-        if _holds(np.ndarray, (*args, *kwargs.values())) and not self.trace.policy.whole:  # there they are constants
+        if (
+            _holds(np.ndarray, (*args, *kwargs.values())) and not self.trace.policy.full_graph
+        ):  # there they are constants
             return self.break_graph(f"{_name(f)} of an array")
-        if is_backward(f) and not self.trace.policy.whole:
+        if is_backward(f) and not self.trace.policy.full_graph:
             retains = kwargs.get("retain_graph", args[2 - (f is not backward) :][:1])
             if self.trace.policy.keeps_histories or retains not in (False, (), (False,)):
                 return self.break_graph("backward() leaves a history that is gone on with")
@@ -456,11 +458,10 @@ class Simulator:
         except (Control, NumberUnknown):
             raise
         except Exception as error:
-            if self.trace.policy.whole and not isinstance(error, (DataUnknown, CaptureError)):
+            if self.trace.policy.full_graph and not isinstance(error, (DataUnknown, CaptureError)):
                 symbolic = symbolic_in((*args, *kwargs.values()))
                 if symbolic is not None:
                     self.trace.steer(symbolic)
-                self.trace.of_library = Refused(error, self._places())
                 raise
             # Outside of the graph it raises what it has to, at the user's line, or it works there.
             return self.break_graph(f"{_name(f)}: {type(error).__name__}: {error}")
@@ -567,7 +568,7 @@ class Simulator:
 
     def _tell(self, f: Any, args: tuple, kwargs: dict[str, Any]) -> None:
         """A warning or a line of a log: a function that is one graph gives it after the run."""
-        if not self.trace.policy.whole or self.trace.capture.frames:
+        if not self.trace.policy.full_graph or self.trace.capture.frames:
             self.break_graph(f"a call of {_name(f)}")
         if (symbolic := symbolic_in((*args, *kwargs.values()))) is not None:
             self.trace.steer(symbolic)
@@ -575,7 +576,7 @@ class Simulator:
 
     def _makes_constants(self, f: Any, module: str, args: tuple, kwargs: dict[str, Any]) -> bool:
         """Return whether a call makes arrays, in a function that is one graph, of which they are constants."""
-        if not self.trace.policy.whole or module.partition(".")[0] != "numpy" or module.startswith("numpy.random"):
+        if not self.trace.policy.full_graph or module.partition(".")[0] != "numpy" or module.startswith("numpy.random"):
             return False
         if (symbolic := symbolic_in((*args, *kwargs.values()))) is not None:
             self.trace.steer(symbolic)

@@ -96,7 +96,7 @@ class Policy:
         default_factory=dict
     )  # functions of the library that are called as they are, and why
     keeps_histories: bool = False  # `backward` runs outside of graphs
-    whole: bool = False  # the function is one graph, of its source rewritten, or it is refused
+    full_graph: bool = False  # the function is one graph, of its source rewritten, or it is refused
     # Of the coming capture: the operations, by number, that run outside of the graph, and why.
     breaks: dict[int, str] = field(default_factory=dict)
 
@@ -196,7 +196,6 @@ class Trace:
         self.appended: dict[int, tuple[ListAppend, list[Any]]] = {}  # what was appended to lists that were not read
         # Calls that tell something outside, after the run: function, arguments, line.
         self.later: list[tuple[Any, tuple, dict[str, Any], int]] = []
-        self.of_library: Any = None  # the last error of the library in a function that is one graph
         self.count = 0  # operations so far
         self._keep: list[Any] = []
         self._stand_ins: dict[int, Input] = {}
@@ -294,7 +293,7 @@ class Trace:
             return made
         if kind in ITERATORS:
             return self._iterator(x, source)
-        if kind is np.ndarray and self.policy.whole:
+        if kind is np.ndarray and self.policy.full_graph:
             return self._array(x, source)
         self._type(source, kind)
         self._know(x, source)

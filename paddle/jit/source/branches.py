@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from paddle.jit.source.errors import ConversionError, place_of
 from paddle.jit.source.join import Join, Mismatch, leaves_of
 from paddle.jit.source.leaving import ENDED, RETURNED, Left, left, parts
-from paddle.jit.source.places import Contents, Place, Snapshot, places_of, same
+from paddle.jit.source.places import Contents, Place, Snapshot, places_of, same, unread
 from paddle.jit.source.raising import as_operation
 from paddle.jit.source.values import Unusable, holds, is_unknown, truth
 from paddle.jit.source.world import ABSENT
@@ -85,7 +85,7 @@ def branch(
 ) -> Left | None:
     """Both ways as one operation; what they change is joined, and put in its places."""
     places = places_of([then, other, *functions], names)
-    before = Snapshot(places)
+    before = Snapshot(places, unread([then, other, *functions], names))
     ways: list[_Way] = []
     join = Join(where)
     joined: list[Any] = []
@@ -110,12 +110,12 @@ def branch(
         return run
 
     def paired(_: Any, __: Any) -> Any:
-        joined.extend(_joined(join, ways[0], ways[1], places, before.values, what))
+        joined.extend(_joined(join, ways[0], ways[1], places, before.values[: len(places)], what))
         return join.pairs
 
     results = regions.branch(pred, traced(then), traced(other), paired)
     kind, value, *held = joined
-    for place, old, new in zip(places, before.values, held, strict=True):
+    for place, old, new in zip(places, before.values[: len(places)], held, strict=True):
         if new is not _UNCHANGED:
             if isinstance(place, Contents):
                 new = _mapped(new, lambda v: join.filled(v, results))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 Scope = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+UNREAD = "."  # before a name that nothing reads behind a statement
 Comprehension = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -63,6 +64,16 @@ def attributes_set(nodes: Iterable[ast.AST]) -> list[str]:
 def declared(nodes: Iterable[ast.AST], kind: type[ast.Global | ast.Nonlocal]) -> set[str]:
     """The names in ``global`` or ``nonlocal`` statements of a scope."""
     return {name for n in within(nodes) if isinstance(n, kind) for name in n.names}
+
+
+def declared_inside(nodes: Iterable[ast.AST]) -> list[str]:
+    """The names of a scope that functions defined in these statements assign by ``nonlocal``, in order."""
+    scopes = [n for n in within(nodes) if isinstance(n, Scope) and not isinstance(n, ast.Lambda)]
+    out: dict[str, None] = {}
+    for scope in scopes:
+        out.update(dict.fromkeys(sorted(declared(scope.body, ast.Nonlocal))))
+        out.update(dict.fromkeys(n for n in declared_inside(scope.body) if n not in bound_by(scope.body)))
+    return list(out)
 
 
 def has_any(nodes: Iterable[ast.AST], kinds: Any) -> bool:

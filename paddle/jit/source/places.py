@@ -7,6 +7,7 @@ from types import CellType
 from typing import Any
 
 from paddle.jit.source.errors import ConversionError
+from paddle.jit.source.names import UNREAD
 from paddle.jit.source.world import ABSENT, world
 from paddle.nn.layer.layers import Layer
 from umiak.core.tensor import Tensor
@@ -81,6 +82,18 @@ def same(place: Place, a: Any, b: Any) -> bool:
     return list(a) == list(b) and all(a[k] is b[k] for k in a)
 
 
+def unread(functions: Sequence[Callable[..., Any] | None], names: Sequence[str]) -> list[Cell]:
+    """The names among those that nothing reads behind the statement: one way must not see what another has assigned."""
+    cells = {
+        name: cell
+        for f in functions
+        if f is not None
+        for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True)
+    }
+    those = [n.removeprefix(UNREAD) for n in names if n.startswith(UNREAD)]
+    return [Cell(n, cells[n]) for n in those if n in cells]
+
+
 def places_of(functions: Sequence[Callable[..., Any] | None], names: Sequence[str]) -> list[Place]:
     """The places that the functions of blocks may change: ``names``, and the lists and dicts that they can reach."""
     cells: dict[str, CellType] = {}
@@ -90,7 +103,7 @@ def places_of(functions: Sequence[Callable[..., Any] | None], names: Sequence[st
             cells.update(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
             spaces = f.__globals__  # of one module
     out: list[Place] = []
-    for name in dict.fromkeys(names):
+    for name in dict.fromkeys(n for n in names if not n.startswith(UNREAD)):
         base, _, attribute = name.partition(".")
         if not attribute:
             out.append(Cell(name, cells[name]) if name in cells else Global(name, spaces))
@@ -133,9 +146,9 @@ def _is_plain(value: Any) -> bool:
 class Snapshot:
     """The values of places at one time."""
 
-    def __init__(self, places: Sequence[Place]) -> None:
-        self.places = places
-        self.values = [p.get() for p in places]
+    def __init__(self, places: Sequence[Place], unread: Sequence[Cell] = ()) -> None:
+        self.places = [*places, *unread]
+        self.values = [p.get() for p in self.places]
         self._effects = world().effects()
 
     def restore(self) -> None:

@@ -13,7 +13,17 @@ from typing import Any
 
 from paddle.jit.source import build
 from paddle.jit.source.expressions import Expressions
-from paddle.jit.source.names import Scope, attributes_set, bound_by, declared, has_any, identifiers, within
+from paddle.jit.source.names import (
+    UNREAD,
+    Scope,
+    attributes_set,
+    bound_by,
+    declared,
+    declared_inside,
+    has_any,
+    identifiers,
+    within,
+)
 
 _LOOPS = (ast.While, ast.For)
 _BRANCHES = (ast.If, *_LOOPS)
@@ -206,9 +216,9 @@ class _Function:
         return [build.at(kind(those), like) for kind, those in kinds if those]
 
     def _changed(self, statements: Sequence[ast.AST], end: _End = _BLOCK) -> list[str]:
-        """The names and attributes that statements assign and that something reads behind them."""
-        bound = [n for n in bound_by(statements) if end.kind != "tail" or n in self.outlives]
-        return [*bound, *attributes_set(statements)]
+        """The names and attributes that statements assign. Those that nothing reads behind them have a mark."""
+        bound = [n if end.kind != "tail" or n in self.outlives else UNREAD + n for n in bound_by(statements)]
+        return [*bound, *declared_inside(statements), *attributes_set(statements)]
 
     # --- branches and loops
 

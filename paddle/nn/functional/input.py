@@ -14,6 +14,7 @@ from umiak.core.eager import apply
 from umiak.core.inplace import assign
 from umiak.core.python_nodes import python_node
 from umiak.core.tensor import Tensor
+from umiak.ir.tracer import DataUnknown
 from umiak.runtime.selected_rows import SelectedRows
 from umiak.util.errors import op_error
 
@@ -159,9 +160,8 @@ def one_hot(x: Tensor, num_classes: int = -1, name: str | None = None) -> Tensor
         Tensor ``[*x.shape, num_classes]`` of the default dtype.
 
     Raises:
-        TypeError: x is not an integer tensor.
-        ValueError: a class outside the range, or a negative ``num_classes`` other than -1; in a captured function, no
-            ``num_classes``.
+        TypeError: x is not an integer tensor; in a captured function, no ``num_classes``.
+        ValueError: a class outside the range, or a negative ``num_classes`` other than -1.
 
     Example:
         >>> import paddle
@@ -173,7 +173,7 @@ def one_hot(x: Tensor, num_classes: int = -1, name: str | None = None) -> Tensor
         raise op_error(ValueError, "one_hot", "num_classes of 0 or more, or -1", size)
     if current().trace:
         if size == -1:
-            raise ValueError("[one_hot] requires num_classes in a captured function, got -1")
+            raise DataUnknown("[one_hot] requires num_classes in a captured function, got -1")
     else:
         try:
             elements = x.size

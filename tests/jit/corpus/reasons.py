@@ -6,21 +6,15 @@ from tests.jit.corpus.registry import Allowance, Refusal
 
 # What a whole function cannot be: all of it is one program, and there is no Python between two parts of it.
 READS = {"source": Refusal("Python reads data of tensors, which a program has only when it runs", "not known while")}
-ARGUMENTS = {
-    "source": Refusal("a list or dict that was given is changed, which a program would not do", "that it is given")
-}
 STATE = {"source": Refusal("Python state is changed, which a program would not do", "changes Python state")}
-DRAWS = {"source": Refusal("a program would repeat what Python or NumPy drew", "draws random numbers from Python")}
-SHARED = {"source": Refusal("two arguments over one memory, of which one is written", "share no memory")}
 SEED = {"source": Refusal("a program would not set the seed", "paddle.seed stands in")}
-SCHEDULE = {"source": Refusal("a schedule is Python state", "stepped outside")}
-NO_SOURCE = {"source": Refusal("the text of the function is in no file", "requires the source")}
+BREAKS = {"source": Refusal("what it calls can be no part of a program, and no Python runs in between", "as one graph")}
+GENERATOR = {"source": Refusal("a generator goes on in a branch on a tensor", "not known while|as one graph")}
 # Branches and loops on tensors are operations, whose results have one structure.
 GROWS = {"source": Refusal("how long a list is depends on data", "as many items")}
 STRUCTURE = {
     "source": Refusal("which structure or shape a value has depends on data", "one structure, shape and dtype")
 }
-DEPTH = {"source": Refusal("how deep a recursion goes depends on data", "recursion whose depth is known")}
 HANDLER = {"source": Refusal("an operation cannot raise into a handler", "outside of try")}
 CONDITION = {
     "source": Refusal("the length of a comprehension, or the case, depends on data", "a condition that is known")
@@ -37,4 +31,8 @@ NUMBERS_AND_COPIES = {"source": Allowance("numbers are tensors, and results obje
 KEPT = {"bytecode": "guards hold the layers that a function was captured for, at most 32 of one function"}
 DRIVEN = {"bytecode": "a coroutine driven by hand between graphs keeps the history of its first tensors"}
 RECURSION = {"bytecode": "the traceback of an endless recursion begins at the line where the graph broke"}
-OWN_MEMORY = {"source": "results of a program are memory of their own: no views of arguments or of other tensors"}
+KEPT_AS_EVER = {"source": KEPT["bytecode"]}
+PRINTED = {"source": "a number that a loop on a tensor changes is a tensor, and printed as one"}
+ARRAYS = {"source": "an array from outside is a tensor inside"}
+NO_ITERATION = {"source": "whether gradients flow through a loop does not depend on how many iterations it has"}
+MADE_LEAF = {"source": "a tensor made inside of a program is no leaf, even where its flag is set"}

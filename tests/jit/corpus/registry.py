@@ -37,7 +37,7 @@ import paddle
 
 FOLDER = Path(__file__).parent / "programs"
 # The modes that the tests run; ``python -m tests.jit.corpus --mode NAME`` runs any of ``ALL_MODES``.
-MODES = ("eager", "bytecode")
+MODES = ("eager", "bytecode", "source")
 ALL_MODES = ("eager", "bytecode", "source")
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -339,3 +341,65 @@ def test_static_programs_take_rewritten_functions():
         paddle.disable_static()
     for v, a in zip(values, got, strict=True):
         np.testing.assert_allclose(a, f.dygraph_function(paddle.to_tensor(v)).numpy(), rtol=1e-6)
+
+
+def test_what_one_way_assigns_the_other_does_not_see():
+    def f(x):
+        n = 1
+
+        def count():
+            nonlocal n
+            n += 1
+
+        if x.sum() > 0:
+            count()
+            n = n + 1
+            return x * n
+        return x * n
+
+    def g(x):
+        m = 0
+        if x.sum() > 0:
+
+            def count():
+                nonlocal m
+                m += 1
+
+            count()
+        return x * m
+
+    assert [static(f)(x).tolist() for x in (UP, DOWN)] == [f(x).tolist() for x in (UP, DOWN)]
+    assert [static(g)(x).tolist() for x in (UP, DOWN)] == [g(x).tolist() for x in (UP, DOWN)]
+
+
+def test_warnings_and_logs_are_told_at_every_call(caplog):
+    log = logging.getLogger("tests.told")
+
+    def f(x, n):
+        warnings.warn("careful", stacklevel=1)
+        log.warning("n is %d", n)
+        return x * n
+
+    g = static(f)
+    for n in (1, 2, 3):
+        with pytest.warns(UserWarning, match="careful"):
+            assert g(UP, n).tolist() == f_without_words(UP, n)
+    assert [r.getMessage() for r in caplog.records if r.name == "tests.told"] == ["n is 1", "n is 2", "n is 3"]
+
+
+def f_without_words(x, n):
+    return (x * n).tolist()
+
+
+def test_arrays_are_read_at_every_call():
+    table = np.array([1.0, 2.0], "float32")
+
+    def f(x, more):
+        return x * paddle.to_tensor(table) + more + paddle.to_tensor(np.arange(2, dtype="float32"))
+
+    g = static(f)
+    for _ in range(3):
+        more = np.array([5.0, 6.0], "float32") * table
+        assert g(UP, more).tolist() == f(UP, paddle.to_tensor(more)).tolist()
+        table += 1
+    assert g.get_traced_count() == 1

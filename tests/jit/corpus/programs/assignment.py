@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import paddle
-from tests.jit.corpus.reasons import ARGUMENTS, CONDITION
+from tests.jit.corpus.reasons import CONDITION
 from tests.jit.corpus.registry import given, program
 
 
@@ -62,9 +62,7 @@ def walrus(x, numbers):
     return s - 1, k, squares
 
 
-@program(
-    lambda t: given(t(2), t(2, grad=False), [1]), lambda t: given(t(3), t(3, grad=False), [2, 3]), refused=ARGUMENTS
-)
+@program(lambda t: given(t(2), t(2, grad=False), [1]), lambda t: given(t(3), t(3, grad=False), [2, 3]))
 def augmented_assignment(x, y, items):
     z = x
     z = z + 0
@@ -86,7 +84,7 @@ def augmented_assignment(x, y, items):
     return z, n
 
 
-@program(lambda t: given(t(2, 2), {"a": [0, 1]}), lambda t: given(t(2, 2), {"a": [5, 6]}), refused=ARGUMENTS)
+@program(lambda t: given(t(2, 2), {"a": [0, 1]}), lambda t: given(t(2, 2), {"a": [5, 6]}))
 def targets_that_are_items(x, d):
     d["b"], d["a"][1] = x[0], x[1]
     for d["i"] in range(3):
@@ -95,9 +93,7 @@ def targets_that_are_items(x, d):
     return d["b"] * d["n"]
 
 
-@program(
-    lambda t: given(t(2), [1, 2, 3, 4], {"a": 1, "b": 2}), lambda t: given(t(3), [5, 6, 7], {"b": 3}), refused=ARGUMENTS
-)
+@program(lambda t: given(t(2), [1, 2, 3, 4], {"a": 1, "b": 2}), lambda t: given(t(3), [5, 6, 7], {"b": 3}))
 def delete_statements(x, items, d):
     del items[0], items[-1:]
     del d["b"]

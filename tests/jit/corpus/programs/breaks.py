@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 
 import paddle
-from tests.jit.corpus.reasons import GROWS, READS
+from tests.jit.corpus.reasons import BREAKS, GROWS, READS
 from tests.jit.corpus.registry import driver, factory, given, program
 
 
@@ -416,7 +416,7 @@ def break_in_a_default_and_a_decorator(x, n):
     return f(x), f(x, k=2.0)
 
 
-@program(lambda t: t(2), lambda t: t(2), refused=READS)
+@program(lambda t: t(2), lambda t: t(2), refused=BREAKS)
 def break_in_a_class_body(x):
     class Local:
         value = _read(x)

@@ -10,7 +10,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import paddle
-from tests.jit.corpus.reasons import ARGUMENTS, NO_SOURCE, READS
+from tests.jit.corpus.reasons import BREAKS
 from tests.jit.corpus.registry import driver, factory, given, program
 
 
@@ -56,21 +56,21 @@ def pool_of_threads(capture):
     return call
 
 
-@factory(lambda t: given(t(2), 2), lambda t: given(t(2), 3), refused=NO_SOURCE)
+@factory(lambda t: given(t(2), 2), lambda t: given(t(2), 3))
 def function_made_by_exec():
     scope = {"paddle": paddle}
     exec(compile("def f(x, n):\n    y = x * n\n    return y + paddle.ones([2])\n", "<corpus text>", "exec"), scope)
     return scope["f"]
 
 
-@program(lambda t: given(t(2), 2), lambda t: given(t(2), 3))
+@program(lambda t: given(t(2), 2), lambda t: given(t(2), 3), refused=BREAKS)
 def call_of_a_function_made_by_exec(x, n):
     scope = {}
     exec("def scaled(x, n):\n    return x * n\n", scope)
     return scope["scaled"](x, n) + 1
 
 
-@factory(lambda t: given(t(2), 1.0), lambda t: given(t(2), -1.0), refused=NO_SOURCE)
+@factory(lambda t: given(t(2), 1.0), lambda t: given(t(2), -1.0))
 def lambda_made_by_eval():
     return eval("lambda x, k: x * k if k > 0 else x + k")
 
@@ -146,7 +146,7 @@ def captured_twice(capture):
     return lambda x: first(x) + second(x)
 
 
-@program(lambda t: given(t(2), [2, 3]), lambda t: given(t(3), [4]), refused=ARGUMENTS)
+@program(lambda t: given(t(2), [2, 3]), lambda t: given(t(3), [4]), refused=BREAKS)
 def operator_module_and_methods_of_classes(x, numbers):
     first, total = operator.itemgetter(0)(numbers), functools.reduce(operator.mul, numbers)
     shape = operator.attrgetter("shape")(x)
@@ -166,7 +166,7 @@ def recursion_through_a_captured_function(capture):
     return f
 
 
-@factory(lambda t: t(2), lambda t: t(2), lambda t: t(2))
+@factory(lambda t: t(2), lambda t: t(2), lambda t: t(2), refused=BREAKS)
 def locals_and_globals():
     def f(x):
         a, b = 1, 2
@@ -176,7 +176,7 @@ def locals_and_globals():
     return f
 
 
-@program(lambda t: given(t(2)), lambda t: given(t(3)))
+@program(lambda t: given(t(2)), lambda t: given(t(3)), refused=BREAKS)
 def frames_are_looked_at(x):
     y = x * 2
     name = inspect.currentframe().f_code.co_name
@@ -202,7 +202,7 @@ def import_inside(x):
     return functional.relu(x) * m.sqrt(4.0), Counter("aab")["a"]
 
 
-@driver(lambda t: t(3), lambda t: t(3), lambda t: t(3), refused=READS)
+@driver(lambda t: t(3), lambda t: t(3), lambda t: t(3), refused=BREAKS)
 def function_excluded_from_capture(capture):
     log = []
 
@@ -219,7 +219,7 @@ def function_excluded_from_capture(capture):
     return f
 
 
-@driver(lambda t: t(3), lambda t: t(3), lambda t: t(3))
+@driver(lambda t: t(3), lambda t: t(3), lambda t: t(3), refused=BREAKS)
 def modules_patched_between_calls(capture):
     import types
 

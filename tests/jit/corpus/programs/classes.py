@@ -11,7 +11,7 @@ from collections import namedtuple
 from typing import ClassVar, NamedTuple
 
 import paddle
-from tests.jit.corpus.reasons import STATE
+from tests.jit.corpus.reasons import BREAKS
 from tests.jit.corpus.registry import driver, factory, given, program
 
 Pair = namedtuple("Pair", "left right")
@@ -193,12 +193,12 @@ def inheritance_and_super(x, bias):
     return y, leaf.bias, leaf.calls, [c.__name__ for c in Leaf.__mro__], Base.shifted(x)
 
 
-@factory(lambda t: t(2), lambda t: t(2), lambda t: t(2), refused=STATE)
+@factory(lambda t: t(2), lambda t: t(2), lambda t: t(2))
 def bound_method_is_captured():
     return Leaf(1.5).compute
 
 
-@driver(lambda t: given(t(2), 1), lambda t: given(t(2), 2), lambda t: given(t(2), 1), refused=STATE)
+@driver(lambda t: given(t(2), 1), lambda t: given(t(2), 2), lambda t: given(t(2), 1), refused=BREAKS)
 def methods_of_two_objects(capture):
     class Scaler:
         def __init__(self, k):
@@ -226,7 +226,7 @@ def methods_of_two_objects(capture):
     return call
 
 
-@factory(lambda t: t(2), lambda t: t(2))
+@factory(lambda t: t(2), lambda t: t(2), refused=BREAKS)
 def class_attributes_read_and_written():
     class Counter:
         count = 0
@@ -247,7 +247,7 @@ def class_attributes_read_and_written():
     return f
 
 
-@program(lambda t: given(t(2), 2), lambda t: given(t(3), 3))
+@program(lambda t: given(t(2), 2), lambda t: given(t(3), 3), refused=BREAKS)
 def class_made_inside(x, n):
     class Local:
         size = n
@@ -272,7 +272,12 @@ def dataclass_as_an_argument(box):
     return box.value()
 
 
-@program(lambda t: given(t(2), Options()), lambda t: given(t(2), Options(2.0)), lambda t: given(t(2), Options(2.0)))
+@program(
+    lambda t: given(t(2), Options()),
+    lambda t: given(t(2), Options(2.0)),
+    lambda t: given(t(2), Options(2.0)),
+    refused=BREAKS,
+)
 def frozen_dataclass(x, options):
     other = dataclasses.replace(options, names=("b", *options.names))
     equal = options == Options()
@@ -364,7 +369,7 @@ def enum_members(x, color):
     return x * int(flags), table[color], color.name, Color(2), [c.name for c in Color], Flag.B in flags
 
 
-@program(lambda t: given(t(2), "scale"), lambda t: given(t(2), "other"), lambda t: given(t(2), "bias"))
+@program(lambda t: given(t(2), "scale"), lambda t: given(t(2), "other"), lambda t: given(t(2), "bias"), refused=BREAKS)
 def getattr_setattr_hasattr_delattr(x, name):
     box = Box(x)
     before = getattr(box, name, None)
@@ -399,7 +404,7 @@ def type_checks(x, value):
     return x, kind, callable(value), issubclass(type(value), int), type(x) is paddle.Tensor
 
 
-@factory(lambda t: given(t(2), 3), lambda t: given(t(2), 1), lambda t: given(t(2), 5), refused=STATE)
+@factory(lambda t: given(t(2), 3), lambda t: given(t(2), 1), lambda t: given(t(2), 5))
 def object_in_a_closure_whose_attributes_change():
     box = Box(None, 1.0)
 
@@ -430,7 +435,7 @@ def attributes_changed_between_calls(capture):
     return call
 
 
-@factory(lambda t: t(2), lambda t: t(2))
+@factory(lambda t: t(2), lambda t: t(2), refused=BREAKS)
 def metaclass_and_init_subclass():
     class Registered(type):
         def __call__(cls, *args):
@@ -457,7 +462,7 @@ def metaclass_and_init_subclass():
     return f
 
 
-@driver(lambda t: t(2), lambda t: t(3))
+@driver(lambda t: t(2), lambda t: t(3), refused=BREAKS)
 def weak_references(capture):
     class Node:
         def __init__(self, k):
@@ -494,7 +499,7 @@ def objects_that_die_between_calls(capture):
     return call
 
 
-@program(lambda t: given(Box(t(2)), [t(2)]), lambda t: given(Box(t(3)), [t(3)]))
+@program(lambda t: given(Box(t(2)), [t(2)]), lambda t: given(Box(t(3)), [t(3)]), refused=BREAKS)
 def copies_of_objects(box, items):
     twin, deep = copy.copy(box), copy.deepcopy([1, {"a": [2]}])
     twin.log.append("twin")
@@ -504,7 +509,7 @@ def copies_of_objects(box, items):
     return twin.value() + box.value(), deep, len(more), more[0] is items[0]
 
 
-@program(lambda t: given(t(2)), lambda t: given(t(3)))
+@program(lambda t: given(t(2)), lambda t: given(t(3)), refused=BREAKS)
 def identity_of_objects(x):
     y = x
     z = x + 0

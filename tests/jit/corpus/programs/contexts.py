@@ -6,7 +6,7 @@ import contextlib
 import io
 
 import paddle
-from tests.jit.corpus.reasons import ARGUMENTS
+from tests.jit.corpus.reasons import BREAKS
 from tests.jit.corpus.registry import factory, given, program
 
 
@@ -34,7 +34,7 @@ def scaled(log, k):
         log.append("left")
 
 
-@program(lambda t: given(t(2), []), lambda t: given(t(3), ["before"]), refused=ARGUMENTS)
+@program(lambda t: given(t(2), []), lambda t: given(t(3), ["before"]))
 def context_manager_of_a_class(x, log):
     with Scope(log) as scope:
         y = x * len(scope.log)
@@ -46,7 +46,6 @@ def context_manager_of_a_class(x, log):
     lambda t: given(t(2), [], 0),
     lambda t: given(t(2), [], None),
     raises="TypeError",
-    refused=ARGUMENTS,
 )
 def context_manager_that_drops_errors(x, log, n):
     with Scope(log, ZeroDivisionError):
@@ -55,7 +54,7 @@ def context_manager_that_drops_errors(x, log, n):
     return x, log
 
 
-@program(lambda t: given(t(2), [], 3), lambda t: given(t(2), [], 4), refused=ARGUMENTS)
+@program(lambda t: given(t(2), [], 3), lambda t: given(t(2), [], 4))
 def context_manager_of_a_generator(x, log, k):
     with scaled(log, k) as factor:
         x = x * factor
@@ -64,7 +63,7 @@ def context_manager_of_a_generator(x, log, k):
     return x, log
 
 
-@program(lambda t: given(t.of([1.0]), []), lambda t: given(t.of([-1.0]), []), refused=ARGUMENTS)
+@program(lambda t: given(t.of([1.0]), []), lambda t: given(t.of([-1.0]), []))
 def tensor_branch_within_a_context(x, log):
     with Scope(log):
         if x > 0:
@@ -74,7 +73,7 @@ def tensor_branch_within_a_context(x, log):
     return x, log
 
 
-@program(lambda t: given(t(2), [], 0), lambda t: given(t(2), [], 1), lambda t: given(t(2), [], 2), refused=ARGUMENTS)
+@program(lambda t: given(t(2), [], 0), lambda t: given(t(2), [], 1), lambda t: given(t(2), [], 2))
 def return_and_break_out_of_contexts(x, log, n):
     for k in range(3):
         with Scope(log), Scope(log):
@@ -109,7 +108,7 @@ def no_grad_as_a_decorator():
     return f
 
 
-@program(lambda t: given(t(2, 2), [1, 2]), lambda t: given(t(2, 2), []))
+@program(lambda t: given(t(2, 2), [1, 2]), lambda t: given(t(2, 2), []), refused=BREAKS)
 def exit_stack(x, numbers):
     log = []
     with contextlib.ExitStack() as stack:
@@ -119,7 +118,7 @@ def exit_stack(x, numbers):
     return x, log
 
 
-@program(lambda t: given(t(2), "a"), lambda t: given(t(2), "b"))
+@program(lambda t: given(t(2), "a"), lambda t: given(t(2), "b"), refused=BREAKS)
 def nullcontext_and_redirection(x, text):
     with contextlib.nullcontext(5) as five:
         x = x * five
@@ -162,7 +161,7 @@ class Timer(contextlib.ContextDecorator):
         return False
 
 
-@factory(lambda t: t(2), lambda t: t(2))
+@factory(lambda t: t(2), lambda t: t(2), refused=BREAKS)
 def context_decorator():
     Timer.entered = 0
 

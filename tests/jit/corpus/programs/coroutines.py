@@ -6,7 +6,7 @@ import asyncio
 import types
 
 import paddle
-from tests.jit.corpus.reasons import DRIVEN
+from tests.jit.corpus.reasons import BREAKS, DRIVEN
 from tests.jit.corpus.registry import driver, factory, given, program
 
 
@@ -15,7 +15,7 @@ async def _scaled(x, k):
     return x * k
 
 
-@program(lambda t: given(t(2), 2), lambda t: given(t(2), 3))
+@program(lambda t: given(t(2), 2), lambda t: given(t(2), 3), refused=BREAKS)
 def event_loop_inside(x, k):
     async def both():
         a, b = await asyncio.gather(_scaled(x, k), _scaled(x + 1, k))
@@ -24,7 +24,7 @@ def event_loop_inside(x, k):
     return asyncio.run(both()) + 1
 
 
-@driver(lambda t: given(t.of([1.0, 2.0]), 2), lambda t: given(t.of([-1.0, -2.0]), 3))
+@driver(lambda t: given(t.of([1.0, 2.0]), 2), lambda t: given(t.of([-1.0, -2.0]), 3), refused=BREAKS)
 def captured_coroutine_function(capture):
     @capture
     async def f(x, k):
@@ -39,7 +39,7 @@ def captured_coroutine_function(capture):
     return call
 
 
-@factory(lambda t: given(t(2), 2), lambda t: given(t(2), 0), differs=DRIVEN)
+@factory(lambda t: given(t(2), 2), lambda t: given(t(2), 0), differs=DRIVEN, refused=BREAKS)
 def coroutine_driven_by_hand():
     @types.coroutine
     def suspend(x):

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 import paddle
-from tests.jit.corpus.reasons import READS
+from tests.jit.corpus.reasons import BREAKS, READS
 from tests.jit.corpus.registry import driver, factory, given, program
 
 
@@ -19,7 +19,7 @@ def item_in_the_middle(x):
     return y, s, y.max().item() > 1
 
 
-@program(lambda t: t.of([3.0, 2.0]), lambda t: t.of([1.0, 7.0]), refused=READS)
+@program(lambda t: t.of([3.0, 2.0]), lambda t: t.of([1.0, 7.0]), refused=BREAKS)
 def conversions_to_numbers(x):
     f, n, b = float(x[0]), int(x[1]), bool(x[0] > 2)
     for k in range(n):
@@ -41,20 +41,24 @@ def numpy_of_an_intermediate(x):
     return y * paddle.to_tensor(b), float(a.sum()), a.shape
 
 
-@program(lambda t: given(t(3), np.arange(3, dtype="float32")), lambda t: given(t(2), np.ones(2, "float32")))
+@program(
+    lambda t: given(t(3), np.arange(3, dtype="float32")),
+    lambda t: given(t(2), np.ones(2, "float32")),
+    refused=BREAKS,
+)
 def array_as_an_argument(x, a):
     a[0] = 5.0
     return x * paddle.to_tensor(a), a * 2, a.mean()
 
 
-@program(lambda t: given(t(2, 3)), lambda t: given(t(4, 3)))
+@program(lambda t: given(t(2, 3)), lambda t: given(t(4, 3)), refused=BREAKS)
 def numpy_made_inside(x):
     table = np.linspace(0, 1, x.shape[1]).astype("float32")
     angles = paddle.to_tensor(np.outer(np.arange(x.shape[0]), table).astype("float32"))
     return x * paddle.sin(angles), np.prod(x.shape), np.asarray([1, 2]).tolist()
 
 
-@program(lambda t: t.of([1.0, 2.0], grad=False), lambda t: t.of([3.0], grad=False), refused=READS)
+@program(lambda t: t.of([1.0, 2.0], grad=False), lambda t: t.of([3.0], grad=False), refused=BREAKS)
 def numpy_functions_of_tensors(x):
     return np.asarray(x * 2), np.sqrt(x.numpy()), x + paddle.to_tensor(np.array(x.shape, "float32").sum())
 
@@ -75,7 +79,7 @@ def callbacks_that_compute_with_tensors(x):
     return paddle.stack(parts), sorted(parts, key=lambda v: -float(v))[0]
 
 
-@factory(lambda t: t(2), lambda t: t(2), lambda t: t(2))
+@factory(lambda t: t(2), lambda t: t(2), lambda t: t(2), refused=BREAKS)
 def array_in_a_closure():
     counts = np.zeros(3)
 
@@ -97,7 +101,7 @@ def number_read_twice(x):
     return x, a, b
 
 
-@driver(lambda t: t(3), lambda t: t(3))
+@driver(lambda t: t(3), lambda t: t(3), refused=BREAKS)
 def tensor_as_a_dict_key(capture):
     @capture
     def f(x):

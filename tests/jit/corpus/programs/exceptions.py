@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 
 import paddle
-from tests.jit.corpus.reasons import HANDLER, STATE
+from tests.jit.corpus.reasons import HANDLER
 from tests.jit.corpus.registry import driver, factory, given, program
 
 
@@ -238,9 +238,7 @@ def exception_variable_is_deleted(x, n):
         return -x, "gone"
 
 
-@factory(
-    lambda t: given(t(2), 0), lambda t: given(t(2), 1), lambda t: given(t(2), 0), raises="ValueError", refused=STATE
-)
+@factory(lambda t: given(t(2), 0), lambda t: given(t(2), 1), lambda t: given(t(2), 0), raises="ValueError")
 def state_after_an_exception():
     state = {"calls": 0, "done": 0}
 

@@ -6,7 +6,7 @@ import functools
 import operator
 
 import paddle
-from tests.jit.corpus.reasons import DEPTH, STATE
+from tests.jit.corpus.reasons import BREAKS
 from tests.jit.corpus.registry import driver, factory, given, program
 
 TABLE = paddle.arange(6, dtype="float32").reshape([3, 2])
@@ -68,7 +68,7 @@ def _halved(x):
     return _halved(x * 0.5)
 
 
-@program(lambda t: t.of([8.0, 9.0]), lambda t: t.of([0.0, 0.5]), refused=DEPTH)
+@program(lambda t: t.of([8.0, 9.0]), lambda t: t.of([0.0, 0.5]), refused=BREAKS)
 def recursion_on_a_tensor(x):
     return _halved(x) + 1
 
@@ -103,7 +103,7 @@ def recursion_over_a_nest(x, nest):
     return walk(nest, 1)
 
 
-@factory(lambda t: t(2), lambda t: t(2), lambda t: t(3), refused=STATE)
+@factory(lambda t: t(2), lambda t: t(2), lambda t: t(3))
 def closure_that_counts():
     count = 0
     history = []
@@ -117,7 +117,7 @@ def closure_that_counts():
     return f
 
 
-@factory(lambda t: given(t(2), "add"), lambda t: given(t(2), "read"), lambda t: given(t(2), "add"), refused=STATE)
+@factory(lambda t: given(t(2), "add"), lambda t: given(t(2), "read"), lambda t: given(t(2), "add"))
 def cell_shared_by_two_functions():
     total = paddle.zeros([2])
 
@@ -213,7 +213,7 @@ def reduce_over_tensors(xs):
     return functools.reduce(operator.add, xs), functools.reduce(lambda a, b: a * b, xs, paddle.ones([2]))
 
 
-@factory(lambda t: given(t(2), 3), lambda t: given(t(2), 4), lambda t: given(t(2), 3), refused=STATE)
+@factory(lambda t: given(t(2), 3), lambda t: given(t(2), 4), lambda t: given(t(2), 3), refused=BREAKS)
 def lru_cache_of_numbers():
     computed = []
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import paddle
-from tests.jit.corpus.reasons import ARGUMENTS
+from tests.jit.corpus.reasons import BREAKS, GENERATOR
 from tests.jit.corpus.registry import driver, factory, given, program
 
 
@@ -38,7 +38,7 @@ def generator_half_consumed_inside(x):
     return first, second, third, list(g)
 
 
-@program(lambda t: given(t(2), _powers(t(2), 4)), lambda t: given(t(2), _powers(t(2), 2)))
+@program(lambda t: given(t(2), _powers(t(2), 4)), lambda t: given(t(2), _powers(t(2), 2)), refused=BREAKS)
 def generator_given_as_an_argument(x, g):
     x = x + next(g)
     return x * 2
@@ -51,7 +51,7 @@ def _advanced(t):
     return t(2), g
 
 
-@program(lambda t: _advanced(t), lambda t: _advanced(t))
+@program(lambda t: _advanced(t), lambda t: _advanced(t), refused=BREAKS)
 def generator_half_consumed_before(x, g):
     for p in g:
         x = x + p
@@ -69,7 +69,7 @@ def _accumulate():
         total = total + received
 
 
-@program(lambda t: given(t(2), 3), lambda t: given(t(2), 1))
+@program(lambda t: given(t(2), 3), lambda t: given(t(2), 1), refused=GENERATOR)
 def send_into_a_generator(x, n):
     g = _accumulate()
     next(g)
@@ -90,7 +90,7 @@ def _delegating(x, log):
     return "done"
 
 
-@program(lambda t: given(t(2), []), lambda t: given(t(3), [0]), refused=ARGUMENTS)
+@program(lambda t: given(t(2), []), lambda t: given(t(3), [0]))
 def yield_from(x, log):
     return list(_delegating(x, log)), log
 
@@ -106,7 +106,7 @@ def _guarded(x, log):
         log.append("closed")
 
 
-@program(lambda t: given(t(2), []), lambda t: given(t(2), []), refused=ARGUMENTS)
+@program(lambda t: given(t(2), []), lambda t: given(t(2), []))
 def throw_and_close(x, log):
     g = _guarded(x, log)
     a = next(g)
@@ -118,7 +118,7 @@ def throw_and_close(x, log):
     return a, b, log
 
 
-@program(lambda t: given(t(2), 3), lambda t: given(t(3), 2))
+@program(lambda t: given(t(2), 3), lambda t: given(t(3), 2), refused=BREAKS)
 def function_that_returns_a_generator(x, n):
     y = x * 2
 
@@ -129,7 +129,7 @@ def function_that_returns_a_generator(x, n):
     return items()
 
 
-@driver(lambda t: given(t(3), 2), lambda t: given(t(2), 3))
+@driver(lambda t: given(t(3), 2), lambda t: given(t(2), 3), refused=BREAKS)
 def captured_generator_function(capture):
     @capture
     def items(x, n):
@@ -144,7 +144,7 @@ def captured_generator_function(capture):
     return call
 
 
-@program(lambda t: given(t(3), iter([1, 2, 3])), lambda t: given(t(3), iter([4])))
+@program(lambda t: given(t(3), iter([1, 2, 3])), lambda t: given(t(3), iter([4])), refused=BREAKS)
 def list_iterator_given_as_an_argument(x, numbers):
     return x * next(numbers), next(numbers, None)
 
@@ -203,7 +203,7 @@ def iterator_of_ones_own(x, steps):
     return x, steps.n
 
 
-@program(lambda t: given(Pages(t(3, 2))), lambda t: given(Pages(t(1, 2))))
+@program(lambda t: given(Pages(t(3, 2))), lambda t: given(Pages(t(1, 2))), refused=BREAKS)
 def sequence_protocol(pages):
     total = 0.0
     for page in pages:
@@ -211,7 +211,7 @@ def sequence_protocol(pages):
     return total, len(pages), pages[0]
 
 
-@program(lambda t: given(t(4)), lambda t: given(t(3)))
+@program(lambda t: given(t(4)), lambda t: given(t(3)), refused=BREAKS)
 def itertools_functions(x):
     pairs = [(a, b) for a, b in itertools.product([1, 2], [3, 4])]
     y = x
@@ -226,7 +226,7 @@ def itertools_functions(x):
     return y, chained, counted, runs, combined, summed, [next(cycle) for _ in range(3)]
 
 
-@factory(lambda t: t(2), lambda t: t(2), lambda t: t(2))
+@factory(lambda t: t(2), lambda t: t(2), lambda t: t(2), refused=BREAKS)
 def iterator_in_a_closure():
     numbers = iter(range(1, 10))
     generator = (k * k for k in range(2, 10))

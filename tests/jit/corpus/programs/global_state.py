@@ -6,7 +6,7 @@ import math
 import os
 
 import paddle
-from tests.jit.corpus.reasons import STATE
+from tests.jit.corpus.reasons import BREAKS
 from tests.jit.corpus.registry import driver, factory
 
 COUNT = 0
@@ -23,7 +23,7 @@ def _reset():
     HISTORY.clear()
 
 
-@factory(lambda t: t(2), lambda t: t(2), lambda t: t(3), refused=STATE)
+@factory(lambda t: t(2), lambda t: t(2), lambda t: t(3))
 def global_number_written():
     _reset()
 
@@ -35,7 +35,7 @@ def global_number_written():
     return f
 
 
-@factory(lambda t: t(2), lambda t: t(2), lambda t: t(2), refused=STATE)
+@factory(lambda t: t(2), lambda t: t(2), lambda t: t(2))
 def global_dict_and_list_written():
     _reset()
 
@@ -96,7 +96,7 @@ def global_function_replaced(capture):
     return call
 
 
-@factory(lambda t: t(2), lambda t: t(2), lambda t: t(2), refused=STATE)
+@factory(lambda t: t(2), lambda t: t(2), lambda t: t(2))
 def global_tensor_written():
     _reset()
 
@@ -109,7 +109,7 @@ def global_tensor_written():
     return f
 
 
-@factory(lambda t: t(2), lambda t: t(2), raises="NameError", refused=STATE)
+@factory(lambda t: t(2), lambda t: t(2), raises="NameError", refused=BREAKS)
 def global_deleted():
     _reset()
     globals()["DOOMED"] = 5
@@ -123,7 +123,7 @@ def global_deleted():
     return f
 
 
-@driver(lambda t: (t(2), "1"), lambda t: (t(2), "2"), lambda t: (t(2), "1"))
+@driver(lambda t: (t(2), "1"), lambda t: (t(2), "2"), lambda t: (t(2), "1"), refused=BREAKS)
 def environment_variable_read(capture):
     @capture
     def f(x):

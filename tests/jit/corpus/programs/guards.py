@@ -10,6 +10,7 @@ import numpy as np
 import paddle
 import paddle.nn.functional as F
 from paddle import nn
+from tests.jit.corpus.reasons import ARRAYS, BREAKS
 from tests.jit.corpus.registry import driver, given, program
 
 
@@ -368,7 +369,7 @@ def module_functions_patched(capture):
     return call
 
 
-@driver(*(lambda t, k=k: given(t(2), k) for k in range(4)))
+@driver(*(lambda t, k=k: given(t(2), k) for k in range(4)), refused=BREAKS)
 def missing_attributes_that_come(capture):
     class Config:
         pass
@@ -443,7 +444,7 @@ def tensors_of_a_closure_replaced(capture):
     return call
 
 
-@driver(*(lambda t, k=k: given(t(2), k) for k in range(4)))
+@driver(*(lambda t, k=k: given(t(2), k) for k in range(4)), differs=ARRAYS)
 def arrays_changed_between_calls(capture):
     scale = np.array([1.0, 2.0], "float32")
 

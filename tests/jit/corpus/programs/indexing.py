@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import paddle
-from tests.jit.corpus.reasons import READS
+from tests.jit.corpus.reasons import BREAKS, MADE_LEAF, READS
 from tests.jit.corpus.registry import given, program
 
 
@@ -47,7 +47,13 @@ def index_tuples_in_variables(x, axis):
     return x[tuple(where)], x[first], x[..., slice(0, 2)]
 
 
-@program(lambda t: t(2, 3), lambda t: t(1, 3), lambda t: t(2, 3, dtype="float64"), lambda t: t(2, 3, grad=False))
+@program(
+    lambda t: t(2, 3),
+    lambda t: t(1, 3),
+    lambda t: t(2, 3, dtype="float64"),
+    lambda t: t(2, 3, grad=False),
+    refused=BREAKS,
+)
 def attributes_of_tensors(x):
     about = x.shape, x.dtype == paddle.float32, x.ndim, x.stop_gradient, x.size, x.is_leaf, len(x), list(x.shape)
     y = x.T @ x
@@ -64,7 +70,7 @@ def branches_on_stop_gradient(x, y):
     return z + frozen, z.stop_gradient, frozen.stop_gradient
 
 
-@program(lambda t: t(3), lambda t: t(3))
+@program(lambda t: t(3), lambda t: t(3), differs=MADE_LEAF)
 def stop_gradient_set_inside(x):
     y = x * 2
     w = paddle.ones([3])

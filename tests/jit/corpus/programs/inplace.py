@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import paddle
-from tests.jit.corpus.reasons import COPIES, OWN_MEMORY, SHARED
+from tests.jit.corpus.reasons import BREAKS, COPIES
 from tests.jit.corpus.registry import driver, factory, given, program
 
 
@@ -61,7 +61,7 @@ def view_of_an_argument_is_returned(x):
     return v, x
 
 
-@driver(lambda t: given(t(3, grad=False)), lambda t: given(t(4, grad=False)), differs=OWN_MEMORY)
+@driver(lambda t: given(t(3, grad=False)), lambda t: given(t(4, grad=False)))
 def returned_view_is_written_afterwards(capture):
     @capture
     def f(x):
@@ -104,7 +104,10 @@ def view_of_an_argument_given_as_another(x, v):
 
 
 @program(
-    lambda t: _with_a_view(t), lambda t: (t(4, grad=False), t(2, grad=False)), lambda t: _with_a_view(t), refused=SHARED
+    lambda t: _with_a_view(t),
+    lambda t: (t(4, grad=False), t(2, grad=False)),
+    lambda t: _with_a_view(t),
+    refused=BREAKS,
 )
 def argument_whose_view_is_given_is_written(x, v):
     x.scale_(3.0)
@@ -118,6 +121,7 @@ def argument_whose_view_is_given_is_written(x, v):
     lambda t: t(4, 3, grad=False),
     lambda t: t(8, 3, grad=False)[::2],
     lambda t: t(1, 3, grad=False).expand([4, 3]),
+    refused=BREAKS,
 )
 def arguments_that_are_not_contiguous(x):
     return (x @ x.T).sum(axis=0), x.is_contiguous(), x.reshape([-1]) * 2
@@ -141,7 +145,7 @@ def buffer_in_a_closure_written_in_place():
     return f
 
 
-@factory(lambda t: given(t(2), 0), lambda t: given(t(2), 2), lambda t: given(t(2), 1), differs=OWN_MEMORY)
+@factory(lambda t: given(t(2), 0), lambda t: given(t(2), 2), lambda t: given(t(2), 1))
 def cache_written_at_an_index():
     cache = paddle.zeros([4, 2])
 
@@ -175,7 +179,7 @@ def leaf_with_a_gradient_written_in_place(x):
     return y + x
 
 
-@program(lambda t: given(t(3, grad=False)), lambda t: given(t(3, grad=False)))
+@program(lambda t: given(t(3, grad=False)), lambda t: given(t(3, grad=False)), refused=BREAKS)
 def leaf_written_under_no_grad(x):
     w = paddle.to_tensor([1.0, 2.0, 3.0], stop_gradient=False)
     with paddle.no_grad():

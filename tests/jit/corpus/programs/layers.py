@@ -7,7 +7,7 @@ import copy
 import paddle
 import paddle.nn.functional as F
 from paddle import nn
-from tests.jit.corpus.reasons import STATE, ZEROS
+from tests.jit.corpus.reasons import BREAKS, ZEROS
 from tests.jit.corpus.registry import driver, factory, given
 
 
@@ -31,7 +31,6 @@ class MLP(nn.Layer):
     lambda t: given(t(3, 3), scale=2.0),
     lambda t: given(t(4, 3), scale=3.0),
     lambda t: t(0, 3),
-    refused=STATE,
 )
 def small_network():
     return MLP()
@@ -76,7 +75,7 @@ class Averaged(nn.Layer):
         return (x - self.mean) * self.steps.astype("float32")
 
 
-@factory(lambda t: t(2, 3), lambda t: t(2, 3), lambda t: t(4, 3), refused=STATE)
+@factory(lambda t: t(2, 3), lambda t: t(2, 3), lambda t: t(4, 3))
 def buffers_written_inside():
     return Averaged()
 
@@ -247,7 +246,7 @@ def hook_removed_between_calls(capture):
     return call
 
 
-@driver(lambda t: t(2, 3), lambda t: t(2, 3), lambda t: t(3, 3), refused=STATE)
+@driver(lambda t: t(2, 3), lambda t: t(2, 3), lambda t: t(3, 3))
 def copy_of_a_captured_layer(capture):
     net = MLP()
     run = capture(net)
@@ -324,7 +323,7 @@ def convolutions_and_norms():
     )
 
 
-@factory(lambda t: t(2, 3), lambda t: t(3, 3), lambda t: t(2, 3), refused=STATE)
+@factory(lambda t: t(2, 3), lambda t: t(3, 3), lambda t: t(2, 3))
 def spectral_norm_and_weight_norm():
     net = nn.Sequential(nn.utils.weight_norm(nn.Linear(3, 3)), nn.utils.spectral_norm(nn.Linear(3, 2)))
 
@@ -347,12 +346,12 @@ class Lazily(nn.Layer):
         return x * self.weight
 
 
-@factory(lambda t: t(2, 3), lambda t: t(2, 3), lambda t: t(4, 3), refused=STATE)
+@factory(lambda t: t(2, 3), lambda t: t(2, 3), lambda t: t(4, 3))
 def parameter_made_at_the_first_call():
     return Lazily()
 
 
-@factory(lambda t: t(2, 3), lambda t: t(2, 3))
+@factory(lambda t: t(2, 3), lambda t: t(2, 3), refused=BREAKS)
 def layer_made_inside():
     def f(x):
         layer = nn.Linear(3, 2, weight_attr=nn.initializer.Constant(0.5))

@@ -7,7 +7,7 @@ import math
 import paddle
 import paddle.nn.functional as F
 from paddle import nn
-from tests.jit.corpus.reasons import ARGUMENTS, GROWS, NUMBERS, READS, STATE, STRUCTURE
+from tests.jit.corpus.reasons import GROWS, NUMBERS, READS, STRUCTURE
 from tests.jit.corpus.registry import driver, factory, given, program
 
 
@@ -37,7 +37,7 @@ class CachedAttention(nn.Layer):
         return self.out(y.transpose([0, 2, 1, 3]).reshape([b, n, width]))
 
 
-@driver(lambda t: t(1, 3, 8), lambda t: t(2, 2, 8), refused=ARGUMENTS)
+@driver(lambda t: t(1, 3, 8), lambda t: t(2, 2, 8))
 def attention_with_a_cache(capture):
     layer = CachedAttention()
     step = capture(layer)
@@ -189,7 +189,7 @@ def gradient_penalty():
     return f
 
 
-@factory(*(lambda t: (t(4, 2, grad=False), t(4, 1, grad=False)) for _ in range(3)), backward=False, refused=STATE)
+@factory(*(lambda t: (t(4, 2, grad=False), t(4, 1, grad=False)) for _ in range(3)), backward=False)
 def moving_average_of_weights():
     net, shadow = nn.Linear(2, 1), nn.Linear(2, 1)
     optimizer = paddle.optimizer.SGD(0.1, parameters=net.parameters())

@@ -8,7 +8,7 @@ import numpy as np
 
 import paddle
 import paddle.nn.functional as F
-from tests.jit.corpus.reasons import COUNT, DRAWS, SEED
+from tests.jit.corpus.reasons import BREAKS, COPIES, COUNT, SEED
 from tests.jit.corpus.registry import driver, factory, given, program
 
 
@@ -41,14 +41,14 @@ def draws_in_branches(x):
     return x + paddle.rand([1])
 
 
-@program(lambda t: given(t(2), 3), lambda t: given(t(2), 0), lambda t: given(t(2), 1))
+@program(lambda t: given(t(2), 3), lambda t: given(t(2), 0), lambda t: given(t(2), 1), allowed=COPIES)
 def draws_in_a_loop(x, n):
     for _ in range(n):
         x = x + paddle.randn([2])
     return x
 
 
-@program(lambda t: t(3), lambda t: t(3), lambda t: t(3), refused=DRAWS)
+@program(lambda t: t(3), lambda t: t(3), lambda t: t(3), refused=BREAKS)
 def python_draws(x):
     for _ in range(3):
         if random.random() < 0.5:
@@ -59,14 +59,14 @@ def python_draws(x):
     return x * k, order, random.choice("abc"), x + random.gauss(0, 1)
 
 
-@program(lambda t: t(3), lambda t: t(3), lambda t: t(2), refused=DRAWS)
+@program(lambda t: t(3), lambda t: t(3), lambda t: t(2), refused=BREAKS)
 def numpy_draws(x):
     noise = np.random.randn(x.shape[0]).astype("float32")
     k = np.random.randint(1, 4)
     return x * paddle.to_tensor(noise), int(k), np.random.permutation(3)
 
 
-@factory(lambda t: t(3), lambda t: t(3))
+@factory(lambda t: t(3), lambda t: t(3), refused=BREAKS)
 def generator_of_ones_own():
     rng, numpys = random.Random(3), np.random.default_rng(4)
 

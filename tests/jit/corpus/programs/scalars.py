@@ -9,7 +9,7 @@ import time
 import numpy as np
 
 import paddle
-from tests.jit.corpus.reasons import COPIES, STATE
+from tests.jit.corpus.reasons import BREAKS, COPIES
 from tests.jit.corpus.registry import driver, factory, given, program
 
 
@@ -35,7 +35,7 @@ def float_that_steers(x, threshold):
     return x * threshold if threshold > 1 else x + threshold
 
 
-@factory(*(lambda t: t(2) for _ in range(5)), most=2, refused=STATE)
+@factory(*(lambda t: t(2) for _ in range(5)), most=2)
 def counter_that_only_computes():
     step = 0
 
@@ -47,7 +47,7 @@ def counter_that_only_computes():
     return f
 
 
-@factory(*(lambda t: t(2) for _ in range(5)), most=3, refused=STATE)
+@factory(*(lambda t: t(2) for _ in range(5)), most=3)
 def counter_that_steers_at_last():
     state = {"step": 0}
 
@@ -194,7 +194,7 @@ def dtypes_that_vary(x):
     return y, str(x.dtype), x.is_floating_point()
 
 
-@program(lambda t: t(2), lambda t: t(2))
+@program(lambda t: t(2), lambda t: t(2), refused=BREAKS)
 def clock_is_read(x):
     start = time.time()
     y = x * 2

@@ -6,7 +6,7 @@ import collections
 import functools
 import itertools
 
-from tests.jit.corpus.reasons import ARGUMENTS, CONDITION, DEPTH, RECURSION
+from tests.jit.corpus.reasons import BREAKS, CONDITION, RECURSION
 from tests.jit.corpus.registry import factory, given, program
 
 
@@ -21,7 +21,7 @@ def slices_of_lists_assigned_and_deleted(x, items):
     return x * len(copy), copy, tail, items == list(items), [*items, *copy][-3:], items[::-2]
 
 
-@program(lambda t: given(t(2), {"a": 1, "b": 2}), lambda t: given(t(2), {"c": 3}), refused=ARGUMENTS)
+@program(lambda t: given(t(2), {"a": 1, "b": 2}), lambda t: given(t(2), {"c": 3}))
 def views_of_dicts(x, table):
     keys, values, items = table.keys(), table.values(), table.items()
     table["z"] = 26
@@ -75,7 +75,7 @@ def generators_that_recurse(tree):
     return sum(tree), tree.depth(), [v * i for i, v in enumerate(tree)]
 
 
-@program(lambda t: given(t(2), [1, 2, 3, 4]), lambda t: given(t(2), [5]))
+@program(lambda t: given(t(2), [1, 2, 3, 4]), lambda t: given(t(2), [5]), refused=BREAKS)
 def iterators_of_itertools(x, items):
     a, b = itertools.tee(items)
     pairs = list(zip(a, itertools.islice(b, 1, None)))
@@ -97,7 +97,7 @@ def iterators_of_itertools(x, items):
     )
 
 
-@factory(lambda t: t(2), lambda t: t(2))
+@factory(lambda t: t(2), lambda t: t(2), refused=BREAKS)
 def iterator_that_a_function_feeds():
     def f(x):
         state = [3]
@@ -189,7 +189,7 @@ class Matrix:
         self.log.append("exit")
 
 
-@program(lambda t: given(t(2)), lambda t: given(t(3)))
+@program(lambda t: given(t(2)), lambda t: given(t(3)), refused=BREAKS)
 def indices_of_every_form(x):
     m = Matrix()
     k = m[1, 2:3, ..., None] + m[::2] + m[(1,)] + m["a"]
@@ -204,7 +204,7 @@ def indices_of_every_form(x):
     return x * k, m.log, 3 in m, 4 not in m, same is m
 
 
-@program(lambda t: given(t(2), 3), lambda t: given(t(2), 4))
+@program(lambda t: given(t(2), 3), lambda t: given(t(2), 4), refused=BREAKS)
 def classes_that_hold_functions(x, n):
     class Registry(dict):
         def register(self, name=None):
@@ -227,7 +227,7 @@ def classes_that_hold_functions(x, n):
     return [f(x) for f in registry.values()], list(registry), functools.reduce(lambda v, f: f(v), registry.values(), x)
 
 
-@program(lambda t: given(t(2), 2), lambda t: given(t(2), 3))
+@program(lambda t: given(t(2), 2), lambda t: given(t(2), 3), refused=BREAKS)
 def single_dispatch(x, n):
     @functools.singledispatch
     def show(v):
@@ -261,7 +261,7 @@ def parsing_of_a_text(x, text):
     return x * total, numbers, head, sep, rest, flags, ",".join(sorted(table)), text.encode().decode()[::-1]
 
 
-@program(lambda t: given(t(2), [3, 1, 2]), lambda t: given(t(2), [5, 5]), refused=ARGUMENTS)
+@program(lambda t: given(t(2), [3, 1, 2]), lambda t: given(t(2), [5, 5]), refused=BREAKS)
 def sorting_and_ranking(x, items):
     order = sorted(range(len(items)), key=items.__getitem__)
     pairs = sorted(zip(items, "abc"), key=lambda p: (-p[0], p[1]))
@@ -270,7 +270,7 @@ def sorting_and_ranking(x, items):
     return x * order[0], order, pairs, items, sorted(items, key=compare), min(items, default=0), [*map(str, items)]
 
 
-@program(lambda t: given(t(2), 3), lambda t: given(t(2), 4))
+@program(lambda t: given(t(2), 3), lambda t: given(t(2), 4), refused=BREAKS)
 def named_tuples_and_defaults(x, n):
     Point = collections.namedtuple("Point", ["x", "y"], defaults=[n])
     p = Point(x)
@@ -313,7 +313,7 @@ def function_that_changes_itself():
     return f
 
 
-@program(lambda t: given(t(2), 3), lambda t: given(t(2), 5), raises="RecursionError", refused=DEPTH, differs=RECURSION)
+@program(lambda t: given(t(2), 3), lambda t: given(t(2), 5), raises="RecursionError", refused=BREAKS, differs=RECURSION)
 def endless_recursion(x, n):
     def down(k):
         return down(k + 1) if k != n else x * k

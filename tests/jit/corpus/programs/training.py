@@ -5,7 +5,7 @@ from __future__ import annotations
 import paddle
 import paddle.nn.functional as F
 from paddle import nn
-from tests.jit.corpus.reasons import NUMBERS, READS, SCHEDULE, STATE
+from tests.jit.corpus.reasons import BREAKS, NUMBERS, READS
 from tests.jit.corpus.registry import driver, factory, given
 
 
@@ -56,7 +56,7 @@ def step_with_schedule_and_clip(capture):
     return call
 
 
-@factory(*(lambda t: _batch(t) for _ in range(4)), backward=False, refused=SCHEDULE)
+@factory(*(lambda t: _batch(t) for _ in range(4)), backward=False, refused=BREAKS)
 def schedule_stepped_inside():
     net = _net()
     schedule = paddle.optimizer.lr.ExponentialDecay(0.1, 0.5)
@@ -96,7 +96,7 @@ def accumulation_of_gradients(capture):
     return call
 
 
-@factory(*(lambda t: _batch(t) for _ in range(4)), backward=False, refused=STATE)
+@factory(*(lambda t: _batch(t) for _ in range(4)), backward=False)
 def accumulation_steered_inside():
     net = _net()
     optimizer = paddle.optimizer.SGD(0.1, parameters=net.parameters())

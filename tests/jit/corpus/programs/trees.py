@@ -6,7 +6,7 @@ import dataclasses
 from collections import OrderedDict, namedtuple
 
 import paddle
-from tests.jit.corpus.reasons import ARGUMENTS, COPIES
+from tests.jit.corpus.reasons import COPIES
 from tests.jit.corpus.registry import given, program
 
 Batch = namedtuple("Batch", "x mask")
@@ -70,7 +70,6 @@ def walk_over_a_tree(tree):
 @program(
     lambda t: given(t(2), {"p": 0.5, "q": [1, 2]}),
     lambda t: given(t(2), {"p": 0.25, "q": [1, 2, 3]}),
-    refused=ARGUMENTS,
 )
 def options_in_a_dict(x, options):
     p, q = options["p"], options["q"]
