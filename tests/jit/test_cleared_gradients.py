@@ -157,3 +157,26 @@ def test_gradients_that_were_not_there_at_the_capture(full_graph):
         return found
 
     assert weights(True) == weights(False)
+
+
+@pytest.mark.parametrize("full_graph", [False, True])
+def test_parameters_in_a_list_are_those_of_the_optimizer(full_graph):
+    """The list may have others at the next call: what is in it comes with each call, unless the function knows it."""
+
+    def weights(captured):
+        params = [paddle.to_tensor([float(i), 2.0], stop_gradient=False) for i in range(2)]
+        optimizer = paddle.optimizer.SGD(0.1, parameters=params)
+
+        def step():
+            sum((p * p).sum() for p in params).backward()
+            optimizer.step()
+            optimizer.clear_grad()
+
+        run = paddle.jit.to_static(step, full_graph=full_graph) if captured else step
+        found = []
+        for _ in range(3):
+            run()
+            found.append([p.tolist() for p in params])
+        return found
+
+    assert weights(True) == weights(False)

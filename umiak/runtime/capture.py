@@ -646,10 +646,13 @@ class Captured(CapturedRun):
         if not (capture.differentiated or capture.leaves or self._late):
             owners_of_grads, before = [], []  # gradients are none of its business
         own = [x for n, x in program.captured.items() if id(x) not in held]
+        # What no argument may be: captured tensors, and leaves that the function gives gradients, or asks for them.
+        self.known = [leaf for leaf, _ in capture.leaves.values() if not isinstance(leaf, SymTensor)]
+        self.known += own if capture.asked or program.effects else []
         self._prepare(
             name=program.name or "captured",
             pinned=sorted(pinned.items()),
-            apart=set(map(id, own)) if capture.asked or program.effects else set(),
+            apart=set(map(id, self.known)),
             leaves=owners_of_grads,
             absent=[g is None for g in before],
             hooks=[leaf._hooks for _, leaf in kept] if owners_of_grads else [],
@@ -676,9 +679,6 @@ class Captured(CapturedRun):
             ],
         )
         self._owners = [leaf for _, leaf in kept]
-        # Captured tensors that no argument may be, nor those whose gradients it asks for by itself.
-        self.known = own if capture.asked or program.effects else []
-        self.known = [*self.known, *(leaf for leaf, _ in capture.leaves.values() if not isinstance(leaf, SymTensor))]
         self._pure: Executor | None = None  # without writes, for gradients of gradients
         self._pair: _Pair | None = None
         if self.custom:
