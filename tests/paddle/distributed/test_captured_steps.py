@@ -13,7 +13,6 @@ def test_processes(name):
     assert_passes(2, MODULE, name)
 
 
-@pytest.mark.parametrize("size", [2, pytest.param(3, marks=pytest.mark.slow)], ids="{} ranks".format)
 @every
-def test_virtual_ranks(name, size):
-    simulate(size, MODULE, name)
+def test_virtual_ranks(name):
+    simulate(2, MODULE, name)
