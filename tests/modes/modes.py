@@ -42,7 +42,8 @@ def sizes_of(call: str, inputs: list[Input]) -> list[int]:
 
 def captured_of(function: Callable[..., Any]) -> Callable[..., Any]:
     """Capture a function as a whole: calls are texts that are evaluated, at which graphs would break."""
-    return paddle.jit.to_static(function, full_graph=True)
+    traced = paddle.jit.marker.unified(function)  # texts are evaluated in it
+    return paddle.jit.to_static(lambda *inputs: traced(*inputs), full_graph=True)
 
 
 def captured(call: Call) -> Iterator[str]:

@@ -6,6 +6,7 @@ so is recorded. Of what Python itself brings, ``models.py`` says what it does; e
 
 from __future__ import annotations
 
+import enum
 import functools
 import inspect
 import operator
@@ -448,6 +449,9 @@ class Simulator:
             _holds(np.ndarray, (*args, *kwargs.values())) and not self.trace.policy.full_graph
         ):  # there they are constants
             return self.break_graph(f"{_name(f)} of an array")
+        for x in (*args, *kwargs.values()):
+            if _is_opaque(x):
+                return self.break_graph(f"{_name(f)} of an object of {type(x).__name__}, whose state no guard compares")
         if is_backward(f) and not self.trace.policy.full_graph:
             retains = kwargs.get("retain_graph", args[2 - (f is not backward) :][:1])
             if self.trace.policy.keeps_histories or retains not in (False, (), (False,)):
@@ -993,6 +997,15 @@ def _name(f: Any) -> str:
     if type(f) is TensorMethod:
         return f"Tensor.{f.name}"
     return getattr(f, "__qualname__", None) or getattr(f, "__name__", None) or type(f).__name__
+
+
+def _is_opaque(x: Any) -> bool:
+    """Return whether an object is one of another package that the library looks into: an image, say."""
+    kind = type(x)
+    if isinstance(x, (Tensor, np.generic, np.ndarray, np.dtype, enum.Enum, tuple, BaseException, *_BUILT_IN)):
+        return False
+    own = is_library(kind.__module__) or kind.__module__ == "builtins" or isinstance(x, (type, ModuleType, Layer))
+    return not (own or callable(x) or models.is_iterator(x) or isinstance(x, (list, dict, set)))
 
 
 def _holds(kind: type, values: Iterable[Any]) -> bool:

@@ -1,7 +1,7 @@
 """A loop as one operation: which names it carries from iteration to iteration is found by tracing its body.
 
-At first those are the names that the body assigns and that have a value. A trace of the body shows what else changes,
-and what cannot be carried; then the loop is traced again. Where a name has no value before the loop, it is carried with
+At first there are none. A trace of the body shows what an iteration changes, and what cannot be carried; then the loop
+is traced again. What no iteration changes stays the object that it is. Where a name has no value before the loop, it is carried with
 zeros and a flag that says whether an iteration has assigned it.
 """
 
@@ -142,11 +142,8 @@ class _Loop:
         kind, value = parts(renamed(state, CONTINUED, ENDED))
         self.own = _Slot("the loop", (number(go, dt.bool), kind, extra))
         self.returned = None if value is ABSENT else _Slot("the return value", value)
-        # By place. What is conditional is carried as flag and value.
+        # By place, of those that an iteration was seen to change. What is conditional is carried as flag and value.
         self.slots: dict[int, _Slot] = {}
-        for i, (place, held) in enumerate(zip(self.places, self.before.values, strict=True)):
-            if not isinstance(place, Contents) and held is not ABSENT and type(held) is not Unusable:
-                self.slots[i] = _Slot(place.name, _carried(held))
 
     def run(self) -> Left | None:
         drawn = regions.words(current())
@@ -210,13 +207,18 @@ class _Loop:
         if self.returned is not None and self.returned.unusable is None:
             own = given[id(self.returned)]
             out.append(own if value is ABSENT else self.returned.taken(own, value))
+        changed: dict[int, Any] = {}
         for i, (place, old, new) in enumerate(zip(self.places, self.before.values, held, strict=True)):
             slot = self.slots.get(i)
             if slot is None:
                 if not same(place, old, new) and type(new) is not Unusable:
-                    self._carry(i, new)
+                    changed[i] = new
             elif slot.unusable is None:
                 out.append(self._taken(slot, place, given[id(slot)], new))
+        if changed:
+            for i, new in changed.items():
+                self._carry(i, new)
+            raise _Again
         return [x for those in out for x in those]
 
     def _carry(self, i: int, new: Any) -> None:
@@ -228,7 +230,6 @@ class _Loop:
         else:
             self.slots[i] = _Slot(place.name, old if isinstance(place, Contents) else _carried(old))
         self.slots = dict(sorted(self.slots.items()))
-        raise _Again
 
     def _taken(self, slot: _Slot, place: Any, given: list[Any], new: Any) -> list[Any]:
         if isinstance(new, Unusable):
