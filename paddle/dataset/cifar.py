@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,7 @@ _PARTS = {
 }  # fmt: skip
 
 
-def _reader(data: Cifar10 | Cifar100, cycle: bool = False) -> Reader:
+def _reader(data: Any, cycle: bool = False) -> Reader:
     def read() -> Iterator[tuple[np.ndarray, int]]:
         for pixels, label in data.data:
             yield pixels.astype(np.float32) / np.float32(255), int(label)

@@ -9,7 +9,11 @@ from collections.abc import Callable
 from types import FunctionType, MethodType
 from typing import Any
 
+from paddle.jit.concrete import ConcreteProgram, FunctionSpec
 from paddle.nn.layer.layers import Layer
+from paddle.static.input import InputSpec
+from paddle.tensor.filled import full
+from umiak.util import pytree
 from umiak.util.errors import op_error
 
 
@@ -78,6 +82,84 @@ class StaticFunction:
             raise op_error(RuntimeError, "main_program", "a call of the function before", "none")
         return cache[-1]
 
+    def _concrete(self) -> list[ConcreteProgram]:
+        raise NotImplementedError
+
+    @property
+    def concrete_program(self) -> ConcreteProgram:
+        """The program captured last, with what it takes and gives; with ``input_spec``, captured for it if need be."""
+        return self.concrete_program_specify_input_spec()
+
+    def concrete_program_specify_input_spec(
+        self, input_spec: Any = None, with_hook: bool = False, is_prim_infer: bool = False
+    ) -> ConcreteProgram:
+        """Return the program captured last; where there is none yet, one for ``input_spec``.
+
+        Args:
+            input_spec: an ``InputSpec`` for each tensor argument; None: those given to ``to_static``.
+            with_hook: accepted; hooks of a layer are a part of its program.
+            is_prim_infer: accepted; operations are decomposed where they are compiled.
+
+        Raises:
+            RuntimeError: no program yet, and no spec.
+        """
+        specs = self._input_spec if input_spec is None else input_spec
+        if input_spec is not None or not self._concrete():
+            if specs is None:
+                required = "a call of the function before, or input_spec"
+                raise op_error(RuntimeError, "concrete_program", required, "neither")
+            examples = pytree.map(_example, specs)
+            return self.get_concrete_program(*(examples if isinstance(examples, (list, tuple)) else [examples]))[0]
+        return self._concrete()[-1]
+
+    def get_concrete_program(self, *args: Any, **kwargs: Any) -> tuple[ConcreteProgram, StaticFunction]:
+        """Capture a kind of calls without running it.
+
+        Args:
+            *args: arguments of the function.
+            **kwargs: arguments of the function.
+
+        Returns:
+            The program, and this function, which runs it.
+
+        Raises:
+            CaptureError: there is no graph for such a call.
+        """
+        return self._captured_for(args, kwargs), self
+
+    def _captured_for(self, args: tuple, kwargs: dict[str, Any]) -> ConcreteProgram:
+        raise NotImplementedError
+
+    @property
+    def inputs(self) -> list[InputSpec]:
+        """Specs of the tensors that the program captured last takes."""
+        return self.concrete_program.inputs
+
+    @property
+    def outputs(self) -> list[InputSpec]:
+        """Specs of the tensors that the program captured last gives."""
+        return self.concrete_program.outputs
+
+    @property
+    def function_spec(self) -> FunctionSpec:
+        """The function as it was written, its parameters, and ``input_spec``."""
+        names = list(inspect.signature(self.dygraph_function).parameters)
+        return FunctionSpec(self.dygraph_function, self._input_spec, names)
+
+    def train(self) -> None:
+        """Set the layer whose method this is to training."""
+        self._layer("train").train()
+
+    def eval(self) -> None:
+        """Set the layer whose method this is to evaluation."""
+        self._layer("eval").eval()
+
+    def _layer(self, op_name: str) -> Layer:
+        layer = getattr(self.dygraph_function, "__self__", None)
+        if not isinstance(layer, Layer):
+            raise op_error(RuntimeError, op_name, "a captured method of a Layer", repr(self.dygraph_function))
+        return layer
+
     def get_traced_count(self) -> int:
         """Return the number of programs."""
         return len(self._captures())
@@ -93,6 +175,15 @@ class StaticFunction:
         if isinstance(layer, Layer) and layer.__dict__.get("forward") is self:
             del layer.__dict__["forward"]
         return self.dygraph_function
+
+
+def _example(spec: Any) -> Any:
+    """A tensor for a spec: 2 for sizes that are open, which then become symbols."""
+    if not isinstance(spec, InputSpec):
+        return spec
+    made = full([2 if n == -1 else n for n in spec.shape], 0, spec.dtype)
+    made.stop_gradient = spec.stop_gradient
+    return made
 
 
 def as_function(f: Callable[..., Any]) -> FunctionType | MethodType:

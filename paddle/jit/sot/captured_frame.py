@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
+from paddle.jit.concrete import ConcreteProgram, spec_of
 from paddle.jit.sot import report, switches
 from paddle.jit.sot.bytecode import VERSION, decode
 from paddle.jit.sot.control import Control, GraphBreak, Raised, Restart, Uncapturable
@@ -82,10 +83,15 @@ class CapturedFrame(FrameCall):
         self.records: list[Reads] = []
         self._readers = Readers()
         self.captures: list[Captured] = []
+        self.concrete: list[ConcreteProgram] = []  # the same for users
         self.abandoned: str | None = None
         family.frames.append(self)
 
     # --- what subclasses say
+
+    def original(self) -> Any:
+        """Return the function that the frame is one of."""
+        return self.code_object
 
     def begin(self, simulator: Simulator, variables: dict[str, Any]) -> Frame:
         """Return the frame, about to begin."""
@@ -272,6 +278,11 @@ class CapturedFrame(FrameCall):
             raise Uncapturable(f"the graph has {size} operations, fewer than MIN_GRAPH_SIZE")
         else:
             self.captures.append(captured)
+            inputs = [spec_of(i.stand_in, str(i.source)) for i in trace.inputs]
+            outputs = [spec_of(x) for x in rebuilder.outputs if isinstance(x, Tensor)]
+            self.concrete.append(
+                ConcreteProgram(self.original(), program, inputs, outputs, list(program.captured.values()))
+            )
         finish = None
         simple = (
             broken is None
@@ -427,6 +438,9 @@ class FunctionFrame(CapturedFrame):
             f = rewritten(self.function)
             code, cells = f.__code__, dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
         return Frame(simulator, code, self.function.__globals__, variables, cells, False)
+
+    def original(self) -> Any:
+        return self.function
 
     def native(self, args: tuple, kwargs: dict[str, Any] | None) -> Any:
         if self.owner is not None:

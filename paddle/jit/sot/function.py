@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
 from types import MethodType
 from typing import Any
 
+from paddle.jit.concrete import ConcreteProgram
 from paddle.jit.function import StaticFunction, as_function
 from paddle.jit.sot.captured_frame import Family, FunctionFrame
 from paddle.jit.sot.control import Raised, Refused, Uncapturable
@@ -17,6 +19,7 @@ from paddle.jit.specs import free_axes, specs_of
 from umiak.core.context import current
 from umiak.core.tensor import Tensor
 from umiak.runtime.capture import Captured, CaptureError
+from umiak.util.errors import op_error
 
 
 class SymbolicStaticFunction(StaticFunction, FunctionFrame):
@@ -42,6 +45,19 @@ class SymbolicStaticFunction(StaticFunction, FunctionFrame):
 
     def _captures(self) -> list[Captured]:
         return [c for frame in self.family.frames for c in frame.captures]
+
+    def _concrete(self) -> list[ConcreteProgram]:
+        return [c for frame in self.family.frames for c in frame.concrete]
+
+    def _captured_for(self, args: tuple, kwargs: dict[str, Any]) -> ConcreteProgram:
+        bound = self.bind(args, kwargs)
+        if bound is None:
+            raise op_error(TypeError, self.__name__, f"arguments {inspect.signature(self.dygraph_function)}", "others")
+        try:
+            self._capture(bound)
+        except Uncapturable as error:
+            raise CaptureError(f"[get_concrete_program] cannot capture {self.__name__}: {error.reason}") from error
+        return self.concrete[-1]
 
     @property
     def graph_breaks(self) -> list[str]:

@@ -1,8 +1,8 @@
 """A loop as one operation: which names it carries from iteration to iteration is found by tracing its body.
 
 At first there are none. A trace of the body shows what an iteration changes, and what cannot be carried; then the loop
-is traced again. What no iteration changes stays the object that it is. Where a name has no value before the loop, it is carried with
-zeros and a flag that says whether an iteration has assigned it.
+is traced again. What no iteration changes stays the object that it is. Where a name has no value before the loop, it is
+carried with zeros and a flag that says whether an iteration has assigned it.
 """
 
 from __future__ import annotations

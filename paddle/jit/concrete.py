@@ -1,0 +1,41 @@
+"""Captured programs as ``to_static`` shows them: what one takes and gives, and what a function was captured with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from paddle.static.input import InputSpec
+from umiak.core.tensor import Tensor
+from umiak.ir.program import Program
+
+
+@dataclass
+class ConcreteProgram:
+    """A program that one kind of calls is captured as.
+
+    ``inputs`` and ``outputs`` are specs, with -1 for sizes that differ between calls; ``parameters`` are the tensors
+    that the function knows by itself.
+    """
+
+    function: Callable[..., Any]
+    main_program: Program
+    inputs: list[InputSpec]
+    outputs: list[InputSpec]
+    parameters: list[Tensor] = field(default_factory=list)
+
+
+@dataclass
+class FunctionSpec:
+    """The function that was given to ``to_static``, and what was said of its arguments."""
+
+    dygraph_function: Callable[..., Any]
+    input_spec: Any
+    args_name: list[str]
+
+
+def spec_of(x: Tensor, name: str | None = None) -> InputSpec:
+    """Return the spec of a tensor of a captured function; sizes that are symbols are -1."""
+    sizes = [n if type(n) is int else -1 for n in x.shape]
+    return InputSpec(sizes, x.dtype, name, x.stop_gradient)
