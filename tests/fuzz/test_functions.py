@@ -15,8 +15,7 @@ from umiak.compiler.jit import object_cache  # noqa: F401  declares the switch
 SAMPLE, EACH = 24, 4
 ALL, CHUNK = 2_000, 50
 # A view of an argument that is written to where a gradient is recorded is a result with memory of its own.
-# ... and a number of a layer that a loop over a size changes is a tensor.
-KNOWN = {255: "memory: shared", 315: "_buffers"}
+KNOWN = {255: "memory: shared"}
 CAPTURED = ("bytecode", "source")
 
 

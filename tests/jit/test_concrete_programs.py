@@ -46,7 +46,7 @@ def test_of_a_kind_of_calls(full_graph):
     assert same is f and shapes(program.inputs) == shapes(program.outputs) == [(2, 3)]
     assert f(paddle.ones([2, 3]), scale=3.0)["y"].tolist() == [[3.0] * 3] * 2
     assert f.get_traced_count() == 1
-    with pytest.raises(TypeError, match="get_concrete_program|arguments"):
+    with pytest.raises(TypeError, match=r"requires arguments"):
         f.get_concrete_program()
 
 

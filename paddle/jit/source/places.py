@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import CellType
 from typing import Any
 
-from paddle.jit.source.errors import ConversionError
+from paddle.jit.source.errors import ConversionError, place_of
 from paddle.jit.source.names import UNREAD
 from paddle.jit.source.world import ABSENT, world
 from paddle.nn.layer.layers import Layer
@@ -49,8 +49,15 @@ class Attribute:
         return world().read_attribute(self.owner, self.attribute)
 
     def set(self, value: Any) -> None:
-        if value is not self.get():  # a property may do more than to keep it
-            world().write_attribute(self.owner, self.attribute, value)
+        now = self.get()
+        if value is now:  # a property may do more than to keep it
+            return
+        if isinstance(value, Tensor) and type(now) in (bool, int, float) and isinstance(self.owner, Layer):
+            raise ConversionError(
+                f"[to_static] requires tensors for what a branch or loop on tensors changes in a layer, got {self.name}, a "
+                f"number, at {place_of()}: it would become a buffer. Keep it in a tensor"
+            )
+        world().write_attribute(self.owner, self.attribute, value)
 
 
 class Contents:

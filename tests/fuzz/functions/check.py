@@ -87,10 +87,13 @@ def _compare(program: Program, mode: str, found: Run, wanted: Run) -> str:
         if mode == "source" and a.where == "call" and isinstance(a.raised, (CaptureError, DataUnknown)):
             found_reasons = (reason for match, reason in REFUSED.items() if re.search(match, str(a.raised)))
             return f"refused: {next(found_reasons, None) or _general(str(a.raised))}"
-        for line in _differences(program, mode, a, b):
-            if mode == "source" and EXPECTED.search(line):
-                continue
-            raise Failure(mode, number, line)
+        lines = list(_differences(program, mode, a, b))
+        if mode == "source":
+            # Results that are two objects in place of one are weighted twice.
+            copied = any(": Reference(" in line for line in lines)
+            lines = [x for x in lines if not (EXPECTED.search(x) or (copied and ".grad" in x))]
+        if lines:
+            raise Failure(mode, number, lines[0])
         if b.raised is not None and mode == "source":
             return "to an error"
     return "as eager calls"

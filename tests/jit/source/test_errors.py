@@ -343,3 +343,20 @@ def test_state_is_changed_at_every_call():
     g, those = static(f), []
     assert [g(UP, those).tolist() for _ in range(3)] == [[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]]
     assert kept == {"n": 3} and those == [1, 2, 3]
+
+
+def test_numbers_of_a_layer_do_not_become_buffers():
+    class Counted(paddle.nn.Layer):
+        def __init__(self):
+            super().__init__()
+            self.calls = 0
+
+        def forward(self, x):
+            if x.sum() > 0:
+                self.calls = self.calls + 1
+            return x
+
+    layer = Counted()
+    with pytest.raises(ConversionError, match=r"got self\.calls, a number"):
+        static(layer)(UP)
+    assert layer.calls == 0 and not layer.buffers()
