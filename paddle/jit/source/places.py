@@ -54,8 +54,8 @@ class Attribute:
             return
         if isinstance(value, Tensor) and type(now) in (bool, int, float) and isinstance(self.owner, Layer):
             raise ConversionError(
-                f"[to_static] requires tensors for what a branch or loop on tensors changes in a layer, got {self.name}, a "
-                f"number, at {place_of()}: it would become a buffer. Keep it in a tensor"
+                "[to_static] requires tensors for what a branch or loop on tensors changes in a layer, got "
+                f"{self.name}, a number, at {place_of()}: it would become a buffer"
             )
         world().write_attribute(self.owner, self.attribute, value)
 
