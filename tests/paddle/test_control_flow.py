@@ -76,6 +76,7 @@ def random_function(seed: int) -> tuple[Callable[..., Any], list[np.ndarray]]:
     shape = seed % 6
     limit = float(rng.standard_normal())
 
+    @paddle.jit.marker.unified  # what is drawn is the same at every call
     def function(x: Any, w: Any, times: Any) -> Any:
         rng = np.random.default_rng(seed)
         first, second = (body_of(rng, [x, w], bool(rng.random() < 0.5)) for _ in range(2))
@@ -190,6 +191,7 @@ def test_random_scans(seed: int, reverse: bool) -> None:
     rng = np.random.default_rng(seed)
     arrays = [rng.standard_normal((3, 3)), rng.standard_normal((20 if seed == 3 else 4, 3, 3))]
 
+    @paddle.jit.marker.unified
     def function(w: Any, xs: Any) -> Any:
         rng = np.random.default_rng(seed)
         first, second = (body_of(rng, [w], seed % 3 == 0) for _ in range(2))

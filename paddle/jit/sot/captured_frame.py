@@ -193,6 +193,8 @@ class CapturedFrame(FrameCall):
                 except Exception as error:
                     if switches.strict():
                         raise
+                    if trace.of_library is not None and trace.of_library.error is error:
+                        raise trace.of_library from error
                     raise Raised(f"{type(error).__name__}: {error} is raised", lasting=False) from error
                 if done is not RETURNED:
                     raise Uncapturable("a generator")

@@ -14,6 +14,7 @@ from paddle.jit.sot.control import Raised, Refused, Uncapturable
 from paddle.jit.sot.rebuild import raise_at
 from paddle.jit.sot.sources import Item, Source
 from paddle.jit.sot.trace import argument
+from paddle.jit.sot.translation import is_unified
 from paddle.jit.source import rewriting as source
 from paddle.jit.specs import free_axes, specs_of
 from umiak.core.context import current
@@ -34,6 +35,9 @@ class SymbolicStaticFunction(StaticFunction, FunctionFrame):
         self._describe(function, input_spec, instance)
         self._specs = None if input_spec is None else specs_of(input_spec)
         f = as_function(self.dygraph_function)
+        if is_unified(f):  # called by a frame that is simulated
+            traced = f
+            f = as_function(lambda *args, **kwargs: traced(*args, **kwargs))
         owner = f.__self__ if isinstance(f, MethodType) else None
         plain: Any = f.__func__ if isinstance(f, MethodType) else f
         if not hasattr(plain, "__code__"):  # a method of a captured class

@@ -234,6 +234,7 @@ def _as_builtin(original: Callable[..., Any], replacement: Callable[..., Any]) -
     def run(simulator: Simulator, *args: Any, **kwargs: Any) -> Any:
         args = tuple(simulator.forced(x) for x in args)
         if replaces(original, args, kwargs):
+            simulator.trace.told = simulator.trace.told or original is print
             return replacement(*args, **kwargs)
         return simulator.call(original, args, kwargs, direct=True)
 

@@ -466,6 +466,8 @@ class Simulator:
                 symbolic = symbolic_in((*args, *kwargs.values()))
                 if symbolic is not None:
                     self.trace.steer(symbolic)
+                if not self.trace.has_effects():
+                    self.trace.of_library = Refused(error, self._places())
                 raise
             # Outside of the graph it raises what it has to, at the user's line, or it works there.
             return self.break_graph(f"{_name(f)}: {type(error).__name__}: {error}")
@@ -515,6 +517,9 @@ class Simulator:
             self.trace.function_reads(x)
         elif isinstance(x, Layer):
             self.trace.function_reads(x.forward)
+        elif type(x) in (list, tuple, dict):
+            for item in x.values() if type(x) is dict else x:
+                self._note_function(item)
         elif isinstance(x, type) and not is_library(x.__module__) and hasattr(x, "backward"):
             self.trace.function_reads(x.forward)
             self.trace.function_reads(x.backward)

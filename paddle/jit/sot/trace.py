@@ -196,6 +196,9 @@ class Trace:
         self.appended: dict[int, tuple[ListAppend, list[Any]]] = {}  # what was appended to lists that were not read
         # Calls that tell something outside, after the run: function, arguments, line.
         self.later: list[tuple[Any, tuple, dict[str, Any], int]] = []
+        self.told = False  # whether something was printed, or is to be told after the run
+        # The last error of the library before which nothing was changed: it is raised as it is.
+        self.of_library: Any = None
         self.count = 0  # operations so far
         self._keep: list[Any] = []
         self._stand_ins: dict[int, Input] = {}
@@ -479,6 +482,14 @@ class Trace:
             shadow.copy.append(value)
         else:
             self.appended.setdefault(id(f.list), (f, []))[1].append(value)
+
+    def has_effects(self) -> bool:
+        """Return whether the frame has changed anything outside so far."""
+        capture = self.capture
+        written = any(i.stand_in._writes for i in self.inputs) or capture.leaves or capture.streams or self.told
+        state = self.attributes or self.cells or self.globals or any(values for _, values in self.appended.values())
+        moved = any(getattr(x, n) is not v for x, before in self.iterators for n, v in zip(type(x).__slots__, before))
+        return bool(written or state or moved or self.later or any(s.changed() for s in self.shadows.values()))
 
     def keep_apart(self) -> None:
         """Guard that what the frame has changed is no other object that it has read, at later calls, too."""
