@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+import umiak.ops.gradient_buckets  # noqa: F401  registers its ops, which captured steps ask for
 from umiak import ops as F
 
 ROOT = Path(__file__).parents[1]

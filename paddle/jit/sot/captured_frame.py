@@ -122,7 +122,10 @@ class CapturedFrame(FrameCall):
         result = self._attempt(entry, args, kwargs)
         if result is not None:
             return result[0]
-        why = entry.why_not(args, kwargs)
+        return self._unserved(entry.why_not(args, kwargs), args, kwargs)
+
+    def _unserved(self, why: str, args: tuple, kwargs: dict[str, Any] | None) -> Any:
+        """Run a call that its own graph does not serve: it changes what it was captured for, or memory is shared."""
         _LOG.info("%s: the graph does not serve the call that it was captured for (%s)", self.name, why)
         return self.native(args, kwargs)
 

@@ -127,6 +127,12 @@ class FullGraphFunction(SymbolicStaticFunction):
         error.__traceback__ = None
         raise_at(error, frames)
 
+    def _unserved(self, why: str, args: tuple, kwargs: dict[str, Any] | None) -> Any:
+        raise CaptureError(
+            f"[to_static] cannot run {self.name} as one graph: arguments share memory that it writes to, or it changes "
+            f"what it is captured for ({why or 'a gradient or a flag'})"
+        )
+
     def _give_up(self, error: Uncapturable, args: tuple, kwargs: dict[str, Any] | None) -> Any:
         if isinstance(error, Raised):  # a run as it was written shows it, with all that was done before
             super()._give_up(error, args, kwargs)

@@ -357,7 +357,7 @@ class Simulator:
             self.trace.function_reads(f)
             return self.leaf(f, args, kwargs)
         module = f.__module__ or f.__globals__.get("__name__", "")
-        if not is_interpreted(module):
+        if not (is_interpreted(module) or has_captured_branches(f)):
             if is_library(module):
                 return self.leaf(f, args, kwargs)
             if is_ignored(module) and self.trace.policy.full_graph:
@@ -1009,7 +1009,8 @@ def _is_opaque(x: Any) -> bool:
     kind = type(x)
     if isinstance(x, (Tensor, np.generic, np.ndarray, np.dtype, enum.Enum, tuple, BaseException, *_BUILT_IN)):
         return False
-    own = is_library(kind.__module__) or kind.__module__ == "builtins" or isinstance(x, (type, ModuleType, Layer))
+    own = kind.__module__ == "builtins" or any(is_library(base.__module__) for base in kind.__mro__)
+    own = own or isinstance(x, (type, ModuleType))
     return not (own or callable(x) or models.is_iterator(x) or isinstance(x, (list, dict, set)))
 
 
