@@ -19,10 +19,10 @@ from paddle.jit.sot.frame import HANDLERS, NULL, RETURNED, Frame
 from paddle.jit.sot.liveness import live_locals
 from paddle.jit.sot.rebuild import Rebuilder, compiled
 from paddle.jit.sot.resume_code import resume_code
-from paddle.jit.sot.rewritten import rewritten
 from paddle.jit.sot.simulator import Simulator, is_backward
 from paddle.jit.sot.sources import ArrayTensor, Namespace, Source
 from paddle.jit.sot.trace import Policy, Trace, Unset, argument
+from paddle.jit.source.callees import rewritten
 from umiak.core.context import current
 from umiak.core.entries import FrameCall, GuardedEntry, Tail
 from umiak.core.tensor import Tensor

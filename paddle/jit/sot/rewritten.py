@@ -14,10 +14,7 @@ from paddle.jit.sot.trace import Trace, snapshot
 from paddle.jit.sot.translation import is_library
 from paddle.jit.source import places, runtime
 from paddle.jit.source.builtins_ import TABLE, replaces
-from paddle.jit.source.callees import is_kept
-from paddle.jit.source.convert import HELPERS, convert, is_converted_code
-from paddle.jit.source.errors import SourceError
-from paddle.jit.source.show import note
+from paddle.jit.source.convert import HELPERS, is_converted_code
 from paddle.jit.source.values import holds, is_unknown
 from paddle.jit.source.world import ABSENT, World
 from umiak.ir.expr import Sym
@@ -27,19 +24,6 @@ if TYPE_CHECKING:
     from paddle.jit.sot.simulator import Simulator
 
 _SAME = object()
-
-
-def rewritten(f: FunctionType) -> FunctionType:
-    """Return a function with its text rewritten; itself where there is no text, or none of the user's."""
-    if is_kept(f):
-        return f
-    try:
-        made = convert(f)
-    except SourceError as error:  # what it does without branches on tensors is captured nevertheless
-        note(str(error), f)
-        return f
-    note("is called as it is" if made is f else "is rewritten", f)
-    return made
 
 
 def is_rewriting(frames: Sequence[Frame]) -> bool:

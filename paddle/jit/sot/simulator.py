@@ -41,7 +41,7 @@ from paddle.jit.sot import (
 from paddle.jit.sot.control import Control, Refused, Restart, Uncapturable
 from paddle.jit.sot.frame import YIELDED, Frame
 from paddle.jit.sot.guards import MISSING_PLACE
-from paddle.jit.sot.rewritten import Simulated, is_rewriting, rewritten
+from paddle.jit.sot.rewritten import Simulated, is_rewriting
 from paddle.jit.sot.sources import ClassAttribute, Fixed, Item, Member, fixed
 from paddle.jit.sot.trace import MUTABLE, TABLES, ListAppend, TensorMethod, Trace, Unset, symbolic_in
 from paddle.jit.sot.translation import (
@@ -51,6 +51,7 @@ from paddle.jit.sot.translation import (
     is_marked,
     is_unified,
 )
+from paddle.jit.source.callees import rewritten
 from paddle.jit.source.convert import HELPERS
 from paddle.nn.layer.layers import Layer
 from paddle.optimizer.optimizer import Optimizer

@@ -55,13 +55,16 @@ def converted(f: Any) -> Any:
 
 
 def _function(f: FunctionType) -> FunctionType:
-    if is_converted(f):
+    return _around(f) if is_kept(f) and not is_converted(f) else rewritten(f)
+
+
+def rewritten(f: FunctionType) -> FunctionType:
+    """Return a function with its text rewritten; itself where there is no text, or none of the user's."""
+    if is_converted(f) or is_kept(f):
         return f
-    if is_kept(f):
-        return _around(f)
     try:
         made = convert(f)
-    except SourceError as error:  # what it does without branches on tensors is traced nevertheless
+    except SourceError as error:  # what it does without branches on tensors is captured nevertheless
         note(str(error), f)
         return f
     note("is called as it is" if made is f else "is rewritten", f)
