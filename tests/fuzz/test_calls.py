@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 
 import pytest
 
@@ -11,19 +10,12 @@ import paddle
 from paddle.jit.sot.psdb import in_sot
 from paddle.vision import ops
 from tests.fuzz.calls.check import FAMILIES, MODES, Failure, calls_of, check, family_of
-from umiak.compiler.jit import object_cache  # noqa: F401  declares the switch
 
 SAMPLE, EACH = 12, 3
 ALL, CHUNK = 2_000, 50
 
 
-@pytest.fixture(autouse=True)
-def nothing_kept() -> Iterator[None]:
-    """No kernel of a random call is worth a place on disk."""
-    before = paddle.get_flags("FLAGS_jit_cache")
-    paddle.set_flags({"FLAGS_jit_cache": False})
-    yield
-    paddle.set_flags(before)
+pytestmark = pytest.mark.usefixtures("nothing_kept")
 
 
 def holds(seeds: range) -> None:

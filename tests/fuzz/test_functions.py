@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-import paddle
 from tests.fuzz.functions.check import Failure, check
 from tests.fuzz.functions.generate import Program, generate
 from tests.fuzz.functions.shrink import shrink
-from umiak.compiler.jit import object_cache  # noqa: F401  declares the switch
 
 SAMPLE, EACH = 24, 4
 ALL, CHUNK = 2_000, 50
@@ -19,13 +15,7 @@ KNOWN = {255: "memory: shared"}
 CAPTURED = ("bytecode", "source")
 
 
-@pytest.fixture(autouse=True)
-def nothing_kept() -> Iterator[None]:
-    """No kernel of a random program is worth a place on disk."""
-    before = paddle.get_flags("FLAGS_jit_cache")
-    paddle.set_flags({"FLAGS_jit_cache": False})
-    yield
-    paddle.set_flags(before)
+pytestmark = pytest.mark.usefixtures("nothing_kept")
 
 
 def holds(seeds: range) -> None:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -22,23 +21,13 @@ from tests.fuzz.programs.shrink import script, shrink
 from tests.fuzz.programs.storage import model
 from tests.fuzz.programs.storage.statements import family as storage
 from umiak import ops as F
-from umiak.compiler.jit import object_cache  # noqa: F401  declares the switch
 from umiak.ops import _common
 
-pytestmark = pytest.mark.usefixtures("fake")
+pytestmark = pytest.mark.usefixtures("fake", "nothing_kept")
 
 # Programs of each kind in `make test`, and beyond these in `make test-all`.
 SAMPLES = {"complex": (12, 4_000), "storage": (30, 5_000), "devices": (18, 4_000), "sharded": (18, 3_000)}
 EACH, CHUNK = 6, 50
-
-
-@pytest.fixture(autouse=True)
-def nothing_kept() -> Iterator[None]:
-    """No kernel of a random program is worth a place on disk."""
-    before = paddle.get_flags("FLAGS_jit_cache")
-    paddle.set_flags({"FLAGS_jit_cache": False})
-    yield
-    paddle.set_flags(before)
 
 
 def holds(kind: str, seeds: range) -> Counter[str]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
-import paddle
 from tests.fuzz.programs import run
 from tests.fuzz.programs.check import Failure
 from tests.fuzz.programs.generate import generate, leaf
@@ -18,19 +16,12 @@ from tests.fuzz.programs.memory import Judge, Unclear
 from tests.fuzz.programs.ops.table import OPS
 from tests.fuzz.programs.record import Input, Program, Statement
 from tests.fuzz.programs.shrink import script, shrink
-from umiak.compiler.jit import object_cache  # noqa: F401  declares the switch
 
 SAMPLE, EACH = 150, 10
 ALL, CHUNK = 20_000, 50
 
 
-@pytest.fixture(autouse=True)
-def nothing_kept() -> Iterator[None]:
-    """No kernel of a random program is worth a place on disk."""
-    before = paddle.get_flags("FLAGS_jit_cache")
-    paddle.set_flags({"FLAGS_jit_cache": False})
-    yield
-    paddle.set_flags(before)
+pytestmark = pytest.mark.usefixtures("nothing_kept")
 
 
 def holds(seeds: range) -> None:

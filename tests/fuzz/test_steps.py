@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
-import paddle
 from tests.fuzz import steps
 from tests.fuzz.steps import CLIPS, OPTIMIZERS, PARTS, WAYS, check, draw
 from umiak.comm.captured_buckets import CapturedReduction
-from umiak.compiler.jit import object_cache  # noqa: F401  declares the switch
 
 SAMPLE = 6
 ALL, CHUNK = 600, 20
 
 
-@pytest.fixture(autouse=True)
-def nothing_kept() -> Iterator[None]:
-    """No kernel of random training is worth a place on disk."""
-    before = paddle.get_flags("FLAGS_jit_cache")
-    paddle.set_flags({"FLAGS_jit_cache": False})
-    yield
-    paddle.set_flags(before)
+pytestmark = pytest.mark.usefixtures("nothing_kept")
 
 
 @pytest.mark.parametrize("seed", range(SAMPLE))
