@@ -7,7 +7,16 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 # They enter their passes.
-from umiak.compiler.passes import attention, cleanup, convolution, decomposition, folding, norms, precision  # noqa: F401
+from umiak.compiler.passes import (  # noqa: F401
+    attention,
+    cleanup,
+    convolution,
+    decomposition,
+    folding,
+    inplace,
+    norms,
+    precision,
+)
 from umiak.compiler.passes.registry import PASSES, Pass
 from umiak.ir.program import Program
 from umiak.ir.verifier import VerifyError, verify
@@ -25,6 +34,7 @@ INFERENCE = (
     "fused_flash_attn_pass",
     "constant_folding_pass",
     "dead_code_elimination_pass",
+    "inplace_pass",
 )
 
 
