@@ -160,7 +160,7 @@ def _attributes(nodes: Any) -> dict[str, Attribute]:
 
 def _attribute(node: Any, depth: int = 0) -> Attribute:
     kind = _kind(node, "a_")
-    data = node.get("D")
+    data = node.get("D", node.get("VD"))  # what is not finite is text
     if kind == "array":
         if not isinstance(data, list) or depth > MOST_DEPTH:
             raise _required("a list of attributes", data)
@@ -247,5 +247,6 @@ def _write_attribute(x: Attribute) -> dict[str, Any]:
     elif x.kind in ("intarray", "place"):
         data = list(data)
     elif x.kind in _FLOATS and not math.isfinite(data):
-        data = str(data)
+        said = "NaN" if math.isnan(data) else "INF" if data > 0 else "-INF"
+        return {"#": f"{dialect}.a_{x.kind}", "VD": said}
     return {"#": f"{dialect}.a_{x.kind}", "D": data}

@@ -1,0 +1,141 @@
+"""Branches and loops. Their regions read values of the blocks around them, where ours are given them as operands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from paddle.static.formats.emit.emitter import Emitter, Result, TensorType, array, emits, i64, type_of, typed
+from paddle.static.formats.graph import YIELD
+from umiak import ops as F
+from umiak.ir import program as ir
+
+
+def _yields(e: Emitter, xs: Sequence[Result]) -> None:
+    e.append(YIELD, xs, [], {})
+
+
+def _run(e: Emitter, region: ir.Block, given: Sequence[Result], metas: Sequence[Any]) -> list[Result]:
+    """Write what a region computes of these; what it yields."""
+    for argument, x in zip(region.arguments, given, strict=True):
+        e.bind(argument, x)
+    e.operations(region.operations)
+    return [e.of(x, m.dtype) for x, m in zip(region.outputs, metas, strict=True)]
+
+
+@emits(F.Cond)
+def cond(e: Emitter, o: ir.Operation) -> list[Result] | None:
+    if any(None in r.outputs for r in o.regions):  # a part of a gradient
+        return None
+    chosen, *xs = o.operands
+    given = [e.of(x) for x in xs]
+    flag = e.of(chosen)
+    if typed(flag).shape:
+        flag = e.reshape(flag, ())
+    metas = [r.meta for r in o.results]
+    blocks = []
+    for region in o.regions:
+        with e.region() as block:
+            _yields(e, _run(e, region, given, metas))
+        blocks.append(block)
+    made = e.append("pd_op.if", [flag], e.types(o), {}, blocks)
+    if e.counts(o.params[0]):
+        e.know(o.params[0], e.cast(flag, "int64"))
+    return made
+
+
+@emits(F.While)
+def while_(e: Emitter, o: ir.Operation) -> list[Result | None] | None:
+    n = o.op.carried
+    trips, index = o.params
+    if len(o.results) > n + 1:  # stacks, which the gradient of a loop reads
+        return None
+    condition, body = o.regions
+    given = [e.of(x) for x in o.operands]
+    metas = [r.meta for r in o.results[:n]]
+    counted = e.reads(o.results[n]) or e.counts(trips) or e.counts(index)
+    counter = [e.full((), 0, "int64")] if counted else []
+    state = [*given[:n], *counter]
+    if counted:
+        e.know(index, counter[0])
+    going = _flag(e, condition, given)
+    with e.region([*(type_of(m) for m in metas), *(typed(x) for x in counter)]) as block:
+        arguments = block.arguments
+        inner = [*arguments[:n], *given[n:]]
+        if counted:
+            e.know(index, arguments[n])
+        new = _run(e, body, inner, metas)
+        more = []
+        if counted:
+            more = [e.one("add", [arguments[n], e.full((), 1, "int64")], typed(arguments[n]))]
+            e.know(index, more[0])
+        again = _flag(e, condition, [*new, *given[n:]])
+        _yields(e, [again, *new, *more])
+    types = [*(type_of(m) for m in metas), *(typed(x) for x in counter)]
+    made = e.append("pd_op.while", [going, *state], types, {}, [block])
+    if counted:
+        e.know(trips, made[n])
+    return [*made[:n], made[n] if counted else None]
+
+
+def _flag(e: Emitter, condition: ir.Block, given: Sequence[Result]) -> Result:
+    """Whether another iteration follows."""
+    (made,) = _run(e, condition, given, [condition.outputs[0].meta])  # type: ignore[union-attr]
+    return e.reshape(made, ()) if typed(made).shape else made
+
+
+@emits(F.Scan)
+def scan(e: Emitter, o: ir.Operation) -> list[Result]:
+    """A loop that counts, and writes what its iterations yield to their places of a tensor."""
+    n, m = o.op.carried, o.op.carried + o.op.sliced
+    length, index = o.params
+    (body,) = o.regions
+    given = [e.of(x) for x in o.operands]
+    metas = [r.meta for r in o.results]
+    start = [e.full((), 0, "int64")]
+    stacks = [_blank(e, x, length) for x in metas[n:]]
+    end = e.number(length)
+    kinds = [*(type_of(x) for x in metas), TensorType("int64", ())]
+    going = e.one("less_than", [start[0], end], TensorType("bool", ()))
+    with e.region(kinds) as block:
+        count = block.arguments[-1]
+        one = e.full((), 1, "int64")
+        place = count
+        if o.op.reverse:
+            last = e.one("subtract", [end, one], typed(count))
+            place = e.one("subtract", [last, count], typed(count))
+        e.know(index, place)
+        at = e.reshape(place, (1,))
+        after = e.one("add", [at, e.ints([1])], typed(at))
+        parts = [_part(e, x, at, after) for x in given[n:m]]
+        inner = [*block.arguments[:n], *parts, *given[m:]]
+        yielded = [x.meta for x in body.outputs]  # type: ignore[union-attr]
+        new = _run(e, body, inner, yielded)
+        filled = [
+            _filled(e, old, x, at, after) for old, x in zip(block.arguments[n:-1], new[n:], strict=True)
+        ]  # fmt: skip
+        following = e.one("add", [count, one], typed(count))
+        again = e.one("less_than", [following, end], TensorType("bool", ()))
+        _yields(e, [again, *new[:n], *filled, following])
+    made = e.append("pd_op.while", [going, *given[:n], *stacks, *start], kinds, {}, [block])
+    return made[:-1]
+
+
+def _blank(e: Emitter, meta: Any, length: Any) -> Result:
+    kind = type_of(meta)
+    zero = e.full((), False if kind.dtype == "bool" else 0, kind.dtype)
+    return e.expand(zero, (length, *meta.shape[1:]))
+
+
+def _part(e: Emitter, x: Result, at: Result, after: Result) -> Result:
+    kind = typed(x)._replace(shape=typed(x).shape[1:])
+    zero = array(i64, [0])
+    return e.one("slice", [x, at, after], kind, axes=zero, infer_flags=array(i64, [-1]), decrease_axis=zero)
+
+
+def _filled(e: Emitter, old: Result, x: Result, at: Result, after: Result) -> Result:
+    none = array(i64, [])
+    return e.one(
+        "set_value_with_tensor", [old, e.unsqueeze(x, [0]), at, after, e.ints([1])], typed(old),
+        axes=array(i64, [0]), decrease_axes=none, none_axes=none,
+    )  # fmt: skip

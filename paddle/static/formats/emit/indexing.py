@@ -1,0 +1,133 @@
+"""Reading and writing by indices, embeddings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from paddle.static.formats.emit.emitter import (
+    UNDEFINED,
+    Emitter,
+    Result,
+    TensorType,
+    emits,
+    flag,
+    i32,
+    i64,
+    text,
+    typed,
+)
+from umiak import ops as F
+from umiak.ir import program as ir
+
+_MODES = {"set": "assign", "add": "add", "mul": "mul", "min": "amin", "max": "amax"}
+
+
+def _count(shape: Any) -> Any:
+    out: Any = 1
+    for n in shape:
+        out = out * n
+    return out
+
+
+def _int64(e: Emitter, x: Any) -> Result:
+    made = e.of(x)
+    return made if typed(made).dtype in ("int32", "int64") else e.cast(made, "int64")
+
+
+@emits(F.Take)
+def take(e: Emitter, o: ir.Operation) -> Result:
+    x, index = o.operands
+    shape = index.meta.shape  # type: ignore[union-attr]
+    axis = e.attribute(o.op.axis, "int32")
+    made = _int64(e, index)
+    if len(shape) <= 1:
+        return e.one("gather", [e.of(x), made, axis], e.type(o))
+    flat = e.reshape(made, (_count(shape),))
+    own = typed(e.of(x))
+    before, after = own.shape[: o.op.axis], own.shape[o.op.axis + 1 :]
+    rows = e.one("gather", [e.of(x), flat, axis], TensorType(own.dtype, (*before, *typed(flat).shape, *after)))
+    return e.reshape(rows, o.results[0].meta.shape)
+
+
+@emits(F.TakeAlong)
+def take_along(e: Emitter, o: ir.Operation) -> Result:
+    x, index = o.operands
+    return e.one("take_along_axis", [e.of(x), _int64(e, index)], e.type(o), axis=i32(o.op.axis))
+
+
+@emits(F.GatherNd)
+def gather_nd(e: Emitter, o: ir.Operation) -> Result:
+    x, index = o.operands
+    return e.one("gather_nd", [e.of(x), _int64(e, index)], e.type(o))
+
+
+def _put_at(e: Emitter, o: ir.Operation, x: Result, indices: list[Result], values: Any, add: bool) -> Result:
+    if not any(typed(i).shape for i in indices):  # the operator wants an index with a dim
+        indices = [e.reshape(i, (1,)) for i in indices]
+    kind = typed(x)
+    given = [x, e.combine([e.cast(i, "int64") for i in indices]), e.of(values, kind.dtype)]
+    return e.one("index_put", given, kind, accumulate=flag(add))
+
+
+@emits(F.IndexPut)
+def index_put(e: Emitter, o: ir.Operation) -> Result | None:
+    x, values, *indices = o.operands
+    if o.op.mode not in ("set", "add"):
+        return None
+    return _put_at(e, o, e.of(x), [_int64(e, i) for i in indices], values, o.op.mode == "add")
+
+
+@emits(F.Put)
+def put(e: Emitter, o: ir.Operation) -> Result | None:
+    x, index, updates = o.operands
+    if o.op.mode not in ("set", "add") or o.op.axis != 0:
+        return None
+    return _put_at(e, o, e.of(x), [_int64(e, index)], updates, o.op.mode == "add")
+
+
+@emits(F.ScatterAlong)
+def scatter_along(e: Emitter, o: ir.Operation) -> Result:
+    x, index, updates = o.operands
+    made = e.of(x)
+    values = e.of(updates, typed(made).dtype)
+    if type(updates) is not ir.Value:
+        values = e.expand(values, index.meta.shape)  # type: ignore[union-attr]
+    given = {"axis": i32(o.op.axis), "reduce": text(_MODES[o.op.mode]), "include_self": flag(o.op.include_self)}
+    return e.one("put_along_axis", [made, _int64(e, index), values], e.type(o), **given)
+
+
+@emits(F.ScatterNd)
+def scatter_nd(e: Emitter, o: ir.Operation) -> Result | None:
+    x, index, updates = o.operands
+    if o.op.mode not in ("set", "add"):
+        return None
+    made = _int64(e, index)
+    if o.op.mode == "add" and type(updates) is ir.Value:
+        return e.one("scatter_nd_add", [e.of(x), made, e.of(updates)], e.type(o))
+    one = typed(made)._replace(shape=typed(made).shape[:-1])
+    parts = e.parts(e.one("unbind", [made], (one,) * o.op.depth, axis=i32(len(one.shape))))
+    return _put_at(e, o, e.of(x), parts, updates, o.op.mode == "add")
+
+
+@emits(F.Embedding)
+def embedding(e: Emitter, o: ir.Operation) -> Result:
+    index, weight = o.operands
+    padding = o.params[0] if o.op.padded else -1
+    given = {"padding_idx": i64(padding), "sparse": flag(False)}
+    return e.one("embedding", [_int64(e, index), e.of(weight)], e.type(o), **given)
+
+
+@emits(F.OneHot)
+def one_hot(e: Emitter, o: ir.Operation) -> Result:
+    n = o.params[0]
+    kind = e.type(o)
+    count = e.attribute(n, "int32") if type(n) is int else e.cast(e.ints([n]), "int32")
+    made = e.one("one_hot", [_int64(e, o.operands[0]), count], kind._replace(dtype="float32"))
+    return e.cast(made, kind.dtype)
+
+
+@emits(F.CountTrue)
+def count_true(e: Emitter, o: ir.Operation) -> Result:
+    x = e.of(o.operands[0])
+    counted = e.cast(e.cast(x, "bool"), "int64")
+    return e.one("sum", [counted, e.ints([])], e.type(o), dtype=UNDEFINED, keepdim=flag(False))

@@ -1,0 +1,26 @@
+"""Losses."""
+
+from __future__ import annotations
+
+from paddle.static.formats.emit.emitter import Emitter, Result, emits, fixed, flag, i32, typed
+from umiak import ops as F
+from umiak.ir import program as ir
+
+
+@emits(F.SoftmaxCrossEntropy)
+def softmax_cross_entropy(e: Emitter, o: ir.Operation) -> Result | None:
+    logits, labels = o.operands
+    if not fixed(o.params):
+        return None
+    scores, given = e.of(logits), e.of(labels)
+    rank = len(typed(scores).shape)
+    axis = o.op.axis % rank
+    if not o.op.soft_label:
+        given = e.unsqueeze(given, [axis])
+    kind = typed(scores)
+    loss = kind._replace(shape=tuple(1 if i == axis else n for i, n in enumerate(kind.shape)))
+    made = e.call(
+        "cross_entropy_with_softmax", [scores, given], [kind, loss], soft_label=flag(o.op.soft_label),
+        use_softmax=flag(True), numeric_stable_mode=flag(True), ignore_index=i32(o.params[0]), axis=i32(axis),
+    )[1]  # fmt: skip
+    return e.squeeze(made, [axis])

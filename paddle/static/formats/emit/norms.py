@@ -1,0 +1,92 @@
+"""Norms of activations."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from paddle.static.formats.emit.emitter import (
+    Emitter,
+    Result,
+    TensorType,
+    emits,
+    f32,
+    f64,
+    fixed,
+    flag,
+    i32,
+    text,
+    typed,
+)
+from umiak import ops as F
+from umiak.ir import program as ir
+
+_RESERVED = TensorType("uint8", (-1,))  # what the operator keeps for a gradient on a GPU
+
+
+def _flat(e: Emitter, x: Any) -> Result | None:
+    """A weight as one dim."""
+    if x is None:
+        return None
+    made = e.of(x)
+    return made if len(typed(made).shape) == 1 else e.reshape(made, (prod(typed(made).shape),))
+
+
+def _product(sizes: tuple[int, ...]) -> int:
+    return -1 if -1 in sizes else prod(sizes)
+
+
+@emits(F.LayerNorm)
+def layer_norm(e: Emitter, o: ir.Operation) -> Result | None:
+    x, weight, bias = o.operands
+    kind = e.type(o)
+    axis = o.op.axis % len(kind.shape)
+    if axis == 0 or not fixed(o.params) or not fixed(*(v.meta.shape for v in (weight, bias) if v is not None)):  # type: ignore[union-attr]
+        return None
+    rows = TensorType("float64" if kind.dtype == "float64" else "float32", (_product(kind.shape[:axis]),))
+    operands = [e.of(x), _flat(e, weight), _flat(e, bias)]
+    given = {"epsilon": f32(o.params[0]), "begin_norm_axis": i32(axis)}
+    return e.call("layer_norm", operands, [kind, rows, rows], **given)[0]
+
+
+@emits(F.BatchNormInfer)
+def batch_norm_infer(e: Emitter, o: ir.Operation) -> Result | None:
+    x, mean, var, weight, bias = o.operands
+    kind = e.type(o)
+    rank, axis = len(kind.shape), o.op.axis
+    layout = "NCHW" if axis == 1 else "NHWC" if axis == rank - 1 else None
+    if layout is None or not 2 <= rank <= 5 or not fixed(o.params):
+        return None
+    moments = [e.of(mean), e.of(var)]
+    own = typed(moments[0])
+    scale = e.full(own.shape, 1.0, own.dtype) if weight is None else e.of(weight)
+    shift = e.full(own.shape, 0.0, own.dtype) if bias is None else e.of(bias)
+    return e.call(
+        "batch_norm_", [e.of(x), *moments, scale, shift], [kind, own, own, own, own, _RESERVED], is_test=flag(True),
+        momentum=f32(0.9), epsilon=f32(o.params[0]), data_format=text(layout), use_global_stats=flag(True),
+        trainable_statistics=flag(False),
+    )[0]  # fmt: skip
+
+
+@emits(F.GroupNorm)
+def group_norm(e: Emitter, o: ir.Operation) -> Result | None:
+    x, weight, bias = o.operands
+    kind = e.type(o)
+    if o.op.axis != 1 or not fixed(o.params):
+        return None
+    groups, eps = o.params
+    per_group = TensorType("float32", (kind.shape[0], groups))
+    given = {"epsilon": f64(eps), "groups": i32(groups), "data_format": text("NCHW")}
+    operands = [e.of(x), *(None if v is None else e.of(v) for v in (weight, bias))]
+    return e.call("group_norm", operands, [kind, per_group, per_group], **given)[0]
+
+
+@emits(F.InstanceNorm)
+def instance_norm(e: Emitter, o: ir.Operation) -> Result | None:
+    x, weight, bias = o.operands
+    kind = e.type(o)
+    if o.op.axis != 1 or not fixed(o.params) or len(kind.shape) < 3:
+        return None
+    saved = TensorType("float32", (_product(kind.shape[:2]),))
+    operands = [e.of(x), *(None if v is None else e.of(v) for v in (weight, bias))]
+    return e.call("instance_norm", operands, [kind, saved, saved], epsilon=f32(o.params[0]))[0]

@@ -1,0 +1,162 @@
+"""Matrix products, solvers and factors, Fourier transforms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from paddle.static.formats.emit.emitter import (
+    TABLE,
+    Emitter,
+    Result,
+    TensorType,
+    array,
+    emits,
+    f32,
+    fixed,
+    flag,
+    i32,
+    i64,
+    text,
+    typed,
+)
+from umiak import ops as F
+from umiak.ir import program as ir
+
+
+@emits(F.Matmul)
+def matmul(e: Emitter, o: ir.Operation) -> Result:
+    x, y = (e.of(v) for v in o.operands)
+    given = {
+        "transpose_x": flag(o.op.transpose_x and len(typed(x).shape) > 1),
+        "transpose_y": flag(o.op.transpose_y and len(typed(y).shape) > 1),
+    }
+    return e.one("matmul", [x, y], e.type(o), **given)
+
+
+@emits(F.Linear)
+def linear(e: Emitter, o: ir.Operation) -> Result:
+    x, weight, bias = o.operands
+    given = {"transpose_x": flag(False), "transpose_y": flag(False)}
+    out = e.one("matmul", [e.of(x), e.of(weight)], e.type(o), **given)
+    return out if bias is None else e.one("add", [out, e.of(bias)], e.type(o))
+
+
+@emits(F.Bmm)
+def bmm(e: Emitter, o: ir.Operation) -> Result:
+    return e.one("bmm", [e.of(x) for x in o.operands], e.type(o))
+
+
+@emits(F.Addmm)
+def addmm(e: Emitter, o: ir.Operation) -> Result | None:
+    shapes = [x.meta.shape for x in o.operands]  # type: ignore[union-attr]
+    if not fixed(o.params) or any(len(s) != 2 for s in shapes):
+        return None
+    beta, alpha = o.params
+    return e.one("addmm", [e.of(x) for x in o.operands], e.type(o), beta=f32(beta), alpha=f32(alpha))
+
+
+@emits(F.Trace)
+def trace(e: Emitter, o: ir.Operation) -> Result | None:
+    if not fixed(o.params):
+        return None
+    axes = {"axis1": i32(o.op.axis1), "axis2": i32(o.op.axis2)}
+    return e.one("trace", [e.of(o.operands[0])], e.type(o), offset=i32(o.params[0]), **axes)
+
+
+@emits(F.Kron)
+def kron(e: Emitter, o: ir.Operation) -> Result:
+    return e.one("kron", [e.of(x) for x in o.operands], e.type(o))
+
+
+@emits(F.Dot)
+def dot(e: Emitter, o: ir.Operation) -> Result | None:
+    if any(x.meta.shape != o.operands[0].meta.shape for x in o.operands):  # type: ignore[union-attr]
+        return None
+    return e.one("dot", [e.of(x) for x in o.operands], e.type(o))
+
+
+def _factor(name: str, **attributes: Any) -> Any:
+    """A call with the same operands and results; attributes as functions of the op."""
+
+    def emit(e: Emitter, o: ir.Operation) -> list[Result] | Result:
+        given = {key: make(o.op) for key, make in attributes.items()}
+        made = e.call(name, [e.of(x) for x in o.operands], e.types(o), **given)
+        return made if len(made) > 1 else made[0]
+
+    return emit
+
+
+def _upper(op: Any) -> Any:
+    return flag(op.upper)
+
+
+TABLE.update({
+    F.Cholesky: _factor("cholesky", upper=_upper),
+    F.Svd: _factor("svd", full_matrices=lambda op: flag(op.full)),
+    F.Eigh: _factor("eigh", UPLO=lambda op: text("U" if op.upper else "L")),
+    F.Eig: _factor("eig"),
+    F.Eigvals: _factor("eigvals"),
+    F.Svdvals: _factor("svdvals"),
+    F.Solve: _factor("solve"),
+    F.Inverse: _factor("inverse"),
+    F.Det: _factor("det"),
+    F.MatrixPower: _factor("matrix_power", n=lambda op: i32(op.n)),
+    F.TriangularSolve: _factor(
+        "triangular_solve", upper=_upper, transpose=lambda op: flag(op.transpose),
+        unitriangular=lambda op: flag(op.unitriangular),
+    ),
+    F.CholeskySolve: _factor("cholesky_solve", upper=_upper),
+})  # fmt: skip
+
+
+@emits(F.Qr)
+def qr(e: Emitter, o: ir.Operation) -> list[Result] | None:
+    if len(o.results) != 2:
+        return None
+    return e.call("qr", [e.of(o.operands[0])], e.types(o), mode=text(o.op.mode))
+
+
+@emits(F.Slogdet)
+def slogdet(e: Emitter, o: ir.Operation) -> list[Result]:
+    kind = e.types(o)[0]
+    both = e.one("slogdet", [e.of(o.operands[0])], kind._replace(shape=(2, *kind.shape)))
+    return e.parts(e.one("unbind", [both], (kind, kind), axis=i32(0)))
+
+
+@emits(F.Eigvalsh)
+def eigvalsh(e: Emitter, o: ir.Operation) -> Result:
+    x = e.of(o.operands[0])
+    given = {"uplo": text("U" if o.op.upper else "L"), "is_test": flag(True)}
+    return e.call("eigvalsh", [x], [e.type(o), typed(x)], **given)[0]
+
+
+@emits(F.Lu)
+def lu(e: Emitter, o: ir.Operation) -> list[Result]:
+    kind = e.types(o)[0]
+    info = TensorType("int32", kind.shape[:-2])
+    return e.call("lu", [e.of(o.operands[0])], [*e.types(o), info], pivot=flag(True))[:2]
+
+
+# --- Fourier transforms ----------------------------------------------------------------------------------------------
+
+
+@emits(F.Fft)
+def fft(e: Emitter, o: ir.Operation) -> Result:
+    kind = e.type(o)
+    x = e.cast(e.of(o.operands[0]), kind.dtype)
+    given = {"axes": array(i64, o.op.axes), "normalization": text(o.op.norm), "forward": flag(not o.op.inverse)}
+    return e.one("fft_c2c", [x], kind, **given)
+
+
+@emits(F.Rfft)
+def rfft(e: Emitter, o: ir.Operation) -> Result:
+    given = {"axes": array(i64, o.op.axes), "normalization": text(o.op.norm), "forward": flag(True)}
+    return e.one("fft_r2c", [e.of(o.operands[0])], e.type(o), **given, onesided=flag(True))
+
+
+@emits(F.Irfft)
+def irfft(e: Emitter, o: ir.Operation) -> Result | None:
+    if not fixed(o.params):
+        return None
+    given = {"axes": array(i64, o.op.axes), "normalization": text(o.op.norm), "forward": flag(False)}
+    return e.one("fft_c2r", [e.of(o.operands[0])], e.type(o), **given, last_dim_size=i64(o.params[0]))

@@ -1,0 +1,47 @@
+"""Recurrent layers, decoding."""
+
+from __future__ import annotations
+
+from paddle.static.formats.emit.emitter import Emitter, Result, TensorType, array, emits, f32, flag, i32, text, typed
+from umiak import ops as F
+from umiak.ir import program as ir
+
+_MODES = {"tanh": "RNN_TANH", "relu": "RNN_RELU", "lstm": "LSTM", "gru": "GRU"}
+
+
+@emits(F.Rnn)
+def rnn(e: Emitter, o: ir.Operation) -> list[Result] | None:
+    """One direction of one layer; backwards over the steps turned round."""
+    x, h0, w_ih, w_hh, b_ih, b_hh, c0, w_ho, lengths = o.operands
+    if w_ho is not None or (lengths is not None and o.op.reverse):
+        return None
+    steps = e.of(x)
+    if o.op.reverse:
+        steps = e.one("flip", [steps], typed(steps), axis=array(i32, [0]))
+    states = [e.unsqueeze(e.of(s), [0]) for s in (h0, c0) if s is not None]
+    weights = [e.of(w) for w in (w_ih, w_hh, b_ih, b_hh)]
+    kept = TensorType("uint8", ())
+    out, _, last, _ = e.call(
+        "rnn",
+        [
+            steps, e.combine(states), e.combine(weights), None if lengths is None else e.cast(e.of(lengths), "int32"),
+            e.full((0,), 0, "uint8"),
+        ],
+        [e.types(o)[0], kept, tuple(typed(s) for s in states), TensorType(typed(steps).dtype, ())],
+        dropout_prob=f32(0.0), is_bidirec=flag(False), input_size=i32(typed(weights[0]).shape[1]),
+        hidden_size=i32(typed(weights[1]).shape[1]), num_layers=i32(1), mode=text(_MODES[o.op.mode]), seed=i32(0),
+        is_test=flag(True),
+    )  # fmt: skip
+    if o.op.reverse:
+        out = e.one("flip", [out], typed(out), axis=array(i32, [0]))
+    return [out, *(e.squeeze(s, [0]) for s in e.parts(last))]
+
+
+@emits(F.GatherTree)
+def gather_tree(e: Emitter, o: ir.Operation) -> Result:
+    return e.one("gather_tree", [e.of(x) for x in o.operands], e.type(o))
+
+
+@emits(F.ViterbiDecode)
+def viterbi_decode(e: Emitter, o: ir.Operation) -> list[Result]:
+    return e.call("viterbi_decode", [e.of(x) for x in o.operands], e.types(o), include_bos_eos_tag=flag(o.op.with_ends))

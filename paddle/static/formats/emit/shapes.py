@@ -1,0 +1,290 @@
+"""Movement of elements: shapes, slices, writes through views, joining and parting."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from paddle.static.formats.emit.emitter import (
+    Emitter,
+    Result,
+    TensorType,
+    array,
+    emits,
+    f64,
+    fixed,
+    i32,
+    i64,
+    text,
+    type_of,
+    typed,
+)
+from umiak import ops as F
+from umiak.ir import program as ir
+from umiak.ir.expr import Sym
+
+_END, _BEGIN = (1 << 31) - 1, -(1 << 31)  # of a slice that goes to the end, or backwards to the first element
+
+
+@emits(F.Reshape)
+def reshape(e: Emitter, o: ir.Operation) -> Result:
+    return _reshape(e, e.of(o.operands[0]), o.params[0], o.operands[0].meta.shape)  # type: ignore[union-attr]
+
+
+def _reshape(e: Emitter, x: Result, shape: Any, before: Any) -> Result:
+    """A reshape, with sizes that stay where they are left to the operator."""
+    if any(type(n) is Sym for n in shape) and not any(type(n) is int and n == 0 for n in (*shape, *before)):
+        said = [0 if i < len(before) and type(n) is Sym and n is before[i] else n for i, n in enumerate(shape)]
+        open_ = [i for i, n in enumerate(said) if type(n) is Sym]
+        if len(open_) == 1:
+            said[open_[0]] = -1
+        elif not open_ and 0 in said and said.count(0) < len(said):
+            pass
+        if not any(type(n) is Sym for n in said):
+            kind = TensorType(typed(x).dtype, tuple(n if type(n) is int else -1 for n in shape))
+            return e.one("reshape", [x, e.ints(said)], kind)
+    return e.reshape(x, shape)
+
+
+@emits(F.BroadcastTo)
+def broadcast_to(e: Emitter, o: ir.Operation) -> Result:
+    return e.expand(e.of(o.operands[0]), o.params[0])
+
+
+@emits(F.Permute)
+def permute(e: Emitter, o: ir.Operation) -> Result:
+    return e.transpose(e.of(o.operands[0]), o.op.perm)
+
+
+@emits(F.Squeeze)
+def squeeze(e: Emitter, o: ir.Operation) -> Result:
+    return e.squeeze(e.of(o.operands[0]), o.op.axes)
+
+
+@emits(F.Unsqueeze)
+def unsqueeze(e: Emitter, o: ir.Operation) -> Result:
+    return e.unsqueeze(e.of(o.operands[0]), o.op.axes)
+
+
+@emits(F.Diagonal)
+def diagonal(e: Emitter, o: ir.Operation) -> Result | None:
+    if not fixed(o.params):
+        return None
+    offset = i32(o.params[0])
+    axes = {"axis1": i32(o.op.axis1), "axis2": i32(o.op.axis2)}
+    return e.one("diagonal", [e.of(o.operands[0])], e.type(o), offset=offset, **axes)
+
+
+def _ends(shape: Any, axes: Any, starts: Any, sizes: Any, steps: Any) -> list[Any]:
+    """Ends of slices."""
+    out = []
+    for axis, start, n, step in zip(axes, starts, sizes, steps, strict=True):
+        size = shape[axis]
+        end = start + n * step
+        if type(step) is int and step < 0:
+            out.append(_BEGIN if type(end) is Sym or end < 0 else end)
+        elif type(end) is not int and (end is size or (type(start) is int and start + size is end + start)):
+            out.append(_END)
+        else:
+            out.append(end)
+    return out
+
+
+@emits(F.Slice)
+def slice_(e: Emitter, o: ir.Operation) -> Result | None:
+    starts, sizes, steps = o.params
+    if not fixed(steps):
+        return None
+    x, axes = e.of(o.operands[0]), o.op.axes
+    ends = _ends(o.operands[0].meta.shape, axes, starts, sizes, steps)  # type: ignore[union-attr]
+    if all(s == 1 for s in steps):
+        return e.one(
+            "slice", [x, e.ints(starts), e.ints(ends)], e.type(o), axes=array(i64, axes),
+            infer_flags=array(i64, [1 if fixed(a, b) else -1 for a, b in zip(starts, ends, strict=True)]),
+            decrease_axis=array(i64, []),
+        )  # fmt: skip
+    if any(s < 0 and type(n) is Sym and end != _BEGIN for s, n, end in zip(steps, sizes, ends, strict=True)):
+        return None
+    given = [e.ints(starts), e.ints(ends), e.ints(steps)]
+    return e.one("strided_slice", [x, *given], e.type(o), axes=array(i32, axes))
+
+
+@emits(F.ScatterView)
+def scatter_view(e: Emitter, o: ir.Operation) -> Result | None:
+    base, value = o.operands
+    region, args, accumulate = o.op.region, o.params[0], o.op.accumulate
+    kind, meta = e.type(o), o.results[0].meta
+    if accumulate and not isinstance(region, F.Slice):
+        return None
+    shape = meta.shape
+    if isinstance(region, (F.Reshape, F.Permute, F.Squeeze, F.Unsqueeze)):
+        if type(value) is not ir.Value:
+            return e.expand(e.of(value, kind.dtype), shape)
+        if isinstance(region, F.Permute):
+            return e.transpose(e.of(value), [int(i) for i in np.argsort(region.perm)])
+        return _reshape(e, e.of(value), shape, value.meta.shape)
+    if isinstance(region, F.Diagonal) and type(value) is ir.Value and fixed(args):
+        axes = {"dim1": i32(region.axis1), "dim2": i32(region.axis2)}
+        return e.one("fill_diagonal_tensor", [e.of(base), e.of(value)], kind, offset=i64(args[0]), **axes)
+    if not isinstance(region, F.Slice):
+        return None
+    n = len(region.axes)
+    starts, sizes, steps = args[:n], args[n : 2 * n], args[2 * n :]
+    if not fixed(steps):
+        return None
+    ends = _ends(shape, region.axes, starts, sizes, steps)
+    given = e.of(value, kind.dtype)
+    if accumulate:
+        seen = list(shape)
+        for axis, size in zip(region.axes, sizes, strict=True):
+            seen[axis] = size
+        seen_type = TensorType(kind.dtype, tuple(x if type(x) is int else -1 for x in seen))
+        old = e.one(
+            "strided_slice", [e.of(base), e.ints(starts), e.ints(ends), e.ints(steps)], seen_type,
+            axes=array(i32, region.axes),
+        )  # fmt: skip
+        given = e.one("add", [old, given], seen_type)
+    none = array(i64, [])
+    bounds = [e.ints(starts), e.ints(ends), e.ints(steps)]
+    return e.one(
+        "set_value_with_tensor", [e.of(base), given, *bounds], kind, axes=array(i64, region.axes), decrease_axes=none,
+        none_axes=none,
+    )  # fmt: skip
+
+
+@emits(F.Overwritten)
+def overwritten(e: Emitter, o: ir.Operation) -> Result:
+    return e.of(o.operands[1], o.results[0].meta.dtype)
+
+
+@emits(F.WithGradient)
+def with_gradient(e: Emitter, o: ir.Operation) -> list[Result]:
+    return [e.of(x) for x in o.operands[len(o.operands) - o.op.count :]]
+
+
+# --- joining and parting ---------------------------------------------------------------------------------------------
+
+
+@emits(F.Concat)
+def concat(e: Emitter, o: ir.Operation) -> Result:
+    axis = e.attribute(o.op.axis, "int32")
+    return e.one("concat", [e.combine([e.of(x) for x in o.operands]), axis], e.type(o))
+
+
+@emits(F.Stack)
+def stack(e: Emitter, o: ir.Operation) -> Result:
+    return e.one("stack", [e.combine([e.of(x) for x in o.operands])], e.type(o), axis=i32(o.op.axis))
+
+
+@emits(F.Split)
+def split(e: Emitter, o: ir.Operation) -> list[Result]:
+    axis = e.attribute(o.op.axis, "int32")
+    parts = e.one("split", [e.of(o.operands[0]), e.ints(o.params[0]), axis], tuple(e.types(o)))
+    return e.parts(parts)
+
+
+@emits(F.Unbind)
+def unbind(e: Emitter, o: ir.Operation) -> list[Result]:
+    return e.parts(e.one("unbind", [e.of(o.operands[0])], tuple(e.types(o)), axis=i32(o.op.axis)))
+
+
+@emits(F.Flip)
+def flip(e: Emitter, o: ir.Operation) -> Result:
+    return e.one("flip", [e.of(o.operands[0])], e.type(o), axis=array(i32, o.op.axes))
+
+
+@emits(F.Roll)
+def roll(e: Emitter, o: ir.Operation) -> Result:
+    return e.one("roll", [e.of(o.operands[0]), e.ints(o.params[0])], e.type(o), axis=array(i64, o.op.axes))
+
+
+@emits(F.Tile)
+def tile(e: Emitter, o: ir.Operation) -> Result:
+    return e.one("tile", [e.of(o.operands[0]), e.ints(o.params[0])], e.type(o))
+
+
+@emits(F.RepeatInterleave)
+def repeat_interleave(e: Emitter, o: ir.Operation) -> Result | None:
+    if not fixed(o.params):
+        return None
+    given = {"repeats": i32(o.params[0]), "axis": i32(o.op.axis), "output_size": i64(-1)}
+    return e.one("repeat_interleave", [e.of(o.operands[0])], e.type(o), **given)
+
+
+@emits(F.DiagEmbed)
+def diag_embed(e: Emitter, o: ir.Operation) -> Result | None:
+    if not fixed(o.params):
+        return None
+    axes = {"dim1": i32(o.op.axis1), "dim2": i32(o.op.axis2)}
+    return e.one("diag_embed", [e.of(o.operands[0])], e.type(o), offset=i32(o.params[0]), **axes)
+
+
+@emits(F.Tril, F.Triu)
+def tril(e: Emitter, o: ir.Operation) -> Result | None:
+    if not fixed(o.params):
+        return None
+    return e.one(o.name, [e.of(o.operands[0])], e.type(o), diagonal=i32(o.params[0]))
+
+
+@emits(F.Pad)
+def pad(e: Emitter, o: ir.Operation) -> Result | None:
+    x, value = o.operands
+    lo, hi = o.params
+    rank = len(o.results[0].meta.shape)
+    if type(value) is ir.Value or not fixed(lo, hi, value):
+        return None
+    axes = range(rank) if o.op.axes is None else o.op.axes
+    pads = {a: (m, n) for a, m, n in zip(axes, lo, hi, strict=True) if (m, n) != (0, 0)}
+    made = e.of(x)
+    if not pads:
+        return made
+    if o.op.mode == "constant" and all(m <= 0 and n <= 0 for m, n in pads.values()):
+        starts = [-m for m, _ in pads.values()]
+        ends = [n if n < 0 else _END for _, n in pads.values()]
+        return e.one(
+            "slice", [made, e.ints(starts), e.ints(ends)], e.type(o), axes=array(i64, pads),
+            infer_flags=array(i64, [1] * len(pads)), decrease_axis=array(i64, []),
+        )  # fmt: skip
+    if any(m < 0 or n < 0 for m, n in pads.values()):
+        return None
+    if o.op.mode == "constant" and (rank not in (3, 4, 5) or not set(pads) <= set(range(2, rank))):
+        flat = [n for a in range(rank) for n in pads.get(a, (0, 0))]
+        given = e.attribute(value or 0, typed(made).dtype)
+        return e.one("pad", [made, given], e.type(o), paddings=array(i32, flat))
+    if rank > 5 or rank < 3 or not set(pads) <= set(range(2, rank)):
+        return None
+    space = range(rank - 1, 1, -1)  # the last dim first
+    flat = [n for a in space for n in pads.get(a, (0, 0))] + [0, 0] * (5 - rank)
+    new = tuple(range(2, 2 + 5 - rank))
+    wide = e.unsqueeze(made, new)
+    shape = [*typed(wide).shape[:2], *[1] * len(new), *type_of(o.results[0].meta).shape[2:]]
+    grown = e.one(
+        "pad3d", [wide, e.ints(flat)], TensorType(typed(made).dtype, tuple(shape)), mode=text(o.op.mode),
+        pad_value=f64(value or 0.0), data_format=text("NCDHW"),
+    )  # fmt: skip
+    return e.squeeze(grown, new)
+
+
+@emits(F.Unfold)
+def unfold(e: Emitter, o: ir.Operation) -> Result | None:
+    """Windows by numbers: each is gathered."""
+    size, step = o.params
+    axis = o.op.axis
+    shape = o.operands[0].meta.shape  # type: ignore[union-attr]
+    if not fixed(size, step, shape[axis]):
+        return None
+    index = np.arange(0, shape[axis] - size + 1, step)[:, None] + np.arange(size)
+    x = e.of(o.operands[0])
+    rank = len(shape)
+    flat = e.one(
+        "index_select", [x, _indices(e, index.ravel())],
+        TensorType(typed(x).dtype, (*typed(x).shape[:axis], index.size, *typed(x).shape[axis + 1 :])), axis=i32(axis),
+    )  # fmt: skip
+    parted = e.reshape(flat, (*shape[:axis], *index.shape, *shape[axis + 1 :]))
+    order = [*range(axis + 1), *range(axis + 2, rank + 1), axis + 1]
+    return e.transpose(parted, order)
+
+
+def _indices(e: Emitter, index: np.ndarray) -> Result:
+    return e.ints([int(n) for n in index])

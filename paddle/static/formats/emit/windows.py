@@ -1,0 +1,201 @@
+"""Convolutions and pools. Those over one dim are written over two, of which the first is 1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from paddle.static.formats.emit.emitter import (
+    Attribute,
+    Emitter,
+    Result,
+    TensorType,
+    array,
+    emits,
+    fixed,
+    flag,
+    i32,
+    i64,
+    text,
+    typed,
+)
+from umiak import ops as F
+from umiak.ir import program as ir
+
+_LAYOUT = {2: "NCHW", 3: "NCDHW"}
+
+
+def _lifted(e: Emitter, x: Result, n: int) -> Result:
+    return e.unsqueeze(x, [2]) if n == 1 else x
+
+
+def _dropped(e: Emitter, x: Result, n: int) -> Result:
+    return e.squeeze(x, [2]) if n == 1 else x
+
+
+def _lifted_type(kind: TensorType, n: int) -> TensorType:
+    return kind._replace(shape=(*kind.shape[:2], 1, *kind.shape[2:])) if n == 1 else kind
+
+
+def _each(xs: Sequence[Any], n: int, first: int) -> list[Any]:
+    return [first, *xs] if n == 1 else list(xs)
+
+
+def _pads(lo: Sequence[int], hi: Sequence[int], n: int) -> list[int]:
+    """Pads of each dim, at both ends where they differ."""
+    lo, hi = _each(lo, n, 0), _each(hi, n, 0)
+    return list(lo) if lo == hi else [p for pair in zip(lo, hi, strict=True) for p in pair]
+
+
+EXPLICIT = text("EXPLICIT")
+
+
+@emits(F.Conv)
+def conv(e: Emitter, o: ir.Operation) -> Result | None:
+    groups, strides, lo, hi, dilations = o.params
+    n = o.op.nd
+    if n > 3 or not fixed(o.params) or any(p < 0 for p in (*lo, *hi)):
+        return None
+    x, w = (e.of(v) for v in o.operands)
+    rank = max(n, 2)
+    name = f"conv{rank}d"
+    if rank == 2 and groups > 1 and groups == typed(x).shape[1] and typed(w).shape[0] % groups == 0:
+        name = "depthwise_conv2d"
+    made = e.one(
+        name, [_lifted(e, x, n), _lifted(e, w, n)], _lifted_type(e.type(o), n),
+        strides=array(i32, _each(strides, n, 1)), paddings=array(i32, _pads(lo, hi, n)), padding_algorithm=EXPLICIT,
+        dilations=array(i32, _each(dilations, n, 1)), groups=i32(groups), data_format=text(_LAYOUT[rank]),
+    )  # fmt: skip
+    return _dropped(e, made, n)
+
+
+@emits(F.ConvTranspose)
+def conv_transpose(e: Emitter, o: ir.Operation) -> Result | None:
+    groups, strides, lo, hi, dilations, extra = o.params
+    n = o.op.nd
+    if n > 3 or not fixed(o.params) or any(p < 0 for p in (*lo, *hi)):
+        return None
+    x, w = (e.of(v) for v in o.operands)
+    rank = max(n, 2)
+    more = [] if not any(extra) else _each(extra, n, 0)
+    given = {
+        "strides": array(i32, _each(strides, n, 1)), "paddings": array(i32, _pads(lo, hi, n)),
+        "output_padding": array(i32, more), "padding_algorithm": EXPLICIT, "groups": i32(groups),
+        "dilations": array(i32, _each(dilations, n, 1)), "data_format": text(_LAYOUT[rank]),
+    }  # fmt: skip
+    operands = [_lifted(e, x, n), _lifted(e, w, n)]
+    kind = _lifted_type(e.type(o), n)
+    if rank == 3:
+        made = e.one("conv3d_transpose", operands, kind, **given, output_size=array(i32, []))
+    else:
+        deep = groups > 1 and groups == typed(x).shape[1] and typed(w).shape[1] == 1
+        name = "depthwise_conv2d_transpose" if deep else "conv2d_transpose"
+        made = e.one(name, [*operands, e.ints([])], kind, **given)
+    return _dropped(e, made, n)
+
+
+def _pool(
+    e: Emitter, o: ir.Operation, kind: str, kernel: Sequence[Any], strides: Sequence[Any], pads: list[int],
+    exclusive: bool = True, adaptive: bool = False, ceil: bool = False,
+) -> Result:  # fmt: skip
+    n = o.op.n
+    rank = max(n, 2)
+    size = _each(kernel, n, 1)
+    operands = [_lifted(e, e.of(o.operands[0]), n)]
+    given: dict[str, Attribute] = {}
+    if rank == 2:
+        operands.append(e.ints(size))
+    else:
+        given["kernel_size"] = array(i64, size)
+    made = e.one(
+        f"pool{rank}d", operands, _lifted_type(e.types(o)[0], n), **given, strides=array(i64, _each(strides, n, 1)),
+        paddings=array(i64, pads), ceil_mode=flag(ceil), exclusive=flag(exclusive), data_format=text(_LAYOUT[rank]),
+        pooling_type=text(kind), global_pooling=flag(False), adaptive=flag(adaptive), padding_algorithm=EXPLICIT,
+    )  # fmt: skip
+    return _dropped(e, made, n)
+
+
+def _plain(o: ir.Operation) -> bool:
+    """Is it a pool over one to three dims, by known numbers?"""
+    return 0 < o.op.n <= 3 and fixed(o.params)
+
+
+def _indexed(e: Emitter, o: ir.Operation, kernel: Any, strides: Any, pads: list[int], adaptive: bool) -> list[Result]:
+    """A pool that gives places, too."""
+    n = o.op.n
+    rank = max(n, 2)
+    kind = _lifted_type(e.types(o)[0], n)
+    values, places = e.call(
+        f"max_pool{rank}d_with_index", [_lifted(e, e.of(o.operands[0]), n)], [kind, kind._replace(dtype="int32")],
+        kernel_size=array(i32, _each(kernel, n, 1)), strides=array(i32, _each(strides, n, 1)),
+        paddings=array(i32, pads), global_pooling=flag(False), adaptive=flag(adaptive), ceil_mode=flag(False),
+    )  # fmt: skip
+    return [_dropped(e, values, n), e.cast(_dropped(e, places, n), o.op.dtype)]
+
+
+@emits(F.MaxPool)
+def max_pool(e: Emitter, o: ir.Operation) -> list[Result | None] | None:
+    if not _plain(o):
+        return None
+    kernel, strides, lo, hi, dilations = o.params
+    if any(d != 1 for d in dilations):
+        return None
+    pads = _pads(lo, hi, o.op.n)
+    if not e.reads(o.results[1]):
+        return [_pool(e, o, "max", kernel, strides, pads), None]
+    return [*_indexed(e, o, kernel, strides, pads, False)] if tuple(lo) == tuple(hi) else None
+
+
+@emits(F.AdaptiveMaxPool)
+def adaptive_max_pool(e: Emitter, o: ir.Operation) -> list[Result | None] | None:
+    if not _plain(o):
+        return None
+    none = [0] * max(o.op.n, 2)
+    ones = [1] * o.op.n
+    if not e.reads(o.results[1]):
+        return [_pool(e, o, "max", o.params[0], ones, none, adaptive=True), None]
+    return [*_indexed(e, o, o.params[0], ones, none, True)]
+
+
+@emits(F.WindowReduce)
+def window_reduce(e: Emitter, o: ir.Operation) -> Result | None:
+    if not _plain(o):
+        return None
+    kernel, strides, lo, hi, dilations = o.params
+    if any(d != 1 for d in dilations):
+        return None
+    pads = _pads(lo, hi, o.op.n)
+    if o.op.kind == "max":
+        return _pool(e, o, "max", kernel, strides, pads)
+    return e.scaled(_pool(e, o, "avg", kernel, strides, pads, exclusive=False), prod(kernel))
+
+
+@emits(F.AvgPool)
+def avg_pool(e: Emitter, o: ir.Operation) -> Result | None:
+    if not _plain(o):
+        return None
+    kernel, strides, lo, hi, dilations, extra = o.params
+    if any(d != 1 for d in dilations):
+        return None
+    if o.op.exclusive:
+        grown = [a + b for a, b in zip(hi, extra, strict=True)]
+        return _pool(e, o, "avg", kernel, strides, _pads(lo, grown, o.op.n))
+    return _pool(e, o, "avg", kernel, strides, _pads(lo, hi, o.op.n), exclusive=False, ceil=any(extra))
+
+
+@emits(F.AdaptiveAvgPool)
+def adaptive_avg_pool(e: Emitter, o: ir.Operation) -> Result | None:
+    if not _plain(o):
+        return None
+    n = o.op.n
+    return _pool(e, o, "avg", o.params[0], [1] * n, [0] * max(n, 2), adaptive=True)
+
+
+@emits(F.GridSample)
+def grid_sample(e: Emitter, o: ir.Operation) -> Result | None:
+    mode, padding = o.op.mode, o.op.padding
+    if mode not in ("bilinear", "nearest") or padding not in ("zeros", "border", "reflection"):
+        return None
+    given = {"mode": text(mode), "padding_mode": text(padding), "align_corners": flag(o.op.align_corners)}
+    return e.one("grid_sample", [e.of(x) for x in o.operands], e.type(o), **given)

@@ -1,0 +1,80 @@
+"""Programs in our operators as modules in those of PaddlePaddle, which every writer of files takes.
+
+What an op becomes is said in ``emit``, by subject. Ops without an operator of their own are written as what they mean
+in smaller ones; those that cannot be written at all are named together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from paddle.static.formats.emit import (
+    control,
+    creation,
+    detection,
+    elementwise,
+    indexing,
+    losses,
+    norms,
+    products,
+    recurrent,
+    reductions,
+    shapes,
+    windows,
+)
+from paddle.static.formats.emit.emitter import ANYWHERE, Attribute, Emitter, element, i32, text, type_of
+from paddle.static.formats.graph import DATA, FETCH, Module
+from umiak.core.tensor import Tensor
+from umiak.ir.program import Program, Value
+
+# Imported for what they enter in the table.
+_SUBJECTS = (
+    control, creation, detection, elementwise, indexing, losses, norms, products, recurrent, reductions, shapes,
+    windows,
+)  # fmt: skip
+
+
+class Untranslatable(ValueError):
+    """A program that the operators of PaddlePaddle cannot say; ``what``: names of ops and numbers."""
+
+    def __init__(self, what: Sequence[str]) -> None:
+        super().__init__(f"the operators of PaddlePaddle have none for {', '.join(what)}")
+        self.what = list(what)
+
+
+class Translated(NamedTuple):
+    """A module, and the tensors that it reads, by name."""
+
+    module: Module
+    parameters: dict[str, Tensor]
+
+
+def translate(program: Program, feeds: Sequence[str], results: int, kept: Mapping[str, str]) -> Translated:
+    """A program over its tensors (``Program.captured``) as a module.
+
+    ``feeds``: names of its arguments; ``results``: how many of its outputs are fetched, the others are not looked at;
+    ``kept``: names of the tensors that are kept between runs, by names of constants; others are constants.
+
+    Raises:
+        Untranslatable: operators that there are none for.
+    """
+    e = Emitter(program)
+    e.note(program)
+    e.constants(program, kept)
+    for name, value in zip(feeds, program.arguments(), strict=True):
+        kind = type_of(value.meta)
+        attributes = {
+            "name": text(name), "shape": Attribute("intarray", kind.shape), "dtype": element(kind.dtype),
+            "place": ANYWHERE,
+        }  # fmt: skip
+        e.bind(value, e.append(DATA, [], [kind], attributes)[0])
+    e.operations(program.ops)
+    fetched = [x for x in program.outputs[:results] if type(x) is Value]
+    for i, value in enumerate(fetched):
+        attributes = {"name": text(f"fetch_name_{i}"), "col": i32(i)}
+        e.append(FETCH, [e.of(value)], [type_of(value.meta)], attributes)
+        e.block.operations[-1].traits = {"persistable": [True], **e.block.operations[-1].traits}
+    if e.missing:
+        raise Untranslatable(list(e.missing))
+    return Translated(Module(e.block, trainable=True), e.parameters)
