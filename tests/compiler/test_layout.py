@@ -330,3 +330,29 @@ def test_one_value_beside_images_and_as_an_image(rng):
 
     shapes = ((8, 8, 4, 5), (8, 8, 3, 3), (8,), (8, 8, 8, 4, 5), (8, 8, 1, 1, 1))
     check(function, *tensors(rng, *shapes), tolerance=1e-4)
+
+
+def test_images_joined_and_repeated(rng):
+    """A pyramid: images at several sizes, brought to the largest one, joined along their channels."""
+    x, w0, w1, w2 = tensors(rng, (2, 3, 12, 12), (8, 3, 3, 3), (16, 8, 3, 3), (8, 16, 1, 1))
+
+    def pyramid(x, w0, w1, w2, index):
+        a = F.maximum(conv(x, w0, 1), 0.0)
+        b = F.maximum(conv(a, w1, 2), 0.0)
+        c = conv(b, w2)
+        wide = F.take(F.take(c, index, axis=2), index, axis=3)
+        return F.mul(F.concat((a, wide), axis=1), 2.0)
+
+    index = array.from_numpy(np.arange(12) // 2)
+    ops = check(pyramid, x, w0, w1, w2, index)
+    assert kinds(ops) == {"conv": 3}
+    assert moved(ops) == 1, "the result alone changes its layout"
+
+
+def test_images_of_which_most_have_channels_first_are_joined_so(rng):
+    x, y, w0, w1 = tensors(rng, (2, 8, 6, 6), (2, 8, 6, 6), (8, 8, 3, 3), (8, 8, 3, 3))
+
+    def function(x, y, w0, w1):
+        return F.concat((y, conv(conv(x, w0), w1), y), axis=1)
+
+    check(function, x, y, w0, w1)

@@ -22,10 +22,14 @@ from umiak.compiler.simplify import transposes
 from umiak.ir.expr import Sym
 from umiak.ir.meta import dense, identical, identity
 from umiak.ir.program import Operation, Value, call_identity, is_pure, with_bases
+from umiak.ops import movement
 
 MAX_POINTERS = 24  # of a kernel
 # Of a group. A nest is lowered on trial for each join, and long kernels gain little: what is in registers is spilled.
 MAX_OPERATIONS = 48
+# Each element of a concatenation is computed for all parts, and one is chosen: parts of more operations are stored.
+JOINING = (movement.Concat, movement.Stack)
+MOST_WORK = 4
 
 
 @dataclass(eq=False)
@@ -39,6 +43,11 @@ class _Part:
     users: set[_Part] = field(default_factory=set)
     again: list[Operation] = field(default_factory=list)  # of other parts, repeated here before its own
     stands: dict[int, Value] = field(default_factory=dict)  # by id: what it makes itself in place of reading it
+
+    @property
+    def work(self) -> int:
+        """Operations that compute, and do not only move."""
+        return sum(not o.op.view for o in self.operations)
 
 
 class _Contents(NamedTuple):
@@ -103,7 +112,7 @@ class _Fusion:
 
     def joined(self, o: Operation) -> tuple[list[_Part], _Part] | None:
         """The operation in one part with all that make its operands, else with the last one that takes it."""
-        candidates = [p for p in self.producers(o) if p.open]
+        candidates = [p for p in self.producers(o) if p.open and not (type(o.op) in JOINING and p.work > MOST_WORK)]
         for chosen in [candidates, *([p] for p in reversed(candidates if len(candidates) > 1 else []))]:
             if chosen and (made := self.merged(chosen, o)) is not None:
                 return chosen, made

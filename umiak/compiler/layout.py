@@ -17,7 +17,7 @@ from umiak.core import eager
 from umiak.ir.meta import Meta, identical
 from umiak.ir.program import Operation, Value
 from umiak.ir.tracer import Retrace, SymTensor, Tracer
-from umiak.ops import convolution, create, movement, reduce
+from umiak.ops import convolution, create, index, movement, reduce
 from umiak.ops.base import Op, register
 
 FEWEST = 2  # convolutions of a program that is worth it: what one alone saves its surroundings lose
@@ -156,7 +156,7 @@ class Layouts(Retrace):
         return self.views[id(v)]
 
     def visit(self, o: Operation) -> None:
-        replacement = self.convolved(o) or self.pointwise(o) or self.reduced(o)
+        replacement = self.convolved(o) or self.pointwise(o) or self.reduced(o) or self.along(o)
         if replacement is None:
             super().visit(o)
         else:
@@ -220,6 +220,22 @@ class Layouts(Retrace):
         attributes = {k: getattr(o.op, k) for k in o.op.static_fields}
         op = type(o.op)(**{**attributes, "axes": tuple(sorted(axes))})
         return self.last if o.op.keepdim else self.table, self.tracer.record(op, [x], o.params)
+
+    def along(self, o: Operation) -> tuple[dict, SymTensor] | None:
+        """Images joined along an axis, or some places of one along it."""
+        if type(o.op) is movement.Concat:
+            images: Sequence[Value] = o.values
+            others: Sequence[Value] = ()
+        elif type(o.op) is index.Take and len(o.values[1].meta.shape) == 1:
+            images, others = o.values[:1], o.values[1:]
+        else:
+            return None
+        # Those that have channels first would be transposed for it.
+        if 2 * sum(id(v) in self.last for v in images) <= len(images):
+            return None
+        op = type(o.op)(axis=to_first(len(images[0].meta.shape))[o.op.axis])
+        operands = [*(self.as_last(v, dense=True) for v in images), *map(self.as_first, others)]
+        return self.last, self.tracer.record(op, operands, o.params)
 
 
 def _is_vector(x: Value, shape: tuple) -> bool:
