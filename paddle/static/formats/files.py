@@ -1,0 +1,143 @@
+"""Models in files, in every format that is known: a program, and the values of its parameters.
+
+A program is recognised by its bytes, not by its name; ``PROGRAMS`` has a row for each format, to which another one
+is added. Values are the streams of ``parameters``, one file for each parameter, or what ``paddle.save`` writes.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from paddle.framework.io import load as load_data
+from paddle.static import program_file
+from paddle.static.formats import parameters, pir
+from paddle.static.formats.graph import Module
+from paddle.static.formats.record import parameter_names
+from paddle.static.program_file import Contents
+from umiak.core.tensor import Tensor
+from umiak.ir.serialise import FormatError
+from umiak.runtime.program_tracer import outside
+from umiak.util.errors import op_error
+
+
+class ProgramFormat(NamedTuple):
+    """A way in which programs are written. ``is_it`` looks at the first bytes alone; ``read`` raises FormatError."""
+
+    name: str
+    is_it: Callable[[bytes], bool]
+    read: Callable[[bytes], Module | Contents]
+
+
+class Model(NamedTuple):
+    """What files of a model hold: a program in operators of the reference or in ours, and values by name."""
+
+    program: Module | Contents
+    values: dict[str, Any]
+
+
+def _read_json(data: bytes) -> Module | Contents:
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"a JSON document is required, got a damaged one: {error}") from error
+    if pir.is_pir(document):
+        return pir.read(document)
+    known = next((f for f in program_file.FORMATS if isinstance(document, dict) and f.is_it(document)), None)
+    if known is None:
+        got = document.get("format") if isinstance(document, dict) else type(document).__name__
+        raise FormatError(
+            f"a program in a format of {[pir.MAGIC, *(f.name for f in program_file.FORMATS)]} is required, got {got!r}"
+        )
+    return known.read(document).check()
+
+
+PROGRAMS: list[ProgramFormat] = [ProgramFormat("JSON", lambda data: data.lstrip()[:1] in (b"{", b"["), _read_json)]
+
+
+def content(source: Any) -> bytes:
+    """The bytes of a file, or those that are given."""
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return bytes(source)
+    with open(source, "rb") as file:
+        return file.read()
+
+
+def read_program(source: Any, op_name: str) -> Module | Contents:
+    """The program in a file or in bytes.
+
+    Raises:
+        ValueError: no program in a known format, or a damaged one.
+        OSError: the file cannot be read.
+    """
+    data = content(source)
+    try:
+        known = next((f for f in PROGRAMS if f.is_it(data)), None)
+        if known is None:
+            raise FormatError(f"bytes of a program in {[f.name for f in PROGRAMS]} are required, got {data[:16]!r}")
+        return known.read(data)
+    except FormatError as error:
+        raise _damaged(op_name, "program", source, error) from error
+
+
+def _damaged(op_name: str, what: str, source: Any, error: Exception) -> Exception:
+    name = "the bytes given" if isinstance(source, (bytes, bytearray, memoryview)) else os.fspath(source)
+    return op_error(ValueError, op_name, f"a {what} in {name} that is whole", f"another one: {error}")
+
+
+def read_values(source: Any, names: Sequence[str], op_name: str) -> dict[str, Any]:
+    """Values of parameters in a file, in a folder with a file for each, or in bytes.
+
+    Raises:
+        ValueError: other values than those of these names, or damaged ones.
+        OSError: a file cannot be read.
+    """
+    if source is None:
+        return {}
+    if not isinstance(source, (bytes, bytearray, memoryview)) and os.path.isdir(source):
+        return {n: _values_of_file(os.path.join(source, _plain_name(n, op_name)), n, op_name) for n in names}
+    data = content(source)
+    if data[:1] == b"\x80":  # of a pickle
+        with outside():
+            found = load_data(io.BytesIO(data))
+        if not isinstance(found, dict) or not all(isinstance(v, Tensor) for v in found.values()):
+            raise op_error(ValueError, op_name, "the bytes of a dict of tensors", type(found).__name__)
+        return found
+    try:
+        return parameters.read(data, names)
+    except FormatError as error:
+        raise _damaged(op_name, "file of values", source, error) from error
+
+
+def _plain_name(name: str, op_name: str) -> str:
+    """The name of a parameter that is a file of the folder, and of no other."""
+    if os.path.basename(name) != name or name in ("", ".", ".."):
+        raise op_error(ValueError, op_name, "names of parameters that are names of files", repr(name))
+    return name
+
+
+def _values_of_file(path: str, name: str, op_name: str) -> Any:
+    try:
+        return parameters.read_one(content(path))
+    except FormatError as error:
+        raise _damaged(op_name, f"value of {name!r}", path, error) from error
+
+
+def read_model(program: Any, values: Any, op_name: str) -> Model:
+    """A model in two files: its program, and the values of its parameters.
+
+    Args:
+        program: a path or the bytes.
+        values: a path of a file, or of a folder with a file for each parameter; the bytes; None for none.
+        op_name: the function that the user called, for errors.
+
+    Raises:
+        ValueError: no such files, or damaged ones.
+        OSError: a file cannot be read.
+    """
+    found = read_program(program, op_name)
+    names = parameter_names(found) if isinstance(found, Module) else [k.name for k in found.kept.values()]
+    return Model(found, read_values(values, names, op_name))

@@ -1,0 +1,74 @@
+"""Small integer tensors whose elements are sizes: they are computed on Python numbers and symbolic sizes.
+
+A program that was saved for any batch size takes sizes of its tensors apart and puts them together again (``shape64``,
+``slice``, ``stack``, ``reshape``). Their elements must be known while it is recorded, since they decide shapes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import paddle
+from umiak import ops as F
+from umiak.core.dtype import convert
+from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
+from umiak.ir.expr import Sym
+from umiak.ir.tracer import SymTensor
+
+MOST = 64  # elements
+
+
+class Known:
+    """A tensor whose elements are known: ``array`` has them as Python numbers and ``Sym``."""
+
+    __slots__ = ("array", "dtype")
+
+    def __init__(self, elements: Any, dtype: str) -> None:
+        self.array = np.array(elements, dtype=object) if not isinstance(elements, np.ndarray) else elements
+        self.dtype = dtype
+
+    @property
+    def symbolic(self) -> bool:
+        """Is one of the elements known only when the program runs?"""
+        return any(type(x) is Sym for x in self.array.flat)
+
+    def elements(self) -> list[Any]:
+        """All elements, in order."""
+        return list(self.array.flat)
+
+    def tensor(self) -> Tensor:
+        """The tensor that this stands for."""
+        shape, elements = self.array.shape, self.elements()
+        if not self.symbolic:
+            if elements and all(x == elements[0] for x in elements) and elements[0] == elements[0]:
+                return paddle.full(shape, elements[0], self.dtype)
+            return paddle.to_tensor(np.array(elements, dtype=convert(self.dtype).numpy).reshape(shape))
+        return paddle.stack([_scalar(x, self.dtype) for x in elements]).reshape(shape)
+
+
+def _scalar(x: Any, dtype: str) -> Tensor:
+    if type(x) is Sym and x.kind == "bool":
+        x = dim.where(x, 1, 0)
+    return F.full(x, dtype=convert(dtype), shape=())
+
+
+def known_elements(x: Any) -> list[Any] | None:
+    """The elements of a tensor, a list of tensors or of numbers, where they are known now; in eager mode they are."""
+    if isinstance(x, Known):
+        return x.elements()
+    if isinstance(x, SymTensor):
+        return None
+    if isinstance(x, Tensor):
+        return np.asarray(x.numpy()).ravel().tolist()
+    if isinstance(x, (list, tuple)):
+        parts = [known_elements(y) for y in x]
+        return None if any(p is None for p in parts) else [n for p in parts for n in p or ()]
+    return [x]
+
+
+def tensor_of(x: Any) -> Tensor:
+    """A value as a tensor."""
+    return x.tensor() if isinstance(x, Known) else x

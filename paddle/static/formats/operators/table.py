@@ -1,0 +1,181 @@
+"""The table of operators, and how their operands and attributes become arguments.
+
+The signature of a function says what the operator takes: its parameters are the operands, in order, those behind ``*``
+attributes, by name; with a default, one that may be absent. Annotations of operands say in which form they come.
+Attributes that it does not name are ignored (``struct_name``); an operand may also come as an attribute of its name, as
+older programs have it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from paddle.static.formats.graph import Operation
+from paddle.static.formats.operators.known import MOST, Known, known_elements, tensor_of
+from umiak.core.tensor import Tensor
+from umiak.ir.serialise import FormatError
+
+# Forms of operands, as annotations of parameters.
+Tensors = list[Tensor]  # a list, which combine made
+Sizes = list[Any]  # ints and symbols: a tensor of integers, or a list of such tensors
+Number = Any  # a number, or a tensor with one element where that is not known
+Raw = Any  # as it comes: a tensor, `Known`, a list
+
+Rule = Callable[..., Any]  # of `Known` operands; it returns None where it has no answer
+
+
+def _as_tensors(x: Any) -> list[Tensor]:
+    return [tensor_of(y) for y in x] if isinstance(x, (list, tuple)) else [tensor_of(x)]
+
+
+def _as_tensor(x: Any) -> Tensor:
+    x = tensor_of(x)
+    if not isinstance(x, Tensor):
+        raise FormatError(f"a tensor is required, got {type(x).__name__}")
+    return x
+
+
+def _as_sizes(x: Any) -> list[Any]:
+    found = known_elements(x)
+    if found is None:
+        raise FormatError("sizes that are known before the program runs are required, got sizes from data")
+    return found
+
+
+def _as_number(x: Any) -> Any:
+    if isinstance(x, Tensor):
+        return x
+    found = known_elements(x)
+    assert found is not None
+    if len(found) != 1:
+        raise FormatError(f"one number is required, got {len(found)} of them")
+    return found[0]
+
+
+_FORMS: dict[str, Callable[[Any], Any]] = {
+    "Tensor": _as_tensor, "Tensors": _as_tensors, "Sizes": _as_sizes, "Number": _as_number, "Raw": lambda x: x,
+}  # fmt: skip
+
+
+class Operator:
+    """What an operator means: ``function``, and ``rule`` where all operands are known numbers."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.rule: Rule | None = None
+        self.operands: list[tuple[str, Callable[[Any], Any], Any]] = []
+        self.attributes: list[tuple[str, Any]] = []
+        self.variadic = False
+        for p in inspect.signature(function).parameters.values():
+            if p.kind is p.KEYWORD_ONLY:
+                self.attributes.append((p.name, p.default))
+            elif p.kind is p.VAR_POSITIONAL:
+                self.variadic = True
+            else:
+                form = str(p.annotation).removesuffix(" | None")
+                self.operands.append((p.name, _FORMS[form], p.default))
+
+    def call(self, operation: Operation, values: list[Any]) -> Any:
+        """The results for the values of operands."""
+        if self.rule is not None and _all_known(values):
+            found = self.rule(*values, **self._named(operation, self.rule))
+            if found is not None:
+                return found
+        given = []
+        for i, (name, form, default) in enumerate(self.operands):
+            x = values[i] if i < len(values) else operation.plain(name)
+            if x is not None:
+                given.append(form(x))
+            elif default is inspect.Parameter.empty:
+                raise FormatError(f"an operand {name!r} is required, got none")
+            else:
+                given.append(default)
+        if self.variadic:
+            given += [_as_tensor(x) for x in values[len(self.operands) :]]
+        elif len(values) > len(self.operands) and any(v is not None for v in values[len(self.operands) :]):
+            raise FormatError(f"at most {len(self.operands)} operands are required, got {len(values)}")
+        return self.function(*given, **{n: _attribute(operation, n, d) for n, d in self.attributes})
+
+    @staticmethod
+    def _named(operation: Operation, rule: Rule) -> dict[str, Any]:
+        return {
+            p.name: _attribute(operation, p.name, p.default)
+            for p in inspect.signature(rule).parameters.values() if p.kind is p.KEYWORD_ONLY
+        }  # fmt: skip
+
+
+def _all_known(values: list[Any]) -> bool:
+    return bool(values) and all(isinstance(v, Known) or (isinstance(v, list) and _all_known(v)) for v in values)
+
+
+def _attribute(operation: Operation, name: str, default: Any) -> Any:
+    found = operation.plain(name)
+    if found is not None:
+        return found
+    if default is inspect.Parameter.empty:
+        raise FormatError(f"an attribute {name!r} is required, got {sorted(operation.attributes)}")
+    return default
+
+
+TABLE: dict[str, Operator] = {}
+
+
+def operator(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare what the operators ``pd_op.<name>`` mean; those in place (``<name>_``) as well.
+
+    Programs have no variables that are written twice: the result of ``relu_`` is a new value.
+    """
+
+    def declare(function: Callable[..., Any]) -> Callable[..., Any]:
+        made = Operator(function)
+        for name in names:
+            for full in (f"pd_op.{name}", f"pd_op.{name}_"):
+                if full in TABLE:
+                    raise AssertionError(f"{full} is declared twice")
+                TABLE[full] = made
+        return function
+
+    return declare
+
+
+def unary(function: Callable[[Tensor], Any], *names: str) -> None:
+    """Declare operators of one tensor, without attributes."""
+
+    def call(x: Tensor) -> Any:
+        return function(x)
+
+    operator(*names)(call)
+
+
+def binary(function: Callable[[Tensor, Tensor], Any], *names: str) -> None:
+    """Declare operators of two tensors, without attributes."""
+
+    def call(x: Tensor, y: Tensor) -> Any:
+        return function(x, y)
+
+    operator(*names)(call)
+
+
+def known(*names: str) -> Callable[[Rule], Rule]:
+    """Declare what operators give where all operands are known. The rule takes them, and attributes behind ``*``."""
+
+    def declare(rule: Rule) -> Rule:
+        for name in names:
+            TABLE[f"pd_op.{name}"].rule = TABLE[f"pd_op.{name}_"].rule = rule
+        return rule
+
+    return declare
+
+
+def small(array: np.ndarray, dtype: str) -> Known | None:
+    """An array as known numbers, if it is small."""
+    return Known(array, dtype) if array.size <= MOST else None
+
+
+def dtype_of(name: str, other: Any = None) -> Any:
+    """The dtype that an attribute names; ``other`` where it leaves it open."""
+    return other if name.lower().startswith("undefined") else name

@@ -1,0 +1,271 @@
+"""A module's operations as calls of the public API: into a program of ours, into a captured function, or at once.
+
+What each operator means is in ``operators``; here is what holds them together: values by number, lists, branches and
+loops, feeds and fetches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+import paddle
+from paddle.framework.param_attr import ParamAttr
+from paddle.framework.parameter import Parameter
+from paddle.framework.place import current_place
+from paddle.static.formats.graph import (
+    COMBINE,
+    DATA,
+    FETCH,
+    PARAMETER,
+    SPLIT,
+    YIELD,
+    Block,
+    Module,
+    Operation,
+    TensorType,
+)
+from paddle.static.formats.operators import TABLE
+from paddle.static.formats.operators.known import Known, tensor_of
+from paddle.static.program import Program
+from paddle.static.scope import Scope, global_scope
+from umiak.core.array import from_numpy
+from umiak.core.context import no_grad_guard
+from umiak.core.dtype import convert
+from umiak.core.tensor import Tensor, unfilled
+from umiak.ir.serialise import FormatError
+from umiak.ir.tracer import SymTensor
+from umiak.ir.verifier import VerifyError
+from umiak.runtime.program_tracer import outside
+
+SHADOW_OUTPUT = "builtin.shadow_output"  # another form of fetch: attribute `output_name`
+IF, WHILE = "pd_op.if", "pd_op.while"
+_RULED = {PARAMETER, COMBINE, SPLIT, DATA, FETCH, YIELD, SHADOW_OUTPUT, IF, WHILE}
+
+# What operators raise for operands that they refuse.
+_REFUSALS = FormatError, VerifyError, TypeError, ValueError, LookupError, ArithmeticError, RuntimeError, AttributeError
+
+
+def missing_operators(module: Module) -> list[str]:
+    """The names of a module's operators that are not in the table."""
+    return sorted({o.name for o in module.block.walk()} - _RULED - TABLE.keys())
+
+
+def check_operators(module: Module) -> None:
+    """Refuse a module with unknown operators, all of which the error names."""
+    if missing := missing_operators(module):
+        raise FormatError(f"operators that are known here are required, got {', '.join(missing)}")
+
+
+class Values:
+    """The values of a run through a module, by number."""
+
+    def __init__(self, module: Module, parameters: Mapping[str, Any], inputs: Mapping[str, Any]) -> None:
+        self.module = module
+        self.parameters = parameters
+        self.inputs = inputs
+        self.fetched: dict[int, Tensor] = {}  # by column
+        self._values: dict[int, Any] = {}
+
+    def run(self) -> list[Tensor]:
+        """Call all operations; return what is fetched."""
+        self._block(self.module.block)
+        return [self.fetched[i] for i in sorted(self.fetched)]
+
+    def _block(self, block: Block) -> list[Tensor]:
+        """Call the operations of a block; return what it yields."""
+        for i, o in enumerate(block.operations):
+            if o.name == YIELD:
+                return [tensor_of(x) for x in self._operands(o)]
+            try:
+                results = self._results(o)
+            except _REFUSALS as error:
+                if hasattr(error, "operation"):
+                    raise
+                raise _located(error, o, i) from error
+            for result, value in zip(o.results, results, strict=False):
+                self._values[result.number] = value
+        return []
+
+    def _operands(self, o: Operation) -> list[Any]:
+        return [None if n is None else self._value(n) for n in o.operands]
+
+    def _value(self, n: int) -> Any:
+        if n not in self._values:
+            raise FormatError(f"the value %{n} is required, got none: nothing before makes it")
+        return self._values[n]
+
+    def _results(self, o: Operation) -> Sequence[Any]:
+        rule = _RULES.get(o.name)
+        if rule is not None:
+            return rule(self, o)
+        results = TABLE[o.name].call(o, self._operands(o))
+        if isinstance(results, tuple):
+            return results
+        return [results]
+
+    # --- operations with a meaning of their own
+
+    def _parameter(self, o: Operation) -> Sequence[Any]:
+        name = o.plain("parameter_name")
+        if name not in self.parameters:
+            raise FormatError(f"a value for {name!r} is required, got those of {sorted(self.parameters)}")
+        return [self.parameters[name]]
+
+    def _data(self, o: Operation) -> Sequence[Any]:
+        return [self.inputs[o.plain("name")]]
+
+    def _fetch(self, o: Operation) -> Sequence[Any]:
+        column = o.plain("col", len(self.fetched))
+        (x,) = self._operands(o)
+        self.fetched[column] = tensor_of(x)
+        return [self.fetched[column]]
+
+    def _split(self, o: Operation) -> Sequence[Any]:
+        (x,) = self._operands(o)
+        return list(x)
+
+    def _if(self, o: Operation) -> Sequence[Any]:
+        (condition,) = self._operands(o)
+        then, other = o.regions
+        if isinstance(condition, Known) and not condition.symbolic:
+            return self._block(then if condition.elements()[0] else other)
+        results = paddle.static.nn.cond(tensor_of(condition), lambda: self._block(then), lambda: self._block(other))
+        return results
+
+    def _while(self, o: Operation) -> Sequence[Any]:
+        condition, *carried = [tensor_of(x) for x in self._operands(o)]
+        (body,) = o.regions
+        if len(body.arguments) != len(carried):
+            raise FormatError(f"{len(carried)} arguments of the body are required, got {len(body.arguments)}")
+
+        def step(_: Tensor, *now: Any) -> list[Tensor]:
+            for argument, value in zip(body.arguments, now, strict=True):
+                self._values[argument.number] = value
+            return self._block(body)
+
+        # Numbers of arguments begin anew in each loop, so an inner loop has those of the outer one.
+        numbers = [a.number for a in body.arguments]
+        around = {n: self._values[n] for n in numbers if n in self._values}
+        _, *results = paddle.static.nn.while_loop(lambda c, *_: c, step, [condition, *carried])
+        self._values.update(around)
+        return results
+
+
+_RULES: dict[str, Callable[[Values, Operation], Sequence[Any]]] = {
+    PARAMETER: Values._parameter, DATA: Values._data, FETCH: Values._fetch, SHADOW_OUTPUT: Values._fetch,
+    COMBINE: lambda self, o: [self._operands(o)], SPLIT: Values._split, IF: Values._if, WHILE: Values._while,
+}  # fmt: skip
+
+
+def _located(error: Exception, o: Operation, i: int) -> Exception:
+    """An error that says which operation it comes from."""
+    made = (
+        type(error)(f"operation {i}, {o.name}: {error}")
+        if type(error) is not VerifyError
+        else FormatError(f"operation {i}, {o.name}: {error}")
+    )
+    made.operation = o  # type: ignore[attr-defined]
+    return made
+
+
+def input_types(module: Module) -> dict[str, TensorType]:
+    """Names and types of what a run of the module is fed, in order."""
+    found: dict[str, TensorType] = {}
+    for o in module.named(DATA):
+        name = o.plain("name")
+        type = o.results[0].type if len(o.results) == 1 else None
+        if not isinstance(name, str) or not isinstance(type, TensorType) or name in found:
+            raise FormatError(f"inputs with a name and a type each are required, got {name!r}")
+        found[name] = type
+    return found
+
+
+def output_names(module: Module) -> list[str]:
+    """Names of what a run of the module gives, in order."""
+    fetches = [o for o in module.block.operations if o.name in (FETCH, SHADOW_OUTPUT)]
+    fetches.sort(key=lambda o: o.plain("col", 0))
+    return [o.plain("name", o.plain("output_name", f"fetch_name_{i}")) for i, o in enumerate(fetches)]
+
+
+def parameter_names(module: Module) -> list[str]:
+    """The names of the parameters that a module reads."""
+    return [o.plain("parameter_name") for o in module.named(PARAMETER)]
+
+
+def trainable(o: Operation) -> bool:
+    """Do gradients flow to a parameter?"""
+    return bool(o.traits.get("trainable", [True])[0]) and not o.traits.get("stop_gradient", [False])[0]
+
+
+def parameters_of(module: Module, values: Mapping[str, Any]) -> dict[str, Parameter]:
+    """Parameters, without values yet, of the shapes and dtypes of ``values``."""
+    place = current_place()
+    found = {}
+    for o in module.named(PARAMETER):
+        name = o.plain("parameter_name")
+        if name not in values:
+            raise FormatError(f"a value for {name!r} is required, got those of {sorted(values)}")
+        shape, dtype = tuple(values[name].shape), convert(values[name].dtype)
+        made = Parameter(
+            unfilled(shape, dtype, place, f"{name!r} of a program that was read has no value yet"), name=name
+        )
+        made._describe(name, ParamAttr(trainable=trainable(o)))
+        made.name, made.stop_gradient = name, not trainable(o)
+        made._managed = made.persistable = True
+        found[name] = made
+    return found
+
+
+def program_of(
+    module: Module, parameters: Mapping[str, Any], scope: Scope | None = None
+) -> tuple[Program, list[str], list[SymTensor]]:
+    """A program that computes what a module says.
+
+    Args:
+        module: the module.
+        parameters: arrays or tensors by the names of parameters.
+        scope: where their values go; None: the global scope.
+
+    Returns:
+        The program, the names of its inputs, and the variables that are its results.
+
+    Raises:
+        FormatError: operators that are not known, which the error names; operations that do not go together.
+    """
+    check_operators(module)
+    types = input_types(module)
+    names = output_names(module)
+    held = parameters_of(module, parameters)
+    program = Program()
+    tracer = program._tracer
+    with outside(), tracer:
+        inputs = {}
+        for name, (dtype, shape) in types.items():
+            inputs[name] = paddle.static.data(name, shape, dtype)
+        try:
+            outputs = [tracer.tensor(y) for y in Values(module, held, inputs).run()]
+        except _REFUSALS as error:
+            if isinstance(error, FormatError):
+                raise
+            raise FormatError(str(error)) from error
+        # Two results of one value are two variables, and an input that is returned is one of its own.
+        taken: set[int] = set()
+        for i, (y, name) in enumerate(zip(outputs, names, strict=True)):
+            if id(y) in taken or y is inputs.get(y.name):
+                outputs[i] = y = paddle.assign(y)
+            taken.add(id(y))
+            y.name = name
+            tracer.names.setdefault(name, y)
+    give(held, parameters, global_scope() if scope is None else scope)
+    return program, list(types), outputs
+
+
+def give(held: Mapping[str, Parameter], values: Mapping[str, Any], scope: Scope) -> None:
+    """Give parameters their values, in a scope."""
+    with outside(), no_grad_guard():
+        for name, x in held.items():
+            value = values[name]
+            scope._hold(x, from_numpy(value) if isinstance(value, np.ndarray) else value, kept=True)
