@@ -247,6 +247,6 @@ def _write_attribute(x: Attribute) -> dict[str, Any]:
     elif x.kind in ("intarray", "place"):
         data = list(data)
     elif x.kind in _FLOATS and not math.isfinite(data):
-        said = "NaN" if math.isnan(data) else "INF" if data > 0 else "-INF"
-        return {"#": f"{dialect}.a_{x.kind}", "VD": said}
+        said = "NAN" if math.isnan(data) else "INF" if data > 0 else "-INF"
+        return {"#": f"{dialect}.a_{x.kind}", "VD": said}  # PaddlePaddle writes NaN, and reads NAN alone
     return {"#": f"{dialect}.a_{x.kind}", "D": data}

@@ -16,6 +16,7 @@ from paddle.static.formats.emit.emitter import (
     fixed,
     flag,
     i32,
+    same_shape,
     text,
     type_of,
     typed,
@@ -55,7 +56,19 @@ def of_both(e: Emitter, o: ir.Operation) -> list[Result]:
     return [e.of(x, dtype) for x in o.operands]
 
 
+_OF_ONE_SHAPE = "atan2", "swiglu"  # operators that do not broadcast
+
+
+def _spread(e: Emitter, o: ir.Operation) -> list[Result]:
+    """The operands in the shape of the result."""
+    shape = o.results[0].meta.shape
+    same = all(type(x) is ir.Value and same_shape(x.meta.shape, shape) for x in o.operands)
+    return of_both(e, o) if same else [e.expand(x, shape) for x in of_both(e, o)]
+
+
 def _both(e: Emitter, o: ir.Operation) -> Result | None:
+    if o.name in _OF_ONE_SHAPE:
+        return e.one(_BINARY[o.name], _spread(e, o), e.type(o))
     if o.name in ("add", "mul", "sub") and o.results[0].meta.dtype.name == "bool":  # type: ignore[union-attr]
         return e.one("logical_and" if o.name == "mul" else "logical_or", of_both(e, o), e.type(o))
     return e.one(_BINARY[o.name], of_both(e, o), e.type(o))
@@ -130,7 +143,7 @@ def shift(e: Emitter, o: ir.Operation) -> Result:
 
 @_on("igamma", "igammac")
 def igamma(e: Emitter, o: ir.Operation) -> Result:
-    made = e.one("gammaincc", of_both(e, o), e.type(o))
+    made = e.one("gammaincc", _spread(e, o), e.type(o))
     return made if o.name == "igammac" else e.scaled(made, -1.0, 1.0)
 
 
@@ -167,14 +180,6 @@ def clip(e: Emitter, o: ir.Operation) -> Result | None:
     low, high = (end if v is None else v for v, end in zip(limits, (float("-inf"), float("inf")), strict=True))
     given = [e.full((1,), v, kind.dtype) for v in (low, high)]
     return e.one("clip", [e.of(x), *given], kind)
-
-
-@_on("isclose")
-def isclose(e: Emitter, o: ir.Operation) -> Result | None:
-    if not fixed(o.params) or o.operands[0].meta != o.operands[1].meta:  # type: ignore[union-attr]
-        return None
-    given = [e.attribute(x, "float64") for x in o.params]
-    return e.one("isclose", [*map(e.of, o.operands), *given], e.type(o), equal_nan=flag(o.op.equal_nan))
 
 
 @_on("scale")

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from paddle.static.formats.emit.emitter import Emitter, Result, TensorType, array, emits, f32, flag, i32, text, typed
+from paddle.static.formats.emit.emitter import (
+    Emitter,
+    Result,
+    TensorType,
+    array,
+    emits,
+    f32,
+    flag,
+    i32,
+    i64,
+    text,
+    typed,
+)
 from umiak import ops as F
 from umiak.ir import program as ir
 
@@ -44,4 +56,15 @@ def gather_tree(e: Emitter, o: ir.Operation) -> Result:
 
 @emits(F.ViterbiDecode)
 def viterbi_decode(e: Emitter, o: ir.Operation) -> list[Result]:
-    return e.call("viterbi_decode", [e.of(x) for x in o.operands], e.types(o), include_bos_eos_tag=flag(o.op.with_ends))
+    """The operator's paths are as long as the longest sequence."""
+    scores, kind = e.types(o)
+    short = kind._replace(shape=(kind.shape[0], -1))
+    given = flag(o.op.with_ends)
+    best, paths = e.call("viterbi_decode", [e.of(x) for x in o.operands], [scores, short], include_bos_eos_tag=given)
+    blank = e.expand(e.full((), 0, kind.dtype), o.results[1].meta.shape)
+    bounds = [e.ints([0]), e.reshape(e.size(paths, 1), (1,)), e.ints([1])]
+    axes, none = array(i64, [1]), array(i64, [])
+    return [
+        best,
+        e.one("set_value_with_tensor", [blank, paths, *bounds], kind, axes=axes, decrease_axes=none, none_axes=none),
+    ]

@@ -23,34 +23,40 @@ from umiak.ir import program as ir
 from umiak.ir.expr import Sym
 
 
+def _none(o: ir.Operation) -> bool:
+    """Is nothing reduced? No axes would stand for all of them."""
+    return not o.op.axes and bool(o.operands[0].meta.shape)  # type: ignore[union-attr]
+
+
 def _axes(o: ir.Operation) -> list[int]:
     """The axes of a reduction; none stand for all of them."""
     return list(o.op.axes) if len(o.op.axes) < len(o.operands[0].meta.shape) else []  # type: ignore[union-attr]
 
 
-@emits(F.Sum, F.WideSum, F.Nansum)
+@emits(F.Sum, F.WideSum)
 def sum_(e: Emitter, o: ir.Operation) -> Result:
     """The operator adds integers up in int64; ours in their type."""
     x, kind = e.of(o.operands[0]), e.type(o)
-    if not o.op.axes and o.operands[0].meta.shape:  # type: ignore[union-attr]
+    if _none(o):
         return e.cast(x, kind.dtype)
-    name = "nansum" if isinstance(o.op, F.Nansum) else "sum"
     integral = typed(x).dtype.startswith(("int", "uint", "bool"))
+    if integral:
+        x = e.cast(x, "int64")
     made = kind._replace(dtype="int64") if integral else kind
-    total = e.one(name, [x, e.ints(_axes(o))], made, dtype=UNDEFINED, keepdim=flag(o.op.keepdim))
+    total = e.one("sum", [x, e.ints(_axes(o))], made, dtype=UNDEFINED, keepdim=flag(o.op.keepdim))
     return e.cast(total, kind.dtype)
 
 
 @emits(F.Mean)
 def mean(e: Emitter, o: ir.Operation) -> Result | None:
-    if not o.op.axes or not e.type(o).dtype.startswith(("float", "bfloat")):
+    if _none(o) or not e.type(o).dtype.startswith(("float", "bfloat")):
         return None
     return e.one("mean", [e.of(o.operands[0]), e.ints(_axes(o))], e.type(o), keepdim=flag(o.op.keepdim))
 
 
 @emits(F.Max, F.Min)
 def extremum(e: Emitter, o: ir.Operation) -> Result | None:
-    if not o.op.axes:
+    if _none(o):
         return e.of(o.operands[0])
     return e.one(o.name, [e.of(o.operands[0]), e.ints(_axes(o))], e.type(o), keepdim=flag(o.op.keepdim))
 
@@ -59,6 +65,8 @@ def extremum(e: Emitter, o: ir.Operation) -> Result | None:
 def prod(e: Emitter, o: ir.Operation) -> Result:
     x, kind = e.of(o.operands[0]), e.type(o)
     axes = _axes(o)
+    if _none(o):
+        return e.cast(x, kind.dtype)
     integral = typed(x).dtype in ("bool", "int32", "int64")
     made = kind._replace(dtype="int64") if integral else kind
     total = e.one("prod", [x, e.ints(axes)], made, keepdim=flag(o.op.keepdim), reduce_all=flag(not axes))
@@ -67,6 +75,8 @@ def prod(e: Emitter, o: ir.Operation) -> Result:
 
 @emits(F.Any, F.All)
 def any_(e: Emitter, o: ir.Operation) -> Result:
+    if _none(o):
+        return e.cast(e.of(o.operands[0]), "bool")
     axes = {"axis": array(i64, _axes(o)), "keepdim": flag(o.op.keepdim)}
     return e.one(o.name, [e.of(o.operands[0])], e.type(o), **axes)
 
@@ -82,7 +92,7 @@ def argmax(e: Emitter, o: ir.Operation) -> Result:
 @emits(F.Logsumexp)
 def logsumexp(e: Emitter, o: ir.Operation) -> Result | None:
     axes = _axes(o)
-    if not o.op.axes:
+    if _none(o):
         return None
     kept = {"axis": array(i32, axes), "keepdim": flag(o.op.keepdim), "reduce_all": flag(not axes)}
     return e.one("logsumexp", [e.of(o.operands[0])], e.type(o), **kept)

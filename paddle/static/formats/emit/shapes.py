@@ -196,6 +196,8 @@ def flip(e: Emitter, o: ir.Operation) -> Result:
 
 @emits(F.Roll)
 def roll(e: Emitter, o: ir.Operation) -> Result:
+    if not o.op.axes:
+        return e.of(o.operands[0])
     return e.one("roll", [e.of(o.operands[0]), e.ints(o.params[0])], e.type(o), axis=array(i64, o.op.axes))
 
 

@@ -117,8 +117,9 @@ def _pool(
 
 
 def _plain(o: ir.Operation) -> bool:
-    """Is it a pool over one to three dims, by known numbers?"""
-    return 0 < o.op.n <= 3 and fixed(o.params)
+    """Is it a pool over one to three dims of batches of images with channels, by known numbers?"""
+    rank = len(o.operands[0].meta.shape)  # type: ignore[union-attr]
+    return 0 < o.op.n <= 3 and rank == o.op.n + 2 and fixed(o.params)
 
 
 def _indexed(e: Emitter, o: ir.Operation, kernel: Any, strides: Any, pads: list[int], adaptive: bool) -> list[Result]:
