@@ -133,6 +133,7 @@ NAMES = {
     "paddle.pir": {
         "paddle.pir.operation": "Operation",
         "paddle.pir.pass_manager": "PassManager",
+        "paddle.pir.patterns": "DrrPatternContext",
         "paddle.pir.picture": "program_svg",
     },
     "paddle.static.nn": {

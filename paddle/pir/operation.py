@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextvars import ContextVar
 from typing import Any
 
 from paddle._public import public
@@ -38,7 +39,7 @@ class Operation:
         >>> paddle.disable_static()
     """
 
-    def __init__(self, recorded: Recorded, tracer: ProgramTracer) -> None:
+    def __init__(self, recorded: Recorded, tracer: ProgramTracer | None) -> None:
         self._operation = recorded
         self._tracer = tracer
 
@@ -140,7 +141,7 @@ class Operation:
 class RegionBlock:
     """The operations of a branch or a loop body, over its arguments."""
 
-    def __init__(self, block: Block, tracer: ProgramTracer) -> None:
+    def __init__(self, block: Block, tracer: ProgramTracer | None) -> None:
         self._block = block
         self._tracer = tracer
 
@@ -166,8 +167,13 @@ def recorded_in(tracer: ProgramTracer) -> list[Operation]:
 # --- variables, which are the engine's symbolic tensors ---------------------------------------------------------------
 
 
+# The program that a pass is looking at; its variables belong to no tracer.
+EXAMINED: ContextVar[Program | None] = ContextVar("examined", default=None)
+
+
 def _readers(x: SymTensor) -> Iterator[Recorded]:
-    program: Program = x._tracer.builder.program  # type: ignore[union-attr]
+    program = EXAMINED.get() if x._tracer is None else x._tracer.builder.program
+    assert program is not None
     return (o for o in program.walk() if any(v is x._value for v in uses(o)))
 
 

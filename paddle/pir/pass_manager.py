@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from paddle._public import public
+from paddle.pir.operation import EXAMINED, Operation
+from paddle.pir.patterns import DrrPatternContext
 from paddle.static.program import Program, managed
 from paddle.static.scope import Scope
 from umiak.compiler.passes import manager
+from umiak.compiler.passes.patterns import each_operation
 from umiak.core.tensor import Tensor
 from umiak.ir import program as ir
 from umiak.runtime.program_tracer import ProgramTracer
@@ -60,6 +63,38 @@ class PassManager:
         if (scope := options.pop(_SCOPE, None)) is not None:
             options["scope"] = _values_in(scope)
         self._manager.add_pass(name, options)
+
+    def register_pass(
+        self, name: str, rule: DrrPatternContext | Callable[[Operation], Callable[[], Any] | None]
+    ) -> None:
+        """Add a pass of one's own to the end. The program is verified after it.
+
+        Args:
+            name: of the pass, under which it is printed and can be deleted.
+            rule: a pattern with what takes its place; or a function that is asked about each operation, in order, and
+                returns None or a function without parameters. What this one computes with ``paddle`` takes the
+                operation's place: tensors of the same shapes and dtypes.
+
+        Raises:
+            ValueError: a pass has the name; the pattern is not complete, or names what is not there.
+            TypeError: neither a pattern nor a function.
+
+        Example:
+            >>> import paddle
+            >>> def halves(op):
+            ...     if op.name() == "div" and op.operand_source(1) == 2.0:
+            ...         return lambda: op.operand_source(0) * 0.5
+            >>> passes = paddle.pir.PassManager()
+            >>> passes.register_pass("halves_pass", halves)
+            >>> passes.passes()
+            ['halves_pass']
+        """
+        if isinstance(rule, DrrPatternContext):
+            self._manager.register_pass(name, rule._pattern().run)
+        elif callable(rule):
+            self._manager.register_pass(name, _asked(rule, name))
+        else:
+            raise op_error(TypeError, "register_pass", "a DrrPatternContext or a function", type(rule).__name__)
 
     def add_inference_passes(self, scope: Scope | None = None) -> None:
         """Add the passes for programs that only compute results.
@@ -132,6 +167,20 @@ class PassManager:
         wanted = None if fetch_list is None else [_value_of(tracer, x) for x in fetch_list]
         rewrite(tracer, self._manager.run, wanted)
         program._runs.clear()
+
+
+def _asked(rule: Callable[[Operation], Callable[[], Any] | None], name: str) -> Callable[[ir.Program], None]:
+    """The pass that asks ``rule`` about every operation of a program."""
+    exchange = each_operation(lambda o: rule(Operation(o, None)), name)
+
+    def run(program: ir.Program) -> None:
+        before = EXAMINED.set(program)
+        try:
+            exchange(program)
+        finally:
+            EXAMINED.reset(before)
+
+    return run
 
 
 def _value_of(tracer: ProgramTracer, x: Any) -> ir.Value:

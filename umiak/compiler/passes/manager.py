@@ -17,7 +17,7 @@ from umiak.compiler.passes import (  # noqa: F401
     norms,
     precision,
 )
-from umiak.compiler.passes.registry import PASSES, Pass
+from umiak.compiler.passes.registry import PASSES, Pass, Run
 from umiak.ir.program import Program
 from umiak.ir.verifier import VerifyError, verify
 from umiak.util import flags
@@ -41,6 +41,7 @@ INFERENCE = (
 class _Step(NamedTuple):
     todo: Pass
     options: dict[str, Any]
+    verified: bool = False  # in any case
 
 
 class PassManager:
@@ -64,6 +65,12 @@ class PassManager:
             raise op_error(ValueError, "add_pass", f"options that {name} has: {known}", ", ".join(sorted(given)))
         self.steps.append(_Step(todo, given))
 
+    def register_pass(self, name: str, run: Run) -> None:
+        """Add a pass that is no pass of the table; programs are verified after it."""
+        if name in PASSES or name in self.passes():
+            raise op_error(ValueError, "register_pass", "a name that no pass has", repr(name))
+        self.steps.append(_Step(Pass(name, run), {}, verified=True))
+
     def delete_pass(self, name: str) -> None:
         kept = [s for s in self.steps if s.todo.name != name]
         if len(kept) == len(self.steps):
@@ -79,13 +86,13 @@ class PassManager:
         Whoever reads the ids holds the values.
         """
         stands: dict[int, Any] = {}
-        for todo, options in self.steps:
+        for todo, options, verified in self.steps:
             before = sum(1 for _ in program.walk())
             if self.printing:
                 print(f"; ---- before {todo.name}\n{program!r}\n")
             found = todo.run(program, **options)
             stands.update(found or {})
-            if VERIFY.value:
+            if verified or VERIFY.value:
                 _verify(program, todo.name)
             if self.printing:
                 print(f"; ---- after {todo.name}\n{program!r}\n")
