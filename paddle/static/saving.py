@@ -18,14 +18,17 @@ from paddle.framework.param_attr import ParamAttr
 from paddle.framework.parameter import Parameter
 from paddle.framework.place import current_place
 from paddle.static.executor import Executor
+from paddle.static.formats.files import Model, damaged, paths_of, read_model, read_program, read_values
+from paddle.static.formats.record import program_of
 from paddle.static.program import Program, default_main_program, managed, tracer_of
-from paddle.static.program_file import Contents, Kept, dumps, loads
+from paddle.static.program_file import Contents, Kept, dumps
 from paddle.static.scope import Scope, global_scope
 from umiak.core.array import from_numpy
 from umiak.core.context import no_grad_guard
 from umiak.core.tensor import Tensor, unfilled
 from umiak.ir.program import extract, scalars_of
 from umiak.ir.scope import symbols_of
+from umiak.ir.serialise import FormatError
 from umiak.ir.tracer import SymTensor
 from umiak.runtime.program_tracer import ProgramTracer, outside, pruned
 from umiak.util.errors import op_error
@@ -236,7 +239,15 @@ def deserialize_program(data: bytes) -> Program:
         Traceback (most recent call last):
         ValueError: [deserialize_program] requires a program in a format of ['umiak.static_program'], got None
     """
-    return _made(loads("deserialize_program", data))[0]
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        raise op_error(TypeError, "deserialize_program", "bytes", type(data).__name__)
+    read = read_program(data, "deserialize_program")
+    if isinstance(read, Contents):
+        return _made(read)[0]
+    try:
+        return program_of(read, None)[0]
+    except FormatError as error:
+        raise damaged("deserialize_program", "program", data, error) from error
 
 
 def _options(op_name: str, given: Mapping[str, Any], known: Iterable[str]) -> None:
@@ -271,16 +282,6 @@ def _as_bytes(values: Mapping[str, Any]) -> bytes:
     return buffer.getvalue()
 
 
-def _from_bytes(op_name: str, data: Any) -> dict[str, Tensor]:
-    if not isinstance(data, (bytes, bytearray, memoryview)):
-        raise op_error(TypeError, op_name, "bytes", type(data).__name__)
-    with outside():
-        values = load_data(io.BytesIO(bytes(data)))
-    if not isinstance(values, dict) or not all(isinstance(v, Tensor) for v in values.values()):
-        raise op_error(ValueError, op_name, "the bytes of a dict of tensors", type(values).__name__)
-    return values
-
-
 def _give(op_name: str, program: Program, values: Mapping[str, Any], scope: Scope) -> None:
     """Give all tensors of a program their values."""
     given: dict[str, Tensor] = {}
@@ -288,6 +289,8 @@ def _give(op_name: str, program: Program, values: Mapping[str, Any], scope: Scop
         if x.name not in values:
             raise op_error(ValueError, op_name, f"a value for {x.name!r}", f"those of {sorted(values)}")
         value = values[x.name]
+        if isinstance(value, np.ndarray):
+            value = from_numpy(value)
         if x.dtype.name == "bfloat16" and value.dtype.name == "uint16":  # as files have it
             value = value.view("bfloat16")
         given[x.name] = value
@@ -357,7 +360,11 @@ def deserialize_persistables(program: Program, data: bytes, executor: Executor) 
         TypeError: [deserialize_persistables] requires bytes, got list
     """
     program = _program("deserialize_persistables", program)
-    _give("deserialize_persistables", program, _from_bytes("deserialize_persistables", data), global_scope())
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        raise op_error(TypeError, "deserialize_persistables", "bytes", type(data).__name__)
+    names = [x.name for x in program._tracer.captured().values() if managed(x)]
+    values = read_values(data, names, "deserialize_persistables")
+    _give("deserialize_persistables", program, values, global_scope())
 
 
 # --- files -----------------------------------------------------------------------------------------------------------
@@ -485,15 +492,24 @@ def load_inference_model(path_prefix: str | None, executor: Executor, **kwargs: 
         if model is None or params is None:
             raise op_error(ValueError, op_name, "a path_prefix, or model_filename and params_filename", "neither")
     elif model is not None or params is not None:
-        folder = os.fspath(path_prefix)
-        model = load_from_file(os.path.join(folder, model or "__model__" + PROGRAM))
-        params = None if params is None else load_from_file(os.path.join(folder, params))
+        model, params = paths_of(os.fspath(path_prefix), model, params)
     else:
-        prefix = _prefix(op_name, path_prefix)
-        model, params = load_from_file(prefix + PROGRAM), load_from_file(prefix + PARAMETERS)
-    program, outputs = _made(loads(op_name, model))
-    _give(op_name, program, {} if params is None else _from_bytes(op_name, params), global_scope())
-    return [program, [name for name, _ in program._tracer.feeds], outputs]
+        model, params = paths_of(_prefix(op_name, path_prefix))
+    read = read_model(model, params, op_name)
+    program, feeds, outputs = _program_read(op_name, read, model)
+    return [program, feeds, outputs]
+
+
+def _program_read(op_name: str, read: Model, source: Any) -> tuple[Program, list[str], list[SymTensor]]:
+    """The program of a model that was read, whose values are in the global scope; ``source``: where it was read."""
+    if isinstance(read.program, Contents):
+        program, outputs = _made(read.program)
+        _give(op_name, program, read.values, global_scope())
+        return program, [name for name, _ in program._tracer.feeds], outputs
+    try:
+        return program_of(read.program, read.values)
+    except FormatError as error:
+        raise damaged(op_name, "program", source, error) from error
 
 
 def _prefix(op_name: str, path: Any) -> str:

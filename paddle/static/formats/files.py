@@ -16,6 +16,7 @@ from paddle.framework.io import load as load_data
 from paddle.static import program_file
 from paddle.static.formats import parameters, pir
 from paddle.static.formats.graph import Module
+from paddle.static.formats.legacy.translate import read_pdmodel
 from paddle.static.formats.record import parameter_names
 from paddle.static.program_file import Contents
 from umiak.core.tensor import Tensor
@@ -55,7 +56,12 @@ def _read_json(data: bytes) -> Module | Contents:
     return known.read(document).check()
 
 
-PROGRAMS: list[ProgramFormat] = [ProgramFormat("JSON", lambda data: data.lstrip()[:1] in (b"{", b"["), _read_json)]
+PROGRAM_ENDS, VALUES_END = (".json", ".pdmodel"), ".pdiparams"
+
+PROGRAMS: list[ProgramFormat] = [
+    ProgramFormat("JSON", lambda data: data.lstrip()[:1] in (b"{", b"["), _read_json),
+    ProgramFormat("protobuf", lambda data: data[:1] == b"\x0a", read_pdmodel),  # its first field: a list of blocks
+]
 
 
 def content(source: Any) -> bytes:
@@ -80,10 +86,11 @@ def read_program(source: Any, op_name: str) -> Module | Contents:
             raise FormatError(f"bytes of a program in {[f.name for f in PROGRAMS]} are required, got {data[:16]!r}")
         return known.read(data)
     except FormatError as error:
-        raise _damaged(op_name, "program", source, error) from error
+        raise damaged(op_name, "program", source, error) from error
 
 
-def _damaged(op_name: str, what: str, source: Any, error: Exception) -> Exception:
+def damaged(op_name: str, what: str, source: Any, error: Exception) -> Exception:
+    """The error for a file, or bytes, that cannot be read."""
     name = "the bytes given" if isinstance(source, (bytes, bytearray, memoryview)) else os.fspath(source)
     return op_error(ValueError, op_name, f"a {what} in {name} that is whole", f"another one: {error}")
 
@@ -109,7 +116,7 @@ def read_values(source: Any, names: Sequence[str], op_name: str) -> dict[str, An
     try:
         return parameters.read(data, names)
     except FormatError as error:
-        raise _damaged(op_name, "file of values", source, error) from error
+        raise damaged(op_name, "file of values", source, error) from error
 
 
 def _plain_name(name: str, op_name: str) -> str:
@@ -123,7 +130,7 @@ def _values_of_file(path: str, name: str, op_name: str) -> Any:
     try:
         return parameters.read_one(content(path))
     except FormatError as error:
-        raise _damaged(op_name, f"value of {name!r}", path, error) from error
+        raise damaged(op_name, f"value of {name!r}", path, error) from error
 
 
 def read_model(program: Any, values: Any, op_name: str) -> Model:
@@ -141,3 +148,22 @@ def read_model(program: Any, values: Any, op_name: str) -> Model:
     found = read_program(program, op_name)
     names = parameter_names(found) if isinstance(found, Module) else [k.name for k in found.kept.values()]
     return Model(found, read_values(values, names, op_name))
+
+
+def paths_of(prefix: str, model: str | None = None, values: str | None = None) -> tuple[str, str | None]:
+    """The paths of a model's program and of its values, which may be a folder; None where there are no values.
+
+    Args:
+        prefix: the beginning of both names, or a folder.
+        model: the name of the program in the folder.
+        values: the name of the file of values in the folder; None: a file for each parameter.
+    """
+    if model is not None or values is not None:
+        found = os.path.join(prefix, model or "__model__")
+        return found, prefix if values is None else os.path.join(prefix, values)
+    if os.path.isdir(prefix) and os.path.exists(os.path.join(prefix, "__model__")):
+        whole = os.path.join(prefix, "__params__")
+        return os.path.join(prefix, "__model__"), whole if os.path.exists(whole) else prefix
+    found = next((prefix + end for end in PROGRAM_ENDS if os.path.exists(prefix + end)), prefix + PROGRAM_ENDS[0])
+    whole = prefix + VALUES_END
+    return found, whole if os.path.exists(whole) else None

@@ -220,13 +220,13 @@ def parameters_of(module: Module, values: Mapping[str, Any]) -> dict[str, Parame
 
 
 def program_of(
-    module: Module, parameters: Mapping[str, Any], scope: Scope | None = None
+    module: Module, parameters: Mapping[str, Any] | None, scope: Scope | None = None
 ) -> tuple[Program, list[str], list[SymTensor]]:
     """A program that computes what a module says.
 
     Args:
         module: the module.
-        parameters: arrays or tensors by the names of parameters.
+        parameters: arrays or tensors by the names of parameters; None: they get values later.
         scope: where their values go; None: the global scope.
 
     Returns:
@@ -236,30 +236,34 @@ def program_of(
         FormatError: operators that are not known, which the error names; operations that do not go together.
     """
     check_operators(module)
-    types = input_types(module)
-    names = output_names(module)
     held = parameters_of(module, parameters)
+    program, feeds, outputs = program_over(module, held)
+    if parameters is not None:
+        give(held, parameters, global_scope() if scope is None else scope)
+    return program, feeds, outputs
+
+
+def program_over(module: Module, held: Mapping[str, Parameter]) -> tuple[Program, list[str], list[SymTensor]]:
+    """The same over parameters that are there."""
+    types, names = input_types(module), output_names(module)
     program = Program()
     tracer = program._tracer
     with outside(), tracer:
-        inputs = {}
-        for name, (dtype, shape) in types.items():
-            inputs[name] = paddle.static.data(name, shape, dtype)
+        inputs = {name: paddle.static.data(name, t.shape, t.dtype) for name, t in types.items()}
         try:
             outputs = [tracer.tensor(y) for y in Values(module, held, inputs).run()]
         except _REFUSALS as error:
             if isinstance(error, FormatError):
                 raise
             raise FormatError(str(error)) from error
-        # Two results of one value are two variables, and an input that is returned is one of its own.
-        taken: set[int] = set()
+        # Two results of one value are two variables, and so are an input and a result that is nothing else.
+        taken = {id(x) for x in inputs.values()}
         for i, (y, name) in enumerate(zip(outputs, names, strict=True)):
-            if id(y) in taken or y is inputs.get(y.name):
-                outputs[i] = y = paddle.assign(y)
+            if id(y) in taken:
+                outputs[i] = y = tracer.tensor(paddle.assign(y))
             taken.add(id(y))
             y.name = name
             tracer.names.setdefault(name, y)
-    give(held, parameters, global_scope() if scope is None else scope)
     return program, list(types), outputs
 
 

@@ -62,7 +62,7 @@ def conv2d_transpose(
     data_format: str = "NCHW",
 ) -> Any:  # fmt: skip
     return F.conv2d_transpose(
-        x, filter, None, strides, _padding(paddings, padding_algorithm), list(output_padding) or 0, groups, dilations,
+        x, filter, None, strides, _padding(paddings, padding_algorithm), list(output_padding) or 0, dilations, groups,
         list(output_size) or None, _format(data_format, 2),
     )  # fmt: skip
 
@@ -74,7 +74,7 @@ def conv2d_transpose_bias(
     dilations: Any = (1, 1), data_format: str = "NCHW",
 ) -> Any:  # fmt: skip
     return F.conv2d_transpose(
-        x, filter, bias, strides, _padding(paddings, padding_algorithm), list(output_padding) or 0, groups, dilations,
+        x, filter, bias, strides, _padding(paddings, padding_algorithm), list(output_padding) or 0, dilations, groups,
         list(output_size) or None, _format(data_format, 2),
     )  # fmt: skip
 

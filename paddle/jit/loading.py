@@ -1,0 +1,215 @@
+"""``load``: models in files as layers."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from paddle._public import public
+from paddle.framework import unique_name
+from paddle.framework.param_attr import ParamAttr
+from paddle.framework.parameter import Parameter
+from paddle.jit.api import to_static
+from paddle.nn.layer.layers import Layer
+from paddle.static.formats.files import VALUES_END, damaged, paths_of, read_program, read_values
+from paddle.static.formats.graph import PARAMETER, Module
+from paddle.static.formats.record import (
+    Values,
+    check_operators,
+    input_types,
+    output_names,
+    parameter_names,
+    program_over,
+    trainable,
+)
+from paddle.static.input import InputSpec
+from paddle.static.program import Program
+from umiak.core.array import from_numpy
+from umiak.core.tensor import Tensor
+from umiak.ir.serialise import FormatError
+from umiak.util.errors import op_error
+
+FORWARD = "forward"
+
+
+class _Method:
+    """One of the programs of a loaded layer, which is captured when it is first called."""
+
+    def __init__(self, layer: TranslatedLayer, name: str, module: Module) -> None:
+        self.layer, self.name, self.module = layer, name, module
+        self.types = input_types(module)
+        self.specs = [InputSpec(list(t.shape), t.dtype, name=n) for n, t in self.types.items()]
+        self.outputs = output_names(module)
+        self.captured = to_static(self.run, input_spec=self.specs)
+
+    def run(self, *inputs: Tensor) -> Any:
+        """Call the operations of the program."""
+        outputs = Values(self.module, self.layer._held(self.module), dict(zip(self.types, inputs, strict=True))).run()
+        return outputs[0] if len(outputs) == 1 else outputs
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        names = list(self.types)
+        given = dict(zip(names, args, strict=False))
+        if len(args) > len(names) or not given.keys().isdisjoint(kwargs) or {*given, *kwargs} != set(names):
+            got = [*(f"{len(args)} by position",) * bool(args), *kwargs]
+            raise op_error(TypeError, self.name, f"the inputs {names}", got)
+        given.update(kwargs)
+        return self.captured(*(self._tensor(n, given[n]) for n in names))
+
+    def _tensor(self, name: str, x: Any) -> Tensor:
+        if isinstance(x, np.ndarray):
+            x = from_numpy(x)
+        if not isinstance(x, Tensor):
+            raise op_error(TypeError, self.name, f"a tensor or an array as {name!r}", type(x).__name__)
+        return x
+
+
+@public("paddle.jit")
+class TranslatedLayer(Layer):
+    """A layer that :func:`load` made of the programs in files: no class of the user's is needed.
+
+    Calls run the saved ``forward`` as a captured function, with gradients; other methods that were saved are there
+    under their names. Parameters are called ``param_0``, ``param_1``, …, in the order of their names in the file.
+    ``train`` and ``eval`` set ``training`` alone: programs are saved as they are in evaluation.
+
+    Note:
+        It is made by ``paddle.jit.load`` alone.
+
+    Example:
+        >>> import numpy, os, paddle, tempfile
+        >>> paddle.enable_static()
+        >>> prefix = os.path.join(tempfile.mkdtemp(), "model")
+        >>> with paddle.static.program_guard(paddle.static.Program(), paddle.static.Program()):
+        ...     x = paddle.static.data("x", [None, 2])
+        ...     paddle.static.save_inference_model(prefix, [x], [x * 2.0], paddle.static.Executor())
+        >>> paddle.disable_static()
+        >>> layer = paddle.jit.load(prefix)
+        >>> layer(paddle.ones([1, 2])).tolist()
+        [[2.0, 2.0]]
+    """
+
+    def __init__(self, modules: Mapping[str, Module], values: Mapping[str, Any]) -> None:
+        super().__init__()
+        self._keys: dict[str, str] = {}  # by the names in files
+        flags = {o.plain("parameter_name"): trainable(o) for m in modules.values() for o in m.named(PARAMETER)}
+        for i, name in enumerate(sorted(flags)):
+            value = values[name]
+            made = Parameter(from_numpy(np.array(value)) if isinstance(value, np.ndarray) else value.detach().clone())
+            made._describe(unique_name.generate(name), ParamAttr(trainable=flags[name]))
+            self._keys[name] = f"param_{i}"
+            self.add_parameter(f"param_{i}", made)
+        self._methods = {name: _Method(self, name, module) for name, module in modules.items()}
+        self.eval()
+
+    def _held(self, module: Module) -> dict[str, Any]:
+        """The parameters of a module by their names in files."""
+        return {name: self._parameters[self._keys[name]] for name in parameter_names(module)}
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the saved ``forward``.
+
+        Args:
+            *args: tensors or arrays for its inputs, in order.
+            **kwargs: the same by names.
+
+        Returns:
+            A tensor, or a list of them where it has several results.
+
+        Raises:
+            TypeError: other inputs than it has.
+            AttributeError: only other methods were saved.
+        """
+        return self._method(FORWARD)(*args, **kwargs)
+
+    def _method(self, name: str) -> _Method:
+        if name not in self._methods:
+            raise op_error(ValueError, name, f"a method that was saved: {sorted(self._methods)}", name)
+        return self._methods[name]
+
+    def __getattr__(self, name: str) -> Any:
+        methods = self.__dict__.get("_methods", {})
+        return methods[name] if name in methods else super().__getattr__(name)
+
+    def program(self, method_name: str = FORWARD) -> Program:
+        """Return the program of a method, over the parameters of this layer.
+
+        Args:
+            method_name: the method.
+
+        Returns:
+            A program of ``paddle.static``.
+
+        Raises:
+            ValueError: a method that was not saved.
+        """
+        module = self._method(method_name).module
+        return program_over(module, self._held(module))[0]
+
+
+@public("paddle.jit")
+def load(path: str, **configs: Any) -> TranslatedLayer:
+    """Read a model that ``paddle.jit.save`` or ``paddle.static.save_inference_model`` wrote, or PaddlePaddle did.
+
+    No code is run, and no class is needed. Formats: ``.json`` or ``.pdmodel`` with ``.pdiparams``; ``__model__`` in a
+    folder, with one file of parameters or a file for each.
+
+    Args:
+        path: the beginning of the names of the files, or a folder.
+        **configs: ``model_filename`` and ``params_filename``: names of the files, in the folder ``path``.
+
+    Returns:
+        A :class:`TranslatedLayer`, in evaluation; its parameters can be trained.
+
+    Raises:
+        TypeError: another option.
+        ValueError: files that are no such model, damaged, or with operators that are not known.
+        OSError: a file that is not there.
+
+    Example:
+        >>> import paddle
+        >>> paddle.jit.load("/nowhere/model")
+        Traceback (most recent call last):
+        FileNotFoundError: [Errno 2] No such file or directory: '/nowhere/model.json'
+    """
+    if unknown := sorted(set(configs) - {"model_filename", "params_filename"}):
+        raise op_error(TypeError, "load", "options of ['model_filename', 'params_filename']", unknown)
+    prefix = os.fspath(path)
+    sources = {FORWARD: paths_of(prefix, configs.get("model_filename"), configs.get("params_filename"))}
+    if not configs:
+        for found in sorted(glob.glob(glob.escape(prefix) + ".*.json")):
+            name = found[len(prefix) + 1 : -len(".json")]
+            if name.isidentifier():
+                sources[name] = paths_of(f"{prefix}.{name}")
+        if len(sources) > 1 and not os.path.exists(sources[FORWARD][0]):
+            del sources[FORWARD]
+    modules: dict[str, Module] = {}
+    values: dict[str, Any] = {}
+    for name, (model, params) in sources.items():
+        module, found_values = _read(model, params, prefix, values)
+        modules[name] = module
+        values = {**found_values, **values}
+    return TranslatedLayer(modules, values)
+
+
+def _read(model: str, params: str | None, prefix: str, known: Mapping[str, Any]) -> tuple[Module, dict[str, Any]]:
+    """One program and its values; ``known``: those of others, which it may share."""
+    module = read_program(model, "load")
+    if not isinstance(module, Module):
+        raise op_error(
+            ValueError, "load", f"a program in {model} in operators of PaddlePaddle", "one in operators of Umiak",
+            "Read it with paddle.static.load_inference_model, and save it again.",
+        )  # fmt: skip
+    try:
+        check_operators(module)
+        names = parameter_names(module)
+        if params is None and names and set(names) <= set(known):
+            return module, {}
+        if params is None and names:
+            raise FormatError(f"values for {len(names)} parameters are required in {prefix + VALUES_END}, got none")
+    except FormatError as error:
+        raise damaged("load", "program", model, error) from error
+    return module, read_values(params, names, "load")
