@@ -12,6 +12,7 @@ from paddle.static.program import Program, managed
 from paddle.static.scope import Scope
 from umiak.compiler.passes import manager
 from umiak.compiler.passes.patterns import each_operation
+from umiak.compiler.passes.registry import PASSES
 from umiak.core.tensor import Tensor
 from umiak.ir import program as ir
 from umiak.runtime.program_tracer import ProgramTracer
@@ -103,8 +104,8 @@ class PassManager:
             scope: has the values of parameters, which are constants from then on; None: they may change.
         """
         for name in manager.INFERENCE:
-            folds = scope is not None and name == "constant_folding_pass"
-            self.add_pass(name, {_SCOPE: scope} if folds else None)
+            knows = scope is not None and "scope" in PASSES[name].options
+            self.add_pass(name, {_SCOPE: scope} if knows else None)
 
     def delete_pass(self, name: str) -> None:
         """Take a pass out of the list.

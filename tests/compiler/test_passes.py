@@ -8,9 +8,11 @@ import pytest
 from tests.support.programs import same, tensors, traced
 from umiak import ops as F
 from umiak.autodiff import graph
+from umiak.backends.cpu import providers
 from umiak.compiler.passes.attention import fuse_plain_attention
 from umiak.compiler.passes.manager import INFERENCE, PassManager
 from umiak.compiler.passes.registry import PASSES
+from umiak.compiler.squares import SquareConv
 from umiak.core import array
 from umiak.core.dtype import convert
 from umiak.ir.builder import Builder
@@ -362,6 +364,60 @@ def test_batch_norm_goes_into_the_kernels(rng):
     manager.run(program)
     assert [o.name for o in program.ops] == ["conv", "add", "relu"]
     same(Executor(program)(x), expected)
+
+
+def convolved(x, w, stride=1, groups=1):
+    pads = tuple((k - 1) // 2 for k in w.shape[2:])
+    return F.conv(x, w, nd=2, groups=groups, strides=(stride,) * 2, pads_lo=pads, pads_hi=pads, dilations=(1, 1))
+
+
+@pytest.mark.skipif(providers.refusal("onednn") is not None, reason="requires oneDNN")
+@pytest.mark.parametrize("dynamic", [(), (0,), (2, 3)], ids=["known sizes", "batch", "space"])
+def test_kernels_that_do_not_change_are_laid_out_once(rng, dynamic):
+    """In squares are those that the library reads so: in one group, channels in sixteens, not 3 × 3 with stride 1."""
+    shapes = (
+        (16, 3, 3, 3),
+        (32, 16, 1, 1),
+        (32, 32, 3, 3),
+        (48, 32, 3, 3),
+        (48, 1, 5, 5),
+        (16, 48, 5, 3),
+        (24, 16, 1, 1),
+    )
+    x, *weights = tensors(rng, (2, 3, 12, 10), *shapes)
+    strides, groups = (2, 1, 2, 1, 1, 1, 1), (1, 1, 1, 1, 48, 1, 1)
+
+    def f(x):
+        for w, s, g in zip(weights, strides, groups, strict=True):
+            x = F.maximum(convolved(x, w, s, g), 0.0)
+        return x
+
+    program = traced(f, x, dynamic=dynamic)
+    expected = Executor(program.copy())(x)
+    manager = PassManager()
+    manager.add_pass("weight_packing_pass", {"scope": lambda tensor: tensor})
+    manager.run(program)
+    assert [o.name for o in program.ops if "conv" in o.name] == [
+        "conv", "square_conv", "square_conv", "conv", "conv", "square_conv", "conv",
+    ]  # fmt: skip
+    packed = Executor(program)
+    same(packed(x), expected, 1e-4)
+    launched = packed._lowered["cpu"].calls.steps_ops
+    assert sum(type(getattr(o, "inner", None)) is SquareConv for o in launched) == 3, "and its kernel takes them"
+    # A library that is switched off later leaves the launch to others, which take kernels as they are.
+    before = flags.get_flags("FLAGS_cpu_providers")
+    flags.set_flags({"FLAGS_cpu_providers": "blas,plain"})
+    try:
+        same(Executor(program)(x), expected, 1e-4)
+    finally:
+        flags.set_flags(before)
+
+
+def test_kernels_that_may_change_are_not_packed(rng):
+    x, w, v = tensors(rng, (1, 16, 4, 4), (16, 16, 1, 1), (32, 16, 1, 1))
+    program = traced(lambda x: convolved(convolved(x, w), v), x, dynamic=())
+    PassManager(["weight_packing_pass"]).run(program)
+    assert [o.name for o in program.ops] == ["conv", "conv"]
 
 
 def test_a_convolution_that_others_read_keeps_its_kernels(rng):

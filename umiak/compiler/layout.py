@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from umiak import ops as F
 from umiak.compiler.epilogue import FusedEpilogue
+from umiak.compiler.squares import SquareConv
 from umiak.core import eager
 from umiak.ir.meta import Meta, identical
 from umiak.ir.program import Operation, Value
@@ -99,7 +100,7 @@ def channels_last_op(op: Op) -> ChannelsLast | None:
         # A residual is an image too.
         extras = [step == "add" for step in op.steps if step in ("add", "bias")] if type(op) is FusedEpilogue else []
         return ChannelsLast(inner=op, images=(True, False, *extras), image=True)
-    if type(inner) is convolution.ConvInputGrad:
+    if type(inner) in (convolution.ConvInputGrad, SquareConv):
         return ChannelsLast(inner=op, images=(True, False), image=True)
     if type(inner) is convolution.ConvWeightGrad:
         return ChannelsLast(inner=op, images=(True, True), image=False)

@@ -13,7 +13,8 @@ from umiak.backends.cpu.providers.common import NO_MEMORY
 from umiak.compiler import statistics
 from umiak.compiler.epilogue import FusedEpilogue
 from umiak.compiler.layout import ChannelsLast, to_first
-from umiak.ir.meta import dense
+from umiak.compiler.squares import SquareConv, unsquared_shape
+from umiak.ir.meta import Meta, dense
 from umiak.ops import convolution, linalg
 
 # What a convolution's launch does at least as fast as a kernel behind it does: no functions, no residual.
@@ -29,13 +30,17 @@ def kernel(call: Any) -> Kernel | None:
     """The kernel of a provider, if one has the op on these operands."""
     if not call.symbolic:
         return None
-    op, metas, images, image = call.op, call.metas, (), False
+    op, metas, images, image, squares = call.op, call.metas, (), False, False
     if isinstance(op, linalg.Matmul) and is_matvec(metas):
         return None
     if isinstance(op, ChannelsLast):
         op, images, image = op.inner, op.images, op.image
     if isinstance(op, linalg.Linear) and metas[2] is not None and call.operands[2].is_contiguous():
         launch = providers.find(linalg.Matmul(False, False), metas[:2], ("bias",))
+    elif isinstance(op, SquareConv):
+        op, metas = op.inner, [metas[0], Meta(unsquared_shape(metas[1].shape), metas[1].dtype)]
+        launch = providers.find(op, metas, squares=True) if call.operands[1].is_contiguous() else None
+        squares = True
     elif isinstance(op, FusedEpilogue):
         # A bias is a vector without gaps, a residual lies like the result.
         dense_extras = all(x.is_contiguous() for x in call.operands[2:])
@@ -50,6 +55,9 @@ def kernel(call: Any) -> Kernel | None:
     def integer(d: providers.Dim) -> Any:
         operand = min(d.operand, count)
         shape = tuple(call.classes.metas[operand].shape if operand < count else call.outs[0].shape)
+        if squares and operand == 1:
+            shape = unsquared_shape(shape)
+            return shape[d.axis] if d.extent == "size" else dense(shape).strides[d.axis]
         # The provider thinks of channels as the second axis.
         axis = to_first(len(shape))[d.axis] if last[operand] else d.axis
         if d.extent == "size":

@@ -15,6 +15,7 @@ from umiak.compiler.passes import (  # noqa: F401
     folding,
     inplace,
     norms,
+    packing,
     precision,
 )
 from umiak.compiler.passes.registry import PASSES, Pass, Run
@@ -33,6 +34,7 @@ INFERENCE = (
     "add_norm_fuse_pass",
     "fused_flash_attn_pass",
     "constant_folding_pass",
+    "weight_packing_pass",
     "dead_code_elimination_pass",
     "inplace_pass",
 )

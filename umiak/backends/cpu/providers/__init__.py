@@ -129,7 +129,7 @@ def available() -> Iterator[str]:
     return (name for name in FLAG.value.split(",") if name and refusal(name) is None)
 
 
-def find(op: Op, metas: Sequence[Any], epilogue: Sequence[str] = ()) -> Launch | None:
+def find(op: Op, metas: Sequence[Any], epilogue: Sequence[str] = (), squares: bool = False) -> Launch | None:
     """Return a launch of ``op`` on operands of these classes; None when no provider that is switched on has one.
 
     ``epilogue`` names what follows ``matmul`` or ``conv`` in the same launch, in order: "bias" (along the last axis of
@@ -143,11 +143,13 @@ def find(op: Op, metas: Sequence[Any], epilogue: Sequence[str] = ()) -> Launch |
         return None
     for name in FLAG.value.split(","):
         if name and dtype in PROVIDERS[name][0] and refusal(name) is None:
-            return _launch(name, op, metas, dtype, tuple(epilogue))
+            return _launch(name, op, metas, dtype, tuple(epilogue), squares)
     return None
 
 
-def _launch(name: str, op: Any, metas: Sequence[Any], dtype: str, epilogue: tuple[str, ...]) -> Launch | None:
+def _launch(
+    name: str, op: Any, metas: Sequence[Any], dtype: str, epilogue: tuple[str, ...], squares: bool
+) -> Launch | None:
     from umiak.backends.cpu.providers import convolution, matmul
 
     unknown = [step for step in epilogue if step not in matmul.STEPS]
@@ -167,7 +169,7 @@ def _launch(name: str, op: Any, metas: Sequence[Any], dtype: str, epilogue: tupl
         return Launch(name, matmul.ADDRESS, state.pointer, (*dims, *strides(out, rank)), state)
     if dtype not in PROVIDERS["blas"][0] or dtype.startswith("complex") or (epilogue and type(op) is not conv_ops.Conv):
         return None
-    state = convolution.LaunchState(convolution.KINDS[KINDS[type(op)]], DTYPES[dtype], op.nd, libraries, steps)
+    state = convolution.LaunchState(convolution.KINDS[KINDS[type(op)]], DTYPES[dtype], op.nd, libraries, steps, squares)
     result = (*sizes(out, ranks[0]), *strides(out, ranks[0]))
     return Launch(name, convolution.ADDRESS, state.pointer, (*dims, *result), state)
 

@@ -8,4 +8,6 @@ KINDS: dict[str, int]  # which of the three is computed
 class LaunchState(Shapes):
     """The state of a launch; ``pointer`` is its ``self``."""
 
-    def __init__(self, kind: int, dtype: int, nd: int, libs: int, steps: tuple[int, ...] = ()) -> None: ...
+    def __init__(
+        self, kind: int, dtype: int, nd: int, libs: int, steps: tuple[int, ...] = (), squares: bool = False
+    ) -> None: ...

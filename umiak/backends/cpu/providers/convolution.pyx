@@ -2,7 +2,8 @@
 
 ``dims`` are sizes and strides of the first operand, of the second, and of the result. ``scalars`` are groups, strides, low pads,
 high pads and dilations (and the sizes that the gradients are of). With an epilogue (of ``conv``) its operands come
-between w and the result: a bias is contiguous, a residual lies like the result.
+between w and the result: a bias is contiguous, a residual lies like the result. With ``squares`` w is given as
+``[o / 16, c / 16, *kernel, 16 of c, 16 of o]``, contiguous; ``dims`` say what it stands for, its strides are not read.
 """
 from libc.stdint cimport int64_t, uint64_t
 
@@ -43,6 +44,7 @@ cdef struct Launcher:
     int steps
     int step[MAX_EPILOGUE]
     int extras                 # operands of the epilogue
+    int squares                # w is given in squares of 16 × 16 channels
     Table* table
 
 cdef struct Operand:
@@ -288,7 +290,7 @@ cdef Program* build(Launcher* self, const Geometry* q, int dtype, bint is_last, 
         return p
     x = desc_of(AS_GIVEN, dtype, xs, q.x_by, q.nd + 2)
     g = desc_of(AS_GIVEN, dtype, gs, q.g_by, q.nd + 2)
-    w = weights_desc(AS_GIVEN, dtype, q, q.w_by)
+    w = weights_desc(SQUARES if self.squares else AS_GIVEN, dtype, q, q.w_by)
     bad = x == NULL or g == NULL or w == NULL
     if not bad:
         if self.kind != INPUT_GRAD:
@@ -353,7 +355,7 @@ cdef int64_t ONE = 1
 cdef int key_of(Launcher* self, const Geometry* q, int dtype, const int* layouts, int64_t* key) noexcept nogil:
     cdef int i, n = 6
     key[0], key[1], key[2], key[3], key[4] = threads(), q.n, q.c, q.o, q.groups
-    key[5] = dtype | layouts[0] << 8 | layouts[1] << 12 | layouts[2] << 16 | self.steps << 20
+    key[5] = dtype | layouts[0] << 8 | layouts[1] << 12 | layouts[2] << 16 | self.steps << 20 | self.squares << 28
     for i in range(q.nd):
         key[n], key[n + 1], key[n + 2] = q.size[i], q.kernel[i], q.stride[i]
         key[n + 3], key[n + 4], key[n + 5] = q.lo[i], q.hi[i], q.dilation[i]
@@ -567,8 +569,76 @@ cdef void zero_taps(const Operand* w, const int64_t* kernel, int64_t first, int 
     zero_strided(w.data - first * itemsize, w.by, sizes, r, itemsize)
 
 
+cdef int unsquared(const Geometry* q, const char* squares, int64_t* by, char** out) noexcept nogil:
+    """Kernels out of squares, contiguous; ``by``: their strides. The caller frees them."""
+    cdef int64_t sizes[7]
+    cdef int64_t source[7]
+    cdef int64_t target[7]
+    cdef int64_t taps = 1
+    cdef int i
+    for i in range(q.nd):
+        taps *= q.kernel[i]
+    out[0] = <char*>scratch_alloc(q.o * q.c * taps * 4)
+    if out[0] == NULL:
+        return NO_MEMORY
+    # Out of [o / 16, c / 16, taps, 16 of c, 16 of o] into [o / 16, 16 of o, c / 16, 16 of c, taps].
+    sizes[0], sizes[1], sizes[2], sizes[3], sizes[4] = q.o // 16, 16, q.c // 16, 16, taps
+    dense(sizes, 5, target)
+    source[0], source[1], source[2], source[3], source[4] = q.c * taps * 16, 1, taps * 256, 16, 256
+    copy_strided(out[0], target, squares, source, sizes, 5, 4)
+    sizes[0], sizes[1] = q.o, q.c
+    for i in range(q.nd):
+        sizes[2 + i] = q.kernel[i]
+    dense(sizes, q.nd + 2, by)
+    return 0
+
+
+cdef int launch_squares(Launcher* self, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil:
+    """``conv`` of images with channels last, by kernels in squares: what the library reads as it is."""
+    cdef Geometry q
+    cdef Operand x, w, g
+    cdef void* pointers[3 + MAX_EPILOGUE]
+    cdef int64_t plain[32]
+    cdef int64_t by[5]
+    cdef Launcher bare
+    cdef char* kernels = NULL
+    cdef int layouts[3]
+    cdef int i, bad, r = self.nd + 2
+    cdef bint done = False
+    parse(self, dims, scalars, &q)
+    sizes_of(&q, &x, &w, &g)
+    layouts[0], layouts[1], layouts[2] = layout_of(x.sizes, x.by, r), CHANNELS_FIRST, layout_of(g.sizes, g.by, r)
+    if self.libs & USE_ONEDNN and elements(x.sizes, r) and elements(g.sizes, r) and layouts[0] == layouts[2] == CHANNELS_LAST:
+        strides_of(CHANNELS_LAST, x.sizes, r, x.by)
+        strides_of(CHANNELS_LAST, g.sizes, r, g.by)
+        pointers[0], pointers[1], pointers[2] = ptrs[0], ptrs[1], ptrs[2 + self.extras]
+        for i in range(self.extras):
+            pointers[3 + i] = ptrs[2 + i]
+        bad = by_library(self, &q, self.dtype, layouts, x.sizes, g.sizes, pointers, &done)
+        if bad or done:
+            return bad
+    # Everybody else takes kernels as they are.
+    bad = unsquared(&q, <const char*>ptrs[1], by, &kernels)
+    if bad:
+        return bad
+    for i in range(6 * r):
+        plain[i] = dims[i]
+    for i in range(r):
+        plain[3 * r + i] = by[i]
+    for i in range(2 + self.extras + 1):
+        pointers[i] = ptrs[i]
+    pointers[1] = kernels
+    bare = self[0]
+    bare.squares = 0
+    bad = launch(&bare, pointers, plain, scalars, stream)
+    scratch_free(kernels)
+    return bad
+
+
 cdef int launch(void* state, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil:
     cdef Launcher* self = <Launcher*>state
+    if self.squares:
+        return launch_squares(self, ptrs, dims, scalars, stream)
     cdef Geometry q
     cdef Operand x, w, g
     cdef Operand* all[3]
@@ -662,12 +732,12 @@ cdef class LaunchState(Shapes):
 
     cdef Launcher* self
 
-    def __cinit__(self, int kind, int dtype, int nd, int libs, tuple steps=()):
+    def __cinit__(self, int kind, int dtype, int nd, int libs, tuple steps=(), bint squares=False):
         if len(steps) > MAX_EPILOGUE:
             raise ValueError(f"[conv] requires at most {MAX_EPILOGUE} steps after the matmul, got {len(steps)}")
         self.self = <Launcher*>self.launcher(sizeof(Launcher))
         self.self.kind, self.self.dtype, self.self.nd, self.self.libs = kind, dtype, nd, libs
-        self.self.itemsize = itemsize_of(dtype)
+        self.self.itemsize, self.self.squares = itemsize_of(dtype), squares
         self.self.steps = len(steps)
         for i, step in enumerate(steps):
             self.self.step[i] = step
