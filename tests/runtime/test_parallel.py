@@ -179,6 +179,28 @@ def test_settings_may_change_while_others_work():
     assert len(set(counts.values())) == 1
 
 
+def test_a_thread_has_a_number_of_its_own(threaded):
+    """Others keep theirs; work is cut into the parts of the thread that does it."""
+    seen = {}
+
+    def other():
+        seen["other"] = thread_count()
+        seen["its own"] = (parallel.own_threads(1), thread_count(), parallel.get_num_threads())
+
+    before = parallel.own_threads(3)
+    try:
+        meeting = threading.Barrier(3)
+        parallel.run(lambda part: meeting.wait(WAIT), 3)
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join()
+        assert (before, thread_count(), parallel.get_num_threads()) == (0, 3, 3)
+    finally:
+        assert parallel.own_threads(before) == 3
+    assert seen == {"other": 2, "its own": (0, 1, 1)}
+    assert parallel.get_num_threads() == 2
+
+
 def test_threads_are_not_changed_from_inside():
     def part(i: int) -> None:
         parallel.set_num_threads(7)

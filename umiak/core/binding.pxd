@@ -79,6 +79,7 @@ cdef class Binding:
     cdef int* written          # arguments among them, as inputs; -1 ends it
     cdef bytes donated         # a byte per input: given up with every run
     cdef bint donates, disjoint, general
+    cdef int64_t arena         # the most bytes of scratch memory of a form
     cdef int most_words, most_scratch
     cdef Lowering apart
     cdef list fused            # by place

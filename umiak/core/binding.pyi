@@ -32,8 +32,12 @@ class Binding:
         donated: bytes,
         disjoint: bool,
         general: bool = False,
+        arena: int = ...,
     ) -> None: ...
     def run(self, arguments: tuple, scalars: Sequence[int]) -> list[Any] | None:
         """The outputs; None where the owner has to run it."""
+    def shrink(self) -> int:
+        """Let go of the memory of all forms that no run is in; the bytes."""
+
     def frozen(self) -> list[int]:
         """The number of launches of each form of the program that is a list of them."""

@@ -37,6 +37,7 @@ from umiak.core.inplace import assign
 cdef enum:
     MOST_FROZEN = 4            # sizes that a program is recorded for
     MOST_TRIALS = 12
+    MOST_SCRATCH = 4 << 20     # beyond it kernels are long, and memory should not be kept between runs
 
 cdef uint32_t CLASS = K_DTYPE_MASK | K_RANK_MASK << K_RANK_SHIFT
 
@@ -108,14 +109,14 @@ cdef class Binding:
     each. ``scalar_program`` computes from them the registers ``sizes`` of what the inputs' sizes should be, ``extras``, and those in ``outputs``,
     where None is a tensor, (register, kind) a number and (value,) itself. ``targets`` are the inputs that are written to: the calls give
     their values behind the outputs. ``donated``: a byte per input. ``disjoint``: refuse targets over memory of other inputs.
-    ``general``: every run is left to the owner.
+    ``general``: every run is left to the owner. ``arena``: the most bytes of scratch memory that a form of the program may keep.
 
     ``owner`` is asked for lowerings: ``grouped(place index)``, where the operations run in groups, and ``apart()``, where each runs by
     itself; None: there is none that runs from here. Its ``copied(tensor)`` is a copy with a history.
     """
 
     def __init__(self, owner, list inputs, list symbols, ScalarProgram scalar_program not None, list sizes, list outputs, list extras, list targets,
-                 bytes donated not None, bint disjoint, bint general=False):
+                 bytes donated not None, bint disjoint, bint general=False, int64_t arena=MOST_SCRATCH):
         cdef int i, k, n = len(inputs)
         self.owner = owner
         self.n_inputs = n
@@ -166,6 +167,7 @@ cdef class Binding:
         self.donates = len(targets) > 0 or any(donated)
         self.disjoint = disjoint
         self.general = general
+        self.arena = arena
         self.fused = [None] * PLACE_COUNT
 
     def __dealloc__(self):
@@ -224,6 +226,24 @@ cdef class Binding:
         """The number of values that each of these forms copies to where they belong in the end."""
         cdef Frozen one
         return [one.n_copied for one in self.forms()]
+
+    def shrink(self):
+        """Let go of the memory of all forms that no run is in; the bytes."""
+        cdef Lowering l
+        cdef Frozen one
+        cdef list kept
+        cdef int64_t freed = 0
+        for l in self.fused:
+            if l is not None and l.frozen is not None:
+                kept = []
+                for one in l.frozen:
+                    if one.busy:
+                        kept.append(one)
+                    else:
+                        freed += one.scratch_size
+                l.frozen = kept
+                l.tried = 0
+        return freed
 
     cdef list forms(self):
         cdef Lowering l
@@ -440,7 +460,7 @@ cdef class Binding:
             if l.ran and l.tried < MOST_TRIALS and not timed():
                 l.tried += 1
                 frozen = freeze(l.calls, f.inputs, f.words, f.scratch, self.n_size_symbols, donation, self.targets, self.n_targets, self.given_inputs,
-                                f.outs)
+                                f.outs, self.arena)
                 if frozen is not None:
                     l.frozen = [frozen, *l.frozen[:MOST_FROZEN - 1]]
                 elif not l.frozen:

@@ -53,6 +53,7 @@ cdef class Frozen:
     cdef int64_t work
     cdef bint busy
     cdef char* scratch
+    cdef int64_t scratch_size
     cdef void* room            # where scratch, pointers and numbers of a run are
     cdef char** bases
     cdef void** ptrs           # of all launches
@@ -74,4 +75,4 @@ cdef class Frozen:
     cdef int fail(self, int at, int code, int64_t stream) except -1
 
 cdef Frozen freeze(CallProgram p, PyObject** inputs, const int64_t* words, const int64_t* sizes, int n_sizes, const char* donation,
-                   const int* targets, int n_targets, const int* arguments, PyObject** outs)
+                   const int* targets, int n_targets, const int* arguments, PyObject** outs, int64_t most)

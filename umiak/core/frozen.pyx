@@ -31,7 +31,6 @@ cdef enum:
     R_INPUT = 0
     R_SCRATCH = 1
     R_TENSOR = 2
-    MOST_SCRATCH = 4 << 20     # beyond it kernels are long, and memory should not be kept between runs
     MOST_STEPS = 1 << 16
 
 cdef uint32_t SEEN = ~<uint32_t>K_NEEDS_GRAD
@@ -440,8 +439,8 @@ cdef class LaunchCollector(StepObserver):
 
 
 cdef Frozen freeze(CallProgram p, PyObject** inputs, const int64_t* words, const int64_t* sizes, int n_sizes, const char* donation,
-                   const int* targets, int n_targets, const int* arguments, PyObject** outs):
-    """Run a call program and record it; None where it cannot be frozen."""
+                   const int* targets, int n_targets, const int* arguments, PyObject** outs, int64_t most):
+    """Run a call program and record it; None where it cannot be frozen, or needs more than ``most`` bytes of scratch memory."""
     cdef LaunchCollector r = LaunchCollector.__new__(LaunchCollector)
     cdef Tensor t
     cdef int i
@@ -458,11 +457,11 @@ cdef Frozen freeze(CallProgram p, PyObject** inputs, const int64_t* words, const
         r.kinds.append((R_INPUT, i, t.offset, None))
         r.last.append(-1)
     p.replay(inputs, words, outs, FLAG_INNER, donation, r)
-    return frozen_of(r, inputs, words, sizes, n_sizes, donation, targets, n_targets, arguments, outs) if r.replayable else None
+    return frozen_of(r, inputs, words, sizes, n_sizes, donation, targets, n_targets, arguments, outs, most) if r.replayable else None
 
 
 cdef Frozen frozen_of(LaunchCollector r, PyObject** inputs, const int64_t* words, const int64_t* sizes, int n_sizes, const char* donation,
-                      const int* targets, int n_targets, const int* arguments, PyObject** outs):
+                      const int* targets, int n_targets, const int* arguments, PyObject** outs, int64_t most):
     cdef EngineContext ctx = <EngineContext>context_pointer()
     cdef CallProgram p = r.program
     cdef Frozen f = Frozen.__new__(Frozen)
@@ -506,7 +505,7 @@ cdef Frozen frozen_of(LaunchCollector r, PyObject** inputs, const int64_t* words
         else:
             outputs.append((tensors[root], as_tuple(t.dims, t.ndim), as_tuple(t.strides, t.ndim), t.offset))
     places, scratch = arranged(r, tensors)
-    if scratch > MOST_SCRATCH:
+    if scratch > most:
         return None
     f.program = p
     f.modes = ctx.plan_mode & ~<uint64_t>MODE_GRAD
@@ -538,6 +537,7 @@ cdef Frozen frozen_of(LaunchCollector r, PyObject** inputs, const int64_t* words
         raise MemoryError()
     room = <char*>((<size_t>f.room + 63) & ~<size_t>63)
     f.scratch = room
+    f.scratch_size = scratch
     f.bases = <char**>(room + ((scratch + 63) & ~<int64_t>63))
     f.ptrs = <void**>(f.bases + f.n_roots + 1)
     f.words = <uint64_t*>(f.ptrs + n_ptrs + 1)

@@ -6,6 +6,7 @@ means, serves where operations or inputs have to be seen one by one, and finds t
 
 from __future__ import annotations
 
+import copy
 import operator
 import struct
 from collections import Counter
@@ -70,6 +71,9 @@ class Executor:
     in ``found``.
 
     ``late``: names of constants that come with every call instead, after the arguments.
+
+    ``arena``: the most bytes that each form of the program may keep between calls for values inside; None for as many
+    as small programs need.
     """
 
     def __init__(
@@ -78,9 +82,11 @@ class Executor:
         donate: Iterable[int | str] = (),
         disjoint: bool = False,
         late: Sequence[str] = (),
+        arena: int | None = None,
     ) -> None:
         self.program = program
         self.disjoint = disjoint
+        self.arena = arena
         self.late = [n for n in late if n in program.constants]
         self.inside = {s for o in program.walk() if o.regions for s in bound(o)}
         self.sources = {s: w for s, w in program.sources().items() if s not in self.inside}
@@ -162,6 +168,16 @@ class Executor:
             made = outputs
         return [self._output(x, y, env) for x, y in zip(program.outputs, made[:n], strict=True)]
 
+    def twin(self) -> Executor:
+        """Another executor of the program, with memory of its own for values inside; what was compiled is shared."""
+        made = copy.copy(self)
+        made._binding = None
+        return made
+
+    def shrink(self) -> int:
+        """Let go of the memory that is kept between calls; the bytes."""
+        return 0 if self._binding is None else self._binding.shrink()
+
     # --- runs from C
 
     def from_words(self, tensors: Sequence[Tensor], words: Sequence[int], bound: dict[Any, Any]) -> list[Any]:
@@ -215,7 +231,7 @@ class Executor:
             flags[i] = 1
         return Binding(
             self, inputs, origins, plan.scalar_program(linear), expected, outputs, list(registers), self.targets,
-            bytes(flags), self.disjoint,
+            bytes(flags), self.disjoint, **({} if self.arena is None else {"arena": self.arena}),
         )  # fmt: skip
 
     def _unbound(self, inputs: list, origins: list) -> Binding:

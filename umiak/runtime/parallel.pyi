@@ -21,6 +21,12 @@ def set_num_threads(n: int) -> None:
     """
 
 def get_num_threads() -> int: ...
+def own_threads(n: int) -> int:
+    """How many threads work on what the calling thread does, 0 for as many as on all else; returns what it was before.
+
+    The threads of ``pool`` begin anew where the number differs from that of the work before.
+    """
+
 def available_cpus() -> int:
     """CPUs that this process may use: its affinity, and the quota of its control group where there is one."""
 

@@ -19,7 +19,7 @@ cdef extern from "umiak/runtime/pool.h" nogil:
     bint umiak_gomp_open(bint load)
     void umiak_after_fork()
     void atomic_store(int* p, int value)
-    int umiak_inside, umiak_driver, umiak_threads, umiak_busy
+    int umiak_inside, umiak_driver, umiak_threads, umiak_own, umiak_busy
     bint umiak_forked
     struct umiak_pool_t "umiak_pool":
         int64_t spin, rounds
@@ -39,7 +39,9 @@ cdef int thread_count() noexcept nogil:
     """Return the number of threads to use; 1 if work is serial anyway."""
     if umiak_threads == 0 or umiak_driver == UMIAK_UNDECIDED:
         decide()
-    return umiak_threads if umiak_driver != UMIAK_SERIAL else 1
+    if umiak_driver == UMIAK_SERIAL:
+        return 1
+    return umiak_own if umiak_own else umiak_threads
 
 
 cdef void decide() noexcept with gil:
@@ -111,9 +113,20 @@ def set_num_threads(int n):
 
 
 def get_num_threads():
+    if umiak_own:
+        return umiak_own
     if umiak_threads == 0:
         decide()
     return umiak_threads
+
+
+def own_threads(int n):
+    global umiak_own
+    cdef int before = umiak_own
+    if not 0 <= n < 1 << 16:
+        raise ValueError(f"[own_threads] requires a number of threads >= 0, got {n}")
+    umiak_own = n
+    return before
 
 
 # ---- who -------------------------------------------------------------------------------------------------------------

@@ -141,6 +141,7 @@ static struct {
     _Atomic int stop;
     int64_t spin; /* ns that a thread looks on before it sleeps */
     int count;    /* threads there are, the caller's not among them */
+    int asked;    /* how many were asked for */
     pthread_t *threads;
     _Atomic int64_t rounds; /* pieces of work that were handed to the threads */
 } umiak_pool = {.spin = 50000};
@@ -196,6 +197,7 @@ static void umiak_pool_stop(void)
 static void umiak_pool_start(int count)
 {
     sigset_t all, former;
+    umiak_pool.asked = count;
     umiak_pool.threads = calloc((size_t)count, sizeof(pthread_t));
     if (umiak_pool.threads == NULL) return;
     sigfillset(&all);
@@ -209,7 +211,7 @@ static void umiak_pool_start(int count)
 
 static int umiak_pool_run(umiak_part_fn fn, void *arg, int64_t parts, int threads)
 {
-    if (umiak_pool.threads == NULL || umiak_pool.count > threads - 1) {
+    if (umiak_pool.threads == NULL || umiak_pool.asked != threads - 1) {
         umiak_pool_stop();
         umiak_pool_start(threads - 1);
     }
@@ -267,16 +269,17 @@ static int umiak_gomp_run(umiak_part_fn fn, void *arg, int64_t parts, int thread
 /* ---- who runs it ---- */
 static int umiak_driver = UMIAK_UNDECIDED;
 static int umiak_threads = 0; /* 0: not known yet */
+static __thread int umiak_own = 0; /* how many this thread wants for what it does; 0: as many as all */
 static int umiak_forked = 0;  /* libgomp hangs in a forked child of a process that has used it */
 
 static int umiak_parallel_run(umiak_part_fn fn, void *arg, int64_t parts)
 {
-    int free = 0, result;
-    if (parts <= 1 || umiak_threads <= 1 || umiak_driver == UMIAK_SERIAL || umiak_inside || parts >= UMIAK_CLOSED
+    int free = 0, result, threads = umiak_own ? umiak_own : umiak_threads;
+    if (parts <= 1 || threads <= 1 || umiak_driver == UMIAK_SERIAL || umiak_inside || parts >= UMIAK_CLOSED
         || !atomic_compare_exchange_strong(&umiak_busy, &free, 1))
         return umiak_run_serial(fn, arg, parts);
-    result = umiak_driver == UMIAK_GOMP && !umiak_forked ? umiak_gomp_run(fn, arg, parts, umiak_threads)
-                                                         : umiak_pool_run(fn, arg, parts, umiak_threads);
+    result = umiak_driver == UMIAK_GOMP && !umiak_forked ? umiak_gomp_run(fn, arg, parts, threads)
+                                                         : umiak_pool_run(fn, arg, parts, threads);
     atomic_store(&umiak_busy, 0);
     return result;
 }
@@ -304,4 +307,5 @@ static void umiak_after_fork(void)
     atomic_store(&umiak_busy, 0);
     umiak_forked = 1;
     umiak_threads = 1;
+    umiak_own = 0;
 }

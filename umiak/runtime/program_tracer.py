@@ -331,7 +331,7 @@ class Run(CapturedRun):
     """A program as it was recorded up to now.
 
     ``feeds``: names and types of the inputs that it is given, in order. ``held_by(x, read)``: the tensor that takes the
-    place of a captured one, whose values the program reads or not.
+    place of a captured one, whose values the program reads or not. ``arena``: see ``Executor``.
     """
 
     def __init__(
@@ -341,6 +341,7 @@ class Run(CapturedRun):
         name: str,
         written: bool = True,
         held_by: Callable[[Tensor, bool], Tensor] = lambda x, read: x,
+        arena: int | None = None,
     ) -> None:
         streams = [stream for _, stream in tracer.streams.values()]
         self._symbols = [s for source in tracer.sources for s in source.symbols]
@@ -360,16 +361,25 @@ class Run(CapturedRun):
         names = tracer.input_names()
         self.feeds = [(feed, traced.inputs[i].meta) for i in kept.inputs if (feed := names[i]) is not None]
         own = list(program.captured.values())
-        self._prepare(
-            name=name, pinned=[], apart=set(), leaves=[], absent=[], hooks=[], kept=own,
-            needs=[x.stop_gradient for x in own], sources=[s.scalars for s in tracer.sources],
-            streams=[s.stream for s in streams], open=is_open, constants=[None] * len(outputs),
-            tensors=list(range(len(outputs))), replaced=[], assigned=[], outer=[], records=False,
-            results=len(program.outputs), ended=[],
-        )  # fmt: skip
+        self._described: dict[str, Any] = {
+            "name": name, "pinned": [], "apart": set(), "leaves": [], "absent": [], "hooks": [], "kept": own,
+            "needs": [x.stop_gradient for x in own], "sources": [s.scalars for s in tracer.sources],
+            "streams": [s.stream for s in streams], "open": is_open, "constants": [None] * len(outputs),
+            "tensors": list(range(len(outputs))), "replaced": [], "assigned": [], "outer": [], "records": False,
+            "results": len(program.outputs), "ended": [],
+        }  # fmt: skip
+        self._prepare(**self._described)
+        self.executor = Executor(program, disjoint=True, arena=arena)
+
+    def twin(self) -> Run:
+        """A run of the same program and weights, beside this one: with memory of its own for values inside."""
+        made = Run.__new__(Run)
+        vars(made).update(vars(self), executor=self.executor.twin())
+        made._prepare(**self._described)
+        return made
 
     def _plain(self) -> Part:
-        executor = Executor(self.program, disjoint=True)
+        executor = self.executor
         places = {s: i for i, s in enumerate(self._symbols)}
         scalars = [places[s] for s, at in executor.sources.items() if at is None]
         return Part(executor, list(self._counts), [], scalars)
