@@ -52,7 +52,7 @@ def _low_dtype(op_name: str, dtype: Any) -> DType:
     return low
 
 
-def _op_names(names: Iterable[str] | None) -> frozenset[str]:
+def op_names(names: Iterable[str] | None) -> frozenset[str]:
     return frozenset(n if n in REGISTRY else _NAMES.get(n, n) for n in names or ())
 
 
@@ -99,7 +99,7 @@ class auto_cast:
     ) -> None:
         if level not in _LEVELS:
             raise ValueError(f"[auto_cast] requires level 'O0', 'OD', 'O1' or 'O2', got {level!r}")
-        white, black = _op_names(custom_white_list), _op_names(custom_black_list)
+        white, black = op_names(custom_white_list), op_names(custom_black_list)
         if white & black:
             raise ValueError(f"[auto_cast] requires lists that do not overlap, got both with {sorted(white & black)}")
         self._level = _LEVELS[level] if enable else 0

@@ -20,7 +20,7 @@ import numpy as np
 
 from paddle import _lazy
 from paddle._public import public
-from paddle.amp.auto_cast import _op_names
+from paddle.amp.auto_cast import op_names
 from umiak.compiler.fused import Fused
 from umiak.core import context, tape
 from umiak.core.array import from_numpy
@@ -251,8 +251,8 @@ class TensorCheckerConfig:
         self.stack_height_limit = stack_height_limit
         self.start_step: int | None = None if debug_step is None else debug_step[0]
         self.end_step: int | None = None if debug_step is None else debug_step[1]
-        self._checked = None if checked_op_list is None else _op_names(checked_op_list)
-        self._skipped = _op_names(skipped_op_list)
+        self._checked = None if checked_op_list is None else op_names(checked_op_list)
+        self._skipped = op_names(skipped_op_list)
         self._entry: Any = None
         # A new configuration counts steps from the start.
         TensorCheckerConfig.current_step_id = 0
@@ -322,7 +322,7 @@ _ops_to_check: dict[str, frozenset[str] | None] = {"checked": None, "skipped": N
 def _set_ops(which: str, names: Sequence[str] | None) -> None:
     if names is not None and not isinstance(names, (list, tuple)):
         raise op_error(ValueError, f"set_{which}_op_list", "a list or tuple of names, or None", repr(names))
-    _ops_to_check[which] = _op_names(names) if names else None
+    _ops_to_check[which] = op_names(names) if names else None
 
 
 def set_checked_op_list(checked_op_list: Sequence[str] | None) -> None:

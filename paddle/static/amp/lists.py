@@ -7,7 +7,7 @@ from typing import Any
 
 from paddle._public import also, public
 from paddle.amp.amp_lists import black_list, white_list
-from paddle.amp.auto_cast import _low_dtype, _op_names
+from paddle.amp.auto_cast import _low_dtype, op_names
 from umiak.compiler.amp import custom_lists
 from umiak.util.errors import op_error
 
@@ -44,7 +44,7 @@ class AutoMixedPrecisionLists:
         custom_black_varnames: Iterable[str] | None = None,
         dtype: Any = "float16",
     ) -> None:
-        white, black = _op_names(custom_white_list), _op_names(custom_black_list)
+        white, black = op_names(custom_white_list), op_names(custom_black_list)
         if white & black:
             raise op_error(
                 ValueError, "AutoMixedPrecisionLists", "lists that do not overlap", f"both with {sorted(white & black)}"
