@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from umiak.compiler import plan
 from umiak.compiler.layout import FEWEST
@@ -14,7 +13,7 @@ from umiak.compiler.squares import SIDE, SquareConv, square
 from umiak.core import eager
 from umiak.core.tensor import Tensor
 from umiak.ir.passes import remove_dead
-from umiak.ir.program import Operation, Program, Value
+from umiak.ir.program import Operation, Program
 from umiak.ops.convolution import Conv
 
 
