@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         hapi,
         hub,
         incubate,
+        inference,
         io,
         jit,
         linalg,

@@ -19,6 +19,7 @@ from paddle import geometric as geometric
 from paddle import hapi as hapi
 from paddle import hub as hub
 from paddle import incubate as incubate
+from paddle import inference as inference
 from paddle import io as io
 from paddle import jit as jit
 from paddle import linalg as linalg
@@ -909,6 +910,7 @@ __all__ = [
     "index_sample",
     "index_select",
     "inf",
+    "inference",
     "inner",
     "int4",
     "int8",

@@ -4,8 +4,8 @@ NAMES = {
     "paddle": {
         "paddle": (
             "amp audio autograd callbacks compat cuda dataset decomposition distributed distribution fft geometric "
-            "hapi hub incubate io jit linalg metric optimizer pir profiler regularizer sparse special static "
-            "sysconfig text utils version vision "
+            "hapi hub incubate inference io jit linalg metric optimizer pir profiler regularizer sparse special "
+            "static sysconfig text utils version vision "
         ),
         "paddle.amp.auto_cast": (
             "autocast get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_enabled "
@@ -86,8 +86,20 @@ NAMES = {
         "paddle.incubate.operators.losses": "identity_loss",
         "paddle.incubate.operators.softmax_mask": "softmax_mask_fuse softmax_mask_fuse_upper_triangle",
     },
+    "paddle.inference": {
+        "paddle.inference.config": "Config",
+        "paddle.inference.handle": "Tensor",
+        "paddle.inference.kinds": (
+            "DataType PlaceType PrecisionType _get_phi_kernel_name get_num_bytes_of_data_type get_trt_compile_version "
+            "get_trt_runtime_version get_version "
+        ),
+        "paddle.inference.predictor": "Predictor PredictorPool create_predictor",
+        "paddle.inference.xpu_config": "XpuConfig",
+    },
     "paddle.jit": {
         "paddle.jit.ignored": "ignore_module",
+        "paddle.jit.loading": "TranslatedLayer load",
+        "paddle.jit.saving": "save",
         "paddle.jit.source.show": "set_code_level set_verbosity",
     },
     "paddle.nn": {

@@ -106,8 +106,8 @@ def mismatch(name: Name, value: Any) -> str | None:
         return None
     required = [p for p in name.params if not p.startswith("*") and p not in ("self", "cls")]
     ours = parameters(value)
-    if ours is None or any(re.fullmatch(r"arg\d+", p) for p in required):
-        return None
+    if ours is None or any(re.fullmatch(r"arg\d+", p) for p in required) or required == ["args", "kwargs"]:
+        return None  # overloads of C++ have no names
     names = [p.name for p in ours if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     open_ended = any(p.kind is p.VAR_KEYWORD for p in ours)
     known = [p for p in required if p in names] if open_ended else required

@@ -144,7 +144,9 @@ def stub(module: str, rows: list) -> str:
             imports.append(f"from {row.home} import {name} as {name}")
     body = "\n".join(imports) + "\n\n" + "\n".join(defined)
     listed = "".join(f'    "{name}",\n' for name in space.__all__)
-    return f'"""{MADE}"""\n\n{HEAD}\n{body}\n\n__all__ = [\n{listed}]\n'
+    own = re.search(r"^from paddle\S+ import Tensor as Tensor$", body, re.MULTILINE)
+    head = HEAD.replace("from umiak.core.tensor import Tensor\n", "") if own else HEAD
+    return f'"""{MADE}"""\n\n{head}\n{body}\n\n__all__ = [\n{listed}]\n'
 
 
 def methods(rows: list) -> str:

@@ -83,6 +83,7 @@ def free(x, axis=None, name=None, *, extra=None): ...
         ("free", ["x", "axes"], free, False),
         ("free", ["x", "*args", "**kwargs"], free, True),
         ("free", None, free, True),
+        ("free", ["args", "kwargs"], free, True),
         ("kwargs", ["x", "y"], lambda x, **kwargs: None, True),
         ("kwargs", ["y", "x"], lambda x, y, **kwargs: None, False),
         ("Example", ["a", "b"], Example, True),

@@ -1,0 +1,228 @@
+"""``Tensor``: an input or output of a predictor."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from paddle._public import public
+from paddle.inference import kinds
+from paddle.inference.preparing import declared
+from umiak.core import tensor as core
+from umiak.core.array import from_numpy
+from umiak.core.dtype import DType, convert
+from umiak.core.place import Place
+from umiak.ir.expr import Sym
+from umiak.ir.meta import Meta
+from umiak.ir.tracer import SymTensor
+from umiak.runtime.program_tracer import outside
+from umiak.util.errors import op_error
+
+
+class Slots:
+    """The tensors that a predictor is given and gives, by name. ``narrow``: the dtype in which floats come and go."""
+
+    def __init__(self, metas: dict[str, Meta], outputs: Sequence[str], place: Place, narrow: str | None) -> None:
+        self.metas = metas
+        self.outputs = list(outputs)
+        self.place = place
+        self.narrow = None if narrow is None else convert(narrow)
+        self.values: dict[tuple[bool, str], core.Tensor] = {}  # inputs have True
+
+    def dtype(self, name: str) -> DType:
+        """The dtype that an input is given in."""
+        dtype: Any = self.metas[name].dtype
+        return self.narrow if self.narrow is not None and dtype.name == "float32" else dtype
+
+    def accept(self, op_name: str, name: str, x: core.Tensor) -> core.Tensor:
+        """Check a tensor that is given as an input."""
+        wanted = self.dtype(name)
+        if x.dtype is not wanted:
+            raise op_error(ValueError, op_name, f"{name!r} as {wanted.name}, as the model declares it", x.dtype.name)
+        shape = tuple(x.shape)
+        sizes = self.metas[name].shape
+        if len(shape) != len(sizes) or any(type(n) is not Sym and n != m for m, n in zip(shape, sizes, strict=True)):
+            required = f"{name!r} of shape {declared(self.metas[name])}, as the model declares it"
+            raise op_error(ValueError, op_name, required, list(shape))
+        return x
+
+
+@public("paddle.inference")
+class Tensor:
+    """An input or output of a predictor, which ``get_input_handle`` and ``get_output_handle`` give.
+
+    Args:
+        slots: what the predictor is given and gives.
+        name: of the input or output.
+        given: whether it is an input.
+
+    Example:
+        >>> import numpy, os, paddle, tempfile
+        >>> paddle.enable_static()
+        >>> exe, prefix = paddle.static.Executor(), os.path.join(tempfile.mkdtemp(), "model")
+        >>> with paddle.static.program_guard(paddle.static.Program(), paddle.static.Program()):
+        ...     x = paddle.static.data("x", [None, 2])
+        ...     paddle.static.save_inference_model(prefix, [x], [x * 2.0], exe)
+        >>> paddle.disable_static()
+        >>> config = paddle.inference.Config(prefix + ".json", prefix + ".pdiparams")
+        >>> handle = paddle.inference.create_predictor(config).get_input_handle("x")
+        >>> handle.shape()
+        [-1, 2]
+        >>> handle.copy_from_cpu(numpy.ones([3, 2], "float32"))
+        >>> handle.shape()
+        [3, 2]
+    """
+
+    def __init__(self, slots: Slots, name: str, given: bool) -> None:
+        self._slots = slots
+        self._name = name
+        self._given = given
+        self._sizes: list[int] | None = None
+
+    def name(self) -> str:
+        """Return the name."""
+        return self._name
+
+    def _input(self, op_name: str) -> None:
+        if not self._given:
+            raise op_error(ValueError, op_name, "an input", f"the output {self._name!r}")
+
+    def _value(self) -> core.Tensor | None:
+        return self._slots.values.get((self._given, self._name))
+
+    def _set(self, op_name: str, x: core.Tensor) -> None:
+        self._slots.values[True, self._name] = self._slots.accept(op_name, self._name, x)
+        self._sizes = None
+
+    def copy_from_cpu(self, data: np.ndarray) -> None:
+        """Copy an array to the input.
+
+        Args:
+            data: of the input's dtype, and of a shape that it allows.
+
+        Raises:
+            TypeError: something that is no array.
+            ValueError: an output, or an array of another dtype or shape.
+        """
+        self._input("copy_from_cpu")
+        if not isinstance(data, np.ndarray):
+            hint = "There are no tensors of texts." if isinstance(data, list) else ""
+            raise op_error(TypeError, "copy_from_cpu", "a NumPy array", type(data).__name__, hint)
+        if data.dtype.kind in "OSUVMm":
+            raise op_error(TypeError, "copy_from_cpu", "an array of numbers or truth values", data.dtype)
+        with outside():
+            self._set("copy_from_cpu", from_numpy(data, self._slots.place))
+
+    def share_external_data(self, data: core.Tensor) -> None:
+        """Let the input be a tensor, whose memory it shares.
+
+        Args:
+            data: of the input's dtype, and of a shape that it allows.
+
+        Raises:
+            TypeError: something that is no tensor with data.
+            ValueError: an output, or a tensor of another dtype, shape or place.
+        """
+        self._input("share_external_data")
+        if not isinstance(data, core.Tensor) or isinstance(data, SymTensor):
+            raise op_error(TypeError, "share_external_data", "a tensor with data", type(data).__name__)
+        if data.place is not self._slots.place:
+            raise op_error(ValueError, "share_external_data", f"a tensor at {self._slots.place}", data.place)
+        self._set("share_external_data", data.detach())
+
+    def share_external_data_by_ptr_name(self, data: Any, shape: Sequence[int], dtype: Any, place: Any) -> None:
+        """Let the input be memory of the host at an address, which has to stay there while the predictor runs.
+
+        Args:
+            data: the address, a number or its decimal digits.
+            shape: the sizes of a dense array.
+            dtype: its ``DataType``.
+            place: the ``PlaceType`` of the memory: ``CPU``.
+
+        Raises:
+            TypeError: something that is no address, ``DataType`` or ``PlaceType``.
+            ValueError: an output, another place, or another dtype or shape than the input allows.
+        """
+        op_name = "share_external_data_by_ptr_name"
+        self._input(op_name)
+        kinds.required(op_name, "dtype", dtype, kinds.DataType)
+        if kinds.required(op_name, "place", place, kinds.PlaceType) is not kinds.PlaceType.CPU:
+            raise op_error(ValueError, op_name, "memory of PlaceType.CPU", place.name)
+        if isinstance(data, str) and data.isdecimal():
+            data = int(data)
+        sizes = [int(n) for n in shape]
+        if isinstance(data, bool) or not isinstance(data, int) or data <= 0 or any(n < 0 for n in sizes):
+            raise op_error(TypeError, op_name, "an address and sizes", [data, sizes])
+        numpy_dtype = np.dtype(kinds.dtype_of(dtype).numpy)
+        memory = (ctypes.c_char * (math.prod(sizes) * numpy_dtype.itemsize)).from_address(data)
+        array = np.frombuffer(memoryview(memory), numpy_dtype).reshape(sizes)
+        with outside():
+            self._set(op_name, from_numpy(array, self._slots.place, copy=False))
+
+    def reshape(self, *shape: Any) -> None:
+        """Say which sizes the input has; ``copy_from_cpu`` takes them from the array in any case.
+
+        Args:
+            *shape: sizes, or a list of them.
+
+        Raises:
+            ValueError: an output, or sizes that the input does not allow.
+        """
+        self._input("reshape")
+        sizes = list(shape[0]) if len(shape) == 1 and isinstance(shape[0], (list, tuple)) else list(shape)
+        wanted = declared(self._slots.metas[self._name])
+        if len(sizes) != len(wanted) or any(n < 0 or m not in (-1, n) for m, n in zip(wanted, sizes, strict=True)):
+            raise op_error(ValueError, "reshape", f"sizes that {self._name!r} allows: {wanted}", sizes)
+        self._sizes = [int(n) for n in sizes]
+
+    def copy_to_cpu(self) -> np.ndarray:
+        """Copy the values to an array.
+
+        Returns:
+            An array, which later runs leave alone.
+
+        Raises:
+            RuntimeError: there are no values: no run, or nothing given.
+        """
+        x = self._value()
+        if x is None:
+            first = "copy_from_cpu" if self._given else "run()"
+            raise op_error(RuntimeError, "copy_to_cpu", f"values of {self._name!r}", "none", f"Call {first} first.")
+        with outside():
+            return np.array(x.numpy())
+
+    def shape(self) -> list[int]:
+        """Return the sizes; of an input that nothing was given for those that are declared, with -1 for any."""
+        if self._sizes is not None:
+            return list(self._sizes)
+        x = self._value()
+        if x is not None:
+            return list(x.shape)
+        return declared(self._slots.metas[self._name]) if self._given else []
+
+    def type(self) -> kinds.DataType:
+        """Return the type of the elements; of an output before the first run, FLOAT32."""
+        if self._given:
+            return kinds.data_type(self._slots.dtype(self._name))
+        x = self._value()
+        return kinds.DataType.FLOAT32 if x is None else kinds.data_type(x.dtype)
+
+    def lod(self) -> list[list[int]]:
+        """Return how rows are packed into sequences: they are not, sequences are padded."""
+        return []
+
+    def set_lod(self, lod: Sequence[Sequence[int]]) -> None:
+        """Say how rows are packed into sequences.
+
+        Args:
+            lod: nothing: sequences are padded.
+
+        Raises:
+            ValueError: packed sequences.
+        """
+        if any(len(level) for level in lod):
+            raise op_error(ValueError, "set_lod", "[]: sequences are padded here, with their lengths beside", list(lod))

@@ -1,0 +1,174 @@
+"""A model on its way to runs: passes, constants, a narrow type, and the kernels of a first run."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from paddle.amp.auto_cast import op_names
+from paddle.framework.io import replacing
+from paddle.inference import loading
+from paddle.inference.config import LOG, Config
+from paddle.pir.pass_manager import PassManager
+from paddle.static.executor import Executor
+from paddle.static.program import managed
+from paddle.static.saving import save_inference_model
+from paddle.static.scope import scope_guard
+from umiak.compiler.passes.registry import PASSES
+from umiak.core.array import from_numpy
+from umiak.core.captured import Stale
+from umiak.core.context import no_grad_guard, place_guard
+from umiak.core.tensor import Tensor
+from umiak.ir.expr import Sym
+from umiak.ir.meta import Meta
+from umiak.ops.base import REGISTRY
+from umiak.runtime import parallel
+from umiak.runtime.program_tracer import Run, outside
+
+FOLDING, NARROWING, PACKING = "constant_folding_pass", "auto_mixed_precision_pass", "weight_packing_pass"
+GUESS = 64  # a size that is not known, for the run that has kernels made
+# What an operation may raise for sizes and values that were made up.
+_UNFIT = ArithmeticError, LookupError, RuntimeError, TypeError, ValueError
+
+
+class Prepared:
+    """A model as predictors run it. ``feeds`` and ``outputs``: names; ``metas``: what inputs were declared as."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        names = config._passes()
+        last = [n for n in names if n == PACKING]  # its results are for this processor
+        kept = config._optimised()
+        found = kept + loading.PROGRAMS[0] if kept and config._flags["use_optimised"] else ""
+        if kept and os.path.isfile(found):
+            model = loading.from_files(found, kept + loading.PARAMETERS)
+        else:
+            model = loading.load(config)
+            self._optimise(model, [n for n in names if n != PACKING], config._narrow())
+        self.feeds, self.outputs = list(model.feeds), model.outputs
+        if config._flags["save_optimised"]:
+            self._save(model, kept)
+        self._optimise(model, last)
+        values = [model.program._tracer.find(x) for x in model.fetched]
+
+        def held_by(x: Tensor, read: bool) -> Tensor:
+            return model.scope._place_of(x, make=not read) if managed(x) else x
+
+        self.run = Run(model.program._tracer, values, "model", held_by=held_by, arena=1 << 62)  # type: ignore[arg-type]
+        declared = {name: x._value.meta for name, x in model.program._tracer.feeds}
+        self.metas: dict[str, Meta] = {name: declared[name] for name in self.feeds}
+        self.narrow = config._narrow() if config._flags["low_precision_io"] else None
+
+    def _optimise(self, model: loading.Model, names: Sequence[str], narrow: str | None = None) -> None:
+        config, program = self.config, model.program
+        before = program.num_ops()
+        steps: list[tuple[str, dict[str, Any] | None]] = [
+            (name, {"__param_scope__": model.scope} if "scope" in PASSES[name].options else None) for name in names
+        ]
+        if narrow is not None:
+            at = next((i for i, (name, _) in enumerate(steps) if name == FOLDING), len(steps))
+            steps.insert(at, (NARROWING, _lists(config, narrow)))
+        printed = config._flags["ir_debug"] or config._builder.printing
+        for name, options in steps:
+            manager = PassManager()
+            manager.add_pass(name, options)
+            if printed and (not config._debugged or name in config._debugged):
+                manager.enable_ir_printing()
+            manager.run(program, model.fetched)
+        if config._flags["glog"] and steps:
+            LOG.info("%d passes: %d operations, %d before", len(steps), program.num_ops(), before)
+
+    @staticmethod
+    def _save(model: loading.Model, prefix: str | None) -> None:
+        if prefix is None:
+            raise ValueError(
+                "[create_predictor] requires a folder for the optimised model, got a model in memory. "
+                "Config.set_optim_cache_dir names one."
+            )
+        fed = [x for _, x in model.program._tracer.feeds]
+        with scope_guard(model.scope):
+            save_inference_model(prefix, fed, model.fetched, Executor(), program=model.program)
+
+    # --- kernels of the first run
+
+    def warm(self, run: Run) -> bool:
+        """Have the kernels of a run made, by runs over zeros; False where sizes could not be guessed, or where what a
+        program keeps or loops over would depend on them."""
+        program = run.program
+        if program.effects or any(o.regions or o.op.random or o.op.effect for o in program.walk()):
+            return False
+        known = self.config._shapes
+        try:
+            given = [self._zeros(meta, known.get(name)) for name, meta in run.feeds]
+            for _ in range(3):  # the second one records its launches, the third plays them
+                run.run(given)
+        except (*_UNFIT, Stale) as error:
+            LOG.debug("no run before the first one: %s", error)
+            return False
+        return True
+
+    def _zeros(self, meta: Meta, known: Mapping[str, Sequence[int]] | None) -> Tensor:
+        sizes = [n if type(n) is int else 1 if i == 0 else GUESS for i, n in enumerate(meta.shape)]
+        if known is not None and len(known["usual"]) == len(sizes):
+            sizes = list(known["usual"])
+        return from_numpy(np.zeros(sizes, meta.dtype.numpy), self.config._place)  # type: ignore[union-attr]
+
+
+def _lists(config: Config, narrow: str) -> dict[str, Any]:
+    """Options of the pass that narrows: which ops, by the names that they have here."""
+
+    def ours(names: Any) -> set[str]:
+        return set(op_names(name.rpartition(".")[2] for name in names))  # pd_op.conv2d is conv2d
+
+    white, black = ours(config._mixed or ()), ours(config._unmixed)
+    if config._bfloat16:
+        only = ours(config._bfloat16)
+        white |= only
+        black |= {name for name, op in REGISTRY.items() if getattr(op, "amp", None) == "allow"} - only
+    return {"dtype": narrow, "custom_white_list": white - black, "custom_black_list": black}
+
+
+@contextmanager
+def around_runs(config: Config) -> Iterator[None]:
+    """Settings around a run: no capture, no gradients, the model's place and its number of threads."""
+    before = parallel.own_threads(config._threads)
+    try:
+        with outside(), place_guard(config._place), no_grad_guard():
+            yield
+    finally:
+        parallel.own_threads(before)
+
+
+class ShapeRecord:
+    """Sizes that inputs had, which are written to a file in the end."""
+
+    def __init__(self) -> None:
+        self.seen: dict[str, dict[tuple[int, ...], int]] = {}
+
+    def note(self, name: str, shape: Sequence[int]) -> None:
+        """Count the sizes of an input."""
+        counts = self.seen.setdefault(name, {})
+        counts[tuple(shape)] = counts.get(tuple(shape), 0) + 1
+
+    def write(self, path: str) -> None:
+        """Write least, largest and usual sizes."""
+        document = {
+            name: {
+                "min": [min(sizes) for sizes in zip(*counts, strict=True)],
+                "max": [max(sizes) for sizes in zip(*counts, strict=True)],
+                "usual": list(max(counts.items(), key=lambda counted: counted[1])[0]),
+            }
+            for name, counts in self.seen.items()
+        }
+        with replacing(path) as file:
+            file.write(json.dumps(document, indent=1).encode())
+
+
+def declared(meta: Meta) -> list[int]:
+    """Sizes, with -1 for those that are not declared."""
+    return [-1 if type(n) is Sym else n for n in meta.shape]  # type: ignore[misc]
