@@ -117,4 +117,5 @@ def dropout(
     x: Tensor, seed_tensor: Tensor | None = None, p: Number = 0.5, *, is_test: bool = False,
     mode: str = "downgrade_in_infer", seed: int = 0, fix_seed: bool = False,
 ) -> Any:  # fmt: skip
+    mode = "downscale_in_infer" if mode == "downgrade_in_infer" else mode
     return F.dropout(x, p, training=not is_test, mode=mode), None

@@ -1,0 +1,180 @@
+"""Numbers of few bits: quantise and dequantise, and products with quantised weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import paddle
+from paddle.nn import quant
+from paddle.static.formats.operators.table import operator
+from umiak.core.tensor import Tensor
+
+
+def _most(bits: int) -> float:
+    return float(2 ** (bits - 1) - 1)
+
+
+def _rounded(x: Tensor, round_type: int) -> Tensor:
+    """To the nearest: of two, 0 takes the even one, 1 the one away from zero."""
+    return paddle.round(x) if round_type == 0 else paddle.sign(x) * paddle.floor(paddle.abs(x) + 0.5)
+
+
+def _along(scale: Tensor, x: Tensor, axis: int) -> Tensor:
+    """A scale for each element along an axis, beside a tensor."""
+    if scale.ndim == 0 or axis < 0 or (scale.ndim == 1 and scale.shape[0] == 1):
+        return scale.reshape([1] * x.ndim)
+    return scale.reshape([-1 if i == axis else 1 for i in range(x.ndim)])
+
+
+@operator("quantize_linear")
+def quantize_linear(
+    x: Tensor, scale: Tensor, zero_point: Tensor | None = None, in_accum: Tensor | None = None,
+    in_state: Tensor | None = None, *, quant_axis: int = 0, bit_length: int = 8, qmin: int = -128, qmax: int = 127,
+    round_type: int = 0, is_test: bool = True, only_observer: bool = False,
+) -> Any:  # fmt: skip
+    if only_observer:
+        return x, in_state, in_accum, scale
+    beside = _along(scale, x, quant_axis)
+    y = _rounded(x / beside * _most(bit_length), round_type)
+    return paddle.clip(y, float(qmin), float(qmax)), in_state, in_accum, scale
+
+
+@operator("dequantize_linear")
+def dequantize_linear(
+    x: Tensor, scale: Tensor, zero_point: Tensor | None = None, in_accum: Tensor | None = None,
+    in_state: Tensor | None = None, *, quant_axis: int = 0, bit_length: int = 8, qmin: int = -128, qmax: int = 127,
+    round_type: int = 0, is_test: bool = True, only_observer: bool = False,
+) -> Any:  # fmt: skip
+    if only_observer:
+        return x, in_state, in_accum, scale
+    y = x.astype(scale.dtype) * _along(scale, x, quant_axis) / _most(bit_length)
+    return y, in_state, in_accum, scale
+
+
+def _largest(x: Tensor, axis: int | None) -> Tensor:
+    size = paddle.abs(x)
+    return paddle.max(size) if axis is None else paddle.max(size, [i for i in range(x.ndim) if i != axis])
+
+
+def _quantised(x: Tensor, scale: Tensor, bits: int, round_type: int) -> Tensor:
+    most = _most(bits)
+    if round_type == 0:
+        return paddle.clip(paddle.round(x / scale * most), -most - 1, most)
+    return _rounded(paddle.clip(x, -scale, scale) / scale * most, 1)
+
+
+@operator("fake_quantize_abs_max")
+def fake_quantize_abs_max(x: Tensor, *, bit_length: int = 8, round_type: int = 1) -> Any:
+    scale = _largest(x, None)
+    return _quantised(x, scale, bit_length, round_type), scale.reshape([1])
+
+
+@operator("fake_quantize_dequantize_abs_max")
+def fake_quantize_dequantize_abs_max(x: Tensor, *, bit_length: int = 8, round_type: int = 1) -> Any:
+    scale = _largest(x, None)
+    return _quantised(x, scale, bit_length, round_type) * scale / _most(bit_length), scale.reshape([1])
+
+
+@operator("fake_channel_wise_quantize_abs_max")
+def fake_channel_wise_quantize_abs_max(
+    x: Tensor, *, bit_length: int = 8, round_type: int = 1, quant_axis: int = 0, is_test: bool = False
+) -> Any:
+    scale = _largest(x, quant_axis)
+    return _quantised(x, _along(scale, x, quant_axis), bit_length, round_type), scale
+
+
+@operator("fake_channel_wise_quantize_dequantize_abs_max")
+def fake_channel_wise_quantize_dequantize_abs_max(
+    x: Tensor, *, bit_length: int = 8, round_type: int = 1, quant_axis: int = 0
+) -> Any:
+    scale = _largest(x, quant_axis)
+    beside = _along(scale, x, quant_axis)
+    return _quantised(x, beside, bit_length, round_type) * beside / _most(bit_length), scale
+
+
+@operator("fake_dequantize_max_abs")
+def fake_dequantize_max_abs(x: Tensor, scale: Tensor, *, max_range: float) -> Any:
+    return x.astype(scale.dtype) * scale / max_range
+
+
+@operator("dequantize_abs_max")
+def dequantize_abs_max(x: Tensor, scale: Tensor, *, max_range: float) -> Any:
+    return x.astype("float32") * scale / max_range
+
+
+@operator("fake_quantize_moving_average_abs_max")
+def fake_quantize_moving_average_abs_max(
+    x: Tensor, in_scale: Tensor, in_accum: Tensor | None = None, in_state: Tensor | None = None, *,
+    moving_rate: float = 0.9, bit_length: int = 8, is_test: bool = False, round_type: int = 1,
+) -> Any:  # fmt: skip
+    scale, state, accum = _moved(x, in_scale, in_accum, in_state, moving_rate, is_test)
+    return _quantised(x, scale, bit_length, round_type), scale, state, accum
+
+
+@operator("fake_quantize_dequantize_moving_average_abs_max")
+def fake_quantize_dequantize_moving_average_abs_max(
+    x: Tensor, in_scale: Tensor, in_accum: Tensor | None = None, in_state: Tensor | None = None, *,
+    moving_rate: float = 0.9, bit_length: int = 8, is_test: bool = False, round_type: int = 1,
+) -> Any:  # fmt: skip
+    scale, state, accum = _moved(x, in_scale, in_accum, in_state, moving_rate, is_test)
+    return _quantised(x, scale, bit_length, round_type) * scale / _most(bit_length), scale, state, accum
+
+
+def _moved(x: Tensor, scale: Tensor, accum: Any, state: Any, rate: float, is_test: bool) -> tuple[Tensor, Any, Any]:
+    """The scale: as it is, or the mean of largest magnitudes, older ones counting less."""
+    if is_test:
+        return scale, state, accum
+    state = rate * state + 1.0
+    accum = rate * accum + _largest(x, None)
+    return (accum / state).reshape([1]), state, accum
+
+
+@operator("fake_quantize_range_abs_max")
+def fake_quantize_range_abs_max(
+    x: Tensor, in_scale: Tensor, iter: Tensor | None = None, *, window_size: int = 10000, bit_length: int = 8,
+    is_test: bool = False, round_type: int = 1,
+) -> Any:  # fmt: skip
+    if not is_test:
+        raise ValueError("[fake_quantize_range_abs_max] requires is_test: scales are learnt with other operators here")
+    return _quantised(x, in_scale, bit_length, round_type), in_scale, None
+
+
+@operator("moving_average_abs_max_scale")
+def moving_average_abs_max_scale(
+    x: Tensor, in_accum: Tensor | None = None, in_state: Tensor | None = None, *, moving_rate: float = 0.9,
+    is_test: bool = False,
+) -> Any:  # fmt: skip
+    if is_test:
+        return x, None, in_state, in_accum
+    scale, state, accum = _moved(x, x, in_accum, in_state, moving_rate, False)
+    return x, scale, state, accum
+
+
+@operator("weight_quantize")
+def weight_quantize(x: Tensor, *, algo: str = "weight_only_int8", arch: int = 80, group_size: int = -1) -> Any:
+    return tuple(quant.weight_quantize(x, algo, arch, group_size))
+
+
+@operator("weight_dequantize")
+def weight_dequantize(x: Tensor, scale: Tensor, *, algo: str = "weight_only_int8", group_size: int = -1) -> Any:
+    return quant.weight_dequantize(x, scale, algo, scale.dtype, group_size)
+
+
+@operator("weight_only_linear")
+def weight_only_linear(
+    x: Tensor, weight: Tensor, bias: Tensor | None, weight_scale: Tensor, *, weight_dtype: str = "int8",
+    arch: int = 80, group_size: int = -1,
+) -> Any:  # fmt: skip
+    return quant.weight_only_linear(x, weight, bias, weight_scale, weight_dtype, arch, group_size)
+
+
+@operator("llm_int8_linear")
+def llm_int8_linear(
+    x: Tensor, weight: Tensor, bias: Tensor | None, weight_scale: Tensor, *, threshold: float = 6.0
+) -> Any:
+    return quant.llm_int8_linear(x, weight, bias, weight_scale, threshold)
+
+
+@operator("apply_per_channel_scale")
+def apply_per_channel_scale(x: Tensor, scales: Tensor) -> Any:
+    return quant.apply_per_channel_scale(x, scales)
