@@ -1164,6 +1164,22 @@ def batch_norm_infer(x: Any, mean: Any, var: Any, weight: Any, bias: Any, axis: 
     return np.moveaxis(to_numpy(tf.batch_norm(to_torch(moved), *extra, False, 0.0, eps)), 1, axis)
 
 
+def scales_of(scale: np.ndarray, x: np.ndarray, axis: int) -> Any:
+    return scale.reshape(()) if axis == -1 else on_axis(scale, x, axis)
+
+
+@reference()
+def quantize_linear(x: Any, scale: Any, axis: int, away: bool, levels: float, lowest: float, highest: float) -> Any:
+    y = x.astype(np.float64) * levels / scales_of(scale.astype(np.float64), x, axis)
+    nearest = np.copysign(np.floor(np.abs(y) + 0.5), y) if away else np.rint(y)
+    return np.clip(nearest, lowest, highest)
+
+
+@reference()
+def dequantize_linear(x: Any, scale: Any, axis: int, levels: float) -> Any:
+    return x.astype(np.float64) * scales_of(scale.astype(np.float64), x, axis) / levels
+
+
 @reference()
 def group_norm(x: Any, weight: Any, bias: Any, axis: int, groups: int, eps: float) -> Any:
     moved = np.moveaxis(x, axis, 1)

@@ -28,11 +28,11 @@ def fold_constants(program: Program, scope: Callable[[Tensor], Tensor] | None = 
     ``scope``: gives the values of captured tensors, which are constants too then, those excepted that the program
     writes. Without it they may change between runs, and only what is made of numbers is folded.
     """
-    _Folding(program, scope).program(program)
+    Folding(program, scope).program(program)
     remove_dead(program)
 
 
-class _Folding(Sweep):
+class Folding(Sweep):
     in_place = True
 
     def __init__(self, program: Program, scope: Callable[[Tensor], Tensor] | None) -> None:

@@ -17,6 +17,7 @@ from umiak.compiler.passes import (  # noqa: F401
     norms,
     packing,
     precision,
+    quantisation,
 )
 from umiak.compiler.passes.registry import PASSES, Pass, Run
 from umiak.ir.program import Program
@@ -28,6 +29,7 @@ VERIFY = flags.define("verify_passes", False, "verify a program after every pass
 
 # What is done to a program that only computes results: nothing in it is differentiated or written any more.
 INFERENCE = (
+    "delete_quant_dequant_linear_op_pass",
     "common_subexpression_elimination_pass",
     "identity_op_clean_pass",
     "conv2d_bn_fuse_pass",
