@@ -32,7 +32,7 @@ NAMES = {
         "search_pyramid_hash tdm_child tdm_sampler "
     ),
     "paddle.incubate.optimizer": ("DistributedFusedLamb GradientMergeOptimizer PipelineOptimizer RecomputeOptimizer "),
-    "paddle.inference": "InternalUtils convert_to_mixed_precision",
+    "paddle.inference": "InternalUtils",
     "paddle.jit": "json_to_pdmodel",
     "paddle.linalg": "fp8_fp8_half_gemm_fused",
     "paddle.nn.functional": "flashmask_attention moe_permute moe_unpermute sparse_attention",

@@ -93,6 +93,7 @@ NAMES = {
             "DataType PlaceType PrecisionType _get_phi_kernel_name get_num_bytes_of_data_type get_trt_compile_version "
             "get_trt_runtime_version get_version "
         ),
+        "paddle.inference.mixed": "convert_to_mixed_precision",
         "paddle.inference.predictor": "Predictor PredictorPool create_predictor",
         "paddle.inference.xpu_config": "XpuConfig",
     },

@@ -10,6 +10,7 @@ from paddle.inference.kinds import get_num_bytes_of_data_type as get_num_bytes_o
 from paddle.inference.kinds import get_trt_compile_version as get_trt_compile_version
 from paddle.inference.kinds import get_trt_runtime_version as get_trt_runtime_version
 from paddle.inference.kinds import get_version as get_version
+from paddle.inference.mixed import convert_to_mixed_precision as convert_to_mixed_precision
 from paddle.inference.predictor import Predictor as Predictor
 from paddle.inference.predictor import PredictorPool as PredictorPool
 from paddle.inference.predictor import create_predictor as create_predictor
@@ -25,6 +26,7 @@ __all__ = [
     "Tensor",
     "XpuConfig",
     "_get_phi_kernel_name",
+    "convert_to_mixed_precision",
     "create_predictor",
     "get_num_bytes_of_data_type",
     "get_trt_compile_version",

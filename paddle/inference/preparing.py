@@ -29,6 +29,7 @@ from umiak.ir.meta import Meta
 from umiak.ops.base import REGISTRY
 from umiak.runtime import parallel
 from umiak.runtime.program_tracer import Run, outside
+from umiak.util.errors import op_error
 
 FOLDING, NARROWING, PACKING = "constant_folding_pass", "auto_mixed_precision_pass", "weight_packing_pass"
 GUESS = 64  # a size that is not known, for the run that has kernels made
@@ -49,11 +50,11 @@ class Prepared:
             model = loading.from_files(found, kept + loading.PARAMETERS)
         else:
             model = loading.load(config)
-            self._optimise(model, [n for n in names if n != PACKING], config._narrow())
+            optimise(config, model, [n for n in names if n != PACKING], config._narrow())
         self.feeds, self.outputs = list(model.feeds), model.outputs
         if config._flags["save_optimised"]:
             self._save(model, kept)
-        self._optimise(model, last)
+        optimise(config, model, last)
         values = [model.program._tracer.find(x) for x in model.fetched]
 
         def held_by(x: Tensor, read: bool) -> Tensor:
@@ -64,32 +65,13 @@ class Prepared:
         self.metas: dict[str, Meta] = {name: declared[name] for name in self.feeds}
         self.narrow = config._narrow() if config._flags["low_precision_io"] else None
 
-    def _optimise(self, model: loading.Model, names: Sequence[str], narrow: str | None = None) -> None:
-        config, program = self.config, model.program
-        before = program.num_ops()
-        steps: list[tuple[str, dict[str, Any] | None]] = [
-            (name, {"__param_scope__": model.scope} if "scope" in PASSES[name].options else None) for name in names
-        ]
-        if narrow is not None:
-            at = next((i for i, (name, _) in enumerate(steps) if name == FOLDING), len(steps))
-            steps.insert(at, (NARROWING, _lists(config, narrow)))
-        printed = config._flags["ir_debug"] or config._builder.printing
-        for name, options in steps:
-            manager = PassManager()
-            manager.add_pass(name, options)
-            if printed and (not config._debugged or name in config._debugged):
-                manager.enable_ir_printing()
-            manager.run(program, model.fetched)
-        if config._flags["glog"] and steps:
-            LOG.info("%d passes: %d operations, %d before", len(steps), program.num_ops(), before)
-
     @staticmethod
     def _save(model: loading.Model, prefix: str | None) -> None:
         if prefix is None:
-            raise ValueError(
-                "[create_predictor] requires a folder for the optimised model, got a model in memory. "
-                "Config.set_optim_cache_dir names one."
-            )
+            raise op_error(
+                ValueError, "create_predictor", "a folder for the optimised model", "a model in memory",
+                "Config.set_optim_cache_dir names one.",
+            )  # fmt: skip
         fed = [x for _, x in model.program._tracer.feeds]
         with scope_guard(model.scope):
             save_inference_model(prefix, fed, model.fetched, Executor(), program=model.program)
@@ -117,6 +99,27 @@ class Prepared:
         if known is not None and len(known["usual"]) == len(sizes):
             sizes = list(known["usual"])
         return from_numpy(np.zeros(sizes, meta.dtype.numpy), self.config._place)  # type: ignore[union-attr]
+
+
+def optimise(config: Config, model: loading.Model, names: Sequence[str], narrow: str | None = None) -> None:
+    """Run passes over a model; ``narrow``: the type that it shall compute in, beside float32."""
+    program = model.program
+    before = program.num_ops()
+    steps: list[tuple[str, dict[str, Any] | None]] = [
+        (name, {"__param_scope__": model.scope} if "scope" in PASSES[name].options else None) for name in names
+    ]
+    if narrow is not None:
+        at = next((i for i, (name, _) in enumerate(steps) if name == FOLDING), len(steps))
+        steps.insert(at, (NARROWING, _lists(config, narrow)))
+    printed = config._flags["ir_debug"] or config._builder.printing
+    for name, options in steps:
+        manager = PassManager()
+        manager.add_pass(name, options)
+        if printed and (not config._debugged or name in config._debugged):
+            manager.enable_ir_printing()
+        manager.run(program, model.fetched)
+    if config._flags["glog"] and steps:
+        LOG.info("%d passes: %d operations, %d before", len(steps), program.num_ops(), before)
 
 
 def _lists(config: Config, narrow: str) -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""A model over HTTP: ``python -m paddle.inference.serve MODEL``."""

@@ -1,0 +1,213 @@
+"""The ASGI application: a model's predictions, its state, and numbers about both."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from paddle.inference.predictor import Predictor
+from paddle.inference.preparing import declared
+from paddle.inference.serve.batching import Arrays, Batcher, Closed, Compute, Full, Queue
+from paddle.inference.serve.bodies import FORMS, Declared, Malformed, checked, chosen
+from paddle.inference.serve.metrics import TYPE, Metrics
+from umiak.core.array import from_numpy
+from umiak.ir.expr import Sym
+
+LOG = logging.getLogger("paddle.inference.serve")
+LARGE = 1 << 16  # bytes of a body that is read and written beside the event loop
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one server allows. ``rows``: samples in a run of the model; 1: requests run one by one."""
+
+    rows: int = 1
+    delay: float = 0.002
+    waiting: int = 256
+    body: int = 64 << 20
+    seconds: float = 60.0
+    predictors: int = 1
+
+
+class Model:
+    """A predictor and its clones, behind a queue."""
+
+    def __init__(self, predictor: Predictor, limits: Limits) -> None:
+        self.limits = limits
+        self.ready = True
+        prepared = predictor._prepared
+        self.inputs = {
+            name: Declared(declared(meta), meta.dtype)  # type: ignore[arg-type]
+            for name, meta in prepared.metas.items()
+        }
+        self.outputs = predictor.get_output_names()
+        self.batched = limits.rows > 1 and takes_batches(predictor)
+        if limits.rows > 1 and not self.batched:
+            LOG.warning("the first axis of inputs and outputs is not that of samples: requests run one by one")
+        queue = Queue(limits.rows, limits.delay, limits.waiting)
+        self.metrics = Metrics(lambda: len(queue))
+        clones = [predictor, *(predictor.clone() for _ in range(limits.predictors - 1))]
+        self._batcher = Batcher(queue, [_compute(p) for p in clones], self.metrics.ran)
+
+    async def predict(self, arrays: Arrays) -> Arrays:
+        """Wait for the outputs of one request."""
+        future = self._batcher.queue.put(arrays, self.batched)
+        return await asyncio.wait_for(asyncio.wrap_future(future), self.limits.seconds)
+
+    def close(self) -> None:
+        """Answer what waits, and take no more."""
+        self.ready = False
+        self._batcher.close()
+
+
+def takes_batches(predictor: Predictor) -> bool:
+    """Return whether the first axis of all inputs and outputs may have any size, and is one and the same."""
+    firsts = [meta.shape[0] if meta.shape else None for meta in predictor._prepared.metas.values()]
+    sizes = {s for s in firsts if type(s) is Sym}
+    results: Any = predictor._run.program.outputs
+    outputs = [y.meta.shape[0] if y.meta.shape else None for y in results]
+    return len(sizes) > 0 and None not in firsts and all(type(s) is Sym for s in firsts) and set(outputs) <= sizes
+
+
+def _compute(predictor: Predictor) -> Compute:
+    place = predictor._prepared.config._place
+
+    def compute(arrays: Arrays) -> Arrays:
+        results = predictor.run([from_numpy(np.asarray(x), place) for x in arrays])
+        return [y.numpy() for y in results or ()]
+
+    return compute
+
+
+def application(predictor: Predictor, limits: Limits = Limits()) -> Starlette:
+    """Make an ASGI application of a predictor, for any server of such.
+
+    Args:
+        predictor: the model.
+        limits: what it allows.
+    """
+    model = Model(predictor, limits)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            await run_in_threadpool(model.close)
+
+    async def live(request: Request) -> Response:
+        return JSONResponse({"status": "live"})
+
+    async def ready(request: Request) -> Response:
+        if not model.ready:
+            return _error(503, "the server is shutting down")
+        return JSONResponse({"status": "ready"})
+
+    async def numbers(request: Request) -> Response:
+        return PlainTextResponse(model.metrics.text(), media_type=TYPE)
+
+    async def described(request: Request) -> Response:
+        inputs = [{"name": n, "shape": d.shape, "dtype": d.dtype.name} for n, d in model.inputs.items()]
+        outputs = [{"name": n} for n in model.outputs]
+        return JSONResponse({"inputs": inputs, "outputs": outputs, "batched": model.batched, "types": list(FORMS)})
+
+    async def predicted(request: Request) -> Response:
+        began = time.monotonic()
+        response = await _answer(request, model)
+        model.metrics.requests.add(str(response.status_code))
+        model.metrics.request_seconds.add(time.monotonic() - began)
+        return response
+
+    async def refused(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        return _error(error.status_code, str(error.detail), error.headers)
+
+    app = Starlette(
+        routes=[
+            Route("/health/live", live),
+            Route("/health/ready", ready),
+            Route("/metrics", numbers),
+            Route("/v1/model", described),
+            Route("/v1/predict", predicted, methods=["POST"]),
+        ],
+        exception_handlers={HTTPException: refused},
+        lifespan=lifespan,
+    )
+    app.state.model = model
+    return app
+
+
+def _error(status: int, text: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    return JSONResponse({"error": text}, status, dict(headers or {}))
+
+
+async def _answer(request: Request, model: Model) -> Response:
+    own = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
+    if own not in FORMS:
+        return _error(415, f"a body of one of the types {list(FORMS)} is required, got {own!r}")
+    kind = chosen(request.headers.get("accept", ""), own)
+    if kind is None:
+        return _error(406, f"answers have one of the types {list(FORMS)}, and none of these is accepted")
+    body = await _body(request, model.limits.body)
+    if body is None:
+        return _error(413, f"a body of {model.limits.body} bytes at most is required", {"Connection": "close"})
+    wanted = request.query_params.getlist("output") or model.outputs
+    if unknown := [name for name in wanted if name not in model.outputs]:
+        return _error(400, f"outputs of {model.outputs} are required, got {unknown}")
+
+    def read() -> Arrays:
+        arrays = FORMS[own].read(body, model.inputs, request.headers, model.limits.body)
+        return checked(arrays, model.inputs)
+
+    try:
+        arrays = await _beside(len(body), read)
+        results = dict(zip(model.outputs, await model.predict(arrays), strict=True))
+        chosen_results = {name: results[name] for name in wanted}
+        size = sum(x.nbytes for x in chosen_results.values())
+        data, headers = await _beside(size, lambda: FORMS[kind].write(chosen_results))
+    except Malformed as error:
+        return _error(400, str(error))
+    except Full:
+        return _error(503, f"{model.limits.waiting} requests wait already", {"Retry-After": "1"})
+    except Closed:
+        return _error(503, "the server is shutting down", {"Retry-After": "1"})
+    except asyncio.TimeoutError:
+        return _error(504, f"the model did not answer within {model.limits.seconds:g} seconds")
+    except ValueError as error:  # sizes or values that the model refuses
+        return _error(400, str(error))
+    except Exception as error:  # whatever else a model raises: the server goes on
+        LOG.exception("a run has failed")
+        return _error(500, f"the model failed: {type(error).__name__}: {error}")
+    return Response(data, media_type=kind, headers=headers)
+
+
+async def _body(request: Request, most: int) -> bytes | None:
+    """The body; None for one that is too large."""
+    length = request.headers.get("content-length", "")
+    if length.isdecimal() and int(length) > most:
+        return None
+    parts, size = [], 0
+    async for part in request.stream():
+        size += len(part)
+        if size > most:
+            return None
+        parts.append(part)
+    return b"".join(parts)
+
+
+async def _beside(size: int, function: Any) -> Any:
+    """The result of a function, which runs in a thread where it has much to do."""
+    return await run_in_threadpool(function) if size > LARGE else function()
