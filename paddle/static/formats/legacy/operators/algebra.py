@@ -26,7 +26,6 @@ lu: lu(X; pivot=pivots~True) -> Out Pivots Infos
 lu_unpack: lu_unpack(X, Pivots; unpack_pivots~True unpack_ludata~True) -> Pmat L U
 matmul_v2: matmul(X, Y; transpose_y=trans_y~False transpose_x=trans_x~False) -> Out
 matrix_power: matrix_power(X; n) -> Out
-matrix_rank: matrix_rank(X; hermitian~False use_default_tol~True tol~0.0) -> Out
 multi_dot: multi_dot(X*) -> Out
 mv: mv(X, Vec) -> Out
 qr: qr(X; mode~"reduced") -> Q R

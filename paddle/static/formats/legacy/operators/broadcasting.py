@@ -49,9 +49,9 @@ def broadcast(t: Translator, x: int, y: int, axis: int) -> tuple[int, int]:
         raise FormatError(f"an axis at which {t.type(low)} begins in {t.type(high)} is required, got {axis}")
     if len(sizes) < t.rank(low):
         made = t.call("squeeze", low, t.integers(range(len(sizes), t.rank(low))))
-        low = _typed(t, made, low, sizes)
+        low = typed(t, made, low, sizes)
     if rest:
-        low = _typed(
+        low = typed(
             t, t.call("unsqueeze", low, t.integers(range(len(sizes), len(sizes) + rest))), low, [*sizes, *[1] * rest]
         )
     return (x, low) if high == x else (low, y)
@@ -64,7 +64,7 @@ def _sizes(t: Translator, n: int) -> tuple[int, ...]:
     return type.shape
 
 
-def _typed(t: Translator, made: int, like: int, sizes: list[int]) -> int:
+def typed(t: Translator, made: int, like: int, sizes: list[int]) -> int:
     """A value that was just made, of the dtype of another one and other sizes."""
     type = t.type(like)
     assert isinstance(type, TensorType)
@@ -108,17 +108,17 @@ def matrices(t: Translator, x: int, y: int, x_rows: int, y_rows: int = 1) -> int
     sizes = [*_sizes(t, x)[:x_rows], *_sizes(t, y)[y_rows:]]
     left, right = t.rank(x) - x_rows, t.rank(y) - y_rows
     if left > 1:
-        x = _typed(t, t.call("flatten", x, start_axis=x_rows, stop_axis=-1), x, [*_sizes(t, x)[:x_rows], -1])
+        x = typed(t, t.call("flatten", x, start_axis=x_rows, stop_axis=-1), x, [*_sizes(t, x)[:x_rows], -1])
     if y_rows > 1:
-        y = _typed(t, t.call("flatten", y, start_axis=0, stop_axis=y_rows - 1), y, [-1, *_sizes(t, y)[y_rows:]])
+        y = typed(t, t.call("flatten", y, start_axis=0, stop_axis=y_rows - 1), y, [-1, *_sizes(t, y)[y_rows:]])
     if right > 1:
-        y = _typed(t, t.call("flatten", y, start_axis=1, stop_axis=-1), y, [-1, -1])
-    made = _typed(t, t.call("matmul", x, y, transpose_x=False, transpose_y=False), x, [*_sizes(t, x)[:-1], -1])
+        y = typed(t, t.call("flatten", y, start_axis=1, stop_axis=-1), y, [-1, -1])
+    made = typed(t, t.call("matmul", x, y, transpose_x=False, transpose_y=False), x, [*_sizes(t, x)[:-1], -1])
     if right > 1:
         if sizes.count(-1) > 1:
             raise FormatError(f"at most one unknown size of a product is required, got {sizes}")
         made = t.call("reshape", made, t.integers(sizes))
-    return _typed(t, made, x, sizes)
+    return typed(t, made, x, sizes)
 
 
 @rule("matmul")

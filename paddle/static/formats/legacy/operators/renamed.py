@@ -69,7 +69,7 @@ def _split(t: Translator, o: Operator) -> None:
     sections = t.inputs(o, "SectionsTensorList")
     names = o.outputs.get("Out", [])
     types = tuple(v for n in names if isinstance(v := t.variable_type(n), TensorType))
-    if sections or o.integers("sections"):
+    if (sections or o.integers("sections")) and not o.get("num", 0):
         sizes = t.combine(sections) if sections else t.constant(o, "sections")
         (parts,) = t.emit("pd_op.split", [x, sizes, axis], {}, [types])
     else:
@@ -94,6 +94,35 @@ def without_last_axis(t: Translator, x: int) -> int:
     made = t.call("squeeze", x, t.integers([-1]))
     t.retype(made, TensorType(type.dtype, type.shape[:-1]))
     return made
+
+
+@rule("tril_triu")
+def _triangle(t: Translator, o: Operator) -> None:
+    name = "tril" if o.get("lower", True) else "triu"
+    t.finish(o, "Out", t.call(name, t.input(o, "X"), diagonal=o.get("diagonal", 0)))
+
+
+@rule("repeat_interleave")
+def _repeat_interleave(t: Translator, o: Operator) -> None:
+    """Numbers of repeats are a tensor, or one for all."""
+    axis, size = o.get("dim", 0), o.get("output_size", -1)
+    x, repeats = t.input(o, "X"), t.optional(o, "RepeatsTensor")
+    if repeats is None:
+        made = t.call("repeat_interleave", x, repeats=o.get("Repeats", 0), axis=axis, output_size=size)
+    else:
+        made = t.call("repeat_interleave_with_tensor_index", x, repeats, axis=axis, output_size=size)
+    t.finish(o, "Out", made)
+
+
+@rule("matrix_rank")
+def _matrix_rank(t: Translator, o: Operator) -> None:
+    """The tolerance is a tensor, or a number."""
+    x, tolerance = t.input(o, "X"), t.optional(o, "TolTensor")
+    attributes = {"use_default_tol": o.get("use_default_tol", True), "hermitian": o.get("hermitian", False)}
+    if tolerance is None:
+        t.finish(o, "Out", t.call("matrix_rank", x, tol=o.get("tol", 0.0), **attributes))
+    else:
+        t.finish(o, "Out", t.call("matrix_rank_tol", x, tolerance, **attributes))
 
 
 @rule("set_value")

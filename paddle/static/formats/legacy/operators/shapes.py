@@ -33,7 +33,6 @@ one_hot_v2: one_hot(X, depth_tensor|@depth~-1) -> Out
 overlap_add: overlap_add(X; axis~-1 hop_length) -> Out
 put_along_axis: put_along_axis(Input, Index, Value; include_self=Include_self~True reduce=Reduce~"assign"
     axis=Axis) -> Result
-repeat_interleave: repeat_interleave(X; output_size~-1 axis=dim~0 repeats=Repeats~0) -> Out
 reshape2: reshape(X, ShapeTensor*|Shape|@shape~[]) -> Out
 reverse: flip(X; axis) -> Out
 roll: roll(X, ShiftsTensor|@shifts~[]; axis=axis|dims~[]) -> Out
@@ -54,7 +53,6 @@ take_along_axis: take_along_axis(Input, Index; axis=Axis) -> Result
 tile: tile(X, repeat_times_tensor*|RepeatTimes|@repeat_times~[]) -> Out
 top_k_v2: topk(X, K|@k~1; sorted~True largest~True axis~-1) -> Out Indices
 transpose2: transpose(X; perm=axis) -> Out
-tril_triu: tril(X; diagonal~0) -> Out
 unbind: unbind(X; axis~0) -> Out*
 unique: unique(X; is_sorted~False dtype@dtype~3 axis~[] return_counts~False return_inverse~False
     return_index~False) -> Out Indices Index Counts
