@@ -22,6 +22,7 @@ from paddle.hapi._batches import Fields, flat, input_specs, length, listed, load
 from paddle.hapi._mixed_precision import MixedPrecision, mixed_precision
 from paddle.hapi.summary import summary
 from paddle.io.loader import DataLoader
+from paddle.jit.saving import save as save_for_inference
 from paddle.metric.metrics import Metric
 from paddle.nn.layer.layers import Layer
 from umiak.core.tensor import Tensor
@@ -535,15 +536,18 @@ class Model:
     def save(self, path: str, training: bool = True) -> None:
         """Save the network's parameters as ``path.pdparams`` and the optimizer's state as ``path.pdopt``.
 
-        Of several ranks the first saves. An optimizer without a state (SGD before its schedule) has no file.
+        With ``training=False`` the network is saved for inference, as ``paddle.jit.save`` does. Of several ranks the
+        first saves. An optimizer without a state (SGD before its schedule) has no file.
 
         Args:
             path: folder and name of the files without their ending; the folder is made.
-            training: False asks for the form for inference.
+            training: False asks for the form for inference, ``path.json`` and ``path.pdiparams``; the model must know
+                its ``inputs``.
 
         Raises:
             ValueError: a path without a name.
-            NotImplementedError: ``training=False``, until there is ``paddle.jit.save``.
+            RuntimeError: ``training=False`` of a model without ``inputs``.
+            CaptureError: ``training=False`` of a network that is not one program.
 
         Example:
             >>> import os, paddle, tempfile
@@ -555,10 +559,13 @@ class Model:
         path = os.fspath(path)
         if not os.path.basename(path):
             raise op_error(ValueError, "Model.save", "a path that ends in a name", repr(path))
-        if not training:
-            hint = "Save the training state, and load it into the same network to predict"
-            raise op_error(NotImplementedError, "Model.save", "training=True: Umiak has no jit.save yet", False, hint)
+        if not training and self._inputs is None:
+            hint = "Say what it takes: paddle.Model(network, inputs=[paddle.static.InputSpec(shape, dtype, name)])"
+            raise op_error(RuntimeError, "Model.save", "inputs of the Model for training=False", "none", hint)
         if dist.get_rank() != 0:
+            return
+        if not training:
+            save_for_inference(self.network, path, input_spec=self._inputs)
             return
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
         save(self.network.state_dict(), path + PARAMETERS)

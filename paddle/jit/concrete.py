@@ -35,6 +35,10 @@ class FunctionSpec:
     args_name: list[str]
 
 
+class Arguments(dict):
+    """Arguments of a call by the names of parameters, with specs in the place of tensors."""
+
+
 def spec_of(x: Tensor, name: str | None = None) -> InputSpec:
     """Return the spec of a tensor of a captured function; sizes that are symbols are -1."""
     sizes = [n if type(n) is int else -1 for n in x.shape]

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from types import FunctionType, MethodType
 from typing import Any
 
-from paddle.jit.concrete import ConcreteProgram, FunctionSpec
+from paddle.jit.concrete import Arguments, ConcreteProgram, FunctionSpec
 from paddle.nn.layer.layers import Layer
 from paddle.static.input import InputSpec
 from paddle.tensor.filled import full
@@ -126,6 +126,10 @@ class StaticFunction:
             CaptureError: there is no graph for such a call.
         """
         return self._captured_for(args, kwargs), self
+
+    def _called_with(self) -> Arguments | None:
+        """The arguments that the function was captured for last; None where it was not."""
+        raise NotImplementedError
 
     def _captured_for(self, args: tuple, kwargs: dict[str, Any]) -> ConcreteProgram:
         raise NotImplementedError

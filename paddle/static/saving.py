@@ -18,19 +18,19 @@ from paddle.framework.param_attr import ParamAttr
 from paddle.framework.parameter import Parameter
 from paddle.framework.place import current_place
 from paddle.static.executor import Executor
+from paddle.static.extract import extracted
 from paddle.static.formats.files import Model, damaged, paths_of, read_model, read_program, read_values
 from paddle.static.formats.record import program_of
+from paddle.static.formats.writing import Written, values_of, written
 from paddle.static.program import Program, default_main_program, managed, tracer_of
-from paddle.static.program_file import Contents, Kept, dumps
+from paddle.static.program_file import Contents, dumps
 from paddle.static.scope import Scope, global_scope
 from umiak.core.array import from_numpy
 from umiak.core.context import no_grad_guard
 from umiak.core.tensor import Tensor, unfilled
-from umiak.ir.program import extract, scalars_of
-from umiak.ir.scope import symbols_of
 from umiak.ir.serialise import FormatError
 from umiak.ir.tracer import SymTensor
-from umiak.runtime.program_tracer import ProgramTracer, outside, pruned
+from umiak.runtime.program_tracer import ProgramTracer, outside
 from umiak.util.errors import op_error
 
 PROGRAM, PARAMETERS = ".json", ".pdiparams"  # of models for inference
@@ -63,54 +63,7 @@ def _contents(
     op_name: str, program: Program, feed_vars: Sequence[Tensor] | None, fetch_vars: Sequence[Tensor]
 ) -> tuple[Contents, dict[str, Tensor]]:
     """Parts of a file of what computes some variables, as for evaluation, and the tensors that it reads, by name."""
-    tracer = program._tracer.copy(evaluation=True)
-    values = []
-    for x in fetch_vars:
-        value = tracer.find(x)
-        if value is None:
-            raise op_error(ValueError, op_name, "fetch_vars of the program", getattr(x, "name", x))
-        values.append(value)
-    streams = [stream for _, stream in tracer.streams.values()]
-    if len(streams) > 1:
-        raise op_error(ValueError, op_name, "a program that draws from one generator", f"{len(streams)} of them")
-    numbers = [n for s in streams for n in (s.seed, s.offset, s.words)]
-    kept = pruned(tracer.program([*values, *numbers], written=False))
-    names = tracer.input_names()
-    fed = [n for i in kept.inputs if (n := names[i]) is not None]
-    out = kept.program
-    if not any(getattr(o.op, "random", False) for o in out.walk()):
-        numbers = []
-        out.outputs = out.outputs[: len(values)]
-        out.symbols = [s for s in out.symbols if s in _used(out)]
-    if feed_vars is not None:
-        wanted = [x.name for x in feed_vars]
-        if missing := [n for n in fed if n not in wanted]:
-            raise op_error(ValueError, op_name, f"{missing} among feed_vars, which the results need", wanted)
-        out, fed = _in_order(out, fed, [n for n in wanted if n in fed])
-    tensors = {k: out.captured[k] for k in out.constants}
-    described = {k: Kept(x.name, _kind(x), not x.stop_gradient) for k, x in tensors.items()}
-    contents = Contents(out, fed, [x.name for x in fetch_vars], described, bool(numbers))
-    return contents, {x.name: x for x in tensors.values()}
-
-
-def _used(program: Any) -> set[Any]:
-    used = set(symbols_of([v.meta.shape for v in program.inputs]))
-    for o in program.walk():
-        used.update(scalars_of(o))
-        used.update(symbols_of([r.meta.shape for r in o.results]))
-    used.update(symbols_of([*program.guards, *(c.condition for c in program.checks)]))
-    return used
-
-
-def _in_order(program: Any, fed: list[str], wanted: list[str]) -> tuple[Any, list[str]]:
-    """The program with its arguments in another order."""
-    by_name = dict(zip(fed, program.arguments(), strict=True))
-    inputs = [*(by_name[n] for n in wanted), *program.constants.values()]
-    return extract(program, program.ops, inputs, program.outputs, program.effects), wanted
-
-
-def _kind(x: Tensor) -> str:
-    return "constant" if not managed(x) else "parameter" if isinstance(x, Parameter) else "variable"
+    return extracted(op_name, program._tracer, feed_vars, fetch_vars)
 
 
 def _made(contents: Contents) -> tuple[Program, list[SymTensor]]:
@@ -195,7 +148,8 @@ def serialize_program(feed_vars: Any, fetch_vars: Any, **kwargs: Any) -> bytes:
         **kwargs: ``program``: theirs, by default the main program; ``legacy_format`` is accepted.
 
     Returns:
-        The bytes of a JSON document.
+        The bytes of a JSON document: a program of PaddlePaddle 3, or, where its operators cannot say it, one in Umiak's
+        own format, with a warning that names the operators.
 
     Raises:
         RuntimeError: dynamic mode without a ``program``.
@@ -216,7 +170,7 @@ def serialize_program(feed_vars: Any, fetch_vars: Any, **kwargs: Any) -> bytes:
     fetched = _variables("serialize_program", "fetch_vars", fetch_vars)
     fed = _variables("serialize_program", "feed_vars", feed_vars)
     program = _program("serialize_program", kwargs.get("program"), fetched)
-    return dumps(_contents("serialize_program", program, fed, fetched)[0])
+    return written("serialize_program", _contents("serialize_program", program, fed, fetched)[0]).data
 
 
 @public("paddle.static")
@@ -282,11 +236,19 @@ def _as_bytes(values: Mapping[str, Any]) -> bytes:
     return buffer.getvalue()
 
 
+def _values_as_bytes(op_name: str, model: Written) -> bytes:
+    """The values that belong to a program, in the format that goes with its own."""
+    values = _values(op_name, model.tensors, global_scope())
+    return _as_bytes(values) if model.own else values_of(values)
+
+
 def _give(op_name: str, program: Program, values: Mapping[str, Any], scope: Scope) -> None:
     """Give all tensors of a program their values."""
     given: dict[str, Tensor] = {}
     for x in program._tracer.captured().values():
         if x.name not in values:
+            if not managed(x):  # a constant, whose values are in the program
+                continue
             raise op_error(ValueError, op_name, f"a value for {x.name!r}", f"those of {sorted(values)}")
         value = values[x.name]
         if isinstance(value, np.ndarray):
@@ -301,7 +263,8 @@ def _give(op_name: str, program: Program, values: Mapping[str, Any], scope: Scop
             )  # fmt: skip
     with outside(), no_grad_guard():
         for x in program._tracer.captured().values():
-            scope._hold(x, given[x.name], managed(x))
+            if x.name in given:
+                scope._hold(x, given[x.name], managed(x))
 
 
 @public("paddle.static")
@@ -315,7 +278,7 @@ def serialize_persistables(feed_vars: Any, fetch_vars: Any, executor: Executor, 
         **kwargs: ``program``: theirs, by default the main program.
 
     Returns:
-        The bytes of a file of ``paddle.save``.
+        The bytes of a file of values of PaddlePaddle 3; with a program in Umiak's own format, of ``paddle.save``.
 
     Raises:
         RuntimeError: dynamic mode without a ``program``, or a parameter without a value.
@@ -335,8 +298,8 @@ def serialize_persistables(feed_vars: Any, fetch_vars: Any, executor: Executor, 
     fetched = _variables("serialize_persistables", "fetch_vars", fetch_vars)
     fed = _variables("serialize_persistables", "feed_vars", feed_vars)
     program = _program("serialize_persistables", kwargs.get("program"), fetched)
-    _, tensors = _contents("serialize_persistables", program, fed, fetched)
-    return _as_bytes(_values("serialize_persistables", tensors, global_scope()))
+    contents, _ = _contents("serialize_persistables", program, fed, fetched)
+    return _values_as_bytes("serialize_persistables", written("serialize_persistables", contents))
 
 
 @public("paddle.static")
@@ -421,7 +384,10 @@ def load_from_file(path: str) -> bytes:
 
 @public("paddle.static")
 def save_inference_model(path_prefix: str, feed_vars: Any, fetch_vars: Any, executor: Executor, **kwargs: Any) -> None:
-    """Write a program for inference and its parameters: ``<prefix>.json`` and ``<prefix>.pdiparams``.
+    """Write a program for inference and its parameters, as PaddlePaddle 3 does: ``<prefix>.json`` and ``.pdiparams``.
+
+    There is no file of parameters where there are none. A program that the operators of PaddlePaddle cannot say is
+    written in Umiak's own format, with a warning that names the operators.
 
     Args:
         path_prefix: the beginning of both names.
@@ -455,10 +421,14 @@ def save_inference_model(path_prefix: str, feed_vars: Any, fetch_vars: Any, exec
     prefix = _prefix(op_name, path_prefix)
     fetched = _variables(op_name, "fetch_vars", fetch_vars)
     fed = _variables(op_name, "feed_vars", feed_vars)
-    contents, tensors = _contents(op_name, _program(op_name, kwargs.get("program"), fetched), fed, fetched)
-    values = _values(op_name, tensors, global_scope())
-    save_to_file(prefix + PROGRAM, dumps(contents))
-    save_to_file(prefix + PARAMETERS, _as_bytes(values))
+    contents, _ = _contents(op_name, _program(op_name, kwargs.get("program"), fetched), fed, fetched)
+    model = written(op_name, contents)
+    values = _values_as_bytes(op_name, model) if model.tensors else None
+    save_to_file(prefix + PROGRAM, model.data)
+    if values is not None:
+        save_to_file(prefix + PARAMETERS, values)
+    elif os.path.exists(prefix + PARAMETERS):  # of a model that was there before
+        os.remove(prefix + PARAMETERS)
 
 
 @public("paddle.static")

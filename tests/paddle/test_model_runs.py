@@ -350,8 +350,8 @@ MISTAKES = {
     "name": (lambda: prepared().save("folder/"), ValueError, "a path that ends in a name, got 'folder/'"),
     "inference": (
         lambda: prepared().save("a", training=False),
-        NotImplementedError,
-        r"\[Model.save\] requires training=True: Umiak has no jit.save yet",
+        RuntimeError,
+        r"\[Model.save\] requires inputs of the Model for training=False",
     ),
     "no file": (
         lambda: prepared().load("none"),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import weakref
 from collections.abc import Callable, Iterator
 from types import MethodType
 from typing import Any
 
-from paddle.jit.concrete import ConcreteProgram
+from paddle.jit.concrete import Arguments, ConcreteProgram, spec_of
 from paddle.jit.function import StaticFunction, as_function
 from paddle.jit.sot.captured_frame import Family, FunctionFrame
 from paddle.jit.sot.control import Raised, Refused, Uncapturable
@@ -17,9 +18,12 @@ from paddle.jit.sot.trace import argument
 from paddle.jit.sot.translation import is_unified
 from paddle.jit.source import rewriting as source
 from paddle.jit.specs import free_axes, specs_of
+from paddle.static.input import InputSpec
 from umiak.core.context import current
+from umiak.core.dtype import DType
 from umiak.core.tensor import Tensor
 from umiak.runtime.capture import Captured, CaptureError
+from umiak.util import pytree
 from umiak.util.errors import op_error
 
 
@@ -42,6 +46,7 @@ class SymbolicStaticFunction(StaticFunction, FunctionFrame):
         plain: Any = f.__func__ if isinstance(f, MethodType) else f
         if not hasattr(plain, "__code__"):  # a method of a captured class
             plain, owner = as_function(lambda *args, **kwargs: function(*args, **kwargs)), None
+        self._last: dict[str, Any] | None = None  # arguments of the last capture, specs in the place of tensors
         FunctionFrame.__init__(self, Family(), plain, owner)
 
     def _like(self, function: Callable[..., Any], instance: Any) -> StaticFunction:
@@ -52,6 +57,12 @@ class SymbolicStaticFunction(StaticFunction, FunctionFrame):
 
     def _concrete(self) -> list[ConcreteProgram]:
         return [c for frame in self.family.frames for c in frame.concrete]
+
+    def _called_with(self) -> Arguments | None:
+        if self._last is None:
+            return None
+        known = {x.name: x for x in self.concrete[-1].inputs} if self.concrete else {}
+        return Arguments({k: _widened(x, argument(k), known) for k, x in self._last.items()})
 
     def _captured_for(self, args: tuple, kwargs: dict[str, Any]) -> ConcreteProgram:
         bound = self.bind(args, kwargs)
@@ -87,6 +98,7 @@ class SymbolicStaticFunction(StaticFunction, FunctionFrame):
                 axes = set(free_axes(self.__name__, spec, tuple(x.shape)))
                 free[id(x)] = free.get(id(x), axes) & axes
             self.policy.free.update((place, free[id(x)]) for _, (place, x) in zip(self._specs, tensors))
+        self._last = {k: pytree.map(_as_spec, x) for k, x in bound.items()}
         return super()._capture(bound)
 
 
@@ -137,6 +149,33 @@ class FullGraphFunction(SymbolicStaticFunction):
         if isinstance(error, Raised):  # a run as it was written shows it, with all that was done before
             super()._give_up(error, args, kwargs)
         raise CaptureError(f"[to_static] cannot capture {self.name} as one graph: {error.reason}") from error.__cause__
+
+
+_PLAIN = bool, int, float, complex, str, bytes, type(None), DType
+
+
+def _as_spec(x: Any) -> Any:
+    """What is kept of an argument: of an object a weak reference."""
+    if isinstance(x, Tensor):
+        return spec_of(x)
+    if isinstance(x, _PLAIN) or not hasattr(type(x), "__weakref__"):
+        return x
+    return weakref.ref(x)
+
+
+def _widened(x: Any, place: Source, known: dict[str | None, InputSpec]) -> Any:
+    """Specs of arguments, with sizes left open that differed between calls."""
+    if isinstance(x, InputSpec):
+        captured = known.get(str(place))
+        return x if captured is None else InputSpec(captured.shape, x.dtype, None, x.stop_gradient)
+    if isinstance(x, (list, tuple)):
+        items = [_widened(v, Item(place, i), known) for i, v in enumerate(x)]
+        return type(x)(*items) if hasattr(x, "_fields") else type(x)(items)
+    if isinstance(x, weakref.ref):
+        return x()
+    if isinstance(x, dict):
+        return {k: _widened(v, Item(place, k), known) for k, v in x.items()}
+    return x
 
 
 def _tensors(x: Any, place: Source) -> Iterator[tuple[Source, Tensor]]:

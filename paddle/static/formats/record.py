@@ -200,15 +200,21 @@ def trainable(o: Operation) -> bool:
     return bool(o.traits.get("trainable", [True])[0]) and not o.traits.get("stop_gradient", [False])[0]
 
 
-def parameters_of(module: Module, values: Mapping[str, Any]) -> dict[str, Parameter]:
-    """Parameters, without values yet, of the shapes and dtypes of ``values``."""
+def parameters_of(module: Module, values: Mapping[str, Any] | None) -> dict[str, Parameter]:
+    """Parameters, without values yet, of the shapes and dtypes of ``values``; None: of those that the module says."""
     place = current_place()
     found = {}
     for o in module.named(PARAMETER):
         name = o.plain("parameter_name")
-        if name not in values:
+        if values is None:
+            said = o.results[0].type
+            if not isinstance(said, TensorType) or -1 in said.shape:
+                raise FormatError(f"sizes of the parameter {name!r} are required, got {said}")
+            shape, dtype = said.shape, convert(said.dtype)
+        elif name not in values:
             raise FormatError(f"a value for {name!r} is required, got those of {sorted(values)}")
-        shape, dtype = tuple(values[name].shape), convert(values[name].dtype)
+        else:
+            shape, dtype = tuple(values[name].shape), convert(values[name].dtype)
         made = Parameter(
             unfilled(shape, dtype, place, f"{name!r} of a program that was read has no value yet"), name=name
         )

@@ -69,10 +69,12 @@ def translate(program: Program, feeds: Sequence[str], results: int, kept: Mappin
             "place": ANYWHERE,
         }  # fmt: skip
         e.bind(value, e.append(DATA, [], [kind], attributes)[0])
+        e.block.operations[-1].traits["stop_gradient"] = [not value.meta.dtype.is_floating]  # type: ignore[union-attr]
     e.operations(program.ops)
     fetched = [x for x in program.outputs[:results] if type(x) is Value]
-    for i, value in enumerate(fetched):
-        attributes = {"name": text(f"fetch_name_{i}"), "col": i32(i)}
+    fed = {id(v): name for name, v in zip(feeds, program.arguments(), strict=True)}
+    for i, value in enumerate(fetched):  # an input that is returned keeps its name
+        attributes = {"name": text(fed.get(id(value), f"fetch_name_{i}")), "col": i32(i)}
         e.append(FETCH, [e.of(value)], [type_of(value.meta)], attributes)
         e.block.operations[-1].traits = {"persistable": [True], **e.block.operations[-1].traits}
     if e.missing:

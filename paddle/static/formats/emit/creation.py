@@ -38,6 +38,8 @@ def full(e: Emitter, o: ir.Operation) -> Result:
 
 @emits(F.Iota)
 def iota(e: Emitter, o: ir.Operation) -> Result:
+    start: Any
+    step: Any
     start, step = o.operands
     size, kind = o.params[0], e.type(o)
     whole = kind.dtype in ("int32", "int64") and all(type(x) is int for x in (start, step)) and step != 0

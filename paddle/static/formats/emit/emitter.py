@@ -7,7 +7,7 @@ None where these operands cannot be said so: then the op's own meaning in smalle
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count
 from typing import Any
@@ -165,7 +165,7 @@ class Emitter:
     def parts(self, xs: Result) -> list[Result]:
         """The tensors of a list."""
         assert type(xs.type) is tuple
-        return self.append(SPLIT, [xs], xs.type, {})
+        return self.append(SPLIT, [xs], list(xs.type), {})
 
     def parameter(self, x: Tensor, name: str) -> Result:
         """A tensor whose values are in the file of values."""
@@ -470,11 +470,10 @@ class Emitter:
             self.bind(value, self.of(x))
         self.constants(program, {})
         self.operations(program.ops)
-        for value, x in zip(o.results, program.outputs, strict=True):
-            assert value.meta.dtype is not None
-            self.bind(value, self.of(x, value.meta.dtype))
+        for value, made in zip(o.results, program.outputs, strict=True):
+            self.bind(value, self.of(made, value.meta.dtype))
 
-    def constants(self, program: ir.Program, names: dict[str, str]) -> None:
+    def constants(self, program: ir.Program, names: Mapping[str, str]) -> None:
         """Tensors that a program knows by itself; ``names``: those of what is kept from run to run."""
         for key, value in program.constants.items():
             x = program.captured[key]

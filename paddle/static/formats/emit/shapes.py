@@ -231,6 +231,7 @@ def tril(e: Emitter, o: ir.Operation) -> Result | None:
 
 @emits(F.Pad)
 def pad(e: Emitter, o: ir.Operation) -> Result | None:
+    value: Any
     x, value = o.operands
     lo, hi = o.params
     rank = len(o.results[0].meta.shape)

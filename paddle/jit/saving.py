@@ -1,0 +1,353 @@
+"""``jit.save``: captured functions and layers as files, in the form for inference.
+
+A function is recorded in static mode, over its rewritten source, as one program.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+from paddle._public import public
+from paddle.distributed.data_parallel import DataParallel
+from paddle.framework.io import replacing
+from paddle.framework.mode import disable_static, in_dynamic_mode
+from paddle.framework.parameter import Parameter
+from paddle.jit.concrete import Arguments
+from paddle.jit.function import StaticFunction
+from paddle.jit.source import rewriting as source
+from paddle.nn.layer.layers import Layer
+from paddle.static.extract import extracted
+from paddle.static.formats import parameters
+from paddle.static.formats.writing import Written, values_of, written
+from paddle.static.input import InputSpec
+from paddle.static.program import Program, enable_static, program_guard
+from paddle.static.variable import data
+from umiak.core.tensor import Tensor
+from umiak.ir.tracer import SymTensor
+from umiak.runtime.program_tracer import ProgramTracer, outside
+from umiak.util.errors import op_error
+
+PROGRAM, PARAMETERS = ".json", ".pdiparams"
+_CONFIGS = {
+    "output_spec", "with_hook", "combine_params", "clip_extra", "skip_forward", "input_names_after_prune",
+    "skip_prune_program", "separate_parameters",
+}  # fmt: skip
+
+
+@dataclass
+class _Target:
+    """A function that is saved: what is traced, the function whose parameters it has, and what it is called with.
+
+    ``said``: specs that were given for it, or None; ``layer``: that it belongs to.
+    """
+
+    traced: Callable[..., Any]
+    function: Callable[..., Any]
+    said: Any
+    layer: Layer | None
+
+    @property
+    def name(self) -> str:
+        return getattr(self.function, "__name__", type(self.function).__name__)
+
+
+@public("paddle.jit")
+def save(layer: Any, path: str, input_spec: Any = None, **configs: Any) -> None:
+    """Save a layer or a function for inference, as PaddlePaddle 3 does: ``<path>.json`` and ``<path>.pdiparams``.
+
+    Other methods of a layer that ``to_static`` was applied to are saved as ``<path>.<method>.json``. Programs are those
+    for evaluation: without dropout, and with batch norms that take their running statistics; what else depends on
+    ``layer.training`` is as the layer is. There is no file of parameters where there are none. A program that the
+    operators of PaddlePaddle cannot say is written in Umiak's own format, with a warning that names the operators.
+
+    Args:
+        layer: a ``Layer`` or a function, captured by ``to_static`` or not; of a ``DataParallel``, what is in it.
+        path: the beginning of the names of the files; the folder is made.
+        input_spec: for each argument an ``InputSpec``, a tensor like it, a list, tuple or dict of these, or a value
+            that is no tensor; sizes of None may differ in later calls. None: what ``to_static`` was told, or what the
+            function was called with last.
+        **configs: ``output_spec``: the results that are kept, by position or as specs out of ``outputs`` of the
+            captured function; ``input_names_after_prune``: the inputs that are kept, which must be all that these
+            need; ``skip_forward``: whether ``forward`` of a layer is left out; ``combine_params``: whether all methods
+            share the one file ``<path>.pdiparams``; ``separate_parameters``: whether each parameter is a file of its
+            name instead. ``with_hook``, ``clip_extra`` and ``skip_prune_program`` are accepted: hooks of layers are
+            saved, and nothing superfluous is.
+
+    Raises:
+        TypeError: something that is no layer or function.
+        ValueError: a path without a name, another config, no specs where they are needed, specs given for a layer of
+            which several methods are saved, results that are none, or an input that is needed and left out.
+        CaptureError: a function that is not one program: it needs values of tensors in Python.
+        OSError: a file cannot be written.
+
+    Example:
+        >>> import os, paddle, tempfile
+        >>> folder = tempfile.mkdtemp()
+        >>> layer = paddle.nn.Linear(2, 1)
+        >>> paddle.jit.save(layer, os.path.join(folder, "m"), [paddle.static.InputSpec([None, 2])])
+        >>> sorted(os.listdir(folder))
+        ['m.json', 'm.pdiparams']
+    """
+    prefix = os.fspath(path)
+    if not os.path.basename(prefix):
+        raise op_error(ValueError, "jit.save", "a path that ends in a name", repr(path))
+    if unknown := set(configs) - _CONFIGS:
+        raise op_error(ValueError, "jit.save", f"configs of {sorted(_CONFIGS)}", sorted(unknown))
+    targets = _targets(layer, bool(configs.get("skip_forward")))
+    if not targets:
+        raise op_error(ValueError, "jit.save", "a method that is captured by to_static besides forward", "none")
+    if input_spec is not None and any(key for key in targets):
+        others = sorted(key for key in targets if key)
+        raise op_error(
+            ValueError, "jit.save", "input_spec None where several methods are saved", f"specs, and {others}",
+            "Give each method its input_spec in to_static.",
+        )  # fmt: skip
+    made = {}
+    for key, target in targets.items():
+        said = input_spec if input_spec is not None else target.said
+        if said is None and target.function is not None:
+            raise op_error(
+                ValueError, "jit.save", f"input_spec, or a call of {target.name} by to_static before", "neither",
+                f"{target.name}{_signature(target.function)} takes no arguments by itself.",
+            )  # fmt: skip
+        made[key] = _written(target, said, configs)
+    _write(prefix, made, bool(configs.get("combine_params")), bool(configs.get("separate_parameters")))
+
+
+# --- what is saved ---------------------------------------------------------------------------------------------------
+
+
+def _targets(layer: Any, skip_forward: bool) -> dict[str, _Target]:
+    """The functions that are saved, by the ends of their names; that of ``forward`` is ''."""
+    while isinstance(layer, DataParallel):
+        layer = layer._layers
+    if not isinstance(layer, Layer):
+        if not callable(layer) or isinstance(layer, type):
+            raise op_error(TypeError, "jit.save", "a Layer or a function", type(layer).__name__)
+        return {"": _of_function(layer)}
+    found = {}
+    if not skip_forward:
+        forward = layer.forward
+        captured = forward if isinstance(forward, StaticFunction) else None
+        function = captured.dygraph_function if captured is not None else forward
+        said = None if captured is None else _said(captured)
+        found[""] = _Target(source.traceable(layer), function, said, layer)
+    for name in sorted({*dir(type(layer)), *layer.__dict__}):
+        if name != "forward" and not name.startswith("__static_"):
+            own = inspect.getattr_static(layer, name, None)
+            if isinstance(own, StaticFunction):
+                found[name] = _of_function(getattr(layer, name))
+    return found
+
+
+def _of_function(function: Any) -> _Target:
+    if isinstance(function, StaticFunction):
+        plain = function.dygraph_function
+        said = _said(function)
+    else:
+        plain, said = function, None
+    owner = getattr(plain, "__self__", None)
+    return _Target(source.traceable(plain), plain, said, owner if isinstance(owner, Layer) else None)
+
+
+def _said(function: StaticFunction) -> Any:
+    """Specs that a captured function has: those it was given, or those of its last call."""
+    return function._called_with() if function._input_spec is None else function._input_spec
+
+
+def _signature(function: Callable[..., Any]) -> str:
+    try:
+        return str(inspect.signature(function))
+    except ValueError:
+        return "(...)"
+
+
+# --- recording -------------------------------------------------------------------------------------------------------
+
+
+def _written(target: _Target, said: Any, configs: Mapping[str, Any]) -> Written:
+    """A function as a program in bytes."""
+    main = Program()
+    with ExitStack() as stack:
+        if in_dynamic_mode():
+            enable_static()
+            stack.callback(disable_static)
+        stack.enter_context(program_guard(main, Program()))
+        args, kwargs = _arguments(target.function, said)
+        results = target.traced(*args, **kwargs)
+        fetched = [main._tracer.tensor(x) for x in _tensors(results)]
+    if not fetched:
+        raise op_error(ValueError, "jit.save", f"a tensor as a result of {target.name}", type(results).__name__)
+    fetched = _chosen(fetched, configs.get("output_spec"), target)
+    for i, x in enumerate(fetched):
+        if not any(x is fed for _, fed in main._tracer.feeds):
+            x.name = f"fetch_name_{i}"
+    buffers = {id(x) for x in _buffers(target.layer)}
+    feeds = _feeds(main._tracer, configs.get("input_names_after_prune"))
+    contents, _ = extracted("jit.save", main._tracer, feeds, fetched, lambda x: _kind(x, buffers))
+    return written("jit.save", contents)
+
+
+def _buffers(layer: Layer | None) -> Iterator[Tensor]:
+    if layer is not None:
+        yield from layer.buffers()
+
+
+def _kind(x: Tensor, buffers: set[int]) -> str:
+    if isinstance(x, Parameter):
+        return "parameter"
+    return "variable" if x.persistable or id(x) in buffers else "constant"
+
+
+def _feeds(tracer: ProgramTracer, names: Sequence[str] | None) -> list[Tensor]:
+    """The inputs that the program may read."""
+    feeds = dict(tracer.feeds)
+    if names is None:
+        return list(feeds.values())
+    if missing := [n for n in names if n not in feeds]:
+        raise op_error(ValueError, "jit.save", f"input_names_after_prune out of {list(feeds)}", missing)
+    return [feeds[n] for n in names]
+
+
+def _tensors(x: Any) -> Iterator[Tensor]:
+    """The tensors of a result, in order; those of a dict by their keys."""
+    if isinstance(x, Tensor):
+        yield x
+    elif isinstance(x, (list, tuple)):
+        for v in x:
+            yield from _tensors(v)
+    elif isinstance(x, Mapping):
+        for key in sorted(x):
+            yield from _tensors(x[key])
+
+
+def _chosen(fetched: list[SymTensor], wanted: Any, target: _Target) -> list[SymTensor]:
+    """The results that ``output_spec`` names."""
+    if wanted is None:
+        return fetched
+    known = target.layer.forward if isinstance(target.layer, Layer) else None
+    outputs: list[InputSpec] = known.outputs if isinstance(known, StaticFunction) and known._concrete() else []
+    found = []
+    for x in wanted if isinstance(wanted, (list, tuple)) else [wanted]:
+        places = [i for i, spec in enumerate(outputs) if spec is x]
+        if isinstance(x, InputSpec) and not places:
+            places = [i for i, y in enumerate(fetched) if _like(x, y)]
+        if isinstance(x, int) and not isinstance(x, bool) and -len(fetched) <= x < len(fetched):
+            places = [x]
+        if len(places) != 1:
+            raise op_error(ValueError, "jit.save", f"output_spec of one of {len(fetched)} results each", repr(x))
+        found.append(fetched[places[0]])
+    return found
+
+
+def _like(spec: InputSpec, x: SymTensor) -> bool:
+    sizes = tuple(n if type(n) is int else -1 for n in x.shape)
+    return spec.shape == sizes and spec.dtype is x.dtype
+
+
+# --- arguments -------------------------------------------------------------------------------------------------------
+
+
+def _arguments(function: Callable[..., Any], said: Any) -> tuple[list[Any], dict[str, Any]]:
+    """Inputs of the program being recorded, as arguments of a function. Specs are by position, or by name in a dict."""
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    used: set[str] = set()
+    taken = list(said) if isinstance(said, (list, tuple)) else [said]
+    named = dict(said) if isinstance(said, Arguments) else {}
+    if isinstance(said, Arguments):
+        taken = []
+    try:
+        slots = list(inspect.signature(function).parameters.values())
+    except ValueError:  # of a function in C
+        slots = []
+    for p in slots:
+        if p.kind is p.VAR_POSITIONAL:
+            rest = list(named.pop(p.name, ())) + taken
+            args += [_argument(x, f"{p.name}_{i}", used) for i, x in enumerate(rest)]
+            taken = []
+        elif p.kind is p.VAR_KEYWORD:
+            kwargs.update({k: _argument(x, k, used) for k, x in named.pop(p.name, {}).items()})
+        elif taken:
+            args.append(_argument(taken.pop(0), p.name, used))
+        elif p.name in named:
+            made = _argument(named.pop(p.name), p.name, used)
+            if p.kind is p.KEYWORD_ONLY:
+                kwargs[p.name] = made
+            else:
+                args.append(made)
+    if taken:
+        if slots:
+            raise op_error(ValueError, "jit.save", f"input_spec for {_signature(function)}", f"{len(taken)} more")
+        args += [_argument(x, f"x_{i}", used) for i, x in enumerate(taken)]
+    return args, kwargs
+
+
+def _argument(x: Any, name: str, used: set[str]) -> Any:
+    """An argument for a spec: inputs in the place of tensors. ``name``: of an input that has none by itself."""
+    if isinstance(x, (list, tuple)):
+        items = [_argument(v, f"{name}_{i}", used) for i, v in enumerate(x)]
+        return type(x)(*items) if hasattr(x, "_fields") else type(x)(items)
+    if isinstance(x, dict):
+        made = {k: _argument(x[k], str(k), used) for k in sorted(x, key=str)}
+        return {k: made[k] for k in x}
+    if not isinstance(x, (InputSpec, Tensor)):
+        return x
+    spec = x if isinstance(x, InputSpec) else InputSpec(x.shape, x.dtype, None)
+    wanted = spec.name or name
+    own, i = wanted, 0
+    while own in used:
+        i += 1
+        own = f"{wanted}_{i}"
+    used.add(own)
+    fed = data(own, spec.shape, spec.dtype)
+    fed.stop_gradient = spec.stop_gradient
+    return fed
+
+
+# --- files -----------------------------------------------------------------------------------------------------------
+
+
+def _write(prefix: str, made: Mapping[str, Written], combined: bool, separate: bool) -> None:
+    folder = os.path.dirname(prefix)
+    if folder:
+        os.makedirs(folder, exist_ok=True)
+    together: dict[str, Tensor] = {}
+    for key, model in made.items():
+        beginning = f"{prefix}.{key}" if key else prefix
+        _replace(beginning + PROGRAM, model.data)
+        if separate:
+            for name, x in model.tensors.items():
+                _replace(os.path.join(folder, name), parameters.write_one(_value(x)))
+        elif combined:
+            together.update(model.tensors)
+        else:
+            _replace_values(beginning + PARAMETERS, model)
+    if together:
+        _replace(prefix + PARAMETERS, _values(together))
+
+
+def _replace_values(path: str, model: Written) -> None:
+    if model.tensors:
+        _replace(path, _values(model.tensors))
+    elif os.path.exists(path):  # of a model that was there before
+        os.remove(path)
+
+
+def _values(tensors: Mapping[str, Tensor]) -> bytes:
+    return values_of({name: _value(x) for name, x in tensors.items()})
+
+
+def _value(x: Tensor) -> Any:
+    with outside():
+        return x.numpy() if x.dtype.numpy is not None else x
+
+
+def _replace(path: str, content: bytes) -> None:
+    with replacing(path) as file:
+        file.write(content)

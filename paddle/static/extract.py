@@ -1,0 +1,92 @@
+"""What computes some variables, taken out of what a tracer has recorded, as for evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from paddle.framework.parameter import Parameter
+from paddle.static.program import managed
+from paddle.static.program_file import Contents, Kept
+from umiak.core.tensor import Tensor
+from umiak.ir.program import Program, extract, scalars_of
+from umiak.ir.scope import symbols_of
+from umiak.runtime.program_tracer import ProgramTracer, pruned
+from umiak.util.errors import op_error
+
+
+def kind_of(x: Tensor) -> str:
+    """What a tensor is that a static program reads: a parameter, another variable that is kept, or a constant."""
+    return "constant" if not managed(x) else "parameter" if isinstance(x, Parameter) else "variable"
+
+
+def extracted(
+    op_name: str,
+    tracer: ProgramTracer,
+    feed_vars: Sequence[Tensor] | None,
+    fetch_vars: Sequence[Tensor],
+    kind: Callable[[Tensor], str] = kind_of,
+) -> tuple[Contents, dict[str, Tensor]]:
+    """Parts of a file of what computes some variables, as for evaluation, and the tensors that it reads, by name.
+
+    Args:
+        op_name: the function that the user called, for errors.
+        tracer: what has recorded them.
+        feed_vars: variables that will be fed; None: whichever are needed.
+        fetch_vars: the variables.
+        kind: says of a tensor that is read whether it is a ``parameter``, another ``variable`` or a ``constant``.
+
+    Raises:
+        ValueError: variables of another program, or an input that is needed and not among ``feed_vars``.
+    """
+    tracer = tracer.copy(evaluation=True)
+    values = []
+    for x in fetch_vars:
+        value = tracer.find(x)
+        if value is None:
+            raise op_error(ValueError, op_name, "fetch_vars of the program", getattr(x, "name", x))
+        values.append(value)
+    streams = [stream for _, stream in tracer.streams.values()]
+    if len(streams) > 1:
+        raise op_error(ValueError, op_name, "a program that draws from one generator", f"{len(streams)} of them")
+    numbers = [n for s in streams for n in (s.seed, s.offset, s.words)]
+    kept = pruned(tracer.program([*values, *numbers], written=False))
+    names = tracer.input_names()
+    fed = [n for i in kept.inputs if (n := names[i]) is not None]
+    out = kept.program
+    if not any(getattr(o.op, "random", False) for o in out.walk()):
+        numbers = []
+        out.outputs = out.outputs[: len(values)]
+        out.symbols = [s for s in out.symbols if s in _used(out)]
+    if feed_vars is not None:
+        wanted = [x.name for x in feed_vars]
+        if missing := [n for n in fed if n not in wanted]:
+            raise op_error(ValueError, op_name, f"{missing} among feed_vars, which the results need", wanted)
+        out, fed = _in_order(out, fed, [n for n in wanted if n in fed])
+    tensors = {k: out.captured[k] for k in out.constants}
+    own: dict[str, str] = {}  # each tensor's name, no two of them equal
+    for k, x in tensors.items():
+        name, i = x.name, 0
+        while name in own.values():
+            i += 1
+            name = f"{x.name}_{i}"
+        own[k] = name
+    described = {k: Kept(own[k], kind(x), not x.stop_gradient) for k, x in tensors.items()}
+    contents = Contents(out, fed, [x.name for x in fetch_vars], described, bool(numbers))
+    return contents, {own[k]: x for k, x in tensors.items()}
+
+
+def _used(program: Program) -> set[Any]:
+    used = set(symbols_of([v.meta.shape for v in program.inputs]))
+    for o in program.walk():
+        used.update(scalars_of(o))
+        used.update(symbols_of([r.meta.shape for r in o.results]))
+    used.update(symbols_of([*program.guards, *(c.condition for c in program.checks)]))
+    return used
+
+
+def _in_order(program: Program, fed: list[str], wanted: list[str]) -> tuple[Program, list[str]]:
+    """The program with its arguments in another order."""
+    by_name = dict(zip(fed, program.arguments(), strict=True))
+    inputs = [*(by_name[n] for n in wanted), *program.constants.values()]
+    return extract(program, program.ops, inputs, program.outputs, program.effects), wanted

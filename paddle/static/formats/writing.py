@@ -1,0 +1,46 @@
+"""Programs as bytes for files: in the operators of PaddlePaddle, or in ours where theirs cannot say a program."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from paddle.static.formats import parameters, pir
+from paddle.static.formats.translate import Untranslatable, translate
+from paddle.static.program_file import Contents, dumps
+from umiak.core.tensor import Tensor
+from umiak.runtime.program_tracer import outside
+
+
+class Written(NamedTuple):
+    """A program as bytes, and the tensors whose values belong to it, by name. ``own``: it is in our format."""
+
+    data: bytes
+    tensors: dict[str, Tensor]
+    own: bool
+
+
+def written(op_name: str, contents: Contents) -> Written:
+    """A program as bytes. A warning names operators that PaddlePaddle does not have.
+
+    Args:
+        op_name: the function that the user called, for the warning.
+        contents: the program, with the tensors that it captured.
+    """
+    contents.check()
+    program = contents.program
+    kept = {key: x.name for key, x in contents.kept.items() if x.kind != "constant"}
+    try:
+        with outside():  # values of constants are read
+            made = translate(program, contents.feeds, len(contents.fetched), kept)
+    except Untranslatable as error:
+        warnings.warn(f"[{op_name}] writes a program in Umiak's own format, since {error}", stacklevel=3)
+        return Written(dumps(contents), {x.name: program.captured[k] for k, x in contents.kept.items()}, True)
+    return Written(json.dumps(pir.write(made.module)).encode(), made.parameters, False)
+
+
+def values_of(values: Mapping[str, Any]) -> bytes:
+    """Values of parameters, by name, as a file of them."""
+    return parameters.write(values)
