@@ -366,6 +366,81 @@ def test_batch_norm_goes_into_the_kernels(rng):
     same(Executor(program)(x), expected)
 
 
+def test_batch_norm_goes_into_the_kernels_of_transposed_convolutions(rng):
+    x, w, *vectors = tensors(rng, (2, 3, 5, 5), (3, 4, 2, 2), *[(4,)] * 5)
+    vectors[2] = F.exp(vectors[2])  # variances
+    geometry = {
+        "groups": 1,
+        "strides": (2, 2),
+        "pads_lo": (0, 0),
+        "pads_hi": (0, 0),
+        "dilations": (1, 1),
+        "extra": (0, 0),
+    }
+
+    def f(x):
+        y = F.add(F.conv_transpose(x, w, nd=2, **geometry), F.reshape(vectors[0], shape=(4, 1, 1)))
+        return F.batch_norm_infer(y, *vectors[1:], axis=1, eps=1e-5)
+
+    program = traced(f, x, dynamic=())
+    assert set(unchanged(program, [x], ["conv2d_bn_fuse_pass"])).isdisjoint({"batch_norm_infer"})
+
+
+SCALES = {
+    "a number": 1.5,
+    "one element": (1,),
+    "of images": (1, 1, 1, 1),
+    "per channel": (4, 1, 1),
+    "with a batch": (1, 4, 1, 1),
+}
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("kind", SCALES)
+def test_constants_that_scale_and_shift_go_into_the_kernels(rng, kind, groups):
+    scale = SCALES[kind]
+    x, w, b = tensors(rng, (2, 4, 6, 6), (4, 4 // groups, 3, 3), (4,))
+    by, more = (scale, scale) if type(scale) is float else tensors(rng, scale, scale)
+
+    def f(x):
+        y = F.add(convolved(x, w, groups=groups), F.reshape(b, shape=(4, 1, 1)))
+        return F.relu(F.add(F.mul(by, y), more))
+
+    program = traced(f, x, dynamic=(0,))
+    expected = Executor(program.copy())(x)
+    manager = PassManager(["conv2d_affine_fuse_pass"])
+    manager.add_pass("constant_folding_pass", {"scope": lambda tensor: tensor})
+    manager.run(program)
+    assert [o.name for o in program.ops] == ["conv", "add", "relu"]
+    same(Executor(program)(x), expected)
+
+
+def test_what_scales_is_no_constant_or_no_vector(rng):
+    x, w, b, s = tensors(rng, (2, 4, 6, 6), (4, 4, 3, 3), (4,), (1, 4, 6, 1))
+    fixed = ["conv2d_affine_fuse_pass"]
+    assert "mul" in unchanged(traced(lambda x: F.mul(convolved(x, w), s), x, dynamic=()), [x], fixed)
+    assert "mul" in unchanged(
+        traced(lambda x, b: F.mul(convolved(x, w), F.reshape(b, shape=(4, 1, 1))), x, b), [x, b], fixed
+    )
+    assert "mul" in unchanged(traced(lambda x, w: F.mul(convolved(x, w), 2.0), x, w), [x, w], fixed)
+
+
+def test_constants_of_one_element_are_numbers(rng):
+    x, one, two = tensors(rng, (3, 4), (1,), (1, 1, 1))
+
+    def f(x):
+        y = F.sub(F.add(one, x), one)
+        return F.div(F.sub(one, y), one), F.mul(x, two)  # the last has another rank
+
+    program = traced(f, x, dynamic=())
+    expected = Executor(program.copy())(x)
+    manager = PassManager()
+    manager.add_pass("constant_folding_pass", {"scope": lambda tensor: tensor})
+    manager.run(program)
+    same(Executor(program)(x), expected, 0)
+    assert [sum(type(v) is float for v in o.operands) for o in program.ops] == [1, 1, 0, 1, 0]
+
+
 def convolved(x, w, stride=1, groups=1):
     pads = tuple((k - 1) // 2 for k in w.shape[2:])
     return F.conv(x, w, nd=2, groups=groups, strides=(stride,) * 2, pads_lo=pads, pads_hi=pads, dilations=(1, 1))

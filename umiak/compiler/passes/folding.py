@@ -19,6 +19,8 @@ from umiak.ir.rewrite import Sweep
 from umiak.ir.scope import symbols_of
 
 MOST_BYTES = 1 << 24  # of one constant
+COMMUTATIVE = "add", "mul", "maximum", "minimum"
+ARITHMETIC = (*COMMUTATIVE, "sub", "div")
 
 
 @register_pass("constant_folding_pass")
@@ -60,6 +62,7 @@ class Folding(Sweep):
         folded = self.folded(o)
         if folded is None:
             if self.depth == 1:  # regions are closed
+                o.operands = self.with_numbers(o)
                 o.operands = tuple(self.constant(x) for x in o.operands)
             self.keep(o)
             return
@@ -81,6 +84,25 @@ class Folding(Sweep):
         with plain_modes(), context.no_grad_guard(), _untraced():
             made = eager.apply(o.op, operands, o.params)
         return made if isinstance(made, tuple) else (made,)
+
+    def with_numbers(self, o: Operation) -> tuple[Any, ...]:
+        """Operands of arithmetic on two tensors, with a constant of one element as the number that it is."""
+        if o.op.name not in ARITHMETIC or len(o.values) != 2:
+            return o.operands
+        a, b = o.operands
+        if o.op.name in COMMUTATIVE and self.number(a, b) is not None:
+            a, b = b, a
+        number = self.number(b, a)
+        return (a, b) if number is None else (a, number)
+
+    def number(self, x: Value, other: Value) -> float | None:
+        """The number that a constant of one element is, where it is spread over ``other``."""
+        tensor = self.known.get(id(x))
+        if tensor is None or id(other) in self.known or x.meta.dtype is not other.meta.dtype:
+            return None
+        if tensor.size != 1 or tensor.ndim > other.meta.ndim or not tensor.dtype.is_floating or tensor.dtype.bits > 64:
+            return None
+        return float(tensor.item())
 
     def constant(self, x: Any) -> Any:
         """An operand, with what was folded as a captured tensor."""

@@ -33,6 +33,7 @@ INFERENCE = (
     "common_subexpression_elimination_pass",
     "identity_op_clean_pass",
     "conv2d_bn_fuse_pass",
+    "conv2d_affine_fuse_pass",
     "add_norm_fuse_pass",
     "fused_flash_attn_pass",
     "constant_folding_pass",

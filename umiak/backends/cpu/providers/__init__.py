@@ -134,7 +134,8 @@ def find(op: Op, metas: Sequence[Any], epilogue: Sequence[str] = (), squares: bo
 
     ``epilogue`` names what follows ``matmul`` or ``conv`` in the same launch, in order: "bias" (along the last axis of
     a matmul, the channels of a convolution) and "add" (a residual, of the result's shape and strides) bring an
-    operand each; "relu", "tanh", "sigmoid", "silu", "gelu" and "gelu_tanh" none.
+    operand each; "relu", "tanh", "sigmoid", "silu", "gelu" and "gelu_tanh" none. ``squares``: the kernels of a
+    convolution are given in squares of 16 × 16 channels, as convolution.pyx says; ``metas`` are of what they stand for.
     """
     if not isinstance(op, (linalg.Matmul, *KINDS)) or any(m is None or m.dtype is None for m in metas):
         return None
