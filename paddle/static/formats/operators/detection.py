@@ -41,8 +41,8 @@ def prior_box(
 
 @operator("box_coder")
 def box_coder(
-    prior_box: Tensor, prior_box_var: Tensor | None, target_box: Tensor, *, code_type: str = "encode_center_size",
-    box_normalized: bool = True, axis: int = 0, variance: Any = (),
+    prior_box: Tensor, prior_box_var: Tensor | None = None, target_box: Tensor | None = None, *,
+    code_type: str = "encode_center_size", box_normalized: bool = True, axis: int = 0, variance: Any = (),
 ) -> Any:  # fmt: skip
     factors = prior_box_var if prior_box_var is not None else list(variance) or None
     return ops.box_coder(prior_box, factors, target_box, code_type, box_normalized, axis)
