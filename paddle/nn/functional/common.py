@@ -565,7 +565,7 @@ def interpolate(
         else [real_number(s, "interpolate", "scale_factor") for s in _each(scale_factor, len(axes))]
     )
     if scales is None:
-        new = [int(real_number(n, "interpolate", "size")) for n in _each(size, len(axes))]
+        new = [n if type(n) is Sym else int(real_number(n, "interpolate", "size")) for n in _each(size, len(axes))]
     else:
         new = [_scaled(n, s) if type(n) is Sym else int(n * s) for n, s in zip(old, scales, strict=True)]
     sizes: list[Any] = [*old, *new]

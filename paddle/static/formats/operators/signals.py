@@ -9,31 +9,22 @@ from paddle.static.formats.operators.table import Sizes, operator
 from umiak.core.tensor import Tensor
 
 
-def _norm(normalization: str, forward: bool) -> str:
-    """How functions call a scaling: operators say whether they scale at all, functions which direction is scaled."""
-    if normalization == "ortho":
-        return "ortho"
-    scaled = normalization == "by_n"
-    return "forward" if scaled == forward else "backward"
-
-
 @operator("fft_c2c")
 def fft_c2c(x: Tensor, *, axes: Any, normalization: str, forward: bool) -> Any:
     function = paddle.fft.fftn if forward else paddle.fft.ifftn
-    return function(x, axes=list(axes), norm=_norm(normalization, forward))
+    return function(x, axes=list(axes), norm=normalization)
 
 
 @operator("fft_r2c")
 def fft_r2c(x: Tensor, *, axes: Any, normalization: str, forward: bool, onesided: bool) -> Any:
-    norm = _norm(normalization, forward)
     if onesided:
         return (
-            paddle.fft.rfftn(x, axes=list(axes), norm=norm)
+            paddle.fft.rfftn(x, axes=list(axes), norm=normalization)
             if forward
-            else paddle.fft.ihfftn(x, axes=list(axes), norm=norm)
+            else paddle.fft.ihfftn(x, axes=list(axes), norm=normalization)
         )
     function = paddle.fft.fftn if forward else paddle.fft.ifftn
-    return function(x, axes=list(axes), norm=norm)
+    return function(x, axes=list(axes), norm=normalization)
 
 
 @operator("fft_c2r")
@@ -42,7 +33,7 @@ def fft_c2r(x: Tensor, *, axes: Any, normalization: str, forward: bool, last_dim
     sizes = [x.shape[a] for a in axes]
     sizes[-1] = last_dim_size or 2 * (x.shape[axes[-1]] - 1)
     function = paddle.fft.hfftn if forward else paddle.fft.irfftn
-    return function(x, sizes, axes, _norm(normalization, forward))
+    return function(x, sizes, axes, normalization)
 
 
 @operator("frame")
@@ -113,17 +104,6 @@ def viterbi_decode(
 @operator("gather_tree")
 def gather_tree(ids: Tensor, parents: Tensor) -> Any:
     return paddle.nn.functional.gather_tree(ids, parents)
-
-
-@operator("edit_distance")
-def edit_distance(
-    hyps: Tensor, refs: Tensor, hypslength: Tensor | None = None, refslength: Tensor | None = None, *,
-    normalized: bool = False,
-) -> Any:  # fmt: skip
-    distance, count = paddle.nn.functional.edit_distance(
-        hyps, refs, normalized, input_length=hypslength, label_length=refslength
-    )
-    return count, distance
 
 
 @operator("add_position_encoding")

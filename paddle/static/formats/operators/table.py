@@ -1,7 +1,8 @@
 """The table of operators, and how their operands and attributes become arguments.
 
 The signature of a function says what the operator takes: its parameters are the operands, in order, those behind ``*``
-attributes, by name; with a default, one that may be absent. Annotations of operands say in which form they come.
+attributes, by name; one with a default, or ``| None``, may be absent. Annotations of operands say in which form they
+come.
 Attributes that it does not name are ignored (``struct_name``); an operand may also come as an attribute of its name, as
 older programs have it.
 """
@@ -77,7 +78,8 @@ class Operator:
                 self.variadic = True
             else:
                 form = str(p.annotation).removesuffix(" | None")
-                self.operands.append((p.name, _FORMS[form], p.default))
+                default = None if form != p.annotation and p.default is p.empty else p.default
+                self.operands.append((p.name, _FORMS[form], default))
 
     def call(self, operation: Operation, values: list[Any]) -> Any:
         """The results for the values of operands."""

@@ -1,0 +1,102 @@
+"""Operators of PaddlePaddle's programs mean what they mean there: small programs that it saved, and what it gave."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import paddle
+from paddle.static.formats import pir
+from paddle.static.formats.operators import TABLE
+from paddle.static.formats.record import Values, program_of
+from umiak.ir.serialise import FormatError
+
+DATA = Path(__file__).parents[2] / "data" / "saved_operators.jsonl.gz"
+CASES = {row["name"]: row for row in map(json.loads, gzip.decompress(DATA.read_bytes()).splitlines())}
+AT_ONCE = [name for name in CASES if name.startswith("eager")]  # how much they give depends on data
+
+
+def array(encoded):
+    return np.frombuffer(base64.b64decode(encoded["data"]), encoded["dtype"]).reshape(encoded["shape"])
+
+
+def at_once(module, feeds):
+    return [y.numpy() for y in Values(module, {}, {n: paddle.to_tensor(x) for n, x in feeds.items()}).run()]
+
+
+def compare(ours, theirs):
+    assert [(a.dtype, a.shape) for a in ours] == [(b.dtype, b.shape) for b in theirs]
+    for a, b in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(a.astype("float64"), b.astype("float64"), rtol=2e-5, atol=2e-6)
+
+
+def test_the_data_have_many_operators():
+    met = {o.name for row in CASES.values() for o in pir.read(row["program"]).block.walk()} & TABLE.keys()
+    assert len(met) >= 300
+
+
+@pytest.mark.parametrize("name", [n for n in CASES if n not in AT_ONCE])
+def test_a_program_gives_what_it_gave(name):
+    row = CASES[name]
+    feeds = {n: array(x) for n, x in row["feeds"].items()}
+    program, names, outputs = program_of(pir.read(row["program"]), {})
+    assert sorted(names) == sorted(feeds)
+    compare(paddle.static.Executor().run(program, feeds, outputs), [array(x) for x in row["results"]])
+
+
+@pytest.mark.parametrize("name", AT_ONCE)
+def test_operations_one_by_one_give_what_it_gave(name):
+    row = CASES[name]
+    feeds = {n: array(x) for n, x in row["feeds"].items()}
+    compare(at_once(pir.read(row["program"]), feeds), [array(x) for x in row["results"]])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "sizes",
+        "sizes as tensors",
+        "reshape by its sizes",
+        "numel",
+        "if on a size",
+        "shape",
+        "conv2d of unknown sizes",
+        "pool2d of unknown sizes",
+        "slice of unknown sizes",
+    ],
+)
+@pytest.mark.parametrize("rows", [1, 7])
+def test_sizes_that_are_not_declared_may_be_others(name, rows):
+    """One program, for batches of other sizes, gives what its operations give one by one."""
+    row = CASES[name]
+    module = pir.read(row["program"])
+    feeds = {n: array(x) for n, x in row["feeds"].items()}
+    free = {o.plain("name") for o in module.named("pd_op.data") if o.results[0].type.shape[0] == -1}
+    feeds = {n: np.resize(x, (rows, *x.shape[1:])) if n in free else x for n, x in feeds.items()}
+    program, _, outputs = program_of(module, {})
+    exe = paddle.static.Executor()
+    first = {n: array(x) for n, x in row["feeds"].items()}
+    compare(exe.run(program, first, outputs), [array(x) for x in row["results"]])
+    compare(exe.run(program, feeds, outputs), at_once(module, feeds))
+
+
+def test_an_empty_batch():
+    row = CASES["sizes as tensors"]
+    program, _, outputs = program_of(pir.read(row["program"]), {})
+    (y,) = paddle.static.Executor().run(program, {"x": np.ones([0, 4], "float32")}, outputs)
+    assert y.shape == (0, 2, 4)
+
+
+def test_unknown_operators_are_all_named():
+    document = {"base_code": {"magic": "pir", "version": 1}, "program": {"regions": [{"blocks": [{"ops": [
+        {"#": "1.no_such"}, {"#": "1.full", "A": [], "O": []}, {"#": "1.nor_this"},
+    ]}]}]}}  # fmt: skip
+    with pytest.raises(
+        FormatError, match=r"operators that are known here are required, got pd_op.no_such, pd_op.nor_this"
+    ):
+        program_of(pir.read(document), {})
