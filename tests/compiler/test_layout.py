@@ -332,6 +332,27 @@ def test_one_value_beside_images_and_as_an_image(rng):
     check(function, *tensors(rng, *shapes), tolerance=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("shape", "kernel"),
+    [((2, 3, 7), (4,)), ((2, 3, 5, 4), (2, 2)), ((1, 3, 4, 5), (1, 3)), ((2, 3, 3, 2, 4), (2, 1, 3))],
+)
+@pytest.mark.parametrize("dynamic", [(), (0,), (2,)])
+def test_transposed_with_kernels_side_by_side_is_a_matmul(shape, kernel, dynamic, rng):
+    nd = len(kernel)
+    x, w, u, v = tensors(rng, shape, (8, 3, *(3,) * nd), (8, 6, *kernel), (4, 6, *(1,) * nd))
+    none = (0,) * nd
+
+    def function(x):
+        y = F.conv_transpose(
+            conv(x, w), u, nd=nd, groups=1, strides=kernel, pads_lo=none, pads_hi=none, dilations=(1,) * nd, extra=none
+        )
+        return conv(y, v)
+
+    ops = check(function, x, dynamic=dynamic)
+    assert kinds(ops) == {"conv": 2}
+    assert [o.name for o in ops].count("matmul") == 1
+
+
 def test_images_joined_and_repeated(rng):
     """A pyramid: images at several sizes, brought to the largest one, joined along their channels."""
     x, w0, w1, w2 = tensors(rng, (2, 3, 12, 12), (8, 3, 3, 3), (16, 8, 3, 3), (8, 16, 1, 1))

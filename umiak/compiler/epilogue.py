@@ -63,8 +63,9 @@ class FusedEpilogue(Op):
         extras = iter(args[2 : self.n])
         for step in self.steps:
             if step == "bias" and type(self.inner) is convolution.Conv:
-                bias = next(extras)
-                y = F.add(y, F.reshape(bias, shape=(1, bias.shape[0], *(1,) * self.inner.nd)))
+                bias, nd = next(extras), self.inner.nd
+                channels = bias.shape[0 if bias.ndim == 1 else -nd - 1]
+                y = F.add(y, F.reshape(bias, shape=(1, channels, *(1,) * nd)))
             elif step in ("bias", "add"):
                 y = F.add(y, next(extras))
             else:
@@ -162,12 +163,11 @@ def _bias(x: Value, y: Value, inner: Op) -> Value | None:
     rank = len(y.meta.shape)
     if type(inner) is linalg.Matmul:
         return x if rank > 1 and identical(x.meta.shape, y.meta.shape[-1:]) else None
+    ones, channels = (1,) * (rank - 2), tuple(y.meta.shape[1:2])
+    if not any(identical(x.meta.shape, s) for s in ((1, *channels, *ones), (*channels, *ones))):
+        return None
     producer = x.operation
-    ones = (1,) * (rank - 2)
-    if producer is None or type(producer.op) is not movement.Reshape:
-        return None
-    vector = producer.operands[0]
-    channels = tuple(vector.meta.shape)  # type: ignore[union-attr]
-    if len(channels) != 1 or not identical(channels, y.meta.shape[1:2]):
-        return None
-    return vector if any(identical(x.meta.shape, s) for s in ((1, *channels, *ones), (*channels, *ones))) else None  # type: ignore[return-value]
+    if producer is None:  # a constant: it lies as the vector does
+        return x
+    vector = producer.operands[0] if type(producer.op) is movement.Reshape else None
+    return vector if type(vector) is Value and identical(vector.meta.shape, channels) else None

@@ -15,6 +15,7 @@ from umiak import ops as F
 from umiak.compiler.epilogue import FusedEpilogue
 from umiak.compiler.squares import SquareConv
 from umiak.core import eager
+from umiak.ir import sym as dim
 from umiak.ir.meta import Meta, identical
 from umiak.ir.program import Operation, Value
 from umiak.ir.tracer import Retrace, SymTensor, Tracer
@@ -157,7 +158,7 @@ class Layouts(Retrace):
         return self.views[id(v)]
 
     def visit(self, o: Operation) -> None:
-        replacement = self.convolved(o) or self.pointwise(o) or self.reduced(o) or self.along(o)
+        replacement = self.spread(o) or self.convolved(o) or self.pointwise(o) or self.reduced(o) or self.along(o)
         if replacement is None:
             super().visit(o)
         else:
@@ -174,6 +175,31 @@ class Layouts(Retrace):
             for i, (x, image) in enumerate(zip(o.operands, op.images, strict=True))
         ]
         return self.last if op.image else self.table, self.tracer.record(op, operands, o.params)
+
+    def spread(self, o: Operation) -> tuple[dict, SymTensor] | None:
+        """A transposed convolution whose kernels lie side by side in the result, which is a matmul: the rows of an
+        image by the kernels of each row of the result."""
+        if type(o.op) is not convolution.ConvInputGrad or not self.prefers(o.op, [x.meta for x in o.values]):
+            return None
+        g, w = o.values
+        groups, strides, pads_lo, pads_hi, dilations, sizes = o.params
+        _, channels, *kernel = w.meta.shape
+        if any(type(n) is not int for n in (groups, *strides, *kernel, *pads_lo, *pads_hi)) or groups != 1:
+            return None
+        if tuple(strides) != tuple(kernel) or max(kernel) == 1 or any((*pads_lo, *pads_hi)):
+            return None
+        if not all(dim.same(n * s, size) for n, s, size in zip(g.meta.shape[2:], strides, sizes, strict=True)):
+            return None
+        images, nd = self.as_last(g, dense=True), o.op.nd
+        n, *places, c = images.shape
+        # [n, h, 1, w, c] by [kh, c, kw * o] is [n, h, kh, w, kw * o].
+        apart = [size for p in places[:-1] for size in (p, 1)]
+        rows = F.reshape(images, shape=(n, *apart, places[-1], c))
+        outer = [size for k in kernel[:-1] for size in (k, 1)][:-1] if nd > 1 else []
+        kernels = F.permute(self.as_first(w), perm=(*range(2, nd + 1), 0, nd + 1, 1))
+        kernels = F.reshape(kernels, shape=(*outer, c, kernel[-1] * channels))
+        y = F.matmul(rows, kernels, transpose_x=False, transpose_y=False)
+        return self.last, F.reshape(y, shape=(n, *sizes, channels))
 
     def pointwise(self, o: Operation) -> tuple[dict, SymTensor] | None:
         """Element by element, with an image of the result's shape that has channels last already."""

@@ -9,6 +9,7 @@ from typing import Any
 from umiak.compiler.passes.registry import register_pass
 from umiak.compiler.plan import plain_modes
 from umiak.core import context, eager
+from umiak.core.array import to_numpy
 from umiak.core.tensor import Tensor
 from umiak.ir.builder import Builder
 from umiak.ir.expr import Sym
@@ -102,7 +103,7 @@ class Folding(Sweep):
             return None
         if tensor.size != 1 or tensor.ndim > other.meta.ndim or not tensor.dtype.is_floating or tensor.dtype.bits > 64:
             return None
-        return float(tensor.item())
+        return float(to_numpy(tensor).item())
 
     def constant(self, x: Any) -> Any:
         """An operand, with what was folded as a captured tensor."""
