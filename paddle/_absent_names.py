@@ -1,19 +1,19 @@
 """Public names of the reference that are not here yet, by module. Made by ``tools/absent_names.py``."""
 
 NAMES = {
-    "paddle": "IrGuard cost_model library new_init original_init quantization",
+    "paddle": "IrGuard cost_model library new_init onnx original_init quantization",
     "paddle.device.cuda": (
         "MemoryAnalysisTool allocate_record_guard allocate_record_plot allocate_record_table vmm_compact "
     ),
     "paddle.distributed": (
-        "BoxPSDataset ColWiseParallel ContextParallel ConvParallel CountFilterEntry DataParallel DistAttr "
-        "DistModel InMemoryDataset LocalLayer Partial Placement PrepareContextParallel PrepareLayerInput "
-        "PrepareLayerOutput ProbabilityEntry ProcessMesh QueueDataset ReduceType Replicate RowWiseParallel "
-        "SequenceParallelBegin SequenceParallelDisable SequenceParallelEnable SequenceParallelEnd Shard "
-        "ShardingStage1 ShardingStage2 ShardingStage3 ShowClickEntry SplitPoint Strategy auto_parallel "
-        "dtensor_from_fn enable_auto_dp get_mesh group_sharded_parallel in_auto_parallel_align_mode io local_map "
-        "parallelize passes reshard save_group_sharded_model set_mesh shard_dataloader shard_layer shard_op "
-        "shard_optimizer shard_scaler shard_tensor sharding split to_distributed to_static unshard_dtensor utils "
+        "BoxPSDataset ColWiseParallel ContextParallel ConvParallel DataParallel DistAttr DistModel "
+        "InMemoryDataset LocalLayer Partial Placement PrepareContextParallel PrepareLayerInput PrepareLayerOutput "
+        "ProcessMesh QueueDataset ReduceType Replicate RowWiseParallel SequenceParallelBegin "
+        "SequenceParallelDisable SequenceParallelEnable SequenceParallelEnd Shard ShardingStage1 ShardingStage2 "
+        "ShardingStage3 SplitPoint Strategy auto_parallel dtensor_from_fn enable_auto_dp get_mesh "
+        "group_sharded_parallel in_auto_parallel_align_mode io local_map parallelize passes reshard "
+        "save_group_sharded_model set_mesh shard_dataloader shard_layer shard_op shard_optimizer shard_scaler "
+        "shard_tensor sharding split to_distributed to_static unshard_dtensor utils "
     ),
     "paddle.distributed.fleet": (
         "BoxPSDataset DatasetBase FileInstantDataset InMemoryDataset MultiSlotDataGenerator "
@@ -31,14 +31,15 @@ NAMES = {
         "batch_fc correlation fused_bn_add_act fused_seqpool_cvm pow2_decay_with_linear_warmup rank_attention "
         "search_pyramid_hash tdm_child tdm_sampler "
     ),
-    "paddle.incubate.optimizer": ("DistributedFusedLamb GradientMergeOptimizer PipelineOptimizer RecomputeOptimizer "),
+    "paddle.incubate.optimizer": (
+        "DistributedFusedLamb GradientMergeOptimizer PipelineOptimizer RecomputeOptimizer "
+    ),
     "paddle.inference": "InternalUtils",
     "paddle.jit": "json_to_pdmodel",
     "paddle.linalg": "fp8_fp8_half_gemm_fused",
     "paddle.nn.functional": "flashmask_attention moe_permute moe_unpermute sparse_attention",
     "paddle.nn.quant": "QuantStub",
-    "paddle.onnx": "export",
     "paddle.static": "MetaTensor Operator Parameter load_vars quantization register_op save_vars",
-    "paddle.static.nn": "continuous_value_model create_parameter sparse_embedding",
+    "paddle.static.nn": "continuous_value_model create_parameter",
     "paddle.utils": "capture_backward_subgraph_guard capture_forward_subgraph_guard cpp_extension",
 }

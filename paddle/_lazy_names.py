@@ -71,6 +71,9 @@ NAMES = {
     "paddle.device.xpu": {
         "paddle.device.generators": "get_rng_state manual_seed set_rng_state",
     },
+    "paddle.distributed": {
+        "paddle.distributed.entry_attr": "CountFilterEntry ProbabilityEntry ShowClickEntry",
+    },
     "paddle.framework": {
         "paddle.framework": "io",
         "paddle.framework.background_save": "async_save clear_async_save_task_queue",

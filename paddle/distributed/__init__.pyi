@@ -38,6 +38,9 @@ from paddle.distributed.communication.reduce import all_reduce as all_reduce
 from paddle.distributed.communication.reduce import reduce as reduce
 from paddle.distributed.communication.reduce import reduce_scatter as reduce_scatter
 from paddle.distributed.communication.scatter import scatter as scatter
+from paddle.distributed.entry_attr import CountFilterEntry as CountFilterEntry
+from paddle.distributed.entry_attr import ProbabilityEntry as ProbabilityEntry
+from paddle.distributed.entry_attr import ShowClickEntry as ShowClickEntry
 from paddle.distributed.flex_checkpoint.dcp.load_state_dict import load_merged_state_dict as load_merged_state_dict
 from paddle.distributed.flex_checkpoint.dcp.load_state_dict import load_state_dict as load_state_dict
 from paddle.distributed.flex_checkpoint.dcp.save_state_dict import save_state_dict as save_state_dict
@@ -63,12 +66,15 @@ def shard_weight(key: builtins.str, weight: Tensor, axis: builtins.int, group: A
 def shard_weight(key: builtins.str, weight: Tensor, *, dim: builtins.int, group: Any) -> Any: ...
 
 __all__ = [
+    "CountFilterEntry",
     "P2POp",
     "ParallelEnv",
     "ParallelMode",
+    "ProbabilityEntry",
     "ReduceOp",
     "ShardedStateDict",
     "ShardedWeight",
+    "ShowClickEntry",
     "all_gather",
     "all_gather_object",
     "all_reduce",

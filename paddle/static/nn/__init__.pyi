@@ -12,6 +12,7 @@ from paddle.static.nn.layers import conv2d_transpose as conv2d_transpose
 from paddle.static.nn.layers import conv3d as conv3d
 from paddle.static.nn.layers import conv3d_transpose as conv3d_transpose
 from paddle.static.nn.layers import embedding as embedding
+from paddle.static.nn.layers import sparse_embedding as sparse_embedding
 from paddle.static.nn.norms import batch_norm as batch_norm
 from paddle.static.nn.norms import group_norm as group_norm
 from paddle.static.nn.norms import instance_norm as instance_norm
@@ -171,6 +172,7 @@ __all__ = [
     "sequence_last_step",
     "sequence_pool",
     "sequence_softmax",
+    "sparse_embedding",
     "spectral_norm",
     "static_pylayer",
     "switch_case",

@@ -9,12 +9,15 @@ from typing import Any
 import paddle
 import paddle.nn.functional as F
 from paddle._public import need_tensor, public
+from paddle.distributed.entry_attr import EntryAttr
 from paddle.framework import unique_name
 from paddle.framework.param_attr import ParamAttr
 from paddle.framework.parameter import Parameter
 from paddle.nn.initializer import Constant, Normal, XavierUniform
 from paddle.static.program import tracer_of
 from paddle.static.weight_norm import WeightNormParamAttr, normed
+from umiak.core import dtype as dt
+from umiak.core.dtype import convert
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 
@@ -160,6 +163,78 @@ def embedding(
         >>> paddle.disable_static()
     """
     table = _Parameters("embedding", "embedding", None).make(list(size), param_attr, XavierUniform(), dtype)
+    return F.embedding(input, table, padding_idx=padding_idx)
+
+
+_TABLES = ("CommonSparseTable", "SSDSparseTable", "MemorySparseTable")
+
+
+@public("paddle.static.nn")
+def sparse_embedding(
+    input: Tensor,
+    size: Sequence[int],
+    padding_idx: int | None = None,
+    is_test: bool = False,
+    entry: EntryAttr | None = None,
+    table_class: str = "MemorySparseTable",
+    param_attr: Any = None,
+    dtype: Any = "float32",
+    slot: int | None = None,
+) -> Tensor:
+    """Rows of a table for features of which there may be very many, by number.
+
+    In the reference a parameter server keeps the table: a row is made when its feature is first looked up, or when
+    ``entry`` lets it in. Without a server, as here, the table is a parameter of the program, as in :func:`embedding`:
+    all its rows are there from the beginning, with their initial values, and numbers are below the number of rows.
+
+    Args:
+        input: int64 tensor; a last dim of 1 is left out of the result.
+        size: rows and columns of the table.
+        padding_idx: a number that gives zeros and has no gradient; None for none.
+        is_test: accepted: on a server no row would be made.
+        entry: accepted, a ``ProbabilityEntry``, ``CountFilterEntry`` or ``ShowClickEntry``: which features would get a
+            row on a server; None: all.
+        table_class: accepted, ``"MemorySparseTable"``, ``"SSDSparseTable"`` or ``"CommonSparseTable"``: the kind of
+            table on a server.
+        param_attr: attributes of the table, Xavier-uniform by default.
+        dtype: of the table, float32 or float64.
+        slot: accepted: the number of the slot that the features belong to.
+
+    Returns:
+        Tensor of input's shape and the number of columns.
+
+    Raises:
+        RuntimeError: dynamic mode.
+        TypeError: input or table of another dtype.
+        ValueError: a table without rows, an entry or a kind of table that is not known.
+
+    Example:
+        >>> import paddle
+        >>> paddle.enable_static()
+        >>> with paddle.static.program_guard(paddle.static.Program(), paddle.static.Program()):
+        ...     features = paddle.static.data("features", [8, 1], "int64")
+        ...     y = paddle.static.nn.sparse_embedding(features, [1000, 4])
+        >>> y.shape
+        paddle.Size([8, 4])
+        >>> paddle.disable_static()
+    """
+    op_name = "sparse_embedding"
+    parameters = _Parameters(op_name, op_name, None)
+    if need_tensor(input, op_name).dtype is not dt.int64:
+        raise op_error(TypeError, op_name, "input of int64", input.dtype.name)
+    if (dtype := convert(dtype)) not in (dt.float32, dt.float64):
+        raise op_error(TypeError, op_name, "a table of float32 or float64", dtype.name)
+    if len(size) != 2 or not all(type(n) is int and n > 0 for n in size):
+        required = "rows and columns as size, as there is no server that would make rows"
+        raise op_error(ValueError, op_name, required, list(size))
+    if entry is not None and not isinstance(entry, EntryAttr):
+        required = "a ProbabilityEntry, CountFilterEntry or ShowClickEntry as entry, or None"
+        raise op_error(ValueError, op_name, required, type(entry).__name__)
+    if table_class not in _TABLES:
+        raise op_error(ValueError, op_name, f"a table_class of {', '.join(_TABLES)}", repr(table_class))
+    table = parameters.make(list(size), param_attr, XavierUniform(), dtype)
+    if len(input.shape) > 1 and type(input.shape[-1]) is int and input.shape[-1] == 1:
+        input = paddle.squeeze(input, -1)
     return F.embedding(input, table, padding_idx=padding_idx)
 
 
