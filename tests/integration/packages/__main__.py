@@ -25,7 +25,7 @@ ROOT = HERE.parents[2]
 DATA = ROOT / "tests" / "data" / "packages.json"
 FOLDER = Path(os.environ.get("PACKAGES", Path(sys.prefix, "packages")))  # where the Makefile installs them
 # Steps of training on few samples multiply what sums in another order differ by.
-TOLERANCES = {"paddleaudio": 2e-4, "paddleseg": 2e-3, "paddlespeech": 2e-3}
+TOLERANCES = {"paddleaudio": 2e-4, "paddleseg": 2e-3, "paddlespeech": 2e-3, "rapidocr": 1e-4}
 
 
 def run(python: str, name: str, folder: str | Path) -> Any:
