@@ -21,6 +21,7 @@ from paddle.static.formats.record import (
     Values,
     check_operators,
     input_types,
+    is_kept,
     output_names,
     parameter_names,
     program_over,
@@ -95,7 +96,8 @@ class TranslatedLayer(Layer):
     def __init__(self, modules: Mapping[str, Module], values: Mapping[str, Any]) -> None:
         super().__init__()
         self._keys: dict[str, str] = {}  # by the names in files
-        flags = {o.plain("parameter_name"): trainable(o) for m in modules.values() for o in m.named(PARAMETER)}
+        kept = (o for m in modules.values() for o in m.named(PARAMETER) if is_kept(o))
+        flags = {o.plain("parameter_name"): trainable(o) for o in kept}
         for i, name in enumerate(sorted(flags)):
             value = values[name]
             made = Parameter(from_numpy(np.array(value)) if isinstance(value, np.ndarray) else value.detach().clone())

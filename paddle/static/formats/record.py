@@ -109,6 +109,8 @@ class Values:
     # --- operations with a meaning of their own
 
     def _parameter(self, o: Operation) -> Sequence[Any]:
+        if not is_kept(o):
+            return [None]
         name = o.plain("parameter_name")
         if name not in self.parameters:
             raise FormatError(f"a value for {name!r} is required, got those of {sorted(self.parameters)}")
@@ -190,9 +192,14 @@ def output_names(module: Module) -> list[str]:
     return [o.plain("name", o.plain("output_name", f"fetch_name_{i}")) for i, o in enumerate(fetches)]
 
 
+def is_kept(o: Operation) -> bool:
+    """Has a parameter a value in files? Recurrent layers have one without, in which training would keep a state."""
+    return bool(o.traits.get("persistable", [True])[0])
+
+
 def parameter_names(module: Module) -> list[str]:
     """The names of the parameters that a module reads."""
-    return [o.plain("parameter_name") for o in module.named(PARAMETER)]
+    return [o.plain("parameter_name") for o in module.named(PARAMETER) if is_kept(o)]
 
 
 def trainable(o: Operation) -> bool:
@@ -204,7 +211,7 @@ def parameters_of(module: Module, values: Mapping[str, Any] | None) -> dict[str,
     """Parameters, without values yet, of the shapes and dtypes of ``values``; None: of those that the module says."""
     place = current_place()
     found = {}
-    for o in module.named(PARAMETER):
+    for o in filter(is_kept, module.named(PARAMETER)):
         name = o.plain("parameter_name")
         if values is None:
             said = o.results[0].type
