@@ -55,12 +55,13 @@ class Steps:
 
     def _region(self, o: Operation) -> Sequence[Any]:
         """A branch or loop, as a program of its own."""
-        inputs = list({id(v): v for v in uses(o)}.values())
+        inputs = list({id(v): v for v in uses(o) if id(v) in self.values}.values())
         part = extract(self.program, [o], inputs, list(o.results), [])
         scalars: dict[Sym | str, Any] = {
             s: self.sizes[s] for s, at in part.sources().items() if at is None and s in self.sizes
         }
-        return Executor(part)(*(self.values[id(v)] for v in inputs), scalars=scalars)
+        given = [self.values[id(v)] for v, own in zip(inputs, part.inputs, strict=True) if own in part.arguments()]
+        return Executor(part)(*given, scalars=scalars)
 
 
 def told(program: Program, given: Sequence[Tensor], before: Sequence[Hook], after: Sequence[Hook]) -> list[Any]:

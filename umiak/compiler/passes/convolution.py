@@ -31,7 +31,7 @@ def _folded(found: Found, o: Operation) -> Callable[[], Made] | None:
     reader, offset = o, None
     added = found.inside(y, "add", o)
     for a, b in () if added is None else orders(added):
-        channels = _per_channel(b, y)
+        channels = _per_channel(b, y) or (b if _laid_out(b, y) else None)
         if channels is not None and type(a) is Value and _convolution(found, a, added) is not None:
             reader, y, offset = added, a, channels  # type: ignore[assignment]
             break
@@ -43,7 +43,10 @@ def _folded(found: Found, o: Operation) -> Callable[[], Made] | None:
         scale = F.rsqrt(F.add(tensor(var), o.params[0]))
         if weight is not None:
             scale = F.mul(scale, tensor(weight))
-        shift = F.sub(tensor(offset), tensor(mean)) if offset is not None else F.neg(tensor(mean))
+        if offset is None:
+            shift = F.neg(tensor(mean))
+        else:
+            shift = F.sub(F.reshape(tensor(offset), shape=(scale.shape[0],)), tensor(mean))
         shift = F.mul(shift, scale)
         return _scaled(conv, scale, F.add(shift, tensor(bias)) if bias is not None else shift)
 
@@ -146,8 +149,12 @@ def _per_channel(b: Any, y: Value) -> Value | None:
     if o is None or o.name != "reshape":
         return None
     (v,) = o.operands
-    n = y.meta.shape[1]
-    laid_out = (n, *(1 for _ in range(y.meta.ndim - 2)))
-    if not any(same_sizes(b.meta.shape, s) for s in (laid_out, (1, *laid_out))) or not same_sizes(v.meta.shape, (n,)):  # type: ignore[union-attr]
+    if not _laid_out(b, y) or not same_sizes(v.meta.shape, y.meta.shape[1:2]):  # type: ignore[union-attr]
         return None
     return v  # type: ignore[return-value]
+
+
+def _laid_out(b: Any, y: Value) -> bool:
+    """Return whether a value has an element for each channel of images, and none beside."""
+    shape = (y.meta.shape[1], *(1 for _ in range(y.meta.ndim - 2)))
+    return type(b) is Value and any(same_sizes(b.meta.shape, s) for s in (shape, (1, *shape)))

@@ -1,0 +1,424 @@
+"""Predictors give what eager mode gives, for all sizes, from clones and threads, with every form of optimisation."""
+
+from __future__ import annotations
+
+import gc
+import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import paddle
+from paddle import inference
+from paddle.inference.loading import files_of
+from paddle.inference.preparing import Prepared
+from tests.support import inference_nets
+from umiak.runtime import parallel
+
+CLOSE = {"rtol": 1e-5, "atol": 1e-6}
+
+
+def outputs(predictor, arrays):
+    """The outputs of one run, through handles."""
+    for name, x in zip(predictor.get_input_names(), arrays, strict=True):
+        predictor.get_input_handle(name).copy_from_cpu(x)
+    assert predictor.run() is None
+    return [predictor.get_output_handle(name).copy_to_cpu() for name in predictor.get_output_names()]
+
+
+def same(got, want, **close):
+    assert len(got) == len(want)
+    for a, b in zip(got, want, strict=True):
+        assert a.dtype == b.dtype
+        np.testing.assert_allclose(a, b, **(close or CLOSE))
+
+
+@pytest.mark.parametrize("name", inference_nets.NETS)
+def test_as_in_eager_mode(saved, config, name):
+    net, _ = saved(name)
+    predictor = inference.create_predictor(config(name))
+    assert predictor.get_input_names() == [n for n, _, _ in net.inputs]
+    for seed, size in enumerate((3, 1, 3, 6, 3, 3)):
+        arrays = net.arrays(seed, size)
+        same(outputs(predictor, arrays), net.expected(arrays))
+        got = predictor.run([paddle.to_tensor(x) for x in arrays])
+        same([y.numpy() for y in got], net.expected(arrays))
+
+
+@pytest.mark.parametrize("name", ["convolutions", "attention"])
+@pytest.mark.parametrize("change", ["switch_ir_optim", "set_optimization_level"])
+def test_without_passes(saved, config, name, change):
+    net, _ = saved(name)
+    settings = config(name)
+    getattr(settings, change)(0)
+    arrays = net.arrays(1)
+    same(outputs(inference.create_predictor(settings), arrays), net.expected(arrays))
+
+
+def operations(settings):
+    return [o.name for o in Prepared(settings).run.program.walk()]
+
+
+def test_batch_norms_and_weights_are_folded(config):
+    settings = config("convolutions")
+    optimised = operations(settings)
+    settings.switch_ir_optim(False)
+    assert "batch_norm_infer" in operations(settings)
+    assert "batch_norm_infer" not in optimised
+    assert "dropout" not in optimised
+
+
+def test_a_deleted_pass_is_not_run(config):
+    settings = config("convolutions")
+    settings.delete_pass("conv_bn_fuse_pass")  # as the reference calls it
+    settings.delete_pass("a_pass_that_nobody_has")
+    assert "batch_norm_infer" in operations(settings)
+
+
+def test_quantised_weights_are_dequantised_once(config):
+    settings = config("quantised")
+    settings.enable_mkldnn_int8()
+    program = Prepared(settings).run.program
+    assert all(v.meta.dtype.name == "float32" for v in program.constants.values())
+
+
+def test_sizes_do_not_compile_anew(saved, config):
+    """What was compiled for some sizes serves others."""
+    net, _ = saved("convolutions")
+    predictor = inference.create_predictor(config("convolutions"))
+    outputs(predictor, net.arrays(0, 3))
+    lowered = dict(predictor._run.executor._lowered)
+    for size in (2, 5, 9):
+        outputs(predictor, net.arrays(0, size))
+    assert predictor._run.executor._lowered == lowered
+
+
+def test_values_inside_lie_in_one_arena(saved, config):
+    """A run is a list of launches, however large its values are, over memory that can be given back."""
+    layers = [paddle.nn.Linear(n, 512) for n in (8, 512, 512)]
+
+    def call(x):
+        for layer in layers:
+            x = paddle.tanh(layer(x))
+        return x.sum(1)
+
+    net = inference_nets.Net([("x", [None, 8], "float32")], call)
+    prefix = inference_nets.save(net, saved("linear")[1].with_name("large"))
+    settings = inference.Config(*files_of(str(prefix)))
+    rows = 3000  # of 512 floats: more than captured functions keep
+    settings.set_trt_dynamic_shape_info({"x": [1, 8]}, {"x": [4000, 8]}, {"x": [rows, 8]})
+    predictor = inference.create_predictor(settings)
+    binding = predictor._run.executor.binding()
+    assert binding.frozen()  # before the first call
+    arrays = net.arrays(0, rows)
+    same(outputs(predictor, arrays), net.expected(arrays), rtol=1e-4, atol=1e-4)
+    assert predictor._run.executor.shrink() > 4 << 20
+    assert binding.frozen() == []
+    same(outputs(predictor, arrays), net.expected(arrays), rtol=1e-4)
+
+
+# --- clones and threads ----------------------------------------------------------------------------------------------
+
+
+def test_clones_share_weights_and_nothing_else(saved, config):
+    net, _ = saved("convolutions")
+    first = inference.create_predictor(config("convolutions"))
+    second = first.clone()
+    mine, theirs = net.arrays(1, 2), net.arrays(2, 4)
+    got = outputs(first, mine)
+    same(outputs(second, theirs), net.expected(theirs))
+    same([first.get_output_handle(n).copy_to_cpu() for n in first.get_output_names()], got)
+    shared = list(second._run.program.captured.values())
+    assert shared
+    assert all(a is b for a, b in zip(shared, first._run.program.captured.values(), strict=True))
+    assert second._run.executor._lowered is first._run.executor._lowered
+
+
+@pytest.mark.parametrize("name", ["convolutions", "recurrent", "branches"])
+def test_threads_with_clones(saved, config, name):
+    net, _ = saved(name)
+    pool = inference.PredictorPool(config(name), 4)
+    arrays = [net.arrays(i, 1 + i % 3) for i in range(16)]
+    wanted = [net.expected(x) for x in arrays]
+    meeting = threading.Barrier(4)
+
+    def work(i):
+        predictor = pool.retrieve(i)
+        meeting.wait(60)
+        return [outputs(predictor, x) for x in arrays]
+
+    with ThreadPoolExecutor(4) as threads:
+        for got in threads.map(work, range(4)):
+            for a, b in zip(got, wanted, strict=True):
+                same(a, b)
+
+
+def test_a_run_has_its_number_of_threads(config):
+    settings = config("linear")
+    settings.set_cpu_math_library_num_threads(3)
+    predictor = inference.create_predictor(settings)
+    seen, before = [], parallel.get_num_threads()
+    predictor.register_output_hook(lambda *_: seen.append(parallel.get_num_threads()))
+    predictor.run([paddle.ones([1, 8])])
+    assert set(seen) == {3}
+    assert parallel.get_num_threads() == before
+
+
+@pytest.mark.parametrize("index", [-1, 2])
+def test_pools(config, index):
+    pool = inference.PredictorPool(config("linear"), 2)
+    assert pool.retrieve(0) is not pool.retrieve(1)
+    with pytest.raises(IndexError, match=r"\[retrieve\] requires a number from 0 to 1"):
+        pool.retrieve(index)
+
+
+# --- precision -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["convolutions", "attention"])
+def test_bfloat16(saved, config, name):
+    net, _ = saved(name)
+    settings = config(name)
+    settings.enable_mkldnn_bfloat16()
+    predictor = inference.create_predictor(settings)
+    assert "bfloat16" in {v.meta.dtype.name for v in predictor._run.program.constants.values()}
+    arrays = net.arrays(1)
+    got, want = outputs(predictor, arrays), net.expected(arrays)
+    same(got, want, rtol=0.1, atol=0.05)
+    assert not np.array_equal(got[0], want[0])
+
+
+def narrow_operations(settings):
+    return {
+        o.name for o in Prepared(settings).run.program.walk()
+        for r in o.results if r.meta.dtype is not None and r.meta.dtype.name == "bfloat16" and o.name != "cast"
+    }  # fmt: skip
+
+
+def test_operators_in_bfloat16_can_be_chosen(config):
+    settings = config("convolutions")
+    settings.enable_mkldnn_bfloat16()
+    assert narrow_operations(settings) == {"conv", "matmul"}
+    settings.exp_disable_mixed_precision_ops({"conv2d", "depthwise_conv2d"})
+    assert narrow_operations(settings) == {"matmul"}
+    settings = config("convolutions")
+    settings.enable_mkldnn_bfloat16()
+    settings.set_bfloat16_op({"pd_op.conv2d"})
+    assert narrow_operations(settings) == {"conv"}
+    settings.exp_enable_mixed_precision_ops({"softmax"})
+    assert narrow_operations(settings) == {"conv", "softmax"}
+
+
+def test_inputs_and_outputs_in_the_narrow_type(saved, config):
+    net, _ = saved("linear")
+    settings = config("linear")
+    settings.enable_mkldnn_bfloat16()
+    settings.enable_low_precision_io()
+    predictor = inference.create_predictor(settings)
+    handle = predictor.get_input_handle("x")
+    assert handle.type() is inference.DataType.BFLOAT16
+    x = paddle.to_tensor(net.arrays(1)[0]).astype("bfloat16")
+    handle.share_external_data(x)
+    predictor.run()
+    output = predictor.get_output_handle(predictor.get_output_names()[0])
+    assert output.type() is inference.DataType.BFLOAT16
+    want = net.expected([x.astype("float32").numpy()])[0]
+    np.testing.assert_allclose(output.copy_to_cpu().astype("float32"), want, rtol=0.05, atol=0.02)
+
+
+def test_mixed_precision_as_files(saved, tmp_path):
+    net, prefix = saved("convolutions")
+    new = [str(tmp_path / "new" / "mixed.json"), str(tmp_path / "new" / "mixed.pdiparams")]
+    kinds = inference.PrecisionType.Bfloat16, inference.PlaceType.CPU
+    inference.convert_to_mixed_precision(f"{prefix}.json", f"{prefix}.pdiparams", *new, *kinds)
+    assert (tmp_path / "new" / "mixed.pdiparams").stat().st_size < 0.8 * prefix.with_suffix(".pdiparams").stat().st_size
+    arrays = net.arrays(1)
+    same(outputs(inference.create_predictor(inference.Config(*new)), arrays), net.expected(arrays), rtol=0.1, atol=0.05)
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "message"),
+    [
+        ({"mixed_precision": inference.PrecisionType.Int8}, ValueError, "PrecisionType.Half or"),
+        ({"mixed_precision": "half"}, TypeError, "a member of PrecisionType"),
+        ({"backend": 0}, TypeError, "a member of PlaceType"),
+        (
+            {"keep_io_types": False},
+            ValueError,
+            "requires keep_io_types=True, got False. Config.ena",
+        ),
+        ({"grey_list": set()}, TypeError, "the keyword white_list"),
+    ],
+)
+def test_conversions_that_are_refused(saved, tmp_path, change, kind, message):
+    _, prefix = saved("linear")
+    given = {
+        "model_file": f"{prefix}.json", "params_file": "", "mixed_model_file": str(tmp_path / "m"),
+        "mixed_params_file": "", "mixed_precision": inference.PrecisionType.Half, "backend": inference.PlaceType.CPU,
+    }  # fmt: skip
+    with pytest.raises(kind, match=message):
+        inference.convert_to_mixed_precision(**{**given, **change})
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- what is seen of runs ---------------------------------------------------------------------------------------------
+
+
+def test_hooks_see_every_operation(saved, config):
+    net, _ = saved("two_inputs")
+    predictor = inference.create_predictor(config("two_inputs"))
+    before, after = [], []
+    predictor.register_input_hook(lambda op, name, x: before.append((op, name, x.numpy())))
+    predictor.register_output_hook(lambda op, name, x: after.append((op, name, x.numpy())))
+    arrays = net.arrays(1)
+    want = net.expected(arrays)
+    same(outputs(predictor, arrays), want)
+    made = {name: value for _, name, value in after}
+    assert len(made) == len(after)
+    assert {op for op, _, _ in after} == {o.name for o in predictor._run.program.walk()}
+    assert any(np.array_equal(value, arrays[0]) for _, _, value in before)
+    np.testing.assert_array_equal(after[-1][2] if after[-1][2].dtype.kind == "i" else after[-2][2], want[1])
+
+
+def test_hooks_of_branches(saved, config):
+    net, _ = saved("branches")
+    predictor = inference.create_predictor(config("branches"))
+    seen = []
+    predictor.register_output_hook(lambda op, name, x: seen.append(op))
+    for seed in range(4):
+        arrays = net.arrays(seed)
+        same(outputs(predictor, arrays), net.expected(arrays))
+    assert seen
+
+
+@pytest.mark.parametrize("register", ["register_input_hook", "register_output_hook"])
+def test_hooks_are_functions(config, register):
+    predictor = inference.create_predictor(config("linear"))
+    with pytest.raises(TypeError, match=rf"\[{register}\] requires a function, got int"):
+        getattr(predictor, register)(3)
+
+
+def test_sizes_of_inputs_are_written(saved, config, tmp_path):
+    net, _ = saved("linear")
+    settings, path = config("linear"), tmp_path / "shapes.json"
+    settings.collect_shape_range_info(str(path))
+    assert settings.shape_range_info_collected()
+    predictor = inference.create_predictor(settings)
+    for size in (2, 7, 2):
+        outputs(predictor, net.arrays(0, size))
+    outputs(predictor.clone(), net.arrays(0, 1))
+    del predictor
+    gc.collect()
+    assert json.loads(path.read_text()) == {"x": {"min": [1, 8], "max": [7, 8], "usual": [2, 8]}}
+    tuned = config("linear")
+    tuned.enable_tuned_tensorrt_dynamic_shape(str(path))
+    assert tuned.tensorrt_dynamic_shape_enabled()
+    assert tuned.tuned_tensorrt_dynamic_shape()
+
+
+def test_a_profile_is_printed(saved, config, capsys):
+    net, _ = saved("convolutions")
+    settings = config("convolutions")
+    settings.enable_profile()
+    predictor = inference.create_predictor(settings)
+    outputs(predictor, net.arrays(0))
+    del predictor
+    gc.collect()
+    assert "conv" in capsys.readouterr().out
+
+
+def test_programs_are_printed(config, capsys):
+    settings = config("convolutions")
+    settings.switch_ir_debug(True, ["conv2d_bn_fuse_pass"])
+    inference.create_predictor(settings)
+    text = capsys.readouterr().out
+    assert "before conv2d_bn_fuse_pass" in text
+    assert "before identity" not in text
+    settings.switch_ir_debug(False)
+    settings.pass_builder().turn_on_debug()
+    inference.create_predictor(settings)
+    assert "before identity_op_clean_pass" in capsys.readouterr().out
+
+
+def test_the_log(config, caplog):
+    settings = config("linear")
+    with caplog.at_level("INFO", "paddle.inference"):
+        inference.create_predictor(settings)
+        assert "passes" in caplog.text
+        caplog.clear()
+        settings.disable_glog_info()
+        inference.create_predictor(settings)
+        assert caplog.text == ""
+
+
+def test_the_optimised_model_is_kept(saved, config, tmp_path):
+    net, prefix = saved("convolutions")
+    settings = config("convolutions")
+    settings.set_optim_cache_dir(tmp_path / "made")
+    settings.enable_save_optim_model(True)
+    inference.create_predictor(settings)
+    assert sorted(p.name for p in (tmp_path / "made").iterdir()) == ["_optimized.json", "_optimized.pdiparams"]
+    settings = inference.Config()  # without a model, so that the other one is loaded
+    settings.set_optim_cache_dir(str(tmp_path / "made"))
+    settings.use_optimized_model()
+    arrays = net.arrays(3)
+    same(outputs(inference.create_predictor(settings), arrays), net.expected(arrays))
+
+
+def test_memory_is_given_back(saved, config):
+    net, _ = saved("convolutions")
+    predictor = inference.create_predictor(config("convolutions"))
+    arrays = net.arrays(0)
+    outputs(predictor, arrays)
+    predictor.clear_intermediate_tensor()
+    with pytest.raises(RuntimeError, match="requires a value for the input 'image'"):
+        predictor.run()
+    assert predictor.try_shrink_memory() >= 0
+    same(outputs(predictor, arrays), net.expected(arrays))
+
+
+# --- mistakes --------------------------------------------------------------------------------------------------------
+
+
+def test_runs_that_are_refused(config):
+    predictor = inference.create_predictor(config("two_inputs"))
+    ones = paddle.ones([2, 4])
+    for given, kind, message in (
+        ([ones], ValueError, r"\[run\] requires 2 inputs: \['a', 'b'\], got 1"),
+        ([ones, 3], TypeError, r"\[run\] requires a tensor as 'b', got int"),
+        ([ones, ones.astype("float64")], ValueError, "'b' as float32, as the model declares it, got float64"),
+        ([ones, paddle.ones([2, 3])], ValueError, r"'b' of shape \[-1, 4\], as the model declares it, got \[2, 3\]"),
+        ([ones, paddle.ones([3, 4])], ValueError, "do not broadcast"),
+    ):
+        with pytest.raises(kind, match=message):
+            predictor.run(given)
+    same([y.numpy() for y in predictor.run([ones, ones])][1:], [np.zeros(2, "int64")])
+
+
+@pytest.mark.parametrize("get", ["get_input_handle", "get_output_handle"])
+def test_names_that_are_not_there(config, get):
+    predictor = inference.create_predictor(config("linear"))
+    with pytest.raises(RuntimeError, match=rf"\[{get}\] requires one of the .*, got 'y'"):
+        getattr(predictor, get)("y")
+
+
+def test_a_predictor_needs_a_config():
+    with pytest.raises(TypeError, match=r"\[create_predictor\] requires a Config, got str"):
+        inference.create_predictor("model")
+    with pytest.raises(ValueError, match="requires a config with a model, got none"):
+        inference.create_predictor(inference.Config())
+
+
+def test_static_mode_is_left_alone(saved, config):
+    net, _ = saved("linear")
+    arrays = net.arrays(1)
+    want = net.expected(arrays)
+    paddle.enable_static()
+    try:
+        got = outputs(inference.create_predictor(config("linear")), arrays)
+        assert not paddle.in_dynamic_mode()
+    finally:
+        paddle.disable_static()
+    same(got, want)
