@@ -58,7 +58,7 @@ class Devices:
             RuntimeError: there is no such GPU.
             TypeError: something that is no precision.
         """
-        kinds.required("enable_use_gpu", "precision_mode", precision_mode, PrecisionType)
+        kinds._required("enable_use_gpu", "precision_mode", precision_mode, PrecisionType)
         self._place = _device("enable_use_gpu", "gpu", device_id)
         self._pool_mb, self._precision = int(memory_pool_init_size_mb), precision_mode
 
@@ -107,7 +107,7 @@ class Devices:
             RuntimeError: there is no such device.
             TypeError: something that is no precision.
         """
-        kinds.required("enable_custom_device", "precision", precision, PrecisionType)
+        kinds._required("enable_custom_device", "precision", precision, PrecisionType)
         self._place = _device("enable_custom_device", device_type, device_id)
         self._precision = precision
 

@@ -13,7 +13,7 @@ from paddle.inference.accelerators import Devices
 from paddle.inference.engine_settings import EngineSettings
 from paddle.inference.kinds import NARROW, PrecisionType
 from paddle.inference.loading import ModelNotFound
-from paddle.inference.pass_builder import CLEANING, PassBuilder, known
+from paddle.inference.pass_builder import CLEANING, PassBuilder, _known
 from umiak.util.errors import op_error
 
 LOG = logging.getLogger("paddle.inference")
@@ -362,8 +362,8 @@ class Config(Devices, EngineSettings):
         Raises:
             ValueError: there is no pass of a name.
         """
+        self._debugged = [_known(name) for name in passes]
         self._flags["ir_debug"] = bool(x)
-        self._debugged = [known(name) for name in passes]
 
     def set_optimization_level(self, opt_level: int = 2) -> None:
         """Set how much passes may do.
@@ -405,7 +405,7 @@ class Config(Devices, EngineSettings):
         Raises:
             ValueError: there is no pass of a name.
         """
-        names = [known(name) for name in passes]
+        names = [_known(name) for name in passes]
         self._builder.set_passes(names if custom_pass_only else [*names, *self._builder.all_passes()])
 
     def _passes(self) -> list[str]:

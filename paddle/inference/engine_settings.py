@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from paddle.inference import engines
-from paddle.inference.kinds import NARROW, PrecisionType, required
+from paddle.inference.kinds import NARROW, PrecisionType, _required
 from umiak.util.errors import op_error
 
 Shapes = Mapping[str, Sequence[int]]
@@ -34,8 +34,8 @@ class EngineSettings:
         self._allow_build = False
 
     def _ask(self, op_name: str, name: str, precision: PrecisionType, smallest: int = 3) -> None:
-        required(op_name, "precision", precision, PrecisionType)
-        engines.find(op_name, name)
+        _required(op_name, "precision", precision, PrecisionType)
+        engines._find(op_name, name)
         self._engine = engines.Request(name, _name(precision), smallest)
 
     def _request(self) -> engines.Request | None:
@@ -136,7 +136,7 @@ class EngineSettings:
         """
         if shape_range_info_path:
             with open(shape_range_info_path, encoding="utf-8") as file:
-                self._shapes = read_shapes("enable_tuned_tensorrt_dynamic_shape", file.read())
+                self._shapes = _read_shapes("enable_tuned_tensorrt_dynamic_shape", file.read())
         self._tuned, self._allow_build = shape_range_info_path, bool(allow_build_at_runtime)
 
     def tuned_tensorrt_dynamic_shape(self) -> bool:
@@ -297,7 +297,7 @@ class EngineSettings:
         """Do nothing: ONNX Runtime's own passes run in any case."""
 
 
-def read_shapes(op_name: str, text: str) -> dict[str, dict[str, list[int]]]:
+def _read_shapes(op_name: str, text: str) -> dict[str, dict[str, list[int]]]:
     """Sizes of inputs by name, of a file that a predictor wrote."""
     try:
         document = json.loads(text)

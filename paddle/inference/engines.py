@@ -55,7 +55,7 @@ def register_engine(name: str, engine: Engine) -> None:
     ENGINES[name] = engine
 
 
-def find(op_name: str, name: str) -> Engine:
+def _find(op_name: str, name: str) -> Engine:
     """Return an engine that is there with all that it needs."""
     engine = ENGINES.get(name)
     if engine is None:

@@ -149,8 +149,8 @@ class Tensor:
         """
         op_name = "share_external_data_by_ptr_name"
         self._input(op_name)
-        kinds.required(op_name, "dtype", dtype, kinds.DataType)
-        if kinds.required(op_name, "place", place, kinds.PlaceType) is not kinds.PlaceType.CPU:
+        kinds._required(op_name, "dtype", dtype, kinds.DataType)
+        if kinds._required(op_name, "place", place, kinds.PlaceType) is not kinds.PlaceType.CPU:
             raise op_error(ValueError, op_name, "memory of PlaceType.CPU", place.name)
         if isinstance(data, str) and data.isdecimal():
             data = int(data)

@@ -112,7 +112,7 @@ def dtype_of(kind: DataType) -> DType:
     return convert(kind.name.lower())
 
 
-def required(op_name: str, what: str, value: Any, kind: type[Enum]) -> Any:
+def _required(op_name: str, what: str, value: Any, kind: type[Enum]) -> Any:
     """The value, a member of an enumeration."""
     if not isinstance(value, kind):
         raise op_error(TypeError, op_name, f"a member of {kind.__name__} as {what}", repr(value))
@@ -137,7 +137,7 @@ def get_num_bytes_of_data_type(dtype: DataType) -> int:
         >>> paddle.inference.get_num_bytes_of_data_type(paddle.inference.DataType.FLOAT16)
         2
     """
-    return dtype_of(required("get_num_bytes_of_data_type", "dtype", dtype, DataType)).itemsize
+    return dtype_of(_required("get_num_bytes_of_data_type", "dtype", dtype, DataType)).itemsize
 
 
 @public("paddle.inference")

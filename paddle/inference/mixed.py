@@ -9,7 +9,7 @@ from typing import Any
 from paddle._public import public
 from paddle.inference import loading
 from paddle.inference.config import Config
-from paddle.inference.kinds import NARROW, PlaceType, PrecisionType, required
+from paddle.inference.kinds import NARROW, PlaceType, PrecisionType, _required
 from paddle.inference.preparing import FOLDING, around_runs, optimise
 from paddle.static.executor import Executor
 from paddle.static.saving import save_to_file, serialize_persistables, serialize_program
@@ -65,8 +65,8 @@ def convert_to_mixed_precision(
         ['x']
     """
     op_name = "convert_to_mixed_precision"
-    required(op_name, "backend", backend, PlaceType)
-    narrow = NARROW.get(required(op_name, "mixed_precision", mixed_precision, PrecisionType))
+    _required(op_name, "backend", backend, PlaceType)
+    narrow = NARROW.get(_required(op_name, "mixed_precision", mixed_precision, PrecisionType))
     if narrow is None:
         raise op_error(ValueError, op_name, "PrecisionType.Half or PrecisionType.Bfloat16", mixed_precision)
     if not keep_io_types:

@@ -61,7 +61,7 @@ class PassBuilder:
         Raises:
             ValueError: there is no such pass.
         """
-        self._names.append(known(name))
+        self._names.append(_known(name))
 
     def append_analysis_pass(self, name: str) -> None:
         """Add a pass to those that run before all others.
@@ -72,7 +72,7 @@ class PassBuilder:
         Raises:
             ValueError: there is no such pass.
         """
-        self._first.append(known(name))
+        self._first.append(_known(name))
 
     def insert_pass(self, index: int, name: str) -> None:
         """Add a pass in the midst.
@@ -86,7 +86,7 @@ class PassBuilder:
         """
         if not 0 <= index <= len(self._names):
             raise op_error(ValueError, "insert_pass", f"a place from 0 to {len(self._names)}", index)
-        self._names.insert(index, known(name))
+        self._names.insert(index, _known(name))
 
     def delete_pass(self, name: str) -> None:
         """Take out a pass wherever it stands; one that is not there is no mistake, since programs name passes of the
@@ -108,7 +108,7 @@ class PassBuilder:
         Raises:
             ValueError: there is no pass of a name.
         """
-        self._names = [known(name) for name in passes]
+        self._names = [_known(name) for name in passes]
 
     def turn_on_debug(self) -> None:
         """Print the program before and after every pass."""
@@ -119,7 +119,7 @@ class PassBuilder:
         return "\n".join(["Passes to apply:", *(f"  - {name}" for name in [*self._first, *self._names])])
 
 
-def known(name: str) -> str:
+def _known(name: str) -> str:
     """The name, of a pass that there is."""
     PassManager([name])  # refuses others
     return name

@@ -1,0 +1,161 @@
+"""Handles take and give arrays, tensors and memory, and refuse what the model does not declare."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import paddle
+from paddle import inference
+
+
+@pytest.fixture
+def predictor(config):
+    return inference.create_predictor(config("linear"))
+
+
+@pytest.fixture
+def handle(predictor):
+    return predictor.get_input_handle("x")
+
+
+def output(predictor):
+    return predictor.get_output_handle(predictor.get_output_names()[0])
+
+
+def test_before_the_first_run(predictor, handle):
+    assert (handle.name(), handle.shape(), handle.type()) == ("x", [-1, 8], inference.DataType.FLOAT32)
+    assert (output(predictor).shape(), output(predictor).type()) == ([], inference.DataType.FLOAT32)
+    with pytest.raises(RuntimeError, match=r"requires values of 'x', got none. Call copy_from_cpu first"):
+        handle.copy_to_cpu()
+    with pytest.raises(RuntimeError, match=r"got none. Call run\(\) first"):
+        output(predictor).copy_to_cpu()
+    with pytest.raises(RuntimeError, match=r"\[run\] requires a value for the input 'x', got none"):
+        predictor.run()
+
+
+def test_arrays_are_copied(predictor, handle):
+    x = np.ones([2, 8], "float32")
+    handle.copy_from_cpu(x)
+    x[:] = 7
+    assert handle.shape() == [2, 8]
+    np.testing.assert_array_equal(handle.copy_to_cpu(), np.ones([2, 8]))
+    predictor.run()
+    first = output(predictor).copy_to_cpu()
+    kept = first.copy()
+    handle.copy_from_cpu(np.zeros([3, 8], "float32"))
+    predictor.run()
+    np.testing.assert_array_equal(first, kept)
+    assert output(predictor).shape() == [3, 4]
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_arrays_of_any_strides(predictor, handle, saved, order):
+    x = np.asarray(np.random.default_rng(0).standard_normal([4, 16]).astype("float32"), order=order)[::2, ::-2]
+    handle.copy_from_cpu(x)
+    predictor.run()
+    (want,) = saved("linear")[0].expected([np.ascontiguousarray(x)])
+    np.testing.assert_allclose(output(predictor).copy_to_cpu(), want, rtol=1e-5, atol=1e-6)
+
+
+def test_tensors_are_shared(predictor, handle, saved):
+    x = paddle.ones([2, 8])
+    handle.share_external_data(x)
+    predictor.run()
+    first = output(predictor).copy_to_cpu()
+    x.set_value(paddle.arange(16, dtype="float32").reshape([2, 8]))
+    predictor.run()
+    (want,) = saved("linear")[0].expected([x.numpy()])
+    np.testing.assert_allclose(output(predictor).copy_to_cpu(), want, rtol=1e-5, atol=1e-6)
+    assert not np.allclose(first, want)
+
+
+@pytest.mark.parametrize("text", [True, False])
+def test_memory_at_an_address(predictor, handle, saved, text):
+    x = np.arange(16, dtype="float32").reshape(2, 8)
+    address = x.ctypes.data
+    kinds = inference.DataType.FLOAT32, inference.PlaceType.CPU
+    handle.share_external_data_by_ptr_name(str(address) if text else address, [2, 8], *kinds)
+    x[0] = -1  # it is the same memory
+    predictor.run()
+    (want,) = saved("linear")[0].expected([x])
+    np.testing.assert_allclose(output(predictor).copy_to_cpu(), want, rtol=1e-5, atol=1e-6)
+
+
+def test_sizes_beforehand(handle):
+    handle.reshape([5, 8])
+    assert handle.shape() == [5, 8]
+    handle.reshape(6, 8)
+    assert handle.shape() == [6, 8]
+    handle.copy_from_cpu(np.ones([2, 8], "float32"))
+    assert handle.shape() == [2, 8]
+    for wrong in ([5, 7], [8], [-1, 8]):
+        with pytest.raises(ValueError, match=r"\[reshape\] requires sizes that 'x' allows: \[-1, 8\]"):
+            handle.reshape(wrong)
+
+
+def test_sequences_are_padded(handle):
+    handle.set_lod([])
+    assert handle.lod() == []
+    with pytest.raises(ValueError, match="sequences are padded here"):
+        handle.set_lod([[0, 2, 3]])
+
+
+@pytest.mark.parametrize(
+    ("call", "value", "kind", "message"),
+    [
+        ("copy_from_cpu", [1.0, 2.0], TypeError, "requires a NumPy array, got list"),
+        ("copy_from_cpu", ["a"], TypeError, "There are no tensors of texts"),
+        ("copy_from_cpu", np.array(["a"]), TypeError, "an array of numbers or truth values"),
+        ("copy_from_cpu", np.ones([1, 8]), ValueError, "'x' as float32, as the model declares it, got float64"),
+        ("copy_from_cpu", np.ones([1, 8], "complex64"), ValueError, "'x' as float32, as the model declares it"),
+        ("copy_from_cpu", np.ones([8], "float32"), ValueError, r"shape \[-1, 8\], as the model declares it, got \[8\]"),
+        ("copy_from_cpu", np.ones([1, 9], "float32"), ValueError, r"got \[1, 9\]"),
+        ("share_external_data", np.ones([1, 8], "float32"), TypeError, "a tensor with data, got ndarray"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(handle, call, value, kind, message):
+    with pytest.raises(kind, match=message):
+        getattr(handle, call)(value)
+    assert handle.shape() == [-1, 8]
+
+
+def test_symbolic_tensors_are_refused(handle):
+    paddle.enable_static()
+    try:
+        with paddle.static.program_guard(paddle.static.Program()):
+            x = paddle.static.data("x", [1, 8])
+            with pytest.raises(TypeError, match="a tensor with data"):
+                handle.share_external_data(x)
+    finally:
+        paddle.disable_static()
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "message"),
+    [
+        ((0, [2, 8], inference.DataType.FLOAT32, inference.PlaceType.CPU), TypeError, "an address and sizes"),
+        (("x1", [2, 8], inference.DataType.FLOAT32, inference.PlaceType.CPU), TypeError, "an address and sizes"),
+        ((64, [2, -8], inference.DataType.FLOAT32, inference.PlaceType.CPU), TypeError, "an address and sizes"),
+        ((64, [2, 8], 0, inference.PlaceType.CPU), TypeError, "a member of DataType"),
+        ((64, [2, 8], inference.DataType.FLOAT32, 0), TypeError, "a member of PlaceType"),
+        ((64, [2, 8], inference.DataType.FLOAT32, inference.PlaceType.GPU), ValueError, "PlaceType.CPU, got GPU"),
+    ],
+)
+def test_addresses_that_are_refused(handle, given, kind, message):
+    with pytest.raises(kind, match=message):
+        handle.share_external_data_by_ptr_name(*given)
+
+
+@pytest.mark.parametrize(
+    ("call", "given"),
+    [
+        ("copy_from_cpu", (np.ones([1, 4], "float32"),)),
+        ("share_external_data", (paddle.ones([1, 4]),)),
+        ("reshape", ([1, 4],)),
+        ("share_external_data_by_ptr_name", (64, [1, 4], inference.DataType.FLOAT32, inference.PlaceType.CPU)),
+    ],
+)  # fmt: skip
+def test_outputs_are_not_given(predictor, call, given):
+    with pytest.raises(ValueError, match=rf"\[{call}\] requires an input, got the output"):
+        getattr(output(predictor), call)(*given)
