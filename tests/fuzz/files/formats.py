@@ -13,12 +13,16 @@ import struct
 import warnings
 from collections import OrderedDict
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from safetensors.numpy import save as peer_save
 
 import paddle
+from paddle.static.formats import parameters, record
+from paddle.static.formats.legacy.translate import read_pdmodel
+from tests.fuzz.files import messages
 from tests.fuzz.files import mutate as m
 from umiak.checkpoint import manifest
 from umiak.checkpoint.aoa import compile_aoa
@@ -31,6 +35,8 @@ from umiak.checkpoint.formats import native
 from umiak.checkpoint.safetensors import load_safetensors
 from umiak.core.array import to_numpy
 from umiak.util.disk_cache import DiskCache
+
+ROOT = Path(__file__).parents[3]
 
 
 class Wrong(Exception):
@@ -371,6 +377,32 @@ class CacheEntries(Format):
         return payload
 
 
+class Pdmodel(Format):
+    """Programs that the reference's version 2 wrote, read with their values."""
+
+    mutators = (*m.BYTES, messages.fields, messages.fields, messages.fields, messages.fields)
+    sealed = False
+
+    def make(self) -> list[bytes]:
+        recorded = np.load(ROOT / "tests/data/legacy_programs.npz")
+        names = [k for k in recorded.files if k.endswith("/program") and k != "detection/program"]
+        self.sample = 0
+        self.values = [recorded[k.replace("program", "values")].tobytes() for k in names]
+        return [recorded[k].tobytes() for k in names]
+
+    def mutated(self, r: random.Random) -> tuple[int, bytes]:
+        self.sample, data = super().mutated(r)
+        return self.sample, data
+
+    def read(self, data: bytes) -> Any:
+        if data in self.samples:
+            self.sample = self.samples.index(data)
+        module = read_pdmodel(data)
+        if sum(1 for _ in module.block.walk()) < 500:
+            names = record.parameter_names(module)
+            record.program_of(module, parameters.read(self.values[self.sample], names))
+
+
 FORMATS: dict[str, type[Format]] = {
     "pdparams": Pdparams,
     "pickle": Pickles,
@@ -384,6 +416,7 @@ FORMATS: dict[str, type[Format]] = {
     "index": Index,
     "statements": Statements,
     "cache entry": CacheEntries,
+    "pdmodel": Pdmodel,
 }
 
 

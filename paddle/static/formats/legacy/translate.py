@@ -442,7 +442,7 @@ def dtype_attribute(number: Any) -> Attribute | None:
     """The element type of a number; None for -1, which means none."""
     if number == -1:
         return None
-    if number not in ELEMENTS:
+    if type(number) is not int or number not in ELEMENTS:
         raise FormatError(f"the number of an element type is required, got {number!r}")
     return Attribute("dtype", ELEMENTS[number])
 

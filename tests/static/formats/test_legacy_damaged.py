@@ -1,0 +1,137 @@
+"""Hostile and truncated files of older programs give one error, quickly; mutated ones are in ``tests/fuzz``."""
+
+from __future__ import annotations
+
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import paddle
+from paddle.static.formats import record
+from paddle.static.formats.graph import TensorType
+from paddle.static.formats.legacy import program, protobuf
+from paddle.static.formats.legacy.translate import read_pdmodel
+from umiak.ir.serialise import FormatError
+
+RECORDED = np.load(Path(__file__).parents[2] / "data/legacy_programs.npz")
+FILES = {k: RECORDED[k].tobytes() for k in RECORDED.files if k.endswith("/program")}
+
+
+def read(data: bytes) -> bool:
+    """Is it a program? Any other error than the one for damaged files fails the test."""
+    try:
+        module = read_pdmodel(data)
+    except FormatError:
+        return False
+    record.missing_operators(module)
+    return True
+
+
+@pytest.mark.parametrize("name", sorted(FILES))
+def test_truncated_files(name: str) -> None:
+    data = FILES[name]
+    for n in range(0, len(data), max(len(data) // 60, 1)):
+        read(data[:n])
+
+
+def test_programs_that_are_damaged_are_refused_by_name(programs: object, tmp_path: Path) -> None:
+    (tmp_path / "m.pdmodel").write_bytes(FILES["images/program"][:-7])
+    with pytest.raises(ValueError, match=r"m\.pdmodel"):
+        paddle.static.load_inference_model(str(tmp_path / "m"), paddle.static.Executor())
+
+
+# --- hostile files
+
+
+def nested(depth: int, *, of: int | None = None) -> bytes:
+    """Loops within loops; ``of``: the block that all of them name."""
+    blocks = []
+    for i in range(depth + 1):
+        o = program.Operator("while", {"Condition": ["c"], "X": []}, {"Out": []})
+        o.attributes["sub_block"], o.kinds["sub_block"] = (i + 1 if of is None else of), program.BLOCK
+        blocks.append(program.LegacyBlock(i - 1, {}, [o] if i < depth else []))
+    made = program.Operator("fill_constant", {}, {"Out": ["c"]}, {"dtype": 0, "shape": [1]}, {"dtype": 0, "shape": 3})
+    blocks[0].variables["c"] = program.Variable("c", program.DENSE, TensorType("bool", (1,)))
+    blocks[0].operators.insert(0, made)
+    return program.write(program.LegacyProgram(blocks))
+
+
+def test_loops_within_loops_without_end() -> None:
+    assert read(nested(20))
+    assert not read(nested(1500))
+
+
+def test_a_block_in_itself_and_a_block_of_two_operators() -> None:
+    with pytest.raises(FormatError, match="a block of its own inside block 1, got number 1"):
+        read_pdmodel(nested(3, of=1))
+    data = program.read(nested(1))
+    data.blocks[0].operators.append(data.blocks[0].operators[1])
+    with pytest.raises(FormatError, match="a block of its own"):
+        read_pdmodel(program.write(data))
+
+
+def test_branches_that_double() -> None:
+    """Each branch would be translated twice, its inner ones four times, and so on."""
+    depth = 40
+    blocks = []
+    for i in range(depth + 1):
+        o = program.Operator("conditional_block", {"Cond": ["c"]}, {"Out": ["c", "y"], "Scope": []})
+        o.attributes.update(sub_block=i + 1, is_scalar_condition=True)
+        o.kinds.update(sub_block=program.BLOCK, is_scalar_condition=program.BOOLEAN)
+        reads = program.Operator("assign", {"X": ["y"]}, {"Out": ["y"]})
+        blocks.append(program.LegacyBlock(i - 1, {}, [o, reads] if i < depth else []))
+    made = program.Operator("fill_constant", {}, {"Out": ["c"]}, {"dtype": 0, "shape": [1]}, {"dtype": 0, "shape": 3})
+    blocks[-1].operators = [program.Operator("assign", {"X": ["c"]}, {"Out": [n]}) for n in ("c", "y")]
+    for name in ("c", "y"):
+        blocks[0].variables[name] = program.Variable(name, program.DENSE, TensorType("bool", (1,)))
+    blocks[0].operators.insert(0, made)
+    assert not read(program.write(program.LegacyProgram(blocks)))
+
+
+def test_sizes_that_are_only_claimed() -> None:
+    """A length or a count beyond the file costs nothing."""
+    claims = [b"\x0a\xff\xff\xff\xff\x7f", b"\x0a\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01", b"\x0b", b"\x00\x00"]
+    tracemalloc.start()
+    try:
+        assert not any(read(data) for data in claims)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_memory_is_bounded_by_the_file() -> None:
+    """Numbers of a list without keys are one byte each in a file."""
+    table = {2: protobuf.Field("sizes", "int64", repeated=True)}
+    data = b"\x12\x80\x40" + bytes(1 << 13)
+    tracemalloc.start()
+    try:
+        assert protobuf.decode(data, table, "numbers")["sizes"] == [0] * (1 << 13)
+        assert tracemalloc.get_traced_memory()[1] < 40 * len(data)
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("kind", "attributes", "message"),
+    [
+        ("fill_constant", {"dtype": (2, "five")}, "int as its attribute 'dtype' is required, got 'five'"),
+        ("fill_constant", {"shape": (5, ["a"])}, "integers as its attribute 'shape' are required"),
+        ("fill_constant", {"dtype": (0, 77)}, "the number of an element type is required, got 77"),
+        ("fill_constant", {"str_value": (2, "ten")}, "a number as its attribute 'str_value' is required"),
+        ("cast", {"out_dtype": (5, ["a"])}, "the number of an element type is required"),
+        ("reshape2", {"shape": (2, "a")}, "its input 'X' is required"),
+        ("while", {}, "one sub-block is required, got 0"),
+        ("select_input", {}, "one variable as its output 'Out' is required, got 0"),
+    ],
+)
+def test_attributes_of_another_type(kind: str, attributes: dict[str, tuple[int, object]], message: str) -> None:
+    o = program.Operator(
+        kind, {}, {}, {k: v for k, (_, v) in attributes.items()}, {k: n for k, (n, _) in attributes.items()}
+    )
+    if kind == "cast":
+        o.inputs["X"] = ["x"]
+    x = program.Variable("x", program.DENSE, TensorType("float32", (2,)), persistable=True)
+    with pytest.raises(FormatError, match=message):
+        read_pdmodel(program.write(program.LegacyProgram([program.LegacyBlock(-1, {"x": x}, [o])])))
