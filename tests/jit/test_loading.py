@@ -1,0 +1,199 @@
+"""Networks that PaddlePaddle saved are layers here: their results, their gradients, and training on."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import paddle
+from tests.support.static_mode import programs  # noqa: F401  a fixture
+
+DATA = Path(__file__).parents[1] / "data"
+FOLDER = DATA / "saved_layers"
+RECORDED = dict(np.load(FOLDER / "results.npz"))
+NETWORKS = sorted({key.partition(":")[0] for key in RECORDED})
+
+
+def parts(name, kind):
+    return {k.rpartition(":")[2]: v for k, v in RECORDED.items() if k.startswith(f"{name}:{kind}:")}
+
+
+def loaded(name):
+    return paddle.jit.load(str(FOLDER / name))
+
+
+def results(y):
+    return y if isinstance(y, list) else [y]
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_results_and_gradients_are_those_of_the_reference(name):
+    layer = loaded(name)
+    ys = results(layer(*parts(name, "in").values()))
+    for y, expected in zip(ys, parts(name, "out").values(), strict=True):
+        np.testing.assert_allclose(y.numpy(), expected, rtol=1e-5, atol=1e-6)
+    gradients = parts(name, "grad")
+    assert gradients or name == "narrow"
+    (ys[0] ** 2).mean().backward()
+    by_name = {p.name.rpartition("_")[0]: p for p in layer.parameters()}
+    for key, expected in gradients.items():
+        np.testing.assert_allclose(by_name[key].grad.numpy(), expected, rtol=1e-4, atol=1e-6, err_msg=key)
+    forward = layer._methods["forward"].captured
+    assert not forward.graph_breaks
+    assert not forward.fallbacks
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_a_program_gives_the_same(name, programs):  # noqa: F811
+    exe = paddle.static.Executor()
+    program, feeds, fetched = paddle.static.load_inference_model(str(FOLDER / name), exe)
+    got = exe.run(program, dict(zip(feeds, parts(name, "in").values(), strict=True)), fetched)
+    for y, expected in zip(got, parts(name, "out").values(), strict=True):
+        np.testing.assert_allclose(y, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["convolutions", "transformer", "recurrent"])
+def test_batches_of_any_size(name):
+    layer = loaded(name)
+    (x,) = parts(name, "in").values()
+    whole = results(layer(np.concatenate([x, x, x[:1]])))[0].numpy()
+    assert len(whole) == 7
+    np.testing.assert_allclose(results(layer(x[:1]))[0].numpy(), whole[:1], rtol=1e-5, atol=1e-6)
+    if name != "recurrent":
+        assert results(layer(x[:0]))[0].shape == [0, *whole.shape[1:]]
+    np.testing.assert_allclose(results(layer(x))[0].numpy(), whole[:3], rtol=1e-5, atol=1e-6)
+    assert len(layer._methods["forward"].captured.program_cache) <= 3
+
+
+def test_training_goes_on():
+    layer = loaded("convolutions")
+    (x,) = map(paddle.to_tensor, parts("convolutions", "in").values())
+    before = {k: v.numpy().copy() for k, v in layer.state_dict().items()}
+    optimizer = paddle.optimizer.Adam(0.01, parameters=layer.parameters())
+    losses = []
+    for _ in range(5):
+        loss = (layer(x)[0] ** 2).mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+        losses.append(float(loss))
+    assert losses == sorted(losses, reverse=True)
+    changed = [k for k, v in layer.state_dict().items() if not np.array_equal(v.numpy(), before[k])]
+    trained = [k for k, v in layer.state_dict().items() if not v.stop_gradient]
+    # The upsampling has no part in the first result.
+    assert len(changed) == len(trained) - 2
+    assert set(changed) < set(trained)
+
+
+def test_names_and_states():
+    layer = loaded("methods")
+    assert list(layer.state_dict()) == ["param_0", "param_1", "param_2"]
+    names = [p.name for p in layer.parameters()]
+    assert [n.rpartition("_")[0] for n in names] == ["linear_0.b_0", "linear_0.w_0", "offset"]
+    assert [p.stop_gradient for p in layer.parameters()] == [False, False, True]
+    assert set(names).isdisjoint(p.name for p in loaded("methods").parameters())
+    assert not layer.training
+    layer.train()
+    assert layer.training
+
+
+def test_methods_share_their_parameters():
+    layer = loaded("methods")
+    x = paddle.ones([2, 3])
+    twice = layer.scaled(x, paddle.to_tensor([2.0]))
+    np.testing.assert_allclose((twice / 2.0).numpy(), (layer(x) - layer.param_2).numpy(), rtol=1e-6)
+    with paddle.no_grad():
+        layer.param_0.set_value(layer.param_0 + 1.0)
+    np.testing.assert_allclose((layer.scaled(x=x, by=paddle.to_tensor([2.0])) - twice).numpy(), 2.0, rtol=1e-5)
+
+
+def test_copies_have_parameters_of_their_own():
+    layer = loaded("methods")
+    copied = copy.deepcopy(layer)
+    with paddle.no_grad():
+        copied.param_0.set_value(copied.param_0 + 1.0)
+    x = paddle.ones([1, 3])
+    np.testing.assert_allclose((copied(x) - layer(x)).numpy(), 1.0, rtol=1e-5)
+    np.testing.assert_allclose((copied.scaled(x, x[0, :1]) - layer.scaled(x, x[0, :1])).numpy(), 1.0, rtol=1e-5)
+
+
+def test_the_program_of_a_method_is_over_the_same_parameters():
+    layer = loaded("methods")
+    program = layer.program("scaled")
+    feed = {"x": np.ones([1, 3], "float32"), "by": np.ones(1, "float32")}
+    (before,) = paddle.static.Executor().run(program, feed, ["fetch_name_0"])
+    with paddle.no_grad():
+        layer.param_0.set_value(layer.param_0 + 1.0)
+    (after,) = paddle.static.Executor().run(program, feed, ["fetch_name_0"])
+    np.testing.assert_allclose(after - before, 1.0, rtol=1e-5)
+    with pytest.raises(ValueError, match="a method that was saved"):
+        layer.program("other")
+
+
+def test_operations_whose_sizes_depend_on_data_run_at_once(tmp_path):
+    rows = gzip.decompress((DATA / "saved_operators.jsonl.gz").read_bytes()).splitlines()
+    row = next(r for r in map(json.loads, rows) if r["name"] == "eager nonzero")
+    (tmp_path / "m.json").write_text(json.dumps(row["program"]))
+    layer = paddle.jit.load(str(tmp_path / "m"))
+    expected = np.frombuffer(base64.b64decode(row["results"][0]["data"]), "int64").reshape(row["results"][0]["shape"])
+    for _ in range(2):
+        assert layer(paddle.to_tensor([0.0, 2.0, 0.0, 2.0, -1.0]))[0].tolist() == expected.tolist()
+
+
+@pytest.mark.slow
+def test_another_process_needs_no_class():
+    code = (
+        "import numpy, paddle\n"
+        f"layer = paddle.jit.load({str(FOLDER / 'methods')!r})\n"
+        "print(layer(numpy.ones([1, 3], 'float32')).tolist())"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == str(loaded("methods")(np.ones([1, 3], "float32")).tolist())
+
+
+def test_calls_that_do_not_fit_are_refused():
+    layer = loaded("methods")
+    x = paddle.ones([1, 3])
+    with pytest.raises(TypeError, match=r"requires the inputs \['x'\], got \['2 by position'\]"):
+        layer(x, x)
+    with pytest.raises(TypeError, match=r"requires the inputs \['x', 'by'\], got \['1 by position', 'z'\]"):
+        layer.scaled(x, z=x)
+    with pytest.raises(TypeError, match="requires a tensor or an array as 'x', got int"):
+        layer(1)
+    with pytest.raises(ValueError, match=r"requires a tensor of shape \[-1, 3\]"):
+        layer(paddle.ones([1, 4]))
+
+
+def test_files_that_are_not_there_or_no_models(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"none\.json"):
+        paddle.jit.load(str(tmp_path / "none"))
+    with pytest.raises(TypeError, match="requires options of"):
+        paddle.jit.load("x", keep_name_table=True)
+    (tmp_path / "m.json").write_bytes((FOLDER / "methods.json").read_bytes())
+    with pytest.raises(ValueError, match=r"values for 3 parameters are required in .*m\.pdiparams, got none"):
+        paddle.jit.load(str(tmp_path / "m"))
+    (tmp_path / "m.pdiparams").write_bytes(b"")
+    with pytest.raises(ValueError, match="3 values are required, got 0"):
+        paddle.jit.load(str(tmp_path / "m"))
+    (tmp_path / "m.json").write_bytes(b"[]")
+    with pytest.raises(
+        ValueError, match=r"a program in .*m\.json that is whole, got another one: a program in a format"
+    ):
+        paddle.jit.load(str(tmp_path / "m"))
+
+
+def test_files_may_have_other_names(tmp_path):
+    (tmp_path / "program").write_bytes((FOLDER / "narrow.json").read_bytes())
+    (tmp_path / "values").write_bytes((FOLDER / "narrow.pdiparams").read_bytes())
+    layer = paddle.jit.load(str(tmp_path), model_filename="program", params_filename="values")
+    assert {p.dtype for p in layer.parameters()} == {paddle.bfloat16}
+    (x,) = parts("narrow", "in").values()
+    np.testing.assert_allclose(layer(x).numpy(), parts("narrow", "out")["0"], rtol=1e-5)
