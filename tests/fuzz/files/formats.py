@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
 import json
@@ -20,9 +21,12 @@ import numpy as np
 from safetensors.numpy import save as peer_save
 
 import paddle
+from paddle.static.extract import extracted
 from paddle.static.formats import parameters, record
+from paddle.static.formats.files import read_program, read_values
 from paddle.static.formats.legacy.translate import read_pdmodel
-from tests.fuzz.files import messages
+from paddle.static.program_file import dumps
+from tests.fuzz.files import documents, messages
 from tests.fuzz.files import mutate as m
 from umiak.checkpoint import manifest
 from umiak.checkpoint.aoa import compile_aoa
@@ -403,6 +407,56 @@ class Pdmodel(Format):
             record.program_of(module, parameters.read(self.values[self.sample], names))
 
 
+class Pir(Format):
+    """Programs that the reference's version 3 wrote."""
+
+    mutators = (documents.nodes, documents.nodes, documents.nodes, documents.nodes, m.json_text, m.flip, m.truncate)
+    sealed = False
+
+    def make(self) -> list[bytes]:
+        rows = gzip.decompress((ROOT / "tests/data/saved_operators.jsonl.gz").read_bytes()).splitlines()
+        recorded = [row for row in map(json.loads, rows) if not row["name"].startswith("eager")]
+        samples = [json.dumps(row["program"]) for row in recorded[::2]]
+        samples += [(ROOT / f"tests/data/saved_layers/{n}.json").read_text() for n in ("control", "methods", "narrow")]
+        return [text.encode() for text in samples if len(text) < 12_000]
+
+    def read(self, data: bytes) -> Any:
+        module = read_program(data, "load")
+        if sum(1 for _ in module.block.walk()) < 500:
+            record.program_of(module, None)
+
+
+class Values(Format):
+    """Values of parameters that the reference wrote."""
+
+    sealed = False
+
+    def make(self) -> list[bytes]:
+        return [np.load(ROOT / "tests/data/saved_values.npz")["all"].tobytes()]
+
+    def read(self, data: bytes) -> Any:
+        read_values(data, [chr(97 + i) for i in range(16)], "load")
+
+
+class OwnProgram(Format):
+    """Programs in operators of ours, under the checksum that they were written with."""
+
+    mutators = (m.json_text, m.json_text, *m.BYTES)
+
+    def make(self) -> list[bytes]:
+        program, startup = paddle.static.Program(), paddle.static.Program()
+        paddle.enable_static()
+        with paddle.static.program_guard(program, startup):
+            x = paddle.static.data("x", [None, 4])
+            y = paddle.static.nn.cond(x.sum() > 0, lambda: paddle.nn.Linear(4, 3)(x), lambda: x[:, :3] * 2.0)
+            contents, _ = extracted("f", program._tracer, [x], [paddle.nn.functional.softmax(y)])
+        paddle.disable_static()
+        return [dumps(contents)]
+
+    def read(self, data: bytes) -> Any:
+        return str(read_program(data, "load").program)
+
+
 FORMATS: dict[str, type[Format]] = {
     "pdparams": Pdparams,
     "pickle": Pickles,
@@ -417,6 +471,9 @@ FORMATS: dict[str, type[Format]] = {
     "statements": Statements,
     "cache entry": CacheEntries,
     "pdmodel": Pdmodel,
+    "pir": Pir,
+    "pdiparams": Values,
+    "own program": OwnProgram,
 }
 
 
