@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from paddle.static.executor import Executor
+from paddle.static.formats import files
 from paddle.static.program import Program
-from paddle.static.saving import load_from_file, load_inference_model
+from paddle.static.saving import program_read
 from paddle.static.scope import Scope, scope_guard
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 
-PROGRAMS, PARAMETERS = (".json", ".pdmodel"), ".pdiparams"
+PROGRAMS, PARAMETERS = files.PROGRAM_ENDS, files.VALUES_END
+_WHO = "create_predictor"  # is named by errors where no public function was called
 
 
 class ModelNotFound(FileNotFoundError, RuntimeError):
@@ -36,77 +36,64 @@ class Model:
         return [x.name for x in self.fetched]
 
 
-def from_bytes(program: bytes, parameters: bytes | None) -> Model:
-    """A model that was read; ``parameters``: None where it has none."""
+def from_files(program: Any, parameters: Any) -> Model:
+    """A model in two files, or in the bytes of them.
+
+    Args:
+        program: a path, or the bytes.
+        parameters: a path of a file, or of a folder with a file for each; the bytes; empty where there are none.
+    """
     scope = Scope()
     with scope_guard(scope):
-        made, feeds, fetched = load_inference_model(
-            None, Executor(), model_filename=program, params_filename=parameters
-        )
-    return Model(made, feeds, fetched, scope)
-
-
-def from_files(program: str, parameters: str) -> Model:
-    """A model in two files; ``parameters``: an empty str where it has none."""
-    data = load_from_file(program), load_from_file(parameters) if parameters else None
-    try:
-        return from_bytes(*data)
-    except ValueError as error:
-        # The name of the file, which the error does not know.
-        required = f"a model in {program!r}, with parameters in {parameters!r}"
-        raise op_error(ValueError, "create_predictor", required, f"others: {error}") from error
-
-
-def from_folder(folder: str) -> Model:
-    """A model in a folder of its own: two files of one name, or one file for the program and one for each parameter."""
-    if not os.path.isdir(folder):
-        raise op_error(ModelNotFound, "create_predictor", f"a folder {folder!r}", "none")
-    if os.path.exists(os.path.join(folder, "__model__")):
-        scope = Scope()
-        with scope_guard(scope):
-            made, feeds, fetched = load_inference_model(folder, Executor())
-        return Model(made, feeds, fetched, scope)
-    return from_files(*files_in(folder))
+        read = files.read_model(program, parameters or None, _WHO)
+        made, feeds, fetched = program_read(_WHO, read, program)
+    return Model(made, feeds, list(fetched), scope)
 
 
 def files_in(folder: str) -> tuple[str, str]:
     """The files of the only model in a folder, or of the one that is called ``inference`` or ``model``."""
+    if not os.path.isdir(folder):
+        raise op_error(ModelNotFound, _WHO, f"a folder {folder!r}", "none")
     names = sorted(os.listdir(folder))
+    if "__model__" in names:
+        program, parameters = files.paths_of(folder)
+        return program, parameters or ""
     programs = [n for n in names if n.endswith(PROGRAMS) and not n.startswith("_")]
     usual = [n for n in programs if os.path.splitext(n)[0] in ("inference", "model")]
     with_parameters = [n for n in programs if os.path.splitext(n)[0] + PARAMETERS in names]
     chosen = next((found for found in (programs, usual, with_parameters) if len(found) == 1), None)
     if chosen is None:
-        raise op_error(
-            ModelNotFound, "create_predictor", f"one model in {folder!r}: <name>.json or <name>.pdmodel", programs
-        )
-    stem = os.path.splitext(chosen[0])[0]
-    parameters = stem + PARAMETERS if stem + PARAMETERS in names else ""
-    return os.path.join(folder, chosen[0]), parameters and os.path.join(folder, parameters)
+        raise op_error(ModelNotFound, _WHO, f"one model in {folder!r}: <name>.json or <name>.pdmodel", programs)
+    return _beside(os.path.join(folder, chosen[0]))
 
 
 def files_of(path: str) -> tuple[str, str]:
     """The files of the model that a path stands for: a folder, the file of a program, or what its name begins with."""
     if os.path.isdir(path):
         return files_in(path)
-    candidates: Sequence[str] = [path] if path.endswith(PROGRAMS) else [path + end for end in PROGRAMS]
+    candidates = [path] if path.endswith(PROGRAMS) else [path + end for end in PROGRAMS]
     found = next((p for p in candidates if os.path.isfile(p)), None)
     if found is None:
-        raise op_error(ModelNotFound, "create_predictor", f"a model {path!r}", f"no file of {list(candidates)}")
-    parameters = os.path.splitext(found)[0] + PARAMETERS
-    return found, parameters if os.path.isfile(parameters) else ""
+        raise op_error(ModelNotFound, _WHO, f"a model {path!r}", f"no file of {candidates}")
+    return _beside(found)
+
+
+def _beside(program: str) -> tuple[str, str]:
+    parameters = os.path.splitext(program)[0] + PARAMETERS
+    return program, parameters if os.path.isfile(parameters) else ""
+
+
+def sources(config: Any) -> tuple[Any, Any]:
+    """The files, or their bytes, of the model that a ``Config`` names."""
+    if config.model_from_memory():
+        return config._buffers
+    if config.prog_file():
+        return config.prog_file(), config.params_file()
+    if config.model_dir():
+        return files_in(config.model_dir())
+    raise op_error(ValueError, _WHO, "a config with a model", "none", "Config(program, parameters) names one.")
 
 
 def load(config: Any) -> Model:
     """The model that a ``Config`` names."""
-    if config.model_from_memory():
-        program, parameters = config._buffers
-        return from_bytes(program, parameters or None)
-    if config.prog_file():
-        return from_files(config.prog_file(), config.params_file())
-    if config.model_dir():
-        return from_folder(config.model_dir())
-    raise op_error(
-        ValueError, "create_predictor", "a config with a model", "none",
-        "Config(program, parameters) names one.",
-    )  # fmt: skip
+    return from_files(*sources(config))

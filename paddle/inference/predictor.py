@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from paddle._public import public
-from paddle.inference import profile
+from paddle.inference import blame, profile
 from paddle.inference.config import Config
 from paddle.inference.handle import Slots, Tensor
 from paddle.inference.preparing import Prepared, ShapeRecord, around_runs
@@ -169,10 +169,24 @@ class Predictor:
         if any(self._hooks):
             results = told(self._run.program, given, *self._hooks)
         else:
-            results = self._run.run(given)
+            try:
+                results = self._run.run(given)
+            except blame.FAILURES as error:
+                if (better := self._located(given, error)) is None:
+                    raise
+                raise better from error
         if narrow is None:
             return results
         return [y.astype(narrow) if y.dtype.name == "float32" else y for y in results]
+
+    def _located(self, given: list[core.Tensor], error: Exception) -> Exception | None:
+        """The error with the user's line, if the model's file has it."""
+        prepared = self._prepared
+        if prepared.blamed >= blame.MOST or set(prepared.feeds) != {name for name, _ in self._run.feeds}:
+            return None
+        prepared.blamed += 1
+        names = [name for name, _ in self._run.feeds]
+        return blame.located(prepared.config, dict(zip(names, given, strict=True)), error)
 
     def register_input_hook(self, hook: Callable[[str, str, core.Tensor], Any]) -> None:
         """Have a function called before every operation, with each of its operands. Operations then run one by one.

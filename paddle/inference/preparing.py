@@ -42,6 +42,7 @@ class Prepared:
 
     def __init__(self, config: Config) -> None:
         self.config = config
+        self.blamed = 0  # failures that were looked into
         names = config._passes()
         last = [n for n in names if n == PACKING]  # its results are for this processor
         kept = config._optimised()

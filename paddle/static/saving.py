@@ -466,11 +466,11 @@ def load_inference_model(path_prefix: str | None, executor: Executor, **kwargs: 
     else:
         model, params = paths_of(_prefix(op_name, path_prefix))
     read = read_model(model, params, op_name)
-    program, feeds, outputs = _program_read(op_name, read, model)
+    program, feeds, outputs = program_read(op_name, read, model)
     return [program, feeds, outputs]
 
 
-def _program_read(op_name: str, read: Model, source: Any) -> tuple[Program, list[str], list[SymTensor]]:
+def program_read(op_name: str, read: Model, source: Any) -> tuple[Program, list[str], list[SymTensor]]:
     """The program of a model that was read, whose values are in the global scope; ``source``: where it was read."""
     if isinstance(read.program, Contents):
         program, outputs = _made(read.program)
