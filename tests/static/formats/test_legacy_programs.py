@@ -11,9 +11,9 @@ import pytest
 
 import paddle
 from paddle.static.formats import parameters, record
-from paddle.static.formats.graph import TensorType
 from paddle.static.formats.legacy import program
 from paddle.static.formats.legacy.translate import read_pdmodel
+from tests.support.legacy_calls import file_of
 from umiak.ir.serialise import FormatError
 
 RECORDED = np.load(Path(__file__).parents[2] / "data/legacy_programs.npz")
@@ -104,72 +104,6 @@ def test_bytes(programs: object) -> None:
     check("images", model)
 
 
-# --- operators as they were
-
-
-def version_of(o: program.Operator, **names: tuple[int, ...]) -> bytes:
-    """A program of one operator: its inputs, float tensors of these sizes, are fed, and its first result is fetched."""
-    feeds, variables = [], {}
-    for i, (name, sizes) in enumerate(names.items()):
-        variables[name] = program.Variable(name, program.DENSE, TensorType("float32", sizes))
-        feeds.append(program.Operator("feed", {"X": ["feed"]}, {"Out": [name]}, {"col": i}, {"col": 0}))
-    out = next(iter(o.outputs.values()))[0]
-    variables[out] = program.Variable(out, program.DENSE, TensorType("float32", (-1,)))
-    fetch = program.Operator("fetch", {"X": [out]}, {"Out": ["fetch"]}, {"col": 0}, {"col": 0})
-    return program.write(
-        program.LegacyProgram([program.LegacyBlock(-1, variables, [*feeds, o, fetch])], 1008005, {o.type: 0})
-    )
-
-
-def operator(kind: str, inputs: str, attributes: dict[str, tuple[int, Any]]) -> program.Operator:
-    slots = dict(x.split("=") for x in inputs.split())
-    return program.Operator(
-        kind, {k: [v] for k, v in slots.items()}, {"Out": ["out"]}, {k: v for k, (_, v) in attributes.items()},
-        {k: n for k, (n, _) in attributes.items()},
-    )  # fmt: skip
-
-
-X = np.arange(6, dtype="float32").reshape(2, 3) - 2
-# Operators of versions before an attribute was added, or got its name, and what they give for X.
-OLDER = {
-    "roll, dims": (operator("roll", "X=x", {"shifts": (11, [1]), "dims": (11, [1])}), np.roll(X, 1, 1)),
-    "roll, none": (operator("roll", "X=x", {"shifts": (11, [1])}), np.roll(X.ravel(), 1).reshape(2, 3)),
-    "flip, dims": (operator("flip", "X=x", {"dims": (3, [0])}), X[::-1]),
-    "trace, dim1": (operator("trace", "Input=x", {"offset": (0, 1), "dim1": (0, 1), "dim2": (0, 0)}), np.trace(X.T, 1)),
-    "softplus without beta": (operator("softplus", "X=x", {}), np.log1p(np.exp(X))),
-    "cumsum without flatten": (operator("cumsum", "X=x", {"axis": (0, 0)}), np.cumsum(X, 0)),
-    "gather without axis": (operator("gather", "X=x Index=i", {}), X[[1, 0]]),
-    "clip without tensors": (operator("clip", "X=x", {"min": (1, -1.0), "max": (1, 2.0)}), X.clip(-1, 2)),
-    "lookup_table": (operator("lookup_table", "W=x Ids=j", {}), X[[1, 0]]),
-    "top_k": (operator("top_k", "X=x", {"k": (0, 2)}), X[:, :0:-1]),
-    "transpose": (operator("transpose", "X=x", {"axis": (3, [1, 0])}), X.T),
-    "reshape": (operator("reshape", "X=x", {"shape": (3, [3, 2])}), X.reshape(3, 2)),
-    "expand": (operator("expand", "X=x", {"expand_times": (3, [1, 2])}), np.tile(X, (1, 2))),
-    "one_hot": (operator("one_hot", "X=j", {"depth": (0, 3)}), np.eye(3, dtype="float32")[[1, 0]]),
-    "flatten": (operator("flatten", "X=x", {"axis": (0, 0)}), X.reshape(1, 6)),
-    "isfinite": (operator("isfinite", "X=x", {}), True),
-    "fc": (operator("fc", "Input=x W=w Bias=b", {"activation_type": (2, "relu")}), [[0, 0], [7, 7]]),
-    "allclose, floats": (operator("allclose", "Input=x Other=x", {"rtol": (1, 0.0), "atol": (1, 0.0)}), True),
-    "assign_value, by type": (
-        operator("assign_value", "", {"shape": (3, [2]), "dtype": (0, 2), "int32_values": (3, [3, 4])}), [3, 4],
-    ),
-}  # fmt: skip
-FED: dict[str, np.ndarray] = {
-    "x": X, "i": np.array([1, 0]), "j": np.array([[1], [0]]), "w": np.ones((3, 2), "float32"),
-    "b": np.ones(2, "float32"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", OLDER)
-def test_an_operator_as_it_was(name: str) -> None:
-    o, expected = OLDER[name]
-    names = {n for slot in o.inputs.values() for n in slot}
-    module = read_pdmodel(version_of(o, **{n: FED[n].shape for n in FED if n in names}))
-    assert module.version == 1008005
-    (found,) = record.Values(module, {}, {n: paddle.to_tensor(FED[n]) for n in names}).run()
-    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-6)
-
-
 def test_unknown_operators_are_named() -> None:
     """All of them, at once."""
     ops = [program.Operator(kind) for kind in ("relu", "made_up", "another")]
@@ -179,8 +113,8 @@ def test_unknown_operators_are_named() -> None:
 
 
 def test_an_error_names_the_operator_and_its_result(tmp_path: Path, programs: object) -> None:
-    (tmp_path / "m.pdmodel").write_bytes(version_of(operator("concat", "", {}), x=(2, 3)))
+    (tmp_path / "m.pdmodel").write_bytes(file_of("concat", {}))
     with pytest.raises(
-        ValueError, match=r"m.pdmodel .*operator 'concat', which makes 'out': its input 'X' is required"
+        ValueError, match=r"m.pdmodel .*operator 'concat', which makes 'Out': its input 'X' is required"
     ):
         paddle.static.load_inference_model(str(tmp_path / "m"), paddle.static.Executor())

@@ -31,7 +31,7 @@ def element_type(number: Any) -> str:
 
 @rule("fill_constant")
 def _fill_constant(t: Translator, o: Operator) -> None:
-    """One value everywhere; value and sizes may be tensors, and the value text, which has all digits of an integer."""
+    """One value everywhere; value and sizes may be tensors, and the value text."""
     dtype = element_type(o.get("dtype", 5))
     text, number = o.get("str_value", ""), o.get("value", 0.0)
     if text:

@@ -1,0 +1,206 @@
+"""Older operators that became others: what they mean, by formulas in NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from paddle.static.formats.legacy import program
+from tests.support.legacy_calls import Inputs, result
+
+
+def drawn(*shape: int, seed: int = 0) -> np.ndarray:
+    return np.random.RandomState(seed + sum(shape)).uniform(-1, 1, shape).astype("float32")
+
+
+def relu(x: np.ndarray) -> np.ndarray:
+    return np.maximum(x, 0)
+
+
+def softmax(x: np.ndarray) -> np.ndarray:
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def norm(x: np.ndarray, scale: np.ndarray, bias: np.ndarray, axes: int = 1) -> np.ndarray:
+    over = tuple(range(x.ndim - axes, x.ndim))
+    centred = x - x.mean(over, keepdims=True)
+    return centred / np.sqrt((centred**2).mean(over, keepdims=True) + 1e-5) * scale + bias
+
+
+X = np.arange(6, dtype="float32").reshape(2, 3) - 2
+N, J = np.array([1, 0]), np.array([[1], [0]])
+
+Case = tuple[str, Inputs, dict[str, Any], Any]
+# The operator, its inputs and attributes, and what it gives: from before an attribute was added, or got its name.
+OLDER: dict[str, Case] = {
+    "roll, dims": ("roll", {"X": X}, {"shifts": [1], "dims": [1]}, np.roll(X, 1, 1)),
+    "roll, none": ("roll", {"X": X}, {"shifts": [1]}, np.roll(X.ravel(), 1).reshape(2, 3)),
+    "flip, dims": ("flip", {"X": X}, {"dims": [0]}, X[::-1]),
+    "trace, dim1": ("trace", {"Input": X}, {"offset": 1, "dim1": 1, "dim2": 0}, np.trace(X.T, 1)),
+    "softplus without beta": ("softplus", {"X": X}, {}, np.log1p(np.exp(X))),
+    "cumsum without flatten": ("cumsum", {"X": X}, {"axis": 0}, np.cumsum(X, 0)),
+    "gather without axis": ("gather", {"X": X, "Index": N}, {}, X[[1, 0]]),
+    "clip without tensors": ("clip", {"X": X}, {"min": -1.0, "max": 2.0}, X.clip(-1, 2)),
+    "allclose, floats": ("allclose", {"Input": X, "Other": X + 0.5}, {"rtol": 0.0, "atol": 1.0}, True),
+    "allclose, text": ("allclose", {"Input": X, "Other": X + 0.5}, {"rtol": "0.0", "atol": "0.25"}, False),
+    "assign_value, by type": (
+        "assign_value", {}, {"shape": [2], "dtype": 2, "int32_values": [3, 4], "fp32_values": []}, [3, 4],
+    ),
+    "fill_constant, text": ("fill_constant", {}, {"shape": [1], "dtype": 3, "str_value": "7", "value": 0.0}, [7]),
+    "arg_max without flatten": ("arg_max", {"X": X}, {"axis": 1}, [2, 2]),
+}  # fmt: skip
+
+FIRST: dict[str, Case] = {
+    "lookup_table": ("lookup_table", {"W": X, "Ids": J}, {}, X[[1, 0]]),
+    "lookup_table, padding": ("lookup_table", {"W": X, "Ids": J}, {"padding_idx": 1}, [[0, 0, 0], X[0]]),
+    "top_k": ("top_k", {"X": X}, {"k": 2}, X[:, :0:-1]),
+    "transpose": ("transpose", {"X": X}, {"axis": [1, 0]}, X.T),
+    "reshape": ("reshape", {"X": X}, {"shape": [0, -1, 1]}, X[:, :, None]),
+    "squeeze": ("squeeze", {"X": X[None]}, {"axes": [0]}, X),
+    "unsqueeze": ("unsqueeze", {"X": X}, {"axes": [1]}, X[:, None]),
+    "expand": ("expand", {"X": X}, {"expand_times": [1, 2]}, np.tile(X, (1, 2))),
+    "expand_as": ("expand_as", {"X": X[:1], "target_tensor": X}, {}, X[[0, 0]]),
+    "expand_as, a multiple": ("expand_as", {"X": X, "target_tensor": drawn(4, 3)}, {}, np.tile(X, (2, 1))),
+    "one_hot": ("one_hot", {"X": J}, {"depth": 3}, np.eye(3, dtype="float32")[[1, 0]]),
+    "flatten": ("flatten", {"X": X}, {"axis": 0}, X.reshape(1, 6)),
+    "flatten2": ("flatten2", {"X": drawn(2, 3, 4)}, {"axis": 2}, drawn(2, 3, 4).reshape(6, 4)),
+    "flatten2, last": ("flatten2", {"X": X}, {"axis": 2}, X.reshape(6, 1)),
+    "crop": ("crop", {"X": X}, {"shape": [1, 2], "offsets": [1, 1]}, X[1:, 1:]),
+    "isfinite": ("isfinite", {"X": np.array([1.0, np.inf])}, {}, False),
+    "isnan": ("isnan", {"X": np.array([1.0, np.nan])}, {}, True),
+    "bilinear_interp": (
+        "bilinear_interp", {"X": X[None, None]}, {"out_h": 2, "out_w": 5, "scale": 0.0, "align_corners": True},
+        np.stack([np.interp(np.arange(5) / 2, range(3), row) for row in X])[None, None],
+    ),
+    "nearest_interp, a scale": (
+        "nearest_interp", {"X": X[None, None]}, {"out_h": 0, "out_w": 0, "scale": 2.0, "align_corners": False},
+        X.repeat(2, 0).repeat(2, 1)[None, None],
+    ),
+    "pad2d": (
+        "pad2d", {"X": X[None, None]}, {"paddings": [1, 0, 0, 2], "mode": "constant", "pad_value": 0.5},
+        np.pad(X, ((1, 0), (0, 2)), constant_values=0.5)[None, None],
+    ),
+    "pad2d, edge, channels last": (
+        "pad2d", {"X": X[None, :, :, None]}, {"paddings": [0, 1, 2, 0], "mode": "edge", "data_format": "NHWC"},
+        np.pad(X, ((0, 1), (2, 0)), mode="edge")[None, :, :, None],
+    ),
+    "affine_channel": (
+        "affine_channel", {"X": X.reshape(1, 2, 3, 1), "Scale": drawn(2), "Bias": drawn(2, seed=1)}, {},
+        X.reshape(1, 2, 3, 1) * drawn(2).reshape(2, 1, 1) + drawn(2, seed=1).reshape(2, 1, 1),
+    ),
+    "reduce_mean of all": ("reduce_mean", {"X": X}, {"dim": [0], "reduce_all": True}, X.mean()),
+    "reduce_any": ("reduce_any", {"X": X > 2}, {"dim": [1], "keep_dim": True}, [[False], [True]]),
+    "tril_triu": ("tril_triu", {"X": X}, {"lower": False, "diagonal": 1}, np.triu(X, 1)),
+    "fill_zeros_like": ("fill_zeros_like", {"X": X}, {}, X * 0),
+    "elementwise_add, a middle axis": (
+        "elementwise_add", {"X": drawn(2, 3, 4), "Y": drawn(3)}, {"axis": 1}, drawn(2, 3, 4) + drawn(3)[:, None],
+    ),
+    "elementwise_sub, ones at the end": (
+        "elementwise_sub", {"X": drawn(2, 3, 4), "Y": drawn(2, 1, 1)}, {"axis": 0}, drawn(2, 3, 4) - drawn(2, 1, 1),
+    ),
+    "elementwise_mul, the first is smaller": (
+        "elementwise_mul", {"X": drawn(3), "Y": drawn(2, 3, 4)}, {"axis": 1}, drawn(3)[:, None] * drawn(2, 3, 4),
+    ),
+    "mul": (
+        "mul", {"X": drawn(2, 3, 4), "Y": drawn(2, 6, 5)}, {"x_num_col_dims": 1, "y_num_col_dims": 2},
+        drawn(2, 3, 4).reshape(2, 12) @ drawn(2, 6, 5).reshape(12, 5),
+    ),
+    "mul, more columns": (
+        "mul", {"X": drawn(2, 3, 4), "Y": drawn(4, 5, 2)}, {"x_num_col_dims": 2, "y_num_col_dims": 1},
+        np.einsum("abc,cde->abde", drawn(2, 3, 4), drawn(4, 5, 2)),
+    ),
+    "matmul, alpha": (
+        "matmul", {"X": X, "Y": X}, {"transpose_X": False, "transpose_Y": True, "alpha": 0.5}, X @ X.T * 0.5,
+    ),
+    "multiplied twice": ("multiplex", {"X": [X, X + 10], "Ids": J.astype("int32")}, {}, [X[0] + 10, X[1]]),
+}  # fmt: skip
+
+W, B, S, P = drawn(3, 4), drawn(4), drawn(4, seed=1), drawn(2, 4)
+Q, R = drawn(2, 5, 8), drawn(8, 3, 8)
+
+
+def attention() -> np.ndarray:
+    q, k, v = (np.einsum("btc,cd->btd", Q, R[:, i]) + drawn(3, 8)[i] for i in range(3))
+    parts = [softmax(q[..., c] @ k[..., c].swapaxes(1, 2) * 0.5 + 0.25) @ v[..., c] for c in (slice(4), slice(4, 8))]
+    return np.concatenate(parts, -1)
+
+
+FUSED: dict[str, Case] = {
+    "fc": ("fc", {"Input": X, "W": W, "Bias": B}, {"activation_type": "relu"}, relu(X @ W + B)),
+    "fc, more rows": (
+        "fc", {"Input": drawn(2, 5, 3), "W": W}, {"in_num_col_dims": 2}, drawn(2, 5, 3) @ W,
+    ),
+    "fused_elementwise_add": (
+        "fused_elementwise_add", {"X": X, "Y": X}, {"fuse_activation": "sigmoid", "axis": -1}, 1 / (1 + np.exp(-2 * X)),
+    ),
+    "skip_layernorm": (
+        "skip_layernorm", {"X": P, "Y": P * 2, "Scale": S, "Bias": B}, {"begin_norm_axis": 1, "epsilon": 1e-5},
+        norm(P * 3, S, B),
+    ),
+    "fused_embedding_eltwise_layernorm": (
+        "fused_embedding_eltwise_layernorm",
+        {"Ids": [np.array([[[1], [0]]]), np.array([[2, 2]])], "Embs": [P, drawn(3, 4)], "Scale": S, "Bias": B}, {},
+        norm(P[[1, 0]] + drawn(3, 4)[[2, 2]], S, B)[None],
+    ),
+    "fused_fc_elementwise_layernorm": (
+        "fused_fc_elementwise_layernorm", {"X": X, "W": W, "Y": P, "Bias0": B, "Scale": S, "Bias1": B},
+        {"activation_type": "relu"}, norm(relu(X @ W + B) + P, S, B),
+    ),
+    "multihead_matmul": (
+        "multihead_matmul", {"Input": Q, "W": R, "Bias": drawn(3, 8), "BiasQK": np.full((2, 2, 5, 5), 0.25, "float32")},
+        {"head_number": 2, "alpha": 0.5}, attention(),
+    ),
+    "fusion_squared_mat_sub": (
+        "fusion_squared_mat_sub", {"X": X, "Y": W}, {"scalar": 0.5}, ((X @ W) ** 2 - X**2 @ W**2) * 0.5,
+    ),
+    "fusion_repeated_fc_relu": (
+        "fusion_repeated_fc_relu", {"X": X, "W": [W, drawn(4, 2)], "Bias": [B, drawn(2)]}, {},
+        relu(relu(X @ W + B) @ drawn(4, 2) + drawn(2)),
+    ),
+    "fusion_transpose_flatten_concat": (
+        "fusion_transpose_flatten_concat", {"X": [Q, Q * 2]},
+        {"trans_axis": [0, 2, 1], "flatten_axis": 1, "concat_axis": 1},
+        np.concatenate([x.swapaxes(1, 2).reshape(2, 40) for x in (Q, Q * 2)], 1),
+    ),
+    "fused_matmul": (
+        "fused_matmul", {"X": X, "Y": X, "ResidualData": np.ones((3, 3), "float32")},
+        {"trans_x": True, "matmul_alpha": 2.0, "fuse_activation": "relu"}, relu(X.T @ X * 2 + 1),
+    ),
+    "fused_elemwise_activation": (
+        "fused_elemwise_activation", {"X": X, "Y": X}, {"functor_list": ["elementwise_add", "relu"]}, X + relu(X),
+    ),
+    "fused_elemwise_activation, the other way": (
+        "fused_elemwise_activation", {"X": X, "Y": X}, {"functor_list": ["scale", "elementwise_mul"], "scale": 3.0},
+        X * X * 3,
+    ),
+    "conv2d with a bias and a residual": (
+        "conv2d", {"Input": X.reshape(1, 3, 2, 1), "Filter": drawn(4, 3, 1, 1), "Bias": B,
+                   "ResidualData": np.ones((1, 4, 2, 1), "float32")}, {"fuse_activation": "relu"},
+        relu(np.einsum("nchw,oc->nohw", X.reshape(1, 3, 2, 1), drawn(4, 3, 1, 1)[:, :, 0, 0]) + B.reshape(4, 1, 1) + 1),
+    ),
+    "conv2d_fusion": (
+        "conv2d_fusion", {"Input": X.reshape(1, 3, 2, 1), "Filter": drawn(4, 3, 1, 1), "Bias": B}, {},
+        relu(np.einsum("nchw,oc->nohw", X.reshape(1, 3, 2, 1), drawn(4, 3, 1, 1)[:, :, 0, 0]) + B.reshape(4, 1, 1)),
+    ),
+}  # fmt: skip
+
+OUTPUTS = {"conv2d": "Output", "conv2d_fusion": "Output", "top_k": "Out Indices"}
+CASES = {**OLDER, **FIRST, **FUSED}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_an_operator(name: str) -> None:
+    kind, inputs, attributes, expected = CASES[name]
+    found = result(kind, inputs, OUTPUTS.get(kind, "Out"), **attributes)
+    assert found.shape == np.shape(expected)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_a_file_has_nothing_of_an_operator_that_is_not_said() -> None:
+    """Defaults are of the table, not of the file that the tests write."""
+    o = program.Operator("softplus", {"X": ["x"]}, {"Out": ["y"]})
+    (block,) = program.read(program.write(program.LegacyProgram([program.LegacyBlock(-1, {}, [o])]))).blocks
+    assert block.operators[0].attributes == {}
