@@ -1,8 +1,8 @@
 """Models that are saved here and run in the reference, and the other way round.
 
-As a script, in either environment: ``save FOLDER [NAME ...]`` makes models, saves them by ``paddle.jit.save``, and keeps
-inputs and outputs beside them; ``run FOLDER [NAME ...]`` loads what is there and prints, for each model, a line of
-JSON with the largest errors. It needs NumPy and ``paddle`` alone.
+As a script, in either environment: ``save FOLDER [NAME ...]`` makes models, saves them by ``paddle.jit.save``, and
+keeps outputs beside them; ``run FOLDER [NAME ...]`` loads what is there and prints, for each model, a line of JSON with
+the largest error. It needs NumPy and ``paddle`` alone.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ class VisionTransformer(nn.Layer):
 
 
 class Block(nn.Layer):
-    """Attention and a network of two layers, with normalisation before each; ``causal`` looks at earlier places alone."""
+    """Attention and a network of two layers, each after a norm; ``causal``: places look at earlier ones alone."""
 
     def __init__(self, width: int, heads: int, causal: bool = False) -> None:
         super().__init__()
@@ -431,7 +431,7 @@ class Yolo(nn.Layer):
         middle = middle + F.interpolate(top, scale_factor=2, mode="nearest")
         anchors = [[10, 13, 16, 30, 33, 23], [30, 61, 62, 45, 59, 119]]
         found = [
-            paddle.vision.ops.yolo_box(head(y), sizes + 1, a, 3, 0.005, stride)
+            paddle.vision.ops.yolo_box(head(y) * 0.05, sizes + 1, a, 3, 0.005, stride)
             for head, y, a, stride in zip(self.heads, (middle, top), anchors, (16, 32))
         ]
         boxes, scores = (paddle.concat(parts, axis=1) for parts in zip(*found))
@@ -599,8 +599,9 @@ class Statistics(nn.Layer):
 class Activations(nn.Layer):
     def forward(self, x):
         names = (
-            "relu", "relu6", "elu", "selu", "celu", "gelu", "silu", "mish", "softplus", "softsign", "tanhshrink", "hardtanh",
-            "hardshrink", "softshrink", "hardsigmoid", "hardswish", "log_sigmoid", "sigmoid", "tanh", "swish",
+            "relu", "relu6", "elu", "selu", "celu", "gelu", "silu", "mish", "softplus", "softsign", "tanhshrink",
+            "hardtanh", "hardshrink", "softshrink", "hardsigmoid", "hardswish", "log_sigmoid", "sigmoid", "tanh",
+            "swish",
         )  # fmt: skip
         return [getattr(F, name)(x) for name in names] + [F.glu(x), F.maxout(x.reshape([-1, 4, 2, 2]), 2)]
 

@@ -31,9 +31,7 @@ def full(e: Emitter, o: ir.Operation) -> Result:
         value = bool(value)
     elif kind.dtype.startswith(("int", "uint")):
         value = int(value)  # type: ignore[arg-type]
-    if fixed(shape):
-        return e.full(shape, value, kind.dtype)
-    return e.one("full_with_tensor", [e.full((1,), value, kind.dtype), e.ints(shape)], kind, dtype=element(kind.dtype))
+    return e.filled(shape, value, kind)
 
 
 @emits(F.Iota)

@@ -22,6 +22,7 @@ from paddle.static.formats.emit.emitter import (
     typed,
 )
 from umiak.ir import program as ir
+from umiak.ir.meta import identical
 from umiak.ir.registry import REGISTRY
 
 # Ops whose operator has the same operands and no attributes, by our names.
@@ -278,6 +279,6 @@ def prelu(e: Emitter, o: ir.Operation) -> Result | None:
 @_on("lerp")
 def lerp(e: Emitter, o: ir.Operation) -> Result | None:
     x, y, weight = o.operands
-    if type(x) is not ir.Value or type(y) is not ir.Value or x.meta.shape != y.meta.shape:
+    if type(x) is not ir.Value or type(y) is not ir.Value or not identical(x.meta.shape, y.meta.shape):
         return None
     return e.one("lerp", [e.of(x), e.of(y), e.of(weight, x.meta.dtype)], type_of(o.results[0].meta))

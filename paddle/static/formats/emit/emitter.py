@@ -222,6 +222,13 @@ class Emitter:
         self._known[key] = made
         return made
 
+    def filled(self, shape: Sequence[Any], value: Any, kind: TensorType) -> Result:
+        """A tensor of one number, whose sizes may be symbols."""
+        if -1 not in kind.shape:
+            return self.full(kind.shape, value, kind.dtype)
+        operands = [self.full((1,), value, kind.dtype), self.ints(shape)]
+        return self.one("full_with_tensor", operands, kind, dtype=element(kind.dtype))
+
     def attribute(self, value: Any, dtype: str) -> Result:
         """A number that operators take as an operand though they mean an attribute."""
         return self.full((1,), value, dtype, ON_HOST)
@@ -389,6 +396,8 @@ class Emitter:
     def reshape(self, x: Result, shape: Sequence[Any], dtype: Any = None) -> Result:
         """``x`` under another shape, whose sizes may be symbols."""
         kind = TensorType(typed(x).dtype, tuple(n if type(n) is int else -1 for n in shape))
+        if 0 in kind.shape:  # a size of 0 would stand for the one that is there
+            return self.filled(shape, 0, kind)
         return self.one("reshape", [x, self.extent(x, shape)], kind)
 
     def extent(self, x: Result, shape: Sequence[Any]) -> Result:
@@ -480,7 +489,9 @@ class Emitter:
             if key in names:
                 self.bind(value, self.parameter(x, names[key]))
             else:
-                self.bind(value, self.tensor(x, f"constant_{len(self.parameters)}"))
+                taken = {*names.values(), *self.parameters}
+                free = (n for n in map("constant_{}".format, count(len(self.parameters))) if n not in taken)
+                self.bind(value, self.tensor(x, next(free)))
 
     def operations(self, operations: Iterable[ir.Operation]) -> None:
         """Write operations in order."""

@@ -78,11 +78,35 @@ def index_put(e: Emitter, o: ir.Operation) -> Result | None:
 
 
 @emits(F.Put)
-def put(e: Emitter, o: ir.Operation) -> Result | None:
+def put(e: Emitter, o: ir.Operation) -> Result:
+    """The axis goes to the front, and the index becomes flat."""
     x, index, updates = o.operands
-    if o.op.mode not in ("set", "add") or o.op.axis != 0:
-        return None
-    return _put_at(e, o, e.of(x), [_int64(e, index)], updates, o.op.mode == "add")
+    axis = o.op.axis
+    made, places = e.of(x), _int64(e, index)
+    rank, depth = len(typed(made).shape), len(typed(places).shape)
+    shape, places_shape = x.meta.shape, index.meta.shape  # type: ignore[union-attr]
+    values = e.of(updates, typed(made).dtype)
+    rest = [n for i, n in enumerate(shape) if i != axis]
+    count = _count(places_shape)
+    if type(updates) is ir.Value:
+        order = [*range(axis, axis + depth), *range(axis), *range(axis + depth, rank - 1 + depth)]
+        values = e.transpose(values, order)
+        if depth != 1:
+            values = e.reshape(values, (count, *rest))
+    if depth != 1:
+        places = e.reshape(places, (count,))
+    forth = [axis, *range(axis), *range(axis + 1, rank)]
+    front = e.transpose(made, forth)
+    if o.op.mode in ("set", "add"):
+        given = [front, e.combine([e.cast(places, "int64")]), values]
+        out = e.one("index_put", given, typed(front), accumulate=flag(o.op.mode == "add"))
+    else:
+        values = e.expand(values, (count, *rest))
+        places = e.expand(e.unsqueeze(places, list(range(1, rank))), (count, *rest))
+        given = [front, places, values]
+        modes = {"axis": i32(0), "reduce": text(_MODES[o.op.mode]), "include_self": flag(True)}
+        out = e.one("put_along_axis", given, typed(front), **modes)
+    return e.transpose(out, [forth.index(i) for i in range(rank)])
 
 
 @emits(F.ScatterAlong)

@@ -21,6 +21,7 @@ from paddle.static.formats.emit.emitter import (
 )
 from umiak import ops as F
 from umiak.ir import program as ir
+from umiak.ir.meta import identical
 
 
 @emits(F.Matmul)
@@ -70,7 +71,7 @@ def kron(e: Emitter, o: ir.Operation) -> Result:
 
 @emits(F.Dot)
 def dot(e: Emitter, o: ir.Operation) -> Result | None:
-    if any(x.meta.shape != o.operands[0].meta.shape for x in o.operands):  # type: ignore[union-attr]
+    if not all(identical(x.meta.shape, o.operands[0].meta.shape) for x in o.operands):  # type: ignore[union-attr]
         return None
     return e.one("dot", [e.of(x) for x in o.operands], e.type(o))
 
@@ -135,6 +136,12 @@ def lu(e: Emitter, o: ir.Operation) -> list[Result]:
     kind = e.types(o)[0]
     info = TensorType("int32", kind.shape[:-2])
     return e.call("lu", [e.of(o.operands[0])], [*e.types(o), info], pivot=flag(True))[:2]
+
+
+@emits(F.LuUnpack)
+def lu_unpack(e: Emitter, o: ir.Operation) -> list[Result]:
+    both = {"unpack_ludata": flag(True), "unpack_pivots": flag(True)}
+    return e.call("lu_unpack", [e.of(x) for x in o.operands], e.types(o), **both)
 
 
 # --- Fourier transforms ----------------------------------------------------------------------------------------------

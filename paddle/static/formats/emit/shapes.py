@@ -17,7 +17,6 @@ from paddle.static.formats.emit.emitter import (
     i32,
     i64,
     text,
-    type_of,
     typed,
 )
 from umiak import ops as F
@@ -234,39 +233,60 @@ def pad(e: Emitter, o: ir.Operation) -> Result | None:
     value: Any
     x, value = o.operands
     lo, hi = o.params
-    rank = len(o.results[0].meta.shape)
+    shape = o.results[0].meta.shape
+    rank = len(shape)
     if type(value) is ir.Value or not fixed(lo, hi, value):
         return None
     axes = range(rank) if o.op.axes is None else o.op.axes
     pads = {a: (m, n) for a, m, n in zip(axes, lo, hi, strict=True) if (m, n) != (0, 0)}
     made = e.of(x)
+    cut = {a: (m, n) for a, (m, n) in pads.items() if m < 0 or n < 0}
+    if cut:
+        made = _cropped(e, made, cut)
+        pads = {a: (max(m, 0), max(n, 0)) for a, (m, n) in pads.items() if m > 0 or n > 0}
     if not pads:
         return made
-    if o.op.mode == "constant" and all(m <= 0 and n <= 0 for m, n in pads.values()):
-        starts = [-m for m, _ in pads.values()]
-        ends = [n if n < 0 else _END for _, n in pads.values()]
-        return e.one(
-            "slice", [made, e.ints(starts), e.ints(ends)], e.type(o), axes=array(i64, pads),
-            infer_flags=array(i64, [1] * len(pads)), decrease_axis=array(i64, []),
-        )  # fmt: skip
-    if any(m < 0 or n < 0 for m, n in pads.values()):
-        return None
-    if o.op.mode == "constant" and (rank not in (3, 4, 5) or not set(pads) <= set(range(2, rank))):
+    if o.op.mode == "constant":
         flat = [n for a in range(rank) for n in pads.get(a, (0, 0))]
         given = e.attribute(value or 0, typed(made).dtype)
         return e.one("pad", [made, given], e.type(o), paddings=array(i32, flat))
-    if rank > 5 or rank < 3 or not set(pads) <= set(range(2, rank)):
-        return None
-    space = range(rank - 1, 1, -1)  # the last dim first
-    flat = [n for a in space for n in pads.get(a, (0, 0))] + [0, 0] * (5 - rank)
-    new = tuple(range(2, 2 + 5 - rank))
-    wide = e.unsqueeze(made, new)
-    shape = [*typed(wide).shape[:2], *[1] * len(new), *type_of(o.results[0].meta).shape[2:]]
-    grown = e.one(
-        "pad3d", [wide, e.ints(flat)], TensorType(typed(made).dtype, tuple(shape)), mode=text(o.op.mode),
-        pad_value=f64(value or 0.0), data_format=text("NCDHW"),
+    return _mirrored(e, made, o, pads)
+
+
+def _cropped(e: Emitter, x: Result, cut: dict[int, tuple[int, int]]) -> Result:
+    """``x`` without what negative pads take away."""
+    starts = [max(-m, 0) for m, _ in cut.values()]
+    ends = [n if n < 0 else _END for _, n in cut.values()]
+    sizes = list(typed(x).shape)
+    for a, (m, n) in cut.items():
+        sizes[a] = sizes[a] + min(m, 0) + min(n, 0) if sizes[a] != -1 else -1
+    return e.one(
+        "slice", [x, e.ints(starts), e.ints(ends)], typed(x)._replace(shape=tuple(sizes)), axes=array(i64, cut),
+        infer_flags=array(i64, [1] * len(cut)), decrease_axis=array(i64, []),
     )  # fmt: skip
-    return e.squeeze(grown, new)
+
+
+def _mirrored(e: Emitter, x: Result, o: ir.Operation, pads: dict[int, tuple[int, int]]) -> Result | None:
+    """Pads of elements of ``x``, along three dims at most, which go to the end; the others are taken together."""
+    before, after = o.operands[0].meta.shape, o.results[0].meta.shape  # type: ignore[union-attr]
+    rank = len(after)
+    if len(pads) > 3:
+        return None
+    # Dims behind that are not padded stay in place where there is room for them.
+    own = list(range(min(pads), rank)) if rank - min(pads) <= 3 else sorted(pads)
+    order = [*(i for i in range(rank) if i not in own), *own]
+    lead: Any = 1
+    for i in order[: -len(own)]:
+        lead = lead * before[i]
+    ones = (1,) * (3 - len(own))
+    wide = e.reshape(e.transpose(x, order), (lead, 1, *ones, *(before[i] for i in own)))
+    flat = [n for a in reversed(own) for n in pads.get(a, (0, 0))] + [0, 0] * len(ones)
+    grown_sizes = (-1 if type(lead) is Sym else lead, 1, *ones, *(e.type(o).shape[i] for i in own))
+    grown = e.one(
+        "pad3d", [wide, e.ints(flat)], TensorType(typed(x).dtype, grown_sizes), mode=text(o.op.mode),
+        pad_value=f64(0.0), data_format=text("NCDHW"),
+    )  # fmt: skip
+    return e.transpose(e.reshape(grown, tuple(after[i] for i in order)), [order.index(i) for i in range(rank)])
 
 
 @emits(F.Unfold)

@@ -95,6 +95,41 @@ def conv_transpose(e: Emitter, o: ir.Operation) -> Result | None:
     return _dropped(e, made, n)
 
 
+@emits(F.ConvInputGrad)
+def conv_input_grad(e: Emitter, o: ir.Operation) -> Result | None:
+    """A transposed convolution whose sizes are given."""
+    groups, strides, lo, hi, dilations, sizes = o.params
+    n = o.op.nd
+    if n > 2 or not fixed(o.params) or any(p < 0 for p in (*lo, *hi)):
+        return None
+    made = e.one(
+        "conv2d_transpose", [*(_lifted(e, e.of(v), n) for v in o.operands), e.ints(_each(sizes, n, 1))],
+        _lifted_type(e.type(o), n), strides=array(i32, _each(strides, n, 1)), paddings=array(i32, _pads(lo, hi, n)),
+        output_padding=array(i32, []), padding_algorithm=EXPLICIT, groups=i32(groups),
+        dilations=array(i32, _each(dilations, n, 1)), data_format=text(_LAYOUT[2]),
+    )  # fmt: skip
+    return _dropped(e, made, n)
+
+
+def _images(e: Emitter, o: ir.Operation) -> tuple[Result, TensorType]:
+    """The operand of a pool as images with channels, and the type of the result for these."""
+    n, shape, kind = o.op.n, o.operands[0].meta.shape, e.types(o)[0]  # type: ignore[union-attr]
+    x = e.of(o.operands[0])
+    if len(shape) != n + 2:  # other dims before those of the windows: they are taken together
+        lead: Any = 1
+        for size in shape[:-n]:
+            lead = lead * size
+        x = e.reshape(x, (lead, 1, *shape[-n:]))
+        kind = kind._replace(shape=(*typed(x).shape[:2], *kind.shape[-n:]))
+    return _lifted(e, x, n), _lifted_type(kind, n)
+
+
+def _restored(e: Emitter, o: ir.Operation, x: Result) -> Result:
+    shape = o.results[0].meta.shape
+    x = _dropped(e, x, o.op.n)
+    return x if len(typed(x).shape) == len(shape) == o.op.n + 2 else e.reshape(x, shape)
+
+
 def _pool(
     e: Emitter, o: ir.Operation, kind: str, kernel: Sequence[Any], strides: Sequence[Any], pads: list[int],
     exclusive: bool = True, adaptive: bool = False, ceil: bool = False,
@@ -102,37 +137,37 @@ def _pool(
     n = o.op.n
     rank = max(n, 2)
     size = _each(kernel, n, 1)
-    operands = [_lifted(e, e.of(o.operands[0]), n)]
+    x, result = _images(e, o)
+    operands = [x]
     given: dict[str, Attribute] = {}
     if rank == 2:
         operands.append(e.ints(size))
     else:
         given["kernel_size"] = array(i64, size)
     made = e.one(
-        f"pool{rank}d", operands, _lifted_type(e.types(o)[0], n), **given, strides=array(i64, _each(strides, n, 1)),
+        f"pool{rank}d", operands, result, **given, strides=array(i64, _each(strides, n, 1)),
         paddings=array(i64, pads), ceil_mode=flag(ceil), exclusive=flag(exclusive), data_format=text(_LAYOUT[rank]),
         pooling_type=text(kind), global_pooling=flag(False), adaptive=flag(adaptive), padding_algorithm=EXPLICIT,
     )  # fmt: skip
-    return _dropped(e, made, n)
+    return _restored(e, o, made)
 
 
 def _plain(o: ir.Operation) -> bool:
-    """Is it a pool over one to three dims of batches of images with channels, by known numbers?"""
-    rank = len(o.operands[0].meta.shape)  # type: ignore[union-attr]
-    return 0 < o.op.n <= 3 and rank == o.op.n + 2 and fixed(o.params)
+    """Is it a pool over one to three dims, by known numbers?"""
+    return 0 < o.op.n <= 3 and fixed(o.params)
 
 
 def _indexed(e: Emitter, o: ir.Operation, kernel: Any, strides: Any, pads: list[int], adaptive: bool) -> list[Result]:
     """A pool that gives places, too."""
     n = o.op.n
     rank = max(n, 2)
-    kind = _lifted_type(e.types(o)[0], n)
+    x, kind = _images(e, o)
     values, places = e.call(
-        f"max_pool{rank}d_with_index", [_lifted(e, e.of(o.operands[0]), n)], [kind, kind._replace(dtype="int32")],
+        f"max_pool{rank}d_with_index", [x], [kind, kind._replace(dtype="int32")],
         kernel_size=array(i32, _each(kernel, n, 1)), strides=array(i32, _each(strides, n, 1)),
         paddings=array(i32, pads), global_pooling=flag(False), adaptive=flag(adaptive), ceil_mode=flag(False),
     )  # fmt: skip
-    return [_dropped(e, values, n), e.cast(_dropped(e, places, n), o.op.dtype)]
+    return [_restored(e, o, values), e.cast(_restored(e, o, places), o.op.dtype)]
 
 
 @emits(F.MaxPool)
