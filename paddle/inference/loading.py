@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from paddle.static.formats import files
+from paddle.static.formats.cut import Tail, cut, from_data
+from paddle.static.formats.graph import Module
 from paddle.static.program import Program
 from paddle.static.saving import program_read
 from paddle.static.scope import Scope, scope_guard
@@ -29,25 +31,33 @@ class Model:
     feeds: list[str]
     fetched: list[Tensor]
     scope: Scope
+    tail: Tail | None = None  # what comes behind the program's results, where data decide sizes
 
     @property
     def outputs(self) -> list[str]:
         """The names of the results."""
-        return [x.name for x in self.fetched]
+        return [x.name for x in self.fetched] if self.tail is None else self.tail.outputs
 
 
-def from_files(program: Any, parameters: Any) -> Model:
+def from_files(program: Any, parameters: Any, may_be_cut: bool = False) -> Model:
     """A model in two files, or in the bytes of them.
 
     Args:
         program: a path, or the bytes.
         parameters: a path of a file, or of a folder with a file for each; the bytes; empty where there are none.
+        may_be_cut: whether it may have a tail; else a model in which data decide sizes is refused.
     """
-    scope = Scope()
+    scope, tail = Scope(), None
     with scope_guard(scope):
         read = files.read_model(program, parameters or None, _WHO)
-        made, feeds, fetched = program_read(_WHO, read, program)
-    return Model(made, feeds, list(fetched), scope)
+        try:
+            made, feeds, fetched = program_read(_WHO, read, program)
+        except ValueError as error:
+            if not may_be_cut or not isinstance(read.program, Module) or not from_data(error):
+                raise
+            head, tail = cut(read.program, read.values)
+            made, feeds, fetched = program_read(_WHO, files.Model(head, read.values), program)
+    return Model(made, feeds, list(fetched), scope, tail)
 
 
 def files_in(folder: str) -> tuple[str, str]:
@@ -94,6 +104,6 @@ def sources(config: Any) -> tuple[Any, Any]:
     raise op_error(ValueError, _WHO, "a config with a model", "none", "Config(program, parameters) names one.")
 
 
-def load(config: Any) -> Model:
-    """The model that a ``Config`` names."""
-    return from_files(*sources(config))
+def load(config: Any, may_be_cut: bool = False) -> Model:
+    """The model that a ``Config`` names; ``may_be_cut``: as in ``from_files``."""
+    return from_files(*sources(config), may_be_cut)

@@ -175,6 +175,8 @@ class Predictor:
                 if (better := self._located(given, error)) is None:
                     raise
                 raise better from error
+        if self._prepared.tail is not None:
+            results = self._prepared.tail.run(results)
         if narrow is None:
             return results
         return [y.astype(narrow) if y.dtype.name == "float32" else y for y in results]

@@ -50,9 +50,9 @@ class Prepared:
         if kept and os.path.isfile(found):
             model = loading.from_files(found, kept + loading.PARAMETERS)
         else:
-            model = loading.load(config)
+            model = loading.load(config, may_be_cut=True)
             optimise(config, model, [n for n in names if n != PACKING], config._narrow())
-        self.feeds, self.outputs = list(model.feeds), model.outputs
+        self.feeds, self.outputs, self.tail = list(model.feeds), model.outputs, model.tail
         if config._flags["save_optimised"]:
             self._save(model, kept)
         optimise(config, model, last)
@@ -72,6 +72,11 @@ class Prepared:
             raise op_error(
                 ValueError, "create_predictor", "a folder for the optimised model", "a model in memory",
                 "Config.set_optim_cache_dir names one.",
+            )  # fmt: skip
+        if model.tail is not None:
+            raise op_error(
+                ValueError, "create_predictor", "sizes that are known before the model runs, to save it optimised",
+                "a model in which data decide them",
             )  # fmt: skip
         fed = [x for _, x in model.program._tracer.feeds]
         with scope_guard(model.scope):

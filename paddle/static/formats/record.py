@@ -27,8 +27,8 @@ from paddle.static.formats.graph import (
     Operation,
     TensorType,
 )
-from paddle.static.formats.operators import TABLE
 from paddle.static.formats.operators.known import Known, tensor_of
+from paddle.static.formats.operators.table import TABLE
 from paddle.static.program import Program
 from paddle.static.scope import Scope, global_scope
 from umiak.core.array import from_numpy
@@ -45,7 +45,7 @@ IF, WHILE = "pd_op.if", "pd_op.while"
 _RULED = {PARAMETER, COMBINE, SPLIT, DATA, FETCH, YIELD, SHADOW_OUTPUT, IF, WHILE}
 
 # What operators raise for operands that they refuse.
-_REFUSALS = FormatError, VerifyError, TypeError, ValueError, LookupError, ArithmeticError, RuntimeError, AttributeError
+REFUSALS = FormatError, VerifyError, TypeError, ValueError, LookupError, ArithmeticError, RuntimeError, AttributeError
 
 
 def missing_operators(module: Module) -> list[str]:
@@ -81,7 +81,7 @@ class Values:
                 return [tensor_of(x) for x in self._operands(o)]
             try:
                 results = self._results(o)
-            except _REFUSALS as error:
+            except REFUSALS as error:
                 if hasattr(error, "operation"):
                     raise
                 raise _located(error, o, i) from error
@@ -265,7 +265,7 @@ def program_over(module: Module, held: Mapping[str, Parameter]) -> tuple[Program
         inputs = {name: paddle.static.data(name, t.shape, t.dtype) for name, t in types.items()}
         try:
             outputs = [tracer.tensor(y) for y in Values(module, held, inputs).run()]
-        except _REFUSALS as error:
+        except REFUSALS as error:
             if isinstance(error, FormatError):
                 raise
             raise FormatError(str(error)) from error

@@ -45,7 +45,7 @@ def box_coder(
     code_type: str = "encode_center_size", box_normalized: bool = True, axis: int = 0, variance: Any = (),
 ) -> Any:  # fmt: skip
     factors = prior_box_var if prior_box_var is not None else list(variance) or None
-    return ops.box_coder(prior_box, factors, target_box, code_type, box_normalized, axis)
+    return ops.box_coder(prior_box, factors, target_box, code_type, box_normalized, axis)  # type: ignore[arg-type]
 
 
 @operator("box_clip")

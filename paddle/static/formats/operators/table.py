@@ -29,6 +29,10 @@ Raw = Any  # as it comes: a tensor, `Known`, a list
 Rule = Callable[..., Any]  # of `Known` operands; it returns None where it has no answer
 
 
+class FromData(FormatError):
+    """Sizes that data decide, where they must be known."""
+
+
 def _as_tensors(x: Any) -> list[Tensor]:
     return [tensor_of(y) for y in x] if isinstance(x, (list, tuple)) else [tensor_of(x)]
 
@@ -43,7 +47,7 @@ def _as_tensor(x: Any) -> Tensor:
 def _as_sizes(x: Any) -> list[Any]:
     found = known_elements(x)
     if found is None:
-        raise FormatError("sizes that are known before the program runs are required, got sizes from data")
+        raise FromData("sizes that are known before the program runs are required, got sizes from data")
     return found
 
 
