@@ -39,6 +39,8 @@ def extracted(
     Raises:
         ValueError: variables of another program, or an input that is needed and not among ``feed_vars``.
     """
+    for x in fetch_vars:
+        tracer.find(x)  # a view of what was written to is taken anew
     tracer = tracer.copy(evaluation=True)
     values = []
     for x in fetch_vars:

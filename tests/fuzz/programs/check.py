@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -162,6 +163,7 @@ class Check:
         "static, recomputed": 0.1,
         "static, mixed precision": 0.1,
         "static, in a branch": 0.1,
+        "static, saved": 0.3,
     }
 
     def __init__(self, program: Program, tally: Counter[str]) -> None:
@@ -277,6 +279,32 @@ class Check:
                 self.dtypes(mode, found)
             results.append(found)
         return results
+
+    def static_saved(self) -> None:
+        """Written as a model and read again."""
+        mode = "static, saved"
+        if not run.is_a_model(self.program):
+            return
+        try:
+            saved = run.Saved(self.program)
+        except Exception as error:
+            self.refused(mode, error)
+            return
+        if saved.own is not None:
+            self.tally[f"saved in our own format: {saved.own.rsplit(' for ', 1)[-1]}"] += 1
+        # Attributes of operators are float32 there.
+        dtype = "float32" if self.dtype == "float64" else ""
+        for n in self.program.sizes:
+            try:
+                found = saved.run(n)
+            except Exception as error:
+                self.refused(mode, error)
+                continue
+            self.dtypes(mode, found)
+            # What is not computed is as it should be.
+            rest = self.judge(n, dtype=dtype).found
+            found = dataclasses.replace(found, gradients=rest.gradients, after=rest.after)
+            self.compare(mode, n, found, dtype=dtype)
 
     def static_recomputed(self) -> None:
         """As :meth:`recomputed`."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -261,6 +264,36 @@ class Recorded:
             after,
             [y.dtype.name for y in outputs],
         )
+
+
+def is_a_model(program: Program) -> bool:
+    """Return whether a program does the same as a model, which is written as it is in evaluation."""
+    return "random" not in program.tags and not any(s.op.name == "batch_norm" for s in program.statements)
+
+
+class Saved(Recorded):
+    """A program that was written to files as a model and read again; its results alone are compared.
+
+    ``own``: the warning that it was written in our own format; None for that of PaddlePaddle. ``prefix``: where it
+    stays; None: nowhere.
+    """
+
+    def __init__(self, program: Program, prefix: str | None = None) -> None:
+        super().__init__(program)
+        executor = paddle.static.Executor()
+        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            prefix = prefix or os.path.join(folder, "model")
+            paddle.static.save_inference_model(prefix, self.given, self.outputs, executor, program=self.program)
+            self.own = next((str(w.message) for w in said if "own format" in str(w.message)), None)
+            self.read, self.feeds, self.fetches = paddle.static.load_inference_model(prefix, executor)
+
+    def run(self, n: int) -> Found:
+        """A run for a size."""
+        given = zip(self.described.inputs, arguments(self.described, n), strict=True)
+        feed = {x.name: t for x, t in given if x.name in self.feeds}
+        outputs = paddle.static.Executor().run(self.read, feed, self.fetches, return_numpy=False)
+        return Found([numbers(y) for y in outputs], [], [], [y.dtype.name for y in outputs])
 
 
 # --- the judge -------------------------------------------------------------------------------------------------------
