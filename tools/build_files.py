@@ -1,13 +1,14 @@
 """Paths of the source tree that ``meson.build`` asks for, one a line.
 
 ``build_files.py extensions`` lists the Cython modules. ``build_files.py leftovers PACKAGE`` lists, relative to the
-package, what its wheel leaves out: bytecode, generated and compiled files, Cython sources (``.pxd``, ``.pyi`` stay).
+package, what its wheel leaves out: bytecode, generated and compiled files, Cython sources (``.pxd``, ``.pyi`` stay, and
+C that is no module's: it is compiled where it is used).
 """
 
 import sys
 from pathlib import Path
 
-LEFT_OUT = (".pyx", ".c", ".so", ".pyc")
+LEFT_OUT = (".pyx", ".so", ".pyc")
 
 
 def extensions() -> list[Path]:
@@ -16,7 +17,13 @@ def extensions() -> list[Path]:
 
 def leftovers(package: str) -> list[Path]:
     root = Path(package)
-    return [p.relative_to(root) for p in root.rglob("*") if p.name == "__pycache__" or p.suffix in LEFT_OUT]
+    return [p.relative_to(root) for p in root.rglob("*") if is_left_out(p)]
+
+
+def is_left_out(path: Path) -> bool:
+    """Return whether a file or folder is none of the wheel's."""
+    generated = path.suffix == ".c" and path.with_suffix(".pyx").exists()
+    return path.name == "__pycache__" or path.suffix in LEFT_OUT or generated
 
 
 if __name__ == "__main__":

@@ -75,7 +75,18 @@ def test_stand_in_has_metadata_only(tmp_path):
 def test_wheel_leaves_out_what_is_not_source(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     package = Path("umiak")
-    for name in ("a.py", "a.pyi", "a.pxd", "a.h", "py.typed", "b/c.pyx", "b/c.c", "b/c.so", "b/__pycache__/c.pyc"):
+    for name in (
+        "a.py",
+        "a.pyi",
+        "a.pxd",
+        "a.h",
+        "py.typed",
+        "b/c.pyx",
+        "b/c.c",
+        "b/c.so",
+        "b/own.c",
+        "b/__pycache__/c.pyc",
+    ):
         (package / name).parent.mkdir(parents=True, exist_ok=True)
         (package / name).touch()
     assert sorted(map(str, build_files.leftovers("umiak"))) == [

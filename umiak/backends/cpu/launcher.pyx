@@ -628,6 +628,37 @@ cdef class NestLauncher:
     def self_pointer(self):
         return <size_t>&self.config
 
+    def decide(self, given):
+        """What a launch with these integers does: fields of its variant, integers of its kernels, and the space that
+        it walks (n P, n R, sizes, tile, blocks). None where there is nothing to do."""
+        cdef Space s
+        cdef uint64_t key[MAX_WORDS]
+        cdef int64_t[INLINE_DIMS] inline_dims
+        cdef int64_t* own
+        cdef int64_t* dims
+        cdef int i
+        if len(given) != self.config.n_given or self.config.stream_points != INT64_MAX:
+            raise ValueError(f"[NestLauncher] requires {self.config.n_given} integers, and outputs that stay in caches, "
+                             f"to decide without pointers, got {len(given)}")
+        dims = <int64_t*>malloc((self.config.n_given + 1) * sizeof(int64_t))
+        if dims == NULL:
+            raise MemoryError()
+        try:
+            for i in range(self.config.n_given):
+                dims[i] = given[i]
+            own = choose(&self.config, NULL, dims, &s, key, inline_dims)
+            if own == NULL:
+                raise MemoryError()
+            if s.p == 0:
+                return None
+            made = [own[i] for i in range(self.config.n_extras + (s.p + s.r) * (1 + self.config.n_accesses) + 2)]
+            if own != inline_dims:
+                free(own)
+        finally:
+            free(dims)
+        sizes = tuple([s.size[i] for i in range(s.p + s.r)])
+        return describe(key, self.config.n_accesses), made, (s.p, s.r, sizes, s.tile, s.blocks)
+
     def variants(self):
         """The compiled variants, oldest first."""
         from umiak.compiler.nest import Variant          # not needed for launching

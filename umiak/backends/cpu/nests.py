@@ -146,7 +146,7 @@ def make_unrolled(nest: Nest) -> dict[str, Any] | None:
     return {"address": library.address(kernel.name), "keep": library}
 
 
-def make_launcher(nest: Nest) -> NestLauncher:
+def make_launcher(nest: Nest, stream_bytes: int = STREAM_BYTES) -> NestLauncher:
     """The launcher of a nest whose buffers are the pointers of the launch."""
     place = {b.name: i for i, b in enumerate(nest.buffers)}
     reduces = [s for s in nest.stages if isinstance(s, ReduceStage)]
@@ -163,7 +163,7 @@ def make_launcher(nest: Nest) -> NestLauncher:
         access_pointers=[-1 if a.buffer is None else place[a.buffer] for a in nest.accesses],
         outputs=sum(1 << i for i, b in enumerate(nest.buffers) if b.output),
         itemsize=next((b.type.bytes for b in nest.buffers if b.output), 0),
-        stream_bytes=STREAM_BYTES,
+        stream_bytes=stream_bytes,
         n_extras=len(nest.extras),
         cost_per_point=NS_PER_OPERATION * operations + NS_PER_BYTE * moved,
         scatters=any(isinstance(s, ScatterStage) for s in nest.stages),

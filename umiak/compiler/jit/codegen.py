@@ -27,7 +27,7 @@ LOCK = fork_safe(threading.RLock())
 
 _llvm: Any = None
 _all_targets = False
-_machines: dict[Target, Any] = {}
+_machines: dict[tuple[Target, bool], Any] = {}
 
 
 def _binding() -> Any:
@@ -59,27 +59,28 @@ def addressing(target: Target) -> tuple[str, str]:
     return ADDRESSING.get(target.machine, ("static", "large"))
 
 
-def target_machine(target: Target) -> Any:
-    """LLVM's machine for a target; hold ``LOCK``."""
+def target_machine(target: Target, library: bool = False) -> Any:
+    """LLVM's machine for a target; hold ``LOCK``. ``library``: for objects that a linker puts into a shared library."""
     global _all_targets
-    machine = _machines.get(target)
+    machine = _machines.get((target, library))
     if machine is None:
         llvm = _binding()
         if not _all_targets and target.machine != platform.machine():
             llvm.initialize_all_targets()
             llvm.initialize_all_asmprinters()
             _all_targets = True
-        relocation, model = addressing(target)
-        machine = _machines[target] = llvm.Target.from_triple(target.triple).create_target_machine(
-            cpu=target.cpu, features=target.features, opt=target.opt, reloc=relocation, codemodel=model, jit=True
+        relocation, model = ("pic", "default") if library else addressing(target)
+        machine = _machines[target, library] = llvm.Target.from_triple(target.triple).create_target_machine(
+            cpu=target.cpu, features=target.features, opt=target.opt, reloc=relocation, codemodel=model, jit=not library
         )
     return machine
 
 
-def compile_object(text: str, target: Target, name: str) -> bytes:
-    """The relocatable object of a text; ``name`` is for the error."""
+def compile_object(text: str, target: Target, name: str, library: bool = False) -> bytes:
+    """The relocatable object of a text; ``name`` is for the error. ``library``: for a linker, see
+    :func:`target_machine`."""
     with LOCK:
-        return _with_module(text, target, name, target_machine(target).emit_object)
+        return _with_module(text, target, name, target_machine(target, library).emit_object)
 
 
 def assembly(text: str, target: Target, name: str) -> str:

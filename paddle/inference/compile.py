@@ -1,0 +1,129 @@
+"""Models as machine code ahead of their use: ``python -m paddle.inference.compile MODEL --out libmodel.so``.
+
+The library has the interface of ``umiak_inference.h`` and needs no Python. Its sizes are fixed: those of the model, or
+given by ``--sizes``, once for each set of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from paddle.inference import loading
+from paddle.inference.native.folders import HEADERS
+from paddle.static import saving
+from paddle.static.program import managed
+from umiak import __version__
+from umiak.backends.cpu.aot.errors import LinkError, Uncompilable
+from umiak.backends.cpu.aot.model import build
+from umiak.backends.cpu.aot.tables import Ports
+from umiak.backends.cpu.aot.targets import NAMES
+from umiak.ir.expr import Sym
+from umiak.runtime.program_tracer import outside
+
+OP = "compile"
+
+
+def compile_model(
+    model: str, out: str, *, parameters: str | None = None, target: str = "native", sizes: Sequence[str] = (),
+    cc: str | None = None,
+) -> Path:  # fmt: skip
+    """Compile a saved model for a processor.
+
+    Args:
+        model: the file of the program, what its name begins with, or the folder of the model.
+        out: the library, ``<name>.so``, with the weights inside of it; or a folder for library, weights and headers.
+        parameters: the file of the parameters, by default the one beside the program.
+        target: the processor: ``native`` is this machine's.
+        sizes: sets of shapes of inputs whose sizes the model leaves open, each as ``"x=1x3x48x320,y=1"``.
+        cc: the command of the C compiler, by default the one that is installed.
+
+    Returns:
+        The library.
+
+    Raises:
+        ValueError: a model, or sizes of it, that cannot be compiled; no such target.
+        FileNotFoundError: there is no such model.
+        RuntimeError: the C compiler is missing, or has failed.
+    """
+    read = _read(model, parameters)
+    with outside():
+        contents, _ = saving._contents(OP, read.program, None, read.fetched)
+        values = {
+            key: read.scope._place_of(x, make=False) if managed(x) else x
+            for key, x in ((key, contents.program.captured[key]) for key in contents.kept)
+        }
+        shapes = [_shapes(contents, text) for text in (sizes or [""])]
+        path = Path(out)
+        inside = path.suffix == ".so"
+        name = re.sub(r"\W", "_", path.stem if inside else path.name).removeprefix("lib") or "model"
+        library = path if inside else path / f"lib{name}.so"
+        if not inside:
+            path.mkdir(parents=True, exist_ok=True)
+            for header in HEADERS.glob("*.h"):
+                shutil.copy(header, path)
+        build(
+            contents.program, Ports(contents.feeds, contents.fetched), values, shapes, name=name, target=target,
+            library=library, weights_file=None if inside else path / f"{name}.weights", cc=cc, include=HEADERS,
+            version=__version__,
+        )  # fmt: skip
+    return library
+
+
+def _read(model: str, parameters: str | None) -> loading.Model:
+    program, beside = loading.files_of(model)
+    return loading.from_files(program, beside if parameters is None else parameters)
+
+
+def _shapes(contents: Any, text: str) -> list[tuple[int, ...]]:
+    """The shapes of all inputs, in order."""
+    given: dict[str, tuple[int, ...]] = {}
+    for part in filter(None, text.split(",")):
+        name, _, shape = part.rpartition("=")
+        if not name or not re.fullmatch(r"\d+(x\d+)*|", shape):
+            raise ValueError(f"[{OP}] requires sizes as name=1x3x48x320, got {part!r}")
+        given[name] = tuple(map(int, shape.split("x"))) if shape else ()
+    if unknown := set(given) - set(contents.feeds):
+        raise ValueError(f"[{OP}] requires sizes of the inputs {contents.feeds}, got those of {sorted(unknown)}")
+    shapes = []
+    for name, argument in zip(contents.feeds, contents.program.arguments(), strict=True):
+        declared = tuple(argument.meta.shape)
+        if name not in given and any(type(n) is Sym for n in declared):
+            shown = ["?" if type(n) is Sym else n for n in declared]
+            raise ValueError(f"[{OP}] requires sizes of {name!r}, which the model has as {shown}, got none: --sizes")
+        shapes.append(given.get(name, declared))
+        if len(shapes[-1]) != len(declared):
+            raise ValueError(f"[{OP}] requires {len(declared)} sizes of {name!r}, got {shapes[-1]}")
+    return shapes
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m paddle.inference.compile", description=__doc__.partition("\n")[0])
+    parser.add_argument("model", help="the file of the program, what its name begins with, or the model's folder")
+    parser.add_argument("--params", help="the file of its parameters (default: the one beside it)")
+    parser.add_argument("--out", required=True, help="<name>.so, or a folder for library, weights and headers")
+    parser.add_argument("--target", default="native", choices=NAMES, help="the processor (default: this machine's)")
+    parser.add_argument(
+        "--sizes", action="append", default=[], metavar="NAME=1x3x48x320[,…]",
+        help="shapes of inputs whose sizes are open; once for each set of them",
+    )  # fmt: skip
+    parser.add_argument("--cc", help="the command of the C compiler")
+    given = parser.parse_args(arguments)
+    try:
+        library = compile_model(
+            given.model, given.out, parameters=given.params, target=given.target, sizes=given.sizes, cc=given.cc
+        )
+    except (Uncompilable, LinkError, ValueError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    print(library)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,416 @@
+/* libumiak_inference.so: the interface of umiak_inference.h over the interpreter of an environment in which the package is
+   installed. bridge.py has the other side. */
+#define _GNU_SOURCE
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "umiak_inference.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdarg.h>
+
+#if !defined(UMIAK_VERSION) || !defined(UMIAK_PYTHON)
+#error "UMIAK_VERSION and UMIAK_PYTHON, the path of the environment's interpreter, are required"
+#endif
+
+typedef struct {
+    umiak_tensor_info* infos;
+    Py_ssize_t count;
+} ports;
+
+struct umiak_predictor {
+    PyObject* session;
+    ports inputs, outputs;
+    PyObject* results; /* of the last run: a list of (shape, bytes of an array); NULL before */
+    Py_buffer* views;  /* of these arrays */
+};
+
+static __thread char last_error[2048];
+static pthread_once_t started = PTHREAD_ONCE_INIT;
+static PyObject* bridge; /* the module; NULL where it could not be imported */
+static char start_error[sizeof last_error];
+
+static umiak_status fail(umiak_status status, const char* format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(last_error, sizeof last_error, format, args);
+    va_end(args);
+    return status;
+}
+
+static umiak_status null_argument(const char* name) {
+    return fail(UMIAK_INVALID_ARGUMENT, "%s must not be NULL", name);
+}
+
+/* The Python error that is set, in words; it is set no more. */
+static void take_error(char* text, size_t room, PyObject** exception) {
+    PyObject *type, *value, *traceback, *shown;
+    const char* words = NULL;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    shown = value ? PyObject_Str(value) : NULL;
+    if (shown) words = PyUnicode_AsUTF8(shown);
+    snprintf(text, room, "%s: %s", type ? ((PyTypeObject*)type)->tp_name : "error", words ? words : "?");
+    PyErr_Clear();
+    Py_XDECREF(shown);
+    Py_XDECREF(type);
+    Py_XDECREF(traceback);
+    if (exception)
+        *exception = value;
+    else
+        Py_XDECREF(value);
+}
+
+static umiak_status python_error(int creating) {
+    PyObject* value = NULL;
+    umiak_status status = UMIAK_RUN_FAILED;
+    take_error(last_error, sizeof last_error, &value);
+    PyObject* number = value ? PyObject_CallMethod(bridge, "status_of", "Oi", value, creating) : NULL;
+    if (number) status = (umiak_status)PyLong_AsLong(number);
+    PyErr_Clear();
+    Py_XDECREF(number);
+    Py_XDECREF(value);
+    return status;
+}
+
+/* Extension modules look for Python's symbols among those that are global, which those of libraries of a library that was
+   opened for itself are not. */
+static void make_python_global(void) {
+    Dl_info info;
+    if (dladdr((void*)Py_IsInitialized, &info) && info.dli_fname) dlopen(info.dli_fname, RTLD_NOLOAD | RTLD_NOW | RTLD_GLOBAL);
+}
+
+static void start(void) {
+    int own = !Py_IsInitialized();
+    PyGILState_STATE state = PyGILState_UNLOCKED;
+    make_python_global();
+    if (own) {
+        PyConfig config;
+        PyStatus status;
+        const char* python = getenv("UMIAK_PYTHON");
+        PyConfig_InitIsolatedConfig(&config);
+        config.install_signal_handlers = 0;
+        status = PyConfig_SetBytesString(&config, &config.program_name, python ? python : UMIAK_PYTHON);
+        if (!PyStatus_Exception(status)) status = Py_InitializeFromConfig(&config);
+        PyConfig_Clear(&config);
+        if (PyStatus_Exception(status)) {
+            snprintf(start_error, sizeof start_error, "Python of %s cannot start: %s", python ? python : UMIAK_PYTHON,
+                     status.err_msg ? status.err_msg : "?");
+            return;
+        }
+    } else {
+        state = PyGILState_Ensure();
+    }
+    bridge = PyImport_ImportModule("paddle.inference.native.bridge");
+    if (!bridge) take_error(start_error, sizeof start_error, NULL);
+    if (own)
+        PyEval_SaveThread(); /* so that any thread may come */
+    else
+        PyGILState_Release(state);
+}
+
+static int enter(PyGILState_STATE* state) {
+    pthread_once(&started, start);
+    if (!bridge) {
+        fail(UMIAK_UNSUPPORTED, "%s", start_error);
+        return 0;
+    }
+    *state = PyGILState_Ensure();
+    return 1;
+}
+
+const char* umiak_version(void) { return UMIAK_VERSION; }
+int32_t umiak_abi_version(void) { return UMIAK_ABI_VERSION; }
+const char* umiak_last_error(void) { return last_error; }
+
+size_t umiak_dtype_bytes(umiak_dtype dtype) {
+    static const unsigned char bytes[] = {4, 8, 4, 1, 1, 2, 2, 1, 8, 2};
+    return dtype >= 0 && dtype < (int)sizeof bytes ? bytes[dtype] : 0;
+}
+
+/* ---- creation ---- */
+static void free_ports(ports* of) {
+    for (Py_ssize_t i = 0; of->infos && i < of->count; i++) free((char*)of->infos[i].name);
+    free(of->infos);
+}
+
+static int take_shape(PyObject* shape, umiak_tensor_info* info) {
+    const Py_ssize_t rank = PyTuple_Size(shape);
+    if (rank > UMIAK_MAX_RANK) {
+        PyErr_Format(PyExc_ValueError, "tensors have at most %d dims here, got %zd", UMIAK_MAX_RANK, rank);
+        return -1;
+    }
+    info->rank = (int32_t)rank;
+    for (Py_ssize_t i = 0; i < rank; i++) info->shape[i] = PyLong_AsLongLong(PyTuple_GetItem(shape, i));
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static int take_ports(PyObject* session, const char* name, ports* of) {
+    PyObject* list = PyObject_GetAttrString(session, name);
+    int done = -1;
+    if (!list) return -1;
+    of->count = PyList_Size(list);
+    of->infos = calloc((size_t)of->count + 1, sizeof *of->infos);
+    if (!of->infos) PyErr_NoMemory();
+    for (Py_ssize_t i = 0; of->infos && i < of->count; i++) {
+        const char* text;
+        int dtype;
+        PyObject* shape;
+        if (!PyArg_ParseTuple(PyList_GetItem(list, i), "siO!", &text, &dtype, &PyTuple_Type, &shape)) goto end;
+        of->infos[i].dtype = dtype;
+        of->infos[i].name = strdup(text);
+        if (!of->infos[i].name) {
+            PyErr_NoMemory();
+            goto end;
+        }
+        if (take_shape(shape, &of->infos[i])) goto end;
+    }
+    if (of->infos) done = 0;
+end:
+    Py_DECREF(list);
+    return done;
+}
+
+static void forget_results(umiak_predictor* p) {
+    for (Py_ssize_t i = 0; p->results && i < p->outputs.count; i++) PyBuffer_Release(&p->views[i]);
+    Py_CLEAR(p->results);
+}
+
+static void free_predictor(umiak_predictor* p) {
+    forget_results(p);
+    Py_XDECREF(p->session);
+    free_ports(&p->inputs);
+    free_ports(&p->outputs);
+    free(p->views);
+    free(p);
+}
+
+/* A predictor of a session, whose reference is taken; the Python error is set where it is NULL. */
+static umiak_status made(PyObject* session, umiak_predictor** predictor) {
+    umiak_predictor* p;
+    if (!session) return python_error(1);
+    p = calloc(1, sizeof *p);
+    if (!p) {
+        Py_DECREF(session);
+        return fail(UMIAK_NO_MEMORY, "no memory is left");
+    }
+    p->session = session;
+    if (take_ports(session, "inputs", &p->inputs) || take_ports(session, "outputs", &p->outputs) ||
+        !(p->views = calloc((size_t)p->outputs.count + 1, sizeof *p->views))) {
+        umiak_status status = PyErr_Occurred() ? python_error(1) : fail(UMIAK_NO_MEMORY, "no memory is left");
+        free_predictor(p);
+        return status;
+    }
+    *predictor = p;
+    return UMIAK_OK;
+}
+
+static umiak_status check_options(const umiak_options* options, umiak_predictor** predictor, int* threads) {
+    if (!predictor) return null_argument("predictor");
+    *predictor = NULL;
+    *threads = options ? options->threads : 0;
+    if (*threads < 0 || *threads > 1024) return fail(UMIAK_INVALID_ARGUMENT, "threads must be from 0 to 1024, got %d", *threads);
+    return UMIAK_OK;
+}
+
+umiak_status umiak_predictor_create(const char* model, const char* parameters, const umiak_options* options,
+                                    umiak_predictor** predictor) {
+    int threads;
+    PyGILState_STATE state;
+    umiak_status status = check_options(options, predictor, &threads);
+    if (status != UMIAK_OK) return status;
+    if (!model) return null_argument("model");
+    if (!enter(&state)) return UMIAK_UNSUPPORTED;
+    PyObject* path = PyUnicode_DecodeFSDefault(model);
+    PyObject* other = parameters ? PyUnicode_DecodeFSDefault(parameters) : Py_NewRef(Py_None);
+    PyObject* session = path && other ? PyObject_CallMethod(bridge, "create", "OOi", path, other, threads) : NULL;
+    Py_XDECREF(path);
+    Py_XDECREF(other);
+    status = made(session, predictor);
+    PyGILState_Release(state);
+    return status;
+}
+
+umiak_status umiak_predictor_create_from_memory(const void* model, size_t model_bytes, const void* parameters,
+                                                size_t parameters_bytes, const umiak_options* options,
+                                                umiak_predictor** predictor) {
+    int threads;
+    PyGILState_STATE state;
+    umiak_status status = check_options(options, predictor, &threads);
+    if (status != UMIAK_OK) return status;
+    if (!model || (parameters_bytes && !parameters)) return null_argument(model ? "parameters" : "model");
+    if (model_bytes > PY_SSIZE_T_MAX || parameters_bytes > PY_SSIZE_T_MAX)
+        return fail(UMIAK_INVALID_ARGUMENT, "the model must have at most %zd bytes", (Py_ssize_t)PY_SSIZE_T_MAX);
+    if (!enter(&state)) return UMIAK_UNSUPPORTED;
+    PyObject* session = PyObject_CallMethod(bridge, "create_from_memory", "y#y#i", (const char*)model, (Py_ssize_t)model_bytes,
+                                            parameters_bytes ? (const char*)parameters : "", (Py_ssize_t)parameters_bytes, threads);
+    status = made(session, predictor);
+    PyGILState_Release(state);
+    return status;
+}
+
+umiak_status umiak_predictor_clone(umiak_predictor* predictor, umiak_predictor** clone) {
+    PyGILState_STATE state;
+    if (!predictor) return null_argument("predictor");
+    if (!clone) return null_argument("clone");
+    *clone = NULL;
+    if (!enter(&state)) return UMIAK_UNSUPPORTED;
+    umiak_status status = made(PyObject_CallMethod(predictor->session, "clone", NULL), clone);
+    PyGILState_Release(state);
+    return status;
+}
+
+umiak_status umiak_predictor_destroy(umiak_predictor* predictor) {
+    PyGILState_STATE state;
+    if (!predictor) return UMIAK_OK;
+    if (!enter(&state)) return UMIAK_UNSUPPORTED;
+    free_predictor(predictor);
+    PyGILState_Release(state);
+    return UMIAK_OK;
+}
+
+/* ---- inputs and outputs ---- */
+umiak_status umiak_input_count(umiak_predictor* predictor, size_t* count) {
+    if (!predictor || !count) return null_argument(predictor ? "count" : "predictor");
+    *count = (size_t)predictor->inputs.count;
+    return UMIAK_OK;
+}
+
+umiak_status umiak_output_count(umiak_predictor* predictor, size_t* count) {
+    if (!predictor || !count) return null_argument(predictor ? "count" : "predictor");
+    *count = (size_t)predictor->outputs.count;
+    return UMIAK_OK;
+}
+
+static umiak_status check_index(size_t index, const ports* of, const char* what) {
+    if (index >= (size_t)of->count)
+        return fail(UMIAK_INVALID_ARGUMENT, "the model has %zd %ss, got index %zu", of->count, what, index);
+    return UMIAK_OK;
+}
+
+static umiak_status describe(size_t index, const ports* of, const char* what, umiak_tensor_info* info) {
+    umiak_status status = check_index(index, of, what);
+    if (status != UMIAK_OK) return status;
+    if (!info) return null_argument("info");
+    *info = of->infos[index];
+    return UMIAK_OK;
+}
+
+umiak_status umiak_input_info(umiak_predictor* predictor, size_t index, umiak_tensor_info* info) {
+    return predictor ? describe(index, &predictor->inputs, "input", info) : null_argument("predictor");
+}
+
+umiak_status umiak_output_info(umiak_predictor* predictor, size_t index, umiak_tensor_info* info) {
+    PyGILState_STATE state;
+    if (!predictor) return null_argument("predictor");
+    umiak_status status = describe(index, &predictor->outputs, "output", info);
+    if (status != UMIAK_OK || !predictor->results) return status;
+    if (!enter(&state)) return UMIAK_UNSUPPORTED;
+    if (take_shape(PyTuple_GetItem(PyList_GetItem(predictor->results, (Py_ssize_t)index), 0), info)) status = python_error(0);
+    PyGILState_Release(state);
+    return status;
+}
+
+static umiak_status find(const char* name, const ports* of, const char* what, size_t* index) {
+    for (Py_ssize_t i = 0; i < of->count; i++)
+        if (!strcmp(of->infos[i].name, name)) {
+            *index = (size_t)i;
+            return UMIAK_OK;
+        }
+    return fail(UMIAK_INVALID_ARGUMENT, "the model has no %s called %s", what, name);
+}
+
+umiak_status umiak_input_index(umiak_predictor* predictor, const char* name, size_t* index) {
+    if (!predictor || !name || !index) return null_argument(!predictor ? "predictor" : name ? "index" : "name");
+    return find(name, &predictor->inputs, "input", index);
+}
+
+umiak_status umiak_output_index(umiak_predictor* predictor, const char* name, size_t* index) {
+    if (!predictor || !name || !index) return null_argument(!predictor ? "predictor" : name ? "index" : "name");
+    return find(name, &predictor->outputs, "output", index);
+}
+
+umiak_status umiak_set_input(umiak_predictor* predictor, size_t index, const void* data, umiak_dtype dtype, int32_t rank,
+                             const int64_t* shape) {
+    PyGILState_STATE state;
+    if (!predictor) return null_argument("predictor");
+    umiak_status status = check_index(index, &predictor->inputs, "input");
+    if (status != UMIAK_OK) return status;
+    if (!umiak_dtype_bytes(dtype)) return fail(UMIAK_INVALID_ARGUMENT, "there is no dtype %d", dtype);
+    if (rank < 0 || rank > UMIAK_MAX_RANK) return fail(UMIAK_INVALID_ARGUMENT, "rank must be from 0 to %d, got %d", UMIAK_MAX_RANK, rank);
+    if (rank && !shape) return null_argument("shape");
+    Py_ssize_t bytes = (Py_ssize_t)umiak_dtype_bytes(dtype);
+    for (int i = 0; i < rank; i++) {
+        if (shape[i] < 0 || (shape[i] && bytes > PY_SSIZE_T_MAX / shape[i]))
+            return fail(UMIAK_INVALID_INPUT, "sizes of input %s are out of range", predictor->inputs.infos[index].name);
+        bytes *= shape[i];
+    }
+    if (bytes && !data) return null_argument("data");
+    if (!enter(&state)) return UMIAK_UNSUPPORTED;
+    PyObject* sizes = PyTuple_New(rank);
+    for (int i = 0; sizes && i < rank; i++) PyTuple_SetItem(sizes, i, PyLong_FromLongLong(shape[i]));
+    PyObject* memory = PyMemoryView_FromMemory(bytes ? (char*)data : "", bytes, PyBUF_READ);
+    PyObject* done = sizes && memory && !PyErr_Occurred()
+                         ? PyObject_CallMethod(predictor->session, "set", "nOiO", (Py_ssize_t)index, memory, (int)dtype, sizes)
+                         : NULL;
+    if (done)
+        forget_results(predictor);
+    else
+        status = python_error(0);
+    Py_XDECREF(done);
+    Py_XDECREF(memory);
+    Py_XDECREF(sizes);
+    PyGILState_Release(state);
+    return status;
+}
+
+umiak_status umiak_run(umiak_predictor* predictor) {
+    PyGILState_STATE state;
+    umiak_status status = UMIAK_OK;
+    if (!predictor) return null_argument("predictor");
+    if (!enter(&state)) return UMIAK_UNSUPPORTED;
+    forget_results(predictor);
+    PyObject* results = PyObject_CallMethod(predictor->session, "run", NULL);
+    Py_ssize_t taken = 0;
+    while (results && taken < predictor->outputs.count) {
+        PyObject* array = PyTuple_GetItem(PyList_GetItem(results, taken), 1);
+        if (!array || PyObject_GetBuffer(array, &predictor->views[taken], PyBUF_SIMPLE)) break;
+        taken++;
+    }
+    if (results && taken == predictor->outputs.count) {
+        predictor->results = results;
+    } else {
+        status = python_error(0);
+        while (taken) PyBuffer_Release(&predictor->views[--taken]);
+        Py_XDECREF(results);
+    }
+    PyGILState_Release(state);
+    return status;
+}
+
+umiak_status umiak_output_data(umiak_predictor* predictor, size_t index, const void** data, size_t* bytes) {
+    if (!predictor) return null_argument("predictor");
+    umiak_status status = check_index(index, &predictor->outputs, "output");
+    if (status != UMIAK_OK) return status;
+    if (!data) return null_argument("data");
+    *data = NULL;
+    if (!predictor->results)
+        return fail(UMIAK_INVALID_ARGUMENT, "output %s has no data before a run", predictor->outputs.infos[index].name);
+    *data = predictor->views[index].buf;
+    if (bytes) *bytes = (size_t)predictor->views[index].len;
+    return UMIAK_OK;
+}
+
+umiak_status umiak_copy_output(umiak_predictor* predictor, size_t index, void* data, size_t bytes) {
+    const void* from;
+    size_t count;
+    umiak_status status = umiak_output_data(predictor, index, &from, &count);
+    if (status != UMIAK_OK) return status;
+    if (bytes < count)
+        return fail(UMIAK_INVALID_ARGUMENT, "output %s requires room for %zu bytes, got %zu",
+                    predictor->outputs.infos[index].name, count, bytes);
+    if (count && !data) return null_argument("data");
+    memcpy(data, from, count);
+    return UMIAK_OK;
+}

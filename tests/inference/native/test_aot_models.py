@@ -1,0 +1,212 @@
+"""Models of several kinds, and operations with steps of their own, compiled ahead and compared with the predictor."""
+
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+from paddle.inference.compile import compile_model
+from tests.support import native_libraries as native
+from tests.support.native_libraries import Native, evaluating, expected
+
+pytestmark = pytest.mark.skipif(native.CC is None, reason="needs a C compiler")
+ARM_CC, QEMU = shutil.which("aarch64-linux-gnu-gcc"), shutil.which("qemu-aarch64")
+
+
+def normal(rng, *shape):
+    return rng.standard_normal(shape).astype("float32")
+
+
+def compare(tmp_path, build, xs, rtol=2e-5, atol=2e-6, target="native", threads=0, compared=True):
+    """Save a model of inputs like ``xs``, whose first sizes are open, compile it and run it."""
+    feeds = [(f"x{i}", [None, *x.shape[1:]], x.dtype.name) for i, x in enumerate(xs)]
+    prefix = native.save(tmp_path / "model", build, feeds)
+    sizes = ",".join(f"x{i}={'x'.join(map(str, x.shape))}" for i, x in enumerate(xs))
+    library = compile_model(str(prefix), str(tmp_path / "libmodel.so"), sizes=[sizes], target=target)
+    if compared:
+        p = Native(library).create(threads=threads)
+        wanted = expected(prefix, *xs)
+        for y, z in zip(p.run(*xs), wanted, strict=True):
+            assert y.dtype == z.dtype
+            np.testing.assert_allclose(y, z, rtol=rtol, atol=max(atol, atol * float(np.abs(z).max(initial=0))))
+        p.close()
+    return library
+
+
+def nets():
+    import paddle
+
+    nn = paddle.nn
+    return {
+        "convolutions in groups, dilated": lambda: nn.Sequential(
+            nn.Conv2D(8, 12, 3, groups=4, padding=1, dilation=2), nn.Conv2D(12, 24, 3, groups=12), nn.Sigmoid()
+        ),
+        "channel by channel": lambda: nn.Sequential(
+            nn.Conv2D(8, 70, 1), nn.Conv2D(70, 70, 5, groups=70, padding=3, stride=2), nn.Hardswish(),
+            nn.Conv2D(70, 3, 1),
+        ),
+        "transposed convolutions": lambda: nn.Sequential(
+            nn.Conv2D(8, 9, 3), nn.Conv2DTranspose(9, 6, 2, stride=2), nn.ReLU(),
+            nn.Conv2DTranspose(6, 4, 3, stride=2, padding=1, output_padding=1),
+        ),
+        "pools": lambda: nn.Sequential(
+            nn.Conv2D(8, 8, 3, padding=1), nn.MaxPool2D(3, 2, padding=1), nn.Conv2D(8, 8, 1), nn.AvgPool2D(2),
+            nn.AdaptiveAvgPool2D(1), nn.Flatten(), nn.Linear(8, 4),
+        ),
+        "instance and group norms": lambda: nn.Sequential(
+            nn.Conv2D(8, 8, 3), nn.GroupNorm(2, 8), nn.GELU(), nn.Conv2D(8, 4, 3), nn.InstanceNorm2D(4), nn.PReLU(4)
+        ),
+        "enlarged": lambda: nn.Sequential(
+            nn.Conv2D(8, 4, 3), nn.Upsample(scale_factor=2, mode="nearest"), nn.Conv2D(4, 4, 3),
+            nn.Upsample(size=[11, 13], mode="bilinear"),
+        ),
+    }  # fmt: skip
+
+
+NETS = (
+    "convolutions in groups, dilated", "channel by channel", "transposed convolutions", "pools",
+    "instance and group norms", "enlarged",
+)  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NETS)
+def test_images(tmp_path, rng, name):
+    compare(tmp_path, evaluating(nets()[name]), [normal(rng, 2, 8, 10, 11)])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dims", [1, 3])
+def test_images_of_other_ranks(tmp_path, rng, dims):
+    import paddle
+
+    nn = paddle.nn
+    convolution, pool = (nn.Conv1D, nn.MaxPool1D) if dims == 1 else (nn.Conv3D, nn.MaxPool3D)
+    net = evaluating(lambda: nn.Sequential(convolution(5, 9, 3, padding=2, stride=2), pool(2), convolution(9, 40, 1)))
+    compare(tmp_path, net, [normal(rng, 2, 5, *(9,) * dims)])
+
+
+@pytest.mark.slow
+def test_order(tmp_path, rng):
+    import paddle
+
+    x = normal(rng, 4, 5, 6)
+    x[0, 1, 2], x[1, 0, 0], x[2, 1, 1], x[3] = np.nan, np.inf, -0.0, np.round(x[3])
+
+    def build(a, b):
+        results = [paddle.topk(a, 3, axis=1), paddle.topk(a, 2, axis=-1, largest=False), paddle.topk(b, 4)]
+        flat = [y for pair in results for y in pair]
+        return [*flat, paddle.sort(a, axis=1, stable=True), paddle.argsort(b, axis=-1, descending=True, stable=True)]
+
+    compare(tmp_path, build, [x, rng.integers(-3, 3, (4, 9))], rtol=0)
+
+
+@pytest.mark.slow
+def test_products(tmp_path, rng):
+    import paddle
+
+    def build(a, b, c, v):
+        return [
+            a @ b, paddle.matmul(a, c, transpose_y=True), paddle.matmul(a, a, transpose_x=True), a @ v[0], v[0] @ b[0],
+            paddle.einsum("bij,bkj->ik", a, c), (a @ b).tanh() + 1,
+        ]  # fmt: skip
+
+    xs = [normal(rng, 3, 40, 50), normal(rng, 3, 50, 33), normal(rng, 3, 37, 50), normal(rng, 1, 50)]
+    compare(tmp_path, build, xs)
+
+
+@pytest.mark.slow
+def test_products_of_other_types(tmp_path, rng):
+
+    compare(
+        tmp_path, lambda a, b: [a @ b.T, a.astype("int64") @ b.astype("int64").T], [rng.standard_normal((4, 5))] * 2
+    )
+
+
+@pytest.mark.slow
+def test_large_products_on_threads(tmp_path, rng):
+    import paddle
+
+    net = evaluating(
+        lambda: paddle.nn.Sequential(paddle.nn.Linear(900, 700), paddle.nn.ReLU(), paddle.nn.Linear(700, 90))
+    )
+    compare(tmp_path, net, [normal(rng, 301, 900)], threads=2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["LSTM", "GRU", "SimpleRNN"])
+def test_recurrent_layers(tmp_path, rng, mode):
+    import paddle
+
+    def build(x, lengths):
+        layer = getattr(paddle.nn, mode)(6, 10, num_layers=2, direction="bidirect")
+        layer.eval()
+        y, last = layer(x, sequence_length=lengths)
+        return [y, *(last if isinstance(last, tuple) else [last])]
+
+    compare(tmp_path, build, [normal(rng, 3, 20, 6), np.array([20, 7, 1])])
+
+
+@pytest.mark.slow
+def test_transformer(tmp_path, rng):
+    import paddle
+
+    nn = paddle.nn
+    make = evaluating(lambda: nn.TransformerEncoder(nn.TransformerEncoderLayer(48, 4, 96, activation="gelu"), 2))
+    compare(tmp_path, make, [normal(rng, 2, 17, 48)], threads=2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["resnet18", "mobilenet_v3_small", "shufflenet_v2_x0_25", "squeezenet1_1", "densenet121"]
+)
+def test_vision_models(tmp_path, rng, name):
+    import paddle
+
+    net = evaluating(lambda: getattr(paddle.vision.models, name)(num_classes=10))
+    compare(tmp_path, net, [normal(rng, 2, 3, 64, 64)], threads=2, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["x86-64", "x86-64-v3", "x86-64-v4"])
+def test_processors_of_one_kind(tmp_path, rng, target):
+    """Code for each of them runs here, or says that it does not."""
+    library = compare(
+        tmp_path, evaluating(nets()["channel by channel"]), [normal(rng, 2, 8, 10, 11)], target=target, compared=False
+    )  # fmt: skip
+    try:
+        p = Native(library).create()
+    except native.NativeError as error:
+        if error.status != native.UNSUPPORTED or f"was compiled for {target}" not in str(error):
+            raise
+        return
+    x = normal(rng, 2, 8, 10, 11)
+    (y,) = p.run(x)
+    np.testing.assert_allclose(y, expected(tmp_path / "model", x)[0], rtol=1e-4, atol=1e-5)
+    p.close()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(ARM_CC is None or QEMU is None, reason="needs aarch64-linux-gnu-gcc and qemu-aarch64")
+@pytest.mark.parametrize("name", NETS[:3])
+def test_arm64_under_emulation(tmp_path, rng, name):
+    x = (np.arange(2 * 8 * 10 * 11) * 37 % 101 / 101).astype("float32").reshape(2, 8, 10, 11)  # as the program has it
+    library = compare(tmp_path, evaluating(nets()[name]), [x], target="aarch64", compared=False)
+    include = native.ROOT / "paddle/inference/native/include"
+    command = [
+        ARM_CC,
+        f"-I{include}",
+        str(native.PREDICT),
+        "-o",
+        tmp_path / "predict",
+        library,
+        f"-Wl,-rpath,{tmp_path}",
+    ]
+    subprocess.run(command, check=True)
+    run = subprocess.run(
+        [QEMU, "-L", "/usr/aarch64-linux-gnu", tmp_path / "predict"], env={}, capture_output=True, text=True, check=True
+    )
+    numbers = [float(n) for n in run.stdout.splitlines()[0].rpartition("] ")[2].split()]
+    (y,) = expected(tmp_path / "model", x)
+    np.testing.assert_allclose(numbers, y.reshape(-1)[: len(numbers)], rtol=1e-4, atol=1e-5)

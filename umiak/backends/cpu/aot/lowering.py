@@ -1,0 +1,161 @@
+"""A program for given sizes, as operations that each become one step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from umiak import ops as F
+from umiak.backends.cpu.aot.errors import uncompilable
+from umiak.backends.cpu.aot.recurrent import unrolled
+from umiak.compiler.fuse import fuse
+from umiak.compiler.layout import Layouts, channels_last_op
+from umiak.compiler.lower.group import lowerable
+from umiak.compiler.passes.convolution import fold_batch_norms
+from umiak.compiler.passes.folding import fold_constants
+from umiak.compiler.plan import plain_modes
+from umiak.compiler.simplify import duplicate_views, simplify
+from umiak.core import dtype as dt
+from umiak.core.tensor import Tensor
+from umiak.ir.expr import Sym
+from umiak.ir.meta import Meta
+from umiak.ir.passes import merge_common, remove_dead
+from umiak.ir.program import Operation, Program, Value
+from umiak.ir.scope import substitute, symbols_of
+from umiak.ir.sym import evaluate
+from umiak.ir.tracer import Retrace, SymTensor, Tracer
+from umiak.ops import convolution, linalg, recurrent
+from umiak.ops.base import Op
+
+PRODUCTS = (linalg.Matmul, convolution.Conv, convolution.ConvInputGrad)
+
+Shapes = Sequence[tuple[int, ...]]
+
+
+def lowered(
+    program: Program, shapes: Shapes, values: Mapping[str, Tensor]
+) -> tuple[list[Operation], Program, list[Any]]:
+    """(operations, the program that has their inputs, results) for arguments of these shapes.
+
+    ``values``: tensors that stand for the program's constants, by name.
+    """
+    program = _of_sizes(program, shapes, values)
+    fold_batch_norms(program)
+    fold_constants(program, lambda x: x)
+    program = _retraced(program, _Expanded)
+    fold_constants(program, lambda x: x)
+    merge_common(program)
+    remove_dead(program)
+    program.body.operations, program.outputs = simplify(program.ops, _tensors(program), lambda *_: False)
+    program = _retraced(program, lambda tracer: Layouts(tracer, _wants_channels_last))
+    fold_constants(program, lambda x: x)
+    operations, results = fuse(*duplicate_views(program.ops, _tensors(program)), repeat=True)
+    return operations, program, results
+
+
+def _of_sizes(program: Program, shapes: Shapes, values: Mapping[str, Tensor]) -> Program:
+    """The program with numbers for its sizes."""
+    if program.effects:
+        raise uncompilable("a program that only reads its parameters", "one that writes to some of them")
+    arguments = program.arguments()
+    known: dict[Sym, Any] = {}
+    for argument, shape in zip(arguments, shapes, strict=True):
+        for size, n in zip(argument.meta.shape, shape, strict=True):
+            if type(size) is Sym and size.op == "symbol" and known.setdefault(size, n) != n:
+                raise uncompilable("sizes that are equal where the program has one size", list(shapes))
+    for argument, shape in zip(arguments, shapes, strict=True):
+        got = substitute(tuple(argument.meta.shape), known)
+        if got != tuple(shape):
+            raise uncompilable(f"an input of shape {argument.meta.shape}", shape)
+    for condition in (*program.guards, *(c.condition for c in program.checks)):
+        if all(s in known for s in symbols_of(condition)) and not evaluate(condition, known):
+            raise uncompilable("sizes that the program takes", f"{list(shapes)}: {condition} does not hold")
+    with plain_modes(), Tracer() as tracer:
+        sweep = _Known(tracer, known)
+        stands = [tracer.input(Meta(tuple(s), a.meta.dtype)) for a, s in zip(arguments, shapes, strict=True)]
+        sweep.stand(arguments, stands)
+        sweep.stand(program.constants.values(), [tracer.capture(values[name]) for name in program.constants])
+        _, results = sweep.run(program.ops, _tensors(program))
+        return tracer.finish(results)
+
+
+def _retraced(program: Program, sweep_of: Any) -> Program:
+    """The program, recorded once more by a sweep."""
+    with plain_modes(), Tracer() as tracer:
+        sweep = sweep_of(tracer)
+        arguments = program.arguments()
+        sweep.stand(arguments, [tracer.input(v.meta) for v in arguments])
+        sweep.stand(program.constants.values(), [tracer.capture(program.captured[n]) for n in program.constants])
+        _, results = sweep.run(program.ops, _tensors(program))
+        return tracer.finish(results)
+
+
+def _tensors(program: Program) -> list[Any]:
+    """The outputs; those that draw random numbers give numbers besides."""
+    if not all(type(v) is Value for v in program.outputs):
+        raise uncompilable("a program that draws no random numbers", "one that does")
+    return program.outputs
+
+
+class _Known(Retrace):
+    """Records operations with numbers in place of symbols."""
+
+    def __init__(self, tracer: Tracer, known: Mapping[Sym, Any]) -> None:
+        super().__init__(tracer)
+        self.known = dict(known)
+
+    def visit(self, o: Operation) -> None:
+        if o.regions:
+            raise uncompilable("a program without branches and loops on data", f"the operation {o.name}")
+        if o.op.random:
+            raise uncompilable("a program that draws no random numbers", f"the operation {o.name}")
+        operands = [self.current(x) if type(x) is Value else substitute(x, self.known) for x in o.operands]
+        params = substitute(tuple(o.params), self.known)
+        if left := symbols_of((tuple(x for x in operands if type(x) is Sym), params)):
+            shown = ", ".join(map(str, left))
+            raise uncompilable("sizes that follow from those of the inputs", f"{shown} in the operation {o.name}")
+        made = self.tracer.record(o.op, operands, params)
+        self.stand(o.results, made if isinstance(made, tuple) else (made,))
+
+
+class _Expanded(Retrace):
+    """Records composites as what they mean, until each operation is a step's or may be part of a kernel."""
+
+    def __init__(self, tracer: Tracer) -> None:
+        super().__init__(tracer)
+        tracer.expand = _is_composite
+
+    def visit(self, o: Operation) -> None:
+        operands = [self.current(x) for x in o.operands]
+        if type(o.op) is recurrent.Rnn:
+            self.stand(o.results, unrolled(o.op, *operands))
+        elif isinstance(o.op, PRODUCTS) and operands[0].dtype.name in ("float16", "bfloat16"):
+            wide = [F.cast(x, dtype=dt.float32) for x in operands]
+            y = self.tracer.record(o.op, wide, o.params)
+            self.stand(o.results, [F.cast(y, dtype=operands[0].dtype)])
+        elif type(o.op) is linalg.Matmul and operands[0].dtype.name != "float32":
+            self.stand(o.results, [_summed(o.op, *operands)])
+        else:
+            super().visit(o)
+
+
+def _summed(op: linalg.Matmul, x: SymTensor, y: SymTensor) -> Any:
+    """A matmul as a sum of products, which one kernel computes."""
+    tx, ty = op.flags(x.meta, y.meta)
+    lead, end = x.ndim == 1, y.ndim == 1
+    x = F.unsqueeze(x, axes=(0,)) if lead else linalg.transpose(x) if tx else x
+    y = F.unsqueeze(y, axes=(1,)) if end else linalg.transpose(y) if ty else y
+    wide_x = F.unsqueeze(x, axes=(x.ndim,))  # [..., m, k, 1]
+    wide_y = F.unsqueeze(y, axes=(y.ndim - 2,))  # [..., 1, k, n]
+    terms = F.mul(wide_x, wide_y)
+    out = F.cast(F.sum(terms, axes=(terms.ndim - 2,), keepdim=False), dtype=x.dtype)
+    gone = tuple(axis for axis, is_gone in ((out.ndim - 2, lead), (out.ndim - 1, end)) if is_gone)
+    return F.squeeze(out, axes=gone) if gone else out
+
+
+def _is_composite(op: Op) -> bool:
+    return op.decompose is not None and not lowerable(op) and type(op) not in (linalg.Matmul,)
+
+
+def _wants_channels_last(op: Op, metas: Sequence[Any]) -> bool:
+    return channels_last_op(op) is not None and metas[0].dtype.name == "float32"

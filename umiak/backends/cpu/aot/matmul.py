@@ -1,0 +1,142 @@
+"""Matmuls of float32 as steps: shapes, blocks and packed weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from umiak.backends.cpu.aot.kernels import Kernels
+from umiak.backends.cpu.aot.memory import Place, weight
+from umiak.backends.cpu.aot.step import Step, numbers, struct
+
+K_BLOCK = 384  # steps of k of a block of a, which lies in the cache
+MOST_BLOCKS, FEWEST_BLOCKS = 16, 4  # of rows, of that block
+PARTS = 8  # that a product is cut into for threads
+PAD = 16  # between rows of a block, as in runtime/gemm.c
+MULTIPLY_ADDS_PER_NS = 20.0
+MOST_BATCH = 6  # UM_MAX_BATCH
+
+
+class Batch(NamedTuple):
+    """A dim of a batch of products: its size, and the steps in a, b and c."""
+
+    size: int
+    a: int
+    b: int
+    c: int
+
+
+@dataclass
+class Product:
+    """``c = a b``. ``a`` and ``c`` are given by where they begin and by steps in elements; ``b`` likewise, or as a
+    ``matrix`` that is known."""
+
+    name: str
+    a: Place
+    c: Place
+    m: int
+    n: int
+    k: int
+    a_row: int
+    a_step: int
+    c_row: int
+    b: Place | None = None
+    b_row: int = 0
+    b_step: int = 0
+    matrix: np.ndarray | None = None
+    batch: list[Batch] = field(default_factory=list)
+    image: dict[str, Any] | None = None  # of which rows of a are windows
+
+    def folded(self) -> Product:
+        """The same with dims of the batch as rows, where they continue these, and b is one matrix."""
+        while self.batch and not self.batch[-1].b:
+            last = self.batch[-1]
+            if last.a != self.m * self.a_row or last.c != self.m * self.c_row:
+                break
+            self.m *= last.size
+            self.batch.pop()
+        return self
+
+    def step(self, kernels: Kernels, whole_rows: bool = False) -> Step | None:
+        """The step; None where there is nothing to compute. ``whole_rows``: no part has less."""
+        if not (self.m and self.n and prod(b.size for b in self.batch)):
+            return None
+        tile, width = kernels.tile, kernels.tile.width
+        panels = -(-self.n // width)
+        k_block = max(1, -(-self.k // max(1, -(-self.k // K_BLOCK))))
+        rows = -(-self.m // PARTS)
+        rows = min(max(-(-rows // tile.rows), FEWEST_BLOCKS), MOST_BLOCKS) * tile.rows
+        if self.matrix is None:
+            rows = max(rows, self.m) if self.batch else rows  # b is packed for each part
+        rows = max(1, min(rows, self.m))
+        row_parts = -(-self.m // rows)
+        cut = not whole_rows and self.matrix is not None and row_parts < PARTS
+        columns = -(-panels // min(panels, -(-PARTS // row_parts))) if cut else panels
+        full, last = kernels.panel(width), kernels.panel(self.n - (panels - 1) * width)
+        local = 4 * (rows * (k_block + PAD) + (0 if self.matrix is not None else panels * self.k * width))
+        b = (weight(packed(self.matrix, width)), 0) if self.matrix is not None else self.b.ref  # type: ignore[union-attr]
+        refs = {"a": self.a.ref, "b": b, "c": self.c.ref}
+        values = {
+            "packed": int(self.matrix is not None), "m": self.m, "n": self.n, "k": self.k, "a_row": self.a_row,
+            "a_step": self.a_step, "b_row": self.b_row, "b_step": self.b_step, "c_row": self.c_row, "width": width,
+            "row_block": rows, "column_block": columns, "k_block": k_block, "n_batch": len(self.batch),
+        }  # fmt: skip
+        text = numbers(values) | {"full": f"&{full.name}", "last": f"&{last.name}"}
+        if self.batch:
+            columns_of = zip(*self.batch, strict=True)
+            text.update(zip(("batch", "a_batch", "b_batch", "c_batch"), map(struct, columns_of), strict=True))
+        count = prod(x.size for x in self.batch)
+        return Step(
+            run="um_run_gemm", kind="um_gemm", name=self.name, text=text, refs=refs, image=self.image,
+            count=count * row_parts * -(-panels // columns), local=local,
+            work=count * self.m * self.n * self.k / MULTIPLY_ADDS_PER_NS,
+        )  # fmt: skip
+
+
+def packed(b: np.ndarray, width: int) -> np.ndarray:
+    """A matrix as panels of so many columns, zeros behind its last one."""
+    k, n = b.shape
+    panels = -(-n // width)
+    out = np.zeros((panels, k, width), np.float32)
+    for p in range(panels):
+        part = b[:, p * width : (p + 1) * width]
+        out[p, :, : part.shape[1]] = part
+    return out
+
+
+def matrix_product(name: str, x: Place, y: Place, c: Place, transpose_x: bool, transpose_y: bool) -> Product:
+    """A matmul with batch dims that broadcast; operands of one dim are a row and a column."""
+    a, b = _as_matrix(x, transpose_x, row=True), _as_matrix(y, transpose_y, row=False)
+    m, k, n = a.shape[-2], a.shape[-1], b.shape[-1]
+    lead = c.shape[: max(len(a.shape), len(b.shape)) - 2]
+    batch, step = [], prod(c.shape)
+    for i, size in enumerate(lead):
+        step //= max(size, 1)
+        if size != 1:
+            batch.append(Batch(size, _step_of(a, i - len(lead), size), _step_of(b, i - len(lead), size), step))
+    known = b.data if len(b.shape) == 2 else None
+    return Product(
+        name, a, c, m=m, n=n, k=k, a_row=a.strides[-2], a_step=a.strides[-1], c_row=n, b=b, b_row=b.strides[-2],
+        b_step=b.strides[-1], matrix=known, batch=batch,
+    ).folded()  # fmt: skip
+
+
+def _as_matrix(x: Place, transpose: bool, row: bool) -> Place:
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    if len(x.shape) == 1:
+        shape, strides = ((1, *x.shape), (0, *x.strides)) if row else ((*x.shape, 1), (*x.strides, 0))
+    else:
+        swap: Sequence[int] = (*range(len(x.shape) - 2), -1, -2) if transpose else range(len(x.shape))
+        shape, strides = tuple(x.shape[i] for i in swap), tuple(x.strides[i] for i in swap)
+    return Place(x.memory, x.dtype, shape, strides, x.offset)
+
+
+def _step_of(x: Place, axis: int, size: int) -> int:
+    """The step of a batch dim, counted from the end of the batch dims; 0 where the operand is the same for all."""
+    at = len(x.shape) - 2 + axis
+    return x.strides[at] if at >= 0 and x.shape[at] == size else 0

@@ -1,0 +1,138 @@
+/* What the tables of a compiled model are made of, and the functions that run them. The tables are written by tables.py. */
+#ifndef UMIAK_AHEAD_H
+#define UMIAK_AHEAD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { UM_ARENA = 0, UM_WEIGHTS = 1, UM_FIRST_INPUT = 2 };
+enum { UM_MAX_POINTERS = 64, UM_MAX_BATCH = 6, UM_NO_MEMORY = -2 };
+
+typedef struct { /* a place in memory: bytes behind one of the bases */
+    int32_t base;
+    int64_t offset;
+} um_ref;
+
+typedef struct {
+    char* const* bases;
+    char* local;  /* scratch of one thread */
+    char* shared; /* scratch of one step */
+} um_context;
+
+/* A part [lo, hi) of a step; 0, or the code of a check that failed. */
+typedef int um_run(const um_context* context, const void* what, int64_t lo, int64_t hi);
+
+typedef struct {
+    um_run* run;
+    const void* what;
+    int64_t count;  /* of the parallel range */
+    double work;    /* about so many ns of one thread */
+    int64_t local;  /* bytes of scratch of a thread, beside what kernels ask for */
+    const char* name;
+} um_step;
+
+static inline void* um_at(const um_context* context, um_ref ref) { return context->bases[ref.base] + ref.offset; }
+
+/* ---- a compiled kernel: docs/design/loop_ir.md ---- */
+typedef struct { void* local; void* shared; } um_scratch;
+typedef int um_kernel(void** pointers, const int64_t* dims, const uint64_t* words, um_scratch* scratch, int64_t lo, int64_t hi);
+typedef int64_t um_bytes(const int64_t* dims);
+typedef struct {
+    um_kernel* kernel;
+    um_bytes* local;
+    um_bytes* shared;
+    const int64_t* dims;
+    const um_ref* refs;
+    int32_t n_refs;
+} um_nest;
+um_run um_run_nest;
+
+/* ---- matmuls of float32 ----
+   A panel is a block of columns of b, one step of k after the other. Micro-kernels compute blocks of rows of one panel. */
+typedef void um_micro(float* c, int64_t c_row, const float* a, int64_t a_row, int64_t a_step, const float* b, int64_t k,
+                      int64_t blocks, const float* bias); /* strides in bytes */
+typedef struct {
+    int32_t n;          /* sizes of blocks, the largest first; the last is 1 */
+    int32_t rows[8];
+    um_micro* first[8]; /* c = bias + a b */
+    um_micro* more[8];  /* c += a b */
+} um_micros;
+
+typedef struct { /* rows of a are windows of an image with channels last */
+    int64_t size[3], out[3], kernel[3], stride[3], pad[3], dilation[3];
+    int64_t channels; /* from pixel to pixel */
+    int64_t taken;    /* of which so many belong to the group */
+} um_image;
+
+typedef struct {
+    um_ref a, b, c, bias;
+    int32_t biased, packed; /* packed: b is panels already */
+    int64_t m, n, k, a_row, a_step, b_row, b_step, c_row; /* in elements */
+    int64_t batch[UM_MAX_BATCH], a_batch[UM_MAX_BATCH], b_batch[UM_MAX_BATCH], c_batch[UM_MAX_BATCH];
+    int32_t n_batch;
+    int64_t width, row_block, column_block, k_block; /* of a panel; of a part: rows, panels, steps */
+    const um_micros* full; /* of whole panels, and of the last one */
+    const um_micros* last;
+    const um_image* image; /* NULL: a is a matrix */
+} um_gemm;
+um_run um_run_gemm;
+
+/* ---- convolutions with a channel per group; parts are rows of the result ---- */
+typedef struct {
+    um_ref x, w, out, bias; /* w: a row of channels per tap */
+    int32_t biased;
+    um_image image;
+} um_depthwise;
+um_run um_run_depthwise;
+
+/* ---- sums of what each place of an image sent to those under its kernel; parts are rows of the result ---- */
+typedef struct {
+    um_ref columns, out; /* columns: per place and tap a row of channels */
+    um_image image;      /* of the convolution whose transpose this is: `size` is the result's */
+} um_spread;
+um_run um_run_spread;
+
+/* ---- rows in order; parts are rows ---- */
+typedef struct {
+    um_ref x, values, places;
+    int32_t type; /* of elements, as UMIAK_... */
+    int32_t descending;
+    int64_t outer, n, inner, kept; /* x is [outer, n, inner] with these strides, results are dense [outer, kept, inner] */
+    int64_t outer_stride, stride, inner_stride;
+} um_sort;
+um_run um_run_sort;
+
+/* ---- a model ---- */
+typedef struct {
+    const char* name;
+    int32_t dtype, rank;
+} um_port;
+
+typedef struct { /* for one set of sizes */
+    const int64_t* shapes; /* of inputs, then of outputs, one after the other */
+    const um_ref* outputs;
+    const um_step* steps;
+    int64_t n_steps, arena;
+} um_plan;
+
+typedef struct {
+    const char* name;
+    const um_port* ports; /* inputs, then outputs */
+    int32_t n_inputs, n_outputs, n_plans;
+    const um_plan* plans;
+    const char* weights; /* NULL: in a file */
+    int64_t weights_bytes;
+    uint64_t weights_hash;
+    const char* processor; /* that it was compiled for */
+    int (*runs_here)(void);
+} um_model;
+extern const um_model umiak_model;
+
+/* ---- threads ---- */
+typedef struct um_pool um_pool;
+typedef void um_part(void* arg, int64_t part, int thread);
+um_pool* um_pool_new(int threads); /* NULL without memory */
+void um_pool_free(um_pool* pool);
+void um_pool_run(um_pool* pool, um_part* part, void* arg, int64_t parts);
+
+#endif
