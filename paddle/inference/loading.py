@@ -63,7 +63,7 @@ def from_files(program: Any, parameters: Any, may_be_cut: bool = False) -> Model
 def files_in(folder: str) -> tuple[str, str]:
     """The files of the only model in a folder, or of the one that is called ``inference`` or ``model``."""
     if not os.path.isdir(folder):
-        raise op_error(ModelNotFound, _WHO, f"a folder {folder!r}", "none")
+        raise op_error(ModelNotFound, "Config", f"a folder {folder!r}", "none")
     names = sorted(os.listdir(folder))
     if "__model__" in names:
         program, parameters = files.paths_of(folder)
@@ -73,7 +73,7 @@ def files_in(folder: str) -> tuple[str, str]:
     with_parameters = [n for n in programs if os.path.splitext(n)[0] + PARAMETERS in names]
     chosen = next((found for found in (programs, usual, with_parameters) if len(found) == 1), None)
     if chosen is None:
-        raise op_error(ModelNotFound, _WHO, f"one model in {folder!r}: <name>.json or <name>.pdmodel", programs)
+        raise op_error(ModelNotFound, "Config", f"one model in {folder!r}: <name>.json or <name>.pdmodel", programs)
     return _beside(os.path.join(folder, chosen[0]))
 
 
@@ -84,7 +84,7 @@ def files_of(path: str) -> tuple[str, str]:
     candidates = [path] if path.endswith(PROGRAMS) else [path + end for end in PROGRAMS]
     found = next((p for p in candidates if os.path.isfile(p)), None)
     if found is None:
-        raise op_error(ModelNotFound, _WHO, f"a model {path!r}", f"no file of {candidates}")
+        raise op_error(ModelNotFound, "Config", f"a model {path!r}", f"no file of {candidates}")
     return _beside(found)
 
 

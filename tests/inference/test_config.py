@@ -302,7 +302,7 @@ def test_a_model_that_is_not_there():
     assert issubclass(ModelNotFound, RuntimeError)
     config = inference.Config("/nowhere/model")
     assert config.model_dir() == "/nowhere/model"
-    with pytest.raises(ModelNotFound, match=r"\[create_predictor\] requires a folder '/nowhere/model', got none"):
+    with pytest.raises(ModelNotFound, match=r"\[Config\] requires a folder '/nowhere/model', got none"):
         inference.create_predictor(config)
 
 

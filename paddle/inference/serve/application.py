@@ -75,6 +75,8 @@ class Model:
 
 def takes_batches(predictor: Predictor) -> bool:
     """Return whether the first axis of all inputs and outputs may have any size, and is one and the same."""
+    if predictor._prepared.tail is not None:  # data decide sizes
+        return False
     firsts = [meta.shape[0] if meta.shape else None for meta in predictor._prepared.metas.values()]
     sizes = {s for s in firsts if type(s) is Sym}
     results: Any = predictor._run.program.outputs
@@ -195,17 +197,18 @@ async def _answer(request: Request, model: Model) -> Response:
 
 
 async def _body(request: Request, most: int) -> bytes | None:
-    """The body; None for one that is too large."""
+    """The body; None for one that is too large, of which some more is read: who is still writing sees no answer."""
     length = request.headers.get("content-length", "")
-    if length.isdecimal() and int(length) > most:
-        return None
+    fits = not length.isdecimal() or int(length) <= most
     parts, size = [], 0
     async for part in request.stream():
         size += len(part)
-        if size > most:
+        fits = fits and size <= most
+        if fits:
+            parts.append(part)
+        elif size > 2 * most:
             return None
-        parts.append(part)
-    return b"".join(parts)
+    return b"".join(parts) if fits else None
 
 
 async def _beside(size: int, function: Any) -> Any:

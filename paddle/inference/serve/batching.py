@@ -7,7 +7,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,8 @@ class Closed(Exception):
     """No more requests are taken."""
 
 
-class Job(NamedTuple):
+@dataclass(eq=False)
+class Job:
     """A request. ``key``: those of one key can run together, as ``rows`` each; None: it runs alone."""
 
     arrays: Arrays

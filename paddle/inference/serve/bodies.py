@@ -103,7 +103,12 @@ def _from_npz(body: bytes, declared: Mapping[str, Declared], headers: Mapping[st
                 left -= len(data)
                 if left < 0:
                     raise Malformed(f"arrays of {most} bytes at most are required")
-                arrays[entry.filename.removesuffix(".npy")] = _from_npy(data)
+                name = entry.filename.removesuffix(".npy")
+                arrays[name] = _from_npy(data)
+                if name in declared and arrays[name].dtype.kind == "V":  # as NumPy writes bfloat16
+                    wanted = np.dtype(declared[name].dtype.numpy)
+                    if arrays[name].dtype.itemsize == wanted.itemsize:
+                        arrays[name] = arrays[name].view(wanted)
     except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, OSError, ValueError) as error:
         if isinstance(error, Malformed):
             raise
