@@ -127,3 +127,13 @@ def rows(fields: Sequence[Any]) -> int:
     """Number of samples in a batch: the first size of its first field."""
     shape = getattr(fields[0], "shape", None) if fields else None
     return int(shape[0]) if shape else 1
+
+
+def single(losses: list[Any]) -> list[Tensor]:
+    """Losses, each of which must be one number."""
+    for loss in losses:
+        if not isinstance(loss, Tensor) or loss.size != 1:
+            got = list(loss.shape) if isinstance(loss, Tensor) else type(loss).__name__
+            hint = "Take the mean or the sum"
+            raise op_error(ValueError, "Model", "losses that are tensors of one element", got, hint)
+    return losses

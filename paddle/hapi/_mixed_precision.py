@@ -16,21 +16,25 @@ _SCALER = {
     "use_dynamic_loss_scaling",
 }
 _LISTS = {"custom_white_list", "custom_black_list"}
-_ACCEPTED = {"custom_black_varnames"}  # names variables of static programs, which a layer's call has none of
-_STATIC = {"use_fp16_guard"}
+_STATIC = {"use_fp16_guard", "custom_black_varnames"}  # a layer's call has no variables with names to say
 _REPLACED = {"use_pure_fp16": "level 'O2'"}
 
 
 class MixedPrecision(NamedTuple):
-    """Level, and arguments of ``auto_cast`` and ``GradScaler``."""
+    """Level, and arguments of ``auto_cast`` and ``GradScaler``; for programs, what is in them is left out."""
 
     level: str = "O0"
     lists: dict[str, Any] = {}
     scaler: dict[str, Any] = {}
+    black_varnames: Any = None
+    guard: bool = True  # at level O2: only what ``fp16_guard`` marks is cast
 
 
-def mixed_precision(config: Any) -> MixedPrecision:
-    """Read ``amp_configs``: a level, or a dict of a level and options of ``auto_cast`` and ``GradScaler``."""
+def mixed_precision(config: Any, static: bool = False) -> MixedPrecision:
+    """Read ``amp_configs``: a level, or a dict of a level and options of ``auto_cast`` and ``GradScaler``.
+
+    ``static``: it is for programs.
+    """
     if config is None:
         return MixedPrecision()
     if isinstance(config, str):
@@ -43,12 +47,12 @@ def mixed_precision(config: Any) -> MixedPrecision:
     if not config or level == "O0":
         return MixedPrecision()
     for name in config:
-        if name in _STATIC:
+        if name == "use_fp16_guard" and not static:
             hint = "It belongs to static programs"
             raise op_error(ValueError, "Model.prepare", "amp_configs without use_fp16_guard", "it", hint)
         if name in _REPLACED:
             raise op_error(ValueError, "Model.prepare", f"{_REPLACED[name]} in amp_configs", name)
-    known = _SCALER | _LISTS | _ACCEPTED | {"level"}
+    known = _SCALER | _LISTS | _STATIC | {"level"}
     unknown = sorted(str(name) for name in config.keys() - known)
     if unknown:
         raise op_error(ValueError, "Model.prepare", f"amp_configs with keys of {sorted(known)}", unknown)
@@ -56,4 +60,6 @@ def mixed_precision(config: Any) -> MixedPrecision:
         level,
         {name: config[name] for name in sorted(_LISTS & config.keys())},
         {name: config[name] for name in sorted(_SCALER & config.keys())},
+        config.get("custom_black_varnames"),
+        bool(config.get("use_fp16_guard", True)),
     )

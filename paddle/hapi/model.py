@@ -18,14 +18,17 @@ from paddle.callbacks.callback import Callback
 from paddle.callbacks.callback_list import CallbackList, config_callbacks
 from paddle.framework.grad_mode import no_grad
 from paddle.framework.io import NAME_TABLE, load, save
-from paddle.hapi._batches import Fields, flat, input_specs, length, listed, loader, rows, tensors
+from paddle.framework.mode import in_dynamic_mode
+from paddle.hapi._batches import Fields, flat, input_specs, length, listed, loader, rows, single, tensors
 from paddle.hapi._mixed_precision import MixedPrecision, mixed_precision
+from paddle.hapi._static import StaticRuns
 from paddle.hapi.summary import summary
 from paddle.io.loader import DataLoader
 from paddle.jit.saving import save as save_for_inference
 from paddle.metric.metrics import Metric
 from paddle.nn.layer.layers import Layer
 from umiak.core.tensor import Tensor
+from umiak.runtime.program_tracer import outside
 from umiak.util.errors import op_error
 
 PARAMETERS, OPTIMIZER = ".pdparams", ".pdopt"
@@ -43,11 +46,16 @@ class Model:
     Under a launcher of several ranks, each trains with its part of the data, and gradients are averaged over ranks
     (:class:`paddle.DataParallel`).
 
+    In static mode the network and the model are made after ``paddle.enable_static``. Network, loss and what metrics
+    compute become programs; all methods are as in dynamic mode, except that each batch is a step of the optimizer
+    (no ``update=False``), and that there is one rank.
+
     Args:
         network: the layer; one captured by ``paddle.jit.to_static`` as well.
         inputs: an :class:`paddle.static.InputSpec`, a list of them, or a dict by the parameters of ``forward``. They
-            say how many fields of a batch are inputs. None: as many as ``forward`` has positional parameters.
-        labels: the same for labels; None: all other fields.
+            say how many fields of a batch are inputs. None: as many as ``forward`` has positional parameters; in
+            static mode they are needed.
+        labels: the same for labels; None: all other fields, in static mode none.
 
     Attributes:
         network: the layer.
@@ -56,6 +64,7 @@ class Model:
 
     Raises:
         TypeError: ``network`` is no layer, or specs are none.
+        ValueError: no ``inputs`` in static mode.
 
     Example:
         >>> import paddle
@@ -89,6 +98,12 @@ class Model:
         self._prepared = False
         self._parallel: Layer | None = None  # the network over several ranks
         self._samples_left: int | None = None  # of an evaluation over ranks, which fills its last batch up
+        self._static: StaticRuns | None = None
+        if not in_dynamic_mode():
+            if self._inputs is None:
+                hint = "Say what it takes: paddle.Model(network, inputs=[paddle.static.InputSpec(shape, dtype, name)])"
+                raise op_error(ValueError, "Model", "inputs in static mode", None, hint)
+            self._static = StaticRuns(network, self._inputs, self._labels)
 
     # --- what it is made of ----------------------------------------------------------------------------------------
 
@@ -102,22 +117,32 @@ class Model:
             metrics: a :class:`paddle.metric.Metric` or a list of them.
             amp_configs: an AMP level, ``"O0"``, ``"O1"`` or ``"O2"``, or a dict with ``"level"``, the lists of
                 :class:`paddle.amp.auto_cast` and the options of :class:`paddle.amp.GradScaler`. ``"O2"`` casts the
-                network to float16 and keeps parameters in float32 in the optimizer. None: no AMP.
+                network to float16 and keeps parameters in float32 in the optimizer. In static mode also
+                ``"custom_black_varnames"``, variables whose readers compute in float32, and ``"use_fp16_guard"``:
+                ``"O2"`` casts what :func:`paddle.static.amp.fp16_guard` marks alone. None: no AMP.
 
         Raises:
             TypeError: a loss that cannot be called, or metrics that are none.
             ValueError: unknown options of AMP.
+            RuntimeError: static mode on several ranks.
         """
         if loss is not None and not callable(loss):
             raise op_error(TypeError, "Model.prepare", "loss as a layer or function", repr(loss))
         for metric in listed(metrics):
             if not isinstance(metric, Metric):
                 raise op_error(TypeError, "Model.prepare", "instances of paddle.metric.Metric", repr(metric))
-        amp = mixed_precision(amp_configs)
+        amp = mixed_precision(amp_configs, self._static is not None)
+        if self._static is not None and dist.get_world_size() > 1:
+            got = f"{dist.get_world_size()}"
+            raise op_error(RuntimeError, "Model.prepare", "one rank in static mode", got, "Train in dynamic mode")
         self._optimizer = optimizer
         self._loss = loss
         self._metrics = listed(metrics)
         self._amp = amp
+        self._prepared = True
+        if self._static is not None:
+            self._static.prepare(optimizer, loss, self._metrics, amp)
+            return
         self._scaler = None if amp.level == "O0" else GradScaler(**amp.scaler)
         if amp.level == "O2":
             if optimizer is None:
@@ -128,7 +153,6 @@ class Model:
             dist.init_parallel_env()
             if any(not p.stop_gradient for p in self.network.parameters()):
                 self._parallel = paddle.DataParallel(self.network)
-        self._prepared = True
 
     def parameters(self, *args: Any, **kwargs: Any) -> list[Tensor]:
         """Parameters of the network.
@@ -180,7 +204,7 @@ class Model:
 
         Raises:
             RuntimeError: no :meth:`prepare` with an optimizer and a loss.
-            ValueError: a loss of more than one element.
+            ValueError: a loss of more than one element, or ``update=False`` in static mode.
 
         Example:
             >>> import paddle
@@ -192,7 +216,11 @@ class Model:
         """
         self._require_training("Model.train_batch")
         self._enter("train", begins=True)
-        return self._train_batch(tensors(inputs), tensors(labels), update)
+        return self._train_batch(self._given(inputs), self._given(labels), update)
+
+    def _given(self, fields: Any) -> list[Any]:
+        """Fields of a batch as the network is called with them; those of programs are fed as they are."""
+        return tensors(fields) if self._static is None else listed(fields)
 
     def _require_training(self, op_name: str) -> None:
         if self._optimizer is None or self._loss is None:
@@ -207,6 +235,9 @@ class Model:
 
     def _enter(self, mode: str, begins: bool = False) -> None:
         """Put the network into training or evaluation mode; one layer after the other only where a run begins."""
+        if self._static is not None:  # its programs were recorded in these modes
+            self.mode = mode
+            return
         trains = mode == "train"
         if begins or self.mode != mode or self.network.training != trains:
             self.mode = mode
@@ -223,16 +254,15 @@ class Model:
 
     def _losses(self, outputs: list[Any], labels: list[Any]) -> list[Tensor]:
         assert self._loss is not None
-        losses = listed(self._loss(*outputs, *labels))
-        for loss in losses:
-            if not isinstance(loss, Tensor) or loss.size != 1:
-                got = list(loss.shape) if isinstance(loss, Tensor) else type(loss).__name__
-                hint = "Take the mean or the sum"
-                raise op_error(ValueError, "Model", "losses that are tensors of one element", got, hint)
-        return losses
+        return single(listed(self._loss(*outputs, *labels)))
 
     def _train_batch(self, inputs: list[Any], labels: list[Any], update: bool) -> Any:
         self._enter("train")
+        if self._static is not None:
+            if not update:
+                hint = "Make larger batches, or train in dynamic mode"
+                raise op_error(ValueError, "Model", "a step for each batch in static mode", "update=False", hint)
+            return self._static.train(inputs, labels)
         network = self._parallel or self.network
         with self._casts("train"):
             outputs = listed(network(*inputs))
@@ -285,10 +315,12 @@ class Model:
         """
         self._require_evaluation("Model.eval_batch")
         self._enter("eval", begins=True)
-        return self._eval_batch(tensors(inputs), tensors(labels))
+        return self._eval_batch(self._given(inputs), self._given(labels))
 
     def _eval_batch(self, inputs: list[Any], labels: list[Any]) -> Any:
         self._enter("eval")
+        if self._static is not None:
+            return self._static.evaluate(inputs, labels)
         with no_grad(), self._casts("eval"):
             outputs = listed(self.network(*inputs))
             losses = self._losses(outputs, labels) if self._loss is not None else []
@@ -311,10 +343,12 @@ class Model:
             (4, 1)
         """
         self._enter("predict", begins=True)
-        return self._predict_batch(tensors(inputs))
+        return self._predict_batch(self._given(inputs))
 
     def _predict_batch(self, inputs: list[Any]) -> list[np.ndarray]:
         self._enter("predict")
+        if self._static is not None:
+            return self._static.predict(inputs)
         with no_grad(), self._casts("predict"):
             outputs = flat(self.network(*inputs))
         if self._samples_left is not None:
@@ -375,7 +409,8 @@ class Model:
 
         Raises:
             RuntimeError: no :meth:`prepare` with an optimizer and a loss.
-            ValueError: no data, batches with too few fields, or numbers below 1.
+            ValueError: no data, batches with too few fields, numbers below 1, or ``accumulate_grad_batches`` in static
+                mode.
             TypeError: data or callbacks of another kind.
         """
         op_name = "Model.fit"
@@ -394,6 +429,11 @@ class Model:
         ):
             if value < 1:
                 raise op_error(ValueError, op_name, f"{name} of 1 or more", value)
+        if self._static is not None and accumulate_grad_batches != 1:
+            hint = "Make larger batches, or train in dynamic mode"
+            raise op_error(
+                ValueError, op_name, "accumulate_grad_batches 1 in static mode", accumulate_grad_batches, hint
+            )
         train = loader(op_name, train_data, sizes[0], shuffle, drop_last, num_workers)
         evaluation = None if eval_data is None else loader(op_name, eval_data, sizes[-1], num_workers=num_workers)
         steps = length(train)
@@ -432,6 +472,8 @@ class Model:
 
     def _forget_gradients(self) -> None:
         """After a batch that has not ended: the next one must not add to its gradients."""
+        if self._static is not None:
+            return
         self._optimizer.clear_grad()
         if self._scaler is not None:
             self._scaler._forget()
@@ -565,13 +607,21 @@ class Model:
         if dist.get_rank() != 0:
             return
         if not training:
-            save_for_inference(self.network, path, input_spec=self._inputs)
+            if self._static is not None:
+                self._static.save_for_inference(path)
+            else:
+                save_for_inference(self.network, path, input_spec=self._inputs)
             return
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-        save(self.network.state_dict(), path + PARAMETERS)
-        state = self._optimizer.state_dict() if self._optimizer is not None else {}
-        if state:
-            save(state, path + OPTIMIZER)
+        if self._static is not None:
+            parameters, state = self._static.values(), self._static.optimizer_state()
+        else:
+            parameters = self.network.state_dict()
+            state = self._optimizer.state_dict() if self._optimizer is not None else {}
+        with outside():
+            save(parameters, path + PARAMETERS)
+            if state:
+                save(state, path + OPTIMIZER)
 
     def load(self, path: str, skip_mismatch: bool = False, reset_optimizer: bool = False) -> None:
         """Load what :meth:`save` has written.
@@ -600,7 +650,8 @@ class Model:
         path = root if ending in _FORMS else path
         if not os.path.isfile(path + PARAMETERS):
             raise op_error(FileNotFoundError, "Model.load", "a saved model", f"no file {path + PARAMETERS}")
-        saved = load(path + PARAMETERS, keep_name_table=True)
+        with outside():
+            saved = load(path + PARAMETERS, keep_name_table=True)
         names = saved.pop(NAME_TABLE, {})
         here = self.network.state_dict()
         found = {}
@@ -613,11 +664,19 @@ class Model:
             else:
                 hint = "skip_mismatch=True leaves such parameters as they are"
                 raise op_error(ValueError, "Model.load", "the network's parameters in the file", reason, hint)
-        self.network.set_state_dict({**here, **found})
+        if self._static is None:
+            self.network.set_state_dict({**here, **found})
+        else:
+            self._static.set_values(found)
         if self._optimizer is None or reset_optimizer or not os.path.isfile(path + OPTIMIZER):
             return
         renamed = {old: here[name].name for name, old in names.items() if name in here}
-        self._optimizer.set_state_dict(_renamed(load(path + OPTIMIZER), renamed))
+        with outside():
+            state = _renamed(load(path + OPTIMIZER), renamed)
+        if self._static is None:
+            self._optimizer.set_state_dict(state)
+        else:
+            self._static.set_optimizer_state(state)
 
 
 class _Run:
@@ -713,7 +772,7 @@ class _Run:
         for step, batch in enumerate(source):
             inputs, labels = split(op_name, batch, wants_labels)
             self.calls.on_batch_begin(mode, step, self.logs)
-            yield step, tensors(inputs), tensors(labels)
+            yield step, self.model._given(inputs), self.model._given(labels)
             if step + 1 == most:
                 return
 

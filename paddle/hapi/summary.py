@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from contextlib import ExitStack
 from typing import Any
 
 from paddle._public import public
 from paddle.framework.grad_mode import no_grad
+from paddle.framework.mode import in_dynamic_mode
 from paddle.hapi._tables import all_layers, centred, counted, inputs_like, parameter_counts, shapes_of, tensors_of
 from paddle.nn.layer.container import LayerList, Sequential
 from paddle.nn.layer.layers import Layer
+from paddle.static.program import Program, default_main_program, program_guard
 from umiak.util.errors import op_error
 
 HEAD = ("Layer (type)", "Input Shape", "Output Shape", "Param #")
@@ -58,6 +61,13 @@ def summary(net: Layer, input_size: Any = None, dtypes: Any = None, input: Any =
     """
     if not isinstance(net, Layer):
         raise op_error(TypeError, "summary", "a layer", type(net).__name__)
+    with ExitStack() as stack:
+        if not in_dynamic_mode():  # what it records is thrown away
+            stack.enter_context(program_guard(default_main_program().clone(), Program()))
+        return _summary(net, input_size, dtypes, input)
+
+
+def _summary(net: Layer, input_size: Any, dtypes: Any, input: Any) -> dict[str, int]:
     if input is not None:
         given = list(input) if isinstance(input, (list, tuple)) else [input]
     elif input_size is not None:
