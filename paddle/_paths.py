@@ -195,6 +195,13 @@ PATHS: dict[str, str | dict[str, str]] = {
     "paddle.nn.modules.container": {"paddle.nn": "LayerDict LayerList"},
     "paddle.nn.modules.module": {"paddle.nn": "Layer Module"},
     "paddle.nn.utils.spectral_norm_hook": {"paddle.nn": "spectral_norm"},
+    "paddle.static.io": {
+        "paddle.static": (
+            "deserialize_persistables deserialize_program is_persistable load load_from_file load_inference_model "
+            "load_program_state load_vars normalize_program save save_inference_model save_to_file save_vars "
+            "serialize_persistables serialize_program set_program_state"
+        )
+    },
     "paddle.utils.unique_name": "paddle.framework.unique_name",
 }
 
@@ -215,7 +222,7 @@ _PARTS = {
     ),
     "paddle.incubate.optimizer": "lbfgs=LBFGS",
     "paddle.io": "reader=DataLoader",
-    "paddle.jit": "marker=not_to_static",
+    "paddle.jit": "marker=not_to_static translated_layer=TranslatedLayer",
     "paddle.nn.functional": "extension=diag_embed,gather_tree,sequence_mask,temporal_shift",
     "paddle.nn.initializer": (
         "assign=Assign bilinear=Bilinear constant=Constant dirac=Dirac initializer=Initializer,calculate_gain "

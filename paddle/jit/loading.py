@@ -77,6 +77,13 @@ class TranslatedLayer(Layer):
     under their names. Parameters are called ``param_0``, ``param_1``, …, in the order of their names in the file.
     ``train`` and ``eval`` set ``training`` alone: programs are saved as they are in evaluation.
 
+    Args:
+        modules: programs by the names of methods.
+        values: values of their parameters by name.
+
+    Shape:
+        - Inputs and results have the sizes with which the program was saved.
+
     Note:
         It is made by ``paddle.jit.load`` alone.
 

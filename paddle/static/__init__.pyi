@@ -27,6 +27,8 @@ from paddle.static.program import default_startup_program as default_startup_pro
 from paddle.static.program import program_guard as program_guard
 from paddle.static.python_function import Print as Print
 from paddle.static.python_function import py_func as py_func
+from paddle.static.saved_variables import load_vars as load_vars
+from paddle.static.saved_variables import save_vars as save_vars
 from paddle.static.saving import deserialize_persistables as deserialize_persistables
 from paddle.static.saving import deserialize_program as deserialize_program
 from paddle.static.saving import load as load
@@ -86,6 +88,7 @@ __all__ = [
     "load_from_file",
     "load_inference_model",
     "load_program_state",
+    "load_vars",
     "name_scope",
     "nn",
     "normalize_program",
@@ -94,6 +97,7 @@ __all__ = [
     "save",
     "save_inference_model",
     "save_to_file",
+    "save_vars",
     "scope_guard",
     "serialize_persistables",
     "serialize_program",

@@ -120,7 +120,7 @@ class Values:
         return [self.inputs[o.plain("name")]]
 
     def _fetch(self, o: Operation) -> Sequence[Any]:
-        column = o.plain("col", len(self.fetched))
+        column = _column(o, len(self.fetched))
         (x,) = self._operands(o)
         self.fetched[column] = tensor_of(x)
         return [self.fetched[column]]
@@ -188,8 +188,19 @@ def input_types(module: Module) -> dict[str, TensorType]:
 def output_names(module: Module) -> list[str]:
     """Names of what a run of the module gives, in order."""
     fetches = [o for o in module.block.operations if o.name in (FETCH, SHADOW_OUTPUT)]
-    fetches.sort(key=lambda o: o.plain("col", 0))
-    return [o.plain("name", o.plain("output_name", f"fetch_name_{i}")) for i, o in enumerate(fetches)]
+    fetches.sort(key=lambda o: _column(o, 0))
+    names = [o.plain("name", o.plain("output_name", f"fetch_name_{i}")) for i, o in enumerate(fetches)]
+    if any(not isinstance(n, str) for n in names):
+        raise FormatError(f"names of results are required, got {names}")
+    return names
+
+
+def _column(o: Operation, default: int) -> int:
+    """At which place a fetch stands among the results."""
+    column = o.plain("col", default)
+    if type(column) is not int:
+        raise FormatError(f"a number as place of a result is required, got {column!r}")
+    return column
 
 
 def is_kept(o: Operation) -> bool:
@@ -199,7 +210,10 @@ def is_kept(o: Operation) -> bool:
 
 def parameter_names(module: Module) -> list[str]:
     """The names of the parameters that a module reads."""
-    return [o.plain("parameter_name") for o in module.named(PARAMETER) if is_kept(o)]
+    names = [o.plain("parameter_name") for o in module.named(PARAMETER) if is_kept(o)]
+    if any(not isinstance(n, str) for n in names):
+        raise FormatError(f"names of parameters are required, got {names}")
+    return names
 
 
 def trainable(o: Operation) -> bool:

@@ -7,7 +7,7 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from paddle.static.formats.operators import TABLE
+from paddle.static.formats.operators.table import TABLE
 from tests.fuzz.files import mutate as m
 from tests.fuzz.files.messages import places
 

@@ -12,7 +12,7 @@ import pytest
 
 import paddle
 from paddle.static.formats import pir
-from paddle.static.formats.operators import TABLE
+from paddle.static.formats.operators.table import TABLE
 from paddle.static.formats.record import Values, program_of
 from umiak.ir.serialise import FormatError
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import paddle
 from paddle.nn import functional as F
-from paddle.static.formats.operators.table import Number, Sizes, Tensors, operator
+from paddle.static.formats.operators.table import Number, Sizes, Tensors, bounded, operator
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
 
@@ -219,6 +219,8 @@ def _interpolation(mode: str | None, antialias: bool) -> Any:
         if not size and not factors:
             size = [out_d, out_h, out_w][3 - n :]
         kind = mode or interp_method
+        for n in size or (int(m * f) for m in x.shape if type(m) is int for f in factors):
+            bounded(n)
         if kind == "nearest" and align_corners:
             return _nearest_corners(x, size, factors, form)
         return F.interpolate(
@@ -234,7 +236,7 @@ def _nearest_corners(x: Tensor, size: Any, factors: Any, form: str | None) -> Te
     factors = factors * len(axes) if len(factors) == 1 else factors
     for i, axis in enumerate(axes):
         n = x.shape[axis]
-        m = size[i] if size else int(n * factors[i])
+        m = bounded(size[i] if size else int(n * factors[i]))
         if type(n) is Sym or type(m) is Sym:
             raise ValueError("[nearest_interp] requires sizes that are declared, with align_corners")
         ratio = (n - 1) / (m - 1) if m > 1 else 0.0

@@ -8,7 +8,7 @@ import numpy as np
 
 import paddle
 from paddle.static.formats.operators.known import Known
-from paddle.static.formats.operators.table import Number, Raw, Sizes, Tensors, known, operator, small, unary
+from paddle.static.formats.operators.table import Number, Raw, Sizes, Tensors, bounded, known, operator, small, unary
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
 
@@ -68,16 +68,18 @@ def split(x: Tensor, sections: Sizes, axis: Number) -> Any:
 
 @operator("split_with_num")
 def split_with_num(x: Tensor, axis: Number, *, num: int) -> Any:
-    return paddle.split(x, num, int(axis))
+    return paddle.split(x, bounded(num), int(axis))
 
 
 @operator("unbind")
 def unbind(input: Tensor, *, axis: int = 0) -> Any:
+    bounded(input.shape[axis])
     return paddle.unbind(input, axis)
 
 
 @operator("unstack")
 def unstack(x: Tensor, *, axis: int = 0, num: int = 0) -> Any:
+    bounded(x.shape[axis])
     return paddle.unstack(x, axis, num or None)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import paddle
 from paddle.nn import functional as F
-from paddle.static.formats.operators.table import operator
+from paddle.static.formats.operators.table import bounded, operator
 from umiak.core.tensor import Tensor
 
 
@@ -89,7 +89,7 @@ def spectral_norm(
     order = [dim, *(i for i in range(weight.ndim) if i != dim)]
     matrix = paddle.transpose(weight, order).reshape([weight.shape[dim], -1])
     u, v = u.reshape([-1, 1]), v.reshape([-1, 1])
-    for _ in range(power_iters):
+    for _ in range(bounded(power_iters)):
         v = paddle.matmul(matrix, u, transpose_x=True)
         v = v / (paddle.sqrt(paddle.sum(v * v)) + eps)
         u = paddle.matmul(matrix, v)

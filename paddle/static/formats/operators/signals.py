@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import paddle
-from paddle.static.formats.operators.table import Sizes, operator
+from paddle.static.formats.operators.table import Sizes, bounded, operator
 from umiak.core.tensor import Tensor
 
 
@@ -120,7 +120,7 @@ def add_position_encoding(x: Tensor, *, alpha: float = 1.0, beta: float = 1.0) -
 def row_conv(x: Tensor, filter: Tensor) -> Any:
     steps = filter.shape[0]
     padded = paddle.nn.functional.pad(x, [0, 0, 0, steps - 1, 0, 0], "constant", 0.0)
-    return paddle.add_n([paddle.slice(padded, [1], [k], [k + x.shape[1]]) * filter[k] for k in range(steps)])
+    return paddle.add_n([paddle.slice(padded, [1], [k], [k + x.shape[1]]) * filter[k] for k in range(bounded(steps))])
 
 
 @operator("cvm")

@@ -182,6 +182,16 @@ def small(array: np.ndarray, dtype: str) -> Known | None:
     return Known(array, dtype) if array.size <= MOST else None
 
 
+MOST_PARTS = 1 << 16
+
+
+def bounded(n: Any) -> Any:
+    """A count of things that are made one by one, of files that may lie."""
+    if type(n) is int and n > MOST_PARTS:
+        raise FormatError(f"at most {MOST_PARTS} parts are required, got {n}")
+    return n
+
+
 def dtype_of(name: str, other: Any = None) -> Any:
     """The dtype that an attribute names; ``other`` where it leaves it open."""
     return other if name.lower().startswith("undefined") else name
