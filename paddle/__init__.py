@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         jit,
         linalg,
         metric,
+        onnx,
         optimizer,
         pir,
         profiler,

@@ -25,6 +25,7 @@ from paddle import jit as jit
 from paddle import linalg as linalg
 from paddle import metric as metric
 from paddle import nn as nn
+from paddle import onnx as onnx
 from paddle import optimizer as optimizer
 from paddle import pir as pir
 from paddle import profiler as profiler
@@ -1043,6 +1044,7 @@ __all__ = [
     "numel",
     "ones",
     "ones_like",
+    "onnx",
     "optimizer",
     "outer",
     "pdist",

@@ -1,7 +1,7 @@
 """Public names of the reference that are not here yet, by module. Made by ``tools/absent_names.py``."""
 
 NAMES = {
-    "paddle": "IrGuard cost_model library new_init onnx original_init quantization",
+    "paddle": "IrGuard cost_model library new_init original_init quantization",
     "paddle.device.cuda": (
         "MemoryAnalysisTool allocate_record_guard allocate_record_plot allocate_record_table vmm_compact "
     ),
@@ -39,7 +39,7 @@ NAMES = {
     "paddle.linalg": "fp8_fp8_half_gemm_fused",
     "paddle.nn.functional": "flashmask_attention moe_permute moe_unpermute sparse_attention",
     "paddle.nn.quant": "QuantStub",
-    "paddle.static": "MetaTensor Operator Parameter load_vars quantization register_op save_vars",
+    "paddle.static": "MetaTensor Operator Parameter quantization register_op",
     "paddle.static.nn": "continuous_value_model create_parameter",
     "paddle.utils": "capture_backward_subgraph_guard capture_forward_subgraph_guard cpp_extension",
 }

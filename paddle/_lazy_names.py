@@ -4,7 +4,7 @@ NAMES = {
     "paddle": {
         "paddle": (
             "amp audio autograd callbacks compat cuda dataset decomposition distributed distribution fft geometric "
-            "hapi hub incubate inference io jit linalg metric optimizer pir profiler regularizer sparse special "
+            "hapi hub incubate inference io jit linalg metric onnx optimizer pir profiler regularizer sparse special "
             "static sysconfig text utils version vision "
         ),
         "paddle.amp.auto_cast": (
@@ -143,6 +143,9 @@ NAMES = {
             "UniformInitializer XavierInitializer "
         ),
     },
+    "paddle.onnx": {
+        "paddle.onnx.exporting": "export",
+    },
     "paddle.optimizer": {
         "paddle.optimizer.lbfgs": "LBFGS",
     },
@@ -151,6 +154,9 @@ NAMES = {
         "paddle.pir.pass_manager": "PassManager",
         "paddle.pir.patterns": "DrrPatternContext",
         "paddle.pir.picture": "program_svg",
+    },
+    "paddle.static": {
+        "paddle.static.saved_variables": "load_vars save_vars",
     },
     "paddle.static.nn": {
         "paddle.static.python_function": "py_func",

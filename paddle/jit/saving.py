@@ -26,6 +26,7 @@ from paddle.static.formats import parameters
 from paddle.static.formats.writing import Written, values_of, written
 from paddle.static.input import InputSpec
 from paddle.static.program import Program, enable_static, program_guard
+from paddle.static.program_file import Contents
 from paddle.static.variable import data
 from umiak.core.tensor import Tensor
 from umiak.ir.tracer import SymTensor
@@ -43,13 +44,14 @@ _CONFIGS = {
 class _Target:
     """A function that is saved: what is traced, the function whose parameters it has, and what it is called with.
 
-    ``said``: specs that were given for it, or None; ``layer``: that it belongs to.
+    ``said``: specs that were given for it, or None; ``layer``: that it belongs to; ``op_name``: what the user called.
     """
 
     traced: Callable[..., Any]
     function: Callable[..., Any]
     said: Any
     layer: Layer | None
+    op_name: str = "jit.save"
 
     @property
     def name(self) -> str:
@@ -107,16 +109,26 @@ def save(layer: Any, path: str, input_spec: Any = None, **configs: Any) -> None:
             ValueError, "jit.save", "input_spec None where several methods are saved", f"specs, and {others}",
             "Give each method its input_spec in to_static.",
         )  # fmt: skip
-    made = {}
-    for key, target in targets.items():
-        said = input_spec if input_spec is not None else target.said
-        if said is None and target.function is not None:
-            raise op_error(
-                ValueError, "jit.save", f"input_spec, or a call of {target.name} by to_static before", "neither",
-                f"{target.name}{_signature(target.function)} takes no arguments by itself.",
-            )  # fmt: skip
-        made[key] = _written(target, said, configs)
+    made = {k: written("jit.save", _contents(target, input_spec, configs)) for k, target in targets.items()}
     _write(prefix, made, bool(configs.get("combine_params")), bool(configs.get("separate_parameters")))
+
+
+def recorded(op_name: str, layer: Any, input_spec: Any, configs: Mapping[str, Any]) -> Contents:
+    """The program of a function, or of a layer's ``forward``, which other writers of files take.
+
+    Args:
+        op_name: the function that the user called, for errors.
+        layer: as of :func:`save`.
+        input_spec: as of :func:`save`.
+        configs: ``output_spec`` and ``input_names_after_prune`` as of :func:`save`.
+    """
+    while isinstance(layer, DataParallel):
+        layer = layer._layers
+    if not isinstance(layer, Layer) and (not callable(layer) or isinstance(layer, type)):
+        raise op_error(TypeError, op_name, "a Layer or a function", type(layer).__name__)
+    target = _of_layer(layer) if isinstance(layer, Layer) else _of_function(layer)
+    target.op_name = op_name
+    return _contents(target, input_spec, configs)
 
 
 # --- what is saved ---------------------------------------------------------------------------------------------------
@@ -130,19 +142,21 @@ def _targets(layer: Any, skip_forward: bool) -> dict[str, _Target]:
         if not callable(layer) or isinstance(layer, type):
             raise op_error(TypeError, "jit.save", "a Layer or a function", type(layer).__name__)
         return {"": _of_function(layer)}
-    found = {}
-    if not skip_forward:
-        forward = layer.forward
-        captured = forward if isinstance(forward, StaticFunction) else None
-        function = captured.dygraph_function if captured is not None else forward
-        said = None if captured is None else _said(captured)
-        found[""] = _Target(source.traceable(layer), function, said, layer)
+    found = {} if skip_forward else {"": _of_layer(layer)}
     for name in sorted({*dir(type(layer)), *layer.__dict__}):
         if name != "forward" and not name.startswith("__static_"):
             own = inspect.getattr_static(layer, name, None)
             if isinstance(own, StaticFunction):
                 found[name] = _of_function(getattr(layer, name))
     return found
+
+
+def _of_layer(layer: Layer) -> _Target:
+    forward = layer.forward
+    captured = forward if isinstance(forward, StaticFunction) else None
+    function = captured.dygraph_function if captured is not None else forward
+    said = None if captured is None else _said(captured)
+    return _Target(source.traceable(layer), function, said, layer)
 
 
 def _of_function(function: Any) -> _Target:
@@ -170,27 +184,32 @@ def _signature(function: Callable[..., Any]) -> str:
 # --- recording -------------------------------------------------------------------------------------------------------
 
 
-def _written(target: _Target, said: Any, configs: Mapping[str, Any]) -> Written:
-    """A function as a program in bytes."""
+def _contents(target: _Target, input_spec: Any, configs: Mapping[str, Any]) -> Contents:
+    """A function as a program."""
+    said = target.said if input_spec is None else input_spec
+    if said is None and target.function is not None:
+        raise op_error(
+            ValueError, target.op_name, f"input_spec, or a call of {target.name} by to_static before", "neither",
+            f"{target.name}{_signature(target.function)} takes no arguments by itself.",
+        )  # fmt: skip
     main = Program()
     with ExitStack() as stack:
         if in_dynamic_mode():
             enable_static()
             stack.callback(disable_static)
         stack.enter_context(program_guard(main, Program()))
-        args, kwargs = _arguments(target.function, said)
+        args, kwargs = _arguments(target, said)
         results = target.traced(*args, **kwargs)
         fetched = [main._tracer.tensor(x) for x in _tensors(results)]
     if not fetched:
-        raise op_error(ValueError, "jit.save", f"a tensor as a result of {target.name}", type(results).__name__)
+        raise op_error(ValueError, target.op_name, f"a tensor as a result of {target.name}", type(results).__name__)
     fetched = _chosen(fetched, configs.get("output_spec"), target)
     for i, x in enumerate(fetched):
         if not any(x is fed for _, fed in main._tracer.feeds):
             x.name = f"fetch_name_{i}"
     buffers = {id(x) for x in _buffers(target.layer)}
-    feeds = _feeds(main._tracer, configs.get("input_names_after_prune"))
-    contents, _ = extracted("jit.save", main._tracer, feeds, fetched, lambda x: _kind(x, buffers))
-    return written("jit.save", contents)
+    feeds = _feeds(main._tracer, configs.get("input_names_after_prune"), target)
+    return extracted(target.op_name, main._tracer, feeds, fetched, lambda x: _kind(x, buffers))[0]
 
 
 def _buffers(layer: Layer | None) -> Iterator[Tensor]:
@@ -204,13 +223,13 @@ def _kind(x: Tensor, buffers: set[int]) -> str:
     return "variable" if x.persistable or id(x) in buffers else "constant"
 
 
-def _feeds(tracer: ProgramTracer, names: Sequence[str] | None) -> list[Tensor]:
+def _feeds(tracer: ProgramTracer, names: Sequence[str] | None, target: _Target) -> list[Tensor]:
     """The inputs that the program may read."""
     feeds = dict(tracer.feeds)
     if names is None:
         return list(feeds.values())
     if missing := [n for n in names if n not in feeds]:
-        raise op_error(ValueError, "jit.save", f"input_names_after_prune out of {list(feeds)}", missing)
+        raise op_error(ValueError, target.op_name, f"input_names_after_prune out of {list(feeds)}", missing)
     return [feeds[n] for n in names]
 
 
@@ -240,7 +259,7 @@ def _chosen(fetched: list[SymTensor], wanted: Any, target: _Target) -> list[SymT
         if isinstance(x, int) and not isinstance(x, bool) and -len(fetched) <= x < len(fetched):
             places = [x]
         if len(places) != 1:
-            raise op_error(ValueError, "jit.save", f"output_spec of one of {len(fetched)} results each", repr(x))
+            raise op_error(ValueError, target.op_name, f"output_spec of one of {len(fetched)} results each", repr(x))
         found.append(fetched[places[0]])
     return found
 
@@ -253,8 +272,9 @@ def _like(spec: InputSpec, x: SymTensor) -> bool:
 # --- arguments -------------------------------------------------------------------------------------------------------
 
 
-def _arguments(function: Callable[..., Any], said: Any) -> tuple[list[Any], dict[str, Any]]:
+def _arguments(target: _Target, said: Any) -> tuple[list[Any], dict[str, Any]]:
     """Inputs of the program being recorded, as arguments of a function. Specs are by position, or by name in a dict."""
+    function = target.function
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
     used: set[str] = set()
@@ -283,7 +303,7 @@ def _arguments(function: Callable[..., Any], said: Any) -> tuple[list[Any], dict
                 args.append(made)
     if taken:
         if slots:
-            raise op_error(ValueError, "jit.save", f"input_spec for {_signature(function)}", f"{len(taken)} more")
+            raise op_error(ValueError, target.op_name, f"input_spec for {_signature(function)}", f"{len(taken)} more")
         args += [_argument(x, f"x_{i}", used) for i, x in enumerate(taken)]
     return args, kwargs
 

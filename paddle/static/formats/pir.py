@@ -146,10 +146,11 @@ def _type(node: Any, depth: int = 0) -> ValueType:
     if (
         not isinstance(dims, list)
         or len(dims) > MOST_AXES
-        or any(type(n) is not int or not -1 <= n < 1 << 48 for n in dims)
+        or any(type(n) is not int or abs(n) >= 1 << 48 for n in dims)
     ):
         raise _required("a list of sizes", dims)
-    return TensorType(ELEMENTS[element], tuple(dims))
+    # The reference multiplies sizes without asking whether they are known: -1 times 3 channels is written as -3.
+    return TensorType(ELEMENTS[element], tuple(max(n, -1) for n in dims))
 
 
 def _attributes(nodes: Any) -> dict[str, Attribute]:

@@ -1,0 +1,5 @@
+"""Models in the format of ONNX."""
+
+from paddle import _lazy
+
+__getattr__, __dir__, __all__ = _lazy.contents(__name__)

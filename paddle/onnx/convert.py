@@ -1,0 +1,297 @@
+"""A module in the operators of PaddlePaddle as an ONNX model.
+
+Each operation is looked up in one table (:mod:`paddle.onnx.table`); its rule appends nodes and gives the values of its
+results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import ModelProto, NodeProto, helper
+
+from paddle import version
+from paddle.onnx.builder import NEWEST, OLDEST, Builder, Unsayable, Value, described, tensor_protos
+from paddle.onnx.elements import PARTS
+from paddle.onnx.table import RULES, TAKE_COMPLEX, Call, load
+from paddle.static.formats.graph import (
+    COMBINE,
+    DATA,
+    FETCH,
+    PARAMETER,
+    SPLIT,
+    YIELD,
+    Block,
+    Module,
+    Operation,
+    TensorType,
+)
+from umiak.util.errors import op_error
+
+Bound = Any  # Value, list of them, None for what is absent
+
+
+def convert(
+    module: Module, parameters: Mapping[str, np.ndarray], opset: int, name: str = "main", *, op: str = "onnx.export"
+) -> ModelProto:
+    """The model of a module.
+
+    Args:
+        module: a program in the operators of PaddlePaddle.
+        parameters: values of its parameters by name.
+        opset: version of the ONNX operators, 11 to 21.
+        name: the graph's name.
+        op: the function that errors name.
+
+    Returns:
+        The model, not yet checked.
+
+    Raises:
+        ValueError: an opset outside of 11 to 21, or a parameter without a value.
+        Refused: operators that the opset cannot say: all of them are named, each with the first opset that can.
+    """
+    if not OLDEST <= opset <= NEWEST:
+        raise op_error(ValueError, op, f"an opset from {OLDEST} to {NEWEST}", opset)
+    load()
+    converter = _Converter(Builder(opset), parameters, op)
+    fetched = converter.outermost(module.block)
+    if converter.refused:
+        raise Refused(op, opset, converter.refused)
+    return _model(converter, fetched, name)
+
+
+class Refused(ValueError):
+    """Operators that an opset cannot say. ``opset``: the first that can say all of them; None if there is none."""
+
+    def __init__(self, op: str, opset: int, refused: Mapping[str, list[Unsayable]]) -> None:
+        lines, firsts = [], []
+        for name, reasons in refused.items():
+            opsets = [r.opset for r in reasons]
+            first = None if None in opsets else max(n for n in opsets if n is not None)
+            firsts.append(first)
+            why = "; ".join(dict.fromkeys(r.why for r in reasons))
+            lines.append(f"  {name}: needs {why} (opset {first or 'none'})")
+        self.opset = None if None in firsts else max(n for n in firsts if n is not None)
+        text = "\n".join(lines)
+        super().__init__(
+            f"[{op}] requires operators that ONNX can say at opset {opset}, got these that it cannot:\n{text}\n"
+            "In brackets stands the first opset that can: choose it as opset_version. Where it is none, compute these "
+            "operators outside of the exported layer."
+        )
+
+
+def _bare(name: str) -> str:
+    return name.partition(".")[2]
+
+
+class _Converter:
+    def __init__(self, builder: Builder, parameters: Mapping[str, np.ndarray], op: str) -> None:
+        self.builder = builder
+        self.parameters = parameters
+        self.op = op
+        self.values: dict[int, Bound] = {}
+        self.inputs: list[Value] = []
+        self.refused: dict[str, list[Unsayable]] = {}
+
+    def outermost(self, block: Block) -> list[tuple[str, Value]]:
+        """Convert the whole program; what it fetches, by name."""
+        for o in block.operations:
+            if o.name in (DATA, PARAMETER):
+                self.builder.reserve(o.plain("name") if o.name == DATA else o.plain("parameter_name"))
+        fetched: list[tuple[int, str, int]] = []
+        for o in block.operations:
+            if o.name == FETCH:
+                operand = o.operands[0]
+                assert operand is not None
+                name = self.builder.free(o.plain("name"))
+                fetched.append((int(o.plain("col", len(fetched))), name, operand))
+        self.run(block)
+        return [] if self.refused else [(name, self.values[n]) for _, name, n in sorted(fetched)]
+
+    def run(self, block: Block) -> list[Bound]:
+        """Append what a block does; what it yields."""
+        for o in block.operations:
+            if o.name == YIELD:
+                return [self.operand(n) for n in o.operands]
+            if o.name == DATA:
+                self._data(o)
+            elif o.name == PARAMETER:
+                self._parameter(o)
+            elif o.name == COMBINE:
+                self._bind(o, [[self.operand(n) for n in o.operands]])
+            elif o.name == SPLIT:
+                self._bind(o, self.operand(o.operands[0]))
+            elif o.name != FETCH:
+                self._operation(o)
+        return []
+
+    def operand(self, number: int | None) -> Bound:
+        if number is None:
+            return None
+        if number not in self.values:
+            raise op_error(ValueError, self.op, "a program whose values are made before they are read", f"%{number}")
+        return self.values[number]
+
+    def _operation(self, o: Operation) -> None:
+        rule = RULES.get(_bare(o.name)) or RULES.get(_bare(o.name).removesuffix("_"))
+        try:
+            if rule is None:
+                raise Unsayable("what ONNX has no operators for here")
+            operands = [self._checked(self.operand(n)) for n in o.operands]
+            name = _bare(o.name).removesuffix("_")
+            if name not in TAKE_COMPLEX and any(isinstance(x, Value) and x.complex for x in operands):
+                raise Unsayable("operands that are not complex")
+            made = rule(self.builder, Call(o, operands, self))
+        except Unsayable as error:
+            if error.why != _POISON:
+                self.refused.setdefault(o.name, []).append(error)
+            for r in o.results:
+                self.values[r.number] = Unsayable(_POISON)
+            return
+        self._bind(o, list(made) if isinstance(made, tuple) else [made])
+        written = writes(o)
+        if written is not None:
+            self.values[written] = self.values[o.results[0].number]
+
+    def _checked(self, value: Bound) -> Bound:
+        if isinstance(value, Unsayable):
+            raise value
+        if isinstance(value, list):
+            return [self._checked(v) for v in value]
+        return value
+
+    def _bind(self, o: Operation, made: Sequence[Bound]) -> None:
+        """The results of an operation; those that its rule does not give cannot be read."""
+        for i, r in enumerate(o.results):
+            value = made[i] if not isinstance(made, Unsayable) and i < len(made) else Unsayable(_POISON)
+            if i >= len(made):
+                value = Unsayable(f"result {i} of {o.name}")
+            if isinstance(value, Value) and value.constant is None and isinstance(r.type, TensorType):
+                value = _declared(value, r.type)
+            self.values[r.number] = value
+
+    def _data(self, o: Operation) -> None:
+        (result,) = o.results
+        assert isinstance(result.type, TensorType)
+        value = Value(self.builder, o.plain("name"), result.type.dtype, result.type.shape)
+        if value.complex:
+            raise op_error(ValueError, self.op, "inputs of real elements", f"{value.dtype} for {value.name!r}")
+        self.inputs.append(value)
+        self.values[result.number] = value
+
+    def _parameter(self, o: Operation) -> None:
+        name = o.plain("parameter_name")
+        if name not in self.parameters:
+            raise op_error(ValueError, self.op, f"a value of the parameter {name!r}", "none")
+        self.values[o.results[0].number] = self.builder.parameter(name, np.asarray(self.parameters[name]))
+
+
+_POISON = "what another operator did not make"
+_KEEPS = {
+    "batch_norm_",
+    "sync_batch_norm_",
+}  # their name ends as of those that write into an operand, here nothing reads it
+
+
+def writes(o: Operation) -> int | None:
+    """The number of the value that an operation writes into; its first result is what is then there."""
+    name = _bare(o.name)
+    if not name.endswith("_") or name in _KEEPS or not o.results:
+        return None
+    return o.operands[1 if name == "assign_out_" else 0] if o.operands else None
+
+
+def _declared(value: Value, type: TensorType) -> Value:
+    """The value with the sizes that the program declares, where the rule knew none."""
+    if value.shape is not None and -1 not in value.shape:
+        return value
+    if value.dtype != type.dtype and value.dtype in PARTS:
+        return value
+    sizes = tuple(max(n, -1) for n in type.shape)
+    if value.shape is not None and len(value.shape) == len(sizes):
+        sizes = tuple(a if a >= 0 else b for a, b in zip(value.shape, sizes, strict=True))
+    return Value(value.builder, value.name, value.dtype, sizes, sequence=value.sequence)
+
+
+# --- the model --------------------------------------------------------------------------------------------------------
+
+
+def _model(converter: _Converter, fetched: Sequence[tuple[str, Value]], name: str) -> ModelProto:
+    builder = converter.builder
+    nodes = builder.graphs[0].nodes
+    outputs = []
+    for label, y in fetched:
+        if isinstance(y, Unsayable):
+            raise Refused(converter.op, builder.opset, {label: [y]})
+        nodes.append(NodeProto(op_type="Identity", name=label, input=[y.name], output=[label]))
+        sizes = None if y.shape is None else [n if n >= 0 else None for n in y.shape]
+        if y.complex and sizes is not None:
+            sizes = [*sizes, 2]
+        outputs.append(described(y, label, sizes))
+    kept, used = _live(nodes, {o.name for o in outputs})
+    inputs = []
+    for x in converter.inputs:
+        assert x.shape is not None
+        inputs.append(described(x, sizes=[n if n >= 0 else f"{x.name}_{i}" for i, n in enumerate(x.shape)]))
+    tensors = tensor_protos({k: v for k, v in builder.tensors.items() if k in used})
+    graph = helper.make_graph(_forwarded(kept, outputs), name, inputs, outputs, tensors)
+    imports = [helper.make_opsetid("", builder.opset)]
+    return helper.make_model(
+        graph,
+        opset_imports=imports,
+        ir_version=helper.find_min_ir_version_for(imports),
+        producer_name="umiak",
+        producer_version=str(version.full_version),
+    )
+
+
+def _names(node: NodeProto) -> set[str]:
+    """Names that a node reads, in its inner graphs too."""
+    names = set(node.input)
+    for a in node.attribute:
+        if a.type == onnx.AttributeProto.GRAPH:
+            for n in a.g.node:
+                names |= _names(n)
+            names |= {y.name for y in a.g.output}
+    return names
+
+
+def _live(nodes: Sequence[NodeProto], wanted: set[str]) -> tuple[list[NodeProto], set[str]]:
+    """The nodes that results need, and all that is read."""
+    used, kept = set(wanted), []
+    for node in reversed(nodes):
+        if used.intersection(node.output):
+            used |= _names(node)
+            kept.append(node)
+    return kept[::-1], used
+
+
+def _forwarded(nodes: list[NodeProto], outputs: Sequence[Any]) -> list[NodeProto]:
+    """Results under their own names, without a copy where a node makes what nothing else gives."""
+    names = {o.name for o in outputs}
+    made = {n: node for node in nodes for n in node.output}
+    renamed: dict[str, str] = {}
+    kept = []
+    for node in nodes:
+        source = node.input[0] if node.op_type == "Identity" and node.output[0] in names else None
+        if source is not None and source in made and source not in renamed and source not in names:
+            renamed[source] = node.output[0]
+        else:
+            kept.append(node)
+    for node in kept:
+        _rename(node, renamed)
+    return kept
+
+
+def _rename(node: NodeProto, renamed: Mapping[str, str]) -> None:
+    for names in (node.input, node.output):
+        for i, n in enumerate(names):
+            if n in renamed:
+                names[i] = renamed[n]
+    for a in node.attribute:
+        if a.type == onnx.AttributeProto.GRAPH:
+            for inner in a.g.node:
+                _rename(inner, renamed)

@@ -1,0 +1,165 @@
+"""``export``: layers, functions and loaded models as ONNX files. The package ``onnx`` is loaded by a call."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from paddle._public import public
+from paddle.framework.io import replacing
+from paddle.jit.loading import FORWARD, TranslatedLayer
+from paddle.jit.saving import recorded
+from paddle.static.formats.graph import Module
+from paddle.static.formats.translate import Untranslatable, translate
+from umiak.core.tensor import Tensor
+from umiak.runtime.program_tracer import outside
+from umiak.util.errors import op_error
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+OP = "onnx.export"
+END = ".onnx"
+OLDEST, NEWEST = 11, 21  # opsets
+MOST_BYTES = 2**31 - 2**24  # of weights in one file: a protocol buffer holds 2 GiB, and needs room for the graph
+_SAVED = {"output_spec", "input_names_after_prune"}  # what it means is said by jit.save
+_ACCEPTED = {"with_hook", "combine_params", "clip_extra", "skip_prune_program", "verbose"}
+_OWN = {"enable_onnx_checker", "auto_update_opset", "deploy_backend", "external_filename"}
+
+
+@public("paddle.onnx")
+def export(layer: Any, path: str, input_spec: Any = None, opset_version: int = 9, **configs: Any) -> None:
+    """Export a layer or a function as an ONNX model, ``<path>.onnx``.
+
+    The program is that of ``paddle.jit.save``: the form for evaluation, with branches and loops on data, and with
+    dynamic axes where sizes in ``input_spec`` are None. The package ``onnx`` must be installed.
+
+    Args:
+        layer: a ``Layer`` or a function, captured by ``to_static`` or not, or what ``paddle.jit.load`` gave, also of
+            files of PaddlePaddle.
+        path: the beginning of the file's name; the folder is made.
+        input_spec: for each argument an ``InputSpec``, a tensor like it, or a value that is no tensor; None: what
+            ``to_static`` was told, or what the function was called with last. Inputs have the names of the specs.
+        opset_version: version of ONNX's operators, 11 to 21. A lower one asks for the lowest of these that can say the
+            model.
+        **configs: ``output_spec`` and ``input_names_after_prune`` as of ``paddle.jit.save``; ``enable_onnx_checker``:
+            whether the model is checked by ``onnx.checker`` (True); ``auto_update_opset``: whether a higher opset is
+            taken where ``opset_version`` cannot say the model (False); ``external_filename``: the name of a file
+            beside the model for the weights, which is made by itself when there are more than 2 GiB;
+            ``deploy_backend``: None or ``"onnxruntime"``. ``with_hook``, ``combine_params``, ``clip_extra``,
+            ``skip_prune_program`` and ``verbose`` are accepted.
+
+    Raises:
+        ImportError: the package ``onnx`` is not installed.
+        TypeError: something that is no layer or function.
+        ValueError: a path without a name, an opset above 21, another config, no specs where they are needed, or
+            operators that ONNX cannot say: all are named, each with the first opset that can.
+        CaptureError: a function that is not one program: it needs values of tensors in Python.
+        OSError: a file cannot be written.
+
+    Note:
+        ONNX has no assertions and prints nothing: a model is exported without them.
+
+    Example:
+        >>> import onnx, os, paddle, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "linear")
+        >>> spec = paddle.static.InputSpec([None, 2], "float32", "x")
+        >>> paddle.onnx.export(paddle.nn.Linear(2, 1), path, [spec], opset_version=17)
+        >>> [node.op_type for node in onnx.load(path + ".onnx").graph.node]
+        ['MatMul', 'Add']
+    """
+    try:
+        import onnx  # noqa: F401 - the error says what to do where it is missing
+    except ImportError as error:
+        raise ImportError(
+            f"[{OP}] requires the package onnx, which is not installed. Run `pip install onnx`"
+        ) from error
+    prefix = os.fspath(path)
+    if not os.path.basename(prefix):
+        raise op_error(ValueError, OP, "a path that ends in a name", repr(path))
+    _check(opset_version, configs)
+    module, values = _module(layer, input_spec, configs)
+    model = _model(module, values, opset_version, bool(configs.get("auto_update_opset", False)))
+    _write(model, prefix + END, configs.get("external_filename"), bool(configs.get("enable_onnx_checker", True)))
+
+
+def _check(opset: Any, configs: Mapping[str, Any]) -> None:
+    if unknown := sorted(set(configs) - _SAVED - _ACCEPTED - _OWN):
+        raise op_error(ValueError, OP, f"configs of {sorted(_SAVED | _ACCEPTED | _OWN)}", unknown)
+    if type(opset) is not int or opset > NEWEST:
+        raise op_error(ValueError, OP, f"opset_version up to {NEWEST}", repr(opset))
+    backend = configs.get("deploy_backend")
+    if backend not in (None, "onnxruntime"):
+        raise op_error(
+            ValueError, OP, "deploy_backend None or 'onnxruntime'", repr(backend),
+            "Models are in standard operators alone, which other runtimes read too.",
+        )  # fmt: skip
+
+
+def _module(layer: Any, input_spec: Any, configs: Mapping[str, Any]) -> tuple[Module, dict[str, np.ndarray]]:
+    """A layer in the operators of PaddlePaddle, and the values of its parameters."""
+    if isinstance(layer, TranslatedLayer):
+        if input_spec is not None or any(configs.get(k) is not None for k in _SAVED):
+            raise op_error(
+                ValueError, OP, "no input_spec or output_spec for a loaded model, whose program is fixed", "some"
+            )
+        module = layer._method(FORWARD).module
+        return module, {k: _array(v) for k, v in layer._held(module).items()}
+    contents = recorded(OP, layer, input_spec, configs).check()
+    kept = {key: x.name for key, x in contents.kept.items() if x.kind != "constant"}
+    try:
+        with outside():  # values of constants are read
+            made = translate(contents.program, contents.feeds, len(contents.fetched), kept)
+    except Untranslatable as error:
+        raise op_error(
+            ValueError, OP, "operators that PaddlePaddle has as well", ", ".join(error.what),
+            "Compute these outside of the exported layer.",
+        ) from error  # fmt: skip
+    return made.module, {k: _array(v) for k, v in made.parameters.items()}
+
+
+def _array(x: Any) -> np.ndarray:
+    with outside():
+        return x.numpy() if isinstance(x, Tensor) else np.asarray(x)
+
+
+def _model(module: Module, values: Mapping[str, np.ndarray], opset: int, higher: bool) -> ModelProto:
+    """The model at an opset, or at the first above it that can say the program."""
+    from paddle.onnx.convert import Refused, convert
+
+    first = max(opset, OLDEST)
+    for at in range(first, NEWEST + 1):
+        try:
+            return convert(module, values, at, op=OP)
+        except Refused as error:
+            if opset == first and not higher:
+                raise
+            if error.opset is None or at == NEWEST:
+                raise
+    raise AssertionError("the last opset gives a model or an error")
+
+
+def _write(model: ModelProto, path: str, external: str | None, checked: bool) -> None:
+    import onnx
+
+    large = sum(len(t.raw_data) for t in model.graph.initializer) > MOST_BYTES
+    if external is None and not large:
+        if checked:
+            onnx.checker.check_model(model, full_check=True)
+        with replacing(path) as file:
+            file.write(model.SerializeToString())
+        return
+    weights = external or os.path.basename(path) + ".data"
+    if os.path.basename(weights) != weights:
+        raise op_error(ValueError, OP, "external_filename without a folder: it lies beside the model", repr(external))
+    folder = os.path.dirname(path) or "."
+    os.makedirs(folder, exist_ok=True)
+    beside = os.path.join(folder, weights)
+    if os.path.exists(beside):  # onnx would append to it
+        os.remove(beside)
+    onnx.save_model(model, path, save_as_external_data=True, location=weights, size_threshold=1024)
+    if checked:
+        onnx.checker.check_model(path, full_check=True)

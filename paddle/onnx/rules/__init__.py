@@ -1,0 +1,1 @@
+"""Rules by subject; :mod:`paddle.onnx.table` collects them."""

@@ -1,0 +1,300 @@
+"""Sums, means, extremes and norms along axes, and running ones."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from paddle.onnx.builder import Builder, Graph, Unsayable, Value, graph_proto
+from paddle.onnx.elements import FLOATS, INTEGERS
+from paddle.onnx.rules.elementwise import everywhere, somewhere
+from paddle.onnx.shapes import arange, expand, known, reduce, reshape, shape, size, squeeze
+from paddle.onnx.table import Call, rule
+
+
+def _axes(o: Call) -> list[int] | None:
+    """The axes that are reduced, None for all."""
+    if o("reduce_all", False):
+        return None
+    axes = o.ints(1, "axis", [])
+    return axes or None
+
+
+@rule("sum")
+def sum_(g: Builder, o: Call) -> Value:
+    x, dtype = o[0], o("dtype", "")
+    if dtype in ("float16", "bfloat16", "float32", "float64", "int32", "int64"):
+        x = g.cast(x, dtype)
+    elif x.dtype in ("bool", *INTEGERS):
+        x = g.cast(x, "int64")
+    return reduce(g, "Sum", x, _axes(o), o("keepdim", False))
+
+
+@rule("mean")
+def mean(g: Builder, o: Call) -> Value:
+    return reduce(g, "Mean", o[0], _axes(o), o("keepdim", False))
+
+
+@rule("mean_all")
+def mean_all(g: Builder, o: Call) -> Value:
+    return reduce(g, "Mean", o[0], None)
+
+
+@rule("max", "amax", "min", "amin")
+def extreme(g: Builder, o: Call) -> Value:
+    return reduce(g, "Max" if o.name.endswith("max") else "Min", o[0], _axes(o), o("keepdim", False))
+
+
+@rule("prod")
+def prod(g: Builder, o: Call) -> Value:
+    x = o[0]
+    return reduce(g, "Prod", x if x.dtype in FLOATS else g.cast(x, "int64"), _axes(o), o("keepdim", False))
+
+
+@rule("all", "any")
+def all_(g: Builder, o: Call) -> Value:
+    x = g.cast(o[0], "bool")
+    return (everywhere if o.name == "all" else somewhere)(g, x, _axes(o), o("keepdim", False))
+
+
+@rule("logsumexp")
+def logsumexp(g: Builder, o: Call) -> Value:
+    return reduce(g, "LogSumExp", o[0], _axes(o), o("keepdim", False))
+
+
+@rule("p_norm")
+def p_norm(g: Builder, o: Call) -> Value:
+    x = o[0]
+    axes = None if o("asvector", False) or x.shape == () else [o("axis", -1)]
+    return norm_of(g, x, o("porder", 2.0), axes, o("keepdim", False))
+
+
+def norm_of(g: Builder, x: Value, order: float, axes: list[int] | None, keepdim: bool = False) -> Value:
+    """The norm of an order along axes."""
+    if order == 0:
+        return reduce(g, "Sum", g.cast(~g.node("Equal", x, 0.0), x.dtype), axes, keepdim)
+    if order == 1:
+        return reduce(g, "L1", x, axes, keepdim)
+    if order == 2:
+        return reduce(g, "L2", x, axes, keepdim)
+    if math.isinf(order):
+        return reduce(g, "Max" if order > 0 else "Min", g.node("Abs", x), axes, keepdim)
+    powers = reduce(g, "Sum", g.node("Pow", g.node("Abs", x), order), axes, keepdim)
+    return g.node("Pow", powers, 1 / order)
+
+
+@rule("frobenius_norm")
+def frobenius_norm(g: Builder, o: Call) -> Value:
+    return reduce(g, "L2", o[0], _axes(o), o("keepdim", o("keep_dim", False)))
+
+
+@rule("l1_norm")
+def l1_norm(g: Builder, o: Call) -> Value:
+    return reduce(g, "L1", o[0], None)
+
+
+@rule("squared_l2_norm")
+def squared_l2_norm(g: Builder, o: Call) -> Value:
+    return reshape(g, reduce(g, "SumSquare", o[0], None), [1])
+
+
+@rule("norm")
+def norm(g: Builder, o: Call) -> tuple[Value, Value]:
+    x = o[0]
+    length = g.node("Sqrt", reduce(g, "SumSquare", x, [o("axis", -1)], True) + o("epsilon", 1e-10))
+    return x / length, length
+
+
+@rule("dist")
+def dist(g: Builder, o: Call) -> Value:
+    return norm_of(g, o[0] - o[1], o("p", 2.0), None)
+
+
+@rule("reduce_as")
+def reduce_as(g: Builder, o: Call) -> Value:
+    x, y = o[0], o[1]
+    front = x.rank - y.rank
+    assert x.shape is not None
+    assert y.shape is not None
+    inner = [front + i for i, n in enumerate(y.shape) if n == 1 and x.shape[front + i] != 1]
+    if any(n < 0 for n in y.shape):
+        raise Unsayable("known sizes of the target of reduce_as")
+    summed = reduce(g, "Sum", x, inner, True) if inner else x
+    summed = reduce(g, "Sum", summed, list(range(front))) if front else summed
+    return known(g.node("Identity", summed) if summed is x else summed, y.shape)
+
+
+@rule("std", "var")
+def spread(g: Builder, o: Call) -> Value:
+    x, axes = o[0], _axes(o)
+    off = x - reduce(g, "Mean", x, axes, True)
+    total = reduce(g, "Sum", off * off, axes, o("keepdim", False))
+    count = g.cast(elements(g, x, axes), x.dtype) - o("correction", 1.0)
+    y = total / count
+    return g.node("Sqrt", y) if o.name == "std" else y
+
+
+def elements(g: Builder, x: Value, axes: list[int] | None) -> Value:
+    """Count of the elements that x has along axes, as a scalar of 64-bit integers."""
+    if axes is None:
+        return g.node("Size", x, made="int64")
+    count = size(g, x, axes[0])
+    for a in axes[1:]:
+        count = count * size(g, x, a)
+    return reshape(g, count, [])
+
+
+@rule("numel")
+def numel(g: Builder, o: Call) -> Value:
+    return known(g.node("Size", o[0], made="int64"), [])
+
+
+@rule("is_empty")
+def is_empty(g: Builder, o: Call) -> Value:
+    return g.node("Equal", g.node("Size", o[0], made="int64"), 0)
+
+
+@rule("nansum")
+def nansum(g: Builder, o: Call) -> Value:
+    x = o[0]
+    return reduce(g, "Sum", g.node("Where", g.node("IsNaN", x), 0.0, x), _axes(o), o("keepdim", False))
+
+
+# --- running along an axis -------------------------------------------------------------------------------------------
+
+
+@rule("cumsum")
+def cumsum(g: Builder, o: Call) -> Value:
+    x, axis = _running(g, o)
+    flags: dict[str, Any] = {"exclusive": int(o("exclusive", False)), "reverse": int(o("reverse", False))}
+    return known(g.node("CumSum", x, axis, **flags), x.shape)
+
+
+def _running(g: Builder, o: Call) -> tuple[Value, int]:
+    x = o[0]
+    if o("flatten", False):
+        return reshape(g, x, [-1]), 0
+    axis = o.ints(1, "axis", -1)[0]
+    if x.shape == ():
+        return reshape(g, x, [1]), 0
+    return x, axis % x.rank
+
+
+@rule("cumprod")
+def cumprod(g: Builder, o: Call) -> Value:
+    if o("exclusive", False) or o("reverse", False):
+        raise Unsayable("cumprod of inclusive products from the front")
+    x, axis = o[0], o("dim", -1) % o[0].rank
+    first = reduce(g, "Sum", x * 0, [axis]) + 1
+    with g.graph([_like(g, x, axis), _like(g, x, axis)]) as body:
+        state, part = body.inputs
+        y = state * part
+    return scanned(g, body, [first], [x], [y], [y], axis)[-1]
+
+
+def _like(g: Builder, x: Value, axis: int, dtype: str | None = None) -> Value:
+    assert x.shape is not None
+    sizes = [n for i, n in enumerate(x.shape) if i != axis]
+    return Value(g, g.fresh("state"), dtype or x.dtype, tuple(sizes))
+
+
+def scanned(
+    g: Builder,
+    body: Graph,
+    states: list[Value],
+    xs: list[Value],
+    after: list[Value],
+    given: list[Value],
+    axis: int,
+    reverse: bool = False,
+) -> tuple[Value, ...]:
+    """Scan: the body meets the slices of xs one by one; the states after the last one, and what it gives, joined."""
+    proto = graph_proto(body, g.fresh("body"), [*after, *given])
+    outputs = len(after) + len(given)
+    made = g.node(
+        "Scan", *states, *xs, outputs=outputs, made=xs[0].dtype, body=proto, num_scan_inputs=len(xs),
+        scan_input_axes=[axis] * len(xs), scan_output_axes=[axis] * len(given),
+        scan_input_directions=[int(reverse)] * len(xs), scan_output_directions=[int(reverse)] * len(given),
+    )  # fmt: skip
+    values = made if isinstance(made, tuple) else (made,)
+    return tuple(Value(g, v.name, y.dtype) for v, y in zip(values, [*after, *given], strict=True))
+
+
+@rule("cummax", "cummin")
+def cummax(g: Builder, o: Call) -> tuple[Value, Value]:
+    x, axis = o[0], o("axis", -1) % o[0].rank
+    worst = (-math.inf if o.name == "cummax" else math.inf) if x.dtype in FLOATS else _end(x.dtype, o.name == "cummin")
+    first = expand(g, g.constant(worst, x.dtype), shape(g, reduce(g, "Sum", x, [axis])))
+    places = g.cast(_places(g, x, axis), "int64") + g.cast(x * 0, "int64")
+    start = reduce(g, "Sum", places * 0, [axis])
+    with g.graph(
+        [_like(g, x, axis), _like(g, x, axis, "int64"), _like(g, x, axis), _like(g, x, axis, "int64")]
+    ) as body:
+        best, at, part, place = body.inputs
+        # Of equal ones the last counts.
+        over = part < best if o.name == "cummax" else best < part
+        y, z = g.node("Where", over, best, part), g.node("Where", over, at, place)
+    _, _, value, index = scanned(g, body, [first, start], [x, places], [y, z], [y, z], axis)
+    return value, g.cast(index, o("dtype", "int64"))
+
+
+def _end(dtype: str, largest: bool) -> int:
+    info = np.iinfo(dtype)
+    return int(info.max if largest else info.min)
+
+
+def _places(g: Builder, x: Value, axis: int) -> Value:
+    """The index along an axis, in a shape that broadcasts over x."""
+    line = arange(g, reshape(g, size(g, x, axis), []))
+    sizes = [1] * x.rank
+    sizes[axis] = -1
+    return reshape(g, line, sizes)
+
+
+@rule("logcumsumexp")
+def logcumsumexp(g: Builder, o: Call) -> Value:
+    if o("exclusive", False) or o("reverse", False):
+        raise Unsayable("logcumsumexp of inclusive sums from the front")
+    x, axis = _running(g, o)
+    top = reduce(g, "Max", x, [axis], True)
+    return known(g.node("Log", g.node("CumSum", g.node("Exp", x - top), axis)) + top, x.shape)
+
+
+# --- medians ---------------------------------------------------------------------------------------------------------
+
+
+@rule("median", "nanmedian")
+def median(g: Builder, o: Call) -> Value:
+    x, axes = o[0], o.ints(1, "axis", []) if o("axis") is not None else []
+    keepdim = o("keepdim", False)
+    rank = x.rank
+    axes = sorted(a % rank for a in axes) or list(range(rank))
+    if len(axes) == 1:
+        line, axis = x, axes[0]
+    elif len(axes) == rank:
+        line, axis = reshape(g, x, [-1]), 0
+    else:
+        raise Unsayable("a median along one axis, or of all elements")
+    nan = g.node("IsNaN", line)
+    # NaN goes to the end of the order; the middle is counted among the others.
+    filled = g.node("Where", nan, math.inf, line)
+    length = size(g, line, axis)
+    ordered, _ = g.node("TopK", filled, length, outputs=2, axis=axis, largest=0, made=x.dtype)
+    valid = reduce(g, "Sum", g.cast(~nan, "int64"), [axis], True)
+    last = g.node("Max", valid - 1, g.ints([0]))
+    half = g.ints([2])
+    low, high = _at(g, ordered, last / half, axis), _at(g, ordered, valid / half, axis)
+    y = low if o("mode", "avg") == "min" else (low + high) * 0.5
+    absent = g.node("Equal", valid, 0) if o.name == "nanmedian" else somewhere(g, nan, [axis], True)
+    y = g.node("Where", absent, g.constant(math.nan, x.dtype), y)
+    if len(axes) == rank and rank > 1:
+        return reshape(g, y, [1] * rank if keepdim else [])
+    return y if keepdim else squeeze(g, known(y, [-1] * line.rank), [axis])
+
+
+def _at(g: Builder, x: Value, index: Value, axis: int) -> Value:
+    """Elements at places of an axis, the last one for those beyond it."""
+    last = reshape(g, g.node("Gather", g.node("Shape", x, made="int64"), g.ints([axis]), axis=0), [1]) - 1
+    return g.node("GatherElements", x, g.node("Min", index, last), axis=axis)

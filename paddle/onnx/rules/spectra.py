@@ -1,0 +1,134 @@
+"""Fourier transforms and complex numbers, which are pairs of real ones in an added last axis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from paddle.onnx.builder import Builder, Value
+from paddle.onnx.elements import PARTS
+from paddle.onnx.rules.elementwise import paired, parts, real
+from paddle.onnx.rules.reductions import elements
+from paddle.onnx.shapes import INT64, known, size, slices, unsqueeze
+from paddle.onnx.table import Call, rule
+
+_COMPLEX = {v: k for k, v in PARTS.items()}
+
+
+@rule("as_complex")
+def as_complex(g: Builder, o: Call) -> Value:
+    x = o[0]
+    y = g.node("Identity", x)
+    return Value(g, y.name, _COMPLEX[x.dtype], None if x.shape is None else x.shape[:-1])
+
+
+@rule("as_real")
+def as_real(g: Builder, o: Call) -> Value:
+    return pairs(g, o[0])
+
+
+def pairs(g: Builder, x: Value) -> Value:
+    """Complex numbers as the pairs that they are."""
+    return Value(g, x.name, real(x), None if x.shape is None else (*x.shape, 2))
+
+
+def _complex(g: Builder, x: Value, rank: int) -> Value:
+    return Value(g, x.name, _COMPLEX[x.dtype], (-1,) * rank)
+
+
+@rule("complex")
+def complex_(g: Builder, o: Call) -> Value:
+    area = o[0] * 0.0 + o[1] * 0.0
+    return paired(g, o[0] + area, o[1] + area, _COMPLEX[o[0].dtype])
+
+
+@rule("real", "imag")
+def real_(g: Builder, o: Call) -> Value:
+    return parts(g, o[0])[0 if o.name == "real" else 1]
+
+
+@rule("conj")
+def conj(g: Builder, o: Call) -> Value:
+    return conjugated(g, o[0])
+
+
+def conjugated(g: Builder, x: Value) -> Value:
+    """Complex conjugates; real numbers stay."""
+    if not x.complex:
+        return g.node("Identity", x)
+    y = pairs(g, x) * g.constant([1.0, -1.0], real(x))
+    return Value(g, y.name, x.dtype, x.shape)
+
+
+def _transformed(g: Builder, x: Value, axis: int, inverse: bool, onesided: bool = False) -> Value:
+    """The transform of pairs (or of single real parts) along an axis; its inverse is divided by the length."""
+    flags: dict[str, Any] = {"inverse": int(inverse), "onesided": int(onesided)}
+    if g.opset >= 20:
+        return g.node("DFT", x, None, g.constant(axis, "int64"), **flags)
+    return g.node("DFT", x, axis=axis, **flags)
+
+
+def _scaled(
+    g: Builder, o: Call, y: Value, x: Value, axes: list[int], inverse: bool, count: Value | None = None
+) -> Value:
+    """A transform under the normalisation that is asked for; DFT divides inverse ones by the count."""
+    kind, forward = o("normalization", "backward"), o("forward", True)
+    plain = (kind == "backward" and not forward) if inverse else (kind == "backward" and forward)
+    plain = plain or (kind == "forward" and not forward and not inverse)
+    if plain:
+        return y
+    n = g.cast(elements(g, x, axes) if count is None else count, y.dtype)
+    divided = (kind == "backward" and not forward) or (kind == "forward" and forward)
+    if kind == "ortho":
+        root = g.node("Sqrt", n)
+        return y * root if inverse else y / root
+    if inverse:  # of what is to be divided it is, else the division is undone
+        return y if divided else y * n
+    return y / n if divided else y
+
+
+@rule("fft_c2c")
+def fft_c2c(g: Builder, o: Call) -> Value:
+    x, inverse = o[0], not o("forward", True)
+    axes = [a % x.rank for a in o("axes")]
+    y = pairs(g, x)
+    for a in axes:
+        y = known(_transformed(g, y, a, inverse), [-1] * (x.rank + 1))
+    return _complex(g, _scaled(g, o, y, x, axes, inverse), x.rank)
+
+
+@rule("fft_r2c")
+def fft_r2c(g: Builder, o: Call) -> Value:
+    x, inverse = o[0], not o("forward", True)
+    axes, half = [a % x.rank for a in o("axes")], o("onesided", True)
+    single = unsqueeze(g, x, [-1])
+    y = known(_transformed(g, single, axes[-1], False, half), [-1] * (x.rank + 1))
+    for a in axes[:-1]:
+        y = known(_transformed(g, y, a, False), [-1] * (x.rank + 1))
+    if inverse:  # the inverse of real numbers is the conjugate of their transform
+        y = y * g.constant([1.0, -1.0], y.dtype)
+    return _complex(g, _scaled(g, o, y, x, axes, False), x.rank)
+
+
+@rule("fft_c2r")
+def fft_c2r(g: Builder, o: Call) -> Value:
+    x, axes = o[0], [a % o[0].rank for a in o("axes")]
+    last = axes[-1]
+    forward = o("forward", True)
+    y = pairs(g, conjugated(g, x) if forward else x)
+    length = o("last_dim_size", 0)
+    n = g.ints([length]) if length else (size(g, x, last) - 1) * 2
+    for a in axes[:-1]:
+        y = known(_transformed(g, y, a, True), [-1] * (x.rank + 1))
+    # The other half are conjugates in reverse.
+    half = n / g.ints([2]) + 1
+    y = known(slices(g, y, [last], g.ints([0]), half), [-1] * (x.rank + 1))
+    rest = slices(g, y, [last], g.ints([1]), (n + 1) / g.ints([2]))
+    rest = slices(g, rest, [last], [-1], [INT64.min], [-1]) * g.constant([1.0, -1.0], y.dtype)
+    spectrum = known(g.node("Concat", y, rest, axis=last), [-1] * (x.rank + 1))
+    y = parts(g, known(_transformed(g, spectrum, last, True), [-1] * (x.rank + 1)))[0]
+    y = known(y, [-1] * x.rank)
+    count = n
+    for a in axes[:-1]:
+        count = count * size(g, x, a)
+    count = g.node("Squeeze", count) if g.opset < 13 else g.node("Squeeze", count, g.ints([0]))
+    return _scaled(g, o, y, x, axes, True, count)
