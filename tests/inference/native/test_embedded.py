@@ -1,8 +1,10 @@
 """The library that embeds the interpreter, its C++ face, and the example programs over both."""
 
+import re
 import shutil
 import subprocess
 import sysconfig
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from tests.support import native_libraries as native
 from tests.support.native_libraries import expected
 
 CXX = shutil.which("c++") or shutil.which("g++")
+JAVA_OF_FOREIGN_FUNCTIONS = 22
 EXAMPLES = native.ROOT / "examples/inference"
 
 pytestmark = [
@@ -170,6 +173,37 @@ def test_program_in_cpp(embedded, plain_model, tmp_path, compiled_ahead):
     binary = program(tmp_path, CXX, EXAMPLES / "cpp/pool.cc", library, "pool")
     sums = [float(line) for line in started(binary, *files, "x", 2, 3, 8, 8).splitlines()]
     np.testing.assert_allclose(sums, wanted_sums(plain_model), rtol=1e-4)
+
+
+def java():
+    """A Java that has foreign functions; None where there is none."""
+    found = [shutil.which("java"), *sorted(map(str, Path("/usr/lib/jvm").glob("*/bin/java")))]
+    for binary in filter(None, found):
+        told = subprocess.run([binary, "-version"], capture_output=True, text=True, check=False).stderr
+        version = re.search(r'version "(\d+)', told)
+        if version is not None and int(version[1]) >= JAVA_OF_FOREIGN_FUNCTIONS:
+            return binary
+    return None
+
+
+@pytest.mark.parametrize("compiled_ahead", [False, True])
+def test_program_in_java(embedded, plain_model, tmp_path, compiled_ahead):
+    from paddle.inference.compile import compile_model
+
+    binary = java()
+    if binary is None:
+        pytest.skip(f"needs Java {JAVA_OF_FOREIGN_FUNCTIONS} or later")
+    library, model = embedded, plain_model
+    if compiled_ahead:
+        library = compile_model(str(plain_model), str(tmp_path / "libplain.so"), sizes=["x=2x3x8x8"])
+        model = "-"
+    source = EXAMPLES / "java/Predict.java"
+    (line,) = started(
+        binary, "--enable-native-access=ALL-UNNAMED", source, library, model, "x", 2, 3, 8, 8
+    ).splitlines()  # fmt: skip
+    x = (np.arange(2 * 3 * 8 * 8) * 37 % 101 / 101).astype("float32").reshape(2, 3, 8, 8)
+    numbers = [float(n) for n in line.rpartition("] ")[2].split()]
+    np.testing.assert_allclose(numbers, expected(plain_model, x)[0].reshape(-1)[:8], rtol=1e-4, atol=1e-5)
 
 
 CPP = r"""
