@@ -54,7 +54,7 @@ def trunc_divide(x: Tensor, y: Tensor) -> Any:
 @operator("scale", "scale_sr")
 def scale(x: Tensor, scale: Number = 1.0, *, bias: Any = 0.0, bias_after_scale: bool = True) -> Any:
     if isinstance(scale, Tensor):
-        factor = scale.reshape([]).astype(x.dtype)
+        factor, bias = scale.reshape([]).astype(x.dtype), _whole(bias, x)
         return x * factor + bias if bias_after_scale else (x + bias) * factor
     return paddle.scale(x, scale, bias, bias_after_scale)
 
