@@ -7,6 +7,7 @@ looked at again before a run.
 from __future__ import annotations
 
 import enum
+import functools
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -26,8 +27,9 @@ _OWN = ("paddle", "umiak", "numpy", "scipy")
 _SIMPLE = (int, float, complex, str, bytes, type(None), enum.Enum, np.generic)
 
 
-def _is_simple(x: Any) -> bool:
-    return isinstance(x, _SIMPLE) or (isinstance(x, (tuple, frozenset)) and all(map(_is_simple, x)))
+def is_simple(x: Any) -> bool:
+    """Return whether a value can be compared by itself."""
+    return isinstance(x, _SIMPLE) or (isinstance(x, (tuple, frozenset)) and all(map(is_simple, x)))
 
 
 def exactly(x: Any) -> tuple:
@@ -108,7 +110,7 @@ class State:
         if _is_own(module.__name__) or module.__name__.split(".")[0] in sys.stdlib_module_names:
             return
         for name in names:
-            if _is_simple(module.__dict__.get(name, self)):
+            if is_simple(module.__dict__.get(name, self)):
                 self.reads.append(_Read(f"{module.__name__}.{name}", module.__dict__, name))
 
     def _value(self, read: _Read) -> None:
@@ -134,7 +136,7 @@ class State:
             for item in x:
                 if isinstance(item, Layer):
                     self._object(name, item)
-        elif not _is_simple(x) and hasattr(x, "__dict__") and not _is_own(type(x).__module__) and self._hold(x):
+        elif not is_simple(x) and hasattr(x, "__dict__") and not _is_own(type(x).__module__) and self._hold(x):
             self._objects.append((name, x))
 
     def _attributes(self) -> None:
@@ -185,3 +187,18 @@ def _names(code: CodeType) -> Iterator[str]:
     for c in code.co_consts:
         if isinstance(c, CodeType):
             yield from _names(c)
+
+
+@functools.cache
+def attributes_read(f: Any, kind: type) -> tuple[str, ...]:
+    """The names of attributes that a method of a class may read, or properties and other methods that it names."""
+    names: dict[str, None] = {}
+    todo = [f]
+    while todo:
+        code = getattr(todo.pop(), "__code__", None)
+        for name in () if code is None else _names(code):
+            if name not in names:
+                names[name] = None
+                member = getattr(kind, name, None)
+                todo.append(member.fget if isinstance(member, property) else member)
+    return tuple(names)

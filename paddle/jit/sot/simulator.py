@@ -41,8 +41,9 @@ from paddle.jit.sot import (
 from paddle.jit.sot.control import Control, Refused, Restart, Uncapturable
 from paddle.jit.sot.frame import YIELDED, Frame
 from paddle.jit.sot.guards import MISSING_PLACE
+from paddle.jit.sot.object_state import ObjectState
 from paddle.jit.sot.rewritten import Simulated, is_rewriting
-from paddle.jit.sot.sources import ClassAttribute, Fixed, Item, Member, fixed
+from paddle.jit.sot.sources import Attribute, ClassAttribute, Fixed, Item, Member, fixed
 from paddle.jit.sot.trace import MUTABLE, TABLES, ListAppend, TensorMethod, Trace, Unset, symbolic_in
 from paddle.jit.sot.translation import (
     has_captured_branches,
@@ -53,6 +54,7 @@ from paddle.jit.sot.translation import (
 )
 from paddle.jit.source.callees import rewritten
 from paddle.jit.source.convert import HELPERS
+from paddle.jit.state import attributes_read, is_simple
 from paddle.nn.layer.layers import Layer
 from paddle.optimizer.optimizer import Optimizer
 from umiak import ops as F
@@ -445,7 +447,10 @@ class Simulator:
             self._probe_layer(*args)
         elif f is recompute and type(args[0]) in (FunctionType, MethodType):
             self.probe(args[0], list(args[1:]))
+        method = getattr(f, "__func__", f)
         owner = args[0] if args and type(f) is FunctionType else getattr(f, "__self__", None)
+        if owner is None and type(caller := models.class_attribute(type(f), "__call__")[0]) is FunctionType:
+            owner, method = f, caller
         if (
             _holds(np.ndarray, (*args, *kwargs.values())) and not self.trace.policy.full_graph
         ):  # there they are constants
@@ -458,11 +463,17 @@ class Simulator:
             if self.trace.policy.keeps_histories or retains not in (False, (), (False,)):
                 return self.break_graph("backward() leaves a history that is gone on with")
         kept = self._state_of(owner)
+        if kept is not None:
+            self._guard_state(method, owner, kept.attributes)
         try:
             result = f(*args, **kwargs)
         except (Control, NumberUnknown):
+            if kept is not None:
+                kept.taken_back()
             raise
         except Exception as error:
+            if kept is not None:
+                kept.taken_back()
             if self.trace.policy.full_graph and not isinstance(error, (DataUnknown, CaptureError)):
                 symbolic = symbolic_in((*args, *kwargs.values()))
                 if symbolic is not None:
@@ -478,9 +489,7 @@ class Simulator:
             if not result.stop_gradient:
                 return self.break_graph(f"{_name(f)} makes a leaf that has a gradient")
             return F.copy(result)  # another one at every run
-        if kept is not None and not _same_entries(kept, owner.__dict__):
-            owner.__dict__.clear()
-            owner.__dict__.update(kept)
+        if kept is not None and kept.taken_back():
             return self.break_graph(f"{_name(f)} changes the state of {type(owner).__name__}")
         if type(result) in (int, float, bool, str) and self._has_state(owner):
             return self.break_graph(f"{_name(f)} reads the state of {type(owner).__name__}")
@@ -500,8 +509,8 @@ class Simulator:
         plain = isinstance(x, (Tensor, Layer, type, ModuleType, *_BUILT_IN)) or self.trace.is_fresh(x)
         return not plain and is_library(kind.__module__) and hasattr(x, "__dict__")
 
-    def _state_of(self, owner: Any) -> dict[str, Any] | None:
-        """The attributes of an object of the library from outside, which a call must leave as they are."""
+    def _state_of(self, owner: Any) -> ObjectState | None:
+        """The state of an object of the library from outside, which a call must leave as they are."""
         if (
             owner is None
             or isinstance(owner, (Tensor, Layer, type, ModuleType, Optimizer))
@@ -510,7 +519,14 @@ class Simulator:
             return None
         if self.trace.is_fresh(owner) or type(getattr(owner, "__dict__", None)) is not dict:
             return None
-        return dict(owner.__dict__)
+        return ObjectState(owner)
+
+    def _guard_state(self, method: Any, owner: Any, state: dict[str, Any]) -> None:
+        """Guard what a method of the library may read of its object: it is not simulated."""
+        source = self.trace.sources.get(id(owner)) or fixed(owner)
+        for name in attributes_read(method, type(owner)):  # type: ignore[arg-type]
+            if is_simple(state.get(name, self)):
+                self.trace.guards.equal(Attribute(source, name), state[name])
 
     def _note_function(self, x: Any) -> None:
         if isinstance(x, (FunctionType, MethodType)) and not is_library(x.__module__):
@@ -993,10 +1009,6 @@ def is_backward(f: Any) -> bool:
     if type(f) is TensorMethod:
         return f.name == "backward"
     return f is backward or (isinstance(getattr(f, "__self__", None), Tensor) and f.__name__ == "backward")
-
-
-def _same_entries(a: dict[str, Any], b: dict[str, Any]) -> bool:
-    return len(a) == len(b) and all(k in b and b[k] is v for k, v in a.items())
 
 
 def _name(f: Any) -> str:

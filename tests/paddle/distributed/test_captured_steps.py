@@ -16,3 +16,8 @@ def test_processes(name):
 @every
 def test_virtual_ranks(name):
     simulate(2, MODULE, name)
+
+
+def test_a_scaled_loss_whose_scale_grows():
+    """On four ranks the third step still has gradients, with a scale that is not that of the capture."""
+    simulate(4, MODULE, "check_a_scaled_loss")
