@@ -106,7 +106,9 @@ oracle: build $(filter $(ORACLE),$(ORACLE_PYTHON)) ## the public API against the
 	ORACLE_PYTHON=$(ORACLE_PYTHON) $(BIN)/python -m tests.oracle $(ORACLE_ARGS)
 	$(if $(ORACLE_ARGS),,ORACLE_PYTHON=$(ORACLE_PYTHON) $(BIN)/python -m tests.programs)
 	$(if $(ORACLE_ARGS),,ORACLE_PYTHON=$(ORACLE_PYTHON) $(BIN)/python -m tests.oracle.models)
+	$(if $(ORACLE_ARGS),,ORACLE_PYTHON=$(ORACLE_PYTHON) $(BIN)/python -m tests.oracle.saved_models)
 	$(if $(ORACLE_ARGS),,cd / && $(ORACLE_PYTHON) $(CURDIR)/tests/support/model_facts.py $(CURDIR)/tests/data/model.json)
+	$(if $(ORACLE_ARGS),,cd / && FLAGS_enable_pir_api=0 $(ORACLE_PYTHON) $(CURDIR)/tests/support/static_model_facts.py $(CURDIR)/tests/data/static_model.json)
 
 mutants: build ## small mistakes in the engine, one at a time: do the tests notice?
 	$(BIN)/python tools/mutate.py --each 12 --out build/mutants.json

@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -198,6 +198,7 @@ def _contents(target: _Target, input_spec: Any, configs: Mapping[str, Any]) -> C
             enable_static()
             stack.callback(disable_static)
         stack.enter_context(program_guard(main, Program()))
+        stack.enter_context(_left_alone(target.layer))
         args, kwargs = _arguments(target, said)
         results = target.traced(*args, **kwargs)
         fetched = [main._tracer.tensor(x) for x in _tensors(results)]
@@ -210,6 +211,21 @@ def _contents(target: _Target, input_spec: Any, configs: Mapping[str, Any]) -> C
     buffers = {id(x) for x in _buffers(target.layer)}
     feeds = _feeds(main._tracer, configs.get("input_names_after_prune"), target)
     return extracted(target.op_name, main._tracer, feeds, fetched, lambda x: _kind(x, buffers))[0]
+
+
+@contextmanager
+def _left_alone(layer: Layer | None) -> Iterator[None]:
+    """Attributes that recording sets on a layer, or those inside of it, get back what they were."""
+    layers = [] if layer is None else layer.sublayers(include_self=True)
+    before = [(x.__dict__, dict(x.__dict__)) for x in layers]
+    before += [(own, dict(own)) for x in layers for own in (x._parameters, x._buffers, x._sub_layers)]
+    try:
+        yield
+    finally:
+        for now, then in before:
+            if now.keys() != then.keys() or any(now[k] is not v for k, v in then.items()):
+                now.clear()
+                now.update(then)
 
 
 def _buffers(layer: Layer | None) -> Iterator[Tensor]:

@@ -1,0 +1,212 @@
+"""``jit.save``: which files there are, what their inputs and results are called, and what they compute."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import numpy as np
+import pytest
+
+import paddle
+from paddle import nn
+from paddle.static import InputSpec
+from paddle.static.formats import pir
+from paddle.static.formats.graph import DATA, FETCH, PARAMETER
+
+X = np.random.RandomState(0).standard_normal((4, 2)).astype("float32")
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.linear, self.drop = nn.Linear(2, 3), nn.Dropout(0.5)
+
+    def forward(self, x, y=None):
+        z = self.drop(self.linear(x))
+        return z if y is None else z + y
+
+
+class Several(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(2, 3), nn.Linear(2, 2)
+
+    @paddle.jit.to_static(full_graph=True)
+    def forward(self, x):
+        return self.a(x)
+
+    @paddle.jit.to_static(input_spec=[InputSpec([None, 2])], full_graph=True)
+    def extra(self, x):
+        return self.b(x) + 1, {"b": x * 2, "a": [x]}
+
+
+def spec(name=None, sizes=(None, 2)):
+    return InputSpec(list(sizes), "float32", name)
+
+
+def read(path):
+    with open(path) as file:
+        return pir.read(json.load(file))
+
+
+def names(path):
+    """Inputs, results and parameters of a file; the reference gave the same for these layers."""
+    module = read(path)
+    return (
+        [(o.plain("name"), o.plain("shape")) for o in module.named(DATA)],
+        [o.plain("name") for o in module.named(FETCH)],
+        sorted(o.plain("parameter_name").rpartition(".")[2] for o in module.named(PARAMETER)),
+    )
+
+
+def test_a_layer_and_its_names(tmp_path):
+    net, prefix = Net(), str(tmp_path / "folder" / "m")
+    paddle.jit.save(net, prefix, [spec()])
+    assert sorted(os.listdir(tmp_path / "folder")) == ["m.json", "m.pdiparams"]
+    assert names(prefix + ".json") == ([("x", [-1, 2])], ["fetch_name_0"], ["b_0", "w_0"])
+    assert net.training  # and the saved program is that of evaluation
+    loaded = paddle.jit.load(prefix)
+    net.eval()
+    for rows in (X, X[:1]):
+        np.testing.assert_allclose(loaded(paddle.to_tensor(rows)), net(paddle.to_tensor(rows)), rtol=1e-6)
+    paddle.jit.save(net, prefix, [spec("image"), spec("other", [None, 3])])
+    assert names(prefix + ".json")[0] == [("image", [-1, 2]), ("other", [-1, 3])]
+
+
+def test_nested_arguments_and_results(tmp_path):
+    class Nested(nn.Layer):
+        def forward(self, d, items, power=3):
+            return {"s": d["u"] + d["v"], "n": 3, "t": items[0] * items[1] ** power}
+
+    prefix = str(tmp_path / "m")
+    paddle.jit.save(Nested(), prefix, [{"v": spec("v"), "u": spec()}, [spec(), spec("q")], 2])
+    inputs, results, _ = names(prefix + ".json")
+    assert [n for n, _ in inputs] == ["u", "v", "items_0", "q"]
+    assert results == ["fetch_name_0", "fetch_name_1"]
+    assert os.listdir(tmp_path) == ["m.json"]  # there are no parameters
+    two = paddle.full([1, 2], 2.0)
+    assert [y.tolist() for y in paddle.jit.load(prefix)(two, two, two, two)] == [[[4.0, 4.0]], [[8.0, 8.0]]]
+
+
+def test_several_methods(tmp_path):
+    net, prefix = Several(), str(tmp_path / "m")
+    net(paddle.to_tensor(X))
+    paddle.jit.save(net, prefix)
+    assert sorted(os.listdir(tmp_path)) == ["m.extra.json", "m.extra.pdiparams", "m.json", "m.pdiparams"]
+    assert names(prefix + ".json")[0] == [("x", [4, 2])]  # as it was called
+    inputs, results, _ = names(prefix + ".extra.json")
+    assert inputs == [("x", [-1, 2])] and results == ["fetch_name_0", "x", "fetch_name_2"]
+    loaded = paddle.jit.load(prefix)
+    for a, b in zip(loaded.extra(paddle.to_tensor(X)), net.extra(paddle.to_tensor(X))[0:1], strict=False):
+        np.testing.assert_allclose(a, b, rtol=1e-6)
+    with pytest.raises(ValueError, match=r"input_spec None where several .* got specs, and \['extra'\]"):
+        paddle.jit.save(net, prefix, [spec()])
+    paddle.jit.save(net, str(tmp_path / "only"), skip_forward=True)
+    assert sorted(n for n in os.listdir(tmp_path) if "only" in n) == ["only.extra.json", "only.extra.pdiparams"]
+
+
+def test_sizes_that_differed_between_calls_are_open(tmp_path):
+    net = paddle.jit.to_static(Net(), full_graph=True)
+    for n in (2, 4, 3):
+        net(paddle.ones([n, 2]))
+    paddle.jit.save(net, str(tmp_path / "m"))
+    assert names(str(tmp_path / "m.json"))[0] == [("x", [-1, 2])]
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, lambda f: paddle.jit.to_static(f, full_graph=True)])
+def test_functions(wrap, tmp_path):
+    layer = nn.Linear(2, 2)
+
+    def function(x, n):
+        while x.sum() < n:
+            x = layer(x).abs() + x
+        return x
+
+    prefix = str(tmp_path / "f")
+    paddle.jit.save(wrap(function), prefix, [spec(), InputSpec([1], "float32")])
+    assert names(prefix + ".json")[2] == ["b_0", "w_0"]
+    for n in (-5.0, 40.0):
+        given = paddle.to_tensor(np.abs(X)), paddle.to_tensor([n])
+        np.testing.assert_allclose(paddle.jit.load(prefix)(*given), function(*given), rtol=1e-5)
+
+
+def test_results_and_inputs_that_are_kept(tmp_path):
+    class Three(nn.Layer):
+        def forward(self, x, y):
+            return x + 1, x * y, x * 3
+
+    net, prefix = Three(), str(tmp_path / "m")
+    both = [spec("x"), spec("y")]
+    paddle.jit.save(net, prefix, both, output_spec=[2, 0], input_names_after_prune=["x"])
+    assert [n for n, _ in names(prefix + ".json")[0]] == ["x"]
+    assert [y.tolist() for y in paddle.jit.load(prefix)(paddle.ones([1, 2]))] == [[[3.0, 3.0]], [[2.0, 2.0]]]
+    with pytest.raises(ValueError, match=r"\['y'\] among feed_vars"):
+        paddle.jit.save(net, prefix, both, input_names_after_prune=["x"])
+    with pytest.raises(ValueError, match="output_spec of one of 3 results each, got 3"):
+        paddle.jit.save(net, prefix, both, output_spec=[3])
+    captured = paddle.jit.to_static(Three(), input_spec=both, full_graph=True)
+    paddle.jit.save(captured, prefix, output_spec=[captured.forward.outputs[1]])
+    assert paddle.jit.load(prefix)(paddle.ones([1, 2]), paddle.full([1, 2], 5.0)).tolist() == [[5.0, 5.0]]
+
+
+def test_a_layer_is_left_as_it_was(tmp_path):
+    class Kept(nn.Layer):
+        def __init__(self):
+            super().__init__()
+            self.norm = nn.BatchNorm1D(2)
+            self.register_buffer("steps", paddle.arange(40.0))
+
+        def forward(self, x):
+            self.steps += 1.0
+            return self.norm(x) + self.steps[:2]
+
+    net = Kept()
+    before = {k: v.numpy().copy() for k, v in net.state_dict().items()}
+    paddle.jit.save(net, str(tmp_path / "m"), [spec()])
+    assert net.steps.name in [o.plain("parameter_name") for o in read(str(tmp_path / "m.json")).named(PARAMETER)]
+    for k, v in net.state_dict().items():
+        np.testing.assert_array_equal(v.numpy(), before[k])
+    net.eval()
+    loaded = paddle.jit.load(str(tmp_path / "m"))
+    np.testing.assert_allclose(loaded(paddle.to_tensor(X)), net(paddle.to_tensor(X)), rtol=1e-5)
+
+
+def test_hooks_and_data_parallel(tmp_path):
+    net = Net()
+    net.register_forward_post_hook(lambda layer, inputs, output: output * 7)
+    paddle.jit.save(paddle.DataParallel(net), str(tmp_path / "m"), [spec()], with_hook=True)
+    net.eval()
+    loaded = paddle.jit.load(str(tmp_path / "m"))
+    np.testing.assert_allclose(loaded(paddle.to_tensor(X)), net(paddle.to_tensor(X)), rtol=1e-6)
+
+
+def test_files_of_values(tmp_path):
+    net = Several()
+    net(paddle.to_tensor(X))
+    paddle.jit.save(net, str(tmp_path / "a" / "m"), combine_params=True)
+    assert sorted(os.listdir(tmp_path / "a")) == ["m.extra.json", "m.json", "m.pdiparams"]
+    paddle.jit.save(Net(), str(tmp_path / "b" / "m"), [spec()], separate_parameters=True)
+    found = sorted(os.listdir(tmp_path / "b"))
+    assert "m.json" in found and len(found) == 3 and all(n.endswith(("w_0", "b_0")) for n in found if n != "m.json")
+
+
+def test_what_has_no_operator_is_written_in_our_own_format(tmp_path):
+    with pytest.warns(UserWarning, match=r"\[jit.save\] writes .* own format, .* none for matrix_exp"):
+        paddle.jit.save(paddle.linalg.matrix_exp, str(tmp_path / "m"), [InputSpec([3, 3])])
+    assert json.loads((tmp_path / "m.json").read_text())["format"] == "umiak.static_program"
+
+
+def test_what_is_refused(tmp_path):
+    prefix = str(tmp_path / "m")
+    with pytest.raises(ValueError, match=r"requires input_spec, or a call of forward by to_static before, got neither"):
+        paddle.jit.save(Net(), prefix)
+    with pytest.raises(TypeError, match="a Layer or a function, got int"):
+        paddle.jit.save(3, prefix)
+    with pytest.raises(ValueError, match="a path that ends in a name"):
+        paddle.jit.save(Net(), str(tmp_path) + os.sep, [spec()])
+    with pytest.raises(ValueError, match=r"configs of .* got \['wrong'\]"):
+        paddle.jit.save(Net(), prefix, [spec()], wrong=1)
+    with pytest.raises(ValueError, match="a tensor as a result of"):
+        paddle.jit.save(lambda x: 3, prefix, [spec()])
+    assert os.listdir(tmp_path) == []

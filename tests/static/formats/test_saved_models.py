@@ -1,0 +1,35 @@
+"""Models that are saved come back the same; what they are in the reference is compared by ``tests/oracle``."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+from paddle.static.formats import pir
+from tests.oracle import saved_models as comparison
+from tests.static.formats.test_translate import check_forms
+from tests.support import saved_models
+
+SLOW = {*saved_models.VISION, "PP-YOLO", "vision transformer", "U-Net", "spatial transformer", "ERNIE", "GPT"}
+NAMES = [pytest.param(n, marks=pytest.mark.slow) if n in SLOW else n for n in saved_models.CASES]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_model_comes_back(name, tmp_path):
+    saved_models.save(str(tmp_path), name)
+    prefix = saved_models.file_of(str(tmp_path), name)
+    with open(prefix + ".json") as file:
+        check_forms(pir.read(json.load(file)))
+    found = saved_models.run(str(tmp_path), name)
+    assert found["alike"] and found["error"] < 1e-5
+    shutil.rmtree(tmp_path)
+
+
+def test_all_models_are_in_the_table():
+    page = comparison.PAGE.read_text()
+    begin, end = comparison.table(page)
+    rows = [line.strip("| ").split(" | ") for line in page[begin:end].splitlines()]
+    assert [row[0] for row in rows] == list(saved_models.CASES)
+    assert all(float(x) <= comparison.MOST for row in rows for x in row[1:])
