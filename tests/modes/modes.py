@@ -15,7 +15,7 @@ from tests.modes.calls import Input, Unfit, function_of, inputs_of
 from tests.modes.outcome import TOLERANCES, Outcome, cotangent, differ, differ_arrays, results_of, run
 from tests.oracle.calls import Call
 from tests.oracle.worker import FLOATS, dtype_name, to_numpy
-from umiak.ir.tracer import overlap
+from umiak.ir.overlap import overlap
 
 
 def lines_of(name: str) -> list[str]:

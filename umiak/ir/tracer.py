@@ -22,6 +22,7 @@ from umiak.ir import sym as dim
 from umiak.ir.builder import Builder
 from umiak.ir.expr import Sym
 from umiak.ir.meta import Meta, Strided, dense
+from umiak.ir.overlap import overlapping
 from umiak.ir.program import Block, Operand, Operation, Program, Value
 from umiak.ir.registry import REGISTRY
 from umiak.ir.rewrite import Sweep
@@ -712,33 +713,15 @@ class Tracer:
 def refuse_overlap(program: Program) -> None:
     """A write to one captured tensor must not change another: their values would go apart here."""
     written = {id(w.target) for w in program.effects}
-    for name, x in program.captured.items():
-        if id(program.constants[name]) not in written:
-            continue
-        for other, y in program.captured.items():
-            if other != name and overlap(x, y):
-                raise RuntimeError(
-                    "[trace] requires captured tensors that are written to to share no memory with other captured "
-                    f"tensors, got {name} and {other} over one storage. Make the view inside of the traced function"
-                )
-
-
-def overlap(x: Tensor, y: Tensor) -> bool:
-    """Return whether the elements of concrete tensors lie between each other in one storage."""
-    if x.storage is None or x.storage is not y.storage:
-        return False
-    (first, last), (low, high) = _extent(x), _extent(y)
-    return low < last and first < high
-
-
-def _extent(x: Tensor) -> tuple[int, int]:
-    """The bytes of its storage that a tensor lies within, from the first to behind the last."""
-    if not all(x.shape):
-        return 0, 0
-    reach = [(n - 1) * s for n, s in zip(x.shape, x.strides, strict=True)]
-    first = x.offset * 8
-    low, high = sum(r for r in reach if r < 0), sum(r for r in reach if r > 0) + 1
-    return first + low * x.dtype.bits, first + high * x.dtype.bits
+    names = list(program.captured)
+    chosen = [i for i, name in enumerate(names) if id(program.constants[name]) in written]
+    found = overlapping(list(program.captured.values()), chosen)
+    if found is not None:
+        raise RuntimeError(
+            "[trace] requires captured tensors that are written to to share no memory with other captured "
+            f"tensors, got {names[found[0]]} and {names[found[1]]} over one storage. Make the view inside of the "
+            "traced function"
+        )
 
 
 class Retrace(Sweep):

@@ -26,10 +26,10 @@ from umiak.core.scalar import double_bits
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
 from umiak.ir.linearise import linearise
+from umiak.ir.overlap import overlapping
 from umiak.ir.program import Program, Value, bound, scalars_of
 from umiak.ir.scope import Check, symbols_of
 from umiak.ir.sym import evaluate
-from umiak.ir.tracer import overlap
 from umiak.runtime import control
 
 
@@ -273,21 +273,21 @@ class Executor:
         if self.targets:
             count = Counter(id(x.storage) for x in inputs)
             for i in self.targets:
-                alone = count[id(inputs[i].storage)] == 1
-                flags[i] = 2 if alone else 0
-                if self.disjoint and not alone:
-                    self._refuse_overlap(i, inputs)
+                flags[i] = 2 if count[id(inputs[i].storage)] == 1 else 0
+            if self.disjoint:
+                self._refuse_overlap(inputs)
         return bytes(flags)
 
-    def _refuse_overlap(self, i: int, inputs: Sequence[Tensor]) -> None:
+    def _refuse_overlap(self, inputs: Sequence[Tensor]) -> None:
         """A write to one input must not change another, which the program took for a tensor of its own."""
-        for j, x in enumerate(inputs):
-            if j != i and overlap(x, inputs[i]):
-                raise SharedMemory(
-                    f"[program {self.program.name}] requires tensors that it writes to to share no memory with "
-                    f"others that it gets, got inputs {i} and {j} with shapes {list(inputs[i].shape)} and "
-                    f"{list(x.shape)} over the same memory. Make the view inside, or pass a copy"
-                )
+        found = overlapping(inputs, self.targets)
+        if found is not None:
+            i, j = found
+            raise SharedMemory(
+                f"[program {self.program.name}] requires tensors that it writes to to share no memory with "
+                f"others that it gets, got inputs {i} and {j} with shapes {list(inputs[i].shape)} and "
+                f"{list(inputs[j].shape)} over the same memory. Make the view inside, or pass a copy"
+            )
 
     def lowered(self, inputs: Sequence[Tensor], env: Mapping[Any, Any]) -> whole_program.Lowered:
         """The calls that serve these inputs, in the ambient modes."""

@@ -26,8 +26,9 @@ from paddle.jit.source.callees import rewritten
 from umiak.core.context import current
 from umiak.core.entries import FrameCall, GuardedEntry, Tail
 from umiak.core.tensor import Tensor
+from umiak.ir.overlap import overlapping
 from umiak.ir.program import Program, Value
-from umiak.ir.tracer import SymTensor, overlap
+from umiak.ir.tracer import SymTensor
 from umiak.runtime.capture import Captured, CaptureError
 
 _LOG = logging.getLogger("paddle.jit")
@@ -243,7 +244,7 @@ class CapturedFrame(FrameCall):
         if any(type(i.source) is ArrayTensor and i.stand_in._writes for i in trace.inputs):
             raise Uncapturable("an array that is given is written to")
         tensors = [i.tensor for i in trace.inputs]
-        if any(overlap(x, y) for i, x in enumerate(tensors) for y in (*tensors[:i], *program.captured.values())):
+        if overlapping([*tensors, *program.captured.values()], range(len(tensors))) is not None:
             raise Uncapturable("tensors that share memory are written to", lasting=False)
 
     def _finish(
