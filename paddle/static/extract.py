@@ -1,4 +1,4 @@
-"""What computes some variables, taken out of what a tracer has recorded, as for evaluation."""
+"""Programs of what computes some variables, taken out of what a tracer has recorded, as for evaluation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from umiak.util.errors import op_error
 
 
 def kind_of(x: Tensor) -> str:
-    """What a tensor is that a static program reads: a parameter, another variable that is kept, or a constant."""
+    """Kind of a tensor that a static program reads: a parameter, another variable that is kept, or a constant."""
     return "constant" if not managed(x) else "parameter" if isinstance(x, Parameter) else "variable"
 
 

@@ -155,7 +155,7 @@ _PLAIN = bool, int, float, complex, str, bytes, type(None), DType
 
 
 def _as_spec(x: Any) -> Any:
-    """What is kept of an argument: of an object a weak reference."""
+    """An argument as it is kept: a spec for a tensor, a weak reference to an object."""
     if isinstance(x, Tensor):
         return spec_of(x)
     if isinstance(x, _PLAIN) or not hasattr(type(x), "__weakref__"):

@@ -1,1 +1,1 @@
-"""What operators become in the operators of PaddlePaddle, by subject: docs/design/saved_models.md."""
+"""Our ops in the operators of PaddlePaddle, by subject: docs/design/saved_models.md."""

@@ -79,7 +79,7 @@ def while_(e: Emitter, o: ir.Operation) -> list[Result | None] | None:
 
 
 def _flag(e: Emitter, condition: ir.Block, given: Sequence[Result]) -> Result:
-    """Whether another iteration follows."""
+    """A flag: does another iteration follow?"""
     (made,) = _run(e, condition, given, [condition.outputs[0].meta])  # type: ignore[union-attr]
     return e.reshape(made, ()) if typed(made).shape else made
 

@@ -40,15 +40,15 @@ def iota(e: Emitter, o: ir.Operation) -> Result:
     step: Any
     start, step = o.operands
     size, kind = o.params[0], e.type(o)
-    whole = kind.dtype in ("int32", "int64") and all(type(x) is int for x in (start, step)) and step != 0
-    first, by = (start, step) if whole else (0, 1)
+    integral = kind.dtype in ("int32", "int64") and all(type(x) is int for x in (start, step)) and step != 0
+    first, by = (start, step) if integral else (0, 1)
     if type(size) is int:
         ends = [e.attribute(x, "int64") for x in (first, first + size * by, by)]
     else:
         ends = [e.attribute(first, "int64"), e.number(first + size * by), e.attribute(by, "int64")]
-    made_as = kind.dtype if whole else "int64"
+    made_as = kind.dtype if integral else "int64"
     made = e.one("arange", ends, kind._replace(dtype=made_as), dtype=element(made_as), place=ANYWHERE)
-    if whole:
+    if integral:
         return made
     wide = kind.dtype if kind.dtype not in ("float16", "bfloat16") else "float32"
     made = e.cast(made, wide)

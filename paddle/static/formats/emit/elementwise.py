@@ -132,8 +132,8 @@ def fmod(e: Emitter, o: ir.Operation) -> Result | None:
     if not kind.dtype.startswith("float"):
         return None
     x, y = of_both(e, o)
-    whole = e.one("trunc", [e.one("divide", [x, y], kind)], kind)
-    return e.one("subtract", [x, e.one("multiply", [whole, y], kind)], kind)
+    quotient = e.one("trunc", [e.one("divide", [x, y], kind)], kind)
+    return e.one("subtract", [x, e.one("multiply", [quotient, y], kind)], kind)
 
 
 @_on("shift_left", "shift_right", "shift_right_logical")

@@ -35,7 +35,7 @@ from umiak.ir.tracer import trace
 
 Emit = Callable[["Emitter", ir.Operation], "Result | Sequence[Result | None] | None"]
 TABLE: dict[type, Emit] = {}
-_SMALL = 16  # elements of a constant that is written as an operation; larger ones are parameters
+_MOST_ELEMENTS = 16  # of a constant that is written as an operation; larger ones are parameters
 _EXACT = 1 << 53  # integers up to here are numbers of float64, as which values of `full` are written
 
 
@@ -190,7 +190,7 @@ class Emitter:
     # --- operands
 
     def of(self, x: Any, dtype: Any = None) -> Result:
-        """What stands for an operand; a number becomes a tensor without dims, of ``dtype``."""
+        """The value that stands for an operand; a number becomes a tensor without dims, of ``dtype``."""
         if type(x) is ir.Value:
             return self.values[id(x)]
         name = dtype if isinstance(dtype, str) else dtype.name
@@ -255,7 +255,7 @@ class Emitter:
 
     def tensor(self, x: Tensor, name: str) -> Result:
         """A tensor that the program knows by itself, and does not keep: its values, or a parameter for many."""
-        values = np.asarray(x.numpy()) if x.dtype.numpy is not None and x.size <= _SMALL else None
+        values = np.asarray(x.numpy()) if x.dtype.numpy is not None and x.size <= _MOST_ELEMENTS else None
         if values is None or values.size == 0:
             return self.parameter(x, name)
         first = values.ravel()[0].item()

@@ -23,7 +23,7 @@ _MODES = {"tanh": "RNN_TANH", "relu": "RNN_RELU", "lstm": "LSTM", "gru": "GRU"}
 
 @emits(F.Rnn)
 def rnn(e: Emitter, o: ir.Operation) -> list[Result] | None:
-    """One direction of one layer; backwards over the steps turned round."""
+    """One direction of one layer; backwards over the flipped steps."""
     x, h0, w_ih, w_hh, b_ih, b_hh, c0, w_ho, lengths = o.operands
     if w_ho is not None or (lengths is not None and o.op.reverse):
         return None
