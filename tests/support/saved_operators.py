@@ -664,6 +664,9 @@ case(
 case("temporal_shift", lambda x: F.temporal_shift(x, 2, 0.25), N(4, 4, 2, 2))
 case("unfold fold", lambda x: [F.unfold(x, 2, 1, 1), F.fold(F.unfold(x, 2, 2), [4, 4], 2, 2)], N(1, 2, 4, 4))
 
+case("im2sequence", lambda x: C.im2sequence(x, None, [2, 3], [1, 2], [1, 0, 0, 1], [1, 1]), N(2, 2, 4, 5))
+case("fractional_max_pool", lambda x: [*C.fractional_max_pool2d(x, [3, 2], [0, 0], 0.3, True)], N(1, 2, 7, 5))
+
 # --- norms
 
 
@@ -694,6 +697,17 @@ case("group_norm", lambda x, s, b: F.group_norm(x, 2, weight=s, bias=b), N(2, 4,
 case("lrn", lambda x: [F.local_response_norm(x, 3)], N(1, 4, 2, 2))
 case("spectral_norm", lambda w, u, v: C.spectral_norm(w, u, v, 0, 2, 1e-12), N(3, 4), N(3), N(4))
 case("normalize", lambda x: F.normalize(x), N(2, 3))
+
+case("matrix_rank_tol lu_solve", lambda x, t: C.matrix_rank_tol(x, t, False, False), N(3, 2), A(0.1))
+case("lu_solve", lambda x, y: paddle.linalg.lu_solve(y, *paddle.linalg.lu(x)[:2]), S(3), N(3, 2))
+case(
+    "yolo_loss",
+    lambda x, b, y: V.yolo_loss(x, b, y, [10, 13, 16, 30], [0, 1], 2, 0.7, 32),
+    N(1, 14, 2, 2),
+    U(1, 3, 4, high=0.4),
+    K(1, 3, high=2, dtype="int32"),
+)
+case("select by a flag", lambda x, y: paddle.where(x.sum() > 0, x, y), N(3), N(3))
 
 # --- attention and what was fused
 
@@ -851,6 +865,36 @@ case(
 case("row_conv add_position_encoding", lambda x: C.add_position_encoding(x, 0.5, 2.0), N(2, 3, 4))
 case("viterbi_decode", lambda x, t, n: [*paddle.text.viterbi_decode(x, t, n)], N(2, 3, 4), N(4, 4), A([3, 2], "int64"))
 
+case("crf_decoding", lambda x, t, n: C.crf_decoding(x, t, None, n), N(2, 4, 3), N(5, 3), A([[4], [2]], "int64"))
+case(
+    "crf_decoding marks",
+    lambda x, t, y, n: C.crf_decoding(x, t, y, n),
+    N(2, 4, 3),
+    N(5, 3),
+    K(2, 4, high=3),
+    A([[4], [2]], "int64"),
+)
+case(
+    "ctc_align",
+    lambda x, n: [*C.ctc_align(x, n, 0, True, 0)],
+    A([[0, 1, 1, 0, 2, 2], [3, 3, 0, 3, 0, 0]], "int32"),
+    A([[6], [4]], "int32"),
+)
+case(
+    "ctc_align apart",
+    lambda x, n: [*C.ctc_align(x, n, 0, False, -1)],
+    A([[0, 1, 1, 0, 2, 2], [3, 3, 0, 3, 0, 0]], "int32"),
+    A([[6], [5]], "int32"),
+)
+case(
+    "eager edit_distance",
+    lambda x, y, n, m: [*C.edit_distance(x, y, n, m, False), *C.edit_distance(x, y, n, m, True)],
+    K(3, 5),
+    K(3, 4),
+    A([5, 3, 4], "int64"),
+    A([4, 4, 2], "int64"),
+)
+
 # --- quantise
 
 case(
@@ -887,6 +931,18 @@ case(
     A([1.5]),
     A([1.0]),
     A([1.0]),
+)
+
+case("dequantize_log", lambda x, d: C.dequantize_log(x, d), A([-128, -3, 0, 127], "int8"), U(128))
+case(
+    "fake_channel_wise_dequantize_max_abs",
+    lambda x, s, t: [
+        C.fake_channel_wise_dequantize_max_abs(x, [s], [8], 1, 1),
+        C.fake_channel_wise_dequantize_max_abs(x, [s, t], [8, 8], 0, 1),
+    ],
+    N(2, 3) * 50,
+    U(3),
+    U(1),
 )
 
 # --- signals, graphs

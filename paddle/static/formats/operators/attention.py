@@ -6,7 +6,8 @@ from typing import Any
 
 import paddle
 from paddle.nn import functional as F
-from paddle.static.formats.operators.table import Tensors, operator
+from paddle.nn.functional.flash_attention import flash_attn_unpadded as flash_attn_unpadded_of
+from paddle.static.formats.operators.table import Number, Tensors, operator
 from umiak.core.tensor import Tensor
 
 
@@ -287,3 +288,88 @@ def self_dp_attention(x: Tensor, *, alpha: float = 1.0, head_number: int = 1) ->
     q, k, v = (paddle.transpose(x[:, :, i], [0, 2, 1, 3]) for i in range(3))
     scores = F.softmax(paddle.matmul(q, k, transpose_y=True) * alpha, -1)
     return paddle.transpose(paddle.matmul(scores, v), [0, 2, 1, 3])
+
+
+@operator("flash_attn_qkvpacked")
+def flash_attn_qkvpacked(
+    qkv: Tensor, fixed_seed_offset: Tensor | None = None, attn_mask: Tensor | None = None, *, dropout: float = 0.0,
+    causal: bool = False, return_softmax: bool = False, is_test: bool = False,
+) -> Any:  # fmt: skip
+    y, _ = F.flash_attn_qkvpacked(qkv, dropout, causal, training=not is_test)
+    return y
+
+
+@operator("flash_attn_unpadded")
+def flash_attn_unpadded(
+    q: Tensor, k: Tensor, v: Tensor, cu_seqlens_q: Tensor, cu_seqlens_k: Tensor,
+    fixed_seed_offset: Tensor | None = None, attn_mask: Tensor | None = None, max_seqlen_q: Number = 0,
+    max_seqlen_k: Number = 0, *, scale: float, dropout: float = 0.0, causal: bool = False,
+    return_softmax: bool = False, is_test: bool = False,
+) -> Any:  # fmt: skip
+    y, _ = flash_attn_unpadded_of(
+        q, k, v, cu_seqlens_q, cu_seqlens_k, int(max_seqlen_q), int(max_seqlen_k), scale, dropout, causal,
+        training=not is_test,
+    )  # fmt: skip
+    return y
+
+
+@operator("fused_bias_residual_layernorm")
+def fused_bias_residual_layernorm(
+    x: Tensor, bias: Tensor | None = None, residual: Tensor | None = None, norm_weight: Tensor | None = None,
+    norm_bias: Tensor | None = None, *, epsilon: float, residual_alpha: float = 1.0, begin_norm_axis: int = 1,
+    quant_scale: float = -1.0,
+) -> Any:  # fmt: skip
+    if quant_scale > 0:
+        raise ValueError("[fused_bias_residual_layernorm] requires results that are not quantised")
+    y = x if bias is None else x + bias
+    y = y if residual is None else y + residual * residual_alpha
+    shape = list(y.shape[begin_norm_axis:])
+    weights = (None if w is None else w.reshape(shape) for w in (norm_weight, norm_bias))
+    return F.layer_norm(y, shape, *weights, epsilon), y
+
+
+@operator("fused_feedforward")
+def fused_feedforward(
+    x: Tensor, dropout1_seed: Tensor | None, dropout2_seed: Tensor | None, linear1_weight: Tensor,
+    linear1_bias: Tensor | None, linear2_weight: Tensor, linear2_bias: Tensor | None, ln1_scale: Tensor | None,
+    ln1_bias: Tensor | None, ln2_scale: Tensor | None, ln2_bias: Tensor | None, *, pre_layer_norm: bool,
+    ln1_epsilon: float, ln2_epsilon: float, act_method: str, dropout1_prob: float, dropout2_prob: float,
+    dropout1_implementation: str, dropout2_implementation: str, is_test: bool, add_residual: bool = True,
+) -> Any:  # fmt: skip
+    width = x.shape[-1:]
+    y = F.layer_norm(x, width, ln1_scale, ln1_bias, ln1_epsilon) if pre_layer_norm else x
+    y = _activated(F.linear(y, linear1_weight, linear1_bias), act_method)
+    y = F.dropout(y, dropout1_prob, training=not is_test, mode=dropout1_implementation)
+    y = F.linear(y, linear2_weight, linear2_bias)
+    y = F.dropout(y, dropout2_prob, training=not is_test, mode=dropout2_implementation)
+    y = x + y if add_residual else y
+    return y if pre_layer_norm else F.layer_norm(y, width, ln2_scale, ln2_bias, ln2_epsilon)
+
+
+@operator("fused_attention")
+def fused_attention(
+    x: Tensor, ln_scale: Tensor | None, ln_bias: Tensor | None, qkv_weight: Tensor, qkv_bias: Tensor | None,
+    cache_kv: Tensor | None, src_mask: Tensor | None, out_linear_weight: Tensor, out_linear_bias: Tensor | None,
+    ln_scale_2: Tensor | None, ln_bias_2: Tensor | None, *, num_heads: int, transpose_qkv_wb: bool = False,
+    pre_layer_norm: bool, epsilon: float, attn_dropout_rate: float, is_test: bool,
+    attn_dropout_implementation: str = "upscale_in_train", dropout_rate: float,
+    dropout_implementation: str = "upscale_in_train", ln_epsilon: float, add_residual: bool = True,
+) -> Any:  # fmt: skip
+    if cache_kv is not None:
+        raise ValueError("[fused_attention] requires no cache of keys and values")
+    width = x.shape[-1]
+    heads = num_heads if transpose_qkv_wb else qkv_weight.shape[1]
+    y = F.layer_norm(x, [width], ln_scale, ln_bias, epsilon) if pre_layer_norm else x
+    weight = qkv_weight if transpose_qkv_wb else paddle.transpose(qkv_weight.reshape([-1, width]), [1, 0])
+    made = F.linear(y, weight, None if qkv_bias is None else qkv_bias.reshape([-1]))
+    made = made.reshape([*x.shape[:2], 3, heads, -1])
+    q, k, v = (paddle.transpose(made[:, :, i], [0, 2, 1, 3]) for i in range(3))
+    scores = paddle.matmul(q * made.shape[-1] ** -0.5, k, transpose_y=True)
+    scores = F.softmax(scores if src_mask is None else scores + src_mask, -1)
+    scores = F.dropout(scores, attn_dropout_rate, training=not is_test, mode=attn_dropout_implementation)
+    y = paddle.transpose(paddle.matmul(scores, v), [0, 2, 1, 3]).reshape([*x.shape[:2], -1])
+    y = F.linear(y, out_linear_weight, out_linear_bias)
+    y = F.dropout(y, dropout_rate, training=not is_test, mode=dropout_implementation)
+    y = x + y if add_residual else y
+    y = y if pre_layer_norm else F.layer_norm(y, [width], ln_scale_2, ln_bias_2, ln_epsilon)
+    return (*[None] * 19, y)  # what is in between is for gradients

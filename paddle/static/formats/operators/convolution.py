@@ -6,7 +6,7 @@ from typing import Any
 
 import paddle
 from paddle.nn import functional as F
-from paddle.static.formats.operators.table import Number, Sizes, Tensors, bounded, operator
+from paddle.static.formats.operators.table import Number, Sizes, Tensors, bounded, bounded_all, operator
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
 
@@ -258,7 +258,7 @@ def grid_sample(
 
 @operator("affine_grid")
 def affine_grid(input: Tensor, output_shape: Sizes, *, align_corners: bool = True) -> Any:
-    return F.affine_grid(input, output_shape, align_corners)
+    return F.affine_grid(input, bounded_all(output_shape), align_corners)
 
 
 @operator("affine_channel")
@@ -309,12 +309,13 @@ def temporal_shift(x: Tensor, *, seg_num: int, shift_ratio: float = 0.25, data_f
 
 @operator("unfold")
 def unfold(x: Tensor, *, kernel_sizes: Any, strides: Any, paddings: Any, dilations: Any) -> Any:
+    bounded_all(x.shape[2:])
     return F.unfold(x, list(kernel_sizes), list(strides), list(paddings), list(dilations))
 
 
 @operator("fold")
 def fold(x: Tensor, *, output_sizes: Any, kernel_sizes: Any, strides: Any, paddings: Any, dilations: Any) -> Any:
-    return F.fold(x, list(output_sizes), list(kernel_sizes), list(strides), list(paddings), list(dilations))
+    return F.fold(x, bounded_all(output_sizes), list(kernel_sizes), list(strides), list(paddings), list(dilations))
 
 
 @operator("partial_concat")
@@ -327,3 +328,34 @@ def partial_concat(x: Tensors, *, start_index: int = 0, length: int = -1) -> Any
 def partial_sum(x: Tensors, *, start_index: int = 0, length: int = -1) -> Any:
     stop = None if length < 0 else start_index + length
     return paddle.add_n([y[:, start_index:stop] for y in x])
+
+
+@operator("im2sequence")
+def im2sequence(
+    x: Tensor, y: Tensor | None = None, *, kernels: Any, strides: Any = (1, 1), paddings: Any = (0, 0, 0, 0),
+    out_stride: Any = (1, 1),
+) -> Any:  # fmt: skip
+    if y is not None:
+        raise ValueError("[im2sequence] requires images of one size, got a tensor of sizes")
+    bounded_all(x.shape[2:])
+    columns = F.unfold(x, list(kernels), list(strides), list(paddings), 1)
+    return paddle.transpose(columns, [0, 2, 1]).reshape([-1, columns.shape[1]])
+
+
+@operator("fractional_max_pool2d")
+def fractional_max_pool2d(
+    x: Tensor, *, output_size: Any, kernel_size: Any = (0, 0), random_u: float = 0.0, return_mask: bool = True
+) -> Any:
+    return _fractionally(F.fractional_max_pool2d, x, output_size, kernel_size, random_u)
+
+
+@operator("fractional_max_pool3d")
+def fractional_max_pool3d(
+    x: Tensor, *, output_size: Any, kernel_size: Any = (0, 0, 0), random_u: float = 0.0, return_mask: bool = True
+) -> Any:
+    return _fractionally(F.fractional_max_pool3d, x, output_size, kernel_size, random_u)
+
+
+def _fractionally(pool: Any, x: Tensor, output_size: Any, kernel_size: Any, random_u: float) -> Any:
+    kernel = list(kernel_size) if any(kernel_size) else None
+    return tuple(pool(x, list(output_size), kernel, random_u or None, True))

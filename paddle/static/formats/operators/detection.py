@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import paddle
-from paddle.static.formats.operators.table import Tensors, operator
+from paddle.static.formats.operators.table import Tensors, bounded_all, operator
 from paddle.vision import ops
 from umiak.core.tensor import Tensor
 
@@ -63,7 +63,7 @@ def anchor_generator(
     input: Tensor, *, anchor_sizes: Any, aspect_ratios: Any, variances: Any, stride: Any = (16.0, 16.0),
     offset: float = 0.5,
 ) -> Any:  # fmt: skip
-    height, width = input.shape[2:]
+    height, width = bounded_all(input.shape[2:])
     wide, high = stride
     halves = []
     for ratio in aspect_ratios:
@@ -250,3 +250,29 @@ def bipartite_match(dist_mat: Tensor, *, match_type: str = "bipartite", dist_thr
             if left[i, j] >= dist_threshold:
                 place[0, j], distance[0, j] = i, left[i, j]
     return paddle.to_tensor(place), paddle.to_tensor(distance)
+
+
+@operator("yolo_loss")
+def yolo_loss(
+    x: Tensor, gt_box: Tensor, gt_label: Tensor, gt_score: Tensor | None = None, *, anchors: Any, anchor_mask: Any,
+    class_num: int = 1, ignore_thresh: float = 0.7, downsample_ratio: int = 32, use_label_smooth: bool = True,
+    scale_x_y: float = 1.0,
+) -> Any:  # fmt: skip
+    return ops.yolo_loss(
+        x, gt_box, gt_label, list(anchors), list(anchor_mask), class_num, ignore_thresh, downsample_ratio, gt_score,
+        use_label_smooth, None, scale_x_y,
+    )  # fmt: skip
+
+
+@operator("decode_jpeg")
+def decode_jpeg(x: Tensor, *, mode: str = "unchanged") -> Any:
+    return ops.decode_jpeg(x, mode)
+
+
+@operator("class_center_sample")
+def class_center_sample(
+    label: Tensor, *, num_classes: int, num_samples: int, ring_id: int = 0, rank: int = 0, nranks: int = 1
+) -> Any:
+    if nranks != 1:
+        raise ValueError(f"[class_center_sample] requires all classes on one rank, got {nranks} ranks")
+    return tuple(paddle.nn.functional.class_center_sample(label, num_classes, num_samples))

@@ -7,13 +7,43 @@ from typing import Any
 import numpy as np
 
 import paddle
-from paddle.static.formats.operators.known import Known
+from paddle.static.formats.operators.known import Known, known_elements, tensor_of
 from paddle.static.formats.operators.table import Number, Raw, Sizes, Tensors, bounded, known, operator, small, unary
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
 
 unary(paddle.assign, "assign", "share_data", "share_data_sr", "memcpy", "memcpy_d2h", "memcpy_h2d", "npu_identity")
 unary(lambda x: x, "nop", "print", "sync_calc_stream", "shadow_feed")
+
+
+@operator("depend")
+def depend(x: Tensor, dep: Raw | None = None) -> Any:
+    return x
+
+
+@operator("select_input")
+def select_input(mask: Raw, *xs: Tensor) -> Any:
+    found = known_elements(mask)
+    if found is not None:
+        return xs[int(found[0])]
+    y = xs[0]
+    for i, x in enumerate(xs[1:], 1):
+        y = paddle.where(tensor_of(mask).reshape([]) == i, x, y)
+    return y
+
+
+# Whether it holds is known when the program runs, and nothing reads the result: it is left out of programs.
+@operator("assert")
+def assert_(condition: Raw, data: Raw | None = None, *, summarize: int = -1) -> Any:
+    found = known_elements(condition)
+    if found is not None and not all(found):
+        raise ValueError("[assert] requires a condition that holds: the program's own check has failed")
+    return ()
+
+
+@operator("view_slice")
+def view_slice(input: Tensor, *, begin_idx: int, end_idx: int) -> Any:
+    return input[begin_idx:end_idx]
 
 
 @operator("shape", "shape64", "shape_sr")

@@ -165,3 +165,18 @@ def matrix_power(x: Tensor, *, n: int) -> Any:
 @operator("matrix_rank")
 def matrix_rank(x: Tensor, *, tol: float = 0.0, use_default_tol: bool = True, hermitian: bool = False) -> Any:
     return paddle.linalg.matrix_rank(x, None if use_default_tol else tol, hermitian)
+
+
+@operator("matrix_rank_tol")
+def matrix_rank_tol(x: Tensor, atol_tensor: Tensor, *, use_default_tol: bool = True, hermitian: bool = False) -> Any:
+    return paddle.linalg.matrix_rank(x, atol_tensor, hermitian)
+
+
+@operator("lu_solve")
+def lu_solve(b: Tensor, lu: Tensor, pivots: Tensor, *, trans: str = "N") -> Any:
+    return paddle.linalg.lu_solve(b, lu, pivots, trans)
+
+
+@operator("batch_fc")
+def batch_fc(input: Tensor, w: Tensor, bias: Tensor) -> Any:
+    return paddle.bmm(input, w) + bias.unsqueeze(1)

@@ -6,11 +6,13 @@ from typing import Any
 
 import paddle
 from paddle.nn import quant
-from paddle.static.formats.operators.table import operator
+from paddle.static.formats.operators.table import Tensors, operator
 from umiak.core.tensor import Tensor
 
 
 def _most(bits: int) -> float:
+    if not 0 < bits <= 64:
+        raise ValueError(f"[quantize] requires a number of bits from 1 to 64, got {bits}")
     return float(2 ** (bits - 1) - 1)
 
 
@@ -178,3 +180,23 @@ def llm_int8_linear(
 @operator("apply_per_channel_scale")
 def apply_per_channel_scale(x: Tensor, scales: Tensor) -> Any:
     return quant.apply_per_channel_scale(x, scales)
+
+
+@operator("dequantize_log")
+def dequantize_log(x: Tensor, dict: Tensor) -> Any:
+    place = x.astype("int64")
+    negative = place < 0
+    found = paddle.gather(dict, paddle.where(negative, place + 128, place).reshape([-1])).reshape(x.shape)
+    return paddle.where(negative, -found, found)
+
+
+@operator("fake_channel_wise_dequantize_max_abs")
+def fake_channel_wise_dequantize_max_abs(
+    x: Tensor, scales: Tensors, *, quant_bits: Any = (8,), quant_axis: int = 0, x_num_col_dims: int = 1
+) -> Any:
+    if len(scales) > 2 or len(quant_bits) < len(scales):
+        raise ValueError(f"[fake_channel_wise_dequantize_max_abs] requires one or two scales, got {len(scales)}")
+    # Of weights a scale for each channel; of results one for each column, and one of the activations.
+    axis = quant_axis if len(scales) == 1 else x_num_col_dims
+    y = x.astype(scales[0].dtype) * _along(scales[0], x, axis) / _most(quant_bits[0])
+    return y if len(scales) == 1 else y * scales[1].reshape([]) / _most(quant_bits[1])

@@ -102,3 +102,11 @@ def shuffle_batch(x: Tensor, seed: Tensor | None = None, *, startup_seed: int = 
 @operator("seed")
 def seed(*, seed: int = 0) -> Any:
     return paddle.full([1], seed, "int32")
+
+
+@operator("top_p_sampling")
+def top_p_sampling(
+    x: Tensor, ps: Tensor, threshold: Tensor | None = None, topp_seed: Tensor | None = None, *, seed: int = -1,
+    k: int = 0, mode: str = "truncated",
+) -> Any:  # fmt: skip
+    return tuple(paddle.tensor.top_p_sampling(x, ps, threshold, None, -1, k, mode, return_top=False))

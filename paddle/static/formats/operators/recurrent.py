@@ -64,3 +64,35 @@ def gru_unit(
     new = new if act is None else act(new)
     hidden = update * hidden_prev + (1 - update) * new if origin_mode else (1 - update) * hidden_prev + update * new
     return paddle.concat([gates, new], 1), kept, hidden
+
+
+@operator("cudnn_lstm")
+def cudnn_lstm(
+    x: Tensor, init_h: Tensor, init_c: Tensor, w: Tensor | None = None, weight_list: Tensors | None = None,
+    sequence_length: Tensor | None = None, *, dropout_prob: float = 0.0, is_bidirec: bool = False,
+    hidden_size: int = 100, num_layers: int = 1, is_test: bool = False, seed: int = 0,
+) -> Any:  # fmt: skip
+    if weight_list is None:
+        if w is None:
+            raise ValueError("[cudnn_lstm] requires weights, got none")
+        weight_list = _unpacked(w, x.shape[-1], hidden_size, num_layers, 1 + is_bidirec)
+    y, _, (h, c) = rnn(
+        x, [init_h, init_c], weight_list, sequence_length, dropout_prob=dropout_prob, is_bidirec=is_bidirec,
+        num_layers=num_layers, mode="LSTM", is_test=is_test,
+    )  # fmt: skip
+    return y, h, c
+
+
+def _unpacked(w: Tensor, size: int, hidden: int, layers: int, directions: int) -> list[Tensor]:
+    """The weights, then the biases, of one flat tensor."""
+    shapes = []
+    for layer in range(layers):
+        inner = size if layer == 0 else hidden * directions
+        shapes += [[4 * hidden, inner], [4 * hidden, hidden]] * directions
+    shapes += [[4 * hidden]] * (2 * layers * directions)
+    parts, at = [], 0
+    for shape in shapes:
+        count = shape[0] * (shape[1] if len(shape) == 2 else 1)
+        parts.append(w[at : at + count].reshape(shape))
+        at += count
+    return parts

@@ -192,6 +192,11 @@ def bounded(n: Any) -> Any:
     return n
 
 
+def bounded_all(sizes: Any) -> list[Any]:
+    """Sizes whose elements are counted one by one."""
+    return [bounded(n) for n in sizes]
+
+
 def dtype_of(name: str, other: Any = None) -> Any:
     """The dtype that an attribute names; ``other`` where it leaves it open."""
     return other if name.lower().startswith("undefined") else name
