@@ -16,6 +16,7 @@ OTHERS = {
     "paddle/_public.py": "ROWS _MOST",
     "paddle/framework/tensor_type.py": "SELECTED_ROWS",
     "paddle/io/protocol.py": "BATCH",
+    "paddle/static/formats/legacy/program.py": "SELECTED_ROWS",
     "umiak/backends/cpu/aot/memory.py": "ALIGN WEIGHTS",
     "umiak/comm/buckets.py": "ALIGN SMALL",
     "umiak/comm/mpi.py": "SMALL",

@@ -1,5 +1,5 @@
-"""Programs in which data decide sizes (which boxes are left, where a mask is set), in two: a program, and the operations
-behind it, which are called one by one.
+"""Programs in which data decide sizes (which boxes are left, where a mask is set), in two parts: a program, and the
+operations behind it, which are called one by one.
 """
 
 from __future__ import annotations

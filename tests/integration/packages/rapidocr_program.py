@@ -21,8 +21,8 @@ NETWORKS = {
 }
 
 
-def page(*lines: str, turned: int | None = None, tilted: float = 0.0) -> np.ndarray:
-    """An image of lines of text, turned (a code of ``cv2.rotate``) or tilted by degrees."""
+def page(*lines: str, rotated: int | None = None, tilted: float = 0.0) -> np.ndarray:
+    """An image of lines of text, rotated (a code of ``cv2.rotate``) or tilted by degrees."""
     width = 40 + max(cv2.getTextSize(x, cv2.FONT_HERSHEY_DUPLEX, 1.0, 2)[0][0] for x in lines)
     image = np.full((40 + 56 * len(lines), width, 3), 255, np.uint8)
     for i, line in enumerate(lines):
@@ -32,14 +32,14 @@ def page(*lines: str, turned: int | None = None, tilted: float = 0.0) -> np.ndar
         height, width = image.shape[:2]
         turn = cv2.getRotationMatrix2D((width / 2, height / 2), tilted, 1.0)
         image = cv2.warpAffine(image, turn, (width, height), borderValue=(255, 255, 255))
-    return image if turned is None else cv2.rotate(image, turned)
+    return image if rotated is None else cv2.rotate(image, rotated)
 
 
 PAGES = {
     "one line": page("Hello World 2024"),
     "several lines": page("The quick brown fox", "jumps over", "the lazy dog: 45.6%"),
-    "upside down": page("This side up", turned=cv2.ROTATE_180),
-    "on its side": page("Vertical", turned=cv2.ROTATE_90_CLOCKWISE),
+    "upside down": page("This side up", rotated=cv2.ROTATE_180),
+    "on its side": page("Vertical", rotated=cv2.ROTATE_90_CLOCKWISE),
     "tilted": page("tilted words", "on two lines", tilted=8.0),
     "nothing": np.full((64, 96, 3), 255, np.uint8),
 }

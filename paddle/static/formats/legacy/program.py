@@ -66,7 +66,7 @@ PROGRAM = {
 }
 
 # Kinds of variables.
-DENSE, ROWS, FEED, FETCH, SCOPES, ARRAY, READER, RAW = 7, 8, 9, 10, 11, 13, 15, 17
+DENSE, SELECTED_ROWS, ARRAY = 7, 8, 13
 
 # --- programs --------------------------------------------------------------------------------------------------------
 
@@ -204,7 +204,7 @@ def _block(message: Mapping[str, Any], i: int) -> LegacyBlock:
 def _variable(message: Mapping[str, Any]) -> Variable:
     of = message["type"]
     levelled = of["tensor_array"] if of["type"] == ARRAY else of["lod_tensor"]
-    tensor = of["selected_rows"] if of["type"] == ROWS else (levelled or {}).get("tensor")
+    tensor = of["selected_rows"] if of["type"] == SELECTED_ROWS else (levelled or {}).get("tensor")
     flags = [bool(message[k]) for k in ("persistable", "is_parameter", "stop_gradient", "need_check_feed")]
     return Variable(message["name"], of["type"], _tensor_type(message["name"], tensor), *flags)
 
@@ -270,7 +270,7 @@ def _write_variable(v: Variable) -> dict[str, Any]:
     made: dict[str, Any] = {"type": v.kind}
     if v.type is not None:
         tensor = {"data_type": _ELEMENT_NUMBERS[v.type.dtype], "dims": v.type.shape}
-        if v.kind == ROWS:
+        if v.kind == SELECTED_ROWS:
             made["selected_rows"] = tensor
         else:
             made["tensor_array" if v.kind == ARRAY else "lod_tensor"] = {"tensor": tensor}

@@ -96,7 +96,7 @@ class _Reader:
         return found
 
     def behind(self, wire: int, at: int, end: int) -> int:
-        """Where the value of a field ends; its length in front of it is checked."""
+        """The end of a field's value; the length in front of it is checked."""
         if wire == VARINT:
             return self.varint(at, end)[1]
         if wire == BYTES:

@@ -31,7 +31,7 @@ UNSET = object()
 
 
 class Source(NamedTuple):
-    """Where an operand comes from: a slot, all of its variables or one, or an attribute."""
+    """The origin of an operand: a slot, all of its variables or one, or an attribute."""
 
     name: str
     listed: bool = False

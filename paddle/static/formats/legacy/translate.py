@@ -6,7 +6,9 @@ A variable may be written often; a name stands for the value that was written la
 
 from __future__ import annotations
 
+import importlib
 import itertools
+import pkgutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -29,7 +31,7 @@ from paddle.static.formats.legacy import operators
 from paddle.static.formats.legacy.program import (
     ARRAY,
     DENSE,
-    ROWS,
+    SELECTED_ROWS,
     LegacyBlock,
     LegacyProgram,
     Operator,
@@ -41,6 +43,10 @@ from paddle.static.formats.parameters import ELEMENTS
 from umiak.ir.serialise import FormatError
 
 NOTHING = "@EMPTY@"  # the name of no variable
+# Every module of that folder is a subject, and fills the table.
+for _subject in pkgutil.iter_modules(operators.__path__):
+    importlib.import_module(f"{operators.__name__}.{_subject.name}")
+
 MOST_GROWTH = 64  # operations that an operator may become, on average; loops and branches may be translated twice
 
 # Kinds of a module's attributes, by the numbers of types in messages: of the value, or of the elements of a list.
@@ -85,7 +91,7 @@ class Translator:
         """Translate the outermost block."""
         first = self.program.blocks[0]
         for v in first.variables.values():
-            if v.persistable and v.kind in (DENSE, ROWS) and v.type is not None:
+            if v.persistable and v.kind in (DENSE, SELECTED_ROWS) and v.type is not None:
                 self._parameter(v)
         for o in _feeds(first):
             self._data(o.outputs["Out"][0])
@@ -168,7 +174,7 @@ class Translator:
     # --- values
 
     def variable(self, name: str) -> Variable | None:
-        """What is said of a variable, in the innermost block that has it."""
+        """The description of a variable, in the innermost block that has it."""
         for block in reversed(self.scope):
             if name in block.variables:
                 return block.variables[name]
@@ -445,6 +451,3 @@ def dtype_attribute(number: Any) -> Attribute | None:
     if type(number) is not int or number not in ELEMENTS:
         raise FormatError(f"the number of an element type is required, got {number!r}")
     return Attribute("dtype", ELEMENTS[number])
-
-
-__all__ = ["Translator", "module_of", "operators", "read_pdmodel"]

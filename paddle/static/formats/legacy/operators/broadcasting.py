@@ -73,7 +73,7 @@ def typed(t: Translator, made: int, like: int, sizes: list[int]) -> int:
 
 
 def activated(t: Translator, n: int, name: str, o: Operator) -> int:
-    """What an activation makes of a value; none where the name is empty."""
+    """An activation of a value; none where the name is empty."""
     simple = {
         "relu": "relu", "relu6": "relu6", "sigmoid": "sigmoid", "tanh": "tanh", "swish": "swish", "silu": "silu",
         "hard_swish": "hardswish", "hard_sigmoid": "hardsigmoid", "mish": "mish", "abs": "abs", "sqrt": "sqrt",
@@ -124,8 +124,8 @@ def matrices(t: Translator, x: int, y: int, x_rows: int, y_rows: int = 1) -> int
 @rule("matmul")
 def _matmul(t: Translator, o: Operator) -> None:
     x, y = t.input(o, "X"), t.input(o, "Y")
-    turned = {f"transpose_{v}": bool(o.get(f"transpose_{v.upper()}", False)) for v in "xy"}
-    made = t.call("matmul", x, y, **turned)
+    transposed = {f"transpose_{v}": bool(o.get(f"transpose_{v.upper()}", False)) for v in "xy"}
+    made = t.call("matmul", x, y, **transposed)
     alpha = o.get("alpha", 1.0)
     if alpha != 1.0:
         t.finish(o, "Out", made)  # the type of the product

@@ -1,4 +1,4 @@
-"""What passes of the reference fuse, in the operators that it was made of; files of optimised models have it."""
+"""Operators that passes of the reference fuse, in those that they were made of; files of optimised models have them."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _layers(t: Translator, o: Operator) -> None:
 
 
 @rule("fusion_transpose_flatten_concat")
-def _turned(t: Translator, o: Operator) -> None:
+def _transposed(t: Translator, o: Operator) -> None:
     parts = []
     for x in t.inputs(o, "X"):
         x = t.call("transpose", x, perm=o.integers("trans_axis"))
