@@ -77,6 +77,22 @@ def test_images(tmp_path, rng, name):
 
 
 @pytest.mark.slow
+def test_images_whose_rows_fill_tiles(tmp_path, rng):
+    """Windows are read where they lie, but for those at the sides."""
+    import paddle
+
+    nn = paddle.nn
+    net = evaluating(
+        lambda: nn.Sequential(
+            nn.Conv2D(6, 40, 3, padding=1), nn.Conv2D(40, 24, (5, 3), padding=(7, 2), stride=(2, 1), dilation=(1, 2)),
+            nn.Conv2D(24, 12, 3, padding=[2, 0], groups=2), nn.Conv2D(12, 30, 1, stride=2),
+            nn.Conv2D(30, 4, (1, 7), padding=5),
+        )
+    )  # fmt: skip
+    compare(tmp_path, net, [normal(rng, 2, 6, 13, 130)], threads=2)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("dims", [1, 3])
 def test_images_of_other_ranks(tmp_path, rng, dims):
     import paddle

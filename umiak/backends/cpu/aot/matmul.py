@@ -12,12 +12,14 @@ import numpy as np
 from umiak.backends.cpu.aot.kernels import Kernels
 from umiak.backends.cpu.aot.memory import Place, weight
 from umiak.backends.cpu.aot.step import Step, numbers, struct
+from umiak.backends.cpu.gemm_kernel import Tile
 
 K_BLOCK = 384  # steps of k of a block of a, which lies in the cache
 MOST_BLOCKS, FEWEST_BLOCKS = 16, 4  # of rows, of that block
 PARTS = 8  # that a product is cut into for threads
 PAD = 16  # between rows of a block, as in runtime/gemm.c
 MULTIPLY_ADDS_PER_NS = 20.0
+FEW_COLUMNS = 256
 MOST_BATCH = 6  # UM_MAX_BATCH
 
 
@@ -28,6 +30,17 @@ class Batch(NamedTuple):
     a: int
     b: int
     c: int
+
+
+class Blocks(NamedTuple):
+    """How a product is cut: the function that does it, rows of a part (of pixels, where the function says so), panels
+    of a part, steps of k at a time, and how many parts there are."""
+
+    run: str
+    rows: int
+    panels: int
+    k: int
+    parts: int
 
 
 @dataclass
@@ -61,40 +74,55 @@ class Product:
             self.batch.pop()
         return self
 
-    def step(self, kernels: Kernels, whole_rows: bool = False) -> Step | None:
-        """The step; None where there is nothing to compute. ``whole_rows``: no part has less."""
+    def step(self, kernels: Kernels) -> Step | None:
+        """The step; None where there is nothing to compute."""
         if not (self.m and self.n and prod(b.size for b in self.batch)):
             return None
-        tile, width = kernels.tile, kernels.tile.width
+        width = kernels.tile.width
         panels = -(-self.n // width)
-        k_block = max(1, -(-self.k // max(1, -(-self.k // K_BLOCK))))
-        rows = -(-self.m // PARTS)
-        rows = min(max(-(-rows // tile.rows), FEWEST_BLOCKS), MOST_BLOCKS) * tile.rows
-        if self.matrix is None:
-            rows = max(rows, self.m) if self.batch else rows  # b is packed for each part
-        rows = max(1, min(rows, self.m))
-        row_parts = -(-self.m // rows)
-        cut = not whole_rows and self.matrix is not None and row_parts < PARTS
-        columns = -(-panels // min(panels, -(-PARTS // row_parts))) if cut else panels
+        blocks = self.blocks(kernels.tile, panels)
         full, last = kernels.panel(width), kernels.panel(self.n - (panels - 1) * width)
-        local = 4 * (rows * (k_block + PAD) + (0 if self.matrix is not None else panels * self.k * width))
         b = (weight(packed(self.matrix, width)), 0) if self.matrix is not None else self.b.ref  # type: ignore[union-attr]
-        refs = {"a": self.a.ref, "b": b, "c": self.c.ref}
         values = {
             "packed": int(self.matrix is not None), "m": self.m, "n": self.n, "k": self.k, "a_row": self.a_row,
             "a_step": self.a_step, "b_row": self.b_row, "b_step": self.b_step, "c_row": self.c_row, "width": width,
-            "row_block": rows, "column_block": columns, "k_block": k_block, "n_batch": len(self.batch),
+            "row_block": blocks.rows, "column_block": blocks.panels, "k_block": blocks.k, "n_batch": len(self.batch),
         }  # fmt: skip
         text = numbers(values) | {"full": f"&{full.name}", "last": f"&{last.name}"}
         if self.batch:
-            columns_of = zip(*self.batch, strict=True)
-            text.update(zip(("batch", "a_batch", "b_batch", "c_batch"), map(struct, columns_of), strict=True))
+            columns = zip(*self.batch, strict=True)
+            text.update(zip(("batch", "a_batch", "b_batch", "c_batch"), map(struct, columns), strict=True))
         count = prod(x.size for x in self.batch)
+        own = 0 if self.matrix is not None else panels * self.k * width  # b, packed for each part
+        local = 4 * (blocks.rows * (blocks.k + PAD) + own)
         return Step(
-            run="um_run_gemm", kind="um_gemm", name=self.name, text=text, refs=refs, image=self.image,
-            count=count * row_parts * -(-panels // columns), local=local,
-            work=count * self.m * self.n * self.k / MULTIPLY_ADDS_PER_NS,
+            run=blocks.run, kind="um_gemm", name=self.name, text=text, image=self.image,
+            refs={"a": self.a.ref, "b": b, "c": self.c.ref}, count=count * blocks.parts,
+            work=count * self.m * self.n * self.k / MULTIPLY_ADDS_PER_NS, local=local,
         )  # fmt: skip
+
+    def blocks(self, tile: Tile, panels: int) -> Blocks:
+        """The way in which the work is cut."""
+        rows = min(max(-(-self.m // (PARTS * tile.rows)), FEWEST_BLOCKS), MOST_BLOCKS) * tile.rows
+        if self.image is not None and self.lies_in_rows(self.image, tile):
+            length = self.image["out"][2]
+            rows = -(-rows // length)
+            return Blocks("um_run_rows", rows, panels, self.k, -(-self.m // length // rows))
+        if self.matrix is None and self.batch:
+            rows = self.m  # since b is packed for each part
+        rows = min(rows, self.m)
+        parts = -(-self.m // rows)
+        wanted = -(-PARTS // parts) if self.matrix is not None and parts < PARTS else 1
+        columns = -(-panels // min(panels, wanted))
+        k = max(1, -(-self.k // max(1, -(-self.k // K_BLOCK))))
+        return Blocks("um_run_gemm", rows, columns, k, parts * -(-panels // columns))
+
+    def lies_in_rows(self, image: dict[str, Any], tile: Tile) -> bool:
+        """Return whether windows are better read where they lie than gathered, which costs little where many columns
+        are made of them: rows of the result that fill tiles, and are not all edges."""
+        length, pads = image["out"][2], 2 * image["pad"][2]
+        filled = length % tile.rows == 0 or length >= 3 * tile.rows
+        return self.n <= FEW_COLUMNS and length >= tile.rows + pads and filled
 
 
 def packed(b: np.ndarray, width: int) -> np.ndarray:

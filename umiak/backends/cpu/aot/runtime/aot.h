@@ -75,7 +75,7 @@ typedef struct {
     const um_micros* last;
     const um_image* image; /* NULL: a is a matrix */
 } um_gemm;
-um_run um_run_gemm;
+um_run um_run_gemm, um_run_rows; /* the second: see there */
 
 /* ---- convolutions with a channel per group; parts are rows of the result ---- */
 typedef struct {

@@ -27,51 +27,62 @@ static inline void inside(int64_t at, int64_t size, int64_t kernel, int64_t dila
     if (*end > kernel) *end = kernel;
 }
 
+/* The taps of a place that lie inside, and where they begin. */
+typedef struct {
+    const float *x, *w;
+    int64_t z0, z1, y0, y1, x0, x1;
+} um_taps;
+
+/* `vectors` vectors of channels from `c` on, of one place. */
+static inline __attribute__((always_inline)) void taps_of(const um_image* g, const um_taps* t, const float* bias, float* to, int64_t c,
+                                                          int vectors) {
+    const int64_t n = g->channels, down = g->size[2] * n;
+    um_vector sums[4];
+    for (int v = 0; v < vectors; v++) sums[v] = bias ? load(bias + c + v * UM_LANES) : (um_vector){0};
+    for (int64_t kz = t->z0; kz < t->z1; kz++)
+        for (int64_t ky = t->y0; ky < t->y1; ky++) {
+            const float* of = t->x + (kz * g->dilation[0] * g->size[1] + ky * g->dilation[1]) * down + c;
+            const float* by = t->w + (kz * g->kernel[1] + ky) * g->kernel[2] * n + c;
+            for (int64_t kx = t->x0; kx < t->x1; kx++)
+                for (int v = 0; v < vectors; v++)
+                    sums[v] += load(of + kx * g->dilation[2] * n + v * UM_LANES) * load(by + kx * n + v * UM_LANES);
+        }
+    for (int v = 0; v < vectors; v++) store(to + c + v * UM_LANES, sums[v]);
+}
+
+/* One channel of one place. */
+static float tap_sum(const um_image* g, const um_taps* t, float start, int64_t c) {
+    const int64_t n = g->channels;
+    for (int64_t kz = t->z0; kz < t->z1; kz++)
+        for (int64_t ky = t->y0; ky < t->y1; ky++)
+            for (int64_t kx = t->x0; kx < t->x1; kx++)
+                start += t->x[((kz * g->dilation[0] * g->size[1] + ky * g->dilation[1]) * g->size[2] + kx * g->dilation[2]) * n + c] *
+                         t->w[((kz * g->kernel[1] + ky) * g->kernel[2] + kx) * n + c];
+    return start;
+}
+
 int um_run_depthwise(const um_context* context, const void* what, int64_t lo, int64_t hi) {
-    enum { MANY = 4, BLOCK = MANY * UM_LANES };
     const um_depthwise* d = what;
     const um_image* g = &d->image;
     const int64_t n = g->channels;
     const float* x = um_at(context, d->x);
-    const float* w = um_at(context, d->w);
     const float* bias = d->biased ? um_at(context, d->bias) : NULL;
     float* out = um_at(context, d->out);
+    um_taps t = {.w = um_at(context, d->w)};
     for (int64_t row = lo; row < hi; row++) {
         const int64_t y = row % g->out[1], z = row / g->out[1] % g->out[0], image = row / g->out[1] / g->out[0];
         const int64_t in_y = y * g->stride[1] - g->pad[1], in_z = z * g->stride[0] - g->pad[0];
-        int64_t y0, y1, z0, z1, x0, x1;
-        inside(in_y, g->size[1], g->kernel[1], g->dilation[1], &y0, &y1);
-        inside(in_z, g->size[0], g->kernel[0], g->dilation[0], &z0, &z1);
+        inside(in_y, g->size[1], g->kernel[1], g->dilation[1], &t.y0, &t.y1);
+        inside(in_z, g->size[0], g->kernel[0], g->dilation[0], &t.z0, &t.z1);
         for (int64_t column = 0; column < g->out[2]; column++) {
             const int64_t in_x = column * g->stride[2] - g->pad[2];
             float* to = out + (row * g->out[2] + column) * n;
-            inside(in_x, g->size[2], g->kernel[2], g->dilation[2], &x0, &x1);
-            for (int64_t c = 0; c < n; c += BLOCK) {
-                const int64_t some = n - c < BLOCK ? n - c : BLOCK;
-                const int full = some == BLOCK;
-                um_vector sums[MANY];
-                float ends[BLOCK];
-                for (int v = 0; v < MANY; v++) sums[v] = (um_vector){0};
-                if (bias && full)
-                    for (int v = 0; v < MANY; v++) sums[v] = load(bias + c + v * UM_LANES);
-                if (!full)
-                    for (int64_t j = 0; j < some; j++) ends[j] = bias ? bias[c + j] : 0;
-                for (int64_t kz = z0; kz < z1; kz++)
-                    for (int64_t ky = y0; ky < y1; ky++)
-                        for (int64_t kx = x0; kx < x1; kx++) {
-                            const float* of = x + (((image * g->size[0] + in_z + kz * g->dilation[0]) * g->size[1] + in_y +
-                                                    ky * g->dilation[1]) * g->size[2] + in_x + kx * g->dilation[2]) * n + c;
-                            const float* by = w + ((kz * g->kernel[1] + ky) * g->kernel[2] + kx) * n + c;
-                            if (full)
-                                for (int v = 0; v < MANY; v++) sums[v] += load(of + v * UM_LANES) * load(by + v * UM_LANES);
-                            else
-                                for (int64_t j = 0; j < some; j++) ends[j] += of[j] * by[j];
-                        }
-                if (full)
-                    for (int v = 0; v < MANY; v++) store(to + c + v * UM_LANES, sums[v]);
-                else
-                    memcpy(to + c, ends, (size_t)some * sizeof(float));
-            }
+            int64_t c = 0;
+            inside(in_x, g->size[2], g->kernel[2], g->dilation[2], &t.x0, &t.x1);
+            t.x = x + (((image * g->size[0] + in_z) * g->size[1] + in_y) * g->size[2] + in_x) * n;
+            for (; c + 4 * UM_LANES <= n; c += 4 * UM_LANES) taps_of(g, &t, bias, to, c, 4);
+            for (; c + UM_LANES <= n; c += UM_LANES) taps_of(g, &t, bias, to, c, 1);
+            for (; c < n; c++) to[c] = tap_sum(g, &t, bias ? bias[c] : 0, c);
         }
     }
     return 0;
