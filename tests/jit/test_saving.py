@@ -172,6 +172,29 @@ def test_a_layer_is_left_as_it_was(tmp_path):
     np.testing.assert_allclose(loaded(paddle.to_tensor(X)), net(paddle.to_tensor(X)), rtol=1e-5)
 
 
+def test_operations_have_the_lines_of_the_user(tmp_path):
+    class Lines(nn.Layer):
+        def __init__(self):
+            super().__init__()
+            self.linear, self.drop = nn.Linear(2, 2), nn.Dropout(0.5, mode="downscale_in_infer")
+
+        def forward(self, x):
+            x = self.linear(x)
+            if x.sum() > 0:
+                x = paddle.tanh(x)
+            return self.drop(x)
+
+    paddle.jit.save(Lines(), str(tmp_path / "m"), [spec()])
+    lines = {o.name: o.plain("op_callstack") for o in read(str(tmp_path / "m.json")).block.walk()}
+    first = Lines.forward.__code__.co_firstlineno
+    for name, code, line in (
+        ("matmul", "x = self.linear(x)", 1), ("if", "if x.sum() > 0:", 2), ("tanh", "x = paddle.tanh(x)", 3),
+        ("multiply", "return self.drop(x)", 4),
+    ):  # fmt: skip
+        where, what = lines[f"pd_op.{name}"]
+        assert where == f'  File "{__file__}", line {first + line}, in forward' and what == f"    {code}"
+
+
 def test_hooks_and_data_parallel(tmp_path):
     net = Net()
     net.register_forward_post_hook(lambda layer, inputs, output: output * 7)

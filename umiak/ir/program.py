@@ -56,10 +56,11 @@ class Operation:
     """A call of an op. ``op`` is the interned op; ``params`` are its run-time numbers, in field order.
 
     ``recompute`` numbers the region that is recomputed in the backward part (see ``Tracer.recompute``), 0 for none;
-    what is recomputed has the negative number.
+    what is recomputed has the negative number. ``line``: where the user's source calls it, where that is noted: file,
+    line and function.
     """
 
-    __slots__ = ("op", "operands", "order", "params", "recompute", "regions", "results")
+    __slots__ = ("line", "op", "operands", "order", "params", "recompute", "regions", "results")
 
     def __init__(
         self,
@@ -83,6 +84,7 @@ class Operation:
         # Number within its order class (see `order_class`); -1 while it has none.
         self.order = -1
         self.recompute = 0
+        self.line: tuple[str, int, str] | None = None
 
     @property
     def name(self) -> str:
@@ -116,7 +118,7 @@ class Operation:
             [r.meta for r in self.results] if metas is None else metas,
             self.regions if regions is None else regions,
         )
-        operation.order, operation.recompute = self.order, self.recompute
+        operation.order, operation.recompute, operation.line = self.order, self.recompute, self.line
         if len(operation.results) == len(self.results):
             for old, new in zip(self.results, operation.results, strict=True):
                 new.id, new.stop = old.id, old.stop

@@ -28,6 +28,7 @@ from umiak.ir.sym import evaluate
 from umiak.ir.tracer import SymTensor, refuse_overlap, symbolic
 from umiak.runtime.capture import Capture, CaptureError, DrawnStream, stream_of
 from umiak.runtime.executor import Executor
+from umiak.util.errors import users_line
 
 
 @contextmanager
@@ -52,6 +53,7 @@ class ProgramTracer(Capture):
     def __init__(self, origin: ProgramTracer | None = None) -> None:
         super().__init__()
         self.scope.by_example = True
+        self.builder.locate = users_line
         self.origin = origin
         self.names: dict[str, Tensor] = {}  # tensors that were given or asked for a name
         self.feeds: list[tuple[str, SymTensor]] = []  # the inputs that a run is given
@@ -212,8 +214,11 @@ class ProgramTracer(Capture):
                 continue
             _, function, taken = found
             given = [symbolic(table[id(x)], out) if type(x) is Value else x for x in taken]
+            before = len(builder.program.ops)
             with out:
                 made = out.tensor(function(*given)).value
+            for o in builder.program.ops[before:]:
+                o.line = operation.line
             table[id(operation.results[0])] = made
         out.streams = {key: (generator, stream.copy()) for key, (generator, stream) in self.streams.items()}
         if not evaluation:

@@ -49,6 +49,14 @@ def inside(frame: FrameType) -> bool:
     return frame.f_globals.get("__name__", "").partition(".")[0] in _PACKAGES
 
 
+def users_line() -> tuple[str, int, str] | None:
+    """File, line and function of the innermost frame of the user's; None where there is none."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and inside(frame):
+        frame = frame.f_back
+    return None if frame is None else (frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+
+
 def _public(frame: FrameType) -> str | None:
     """The name of the public function that the frame runs, None for all else."""
     module, code = frame.f_globals["__name__"], frame.f_code

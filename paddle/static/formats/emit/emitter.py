@@ -6,6 +6,7 @@ None where these operands cannot be said so: then the op's own meaning in smalle
 
 from __future__ import annotations
 
+import linecache
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -118,7 +119,7 @@ class Emitter:
         # Values that were made before and are good in this block and those inside of it, by what they are.
         self._known: ChainMap[Any, Result] = ChainMap()
         self._held: list[Any] = []  # so that ids stay theirs
-        self.line: Any = None  # of the user's source, as lines of text
+        self.line: list[str] | None = None  # of the user's source that operations are written for, as text
 
     # --- appending
 
@@ -151,7 +152,7 @@ class Emitter:
             if going:
                 self._flows.add(x.number)
             stops.append(not going)
-        if self.line is not None:
+        if self.line is not None and name.startswith("pd_op."):
             attributes["op_callstack"] = array(text, self.line)
         numbers = [None if x is None else x.number for x in operands]
         traits = {"stop_gradient": stops} if results else {}
@@ -453,6 +454,13 @@ class Emitter:
 
     def emit(self, o: ir.Operation) -> None:
         """Write one operation of the program."""
+        around, self.line = self.line, _shown(o.line) or self.line
+        try:
+            self._emit(o)
+        finally:
+            self.line = around
+
+    def _emit(self, o: ir.Operation) -> None:
         found = TABLE.get(type(o.op))
         made = found(self, o) if found is not None else None
         if made is not None:
@@ -510,6 +518,14 @@ class Emitter:
             yield self.block
         finally:
             self.block, self._known = outer, known
+
+
+def _shown(line: tuple[str, int, str] | None) -> list[str] | None:
+    """A line of the user's source as tracebacks show it."""
+    if line is None:
+        return None
+    file, number, function = line
+    return [f'  File "{file}", line {number}, in {function}', f"    {linecache.getline(file, number).strip()}"]
 
 
 def type_of(meta: Any) -> TensorType:
