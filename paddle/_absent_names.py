@@ -25,15 +25,13 @@ NAMES = {
         "set_log_level shrink stop_worker world_device_ids world_size "
     ),
     "paddle.distributed.fleet.utils": "DistributedInfer HDFSClient LocalFS",
-    "paddle.incubate": "DistributedFusedLamb cc inference nn",
+    "paddle.incubate": "DistributedFusedLamb cc nn",
     "paddle.incubate.autograd": "prim2orig",
     "paddle.incubate.layers": (
         "batch_fc correlation fused_bn_add_act fused_seqpool_cvm pow2_decay_with_linear_warmup rank_attention "
         "search_pyramid_hash tdm_child tdm_sampler "
     ),
-    "paddle.incubate.optimizer": (
-        "DistributedFusedLamb GradientMergeOptimizer PipelineOptimizer RecomputeOptimizer "
-    ),
+    "paddle.incubate.optimizer": ("DistributedFusedLamb GradientMergeOptimizer PipelineOptimizer RecomputeOptimizer "),
     "paddle.inference": "InternalUtils",
     "paddle.jit": "json_to_pdmodel",
     "paddle.linalg": "fp8_fp8_half_gemm_fused",

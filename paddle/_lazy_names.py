@@ -84,10 +84,14 @@ NAMES = {
     },
     "paddle.incubate": {
         "paddle.geometric.math": "segment_max segment_mean segment_min segment_sum",
-        "paddle.incubate": "asp autotune layers operators",
+        "paddle.incubate": "asp autotune jit layers operators",
+        "paddle.incubate.jit.inference_decorator": "inference",
         "paddle.incubate.operators.graphs": "graph_khop_sampler graph_reindex graph_sample_neighbors graph_send_recv",
         "paddle.incubate.operators.losses": "identity_loss",
         "paddle.incubate.operators.softmax_mask": "softmax_mask_fuse softmax_mask_fuse_upper_triangle",
+    },
+    "paddle.incubate.jit": {
+        "paddle.incubate.jit.inference_decorator": "inference is_inference_mode",
     },
     "paddle.inference": {
         "paddle.inference.config": "Config",

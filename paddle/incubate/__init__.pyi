@@ -8,9 +8,11 @@ from paddle.incubate import asp as asp
 from paddle.incubate import autograd as autograd
 from paddle.incubate import autotune as autotune
 from paddle.incubate import distributed as distributed
+from paddle.incubate import jit as jit
 from paddle.incubate import layers as layers
 from paddle.incubate import operators as operators
 from paddle.incubate import optimizer as optimizer
+from paddle.incubate.jit.inference_decorator import inference as inference
 from paddle.incubate.offload import offload_saved_tensors as offload_saved_tensors
 from paddle.incubate.operators.graphs import graph_khop_sampler as graph_khop_sampler
 from paddle.incubate.operators.graphs import graph_reindex as graph_reindex
@@ -38,6 +40,8 @@ __all__ = [
     "graph_sample_neighbors",
     "graph_send_recv",
     "identity_loss",
+    "inference",
+    "jit",
     "layers",
     "offload_saved_tensors",
     "operators",

@@ -24,7 +24,10 @@ def located(config: Any, inputs: Mapping[str, Tensor], error: Exception) -> Exce
 
     The model is read once more, and its operations are called one by one until one of them fails.
     """
-    read = files.read_model(*_sources(config), "run")
+    try:
+        read = files.read_model(*_sources(config), "run")
+    except OSError:  # the files are not there any more
+        return None
     if not isinstance(read.program, Module):
         return None
     held = parameters_of(read.program, read.values)

@@ -68,7 +68,7 @@ class Tensor:
         ...     x = paddle.static.data("x", [None, 2])
         ...     paddle.static.save_inference_model(prefix, [x], [x * 2.0], exe)
         >>> paddle.disable_static()
-        >>> config = paddle.inference.Config(prefix + ".json", prefix + ".pdiparams")
+        >>> config = paddle.inference.Config(prefix + ".json", "")
         >>> handle = paddle.inference.create_predictor(config).get_input_handle("x")
         >>> handle.shape()
         [-1, 2]

@@ -57,10 +57,8 @@ def convert_to_mixed_precision(
         ...     paddle.static.save_inference_model(prefix, [x], [x @ x.T], exe)
         >>> paddle.disable_static()
         >>> kinds = paddle.inference.PrecisionType.Bfloat16, paddle.inference.PlaceType.CPU
-        >>> paddle.inference.convert_to_mixed_precision(
-        ...     prefix + ".json", prefix + ".pdiparams", prefix + "16.json", prefix + "16.pdiparams", *kinds
-        ... )
-        >>> config = paddle.inference.Config(prefix + "16.json", prefix + "16.pdiparams")
+        >>> paddle.inference.convert_to_mixed_precision(prefix + ".json", "", prefix + "16.json", "", *kinds)
+        >>> config = paddle.inference.Config(prefix + "16.json", "")  # neither has parameters
         >>> paddle.inference.create_predictor(config).get_input_names()
         ['x']
     """
@@ -88,4 +86,5 @@ def convert_to_mixed_precision(
             values = serialize_persistables(feeds, model.fetched, Executor(), program=model.program)
     save_to_file(mixed_model_file, program)
     beside = os.path.splitext(os.fspath(mixed_model_file))[0] + loading.PARAMETERS
-    save_to_file(os.fspath(mixed_params_file) or beside, values)
+    if values:
+        save_to_file(os.fspath(mixed_params_file) or beside, values)

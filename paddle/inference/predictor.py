@@ -40,7 +40,7 @@ class Predictor:
         ...     x = paddle.static.data("x", [None, 2])
         ...     paddle.static.save_inference_model(prefix, [x], [x * 2.0], exe)
         >>> paddle.disable_static()
-        >>> config = paddle.inference.Config(prefix + ".json", prefix + ".pdiparams")
+        >>> config = paddle.inference.Config(prefix + ".json", "")
         >>> predictor = paddle.inference.create_predictor(config)
         >>> predictor.get_input_handle("x").copy_from_cpu(numpy.ones([1, 2], "float32"))
         >>> predictor.run()

@@ -201,7 +201,7 @@ def _contents(target: _Target, input_spec: Any, configs: Mapping[str, Any]) -> C
         stack.enter_context(_left_alone(target.layer))
         args, kwargs = _arguments(target, said)
         results = target.traced(*args, **kwargs)
-        fetched = [main._tracer.tensor(x) for x in _tensors(results)]
+        fetched = [main._tracer.tensor(x) for x in tensors_in(results)]
     if not fetched:
         raise op_error(ValueError, target.op_name, f"a tensor as a result of {target.name}", type(results).__name__)
     fetched = _chosen(fetched, configs.get("output_spec"), target)
@@ -249,16 +249,16 @@ def _feeds(tracer: ProgramTracer, names: Sequence[str] | None, target: _Target) 
     return [feeds[n] for n in names]
 
 
-def _tensors(x: Any) -> Iterator[Tensor]:
+def tensors_in(x: Any) -> Iterator[Tensor]:
     """The tensors of a result, in order; those of a dict by their keys."""
     if isinstance(x, Tensor):
         yield x
     elif isinstance(x, (list, tuple)):
         for v in x:
-            yield from _tensors(v)
+            yield from tensors_in(v)
     elif isinstance(x, Mapping):
         for key in sorted(x):
-            yield from _tensors(x[key])
+            yield from tensors_in(x[key])
 
 
 def _chosen(fetched: list[SymTensor], wanted: Any, target: _Target) -> list[SymTensor]:

@@ -127,13 +127,13 @@ def _from_npy(data: bytes) -> np.ndarray:
     }
     if version not in readers:
         raise Malformed(f"a file of NumPy's format 1 or 2 is required, got {version}")
-    shape, by_columns, dtype = readers[version](file)
+    shape, fortran_order, dtype = readers[version](file)
     if dtype.hasobject or dtype.kind not in "biufcV":
         raise Malformed(f"arrays of numbers are required, got {dtype}")
     rest = data[file.tell() :]
     if any(n < 0 for n in shape) or math.prod(shape) * dtype.itemsize != len(rest):
         raise Malformed(f"an array of shape {shape} and {dtype} is required to have as many bytes, got {len(rest)}")
-    return np.frombuffer(rest, dtype).reshape(shape, order="F" if by_columns else "C")
+    return np.frombuffer(rest, dtype).reshape(shape, order="F" if fortran_order else "C")
 
 
 def _to_npz(arrays: Arrays) -> tuple[bytes, dict[str, str]]:

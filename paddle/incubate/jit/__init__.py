@@ -1,0 +1,5 @@
+"""Functions and layers that are compiled for inference alone."""
+
+from paddle import _lazy
+
+__getattr__, __dir__, __all__ = _lazy.contents(__name__)

@@ -1,0 +1,173 @@
+"""Functions and layers that are compiled for inference give what they gave before."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+import paddle
+from paddle import nn
+from paddle.incubate.jit import inference, is_inference_mode
+
+
+def close(a, b, **tolerance):
+    np.testing.assert_allclose(a.numpy(), b.numpy(), **(tolerance or {"rtol": 1e-5, "atol": 1e-6}))
+
+
+@pytest.fixture(autouse=True)
+def seed():
+    paddle.seed(3)
+
+
+def net():
+    layer = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Dropout(0.5), nn.Linear(8, 2))
+    layer.eval()
+    return layer
+
+
+def test_a_layer():
+    plain, compiled = net(), net()
+    compiled.set_state_dict(plain.state_dict())
+    assert not is_inference_mode(compiled)
+    assert inference(compiled) is compiled
+    assert is_inference_mode(compiled)
+    for size in (3, 3, 5, 7, 3):
+        x = paddle.randn([size, 4])
+        y = compiled(x)
+        close(y, plain(x))
+        assert y.stop_gradient
+    (entry,) = compiled.forward.entries
+    assert entry.sizes == [[None, 4]]
+
+
+def test_a_function_with_all_kinds_of_arguments():
+    layer, calls = net(), []
+
+    def plain(pair, scale, flags=(True,)):
+        a, b = pair["a"], pair["b"]
+        y = layer(a) * scale
+        if flags[0]:
+            y = y + b
+        return {"y": y, "kind": "sum", "parts": [y.sum(), b]}
+
+    @inference
+    def f(pair, scale, flags=(True,)):
+        calls.append(scale)
+        return plain(pair, scale, flags)
+
+    def compare(*args, **kwargs):
+        got, want = f(*args, **kwargs), plain(*args, **kwargs)
+        assert got["kind"] == "sum"
+        close(got["y"], want["y"])
+        for a, b in zip(got["parts"], want["parts"], strict=True):
+            close(a, b)
+
+    pair = {"a": paddle.randn([3, 4]), "b": paddle.randn([3, 2])}
+    for _ in range(3):
+        compare(pair, 2.0)
+        compare(pair, 3.0, flags=(False,))
+    before = len(calls)
+    compare(pair, scale=2.0)
+    assert len(calls) == before  # it was compiled
+
+
+def test_a_method():
+    class Net(nn.Layer):
+        def __init__(self):
+            super().__init__()
+            self.inner = net()
+
+        def forward(self, x):
+            return self.predicted(x) + 1
+
+        @inference()
+        def predicted(self, x):
+            return self.inner(x)
+
+    a, b = Net(), Net()
+    x = paddle.randn([2, 4])
+    for _ in range(2):
+        for each in (a, b):
+            close(each(x), each.inner(x) + 1)
+
+
+def test_branches_on_data():
+    def f(x):
+        if x.sum() > 0:
+            return x * 2
+        return x - 1
+
+    compiled = inference(f)
+    for value in (1.0, -1.0, 2.0, -3.0):
+        x = paddle.full([2], value)
+        close(compiled(x), f(x))
+
+
+def test_bfloat16():
+    plain = net()
+    x = paddle.randn([3, 4])
+    want = plain(x)
+    compiled = inference(plain, precision_mode="bfloat16")
+    compiled(x)
+    close(compiled(x), want, rtol=0.05, atol=0.05)
+    assert not np.array_equal(compiled(x).numpy(), want.numpy())
+
+
+def test_models_are_kept(tmp_path):
+    layer = net()
+    x = paddle.randn([3, 4])
+    want = layer(x)
+    first = inference(lambda x: layer(x), save_model_dir=str(tmp_path))
+    first(x)
+    assert sorted(p.suffix for p in tmp_path.iterdir()) == [".json", ".pdiparams"]
+    other = net()  # with weights of its own, which nothing reads
+    second = inference(lambda x: other(x), cache_static_model=True, save_model_dir=str(tmp_path))
+    second(x)
+    close(second(x), want)
+
+
+def test_settings_reach_the_predictor(tmp_path, capsys):
+    compiled = inference(
+        net(), save_model_dir=str(tmp_path), collect_shape=True, switch_ir_debug=True,
+        delete_pass_lists=["constant_folding_pass"],
+    )  # fmt: skip
+    compiled(paddle.randn([3, 4]))
+    text = capsys.readouterr().out
+    assert "before dead_code_elimination_pass" in text
+    assert "constant_folding_pass" not in text
+    compiled(paddle.randn([3, 4]))
+    del compiled
+    import gc
+
+    gc.collect()
+    assert any(name.endswith(".shapes") for name in os.listdir(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "message"),
+    [
+        ({"function": 3}, TypeError, "a function or a Layer, got int"),
+        ({"function": nn.Linear}, TypeError, "a function or a Layer, got type"),
+        ({"precision_mode": "float8"}, ValueError, "a precision of"),
+        ({"cache_static_model": True}, ValueError, "save_model_dir, to take models from, got none"),
+    ],
+)
+def test_what_is_refused(options, kind, message):
+    with pytest.raises(kind, match=message):
+        inference(**options)
+
+
+def test_tensorrt_is_not_here():
+    compiled = inference(net(), with_trt=True)
+    with pytest.raises(RuntimeError, match="requires an engine 'tensorrt'"):
+        compiled(paddle.randn([3, 4]))
+
+
+def test_keyword_only_arguments_are_refused():
+    def f(x, *, scale):
+        return x * scale
+
+    with pytest.raises(ValueError, match="without keyword-only arguments"):
+        inference(f)(paddle.ones([2]), scale=2.0)
