@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -51,6 +51,14 @@ REFUSALS: dict[str, tuple[str, Callable[[Program, str], bool]]] = {
     "differentiated twice, a captured function has a gradient in Python": (
         r"gradients written in Python, which the captured function has",
         lambda p, mode: mode == "captured twice" and "python" in p.tags,
+    ),
+    "ONNX has no operators for it": (
+        r"operators that ONNX can say.*\(opset none\)",
+        lambda p, mode: mode == "exported",
+    ),
+    "ONNX Runtime has no kernel for a dtype": (
+        r"NOT_IMPLEMENTED : Could not find an implementation",
+        lambda p, mode: mode == "exported" and {"float16", "float64"} & {*dtypes(p).values()} != set(),
     ),
     "a write within a branch changes a dtype": (
         r"requires a tensor made inside the branch or loop body",
@@ -164,6 +172,7 @@ class Check:
         "static, mixed precision": 0.1,
         "static, in a branch": 0.1,
         "static, saved": 0.3,
+        "exported": 0.3,
     }
 
     def __init__(self, program: Program, tally: Counter[str]) -> None:
@@ -282,19 +291,31 @@ class Check:
 
     def static_saved(self) -> None:
         """Written as a model and read again."""
-        mode = "static, saved"
-        if not run.is_a_model(self.program):
-            return
+        if run.is_a_model(self.program):
+            self.elsewhere("static, saved", run.Saved, self.program.sizes)
+
+    def exported(self) -> None:
+        """Exported to ONNX, and run there; what is empty is not what it is made for."""
+        used = {x.dtype for x in self.program.inputs} | set(dtypes(self.program).values())
+        if not run.is_a_model(self.program) or any(d == "bfloat16" or d.startswith("complex") for d in used):
+            return  # NumPy has no bfloat16, ONNX no complex numbers
+        sizes = [n for n in self.program.sizes if all(x.array(n).size for x in self.program.inputs)]
+        self.elsewhere("exported", run.Exported, sizes)
+
+    def elsewhere(self, mode: str, written: Callable[[Program], Any], sizes: Sequence[int]) -> None:
+        """Results of a program that was written to a file, for some sizes."""
         try:
-            saved = run.Saved(self.program)
+            saved = written(self.program)
         except Exception as error:
             self.refused(mode, error)
             return
         if saved.own is not None:
-            self.tally[f"saved in our own format: {saved.own.rsplit(' for ', 1)[-1]}"] += 1
+            self.tally[f"{mode}: in our own format: {saved.own.rsplit(' for ', 1)[-1]}"] += 1
+            if mode == "exported":
+                return
         # Attributes of operators are float32 there.
         dtype = "float32" if self.dtype == "float64" else ""
-        for n in self.program.sizes:
+        for n in sizes:
             try:
                 found = saved.run(n)
             except Exception as error:

@@ -296,6 +296,54 @@ class Saved(Recorded):
         return Found([numbers(y) for y in outputs], [], [], [y.dtype.name for y in outputs])
 
 
+OPSETS = 11, 13, 15, 17, 18, 19, 21
+
+
+class Exported:
+    """A program that was written as a model and exported to ONNX, run by ONNX Runtime. ``opset``: drawn by the seed, or
+    the first that can say the program."""
+
+    def __init__(self, program: Program) -> None:
+        import onnx
+        import onnxruntime
+
+        from paddle.onnx.convert import Refused, convert
+        from paddle.static.formats.files import read_model
+
+        self.described = program
+        self.opset = OPSETS[program.seed % len(OPSETS)]
+        with tempfile.TemporaryDirectory() as folder:
+            prefix = os.path.join(folder, "model")
+            self.own = Saved(program, prefix).own
+            values = prefix + ".pdiparams"
+            read = read_model(prefix + ".json", values if os.path.exists(values) else None, "fuzz")
+        if self.own is not None:
+            return
+        arrays = {k: v.numpy() if isinstance(v, paddle.Tensor) else np.asarray(v) for k, v in read.values.items()}
+        try:
+            model = convert(read.program, arrays, self.opset)
+        except Refused as refused:
+            if refused.opset is None:
+                raise
+            self.opset = refused.opset
+            model = convert(read.program, arrays, self.opset)
+        onnx.checker.check_model(model, full_check=True)
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads, options.log_severity_level = 1, 4
+        self.session = onnxruntime.InferenceSession(
+            model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+        )
+
+    def run(self, n: int) -> Found:
+        """A run for a size."""
+        wanted = {x.name for x in self.session.get_inputs()}
+        feed = {x.name: x.array(n).astype(x.dtype) for x in self.described.inputs if x.name in wanted}
+        outputs = self.session.run(None, feed)
+        wide = {"f": "float64", "c": "complex128"}
+        names = [y.dtype.name for y in outputs]
+        return Found([y.astype(wide.get(y.dtype.kind, y.dtype)) for y in outputs], [], [], names)
+
+
 # --- the judge -------------------------------------------------------------------------------------------------------
 
 

@@ -11,7 +11,7 @@ from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -165,8 +165,8 @@ class Emitter:
 
     def parts(self, xs: Result) -> list[Result]:
         """The tensors of a list."""
-        assert type(xs.type) is tuple
-        return self.append(SPLIT, [xs], list(xs.type), {})
+        types = cast("tuple[TensorType, ...]", xs.type)
+        return self.append(SPLIT, [xs], list(types), {})
 
     def parameter(self, x: Tensor, name: str) -> Result:
         """A tensor whose values are in the file of values."""
@@ -438,6 +438,8 @@ class Emitter:
         kind = TensorType(typed(x).dtype, tuple(n if type(n) is int else -1 for n in shape))
         if kind.shape == typed(x).shape and -1 not in kind.shape:
             return x
+        if 0 in kind.shape:  # the operator repeats nothing no times
+            return self.filled(shape, 0, kind)
         return self.one("expand", [x, self.ints(shape)], kind)
 
     def binary(self, name: str, x: Result, y: Result, type: TensorType) -> Result:

@@ -36,12 +36,17 @@ def _product(sizes: tuple[int, ...]) -> int:
     return -1 if -1 in sizes else prod(sizes)
 
 
+MOST_EPSILON = 1e-3  # that the operator of layer norms takes
+
+
 @emits(F.LayerNorm)
 def layer_norm(e: Emitter, o: ir.Operation) -> Result | None:
     x, weight, bias = o.operands
     kind = e.type(o)
     axis = o.op.axis % len(kind.shape)
-    if axis == 0 or not fixed(o.params) or not fixed(*(v.meta.shape for v in (weight, bias) if v is not None)):  # type: ignore[union-attr]
+    if axis == 0 or not fixed(o.params) or o.params[0] > MOST_EPSILON:
+        return None
+    if not fixed(*(v.meta.shape for v in (weight, bias) if v is not None)):  # type: ignore[union-attr]
         return None
     rows = TensorType("float64" if kind.dtype == "float64" else "float32", (_product(kind.shape[:axis]),))
     operands = [e.of(x), _flat(e, weight), _flat(e, bias)]

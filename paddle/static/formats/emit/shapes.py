@@ -132,6 +132,8 @@ def scatter_view(e: Emitter, o: ir.Operation) -> Result | None:
     starts, sizes, steps = args[:n], args[n : 2 * n], args[2 * n :]
     if not fixed(steps):
         return None
+    if any(type(size) is int and size == 0 for size in sizes):
+        return e.of(base)
     ends = _ends(shape, region.axes, starts, sizes, steps)
     given = e.of(value, kind.dtype)
     if accumulate:
@@ -144,6 +146,8 @@ def scatter_view(e: Emitter, o: ir.Operation) -> Result | None:
             axes=array(i32, region.axes),
         )  # fmt: skip
         given = e.one("add", [old, given], seen_type)
+    if not shape:  # all of it: the operator takes no tensor without dims
+        return given
     none = array(i64, [])
     bounds = [e.ints(starts), e.ints(ends), e.ints(steps)]
     return e.one(
