@@ -103,10 +103,10 @@ class _Converter:
                 self.builder.reserve(o.plain("name") if o.name == DATA else o.plain("parameter_name"))
         fetched: list[tuple[int, str, int]] = []
         for o in block.operations:
-            if o.name == FETCH:
+            if o.name in _FETCHED:
                 operand = o.operands[0]
                 assert operand is not None
-                name = self.builder.free(o.plain("name"))
+                name = self.builder.free(o.plain("name") or o.plain("output_name"))
                 fetched.append((int(o.plain("col", len(fetched))), name, operand))
         self.run(block)
         return [] if self.refused else [(name, self.values[n]) for _, name, n in sorted(fetched)]
@@ -124,7 +124,7 @@ class _Converter:
                 self._bind(o, [[self.operand(n) for n in o.operands]])
             elif o.name == SPLIT:
                 self._bind(o, self.operand(o.operands[0]))
-            elif o.name != FETCH:
+            elif o.name not in _FETCHED:
                 self._operation(o)
         return []
 
@@ -190,6 +190,7 @@ class _Converter:
 
 
 _POISON = "what another operator did not make"
+_FETCHED = FETCH, "builtin.shadow_output"  # the latter with an attribute `output_name`
 _KEEPS = {
     "batch_norm_",
     "sync_batch_norm_",

@@ -85,7 +85,7 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
 
 SUBJECTS = (
     "activations", "algebra", "attention", "control", "convolutions", "creation", "detection", "elementwise", "graphs",
-    "indexing", "joining", "losses", "norms", "pooling", "proposals", "quantized", "recurrent", "reductions",
+    "indexing", "joining", "losses", "norms", "older", "pooling", "proposals", "quantized", "recurrent", "reductions",
     "reshaping", "resizing", "search", "solvers", "spectra", "windows", "writing",
 )  # fmt: skip
 

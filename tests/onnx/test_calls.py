@@ -18,7 +18,8 @@ OPSETS = 11, 13, 17, 21
 # Calls that not every opset can say: the first that can, None if there is none.
 FIRST = {
     "matrix_rank": None,
-    "einsum": 12, "einsum_trace": 12, "mode": 12, "collected": 13,
+    "einsum": 12, "einsum_trace": 12, "mode": 12, "collected": 13, "quantize_channels": 13,
+    "quantize_last_channels": 13,
     "roi_align": 16, "grid_sample": 16, "grid_sample_nearest": 16, "grid_sample_reflection": 16, "index_add": 16,
     "index_put_add": 16, "put_along_axis_add": 16, "scatter_add": 16, "scatter_nd_add": 16, "scatter_nd": 16,
     "segment_sum": 16, "segment_mean": 16, "send_u_recv": 16, "send_ue_recv": 16,

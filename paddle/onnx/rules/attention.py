@@ -7,7 +7,7 @@ import math
 from paddle.onnx.builder import Builder, Unsayable, Value
 from paddle.onnx.rules.activations import along
 from paddle.onnx.rules.algebra import acted, product
-from paddle.onnx.rules.norms import layer_norm_of
+from paddle.onnx.rules.norms import dropped, layer_norm_of
 from paddle.onnx.rules.reshaping import triangle
 from paddle.onnx.shapes import expand, known, mixed, reshape, shape, sizes_of, slices, squeeze, transpose, unsqueeze
 from paddle.onnx.table import Call, rule
@@ -104,6 +104,11 @@ def multihead_matmul(g: Builder, o: Call) -> Value:
     return g.node("Reshape", made, g.ints([0, 0, -1]))
 
 
+@rule("qkv_unpack_mha")
+def qkv_unpack_mha(g: Builder, o: Call) -> Value:
+    return attended(g, o[0], o[1], o[2], o[3], False)
+
+
 @rule("fused_softmax_mask")
 def fused_softmax_mask(g: Builder, o: Call) -> Value:
     return along(g, "Softmax", known(o[0] + o[1], o[0].shape), -1)
@@ -136,14 +141,10 @@ def fused_bias_residual_layernorm(g: Builder, o: Call) -> tuple[Value, Value]:
 @rule("fused_bias_dropout_residual_layer_norm")
 def fused_bias_dropout_residual_layer_norm(g: Builder, o: Call) -> Value:
     x, residual, bias, scale, shift = (o[i] for i in range(5))
-    _still(o, "dropout_rate")
-    y = known((x if bias is None else x + bias) + residual, x.shape)
+    y = x if bias is None else x + bias
+    y = dropped(g, y, o("dropout_rate", 0.5), o("dropout_implementation", "downgrade_in_infer"), o("is_test", False))
+    y = known(y + residual, x.shape)
     return layer_norm_of(g, y, scale, shift, x.rank - 1, o("ln_epsilon", 1e-5))[0]
-
-
-def _still(o: Call, *rates: str) -> None:
-    if not o("is_test", False) and any(o(r, 0.0) for r in rates):
-        raise Unsayable(f"{o.name} without dropout: call eval() before the export")
 
 
 @rule("skip_layernorm")

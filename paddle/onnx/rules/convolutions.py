@@ -58,7 +58,7 @@ def kernel_of(w: Value) -> list[int]:
     return list(w.shape[2:])
 
 
-@rule("conv2d", "depthwise_conv2d", "conv3d", "depthwise_conv2d_bias", "fused_conv2d_add_act")
+@rule("conv2d", "depthwise_conv2d", "conv3d", "depthwise_conv3d", "depthwise_conv2d_bias", "fused_conv2d_add_act")
 def conv(g: Builder, o: Call) -> Value:
     form = o("data_format", "NCHW")
     x, w, b = channels_first(g, o[0], form), o[1], o[2]

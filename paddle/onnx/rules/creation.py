@@ -96,7 +96,7 @@ def assign_value(g: Builder, o: Call) -> Value:
     return g.constant(np.array(o("values")).astype(NUMPY[dtype]).reshape(o("shape")), dtype)
 
 
-@rule("arange")
+@rule("arange", "range_v2")
 def arange(g: Builder, o: Call) -> Value:
     dtype = o("dtype", "int64")
     bounds = [o.number(i, name, default) for i, (name, default) in enumerate((("start", 0), ("end", 0), ("step", 1)))]
@@ -190,6 +190,29 @@ def gaussian(g: Builder, o: Call) -> Value:
         raise Unsayable("draws of a normal distribution that is not truncated")
     sizes = o[0] if o[0] is not None else o("shape")
     return drawn(g, "Normal", sizes, o("dtype", "float32")) * o("std", 1.0) + o("mean", 0.0)
+
+
+@rule("uniform_random_batch_size_like", "uniform_random_batch_size_like_sr")
+def uniform_random_batch_size_like(g: Builder, o: Call) -> Value:
+    parts: list[Any] = list(o("shape"))
+    parts[o("output_dim_idx", 0)] = size(g, o[0], o("input_dim_idx", 0))
+    return drawn(g, "Uniform", mixed(g, parts), o("dtype", "float32"), low=o("min", -1.0), high=o("max", 1.0))
+
+
+@rule("uniform_inplace")
+def uniform_inplace(g: Builder, o: Call) -> Value:
+    return g.node("RandomUniformLike", o[0], low=o("min", -1.0), high=o("max", 1.0), made=o[0].dtype)
+
+
+@rule("gaussian_inplace")
+def gaussian_inplace(g: Builder, o: Call) -> Value:
+    return g.node("RandomNormalLike", o[0], mean=o("mean", 0.0), scale=o("std", 1.0), made=o[0].dtype)
+
+
+@rule("exponential")
+def exponential(g: Builder, o: Call) -> Value:
+    x = o[0]
+    return -g.node("Log", g.node("RandomUniformLike", x, low=1e-12, high=1.0, made=x.dtype)) / o("lam", 1.0)
 
 
 @rule("randint")

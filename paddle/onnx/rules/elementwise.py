@@ -406,7 +406,7 @@ def pow_(g: Builder, o: Call) -> Value:
     return g.node("Pow", x, y)
 
 
-@rule("scale")
+@rule("scale", "scale_sr")
 def scale(g: Builder, o: Call) -> Value:
     x, bias = o[0], o("bias", 0.0)
     factor = o.number(1, "scale", 1.0)
@@ -490,7 +490,7 @@ def angle(g: Builder, o: Call) -> Value:
     return g.node("Where", x < 0.0, g.constant(math.pi, x.dtype), x * 0.0)
 
 
-@rule("clip_by_norm")
+@rule("clip_by_norm", "clip_by_norm_sr")
 def clip_by_norm(g: Builder, o: Call) -> Value:
     x, most = o[0], o("max_norm")
     norm = reduce(g, "L2", x, None)

@@ -44,7 +44,7 @@ def take_along_axis(g: Builder, o: Call) -> Value:
     return g.node("GatherElements", o[0], o[1], axis=o("axis", 0) % o[0].rank)
 
 
-@rule("embedding")
+@rule("embedding", "sparse_weight_embedding")
 def embedding(g: Builder, o: Call) -> Value:
     ids, table, padding = o[0], o[1], o("padding_idx", -1)
     y = g.node("Gather", table, ids, axis=0)

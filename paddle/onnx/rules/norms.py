@@ -25,15 +25,20 @@ def batch_norm(g: Builder, o: Call) -> tuple[Value, ...]:
     if not training:
         y = g.node("BatchNormalization", x, scale, bias, mean, variance, epsilon=epsilon)
         return as_given(g, y, form, x.rank), mean, variance
-    # With the batch's own statistics, which the reference's models of this kind mean.
-    axes = [i for i in range(x.rank) if i != 1]
-    m = reduce(g, "Mean", x, axes, True)
-    off = x - m
-    v = reduce(g, "Mean", off * off, axes, True)
-    y = off / g.node("Sqrt", v + epsilon) * _channels(g, scale, x.rank) + _channels(g, bias, x.rank)
+    y, m, v = by_batch(g, x, scale, bias, epsilon)
     keep = o("momentum", 0.9)
     after = [s * keep + reshape(g, b, [-1]) * (1 - keep) for s, b in ((mean, m), (variance, v))]
     return as_given(g, y, form, x.rank), after[0], after[1]
+
+
+def by_batch(g: Builder, x: Value, scale: Value, bias: Value, epsilon: float) -> tuple[Value, Value, Value]:
+    """x normalised by the batch's own means and variances, and these."""
+    axes = [i for i in range(x.rank) if i != 1]
+    mean = reduce(g, "Mean", x, axes, True)
+    off = x - mean
+    variance = reduce(g, "Mean", off * off, axes, True)
+    y = off / g.node("Sqrt", variance + epsilon) * _channels(g, scale, x.rank) + _channels(g, bias, x.rank)
+    return y, mean, variance
 
 
 @rule("instance_norm")
@@ -51,11 +56,18 @@ def instance_norm(g: Builder, o: Call) -> Value:
 @rule("group_norm")
 def group_norm(g: Builder, o: Call) -> Value:
     form = o("data_format", o("data_layout", "NCHW"))
-    x, scale, bias, groups = channels_first(g, o[0], form), o[1], o[2], o("groups", 1)
+    return group_norm_of(g, o[0], o[1], o[2], o("groups", 1), o("epsilon", 1e-5), form)
+
+
+def group_norm_of(
+    g: Builder, x: Value, scale: Value | None, bias: Value | None, groups: int, epsilon: float, form: str
+) -> Value:
+    """x normalised over groups of its channels."""
+    x = channels_first(g, x, form)
     # A group is an instance with one channel for its norm, which every opset has.
     lines = known(g.node("Reshape", x, g.ints([0, groups, -1])), [-1, groups, -1])
     one, nil = g.constant([1.0] * groups, x.dtype), g.constant([0.0] * groups, x.dtype)
-    y = g.node("InstanceNormalization", lines, one, nil, epsilon=o("epsilon", 1e-5))
+    y = g.node("InstanceNormalization", lines, one, nil, epsilon=epsilon)
     y = known(g.node("Reshape", y, shape(g, x)), x.shape)
     if scale is not None:
         y = y * _channels(g, scale, x.rank)

@@ -30,19 +30,27 @@ def _scales(g: Builder, o: Call, x: Value, scale: Value) -> tuple[Value, int | N
 @rule("quantize_linear")
 def quantize_linear(g: Builder, o: Call) -> Value:
     x, scale = o[0], o[1]
+    if o("only_observer", False):
+        return g.node("Identity", x)
     if o("bit_length", 8) != 8:
         raise Unsayable("quantize_linear to 8 bits")
     if not o("is_test", True):
         raise Unsayable("quantize_linear in evaluation, where scales are kept")
     step, axis = _scales(g, o, x, scale)
-    # Integers go from -127: what is below the scale is cut before.
-    bound = _wide(g, scale, x, axis)
-    inside = g.node("Max", g.node("Min", x, bound), -bound)
-    zero = g.constant(np.zeros(1 if axis is None else scale.shape, np.int8).reshape([] if axis is None else -1))
-    made = g.node("QuantizeLinear", inside, step, zero, axis=axis, made="int8")
+    if (o("qmin", -128), o("qmax", 127)) != (-128, 127):
+        raise Unsayable("quantize_linear to integers from -128 to 127")
+    zero = g.constant(np.zeros(1 if axis is None else _channels(x, axis), np.int8).reshape([] if axis is None else -1))
+    made = g.node("QuantizeLinear", x, step, zero, axis=axis, made="int8")
     y: Value = g.cast(made, x.dtype)
     g.integers[y.name] = made
     return y
+
+
+def _channels(x: Value, axis: int) -> int:
+    """The number of scales along an axis."""
+    if x.shape is None or x.shape[axis] < 0:
+        raise Unsayable("a known number of channels that are quantised")
+    return x.shape[axis]
 
 
 def _wide(g: Builder, scale: Value, x: Value, axis: int | None) -> Value:
@@ -55,6 +63,8 @@ def _wide(g: Builder, scale: Value, x: Value, axis: int | None) -> Value:
 @rule("dequantize_linear")
 def dequantize_linear(g: Builder, o: Call) -> Value:
     x, scale = o[0], o[1]
+    if o("only_observer", False):
+        return g.node("Identity", x)
     step, axis = _scales(g, o, x, scale)
     integers = g.integers.get(x.name)
     if integers is None and x.dtype == "int8":
@@ -64,7 +74,7 @@ def dequantize_linear(g: Builder, o: Call) -> Value:
         integers = g.constant(known, "int8")
     if integers is None:
         return x * _wide(g, step, x, axis)
-    zero = g.constant(np.zeros([] if axis is None else step.shape or (), np.int8))
+    zero = g.constant(np.zeros([] if axis is None else _channels(x, axis), np.int8))
     return g.node("DequantizeLinear", integers, step, zero, axis=axis, made=scale.dtype)
 
 

@@ -126,12 +126,12 @@ def reduce_as(g: Builder, o: Call) -> Value:
     return known(g.node("Identity", summed) if summed is x else summed, y.shape)
 
 
-@rule("std", "var")
+@rule("std", "var", "variance")
 def spread(g: Builder, o: Call) -> Value:
     x, axes = o[0], _axes(o)
     off = x - reduce(g, "Mean", x, axes, True)
     total = reduce(g, "Sum", off * off, axes, o("keepdim", False))
-    count = g.cast(elements(g, x, axes), x.dtype) - o("correction", 1.0)
+    count = g.cast(elements(g, x, axes), x.dtype) - o("correction", float(o("unbiased", True)))
     y = total / count
     return g.node("Sqrt", y) if o.name == "std" else y
 

@@ -32,7 +32,9 @@ from paddle.onnx.shapes import (
 from paddle.onnx.table import Call, rule
 
 
-@rule("assign", "share_data", "memcpy", "memcpy_d2h", "memcpy_h2d", "copy_to", "npu_identity", "depend")
+@rule(
+    "assign", "share_data", "share_data_sr", "memcpy", "memcpy_d2h", "memcpy_h2d", "copy_to", "npu_identity", "depend"
+)
 def assign(g: Builder, o: Call) -> Value:
     return g.node("Identity", o[0]) if not o[0].sequence else o[0]
 
@@ -42,12 +44,12 @@ def assign_out(g: Builder, o: Call) -> Value:
     return g.node("Identity", o[0])
 
 
-@rule("shape", "shape64")
+@rule("shape", "shape64", "shape_sr")
 def shape_(g: Builder, o: Call) -> Value:
-    return g.cast(shape(g, o[0]), "int32" if o.name == "shape" else "int64")
+    return g.cast(shape(g, o[0]), "int64" if o.name == "shape64" else "int32")
 
 
-@rule("reshape", "view_shape")
+@rule("reshape", "legacy_reshape", "view_shape")
 def reshape_(g: Builder, o: Call) -> Value:
     x = o[0]
     target = o[1] if o[1] is not None else o("shape", o("dims"))

@@ -46,7 +46,8 @@ def interpolate(g: Builder, o: Call) -> Value:
         "cubic_coeff_a": -0.75 if method == "bicubic" else None,
     }  # fmt: skip
     if o.name == "interp_antialias":
-        attributes["antialias"] = 1
+        # What lies outside of the image has no weight.
+        attributes |= {"antialias": 1, "exclude_outside": 1}
     scales, sizes = _target(g, o, x, space)
     blank = g.constant(np.zeros(0, np.float32))
     region = None if g.opset >= 13 else blank

@@ -8,7 +8,8 @@ from paddle.onnx.builder import Builder, Value
 from paddle.onnx.elements import PARTS
 from paddle.onnx.rules.elementwise import paired, parts, real
 from paddle.onnx.rules.reductions import elements
-from paddle.onnx.shapes import INT64, known, size, slices, unsqueeze
+from paddle.onnx.rules.reshaping import framed
+from paddle.onnx.shapes import INT64, known, size, slices, transpose, unsqueeze
 from paddle.onnx.table import Call, rule
 
 _COMPLEX = {v: k for k, v in PARTS.items()}
@@ -107,6 +108,17 @@ def fft_r2c(g: Builder, o: Call) -> Value:
     if inverse:  # the inverse of real numbers is the conjugate of their transform
         y = y * g.constant([1.0, -1.0], y.dtype)
     return _complex(g, _scaled(g, o, y, x, axes, False), x.rank)
+
+
+@rule("stft")
+def stft(g: Builder, o: Call) -> Value:
+    x, window, length = o[0], o[1], o("n_fft")
+    frames = framed(g, x, x.rank - 1, length, o("hop_length")) * window
+    y = _transformed(g, unsqueeze(g, known(frames, [-1] * (x.rank + 1)), [-1]), x.rank, False, o("onesided", True))
+    if o("normalized", False):
+        y = y / length**0.5
+    order = [*range(x.rank - 1), x.rank, x.rank - 1, x.rank + 1]  # frequencies before frames
+    return _complex(g, transpose(g, known(y, [-1] * (x.rank + 2)), order), x.rank + 1)
 
 
 @rule("fft_c2r")
