@@ -112,6 +112,7 @@ class TranslatedLayer(Layer):
             self._keys[name] = f"param_{i}"
             self.add_parameter(f"param_{i}", made)
         self._methods = {name: _Method(self, name, module) for name, module in modules.items()}
+        self.__dict__.update((name, method) for name, method in self._methods.items() if name != FORWARD)
         self.eval()
 
     def _held(self, module: Module) -> dict[str, Any]:
@@ -138,10 +139,6 @@ class TranslatedLayer(Layer):
         if name not in self._methods:
             raise op_error(ValueError, name, f"a method that was saved: {sorted(self._methods)}", name)
         return self._methods[name]
-
-    def __getattr__(self, name: str) -> Any:
-        methods = self.__dict__.get("_methods", {})
-        return methods[name] if name in methods else super().__getattr__(name)
 
     def program(self, method_name: str = FORWARD) -> Program:
         """Return the program of a method, over the parameters of this layer.
@@ -191,7 +188,7 @@ def load(path: str, **configs: Any) -> TranslatedLayer:
     if not configs:
         for found in sorted(glob.glob(glob.escape(prefix) + ".*.json")):
             name = found[len(prefix) + 1 : -len(".json")]
-            if name.isidentifier():
+            if name.isidentifier() and not hasattr(Layer, name):
                 sources[name] = paths_of(f"{prefix}.{name}")
         if len(sources) > 1 and not os.path.exists(sources[FORWARD][0]):
             del sources[FORWARD]

@@ -104,7 +104,7 @@ def read(data: bytes | memoryview, names: Sequence[str]) -> dict[str, np.ndarray
         FormatError: damaged streams, or more or fewer of them than names.
     """
     reader = _Reader(data)
-    found = {}
+    found: dict[str, np.ndarray] = {}
     for name in sorted(names):
         if reader.at == len(reader.data):
             raise FormatError(f"{len(names)} values are required, got {len(found)}")

@@ -27,14 +27,15 @@ from paddle.static.formats.graph import (
     Operation,
     TensorType,
 )
-from paddle.static.formats.operators.known import Known, tensor_of
-from paddle.static.formats.operators.table import TABLE
+from paddle.static.formats.operators.known import Known, known_elements, tensor_of
+from paddle.static.formats.operators.table import TABLE, FromData, bounded
 from paddle.static.program import Program
 from paddle.static.scope import Scope, global_scope
 from umiak.core.array import from_numpy
 from umiak.core.context import no_grad_guard
 from umiak.core.dtype import convert
 from umiak.core.tensor import Tensor, unfilled
+from umiak.ir.expr import Sym
 from umiak.ir.serialise import FormatError
 from umiak.ir.tracer import SymTensor
 from umiak.ir.verifier import VerifyError
@@ -74,17 +75,17 @@ class Values:
         self._block(self.module.block)
         return [self.fetched[i] for i in sorted(self.fetched)]
 
-    def _block(self, block: Block) -> list[Tensor]:
-        """Call the operations of a block; return what it yields."""
+    def _block(self, block: Block) -> list[Any]:
+        """Call the operations of a block; return what it yields: tensors, `Known`, lists."""
         for i, o in enumerate(block.operations):
             if o.name == YIELD:
-                return [tensor_of(x) for x in self._operands(o)]
+                return self._operands(o)
             try:
                 results = self._results(o)
             except REFUSALS as error:
-                if hasattr(error, "operation"):
-                    raise
-                raise _located(error, o, i) from error
+                if not hasattr(error, "operation"):  # the innermost one
+                    error.operation, error.place = o, i  # type: ignore[union-attr]
+                raise
             for result, value in zip(o.results, results, strict=False):
                 self._values[result.number] = value
         return []
@@ -134,19 +135,21 @@ class Values:
         then, other = o.regions
         if isinstance(condition, Known) and not condition.symbolic:
             return self._block(then if condition.elements()[0] else other)
-        results = paddle.static.nn.cond(tensor_of(condition), lambda: self._block(then), lambda: self._block(other))
-        return results
+        branches = [lambda region=region: [tensor_of(x) for x in self._block(region)] for region in (then, other)]
+        return paddle.static.nn.cond(tensor_of(condition), *branches)
 
     def _while(self, o: Operation) -> Sequence[Any]:
-        condition, *carried = [tensor_of(x) for x in self._operands(o)]
         (body,) = o.regions
+        if any(isinstance(x, list) for x in self._operands(o)):
+            return self._unrolled(body, *self._operands(o))
+        condition, *carried = [tensor_of(x) for x in self._operands(o)]
         if len(body.arguments) != len(carried):
             raise FormatError(f"{len(carried)} arguments of the body are required, got {len(body.arguments)}")
 
         def step(_: Tensor, *now: Any) -> list[Tensor]:
             for argument, value in zip(body.arguments, now, strict=True):
                 self._values[argument.number] = value
-            return self._block(body)
+            return [tensor_of(x) for x in self._block(body)]
 
         # Numbers of arguments begin anew in each loop, so an inner loop has those of the outer one.
         numbers = [a.number for a in body.arguments]
@@ -155,6 +158,16 @@ class Values:
         self._values.update(around)
         return results
 
+    def _unrolled(self, body: Block, condition: Any, *carried: Any) -> Sequence[Any]:
+        """A loop over lists of tensors, which grow: iteration by iteration, while its condition is known."""
+        turns = 0
+        while _truth(condition):
+            turns = bounded(turns + 1)
+            for argument, value in zip(body.arguments, carried, strict=True):
+                self._values[argument.number] = value
+            condition, *carried = self._block(body)
+        return carried
+
 
 _RULES: dict[str, Callable[[Values, Operation], Sequence[Any]]] = {
     PARAMETER: Values._parameter, DATA: Values._data, FETCH: Values._fetch, SHADOW_OUTPUT: Values._fetch,
@@ -162,15 +175,17 @@ _RULES: dict[str, Callable[[Values, Operation], Sequence[Any]]] = {
 }  # fmt: skip
 
 
-def _located(error: Exception, o: Operation, i: int) -> Exception:
-    """An error that says which operation it comes from."""
-    made = (
-        type(error)(f"operation {i}, {o.name}: {error}")
-        if type(error) is not VerifyError
-        else FormatError(f"operation {i}, {o.name}: {error}")
-    )
-    made.operation = o  # type: ignore[attr-defined]
-    return made
+def _truth(condition: Any) -> bool:
+    found = known_elements(condition)
+    if found is None or any(isinstance(x, Sym) for x in found):
+        raise FromData("a number of iterations that is known before the program runs is required, got one from data")
+    return bool(found[0])
+
+
+def _located(error: Exception) -> str:
+    """What an error says, and of which operation."""
+    o: Operation | None = getattr(error, "operation", None)
+    return str(error) if o is None else f"operation {error.place}, {o.name}: {error}"
 
 
 def input_types(module: Module) -> dict[str, TensorType]:
@@ -280,9 +295,7 @@ def program_over(module: Module, held: Mapping[str, Parameter]) -> tuple[Program
         try:
             outputs = [tracer.tensor(y) for y in Values(module, held, inputs).run()]
         except REFUSALS as error:
-            if isinstance(error, FormatError):
-                raise
-            raise FormatError(str(error)) from error
+            raise FormatError(_located(error)) from error
         # Two results of one value are two variables, and so are an input and a result that is nothing else.
         taken = {id(x) for x in inputs.values()}
         for i, (y, name) in enumerate(zip(outputs, names, strict=True)):

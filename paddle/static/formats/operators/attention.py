@@ -15,9 +15,11 @@ def _activated(x: Tensor, name: str) -> Tensor:
     """An activation by its name in attributes; empty for none."""
     if name in ("", "identity", "Identity"):
         return x
-    known = {"relu": F.relu, "relu6": F.relu6, "sigmoid": F.sigmoid, "tanh": paddle.tanh, "gelu": F.gelu,
-             "swish": F.swish, "silu": F.silu, "leaky_relu": F.leaky_relu, "hard_swish": F.hardswish,
-             "hardswish": F.hardswish, "hard_sigmoid": F.hardsigmoid, "mish": F.mish, "swiglu": F.swiglu}  # fmt: skip
+    known: dict[str, Any] = {
+        "relu": F.relu, "relu6": F.relu6, "sigmoid": F.sigmoid, "tanh": paddle.tanh, "gelu": F.gelu, "swish": F.swish,
+        "silu": F.silu, "leaky_relu": F.leaky_relu, "hard_swish": F.hardswish, "hardswish": F.hardswish,
+        "hard_sigmoid": F.hardsigmoid, "mish": F.mish, "swiglu": F.swiglu,
+    }  # fmt: skip
     if name not in known:
         raise ValueError(f"an activation of {sorted(known)} is required, got {name!r}")
     return known[name](x)
@@ -74,7 +76,8 @@ def fused_rotary_position_embedding(
     rotary_emb_base: float = 10000.0,
 ) -> Any:  # fmt: skip
     if time_major:
-        q, k, v = (None if x is None else paddle.transpose(x, [1, 0, 2, 3]) for x in (q, k, v))
+        q = paddle.transpose(q, [1, 0, 2, 3])
+        k, v = (None if x is None else paddle.transpose(x, [1, 0, 2, 3]) for x in (k, v))
     size, length = q.shape[-1], q.shape[1]
     if sin is None or cos is None:
         rates = paddle.pow(paddle.full([], rotary_emb_base), -paddle.arange(0, size, 2, "float32") / size)
@@ -269,7 +272,7 @@ for _end, _function in {
 def fused_elemwise_activation(
     x: Tensor, y: Tensor, *, functor_list: Any, axis: int = -1, scale: float = 0.0, save_intermediate_out: bool = False
 ) -> Any:
-    functions = {"elementwise_add": paddle.add, "elementwise_mul": paddle.multiply}
+    functions: dict[str, Any] = {"elementwise_add": paddle.add, "elementwise_mul": paddle.multiply}
     outer, inner = functor_list
     if outer in functions:  # a sum with what an activation gives
         between = paddle.scale(y, scale) if inner == "scale" else _activated(y, inner)
@@ -324,8 +327,8 @@ def fused_bias_residual_layernorm(
     y = x if bias is None else x + bias
     y = y if residual is None else y + residual * residual_alpha
     shape = list(y.shape[begin_norm_axis:])
-    weights = (None if w is None else w.reshape(shape) for w in (norm_weight, norm_bias))
-    return F.layer_norm(y, shape, *weights, epsilon), y
+    weight, shift = (None if w is None else w.reshape(shape) for w in (norm_weight, norm_bias))
+    return F.layer_norm(y, shape, weight, shift, epsilon), y
 
 
 @operator("fused_feedforward")

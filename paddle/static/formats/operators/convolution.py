@@ -118,10 +118,10 @@ def _pooled(
         return _adaptively(n, x, list(kernel_size), maximal, last)
     padding = _padding(paddings, algorithm)
     if maximal:
-        pool = (F.max_pool2d, F.max_pool3d)[n - 2]
-        return pool(x, list(kernel_size), strides, padding, False, ceil_mode, form)
-    pool = (F.avg_pool2d, F.avg_pool3d)[n - 2]
-    return pool(x, list(kernel_size), strides, padding, ceil_mode, exclusive, None, form)
+        maximum = (F.max_pool2d, F.max_pool3d)[n - 2]
+        return maximum(x, list(kernel_size), strides, padding, False, ceil_mode, form)
+    average = (F.avg_pool2d, F.avg_pool3d)[n - 2]
+    return average(x, list(kernel_size), strides, padding, ceil_mode, exclusive, None, form)
 
 
 def _adaptively(n: int, x: Tensor, sizes: list[Any], maximal: bool, last: bool) -> Tensor:

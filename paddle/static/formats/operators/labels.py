@@ -20,14 +20,14 @@ def crf_decoding(
     counts = length.reshape([-1]).astype("int64")
     steps = paddle.arange(0, emission.shape[1], 1, "int64")
     # The first two rows are scores of beginnings and ends.
-    last = (steps.unsqueeze(0) == (counts - 1).unsqueeze(1)).astype(emission.dtype).unsqueeze(-1)
-    first = (steps == 0).astype(emission.dtype).reshape([1, -1, 1])
+    last = paddle.equal(steps.unsqueeze(0), (counts - 1).unsqueeze(1)).astype(emission.dtype).unsqueeze(-1)
+    first = paddle.equal(steps, 0).astype(emission.dtype).reshape([1, -1, 1])
     scores = emission + first * transition[0] + last * transition[1]
     _, path = paddle.text.viterbi_decode(scores, transition[2:], counts, False)
     inside = steps.unsqueeze(0) < counts.unsqueeze(1)
     if label is None:
         return paddle.where(inside, path, paddle.zeros_like(path))
-    return ((path == label.reshape(path.shape).astype("int64")) & inside).astype("int64")
+    return (paddle.equal(path, label.reshape(path.shape).astype("int64")) & inside).astype("int64")
 
 
 @operator("ctc_align")
@@ -38,10 +38,10 @@ def ctc_align(
     if input_length is None:
         raise ValueError("[ctc_align] requires lengths: sequences are padded here")
     steps = paddle.arange(0, input.shape[1], 1, "int64").unsqueeze(0)
-    kept = (input != blank) & (steps < input_length.reshape([-1, 1]).astype("int64"))
+    kept = paddle.not_equal(input, blank) & (steps < input_length.reshape([-1, 1]).astype("int64"))
     if merge_repeated:
         before = paddle.concat([paddle.full_like(input[:, :1], -1), input[:, :-1]], 1)
-        kept = kept & ((input != before) | (steps == 0))
+        kept = kept & (paddle.not_equal(input, before) | paddle.equal(steps, 0))
     # What stays comes first, in order.
     order = paddle.argsort((~kept).astype("int64") * input.shape[1] + steps, 1)
     count = paddle.sum(kept.astype("int64"), 1, keepdim=True)

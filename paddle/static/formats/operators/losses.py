@@ -20,7 +20,7 @@ def sigmoid_cross_entropy_with_logits(
     x: Tensor, label: Tensor, pos_weight: Tensor | None = None, *, normalize: bool = False, ignore_index: int = -100
 ) -> Any:
     loss = F.binary_cross_entropy_with_logits(x, label, reduction="none", pos_weight=pos_weight)
-    counted = (label != float(ignore_index)).astype(x.dtype)
+    counted = paddle.not_equal(label, float(ignore_index)).astype(x.dtype)
     loss = loss * counted
     return loss / paddle.clip(paddle.sum(counted), 1e-6) if normalize else loss
 
@@ -62,7 +62,7 @@ def log_loss(input: Tensor, label: Tensor, *, epsilon: float = 1e-4) -> Any:
 def nll_loss(
     input: Tensor, label: Tensor, weight: Tensor | None = None, *, ignore_index: int = -100, reduction: str = "mean"
 ) -> Any:
-    counted = label != ignore_index
+    counted = paddle.not_equal(label, ignore_index)
     weights = counted.astype(input.dtype)
     if weight is not None:
         weights = weights * paddle.where(
@@ -81,7 +81,7 @@ def hinge_loss(logits: Tensor, labels: Tensor) -> Any:
 
 @operator("identity_loss")
 def identity_loss(x: Tensor, *, reduction: int = 1) -> Any:
-    return {0: paddle.sum, 1: paddle.mean, 2: paddle.assign}[reduction](x)
+    return (paddle.sum, paddle.mean, paddle.assign)[reduction](x)
 
 
 @operator("warpctc")

@@ -28,7 +28,7 @@ def select_input(mask: Raw, *xs: Tensor) -> Any:
         return xs[int(found[0])]
     y = xs[0]
     for i, x in enumerate(xs[1:], 1):
-        y = paddle.where(tensor_of(mask).reshape([]) == i, x, y)
+        y = paddle.where(paddle.equal(tensor_of(mask).reshape([]), i), x, y)
     return y
 
 

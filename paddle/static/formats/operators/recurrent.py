@@ -31,7 +31,7 @@ def rnn(
         outputs = []
         for k in range(directions):
             at = layer * directions + k
-            pair = biases[2 * at : 2 * at + 2] or [None, None]
+            pair: list[Any] = biases[2 * at : 2 * at + 2] or [None, None]
             weights = (*matrices[2 * at : 2 * at + 2], *pair, None)
             states = tuple(s[at] for s in pre_state)
             y, *last = recurrent(_MODES[mode], x, states, weights, sequence_length, k == 1)

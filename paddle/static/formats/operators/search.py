@@ -214,7 +214,7 @@ def sequence_mask(x: Tensor, max_len: Number = None, *, out_dtype: str = "int64"
 
 @operator("accuracy")
 def accuracy(x: Tensor, indices: Tensor, label: Tensor) -> Any:
-    hits = paddle.any(indices == label.reshape([-1, 1]), -1).astype("float32")
+    hits = paddle.any(paddle.equal(indices, label.reshape([-1, 1])), -1).astype("float32")
     return paddle.mean(hits), paddle.sum(hits).astype("int32"), paddle.full([], 1, "int32") * x.shape[0]
 
 
