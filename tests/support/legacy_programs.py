@@ -283,6 +283,27 @@ def control() -> list[Any]:
     return [y, v, i]
 
 
+def arrays() -> list[Any]:
+    """Lists of tensors: of a known number, and filled by a loop as decoders do."""
+    x = data("x", [-1, 3])
+    zero, one = (paddle.full([1], n, "int64") for n in (0, 1))
+    pair = paddle.tensor.array_write(x, zero)
+    paddle.tensor.array_write(x * 2.0, one, pair)
+    both = op("tensor_array_to_tensor", {"X": pair}, "Out OutIndex", of="float32", axis=1, use_stack=False)
+    steps = paddle.tensor.array_write(x, zero)
+    i = paddle.full([1], 0, "int64")
+    going = i < 3
+    loop = paddle.static.nn.control_flow.While(going)
+    with loop.block():
+        now = paddle.tensor.array_read(steps, i)
+        after = i + 1
+        paddle.tensor.array_write(now * 0.5 + 1.0, after, steps)
+        paddle.assign(after, i)
+        paddle.assign(after < 3, going)
+    last = paddle.tensor.array_read(steps, i)
+    return [both, last, paddle.tensor.array_length(steps)]
+
+
 def recurrent() -> list[Any]:
     """The operator of LSTM, GRU and plain networks: layers and directions with their weights in one list."""
     x = data("x", [5, -1, 4])
@@ -498,6 +519,7 @@ PROGRAMS: dict[str, tuple[Callable[[], list[Any]], list[Feed]]] = {
     "fluid": (fluid, [{"ids": np.arange(5 * n).reshape(n, 5, 1) % 7, "x": numbers(n, 2, 3, 4)} for n in (1, 3)]),
     "sizes": (sizes, [{"x": numbers(n, 12)} for n in (2, 3)]),
     "control": (control, [{"x": numbers(2, 3)}, {"x": numbers(2, 3) - 1}, {"x": numbers(1, 3) + 3}]),
+    "arrays": (arrays, [{"x": numbers(2, 3)}]),
     "recurrent": (recurrent, [{"x": numbers(5, 2, 4)}]),
     "attention": (attention, [{"x": numbers(2, 6, 8)}]),
     "detection": (

@@ -27,7 +27,6 @@ c_identity: assign(X) -> Out
 print: print(In; first_n message summarize print_tensor_name print_tensor_type print_tensor_shape print_tensor_layout
     print_tensor_lod print_phase is_forward) -> Out
 assert: assert(Cond, Data*; summarize~-1) -> _
-lod_array_length: array_length(X) -> Out
 read_from_array: array_read(X, I) -> Out
 tensor_array_to_tensor: array_to_tensor(X; axis~0 use_stack~False) -> Out OutIndex
 """)
@@ -43,6 +42,12 @@ def _fetch(t: Translator, o: Operator) -> None:
     name = o.reads("X")
     attributes = {"name": Attribute("str", name), "col": Attribute("i32", o.get("col", 0))}
     t.emit(FETCH, [t.input(o, "X")], attributes, [t.variable_type(name)])
+
+
+@rule("lod_array_length")
+def _array_length(t: Translator, o: Operator) -> None:
+    """One element, where today's operator gives none."""
+    t.finish(o, "Out", t.call("reshape", t.call("array_length", t.input(o, "X")), t.integers([1])))
 
 
 @rule("write_to_array")
