@@ -20,6 +20,7 @@ from paddle.framework.parameter import Parameter
 from paddle.jit.concrete import Arguments
 from paddle.jit.function import StaticFunction
 from paddle.jit.source import rewriting as source
+from paddle.jit.source.errors import SourceError
 from paddle.nn.layer.layers import Layer
 from paddle.static.extract import extracted
 from paddle.static.formats import parameters
@@ -166,7 +167,11 @@ def _of_function(function: Any) -> _Target:
     else:
         plain, said = function, None
     owner = getattr(plain, "__self__", None)
-    return _Target(source.traceable(plain), plain, said, owner if isinstance(owner, Layer) else None)
+    try:
+        traced = source.traceable(plain)
+    except SourceError:  # what has no branch on a tensor is recorded nevertheless
+        traced = plain
+    return _Target(traced, plain, said, owner if isinstance(owner, Layer) else None)
 
 
 def _said(function: StaticFunction) -> Any:

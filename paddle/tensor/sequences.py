@@ -10,6 +10,7 @@ from paddle._public import public
 from paddle.tensor._args import axis_of, cast, floating, integer, integers, need_tensor, op_error, real_number
 from umiak import ops as F
 from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
 
 
 @public
@@ -187,7 +188,9 @@ def broadcast_shapes(*shapes: Sequence[int]) -> list[int]:
     for sizes in lists:
         length = builtins.max(len(out), len(sizes))
         a, b = [1] * (length - len(out)) + out, [1] * (length - len(sizes)) + sizes
-        if builtins.any(m != n and 1 not in (m, n) for m, n in zip(a, b, strict=True)):
-            raise op_error(ValueError, "broadcast_shapes", "shapes that broadcast", " and ".join(map(str, lists)))
-        out = [n if m == 1 else m for m, n in zip(a, b, strict=True)]
+        try:
+            out = [dim.broadcast(m, n) for m, n in zip(a, b, strict=True)]
+        except dim.DimError as error:
+            required = "shapes that broadcast"
+            raise op_error(ValueError, "broadcast_shapes", required, " and ".join(map(str, lists))) from error
     return out

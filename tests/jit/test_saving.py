@@ -131,6 +131,27 @@ def test_functions(wrap, tmp_path):
         np.testing.assert_allclose(paddle.jit.load(prefix)(*given), function(*given), rtol=1e-5)
 
 
+def test_functions_without_a_source(tmp_path):
+    places: dict = {}
+    exec("def double(x):\n    return x * 2.0\ndef branch(x):\n    return x if x.sum() > 0 else -x\n", places)
+    paddle.jit.save(places["double"], str(tmp_path / "f"), [spec()])
+    assert paddle.jit.load(str(tmp_path / "f"))(paddle.ones([1, 2])).tolist() == [[2.0, 2.0]]
+    with pytest.raises(TypeError, match="known only while the program runs"):
+        paddle.jit.save(places["branch"], str(tmp_path / "g"), [spec()])
+
+
+def test_a_branch_on_a_size_is_checked_in_the_file(tmp_path):
+    def function(x):
+        return x + 1 if x.shape[0] > 3 else x * 2
+
+    paddle.jit.save(function, str(tmp_path / "f"), [spec()])
+    operations = read(str(tmp_path / "f.json")).block.operations
+    asserted = next(o for o in operations if o.name == "pd_op.assert")
+    made = {r.number: o for o in operations for r in o.results}
+    condition = made[asserted.operands[0]]
+    assert condition.name == "pd_op.less_equal" and made[condition.operands[0]].plain("value") == 4.0
+
+
 def test_results_and_inputs_that_are_kept(tmp_path):
     class Three(nn.Layer):
         def forward(self, x, y):

@@ -24,6 +24,10 @@ def specialise_zero_one(hint: int) -> bool:
     return hint in (0, 1)
 
 
+# How messages begin of checks that code has made by a branch on a size.
+RECORDED_FOR = "the program was recorded for sizes with"
+
+
 class Scope:
     """Symbols, guards and checks of one trace.
 
@@ -128,7 +132,7 @@ class Scope:
         condition = self.simplify(condition)
         value = as_example(condition)
         held = condition if value else expr.negate(condition)
-        self.check(held, f"the program was recorded for sizes with {held}. Declare the size, or record another program")  # type: ignore[arg-type]
+        self.check(held, f"{RECORDED_FOR} {held}. Declare the size, or record another program")  # type: ignore[arg-type]
         return bool(value)
 
     def assume_guard(self, condition: Sym) -> None:

@@ -23,10 +23,11 @@ from paddle.static.formats.emit import (
     shapes,
     windows,
 )
-from paddle.static.formats.emit.emitter import ANYWHERE, Attribute, Emitter, element, i32, text, type_of
+from paddle.static.formats.emit.emitter import ANYWHERE, Attribute, Emitter, element, i32, i64, text, type_of
 from paddle.static.formats.graph import DATA, FETCH, Module
 from umiak.core.tensor import Tensor
 from umiak.ir.program import Program, Value
+from umiak.ir.scope import RECORDED_FOR
 
 # Imported for what they enter in the table.
 _SUBJECTS = (
@@ -71,6 +72,9 @@ def translate(program: Program, feeds: Sequence[str], results: int, kept: Mappin
         e.bind(value, e.append(DATA, [], [kind], attributes)[0])
         e.block.operations[-1].traits["stop_gradient"] = [not value.meta.dtype.is_floating]  # type: ignore[union-attr]
     e.operations(program.ops)
+    for check in program.checks:
+        if check.message.startswith(RECORDED_FOR):  # other sizes would give another program
+            e.call("assert", [e.number(check.condition), e.combine([])], [], summarize=i64(-1))
     fetched = [x for x in program.outputs[:results] if type(x) is Value]
     fed = {id(v): name for name, v in zip(feeds, program.arguments(), strict=True)}
     for i, value in enumerate(fetched):  # an input that is returned keeps its name
