@@ -6,7 +6,7 @@ from typing import Any
 
 import paddle
 from paddle.nn import functional as F
-from paddle.static.formats.operators.table import Number, operator, unary
+from paddle.static.formats.operators.table import Number, dropout_mode, operator, unary
 from umiak.core.tensor import Tensor
 
 for _name in "relu relu6 silu swish softsign hardswish sigmoid mish".split():
@@ -118,4 +118,4 @@ def dropout(
     mode: str = "downgrade_in_infer", seed: int = 0, fix_seed: bool = False,
 ) -> Any:  # fmt: skip
     mode = "downscale_in_infer" if mode == "downgrade_in_infer" else mode
-    return F.dropout(x, p, training=not is_test, mode=mode), None
+    return F.dropout(x, p, training=not is_test, mode=dropout_mode(mode)), None

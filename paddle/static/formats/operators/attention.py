@@ -7,7 +7,7 @@ from typing import Any
 import paddle
 from paddle.nn import functional as F
 from paddle.nn.functional.flash_attention import flash_attn_unpadded as flash_attn_unpadded_of
-from paddle.static.formats.operators.table import Number, Tensors, operator
+from paddle.static.formats.operators.table import Number, Tensors, dropout_mode, operator
 from umiak.core.tensor import Tensor
 
 
@@ -144,7 +144,7 @@ def fused_dropout_add(
     x: Tensor, y: Tensor, seed_tensor: Tensor | None = None, *, p: float, is_test: bool, mode: str, seed: int = 0,
     fix_seed: bool = False,
 ) -> Any:  # fmt: skip
-    return F.dropout(x, p, training=not is_test, mode=mode) + y, None
+    return F.dropout(x, p, training=not is_test, mode=dropout_mode(mode)) + y, None
 
 
 @operator("fused_bias_dropout_residual_layer_norm")
@@ -154,7 +154,7 @@ def fused_bias_dropout_residual_layer_norm(
     dropout_implementation: str = "downgrade_in_infer", ln_epsilon: float = 1e-5,
 ) -> Any:  # fmt: skip
     y = x if bias is None else x + bias
-    y = residual + F.dropout(y, dropout_rate, training=not is_test, mode=dropout_implementation)
+    y = residual + F.dropout(y, dropout_rate, training=not is_test, mode=dropout_mode(dropout_implementation))
     return F.layer_norm(y, y.shape[-1:], ln_scale, ln_bias, ln_epsilon), y
 
 
@@ -342,9 +342,9 @@ def fused_feedforward(
     width = x.shape[-1:]
     y = F.layer_norm(x, width, ln1_scale, ln1_bias, ln1_epsilon) if pre_layer_norm else x
     y = _activated(F.linear(y, linear1_weight, linear1_bias), act_method)
-    y = F.dropout(y, dropout1_prob, training=not is_test, mode=dropout1_implementation)
+    y = F.dropout(y, dropout1_prob, training=not is_test, mode=dropout_mode(dropout1_implementation))
     y = F.linear(y, linear2_weight, linear2_bias)
-    y = F.dropout(y, dropout2_prob, training=not is_test, mode=dropout2_implementation)
+    y = F.dropout(y, dropout2_prob, training=not is_test, mode=dropout_mode(dropout2_implementation))
     y = x + y if add_residual else y
     return y if pre_layer_norm else F.layer_norm(y, width, ln2_scale, ln2_bias, ln2_epsilon)
 
@@ -369,10 +369,10 @@ def fused_attention(
     q, k, v = (paddle.transpose(made[:, :, i], [0, 2, 1, 3]) for i in range(3))
     scores = paddle.matmul(q * made.shape[-1] ** -0.5, k, transpose_y=True)
     scores = F.softmax(scores if src_mask is None else scores + src_mask, -1)
-    scores = F.dropout(scores, attn_dropout_rate, training=not is_test, mode=attn_dropout_implementation)
+    scores = F.dropout(scores, attn_dropout_rate, training=not is_test, mode=dropout_mode(attn_dropout_implementation))
     y = paddle.transpose(paddle.matmul(scores, v), [0, 2, 1, 3]).reshape([*x.shape[:2], -1])
     y = F.linear(y, out_linear_weight, out_linear_bias)
-    y = F.dropout(y, dropout_rate, training=not is_test, mode=dropout_implementation)
+    y = F.dropout(y, dropout_rate, training=not is_test, mode=dropout_mode(dropout_implementation))
     y = x + y if add_residual else y
     y = y if pre_layer_norm else F.layer_norm(y, [width], ln_scale_2, ln_bias_2, ln_epsilon)
     return (*[None] * 19, y)  # what is in between is for gradients

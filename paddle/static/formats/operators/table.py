@@ -182,6 +182,11 @@ def small(array: np.ndarray, dtype: str) -> Known | None:
     return Known(array, dtype) if array.size <= MOST else None
 
 
+def dropout_mode(name: str) -> str:
+    """How a way of dropout is called by functions."""
+    return "downscale_in_infer" if name == "downgrade_in_infer" else name
+
+
 MOST_PARTS = 1 << 16
 
 
