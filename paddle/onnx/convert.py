@@ -29,7 +29,7 @@ from paddle.static.formats.graph import (
     Operation,
     TensorType,
 )
-from umiak.util.errors import op_error
+from umiak.util.errors import called, op_error
 
 Bound = Any  # Value, list of them, None for what is absent
 
@@ -77,7 +77,7 @@ class Refused(ValueError):
         self.opset = None if None in firsts else max(n for n in firsts if n is not None)
         text = "\n".join(lines)
         super().__init__(
-            f"[{op}] requires operators that ONNX can say at opset {opset}, got these that it cannot:\n{text}\n"
+            f"[{called(op)}] requires operators that ONNX can say at opset {opset}, got these that it cannot:\n{text}\n"
             "In brackets stands the first opset that can: choose it as opset_version. Where it is none, compute these "
             "operators outside of the exported layer."
         )

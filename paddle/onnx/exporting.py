@@ -16,7 +16,7 @@ from paddle.static.formats.graph import Module
 from paddle.static.formats.translate import Untranslatable, translate
 from umiak.core.tensor import Tensor
 from umiak.runtime.program_tracer import outside
-from umiak.util.errors import op_error
+from umiak.util.errors import called, op_error
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -75,7 +75,7 @@ def export(layer: Any, path: str, input_spec: Any = None, opset_version: int = 9
         import onnx  # noqa: F401 - the error says what to do where it is missing
     except ImportError as error:
         raise ImportError(
-            f"[{OP}] requires the package onnx, which is not installed. Run `pip install onnx`"
+            f"[{called(OP)}] requires the package onnx, which is not installed. Run `pip install onnx`"
         ) from error
     prefix = os.fspath(path)
     if not os.path.basename(prefix):

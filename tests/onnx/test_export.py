@@ -1,0 +1,177 @@
+"""``paddle.onnx.export``: what is exported, under which names and sizes, and what is refused."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import numpy as np
+import onnx
+import pytest
+
+import paddle
+import paddle.nn.functional as F
+from paddle.onnx import exporting
+from paddle.static import InputSpec
+from tests.onnx.conftest import run
+
+X = np.random.RandomState(0).standard_normal((4, 3)).astype("float32")
+
+
+class Network(paddle.nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.a, self.norm, self.b = paddle.nn.Linear(3, 5), paddle.nn.BatchNorm1D(5), paddle.nn.Linear(5, 2)
+        self.register_buffer("shift", paddle.to_tensor([0.5, -0.5]))
+
+    def forward(self, x):
+        return self.b(F.dropout(F.relu(self.norm(self.a(x))), 0.5, training=self.training)) + self.shift
+
+
+def spec(*sizes, dtype="float32", name="x"):
+    return InputSpec(list(sizes), dtype, name)
+
+
+def exported(layer, tmp_path, specs, opset=17, **configs):
+    path = str(tmp_path / "folder" / "model")
+    paddle.onnx.export(layer, path, specs, opset_version=opset, **configs)
+    return path + ".onnx"
+
+
+def sizes(values):
+    return [[d.dim_param or d.dim_value for d in v.type.tensor_type.shape.dim] for v in values]
+
+
+def test_a_layer_gives_its_results_for_batches_of_any_size(tmp_path):
+    layer = Network()
+    layer.eval()
+    path = exported(layer, tmp_path, [spec(None, 3)])
+    assert os.listdir(tmp_path / "folder") == ["model.onnx"]
+    graph = onnx.load(path).graph
+    assert [v.name for v in graph.input] == ["x"] and sizes(graph.input) == [["x_0", 3]]
+    for n in (1, 3, 5):
+        x = np.resize(X, (n, 3))
+        np.testing.assert_allclose(run(path, {"x": x})[0], layer(paddle.to_tensor(x)).numpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_several_inputs_and_results_keep_their_order_and_names(tmp_path):
+    def function(a, b, flag):
+        return {"z": a + b, "y": [a - b, a if flag else b]}
+
+    path = exported(function, tmp_path, [spec(2, name="left"), spec(2, name="right"), True])
+    graph = onnx.load(path).graph
+    assert [v.name for v in graph.input] == ["left", "right"]
+    a, b = np.array([1, 2], "float32"), np.array([5, 7], "float32")
+    got = run(path, {"left": a, "right": b})
+    for x, y in zip(got, (a - b, a, a + b), strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+def test_results_may_be_chosen(tmp_path):
+    path = exported(lambda x: (x + 1, x * 2), tmp_path, [spec(2)], output_spec=[1])
+    assert [y.tolist() for y in run(path, {"x": np.ones(2, "float32")})] == [[2, 2]]
+
+
+def test_a_captured_layer_knows_its_specs(tmp_path):
+    layer = paddle.jit.to_static(paddle.nn.Linear(3, 2), input_spec=[spec(None, 3)], full_graph=True)
+    path = exported(paddle.DataParallel(layer), tmp_path, None)
+    np.testing.assert_allclose(run(path, {"x": X})[0], layer(paddle.to_tensor(X)).numpy(), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("high", [5.0, -5.0])
+def test_both_branches_are_there(high, tmp_path):
+    def function(x, n):
+        y = x
+        for _ in range(n):
+            if y.sum() > 0:
+                y = y - 1
+            else:
+                y = y * 0.5 + 3
+        return y
+
+    path = exported(function, tmp_path, [spec(None), spec(1, dtype="int64", name="n")])
+    assert "Loop" in {node.op_type for node in onnx.load(path).graph.node}
+    for n in (0, 1, 4):
+        x = np.array([high, 1.0], "float32")
+        wanted = function(paddle.to_tensor(x), n).numpy()
+        np.testing.assert_allclose(run(path, {"x": x, "n": np.array([n])})[0], wanted, rtol=1e-6)
+
+
+def test_a_loaded_model_is_exported_as_it_is(tmp_path):
+    layer = Network()
+    layer.eval()
+    prefix = str(tmp_path / "saved")
+    paddle.jit.save(layer, prefix, [spec(None, 3)])
+    loaded = paddle.jit.load(prefix)
+    path = exported(loaded, tmp_path, None)
+    np.testing.assert_allclose(run(path, {"x": X})[0], layer(paddle.to_tensor(X)).numpy(), rtol=1e-5, atol=1e-6)
+    with pytest.raises(ValueError, match="no input_spec or output_spec for a loaded model"):
+        exported(loaded, tmp_path, [spec(None, 3)])
+
+
+def version(path):
+    return onnx.load(path).opset_import[0].version
+
+
+def test_a_low_opset_asks_for_the_lowest_that_can_say_the_model(tmp_path):
+    assert version(exported(lambda x: x + 1, tmp_path, [spec(2)], opset=9)) == 11
+    assert version(exported(lambda x: paddle.fft.rfft(x).real(), tmp_path, [spec(2, 8)], opset=9)) == 17
+    with pytest.raises(ValueError, match=r"pd_op.fft_r2c: needs ONNX operator DFT \(opset 17\)"):
+        exported(lambda x: paddle.fft.rfft(x).real(), tmp_path, [spec(2, 8)], opset=13)
+    path = exported(lambda x: paddle.fft.rfft(x).real(), tmp_path, [spec(2, 8)], opset=13, auto_update_opset=True)
+    assert version(path) == 17
+
+
+def test_all_operators_that_cannot_be_said_are_named(tmp_path):
+    def function(x):
+        return paddle.digamma(x), F.grid_sample(x, x.transpose([0, 2, 3, 1])), paddle.i0(x)
+
+    with pytest.raises(ValueError, match="cannot") as caught:
+        exported(function, tmp_path, [spec(1, 2, 4, 4)], opset=13)
+    text = str(caught.value)
+    assert text.startswith("[export] requires operators that ONNX can say at opset 13")
+    assert "pd_op.digamma: needs what ONNX has no operators for here (opset none)" in text
+    assert "pd_op.i0:" in text and "pd_op.grid_sample: needs ONNX operator GridSample (opset 16)" in text
+    assert not (tmp_path / "folder").exists()
+
+
+def test_weights_may_lie_in_a_file_of_their_own(tmp_path, monkeypatch):
+    layer = paddle.nn.Linear(3, 400)
+    wanted = layer(paddle.to_tensor(X)).numpy()
+    path = exported(layer, tmp_path, [spec(None, 3)], external_filename="weights.bin")
+    assert sorted(os.listdir(tmp_path / "folder")) == ["model.onnx", "weights.bin"]
+    np.testing.assert_allclose(run(path, {"x": X})[0], wanted, rtol=1e-5)
+    monkeypatch.setattr(exporting, "MOST_BYTES", 1000)  # as if a file could hold no more
+    for _ in range(2):  # a second export replaces what was there
+        path = exported(layer, tmp_path, [spec(None, 3)])
+    assert os.path.getsize(path + ".data") < 3 * 4 * 400 + 4 * 400 + 8192
+    np.testing.assert_allclose(run(path, {"x": X})[0], wanted, rtol=1e-5)
+    with pytest.raises(ValueError, match="external_filename without a folder"):
+        exported(layer, tmp_path, [spec(None, 3)], external_filename="../w.bin")
+
+
+def test_what_is_refused(tmp_path, monkeypatch):
+    layer = paddle.nn.Linear(3, 2)
+    with pytest.raises(ValueError, match="opset_version up to 21, got 22"):
+        exported(layer, tmp_path, [spec(None, 3)], opset=22)
+    with pytest.raises(ValueError, match="deploy_backend None or 'onnxruntime', got 'tensorrt'"):
+        exported(layer, tmp_path, [spec(None, 3)], deploy_backend="tensorrt")
+    with pytest.raises(ValueError, match=r"configs of .* got \['quantise'\]"):
+        exported(layer, tmp_path, [spec(None, 3)], quantise=True)
+    with pytest.raises(ValueError, match=r"\[export\] requires input_spec"):
+        exported(layer, tmp_path, None)
+    with pytest.raises(TypeError, match="a Layer or a function, got int"):
+        exported(3, tmp_path, None)
+    with pytest.raises(ValueError, match="a path that ends in a name"):
+        paddle.onnx.export(layer, str(tmp_path) + os.sep, [spec(None, 3)])
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(ImportError, match="requires the package onnx"):
+        exported(layer, tmp_path, [spec(None, 3)])
+
+
+def test_configs_without_a_meaning_here_are_taken(tmp_path):
+    path = exported(
+        paddle.nn.Linear(3, 2), tmp_path, [spec(None, 3)], enable_onnx_checker=False, verbose=True, with_hook=True,
+        deploy_backend="onnxruntime",
+    )  # fmt: skip
+    assert version(path) == 17
