@@ -80,17 +80,20 @@ def test_a_predictor(tmp_path: Path) -> None:
             np.testing.assert_allclose(out.numpy(), (expected * B)[expected[:, 0] > 0], rtol=1e-5, atol=1e-6)
 
 
-def test_suppression_of_boxes(tmp_path: Path) -> None:
-    """The reference's results, of a model that it saved."""
-    (tmp_path / "m.pdmodel").write_bytes(RECORDED["detection/program"].tobytes())
-    (tmp_path / "m.pdiparams").write_bytes(RECORDED["detection/values"].tobytes())
+@pytest.mark.parametrize("name", ["detection", "decoder"])
+def test_models_of_the_reference(name: str, tmp_path: Path) -> None:
+    """Its results: of suppressed boxes, and of a loop that ends when data say so."""
+    (tmp_path / "m.pdmodel").write_bytes(RECORDED[f"{name}/program"].tobytes())
+    (tmp_path / "m.pdiparams").write_bytes(RECORDED[f"{name}/values"].tobytes())
     predictor = create_predictor(Config(str(tmp_path / "m.pdmodel"), str(tmp_path / "m.pdiparams")))
-    for name in predictor.get_input_names():
-        predictor.get_input_handle(name).copy_from_cpu(RECORDED[f"detection/in/0/{name}"])
-    predictor.run()
-    for j, name in enumerate(predictor.get_output_names()):
-        found = predictor.get_output_handle(name).copy_to_cpu()
-        np.testing.assert_allclose(found, RECORDED[f"detection/out/0/{j}"], rtol=1e-5, atol=1e-4)
+    for run in range(1 if name == "detection" else 2):
+        for feed in predictor.get_input_names():
+            predictor.get_input_handle(feed).copy_from_cpu(RECORDED[f"{name}/in/{run}/{feed}"])
+        predictor.run()
+        for j, fetched in enumerate(predictor.get_output_names()):
+            found, expected = predictor.get_output_handle(fetched).copy_to_cpu(), RECORDED[f"{name}/out/{run}/{j}"]
+            assert found.shape == expected.shape
+            np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-4)
 
 
 def test_it_cannot_be_saved_optimised(tmp_path: Path) -> None:

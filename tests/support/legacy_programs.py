@@ -304,6 +304,22 @@ def arrays() -> list[Any]:
     return [both, last, paddle.tensor.array_length(steps)]
 
 
+def decoder() -> list[Any]:
+    """A loop that fills a list until data say that it is enough."""
+    x = data("x", [-1, 3])
+    steps = paddle.tensor.array_write(op("relu", {"X": x}), paddle.full([1], 0, "int64"))
+    i = paddle.full([1], 0, "int64")
+    going = paddle.mean(x) < 9.0
+    loop = paddle.static.nn.control_flow.While(going)
+    with loop.block():
+        after = i + 1
+        now = paddle.tensor.array_read(steps, i) * 1.5 + 1.0
+        paddle.tensor.array_write(now, after, steps)
+        paddle.assign(after, i)
+        paddle.assign(paddle.mean(now) < 9.0, going)
+    return [paddle.tensor.array_read(steps, i), i, x * 2.0]  # its length would be that of an earlier run
+
+
 def recurrent() -> list[Any]:
     """The operator of LSTM, GRU and plain networks: layers and directions with their weights in one list."""
     x = data("x", [5, -1, 4])
@@ -519,6 +535,7 @@ PROGRAMS: dict[str, tuple[Callable[[], list[Any]], list[Feed]]] = {
     "fluid": (fluid, [{"ids": np.arange(5 * n).reshape(n, 5, 1) % 7, "x": numbers(n, 2, 3, 4)} for n in (1, 3)]),
     "sizes": (sizes, [{"x": numbers(n, 12)} for n in (2, 3)]),
     "control": (control, [{"x": numbers(2, 3)}, {"x": numbers(2, 3) - 1}, {"x": numbers(1, 3) + 3}]),
+    "decoder": (decoder, [{"x": numbers(2, 3)}, {"x": numbers(2, 3) + 6}]),
     "arrays": (arrays, [{"x": numbers(2, 3)}]),
     "recurrent": (recurrent, [{"x": numbers(5, 2, 4)}]),
     "attention": (attention, [{"x": numbers(2, 6, 8)}]),

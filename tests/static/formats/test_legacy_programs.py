@@ -20,6 +20,9 @@ RECORDED = np.load(Path(__file__).parents[2] / "data/legacy_programs.npz")
 NAMES = sorted({key.partition("/")[0] for key in RECORDED.files} - {"separate"})
 
 
+FROM_DATA = "detection", "decoder"  # data decide sizes, or how often a loop runs that fills a list
+
+
 def recorded(name: str) -> bytes:
     return RECORDED[name].tobytes()
 
@@ -53,7 +56,7 @@ def check(name: str, model: list[Any]) -> None:
         compare(executor.run(made, feed=fed, fetch_list=fetched), expected)
 
 
-@pytest.mark.parametrize("name", [n for n in NAMES if n != "detection"])
+@pytest.mark.parametrize("name", [n for n in NAMES if n not in FROM_DATA])
 def test_a_program_and_its_values(programs: object, tmp_path: Path, name: str) -> None:
     (tmp_path / "m.pdmodel").write_bytes(recorded(f"{name}/program"))
     if values := recorded(f"{name}/values"):
@@ -61,12 +64,13 @@ def test_a_program_and_its_values(programs: object, tmp_path: Path, name: str) -
     check(name, paddle.static.load_inference_model(str(tmp_path / "m"), paddle.static.Executor()))
 
 
-def test_sizes_from_data() -> None:
-    """How many boxes are left is known at run time: operations are called one by one."""
-    module = read_pdmodel(recorded("detection/program"))
-    values = parameters.read(recorded("detection/values"), record.parameter_names(module))
+@pytest.mark.parametrize("name", FROM_DATA)
+def test_sizes_from_data(name: str) -> None:
+    """Operations are called one by one."""
+    module = read_pdmodel(recorded(f"{name}/program"))
+    values = parameters.read(recorded(f"{name}/values"), record.parameter_names(module))
     given = {k: paddle.to_tensor(v) for k, v in values.items()}
-    for fed, expected in runs("detection"):
+    for fed, expected in runs(name):
         found = record.Values(module, given, {k: paddle.to_tensor(v) for k, v in fed.items()}).run()
         compare([y.numpy() for y in found], expected)
 
