@@ -34,7 +34,7 @@ class ProgramFormat(NamedTuple):
 
 
 class Model(NamedTuple):
-    """What files of a model hold: a program in operators of the reference or in ours, and values by name."""
+    """The content of files of a model: a program in operators of the reference or in ours, and values by name."""
 
     program: Module | Contents
     values: dict[str, Any]
@@ -162,8 +162,8 @@ def paths_of(prefix: str, model: str | None = None, values: str | None = None) -
         found = os.path.join(prefix, model or "__model__")
         return found, prefix if values is None else os.path.join(prefix, values)
     if os.path.isdir(prefix) and os.path.exists(os.path.join(prefix, "__model__")):
-        whole = os.path.join(prefix, "__params__")
-        return os.path.join(prefix, "__model__"), whole if os.path.exists(whole) else prefix
+        combined = os.path.join(prefix, "__params__")
+        return os.path.join(prefix, "__model__"), combined if os.path.exists(combined) else prefix
     found = next((prefix + end for end in PROGRAM_ENDS if os.path.exists(prefix + end)), prefix + PROGRAM_ENDS[0])
-    whole = prefix + VALUES_END
-    return found, whole if os.path.exists(whole) else None
+    combined = prefix + VALUES_END
+    return found, combined if os.path.exists(combined) else None

@@ -160,9 +160,9 @@ class Values:
 
     def _unrolled(self, body: Block, condition: Any, *carried: Any) -> Sequence[Any]:
         """A loop over lists of tensors, which grow: iteration by iteration, while its condition is known."""
-        turns = 0
+        count = 0
         while _truth(condition):
-            turns = bounded(turns + 1)
+            count = bounded(count + 1)
             for argument, value in zip(body.arguments, carried, strict=True):
                 self._values[argument.number] = value
             condition, *carried = self._block(body)
@@ -183,7 +183,7 @@ def _truth(condition: Any) -> bool:
 
 
 def _located(error: Exception) -> str:
-    """What an error says, and of which operation."""
+    """The text of an error, with its operation."""
     o: Operation | None = getattr(error, "operation", None)
     return str(error) if o is None else f"operation {error.place}, {o.name}: {error}"
 

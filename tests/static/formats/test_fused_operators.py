@@ -167,12 +167,12 @@ def test_rotated_positions(neighbours):
     angles = np.arange(5)[:, None] * 10000.0 ** (-np.arange(0, 4, 2) / 4)
     z = q.numpy().astype("float64")
     a, b = (z[..., ::2], z[..., 1::2]) if neighbours else (z[..., :2], z[..., 2:])
-    turned = (a + 1j * b) * np.exp(1j * angles)[None, :, None]
+    rotated = (a + 1j * b) * np.exp(1j * angles)[None, :, None]
     expected = np.empty_like(z)
     if neighbours:
-        expected[..., ::2], expected[..., 1::2] = turned.real, turned.imag
+        expected[..., ::2], expected[..., 1::2] = rotated.real, rotated.imag
     else:
-        expected[..., :2], expected[..., 2:] = turned.real, turned.imag
+        expected[..., :2], expected[..., 2:] = rotated.real, rotated.imag
     found, k, v = call("fused_rotary_position_embedding", q, use_neox_rotary_style=neighbours)
     np.testing.assert_allclose(found.numpy(), expected, rtol=1e-5, atol=1e-5)
     assert k is None

@@ -1,4 +1,4 @@
-"""What the operators of PaddlePaddle's programs mean, by subject, as calls of the public API (``table.TABLE``)."""
+"""Meanings of the operators of PaddlePaddle's programs, by subject, as calls of the public API (``table.TABLE``)."""
 
 import importlib
 import pkgutil

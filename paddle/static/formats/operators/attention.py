@@ -92,7 +92,7 @@ def fused_rotary_position_embedding(
     else:
         sin, cos = (x.reshape([1, -1, 1, size])[:, :length] for x in (sin, cos))
 
-    def turned(x: Tensor | None) -> Tensor | None:
+    def rotated(x: Tensor | None) -> Tensor | None:
         if x is None:
             return None
         if use_neox_rotary_style:
@@ -103,7 +103,7 @@ def fused_rotary_position_embedding(
         y = (x * cos + other * sin).astype(x.dtype)
         return paddle.transpose(y, [1, 0, 2, 3]) if time_major else y
 
-    return turned(q), turned(k), turned(v)
+    return rotated(q), rotated(k), rotated(v)
 
 
 # --- sums and norms behind one another -------------------------------------------------------------------------------
@@ -245,8 +245,8 @@ def fusion_repeated_fc_relu(x: Tensor, w: Tensors, bias: Tensors) -> Any:
 def fusion_transpose_flatten_concat(x: Tensors, *, trans_axis: Any, flatten_axis: int, concat_axis: int) -> Any:
     rows = []
     for y in x:
-        turned = paddle.transpose(y, list(trans_axis))
-        rows.append(paddle.flatten(paddle.flatten(turned, flatten_axis, -1), 0, flatten_axis - 1))
+        transposed = paddle.transpose(y, list(trans_axis))
+        rows.append(paddle.flatten(paddle.flatten(transposed, flatten_axis, -1), 0, flatten_axis - 1))
     return paddle.concat(rows, concat_axis)
 
 

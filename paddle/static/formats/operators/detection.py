@@ -173,7 +173,7 @@ def roi_align(
 
 
 def _counts(boxes: Tensor, boxes_num: Tensor | None) -> Tensor:
-    """How many boxes each image has: all belong to the first where nothing says so."""
+    """Counts of boxes by image: all belong to the first where nothing says so."""
     return paddle.full([1], 1, "int32") * boxes.shape[0] if boxes_num is None else boxes_num
 
 

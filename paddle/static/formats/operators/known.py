@@ -1,4 +1,4 @@
-"""Small integer tensors whose elements are sizes: they are computed on Python numbers and symbolic sizes.
+"""Small integer tensors whose elements are sizes: they are computed on Python scalars and symbolic sizes.
 
 A program that was saved for any batch size takes sizes of its tensors apart and puts them together again (``shape64``,
 ``slice``, ``stack``, ``reshape``). Their elements must be known while it is recorded, since they decide shapes.
@@ -22,7 +22,7 @@ MOST = 64  # elements
 
 
 class Known:
-    """A tensor whose elements are known: ``array`` has them as Python numbers and ``Sym``."""
+    """A tensor whose elements are known: ``array`` has them as Python scalars and ``Sym``."""
 
     __slots__ = ("array", "dtype")
 

@@ -68,7 +68,7 @@ def edit_distance(
 
 
 def _distance(a: np.ndarray, b: np.ndarray) -> float:
-    """How many items are left out, put in or exchanged on the shortest way from one to the other."""
+    """The number of items that are left out, put in or exchanged on the shortest way from one to the other."""
     row = np.arange(len(b) + 1)
     for i, x in enumerate(a, 1):
         # Exchanging or leaving out at once; putting in is a running minimum.

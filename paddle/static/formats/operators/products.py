@@ -1,4 +1,4 @@
-"""Products of matrices, and linear algebra."""
+"""Matmuls, and linear algebra."""
 
 from __future__ import annotations
 

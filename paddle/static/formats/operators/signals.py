@@ -59,7 +59,7 @@ def stft(
 
 
 def _rows(out_size: Any) -> Any:
-    """How many rows there are, by none or 0 for as many as there are."""
+    """The number of rows of a result; None, where it is not said, for as many as x has."""
     sizes = list(out_size or ())
     return None if not sizes or sizes[0] in (0, -1) else sizes[0]
 

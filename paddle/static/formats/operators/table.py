@@ -67,7 +67,7 @@ _FORMS: dict[str, Callable[[Any], Any]] = {
 
 
 class Operator:
-    """What an operator means: ``function``, and ``rule`` where all operands are known numbers."""
+    """The meaning of an operator: ``function``, and ``rule`` where all operands are known numbers."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
@@ -183,7 +183,7 @@ def small(array: np.ndarray, dtype: str) -> Known | None:
 
 
 def dropout_mode(name: str) -> str:
-    """How a way of dropout is called by functions."""
+    """The name that functions have for a way of dropout."""
     return "downscale_in_infer" if name == "downgrade_in_infer" else name
 
 
