@@ -33,8 +33,8 @@ class Batch(NamedTuple):
 
 
 class Blocks(NamedTuple):
-    """How a product is cut: the function that does it, rows of a part (of pixels, where the function says so), panels
-    of a part, steps of k at a time, and how many parts there are."""
+    """Parts of a product: the function that computes them, rows of each (of pixels, where the function says so), panels
+    of each, steps of k at a time, and how many parts there are."""
 
     run: str
     rows: int
