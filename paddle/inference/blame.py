@@ -1,4 +1,4 @@
-"""Where in the user's source an operation was written whose run has failed: files of models may say so."""
+"""Lines of the user's source at which an operation was written whose run has failed: files of models may have them."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -38,13 +39,15 @@ class EngineSettings:
         engines._find(op_name, name)
         self._engine = engines.Request(name, _name(precision), smallest)
 
-    def _request(self) -> engines.Request | None:
+    def _request(self, threads: int = 1) -> engines.Request | None:
         """The request to an engine, with the settings that were made since."""
-        if self._engine is None or self._engine.engine != "tensorrt":
-            return self._engine
-        asked = self._engine
-        settings = {**self._trt, "shapes": self._shapes}
-        return engines.Request(asked.engine, asked.precision, asked.smallest, frozenset(self._trt_kept), settings)
+        if self._engine is None:
+            return None
+        asked = replace(self._engine, threads=threads)
+        if asked.engine != "tensorrt":
+            return asked
+        kept = {name if "." in name else f"pd_op.{name}" for name in self._trt_kept}
+        return replace(asked, kept=frozenset(kept), settings={**self._trt, "shapes": self._shapes})
 
     # --- TensorRT
 

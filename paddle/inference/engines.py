@@ -5,8 +5,9 @@ An engine says which operators it takes and compiles a part that consists of the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,12 +21,13 @@ Compiled = Callable[[Sequence[np.ndarray]], Sequence[np.ndarray]]
 @dataclass(frozen=True)
 class Request:
     """A request to an engine. ``smallest``: parts of fewer operators stay here; ``kept``: operators that stay here
-    in any case; ``precision``: by the name of a dtype."""
+    in any case; ``precision``: by the name of a dtype; ``threads``: of one run."""
 
     engine: str
     precision: str = "float32"
     smallest: int = 3
     kept: frozenset[str] = frozenset()
+    threads: int = 1
     settings: dict[str, Any] = field(default_factory=dict)
 
 
@@ -38,8 +40,18 @@ class Engine(Protocol):
     def takes(self, operation: Operation) -> bool:
         """Return whether the engine computes an operation."""
 
-    def compile(self, module: Module, request: Request) -> Compiled:
-        """Return a function of the arrays that the module is fed, in order, which gives those that it fetches."""
+    def compile(self, module: Module, values: Mapping[str, Any], request: Request) -> Compiled:
+        """Return a function of the arrays that the module is fed, in order, which gives those that it fetches.
+
+        ``values``: of parameters, by name, among them those of the module. Several threads may call the function.
+
+        Raises:
+            Refused: the engine cannot compute this part after all.
+        """
+
+
+class Refused(Exception):
+    """An engine does not take a part."""
 
 
 ENGINES: dict[str, Engine] = {}
@@ -57,6 +69,7 @@ def register_engine(name: str, engine: Engine) -> None:
 
 def _find(op_name: str, name: str) -> Engine:
     """Return an engine that is there with all that it needs."""
+    import_module("paddle.inference.onnx_runtime")  # it is registered there
     engine = ENGINES.get(name)
     if engine is None:
         raise op_error(

@@ -11,6 +11,7 @@ from paddle.inference import blame, profile
 from paddle.inference.config import Config
 from paddle.inference.handle import Slots, Tensor
 from paddle.inference.preparing import Prepared, ShapeRecord, around_runs
+from paddle.inference.staged import StagedRun
 from paddle.inference.stepwise import Hook, told
 from umiak import memory
 from umiak.core import tensor as core
@@ -62,7 +63,7 @@ class Predictor:
             weakref.finalize(prepared, profile.start())
         self._set(prepared, prepared.run, record)
 
-    def _set(self, prepared: Prepared, run: Run, record: ShapeRecord) -> None:
+    def _set(self, prepared: Prepared, run: Run | StagedRun, record: ShapeRecord) -> None:
         self._prepared = prepared
         self._run = run
         self._record = record
@@ -167,6 +168,7 @@ class Predictor:
         if narrow is not None:
             given = [x.astype(self._prepared.metas[n].dtype) for (n, _), x in zip(self._run.feeds, given, strict=True)]
         if any(self._hooks):
+            assert isinstance(self._run, Run)  # as hooks ask for
             results = told(self._run.program, given, *self._hooks)
         else:
             try:
@@ -198,8 +200,9 @@ class Predictor:
 
         Raises:
             TypeError: something that is no function.
+            RuntimeError: an engine computes parts of the model.
         """
-        self._hooks[0].append(_function("register_input_hook", hook))
+        self._hooks[0].append(self._hook("register_input_hook", hook))
 
     def register_output_hook(self, hook: Callable[[str, str, core.Tensor], Any]) -> None:
         """Have a function called after every operation, with each of its results. Operations then run one by one.
@@ -209,8 +212,16 @@ class Predictor:
 
         Raises:
             TypeError: something that is no function.
+            RuntimeError: an engine computes parts of the model.
         """
-        self._hooks[1].append(_function("register_output_hook", hook))
+        self._hooks[1].append(self._hook("register_output_hook", hook))
+
+    def _hook(self, op_name: str, hook: Any) -> Hook:
+        if not callable(hook):
+            raise op_error(TypeError, op_name, "a function", type(hook).__name__)
+        if not isinstance(self._run, Run):
+            raise op_error(RuntimeError, op_name, "a model that is computed here", "one of which an engine has parts")
+        return hook
 
     # --- memory
 
@@ -226,12 +237,6 @@ class Predictor:
             The number of bytes.
         """
         return memory.empty_cache(self._prepared.config._place)
-
-
-def _function(op_name: str, hook: Any) -> Hook:
-    if not callable(hook):
-        raise op_error(TypeError, op_name, "a function", type(hook).__name__)
-    return hook
 
 
 @public("paddle.inference")

@@ -12,13 +12,18 @@ import numpy as np
 
 from paddle.amp.auto_cast import op_names
 from paddle.framework.io import replacing
-from paddle.inference import loading
+from paddle.inference import engines, loading
 from paddle.inference.config import LOG, Config
+from paddle.inference.staged import StagedRun, staged
 from paddle.pir.pass_manager import PassManager
 from paddle.static.executor import Executor
-from paddle.static.program import managed
+from paddle.static.formats import files
+from paddle.static.formats.graph import Module
+from paddle.static.formats.record import input_types, output_names
+from paddle.static.program import Program, managed
 from paddle.static.saving import save_inference_model
 from paddle.static.scope import scope_guard
+from paddle.static.variable import data
 from umiak.compiler.passes.registry import PASSES
 from umiak.core.array import from_numpy
 from umiak.core.captured import Stale
@@ -43,28 +48,48 @@ class Prepared:
     def __init__(self, config: Config) -> None:
         self.config = config
         self.blamed = 0  # failures that were looked into
-        names = config._passes()
-        last = [n for n in names if n == PACKING]  # its results are for this processor
+        request = config._request(config._threads)
+        self.run: Run | StagedRun = self._own() if request is None else self._staged(request)
+        self.narrow = config._narrow() if config._flags["low_precision_io"] else None
+
+    def _own(self) -> Run:
+        config, names = self.config, self.config._passes()
         kept = config._optimised()
         found = kept + loading.PROGRAMS[0] if kept and config._flags["use_optimised"] else ""
         if kept and os.path.isfile(found):
             model = loading.from_files(found, kept + loading.PARAMETERS)
         else:
             model = loading.load(config, may_be_cut=True)
+            # The results of packing are for this processor.
             optimise(config, model, [n for n in names if n != PACKING], config._narrow())
         self.feeds, self.outputs, self.tail = list(model.feeds), model.outputs, model.tail
         if config._flags["save_optimised"]:
             self._save(model, kept)
-        optimise(config, model, last)
-        values = [model.program._tracer.find(x) for x in model.fetched]
-
-        def held_by(x: Tensor, read: bool) -> Tensor:
-            return model.scope._place_of(x, make=not read) if managed(x) else x
-
-        self.run = Run(model.program._tracer, values, "model", held_by=held_by, arena=1 << 62)  # type: ignore[arg-type]
+        optimise(config, model, [n for n in names if n == PACKING])
         declared = {name: x._value.meta for name, x in model.program._tracer.feeds}
         self.metas: dict[str, Meta] = {name: declared[name] for name in self.feeds}
-        self.narrow = config._narrow() if config._flags["low_precision_io"] else None
+        return run_of(model)
+
+    def _staged(self, request: engines.Request) -> StagedRun:
+        config = self.config
+        program_file, parameters = loading.sources(config)
+        read = files.read_model(program_file, parameters or None, "create_predictor")
+        if not isinstance(read.program, Module) or config._flags["save_optimised"] or config._flags["use_optimised"]:
+            got = "one in Umiak's own" if not isinstance(read.program, Module) else "one that is to be kept optimised"
+            raise op_error(
+                ValueError, "create_predictor", f"a model in the operators of PaddlePaddle for {request.engine}", got
+            )
+        types = input_types(read.program)
+        program = Program()
+        with program._tracer:
+            metas = {name: data(name, t.shape, t.dtype)._value.meta for name, t in types.items()}
+        self.feeds, self.outputs, self.tail, self.metas = list(types), output_names(read.program), None, metas
+
+        def compiled(model: loading.Model) -> Run:
+            optimise(config, model, config._passes(), config._narrow())
+            return run_of(model)
+
+        return staged(config, request, read.program, read.values, metas, compiled)
 
     @staticmethod
     def _save(model: loading.Model, prefix: str | None) -> None:
@@ -84,11 +109,13 @@ class Prepared:
 
     # --- kernels of the first run
 
-    def warm(self, run: Run) -> bool:
+    def warm(self, run: Run | StagedRun) -> bool:
         """Have the kernels of a run made, by runs over zeros; False where sizes could not be guessed, or where what a
         program keeps or loops over would depend on them."""
-        program = run.program
-        if program.effects or any(o.regions or o.op.random or o.op.effect for o in program.walk()):
+        runs = [run] if isinstance(run, Run) else [stage.run for stage in run.stages if stage.run is not None]
+        if any(r.program.effects for r in runs) or any(
+            o.regions or o.op.random or o.op.effect for r in runs for o in r.program.walk()
+        ):
             return False
         known = self.config._shapes
         try:
@@ -105,6 +132,17 @@ class Prepared:
         if known is not None and len(known["usual"]) == len(sizes):
             sizes = list(known["usual"])
         return from_numpy(np.zeros(sizes, meta.dtype.numpy), self.config._place)  # type: ignore[union-attr]
+
+
+def run_of(model: loading.Model) -> Run:
+    """Make what runs a model, with its parameters as constants and one block of memory for values inside."""
+    tracer = model.program._tracer
+    values = [tracer.find(x) for x in model.fetched]
+
+    def held_by(x: Tensor, read: bool) -> Tensor:
+        return model.scope._place_of(x, make=not read) if managed(x) else x
+
+    return Run(tracer, values, "model", held_by=held_by, arena=1 << 62)  # type: ignore[arg-type]
 
 
 def optimise(config: Config, model: loading.Model, names: Sequence[str], narrow: str | None = None) -> None:

@@ -262,7 +262,7 @@ def test_engines_that_are_there():
     assert config.tensorrt_engine_enabled()
     assert config.tensorrt_precision_mode() is Half
     asked = config._request()
-    assert (asked.engine, asked.precision, asked.smallest, asked.kept) == ("tensorrt", "float16", 5, {"conv2d"})
+    assert (asked.engine, asked.precision, asked.smallest, asked.kept) == ("tensorrt", "float16", 5, {"pd_op.conv2d"})
     assert asked.settings["max_batch_size"] == 4
     config.enable_openvino_engine(inference.PrecisionType.Int8)
     assert config.openvino_engine_enabled()

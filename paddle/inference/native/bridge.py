@@ -13,7 +13,7 @@ from paddle.inference.preparing import declared
 from umiak.backends.cpu.aot.steps import DTYPES
 from umiak.core.array import from_numpy
 from umiak.core.tensor import Tensor
-from umiak.runtime.program_tracer import outside
+from umiak.runtime.program_tracer import Run, outside
 from umiak.util.errors import op_error
 
 Port = tuple[str, int, tuple[int, ...]]  # name, number of the dtype, sizes with -1 for those that are not known
@@ -43,6 +43,7 @@ class Session:
         self.inputs: list[Port] = [
             (name, number_of(metas[name].dtype), tuple(declared(metas[name]))) for name in predictor.get_input_names()
         ]
+        assert isinstance(predictor._run, Run)  # no engine was asked for
         values: Any = predictor._run.program.outputs
         self.outputs: list[Port] = [
             (name, number_of(v.meta.dtype), tuple(declared(v.meta)))

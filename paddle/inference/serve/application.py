@@ -25,6 +25,7 @@ from paddle.inference.serve.bodies import FORMS, Declared, Malformed, checked, c
 from paddle.inference.serve.metrics import TYPE, Metrics
 from umiak.core.array import from_numpy
 from umiak.ir.expr import Sym
+from umiak.runtime.program_tracer import Run
 
 LOG = logging.getLogger("paddle.inference.serve")
 LARGE = 1 << 16  # bytes of a body that is read and written beside the event loop
@@ -32,7 +33,7 @@ LARGE = 1 << 16  # bytes of a body that is read and written beside the event loo
 
 @dataclass(frozen=True)
 class Limits:
-    """What one server allows. ``rows``: samples in a run of the model; 1: requests run one by one."""
+    """Limits of one server. ``rows``: samples in a run of the model; 1: requests run one by one."""
 
     rows: int = 1
     delay: float = 0.002
@@ -75,8 +76,8 @@ class Model:
 
 def takes_batches(predictor: Predictor) -> bool:
     """Return whether the first axis of all inputs and outputs may have any size, and is one and the same."""
-    if predictor._prepared.tail is not None:  # data decide sizes
-        return False
+    if predictor._prepared.tail is not None or not isinstance(predictor._run, Run):
+        return False  # data decide sizes, or an engine does, of which nothing is known
     firsts = [meta.shape[0] if meta.shape else None for meta in predictor._prepared.metas.values()]
     sizes = {s for s in firsts if type(s) is Sym}
     results: Any = predictor._run.program.outputs
