@@ -22,6 +22,12 @@ _ELEMENTWISE = set(
     "Abs Add And Ceil Clip Cos Div Equal Erf Exp Floor Greater Identity IsNaN Less LessOrEqual Log Max Min Mod Mul Neg "
     "Not Or Pow RandomUniformLike Reciprocal Relu Round Sigmoid Sign Sin Softplus Sqrt Sub Sum Tanh Where Xor".split()
 )
+# What takes elements of any type from one place to another. The standard lets other operators compute in bfloat16 too,
+# but what runs models on a CPU has none of them: they compute in float32, and round.
+_MOVES = set(
+    "Cast Concat Expand Gather GatherElements GatherND Identity If Loop Pad Reshape Scan ScatterElements ScatterND "
+    "Slice Split Squeeze Tile Transpose Unsqueeze".split()
+)
 
 
 class Unsayable(Exception):
@@ -285,6 +291,8 @@ class Builder:
                 continue
             types = allowed.get(variable, {variable})
             elements = {BY_SCHEMA[t] for t in types if t in BY_SCHEMA}
+            if kind not in _MOVES:
+                elements.discard("bfloat16")
             if not isinstance(x, Value):
                 if isinstance(x, np.ndarray):
                     x = self.constant(x)

@@ -151,6 +151,9 @@ class _Converter:
             for r in o.results:
                 self.values[r.number] = Unsayable(_POISON)
             return
+        except _MALFORMED as error:
+            found = f"{type(error).__name__}: {error}"
+            raise op_error(ValueError, self.op, f"operands and attributes that {o.name} has", found) from error
         self._bind(o, list(made) if isinstance(made, tuple) else [made])
         written = writes(o)
         if written is not None:
@@ -189,6 +192,8 @@ class _Converter:
         self.values[o.results[0].number] = self.builder.parameter(name, np.asarray(self.parameters[name]))
 
 
+# What a rule meets in a program whose operators lack operands or attributes, or have others.
+_MALFORMED = TypeError, LookupError, ArithmeticError, ValueError
 _POISON = "what another operator did not make"
 _FETCHED = FETCH, "builtin.shadow_output"  # the latter with an attribute `output_name`
 _KEEPS = {

@@ -49,6 +49,8 @@ class Call:
     def ints(self, i: int, name: str, default: Any = None) -> list[int]:
         """Integers that are an operand, or in other versions an attribute; they must be known."""
         found = self[i] if self[i] is not None else self(name, default)
+        if found is None:
+            raise LookupError(f"no {name}")
         known = numbers(found)
         if known is None:
             raise Unsayable(f"{name} that does not depend on what is fed")
@@ -67,7 +69,7 @@ RULES: dict[str, Rule] = {}
 # Rules that know complex numbers as the pairs that they are here.
 TAKE_COMPLEX = {
     "abs", "add", "angle", "as_real", "assign", "cast", "concat", "conj", "divide", "fft_c2c", "fft_c2r", "imag",
-    "multiply", "real", "scale", "subtract", "transpose",
+    "multiply", "real", "scale", "slice", "subtract", "transpose",
 }  # fmt: skip
 
 

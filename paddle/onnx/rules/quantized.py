@@ -129,7 +129,9 @@ def fake_dequantize_max_abs(g: Builder, o: Call) -> Value:
 
 @rule("fake_channel_wise_dequantize_max_abs")
 def fake_channel_wise_dequantize_max_abs(g: Builder, o: Call) -> Value:
-    x, scales, axis = o[0], o[1], o("quant_axis", 0)
+    x, scales = o[0], o[1]
+    # Of weights a scale for each channel; of results one for each column, and one of what they were made of.
+    axis = o("quant_axis", 0) if len(scales) == 1 else o("x_num_col_dims", 1)
     bits = o("quant_bits", [8])
     y = x * reshape(g, scales[0], [-1] + [1] * (x.rank - axis - 1)) / float((1 << (bits[0] - 1)) - 1)
     if len(scales) > 1:

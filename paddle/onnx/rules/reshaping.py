@@ -8,6 +8,7 @@ import numpy as np
 
 from paddle.onnx.builder import Builder, Unsayable, Value
 from paddle.onnx.elements import FLOATS
+from paddle.onnx.rules.elementwise import real
 from paddle.onnx.shapes import (
     INT64,
     arange,
@@ -183,8 +184,12 @@ def slice_(g: Builder, o: Call) -> Value:
     ends = o[2] if o[2] is not None else o("ends")
     if isinstance(x, list):  # of a tensor array
         raise Unsayable("a slice of a list")
-    y = slices(g, x, axes, vector(g, starts), vector(g, ends))
     gone = o("decrease_axis", [])
+    if x.complex:
+        y = slices(g, Value(g, x.name, real(x)), axes, vector(g, starts), vector(g, ends))
+        y = squeeze(g, known(y, [1 if i in gone else -1 for i in range(x.rank + 1)]), gone)
+        return Value(g, y.name, x.dtype, (-1,) * (x.rank - len(gone)))
+    y = slices(g, x, axes, vector(g, starts), vector(g, ends))
     return (
         squeeze(g, known(y, [1 if i in gone else -1 for i in range(x.rank)]) if y.constant is None else y, gone)
         if gone
@@ -210,7 +215,7 @@ def crop(g: Builder, o: Call) -> Value:
 
 @rule("flip", "reverse")
 def flip(g: Builder, o: Call) -> Value:
-    axes = [a % o[0].rank for a in o("axis")]
+    axes = [a % o[0].rank for a in o.ints(1, "axis")]
     if not axes:
         return g.node("Identity", o[0])
     return slices(g, o[0], axes, [-1] * len(axes), [INT64.min] * len(axes), [-1] * len(axes))
