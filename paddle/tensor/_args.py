@@ -12,7 +12,7 @@ from paddle._public import need_tensor
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
-from umiak.core.context import place_guard
+from umiak.core.context import capture_of, place_guard
 from umiak.core.dtype import DType
 from umiak.core.inplace import assign
 from umiak.core.place import Place
@@ -260,3 +260,11 @@ def operate(way: Callable[[Any, Any], Any], op: Callable[[Any, Any], Tensor], na
         return way(x, y)
     # `==` of anything is a bool, and a list is repeated.
     raise op_error(OperandError, name, "a tensor or a number for y", type(y).__name__)
+
+
+def number_in(x: Tensor) -> Any:
+    """Return the integer in a tensor without dims: a size that data decide. It is a symbol in programs for files."""
+    tracer = capture_of()
+    if tracer is not None and tracer.static and tracer.for_files:
+        return tracer.number_in(x)
+    return int(x.item())

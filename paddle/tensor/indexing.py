@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paddle.tensor._args import cast, create_on, op_error, write_part
+from paddle.tensor._args import cast, create_on, number_in, op_error, write_part
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
@@ -99,7 +99,7 @@ def coordinates(index: Tensor) -> list[Tensor]:
     """An index tensor as tensors of integers: of a mask, the coordinates where it holds."""
     if not index.dtype.is_bool:
         return [index]
-    rows = F.nonzero_sized(index, int(F.count_true(index).item()))
+    rows = F.nonzero_sized(index, number_in(F.count_true(index)))
     return list(F.unbind(rows, 1, index.ndim))
 
 
@@ -277,7 +277,7 @@ def getitem(x: Tensor, item: Any) -> Tensor:
     elif (
         isinstance(item, Tensor) and item.dtype.is_bool and item.ndim == x.ndim and item.ndim and item.shape == x.shape
     ):
-        return F.masked_select_sized(x, item, int(F.count_true(item).item()))
+        return F.masked_select_sized(x, item, number_in(F.count_true(item)))
     basic, advanced = parse(x, item)
     if advanced:
         return _gather(basic(x), advanced)
@@ -406,7 +406,7 @@ def _masked(region: Tensor, mask: Tensor, value: Any, x: Tensor, advanced: dict[
         return new
     if mask.ndim < region.ndim:
         return _put(region, advanced, value, x)
-    count = int(F.count_true(mask).item())
+    count = number_in(F.count_true(mask))
     return F.masked_scatter(region, mask, F.broadcast_to(v, (count,)))
 
 

@@ -9,6 +9,7 @@ from paddle.tensor._args import cast as _cast_to
 from paddle.tensor._args import (
     need_tensor,
     number,
+    number_in,
     op_error,
 )
 from paddle.tensor.sequences import broadcast_shape
@@ -55,7 +56,7 @@ def masked_select(x: Tensor, mask: Tensor, name: str | None = None, *, out: Any 
         [2, 3]
     """
     x, mask = _spread(need_tensor(x, "masked_select"), _mask(mask, "masked_select"))
-    return F.masked_select_sized(x, mask, int(F.count_true(mask).item()))
+    return F.masked_select_sized(x, mask, number_in(F.count_true(mask)))
 
 
 @public

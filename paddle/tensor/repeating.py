@@ -11,6 +11,7 @@ from paddle.tensor._args import (
     integer,
     integers,
     need_tensor,
+    number_in,
     op_error,
     shape_of,
     tensor,
@@ -202,7 +203,7 @@ def repeat_interleave(
         return F.repeat_interleave(x, k, count)
     if repeats.ndim == 0 or (repeats._count == 1 and x.shape[k] != 1):
         return F.repeat_interleave(x, k, int(repeats.item()))
-    total = output_size if output_size is not None else int(F.sum(_cast_to(repeats, dt.int64), (0,)).item())
+    total = output_size if output_size is not None else number_in(F.sum(_cast_to(repeats, dt.int64), (0,)))
     return F.repeat_interleave_sized(x, repeats, k, total)
 
 

@@ -16,6 +16,7 @@ from paddle.tensor._args import (
     integer,
     need_tensor,
     number,
+    number_in,
     op_error,
     same_dtype,
 )
@@ -422,7 +423,7 @@ def nonzero(x: Tensor, as_tuple: bool = False, *, out: Any = None) -> Any:
         raise op_error(ValueError, "nonzero", "a tensor of at least one dim", "a 0-d tensor", "Reshape it to [1].")
     if x.dtype.is_complex:
         x = F.ne(x, 0)
-    coordinates = F.nonzero_sized(x, int(F.count_true(x).item()))
+    coordinates = F.nonzero_sized(x, number_in(F.count_true(x)))
     return tuple(F.unbind(coordinates, 1, x.ndim)) if as_tuple else coordinates
 
 
@@ -554,7 +555,7 @@ def _unique(x: Tensor, axis: Any, consecutive: bool, wanted: tuple[bool, bool, b
         raise op_error(ValueError, op, "a dtype of int32 or int64", d.name)
     need_tensor(x, op)
     a = None if axis is None else axis_of(axis, x.ndim, op)
-    count = int(F.unique_count(x, a, consecutive).item())
+    count = number_in(F.unique_count(x, a, consecutive))
     values, index, inverse, counts = F.unique_sized(x, a, consecutive, count)
     if a is None and not consecutive and 0 in x.shape:
         values = F.reshape(values, tuple(x.shape))  # nothing is distinct in the shape that it has

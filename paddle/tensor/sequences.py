@@ -183,7 +183,7 @@ def broadcast_shapes(*shapes: Sequence[int]) -> list[int]:
         >>> paddle.broadcast_shapes([2, 1], [3], [1, 1])
         [2, 3]
     """
-    out: list[int] = []
+    out: list[Any] = []
     lists = [list(integers(shape, "broadcast_shapes", "shapes")) for shape in shapes]
     for sizes in lists:
         length = builtins.max(len(out), len(sizes))

@@ -475,6 +475,27 @@ class Regions(nn.Layer):
         return whole, paddle.vision.ops.psroi_pool(x, boxes, count, 2)
 
 
+@case("suppression of boxes", Input([None, 4]), Input([None]), Input([None], 4, "int64"), batches=(6, 40))
+class Suppression(nn.Layer):
+    """How many boxes are left depends on data."""
+
+    def forward(self, corners, scores, kinds):
+        boxes = paddle.concat([corners[:, :2], corners[:, :2] + corners[:, 2:].abs() + 0.1], -1)
+        every = paddle.vision.ops.nms(boxes, 0.3)
+        best = paddle.vision.ops.nms(boxes, 0.2, scores)
+        apart = paddle.vision.ops.nms(boxes, 0.2, scores, kinds, [0, 1, 2])
+        return paddle.gather(boxes, every), boxes[best], scores[best], kinds[apart], apart
+
+
+@case("sizes that depend on data", Input([None, 5]), Input([None], 6, "int64"), batches=(7, 9))
+class Masks(nn.Layer):
+    def forward(self, x, n):
+        found, places, again, counts = paddle.unique(n, return_index=True, return_inverse=True, return_counts=True)
+        positive = paddle.masked_select(x, x > 0)
+        rows = paddle.nonzero(x[:, 0] > 0).squeeze(1)
+        return positive, positive.sum(), x[rows], paddle.nonzero(x > 1), found, places, again, counts
+
+
 @case("anchor boxes", Input([None, 4]), Input([None, 4]))
 class Overlap(nn.Layer):
     """Which boxes others overlap: what suppression is made of."""

@@ -5,11 +5,16 @@ They are one order class, so that checks and texts come in the order of the code
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Iterator
+from typing import Any, ClassVar
 
+import numpy as np
+
+from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.ir.meta import Meta
-from umiak.ops.base import Op, register
+from umiak.ops._common import shard_string
+from umiak.ops.base import Op, Sample, param, register
 from umiak.ops.control import is_flag
 
 
@@ -38,6 +43,35 @@ class Require(OnHost):
         if not is_flag(flag):
             self.fail(TypeError, "a bool with one element", flag)
         return Meta((), dt.bool)
+
+
+@register
+class ReadNumber(Op):
+    """``x``, one integer, whose value is the number ``n`` from here on.
+
+    Programs that are recorded for files alone have it; those that run here read no numbers from data.
+    """
+
+    binds: ClassVar[tuple[str, ...]] = ("n",)
+    amp = "keep"
+    vjp = None
+    n: int = param("int")
+
+    def infer(self, x, n):
+        if x.shape or not x.dtype.is_integer:
+            self.fail(TypeError, "an integer without dims", x)
+        return Meta((), x.dtype)
+
+    def decompose(self, x, n):
+        return F.copy(x)
+
+    def shard(self, x, n):
+        return shard_string([[]], [[]])
+
+    @staticmethod
+    def samples(rng: Any) -> Iterator[Sample]:
+        yield Sample((np.array(3),), params={"n": 3})
+        yield Sample((np.array(0, np.int32),), params={"n": 0})
 
 
 @register

@@ -55,6 +55,7 @@ class ProgramTracer(Capture):
         self.scope.by_example = True
         self.builder.locate = users_line
         self.origin = origin
+        self.for_files = False  # whether it never runs here, but is written to a file: then data may decide sizes
         self.names: dict[str, Tensor] = {}  # tensors that were given or asked for a name
         self.feeds: list[tuple[str, SymTensor]] = []  # the inputs that a run is given
         self.narrowed: dict[int, Operation] = {}  # operations that may be computed in a narrower type, by id
@@ -142,6 +143,12 @@ class ProgramTracer(Capture):
             f"the data of a tensor of shape {list(x.shape)} are read in static mode, where they are known only while "
             "the program runs. Fetch them: Executor.run(program, fetch_list=[...])"
         )
+
+    def number_in(self, x: Tensor) -> Any:
+        """The integer that a tensor will hold when the program runs, as a symbol."""
+        n = self.scope.symbol("int", lo=0)
+        F.read_number(x, n=n)
+        return n
 
     def backward(self, tensors: Sequence[Any], grads: Sequence[Any]) -> None:
         raise CaptureError(

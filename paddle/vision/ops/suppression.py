@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from paddle._public import need_tensor, public
+from paddle.tensor._args import number_in
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.context import no_grad_guard, place_guard
@@ -17,7 +18,7 @@ _MOST_PAIRS = 1 << 24  # of boxes of the classes that are compared at once
 
 def positions(mask: Tensor) -> Tensor:
     """Positions at which a vector of bools holds: int64."""
-    return F.squeeze(F.nonzero_sized(mask, int(F.count_true(mask).item())), axes=(1,))
+    return F.squeeze(F.nonzero_sized(mask, number_in(F.count_true(mask))), axes=(1,))
 
 
 def descending(scores: Tensor, axis: int = 0) -> Tensor:
@@ -62,14 +63,14 @@ def nms(
     need_tensor(boxes, "nms", "boxes")
     if category_idxs is not None and scores is not None and categories is None:
         raise op_error(ValueError, "nms", "categories, a list of their numbers, beside category_idxs", "None")
-    if top_k is not None and not 1 <= top_k <= len(boxes):
-        raise op_error(ValueError, "nms", f"top_k from 1 to the number of boxes, {len(boxes)}", top_k)
+    if top_k is not None and not 1 <= top_k <= boxes.shape[0]:
+        raise op_error(ValueError, "nms", f"top_k from 1 to the number of boxes, {boxes.shape[0]}", top_k)
     for value, arg_name in ((scores, "scores"), (category_idxs, "category_idxs")):
-        if value is not None and list(need_tensor(value, "nms", arg_name).shape) != [len(boxes)]:
-            raise op_error(ValueError, "nms", f"{arg_name} of shape [{len(boxes)}]", list(value.shape))
+        if value is not None and list(need_tensor(value, "nms", arg_name).shape) != [boxes.shape[0]]:
+            raise op_error(ValueError, "nms", f"{arg_name} of shape [{boxes.shape[0]}]", list(value.shape))
     with no_grad_guard():
         kept = _kept(boxes, float(iou_threshold), scores, category_idxs, categories)
-    return kept if top_k is None or top_k >= len(kept) else kept[:top_k]
+    return kept if top_k is None else kept[:top_k]
 
 
 def _kept(boxes: Tensor, threshold: float, scores: Any, category_idxs: Any, categories: Any) -> Tensor:

@@ -481,16 +481,19 @@ class Emitter:
         self, o: ir.Operation, function: Callable[..., Any], operands: Sequence[Any], params: Sequence[Any] = ()
     ) -> None:
         """Write a call as what a function of its operands records."""
-        metas = [x.meta if type(x) is ir.Value else x for x in operands]
-        program = trace(lambda *xs: function(*xs, *params), metas, self.scope)
+        for value, made in zip(o.results, self.traced(lambda *xs: function(*xs, *params), operands), strict=True):
+            self.bind(value, made)
+
+    def traced(self, function: Callable[..., Any], operands: Sequence[Any]) -> list[Result]:
+        """Write what a function of operands records; what stands for its results."""
+        program = trace(function, [x.meta if type(x) is ir.Value else x for x in operands], self.scope)
         self.note(program)
         given = [x for x in operands if type(x) is ir.Value]
         for value, x in zip(program.arguments(), given, strict=True):
             self.bind(value, self.of(x))
         self.constants(program, {})
         self.operations(program.ops)
-        for value, made in zip(o.results, program.outputs, strict=True):
-            self.bind(value, self.of(made, value.meta.dtype))
+        return [self.of(x) for x in program.outputs]
 
     def constants(self, program: ir.Program, names: Mapping[str, str]) -> None:
         """Tensors that a program knows by itself; ``names``: those of what is kept from run to run."""

@@ -9,6 +9,8 @@ from paddle.static.formats.emit.emitter import (
     Emitter,
     Result,
     TensorType,
+    array,
+    element,
     emits,
     flag,
     i32,
@@ -155,3 +157,59 @@ def count_true(e: Emitter, o: ir.Operation) -> Result:
     x = e.of(o.operands[0])
     counted = e.cast(e.cast(x, "bool"), "int64")
     return e.one("sum", [counted, e.ints([])], e.type(o), dtype=UNDEFINED, keepdim=flag(False))
+
+
+# --- sizes that data decide ------------------------------------------------------------------------------------------
+
+
+@emits(F.ReadNumber)
+def read_number(e: Emitter, o: ir.Operation) -> Result:
+    x = e.of(o.operands[0])
+    e.know(o.params[0], e.cast(x, "int64"))
+    return x
+
+
+@emits(F.NonzeroSized)
+def nonzero_sized(e: Emitter, o: ir.Operation) -> Result | None:
+    if not o.operands[0].meta.shape:  # type: ignore[union-attr]
+        return None
+    return e.one("nonzero", [e.of(o.operands[0])], e.type(o))
+
+
+@emits(F.MaskedSelectSized)
+def masked_select_sized(e: Emitter, o: ir.Operation) -> Result:
+    return e.one("masked_select", [e.of(x) for x in o.operands], e.type(o))
+
+
+def _distinct(e: Emitter, o: ir.Operation, count: int) -> list[Result]:
+    """Values, first places, places of the values for all elements, and counts; ``count`` of results are read."""
+    x, axis = e.of(o.operands[0]), [] if o.op.axis is None else [o.op.axis]
+    own = typed(x).shape
+    sizes = (-1,) if not axis else (*own[: axis[0]], -1, *own[axis[0] + 1 :])
+    values, places = TensorType(typed(x).dtype, sizes), TensorType("int64", (-1,))
+    wanted = flag(count > 1)
+    given = {"return_inverse": wanted, "return_counts": wanted, "axis": array(i32, axis), "dtype": element("int64")}
+    if o.op.consecutive:
+        made = e.call("unique_consecutive", [x], [values, places, places], **given)
+        return [made[0], made[0], *made[1:]]
+    sorted_ = {"return_index": wanted, "is_sorted": flag(True)}
+    return e.call("unique", [x], [values, places, places, places], **given, **sorted_)
+
+
+@emits(F.UniqueCount)
+def unique_count(e: Emitter, o: ir.Operation) -> Result:
+    return e.size(_distinct(e, o, 1)[0], o.op.axis or 0)
+
+
+@emits(F.UniqueSized)
+def unique_sized(e: Emitter, o: ir.Operation) -> list[Result] | None:
+    if o.op.consecutive and e.reads(o.results[1]):
+        return None
+    return _distinct(e, o, 1 + any(e.reads(r) for r in o.results[1:]))
+
+
+@emits(F.RepeatInterleaveSized)
+def repeat_interleave_sized(e: Emitter, o: ir.Operation) -> Result:
+    given = {"axis": i32(o.op.axis), "output_size": i64(-1)}
+    operands = [e.of(o.operands[0]), _int64(e, o.operands[1])]
+    return e.one("repeat_interleave_with_tensor_index", operands, e.type(o), **given)
