@@ -13,7 +13,7 @@ from paddle._public import public
 from paddle.framework import unique_name
 from paddle.framework.param_attr import ParamAttr
 from paddle.framework.parameter import Parameter
-from paddle.jit.api import to_static
+from paddle.jit.sot.function import SymbolicStaticFunction
 from paddle.nn.layer.layers import Layer
 from paddle.static.formats.files import VALUES_END, damaged, paths_of, read_program, read_values
 from paddle.static.formats.graph import PARAMETER, Module
@@ -37,6 +37,13 @@ from umiak.util.errors import op_error
 FORWARD = "forward"
 
 
+class _Captured(SymbolicStaticFunction):
+    """The captured program of a method, called with its inputs by position or by name, arrays among them."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return super().__call__(*self.dygraph_function.__self__.bound(args, kwargs))
+
+
 class _Method:
     """One of the programs of a loaded layer, which is captured when it is first called."""
 
@@ -45,21 +52,23 @@ class _Method:
         self.types = input_types(module)
         self.specs = [InputSpec(list(t.shape), t.dtype, name=n) for n, t in self.types.items()]
         self.outputs = output_names(module)
-        self.captured = to_static(self.run, input_spec=self.specs)
+        self.captured = _Captured(self.run, self.specs)
+        self.captured.__name__ = name
 
     def run(self, *inputs: Tensor) -> Any:
         """Call the operations of the program."""
         outputs = Values(self.module, self.layer._held(self.module), dict(zip(self.types, inputs, strict=True))).run()
         return outputs[0] if len(outputs) == 1 else outputs
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def bound(self, args: tuple, kwargs: Mapping[str, Any]) -> list[Tensor]:
+        """The inputs, in order."""
         names = list(self.types)
         given = dict(zip(names, args, strict=False))
         if len(args) > len(names) or not given.keys().isdisjoint(kwargs) or {*given, *kwargs} != set(names):
             got = [*(f"{len(args)} by position",) * bool(args), *kwargs]
             raise op_error(TypeError, self.name, f"the inputs {names}", got)
         given.update(kwargs)
-        return self.captured(*(self._tensor(n, given[n]) for n in names))
+        return [self._tensor(n, given[n]) for n in names]
 
     def _tensor(self, name: str, x: Any) -> Tensor:
         if isinstance(x, np.ndarray):
@@ -112,7 +121,7 @@ class TranslatedLayer(Layer):
             self._keys[name] = f"param_{i}"
             self.add_parameter(f"param_{i}", made)
         self._methods = {name: _Method(self, name, module) for name, module in modules.items()}
-        self.__dict__.update((name, method) for name, method in self._methods.items() if name != FORWARD)
+        self.__dict__.update((name, method.captured) for name, method in self._methods.items())
         self.eval()
 
     def _held(self, module: Module) -> dict[str, Any]:
@@ -131,9 +140,9 @@ class TranslatedLayer(Layer):
 
         Raises:
             TypeError: other inputs than it has.
-            AttributeError: only other methods were saved.
+            ValueError: only other methods were saved.
         """
-        return self._method(FORWARD)(*args, **kwargs)
+        return self._method(FORWARD).captured(*args, **kwargs)
 
     def _method(self, name: str) -> _Method:
         if name not in self._methods:

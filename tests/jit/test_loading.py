@@ -93,6 +93,35 @@ def test_training_goes_on():
     assert set(changed) < set(trained)
 
 
+@pytest.mark.parametrize("name", NETWORKS)
+def test_a_trained_layer_is_saved_again(name, tmp_path):
+    layer = loaded(name)
+    xs = [paddle.to_tensor(x) for x in parts(name, "in").values()]
+    if name != "narrow":
+        optimizer = paddle.optimizer.SGD(0.1, parameters=layer.parameters())
+        (results(layer(*xs))[0] ** 2).mean().backward()
+        optimizer.step()
+    paddle.jit.save(layer, str(tmp_path / "again"))
+    again = paddle.jit.load(str(tmp_path / "again"))
+    for a, b, recorded in zip(results(layer(*xs)), results(again(*xs)), parts(name, "out").values(), strict=True):
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-6, atol=1e-7)
+        assert a.shape == list(recorded.shape)
+    if name == "methods":
+        by = paddle.to_tensor([3.0])
+        np.testing.assert_allclose(again.scaled(*xs, by).numpy(), layer.scaled(*xs, by).numpy(), rtol=1e-6)
+
+
+def test_a_model_without_forward(tmp_path):
+    for end in ("json", "pdiparams"):
+        (tmp_path / f"m.scaled.{end}").write_bytes((FOLDER / f"methods.scaled.{end}").read_bytes())
+    layer = paddle.jit.load(str(tmp_path / "m"))
+    assert layer.scaled(np.ones([2, 3], "float32"), np.ones(1, "float32")).shape == [2, 2]
+    with pytest.raises(ValueError, match=r"a method that was saved: \['scaled'\], got forward"):
+        layer(np.ones([2, 3], "float32"))
+    (tmp_path / "m.train.json").write_bytes(b"no program: the name is one of every layer's own methods")
+    assert paddle.jit.load(str(tmp_path / "m")).train().training
+
+
 def test_names_and_states():
     layer = loaded("methods")
     assert list(layer.state_dict()) == ["param_0", "param_1", "param_2"]
