@@ -10,6 +10,7 @@ import pytest
 
 from paddle.static.formats.graph import COMBINE, PARAMETER, SPLIT, Operation, TensorType
 from paddle.static.formats.legacy import program
+from paddle.static.formats.legacy.table import TABLE
 from paddle.static.formats.legacy.translate import module_of
 
 FACTS = [
@@ -24,6 +25,7 @@ OTHERWISE = {
     **dict.fromkeys(["conv2d_transpose", "depthwise_conv2d_transpose"], "it loses a bias"),
     **dict.fromkeys(["conv2d_transpose_bias", "depthwise_conv2d_bias", "fused_conv2d_add_act"], "several operations"),
     **{f"fused_elementwise_{x}": "several operations" for x in ("add", "sub", "mul", "div")},
+    **{k: "several operations" for k, meaning in TABLE.items() if "fused" in getattr(meaning, "__module__", "")},
     "affine_channel": "several operations", "select_input": "a branch, see test_legacy_programs",
     "reshape": "reshape, not an operator of its own", "reverse": "flip", "range_v2": "arange",
     "rnn": "no state of a dropout",

@@ -187,7 +187,22 @@ FUSED: dict[str, Case] = {
     ),
 }  # fmt: skip
 
-OUTPUTS = {"conv2d": "Output", "conv2d_fusion": "Output", "top_k": "Out Indices"}
+FUSED["quantize"] = (
+    "quantize",
+    {"Input": X},
+    {"Scale": 20.0, "is_negative_input": True},
+    np.round(X * 20).astype("int8"),
+)
+FUSED["quantize, unsigned"] = "quantize", {"Input": X}, {"Scale": 20.0, "Shift": 50.0}, np.round(X * 20 + 50)
+FUSED["dequantize"] = "dequantize", {"Input": N.astype("uint8")}, {"Scale": 4.0, "Shift": 1.0}, (N - 1.0) / 4
+
+OUTPUTS = {
+    "quantize": "Output",
+    "dequantize": "Output",
+    "conv2d": "Output",
+    "conv2d_fusion": "Output",
+    "top_k": "Out Indices",
+}
 CASES = {**OLDER, **FIRST, **FUSED}
 
 

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 rows("""
-fused_dropout_add: add(x, y) -> out
+fused_dropout_add: fused_dropout_add(x, y, seed_tensor?; fix_seed~False mode seed~0 is_test p) -> out seed_offset
+fused_bias_dropout_residual_layer_norm: fused_bias_dropout_residual_layer_norm(X, Residual, Bias?, LnScale?, LnBias?;
+    ln_epsilon~1e-05 dropout_implementation~"downgrade_in_infer" dropout_seed~1 dropout_fix_seed~True is_test~False
+    dropout_rate~0.5) -> Y BiasDropoutResidualOut DropoutMaskOut LnMean LnVariance
 """)
 
 
@@ -67,19 +70,6 @@ def _fc_norm(t: Translator, o: Operator) -> None:
     made = t.call("add", activated(t, made, o.get("activation_type", ""), o), t.input(o, "Y"))
     axis, epsilon = o.get("begin_norm_axis", 1), o.get("epsilon", 1e-5)
     t.finish(o, "Out", _norm(t, made, t.optional(o, "Scale"), t.optional(o, "Bias1"), axis, epsilon))
-
-
-@rule("fused_bias_dropout_residual_layer_norm")
-def _residual_norm(t: Translator, o: Operator) -> None:
-    """Of a model in use, where nothing is dropped."""
-    x, bias = t.input(o, "X"), t.optional(o, "Bias")
-    if bias is not None:
-        x = t.call("add", x, bias)
-    if not o.get("is_test", False) or o.get("dropout_implementation", "downgrade_in_infer") != "upscale_in_train":
-        raise FormatError("a dropout of evaluation is required ('is_test', 'upscale_in_train')")
-    x = t.call("add", x, t.input(o, "Residual"))
-    made = _norm(t, x, t.optional(o, "LnScale"), t.optional(o, "LnBias"), _rows(t, x), o.get("ln_epsilon", 1e-5))
-    t.finish(o, "Y", made)
 
 
 @rule("multihead_matmul")
@@ -196,3 +186,27 @@ def _composed(t: Translator, o: Operator) -> None:
     else:
         raise FormatError(f"one of two functions is required to be of {sorted(binary)}, got {functors}")
     t.finish(o, "Out", made)
+
+
+@rule("quantize")
+def _quantize(t: Translator, o: Operator) -> None:
+    """Numbers of eight bits, or bfloat16, which the next operator of the library takes."""
+    x = t.input(o, "Input")
+    if o.get("bfloat16", False):
+        t.finish(o, "Output", t.call("cast", x, dtype=Attribute("dtype", "bfloat16")))
+        return
+    scale, shift = o.get("Scale", 1.0), o.get("Shift", 0.0)
+    signed = o.get("is_negative_input", False) and not shift
+    x = t.call("round", t.call("scale", x, t.scalar(scale), bias=shift, bias_after_scale=True), decimals=0)
+    x = t.call("clip", x, t.scalar(-128.0 if signed else 0.0), t.scalar(127.0 if signed else 255.0))
+    t.finish(o, "Output", t.call("cast", x, dtype=Attribute("dtype", "int8" if signed else "uint8")))
+
+
+@rule("dequantize")
+def _dequantize(t: Translator, o: Operator) -> None:
+    scale = o.get("Scale", 1.0)
+    if scale == 0.0:
+        raise FormatError("a scale that is not 0 is required, got 0")
+    x = t.call("cast", t.input(o, "Input"), dtype=Attribute("dtype", "float32"))
+    made = t.call("scale", x, t.scalar(1.0 / scale), bias=-o.get("Shift", 0.0), bias_after_scale=False)
+    t.finish(o, "Output", made)
