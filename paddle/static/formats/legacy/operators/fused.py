@@ -28,7 +28,7 @@ def _norm(t: Translator, x: int, scale: int | None, bias: int | None, axis: int,
     return t.emit("pd_op.layer_norm", [x, scale, bias], attributes, types)[0]
 
 
-def _rows(t: Translator, x: int) -> int:
+def _last_axis(t: Translator, x: int) -> int:
     """The last axis of a value."""
     return t.rank(x) - 1
 
@@ -57,7 +57,7 @@ def _embeddings(t: Translator, o: Operator) -> None:
         total = found if total is None else t.call("add", total, found)
     if total is None:
         raise FormatError("embeddings are required, got none")
-    made = _norm(t, total, t.input(o, "Scale"), t.input(o, "Bias"), _rows(t, total), o.get("epsilon", 1e-5))
+    made = _norm(t, total, t.input(o, "Scale"), t.input(o, "Bias"), _last_axis(t, total), o.get("epsilon", 1e-5))
     t.finish(o, "Out", made)
 
 

@@ -1,4 +1,4 @@
-"""Operators that came late, when programs of version 2 were about to end: attention, narrow weights, fused layers."""
+"""Newest operators, of when programs of version 2 were about to end: attention, narrow weights, fused layers."""
 
 from paddle.static.formats.legacy.table import rows
 
