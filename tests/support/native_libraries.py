@@ -91,7 +91,7 @@ class Predictor:
         return x.name.decode(), DTYPES[x.dtype], list(x.shape)[: x.rank]
 
     def set(self, i: int, x: np.ndarray) -> None:
-        x = np.ascontiguousarray(x)
+        x = np.asarray(x, order="C")
         shape = (c_int64 * max(x.ndim, 1))(*x.shape)
         data = x.ctypes.data_as(c_void_p)
         dtype = DTYPES.index(x.dtype.name)

@@ -18,9 +18,10 @@ def normal(rng, *shape):
     return rng.standard_normal(shape).astype("float32")
 
 
-def compare(tmp_path, build, xs, rtol=2e-5, atol=2e-6, target="native", threads=0, compared=True):
-    """Save a model of inputs like ``xs``, whose first sizes are open, compile it and run it."""
-    feeds = [(f"x{i}", [None, *x.shape[1:]], x.dtype.name) for i, x in enumerate(xs)]
+def compare(tmp_path, build, xs, rtol=2e-5, atol=2e-6, target="native", threads=0, compared=True, known=False):
+    """Save a model of inputs like ``xs``, whose first sizes are open unless ``known``, compile it and run it."""
+    shapes = [x.shape if known else [None, *x.shape[1:]] for x in xs]
+    feeds = [(f"x{i}", list(shape), x.dtype.name) for i, (x, shape) in enumerate(zip(xs, shapes, strict=True))]
     prefix = native.save(tmp_path / "model", build, feeds)
     sizes = ",".join(f"x{i}={'x'.join(map(str, x.shape))}" for i, x in enumerate(xs))
     library = compile_model(str(prefix), str(tmp_path / "libmodel.so"), sizes=[sizes], target=target)
@@ -29,7 +30,8 @@ def compare(tmp_path, build, xs, rtol=2e-5, atol=2e-6, target="native", threads=
         wanted = expected(prefix, *xs)
         for y, z in zip(p.run(*xs), wanted, strict=True):
             assert y.dtype == z.dtype
-            np.testing.assert_allclose(y, z, rtol=rtol, atol=max(atol, atol * float(np.abs(z).max(initial=0))))
+            largest = float(np.abs(z).max(initial=0)) if z.dtype.kind == "f" else 0.0
+            np.testing.assert_allclose(y, z, rtol=rtol, atol=max(atol, atol * largest), equal_nan=True)
         p.close()
     return library
 
@@ -101,6 +103,81 @@ def test_images_of_other_ranks(tmp_path, rng, dims):
     convolution, pool = (nn.Conv1D, nn.MaxPool1D) if dims == 1 else (nn.Conv3D, nn.MaxPool3D)
     net = evaluating(lambda: nn.Sequential(convolution(5, 9, 3, padding=2, stride=2), pool(2), convolution(9, 40, 1)))
     compare(tmp_path, net, [normal(rng, 2, 5, *(9,) * dims)])
+
+
+def operations(rng):
+    """Functions of what they are given: operations in groups."""
+    import paddle
+
+    F = paddle.nn.functional
+    x, places = normal(rng, 5, 40), np.array([1, 3])
+    return {
+        "views": (lambda a: [a + 0, a.T, a[1:], a, a.reshape([-1]), a.expand([3, 5, 40]), paddle.flip(a, [1])], [x]),
+        "equal and known": (lambda a: [a * 2, a * 2, paddle.ones([2, 3]), paddle.arange(4)], [x]),
+        "empty": (lambda a: [a * 2, a.sum(0)], [normal(rng, 0, 3)]),
+        "narrow and whole numbers": (
+            lambda a, b, c: [
+                a > 0, paddle.logical_not(a > 0), b // 3, b % 5, b.astype("float64") / 2, c.astype("float32") / 255,
+                a.astype("float16") * 2, a.astype("bfloat16").astype("float32"),
+            ],
+            [x, rng.integers(-9, 9, (7,)), rng.integers(0, 255, (2, 3)).astype("uint8")],
+        ),
+        "lookups": (
+            lambda a, i, u: [
+                paddle.gather(a, i), a[i], paddle.scatter(a, i, u), paddle.scatter_nd_add(a, i.unsqueeze(1), u),
+                F.one_hot(i, 7),
+            ],
+            [x, places, normal(rng, 2, 40)],
+        ),
+        "running sums": (lambda a: [a.cumsum(1), a.cumsum(0), a.cumprod(1), paddle.logcumsumexp(a, 1)], [x]),
+        "long sums": (
+            lambda a: [a.sum(), a.mean(0), a.var(1), paddle.logsumexp(a, 1), a.max(0), a.argmax(1)],
+            [normal(rng, 300, 7000)],
+        ),
+        "parts": (lambda a: [*paddle.split(a, 4, 1), *a.unbind(0), a.roll(1, 0), a.tile([2, 3]), paddle.tril(a)], [x]),
+        "attention": (
+            lambda q, k, v: [
+                F.scaled_dot_product_attention(q, k, v), F.scaled_dot_product_attention(q, k, v, is_causal=True)
+            ],
+            [normal(rng, 2, 9, 3, 8) for _ in range(3)],
+        ),
+        "images": (
+            lambda a: [
+                F.interpolate(a, scale_factor=2, mode="bicubic"), F.pad(a, [1, 2, 0, 1], mode="reflect"),
+                F.pixel_shuffle(a, 2), F.unfold(a, 2), F.adaptive_avg_pool2d(a, [2, 5]),
+                *F.max_pool2d(a, 2, return_mask=True),
+            ],
+            [normal(rng, 2, 4, 6, 7)],
+        ),
+        "many that become one": (
+            lambda *xs: [paddle.concat(list(xs), 1), paddle.stack(list(xs), 2)], [normal(rng, 2, 3) for _ in range(40)]
+        ),
+        "weights that are computed": (
+            lambda a, w: [
+                F.conv2d(a, w, padding=1), F.conv2d(a, w[:, :2], groups=2), F.conv2d(a, w[:4, :1], groups=4),
+                F.conv2d_transpose(a, w[:4, :3], groups=2, stride=2), F.conv2d(a, paddle.ones([2, 4, 3, 3]) * 0.1),
+            ],
+            [normal(rng, 2, 4, 6, 20), normal(rng, 6, 4, 3, 3)],
+        ),
+    }  # fmt: skip
+
+
+OPERATIONS = (
+    "views", "equal and known", "empty", "narrow and whole numbers", "lookups", "running sums", "long sums", "parts",
+    "attention", "images", "many that become one", "weights that are computed",
+)  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_operations(tmp_path, rng, name):
+    build, xs = operations(rng)[name]
+    compare(tmp_path, build, xs, known=True, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.slow
+def test_numbers_without_dims(tmp_path, rng):
+    compare(tmp_path, lambda x, y: [x * 2, y + x, y.sum()], [np.array(3, "float32"), normal(rng, 4)], known=True)
 
 
 @pytest.mark.slow

@@ -6,62 +6,69 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-import numpy as np
-
-from umiak.backends.cpu.aot.errors import uncompilable
 from umiak.backends.cpu.aot.kernels import Kernels
 from umiak.backends.cpu.aot.matmul import Product
-from umiak.backends.cpu.aot.memory import Place, scratch, weight
+from umiak.backends.cpu.aot.memory import Place, scratch
 from umiak.backends.cpu.aot.step import Step
 
 NS_PER_TAP = 0.1  # of an element, without a product
 
 
-def convolution(name: str, x: Place, w: np.ndarray, y: Place, params: Sequence[Any], kernels: Kernels) -> list[Step]:
-    """``y[n, *positions, o]`` from ``x[n, *spatial, c]`` by ``w[o, c / groups, *kernel]``: a product whose rows are the
+def convolution(name: str, x: Place, w: Place, y: Place, params: Sequence[Any], kernels: Kernels) -> list[Step]:
+    """``y[n, *positions, o]`` from ``x[n, *spatial, c]`` by ``w[*kernel, c / groups, o]``: a product whose rows are the
     windows, for each group; or channel by channel."""
     groups, *geometry = params
     if not prod(y.shape):
         return []
-    channels, out, taps = x.shape[-1], w.shape[0], prod(w.shape[2:])
-    image = _image(x.shape[1:-1], y.shape[1:-1], w.shape[2:], geometry, channels, channels // groups)
+    channels, out, taps = x.shape[-1], w.shape[-1], prod(w.shape[:-2])
+    image = _image(x.shape[1:-1], y.shape[1:-1], w.shape[:-2], geometry, channels, channels // groups)
     if groups == channels == out:
-        refs = {"x": x.ref, "w": (weight(w.reshape(out, taps).T), 0), "out": y.ref}
+        refs = {"x": x.ref, "w": w.ref, "out": y.ref}
         return [_rows("depthwise", name, image, image["out"], y, taps, refs)]
     n, taken = out // groups, channels // groups
     plain = taps == 1 and image["stride"] == [1, 1, 1] and not any(image["pad"]) and image["size"] == image["out"]
     steps = []
     for g in range(groups):
-        matrix = w.reshape(groups, n, taken, taps)[g].transpose(2, 1, 0).reshape(taps * taken, n)
-        a = Place(x.memory, x.dtype, x.shape, x.strides, x.offset + g * taken)
-        c = Place(y.memory, y.dtype, y.shape, y.strides, y.offset + g * n)
         product = Product(
-            name, a, c, m=prod(y.shape[:-1]), n=n, k=taps * taken, a_row=channels if plain else 0, a_step=1, c_row=out,
-            matrix=matrix, image=None if plain else image,
+            name, _from(x, g * taken), _from(y, g * n), m=prod(y.shape[:-1]), n=n, k=taps * taken,
+            a_row=channels if plain else 0, a_step=1, c_row=out, image=None if plain else image,
+            **_right(w, g * n, taps * taken, n, out),
         )  # fmt: skip
         steps.append(product.step(kernels))
     return [s for s in steps if s is not None]
 
 
-def transposed(name: str, g: Place, w: np.ndarray, x: Place, params: Sequence[Any], kernels: Kernels) -> list[Step]:
-    """``x[n, *spatial, c]`` from ``g[n, *positions, o]``: a product gives each place's share for each tap, which are
-    then added up where they belong."""
+def transposed(name: str, g: Place, w: Place, x: Place, params: Sequence[Any], kernels: Kernels) -> list[Step]:
+    """``x[n, *spatial, c]`` from ``g[n, *positions, o]`` by ``w[o, *kernel, c / groups]``: a product gives each place's
+    share for each tap, which are then added up where they belong."""
     groups, *geometry = params[:5]
-    if groups != 1:
-        raise uncompilable("transposed convolutions in one group", f"{name} in {groups}")
     if not prod(x.shape):
         return []
-    channels, out, taps = x.shape[-1], w.shape[0], prod(w.shape[2:])
-    image = _image(x.shape[1:-1], g.shape[1:-1], w.shape[2:], geometry, channels, channels)
-    matrix = w.reshape(out, channels, taps).transpose(0, 2, 1).reshape(out, taps * channels)
-    columns = scratch(g.dtype, (*g.shape[:-1], taps * channels))
-    product = Product(
-        name, g, columns, m=prod(g.shape[:-1]), n=taps * channels, k=out, a_row=out, a_step=1, c_row=taps * channels,
-        matrix=matrix,
-    )  # fmt: skip
-    step = product.step(kernels)
-    spread = _rows("spread", name, image, image["size"], x, taps, {"columns": columns.ref, "out": x.ref})
-    return [spread] if step is None else [step, spread]
+    out, channels, taps = w.shape[0], w.shape[-1], prod(w.shape[1:-1])
+    image = _image(x.shape[1:-1], g.shape[1:-1], w.shape[1:-1], geometry, x.shape[-1], channels)
+    k, n = out // groups, taps * channels
+    steps: list[Step | None] = []
+    for i in range(groups):
+        columns = scratch(g.dtype, (*g.shape[:-1], n))
+        product = Product(
+            name, _from(g, i * k), columns, m=prod(g.shape[:-1]), n=n, k=k, a_row=out, a_step=1, c_row=n,
+            **_right(w, i * k * n, k, n, n),
+        )  # fmt: skip
+        refs = {"columns": columns.ref, "out": _from(x, i * channels).ref}
+        steps += [product.step(kernels), _rows("spread", name, image, image["size"], x, taps, refs)]
+    return [s for s in steps if s is not None]
+
+
+def _from(x: Place, offset: int) -> Place:
+    """A place so many elements further."""
+    return Place(x.memory, x.dtype, x.shape, x.strides, x.offset + offset)
+
+
+def _right(w: Place, offset: int, k: int, n: int, row: int) -> dict[str, Any]:
+    """The right operand of a product: ``k`` rows of ``n`` elements, which are ``row`` apart, of a dense place."""
+    at = _from(w, offset)
+    known = Place(at.memory, at.dtype, (k, n), (row, 1), at.offset).data
+    return {"b": at, "b_row": row, "b_step": 1, "matrix": known}
 
 
 def _image(

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from umiak.backends.cpu.aot import images
 from umiak.backends.cpu.aot.errors import uncompilable
 from umiak.backends.cpu.aot.kernels import Kernels, PhaseCode
@@ -32,7 +34,7 @@ from umiak.compiler.lower.builder import NotANest
 from umiak.compiler.lower.group import nest_of
 from umiak.compiler.nest import Chain, Nest, Variant
 from umiak.compiler.plan import plain_modes
-from umiak.core import array
+from umiak.core import array, eager
 from umiak.ir.meta import Meta
 from umiak.ir.program import Operation, Program, Value
 from umiak.ir.registry import REGISTRY
@@ -276,17 +278,38 @@ class _Planner:
         op, marked, last = o.op, (False, False), False
         if type(op) is ChannelsLast:
             op, marked, last = op.inner, op.images, op.image
-        x, w = (self.places[v] for v in o.operands)  # type: ignore[index]
-        known = w.data
         forward = type(op) is convolution.Conv
-        taken = forward or type(op) is convolution.ConvInputGrad
-        if known is None or not taken or not last or tuple(marked) != (True, False):
-            by = "computed" if known is None else "known"
-            raise uncompilable(
-                "convolutions of float32 by weights that are known", f"{o.name} of {x.dtype.name} by {by} weights"
-            )
+        if not (forward or type(op) is convolution.ConvInputGrad) or not last or tuple(marked) != (True, False):
+            raise uncompilable("convolutions of float32", f"{o.name} of {o.results[0].meta.dtype}")
+        x, y = self.dense(self.places[o.operands[0]]), self.made(o.results[0])  # type: ignore[index]
         make = images.convolution if forward else images.transposed
-        self.steps += make(o.name, self.dense(x), known, self.made(o.results[0]), o.params, self.kernels)
+        self.steps += make(o.name, x, self.taps_apart(o.operands[1], forward), y, o.params, self.kernels)
+
+    def taps_apart(self, v: Any, forward: bool) -> Place:
+        """Weights ``[o, c, *kernel]`` as convolutions take them: ``[*kernel, c, o]``, those of transposed ones
+        ``[o, *kernel, c]``."""
+        place, known = self.places[v], self.known(v)
+        rank = len(place.shape)
+        perm = (*range(2, rank), 1, 0) if forward else (0, *range(2, rank), 1)
+        if known is not None:
+            data = known.transpose(perm)
+            return place_of(weight(data), place.dtype, data.shape)
+        strides = tuple(place.strides[a] for a in perm)
+        turned = Place(place.memory, place.dtype, tuple(place.shape[a] for a in perm), strides, place.offset)
+        return self.dense(turned)
+
+    def known(self, v: Value) -> np.ndarray | None:
+        """A value that depends on no input."""
+        if (data := self.places[v].data) is not None or v.operation is None:
+            return data
+        o = v.operation
+        operands = [self.known(x) if type(x) is Value else x for x in o.operands]
+        if any(x is None for x in operands):
+            return None
+        made = eager.apply(
+            o.op, tuple(array.from_numpy(x) if isinstance(x, np.ndarray) else x for x in operands), o.params
+        )
+        return array.to_numpy(made[o.results.index(v)] if isinstance(made, tuple) else made)
 
     # --- order
 

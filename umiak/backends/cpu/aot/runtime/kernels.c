@@ -92,13 +92,13 @@ int um_run_depthwise(const um_context* context, const void* what, int64_t lo, in
 int um_run_spread(const um_context* context, const void* what, int64_t lo, int64_t hi) {
     const um_spread* s = what;
     const um_image* g = &s->image;
-    const int64_t n = g->channels, taps = g->kernel[0] * g->kernel[1] * g->kernel[2];
+    const int64_t n = g->taken, taps = g->kernel[0] * g->kernel[1] * g->kernel[2];
     const float* columns = um_at(context, s->columns);
     float* out = um_at(context, s->out);
     for (int64_t row = lo; row < hi; row++) {
         const int64_t y = row % g->size[1], z = row / g->size[1] % g->size[0], image = row / g->size[1] / g->size[0];
         for (int64_t x = 0; x < g->size[2]; x++) {
-            float* to = out + (row * g->size[2] + x) * n;
+            float* to = out + (row * g->size[2] + x) * g->channels;
             memset(to, 0, (size_t)n * sizeof(float));
             for (int64_t kz = 0; kz < g->kernel[0]; kz++) {
                 const int64_t pz = z + g->pad[0] - kz * g->dilation[0], oz = pz / g->stride[0];
