@@ -1,6 +1,7 @@
 """Functions whose programs are exported, which no one expression says. They run with the reference's ``paddle`` too."""
 
 import paddle
+import paddle.nn.functional as F
 
 
 def set_rows(x):
@@ -134,3 +135,37 @@ def recurrent(x, h, c, *weights, layers=1, both=False, mode="LSTM", lengths=None
     state, sizes = paddle.full([1], 0, "uint8"), (x.shape[-1], h.shape[-1])
     y = paddle._C_ops.rnn(x, states, list(weights), lengths, state, 0.0, both, *sizes, layers, mode, 0, True)
     return y[0], y[2]
+
+
+def yolo(x, body, head, bias, sizes):
+    """A detector as PP-YOLO: a head of anchors, decoded, the best boxes by Matrix NMS."""
+    y = F.mish(F.conv2d(x, body, stride=2, padding=1))
+    y = F.interpolate(F.mish(F.conv2d(y, body[:, :1].expand([-1, 6, -1, -1]), stride=2, padding=1)), scale_factor=2) + y
+    boxes, scores = paddle.vision.ops.yolo_box(F.conv2d(y, head, bias) * 0.05, sizes, [4, 6, 9, 8], 3, 0.1, 2)
+    return paddle.vision.ops.matrix_nms(
+        boxes, scores.transpose([0, 2, 1]), 0.05, 0.02, 20, 10, background_label=-1, return_index=True
+    )
+
+
+def rcnn(x, body, score, delta, anchors, variances, fc, classes, regress):
+    """A detector of two stages: proposals, their levels in a pyramid, features of regions, NMS per class."""
+    y = F.relu(F.conv2d(x, body, stride=2, padding=1))
+    size = paddle.to_tensor([[32.0, 32.0]])
+    rois, _, count = paddle.vision.ops.generate_proposals(
+        F.sigmoid(F.conv2d(y, score)), F.conv2d(y, delta) * 0.1, size, anchors, variances, 60, 12, 0.7, 0.5,
+        return_rois_num=True,
+    )  # fmt: skip
+    levels, back, counts = paddle.vision.ops.distribute_fpn_proposals(rois, 2, 3, 2, 12, rois_num=count)
+    small = F.max_pool2d(y, 2, 2)
+    parts = [
+        paddle.vision.ops.roi_align(f, r, n, 3, scale)
+        for f, r, n, scale in zip((y, small), levels, counts, (0.5, 0.25))
+    ]
+    hidden = F.relu(paddle.matmul(paddle.gather(paddle.concat(parts), back).flatten(1), fc))
+    scores = F.softmax(paddle.matmul(hidden, classes))
+    moved = paddle.matmul(hidden, regress).reshape([-1, 3, 4])
+    boxes = paddle.unsqueeze(rois, 1) + moved
+    best, index, number = paddle._C_ops.multiclass_nms3(
+        boxes.transpose([1, 0, 2])[:1], scores.transpose([1, 0]).unsqueeze(0), None, 0.1, 20, 8, 0.5, False, 1.0, -1
+    )
+    return rois, scores, best, number
