@@ -140,6 +140,18 @@ def test_functions_without_a_source(tmp_path):
         paddle.jit.save(places["branch"], str(tmp_path / "g"), [spec()])
 
 
+def test_asserted_and_printed(tmp_path):
+    def function(x):
+        assert x.sum() > 0, "a positive sum is required"
+        print("the sum is", x.sum())
+        return x * 2
+
+    paddle.jit.save(function, str(tmp_path / "f"), [spec()])
+    names_of_operators = [o.name for o in read(str(tmp_path / "f.json")).block.operations]
+    assert "pd_op.assert" in names_of_operators and "pd_op.print" not in names_of_operators
+    assert paddle.jit.load(str(tmp_path / "f"))(paddle.ones([1, 2])).tolist() == [[2.0, 2.0]]
+
+
 def test_a_branch_on_a_size_is_checked_in_the_file(tmp_path):
     def function(x):
         return x + 1 if x.shape[0] > 3 else x * 2

@@ -248,6 +248,16 @@ class Lengths(nn.Layer):
         return self.recurrent(x, sequence_length=lengths + 1)[0]
 
 
+@case("recurrent layer both ways with lengths", Input([None, 7, 4]), Input([None], 7, "int64"))
+class LengthsBothWays(nn.Layer):
+    def __init__(self) -> None:
+        super().__init__()
+        self.recurrent = nn.LSTM(4, 5, 2, direction="bidirect")
+
+    def forward(self, x, lengths):
+        return self.recurrent(x, sequence_length=lengths + 1)
+
+
 @case("text classifier with convolutions", ids(12, 30))
 class TextCNN(nn.Layer):
     def __init__(self) -> None:

@@ -139,3 +139,19 @@ def _filled(e: Emitter, old: Result, x: Result, at: Result, after: Result) -> Re
         "set_value_with_tensor", [old, e.unsqueeze(x, [0]), at, after, e.ints([1])], typed(old),
         axes=array(i64, [0]), decrease_axes=none, none_axes=none,
     )  # fmt: skip
+
+
+# --- effects on the host ---------------------------------------------------------------------------------------------
+
+
+@emits(F.Require)
+def require(e: Emitter, o: ir.Operation) -> Result:
+    flag = e.of(o.operands[0])
+    e.call("assert", [flag, e.combine([])], [], summarize=i64(-1))
+    return e.reshape(flag, ()) if typed(flag).shape else flag
+
+
+@emits(F.WriteText)
+def write_text(e: Emitter, o: ir.Operation) -> Result:
+    """Nothing is printed by models, as with PaddlePaddle; the result says that it is done."""
+    return e.full((), True, "bool")

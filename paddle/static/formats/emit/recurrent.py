@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from paddle.static.formats.emit.emitter import (
     Emitter,
     Result,
@@ -16,6 +18,7 @@ from paddle.static.formats.emit.emitter import (
     typed,
 )
 from umiak import ops as F
+from umiak.core import dtype as dt
 from umiak.ir import program as ir
 
 _MODES = {"tanh": "RNN_TANH", "relu": "RNN_RELU", "lstm": "LSTM", "gru": "GRU"}
@@ -25,11 +28,14 @@ _MODES = {"tanh": "RNN_TANH", "relu": "RNN_RELU", "lstm": "LSTM", "gru": "GRU"}
 def rnn(e: Emitter, o: ir.Operation) -> list[Result] | None:
     """One direction of one layer; backwards over the flipped steps."""
     x, h0, w_ih, w_hh, b_ih, b_hh, c0, w_ho, lengths = o.operands
-    if w_ho is not None or (lengths is not None and o.op.reverse):
+    if w_ho is not None:
         return None
-    steps = e.of(x)
-    if o.op.reverse:
+    steps, order = e.of(x), None
+    if o.op.reverse and lengths is None:
         steps = e.one("flip", [steps], typed(steps), axis=array(i32, [0]))
+    elif o.op.reverse:
+        (order,) = e.traced(_backwards, [x, lengths])
+        steps = _reordered(e, steps, order, x.meta.shape)  # type: ignore[union-attr]
     states = [e.unsqueeze(e.of(s), [0]) for s in (h0, c0) if s is not None]
     weights = [e.of(w) for w in (w_ih, w_hh, b_ih, b_hh)]
     kept = TensorType("uint8", ())
@@ -44,9 +50,24 @@ def rnn(e: Emitter, o: ir.Operation) -> list[Result] | None:
         hidden_size=i32(typed(weights[1]).shape[1]), num_layers=i32(1), mode=text(_MODES[o.op.mode]), seed=i32(0),
         is_test=flag(True),
     )  # fmt: skip
-    if o.op.reverse:
+    if order is not None:
+        out = _reordered(e, out, order, o.results[0].meta.shape)
+    elif o.op.reverse:
         out = e.one("flip", [out], typed(out), axis=array(i32, [0]))
     return [out, *(e.squeeze(s, [0]) for s in e.parts(last))]
+
+
+def _backwards(x: Any, lengths: Any) -> Any:
+    """Places of the steps ``[T, B, 1]`` with each sequence in reverse order within its length."""
+    steps, batch, _ = x.shape
+    at = F.unsqueeze(F.iota(0, 1, dtype=dt.int64, size=steps), axes=(1,))
+    ends = F.unsqueeze(F.cast(lengths, dtype=dt.int64), axes=(0,))
+    places = F.where(F.lt(at, ends), F.sub(F.sub(ends, 1), at), F.broadcast_to(at, shape=(steps, batch)))
+    return F.unsqueeze(places, axes=(2,))
+
+
+def _reordered(e: Emitter, x: Result, order: Result, shape: Any) -> Result:
+    return e.one("take_along_axis", [x, e.expand(order, shape)], typed(x), axis=i32(0))
 
 
 @emits(F.GatherTree)
