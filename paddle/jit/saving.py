@@ -66,7 +66,7 @@ def save(layer: Any, path: str, input_spec: Any = None, **configs: Any) -> None:
     Other methods of a layer that ``to_static`` was applied to are saved as ``<path>.<method>.json``. Programs are those
     for evaluation: without dropout, and with batch norms that take their running statistics; what else depends on
     ``layer.training`` is as the layer is. Inputs that no result needs are left out, and nothing is printed. There is no
-    file of parameters where there are none. A program that the operators of PaddlePaddle cannot say is written in Umiak's
+    file of parameters where there are none. A program that the operators of PaddlePaddle cannot say is written in our
     own format, with a warning that names the operators.
 
     Args:
