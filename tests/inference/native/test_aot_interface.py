@@ -47,6 +47,18 @@ def test_inputs_and_outputs_are_described(compiled, data):
     p.close()
 
 
+@pytest.mark.slow
+def test_ranges_of_sizes(model, tmp_path, rng):
+    library = compile_model(str(model), str(tmp_path / "libranges.so"), sizes=["x=1..3x3x9x9,places=1..3x4"])
+    p = Native(library).create()
+    for n in (3, 1, 2):
+        xs = rng.standard_normal((n, 3, 9, 9)).astype("float32"), rng.integers(0, 10, (n, 4))
+        close(p.run(*xs), expected(model, *xs))
+    with pytest.raises(NativeError, match=r"\[1, 3, 9, 9\] and others, got \[4, 3, 9, 9\]"):
+        p.run(np.zeros((4, 3, 9, 9), "float32"))
+    p.close()
+
+
 def test_library_needs_the_c_library_alone(compiled):
     listed = subprocess.run(["ldd", compiled], capture_output=True, text=True, check=True).stdout
     assert {line.split()[0].rpartition("/")[2] for line in listed.splitlines()} <= ALLOWED
@@ -181,7 +193,9 @@ def test_damaged_weights_are_refused(compiled_beside, tmp_path, rng):
         (["--sizes", "x=3by9"], "requires sizes as name=1x3x48x320"),
         (["--sizes", "x=1x3x9,places=1x4"], "requires 4 sizes of 'x'"),
         (["--sizes", "x=1x4x9x9,places=1x4"], "requires an input of shape"),
-        (["--sizes", "x=1x3x9x9,places=2x4"], "requires"),
+        (["--sizes", "x=1x3x9x9,places=2x4"], "requires sizes that the program takes"),
+        (["--sizes", "x=1..65x3x9x9,places=1..65x4"], "requires at most 64 sets of sizes, got 65"),
+        (["--sizes", "x=1..99x1..99x1..99x9,places=1x4"], "requires at most 16384 combinations"),
         (["--sizes", "x=1x3x9x9,places=1x4", "--cc", "/no/such/cc"], "requires a C compiler that can be started"),
     ],
 )

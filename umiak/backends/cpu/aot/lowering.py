@@ -53,10 +53,8 @@ def lowered(
     return operations, program, results
 
 
-def _of_sizes(program: Program, shapes: Shapes, values: Mapping[str, Tensor]) -> Program:
-    """The program with numbers for its sizes."""
-    if program.effects:
-        raise uncompilable("a program that only reads its parameters", "one that writes to some of them")
+def symbols_of_sizes(program: Program, shapes: Shapes) -> dict[Sym, Any]:
+    """The values of a program's symbols for arguments of these shapes; refuses those that the program does not take."""
     arguments = program.arguments()
     known: dict[Sym, Any] = {}
     for argument, shape in zip(arguments, shapes, strict=True):
@@ -70,6 +68,14 @@ def _of_sizes(program: Program, shapes: Shapes, values: Mapping[str, Tensor]) ->
     for condition in (*program.guards, *(c.condition for c in program.checks)):
         if all(s in known for s in symbols_of(condition)) and not evaluate(condition, known):
             raise uncompilable("sizes that the program takes", f"{list(shapes)}: {condition} does not hold")
+    return known
+
+
+def _of_sizes(program: Program, shapes: Shapes, values: Mapping[str, Tensor]) -> Program:
+    """The program with numbers for its sizes."""
+    if program.effects:
+        raise uncompilable("a program that only reads its parameters", "one that writes to some of them")
+    arguments, known = program.arguments(), symbols_of_sizes(program, shapes)
     with plain_modes(), Tracer() as tracer:
         sweep = _Known(tracer, known)
         stands = [tracer.input(Meta(tuple(s), a.meta.dtype)) for a, s in zip(arguments, shapes, strict=True)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from umiak.backends.cpu.aot.errors import uncompilable
 from umiak.backends.cpu.aot.kernels import Kernels
 from umiak.backends.cpu.aot.link import link
 from umiak.backends.cpu.aot.lowering import Shapes, lowered
@@ -15,6 +16,8 @@ from umiak.backends.cpu.aot.targets import processor
 from umiak.backends.cpu.aot.weights_file import file_of
 from umiak.core.tensor import Tensor
 from umiak.ir.program import Program
+
+MOST_INSIDE = 1 << 30  # bytes of weights: code and data of a library lie within 2 GB of each other
 
 
 def build(
@@ -34,6 +37,10 @@ def build(
     blocks = [m for p in plans for s in p.steps for m in s.memories] + [o.memory for p in plans for o in p.outputs]
     weights = joined_weights(dict.fromkeys(m for m in blocks if m.base == WEIGHTS))
     embedded = weights_file is None
+    if embedded and len(weights) > MOST_INSIDE:
+        raise uncompilable(
+            "a folder to write to, where weights have more than 1 GB", f"{len(weights)} bytes and a library"
+        )
     source = tables(name, ports, plans, kernels, weights, embedded)
     objects = kernels.finish()
     link(library, objects, source, weights if embedded else None, kernels.processor, cc, include, version)
