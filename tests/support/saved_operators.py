@@ -1138,6 +1138,22 @@ case(
 )
 
 
+def _growing(x: Any) -> Any:
+    def body(i: Any, y: Any) -> Any:
+        return [i + 1, paddle.concat([y, y[:, -1:] * 0.5 + 1.0], 1)]
+
+    return paddle.static.nn.while_loop(lambda i, y: i < 4, body, [paddle.full([1], 0, "int64"), x])
+
+
+case("while growing", _growing, Free(N(2, 3), 1))
+case(
+    "while of rows",
+    lambda x: paddle.static.nn.while_loop(
+        lambda i, y: i < 3, lambda i, y: [i + 1, y * 0.5], [paddle.full([1], 0, "int64"), x]
+    ),
+    Free(N(2, 3), 0),
+)
+
 # --- recording
 
 

@@ -35,6 +35,7 @@ from umiak.core.array import from_numpy
 from umiak.core.context import no_grad_guard
 from umiak.core.dtype import convert
 from umiak.core.tensor import Tensor, unfilled
+from umiak.ir import sym as dim
 from umiak.ir.expr import Sym
 from umiak.ir.serialise import FormatError
 from umiak.ir.tracer import SymTensor
@@ -140,11 +141,12 @@ class Values:
 
     def _while(self, o: Operation) -> Sequence[Any]:
         (body,) = o.regions
-        if any(isinstance(x, list) for x in self._operands(o)):
-            return self._unrolled(body, *self._operands(o))
-        condition, *carried = [tensor_of(x) for x in self._operands(o)]
+        condition, *carried = self._operands(o)
         if len(body.arguments) != len(carried):
             raise FormatError(f"{len(carried)} arguments of the body are required, got {len(body.arguments)}")
+        if any(isinstance(x, list) for x in carried) or self._grow(body, condition, carried):
+            return self._unrolled(body, condition, *carried)
+        condition, *carried = [tensor_of(x) for x in (condition, *carried)]
 
         def step(_: Tensor, *now: Any) -> list[Tensor]:
             for argument, value in zip(body.arguments, now, strict=True):
@@ -158,8 +160,23 @@ class Values:
         self._values.update(around)
         return results
 
+    def _grow(self, body: Block, condition: Any, carried: list[Any]) -> bool:
+        """Do tensors that a loop carries change their sizes, in a number of iterations that may be known?
+
+        The body is recorded once to see; nothing reads what that gives.
+        """
+        if not isinstance(condition, Known) or not any(
+            isinstance(x, SymTensor) and any(type(n) is Sym for n in x.shape) for x in carried
+        ):
+            return False
+        for argument, value in zip(body.arguments, carried, strict=True):
+            self._values[argument.number] = value
+        _, *after = self._block(body)
+        pairs = [(x, y) for x, y in zip(carried, after, strict=True) if isinstance(x, SymTensor)]
+        return any(len(x.shape) == len(y.shape) and not all(map(dim.same, x.shape, y.shape)) for x, y in pairs)
+
     def _unrolled(self, body: Block, condition: Any, *carried: Any) -> Sequence[Any]:
-        """A loop over lists of tensors, which grow: iteration by iteration, while its condition is known."""
+        """A loop over what grows, lists or tensors: iteration by iteration, while its condition is known."""
         count = 0
         while _truth(condition):
             count = bounded(count + 1)

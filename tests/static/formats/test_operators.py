@@ -92,6 +92,12 @@ def test_an_empty_batch():
     assert y.shape == (0, 2, 4)
 
 
+@pytest.mark.parametrize(("name", "loops"), [("while growing", 0), ("while of rows", 1)])
+def test_a_loop_is_unrolled_where_what_it_carries_grows(name, loops):
+    program, _, _ = program_of(pir.read(CASES[name]["program"]), {})
+    assert sum(o.type == "while_" for o in program.global_block().ops) == loops
+
+
 def test_unknown_operators_are_all_named():
     document = {"base_code": {"magic": "pir", "version": 1}, "program": {"regions": [{"blocks": [{"ops": [
         {"#": "1.no_such"}, {"#": "1.full", "A": [], "O": []}, {"#": "1.nor_this"},
