@@ -136,8 +136,11 @@ class Values:
         then, other = o.regions
         if isinstance(condition, Known) and not condition.symbolic:
             return self._block(then if condition.elements()[0] else other)
-        branches = [lambda region=region: [tensor_of(x) for x in self._block(region)] for region in (then, other)]
-        return paddle.static.nn.cond(tensor_of(condition), *branches)
+
+        def branch(region: Block) -> list[Tensor]:
+            return [tensor_of(x) for x in self._block(region)]
+
+        return paddle.static.nn.cond(tensor_of(condition), lambda: branch(then), lambda: branch(other))
 
     def _while(self, o: Operation) -> Sequence[Any]:
         (body,) = o.regions
@@ -145,7 +148,7 @@ class Values:
         if len(body.arguments) != len(carried):
             raise FormatError(f"{len(carried)} arguments of the body are required, got {len(body.arguments)}")
         if any(isinstance(x, list) for x in carried) or self._grow(body, condition, carried):
-            return self._unrolled(body, condition, *carried)
+            return self._unrolled(body, condition, carried)
         condition, *carried = [tensor_of(x) for x in (condition, *carried)]
 
         def step(_: Tensor, *now: Any) -> list[Tensor]:
@@ -175,7 +178,7 @@ class Values:
         pairs = [(x, y) for x, y in zip(carried, after, strict=True) if isinstance(x, SymTensor)]
         return any(len(x.shape) == len(y.shape) and not all(map(dim.same, x.shape, y.shape)) for x, y in pairs)
 
-    def _unrolled(self, body: Block, condition: Any, *carried: Any) -> Sequence[Any]:
+    def _unrolled(self, body: Block, condition: Any, carried: list[Any]) -> Sequence[Any]:
         """A loop over what grows, lists or tensors: iteration by iteration, while its condition is known."""
         count = 0
         while _truth(condition):
