@@ -111,8 +111,14 @@ def save(layer: Any, path: str, input_spec: Any = None, **configs: Any) -> None:
             ValueError, "jit.save", "input_spec None where several methods are saved", f"specs, and {others}",
             "Give each method its input_spec in to_static.",
         )  # fmt: skip
-    made = {k: written("jit.save", _contents(target, input_spec, configs)) for k, target in targets.items()}
-    _write(prefix, made, bool(configs.get("combine_params")), bool(configs.get("separate_parameters")))
+    combined = bool(configs.get("combine_params")) and "" in targets
+    made: dict[str, Written] = {}
+    together: dict[str, Tensor] = {}  # what all methods read; the file of ``forward`` has it, and comes last
+    for key in sorted(targets, reverse=True):
+        made[key] = written("jit.save", _contents(targets[key], input_spec, configs), together)
+        if combined:
+            together.update(made[key].tensors)
+    _write(prefix, made, combined, bool(configs.get("separate_parameters")))
 
 
 def recorded(op_name: str, layer: Any, input_spec: Any, configs: Mapping[str, Any]) -> Contents:
@@ -360,19 +366,14 @@ def _write(prefix: str, made: Mapping[str, Written], combined: bool, separate: b
     folder = os.path.dirname(prefix)
     if folder:
         os.makedirs(folder, exist_ok=True)
-    together: dict[str, Tensor] = {}
     for key, model in made.items():
         beginning = f"{prefix}.{key}" if key else prefix
         _replace(beginning + PROGRAM, model.data)
         if separate:
             for name, x in model.tensors.items():
                 _replace(os.path.join(folder, name), parameters.write_one(_value(x)))
-        elif combined:
-            together.update(model.tensors)
-        else:
+        elif not (combined and key):
             _replace_values(beginning + PARAMETERS, model)
-    if together:
-        _replace(prefix + PARAMETERS, _values(together))
 
 
 def _replace_values(path: str, model: Written) -> None:

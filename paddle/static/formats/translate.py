@@ -7,6 +7,7 @@ in smaller ones; those that cannot be written at all are named together.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from paddle.static.formats.emit import (
@@ -51,17 +52,27 @@ class Translated(NamedTuple):
     parameters: dict[str, Tensor]
 
 
-def translate(program: Program, feeds: Sequence[str], results: int, kept: Mapping[str, str]) -> Translated:
+def translate(
+    program: Program,
+    feeds: Sequence[str],
+    results: int,
+    kept: Mapping[str, str],
+    others: Mapping[str, Tensor] = MappingProxyType({}),
+) -> Translated:
     """A program over its tensors (``Program.captured``) as a module.
 
     ``feeds``: names of its arguments; ``results``: how many of its outputs are fetched, the others are not looked at;
-    ``kept``: names of the tensors that are kept between runs, by names of constants; others are constants.
+    ``kept``: names of the tensors that are kept between runs, by names of constants; others are constants. ``others``:
+    tensors by name that the module declares, though it does not read them.
 
     Raises:
         Untranslatable: operators that there are none for.
     """
     e = Emitter(program)
     e.note(program)
+    for name, x in others.items():
+        if name not in kept.values():
+            e.parameter(x, name)
     e.constants(program, kept)
     for name, value in zip(feeds, program.arguments(), strict=True):
         kind = type_of(value.meta)

@@ -22,19 +22,20 @@ class Written(NamedTuple):
     own: bool
 
 
-def written(op_name: str, contents: Contents) -> Written:
+def written(op_name: str, contents: Contents, others: Mapping[str, Tensor] | None = None) -> Written:
     """A program as bytes. A warning names operators that PaddlePaddle does not have.
 
     Args:
         op_name: the function that the user called, for the warning.
         contents: the program, with the tensors that it captured.
+        others: tensors that are in the same file of values, by name.
     """
     contents.check()
     program = contents.program
     kept = {key: x.name for key, x in contents.kept.items() if x.kind != "constant"}
     try:
         with outside():  # values of constants are read
-            made = translate(program, contents.feeds, len(contents.fetched), kept)
+            made = translate(program, contents.feeds, len(contents.fetched), kept, others or {})
     except Untranslatable as error:
         warnings.warn(f"[{op_name}] writes a program in Umiak's own format, since {error}", stacklevel=3)
         return Written(dumps(contents), {x.name: program.captured[k] for k, x in contents.kept.items()}, True)
