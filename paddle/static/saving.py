@@ -19,6 +19,7 @@ from paddle.framework.parameter import Parameter
 from paddle.framework.place import current_place
 from paddle.static.executor import Executor
 from paddle.static.extract import extracted
+from paddle.static.formats.cut import from_data
 from paddle.static.formats.files import Model, damaged, paths_of, read_model, read_program, read_values
 from paddle.static.formats.record import program_of
 from paddle.static.formats.writing import Written, values_of, written
@@ -162,8 +163,8 @@ def serialize_program(feed_vars: Any, fetch_vars: Any, **kwargs: Any) -> bytes:
         >>> with paddle.static.program_guard(paddle.static.Program(), paddle.static.Program()):
         ...     x = paddle.static.data("x", [None, 2])
         ...     data = paddle.static.serialize_program([x], [x * 2.0])
-        >>> paddle.static.deserialize_program(data).num_ops()
-        1
+        >>> paddle.static.deserialize_program(data).global_block().has_var("x")
+        True
         >>> paddle.disable_static()
     """
     _options("serialize_program", kwargs, {"program", "legacy_format", "skip_prune_program"})
@@ -189,9 +190,9 @@ def deserialize_program(data: bytes) -> Program:
 
     Example:
         >>> import paddle
-        >>> paddle.static.deserialize_program(b"{}")
+        >>> paddle.static.deserialize_program([])
         Traceback (most recent call last):
-        ValueError: [deserialize_program] requires a program in a format of ['umiak.static_program'], got None
+        TypeError: [deserialize_program] requires bytes, got list
     """
     if not isinstance(data, (bytes, bytearray, memoryview)):
         raise op_error(TypeError, "deserialize_program", "bytes", type(data).__name__)
@@ -290,8 +291,8 @@ def serialize_persistables(feed_vars: Any, fetch_vars: Any, executor: Executor, 
         >>> paddle.enable_static()
         >>> with paddle.static.program_guard(paddle.static.Program(), paddle.static.Program()):
         ...     x = paddle.static.data("x", [None, 2])
-        ...     len(paddle.static.serialize_persistables([x], [x * 2.0], paddle.static.Executor())) > 0
-        True
+        ...     len(paddle.static.serialize_persistables([x], [x * 2.0], paddle.static.Executor()))
+        0
         >>> paddle.disable_static()
     """
     _options("serialize_persistables", kwargs, {"program"})
@@ -479,6 +480,11 @@ def program_read(op_name: str, read: Model, source: Any) -> tuple[Program, list[
     try:
         return program_of(read.program, read.values)
     except FormatError as error:
+        if from_data(error):
+            raise op_error(
+                ValueError, op_name, "a program whose sizes data do not decide", str(error),
+                "paddle.jit.load and paddle.inference run others, such operations one by one.",
+            ) from error  # fmt: skip
         raise damaged(op_name, "program", source, error) from error
 
 

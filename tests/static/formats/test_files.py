@@ -107,6 +107,18 @@ def test_values_come_later(programs):
         paddle.static.deserialize_persistables(program, values[:32], exe)
 
 
+def test_sizes_that_data_decide(tmp_path):
+    made = document()
+    ops = made["program"]["regions"][0]["blocks"][0]["ops"]
+    ops[4:7] = [{"#": "1.nonzero", "I": [{"%": 4}], "O": [{"%": 7, "TT": ops[6]["O"][0]["TT"]}]}]
+    (tmp_path / "m.json").write_text(json.dumps(made))
+    (tmp_path / "m.pdiparams").write_bytes((FOLDER / "methods.pdiparams").read_bytes())
+    prefix = str(tmp_path / "m")
+    with pytest.raises(ValueError, match=r"data do not decide, got operation 4, pd_op.nonzero.* paddle.jit.load and"):
+        paddle.static.load_inference_model(prefix, paddle.static.Executor())
+    assert paddle.jit.load(prefix)(np.eye(2, 3, dtype="float32")).tolist() == [[0, 0], [1, 1]]
+
+
 def test_two_models_in_scopes_of_their_own():
     model = files.read_model(FOLDER / "methods.json", FOLDER / "methods.pdiparams", "f")
     scopes = [paddle.static.Scope() for _ in range(2)]
