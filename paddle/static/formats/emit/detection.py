@@ -81,7 +81,7 @@ def suppress_boxes(e: Emitter, o: ir.Operation) -> Result | None:
 
 
 def _overlaps(grouped: bool, chosen: bool, threshold: float, offset: float, boxes: Any, *rest: Any) -> tuple[Any, Any]:
-    """Which boxes suppress which ``[M, M]``, and which may stay."""
+    """Masks of the boxes that suppress each other ``[M, M]``, and of those that may stay."""
     left, top, right, bottom = F.unbind(boxes, 1, 4)
     width, height = F.add(F.sub(right, left), offset), F.add(F.sub(bottom, top), offset)
     area = F.mul(width, height)
