@@ -16,8 +16,8 @@ import numpy as np
 from onnx import GraphProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, defs, helper
 
 from paddle.onnx.elements import BY_NUMPY, BY_SCHEMA, FLOATS, NUMBERS, NUMPY, PARTS, nearest
+from paddle.onnx.opsets import NEWEST, OLDEST
 
-OLDEST, NEWEST = 11, 21  # opsets
 _ELEMENTWISE = set(
     "Abs Add And Ceil Clip Cos Div Equal Erf Exp Floor Greater Identity IsNaN Less LessOrEqual Log Max Min Mod Mul Neg "
     "Not Or Pow RandomUniformLike Reciprocal Relu Round Sigmoid Sign Sin Softplus Sqrt Sub Sum Tanh Where Xor".split()

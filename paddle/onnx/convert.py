@@ -14,8 +14,9 @@ import onnx
 from onnx import ModelProto, NodeProto, helper
 
 from paddle import version
-from paddle.onnx.builder import NEWEST, OLDEST, Builder, Unsayable, Value, described, tensor_protos
+from paddle.onnx.builder import Builder, Unsayable, Value, described, tensor_protos
 from paddle.onnx.elements import PARTS
+from paddle.onnx.opsets import NEWEST, OLDEST
 from paddle.onnx.table import RULES, TAKE_COMPLEX, Call, load
 from paddle.static.formats.graph import (
     COMBINE,
@@ -232,10 +233,12 @@ def _model(converter: _Converter, fetched: Sequence[tuple[str, Value]], name: st
     for label, y in fetched:
         if isinstance(y, Unsayable):
             raise Refused(converter.op, builder.opset, {label: [y]})
+        if y.complex:
+            raise op_error(
+                ValueError, converter.op, "results of real elements, as of paddle.as_real", f"{y.dtype} for {label!r}"
+            )
         nodes.append(NodeProto(op_type="Identity", name=label, input=[y.name], output=[label]))
         sizes = None if y.shape is None else [n if n >= 0 else None for n in y.shape]
-        if y.complex and sizes is not None:
-            sizes = [*sizes, 2]
         outputs.append(described(y, label, sizes))
     kept, used = _live(nodes, {o.name for o in outputs})
     inputs = []

@@ -12,6 +12,7 @@ from paddle._public import public
 from paddle.framework.io import replacing
 from paddle.jit.loading import FORWARD, TranslatedLayer
 from paddle.jit.saving import recorded
+from paddle.onnx.opsets import NEWEST, OLDEST
 from paddle.static.formats.graph import Module
 from paddle.static.formats.translate import Untranslatable, translate
 from umiak.core.tensor import Tensor
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 OP = "onnx.export"
 END = ".onnx"
-OLDEST, NEWEST = 11, 21  # opsets
 MOST_BYTES = 2**31 - 2**24  # of weights in one file: a protocol buffer holds 2 GiB, and needs room for the graph
 _SAVED = {"output_spec", "input_names_after_prune"}  # what it means is said by jit.save
 _ACCEPTED = {"with_hook", "combine_params", "clip_extra", "skip_prune_program", "verbose"}

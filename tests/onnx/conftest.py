@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gzip
 import json
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ import pytest
 
 from tests.onnx.inputs import Call
 
-RECORDS = Path(__file__).parents[1] / "data" / "onnx_programs.jsonl"
+RECORDS = Path(__file__).parents[1] / "data" / "onnx_programs.jsonl.gz"
 
 
 class SavedCall(NamedTuple):
@@ -27,7 +28,7 @@ class SavedCall(NamedTuple):
 
 @functools.cache
 def records() -> dict[str, SavedCall]:
-    rows = map(json.loads, RECORDS.read_text().splitlines())
+    rows = map(json.loads, gzip.decompress(RECORDS.read_bytes()).splitlines())
     return {r["name"]: SavedCall(Call(r["line"]), r["program"], r["results"]) for r in rows}
 
 

@@ -1,10 +1,11 @@
-"""What PaddlePaddle 3.3 saves of the calls of ``calls/*.txt``, and computes: ``tests/data/onnx_programs.jsonl``.
+"""What PaddlePaddle 3.3 saves of the calls of ``calls/*.txt``, and computes: ``tests/data/onnx_programs.jsonl.gz``.
 
 Run by the Python of an environment that has it, from any folder but the root of the repository:
 ``python …/tests/onnx/record.py [names of calls …]``. Calls that are new or have changed are recorded, and those that
 are named.
 """
 
+import gzip
 import json
 import linecache
 import os
@@ -22,7 +23,7 @@ import programs  # noqa: E402
 import paddle  # noqa: E402
 import paddle.nn.functional as F  # noqa: E402
 
-RECORDS = HERE.parent / "data" / "onnx_programs.jsonl"
+RECORDS = HERE.parent / "data" / "onnx_programs.jsonl.gz"
 
 
 def described(x):
@@ -104,7 +105,7 @@ def main():
     wanted = sys.argv[1:]
     kept = {}
     if RECORDS.exists():
-        kept = {json.loads(text)["name"]: text for text in RECORDS.read_text().splitlines()}
+        kept = {json.loads(text)["name"]: text for text in gzip.decompress(RECORDS.read_bytes()).decode().splitlines()}
     rows = []
     for name, call in inputs.calls().items():
         text = kept.get(name, "")
@@ -114,7 +115,7 @@ def main():
             rows.append(text)
         else:
             print(f"{name}: {text}")
-    RECORDS.write_text("".join(f"{text}\n" for text in rows))
+    RECORDS.write_bytes(gzip.compress("".join(f"{text}\n" for text in rows).encode(), mtime=0))
 
 
 if __name__ == "__main__":

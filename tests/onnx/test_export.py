@@ -122,6 +122,22 @@ def test_a_low_opset_asks_for_the_lowest_that_can_say_the_model(tmp_path):
     assert version(path) == 17
 
 
+def test_an_operator_in_a_branch_needs_its_opset_alone(tmp_path):
+    def function(x):
+        if x.sum() > 0:
+            y = F.grid_sample(x, x.transpose([0, 2, 3, 1]))
+        else:
+            y = x
+        return y
+
+    assert version(exported(function, tmp_path, [spec(1, 2, 4, 4)], opset=9)) == 16
+
+
+def test_results_are_real(tmp_path):
+    with pytest.raises(ValueError, match=r"results of real elements, as of paddle\.as_real, got complex64"):
+        exported(lambda x: paddle.fft.rfft(x), tmp_path, [spec(2, 8)])
+
+
 def test_all_operators_that_cannot_be_said_are_named(tmp_path):
     def function(x):
         return paddle.digamma(x), F.grid_sample(x, x.transpose([0, 2, 3, 1])), paddle.i0(x)

@@ -19,12 +19,19 @@ def _written(blocks: Sequence[Block], values: dict[int, Any]) -> list[int]:
     return list(dict.fromkeys(found))
 
 
+def _made(y: Any) -> Value:
+    """A value that a block gives, if what makes it could be said."""
+    if isinstance(y, Unsayable):
+        raise y
+    if not isinstance(y, Value):
+        raise Unsayable("tensors as results of branches and loops")
+    return y
+
+
 def _typed(g: Builder, ys: Sequence[Any], types: Sequence[Any]) -> list[Value]:
     """Values in the element types that are declared for them."""
     out = []
-    for y, t in zip(ys, types, strict=True):
-        if not isinstance(y, Value):
-            raise Unsayable("tensors as results of branches and loops")
+    for y, t in zip(map(_made, ys), types, strict=True):
         same = y.sequence or not isinstance(t, TensorType)
         out.append(y if same else g.cast(y, t.dtype))
     return out
@@ -39,7 +46,7 @@ def if_(g: Builder, o: Call) -> tuple[Value, ...]:
     for block in operation.regions:
         kept = dict(converter.values)
         with g.graph([]) as graph:
-            ys = _typed(g, converter.run(block), types) + [converter.values[n] for n in outside]
+            ys = _typed(g, converter.run(block), types) + [_made(converter.values[n]) for n in outside]
             protos.append(graph_proto(graph, g.fresh("branch"), ys))
         kinds.append(ys)
         converter.values = kept
@@ -65,9 +72,7 @@ def while_(g: Builder, o: Call) -> tuple[Value, ...]:
     operation, converter = o.operation, o.converter
     (block,) = operation.regions
     outside = _written([block], converter.values)
-    states = [*o.operands[1:], *(converter.values[n] for n in outside)]
-    if not all(isinstance(s, Value) for s in states):
-        raise Unsayable("tensors as what a loop carries on")
+    states = [_made(s) for s in (*o.operands[1:], *(converter.values[n] for n in outside))]
     types = [r.type for r in operation.results]
     inputs = [
         Value(g, g.fresh("iteration"), "int64", ()), Value(g, g.fresh("again"), "bool", ()),
@@ -82,9 +87,9 @@ def while_(g: Builder, o: Call) -> tuple[Value, ...]:
         for n, x in zip(outside, inputs[2 + len(block.arguments) :], strict=True):
             converter.values[n] = x
         again, *ys = converter.run(block)
-        ys = _typed(g, ys, types) + [converter.values[n] for n in outside]
+        ys = _typed(g, ys, types) + [_made(converter.values[n]) for n in outside]
         ys = [y if y.sequence else g.cast(y, s.dtype) for y, s in zip(ys, states, strict=True)]
-        proto = graph_proto(graph, g.fresh("body"), [scalar(g, g.cast(again, "bool")), *ys])
+        proto = graph_proto(graph, g.fresh("body"), [scalar(g, g.cast(_made(again), "bool")), *ys])
     converter.values = kept
     condition = scalar(g, g.cast(o[0], "bool"))
     made = g.node("Loop", None, condition, *states, outputs=len(states), made="bool", body=proto)

@@ -1,0 +1,3 @@
+"""Versions of ONNX's operators that models are exported for."""
+
+OLDEST, NEWEST = 11, 21
