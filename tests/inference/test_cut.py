@@ -80,13 +80,13 @@ def test_a_predictor(tmp_path: Path) -> None:
             np.testing.assert_allclose(out.numpy(), (expected * B)[expected[:, 0] > 0], rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["detection", "decoder"])
+@pytest.mark.parametrize("name", ["detection", "proposals", "decoder"])
 def test_models_of_the_reference(name: str, tmp_path: Path) -> None:
     """Its results: of suppressed boxes, and of a loop that ends when data say so."""
     (tmp_path / "m.pdmodel").write_bytes(RECORDED[f"{name}/program"].tobytes())
     (tmp_path / "m.pdiparams").write_bytes(RECORDED[f"{name}/values"].tobytes())
     predictor = create_predictor(Config(str(tmp_path / "m.pdmodel"), str(tmp_path / "m.pdiparams")))
-    for run in range(1 if name == "detection" else 2):
+    for run in range(2 if name == "decoder" else 1):
         for feed in predictor.get_input_names():
             predictor.get_input_handle(feed).copy_from_cpu(RECORDED[f"{name}/in/{run}/{feed}"])
         predictor.run()

@@ -476,6 +476,90 @@ def detection() -> list[Any]:
     return [boxes, scores, best, priors, coded, aligned]
 
 
+def several(kind: str, inputs: dict[str, Any], outputs: str, **attributes: Any) -> list[Any]:
+    """Append an operator; all of its results, ``Out:int32`` for one of another element type."""
+    helper = LayerHelper(kind)
+    made: dict[str, list[Any]] = {}
+    for slot in outputs.split():
+        name, _, dtype = slot.partition(":")
+        name, _, n = name.partition("*")
+        made[name] = [helper.create_variable_for_type_inference(dtype or "float32") for _ in range(int(n or 1))]
+    helper.append_op(type=kind, inputs=inputs, outputs=made, attrs=attributes)
+    return [v for found in made.values() for v in found]
+
+
+def proposals() -> list[Any]:
+    """A detector of two stages: anchors, proposals, levels, regions, suppression."""
+    scores, deltas = data("scores", [1, 3, 4, 4]), data("deltas", [1, 12, 4, 4])
+    image, size = data("image", [1, 8, 16, 16]), data("size", [1, 2])
+    anchors, variances = several(
+        "anchor_generator",
+        {"Input": scores},
+        "Anchors Variances",
+        anchor_sizes=[16.0, 24.0, 32.0],
+        aspect_ratios=[1.0],
+        variances=[1.0, 1.0, 1.0, 1.0],
+        stride=[16.0, 16.0],
+        offset=0.5,
+    )
+    rois, _, count = several(
+        "generate_proposals_v2",
+        {"Scores": scores, "BboxDeltas": deltas, "ImShape": size, "Anchors": anchors, "Variances": variances},
+        "RpnRois RpnRoiProbs RpnRoisNum:int32",
+        pre_nms_topN=30,
+        post_nms_topN=8,
+        nms_thresh=0.6,
+        min_size=2.0,
+        eta=1.0,
+        pixel_offset=False,
+    )
+    low, high, low_count, high_count, back = several(
+        "distribute_fpn_proposals",
+        {"FpnRois": rois, "RoisNum": count},
+        "MultiFpnRois*2 MultiLevelRoIsNum*2:int32 RestoreIndex:int32",
+        min_level=2,
+        max_level=3,
+        refer_level=3,
+        refer_scale=30,
+        pixel_offset=False,
+    )
+    regions = [
+        op(
+            "roi_align",
+            {"X": image, "ROIs": r, "RoisNum": n},
+            pooled_height=2,
+            pooled_width=2,
+            spatial_scale=scale,
+            sampling_ratio=2,
+            aligned=True,
+        )
+        for r, n, scale in ((low, low_count, 0.25), (high, high_count, 0.25))
+    ]
+    pooled = op("gather", {"X": op("concat", {"X": regions}, axis=0), "Index": back}, axis=0)
+    flat = op("reshape2", {"X": pooled}, "Out XShape", shape=[-1, 32])
+    classes = op("softmax", {"X": op("matmul_v2", {"X": flat, "Y": parameter("head", [32, 3])})}, axis=-1)
+    boxes = op("unsqueeze2", {"X": op("clip", {"X": rois}, min=0.0, max=60.0)}, "Out XShape", axes=[0])
+    best, _, number = several(
+        "matrix_nms",
+        {
+            "BBoxes": boxes,
+            "Scores": op(
+                "unsqueeze2", {"X": op("transpose2", {"X": classes}, "Out XShape", axis=[1, 0])}, "Out XShape", axes=[0]
+            ),
+        },
+        "Out Index:int32 RoisNum:int32",
+        background_label=0,
+        score_threshold=0.1,
+        post_threshold=0.05,
+        nms_top_k=20,
+        keep_top_k=6,
+        use_gaussian=False,
+        gaussian_sigma=2.0,
+        normalized=False,
+    )
+    return [rois, count, low, high, back, pooled, classes, best, number]
+
+
 def quantised() -> list[Any]:
     """What a model that was trained for few bits carries: fake and real quantise and dequantise."""
     x = data("x", [-1, 4])
@@ -551,6 +635,17 @@ PROGRAMS: dict[str, tuple[Callable[[], list[Any]], list[Feed]]] = {
             }
         ],
     ),
+    "proposals": (
+        proposals,
+        [
+            {
+                "scores": numbers(1, 3, 4, 4),
+                "deltas": numbers(1, 12, 4, 4),
+                "image": numbers(1, 8, 16, 16),
+                "size": np.array([[64, 64]], "float32"),
+            }
+        ],
+    ),
     "quantised": (quantised, [{"x": numbers(3, 4)}]),
 }
 
@@ -602,7 +697,7 @@ def main(path: str) -> None:
             for i, feed in enumerate(feeds):
                 for k, v in feed.items():
                     out[f"{name}/in/{i}/{k}"] = v
-                for j, y in enumerate(exe.run(main, feed=feed, fetch_list=results)):
+                for j, y in enumerate(exe.run(main, feed=feed, fetch_list=results, return_numpy=False)):
                     out[f"{name}/out/{i}/{j}"] = np.asarray(y)
     np.savez_compressed(path, **out)
 

@@ -381,7 +381,7 @@ class CacheEntries(Format):
         return payload
 
 
-FROM_DATA = "detection", "decoder"  # programs that predictors cut
+FROM_DATA = "detection", "proposals", "decoder"  # programs that predictors cut
 
 
 class Pdmodel(Format):

@@ -20,7 +20,7 @@ RECORDED = np.load(Path(__file__).parents[2] / "data/legacy_programs.npz")
 NAMES = sorted({key.partition("/")[0] for key in RECORDED.files} - {"separate"})
 
 
-FROM_DATA = "detection", "decoder"  # data decide sizes, or how often a loop runs that fills a list
+FROM_DATA = "detection", "proposals", "decoder"  # data decide sizes, or how often a loop runs that fills a list
 
 
 def recorded(name: str) -> bytes:

@@ -185,4 +185,6 @@ def _while(t: Translator, o: Operator) -> None:
         t.give([t.value(condition), *(t.value(n) for n in carried)])
     made = t.emit(WHILE, [first, *before], {}, list(arguments.values()), [region.block])
     t.values.update(zip(carried, made, strict=True))
-    t.values[condition] = t.scalar(False, "bool")  # a loop ends when it is false
+    type = t.types[first]
+    shape = type.shape if isinstance(type, TensorType) and -1 not in type.shape else (1,)
+    t.values[condition] = t.scalar(False, "bool", shape)  # a loop ends when it is false
