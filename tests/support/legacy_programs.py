@@ -320,6 +320,23 @@ def decoder() -> list[Any]:
     return [paddle.tensor.array_read(steps, i), i, x * 2.0]  # its length would be that of an earlier run
 
 
+def generation() -> list[Any]:
+    """A loop that makes a sequence longer, one by one, as language models do."""
+    ids = data("ids", [-1, -1], "int64")
+    table = parameter("table", [7, 4])
+    i, most = paddle.full([1], 0, "int64"), paddle.full([1], 4, "int64")
+
+    def body(i: Any, ids: Any) -> list[Any]:
+        x = op("lookup_table_v2", {"Ids": ids, "W": table}, of="float32", padding_idx=-1)
+        state = op("reduce_mean", {"X": op("tanh", {"X": x})}, dim=[1], keep_dim=False, reduce_all=False)
+        scores = op("matmul_v2", {"X": state, "Y": table}, trans_x=False, trans_y=True)
+        best = op("arg_max", {"X": scores}, of="int64", dtype=3, axis=-1, keepdims=True, flatten=False)
+        return [i + 1, op("concat", {"X": [ids, best]}, axis=1)]
+
+    i, ids = paddle.static.nn.while_loop(lambda i, ids: i < most, body, [i, ids])
+    return [ids, op("lookup_table_v2", {"Ids": ids, "W": table}, of="float32", padding_idx=-1)]
+
+
 def recurrent() -> list[Any]:
     """The operator of LSTM, GRU and plain networks: layers and directions with their weights in one list."""
     x = data("x", [5, -1, 4])
@@ -621,6 +638,7 @@ PROGRAMS: dict[str, tuple[Callable[[], list[Any]], list[Feed]]] = {
     "control": (control, [{"x": numbers(2, 3)}, {"x": numbers(2, 3) - 1}, {"x": numbers(1, 3) + 3}]),
     "decoder": (decoder, [{"x": numbers(2, 3)}, {"x": numbers(2, 3) + 6}]),
     "arrays": (arrays, [{"x": numbers(2, 3)}]),
+    "generation": (generation, [{"ids": np.arange(n * 2).reshape(n, 2) % 7} for n in (1, 3)]),
     "recurrent": (recurrent, [{"x": numbers(5, 2, 4)}]),
     "attention": (attention, [{"x": numbers(2, 6, 8)}]),
     "detection": (

@@ -115,7 +115,8 @@ FIRST: dict[str, Case] = {
     "matmul, alpha": (
         "matmul", {"X": X, "Y": X}, {"transpose_X": False, "transpose_Y": True, "alpha": 0.5}, X @ X.T * 0.5,
     ),
-    "multiplied twice": ("multiplex", {"X": [X, X + 10], "Ids": J.astype("int32")}, {}, [X[0] + 10, X[1]]),
+    "share_buffer": ("share_buffer", {"X": X}, {}, X),
+    "multiplex": ("multiplex", {"X": [X, X + 10], "Ids": J.astype("int32")}, {}, [X[0] + 10, X[1]]),
 }  # fmt: skip
 
 W, B, S, P = drawn(3, 4), drawn(4), drawn(4, seed=1), drawn(2, 4)

@@ -44,6 +44,12 @@ def _fetch(t: Translator, o: Operator) -> None:
     t.emit(FETCH, [t.input(o, "X")], attributes, [t.variable_type(name)])
 
 
+@rule("share_buffer")
+def _share_buffer(t: Translator, o: Operator) -> None:
+    for x, y in zip(o.inputs.get("X", ()), o.outputs.get("Out", ())):
+        t.values[y] = t.value(x)
+
+
 @rule("lod_array_length")
 def _array_length(t: Translator, o: Operator) -> None:
     """One element, where today's operator gives none."""
