@@ -1154,6 +1154,9 @@ case(
     Free(N(2, 3), 0),
 )
 
+
+case("static_pylayer", lambda x: paddle.static.nn.static_pylayer(lambda a: a * 2.0, [x], lambda g: g * 3.0), N(3))
+
 # --- recording
 
 

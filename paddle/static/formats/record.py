@@ -44,7 +44,9 @@ from umiak.runtime.program_tracer import outside
 
 SHADOW_OUTPUT = "builtin.shadow_output"  # another form of fetch: attribute `output_name`
 IF, WHILE = "pd_op.if", "pd_op.while"
-_RULED = {PARAMETER, COMBINE, SPLIT, DATA, FETCH, YIELD, SHADOW_OUTPUT, IF, WHILE}
+PYLAYER = "pd_op.pylayer"  # one region, the forward function; what its backward function was is not in files
+SLICE = "builtin.slice"  # one part of a list: attribute `index`
+_RULED = {PARAMETER, COMBINE, SPLIT, DATA, FETCH, YIELD, SHADOW_OUTPUT, IF, WHILE, PYLAYER, SLICE}
 
 # What operators raise for operands that they refuse.
 REFUSALS = FormatError, VerifyError, TypeError, ValueError, LookupError, ArithmeticError, RuntimeError, AttributeError
@@ -131,6 +133,14 @@ class Values:
         (x,) = self._operands(o)
         return list(x)
 
+    def _slice(self, o: Operation) -> Sequence[Any]:
+        (x,) = self._operands(o)
+        return [x[o.plain("index")]]
+
+    def _pylayer(self, o: Operation) -> Sequence[Any]:
+        (forward,) = o.regions
+        return self._block(forward)
+
     def _if(self, o: Operation) -> Sequence[Any]:
         (condition,) = self._operands(o)
         then, other = o.regions
@@ -192,6 +202,7 @@ class Values:
 _RULES: dict[str, Callable[[Values, Operation], Sequence[Any]]] = {
     PARAMETER: Values._parameter, DATA: Values._data, FETCH: Values._fetch, SHADOW_OUTPUT: Values._fetch,
     COMBINE: lambda self, o: [self._operands(o)], SPLIT: Values._split, IF: Values._if, WHILE: Values._while,
+    PYLAYER: Values._pylayer, SLICE: Values._slice,
 }  # fmt: skip
 
 

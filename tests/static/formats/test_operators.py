@@ -108,6 +108,19 @@ def test_unknown_operators_are_all_named():
         program_of(pir.read(document), {})
 
 
+def test_a_part_of_a_list():
+    document = json.loads(json.dumps(CASES["concat stack"]["program"]))
+    ops = document["program"]["regions"][0]["blocks"][0]["ops"]
+    combine = next(i for i, o in enumerate(ops) if o["#"] == "0.combine")
+    x = ops[0]["O"][0]
+    fetch = {**next(o for o in ops if o["#"] == "1.fetch"), "I": [{"%": 99}]}
+    part = {"#": "0.slice", "A": [{"N": "index", "AT": {"#": "0.a_i32", "D": 1}}], "I": [ops[combine]["O"][0]]}
+    ops[combine + 1 :] = [{**part, "O": [{**x, "%": 99}]}, fetch]
+    feeds = {n: array(e) for n, e in CASES["concat stack"]["feeds"].items()}
+    (y,) = at_once(pir.read(document), feeds)
+    assert y.tolist() == feeds["y"].tolist()
+
+
 # What version 1 to 3 of programs have otherwise: kinds of attributes, and attributes that were not there yet.
 OLDER = {
     "pool2d": ("pd_op.pool2d", {"strides": "i32", "paddings": "i32"}, ()),
