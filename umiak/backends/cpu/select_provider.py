@@ -104,7 +104,7 @@ def fuses_epilogue(op: Any, metas: Sequence[Any], params: Sequence[Any], steps: 
         return (
             dtype == "float32"
             and known
-            and params[0] == 1
+            and params[0] in (1, metas[1].shape[0])
             and any(k != 1 for k in kernel)
             and tuple(steps) in CONVOLUTION_EPILOGUES
         )

@@ -14,6 +14,7 @@ from umiak.backends.cpu.providers.im2col cimport (
 from umiak.backends.cpu.providers.common cimport (
     LIBRARY_FAILED, NO_MEMORY, copy_strided, dense, scratch_free, launch_t, scratch_alloc, threads, zero_strided,
 )
+from umiak.backends.cpu.providers.depthwise cimport by_depthwise, is_depthwise
 from umiak.backends.cpu.providers.gemm cimport (
     T_BF16, T_F16, T_F32, T_F64, USE_ONEDNN, USE_SMALL, check, itemsize_of, narrow, widen,
 )
@@ -461,6 +462,12 @@ cdef int run(Launcher* self, int dtype, Geometry* q, Operand* x, Operand* w, Ope
             return by_winograd(
                 self.kind, tile, wide, q, layouts[0] == CHANNELS_LAST, layouts[2] == CHANNELS_LAST, x.data, w.data, g.data,
                 extra[0] if self.extras else NULL, self.steps > 0 and self.step[self.steps - 1] == STEP_RELU,
+            )
+    if self.kind == FORWARD and dtype == T_F32 and self.libs & USE_SMALL and steps_are_plain(self) and is_depthwise(q):
+        if layouts[0] == layouts[2] == CHANNELS_LAST:
+            return by_depthwise(
+                q, <const float*>x.data, <const float*>w.data, <float*>g.data, <const float*>extra[0] if self.extras else NULL,
+                self.steps > 0 and self.step[self.steps - 1] == STEP_RELU,
             )
     if self.kind == WEIGHT_GRAD and dtype == T_F32 and self.libs & USE_ONEDNN and layouts[1] == CHANNELS_FIRST and has_few_positions(q):
         return by_taps(

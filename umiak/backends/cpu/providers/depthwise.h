@@ -1,0 +1,70 @@
+/* Convolutions of one channel each, in float32: images have channels last, a vector is of channels.
+ *
+ * A unit of work is a vector of channels over some rows of an image. Its kernels are spread into vectors first; then each
+ * row of results is made from left to right, `SIDE` places at once where all taps see the image.
+ */
+#pragma once
+#include <stdint.h>
+
+typedef struct {
+    const float *x, *w, *bias;    /* bias: NULL for none */
+    float *y;
+    int64_t n, c, h, width, down, across; /* sizes of x, and of y along both axes */
+    int64_t kh, kw, sh, sw, top, left;
+    int64_t w_c, w_h, w_w;        /* strides of w in elements */
+    int relu;
+    int64_t rows, bands, vectors; /* rows of y of a unit, units along them, and along channels */
+    int64_t units, parts;
+} Depthwise;
+
+typedef int (*depthwise_part)(void *job, int64_t part);
+typedef struct { /* for one set of instructions */
+    int lanes;
+    depthwise_part work;
+} DepthwiseKernels;
+
+enum { DEPTHWISE_TAPS = 49 }; /* at most */
+
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#include <immintrin.h>
+
+#define DW(name) depthwise_avx512_##name
+#define DW_TARGET __attribute__((target("avx512f")))
+#define DW_INLINE static inline __attribute__((target("avx512f"), always_inline))
+#define VEC __m512
+#define LANES 16
+#define SIDE 12
+#define SET _mm512_set1_ps
+#define LOAD _mm512_loadu_ps
+#define STORE _mm512_storeu_ps
+#define FMA _mm512_fmadd_ps
+#define MAX _mm512_max_ps /* the second where either is NaN */
+#include "depthwise_items.h"
+
+#define DW(name) depthwise_avx2_##name
+#define DW_TARGET __attribute__((target("avx2,fma")))
+#define DW_INLINE static inline __attribute__((target("avx2,fma"), always_inline))
+#define VEC __m256
+#define LANES 8
+#define SIDE 6
+#define SET _mm256_set1_ps
+#define LOAD _mm256_loadu_ps
+#define STORE _mm256_storeu_ps
+#define FMA _mm256_fmadd_ps
+#define MAX _mm256_max_ps
+#include "depthwise_items.h"
+
+/* What this processor runs; NULL where it has none of these instructions. */
+static const DepthwiseKernels *depthwise_kernels(void) {
+    static int level = -1;
+    if (level < 0) {
+        __builtin_cpu_init();
+        level = __builtin_cpu_supports("avx512f") ? 2
+                : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? 1 : 0;
+    }
+    return level == 2 ? &depthwise_avx512_all : level ? &depthwise_avx2_all : 0;
+}
+
+#else
+static const DepthwiseKernels *depthwise_kernels(void) { return 0; }
+#endif
