@@ -15,6 +15,10 @@ def rebind(x: Tensor, value: Tensor) -> Tensor:
     """``x`` becomes ``value``, computed of it: sizes, dtype, memory and history. What was a view of ``x`` stays one of
     what ``x`` was. Returns ``x``."""
 
+def with_own_history(x: Tensor, value: Tensor) -> Tensor:
+    """``x``, a view of a leaf, has the history of ``value`` from here on, of which its memory has the elements. Returns
+    ``x``."""
+
 def call_before_overwrite(function: Any, x: Tensor, args: tuple, kwargs: dict) -> Any:
     """``function(x, *args, **kwargs)``, which keeps for its gradient what ``x`` holds now: ``x`` may be overwritten."""
 

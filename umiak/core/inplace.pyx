@@ -136,6 +136,14 @@ cdef int check_leaf(Tensor x) except -1:
     return 0
 
 
+def with_own_history(Tensor x not None, Tensor value not None):
+    """``x``, a view of a leaf, has the history of ``value`` from here on, of which its memory has the elements. Returns ``x``."""
+    x.view = None
+    x.kind &= ~<uint8_t>KIND_VIEW
+    take_history(x, value)
+    return x
+
+
 cdef int rebase(Tensor x, Tensor value) except -1:
     """``x`` now is ``value``. For a view, the parent becomes scatter_view(parent, value), up to the base."""
     cdef ViewOrigin r = x.view

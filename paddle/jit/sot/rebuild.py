@@ -33,8 +33,10 @@ from paddle.jit.sot.models import DELETED, NOTHING, class_attribute
 from paddle.jit.sot.sources import Fixed, Namespace, Source
 from paddle.jit.sot.trace import HEAP_TYPE, IDENTICAL, MUTABLE, ListAppend, TensorMethod, Trace, Unset
 from paddle.jit.specs import positions_of
+from umiak.core.context import no_grad_guard
 from umiak.core.direct import Direct
 from umiak.core.eager import apply
+from umiak.core.inplace import with_own_history
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
 from umiak.ir.tracer import SymTensor
@@ -61,6 +63,12 @@ def stopped(x: Tensor) -> Tensor:
     return x
 
 
+def quiet_view(op: Any, operands: tuple, params: tuple) -> Tensor:
+    """A view as ``no_grad`` gives it."""
+    with no_grad_guard():
+        return apply(op, operands, params)
+
+
 class Rebuilder:
     """Writes the lines; ``outputs`` are the tensors and numbers that the graph has to give."""
 
@@ -69,7 +77,7 @@ class Rebuilder:
         self.names = Namespace(
             CellType=CellType, MethodType=MethodType, FunctionType=FunctionType, partial=functools.partial, new=new,
             set_attribute=object.__setattr__, deque=collections.deque, view=apply,
-            stopped=stopped,
+            stopped=stopped, own=with_own_history, quiet=quiet_view,
         )  # fmt: skip
         self._constants = trace.capture.captured()  # by what stands for them
         self.outputs: list[Any] = []
@@ -146,11 +154,14 @@ class Rebuilder:
 
     def _view(self, x: SymTensor) -> str | None:
         """A view of another value: one of the same memory again."""
-        if x._view is None or x._own or x._quiet is not None or x.parent is None or not x.shares_memory():
+        if x._view is None or x.parent is None or not x.shares_memory():
             return None
         op, params = x._view
-        made = f"view({self.names.name(op)}, ({self.value(x.parent)},), {self.value(params)})"
-        if x.stop_gradient and not x._cut:
+        quiet = x._quiet is not None and x.constant() and not x._cut
+        made = f"{'quiet' if quiet else 'view'}({self.names.name(op)}, ({self.value(x.parent)},), {self.value(params)})"
+        if x._own:
+            return self.variable(f"own({made}, {self._output(x)})")
+        if x.stop_gradient and not x._cut and not quiet:
             made = f"stopped({made})"
         return self.variable(f"{made}.detach()" if x._cut else made)
 
