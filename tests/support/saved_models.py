@@ -24,7 +24,10 @@ from paddle.vision import models as vision
 
 
 class Input(NamedTuple):
-    """An input: sizes, None for that of the batch; ``high``: integers below it, else normal numbers."""
+    """An input: sizes, None for that of the batch; ``high``: integers below it, else normal numbers.
+
+    A negative size is open, too: its number for the first size of the batch, 8 more for each further one.
+    """
 
     sizes: Sequence[int | None]
     high: int = 0
@@ -217,6 +220,33 @@ class Mixer(nn.Layer):
         return (x + F.mish(self.channels(x))).mean(axis=1)
 
 
+OPEN = Input([None, 3, -32, -40])  # images of any size
+case("ResNet-18, images of any size", OPEN)(lambda: vision.resnet18(num_classes=10))
+case("MobileNetV3, images of any size", OPEN)(lambda: vision.mobilenet_v3_small(scale=0.5, num_classes=10))
+case("U-Net, images of any size", Input([None, 3, -16, -24]))(UNet)
+
+
+@case("text detector, images of any size", OPEN)
+class TextDetector(nn.Layer):
+    """Levels that are brought to one size, and a map of probabilities."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.body = nn.LayerList([nn.Conv2D(c, 8, 3, stride=2, padding=1) for c in (3, 8, 8)])
+        self.up = nn.Sequential(nn.Conv2DTranspose(24, 4, 2, stride=2), nn.BatchNorm2D(4), nn.ReLU())
+        self.gate = nn.Sequential(nn.AdaptiveAvgPool2D(1), nn.Conv2D(24, 24, 1), nn.Hardsigmoid())
+
+    def forward(self, x):
+        levels = []
+        for conv in self.body:
+            x = F.hardswish(conv(x))
+            levels.append(x)
+        size = levels[0].shape[2:]
+        y = paddle.concat([F.interpolate(v, size=size, mode="nearest") for v in levels], axis=1)
+        y = self.up(y * self.gate(y))
+        return F.sigmoid(y.mean(axis=1, keepdim=True)), y.flatten(2).max(-1)
+
+
 # --- sequences -------------------------------------------------------------------------------------------------------
 
 
@@ -335,6 +365,39 @@ class Ernie(nn.Layer):
         x = self.encoder(self.norm(self.words(words) + self.places(places) + self.kinds(kinds)), mask)
         pooled = F.tanh(self.pool(x[:, 0]))
         return {"classes": self.heads[0](pooled), "words": self.heads[1](x)}
+
+
+@case("text recogniser, lines of any length", Input([None, 3, 16, -40]))
+class TextRecogniser(nn.Layer):
+    def __init__(self) -> None:
+        super().__init__()
+        self.features = nn.Sequential(
+            nn.Conv2D(3, 12, 3, padding=1), nn.BatchNorm2D(12), nn.Hardswish(), nn.MaxPool2D([4, 2]),
+            nn.Conv2D(12, 12, 3, padding=1, groups=12), nn.Swish(), nn.AvgPool2D([4, 1]),
+        )  # fmt: skip
+        self.block = Block(12, 3)
+        self.head = nn.Linear(12, 11)
+
+    def forward(self, x):
+        y = self.features(x).squeeze(2).transpose([0, 2, 1])
+        scores = F.softmax(self.head(self.block(y)), axis=2)
+        return scores, scores.argmax(2), scores.max(2)
+
+
+@case("decoder of any length", Input([None, -5], 40, "int64"))
+class AnyLength(nn.Layer):
+    def __init__(self) -> None:
+        super().__init__()
+        self.words, self.places = nn.Embedding(40, 16), nn.Embedding(32, 16)
+        self.blocks = nn.LayerList([Block(16, 4) for _ in range(2)])
+
+    def forward(self, words):
+        length = words.shape[1]
+        mask = paddle.triu(paddle.full([length, length], -1e4), 1).unsqueeze([0, 1])
+        x = self.words(words) + self.places(paddle.arange(length))
+        for block in self.blocks:
+            x = block(x, mask)
+        return paddle.matmul(x[:, -1], self.words.weight, transpose_y=True).argmax(-1), x.mean([0, 1])
 
 
 @case("rotary attention", ids(8, 20))
@@ -645,7 +708,8 @@ def inputs_of(name: str, batch: int) -> list[np.ndarray]:
     rng = np.random.RandomState(zlib.crc32(f"{name} {batch}".encode()) % (1 << 31))
     made = []
     for x in CASES[name].inputs:
-        sizes = [batch if n is None else n for n in x.sizes]
+        more = 8 * CASES[name].batches.index(batch)
+        sizes = [batch if n is None else more - n if n < 0 else n for n in x.sizes]
         made.append((rng.randint(0, x.high, sizes) if x.high else rng.standard_normal(sizes)).astype(x.dtype))
     return made
 
@@ -678,7 +742,9 @@ def made(name: str) -> nn.Layer:
 def save(folder: str, name: str) -> None:
     layer = made(name)
     prefix = file_of(folder, name)
-    specs = [InputSpec(list(x.sizes), x.dtype, f"x{i}") for i, x in enumerate(CASES[name].inputs)]
+    specs = []
+    for i, x in enumerate(CASES[name].inputs):
+        specs.append(InputSpec([None if n is None or n < 0 else n for n in x.sizes], x.dtype, f"x{i}"))
     kept = {}
     for batch in CASES[name].batches:
         with paddle.no_grad():

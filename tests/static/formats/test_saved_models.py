@@ -13,6 +13,7 @@ from tests.static.formats.test_translate import check_forms
 from tests.support import saved_models
 
 SLOW = {*saved_models.VISION, "PP-YOLO", "vision transformer", "U-Net", "spatial transformer", "ERNIE", "GPT"}
+SLOW.update(f"{n}, images of any size" for n in ("ResNet-18", "MobileNetV3", "U-Net"))
 NAMES = [pytest.param(n, marks=pytest.mark.slow) if n in SLOW else n for n in saved_models.CASES]
 
 
