@@ -7,8 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+import paddle
+from paddle.static.formats import record
+from paddle.static.formats.graph import TensorType
 from paddle.static.formats.legacy import program
-from tests.support.legacy_calls import Inputs, result
+from paddle.static.formats.legacy.translate import read_pdmodel
+from tests.support.legacy_calls import Inputs, operator, result
 
 
 def drawn(*shape: int, seed: int = 0) -> np.ndarray:
@@ -220,3 +224,51 @@ def test_a_file_has_nothing_of_an_operator_that_is_not_said() -> None:
     o = program.Operator("softplus", {"X": ["x"]}, {"Out": ["y"]})
     (block,) = program.read(program.write(program.LegacyProgram([program.LegacyBlock(-1, {}, [o])]))).blocks
     assert block.operators[0].attributes == {}
+
+
+def test_a_branch_that_is_needed_twice_has_all_of_its_conditions() -> None:
+    """One of its variables had a value before, the other one is picked; both come from a condition inside of it."""
+
+    def variables(*names: str) -> dict[str, program.Variable]:
+        return {
+            n: program.Variable(n, program.DENSE, TensorType("bool" if n in "cdef" else "float32", (1,))) for n in names
+        }
+
+    def block(number: int, condition: str) -> program.Operator:
+        made = operator("conditional_block", {"Cond": [condition]}, "Scope", is_scalar_condition=True, sub_block=number)
+        made.kinds["sub_block"] = program.BLOCK
+        return made
+
+    def put(kind: str, x: str, y: str, **attributes: Any) -> program.Operator:
+        made = operator(kind, {"X": [x]}, **attributes)
+        made.outputs = {"Out": [y]}
+        return made
+
+    def pick(first: str, second: str, out: str) -> program.Operator:
+        made = operator("select_input", {"X": [first, second], "Mask": ["m"]})
+        made.outputs = {"Out": [out]}
+        return made
+
+    more = {"scale": 1.0, "bias_after_scale": True}
+    outer = [
+        put("feed", "feed", "c", col=0), put("feed", "feed", "d", col=1), put("feed", "feed", "x", col=2),
+        put("assign", "x", "old"), block(1, "c"), put("logical_not", "c", "e"), block(2, "e"),
+        put("cast", "c", "m", out_dtype=2), pick("new2", "new", "picked"),
+        put("fetch", "old", "fetch", col=0), put("fetch", "picked", "fetch", col=1),
+    ]  # fmt: skip
+    inner = [
+        block(3, "d"), put("logical_not", "d", "f"), block(4, "f"), put("cast", "d", "m", out_dtype=2),
+        pick("b", "a", "p"), pick("b", "a", "q"), put("assign", "p", "old"), put("assign", "q", "new"),
+    ]  # fmt: skip
+    blocks = [
+        program.LegacyBlock(-1, variables("c", "d", "e", "x", "m", "old", "new", "new2", "picked"), outer),
+        program.LegacyBlock(0, variables("f", "a", "b", "p", "q"), inner),
+        program.LegacyBlock(0, {}, [put("scale", "x", "new2", bias=100.0, **more)]),
+        program.LegacyBlock(1, {}, [put("scale", "x", "a", bias=1.0, **more)]),
+        program.LegacyBlock(1, {}, [put("scale", "x", "b", bias=2.0, **more)]),
+    ]
+    module = read_pdmodel(program.write(program.LegacyProgram(blocks)))
+    for c, d, expected in ((True, True, (6, 6)), (True, False, (7, 7)), (False, True, (5, 105))):
+        fed = {"c": np.array([c]), "d": np.array([d]), "x": np.array([5], "float32")}
+        found = record.Values(module, {}, {k: paddle.to_tensor(v) for k, v in fed.items()}).run()
+        assert tuple(float(y) for y in found) == expected

@@ -42,11 +42,11 @@ from paddle.static.formats.legacy.table import TABLE, UNSET, Operand, Renamed, R
 from paddle.static.formats.parameters import ELEMENTS
 from umiak.ir.serialise import FormatError
 
-NOTHING = "@EMPTY@"  # the name of no variable
 # Every module of that folder is a subject, and fills the table.
 for _subject in pkgutil.iter_modules(operators.__path__):
     importlib.import_module(f"{operators.__name__}.{_subject.name}")
 
+NOTHING = "@EMPTY@"  # the name of no variable
 MOST_GROWTH = 64  # operations that an operator may become, on average; loops and branches may be translated twice
 
 # Kinds of a module's attributes, by the numbers of types in messages: of the value, or of the elements of a list.
@@ -84,8 +84,8 @@ class Translator:
         self.block = Block()
         self.scope: list[LegacyBlock] = [program.blocks[0]]  # blocks around, innermost last
         self.values: dict[str, Any] = {}  # numbers by name, or what makes one when it is read: ``settle``
-        self.chosen: set[int] = set()  # operators that were translated together with an earlier one
-        self.operator: Operator | None = None
+        self.chosen: set[int] = set()  # operators of the block that were translated together with an earlier one
+        self.written: Attribute | None = None  # where the user's source has the operator in hand
 
     def module(self) -> Module:
         """Translate the outermost block."""
@@ -131,11 +131,13 @@ class Translator:
 
     def operators(self, given: Sequence[Operator]) -> None:
         """Translate operators in order, into the current block."""
-        around = self.operator
+        around = self.chosen, self.written
+        self.chosen = set()
         for o in given:
             if id(o) in self.chosen:
                 continue
-            self.operator = o
+            lines = o.get("op_callstack", [])
+            self.written = Attribute("array", tuple(Attribute("str", str(x)) for x in lines)) if lines else None
             meaning = TABLE[o.type]
             try:
                 if isinstance(meaning, Row):
@@ -148,7 +150,7 @@ class Translator:
                 made = FormatError(f"operator {o.type!r}, which makes {_first(o)}: {error}")
                 made.operator = o
                 raise made from error
-        self.operator = around
+        self.chosen, self.written = around
 
     def region(self, number: int, values: Mapping[str, Any], arguments: Mapping[str, ValueType]) -> _Region:
         """Translate a sub-block (``with`` it); names stand for ``values``, and for arguments of these types."""
@@ -258,9 +260,8 @@ class Translator:
             made.results.append(Result(n, type))
             self.makers[n] = made
         self.block.operations.append(made)
-        if self.operator is not None and "op_callstack" in self.operator.attributes:
-            stack = self.operator.attributes["op_callstack"]
-            made.attributes["op_callstack"] = Attribute("array", tuple(Attribute("str", str(x)) for x in stack))
+        if self.written is not None:
+            made.attributes["op_callstack"] = self.written
         return [x.number for x in made.results]
 
     def call(self, name: str, *operands: int | None, like: int | None = None, **attributes: Any) -> int:
