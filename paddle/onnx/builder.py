@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Union
 
 import numpy as np
-from onnx import GraphProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, defs, helper
+from onnx import GraphProto, NodeProto, TypeProto, ValueInfoProto, defs, helper
 
 from paddle.onnx.elements import BY_NUMPY, BY_SCHEMA, FLOATS, NUMBERS, NUMPY, PARTS, nearest
 from paddle.onnx.opsets import NEWEST, OLDEST
@@ -382,11 +382,3 @@ def graph_proto(graph: Graph, name: str, outputs: Sequence[Value]) -> GraphProto
         given.append(y)
     inputs = [described(x, sizes=[] if x.shape == () else None) for x in graph.inputs]
     return GraphProto(name=name, node=graph.nodes, input=inputs, output=[described(y) for y in given])
-
-
-def tensor_protos(tensors: dict[str, np.ndarray]) -> list[TensorProto]:
-    """Initializers."""
-    return [
-        TensorProto(name=k, data_type=NUMBERS[BY_NUMPY[v.dtype]], dims=v.shape, raw_data=v.tobytes())
-        for k, v in tensors.items()
-    ]

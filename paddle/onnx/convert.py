@@ -6,18 +6,19 @@ results.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import onnx
-from onnx import ModelProto, NodeProto, helper
+from onnx import ModelProto, NodeProto, TensorProto, helper
 
 from paddle import version
-from paddle.onnx.builder import Builder, Unsayable, Value, described, tensor_protos
+from paddle.onnx.builder import Builder, Unsayable, Value, described
 from paddle.onnx.elements import PARTS
 from paddle.onnx.opsets import NEWEST, OLDEST
 from paddle.onnx.table import RULES, TAKE_COMPLEX, Call, load
+from paddle.onnx.weights import within
 from paddle.static.formats.graph import (
     COMBINE,
     DATA,
@@ -36,7 +37,13 @@ Bound = Any  # Value, list of them, None for what is absent
 
 
 def convert(
-    module: Module, parameters: Mapping[str, np.ndarray], opset: int, name: str = "main", *, op: str = "onnx.export"
+    module: Module,
+    parameters: Mapping[str, np.ndarray],
+    opset: int,
+    name: str = "main",
+    *,
+    op: str = "onnx.export",
+    initializer: Callable[[str, np.ndarray], TensorProto] = within,
 ) -> ModelProto:
     """The model of a module.
 
@@ -46,6 +53,7 @@ def convert(
         opset: version of the ONNX operators, 11 to 21.
         name: the graph's name.
         op: the function that errors name.
+        initializer: makes what the model says of a constant, when all operators could be said.
 
     Returns:
         The model, not yet checked.
@@ -61,7 +69,7 @@ def convert(
     fetched = converter.outermost(module.block)
     if converter.refused:
         raise Refused(op, opset, converter.refused)
-    return _model(converter, fetched, name)
+    return _model(converter, fetched, name, initializer)
 
 
 class Refused(ValueError):
@@ -226,7 +234,12 @@ def _declared(value: Value, type: TensorType) -> Value:
 # --- the model --------------------------------------------------------------------------------------------------------
 
 
-def _model(converter: _Converter, fetched: Sequence[tuple[str, Value]], name: str) -> ModelProto:
+def _model(
+    converter: _Converter,
+    fetched: Sequence[tuple[str, Value]],
+    name: str,
+    initializer: Callable[[str, np.ndarray], TensorProto],
+) -> ModelProto:
     builder = converter.builder
     nodes = builder.graphs[0].nodes
     outputs = []
@@ -245,7 +258,7 @@ def _model(converter: _Converter, fetched: Sequence[tuple[str, Value]], name: st
     for x in converter.inputs:
         assert x.shape is not None
         inputs.append(described(x, sizes=[n if n >= 0 else f"{x.name}_{i}" for i, n in enumerate(x.shape)]))
-    tensors = tensor_protos({k: v for k, v in builder.tensors.items() if k in used})
+    tensors = [initializer(k, v) for k, v in builder.tensors.items() if k in used]
     graph = helper.make_graph(_forwarded(kept, outputs), name, inputs, outputs, tensors)
     imports = [helper.make_opsetid("", builder.opset)]
     return helper.make_model(

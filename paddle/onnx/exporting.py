@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -82,8 +83,12 @@ def export(layer: Any, path: str, input_spec: Any = None, opset_version: int = 9
         raise op_error(ValueError, OP, "a path that ends in a name", repr(path))
     _check(opset_version, configs)
     module, values = _module(layer, input_spec, configs)
-    model = _model(module, values, opset_version, bool(configs.get("auto_update_opset", False)))
-    _write(model, prefix + END, configs.get("external_filename"), bool(configs.get("enable_onnx_checker", True)))
+    higher = bool(configs.get("auto_update_opset", False))
+    external = configs.get("external_filename")
+    if external is None and sum(v.nbytes for v in values.values()) > MOST_BYTES:
+        external = os.path.basename(prefix) + END + ".data"
+    make = functools.partial(_model, module, values, opset_version, higher)
+    _write(make, prefix + END, external, bool(configs.get("enable_onnx_checker", True)))
 
 
 def _check(opset: Any, configs: Mapping[str, Any]) -> None:
@@ -126,7 +131,7 @@ def _array(x: Any) -> np.ndarray:
         return x.numpy() if isinstance(x, Tensor) else np.asarray(x)
 
 
-def _model(module: Module, values: Mapping[str, np.ndarray], opset: int, higher: bool) -> ModelProto:
+def _model(module: Module, values: Mapping[str, np.ndarray], opset: int, higher: bool, **said: Any) -> ModelProto:
     """The model at an opset, or at the first above it that can say the program."""
     from paddle.onnx.convert import Refused, convert
 
@@ -134,31 +139,31 @@ def _model(module: Module, values: Mapping[str, np.ndarray], opset: int, higher:
     at = max(opset, OLDEST)
     while True:
         try:
-            return convert(module, values, at, op=OP)
+            return convert(module, values, at, op=OP, **said)
         except Refused as error:
             if not higher or error.opset is None:
                 raise
             at = error.opset  # later than this one
 
 
-def _write(model: ModelProto, path: str, external: str | None, checked: bool) -> None:
+def _write(make: Callable[..., ModelProto], path: str, external: str | None, checked: bool) -> None:
+    """Write the model that ``make`` makes, and its weights beside it if they are to lie there."""
     import onnx
 
-    large = sum(len(t.raw_data) for t in model.graph.initializer) > MOST_BYTES
-    if external is None and not large:
+    if external is None:
+        model = make()
         if checked:
             onnx.checker.check_model(model, full_check=True)
         with replacing(path) as file:
             file.write(model.SerializeToString())
         return
-    weights = external or os.path.basename(path) + ".data"
-    if os.path.basename(weights) != weights:
+    from paddle.onnx.weights import Beside
+
+    if os.path.basename(external) != external:
         raise op_error(ValueError, OP, "external_filename without a folder: it lies beside the model", repr(external))
-    folder = os.path.dirname(path) or "."
-    os.makedirs(folder, exist_ok=True)
-    beside = os.path.join(folder, weights)
-    if os.path.exists(beside):  # onnx would append to it
-        os.remove(beside)
-    onnx.save_model(model, path, save_as_external_data=True, location=weights, size_threshold=1024)
+    with replacing(os.path.join(os.path.dirname(path), external)) as file:
+        model = make(initializer=Beside(file, external))
+    with replacing(path) as file:
+        file.write(model.SerializeToString())
     if checked:
         onnx.checker.check_model(path, full_check=True)
