@@ -46,9 +46,18 @@ def view_slice(input: Tensor, *, begin_idx: int, end_idx: int) -> Any:
     return input[begin_idx:end_idx]
 
 
-@operator("shape", "shape64", "shape_sr")
+def _sizes(x: Tensor, dtype: str) -> Known:
+    return Known(np.array([*x.shape, None], dtype=object)[:-1], dtype)
+
+
+@operator("shape", "shape_sr")
 def shape(input: Tensor) -> Any:
-    return Known(np.array([*input.shape, None], dtype=object)[:-1], "int64")
+    return _sizes(input, "int32")
+
+
+@operator("shape64", "shape64_sr")
+def shape64(input: Tensor) -> Any:
+    return _sizes(input, "int64")
 
 
 @operator("reshape", "legacy_reshape")
