@@ -43,7 +43,7 @@ class Known:
         """The tensor that this stands for."""
         shape, elements = self.array.shape, self.elements()
         if not self.symbolic:
-            if elements and all(x == elements[0] for x in elements) and elements[0] == elements[0]:
+            if len({repr(x) for x in elements}) == 1:  # 0.0 and -0.0 are two
                 return paddle.full(shape, elements[0], self.dtype)
             return paddle.to_tensor(np.array(elements, dtype=convert(self.dtype).numpy).reshape(shape))
         return paddle.stack([_scalar(x, self.dtype) for x in elements]).reshape(shape)

@@ -2,9 +2,8 @@
 
 The signature of a function says what the operator takes: its parameters are the operands, in order, those behind ``*``
 attributes, by name; one with a default, or ``| None``, may be absent. Annotations of operands say in which form they
-come.
-Attributes that it does not name are ignored (``struct_name``); an operand may also come as an attribute of its name, as
-older programs have it.
+come. Attributes that it does not name are ignored (``struct_name``); an operand may also come as an attribute of its
+name, as older programs have it.
 """
 
 from __future__ import annotations
