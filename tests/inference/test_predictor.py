@@ -111,8 +111,11 @@ def test_values_inside_lie_in_one_arena(saved, config):
     settings.set_trt_dynamic_shape_info({"x": [1, 8]}, {"x": [4000, 8]}, {"x": [rows, 8]})
     predictor = inference.create_predictor(settings)
     binding = predictor._run.executor.binding()
-    assert binding.frozen()  # before the first call
+    assert len(binding.frozen()) == 1  # before the first call
     arrays = net.arrays(0, rows)
+    for _ in range(3):
+        outputs(predictor, arrays)
+    assert len(binding.frozen()) == 1
     same(outputs(predictor, arrays), net.expected(arrays), rtol=1e-4, atol=1e-4)
     assert predictor._run.executor.shrink() > 4 << 20
     assert binding.frozen() == []
@@ -422,3 +425,20 @@ def test_static_mode_is_left_alone(saved, config):
     finally:
         paddle.disable_static()
     same(got, want)
+
+
+def test_numbers_made_of_sizes_are_launches_too(saved):
+    """Ranges, and kernels of transposed convolutions that are matmuls, do not keep a program from being launches."""
+    first, second = paddle.nn.Conv2D(16, 16, 3, padding=1), paddle.nn.Conv2DTranspose(16, 16, 2, 2)
+
+    def call(x):
+        y = paddle.nn.functional.interpolate(paddle.nn.functional.relu(first(x)), scale_factor=2, mode="nearest")
+        return paddle.nn.functional.sigmoid(second(paddle.concat([y, second(x)], 1)[:, :16]))
+
+    net = inference_nets.Net([("x", [None, 16, None, None], "float32")], call)
+    prefix = inference_nets.save(net, saved("linear")[1].with_name("sizes"))
+    predictor = inference.create_predictor(inference.Config(*files_of(str(prefix))))
+    arrays = net.arrays(0, 8)
+    for _ in range(4):
+        same(outputs(predictor, arrays), net.expected(arrays))
+    assert len(predictor._run.executor.binding().frozen()) == 2  # of the size that was guessed, and of this one

@@ -197,7 +197,8 @@ class Layouts(Retrace):
         rows = F.reshape(images, shape=(n, *apart, places[-1], c))
         outer = [size for k in kernel[:-1] for size in (k, 1)][:-1] if nd > 1 else []
         kernels = F.permute(self.as_first(w), perm=(*range(2, nd + 1), 0, nd + 1, 1))
-        kernels = F.reshape(kernels, shape=(*outer, c, kernel[-1] * channels))
+        # Copied by a kernel: a reshape that copies is no launch, without which the program is no list of them.
+        kernels = F.reshape(F.copy(kernels), shape=(*outer, c, kernel[-1] * channels))
         y = F.matmul(rows, kernels, transpose_x=False, transpose_y=False)
         return self.last, F.reshape(y, shape=(n, *sizes, channels))
 

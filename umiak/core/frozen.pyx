@@ -36,6 +36,11 @@ cdef enum:
 cdef uint32_t SEEN = ~<uint32_t>K_NEEDS_GRAD
 
 
+cdef inline int place_of(EngineContext ctx):
+    """Where calls without tensors run."""
+    return ctx.inner_place if ctx.inner_place >= 0 else (<Place>ctx.state.place).index
+
+
 @cython.final
 cdef class Frozen:
     def __dealloc__(self):
@@ -69,8 +74,7 @@ cdef class Frozen:
         cdef Tensor t
         cdef list new_tensors
         cdef int i, k, at = 0, code
-        if self.busy or timed() or ctx.plan_mode & ~<uint64_t>MODE_GRAD != self.modes or \
-                (<Place>ctx.state.place).index != self.place or ctx.inner_place >= 0:
+        if self.busy or timed() or ctx.plan_mode & ~<uint64_t>MODE_GRAD != self.modes or place_of(ctx) != self.place:
             return 0
         for i in range(self.n_sizes):
             if sizes[i] != self.sizes[i]:
@@ -264,7 +268,7 @@ cdef Plan plan_of(OpBase op, Operand* xs, int n, uint64_t sig, EngineContext ctx
         else:
             descs[i] = xs[i].desc
     if not tensor:
-        modes |= <uint64_t>((<Place>ctx.state.place).index + 1) << 40
+        modes |= <uint64_t>(place_of(ctx) + 1) << 40
     h = key_hash(descs, n, modes, sig)
     j = h & (op.capacity - 1)
     while op.slots[j] != NULL:
@@ -291,6 +295,10 @@ cdef bint reads(ScalarProgram program, Plan plan, int register):
         if plan.dims[i] == register:
             return True
     return plan.n_dims < 0
+
+
+cdef inline bint is_constant(ScalarProgram program, int register):
+    return program.n_inputs <= register < program.n_inputs + program.n_const
 
 
 cdef tuple as_tuple(const int64_t* values, int n):
@@ -367,7 +375,8 @@ cdef class LaunchCollector(StepObserver):
                 self.pointer(<Tensor>xs[0].t, s.x[0], i)
             return 0
         for k in range(s.n_x):
-            scalars |= xs[k].t == NULL and xs[k].n_bits > 0
+            # Those that are constants fit now as ever.
+            scalars |= xs[k].t == NULL and xs[k].n_bits > 0 and not is_constant(p.scalar_program, p.scalar_reg[-2 - s.x[k]])
         for k in range(len(results)):
             row_outs[k] = <PyObject*>results[k]
         row_outs[len(results)] = NULL
@@ -509,7 +518,7 @@ cdef Frozen frozen_of(LaunchCollector r, PyObject** inputs, const int64_t* words
         return None
     f.program = p
     f.modes = ctx.plan_mode & ~<uint64_t>MODE_GRAD
-    f.place = (<Place>ctx.state.place).index
+    f.place = place_of(ctx)
     f.n_inputs, f.n_sizes, f.n_roots, f.n_launches = p.n_inputs, n_sizes, <int>len(r.kinds), <int>len(r.launches)
     f.n_outputs, f.n_results, f.n_copied, f.n_guards = p.n_outputs, n_results, <int>len(copied), <int>len(r.guards)
     f.new_tensors, f.outputs = new_tensors, outputs
