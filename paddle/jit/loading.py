@@ -197,7 +197,7 @@ def load(path: str, **configs: Any) -> TranslatedLayer:
     if not configs:
         for found in sorted(glob.glob(glob.escape(prefix) + ".*.json")):
             name = found[len(prefix) + 1 : -len(".json")]
-            if name.isidentifier() and not hasattr(Layer, name):
+            if name.isidentifier() and not hasattr(Layer, name) and _is_program(found):
                 sources[name] = paths_of(f"{prefix}.{name}")
         if len(sources) > 1 and not os.path.exists(sources[FORWARD][0]):
             del sources[FORWARD]
@@ -208,6 +208,12 @@ def load(path: str, **configs: Any) -> TranslatedLayer:
         modules[name] = module
         values = {**found_values, **values}
     return TranslatedLayer(modules, values)
+
+
+def _is_program(path: str) -> bool:
+    """Is a JSON document beside a model one of its methods? Such documents begin so, settings of other tools do not."""
+    with open(path, "rb") as file:
+        return b'"base_code"' in file.read(64)
 
 
 def _read(model: str, params: str | None, prefix: str, known: Mapping[str, Any]) -> tuple[Module, dict[str, Any]]:

@@ -119,6 +119,7 @@ def test_a_model_without_forward(tmp_path):
     with pytest.raises(ValueError, match=r"a method that was saved: \['scaled'\], got forward"):
         layer(np.ones([2, 3], "float32"))
     (tmp_path / "m.train.json").write_bytes(b"no program: the name is one of every layer's own methods")
+    (tmp_path / "m.settings.json").write_bytes(b'{"size": 3}')
     assert paddle.jit.load(str(tmp_path / "m")).train().training
 
 
