@@ -317,7 +317,9 @@ for _reason, _names in {
         "umiak.core.dtype:_alone umiak.core.dtype:_by_key umiak.core.dtype:_id_by_npt "
         "paddle.distribution.distribution:_DIVERGENCES paddle.framework.pickled:_STEPS "
         "paddle.decomposition.register:RULES paddle.jit.sot.frame:HANDLERS paddle.jit.sot.models:_HELD "
-        "paddle.jit.sot.models:_MODELS umiak.compiler.passes.registry:PASSES"
+        "paddle.jit.sot.models:_MODELS umiak.compiler.passes.registry:PASSES paddle.inference.engines:ENGINES "
+        "paddle.onnx.table:RULES paddle.static.formats.emit.emitter:TABLE paddle.static.formats.legacy.table:TABLE "
+        "paddle.static.formats.operators.table:TABLE"
     ),
     "a slot that the assembler fills once": (
         "umiak.compiler.plan:BACKEND_OF umiak.compiler.plan:FIND_KERNEL umiak.ir.scope:_getter umiak.ir.scope:_setter "
@@ -335,6 +337,7 @@ for _reason, _names in {
     "threads that the ranks of a process share, as they share its CPUs": (
         "umiak.runtime.parallel:umiak_driver umiak.runtime.parallel:umiak_threads umiak.backends.cpu.launcher:_forks"
     ),
+    "how many threads work on what a thread does, whichever rank it computes for": "umiak.runtime.parallel:umiak_own",
     "which package reads files, chosen for the process as in the reference": (
         "paddle.audio.backends.init_backend:_current paddle.vision.image:_backend"
     ),
