@@ -133,6 +133,8 @@ class _Converter:
                 self._bind(o, [[self.operand(n) for n in o.operands]])
             elif o.name == SPLIT:
                 self._bind(o, self.operand(o.operands[0]))
+            elif o.name == _SLICE:
+                self._bind(o, [self.operand(o.operands[0])[o.plain("index")]])
             elif o.name not in _FETCHED:
                 self._operation(o)
         return []
@@ -204,6 +206,7 @@ class _Converter:
 # What a rule meets in a program whose operators lack operands or attributes, or have others.
 _MALFORMED = TypeError, LookupError, ArithmeticError, ValueError
 _POISON = "what another operator did not make"
+_SLICE = "builtin.slice"  # one of a list of tensors, by the attribute `index`
 _FETCHED = FETCH, "builtin.shadow_output"  # the latter with an attribute `output_name`
 _KEEPS = {
     "batch_norm_",

@@ -67,6 +67,13 @@ def _named(g: Builder, made: Any, like: Sequence[Value]) -> list[Value]:
     return [Value(g, v.name, y.dtype, sequence=y.sequence) for v, y in zip(values, like, strict=True)]
 
 
+@rule("pylayer")
+def pylayer(g: Builder, o: Call) -> tuple[Value, ...]:
+    # A function with a gradient of its own: what it computes stands here.
+    (block,) = o.operation.regions
+    return tuple(_made(y) for y in o.converter.run(block))
+
+
 @rule("while")
 def while_(g: Builder, o: Call) -> tuple[Value, ...]:
     operation, converter = o.operation, o.converter

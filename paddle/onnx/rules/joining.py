@@ -95,12 +95,6 @@ def unbind(g: Builder, o: Call) -> list[Value]:
     return [squeeze(g, known(p, [1 if i == axis else n for i, n in enumerate(x.shape)]), [axis]) for p in parts]
 
 
-@rule("slice_of_list")
-def builtin_slice(g: Builder, o: Call) -> Value:
-    part: Value = o[0][o("index")]
-    return part
-
-
 @rule("partial_concat", "partial_sum")
 def partial(g: Builder, o: Call) -> Value:
     start, length = o("start_index", 0), o("length", -1)
