@@ -27,9 +27,9 @@ def overlapping(tensors: Sequence[Tensor], chosen: Collection[int]) -> tuple[int
             by_storage.setdefault(id(x.storage), []).append(i)
     for numbers in by_storage.values():
         if len(numbers) > 1 and not chosen.isdisjoint(numbers):
-            found = _first_overlap(tensors, numbers, chosen)
-            if found is not None:
-                return found
+            pair = _first_overlap(tensors, numbers, chosen)
+            if pair is not None:
+                return pair
     return None
 
 

@@ -715,11 +715,11 @@ def refuse_overlap(program: Program) -> None:
     written = {id(w.target) for w in program.effects}
     names = list(program.captured)
     chosen = [i for i, name in enumerate(names) if id(program.constants[name]) in written]
-    found = overlapping(list(program.captured.values()), chosen)
-    if found is not None:
+    pair = overlapping(list(program.captured.values()), chosen)
+    if pair is not None:
         raise RuntimeError(
             "[trace] requires captured tensors that are written to to share no memory with other captured "
-            f"tensors, got {names[found[0]]} and {names[found[1]]} over one storage. Make the view inside of the "
+            f"tensors, got {names[pair[0]]} and {names[pair[1]]} over one storage. Make the view inside of the "
             "traced function"
         )
 

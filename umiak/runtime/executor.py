@@ -280,9 +280,9 @@ class Executor:
 
     def _refuse_overlap(self, inputs: Sequence[Tensor]) -> None:
         """A write to one input must not change another, which the program took for a tensor of its own."""
-        found = overlapping(inputs, self.targets)
-        if found is not None:
-            i, j = found
+        pair = overlapping(inputs, self.targets)
+        if pair is not None:
+            i, j = pair
             raise SharedMemory(
                 f"[program {self.program.name}] requires tensors that it writes to to share no memory with "
                 f"others that it gets, got inputs {i} and {j} with shapes {list(inputs[i].shape)} and "

@@ -22,6 +22,7 @@ from paddle.jit.sot.resume_code import resume_code
 from paddle.jit.sot.simulator import Simulator, is_backward
 from paddle.jit.sot.sources import ArrayTensor, Namespace, Source
 from paddle.jit.sot.trace import Policy, Trace, Unset, argument
+from paddle.jit.sot.translation import has_captured_branches
 from paddle.jit.source.callees import rewritten
 from umiak.core.context import current
 from umiak.core.entries import FrameCall, GuardedEntry, Tail
@@ -440,7 +441,7 @@ class FunctionFrame(CapturedFrame):
             variables = {self._self: self.owner, **variables}
         cells = simulator.cells_of(self.function)
         code = self.code_object
-        if self.policy.full_graph:
+        if self.policy.full_graph or has_captured_branches(self.function):
             f = rewritten(self.function)
             code, cells = f.__code__, dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
         return Frame(simulator, code, self.function.__globals__, variables, cells, False)
