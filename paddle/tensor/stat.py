@@ -29,6 +29,8 @@ from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
 from umiak.core.context import current
 from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
+from umiak.ir.scope import usually
 
 # The core's count of elements, before the name ``numel`` is that of a function.
 _COUNT = Tensor.__dict__["numel"]
@@ -647,7 +649,9 @@ def cdist(
     if p < 0:
         raise op_error(ValueError, "cdist", "a p of 0 or more", p)
     x, y = same_dtype("sub", x, y)
-    by_products = compute_mode == modes[1] or (compute_mode == modes[0] and max(x.shape[-2], y.shape[-2]) > 25)
+    # The same distances in either way: sizes that are not known are taken to be large.
+    many = usually(dim.maximum(x.shape[-2], y.shape[-2]) > 25)
+    by_products = compute_mode == modes[1] or (compute_mode == modes[0] and many)
     if p == 2 and by_products:
         xx = F.sum(F.square(x), (x.ndim - 1,), True)
         yy = F.sum(F.square(y), (y.ndim - 1,), True)

@@ -71,18 +71,20 @@ class Deformable(Op):
 
         def grid(size: Any, axis: int, step: Any) -> Any:
             line = F.mul(F.iota(0, 1, dtype=offset.dtype, size=size), step)
-            return F.unsqueeze(line, axes=tuple(i for i in range(7) if i != axis))
+            return F.unsqueeze(line, axes=tuple(i for i in range(6) if i != axis))
 
-        split = F.reshape(offset, shape=(n, groups, kernel[0], kernel[1], 2, rows, columns))
+        # Images and groups are one dim here, since models in files have operators over six dims at most.
+        split = F.reshape(offset, shape=(n * groups, kernel[0], kernel[1], 2, rows, columns))
         positions = []
         for axis, size in ((0, height), (1, width)):
-            shift = F.slice(split, axes=(4,), starts=(axis,), sizes=(1,), steps=(1,))
+            shift = F.slice(split, axes=(3,), starts=(axis,), sizes=(1,), steps=(1,))
             base = F.add(
-                grid((rows, columns)[axis], 5 + axis, strides[axis]), grid(kernel[axis], 2 + axis, dilations[axis])
+                grid((rows, columns)[axis], 4 + axis, strides[axis]), grid(kernel[axis], 1 + axis, dilations[axis])
             )
             at = F.add(F.sub(base, pads[axis]), shift)
             # [N, rows, columns, taps, groups], as columns lie
-            at = F.permute(F.squeeze(at, axes=(4,)), perm=(0, 4, 5, 2, 3, 1))
+            at = F.reshape(F.squeeze(at, axes=(3,)), shape=(n, groups, *kernel, rows, columns))
+            at = F.permute(at, perm=(0, 4, 5, 2, 3, 1))
             positions.append((F.reshape(at, shape=(n, count)), size))
         inside = None
         for at, size in positions:

@@ -188,10 +188,8 @@ def adaptive_max_pool(e: Emitter, o: ir.Operation) -> list[Result | None] | None
     if not _plain(o):
         return None
     none = [0] * max(o.op.n, 2)
-    ones = [1] * o.op.n
-    if not e.reads(o.results[1]):
-        return [_pool(e, o, "max", o.params[0], ones, none, adaptive=True), None]
-    return [*_indexed(e, o, o.params[0], ones, none, True)]
+    # The operator without places has other regions.
+    return [*_indexed(e, o, o.params[0], [1] * o.op.n, none, True)]
 
 
 @emits(F.WindowReduce)
