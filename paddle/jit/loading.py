@@ -15,7 +15,7 @@ from paddle.framework.param_attr import ParamAttr
 from paddle.framework.parameter import Parameter
 from paddle.jit.sot.function import SymbolicStaticFunction
 from paddle.nn.layer.layers import Layer
-from paddle.static.formats.files import VALUES_END, damaged, paths_of, read_program, read_values
+from paddle.static.formats.files import PROGRAM_ENDS, VALUES_END, damaged, paths_of, read_program, read_values
 from paddle.static.formats.graph import PARAMETER, Module
 from paddle.static.formats.record import (
     Values,
@@ -195,42 +195,52 @@ def load(path: str, **configs: Any) -> TranslatedLayer:
     prefix = os.fspath(path)
     sources = {FORWARD: paths_of(prefix, configs.get("model_filename"), configs.get("params_filename"))}
     if not configs:
-        for found in sorted(glob.glob(glob.escape(prefix) + ".*.json")):
-            name = found[len(prefix) + 1 : -len(".json")]
-            if name.isidentifier() and not hasattr(Layer, name) and _is_program(found):
-                sources[name] = paths_of(f"{prefix}.{name}")
+        for end in PROGRAM_ENDS:
+            for found in sorted(glob.glob(f"{glob.escape(prefix)}.*{end}")):
+                name = found[len(prefix) + 1 : -len(end)]
+                if name.isidentifier() and not hasattr(Layer, name) and _is_program(found):
+                    sources.setdefault(name, paths_of(f"{prefix}.{name}"))
         if len(sources) > 1 and not os.path.exists(sources[FORWARD][0]):
             del sources[FORWARD]
-    modules: dict[str, Module] = {}
+    modules = {name: _read(model) for name, (model, _) in sources.items()}
+    together = sorted({n for module in modules.values() for n in parameter_names(module)})
     values: dict[str, Any] = {}
-    for name, (model, params) in sources.items():
-        module, found_values = _read(model, params, prefix, values)
-        modules[name] = module
-        values = {**found_values, **values}
+    for name, (_, params) in sources.items():
+        source = params or paths_of(prefix)[1]  # without a file of its own, a method's values are in the one of all
+        wanted = parameter_names(modules[name])
+        if source is not None:
+            values = {**_values(source, wanted, together), **values}
+        elif missing := sorted(set(wanted) - set(values)):
+            raise op_error(ValueError, "load", f"values of {missing} in {prefix + VALUES_END}", "no such file")
     return TranslatedLayer(modules, values)
 
 
+def _values(source: str, wanted: list[str], together: list[str]) -> dict[str, Any]:
+    """Values in a file: of a program, or of the programs of all methods."""
+    try:
+        return read_values(source, wanted, "load")
+    except ValueError:
+        if sorted(wanted) == together:
+            raise
+        return read_values(source, together, "load")
+
+
 def _is_program(path: str) -> bool:
-    """Is a JSON document beside a model one of its methods? Such documents begin so, settings of other tools do not."""
+    """Is a file beside a model one of its methods? JSON documents of programs begin so, settings of others do not."""
     with open(path, "rb") as file:
-        return b'"base_code"' in file.read(64)
+        return not path.endswith(".json") or b'"base_code"' in file.read(64)
 
 
-def _read(model: str, params: str | None, prefix: str, known: Mapping[str, Any]) -> tuple[Module, dict[str, Any]]:
-    """One program and its values; ``known``: those of others, which it may share."""
-    module = read_program(model, "load")
+def _read(path: str) -> Module:
+    """A program, whose operators are known."""
+    module = read_program(path, "load")
     if not isinstance(module, Module):
         raise op_error(
-            ValueError, "load", f"a program in {model} in operators of PaddlePaddle", "one in operators of Umiak",
+            ValueError, "load", f"a program in {path} in operators of PaddlePaddle", "one in operators of Umiak",
             "Read it with paddle.static.load_inference_model, and save it again.",
         )  # fmt: skip
     try:
         check_operators(module)
-        names = parameter_names(module)
-        if params is None and names and set(names) <= set(known):
-            return module, {}
-        if params is None and names:
-            raise FormatError(f"values for {len(names)} parameters are required in {prefix + VALUES_END}, got none")
     except FormatError as error:
-        raise damaged("load", "program", model, error) from error
-    return module, read_values(params, names, "load")
+        raise damaged("load", "program", path, error) from error
+    return module

@@ -111,6 +111,17 @@ def test_a_trained_layer_is_saved_again(name, tmp_path):
         np.testing.assert_allclose(again.scaled(*xs, by).numpy(), layer.scaled(*xs, by).numpy(), rtol=1e-6)
 
 
+def test_methods_with_one_file_of_values(tmp_path):
+    layer = loaded("methods")
+    paddle.jit.save(layer, str(tmp_path / "m"), combine_params=True)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["m.json", "m.pdiparams", "m.scaled.json"]
+    again = paddle.jit.load(str(tmp_path / "m"))
+    x, by = paddle.ones([2, 3]), paddle.to_tensor([3.0])
+    assert again(x).tolist() == layer(x).tolist()
+    assert again.scaled(x, by).tolist() == layer.scaled(x, by).tolist()
+    assert len(again.parameters()) == 3
+
+
 def test_a_model_without_forward(tmp_path):
     for end in ("json", "pdiparams"):
         (tmp_path / f"m.scaled.{end}").write_bytes((FOLDER / f"methods.scaled.{end}").read_bytes())
@@ -208,7 +219,7 @@ def test_files_that_are_not_there_or_no_models(tmp_path):
     with pytest.raises(TypeError, match="requires options of"):
         paddle.jit.load("x", keep_name_table=True)
     (tmp_path / "m.json").write_bytes((FOLDER / "methods.json").read_bytes())
-    with pytest.raises(ValueError, match=r"values for 3 parameters are required in .*m\.pdiparams, got none"):
+    with pytest.raises(ValueError, match=r"requires values of .* in .*m\.pdiparams, got no such file"):
         paddle.jit.load(str(tmp_path / "m"))
     (tmp_path / "m.pdiparams").write_bytes(b"")
     with pytest.raises(ValueError, match="3 values are required, got 0"):
