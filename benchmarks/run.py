@@ -44,6 +44,7 @@ MODULES = (
     "training",
     "image_transforms",
     "vision_models",
+    "inference",
     "data",
     "model",
     "data_parallel",
