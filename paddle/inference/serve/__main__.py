@@ -93,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )  # fmt: skip
     settings = uvicorn.Config(
         application(predictor, limits), log_config=None, access_log=False, lifespan="on",
-        timeout_graceful_shutdown=given.grace, server_header=False,
+        timeout_graceful_shutdown=given.grace, timeout_keep_alive=75, server_header=False,
     )  # fmt: skip
     server = uvicorn.Server(settings)
     # The server sends itself the signal again when it is done; what remains to be done is to return.
