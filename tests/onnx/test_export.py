@@ -67,6 +67,18 @@ def test_several_inputs_and_results_keep_their_order_and_names(tmp_path):
         np.testing.assert_array_equal(x, y)
 
 
+def test_a_layer_in_float16_keeps_its_type(tmp_path):
+    layer = paddle.nn.Sequential(
+        paddle.nn.Conv1D(3, 4, 3), paddle.nn.BatchNorm1D(4), paddle.nn.GELU(), paddle.nn.LayerNorm(2)
+    ).astype("float16")
+    layer.eval()
+    path = exported(layer, tmp_path, [spec(None, 3, 4, dtype="float16")])
+    x = X.astype("float16").reshape([1, 3, 4])
+    (y,) = run(path, {"x": x})
+    assert y.dtype == np.float16
+    np.testing.assert_allclose(y, layer(paddle.to_tensor(x)).numpy(), rtol=0, atol=5e-3)
+
+
 def test_results_may_be_chosen(tmp_path):
     path = exported(lambda x: (x + 1, x * 2), tmp_path, [spec(2)], output_spec=[1])
     assert [y.tolist() for y in run(path, {"x": np.ones(2, "float32")})] == [[2, 2]]
