@@ -60,6 +60,20 @@ def test_a_program_gives_the_same(name, programs):  # noqa: F811
         np.testing.assert_allclose(y, expected, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("name", ["convolutions", "transformer", "recurrent", "control"])
+def test_a_program_has_gradients(name, programs):  # noqa: F811
+    exe = paddle.static.Executor()
+    program, feeds, fetched = paddle.static.load_inference_model(str(FOLDER / name), exe)
+    with paddle.static.program_guard(program, paddle.static.Program()):
+        pairs = paddle.static.append_backward((fetched[0] ** 2).mean())
+    feed = dict(zip(feeds, parts(name, "in").values(), strict=True))
+    got = exe.run(program, feed, [g for _, g in pairs])
+    expected = parts(name, "grad")
+    assert {p.name for p, _ in pairs} >= expected.keys()
+    for (p, _), g in zip(pairs, got, strict=True):
+        np.testing.assert_allclose(g, expected[p.name], rtol=1e-4, atol=1e-6, err_msg=p.name)
+
+
 @pytest.mark.parametrize("name", ["convolutions", "transformer", "recurrent"])
 def test_batches_of_any_size(name):
     layer = loaded(name)

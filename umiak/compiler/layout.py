@@ -268,5 +268,5 @@ class Layouts(Retrace):
 
 def _is_vector(x: Value, shape: tuple) -> bool:
     """Return whether ``shape`` is a vector along the channels and ``x`` is that vector."""
-    ones = all(n == 1 for n in (*shape[:1], *shape[2:]))
+    ones = all(type(n) is int and n == 1 for n in (*shape[:1], *shape[2:]))
     return ones and len(x.meta.shape) == 1 and identical(x.meta.shape, shape[1:2])
