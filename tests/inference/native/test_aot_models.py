@@ -95,6 +95,28 @@ def test_images_whose_rows_fill_tiles(tmp_path, rng):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("size", "target"), [(30, "native"), (13, "native"), (30, "x86-64-v3")])
+def test_tiles_of_images(tmp_path, rng, size, target):
+    """Kernels of 3 × 3 over enough tiles go by Winograd's algorithm, whose kernels are made when a model is loaded."""
+    import paddle
+
+    nn = paddle.nn
+    net = evaluating(
+        lambda: nn.Sequential(
+            nn.Conv2D(3, 16, 1), nn.Conv2D(16, 48, 3, padding=1), nn.ReLU(), nn.Conv2D(48, 32, 3, padding=[0, 2]),
+            nn.Conv2D(32, 5, 3),
+        )
+    )  # fmt: skip
+    library = compare(tmp_path, net, [normal(rng, 4, 3, size, size)], threads=2, target=target, atol=1e-5)
+    first = Native(library).create()
+    clone = first.clone()
+    first.close()
+    x = normal(rng, 4, 3, size, size)
+    np.testing.assert_allclose(clone.run(x)[0], expected(tmp_path / "model", x)[0], rtol=1e-4, atol=1e-5)
+    clone.close()
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("dims", [1, 3])
 def test_images_of_other_ranks(tmp_path, rng, dims):
     import paddle

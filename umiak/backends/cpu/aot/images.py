@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+from umiak.backends.cpu.aot import winograd
 from umiak.backends.cpu.aot.kernels import Kernels
 from umiak.backends.cpu.aot.matmul import Product
 from umiak.backends.cpu.aot.memory import Place, scratch
@@ -25,6 +26,8 @@ def convolution(name: str, x: Place, w: Place, y: Place, params: Sequence[Any], 
     if groups == channels == out:
         refs = {"x": x.ref, "w": w.ref, "out": y.ref}
         return [_rows("depthwise", name, image, image["out"], y, taps, refs)]
+    if tile := winograd.tile_for(x, w, y, params, kernels):
+        return [winograd.step(name, x, w, y, geometry[1], tile, kernels)]
     n, taken = out // groups, channels // groups
     plain = taps == 1 and image["stride"] == [1, 1, 1] and not any(image["pad"]) and image["size"] == image["out"]
     steps = []

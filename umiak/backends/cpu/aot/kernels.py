@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from umiak.backends.cpu.aot.memory import PREPARED, Memory
+from umiak.backends.cpu.aot.step import Step
 from umiak.backends.cpu.aot.targets import Processor
 from umiak.backends.cpu.gemm_kernel import Emitter, Matrix, Stride, Tile, sizes_of, tile_of
 from umiak.compiler import schedule
@@ -43,6 +45,7 @@ class Kernels:
         self.processor = processor
         self.tile: Tile = tile_of(processor.target, F32)
         self.objects: list[bytes] = []
+        self.prepare: dict[Any, tuple[Memory, Step]] = {}  # what is made of weights once, by what it is made of
         self.micros: dict[tuple[int, int], Micros] = {}
         self._phases: dict[tuple, list[PhaseCode]] = {}
         self._module = Module(processor.target)
@@ -57,6 +60,13 @@ class Kernels:
             self._compile(llvm.render_module(kernels, self.processor.target), nest.name)
             self._phases[key] = [_code(k, p.range, p.block) for k, p in zip(kernels, made, strict=True)]
         return self._phases[key]
+
+    def prepared(self, key: Any, bytes: int, make: Callable[[Memory], Step]) -> Memory:
+        """The place of what a step makes of weights when the model is loaded; ``key`` says what that is."""
+        if key not in self.prepare:
+            memory = Memory(PREPARED, bytes, sum(m.bytes for m, _ in self.prepare.values()))
+            self.prepare[key] = memory, make(memory)
+        return self.prepare[key][0]
 
     def panel(self, columns: int) -> Micros:
         """The micro-kernels of panels with so many columns."""

@@ -6,14 +6,17 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from umiak.backends.cpu.aot.errors import LinkError
 from umiak.backends.cpu.aot.targets import Processor
 
 RUNTIME = Path(__file__).parent / "runtime"
-COMPUTING = ("gemm.c", "kernels.c", "sort.c")  # compiled for the processor; the others for all of its kind
+PROVIDERS = Path(__file__).parents[1] / "providers"  # whose headers in C the runtime shares
+# Sources that are compiled for the processor, by the types of the steps that need them; the others for all of its kind.
+COMPUTING = {"um_gemm": "gemm.c", "um_sort": "sort.c", "um_winograd": "winograd.c"}
+ALWAYS = "kernels.c"
 OTHERS = ("predictor.c", "threads.c")
 EXPORTED = "{ global: umiak_*; local: *; };\n"
 WEIGHTS = """.section .rodata
@@ -40,10 +43,11 @@ def compiler(processor: Processor, name: str | None) -> list[str]:
 
 
 def link(
-    out: Path, objects: Sequence[bytes], tables: str, weights: bytes | None, processor: Processor, cc: str | None,
-    include: Path, version: str,
+    out: Path, objects: Sequence[bytes], tables: str, weights: bytes | None, kinds: Collection[str],
+    processor: Processor, cc: str | None, include: Path, version: str,
 ) -> None:  # fmt: skip
-    """Write the library ``out``. ``weights``: those inside of it; ``include``: the folder of ``umiak_inference.h``."""
+    """Write the library ``out``. ``weights``: those inside of it; ``kinds``: of its steps; ``include``: the folder of
+    ``umiak_inference.h``."""
     command = compiler(processor, cc)
     with tempfile.TemporaryDirectory(prefix="umiak") as name:
         folder = Path(name)
@@ -56,10 +60,11 @@ def link(
             (folder / "weights").write_bytes(weights)
             (folder / "weights.S").write_text(WEIGHTS, encoding="ascii")
             sources.append("weights.S")
-        common = ["-std=gnu11", "-fPIC", "-fvisibility=hidden", f"-I{RUNTIME}", f"-I{include}", "-c"]
+        common = ["-std=gnu11", "-fPIC", "-fvisibility=hidden", f"-I{RUNTIME}", f"-I{PROVIDERS}", f"-I{include}", "-c"]
         _run([*command, *common, "-O2", f'-DUMIAK_VERSION="{version}"', *sources], folder)
+        needed = sorted({ALWAYS} | {COMPUTING[kind] for kind in kinds if kind in COMPUTING})
         lanes = f"-DUM_LANES={processor.lanes}"
-        _run([*command, *common, "-O3", lanes, *processor.c_options, *(str(RUNTIME / n) for n in COMPUTING)], folder)
+        _run([*command, *common, "-O3", lanes, *processor.c_options, *(str(RUNTIME / n) for n in needed)], folder)
         made = sorted(p.name for p in folder.glob("*.o"))
         (folder / "objects").write_text("\n".join(made), encoding="ascii")
         options = ("--version-script=exported", "-Bsymbolic", "-z,noexecstack", "-z,defs", f"-soname,{out.name}")

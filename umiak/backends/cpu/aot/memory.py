@@ -13,7 +13,7 @@ from umiak.core.dtype import DType
 from umiak.ir.meta import Strided, dense
 
 ALIGN = 64
-ARENA, WEIGHTS, FIRST_INPUT = 0, 1, 2  # bases, as in runtime/aot.h
+ARENA, WEIGHTS, PREPARED, FIRST_INPUT = 0, 1, 2, 3  # bases, as in runtime/aot.h
 
 
 @dataclass(eq=False)

@@ -34,7 +34,8 @@ def build(
     for shapes in sizes:
         operations, known, results = lowered(program, shapes, values)
         plans.append(plan(operations, known, results, kernels))
-    blocks = [m for p in plans for s in p.steps for m in s.memories] + [o.memory for p in plans for o in p.outputs]
+    steps = [s for p in plans for s in p.steps] + [s for _, s in kernels.prepare.values()]
+    blocks = [m for s in steps for m in s.memories] + [o.memory for p in plans for o in p.outputs]
     weights = joined_weights(dict.fromkeys(m for m in blocks if m.base == WEIGHTS))
     embedded = weights_file is None
     if embedded and len(weights) > MOST_INSIDE:
@@ -43,6 +44,16 @@ def build(
         )
     source = tables(name, ports, plans, kernels, weights, embedded)
     objects = kernels.finish()
-    link(library, objects, source, weights if embedded else None, kernels.processor, cc, include, version)
+    link(
+        library,
+        objects,
+        source,
+        weights if embedded else None,
+        {s.kind for s in steps},
+        kernels.processor,
+        cc,
+        include,
+        version,
+    )
     if weights_file is not None:
         weights_file.write_bytes(file_of(weights))

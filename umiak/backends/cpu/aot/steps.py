@@ -295,8 +295,8 @@ class _Planner:
             data = known.transpose(perm)
             return place_of(weight(data), place.dtype, data.shape)
         strides = tuple(place.strides[a] for a in perm)
-        turned = Place(place.memory, place.dtype, tuple(place.shape[a] for a in perm), strides, place.offset)
-        return self.dense(turned)
+        permuted = Place(place.memory, place.dtype, tuple(place.shape[a] for a in perm), strides, place.offset)
+        return self.dense(permuted)
 
     def known(self, v: Value) -> np.ndarray | None:
         """A value that depends on no input."""

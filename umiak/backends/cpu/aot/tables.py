@@ -37,6 +37,7 @@ def tables(name: str, ports: Ports, plans: Sequence[Plan], kernels: Kernels, wei
         fields = f"{len(m.rows)}, {struct(m.rows)}, {{{', '.join(m.first)}}}, {{{', '.join(m.more)}}}"
         text.lines.append(f"static const um_micros {m.name} = {{{fields}}};")
     made = [text.plan(p) for p in plans]
+    prepare = text.steps([s for _, s in kernels.prepare.values()])
     text.lines.append(f"static const um_plan plans[] = {{{', '.join(made)}}};")
     first = plans[0]
     rows = [
@@ -48,7 +49,8 @@ def tables(name: str, ports: Ports, plans: Sequence[Plan], kernels: Kernels, wei
     if embedded:
         text.lines.append("extern const char um_weights[];")
     values = [
-        _string(name), "ports", len(ports.inputs), len(ports.outputs), len(plans), "plans",
+        _string(name), "ports", len(ports.inputs), len(ports.outputs), len(plans), "plans", prepare,
+        len(kernels.prepare), sum(m.bytes for m, _ in kernels.prepare.values()),
         "um_weights" if embedded else "NULL", len(weights), f"{hash_of(weights)}u", _string(kernels.processor.name),
         "runs_here",
     ]  # fmt: skip
@@ -87,11 +89,15 @@ class _Tables:
 
     def plan(self, plan: Plan) -> str:
         shapes = [n for p in (*plan.inputs, *plan.outputs) for n in p.shape]
-        steps = [self.step(s) for s in plan.steps]
-        body = self.named("um_step", "{" + ",\n    ".join(steps) + "}", array=True) if steps else "NULL"
+        body = self.steps(plan.steps)
         refs = self.named("um_ref", "{" + ", ".join(_ref(p.ref) for p in plan.outputs) + "}", array=True)
         sizes = self.named("int64_t", struct(shapes or [0]), array=True)
-        return f"{{{sizes}, {refs}, {body}, {len(steps)}, {plan.arena}}}"
+        return f"{{{sizes}, {refs}, {body}, {len(plan.steps)}, {plan.arena}}}"
+
+    def steps(self, steps: Sequence[Step]) -> str:
+        """The name of an array of steps."""
+        made = [self.step(s) for s in steps]
+        return self.named("um_step", "{" + ",\n    ".join(made) + "}", array=True) if made else "NULL"
 
     def what(self, s: Step) -> str:
         """The struct that a step gets."""

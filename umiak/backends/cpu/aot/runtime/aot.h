@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { UM_ARENA = 0, UM_WEIGHTS = 1, UM_FIRST_INPUT = 2 };
+enum { UM_ARENA = 0, UM_WEIGHTS = 1, UM_PREPARED = 2, UM_FIRST_INPUT = 3 };
 enum { UM_MAX_POINTERS = 64, UM_MAX_BATCH = 6, UM_NO_MEMORY = -2 };
 
 typedef struct { /* a place in memory: bytes behind one of the bases */
@@ -85,6 +85,15 @@ typedef struct {
 } um_depthwise;
 um_run um_run_depthwise;
 
+/* ---- convolutions of kernel 3 × 3 on tiles; parts are blocks of them. Kernels are transformed into `u` before ---- */
+typedef struct {
+    um_ref x, w, u, y;
+    int64_t images, size[2], out[2], pad[2], channels, made;
+    int64_t block; /* tiles of a part */
+    int32_t tile;
+} um_winograd;
+um_run um_prepare_winograd, um_run_winograd;
+
 /* ---- sums of what each place of an image sent to those under its kernel; parts are rows of the result ---- */
 typedef struct {
     um_ref columns, out; /* columns: per place and tap a row of channels */
@@ -120,6 +129,8 @@ typedef struct {
     const um_port* ports; /* inputs, then outputs */
     int32_t n_inputs, n_outputs, n_plans;
     const um_plan* plans;
+    const um_step* prepare; /* what is done once, to weights */
+    int64_t n_prepare, prepared; /* bytes that this makes */
     const char* weights; /* NULL: in a file */
     int64_t weights_bytes;
     uint64_t weights_hash;

@@ -17,7 +17,8 @@ enum { ALIGN = 64, SHORT_NS = 30000, PART_NS = 15000, HEADER = 32 };
 
 typedef struct { /* shared by clones */
     int64_t users;
-    char* weights; /* of a file; NULL where they are part of the library */
+    char* weights;  /* of a file; NULL where they are part of the library */
+    char* prepared; /* what was made of them */
 } um_shared;
 
 struct umiak_predictor {
@@ -155,7 +156,18 @@ static umiak_status read_weights(const char* path, um_shared* shared) {
 static void release(um_shared* shared) {
     if (__atomic_sub_fetch(&shared->users, 1, __ATOMIC_ACQ_REL)) return;
     free(shared->weights);
+    free(shared->prepared);
     free(shared);
+}
+
+static umiak_status prepare(um_shared* shared) {
+    int64_t had = 0;
+    if (grow(&shared->prepared, &had, umiak_model.prepared)) return no_memory();
+    char* const bases[] = {NULL, shared->weights ? shared->weights : (char*)umiak_model.weights, shared->prepared};
+    const um_context context = {bases, NULL, NULL};
+    for (int64_t i = 0; i < umiak_model.n_prepare; i++)
+        umiak_model.prepare[i].run(&context, umiak_model.prepare[i].what, 0, umiak_model.prepare[i].count);
+    return UMIAK_OK;
 }
 
 static umiak_status make(um_shared* shared, int threads, umiak_predictor** predictor) {
@@ -177,6 +189,7 @@ static umiak_status make(um_shared* shared, int threads, umiak_predictor** predi
         return no_memory();
     }
     p->bases[UM_WEIGHTS] = shared->weights ? shared->weights : (char*)umiak_model.weights;
+    p->bases[UM_PREPARED] = shared->prepared;
     *predictor = p;
     return UMIAK_OK;
 }
@@ -196,6 +209,7 @@ static umiak_status start(const umiak_options* options, umiak_predictor** predic
 }
 
 static umiak_status finish(umiak_status status, um_shared* shared, int threads, umiak_predictor** predictor) {
+    if (status == UMIAK_OK) status = prepare(shared);
     if (status == UMIAK_OK) status = make(shared, threads, predictor);
     release(shared);
     return status;
