@@ -18,6 +18,7 @@ from umiak.core.inplace import assign
 from umiak.core.place import Place
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
+from umiak.ir.tracer import SymTensor
 from umiak.ops.promotion import cast, default_float, promote
 from umiak.util.errors import OperandError, op_error
 from umiak.util.size import plain_ints
@@ -71,6 +72,8 @@ def integer(x: Any, op: str, arg_name: str) -> int:
     if isinstance(x, Tensor):
         if x._count != 1:
             raise op_error(ValueError, op, f"{arg_name} as one number", f"a tensor of shape {list(x.shape)}")
+        if (known := _symbol(x, None)) is not None:
+            return known
         x = x.item()
     try:
         return operator.index(x)
@@ -115,7 +118,10 @@ def integers(x: Any, op: str, arg_name: str) -> tuple[int, ...]:
     if isinstance(x, (list, tuple)):
         return tuple([i if type(i) is int else integer(i, op, arg_name) for i in x])
     if isinstance(x, Tensor):
-        return tuple(x.reshape([-1]).tolist())
+        flat = x.reshape([-1])
+        if _records_for_files() and type(x._count) is int:
+            return tuple(integer(flat[i], op, arg_name) for i in range(x._count))
+        return tuple(flat.tolist())
     if isinstance(x, (int, np.integer)):
         return (int(x),)
     if isinstance(x, (np.ndarray, Iterable)):
@@ -264,7 +270,17 @@ def operate(way: Callable[[Any, Any], Any], op: Callable[[Any, Any], Tensor], na
 
 def number_in(x: Tensor) -> Any:
     """Return the integer in a tensor without dims: a size that data decide. It is a symbol in programs for files."""
+    known = _symbol(x, 0)
+    return int(x.item()) if known is None else known
+
+
+def _records_for_files() -> bool:
     tracer = capture_of()
-    if tracer is not None and tracer.static and tracer.for_files:
-        return tracer.number_in(x)
-    return int(x.item())
+    return tracer is not None and tracer.static and tracer.for_files
+
+
+def _symbol(x: Tensor, least: int | None) -> Any:
+    """The integer in a tensor of one element as a symbol, of at least ``least``; None but in programs for files."""
+    if not (_records_for_files() and isinstance(x, SymTensor) and x.dtype.is_integer):
+        return None
+    return capture_of().number_in(F.reshape(x, ()), least)

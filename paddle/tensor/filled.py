@@ -27,6 +27,7 @@ from umiak.core.dtype import DType
 from umiak.core.eager import apply
 from umiak.core.tensor import Tensor
 from umiak.core.tensor import empty as _empty
+from umiak.ir.expr import Sym
 
 
 def with_gradient(x: Tensor, requires_grad: bool) -> Tensor:
@@ -218,7 +219,7 @@ def _fill_number(v: Any) -> Any:
             return float(v)
         except ValueError:
             raise op_error(ValueError, "full", "a number", repr(v)) from None
-    if not isinstance(v, NUMBERS):
+    if not isinstance(v, NUMBERS) and type(v) is not Sym:
         raise op_error(TypeError, "full", "a number or a Tensor to fill with", type(v).__name__)
     return v
 

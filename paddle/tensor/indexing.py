@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paddle.tensor._args import cast, create_on, number_in, op_error, write_part
+from paddle.tensor._args import cast, create_on, integer, number_in, op_error, write_part
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
@@ -172,7 +172,8 @@ def _check_mask(mask: list, shape: list) -> None:
 
 def _range(s: slice, n: int) -> tuple[int, int, int]:
     """First element, how many, and the step; from one element no step is taken, however long it is."""
-    start, stop, step = (v if v is None or type(v) in (int, Sym) else int(v) for v in (s.start, s.stop, s.step))
+    bounds = (s.start, s.stop, s.step)
+    start, stop, step = (v if v is None or type(v) in (int, Sym) else integer(v, "slice", "a bound") for v in bounds)
     if step == 0:
         raise op_error(ValueError, "getitem", "a slice step other than 0", s)
     if Sym in (type(start), type(stop), type(n)):
@@ -187,7 +188,10 @@ def _symbolic_range(start: Any, stop: Any, step: int, n: Any) -> tuple[Any, Any,
     low, high = (0, n) if step > 0 else (-1, n - 1)
 
     def place(v: Any, end: Any) -> Any:
-        return end if v is None else dim.minimum(dim.maximum(v + n if v < 0 else v, low), high)
+        if v is None:
+            return end
+        from_front = dim.where(v < 0, v + n, v) if type(v) is Sym else v + n if v < 0 else v
+        return dim.minimum(dim.maximum(from_front, low), high)
 
     first, last = (place(start, low), place(stop, high)) if step > 0 else (place(start, high), place(stop, low))
     return first, dim.maximum(dim.cdiv(last - first, step) if step > 0 else dim.cdiv(first - last, -step), 0), step

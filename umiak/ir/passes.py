@@ -31,7 +31,7 @@ def remove_dead(program: Program) -> Program:
     """Drop operations whose results, and scalars, nothing needs. What has an effect stays."""
     live = {id(w.value) for w in program.effects}
     scalars: set[Sym] | None = None
-    if any(o.regions for o in program.ops):
+    if any(o.regions or bound(o) for o in program.ops):
         scalars = set(symbols_of([x for x in program.outputs if type(x) is Sym]))
     _sweep_dead(program.body, live, scalars)
     return program.renumber()

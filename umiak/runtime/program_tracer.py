@@ -144,9 +144,9 @@ class ProgramTracer(Capture):
             "the program runs. Fetch them: Executor.run(program, fetch_list=[...])"
         )
 
-    def number_in(self, x: Tensor) -> Any:
-        """The integer that a tensor will hold when the program runs, as a symbol."""
-        n = self.scope.symbol("int", lo=0)
+    def number_in(self, x: Tensor, least: int | None) -> Any:
+        """The integer that a tensor will hold when the program runs, as a symbol that is at least ``least``."""
+        n = self.scope.symbol("int", lo=least)
         F.read_number(x, n=n)
         return n
 

@@ -95,9 +95,9 @@ def generate_proposals(
                 size = cast(img_size[i], scores.dtype)
                 own = _moved(own_moves, own_priors, own_factors, size, 1.0 if pixel_offset else 0.0)
                 kept = _proposed(own, size, max(float(min_size), 1.0), float(nms_thresh), float(eta), pixel_offset)
-                if 0 < int(post_nms_top_n) < len(kept):
+                if int(post_nms_top_n) > 0:
                     kept = kept[: int(post_nms_top_n)]
-                if not len(kept):
+                if not kept.shape[0]:
                     boxes.append(F.full(0, dtype=scores.dtype, shape=(1, 4)))
                     probabilities.append(F.full(0, dtype=scores.dtype, shape=(1,)))
                 else:

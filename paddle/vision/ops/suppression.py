@@ -208,13 +208,13 @@ def matrix_nms(
                 label, score, index = (F.concat(list(v), axis=0) for v in zip(*parts, strict=True))
                 there = positions(F.gt(score, post_threshold))
                 order = F.take(there, descending(F.take(score, there, axis=0)), axis=0)
-                if 0 <= keep_top_k < len(order):
+                if keep_top_k >= 0:
                     order = order[:keep_top_k]
                 label, score, index = (F.take(v, order, axis=0) for v in (label, score, index))
                 head = F.stack([F.cast(label, dtype=bboxes.dtype), F.cast(score, dtype=bboxes.dtype)], axis=1)
                 rows.append(F.concat([head, F.take(bboxes[i], index, axis=0)], axis=1))
                 indices.append(F.add(index, i * m))
-                counts.append(len(order))
+                counts.append(order.shape[0])
             out = F.concat(rows, axis=0) if rows else F.full(0, dtype=bboxes.dtype, shape=(0, 6))
             numbers = F.concat(indices, axis=0) if indices else F.full(0, dtype=dt.int64, shape=(0,))
             numbers = F.cast(F.unsqueeze(numbers, axes=(1,)), dtype=dt.int32)

@@ -300,6 +300,10 @@ class Emitter:
                 del known[key]
         self._known[symbol] = made
 
+    def knows(self, symbol: Sym) -> bool:
+        """Was the value of a symbol computed?"""
+        return symbol in self._known
+
     def reads(self, value: ir.Value) -> bool:
         """Does something read a value?"""
         return id(value) in self._read
