@@ -596,3 +596,11 @@ def test_printing(capsys):
     assert "tanh" in before
     assert "tanh" not in behind
     assert "; dead_code_elimination_pass: 1 -> 0 operations" in behind
+
+
+@pytest.mark.parametrize("name", ["conv2d_bn_fuse_pass", "conv2d_affine_fuse_pass"])
+def test_vectors_are_no_images(rng, name):
+    """Sums and products of values without channels are left as they are."""
+    x = array.from_numpy(rng.standard_normal(4).astype("float32"))
+    program = traced(lambda x: F.add(F.mul(F.add(x, F.reshape(x, shape=(4,))), x), F.reshape(x, shape=(4,))), x)
+    assert "add" in unchanged(program, [x], [name])

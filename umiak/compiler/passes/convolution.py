@@ -156,5 +156,7 @@ def _per_channel(b: Any, y: Value) -> Value | None:
 
 def _laid_out(b: Any, y: Value) -> bool:
     """Return whether a value has an element for each channel of images, and none beside."""
+    if y.meta.ndim < 2:
+        return False
     shape = (y.meta.shape[1], *(1 for _ in range(y.meta.ndim - 2)))
     return type(b) is Value and any(same_sizes(b.meta.shape, s) for s in (shape, (1, *shape)))
