@@ -16,10 +16,11 @@ from paddle.jit.sot import report, switches
 from paddle.jit.sot.bytecode import VERSION, decode
 from paddle.jit.sot.control import Control, GraphBreak, Raised, Restart, Uncapturable
 from paddle.jit.sot.frame import HANDLERS, NULL, RETURNED, Frame
+from paddle.jit.sot.leaves import is_backward
 from paddle.jit.sot.liveness import live_locals
 from paddle.jit.sot.rebuild import Rebuilder, compiled
 from paddle.jit.sot.resume_code import resume_code
-from paddle.jit.sot.simulator import Simulator, is_backward
+from paddle.jit.sot.simulator import Simulator
 from paddle.jit.sot.sources import ArrayTensor, Namespace, Source
 from paddle.jit.sot.trace import Policy, Trace, Unset, argument
 from paddle.jit.sot.translation import has_captured_branches

@@ -1,25 +1,22 @@
-"""Operations of a simulated frame: calls, attributes, operators.
+"""Operations of a simulated frame: calls and what they lead to.
 
 A function of the user's is simulated, too. A function of the library is called: it computes with symbolic tensors, and
-so is recorded. Of what Python itself brings, ``models.py`` says what it does; every other call breaks the graph.
+so is recorded (``leaves.py``). Of what Python itself brings, ``models.py`` says what it does; every other call breaks
+the graph.
 """
 
 from __future__ import annotations
 
-import enum
 import functools
 import inspect
 import operator
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from types import (
     BuiltinFunctionType,
     CellType,
-    CodeType,
     FunctionType,
-    GetSetDescriptorType,
-    MemberDescriptorType,
     MethodDescriptorType,
     MethodType,
     MethodWrapperType,
@@ -31,19 +28,18 @@ from typing import Any, NoReturn
 import numpy as np
 
 from paddle.autograd.py_layer import PyLayer, PyLayerContext
-from paddle.autograd.run import backward
-from paddle.distributed.fleet.utils import recompute
 from paddle.jit.ignored import is_ignored
 from paddle.jit.sot import (
+    attributes,
     container_models,  # noqa: F401 its models register themselves
+    leaves,
     models,
 )
 from paddle.jit.sot.control import Control, Refused, Restart, Uncapturable
 from paddle.jit.sot.frame import YIELDED, Frame
-from paddle.jit.sot.guards import MISSING_PLACE
-from paddle.jit.sot.object_state import ObjectState
+from paddle.jit.sot.leaves import BUILT_IN, PLAIN, holds, name_of
 from paddle.jit.sot.rewritten import Simulated, is_rewriting
-from paddle.jit.sot.sources import Attribute, ClassAttribute, Fixed, Item, Member, fixed
+from paddle.jit.sot.sources import Fixed, Item, Member, fixed
 from paddle.jit.sot.trace import MUTABLE, TABLES, ListAppend, TensorMethod, Trace, Unset, symbolic_in
 from paddle.jit.sot.translation import (
     has_captured_branches,
@@ -53,12 +49,8 @@ from paddle.jit.sot.translation import (
     is_unified,
 )
 from paddle.jit.source.callees import rewritten
-from paddle.jit.source.convert import HELPERS
-from paddle.jit.state import attributes_read, is_simple
 from paddle.nn.layer.layers import Layer
-from paddle.optimizer.optimizer import Optimizer
-from umiak import ops as F
-from umiak.core.context import current, no_grad_guard
+from umiak.core.context import no_grad_guard
 from umiak.core.direct import Direct
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import NumberUnknown, Sym
@@ -67,33 +59,6 @@ from umiak.runtime.capture import CaptureError
 
 _TELLING = frozenset(("debug", "info", "warning", "error", "exception", "critical", "log"))
 MOST_FRAMES = 60  # that are simulated inside of each other
-_PLAIN = (
-    int,
-    float,
-    bool,
-    complex,
-    str,
-    bytes,
-    type(None),
-    range,
-    slice,
-    frozenset,
-    type(Ellipsis),
-    type(NotImplemented),
-)
-_BUILT_IN = (
-    *_PLAIN,
-    tuple,
-    list,
-    dict,
-    set,
-    *MUTABLE,
-    *TABLES,
-    FunctionType,
-    MethodType,
-    BuiltinFunctionType,
-    CodeType,
-)
 
 
 class Generator:
@@ -231,9 +196,9 @@ class Simulator:
 
     def refuse(self, error: Exception) -> NoReturn:
         """End the capture of a function that was to be one graph."""
-        raise Refused(error, self._places())
+        raise Refused(error, self.places())
 
-    def _places(self) -> list[tuple[str, int, str]]:
+    def places(self) -> list[tuple[str, int, str]]:
         return [(f.code.co_filename, f.instruction.line, f.code.co_name) for f in self.frames]
 
     def callback(self, f: Callable[..., Any]) -> Callback:
@@ -259,7 +224,7 @@ class Simulator:
             if self.trace.policy.full_graph:
                 self.refuse(error)
             self.unwind_to(n)
-            self.break_graph(f"{_name(f)}: {error}")
+            self.break_graph(f"{name_of(f)}: {error}")
         except BaseException:
             self.unwind_to(n)
             raise
@@ -301,7 +266,7 @@ class Simulator:
             return f(*args)
         if isinstance(f, np.ufunc) and self._makes_constants(f, "numpy", args, kwargs):
             return self.pure(f, args, kwargs)
-        return self.break_graph(f"a call of {_name(f)}")
+        return self.break_graph(f"a call of {name_of(f)}")
 
     def _tensor_method(self, f: TensorMethod, args: tuple, kwargs: dict[str, Any]) -> Any:
         x, name = f.tensor, f.name
@@ -325,9 +290,9 @@ class Simulator:
         """Break the graph where a function that the library is to call later does more than compute with tensors."""
         reason = models.effects_of(self, f, like)
         if reason is not None:
-            self.break_graph(f"{_name(f)}, a function that is called for gradients, {reason}")
+            self.break_graph(f"{name_of(f)}, a function that is called for gradients, {reason}")
 
-    def _probe_layer(self, layer: type[PyLayer], *args: Any) -> None:
+    def probe_layer(self, layer: type[PyLayer], *args: Any) -> None:
         def both(inner: Simulator, *given: Any) -> None:
             ctx = inner.trace.made(PyLayerContext())
             with no_grad_guard():
@@ -353,7 +318,7 @@ class Simulator:
         kept = False  # as it was written
         if is_marked(f):
             if not self.trace.policy.full_graph:
-                return self.break_graph(f"{_name(f)} is marked by not_to_static")
+                return self.break_graph(f"{name_of(f)} is marked by not_to_static")
             f = getattr(f, "__wrapped__", f)
             kept = True
         if is_unified(f):
@@ -374,14 +339,14 @@ class Simulator:
             elif module == "logging" and f.__name__ in _TELLING:
                 return self._tell(f, args, kwargs)
             else:
-                return self.break_graph(f"a call of {module}.{_name(f)}")
+                return self.break_graph(f"a call of {module}.{name_of(f)}")
         if type(f) is Direct:
             f = f.function
         if is_library(module) and self.trace.policy.leaves.get(f.__code__):
             return self.leaf(f, args, kwargs)
         code = f.__code__
         if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE):
-            return self.break_graph(f"a call of the coroutine {_name(f)}")
+            return self.break_graph(f"a call of the coroutine {name_of(f)}")
         if len(self.frames) >= MOST_FRAMES:
             deep = f"calls inside of each other, {MOST_FRAMES} deep"
             if self.trace.policy.full_graph:
@@ -425,7 +390,7 @@ class Simulator:
             trace.guards.equal(Member(source, "__code__"), f.__code__)
             for name, member in members:
                 trace.guards.equal(member, getattr(f, name))
-            plain: tuple[type, ...] = _PLAIN
+            plain: tuple[type, ...] = PLAIN
         else:
             plain = ()
             for name, member in members:
@@ -441,118 +406,7 @@ class Simulator:
 
     def leaf(self, f: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
         """A call of the library, whose operations are recorded."""
-        for x in (*args, *kwargs.values()):
-            self._note_function(x)
-        if args and isinstance(args[0], type) and issubclass(args[0], PyLayer) and f.__name__ == "apply":
-            self._probe_layer(*args)
-        elif f is recompute and type(args[0]) in (FunctionType, MethodType):
-            self.probe(args[0], list(args[1:]))
-        method = getattr(f, "__func__", f)
-        owner = args[0] if args and type(f) is FunctionType else getattr(f, "__self__", None)
-        if owner is None and type(caller := models.class_attribute(type(f), "__call__")[0]) is FunctionType:
-            owner, method = f, caller
-        if (
-            _holds(np.ndarray, (*args, *kwargs.values())) and not self.trace.policy.full_graph
-        ):  # there they are constants
-            return self.break_graph(f"{_name(f)} of an array")
-        for x in (*args, *kwargs.values()):
-            if _is_opaque(x):
-                return self.break_graph(f"{_name(f)} of an object of {type(x).__name__}, whose state no guard compares")
-        if is_backward(f) and not self.trace.policy.full_graph:
-            retains = kwargs.get("retain_graph", args[2 - (f is not backward) :][:1])
-            if self.trace.policy.keeps_histories or retains not in (False, (), (False,)):
-                return self.break_graph("backward() leaves a history that is gone on with")
-        kept = self._state_of(owner)
-        if kept is not None:
-            self._guard_state(method, owner, kept.attributes)
-        try:
-            result = f(*args, **kwargs)
-        except (Control, NumberUnknown):
-            if kept is not None:
-                kept.taken_back()
-            raise
-        except Exception as error:
-            if kept is not None:
-                kept.taken_back()
-            if self.trace.policy.full_graph and not isinstance(error, (DataUnknown, CaptureError)):
-                symbolic = symbolic_in((*args, *kwargs.values()))
-                if symbolic is not None:
-                    self.trace.steer(symbolic)
-                if not self.trace.has_effects():
-                    self.trace.of_library = Refused(error, self._places())
-                raise
-            # Outside of the graph it raises what it has to, at the user's line, or it works there.
-            return self.break_graph(f"{_name(f)}: {type(error).__name__}: {error}")
-        if current().saved_hooks is not None:
-            return self.break_graph(f"{_name(f)}: hooks of saved tensors are called at every call")
-        if isinstance(result, Tensor) and not isinstance(result, SymTensor) and not self._is_known(result, args):
-            if not result.stop_gradient:
-                return self.break_graph(f"{_name(f)} makes a leaf that has a gradient")
-            return F.copy(result)  # another one at every run
-        if kept is not None and kept.taken_back():
-            return self.break_graph(f"{_name(f)} changes the state of {type(owner).__name__}")
-        if type(result) in (int, float, bool, str) and self._has_state(owner):
-            return self.break_graph(f"{_name(f)} reads the state of {type(owner).__name__}")
-        if not isinstance(result, (Tensor, *_BUILT_IN)):
-            self.trace.made(result)
-        return result
-
-    def _is_known(self, x: Tensor, args: tuple) -> bool:
-        """Return whether a tensor is one from outside."""
-        if any(x is a for a in args) or id(x) in self.trace.sources:
-            return True
-        return any(x is a.grad for a in args if isinstance(a, Tensor)) or self.trace.capture.knows(x)
-
-    def _has_state(self, x: Any) -> bool:
-        """Return whether a method of ``x`` may read what changes between calls."""
-        kind = type(x)
-        plain = isinstance(x, (Tensor, Layer, type, ModuleType, *_BUILT_IN)) or self.trace.is_fresh(x)
-        return not plain and is_library(kind.__module__) and hasattr(x, "__dict__")
-
-    def _state_of(self, owner: Any) -> ObjectState | None:
-        """The state of an object of the library from outside, which a call must leave as they are."""
-        if (
-            owner is None
-            or isinstance(owner, (Tensor, Layer, type, ModuleType, Optimizer))
-            or not is_library(type(owner).__module__)
-        ):
-            return None
-        if self.trace.is_fresh(owner) or type(getattr(owner, "__dict__", None)) is not dict:
-            return None
-        return ObjectState(owner)
-
-    def _guard_state(self, method: Any, owner: Any, state: dict[str, Any]) -> None:
-        """Guard what a method of the library may read of its object: it is not simulated."""
-        source = self.trace.sources.get(id(owner)) or fixed(owner)
-        for name in attributes_read(method, type(owner)):  # type: ignore[arg-type]
-            if is_simple(state.get(name, self)):
-                self.trace.guards.equal(Attribute(source, name), state[name])
-
-    def _note_function(self, x: Any) -> None:
-        if isinstance(x, (FunctionType, MethodType)) and not is_library(x.__module__):
-            self._fill_cells(x, set())
-            self.trace.function_reads(x)
-        elif isinstance(x, Layer):
-            self.trace.function_reads(x.forward)
-        elif type(x) in (list, tuple, dict):
-            for item in x.values() if type(x) is dict else x:
-                self._note_function(item)
-        elif isinstance(x, type) and not is_library(x.__module__) and hasattr(x, "backward"):
-            self.trace.function_reads(x.forward)
-            self.trace.function_reads(x.backward)
-
-    def _fill_cells(self, f: Any, seen: set[int]) -> None:
-        """Have the variables of a closure that the frame has made hold values: the library reads them by itself."""
-        for cell, name in zip(f.__closure__ or (), f.__code__.co_freevars):
-            if not self.trace.is_fresh(cell) or id(cell) in seen:
-                continue
-            seen.add(id(cell))
-            try:
-                value = self.trace.contents(cell, name)
-            except ValueError:  # it has none yet
-                continue
-            if type(value) is FunctionType:
-                self._fill_cells(value, seen)
+        return leaves.leaf(self, f, args, kwargs)
 
     def instantiate(self, kind: type, args: tuple, kwargs: dict[str, Any]) -> Any:
         """An instance of a class."""
@@ -595,7 +449,7 @@ class Simulator:
     def _tell(self, f: Any, args: tuple, kwargs: dict[str, Any]) -> None:
         """A warning or a line of a log: a function that is one graph gives it after the run."""
         if not self.trace.policy.full_graph or self.trace.capture.frames:
-            self.break_graph(f"a call of {_name(f)}")
+            self.break_graph(f"a call of {name_of(f)}")
         if (symbolic := symbolic_in((*args, *kwargs.values()))) is not None:
             self.trace.steer(symbolic)
         self.trace.later.append((f, args, kwargs, self.frames[-1].instruction.line))
@@ -606,7 +460,7 @@ class Simulator:
             return False
         if (symbolic := symbolic_in((*args, *kwargs.values()))) is not None:
             self.trace.steer(symbolic)
-        return not _holds(Tensor, (*args, *kwargs.values()))
+        return not holds(Tensor, (*args, *kwargs.values()))
 
     def pure(self, f: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
         """A call whose result depends on its arguments alone, and which has no effect."""
@@ -616,7 +470,7 @@ class Simulator:
         args = tuple(Callback(self, x) if type(x) in (FunctionType, MethodType, functools.partial) else x for x in args)
         kwargs = {k: Callback(self, x) if type(x) in (FunctionType, MethodType) else x for k, x in kwargs.items()}
         result = f(*args, **kwargs)
-        if not isinstance(result, (Tensor, Sym, *_BUILT_IN)):
+        if not isinstance(result, (Tensor, Sym, *BUILT_IN)):
             self.trace.made(result)
         return result
 
@@ -638,18 +492,18 @@ class Simulator:
             return self._tell(f, args, kwargs)
         if module in models.PURE_MODULES or f in models.PURE:
             if any(isinstance(x, Tensor) for x in args):
-                return self.break_graph(f"{_name(f)} of a tensor")
+                return self.break_graph(f"{name_of(f)} of a tensor")
             return self.pure(f, args, kwargs)
         if f in models.OF_FRAMES:
             self._needs_real_frame(f)
-        return self.break_graph(f"a call of {module}.{_name(f)}")
+        return self.break_graph(f"a call of {module}.{name_of(f)}")
 
     def _needs_real_frame(self, f: Any) -> NoReturn:
         """The function looks at the frame that calls it: that one is not simulated."""
         if len(self.frames) == 1:
-            raise Uncapturable(f"{_name(f)} needs the frame that calls it ({self.frames[-1].where()})")
+            raise Uncapturable(f"{name_of(f)} needs the frame that calls it ({self.frames[-1].where()})")
         self.frames[-1].direct = False
-        self.break_graph(f"{_name(f)} needs the frame that calls it")
+        self.break_graph(f"{name_of(f)} needs the frame that calls it")
 
     def _method(self, f: Any, owner: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         """A method in C of an object."""
@@ -667,7 +521,7 @@ class Simulator:
         if name == "__init__" and not args:
             return None
         if kind is str or kind is bytes:
-            if any(isinstance(x, Tensor) for x in (*args, *kwargs.values())) or _holds(Tensor, args):
+            if any(isinstance(x, Tensor) for x in (*args, *kwargs.values())) or holds(Tensor, args):
                 return self.break_graph(f"a text is made of a tensor by {name}")
             return self.pure(f, tuple(list(x) if models.is_iterator(x) else x for x in args), kwargs)
         if kind in (list, tuple, dict, set, frozenset, range, slice, int, float, complex, *MUTABLE) or isinstance(
@@ -744,205 +598,11 @@ class Simulator:
 
     def attribute(self, x: Any, name: str) -> Any:
         """Return an attribute of an object."""
-        kind = type(x)
-        if isinstance(x, Tensor):
-            return self._tensor_attribute(x, name)
-        if kind is Sym:
-            self.trace.steer(x)
-        if isinstance(x, ModuleType):
-            return self._module_attribute(x, name)
-        if x is HELPERS:
-            return getattr(x, name)
-        if isinstance(x, type):
-            return self._type_attribute(x, name)
-        if kind is super:
-            return getattr(x, name)
-        if name == "__class__":
-            return kind
-        if name == "__dict__":
-            return self.break_graph("the dict of an object's attributes is read")
-        if kind is FunctionType and models.class_attribute(kind, name)[0] is models.NOTHING:
-            return self._function_attribute(x, name)
-        if kind in _BUILT_IN or isinstance(x, (tuple, BaseException, functools.partial)) or kind in models.PURE_TYPES:
-            if kind is functools.partial and not self.trace.is_fresh(x) and name in ("func", "args", "keywords"):
-                return self.trace.wrap(getattr(x, name), Member(self.trace.sources[id(x)], name))
-            return getattr(x, name)
-        return self._instance_attribute(x, kind, name)
-
-    def _function_attribute(self, f: FunctionType, name: str) -> Any:
-        trace = self.trace
-        written = trace.attributes.get((id(f), name))
-        if written is not None and written[1] is not models.DELETED:
-            return written[1]
-        if written is None and name in f.__dict__:
-            return trace.attribute(f, name, f.__dict__[name])
-        if written is None and not trace.is_fresh(f):
-            trace.guards.absent(trace.sources.get(id(f)) or fixed(f), name)
-        raise AttributeError(f"'function' object has no attribute {name!r}", name=name, obj=f)
-
-    def _tensor_attribute(self, x: Tensor, name: str) -> Any:
-        if name in ("strides", "data_ptr") and isinstance(x, SymTensor):
-            return self.break_graph(f"{name} of a tensor, which differs from call to call")
-        if name == "grad" and id(x) in self.trace.capture.cleared:
-            return F.full(0, x.dtype, tuple(x.shape))
-        value = getattr(x, name)
-        if name == "grad" and isinstance(value, Tensor) and not isinstance(value, SymTensor):
-            self.trace.know_gradient(value, x)
-        if (
-            type(value) in (MethodType, BuiltinFunctionType, MethodWrapperType)
-            and getattr(value, "__self__", None) is x
-        ):
-            return TensorMethod(x, name)
-        found, _ = models.class_attribute(type(x), name)
-        if found is models.NOTHING and not isinstance(x, SymTensor):
-            return self.trace.attribute(x, name, value)
-        return value
-
-    def _module_attribute(self, x: ModuleType, name: str) -> Any:
-        space = x.__dict__
-        if name not in space:
-            if not is_library(x.__name__):
-                self.trace.guards.place(space, name, MISSING_PLACE)
-            return getattr(x, name)  # which the module makes when it is asked
-        return self._global(space, name)
-
-    def _global(self, space: dict[str, Any], name: str) -> Any:
-        written = self.trace.globals.get((id(space), name))
-        if written is not None:
-            return written[1]
-        value = space[name]
-        module = space.get("__name__", "")
-        own = is_library(module) or module.partition(".")[0] in sys.stdlib_module_names
-        if own and not isinstance(value, Tensor):
-            self.trace.guards.place(space, name, value)
-            return value
-        return self.trace.unread(value, Item(fixed(space), name))
+        return attributes.attribute(self, x, name)
 
     def global_variable(self, space: dict[str, Any], builtin: dict[str, Any], name: str) -> Any:
         """Return a global variable of a function, or a built-in one."""
-        if name in space and is_library(space.get("__name__", "")) and not isinstance(space[name], Tensor):
-            return space[name]
-        if name in space or (id(space), name) in self.trace.globals:
-            return self._global(space, name)
-        if is_library(space.get("__name__", "")):
-            return builtin[name]
-        self.trace.guards.place(space, name, MISSING_PLACE)
-        if name not in builtin:
-            self.trace.guards.place(builtin, name, MISSING_PLACE)
-            raise NameError(f"name {name!r} is not defined")
-        self.trace.guards.place(builtin, name, builtin[name])
-        return builtin[name]
-
-    def _type_attribute(self, x: type, name: str) -> Any:
-        found, owner = models.class_attribute(x, name)
-        meta, _ = models.class_attribute(type(x), name)
-        if found is models.NOTHING or meta is not models.NOTHING or owner.__module__ == "builtins":
-            return getattr(x, name)
-        written = self.trace.attributes.get((id(x), name))
-        if written is not None:
-            return written[1]
-        self._guard_path(x, owner, name)
-        if type(found) in (FunctionType, staticmethod, classmethod):
-            self._guard_class(owner, name, found)
-            return getattr(x, name)
-        if hasattr(type(found), "__get__"):
-            return getattr(x, name)
-        return self._class_value(owner, name, found)
-
-    def _guard_class(self, owner: type, name: str, found: Any) -> None:
-        if not is_library(owner.__module__) and owner.__module__ != "builtins":
-            self.trace.guards.equal(ClassAttribute(fixed(owner), name), found)
-
-    def _guard_path(self, kind: type, owner: Any, name: str) -> None:
-        """Guard that no class before ``owner`` has an attribute of this name; None: no class at all."""
-        for base in kind.__mro__:
-            if base is owner:
-                return
-            if not is_library(base.__module__) and base.__module__.partition(".")[0] not in sys.stdlib_module_names:
-                self.trace.guards.missing(Member(fixed(base), "__dict__"), name)
-
-    def _class_value(self, owner: type, name: str, found: Any) -> Any:
-        if is_library(owner.__module__) or owner.__module__.partition(".")[0] in sys.stdlib_module_names:
-            return found
-        return self.trace.wrap(found, ClassAttribute(fixed(owner), name))
-
-    def _instance_attribute(self, x: Any, kind: type, name: str) -> Any:
-        trace = self.trace
-        getter, _ = models.class_attribute(kind, "__getattribute__")
-        if type(getter) is FunctionType:
-            return self.call(getter, (x, name), {}, direct=True)
-        found, owner = models.class_attribute(kind, name)
-        self._guard_path(kind, owner, name)
-        descriptor = type(found)
-        if descriptor is property:
-            return self._property(x, kind, owner, name, found)
-        if descriptor in (MemberDescriptorType, GetSetDescriptorType):
-            written = trace.attributes.get((id(x), name))
-            if written is not None and written[1] is not models.DELETED:
-                return written[1]
-            value = getattr(x, name)
-            source = trace.sources.get(id(x))
-            return (
-                value
-                if source is None or trace.is_fresh(x) or is_library(kind.__module__)
-                else trace.wrap(value, Member(source, name))
-            )
-        is_data = found is not models.NOTHING and hasattr(descriptor, "__set__")
-        if is_data:
-            return self._descriptor(x, kind, owner, name, found)
-        written = trace.attributes.get((id(x), name))
-        if written is not None and written[1] is not models.DELETED:
-            return written[1]
-        space = getattr(x, "__dict__", None)
-        if written is None and type(space) is dict and name in space:
-            return trace.attribute(x, name, space[name])
-        if (
-            written is None
-            and type(space) is dict
-            and not trace.is_fresh(x)
-            and (isinstance(x, Layer) or not is_library(kind.__module__))
-        ):
-            trace.guards.absent(trace.sources.get(id(x)) or fixed(x), name)
-        if found is models.NOTHING:
-            missing, _ = models.class_attribute(kind, "__getattr__")
-            if type(missing) is FunctionType:
-                return self.call(missing, (x, name), {}, direct=True)
-            if missing is not models.NOTHING:
-                return self.break_graph(f"an attribute of {kind.__name__}")
-            raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}", name=name, obj=x)
-        return self._descriptor(x, kind, owner, name, found)
-
-    def _property(self, x: Any, kind: type, owner: type, name: str, found: property) -> Any:
-        if found.fget is None:
-            return getattr(x, name)
-        self._guard_class(owner, name, found)
-        return self.call(found.fget, (x,), {}, direct=True)
-
-    def _descriptor(self, x: Any, kind: type, owner: type, name: str, found: Any) -> Any:
-        """The value that an entry of the class gives for an instance."""
-        descriptor = type(found)
-        if descriptor in (FunctionType, staticmethod, classmethod):
-            self._guard_class(owner, name, found)
-            if descriptor is FunctionType:
-                return MethodType(found, x)
-            return found.__func__ if descriptor is staticmethod else MethodType(found.__func__, kind)
-        if descriptor is Direct:
-            return MethodType(found, x)
-        if descriptor is functools.cached_property:
-            value = self.call(found.func, (x,), {})
-            models.write_attribute(self, x, name, value)
-            return value
-        getter, _ = models.class_attribute(descriptor, "__get__")
-        if type(getter) is FunctionType:
-            if is_library(descriptor.__module__):
-                return getattr(x, name)
-            self._guard_class(owner, name, found)
-            return self.call(
-                getter, (self.trace.wrap(found, ClassAttribute(fixed(owner), name)), x, kind), {}, direct=True
-            )
-        if getter is not models.NOTHING:
-            return getattr(x, name)
-        return self._class_value(owner, name, found)
+        return attributes.global_variable(self, space, builtin, name)
 
     def identical(self, x: Any, y: Any) -> bool:
         """Return whether two values are one object."""
@@ -1002,31 +662,3 @@ def bind(
     if missing:
         raise TypeError(f"{name}() missing {len(missing)} required argument(s): {', '.join(map(repr, missing))}")
     return variables
-
-
-def is_backward(f: Any) -> bool:
-    """Return whether a function is ``backward`` of a tensor, or of tensors."""
-    if type(f) is TensorMethod:
-        return f.name == "backward"
-    return f is backward or (isinstance(getattr(f, "__self__", None), Tensor) and f.__name__ == "backward")
-
-
-def _name(f: Any) -> str:
-    if type(f) is TensorMethod:
-        return f"Tensor.{f.name}"
-    return getattr(f, "__qualname__", None) or getattr(f, "__name__", None) or type(f).__name__
-
-
-def _is_opaque(x: Any) -> bool:
-    """Return whether an object is one of another package that the library looks into: an image, say."""
-    kind = type(x)
-    if isinstance(x, (Tensor, np.generic, np.ndarray, np.dtype, enum.Enum, tuple, BaseException, *_BUILT_IN)):
-        return False
-    own = kind.__module__ == "builtins" or any(is_library(base.__module__) for base in kind.__mro__)
-    own = own or isinstance(x, (type, ModuleType))
-    return not (own or callable(x) or models.is_iterator(x) or isinstance(x, (list, dict, set)))
-
-
-def _holds(kind: type, values: Iterable[Any]) -> bool:
-    """Return whether there is an instance of a class among values, or in lists and tuples of them."""
-    return any(isinstance(x, kind) or (type(x) in (list, tuple) and _holds(kind, x)) for x in values)

@@ -1,0 +1,186 @@
+"""Calls of functions of the library as they are: their operations on symbolic tensors are recorded."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterable
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from paddle.autograd.py_layer import PyLayer
+from paddle.autograd.run import backward
+from paddle.distributed.fleet.utils import recompute
+from paddle.jit.sot import models
+from paddle.jit.sot.control import Control, Refused
+from paddle.jit.sot.object_state import ObjectState
+from paddle.jit.sot.sources import Attribute, fixed
+from paddle.jit.sot.trace import MUTABLE, TABLES, TensorMethod, symbolic_in
+from paddle.jit.sot.translation import is_library
+from paddle.jit.state import attributes_read, is_simple
+from paddle.nn.layer.layers import Layer
+from paddle.optimizer.optimizer import Optimizer
+from umiak import ops as F
+from umiak.core.context import current
+from umiak.core.tensor import Tensor
+from umiak.ir.expr import NumberUnknown
+from umiak.ir.tracer import DataUnknown, SymTensor
+from umiak.runtime.capture import CaptureError
+
+if TYPE_CHECKING:
+    from paddle.jit.sot.simulator import Simulator
+
+PLAIN = (int, float, bool, complex, str, bytes, type(None), range, slice, frozenset, type(...), type(NotImplemented))
+BUILT_IN = (
+    *PLAIN, tuple, list, dict, set, *MUTABLE, *TABLES, FunctionType, MethodType, BuiltinFunctionType, CodeType,
+)  # fmt: skip
+
+
+def leaf(sim: Simulator, f: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+    """A call of the library, whose operations are recorded."""
+    for x in (*args, *kwargs.values()):
+        _note_function(sim, x)
+    if args and isinstance(args[0], type) and issubclass(args[0], PyLayer) and f.__name__ == "apply":
+        sim.probe_layer(*args)
+    elif f is recompute and type(args[0]) in (FunctionType, MethodType):
+        sim.probe(args[0], list(args[1:]))
+    method = getattr(f, "__func__", f)
+    owner = args[0] if args and type(f) is FunctionType else getattr(f, "__self__", None)
+    if owner is None and type(caller := models.class_attribute(type(f), "__call__")[0]) is FunctionType:
+        owner, method = f, caller
+    if holds(np.ndarray, (*args, *kwargs.values())) and not sim.trace.policy.full_graph:  # there they are constants
+        return sim.break_graph(f"{name_of(f)} of an array")
+    for x in (*args, *kwargs.values()):
+        if _is_opaque(x):
+            return sim.break_graph(f"{name_of(f)} of an object of {type(x).__name__}, whose state no guard compares")
+    if is_backward(f) and not sim.trace.policy.full_graph:
+        retains = kwargs.get("retain_graph", args[2 - (f is not backward) :][:1])
+        if sim.trace.policy.keeps_histories or retains not in (False, (), (False,)):
+            return sim.break_graph("backward() leaves a history that is gone on with")
+    kept = _state_of(sim, owner)
+    if kept is not None:
+        _guard_state(sim, method, owner, kept.attributes)
+    try:
+        result = f(*args, **kwargs)
+    except (Control, NumberUnknown):
+        if kept is not None:
+            kept.taken_back()
+        raise
+    except Exception as error:
+        if kept is not None:
+            kept.taken_back()
+        if sim.trace.policy.full_graph and not isinstance(error, (DataUnknown, CaptureError)):
+            symbolic = symbolic_in((*args, *kwargs.values()))
+            if symbolic is not None:
+                sim.trace.steer(symbolic)
+            if not sim.trace.has_effects():
+                sim.trace.of_library = Refused(error, sim.places())
+            raise
+        # Outside of the graph it raises what it has to, at the user's line, or it works there.
+        return sim.break_graph(f"{name_of(f)}: {type(error).__name__}: {error}")
+    if current().saved_hooks is not None:
+        return sim.break_graph(f"{name_of(f)}: hooks of saved tensors are called at every call")
+    if isinstance(result, Tensor) and not isinstance(result, SymTensor) and not _is_known(sim, result, args):
+        if not result.stop_gradient:
+            return sim.break_graph(f"{name_of(f)} makes a leaf that has a gradient")
+        return F.copy(result)  # another one at every run
+    if kept is not None and kept.taken_back():
+        return sim.break_graph(f"{name_of(f)} changes the state of {type(owner).__name__}")
+    if type(result) in (int, float, bool, str) and _has_state(sim, owner):
+        return sim.break_graph(f"{name_of(f)} reads the state of {type(owner).__name__}")
+    if not isinstance(result, (Tensor, *BUILT_IN)):
+        sim.trace.made(result)
+    return result
+
+
+def _is_known(sim: Simulator, x: Tensor, args: tuple) -> bool:
+    """Return whether a tensor is one from outside."""
+    if any(x is a for a in args) or id(x) in sim.trace.sources:
+        return True
+    return any(x is a.grad for a in args if isinstance(a, Tensor)) or sim.trace.capture.knows(x)
+
+
+def _has_state(sim: Simulator, x: Any) -> bool:
+    """Return whether a method of ``x`` may read what changes between calls."""
+    kind = type(x)
+    plain = isinstance(x, (Tensor, Layer, type, ModuleType, *BUILT_IN)) or sim.trace.is_fresh(x)
+    return not plain and is_library(kind.__module__) and hasattr(x, "__dict__")
+
+
+def _state_of(sim: Simulator, owner: Any) -> ObjectState | None:
+    """The state of an object of the library from outside, which a call must leave as they are."""
+    if (
+        owner is None
+        or isinstance(owner, (Tensor, Layer, type, ModuleType, Optimizer))
+        or not is_library(type(owner).__module__)
+    ):
+        return None
+    if sim.trace.is_fresh(owner) or type(getattr(owner, "__dict__", None)) is not dict:
+        return None
+    return ObjectState(owner)
+
+
+def _guard_state(sim: Simulator, method: Any, owner: Any, state: dict[str, Any]) -> None:
+    """Guard what a method of the library may read of its object: it is not simulated."""
+    source = sim.trace.sources.get(id(owner)) or fixed(owner)
+    for name in attributes_read(method, type(owner)):  # type: ignore[arg-type]
+        if is_simple(state.get(name, sim)):
+            sim.trace.guards.equal(Attribute(source, name), state[name])
+
+
+def _note_function(sim: Simulator, x: Any) -> None:
+    if isinstance(x, (FunctionType, MethodType)) and not is_library(x.__module__):
+        _fill_cells(sim, x, set())
+        sim.trace.function_reads(x)
+    elif isinstance(x, Layer):
+        sim.trace.function_reads(x.forward)
+    elif type(x) in (list, tuple, dict):
+        for item in x.values() if type(x) is dict else x:
+            _note_function(sim, item)
+    elif isinstance(x, type) and not is_library(x.__module__) and hasattr(x, "backward"):
+        sim.trace.function_reads(x.forward)
+        sim.trace.function_reads(x.backward)
+
+
+def _fill_cells(sim: Simulator, f: Any, seen: set[int]) -> None:
+    """Have the variables of a closure that the frame has made hold values: the library reads them by itself."""
+    for cell, name in zip(f.__closure__ or (), f.__code__.co_freevars):
+        if not sim.trace.is_fresh(cell) or id(cell) in seen:
+            continue
+        seen.add(id(cell))
+        try:
+            value = sim.trace.contents(cell, name)
+        except ValueError:  # it has none yet
+            continue
+        if type(value) is FunctionType:
+            _fill_cells(sim, value, seen)
+
+
+def is_backward(f: Any) -> bool:
+    """Return whether a function is ``backward`` of a tensor, or of tensors."""
+    if type(f) is TensorMethod:
+        return f.name == "backward"
+    return f is backward or (isinstance(getattr(f, "__self__", None), Tensor) and f.__name__ == "backward")
+
+
+def _is_opaque(x: Any) -> bool:
+    """Return whether an object is one of another package that the library looks into: an image, say."""
+    kind = type(x)
+    if isinstance(x, (Tensor, np.generic, np.ndarray, np.dtype, enum.Enum, tuple, BaseException, *BUILT_IN)):
+        return False
+    own = kind.__module__ == "builtins" or any(is_library(base.__module__) for base in kind.__mro__)
+    own = own or isinstance(x, (type, ModuleType))
+    return not (own or callable(x) or models.is_iterator(x) or isinstance(x, (list, dict, set)))
+
+
+def holds(kind: type, values: Iterable[Any]) -> bool:
+    """Return whether there is an instance of a class among values, or in lists and tuples of them."""
+    return any(isinstance(x, kind) or (type(x) in (list, tuple) and holds(kind, x)) for x in values)
+
+
+def name_of(f: Any) -> str:
+    """Return how a function is called in what is told about it."""
+    if type(f) is TensorMethod:
+        return f"Tensor.{f.name}"
+    return getattr(f, "__qualname__", None) or getattr(f, "__name__", None) or type(f).__name__
