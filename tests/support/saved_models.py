@@ -560,6 +560,42 @@ class Suppression(nn.Layer):
         return paddle.gather(boxes, every), boxes[best], scores[best], kinds[apart], apart
 
 
+@case("matrix suppression", Input([1, 3, 64, 64]), batches=(1,))
+class MatrixSuppression(nn.Layer):
+    def __init__(self) -> None:
+        super().__init__()
+        self.body = nn.Sequential(nn.Conv2D(3, 8, 3, 8, 1), nn.ReLU(), nn.Conv2D(8, 24, 3, 2, 1))
+
+    def forward(self, x):
+        size = paddle.to_tensor([[64, 64]], dtype="int32")
+        boxes, scores = paddle.vision.ops.yolo_box(self.body(x), size, [10, 13, 16, 30, 33, 23], 3, 0.01, 16)
+        return paddle.vision.ops.matrix_nms(boxes, scores.transpose([0, 2, 1]), 0.1, 0.1, 20, 10, return_index=True)
+
+
+@case("proposals of regions", Input([1, 3, 32, 32]), batches=(1,))
+class Proposals(nn.Layer):
+    def __init__(self) -> None:
+        super().__init__()
+        self.body, self.scores, self.shifts = nn.Conv2D(3, 8, 3, 8, 1), nn.Conv2D(8, 3, 1), nn.Conv2D(8, 12, 1)
+
+    def forward(self, x):
+        y = self.body(x)
+        corners = paddle.arange(48.0).reshape([4, 4, 3, 1]).expand([4, 4, 3, 2]) % 7
+        anchors = paddle.concat([corners, corners + 12], -1)
+        boxes, scores, counts = paddle.vision.ops.generate_proposals(
+            F.sigmoid(self.scores(y)), self.shifts(y) * 0.1, paddle.to_tensor([[32.0, 32.0]]), anchors,
+            paddle.ones([4, 4, 3, 4]), 30, 10, 0.5, 1.0, return_rois_num=True,
+        )  # fmt: skip
+        return boxes, scores, counts, paddle.vision.ops.roi_align(y, boxes, counts, 3, 0.125)
+
+
+@case("slices at numbers of data", Input([None, -6, 4]), Input([1], 9, "int64"))
+class Slices(nn.Layer):
+    def forward(self, x, n):
+        n, length = n % 3 + 1, x.shape[1]
+        return x[:, :n], x[:, length // 2 :], x[:, -n:], x[:, : length - 1].mean(1), paddle.zeros([length, n])
+
+
 @case("sizes that depend on data", Input([None, 5]), Input([None], 6, "int64"), batches=(7, 9))
 class Masks(nn.Layer):
     def forward(self, x, n):
