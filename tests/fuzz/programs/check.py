@@ -42,7 +42,7 @@ REFUSALS: dict[str, tuple[str, Callable[[Program, str], bool]]] = {
     ),
     "code branched on a size that differs between runs": (
         r"the program was recorded for sizes with|in static mode, declare the size|sizes that are declared",
-        lambda p, mode: mode.startswith("static"),
+        lambda p, mode: mode.startswith("static") or mode == "predicted",
     ),
     "differentiated twice, a captured function needs what it wrote over": (
         r"writes to tensors whose values from before its gradient needs",
@@ -173,6 +173,7 @@ class Check:
         "static, in a branch": 0.1,
         "static, saved": 0.3,
         "exported": 0.3,
+        "predicted": 0.2,
     }
 
     def __init__(self, program: Program, tally: Counter[str]) -> None:
@@ -293,6 +294,11 @@ class Check:
         """Written as a model and read again."""
         if run.is_a_model(self.program):
             self.elsewhere("static, saved", run.Saved, self.program.sizes)
+
+    def predicted(self) -> None:
+        """By a predictor of the model."""
+        if run.is_a_model(self.program):
+            self.elsewhere("predicted", run.Predicted, self.program.sizes)
 
     def exported(self) -> None:
         """Exported to ONNX, and run there; what is empty is not what it is made for."""

@@ -7,6 +7,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,9 @@ import torch
 
 import paddle
 import paddle.nn.functional as F
+from paddle import inference
 from paddle.distributed.fleet.utils import recompute
+from paddle.inference.loading import files_of
 from tests.fuzz.programs.generate import leaf
 from tests.fuzz.programs.layers import Layered
 from tests.fuzz.programs.memory import Judge, Noise, array_of
@@ -294,6 +297,37 @@ class Saved(Recorded):
         feed = {x.name: t for x, t in given if x.name in self.feeds}
         outputs = paddle.static.Executor().run(self.read, feed, self.fetches, return_numpy=False)
         return Found([numbers(y) for y in outputs], [], [], [y.dtype.name for y in outputs])
+
+
+class Predicted:
+    """A program that was written as a model, and is run by a predictor and by a clone of it; by its seed with passes or
+    without, from files or from bytes."""
+
+    def __init__(self, program: Program) -> None:
+        self.described = program
+        with tempfile.TemporaryDirectory() as folder:
+            prefix = os.path.join(folder, "model")
+            self.own = Saved(program, prefix).own
+            files = files_of(prefix)
+            config = inference.Config(*files)
+            if program.seed & 1:
+                data = [Path(name).read_bytes() if name else b"" for name in files]
+                config.set_model_buffer(data[0], len(data[0]), data[1], len(data[1]))
+            config.set_optimization_level((2, 2, 1, 0)[program.seed >> 1 & 3])
+            self.first = inference.create_predictor(config)
+        self.clone = self.first.clone()
+
+    def run(self, n: int) -> Found:
+        """A run for a size, after runs that have recorded its launches; a clone gives the same."""
+        given = dict(zip([x.name for x in self.described.inputs], arguments(self.described, n), strict=True))
+        found = []
+        for predictor in (self.first, self.clone):
+            for _ in range(3):
+                outputs = predictor.run([given[name] for name in predictor.get_input_names()])
+            found.append([numbers(y) for y in outputs])
+        for a, b in zip(*found, strict=True):
+            np.testing.assert_array_equal(a, b)
+        return Found(found[0], [], [], [y.dtype.name for y in outputs])
 
 
 OPSETS = 11, 13, 15, 17, 18, 19, 21
