@@ -45,6 +45,7 @@ MODULES = (
     "image_transforms",
     "vision_models",
     "inference",
+    "inference_models",
     "data",
     "model",
     "data_parallel",

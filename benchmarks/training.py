@@ -17,7 +17,7 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 
 from measure import Settings
 from models.worker import STEADY
@@ -61,32 +61,26 @@ FIRST_STEPS = {"gpt": 1.5, "resnet_small": 2.5}  # model: most seconds of a firs
 COLD, WARM = 5.0, 1.5  # seconds from the start of Python to the end of the first step
 
 
-class Worker:
-    """A side of a comparison."""
+P = TypeVar("P", bound="Process")
+
+
+class Process:
+    """A module of ``models`` that runs in a process and says lines of JSON; the first when it is ready."""
 
     def __init__(
-        self, side: str, model: str, settings: Settings, threads: int = 1, env: Mapping[str, str] | None = None
+        self, python: str, arguments: Sequence[str], settings: Settings, threads: int, env: Mapping[str, str]
     ) -> None:
-        python = sys.executable
-        if side.startswith("reference"):
-            python = os.environ.get("REFERENCE_PYTHON", "")
-            if not python:
-                raise RuntimeError(
-                    "[training] requires REFERENCE_PYTHON, an interpreter that has paddlepaddle, got none"
-                )
         cores = ",".join(map(str, settings.cores[:threads] if threads > 1 else (settings.core,)))
-        command = ["taskset", "-c", cores, python, "-m", "models.worker", side, model, str(threads)]
-        given = {**os.environ, "OMP_NUM_THREADS": str(threads), "BEGIN": str(time.time()), **(env or {})}
         self.process = subprocess.Popen(
-            command,
+            ["taskset", "-c", cores, python, "-m", *arguments],
             cwd=HERE,
-            env=given,
+            env={**os.environ, "OMP_NUM_THREADS": str(threads), "BEGIN": str(time.time()), **env},
             text=True,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        self.said: dict[str, float] = self._line()
+        self.said: Any = self._line()
 
     def _line(self) -> Any:
         assert self.process.stdout is not None
@@ -94,7 +88,7 @@ class Worker:
             line = self.process.stdout.readline()
             if not line:
                 _, error = self.process.communicate()
-                raise RuntimeError(f"[training] requires {' '.join(self.process.args[3:])} to run, got\n{error}")  # type: ignore[index]
+                raise RuntimeError(f"[benchmarks] requires {' '.join(self.process.args[3:])} to run, got\n{error}")  # type: ignore[index]
             try:
                 return json.loads(line)
             except ValueError:
@@ -106,23 +100,43 @@ class Worker:
         self.process.stdin.flush()
         return self._line()
 
-    def __enter__(self) -> Worker:
+    def __enter__(self: P) -> P:  # noqa: PYI019 - Self is of Python 3.11
         return self
 
     def __exit__(self, *_: object) -> None:
         self.process.communicate()
 
 
+class Worker(Process):
+    """A side of a comparison of training steps; ``said`` is a dict of numbers."""
+
+    def __init__(
+        self, side: str, model: str, settings: Settings, threads: int = 1, env: Mapping[str, str] | None = None
+    ) -> None:
+        python = sys.executable
+        if side.startswith("reference"):
+            python = os.environ.get("REFERENCE_PYTHON", "")
+            if not python:
+                raise RuntimeError(
+                    "[training] requires REFERENCE_PYTHON, an interpreter that has paddlepaddle, got none"
+                )
+        super().__init__(python, ["models.worker", side, model, str(threads)], settings, threads, env or {})
+
+
+def by_turns(workers: Sequence[Process], rounds: int, steps: int) -> list[float]:
+    """Seconds of the fastest steps of each; who begins alternates."""
+    found: list[list[float]] = [[] for _ in workers]
+    for i in range(rounds):
+        for at in range(len(workers))[:: 1 if i % 2 else -1]:
+            found[at].append(workers[at].seconds(steps))
+    return list(map(min, found))
+
+
 def fastest(sides: Sequence[str], model: str, settings: Settings, threads: int) -> list[float]:
-    """Seconds of the fastest steps of each side, by turns; who begins alternates."""
+    """Seconds of the fastest steps of each side, by turns."""
     rounds, steps = (1, 1) if settings.check else (ROUNDS, STEPS)
     with ExitStack() as stack:
-        workers = [stack.enter_context(Worker(side, model, settings, threads)) for side in sides]
-        found: list[list[float]] = [[] for _ in sides]
-        for i in range(rounds):
-            for at in range(len(sides))[:: 1 if i % 2 else -1]:
-                found[at].append(workers[at].seconds(steps))
-    return list(map(min, found))
+        return by_turns([stack.enter_context(Worker(side, model, settings, threads)) for side in sides], rounds, steps)
 
 
 def elsewhere(side: str) -> bool:

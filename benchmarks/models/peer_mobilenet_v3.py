@@ -76,5 +76,8 @@ def mobilenet_v3() -> nn.Module:
     )
 
 
+NETWORKS = {"mobilenet_v3": mobilenet_v3}
+
+
 def PEER() -> nn.Module:
     return Loss(mobilenet_v3())

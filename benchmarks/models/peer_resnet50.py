@@ -37,5 +37,8 @@ def resnet50() -> nn.Module:
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(i, CLASSES))
 
 
+NETWORKS = {"resnet50": resnet50}
+
+
 def PEER() -> nn.Module:
     return Loss(resnet50())
