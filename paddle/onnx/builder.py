@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Union
 
 import numpy as np
-from onnx import GraphProto, NodeProto, TypeProto, ValueInfoProto, defs, helper
+from onnx import AttributeProto, GraphProto, NodeProto, TypeProto, ValueInfoProto, defs, helper
 
 from paddle.onnx.elements import BY_NUMPY, BY_SCHEMA, FLOATS, NUMBERS, NUMPY, PARTS, nearest
 from paddle.onnx.opsets import NEWEST, OLDEST
@@ -28,6 +28,11 @@ _MOVES = set(
     "Cast Concat Expand Gather GatherElements GatherND Identity If Loop Pad Reshape Scan ScatterElements ScatterND "
     "Slice Split Squeeze Tile Transpose Unsqueeze".split()
 )
+# What attributes may be, by their kinds.
+_ATTRIBUTES: dict[int, tuple[type, ...]] = {
+    AttributeProto.FLOAT: (float, int), AttributeProto.INT: (int,), AttributeProto.STRING: (str,),
+    AttributeProto.INTS: (list, tuple), AttributeProto.FLOATS: (list, tuple),
+}  # fmt: skip
 
 
 class Unsayable(Exception):
@@ -57,9 +62,14 @@ class Value:
     @property
     def rank(self) -> int:
         """The number of axes, which the operator at hand needs."""
+        return len(self.sizes)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The shape, whose rank the operator at hand needs."""
         if self.shape is None:
-            raise Unsayable(f"a known rank of {self.name} is required")
-        return len(self.shape)
+            raise Unsayable(f"a known rank of {self.name}")
+        return self.shape
 
     @property
     def complex(self) -> bool:
@@ -210,7 +220,8 @@ class Builder:
 
     def constant(self, array: Any, dtype: str | None = None) -> Value:
         """A value whose elements are known."""
-        array = np.asarray(array) if dtype is None else np.asarray(array, NUMPY[dtype])
+        with np.errstate(over="ignore", invalid="ignore"):  # what the type cannot hold is infinite, as in the program
+            array = np.asarray(array) if dtype is None else np.asarray(array).astype(NUMPY[dtype])
         dtype = BY_NUMPY[array.dtype]
         key = (dtype, array.shape, array.tobytes()) if array.size <= 64 else None
         if key is not None and key in self._constants:
@@ -254,14 +265,19 @@ class Builder:
         if len(operands) > schema.max_input:
             opset = first_opset(kind, inputs=len(operands))
             raise Unsayable(f"{len(operands)} inputs of ONNX operator {kind}", opset)
+        if len(operands) < schema.min_input:
+            raise TypeError(f"{kind} requires {schema.min_input} inputs, got {len(operands)}")
         values, said, narrowed = self._admitted(kind, schema, operands)
         names = [self.fresh(kind) for _ in range(outputs)]
         proto = NodeProto(op_type=kind, name=names[0], input=[v.name if v else "" for v in values], output=names)
         while proto.input and not proto.input[-1]:
             proto.input.pop()
         for k, v in attributes.items():
-            declared = schema.attributes[k].type
-            proto.attribute.append(helper.make_attribute(k, v, attr_type=int(declared.value)))
+            declared = int(schema.attributes[k].type.value)
+            form = _ATTRIBUTES.get(declared)
+            if form is not None and not isinstance(v, form):
+                raise TypeError(f"{k} of {kind} is {v!r}")
+            proto.attribute.append(helper.make_attribute(k, v, attr_type=declared))
         self.graphs[-1].nodes.append(proto)
         results = []
         for i, name in enumerate(names):
@@ -287,6 +303,8 @@ class Builder:
         for formal, x in zip(formals, operands, strict=True):
             variable = formal.type_str
             if x is None:
+                if formal.option != defs.OpSchema.FormalParameterOption.Optional:
+                    raise TypeError(f"{kind} requires {formal.name}, got none")
                 out.append(None)
                 continue
             types = allowed.get(variable, {variable})
@@ -349,7 +367,7 @@ class Builder:
         if x.dtype == dtype:
             return x
         if x.constant is not None:
-            return self.constant(x.constant.astype(NUMPY[dtype]))
+            return self.constant(x.constant, dtype)
         for end in (x.dtype, dtype):
             if end not in _cast_types(self.opset):
                 raise Unsayable(f"elements of type {end}", next(iter(_first_with(end)), None))

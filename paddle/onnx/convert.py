@@ -113,8 +113,9 @@ class _Converter:
         fetched: list[tuple[int, str, int]] = []
         for o in block.operations:
             if o.name in _FETCHED:
-                operand = o.operands[0]
-                assert operand is not None
+                (operand,) = o.operands
+                if operand is None:
+                    raise op_error(ValueError, self.op, "a value that is fetched", "none")
                 name = self.builder.free(o.plain("name") or o.plain("output_name"))
                 fetched.append((int(o.plain("col", len(fetched))), name, operand))
         self.run(block)
@@ -125,19 +126,31 @@ class _Converter:
         for o in block.operations:
             if o.name == YIELD:
                 return [self.operand(n) for n in o.operands]
-            if o.name == DATA:
-                self._data(o)
-            elif o.name == PARAMETER:
-                self._parameter(o)
-            elif o.name == COMBINE:
-                self._bind(o, [[self.operand(n) for n in o.operands]])
-            elif o.name == SPLIT:
-                self._bind(o, self.operand(o.operands[0]))
-            elif o.name == _SLICE:
-                self._bind(o, [self.operand(o.operands[0])[o.plain("index")]])
-            elif o.name not in _FETCHED:
-                self._operation(o)
+            try:
+                self._append(o)
+            except _MALFORMED as error:
+                if getattr(error, "mistake", False):  # it says what is wrong
+                    raise
+                found = f"{type(error).__name__}: {error}"
+                raise op_error(ValueError, self.op, f"operands and attributes that {o.name} has", found) from error
         return []
+
+    def _append(self, o: Operation) -> None:
+        if o.name == DATA:
+            self._data(o)
+        elif o.name == PARAMETER:
+            self._parameter(o)
+        elif o.name == COMBINE:
+            self._bind(o, [[self.operand(n) for n in o.operands]])
+        elif o.name in (SPLIT, _SLICE):
+            parts = self.operand(o.operands[0])
+            if isinstance(parts, list) and o.name == _SLICE:
+                parts = [parts[o.plain("index")]]
+            if not isinstance(parts, (list, Unsayable)):
+                raise TypeError("no list of tensors")
+            self._bind(o, parts)
+        elif o.name not in _FETCHED:
+            self._operation(o)
 
     def operand(self, number: int | None) -> Bound:
         if number is None:
@@ -159,12 +172,8 @@ class _Converter:
         except Unsayable as error:
             if error.why != _POISON:
                 self.refused.setdefault(o.name, []).append(error)
-            for r in o.results:
-                self.values[r.number] = Unsayable(_POISON)
+            self._bind(o, Unsayable(_POISON))
             return
-        except _MALFORMED as error:
-            found = f"{type(error).__name__}: {error}"
-            raise op_error(ValueError, self.op, f"operands and attributes that {o.name} has", found) from error
         self._bind(o, list(made) if isinstance(made, tuple) else [made])
         written = writes(o)
         if written is not None:
@@ -177,19 +186,22 @@ class _Converter:
             return [self._checked(v) for v in value]
         return value
 
-    def _bind(self, o: Operation, made: Sequence[Bound]) -> None:
+    def _bind(self, o: Operation, made: Sequence[Bound] | Unsayable) -> None:
         """The results of an operation; those that its rule does not give cannot be read."""
         for i, r in enumerate(o.results):
-            value = made[i] if not isinstance(made, Unsayable) and i < len(made) else Unsayable(_POISON)
-            if i >= len(made):
-                value = Unsayable(f"result {i} of {o.name}")
+            value: Bound
+            if isinstance(made, Unsayable):
+                value = made
+            else:
+                value = made[i] if i < len(made) else Unsayable(f"result {i} of {o.name}")
             if isinstance(value, Value) and value.constant is None and isinstance(r.type, TensorType):
                 value = _declared(value, r.type)
             self.values[r.number] = value
 
     def _data(self, o: Operation) -> None:
         (result,) = o.results
-        assert isinstance(result.type, TensorType)
+        if not isinstance(result.type, TensorType):
+            raise op_error(ValueError, self.op, f"a tensor as the input {o.plain('name')!r}", "another type")
         value = Value(self.builder, o.plain("name"), result.type.dtype, result.type.shape)
         if value.complex:
             raise op_error(ValueError, self.op, "inputs of real elements", f"{value.dtype} for {value.name!r}")
@@ -204,7 +216,7 @@ class _Converter:
 
 
 # What a rule meets in a program whose operators lack operands or attributes, or have others.
-_MALFORMED = TypeError, LookupError, ArithmeticError, ValueError
+_MALFORMED = TypeError, LookupError, ArithmeticError, ValueError, AttributeError
 _POISON = "what another operator did not make"
 _SLICE = "builtin.slice"  # one of a list of tensors, by the attribute `index`
 _FETCHED = FETCH, "builtin.shadow_output"  # the latter with an attribute `output_name`
@@ -259,8 +271,7 @@ def _model(
     kept, used = _live(nodes, {o.name for o in outputs})
     inputs = []
     for x in converter.inputs:
-        assert x.shape is not None
-        inputs.append(described(x, sizes=[n if n >= 0 else f"{x.name}_{i}" for i, n in enumerate(x.shape)]))
+        inputs.append(described(x, sizes=[n if n >= 0 else f"{x.name}_{i}" for i, n in enumerate(x.sizes)]))
     tensors = [initializer(k, v) for k, v in builder.tensors.items() if k in used]
     graph = helper.make_graph(_forwarded(kept, outputs), name, inputs, outputs, tensors)
     imports = [helper.make_opsetid("", builder.opset)]

@@ -27,9 +27,8 @@ def known(x: Value, shape: Sequence[int] | None) -> Value:
 def size(g: Builder, x: Value, axis: int) -> Value:
     """One size as a vector of one integer."""
     axis %= x.rank
-    assert x.shape is not None
-    if x.shape[axis] >= 0:
-        return g.ints([x.shape[axis]])
+    if x.sizes[axis] >= 0:
+        return g.ints([x.sizes[axis]])
     return slices(g, shape(g, x), [0], [axis], [axis + 1])
 
 
@@ -193,8 +192,7 @@ def mixed(g: Builder, parts: Sequence[int | Value]) -> Value:
 
 def sizes_of(g: Builder, x: Value) -> list[int | Value]:
     """The sizes of x: those that are known as numbers, the others as vectors of one."""
-    assert x.shape is not None
-    return [n if n >= 0 else size(g, x, i) for i, n in enumerate(x.shape)]
+    return [n if n >= 0 else size(g, x, i) for i, n in enumerate(x.sizes)]
 
 
 def resized(g: Builder, x: Value, parts: Sequence[int | Value]) -> Value:

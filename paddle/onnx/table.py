@@ -43,7 +43,8 @@ class Call:
     def type(self, i: int = 0) -> TensorType:
         """The declared type of a result."""
         found = self.operation.results[i].type
-        assert isinstance(found, TensorType)
+        if not isinstance(found, TensorType):
+            raise TypeError(f"result {i} is no tensor")
         return found
 
     def ints(self, i: int, name: str, default: Any = None) -> list[int]:

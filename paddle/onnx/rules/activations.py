@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from paddle.onnx.builder import Builder, Value
+from paddle.onnx.builder import Builder, Unsayable, Value
 from paddle.onnx.rules.elementwise import clipped
 from paddle.onnx.shapes import known, reduce, reshape, transpose
 from paddle.onnx.table import Call, rule
@@ -151,18 +151,12 @@ def logsigmoid(g: Builder, o: Call) -> Value:
 def maxout(g: Builder, o: Call) -> Value:
     x, groups = o[0], o("groups")
     axis = o("axis", 1) % x.rank
-    assert x.shape is not None
-    channels = x.shape[axis]
-    sizes = [0] * axis + [channels // groups, groups] + list(x.shape[axis + 1 :])
-    if any(n < 0 for n in sizes[axis + 2 :]):
-        sizes[axis + 2 :] = _rest(sizes[axis + 2 :])
-    split = known(g.node("Reshape", x, g.ints(sizes)), [*x.shape[:axis], *sizes[axis:]])
+    channels = x.sizes[axis]
+    sizes = [0] * axis + [channels // groups, groups] + list(x.sizes[axis + 1 :])
+    if sizes.count(-1) > 1:
+        raise Unsayable("known sizes behind the channels in maxout")
+    split = known(g.node("Reshape", x, g.ints(sizes)), [*x.sizes[:axis], *sizes[axis:]])
     return reduce(g, "Max", split, [axis + 1])
-
-
-def _rest(sizes: list[int]) -> list[int]:
-    assert sizes.count(-1) == 1, "one size is inferred"
-    return sizes
 
 
 @rule("rrelu")

@@ -17,14 +17,12 @@ def attended(
     g: Builder, q: Value, k: Value, v: Value, mask: Value | None, causal: bool, scale: float | None = None
 ) -> Value:
     """Attention over ``[batch, length, heads, width]``."""
-    assert q.shape is not None
-    assert k.shape is not None
     if scale is None:
-        if q.shape[-1] < 0:
+        if q.sizes[-1] < 0:
             raise Unsayable("a known width of the heads in attention")
-        scale = 1 / math.sqrt(q.shape[-1])
-    if q.shape[2] != k.shape[2]:
-        k, v = (_repeated(g, t, q.shape[2]) for t in (k, v))
+        scale = 1 / math.sqrt(q.sizes[-1])
+    if q.sizes[2] != k.sizes[2]:
+        k, v = (_repeated(g, t, q.sizes[2]) for t in (k, v))
     q, v = (transpose(g, t, [0, 2, 1, 3]) for t in (q, v))
     scores = g.node("MatMul", q, transpose(g, k, [0, 2, 3, 1])) * scale
     return transpose(g, known(weighed(g, scores, mask, causal, v), [-1] * 4), [0, 2, 1, 3])
@@ -32,12 +30,11 @@ def attended(
 
 def _repeated(g: Builder, x: Value, heads: int) -> Value:
     """Keys or values, each shared by several heads of the queries."""
-    assert x.shape is not None
     b, n, h, d = sizes_of(g, x)
     if not isinstance(h, int) or heads < 0:
         raise Unsayable("known numbers of heads in attention")
     wide = expand(g, unsqueeze(g, x, [3]), g.ints([1, 1, 1, heads // h, 1]))
-    return known(g.node("Reshape", wide, mixed(g, [b, n, heads, d])), [x.shape[0], x.shape[1], heads, x.shape[3]])
+    return known(g.node("Reshape", wide, mixed(g, [b, n, heads, d])), [x.sizes[0], x.sizes[1], heads, x.sizes[3]])
 
 
 def weighed(g: Builder, scores: Value, mask: Value | None, causal: bool, v: Value) -> Value:
@@ -91,9 +88,8 @@ def self_dp_attention(g: Builder, o: Call) -> Value:
 @rule("multihead_matmul")
 def multihead_matmul(g: Builder, o: Call) -> Value:
     x, w, bias, mask, heads = o[0], o[1], o[2], o[3], o("head_number", 1)
-    assert w.shape is not None
-    width = w.shape[-1]
-    flat = reshape(g, w, [w.shape[0], -1])
+    width = w.sizes[-1]
+    flat = reshape(g, w, [w.sizes[0], -1])
     y = product(g, x, flat)
     y = y if bias is None else y + reshape(g, bias, [-1])
     y = known(g.node("Reshape", y, g.ints([0, 0, 3, heads, width // heads])), [-1, -1, 3, heads, width // heads])
@@ -173,8 +169,7 @@ def fused_rotary_position_embedding(g: Builder, o: Call) -> tuple[Value | None, 
     q, k, v, sine, cosine, places = (o[i] for i in range(6))
     if sine is None or cosine is None or o("time_major", False):
         raise Unsayable("sin and cos as tensors, and the batch first, in rotary embeddings")
-    assert q.shape is not None
-    width = q.shape[-1]
+    width = q.sizes[-1]
     sine, cosine = (reshape(g, t, [1, -1, 1, width]) for t in (sine, cosine))
     if places is not None:
         sine, cosine = (

@@ -39,8 +39,7 @@ def padding(o: Call, x: Value, kernel: Sequence[int], strides: Sequence[int], di
     if algorithm != "SAME":
         return sides(o("paddings"), space)
     front, back = [], []
-    assert x.shape is not None
-    for n, k, s in zip(x.shape[2:], kernel, strides, strict=True):
+    for n, k, s in zip(x.sizes[2:], kernel, strides, strict=True):
         # The reference sets dilations to 1 here.
         if n < 0 and s != 1:
             raise Unsayable("known sizes in space for padding SAME with strides")
@@ -52,10 +51,9 @@ def padding(o: Call, x: Value, kernel: Sequence[int], strides: Sequence[int], di
 
 def kernel_of(w: Value) -> list[int]:
     """A filter's sizes in space."""
-    assert w.shape is not None
-    if min(w.shape[2:]) < 0:
+    if min(w.sizes[2:]) < 0:
         raise Unsayable("known sizes of a filter")
-    return list(w.shape[2:])
+    return list(w.sizes[2:])
 
 
 @rule("conv2d", "depthwise_conv2d", "conv3d", "depthwise_conv3d", "depthwise_conv2d_bias", "fused_conv2d_add_act")

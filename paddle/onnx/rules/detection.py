@@ -29,8 +29,7 @@ from paddle.onnx.table import Call, rule
 
 def columns(g: Builder, x: Value, count: int = 4) -> list[Value]:
     """The parts of the last axis, each with that axis of size 1."""
-    assert x.shape is not None
-    return [known(slices(g, x, [x.rank - 1], [i], [i + 1]), [*x.shape[:-1], 1]) for i in range(count)]
+    return [known(slices(g, x, [x.rank - 1], [i], [i + 1]), [*x.sizes[:-1], 1]) for i in range(count)]
 
 
 def joined(g: Builder, parts: list[Value], rank: int) -> Value:
@@ -231,18 +230,16 @@ def suppressed(g: Builder, boxes: Value, scores: Value, most: Value | None, over
 def _without(g: Builder, scores: Value, o: Call) -> Value:
     """Scores ``[images, classes, boxes]`` without the background and, per class, those behind the best nms_top_k."""
     low = g.constant(-1e30, scores.dtype)
-    assert scores.shape is not None
     background, most = o("background_label", 0), o("nms_top_k", -1)
-    if background >= 0 and scores.shape[1] != 1:
+    if background >= 0 and scores.sizes[1] != 1:
         classes = arange(g, scalar(g, size(g, scores, 1)))
         other = reshape(g, g.node("Equal", classes, background), [1, -1, 1])
-        scores = known(g.node("Where", other, low, scores), scores.shape)
-    assert scores.shape is not None
-    if most >= 0 and not 0 <= scores.shape[2] <= most:
+        scores = known(g.node("Where", other, low, scores), scores.sizes)
+    if most >= 0 and not 0 <= scores.sizes[2] <= most:
         k = g.node("Min", size(g, scores, 2), g.ints([most]))
         value, index = g.node("TopK", scores, k, outputs=2, axis=2)
         blank = g.node("Expand", low, shape(g, scores))
-        scores = known(g.node("ScatterElements", blank, index, value, axis=2), scores.shape)
+        scores = known(g.node("ScatterElements", blank, index, value, axis=2), scores.sizes)
     return scores
 
 

@@ -50,9 +50,8 @@ def split(g: Builder, o: Call) -> list[Value]:
     lengths = numbers(o[1] if o[1] is not None else o("sections", o("num")))
     if lengths is None:
         raise Unsayable("parts of split whose lengths do not depend on what is fed")
-    assert x.shape is not None
     if -1 in lengths:
-        length = x.shape[axis]
+        length = x.sizes[axis]
         if length < 0:
             return _open_split(g, x, axis, lengths)
         lengths = [length - sum(lengths) - 1 if n == -1 else n for n in lengths]
@@ -77,11 +76,10 @@ def _open_split(g: Builder, x: Value, axis: int, lengths: list[int]) -> list[Val
 def split_with_num(g: Builder, o: Call) -> list[Value]:
     x, count, (axis,) = o[0], o("num"), o.ints(1, "axis", 0)
     axis %= x.rank
-    assert x.shape is not None
     if count == 1:
         return [g.node("Identity", x)]
-    if x.shape[axis] >= 0:
-        return split_into(g, x, axis, [x.shape[axis] // count] * count)
+    if x.sizes[axis] >= 0:
+        return split_into(g, x, axis, [x.sizes[axis] // count] * count)
     attributes: dict[str, Any] = {"num_outputs": count} if g.opset >= 18 else {}
     return list(g.node("Split", x, outputs=count, axis=axis, **attributes))
 
@@ -89,10 +87,9 @@ def split_with_num(g: Builder, o: Call) -> list[Value]:
 @rule("unbind", "unstack")
 def unbind(g: Builder, o: Call) -> list[Value]:
     x, axis = o[0], o("axis", 0) % o[0].rank
-    assert x.shape is not None
     count = len(o.operation.results[0].type or ())
     parts = split_into(g, x, axis, [1] * count)
-    return [squeeze(g, known(p, [1 if i == axis else n for i, n in enumerate(x.shape)]), [axis]) for p in parts]
+    return [squeeze(g, known(p, [1 if i == axis else n for i, n in enumerate(x.sizes)]), [axis]) for p in parts]
 
 
 @rule("partial_concat", "partial_sum")

@@ -44,13 +44,12 @@ def by_batch(g: Builder, x: Value, scale: Value, bias: Value, epsilon: float) ->
 @rule("instance_norm")
 def instance_norm(g: Builder, o: Call) -> Value:
     x, scale, bias = o[0], o[1], o[2]
-    assert x.shape is not None
     if scale is None or bias is None:
-        if x.shape[1] < 0:
+        if x.sizes[1] < 0:
             raise Unsayable("a known number of channels in instance_norm")
-        scale = g.constant([1.0] * x.shape[1], x.dtype) if scale is None else scale
-        bias = g.constant([0.0] * x.shape[1], x.dtype) if bias is None else bias
-    return known(g.node("InstanceNormalization", x, scale, bias, epsilon=o("epsilon", 1e-5)), x.shape)
+        scale = g.constant([1.0] * x.sizes[1], x.dtype) if scale is None else scale
+        bias = g.constant([0.0] * x.sizes[1], x.dtype) if bias is None else bias
+    return known(g.node("InstanceNormalization", x, scale, bias, epsilon=o("epsilon", 1e-5)), x.sizes)
 
 
 @rule("group_norm")
@@ -107,12 +106,11 @@ def layer_norm_of(
 
 def _tail(g: Builder, v: Value, x: Value, axis: int) -> Value:
     """A flat scale in the shape of the axes that it scales."""
-    assert x.shape is not None
     if v.rank == x.rank - axis:
         return v
-    if min(x.shape[axis:]) < 0:
+    if min(x.sizes[axis:]) < 0:
         raise Unsayable("known sizes of the axes that layer_norm scales")
-    return reshape(g, v, list(x.shape[axis:]))
+    return reshape(g, v, list(x.sizes[axis:]))
 
 
 @rule("rms_norm", "fast_rms_norm", "fused_rms_norm_ext")

@@ -94,8 +94,7 @@ def renorm(g: Builder, o: Call) -> Value:
 @rule("row_conv")
 def row_conv(g: Builder, o: Call) -> Value:
     x, rows = o[0], o[1]
-    assert rows.shape is not None
-    steps = rows.shape[0]
+    steps = rows.sizes[0]
     if steps < 0 or x.rank != 3:
         raise Unsayable("row_conv of batches of sequences, with a known number of rows")
     padded = g.node("Pad", x, g.ints([0, 0, 0, 0, steps - 1, 0]), g.constant(0.0, x.dtype))

@@ -34,7 +34,8 @@ def _pooled(g: Builder, o: Call, x: Value) -> Value:
     if reduction and (o("global_pooling", False) or (o("adaptive", False) and set(kernel) == {1})):
         return reduce(g, reduction, x, axes, True)
     if o("adaptive", False):
-        assert reduction is not None
+        if reduction is None:
+            raise Unsayable(f"adaptive pooling of another type than {kind}")
         return _adaptive(g, x, kernel, reduction)
     strides = o("strides")
     pads = padding(o, x, kernel, strides, [1] * space)
@@ -55,8 +56,7 @@ def _pooled(g: Builder, o: Call, x: Value) -> Value:
 def _ceiled(x: Value, kernel: list[int], strides: list[int], pads: list[int]) -> tuple[list[int], list[int]]:
     """Paddings that add the last windows of ceil_mode, which runtimes count differently, and those of the call."""
     space, added = len(kernel), list(pads)
-    assert x.shape is not None
-    for i, n in enumerate(x.shape[2:]):
+    for i, n in enumerate(x.sizes[2:]):
         if n < 0:
             raise Unsayable("known sizes in space for ceil_mode")
         count = -(-(n + pads[i] + pads[i + space] - kernel[i]) // strides[i]) + 1
@@ -68,8 +68,7 @@ def _ceiled(x: Value, kernel: list[int], strides: list[int], pads: list[int]) ->
 def _average_of_sums(g: Builder, x: Value, o: Call, pads: list[int], kept: list[int], common: dict[str, Any]) -> Value:
     """Sums of windows over how many elements count: those of x, and with exclusive=False those of its padding."""
     space = len(common["kernel_shape"])
-    assert x.shape is not None
-    inside = np.ones([1, 1, *x.shape[2:]], np.float32)
+    inside = np.ones([1, 1, *x.sizes[2:]], np.float32)
     if not o("exclusive", True):
         front, back = kept[:space], kept[space:]
         inside = np.pad(inside, [(0, 0), (0, 0), *zip(front, back)], constant_values=1.0)
@@ -89,8 +88,7 @@ def _lp(g: Builder, x: Value, order: float, pads: list[int], common: dict[str, A
 
 def _adaptive(g: Builder, x: Value, target: list[int], reduction: str) -> Value:
     """Windows of as equal sizes as can be: one pool where they are equal, else the reduction of each."""
-    assert x.shape is not None
-    sizes = x.shape[2:]
+    sizes = x.sizes[2:]
     if min(sizes) < 0:
         raise Unsayable("known sizes in space for adaptive pooling to more than one")
     target = [n if t == -1 else t for n, t in zip(sizes, target, strict=True)]
@@ -110,14 +108,13 @@ def max_pool_with_index(g: Builder, o: Call) -> tuple[Value, ...]:
     x = o[0]
     space = x.rank - 2
     kernel, strides = _kernel(o, space), o("strides")
-    assert x.shape is not None
     if o("global_pooling", False):
-        kernel = list(x.shape[2:])
+        kernel = list(x.sizes[2:])
         strides = kernel
     elif o("adaptive", False):
-        if min(x.shape[2:]) < 0 or any(n % t for n, t in zip(x.shape[2:], kernel, strict=True)):
+        if min(x.sizes[2:]) < 0 or any(n % t for n, t in zip(x.sizes[2:], kernel, strict=True)):
             return (_adaptive(g, x, kernel, "Max"),)  # indices there are none of
-        kernel = [n // t for n, t in zip(x.shape[2:], kernel, strict=True)]
+        kernel = [n // t for n, t in zip(x.sizes[2:], kernel, strict=True)]
         strides = kernel
     pads = [0] * (2 * space) if o("adaptive", False) or o("global_pooling", False) else [*o("paddings"), *o("paddings")]
     if o("ceil_mode", False):

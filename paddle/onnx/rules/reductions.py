@@ -116,14 +116,12 @@ def dist(g: Builder, o: Call) -> Value:
 def reduce_as(g: Builder, o: Call) -> Value:
     x, y = o[0], o[1]
     front = x.rank - y.rank
-    assert x.shape is not None
-    assert y.shape is not None
-    inner = [front + i for i, n in enumerate(y.shape) if n == 1 and x.shape[front + i] != 1]
-    if any(n < 0 for n in y.shape):
+    inner = [front + i for i, n in enumerate(y.sizes) if n == 1 and x.sizes[front + i] != 1]
+    if any(n < 0 for n in y.sizes):
         raise Unsayable("known sizes of the target of reduce_as")
     summed = reduce(g, "Sum", x, inner, True) if inner else x
     summed = reduce(g, "Sum", summed, list(range(front))) if front else summed
-    return known(g.node("Identity", summed) if summed is x else summed, y.shape)
+    return known(g.node("Identity", summed) if summed is x else summed, y.sizes)
 
 
 @rule("std", "var", "variance")
@@ -195,8 +193,7 @@ def cumprod(g: Builder, o: Call) -> Value:
 
 
 def _like(g: Builder, x: Value, axis: int, dtype: str | None = None) -> Value:
-    assert x.shape is not None
-    sizes = [n for i, n in enumerate(x.shape) if i != axis]
+    sizes = [n for i, n in enumerate(x.sizes) if i != axis]
     return Value(g, g.fresh("state"), dtype or x.dtype, tuple(sizes))
 
 

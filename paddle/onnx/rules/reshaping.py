@@ -97,14 +97,13 @@ def resized_flat(g: Builder, x: Value, sizes: list[Any], first: int, last: int) 
 @rule("squeeze")
 def squeeze_(g: Builder, o: Call) -> Value:
     x = o[0]
-    assert x.shape is not None
     axes = [a % x.rank for a in o.ints(1, "axis", [])] if x.rank else []
     if axes:
-        gone = [a for a in axes if x.shape[a] == 1]
-        unknown = [a for a in axes if x.shape[a] == -1]
+        gone = [a for a in axes if x.sizes[a] == 1]
+        unknown = [a for a in axes if x.sizes[a] == -1]
         gone += unknown[: x.rank - len(o.type().shape) - len(gone)]
     else:
-        gone = [a for a, n in enumerate(x.shape) if n == 1]
+        gone = [a for a, n in enumerate(x.sizes) if n == 1]
     return squeeze(g, x, sorted(gone)) if gone else g.node("Identity", x)
 
 

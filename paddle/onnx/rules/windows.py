@@ -20,8 +20,7 @@ def _one_hot_filters(g: Builder, channels: int, kernel: list[int], dtype: str) -
 @rule("unfold", "im2col")
 def unfold(g: Builder, o: Call) -> Value:
     x, kernel = o[0], o("kernel_sizes")
-    assert x.shape is not None
-    channels = x.shape[1]
+    channels = x.sizes[1]
     if channels < 0:
         raise Unsayable("a known number of channels in unfold")
     pads = o("paddings")  # top, left, bottom, right
@@ -37,13 +36,12 @@ def fold(g: Builder, o: Call) -> Value:
     x, kernel, target, strides = o[0], o("kernel_sizes"), o("output_sizes"), o("strides")
     dilations, pads = o("dilations"), o("paddings")
     pads = pads if len(pads) == 4 else [*pads, *pads]
-    assert x.shape is not None
-    channels = x.shape[1] // int(np.prod(kernel))
+    channels = x.sizes[1] // int(np.prod(kernel))
     grid = [
         (target[i] + pads[i] + pads[i + 2] - dilations[i] * (kernel[i] - 1) - 1) // strides[i] + 1 for i in range(2)
     ]
     n = sizes_of(g, x)[0]
-    y = g.node("Reshape", x, mixed(g, [n, x.shape[1], *grid]))
+    y = g.node("Reshape", x, mixed(g, [n, x.sizes[1], *grid]))
     extra = [
         target[i] - ((grid[i] - 1) * strides[i] - pads[i] - pads[i + 2] + dilations[i] * (kernel[i] - 1) + 1)
         for i in range(2)
@@ -70,8 +68,7 @@ def overlap_add(g: Builder, o: Call) -> Value:
     first = o("axis", -1) == 0
     if first:  # [windows, elements, ...]
         x = transpose(g, x, [*range(2, x.rank), 1, 0])
-    assert x.shape is not None
-    length = x.shape[-2]
+    length = x.sizes[-2]
     if length < 0:
         raise Unsayable("a known length of windows in overlap_add")
     front = sizes_of(g, x)[:-2]
