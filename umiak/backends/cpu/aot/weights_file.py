@@ -7,7 +7,7 @@ import struct
 import numpy as np
 
 MAGIC = b"UMIAKWEIGHTS1\0\0\0"
-LANES = 512  # words that are hashed side by side
+HASH_LANES = 512  # words that are hashed side by side
 _OFFSET, _PRIME = 14695981039346656037, 1099511628211
 
 
@@ -18,8 +18,8 @@ def file_of(weights: bytes) -> bytes:
 
 def hash_of(data: bytes) -> int:
     """64 bits of the contents: FNV-1a over words, in lanes, and then over these. It finds damage, not ill will."""
-    words = np.frombuffer(data.ljust(-(-len(data) // (8 * LANES)) * 8 * LANES, b"\0"), "<u8").reshape(-1, LANES)
-    lanes = np.full(LANES, _OFFSET, np.uint64)
+    words = np.frombuffer(data.ljust(-(-len(data) // (8 * HASH_LANES)) * 8 * HASH_LANES, b"\0"), "<u8").reshape(-1, HASH_LANES)
+    lanes = np.full(HASH_LANES, _OFFSET, np.uint64)
     for row in words:
         lanes = (lanes ^ row) * np.uint64(_PRIME)
         lanes ^= lanes >> np.uint64(29)

@@ -26,8 +26,8 @@ def tile_for(x: Place, w: Place, y: Place, params: Sequence[int | Sequence[int]]
     groups, strides, _, _, dilations = params
     lanes, channels, out = kernels.processor.lanes, x.shape[-1], y.shape[-1]
     fits = kernels.processor.x86 and lanes >= 8 and w.shape[:-2] == (3, 3) and w.data is not None
-    whole = channels % lanes == out % lanes == 0 and max(channels, out) <= MOST_CHANNELS
-    if not fits or not whole or groups != 1 or tuple(strides) != (1, 1) or tuple(dilations) != (1, 1):  # type: ignore[arg-type]
+    filled = channels % lanes == out % lanes == 0 and max(channels, out) <= MOST_CHANNELS
+    if not fits or not filled or groups != 1 or tuple(strides) != (1, 1) or tuple(dilations) != (1, 1):  # type: ignore[arg-type]
         return 0
     best, least = 0, WORTH_IT * prod(y.shape[:-1]) * 9 * channels * out
     for tile in (2, 4):
