@@ -10,7 +10,7 @@ import operator
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from paddle.jit.sot.frame import apply, send, unpack
+from paddle.jit.sot.flow_instructions import apply, send
 from paddle.jit.sot.iterators import (
     ITERATORS,
     ChangingIterator,
@@ -33,6 +33,7 @@ from paddle.jit.sot.models import (
 )
 from paddle.jit.sot.trace import MUTABLE, TABLES, symbolic_in
 from paddle.jit.sot.translation import is_library
+from paddle.jit.sot.value_instructions import unpack
 from umiak.core.tensor import Tensor
 from umiak.util.size import Size
 

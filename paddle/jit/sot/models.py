@@ -21,7 +21,7 @@ from paddle.framework.grad_mode import _Mode, set_grad_enabled
 from paddle.jit.sot import psdb
 from paddle.jit.sot.breakpoints import BM
 from paddle.jit.sot.control import Control
-from paddle.jit.sot.frame import enter, formatted, match_class
+from paddle.jit.sot.flow_instructions import enter, match_class
 from paddle.jit.sot.iterators import (
     EnumerateIterator,
     FilterIterator,
@@ -33,6 +33,7 @@ from paddle.jit.sot.iterators import (
 from paddle.jit.sot.sources import fixed
 from paddle.jit.sot.trace import MUTABLE, TABLES, Policy, Trace, symbolic_in
 from paddle.jit.sot.translation import is_library
+from paddle.jit.sot.value_instructions import formatted
 from paddle.nn.layer.layers import Layer
 from umiak.core.context import current
 from umiak.core.direct import in_order
