@@ -18,7 +18,8 @@ def file_of(weights: bytes) -> bytes:
 
 def hash_of(data: bytes) -> int:
     """64 bits of the contents: FNV-1a over words, in lanes, and then over these. It finds damage, not ill will."""
-    words = np.frombuffer(data.ljust(-(-len(data) // (8 * HASH_LANES)) * 8 * HASH_LANES, b"\0"), "<u8").reshape(-1, HASH_LANES)
+    row_bytes = 8 * HASH_LANES
+    words = np.frombuffer(data.ljust(-(-len(data) // row_bytes) * row_bytes, b"\0"), "<u8").reshape(-1, HASH_LANES)
     lanes = np.full(HASH_LANES, _OFFSET, np.uint64)
     for row in words:
         lanes = (lanes ^ row) * np.uint64(_PRIME)

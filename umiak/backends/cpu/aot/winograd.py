@@ -16,7 +16,7 @@ FEWEST_TILES = 40  # transformed kernels are read for each block of them
 MOST_CHANNELS = 4096  # as in runtime/winograd.c
 BLOCK_BYTES = 1 << 18  # of the transforms and matmuls of a block of tiles
 FEWEST_BLOCKS = 8
-ROWS = 12  # of a matmul that is written at once
+GEMM_ROWS = 12  # of a matmul that is written at once
 # As providers/winograd.pyx weighs them; kernels are transformed beforehand.
 IMAGE_COST, WORTH_IT = 16, 0.9
 
@@ -42,8 +42,8 @@ def step(name: str, x: Place, w: Place, y: Place, pads: Sequence[int], tile: int
     """``y`` from ``x``, images with channels last, by ``w[3, 3, c, o]``."""
     lanes, channels, made = kernels.processor.lanes, x.shape[-1], y.shape[-1]
     points, wide, tiles = (tile + 2) ** 2, -(-made // (2 * lanes)) * 2 * lanes, _tiles(y, tile)
-    block = max(ROWS, BLOCK_BYTES // (points * (channels + wide) * 4) // ROWS * ROWS)
-    block = min(block, max(ROWS, -(-tiles // FEWEST_BLOCKS)), tiles)
+    block = max(GEMM_ROWS, BLOCK_BYTES // (points * (channels + wide) * 4) // GEMM_ROWS * GEMM_ROWS)
+    block = min(block, max(GEMM_ROWS, -(-tiles // FEWEST_BLOCKS)), tiles)
     assert w.data is not None
     known = np.ascontiguousarray(w.data.transpose(3, 2, 0, 1))  # [o, c, 3, 3]
     fields = {
