@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from paddle.inference import engines
+from paddle.inference.find_engine import _find_engine
 from paddle.inference.kinds import NARROW, PrecisionType, _required
 from umiak.util.errors import op_error
 
@@ -36,7 +37,7 @@ class EngineSettings:
 
     def _ask(self, op_name: str, name: str, precision: PrecisionType, smallest: int = 3) -> None:
         _required(op_name, "precision", precision, PrecisionType)
-        engines._find(op_name, name)
+        _find_engine(op_name, name)
         self._engine = engines.Request(name, _name(precision), smallest)
 
     def _request(self, threads: int = 1) -> engines.Request | None:

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any, Protocol
 
 import numpy as np
 
 from paddle.static.formats.graph import Module, Operation
-from umiak.util.errors import op_error
 
 Compiled = Callable[[Sequence[np.ndarray]], Sequence[np.ndarray]]
 
@@ -65,17 +63,3 @@ def register_engine(name: str, engine: Engine) -> None:
         engine: the engine; it takes the place of one of this name.
     """
     ENGINES[name] = engine
-
-
-def _find(op_name: str, name: str) -> Engine:
-    """Return an engine that is there with all that it needs."""
-    import_module("paddle.inference.onnx_runtime")  # it is registered there
-    engine = ENGINES.get(name)
-    if engine is None:
-        raise op_error(
-            RuntimeError, op_name, f"an engine {name!r}", f"those of {sorted(ENGINES)}",
-            "paddle.inference.engines.register_engine makes one known.",
-        )  # fmt: skip
-    if missing := engine.missing():
-        raise op_error(RuntimeError, op_name, missing, "none")
-    return engine

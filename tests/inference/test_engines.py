@@ -10,6 +10,7 @@ import pytest
 import paddle
 from paddle import inference
 from paddle.inference import engines
+from paddle.inference.find_engine import _find_engine
 from paddle.inference.loading import files_of
 from paddle.inference.onnx_runtime import OnnxRuntime
 from paddle.inference.staged import parts_of
@@ -17,7 +18,7 @@ from paddle.static.formats.files import read_program
 from tests.support import inference_nets
 
 
-class Recording(OnnxRuntime):
+class Noting(OnnxRuntime):
     """ONNX Runtime for some operators; notes what it has compiled."""
 
     def __init__(self, leaves=(), refuses=()):
@@ -37,8 +38,8 @@ class Recording(OnnxRuntime):
 @pytest.fixture
 def engine(monkeypatch):
     def use(*args):
-        engines._find("test", "onnxruntime")
-        made = Recording(*args)
+        _find_engine("test", "onnxruntime")
+        made = Noting(*args)
         monkeypatch.setitem(engines.ENGINES, "onnxruntime", made)
         return made
 
@@ -150,7 +151,7 @@ def test_operators_in_our_own_format(saved, tmp_path):
 
 
 def test_packages_that_are_missing(monkeypatch):
-    engines._find("test", "onnxruntime")
+    _find_engine("test", "onnxruntime")
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(RuntimeError, match=r"\[enable_onnxruntime\] requires the packages onnx, onnxruntime, got none"):
         inference.Config().enable_onnxruntime()

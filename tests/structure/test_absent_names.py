@@ -42,7 +42,7 @@ def test_nothing_similar_is_suggested():
 
 def test_imports_say_so():
     with pytest.raises(ImportError, match=r"^paddle\.quantization is not in Umiak yet$"):
-        from paddle import quantization  # noqa: F401
+        from paddle import quantization
     with pytest.raises(ImportError, match=r"^paddle\.quantization is not in Umiak yet$"):
         from paddle import quantization  # noqa: F401
     with pytest.raises(ModuleNotFoundError, match=r"^paddle\.quantization is not in Umiak yet$"):

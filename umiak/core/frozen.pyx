@@ -37,7 +37,7 @@ cdef uint32_t SEEN = ~<uint32_t>K_NEEDS_GRAD
 
 
 cdef inline int place_of(EngineContext ctx):
-    """Where calls without tensors run."""
+    """Return the place where calls without tensors run."""
     return ctx.inner_place if ctx.inner_place >= 0 else (<Place>ctx.state.place).index
 
 

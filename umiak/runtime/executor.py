@@ -231,7 +231,7 @@ class Executor:
             flags[i] = 1
         return Binding(
             self, inputs, origins, plan.scalar_program(linear), expected, outputs, list(registers), self.targets,
-            bytes(flags), self.disjoint, **({} if self.arena is None else {"arena": self.arena}),
+            bytes(flags), self.disjoint, **({} if self.arena is None else {"arena": self.arena}),  # type: ignore[arg-type]
         )  # fmt: skip
 
     def _unbound(self, inputs: list, origins: list) -> Binding:

@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser().parse_args(arguments)
     missing = [name for name in ("starlette", "uvicorn") if importlib.util.find_spec(name) is None]
     if missing:
-        print(f"{', '.join(missing)} are required, got none: pip install 'umiak[serve]'", file=sys.stderr)
+        print(f"{', '.join(missing)} are required, got none: pip install starlette uvicorn", file=sys.stderr)
         return NO_PACKAGES
     import uvicorn
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-ROWS = (1, 2, 4, 8, 16, 32, 64, 128)
+BATCHES = (1, 2, 4, 8, 16, 32, 64, 128)
 TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -82,7 +82,7 @@ class Metrics:
         self.requests = Counter("status")
         self.request_seconds = Histogram(SECONDS)
         self.run_seconds = Histogram(SECONDS)
-        self.run_rows = Histogram(ROWS)
+        self.run_rows = Histogram(BATCHES)
         self._rows = {
             "umiak_requests_total": ("Requests for predictions by status of the answer.", self.requests),
             "umiak_request_seconds": ("Time from a request to its answer.", self.request_seconds),

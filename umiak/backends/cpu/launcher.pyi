@@ -68,10 +68,13 @@ class NestLauncher:
 
     @property
     def self_pointer(self) -> int: ...
-    def decide(self, given: Sequence[int]) -> tuple[tuple, list[int], tuple[int, int, tuple[int, ...], int, int]] | None:
-        """What a launch with these integers does, for code that is compiled ahead of it: fields of its variant, integers of its
-        kernels, and the space that it walks (axes of P, of R, their sizes, the tile's axis, blocks of R). None where there is
-        nothing to do. Only without ``stream_bytes``, since pointers decide on these."""
+    def decide(
+        self, given: Sequence[int]
+    ) -> tuple[tuple, list[int], tuple[int, int, tuple[int, ...], int, int]] | None:
+        """Return the work of a launch with these integers, for code that is compiled ahead of it: fields of its
+        variant, integers of its kernels, and the space that it walks (axes of P, of R, their sizes, the tile's axis,
+        blocks of R). None where there is nothing to do. Only without ``stream_bytes``, since pointers decide on these.
+        """
 
     def variants(self) -> list[Variant]:
         """The compiled variants, oldest first."""

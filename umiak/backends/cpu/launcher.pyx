@@ -629,7 +629,7 @@ cdef class NestLauncher:
         return <size_t>&self.config
 
     def decide(self, given):
-        """What a launch with these integers does: fields of its variant, integers of its kernels, and the space that
+        """Return the work of a launch with these integers: fields of its variant, integers of its kernels, and the space that
         it walks (n P, n R, sizes, tile, blocks). None where there is nothing to do."""
         cdef Space s
         cdef uint64_t key[MAX_WORDS]

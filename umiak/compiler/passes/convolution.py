@@ -1,4 +1,4 @@
-"""What scales and shifts the images of a convolution, as part of its kernels and of an offset."""
+"""Scales and shifts of the images of a convolution, as part of its kernels and of an offset."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _folded(found: Found, o: Operation) -> Callable[[], Made] | None:
     added = found.inside(y, "add", o)
     for a, b in () if added is None else orders(added):
         channels = _per_channel(b, y) or (b if _laid_out(b, y) else None)
-        if channels is not None and type(a) is Value and _convolution(found, a, added) is not None:
+        if channels is not None and type(a) is Value and _convolution(found, a, added) is not None:  # type: ignore[arg-type]
             reader, y, offset = added, a, channels  # type: ignore[assignment]
             break
     conv = _convolution(found, y, reader)

@@ -90,7 +90,7 @@ class Folding(Sweep):
         """Operands of arithmetic on two tensors, with a constant of one element as the number that it is."""
         if o.op.name not in ARITHMETIC or len(o.values) != 2:
             return o.operands
-        a, b = o.operands
+        a, b = o.values
         if o.op.name in COMMUTATIVE and self.number(a, b) is not None:
             a, b = b, a
         number = self.number(b, a)

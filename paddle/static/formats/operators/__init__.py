@@ -1,8 +1,22 @@
 """Meanings of the operators of PaddlePaddle's programs, by subject, as calls of the public API (``table.TABLE``)."""
 
-import importlib
-import pkgutil
-
-# Every module of this folder is a subject, or what subjects share.
-for _subject in pkgutil.iter_modules(__path__):
-    importlib.import_module(f"{__name__}.{_subject.name}")
+# They enter their operators.
+from paddle.static.formats.operators import (
+    activations,
+    attention,
+    convolution,
+    creation,
+    detection,
+    elementwise,
+    labels,
+    losses,
+    manipulation,
+    norms,
+    products,
+    quantisation,
+    randomness,
+    recurrent,
+    reductions,
+    search,
+    signals,
+)

@@ -24,8 +24,8 @@ cdef extern from "depthwise.h" nogil:
     const DepthwiseKernels* depthwise_kernels()
 
 cdef enum:
-    ROWS = 16                  # of results, of a unit of work: rows of images are read from the first cache by all that see them
-    PARTS_PER_THREAD = 4
+    BAND = 16                  # of results, of a unit of work: rows of images are read from the L1 cache by all that see them
+    MOST_PARTS = 4             # of each thread
     FEWEST_ACROSS = 20         # places of a row: fewer are mostly beside pads
     WORK = 1 << 16             # multiplications of a part that is worth a thread
 
@@ -67,12 +67,12 @@ cdef int by_depthwise(const Geometry* q, const float* x, const float* w, float* 
     else:
         d.h = d.down = d.kh = d.sh = 1
         d.top = d.w_h = 0
-    d.rows = min(ROWS, d.down)
+    d.rows = min(BAND, d.down)
     d.bands = (d.down + d.rows - 1) // d.rows
     d.vectors = (d.c + kernels.lanes - 1) // kernels.lanes
     d.units = d.n * d.bands * d.vectors
     most = 1 if threads() == 1 else min(
-        PARTS_PER_THREAD * thread_count(), d.n * d.down * d.across * d.c * d.kh * d.kw // WORK + 1
+        MOST_PARTS * thread_count(), d.n * d.down * d.across * d.c * d.kh * d.kw // WORK + 1
     )
     d.parts = min(d.units, most)
     return kernels.work(&d, 0) if d.parts == 1 else parallel_for(kernels.work, &d, d.parts)
