@@ -350,7 +350,7 @@ def test_an_address_that_is_taken(capsys, prefix):
 def test_packages_that_are_not_installed(capsys, monkeypatch, prefix):
     monkeypatch.setattr(command.importlib.util, "find_spec", lambda name: None if name == "uvicorn" else 1)
     assert command.main([str(prefix)]) == command.NO_PACKAGES
-    assert "uvicorn are required, got none: pip install 'umiak[serve]'" in capsys.readouterr().err
+    assert "uvicorn are required, got none: pip install starlette uvicorn" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
