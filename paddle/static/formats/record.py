@@ -28,7 +28,7 @@ from paddle.static.formats.graph import (
     TensorType,
 )
 from paddle.static.formats.operators.known import Known, known_elements, tensor_of
-from paddle.static.formats.operators.table import TABLE, FromData, bounded
+from paddle.static.formats.operators.table import TABLE, FromData
 from paddle.static.program import Program
 from paddle.static.scope import Scope, global_scope
 from umiak.core.array import from_numpy
@@ -47,6 +47,8 @@ IF, WHILE = "pd_op.if", "pd_op.while"
 PYLAYER = "pd_op.pylayer"  # one region, the forward function; what its backward function was is not in files
 SLICE = "builtin.slice"  # one part of a list: attribute `index`
 _RULED = {PARAMETER, COMBINE, SPLIT, DATA, FETCH, YIELD, SHADOW_OUTPUT, IF, WHILE, PYLAYER, SLICE}
+
+MOST_UNROLLED = 1 << 13  # operations: files may have loops without end, which would be recorded
 
 # What operators raise for operands that they refuse.
 REFUSALS = FormatError, VerifyError, TypeError, ValueError, LookupError, ArithmeticError, RuntimeError, AttributeError
@@ -72,6 +74,7 @@ class Values:
         self.inputs = inputs
         self.fetched: dict[int, Tensor] = {}  # by column
         self._values: dict[int, Any] = {}
+        self._unrolled_operations = 0
 
     def run(self) -> list[Tensor]:
         """Call all operations; return what is fetched."""
@@ -190,9 +193,11 @@ class Values:
 
     def _unrolled(self, body: Block, condition: Any, carried: list[Any]) -> Sequence[Any]:
         """A loop over what grows, lists or tensors: iteration by iteration, while its condition is known."""
-        count = 0
+        size = sum(1 for _ in body.walk())
         while _truth(condition):
-            count = bounded(count + 1)
+            self._unrolled_operations += size
+            if self._unrolled_operations > MOST_UNROLLED and not paddle.in_dynamic_mode():
+                raise FormatError(f"at most {MOST_UNROLLED} operations of unrolled loops are required, got more")
             for argument, value in zip(body.arguments, carried, strict=True):
                 self._values[argument.number] = value
             condition, *carried = self._block(body)

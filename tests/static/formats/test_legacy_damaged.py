@@ -15,7 +15,8 @@ from paddle.static.formats.legacy import program, protobuf
 from paddle.static.formats.legacy.translate import read_pdmodel
 from umiak.ir.serialise import FormatError
 
-RECORDED = np.load(Path(__file__).parents[2] / "data/legacy_programs.npz")
+DATA = Path(__file__).parents[2] / "data/legacy_programs.npz"
+RECORDED = np.load(DATA)
 FILES = {k: RECORDED[k].tobytes() for k in RECORDED.files if k.endswith("/program")}
 
 
@@ -135,3 +136,11 @@ def test_attributes_of_another_type(kind: str, attributes: dict[str, tuple[int, 
     x = program.Variable("x", program.DENSE, TensorType("float32", (2,)), persistable=True)
     with pytest.raises(FormatError, match=message):
         read_pdmodel(program.write(program.LegacyProgram([program.LegacyBlock(-1, {"x": x}, [o])])))
+
+
+def test_a_loop_without_end_over_a_list_is_not_unrolled(programs: object) -> None:
+    data = program.read(RECORDED["arrays/program"].tobytes())
+    for block in data.blocks[1:]:  # what ends the loop
+        block.operators = [o for o in block.operators if o.type != "assign"]
+    with pytest.raises(FormatError, match="operations of unrolled loops are required, got more"):
+        record.program_of(read_pdmodel(program.write(data)), {})
