@@ -100,12 +100,19 @@ def test_wheel_leaves_out_what_is_not_source(tmp_path, monkeypatch):
 
 
 def test_wheel_check_finds_what_is_wrong():
-    sources = ["umiak/a.py", "umiak/b.pyx", "umiak/b.pxd"]
-    good = ["umiak/a.py", "umiak/b.pxd", "umiak/b.cpython-311-x86_64-linux-gnu.so", "umiak-0.1.dist-info/RECORD"]
+    sources = ["umiak/a.py", "umiak/b.pyx", "umiak/b.pxd", "umiak/d/e.c"]
+    good = [
+        "umiak/a.py",
+        "umiak/b.pxd",
+        "umiak/d/e.c",
+        "umiak/b.cpython-311-x86_64-linux-gnu.so",
+        "umiak-0.1.dist-info/RECORD",
+    ]
     assert check_wheel.problems(good, sources) == []
     bad = [*good[:1], "umiak/b.c", "extra/x.py", "umiak/__pycache__/a.pyc"]
     assert check_wheel.problems(bad, sources) == [
         "missing: umiak/b.pxd",
+        "missing: umiak/d/e.c",
         "should not be there: umiak/b.c",
         "should not be there: umiak/__pycache__/a.pyc",
         "requires one compiled umiak/b.pyx, got []",
