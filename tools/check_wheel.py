@@ -53,8 +53,9 @@ def sources() -> list[str]:
     if Path(".git").exists():
         listing = subprocess.run(["git", "ls-files", *PACKAGES], capture_output=True, text=True, check=True)
         return [s for s in listing.stdout.splitlines() if Path(s).exists()]
-    made = (".c", ".so", ".pyc", ".o")
-    return [str(p) for package in PACKAGES for p in Path(package).rglob("*") if p.is_file() and p.suffix not in made]
+    made = (".so", ".pyc", ".o")
+    files = [p for package in PACKAGES for p in Path(package).rglob("*") if p.is_file() and p.suffix not in made]
+    return [str(p) for p in files if p.suffix != ".c" or not p.with_suffix(".pyx").exists()]
 
 
 def main(wheel: str) -> None:
