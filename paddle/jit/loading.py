@@ -87,8 +87,8 @@ class TranslatedLayer(Layer):
     ``train`` and ``eval`` set ``training`` alone: programs are saved as they are in evaluation.
 
     Args:
-        modules: programs by the names of methods.
-        values: values of their parameters by name.
+        programs: by the names of methods.
+        persistable_vars: values of their parameters by name.
 
     Shape:
         - Inputs and results have the sizes with which the program was saved.
@@ -109,18 +109,18 @@ class TranslatedLayer(Layer):
         [[2.0, 2.0]]
     """
 
-    def __init__(self, modules: Mapping[str, Module], values: Mapping[str, Any]) -> None:
+    def __init__(self, programs: Mapping[str, Module], persistable_vars: Mapping[str, Any]) -> None:
         super().__init__()
         self._keys: dict[str, str] = {}  # by the names in files
-        kept = (o for m in modules.values() for o in m.named(PARAMETER) if is_kept(o))
+        kept = (o for m in programs.values() for o in m.named(PARAMETER) if is_kept(o))
         flags = {o.plain("parameter_name"): trainable(o) for o in kept}
         for i, name in enumerate(sorted(flags)):
-            value = values[name]
+            value = persistable_vars[name]
             made = Parameter(from_numpy(np.array(value)) if isinstance(value, np.ndarray) else value.detach().clone())
             made._describe(unique_name.generate(name), ParamAttr(trainable=flags[name]))
             self._keys[name] = f"param_{i}"
             self.add_parameter(f"param_{i}", made)
-        self._methods = {name: _Method(self, name, module) for name, module in modules.items()}
+        self._methods = {name: _Method(self, name, module) for name, module in programs.items()}
         self.__dict__.update((name, method.captured) for name, method in self._methods.items())
         self.eval()
 

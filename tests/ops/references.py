@@ -93,6 +93,11 @@ REFERENCES["multigammaln"] = lambda x, p: torch_call(lambda t: torch.special.mul
 REFERENCES["ldexp"] = lambda x, y: np.asarray(x * np.exp2(np.asarray(y, getattr(x, "dtype", None))))
 
 
+@reference("read_number")
+def read_number(x: Any, n: int) -> Any:
+    return np.asarray(x)
+
+
 @reference("where")
 def where(cond: Any, x: Any, y: Any) -> Any:
     like = next(a for a in (x, y) if isinstance(a, np.ndarray))
@@ -1915,6 +1920,7 @@ MADE_INSIDE = {
     "fused": "made by the compiler inside of call programs; every test of a composite or a gradient runs some",
     "fused_epilogue": "made by the compiler inside of programs; tests of the executor run some",
     "channels_last": "made by the compiler inside of programs; tests of layouts run some",
+    "square_conv": "made by a pass; tests of passes run some",
     "relayout": "made by the compiler inside of programs; tests of layouts run some",
     "cond": "its regions are programs; tests of control flow run them",
     "while_": "its regions are programs; tests of control flow run them",

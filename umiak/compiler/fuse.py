@@ -29,7 +29,7 @@ MAX_POINTERS = 24  # of a kernel
 MAX_OPERATIONS = 48
 # Each element of a concatenation is computed for all parts, and one is chosen: parts of more operations are stored.
 JOINING = (movement.Concat, movement.Stack)
-MOST_WORK = 4
+MOST_WORK = 8
 
 
 @dataclass(eq=False)

@@ -11,6 +11,7 @@ from types import FrameType
 from typing import Any
 
 _PACKAGES = ("paddle", "umiak")
+_CALLERS = ("paddle.jit.sot.", "paddle.jit.source.")  # which call functions in the place of the user's code
 
 
 class OperandError(TypeError, ValueError):
@@ -60,7 +61,12 @@ def users_line() -> tuple[str, int, str] | None:
 def _public(frame: FrameType) -> str | None:
     """The name of the public function that the frame runs, None for all else."""
     module, code = frame.f_globals["__name__"], frame.f_code
-    if not module.startswith("paddle.") or "._" in module or code.co_name.startswith("_"):
+    if (
+        not module.startswith("paddle.")
+        or "._" in module
+        or code.co_name.startswith("_")
+        or module.startswith(_CALLERS)
+    ):
         return None
     value = frame.f_globals.get(code.co_name)
     inner = getattr(value, "__wrapped__", value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from paddle._public import need_tensor, public
 from umiak import ops as F
 from umiak.core import dtype as dt
+from umiak.core.context import place_guard
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 
@@ -65,7 +66,8 @@ def softmax_mask_fuse_upper_triangle(x: Tensor) -> Tensor:
     if x.shape[2] != x.shape[3]:
         raise op_error(ValueError, op, "an x whose last two sizes are equal", tuple(x.shape))
     size = x.shape[3]
-    rows, columns = F.iota(0, 1, dtype=dt.int64, size=size), F.iota(0, 1, dtype=dt.int64, size=size)
+    with place_guard(x.place):
+        rows, columns = F.iota(0, 1, dtype=dt.int64, size=size), F.iota(0, 1, dtype=dt.int64, size=size)
     return F.softmax(F.where(F.ge(F.unsqueeze(rows, axes=(1,)), columns), x, float("-inf")), axis=3)
 
 
