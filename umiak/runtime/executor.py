@@ -229,9 +229,10 @@ class Executor:
         flags = bytearray(len(inputs))
         for i in self.donated:
             flags[i] = 1
+        arena: dict[str, Any] = {} if self.arena is None else {"arena": self.arena}
         return Binding(
             self, inputs, origins, plan.scalar_program(linear), expected, outputs, list(registers), self.targets,
-            bytes(flags), self.disjoint, **({} if self.arena is None else {"arena": self.arena}),  # type: ignore[arg-type]
+            bytes(flags), self.disjoint, **arena,
         )  # fmt: skip
 
     def _unbound(self, inputs: list, origins: list) -> Binding:

@@ -109,11 +109,10 @@ def _from_npz(body: bytes, declared: Mapping[str, Declared], headers: Mapping[st
                     wanted = np.dtype(declared[name].dtype.numpy)
                     if arrays[name].dtype.itemsize == wanted.itemsize:
                         arrays[name] = arrays[name].view(wanted)
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, OSError, ValueError) as error:
-        if isinstance(error, Malformed):
-            raise
-        raise Malformed(f"an archive of NumPy is required, got {error}") from error
-    except zlib.error as error:
+    except Malformed:
+        raise
+    # What `zipfile` raises for damaged archives, for encrypted ones and for methods of compression that it has not.
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError) as error:
         raise Malformed(f"an archive of NumPy is required, got {error}") from error
     return arrays
 
