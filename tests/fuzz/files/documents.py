@@ -9,7 +9,7 @@ from typing import Any
 
 from paddle.static.formats.operators.table import TABLE
 from tests.fuzz.files import mutate as m
-from tests.fuzz.files.messages import places
+from tests.fuzz.files.messages import places, rearrange
 
 OPERATORS = [name.replace("pd_op.", "1.") for name in sorted(TABLE)]
 OPERATORS += ["p", "0.combine", "0.split", "1.data", "1.fetch", "1.if", "1.while", "2.yield", "7.relu", "1.none", "1"]
@@ -64,16 +64,7 @@ def nodes(r: random.Random, data: bytes, others: Sequence[bytes]) -> bytes:
             y, k = r.choice(everywhere)
             x[key] = json.loads(json.dumps(y[k])) if r.random() < 0.5 else value
             if isinstance(value, list):
-                at = r.randrange(len(value))
-                kind = r.randrange(4)
-                if kind == 0:
-                    del value[at]
-                elif kind == 1:
-                    value.insert(at, value[r.randrange(len(value))])
-                elif kind == 2:
-                    value.reverse()
-                else:
-                    value[at:at] = [value[at]] * r.choice((2, 30, 2000))
+                rearrange(r, value)
         elif isinstance(value, (str, int, float)):
             x[key] = other(r, value, key)
         else:

@@ -18,6 +18,20 @@ REALS = (0.0, -0.0, 1.5, -1.0, 1e30, float("inf"), float("nan"))
 TEXTS = ("", "x", "@EMPTY@", "relu", "sum", "NHWC", "y" * 3000, "../x", "\0", "é")
 
 
+def rearrange(r: random.Random, value: list[Any]) -> None:
+    """Leave an element of a list out, repeat one, many times too, or reverse the list. In place."""
+    at = r.randrange(len(value))
+    kind = r.randrange(4)
+    if kind == 0:
+        del value[at]
+    elif kind == 1:
+        value.insert(at, value[r.randrange(len(value))])
+    elif kind == 2:
+        value.reverse()
+    else:
+        value[at:at] = [value[at]] * r.choice((2, 30, 2000))
+
+
 def places(message: dict[str, Any]) -> list[tuple[Any, Any]]:
     """All lists and objects of a message, with the key of each value in them."""
     out: list[tuple[Any, Any]] = []
@@ -58,16 +72,7 @@ def fields(r: random.Random, data: bytes, others: Sequence[bytes]) -> bytes:
             if key == "type" and isinstance(value, str) and r.random() < 0.7:
                 x[key] = r.choice(TYPES)
         elif isinstance(value, list) and value:
-            i = r.randrange(len(value))
-            kind = r.randrange(4)
-            if kind == 0:
-                del value[i]
-            elif kind == 1:
-                value.insert(i, value[r.randrange(len(value))])
-            elif kind == 2:
-                value.reverse()
-            else:
-                value[i:i] = [value[i]] * r.choice((2, 30, 2000))
+            rearrange(r, value)
         elif isinstance(x, dict) and value is not None:
             x[key] = None
     try:
