@@ -157,6 +157,9 @@ class Device(str):
     def __exit__(self, *exc: object) -> None:
         self._guards.pop().__exit__(*exc)
 
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return Place("gpu" if self.type == "cuda" else self.type, self.index or 0).__dlpack_device__()
+
 
 @public("paddle.device paddle.cuda")
 def device_count() -> int:

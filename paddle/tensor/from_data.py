@@ -16,6 +16,8 @@ from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy as _from_numpy
 from umiak.core.context import capture_of
+from umiak.core.dlpack import dlpack as _capsule
+from umiak.core.dlpack import from_dlpack as _take
 from umiak.core.dtype import DType
 from umiak.core.eager import apply1
 from umiak.core.tensor import Tensor
@@ -305,49 +307,52 @@ def from_dlpack(dlpack: Any, *, device: Any = None, copy: bool | None = None) ->
     """Tensor over the memory of an object that speaks DLPack.
 
     Args:
-        dlpack: an object with ``__dlpack__``, such as an array or another framework's tensor, or a capsule.
-        device: where to put the result; by default it stays where the memory is.
-        copy: None copies only what cannot be shared, False refuses that, True always copies.
+        dlpack: an object with ``__dlpack__``, such as an array or another framework's tensor, or a capsule, which can
+            be taken once.
+        device: where to put the result, a place or a device's name; by default it stays where the memory is.
+        copy: None copies only what cannot be shared (read-only or unaligned memory, memory of another device), False
+            refuses that, True always copies.
 
     Returns:
-        Tensor of the object's shape and dtype.
+        Tensor of the object's shape, strides and dtype, with ``stop_gradient=True``. The memory belongs to the producer
+        until the tensor is gone.
 
     Raises:
-        TypeError: the object has no ``__dlpack__``.
-        BufferError: the memory cannot be shared and ``copy`` is False.
+        TypeError: the object has no ``__dlpack__``, or elements of a type that tensors lack.
+        ValueError: the capsule was taken before, or the device is not known.
+        BufferError: the memory cannot be shared and ``copy`` is False; or the producer refuses, as tensors do that
+            want gradients.
 
     Example:
         >>> import paddle, numpy as np
         >>> paddle.from_dlpack(np.arange(3)).tolist()
         [0, 1, 2]
     """
-    from umiak.core.dlpack import from_dlpack as take
-
-    out = take(dlpack, copy)
-    return out if device is None else out.to(place_of(device))
+    return _take(dlpack, copy, None if device is None else place_of(device, "from_dlpack"))
 
 
 @public("paddle paddle.tensor paddle.utils.dlpack", usual=False)
 def to_dlpack(x: Tensor) -> Any:
     """DLPack capsule over the memory of ``x``, which may be consumed once.
 
+    It is of the form from before DLPack 1.0, ``"dltensor"``, which every library reads.
+
     Args:
-        x: tensor of any shape.
+        x: tensor of any shape and dtype; gradients do not pass.
 
     Returns:
         A capsule, for :func:`from_dlpack` of this package or of another.
 
     Raises:
         TypeError: x is not a tensor.
+        BufferError: x is sparse or symbolic.
 
     Example:
         >>> import paddle
         >>> paddle.from_dlpack(paddle.to_dlpack(paddle.ones([2]))).tolist()
         [1.0, 1.0]
     """
-    from umiak.core.dlpack import dlpack
-
-    return dlpack(need_tensor(x, "to_dlpack"))
+    return _capsule(need_tensor(x, "to_dlpack"))
 
 
 @public("paddle paddle.tensor", usual=False)

@@ -9,7 +9,13 @@ import numpy as np
 from paddle._public import constants, public
 from paddle.tensor import to_string
 from paddle.tensor._args import need_tensor, op_error
+from umiak.backends.transfer import current_stream
 from umiak.core.array import host_values
+from umiak.core.buffer import access
+from umiak.core.dlpack import dlpack as _capsule
+from umiak.core.dlpack import dlpack_device as _device
+from umiak.core.dlpack_exchange import EXCHANGE_API
+from umiak.core.storage import ACCESS_HOST
 from umiak.core.tensor import Tensor
 from umiak.util.errors import NotOneElement
 
@@ -266,7 +272,7 @@ def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndar
     return a.copy() if copy else a
 
 
-def _cuda_array(self: Tensor) -> dict:
+def _cuda_array(self: Tensor) -> dict[str, Any]:
     if self.place.device_type != "gpu":
         raise op_error(
             AttributeError, "__cuda_array_interface__", "a tensor on a CUDA device", f"one on {self.place.name}"
@@ -274,7 +280,7 @@ def _cuda_array(self: Tensor) -> dict:
     return {
         "shape": tuple(self.shape),
         "typestr": self.dtype.numpy.str,
-        "data": (self.data_ptr(), False),
+        "data": (self.data_ptr() if self._count else 0, False),
         "strides": None if self.is_contiguous() else tuple(s * self.dtype.itemsize for s in self.strides),
         "version": 2,
     }
@@ -286,17 +292,20 @@ def __dlpack__(
     """DLPack capsule over the memory of the tensor, for other frameworks.
 
     Args:
-        stream: the stream on which the consumer works, as the protocol defines it.
-        max_version: the latest version of the protocol that the consumer knows.
-        dl_device: the device on which the consumer wants the memory.
-        copy: whether to copy; None copies only where memory cannot be shared.
+        stream: the stream on which the consumer works, as the protocol defines it: of a device, -1 waits for nothing,
+            and anything else for the work on the tensor; on the host None.
+        max_version: the latest version of the protocol that the consumer knows, a pair of ints. None: one before 1.0,
+            whose capsules have no flags.
+        dl_device: the device on which the consumer wants the memory, as :meth:`__dlpack_device__` gives it; None: where
+            it is.
+        copy: True copies, False refuses to, None copies only from a device to the host.
 
     Returns:
         A capsule.
 
     Raises:
-        RuntimeError: the tensor has ``stop_gradient=False``.
-        BufferError: the memory cannot be shared in the way that is asked for.
+        BufferError: the tensor has ``stop_gradient=False``, or its memory cannot be shared in the way that is asked
+            for.
 
     Example:
         >>> import paddle
@@ -304,13 +313,11 @@ def __dlpack__(
         >>> np.from_dlpack(paddle.ones([2])).tolist()
         [1.0, 1.0]
     """
-    from umiak.core.dlpack import dlpack
-
     if not self.stop_gradient:
-        raise RuntimeError(
-            "[__dlpack__] requires a tensor with stop_gradient=True, got one with stop_gradient=False. Use detach()."
+        raise op_error(
+            BufferError, "__dlpack__", "a tensor with stop_gradient=True", "stop_gradient=False", "Use detach()."
         )
-    return dlpack(self, stream, max_version, dl_device, copy)
+    return _capsule(self, stream, max_version, dl_device, copy)
 
 
 def __dlpack_device__(self: Tensor) -> tuple[int, int]:
@@ -324,9 +331,29 @@ def __dlpack_device__(self: Tensor) -> tuple[int, int]:
         >>> [int(n) for n in paddle.ones([2]).__dlpack_device__()]
         [1, 0]
     """
-    from umiak.core.dlpack import dlpack_device
+    return _device(self)
 
-    return dlpack_device(self)
+
+def __tvm_ffi_env_stream__(self: Tensor) -> int:
+    """Current stream of the tensor's device, on which functions of TVM-FFI are to launch their work.
+
+    Returns:
+        The address by which the device's own library knows the stream; 0 is its default one.
+
+    Raises:
+        RuntimeError: the tensor is on the host, which has no streams.
+
+    Example:
+        >>> import paddle
+        >>> paddle.ones([2]).__tvm_ffi_env_stream__()
+        Traceback (most recent call last):
+        RuntimeError: [__tvm_ffi_env_stream__] requires a tensor on a device with streams, got one on cpu
+    """
+    if access(self.place) == ACCESS_HOST:
+        raise op_error(
+            RuntimeError, "__tvm_ffi_env_stream__", "a tensor on a device with streams", f"one on {self.place.name}"
+        )
+    return current_stream(self.place).handle
 
 
 _SPECIAL: dict[str, Any] = {
@@ -334,8 +361,10 @@ _SPECIAL: dict[str, Any] = {
     "__array_ufunc__": None,  # NumPy leaves operators to us
     "__bool__": _bool,
     "__complex__": _complex,
+    "__c_dlpack_exchange_api__": EXCHANGE_API,  # the name that TVM-FFI looked for before 0.1.5
     "__cuda_array_interface__": property(_cuda_array),
     "__dlpack__": __dlpack__,
+    "__dlpack_c_exchange_api__": EXCHANGE_API,
     "__dlpack_device__": __dlpack_device__,
     "__float__": _float,
     "__format__": _format,
@@ -345,6 +374,7 @@ _SPECIAL: dict[str, Any] = {
     "__nonzero__": _bool,
     "__repr__": _repr,
     "__str__": _repr,
+    "__tvm_ffi_env_stream__": __tvm_ffi_env_stream__,
 }
 
 constants("Tensor", __name__, _SPECIAL)

@@ -194,8 +194,17 @@ def test_dlpack(fake):
     np.testing.assert_array_equal(paddle.from_dlpack(capsule).numpy(), X + 1)
     with pytest.raises(BufferError, match="dl_device"):
         y.__dlpack__(dl_device=(1, 0), copy=False)
-    with pytest.raises(BufferError, match="requires memory of the host or of a gpu"):
-        paddle.from_dlpack(y.__dlpack__())
+    same = paddle.from_dlpack(y.__dlpack__())
+    assert same.place is y.place and same.data_ptr() == y.data_ptr(), "memory of ours comes back as ours"
+    copied = paddle.from_dlpack(y.__dlpack__(copy=True, max_version=(1, 2)))
+    assert copied.place is y.place and copied.data_ptr() != y.data_ptr()
+    here = paddle.from_dlpack(y, device="cpu")
+    assert here.place is CPU
+    np.testing.assert_array_equal(here.numpy(), X + 1)
+    with pytest.raises(BufferError, match="copy=None or True to take memory to cpu"):
+        paddle.from_dlpack(y, device="cpu", copy=False)
+    assert paddle.from_dlpack(X, device=FAKE).place is FAKE
+    assert y.__tvm_ffi_env_stream__() == 0
 
 
 def test_offloaded_activations(fake):

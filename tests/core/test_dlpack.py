@@ -169,10 +169,20 @@ def test_we_share_numpy_s_memory(d):
     assert (array.to_numpy(t) == theirs).all()
 
 
-def test_round_trip_and_release():
+@pytest.mark.parametrize("versioned", [True, False])
+def test_memory_of_ours_comes_back_as_ours(versioned):
     t = empty((2, 3), dtype.bfloat16, CPU)
-    back = dlpack.from_dlpack(Producer(t))
-    assert back.data_ptr() == t.data_ptr() and back.dtype is dtype.bfloat16 and t.storage.pins == 1
+    back = dlpack.from_dlpack(Producer(t, versioned))
+    assert back.storage is t.storage and back.data_ptr() == t.data_ptr() and back.dtype is dtype.bfloat16
+    assert released(t), "the capsule is done with"
+    t.storage.relocate()
+    assert back.data_ptr() == t.data_ptr()
+
+
+def test_release_after_a_round_trip_through_another_framework():
+    t = empty((2, 3), dtype.bfloat16, CPU)
+    back = dlpack.from_dlpack(torch.from_dlpack(Producer(t)))
+    assert back.storage.foreign and back.data_ptr() == t.data_ptr() and t.storage.pins == 1
     again = array.to_numpy(back)
     del back
     assert t.storage.pins == 1
@@ -197,7 +207,6 @@ def test_capsules_are_taken_once():
         with pytest.raises(ValueError, match="not taken"):
             dlpack.from_dlpack(capsule)
         del capsule
-        assert t.storage.pins == 1
         del mine
         assert released(t)
 

@@ -56,22 +56,25 @@ cdef object packed_bytes(Tensor t):
     return cnp.PyArray_SimpleNewFromData(1, &size, cnp.NPY_UINT8, tensor_data(t))
 
 
-cdef inline object make_array(Tensor t):
-    cdef cnp.npy_intp[64] strides
-    cdef cnp.npy_intp* strides_or_null = NULL
-    cdef DType dtype = dtype_from_id(t.key & K_DTYPE_MASK)
+cdef object array_over(int dtype, int ndim, const int64_t* dims, const int64_t* strides, char* data):
+    cdef cnp.npy_intp[64] steps
+    cdef cnp.npy_intp* steps_or_null = NULL
+    cdef object descr = dtype_from_id(dtype).numpy
     cdef int i
-    if dtype.is_packed:
-        return packed_bytes(t)
-    if (t.key >> K_LAYOUT_SHIFT) & K_LAYOUT_MASK:          # not contiguous
-        for i in range(t.ndim):
-            strides[i] = t.strides[i] * ITEMSIZE[dtype.id]
-        strides_or_null = strides
-    Py_INCREF(dtype.numpy)                                  # the reference that NewFromDescr takes
+    if strides != NULL:
+        for i in range(ndim):
+            steps[i] = strides[i] * (ITEMSIZE[dtype] or 1)
+        steps_or_null = steps
+    Py_INCREF(descr)                                        # the reference that NewFromDescr takes
     return PyArray_NewFromDescr(
-        &PyArray_Type, <PyArray_Descr*><PyObject*>dtype.numpy, t.ndim, <cnp.npy_intp*>t.dims, strides_or_null, tensor_data(t),
-        cnp.NPY_ARRAY_WRITEABLE, NULL,
-    )
+        &PyArray_Type, <PyArray_Descr*><PyObject*>descr, ndim, <cnp.npy_intp*>dims, steps_or_null, data, cnp.NPY_ARRAY_WRITEABLE, NULL)
+
+
+cdef inline object make_array(Tensor t):
+    cdef int dtype = t.key & K_DTYPE_MASK
+    if is_in(PACKED_IDS, dtype):
+        return packed_bytes(t)
+    return array_over(dtype, t.ndim, t.dims, t.strides if (t.key >> K_LAYOUT_SHIFT) & K_LAYOUT_MASK else NULL, tensor_data(t))
 
 
 cdef object unpacked(Tensor t):

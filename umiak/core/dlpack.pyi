@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from umiak.core.place import Place
 from umiak.core.tensor import Tensor
 
 VERSION: tuple[int, int]
@@ -18,8 +19,9 @@ def dlpack(
 def dlpack_device(self: Tensor) -> tuple[int, int]:
     """``Tensor.__dlpack_device__``"""
 
-def from_dlpack(x: Any, copy: bool | None = None) -> Tensor:
+def from_dlpack(x: Any, copy: bool | None = None, place: Place | None = None) -> Tensor:
     """A tensor over the memory of ``x`` (an object with ``__dlpack__``, or a capsule).
 
-    ``copy``: None copies only what cannot be shared, False raises BufferError there, True always copies.
+    ``copy``: None copies only what cannot be shared, False raises BufferError there, True always copies. ``place``:
+    where it is to be; None: where the memory is.
     """

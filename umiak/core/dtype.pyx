@@ -75,6 +75,12 @@ cdef class DType:
             raise op_error(TypeError, "nbytes", "a dtype that tensors may have", self)
         return bytes_of(self.id, count)
 
+    def __dlpack_data_type__(self):
+        for row in (*dtypes.TABLE, *dtypes.NAMES_ALONE):
+            if row.name == self.name and row.bits:
+                return row.dlpack, row.bits, 1
+        raise op_error(TypeError, "__dlpack_data_type__", "a dtype of elements", self)
+
 
 cdef enum:
     MOST_IDS = 32               # K_DTYPE_MASK + 1: what has room in keys

@@ -12,3 +12,4 @@ cdef class Place:
     cdef readonly str device_type
 
 cdef Place place_from_index(int index)  # unchecked: an index that some place has
+cdef int dlpack_type(Place place) except -1     # DLPack's number of its device type

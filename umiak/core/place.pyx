@@ -5,6 +5,9 @@ from cpython.object cimport PyObject, PyTypeObject, newfunc
 cdef list _all = []             # by index
 cdef list _types = []           # device types, by type index
 cdef dict _by_key = {}          # (device type, id) -> Place
+# DLPack's numbers of device types. What it has no number for, devices of plug-ins among them, are its extensions.
+cdef dict _DLPACK_TYPES = {"cpu": 1, "gpu": 2, "cuda": 2, "gpu_pinned": 3, "rocm": 10}
+cdef int _DLPACK_EXTENSION = 12
 cdef frozenset _built_in = frozenset(("cpu", "gpu", "gpu_pinned", "xpu", "xpu_pinned", "ipu"))
 
 
@@ -44,6 +47,10 @@ cdef class Place:
     def get_device_id(self): return self.device_id
     def get_device_type(self): return self.device_type
     def _equals(self, other): return self is other
+
+    def __dlpack_device__(self):
+        """DLPack's number of the device type, and the device id."""
+        return dlpack_type(self), self.device_id
 
     def __copy__(self):
         return self
@@ -97,6 +104,10 @@ cdef object _interning_new(type cls, PyObject* args, PyObject* kwargs):
 (<PyTypeObject*>Place).tp_new = <newfunc>_interning_new
 UMIAK_NO_VECTORCALL(Place)
 Place("cpu")                    # index 0
+
+
+cdef int dlpack_type(Place place) except -1:
+    return _DLPACK_TYPES.get(place.device_type, _DLPACK_EXTENSION)
 
 
 cdef Place place_from_index(int index):

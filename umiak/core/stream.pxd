@@ -20,6 +20,7 @@ cdef class StreamDriver:
     cdef int join(self, StreamState* s, StreamState* other, int64_t ticket) except -1      # later work on s waits for it
     cdef int advance(self, StreamState* s, int64_t n) except -1                            # tests only
     cdef int report(self, StreamState* s) except -1                                        # raise what failed and was not told yet
+    cdef void* handle(self, StreamState* s) except? NULL                                   # what the device's own library calls the stream
 
 cdef class QueueDriver(StreamDriver):
     """The same by methods in Python."""
@@ -39,6 +40,7 @@ cdef StreamState* stream_state(int place, int64_t id) except NULL      # makes t
 cdef StreamState** stream_table(int place) noexcept    # by id, NULL where a stream is not in use; stays where it is
 cdef int64_t record_ticket(int place, int64_t id) except -1
 cdef int ticket_done(int place, int64_t id, int64_t ticket) except -1      # 1 or 0, without waiting
+cdef void* stream_handle(StreamState* s) except? NULL  # NULL: the default stream of the device's own library
 cdef int wait_ticket(StreamState* s, int64_t ticket) except -1
 cdef int stream_idle(int place, int64_t id) except -1
 cdef int synchronize_place(int place) except -1

@@ -25,6 +25,10 @@ class QueueDriver(StreamDriver):
         """Of the work that is done: what failed since this was last asked, as names of ops and their errors, oldest
         first. Whoever waits for the stream is told."""
 
+    def native_handle(self, id: int) -> int:
+        """The address by which the device's own library knows a stream, for libraries that launch work on it; 0, its
+        default stream, unless it is overridden."""
+
 class Stream:
     """A queue of work on one place; what is handed in runs in order. Stream 0 is the default one."""
 
@@ -32,6 +36,7 @@ class Stream:
     place: int  # index
     submitted: int  # ticket of the last piece of work handed in
     completed: int  # last ticket known to be done
+    handle: int  # the address by which the device's own library knows it; 0: its default stream
     def submit(self, n: int = 1) -> int: ...
     def record(self) -> Event: ...
     def wait(self, event: Event) -> None: ...  # work handed in later waits; the host does not

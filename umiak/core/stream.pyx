@@ -47,6 +47,9 @@ cdef class StreamDriver:
     cdef int report(self, StreamState* s) except -1:
         return 0
 
+    cdef void* handle(self, StreamState* s) except? NULL:
+        return NULL
+
 
 cdef class QueueDriver(StreamDriver):
     """Streams of a backend written in Python; see stream.pyi for what a subclass defines."""
@@ -62,6 +65,9 @@ cdef class QueueDriver(StreamDriver):
 
     def failures(self, int64_t id):
         return ()
+
+    def native_handle(self, int64_t id):
+        return 0
 
     cdef int poll(self, StreamState* s) except -1:
         cdef int64_t done = self.completed(s.id)
@@ -86,6 +92,9 @@ cdef class QueueDriver(StreamDriver):
         if len(failed) > 1:
             text += f". Of what was launched after it, this failed too: {', '.join([str(n) for n, _ in failed[1:]])}"
         raise RuntimeError(text) from error
+
+    cdef void* handle(self, StreamState* s) except? NULL:
+        return <void*><size_t>self.native_handle(s.id)
 
 
 def place_name(int place):
@@ -209,6 +218,10 @@ cdef int wait_ticket(StreamState* s, int64_t ticket) except -1:
     return 0
 
 
+cdef void* stream_handle(StreamState* s) except? NULL:
+    return NULL if _drivers[s.place] == NULL else (<StreamDriver>_drivers[s.place]).handle(s)
+
+
 cdef int64_t record_state(StreamState* s) except -1:
     if _drivers[s.place] == NULL:
         return s.submitted
@@ -271,6 +284,11 @@ cdef class Stream:
         """Last ticket known to be done; see :meth:`query`."""
         refresh(self.state)
         return self.state.completed
+
+    @property
+    def handle(self):
+        """The address by which the device's own library knows the stream; 0 is that library's default."""
+        return <size_t>stream_handle(self.state)
 
     def submit(self, int64_t n=1):
         """Count ``n`` pieces of work as handed in; returns the last one's ticket. Launches of the backend do this themselves."""
