@@ -449,6 +449,41 @@ def test_epilogues(name, dtype, steps, rng, monkeypatch):
             assert_close(got, after(want, steps, spread), dtype)
 
 
+def in_strips(w, width):
+    """Kernels in strips, as an array of the shape that they are of: a launch does not read its strides."""
+    o, c, *kernel = w.shape
+    wide = np.concatenate([w, np.zeros((-o % width, *w.shape[1:]), w.dtype)])
+    strips = np.ascontiguousarray(np.moveaxis(wide.reshape(-1, width, c, *kernel), (1, 2), (-1, -2)))
+    return np.ndarray(w.shape, w.dtype, strips)
+
+
+@pytest.mark.parametrize("steps", [(), *EPILOGUES], ids=lambda s: "-".join(s) or "plain")
+@pytest.mark.parametrize("name", [name for name, dtype in FLOATS if dtype == "float32"])
+def test_kernels_in_strips(name, steps, rng, monkeypatch):
+    """Of any width and in any layout of the images, whatever the library would have chosen."""
+    use(name)
+    monkeypatch.setitem(TOLERANCE, "float32", LOOSE["float32"])
+    alone = [shape for shape in CASES if shape[3] == 1 and shape[0]]
+    assert len(alone) > 8
+    for i, shape in enumerate(alone):
+        x, w, g, words = operands(rng, shape, "float32")
+        _, like, want = reference(0, x, w, g, shape)
+        op = conv_ops.Conv(nd=x.ndim - 2)
+        chosen = select_provider.kernel_strip(
+            op, [meta(v) for v in (x, w, like)], (words[0], *np.reshape(words[1:], (4, -1)).tolist())
+        )
+        for width, arrange in itertools.product(
+            {chosen or 16, (8, 16, 24, 32, 48, 64)[i % 6]}, (lambda v: v, channels_last, with_gaps)
+        ):
+            extra = [draw(rng, like.shape[1:2], "float32") if s == "bias" else arrange(draw(rng, like.shape, "float32"))
+                     for s in steps if s in ("bias", "add")]  # fmt: skip
+            launch = providers.find(op, [meta(x), meta(w)], steps, width)
+            got = arrange(np.full_like(like, 77))
+            assert call(launch, [arrange(x), in_strips(w, width), *extra], [got], words)() == 0
+            spread = [e.reshape(-1, *(1,) * (x.ndim - 2)) if e.ndim == 1 else e for e in extra]
+            assert_close(got, after(want, steps, spread), "float32")
+
+
 def test_epilogues_that_nobody_has():
     x, y = Meta((2, 3), dt.int32), Meta((3, 4), dt.int32)
     assert providers.find(linalg.Matmul(), [x, y], ("relu",)) is None

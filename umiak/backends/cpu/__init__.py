@@ -74,6 +74,11 @@ class CpuBackend(Backend):
 
         return select_provider.channels_last(op, metas)
 
+    def kernel_strip(self, op: Any, metas: Sequence[Any], params: Sequence[Any]) -> int:
+        from umiak.backends.cpu import select_provider
+
+        return select_provider.kernel_strip(op, metas, params)
+
     def lays_out(self, op: Any, metas: Sequence[Any]) -> bool:
         from umiak.backends.cpu import select_provider
 

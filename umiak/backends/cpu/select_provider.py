@@ -13,12 +13,22 @@ from umiak.backends.cpu.providers.common import NO_MEMORY
 from umiak.compiler import statistics
 from umiak.compiler.epilogue import FusedEpilogue
 from umiak.compiler.layout import ChannelsLast, to_first
-from umiak.compiler.squares import SquareConv, unsquared_shape
-from umiak.ir.meta import Meta, dense
+from umiak.compiler.strips import StripConv
+from umiak.ir.meta import dense
 from umiak.ops import convolution, linalg
 
 # What a convolution's launch does at least as fast as a kernel behind it does: no functions, no residual.
 CONVOLUTION_EPILOGUES = [("bias",), ("bias", "relu")]
+# Of kernels in strips, which the library's matmul kernels take: a residual is added to results that are in registers.
+STRIP_EPILOGUES = [
+    ("bias",),
+    ("relu",),
+    ("bias", "relu"),
+    ("add",),
+    ("bias", "add"),
+    ("bias", "add", "relu"),
+    ("add", "relu"),
+]
 
 # Of products that are faster by matrices that were transposed before.
 MANY_ROWS, FEW_COLUMNS, MANY_TERMS, PAGE = 1024, 384, 64, 4096
@@ -30,23 +40,26 @@ def kernel(call: Any) -> Kernel | None:
     """The kernel of a provider, if one has the op on these operands."""
     if not call.symbolic:
         return None
-    op, metas, images, image, squares = call.op, call.metas, (), False, False
+    op, metas, images, image = call.op, call.metas, (), False
     if isinstance(op, linalg.Matmul) and is_matvec(metas):
         return None
     if isinstance(op, ChannelsLast):
         op, images, image = op.inner, op.images, op.image
+    inner, steps = (op.inner, op.steps) if isinstance(op, FusedEpilogue) else (op, ())
+    # Of kernels in strips the provider is told what they hold, whose sizes may be symbols, too.
+    strips = inner if isinstance(inner, StripConv) else None
     if isinstance(op, linalg.Linear) and metas[2] is not None and call.operands[2].is_contiguous():
         launch = providers.find(linalg.Matmul(False, False), metas[:2], ("bias",))
-    elif isinstance(op, SquareConv):
-        op, metas = op.inner, [metas[0], Meta(unsquared_shape(metas[1].shape), metas[1].dtype)]
-        launch = providers.find(op, metas, squares=True) if call.operands[1].is_contiguous() else None
-        squares = True
-    elif isinstance(op, FusedEpilogue):
-        # A bias is a vector without gaps, a residual lies like the result.
-        dense_extras = all(x.is_contiguous() for x in call.operands[2:])
-        launch = providers.find(op.inner, metas[:2], op.steps) if dense_extras else None
     else:
-        launch = providers.find(op, metas)
+        # A bias is a vector without gaps, a residual lies like the result, and strips are given as they were made.
+        dense_operands = call.operands[2 if strips is None else 1 :] if steps or strips is not None else ()
+        if not all(x.is_contiguous() for x in dense_operands):
+            return None
+        if strips is None:
+            launch = providers.find(inner, metas[:2] if steps else metas, steps)
+        else:
+            inner = strips.inner
+            launch = providers.find(inner, [metas[0], strips.kernels(metas[1])], steps, strips.width)
     if launch is None:
         return None
     count = len(metas)
@@ -55,8 +68,8 @@ def kernel(call: Any) -> Kernel | None:
     def integer(d: providers.Dim) -> Any:
         operand = min(d.operand, count)
         shape = tuple(call.classes.metas[operand].shape if operand < count else call.outs[0].shape)
-        if squares and operand == 1:
-            shape = unsquared_shape(shape)
+        if strips is not None and operand == 1:
+            shape = strips.kernels(call.classes.metas[1]).shape
             return shape[d.axis] if d.extent == "size" else dense(shape).strides[d.axis]
         # The provider thinks of channels as the second axis.
         axis = to_first(len(shape))[d.axis] if last[operand] else d.axis
@@ -64,14 +77,13 @@ def kernel(call: Any) -> Kernel | None:
             return shape[axis]
         return call.strides(operand)[axis] if operand < count else dense(shape).strides[axis]
 
-    inner = op.inner if isinstance(op, FusedEpilogue) else op
     return Kernel(
         launch.address,
         launch.pointer,
         keep=launch,
         dims=[integer(d) for d in launch.dims],
         explain=explain,
-        name=f"{'+'.join((inner.name, *(op.steps if op is not inner else ())))} ({launch.provider})",
+        name=f"{'+'.join((inner.name, *steps))} ({launch.provider})",
         work=work.of_op(inner),
     )
 
@@ -97,6 +109,8 @@ def fuses_epilogue(op: Any, metas: Sequence[Any], params: Sequence[Any], steps: 
     dtype = metas[0].dtype.name
     if next(providers.available(), "") != "onednn" or metas[1].dtype.name != dtype:
         return False  # others do them in plain loops
+    if isinstance(op, StripConv):
+        return tuple(steps) in STRIP_EPILOGUES
     if isinstance(op, convolution.Conv):
         kernel = metas[1].shape[2:]
         # Kernels of one point are matmuls; the library's primitive does the others.
@@ -116,6 +130,19 @@ def channels_last(op: Any, metas: Sequence[Any]) -> bool:
     dtype = metas[0].dtype.name
     known = dtype == "float32" or (dtype == "bfloat16" and native_bfloat16())
     return known and next(providers.available(), "") == "onednn"
+
+
+def kernel_strip(op: Any, metas: Sequence[Any], params: Sequence[Any]) -> int:
+    """How many output channels the library has side by side in its kernels of this convolution; 0: others convolve."""
+    if any(m.dtype.name != "float32" for m in metas) or next(providers.available(), "") != "onednn":
+        return 0
+    from umiak.backends.cpu.providers import convolution as launcher
+
+    groups, strides, pads_lo, pads_hi, dilations = params
+    dims = [n for m in metas for n in (*m.shape, *dense(m.shape).strides)]
+    return launcher.strip_of(
+        op.nd, providers.PROVIDERS["onednn"][1], tuple(dims), (groups, *strides, *pads_lo, *pads_hi, *dilations)
+    )
 
 
 def lays_out(op: Any, metas: Sequence[Any]) -> bool:

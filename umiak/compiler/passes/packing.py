@@ -9,17 +9,23 @@ from umiak.compiler.layout import FEWEST
 from umiak.compiler.passes.folding import fold_constants
 from umiak.compiler.passes.fusion import Found, Made, fuse_operations, tensor
 from umiak.compiler.passes.registry import register_pass
-from umiak.compiler.squares import SIDE, SquareConv, square
+from umiak.compiler.strips import StripConv, to_strips
 from umiak.core import eager
 from umiak.core.tensor import Tensor
+from umiak.ir.expr import Sym
+from umiak.ir.meta import Meta
 from umiak.ir.passes import remove_dead
 from umiak.ir.program import Operation, Program
+from umiak.ir.scope import substitute, symbols_of
 from umiak.ops.convolution import Conv
+
+# What stands for an open size when strips are chosen: images in batches of one.
+BATCH, PLACES = 1, 320
 
 
 @register_pass("weight_packing_pass")
 def pack_weights(program: Program, scope: Callable[[Tensor], Tensor] | None = None) -> None:
-    """Keep kernels of convolutions in squares of 16 × 16 channels, where the backend reads them so.
+    """Keep kernels of convolutions in strips of output channels, where the backend reads them so.
 
     ``scope``: gives the values of captured tensors, which must not change from then on; without it nothing is packed.
     """
@@ -30,15 +36,18 @@ def pack_weights(program: Program, scope: Callable[[Tensor], Tensor] | None = No
     weights = {i: x for i, x in known.items() if i not in written}
     convolutions = [o for o in program.ops if type(o.op) is Conv and id(o.operands[1]) in weights]
     prepared = [o for o in convolutions if _last(o, weights[id(o.operands[1])])]
-    chosen = {id(o) for o in prepared if _reads_squares(o)}
-    if not chosen or len(prepared) < FEWEST:
+    if len(prepared) < FEWEST:
         return
+    sizes = typical_sizes(program)
+    widths = {id(o): _width(o, weights[id(o.operands[1])], sizes) for o in prepared}
 
     def packed(found: Found, o: Operation) -> Callable[[], Made] | None:
-        if id(o) not in chosen:
+        width = widths.get(id(o), 0)
+        if not width:
             return None
         x, w = o.operands
-        return lambda: eager.apply(SquareConv(inner=o.op), (tensor(x), square(tensor(w))), o.params)
+        op = StripConv(inner=o.op, channels=w.meta.shape[0], width=width)
+        return lambda: eager.apply(op, (tensor(x), to_strips(tensor(w), width)), o.params)
 
     fuse_operations(program, [("conv", packed)])
     fold_constants(program, scope)
@@ -50,16 +59,21 @@ def _last(o: Operation, w: Tensor) -> bool:
     return plan.BACKEND_OF(w.place).channels_last(o.op, [x.meta for x in o.values])
 
 
-def _reads_squares(o: Operation) -> bool:
-    """Return whether a library reads kernels in squares: float32 in one group, channels in sixteens. Others are
-    transformed at each launch (3 × 3 with stride 1, by Winograd's algorithm), or are a matmul over one place."""
-    x, w = o.values
-    groups, strides = o.params[:2]
-    o_channels, c_channels, *kernel = w.meta.shape
-    if w.meta.dtype is None or w.meta.dtype.name != "float32" or type(groups) is not int or groups != 1:
-        return False
-    if any(type(n) is not int or n % SIDE for n in (o_channels, c_channels)):
-        return False
-    transformed = all(k == 3 for k in kernel) and all(type(s) is int and s == 1 for s in strides)
-    one_place = all(type(n) is int and n == 1 for n in o.results[0].meta.shape[2:])
-    return not transformed and not one_place
+def typical_sizes(program: Program) -> dict[Sym, int]:
+    """A value for each symbol of the sizes of inputs: its hint, or a usual one."""
+    sizes = {}
+    for x in program.inputs:
+        for axis, n in enumerate(x.meta.shape):
+            for s in symbols_of([n]):
+                sizes.setdefault(s, s.hint or max(s.lo, min(PLACES if axis else BATCH, s.hi)))
+    return sizes
+
+
+def _width(o: Operation, w: Tensor, sizes: dict[Sym, int]) -> int:
+    """How wide the strips are that the backend reads; 0: it wants the kernels as they are."""
+
+    metas = [Meta(substitute(v.meta.shape, sizes), v.meta.dtype) for v in (*o.values, *o.results)]
+    params = substitute(o.params, sizes)
+    if symbols_of([*(m.shape for m in metas), params]):
+        return 0  # sizes that the program computes from data
+    return plan.BACKEND_OF(w.place).kernel_strip(o.op, metas, params)

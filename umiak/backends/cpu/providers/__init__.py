@@ -129,13 +129,14 @@ def available() -> Iterator[str]:
     return (name for name in FLAG.value.split(",") if name and refusal(name) is None)
 
 
-def find(op: Op, metas: Sequence[Any], epilogue: Sequence[str] = (), squares: bool = False) -> Launch | None:
+def find(op: Op, metas: Sequence[Any], epilogue: Sequence[str] = (), strip: int = 0) -> Launch | None:
     """Return a launch of ``op`` on operands of these classes; None when no provider that is switched on has one.
 
     ``epilogue`` names what follows ``matmul`` or ``conv`` in the same launch, in order: "bias" (along the last axis of
     a matmul, the channels of a convolution) and "add" (a residual, of the result's shape and strides) bring an
-    operand each; "relu", "tanh", "sigmoid", "silu", "gelu" and "gelu_tanh" none. ``squares``: the kernels of a
-    convolution are given in squares of 16 × 16 channels, as convolution.pyx says; ``metas`` are of what they stand for.
+    operand each; "relu", "tanh", "sigmoid", "silu", "gelu" and "gelu_tanh" none. ``strip``: the kernels of a
+    convolution are given in strips of so many output channels, as convolution.pyx says; ``metas`` are of what they
+    hold.
     """
     if not isinstance(op, (linalg.Matmul, *KINDS)) or any(m is None or m.dtype is None for m in metas):
         return None
@@ -144,12 +145,12 @@ def find(op: Op, metas: Sequence[Any], epilogue: Sequence[str] = (), squares: bo
         return None
     for name in FLAG.value.split(","):
         if name and dtype in PROVIDERS[name][0] and refusal(name) is None:
-            return _launch(name, op, metas, dtype, tuple(epilogue), squares)
+            return _launch(name, op, metas, dtype, tuple(epilogue), strip)
     return None
 
 
 def _launch(
-    name: str, op: Any, metas: Sequence[Any], dtype: str, epilogue: tuple[str, ...], squares: bool
+    name: str, op: Any, metas: Sequence[Any], dtype: str, epilogue: tuple[str, ...], strip: int
 ) -> Launch | None:
     from umiak.backends.cpu.providers import convolution, matmul
 
@@ -170,7 +171,7 @@ def _launch(
         return Launch(name, matmul.ADDRESS, state.pointer, (*dims, *strides(out, rank)), state)
     if dtype not in PROVIDERS["blas"][0] or dtype.startswith("complex") or (epilogue and type(op) is not conv_ops.Conv):
         return None
-    state = convolution.LaunchState(convolution.KINDS[KINDS[type(op)]], DTYPES[dtype], op.nd, libraries, steps, squares)
+    state = convolution.LaunchState(convolution.KINDS[KINDS[type(op)]], DTYPES[dtype], op.nd, libraries, steps, strip)
     result = (*sizes(out, ranks[0]), *strides(out, ranks[0]))
     return Launch(name, convolution.ADDRESS, state.pointer, (*dims, *result), state)
 

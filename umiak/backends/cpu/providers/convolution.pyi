@@ -5,9 +5,12 @@ from umiak.backends.cpu.providers.table import Shapes
 ADDRESS: int
 KINDS: dict[str, int]  # which of the three is computed
 
+def strip_of(nd: int, libs: int, dims: tuple[int, ...], scalars: tuple[int, ...]) -> int:
+    """Return how many output channels the library has side by side in the kernels of such a convolution, or 0."""
+
 class LaunchState(Shapes):
     """The state of a launch; ``pointer`` is its ``self``."""
 
     def __init__(
-        self, kind: int, dtype: int, nd: int, libs: int, steps: tuple[int, ...] = (), squares: bool = False
+        self, kind: int, dtype: int, nd: int, libs: int, steps: tuple[int, ...] = (), strip: int = 0
     ) -> None: ...

@@ -2,10 +2,11 @@
 
 ``dims`` are sizes and strides of the first operand, of the second, and of the result. ``scalars`` are groups, strides, low pads,
 high pads and dilations (and the sizes that the gradients are of). With an epilogue (of ``conv``) its operands come
-between w and the result: a bias is contiguous, a residual lies like the result. With ``squares`` w is given as
-``[o / 16, c / 16, *kernel, 16 of c, 16 of o]``, contiguous; ``dims`` say what it stands for, its strides are not read.
+between w and the result: a bias is contiguous, a residual lies like the result. With ``strip`` w is given as
+``[strips, *kernel, c, strip of o]``, contiguous, the last strip filled up; ``dims`` say what it holds, its strides are not read.
 """
 from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memset
 
 from umiak.backends.cpu.providers.im2col cimport (
     FORWARD, INPUT_GRAD, WEIGHT_GRAD, Geometry, by_im2col, by_taps, is_one_matmul, one_matmul, pointwise_weight_grad, put_taps,
@@ -45,7 +46,7 @@ cdef struct Launcher:
     int steps
     int step[MAX_EPILOGUE]
     int extras                 # operands of the epilogue
-    int squares                # w is given in squares of 16 × 16 channels
+    int strip                  # w is given in strips of so many output channels; 0: as dims say
     Table* table
 
 cdef struct Operand:
@@ -115,6 +116,15 @@ cdef inline int64_t elements(const int64_t* sizes, int r) noexcept nogil:
 cdef char** BLOCKED = [b"", b"aBc16b", b"aBcd16b", b"aBcde16b"]
 cdef char** SQUARED = [b"", b"ABc16b16a", b"ABcd16b16a", b"ABcde16b16a"]
 cdef char** TRANSPOSED = [b"", b"ABc16a16b", b"ABcd16a16b", b"ABcde16a16b"]
+# Output channels that a library's kernels may have side by side, and what it calls that.
+cdef enum:
+    WIDTHS = 6
+cdef int* WIDTH = [8, 16, 24, 32, 48, 64]
+cdef char** STRIPS = [
+    b"Acb8a", b"Acb16a", b"Acb24a", b"Acb32a", b"Acb48a", b"Acb64a",
+    b"Acdb8a", b"Acdb16a", b"Acdb24a", b"Acdb32a", b"Acdb48a", b"Acdb64a",
+    b"Acdeb8a", b"Acdeb16a", b"Acdeb24a", b"Acdeb32a", b"Acdeb48a", b"Acdeb64a",
+]
 cdef int* ELTWISE = [0, 0, ELTWISE_RELU, ELTWISE_TANH, ELTWISE_LOGISTIC, ELTWISE_SWISH, ELTWISE_GELU_TANH, ELTWISE_GELU_ERF]
 
 
@@ -148,6 +158,21 @@ cdef handle_t weights_desc(int arrangement, int dtype, const Geometry* q, const 
     for i in range(q.nd):
         sizes[grouped + 2 + i], strides[grouped + 2 + i] = q.kernel[i], by[2 + i]
     return desc_of(arrangement, dtype, sizes, strides, r + grouped)
+
+
+cdef handle_t strips_desc(const Geometry* q, int width) noexcept nogil:
+    """Kernels of one group in strips; NULL where the library knows none of this width."""
+    cdef handle_t desc = NULL
+    cdef int64_t sizes[5]
+    cdef int i
+    sizes[0], sizes[1] = q.o, q.c
+    for i in range(q.nd):
+        sizes[2 + i] = q.kernel[i]
+    for i in range(WIDTHS):
+        if WIDTH[i] == width:
+            if library().desc_named(&desc, q.nd + 2, sizes, F32, STRIPS[(q.nd - 1) * WIDTHS + i]):
+                return NULL
+    return desc
 
 
 cdef bint is_pointwise(const Geometry* q, bint every) noexcept nogil:
@@ -187,7 +212,9 @@ cdef int recipes(Launcher* self, const Geometry* q, int dtype, bint is_last, Rec
     for i in range(q.nd):
         positions *= q.out[i]
     cdef bint by_16 = q.c % 16 == 0 and q.o % 16 == 0 and (q.groups == 1 or q.groups == q.c == q.o) and library().isa >= ISA_AVX512
-    if dtype == T_F32 and self.kind == INPUT_GRAD and q.c <= 8:
+    if self.strip:
+        out[0], out[1], count = last, chosen, 2
+    elif dtype == T_F32 and self.kind == INPUT_GRAD and q.c <= 8:
         # Blocks of channels would be mostly empty.
         out[0], out[1], count = first, chosen, 2
     elif is_last and by_16 and q.groups == 1 and self.kind != WEIGHT_GRAD:
@@ -236,7 +263,7 @@ cdef handle_t described(Launcher* self, const Geometry* q, int dtype, Recipe rec
                 if self.step[i] == STEP_BIAS:
                     bad = 1
                 elif self.step[i] == STEP_ADD:
-                    bad = lib.append_sum(ops, 1, 0, 0)
+                    bad = lib.append_binary(ops, BINARY_ADD, g) if recipe.g == LAST else lib.append_sum(ops, 1, 0, 0)
                 else:
                     bad = lib.append_eltwise(ops, ELTWISE[self.step[i]], 1 if self.step[i] == STEP_SILU else 0, 0)
             bad = bad or lib.attr_post_ops(attr, ops)
@@ -277,6 +304,8 @@ cdef Program* build(Launcher* self, const Geometry* q, int dtype, bint is_last, 
     cdef Library* lib = library()
     cdef Program* p = new_program()
     cdef Recipe tries[4]
+    cdef Recipe recipe
+    cdef int added[MAX_EPILOGUE]
     cdef handle_t pd = NULL, x, w, g, desc
     cdef Step* step
     cdef int i, count, bad, bx = -1, bw = -1, bg = -1, target, extra = 3, residual
@@ -284,14 +313,15 @@ cdef Program* build(Launcher* self, const Geometry* q, int dtype, bint is_last, 
         return NULL
     count = recipes(self, q, dtype, is_last, tries)
     for i in range(count):
-        pd = described(self, q, dtype, tries[i], xs, gs)
+        recipe = tries[i]
+        pd = described(self, q, dtype, recipe, xs, gs)
         if pd != NULL:
             break
     if pd == NULL:
         return p
     x = desc_of(AS_GIVEN, dtype, xs, q.x_by, q.nd + 2)
     g = desc_of(AS_GIVEN, dtype, gs, q.g_by, q.nd + 2)
-    w = weights_desc(SQUARES if self.squares else AS_GIVEN, dtype, q, q.w_by)
+    w = strips_desc(q, self.strip) if self.strip else weights_desc(AS_GIVEN, dtype, q, q.w_by)
     bad = x == NULL or g == NULL or w == NULL
     if not bad:
         if self.kind != INPUT_GRAD:
@@ -314,9 +344,12 @@ cdef Program* build(Launcher* self, const Geometry* q, int dtype, bint is_last, 
         if self.kind == FORWARD:
             bg = i
             for residual in range(self.steps):
-                # The library adds to what is there.
+                # Of images with channels last an operand of its own; elsewhere the library adds to what is there.
                 if self.step[residual] == STEP_ADD and not bad:
-                    bad = reordered(p, add_buffer(p, g, extra), bg)
+                    if recipe.g == LAST:
+                        added[residual] = inward(p, g, desc, extra)
+                    else:
+                        bad = reordered(p, add_buffer(p, g, extra), bg)
                 if self.step[residual] == STEP_ADD or self.step[residual] == STEP_BIAS:
                     extra += 1
         elif self.kind == INPUT_GRAD:
@@ -334,6 +367,11 @@ cdef Program* build(Launcher* self, const Geometry* q, int dtype, bint is_last, 
                 if not bad:
                     bad = add_argument(step, ARG_BIAS, add_buffer(p, desc, 3))
                     lib.desc_destroy(desc)
+            for residual in range(self.steps):
+                if not bad and self.step[residual] == STEP_ADD and recipe.g == LAST:
+                    i = residual - (self.step[0] == STEP_BIAS)
+                    bad = add_argument(step, (ARG_POST_OP * (i + 1)) | ARG_POST_OP_SRC, added[residual])
+            i = bg
         elif self.kind == INPUT_GRAD:
             bad = add_argument(step, ARG_DIFF_SRC, bx) or add_argument(step, ARG_WEIGHTS, bw) or add_argument(step, ARG_DIFF_DST, bg)
         else:
@@ -356,7 +394,7 @@ cdef int64_t ONE = 1
 cdef int key_of(Launcher* self, const Geometry* q, int dtype, const int* layouts, int64_t* key) noexcept nogil:
     cdef int i, n = 6
     key[0], key[1], key[2], key[3], key[4] = threads(), q.n, q.c, q.o, q.groups
-    key[5] = dtype | layouts[0] << 8 | layouts[1] << 12 | layouts[2] << 16 | self.steps << 20 | self.squares << 28
+    key[5] = dtype | layouts[0] << 8 | layouts[1] << 12 | layouts[2] << 16 | self.steps << 20 | self.strip << 24
     for i in range(q.nd):
         key[n], key[n + 1], key[n + 2] = q.size[i], q.kernel[i], q.stride[i]
         key[n + 3], key[n + 4], key[n + 5] = q.lo[i], q.hi[i], q.dilation[i]
@@ -576,23 +614,26 @@ cdef void zero_taps(const Operand* w, const int64_t* kernel, int64_t first, int 
     zero_strided(w.data - first * itemsize, w.by, sizes, r, itemsize)
 
 
-cdef int unsquared(const Geometry* q, const char* squares, int64_t* by, char** out) noexcept nogil:
-    """Kernels out of squares, contiguous; ``by``: their strides. The caller frees them."""
+cdef int out_of_strips(const Geometry* q, int width, const char* strips, int64_t* by, char** out) noexcept nogil:
+    """Kernels out of strips, contiguous; ``by``: their strides. The caller frees them."""
     cdef int64_t sizes[7]
     cdef int64_t source[7]
     cdef int64_t target[7]
-    cdef int64_t taps = 1
+    cdef int64_t taps = 1, whole = q.o // width
     cdef int i
     for i in range(q.nd):
         taps *= q.kernel[i]
     out[0] = <char*>scratch_alloc(q.o * q.c * taps * 4)
     if out[0] == NULL:
         return NO_MEMORY
-    # Out of [o / 16, c / 16, taps, 16 of c, 16 of o] into [o / 16, 16 of o, c / 16, 16 of c, taps].
-    sizes[0], sizes[1], sizes[2], sizes[3], sizes[4] = q.o // 16, 16, q.c // 16, 16, taps
-    dense(sizes, 5, target)
-    source[0], source[1], source[2], source[3], source[4] = q.c * taps * 16, 1, taps * 256, 16, 256
-    copy_strided(out[0], target, squares, source, sizes, 5, 4)
+    # Out of [strips, taps, c, width] into [strips, width, c, taps]; then those of the last strip.
+    source[0], source[1], source[2], source[3] = taps * q.c * width, 1, width, q.c * width
+    sizes[0], sizes[1], sizes[2], sizes[3] = whole, width, q.c, taps
+    dense(sizes, 4, target)
+    copy_strided(out[0], target, strips, source, sizes, 4, 4)
+    sizes[0], sizes[1] = 1, q.o % width
+    if sizes[1]:
+        copy_strided(out[0] + whole * target[0] * 4, target, strips + whole * source[0] * 4, source, sizes, 4, 4)
     sizes[0], sizes[1] = q.o, q.c
     for i in range(q.nd):
         sizes[2 + i] = q.kernel[i]
@@ -600,8 +641,8 @@ cdef int unsquared(const Geometry* q, const char* squares, int64_t* by, char** o
     return 0
 
 
-cdef int launch_squares(Launcher* self, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil:
-    """``conv`` of images with channels last, by kernels in squares: what the library reads as it is."""
+cdef int launch_strips(Launcher* self, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil:
+    """``conv`` of images with channels last, by kernels in strips."""
     cdef Geometry q
     cdef Operand x, w, g
     cdef void* pointers[3 + MAX_EPILOGUE]
@@ -615,9 +656,9 @@ cdef int launch_squares(Launcher* self, void** ptrs, const int64_t* dims, const 
     parse(self, dims, scalars, &q)
     sizes_of(&q, &x, &w, &g)
     layouts[0], layouts[1], layouts[2] = layout_of(x.sizes, x.by, r), CHANNELS_FIRST, layout_of(g.sizes, g.by, r)
-    if self.libs & USE_ONEDNN and elements(x.sizes, r) and elements(g.sizes, r) and layouts[0] == layouts[2] == CHANNELS_LAST:
-        strides_of(CHANNELS_LAST, x.sizes, r, x.by)
-        strides_of(CHANNELS_LAST, g.sizes, r, g.by)
+    if self.libs & USE_ONEDNN and elements(x.sizes, r) and elements(g.sizes, r) and layouts[0] != ELSEWISE and layouts[2] != ELSEWISE:
+        strides_of(layouts[0], x.sizes, r, x.by)
+        strides_of(layouts[2], g.sizes, r, g.by)
         pointers[0], pointers[1], pointers[2] = ptrs[0], ptrs[1], ptrs[2 + self.extras]
         for i in range(self.extras):
             pointers[3 + i] = ptrs[2 + i]
@@ -625,7 +666,7 @@ cdef int launch_squares(Launcher* self, void** ptrs, const int64_t* dims, const 
         if bad or done:
             return bad
     # Everybody else takes kernels as they are.
-    bad = unsquared(&q, <const char*>ptrs[1], by, &kernels)
+    bad = out_of_strips(&q, self.strip, <const char*>ptrs[1], by, &kernels)
     if bad:
         return bad
     for i in range(6 * r):
@@ -636,7 +677,7 @@ cdef int launch_squares(Launcher* self, void** ptrs, const int64_t* dims, const 
         pointers[i] = ptrs[i]
     pointers[1] = kernels
     bare = self[0]
-    bare.squares = 0
+    bare.strip = 0
     bad = launch(&bare, pointers, plain, scalars, stream)
     scratch_free(kernels)
     return bad
@@ -644,8 +685,8 @@ cdef int launch_squares(Launcher* self, void** ptrs, const int64_t* dims, const 
 
 cdef int launch(void* state, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil:
     cdef Launcher* self = <Launcher*>state
-    if self.squares:
-        return launch_squares(self, ptrs, dims, scalars, stream)
+    if self.strip:
+        return launch_strips(self, ptrs, dims, scalars, stream)
     cdef Geometry q
     cdef Operand x, w, g
     cdef Operand* all[3]
@@ -739,12 +780,12 @@ cdef class LaunchState(Shapes):
 
     cdef Launcher* self
 
-    def __cinit__(self, int kind, int dtype, int nd, int libs, tuple steps=(), bint squares=False):
+    def __cinit__(self, int kind, int dtype, int nd, int libs, tuple steps=(), int strip=0):
         if len(steps) > MAX_EPILOGUE:
             raise ValueError(f"[conv] requires at most {MAX_EPILOGUE} steps after the matmul, got {len(steps)}")
         self.self = <Launcher*>self.launcher(sizeof(Launcher))
         self.self.kind, self.self.dtype, self.self.nd, self.self.libs = kind, dtype, nd, libs
-        self.self.itemsize, self.self.squares = itemsize_of(dtype), squares
+        self.self.itemsize, self.self.strip = itemsize_of(dtype), strip
         self.self.steps = len(steps)
         for i, step in enumerate(steps):
             self.self.step[i] = step
@@ -752,6 +793,43 @@ cdef class LaunchState(Shapes):
         check(libs)
         if libs & USE_ONEDNN:
             self.self.table = self.shapes(free_program)
+
+
+def strip_of(int nd, int libs, tuple dims, tuple scalars):
+    """How many output channels the library has side by side in the kernels of a forward convolution in float32 of images with channels last;
+    0 where another algorithm, or another layout of kernels, is faster. ``dims``, ``scalars``: as a launch gets them."""
+    cdef Launcher self
+    cdef Geometry q
+    cdef Operand x, w, g
+    cdef int64_t numbers[30]
+    cdef uint64_t params[13]
+    cdef handle_t pd, desc
+    cdef int i, before, width = 0
+    memset(&self, 0, sizeof(self))
+    self.kind, self.dtype, self.itemsize, self.nd, self.libs = FORWARD, T_F32, 4, nd, libs
+    for i, n in enumerate(dims):
+        numbers[i] = n
+    for i, n in enumerate(scalars):
+        params[i] = <uint64_t><int64_t>n
+    parse(&self, numbers, params, &q)
+    sizes_of(&q, &x, &w, &g)
+    if q.groups != 1 or not elements(x.sizes, nd + 2) or not elements(w.sizes, nd + 2) or not elements(g.sizes, nd + 2):
+        return 0
+    if trim_taps(&self, &q) >= 0 or is_one_matmul(&q):
+        return 0
+    if libs & USE_SMALL and winograd_tile(FORWARD, &q, multiplications(&self, &q), has_few_positions(&q)):
+        return 0
+    before = enter()
+    pd = described(&self, &q, T_F32, Recipe(LAST, ITS_CHOICE, LAST), x.sizes, g.sizes)
+    if pd != NULL:
+        for i in range(WIDTHS):
+            desc = strips_desc(&q, WIDTH[i])
+            if desc != NULL and library().desc_equal(library().pd_desc(pd, QUERY_WEIGHTS, 0), desc):
+                width = WIDTH[i]
+            drop(desc)
+        library().pd_destroy(pd)
+    leave(before)
+    return width
 
 
 ADDRESS = <size_t><void*>&launch
