@@ -3,6 +3,10 @@
 Arguments are passed by value: pointers, dims (long), words of the scalar pack (ulong), then local and global scratch,
 the error word, ``lo``, ``hi``, and dynamic shared memory where there is any. Signed arithmetic goes through unsigned
 numbers, which wrap.
+
+Hosts of OpenCL name memory by objects, not by addresses: with ``offsets``, the bytes from the beginning of each object
+to the first element follow the pointers, and those of scratch and error word follow these, one long each. With
+``dims_in_memory`` the dims are one pointer: what a kernel may be passed by value is limited.
 """
 
 from __future__ import annotations
@@ -24,9 +28,9 @@ _MATH = {"abs": "fabs", "fma": "fma", "floor": "floor", "ceil": "ceil", "trunc":
          "sqrt": "sqrt", "copysign": "copysign", "rem": "fmod"}  # fmt: skip
 
 
-def render(kernel: Kernel, threads: int = THREADS) -> str:
+def render(kernel: Kernel, threads: int = THREADS, offsets: bool = False, dims_in_memory: bool = False) -> str:
     """The text of a kernel; blocks (work-groups) have ``threads`` threads."""
-    return _OpenCL(kernel, threads).text()
+    return _OpenCL(kernel, threads).text(offsets, dims_in_memory)
 
 
 def name_of(t: ScalarType) -> str:
@@ -79,19 +83,34 @@ class _OpenCL:
         self.atomics64 = False
         self.types: dict[str, ScalarType] = {}
 
-    def text(self) -> str:
+    def text(self, offsets: bool, dims_in_memory: bool) -> str:
         k = self.kernel
         names = {
             TID: "tid", BLOCK: "block", BLOCKS: "blocks", LO: "lo", HI: "hi",
         }  # fmt: skip
         Spmd(k, self, expand, self.threads).run(names)
-        args = [
-            f"__global {'const ' if b.space == IN else ''}{cell_of(b.type)}* {b.name}"
+        given = {
+            b.name: f"__global {'const ' if b.space == IN else ''}{cell_of(b.type)}*"
             for b in k.buffers
             if b.space in (IN, OUT)
-        ]
-        args += [f"long d{i}" for i in range(k.dims)] + [f"ulong w{i}" for i in range(words(k))]
-        args += ["__global uchar* local_", "__global uchar* global_", "__global uint* error", "long lo", "long hi"]
+        }
+        scratch = {"local_": "__global uchar*", "global_": "__global uchar*", "error": "__global uint*"}
+        args = [f"{type} {name}" for name, type in given.items()]
+        first = []
+        if offsets:
+            args += [f"long {name}_at" for name in given]
+            for name, type in (given | scratch).items():
+                constant = "const " if "const" in type else ""
+                first.append(f"    {name} = ({type})((__global {constant}uchar*){name} + {name}_at);")
+        if dims_in_memory:
+            args.append("__global const long* dims")
+            first += [f"    const long d{i} = dims[{i}];" for i in range(k.dims)]
+        else:
+            args += [f"long d{i}" for i in range(k.dims)]
+        args += [f"ulong w{i}" for i in range(words(k))]
+        args += [f"{type} {name}" for name, type in scratch.items()]
+        args += [f"long {name}_at" for name in scratch] if offsets else []
+        args += ["long lo", "long hi"]
         if any(b.space == SHARED for b in k.buffers):
             args.append("__local uchar* shared_")
         head = ["#pragma OPENCL FP_CONTRACT OFF"]
@@ -105,6 +124,7 @@ class _OpenCL:
                 f"__kernel __attribute__((reqd_work_group_size({self.threads}, 1, 1)))",
                 f"void {k.name}({', '.join(args)}) {{",
                 *self.shared,
+                *first,
                 "    const long tid = get_local_id(0), block = get_group_id(0), blocks = get_num_groups(0);",
                 *self.lines,
                 "}",
@@ -120,15 +140,15 @@ class _OpenCL:
     def new(self, t: ScalarType, value: str) -> Handle:
         self.count += 1
         self.f64 |= t is F64
-        self.line(f"const {name_of(t)} t{self.count} = {value};")
-        return f"t{self.count}"
+        self.line(f"const {name_of(t)} t_{self.count} = {value};")
+        return f"t_{self.count}"
 
     def variable(self, type: ScalarType, value: Handle) -> str:
         self.count += 1
         self.f64 |= type is F64
-        self.line(f"{name_of(type)} v{self.count} = {value};")
-        self.types[f"v{self.count}"] = type
-        return f"v{self.count}"
+        self.line(f"{name_of(type)} v_{self.count} = {value};")
+        self.types[f"v_{self.count}"] = type
+        return f"v_{self.count}"
 
     def get(self, name: str) -> Handle:
         return self.new(self.types[name], name)
@@ -142,7 +162,7 @@ class _OpenCL:
 
     def open_for(self, lo: Handle, hi: Handle, step: Handle) -> Handle:
         self.count += 1
-        i = f"i{self.count}"
+        i = f"i_{self.count}"  # an underscore: buffers may be called t0 and so on
         self.line(f"for (long {i} = {lo}; {i} < {hi}; {i} += {step}) {{")
         self.depth += 1
         return i

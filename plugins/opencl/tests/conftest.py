@@ -1,0 +1,45 @@
+"""The backend, entered for the time of these tests; without OpenCL they are skipped by name."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import paddle
+from umiak import backends
+from umiak.core import stream
+from umiak.core.place import Place
+
+# The samples of ops as cases, which the engine's own tests use as well.
+sys.path.insert(0, str(Path(__file__).parents[3] / "tests" / "support"))
+
+
+@pytest.fixture(scope="module")
+def opencl() -> Iterator[Any]:
+    """The backend of ``opencl``, with a device at least."""
+    plugin = pytest.importorskip("umiak_opencl", reason="requires pyopencl")
+    if not plugin.backend.device_count():
+        pytest.skip("requires a device of OpenCL, such as pocl-binary-distribution gives")
+    installed = plugin.backend.name in backends.device_types()
+    backends.register(plugin.backend)
+    yield plugin
+    for device in plugin.backend.devices.values():
+        stream.synchronize(device.place.index)
+    if not installed:
+        backends.unregister(plugin.backend.name)
+
+
+@pytest.fixture
+def device(opencl: Any) -> Iterator[Place]:
+    """The first device, as default place of a test."""
+    former = paddle.get_device()
+    place = Place("opencl", 0)
+    opencl.reset_fallbacks()
+    paddle.set_device(place.name)
+    yield place
+    stream.synchronize(place.index)
+    paddle.set_device(former)

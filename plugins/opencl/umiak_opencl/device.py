@@ -1,0 +1,185 @@
+"""One device: its memory, its streams (command queues, in order), and what failed on them."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from typing import NamedTuple
+
+import pyopencl as cl
+
+from umiak.core import stream
+from umiak.core.place import Place
+from umiak.core.stream import Event, QueueDriver
+from umiak_opencl.memory import Memory
+
+DEVICE_TYPE = "opencl"
+THREADS_OF_CPUS, THREADS_OF_OTHERS = 64, 256  # of a work-group
+FLUSH_EVERY = 16  # submissions: a driver may wait for more before it begins
+
+Check = Callable[[], BaseException | None]
+
+
+class Submission(NamedTuple):
+    """Work of a queue. ``check`` tells, when it is done, what its data made fail."""
+
+    ticket: int
+    event: cl.Event
+    name: str
+    check: Check | None
+
+
+class Upstream(Exception):
+    """Work of another stream, on which this one's depends, has failed."""
+
+
+class Queue:
+    """The work of one stream."""
+
+    def __init__(self, device: Device, id: int) -> None:
+        self.device = device
+        self.stream = stream.stream(device.place.index, id)
+        self.commands = cl.CommandQueue(device.context, device.device)
+        self.lock = threading.RLock()
+        self.work: deque[Submission] = deque()
+        self.completed = 0
+        self.failed: list[tuple[str, BaseException]] = []  # not told yet
+        self.first: tuple[int, str, BaseException] | None = None
+        self.unflushed = 0
+
+    def put(self, name: str, enqueue: Callable[[cl.CommandQueue], cl.Event], check: Check | None = None) -> int:
+        """Hand work in, in one or more commands; ``enqueue`` gives the event of the last one. Its ticket."""
+        with self.lock:  # tickets are in the order of the commands
+            event = enqueue(self.commands)
+            ticket = self.stream.submit()
+            self.work.append(Submission(ticket, event, name, check))
+            self.unflushed += 1
+            if self.unflushed >= FLUSH_EVERY:
+                self.flush()
+        return ticket
+
+    def flush(self) -> None:
+        if self.unflushed:
+            self.unflushed = 0
+            self.commands.flush()
+
+    def poll(self) -> int:
+        """The last ticket up to which all is done, well or not."""
+        with self.lock:
+            self.flush()
+            while self.work:
+                status = self.work[0].event.command_execution_status
+                if status > cl.command_execution_status.COMPLETE:
+                    break
+                self.finish(self.work.popleft(), status)
+            return self.completed
+
+    def finish(self, done: Submission, status: int) -> None:
+        error: BaseException | None = None
+        if status < 0:
+            error = RuntimeError(f"the driver stopped it with {cl.status_code.to_string(status, str(status))}")
+        elif done.check is not None:
+            try:
+                error = done.check()
+            except Exception as e:
+                error = e
+        if error is not None:
+            self.failed.append((done.name, error))
+            self.first = self.first or (done.ticket, done.name, error)
+        self.completed = done.ticket
+
+    def event(self, ticket: int) -> cl.Event | None:
+        """The event behind which all up to a ticket is done; None where it is already."""
+        with self.lock:
+            for x in self.work:
+                if x.ticket >= ticket:
+                    return x.event
+        return None
+
+    def wait(self, ticket: int) -> None:
+        if self.poll() >= ticket:
+            return
+        event = self.event(ticket)
+        if event is not None:
+            with suppress(cl.Error):  # its status says so, and whoever waits is told
+                event.wait()
+        while self.poll() < ticket:
+            self.commands.finish()
+
+    def failure_before(self, ticket: int) -> BaseException | None:
+        with self.lock:
+            if self.first is None or self.first[0] > ticket:
+                return None
+            _, name, error = self.first
+        failure = Upstream(f"[{name}] on {self.device.place.name}: {error}")
+        failure.__cause__ = error
+        return failure
+
+
+class Device(QueueDriver):
+    """A device of OpenCL, and the driver of its streams."""
+
+    def __init__(self, number: int, device: cl.Device) -> None:
+        self.number, self.device = number, device
+        self.context = cl.Context([device])
+        self.memory = Memory(self.context, device)
+        self.nothing = cl.Buffer(self.context, cl.mem_flags.READ_WRITE, 64)  # for arguments that nobody reads
+        self.on_processor = bool(device.type & cl.device_type.CPU)
+        self.threads = THREADS_OF_CPUS if self.on_processor else THREADS_OF_OTHERS
+        self.units = device.max_compute_units
+        self.queues: dict[int, Queue] = {}
+        self.lock = threading.RLock()
+
+    @property
+    def place(self) -> Place:
+        return Place(DEVICE_TYPE, self.number)
+
+    def queue(self, id: int) -> Queue:
+        with self.lock:
+            if id not in self.queues:
+                self.queues[id] = Queue(self, id)
+            return self.queues[id]
+
+    # --- the driver of its streams ---
+
+    def completed(self, id: int) -> int:
+        return self.queue(id).poll()
+
+    def synchronize(self, id: int, ticket: int) -> None:
+        self.queue(id).wait(ticket)
+
+    def after(self, id: int, event: Event) -> None:
+        if event.stream.place != self.place.index:
+            event.synchronize()  # another device's: the host waits
+            return
+        other, ticket = self.queue(event.stream.id), event.ticket
+        other.poll()
+        before = other.event(ticket)
+        if before is None and other.failure_before(ticket) is None:
+            return
+
+        def check() -> BaseException | None:
+            other.poll()
+            return other.failure_before(ticket)
+
+        waited = [] if before is None else [before]
+        other.flush()
+        self.queue(id).put("wait", lambda q: cl.enqueue_barrier(q, wait_for=waited), check)
+
+    def failures(self, id: int) -> list[tuple[str, BaseException]]:
+        queue = self.queue(id)
+        with queue.lock:
+            found, queue.failed = queue.failed, []
+            if found:
+                queue.first = None
+        return found
+
+
+def devices() -> list[cl.Device]:
+    """The devices of all platforms, in the order in which the system lists them."""
+    try:
+        return [d for p in cl.get_platforms() for d in p.get_devices()]
+    except cl.LogicError:  # the loader has no platform at all
+        return []

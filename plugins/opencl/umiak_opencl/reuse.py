@@ -1,0 +1,116 @@
+"""Which share of the registry's ops runs on the device without a line written for it.
+
+``python -m umiak_opencl.reuse`` calls every op on its own samples (``Op.samples``) on ``opencl:0``, compares the
+results with the host's, and prints how each op ran:
+
+* *reused*: by kernels rendered from the loop IR alone, its own or those of its decomposition;
+* *written*: with a kernel of this distribution among them (products, convolutions);
+* *host*: with an op among them that ran on the host;
+* *failed*: the call failed, or gave something else than the host.
+
+Ops that no backend is asked for (communication between ranks, copies between places, calls of Python functions) are
+left out, and so are those without samples on tensors.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import umiak  # noqa: F401  puts the engine together
+from umiak import ops
+from umiak.core import array, context, eager
+from umiak.core.dtype import convert
+from umiak.core.place import Place
+from umiak_opencl.counts import HOST, WRITTEN
+
+CPU, DEVICE = Place("cpu", 0), Place("opencl", 0)
+KINDS = ("reused", "written", "host", "failed")
+# Modules of ops that have one kernel for all places.
+EVERYWHERE = {f"umiak.ops.{name}" for name in ("collective", "custom", "gradient_buckets", "places", "python_call")}
+TOLERANCE = {1: 0.3, 2: 3e-2, 4: 2e-4, 8: 1e-8, 16: 1e-8}  # by bytes of a real number
+
+
+def samples(name: str) -> list[Any]:
+    """The samples of an op, drawn from its name."""
+    return list(ops.REGISTRY[name].samples(np.random.default_rng(zlib.crc32(name.encode()))))
+
+
+def call(cls: Any, sample: Any, place: Place) -> list[np.ndarray]:
+    """The results of a sample's call on a place."""
+    arrays = (np.ndarray, np.generic)
+    params = tuple(sample.params.get(n, p.default) for n, p in cls.param_fields.items())
+    with context.no_grad_guard(), context.place_guard(place):
+        given = tuple(array.from_numpy(np.asarray(x), place) if isinstance(x, arrays) else x for x in sample.inputs)
+        made = eager.apply(cls(**sample.attrs), given, params)
+        return [array.host_values(y) for y in (made if isinstance(made, tuple) else (made,))]
+
+
+def agrees(found: np.ndarray, expected: np.ndarray) -> bool:
+    dtype = convert(found.dtype)
+    if found.shape != expected.shape or found.dtype != expected.dtype:
+        return False
+    if not dtype.is_continuous:
+        return bool((found == expected).all())
+    tolerance = TOLERANCE[dtype.itemsize // (2 if dtype.is_complex else 1)]
+    wide = np.complex128 if dtype.is_complex else np.float64
+    with np.errstate(all="ignore"):
+        return np.allclose(found.astype(wide), expected.astype(wide), tolerance, tolerance, equal_nan=True)
+
+
+def how(name: str, most: int) -> tuple[str, str]:
+    """How an op runs (of ``KINDS``), and what else is to be said: a worse kind of any sample counts."""
+    cls, worst, remark = ops.REGISTRY[name], "", ""
+    for sample in samples(name)[:most]:
+        try:
+            expected = call(cls, sample, CPU)
+        except Exception:
+            continue  # refused on the host as well: a sample of something else
+        HOST.clear()
+        WRITTEN.clear()
+        try:
+            found = call(cls, sample, DEVICE)
+            right = len(found) == len(expected) and all(map(agrees, found, expected))
+            kind, said = ("", "") if right else ("failed", "other results than the host's")
+        except Exception as error:
+            kind, said = "failed", f"{type(error).__name__}: {error}".partition("\n")[0]
+        if not kind:
+            kind = "host" if HOST.read() else "written" if WRITTEN.read() else "reused"
+            said = ", ".join(HOST.read() or WRITTEN.read())
+        if not worst or KINDS.index(kind) > KINDS.index(worst):
+            worst, remark = kind, said
+    return worst, remark
+
+
+def asked(name: str) -> bool:
+    """Return whether backends are asked for an op, rather than every place having its kernel."""
+    cls = ops.REGISTRY[name]
+    return cls.__module__ not in EVERYWHERE and not str(cls.effect or "").startswith("group")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m umiak_opencl.reuse", description=__doc__.partition("\n")[0])
+    parser.add_argument("--samples", type=int, default=2, help="samples of each op (2)")
+    parser.add_argument("ops", nargs="*", help="names of ops; without any: all")
+    options = parser.parse_args(arguments)
+    logging.getLogger("umiak_opencl").setLevel(logging.ERROR)  # what runs on the host is printed here
+    found: dict[str, list[str]] = {kind: [] for kind in KINDS}
+    for name in options.ops or sorted(filter(asked, ops.REGISTRY)):
+        kind, remark = how(name, options.samples)
+        if kind:
+            found[kind].append(name)
+            print(f"{kind:8}{name}{f'  ({remark})' if remark and remark != name else ''}", flush=True)
+    total = sum(map(len, found.values()))
+    for kind, names in found.items():
+        print(f"{len(names):4} of {total} ops {kind}: {len(names) / max(total, 1):.1%}")
+    return 1 if found["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
