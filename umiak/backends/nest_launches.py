@@ -40,7 +40,7 @@ class Step(NamedTuple):
 
 
 class Work(NamedTuple):
-    """What a launch runs, in order. Steps of one list share global scratch; ``temporaries`` are sizes in bytes of
+    """The kernels of a launch, in order. Steps of one list share global scratch; ``temporaries`` are sizes in bytes of
     buffers that follow operands and results among the pointers."""
 
     temporaries: tuple[int, ...]
@@ -88,7 +88,7 @@ class NestLaunches:
         return [word(x) for x in given]
 
     def prepared(self, ins: Sequence[Any], words: Sequence[int]) -> Any:
-        """What ``prepare`` made of the work of a launch on these operands."""
+        """Return what ``prepare`` gave for the work of a launch on these operands."""
         values = tuple([_value(ins, words, *source) for source in self.sources])
         result = self.known.get(values)
         if result is None:
@@ -120,7 +120,7 @@ def word(x: float) -> int:
 
 
 def _value(ins: Sequence[Any], words: Sequence[int], operand: int, axis: int) -> int:
-    """What a symbol of the call stands for, from where C reads it."""
+    """The number that a symbol of the call stands for, from where C reads it."""
     if operand < 0:
         value = words[axis]
         return value - (1 << 64) if value >> 63 else value
