@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from array import array
 from typing import Any
 
 import numpy as np
@@ -140,8 +141,9 @@ def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bo
     """Tensor with a copy of ``data``.
 
     Args:
-        data: a number, nested lists or tuples of numbers and tensors, an array, an object with ``__dlpack__`` or
-            ``__array__``, or a tensor, whose history is left behind. Arrays of uint16 hold the bits of bfloat16.
+        data: a number, nested lists or tuples of numbers and tensors, an array, an object with ``__dlpack__``,
+            ``__array__`` or ``__array_interface__``, a ``memoryview``, ``bytearray`` or ``array.array``, or a tensor,
+            whose history is left behind. Arrays of uint16 hold the bits of bfloat16.
         dtype: the dtype. By default that of the array or tensor; for Python scalars bool, int64, the default floating
             dtype or the complex dtype that goes with it.
         place: where to put it; by default the current place, for a tensor its own.
@@ -179,7 +181,7 @@ def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bo
         out = _from_numbers(data, wanted, where, "to_tensor")
     elif hasattr(data, "__dlpack__"):
         out = apply1(_COPY, from_dlpack(data))
-    elif hasattr(data, "__array__"):
+    elif _is_like_array(data):
         out = _from_numpy(np.asarray(data), where)
     else:
         raise op_error(TypeError, "to_tensor", "a number, a list, a tuple, an array or a Tensor", type(data).__name__)
@@ -187,6 +189,13 @@ def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bo
         out = _cast_to(out, wanted)
     out.stop_gradient = stop_gradient
     return out
+
+
+def _is_like_array(x: Any) -> bool:
+    """Whether NumPy can show the memory of an object as an array."""
+    if isinstance(x, (bytearray, memoryview, array)):
+        return True
+    return hasattr(x, "__array__") or hasattr(x, "__array_interface__")
 
 
 def _detached(x: Any) -> Any:
@@ -231,7 +240,8 @@ def asarray(
     """Tensor of ``obj`` that shares its memory where it can.
 
     Args:
-        obj: a tensor, an array, or anything else that :func:`to_tensor` takes.
+        obj: a tensor, an array, or anything else that :func:`to_tensor` takes. What has memory of its own is shared,
+            by ``__dlpack__`` or as NumPy sees it.
         dtype: the dtype, by default that of the data; elements of another one are copied.
         device: where to put it; by default the current place, for a tensor its own.
         copy: True always copies, False refuses what cannot be shared, None shares what can be shared.
@@ -254,12 +264,12 @@ def asarray(
     """
     d = None if dtype is None else dtype_of(dtype)
     place = None if device is None else place_of(device, "asarray")
-    if copy is True:
-        shared = False
-    elif isinstance(obj, Tensor):
-        shared = d in (None, obj.dtype) and place in (None, obj.place)
-    else:
-        shared = isinstance(obj, np.ndarray) and (d is None or d.numpy == obj.dtype)
+    if copy is not True and not isinstance(obj, (Tensor, np.ndarray)):
+        obj = _shown(obj)
+    shared = copy is not True and (
+        (isinstance(obj, Tensor) and d in (None, obj.dtype) and place in (None, obj.place))
+        or (isinstance(obj, np.ndarray) and (d is None or d.numpy == obj.dtype))
+    )
     if not shared:
         if copy is False:
             raise op_error(
@@ -273,6 +283,13 @@ def asarray(
     if requires_grad:
         out.stop_gradient = False
     return out
+
+
+def _shown(x: Any) -> Any:
+    """An object's memory as a tensor or an array over it; what has none as it is."""
+    if hasattr(x, "__dlpack__"):
+        return _take(x, None)
+    return np.asarray(x) if _is_like_array(x) else x
 
 
 @public("paddle paddle.tensor")
