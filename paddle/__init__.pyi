@@ -22,10 +22,12 @@ from paddle import incubate as incubate
 from paddle import inference as inference
 from paddle import io as io
 from paddle import jit as jit
+from paddle import library as library
 from paddle import linalg as linalg
 from paddle import metric as metric
 from paddle import nn as nn
 from paddle import onnx as onnx
+from paddle import ops as ops
 from paddle import optimizer as optimizer
 from paddle import pir as pir
 from paddle import profiler as profiler
@@ -961,6 +963,7 @@ __all__ = [
     "less_than_",
     "lgamma",
     "lgamma_",
+    "library",
     "linalg",
     "linspace",
     "load",
@@ -1045,6 +1048,7 @@ __all__ = [
     "ones",
     "ones_like",
     "onnx",
+    "ops",
     "optimizer",
     "outer",
     "pdist",

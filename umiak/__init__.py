@@ -81,6 +81,11 @@ def _assemble() -> None:
         providers.common.follow(parallel.COUNT_ADDRESS)
         providers.before_gomp = parallel.join_gomp
 
+    def custom_operators(module: Any) -> None:
+        """Users' operators run on every place, and have gradients through their functions."""
+        module.THROUGH = import_module("umiak.autodiff.graph").through
+        backends.provide(module.CustomOp, import_module("umiak.backends.custom_op").kernel)
+
     scope.install(get_scope, set_scope)
     when_loaded("umiak.compiler.plan", lambda plan: plan.install(backends.get, backends.find_kernel))
     when_loaded("umiak.backends.cpu.providers", follow_threads)
@@ -92,6 +97,7 @@ def _assemble() -> None:
     array.install(transfer.moved)
     backends.provide(ops.REGISTRY["transfer"], transfer.kernel)
     backends.provide(ops.REGISTRY["python_call"], lambda call: import_module("umiak.backends.python_call").kernel(call))
+    when_loaded("umiak.ops.custom_op", custom_operators)
     backends.provide(Collective, lambda call: import_module("umiak.comm.kernels").kernel(call))
     backends.provide(BucketOp, lambda call: import_module("umiak.comm.captured_buckets").kernel(call))
     backends.provide(OnHost, lambda call: import_module("umiak.runtime.host").kernel(call))

@@ -15,7 +15,15 @@ from paddle.framework.param_attr import ParamAttr
 from paddle.framework.parameter import Parameter
 from paddle.jit.sot.function import SymbolicStaticFunction
 from paddle.nn.layer.layers import Layer
-from paddle.static.formats.files import PROGRAM_ENDS, VALUES_END, damaged, paths_of, read_program, read_values
+from paddle.static.formats.files import (
+    PROGRAM_ENDS,
+    VALUES_END,
+    damaged,
+    paths_of,
+    read_program,
+    read_values,
+    unregistered,
+)
 from paddle.static.formats.graph import PARAMETER, Module
 from paddle.static.formats.record import (
     Values,
@@ -31,6 +39,7 @@ from paddle.static.input import InputSpec
 from paddle.static.program import Program
 from umiak.core.array import from_numpy
 from umiak.core.tensor import Tensor
+from umiak.ir.registry import NotRegistered
 from umiak.ir.serialise import FormatError
 from umiak.util.errors import op_error
 
@@ -182,6 +191,7 @@ def load(path: str, **configs: Any) -> TranslatedLayer:
     Raises:
         TypeError: another option.
         ValueError: files that are no such model, damaged, or with operators that are not known.
+        RuntimeError: operators of users (``paddle.library``) that are not registered here.
         OSError: a file that is not there.
 
     Example:
@@ -243,4 +253,6 @@ def _read(path: str) -> Module:
         check_operators(module)
     except FormatError as error:
         raise damaged("load", "program", path, error) from error
+    except NotRegistered as error:
+        raise unregistered("load", path, error) from error
     return module

@@ -22,7 +22,7 @@ from paddle.tensor._args import (
 )
 from umiak import ops as F
 from umiak.core import dtype as dt
-from umiak.core.context import current
+from umiak.core.context import current, place_guard
 from umiak.core.dtype import DType
 from umiak.core.eager import apply
 from umiak.core.tensor import Tensor
@@ -34,6 +34,14 @@ def with_gradient(x: Tensor, requires_grad: bool) -> Tensor:
     if requires_grad:
         x.stop_gradient = False
     return x
+
+
+def _uninitialised(shape: tuple, dtype: DType, place: Any) -> Tensor:
+    """Memory as it comes; zeros where sizes are symbols, as the program that is traced makes the tensor."""
+    if not any(type(n) is Sym for n in shape):
+        return _empty(shape, dtype, place)
+    with place_guard(place):
+        return F.full(0, dtype, shape)
 
 
 _FULL = InternedOps(F.Full)
@@ -157,7 +165,7 @@ def empty(
         >>> paddle.empty([2, 3]).shape
         paddle.Size([2, 3])
     """
-    x = _empty(shape_of(shape, "empty"), dtype_of(dtype), None if device is None else place_of(device))
+    x = _uninitialised(tuple(shape_of(shape, "empty")), dtype_of(dtype), None if device is None else place_of(device))
     return with_gradient(x, requires_grad)
 
 
@@ -401,7 +409,7 @@ def empty_like(
         paddle.Size([2, 3])
     """
     need_tensor(x, "empty_like")
-    out = _empty(
+    out = _uninitialised(
         tuple(x.shape), x.dtype if dtype is None else dtype_of(dtype), x.place if device is None else place_of(device)
     )
     return with_gradient(out, requires_grad)

@@ -7,7 +7,7 @@ are made as well. All record ordinary ops: they can be differentiated again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -97,13 +97,18 @@ def vjp(
 
 def through_decomposition(op: Op, inputs: tuple, params: tuple, grads: tuple) -> tuple:
     """Record the decomposition, then walk back over what was recorded."""
+    return through(lambda: op.decompose(*inputs, *params), inputs, grads)
+
+
+def through(function: Callable[[], Any], inputs: tuple, grads: Sequence[Any]) -> tuple:
+    """Gradients for ``inputs`` of what ``function`` computes of them: it is recorded, and walked back over."""
     tracer = current()
     start = len(tracer.operations)
     outer = tracer.expand
     if outer is not None:  # a derivative that was written is better than the one of its parts
         tracer.expand = lambda inner: outer(inner) and not rules.has_vjp(inner)
     try:
-        outputs = op.decompose(*inputs, *params)
+        outputs = function()
     finally:
         tracer.expand = outer
     outputs = outputs if isinstance(outputs, tuple) else (outputs,)

@@ -52,6 +52,10 @@ class Kernel(NamedTuple):
     # (operands, outputs, dims) -> (bytes, flops) of a launch; ``dims`` is None for a flat one. Without it: the bytes of
     # operands and outputs
     work: Callable[[Sequence[Any], Sequence[Any], Sequence[int] | None], tuple[int, int]] | None = None
+    # Of `call`, where a user wrote it: (op, operands, params, results, operand) raises for results that are not as the
+    # op inferred them (operand -1), or for an operand that was written to and is not among ``writes``, as bits
+    refuse: Callable[[Any, tuple, tuple, tuple, int], None] | None = None
+    writes: int = 0
 
     def install(self, plan: Any, registers: Sequence[int] | None = None) -> None:
         """Let a plan of dispatch launch this kernel; ``registers`` of its shape program hold ``dims``."""
@@ -68,6 +72,8 @@ class Kernel(NamedTuple):
             self.work,
             self.many,
         )
+        if self.refuse is not None:
+            plan.check_results(self.refuse, self.writes)
 
 
 class Backend:

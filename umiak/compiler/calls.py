@@ -95,13 +95,11 @@ def call_program(
         params: list[int] = []
         lengths: list[int] = []
         for p, declared in zip(operation.params, operation.op.param_fields.values(), strict=True):
-            if declared.kind == "ints":
+            numbers = p if declared.several else (p,)
+            if declared.several:
                 lengths.append(len(p))
-                params += range(len(exprs), len(exprs) + len(p))
-                exprs += p
-            else:
-                params.append(len(exprs))
-                exprs.append(_as_float(p) if declared.kind == "float" else p)
+            params += range(len(exprs), len(exprs) + len(numbers))
+            exprs += map(_as_float, numbers) if declared.each == "float" else numbers
         for r in operation.results:
             number[id(r)] = count
             count += 1

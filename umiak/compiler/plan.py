@@ -167,17 +167,13 @@ def symbols_for(op: Op, operands: Sequence[Any], params: Sequence[Any]) -> Opera
             word += WORDS[kind]
     symbolic = []
     for name, declared, value in zip(op.param_fields, op.param_fields.values(), params, strict=True):
-        count = len(value) if declared.kind == "ints" else 1
+        count = len(value) if declared.several else 1
         new_symbols = tuple(
-            scope.symbol(
-                "float" if declared.kind == "float" else "int",
-                name=f"p_{name}{k}" if declared.kind == "ints" else f"p_{name}",
-            )
-            for k in range(count)
+            scope.symbol(declared.each, name=f"p_{name}{k}" if declared.several else f"p_{name}") for k in range(count)
         )
         sources.update({s: (-1, word + k) for k, s in enumerate(new_symbols)})
         word += count
-        symbolic.append(new_symbols if declared.kind == "ints" else new_symbols[0])
+        symbolic.append(new_symbols if declared.several else new_symbols[0])
     return OperandClass(scope, metas, stand_ins, tuple(symbolic), sources)
 
 

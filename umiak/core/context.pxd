@@ -48,3 +48,4 @@ cdef class EngineContext:
 
 cdef PyObject* context_pointer() except NULL    # borrowed; creates the thread's context on first use
 cpdef object capture_of()
+cpdef bint is_tracing()

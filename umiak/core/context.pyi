@@ -39,6 +39,7 @@ class EngineContext:
 
 def current() -> EngineContext: ...
 def capture_of() -> Any: ...  # the tracer of the function that is being captured, or None
+def is_tracing() -> bool: ...  # whether calls are recorded in a program
 def observe_everywhere(bits: int, on: bool) -> None: ...  # in all threads
 def new_rank(rank: int) -> EngineContext: ...  # a virtual rank
 

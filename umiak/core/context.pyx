@@ -143,6 +143,11 @@ cpdef object capture_of():
     return None
 
 
+cpdef bint is_tracing():
+    """Return whether calls are recorded in a program."""
+    return (<EngineContext>context_pointer()).observers & OBSERVE_TRACE != 0
+
+
 def observe_everywhere(uint32_t bits, bint on):
     """Set observer bits in the contexts of all threads, those to come included; or clear them."""
     global _everywhere

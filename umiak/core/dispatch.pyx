@@ -8,7 +8,7 @@ table is Python's business: the slot ``on_miss`` builds a plan, everything after
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
-from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
+from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_New, PyTuple_SET_ITEM
 from libc.stdlib cimport malloc
 from libc.string cimport memcpy
 
@@ -462,7 +462,10 @@ cdef object run(Plan plan, Operand* xs, int n, const uint64_t* params, int np, u
         return o
 
     # Composites: a call program, or Python over tensors.
-    results = run_calls(plan, xs, n, scalars, params, sig, ctx)
+    if plan.refuse_results is not None:
+        results = run_checked(plan, xs, n, scalars, params, sig, ctx, regs)
+    else:
+        results = run_calls(plan, xs, n, scalars, params, sig, ctx)
     for i in range(plan.n_out):
         outs[i] = <PyObject*>results[i]                     # borrowed from `results`
     if flags & FLAG_INTO:
@@ -525,6 +528,59 @@ cdef tuple run_calls(Plan plan, Operand* xs, int n, const uint64_t* scalars, con
     finally:
         ctx.plan_mode = modes
         ctx.inner_place = outer_place
+
+
+cdef tuple run_checked(Plan plan, Operand* xs, int n, const uint64_t* scalars, const uint64_t* params, uint64_t sig, EngineContext ctx,
+                       const int64_t* regs):
+    """Results of a function that a user wrote: of the plan's sizes and dtypes, and each with memory and a history of its own."""
+    cdef uint32_t[INLINE_X] versions
+    cdef int i, j, d, k = 0, wrong = -2, written = n if n < INLINE_X else INLINE_X
+    cdef Tensor o
+    cdef list made
+    for i in range(written):
+        versions[i] = tensor_version(<Tensor>xs[i].t) if xs[i].t != NULL else 0
+    results = run_calls(plan, xs, n, scalars, params, sig, ctx)
+    for i in range(written):
+        if xs[i].t != NULL and not plan.writes >> i & 1 and tensor_version(<Tensor>xs[i].t) != versions[i]:
+            wrong = i
+    if len(results) != plan.n_out:
+        wrong = -1
+    elif wrong == -2:
+        for i in range(plan.n_out):
+            if not isinstance(<object>PyTuple_GET_ITEM(results, i), Tensor):
+                wrong = -1
+                break
+            o = <Tensor>PyTuple_GET_ITEM(results, i)
+            if o.kind & ~<uint8_t>KIND_VIEW or o.key & K_DTYPE_MASK != plan.out_dtype[i] or o.ndim != plan.out_rank[i] or \
+                    o.storage.place != plan.place:
+                wrong = -1
+                break
+            for d in range(o.ndim):
+                if o.dims[d] != regs[plan.out_regs[k]]:
+                    wrong = -1
+                k += 1
+    if wrong != -2:
+        o = None
+        plan.refuse_results(plan.op, operand_tuple(xs, n), unpack_params(plan.op, params, sig), results, wrong)
+        raise RuntimeError(f"[{plan.op.name}] requires other results")
+    made = []
+    for i in range(plan.n_out):
+        o = <Tensor>PyTuple_GET_ITEM(results, i)
+        for j in range(n):
+            if xs[j].t != NULL and (<Tensor>xs[j].t).storage is o.storage:
+                o = call1(COPY, detached(o))
+                break
+        else:
+            for j in range(i):
+                if (<Tensor>PyTuple_GET_ITEM(results, j)).storage is o.storage:
+                    o = call1(COPY, detached(o))
+                    break
+            else:
+                # The tuple and `o` refer to a tensor that is nobody else's.
+                if o.kind or o.node is not None or o.key & K_NEEDS_GRAD or Py_REFCNT(<PyObject*>o) > 2:
+                    o = detached(o)
+        made.append(o)
+    return tuple(made)
 
 
 # ---- views -----------------------------------------------------------------------------------------------------------

@@ -108,15 +108,23 @@ cdef int parse_params(OpBase op, tuple params, uint64_t* out, uint64_t* sig) exc
         raise TypeError(f"[{op.name}] requires {op.n_params} params {tuple(op.param_fields)}, got {len(params)}")
     for j in range(op.n_params):
         value = params[j]
-        if op.kinds[j] == c't':
+        if op.kinds[j] == c't' or op.kinds[j] == c'g':
             if not isinstance(value, (tuple, list)):
-                raise op_error(TypeError, op.name, f"a tuple of ints for param {tuple(op.param_fields)[j]!r}", repr(value))
+                kind = "ints" if op.kinds[j] == c't' else "floats"
+                raise op_error(TypeError, op.name, f"a tuple of {kind} for param {tuple(op.param_fields)[j]!r}", repr(value))
             value = tuple(value)                         # an item's __index__ may change a list
             if n_tuples == 8 or k + len(value) > INLINE_S or len(value) > 254:
                 raise ValueError(f"[{op.name}] requires params of at most {INLINE_S} numbers, got more")
             sig[0] |= <uint64_t>(len(value) + 1) << (8 * n_tuples)
             n_tuples += 1
             for item in <tuple>value:
+                if op.kinds[j] == c'g':
+                    item = as_float(op, item, j)
+                    if item is None:
+                        return -1
+                    out[k] = float_bits(<double>item)
+                    k += 1
+                    continue
                 if PyLong_CheckExact(item):
                     out[k] = <uint64_t>PyLong_AsLongLongAndOverflow(item, &overflow)
                     if not overflow:
@@ -131,14 +139,10 @@ cdef int parse_params(OpBase op, tuple params, uint64_t* out, uint64_t* sig) exc
             if k >= INLINE_S:
                 raise ValueError(f"[{op.name}] requires params of at most {INLINE_S} numbers, got more")
             if op.kinds[j] == c'f':
-                if isinstance(value, (float, int)):
-                    out[k] = float_bits(<double>value)
-                elif hasattr(value, "is_symbolic"):
+                item = as_float(op, value, j)
+                if item is None:
                     return -1
-                elif hasattr(value, "__float__"):
-                    out[k] = float_bits(float(value))
-                else:
-                    raise op_error(TypeError, op.name, f"a number for param {tuple(op.param_fields)[j]!r}", repr(value))
+                out[k] = float_bits(<double>item)
             else:
                 item = as_int(op, value, j)
                 if item is None:
@@ -146,6 +150,17 @@ cdef int parse_params(OpBase op, tuple params, uint64_t* out, uint64_t* sig) exc
                 out[k] = <uint64_t><int64_t>item
             k += 1
     return k
+
+
+cdef object as_float(OpBase op, object value, int j):
+    """The float of param ``j``; None for a symbolic one."""
+    if isinstance(value, (float, int)):
+        return float(value)
+    if hasattr(value, "is_symbolic"):
+        return None
+    if not hasattr(value, "__float__"):
+        raise op_error(TypeError, op.name, f"a number for param {tuple(op.param_fields)[j]!r}", repr(value))
+    return float(value)
 
 
 cdef object as_int(OpBase op, object value, int j):
@@ -167,12 +182,15 @@ cdef tuple unpack_params(OpBase op, const uint64_t* bits, uint64_t sig):
     cdef int j, k = 0, i, count, n_tuples = 0
     cdef list out = [], item
     for j in range(op.n_params):
-        if op.kinds[j] == c't':
+        if op.kinds[j] == c't' or op.kinds[j] == c'g':
             count = <int>((sig >> (8 * n_tuples)) & 255) - 1
             n_tuples += 1
             item = []
             for i in range(count):
-                item.append(<int64_t>bits[k])
+                if op.kinds[j] == c't':
+                    item.append(<int64_t>bits[k])
+                else:
+                    item.append(bits_float(bits[k]))
                 k += 1
             out.append(tuple(item))
         elif op.kinds[j] == c'f':

@@ -91,6 +91,8 @@ cdef class Plan:
     cdef readonly object kernel_name       # for tables of launches; "": as the op
     cdef readonly object work              # (operands, outputs, dims) -> (bytes, flops) of a launch, or None
     cdef object keep
+    cdef object refuse_results             # of results that users compute: (op, operands, params, results, operand) raises
+    cdef uint64_t writes                   # the operands that these may write to, as bits
     cdef readonly TensorProgram program
     # gradient
     cdef readonly bint records

@@ -30,7 +30,7 @@ cdef class OpBase:
         self.overwrites = 0xFFFFFFFFFFFFFFFF if self.pointwise else self.overwritable
         self.variadic = any(name.startswith("*") for name in self.inputs)
         for i, kind in enumerate(kinds):
-            self.kinds[i] = {"float": b"f", "int": b"i", "ints": b"t"}[kind][0]
+            self.kinds[i] = {"float": b"f", "int": b"i", "ints": b"t", "floats": b"g"}[kind][0]
 
     def __call__(self, *args):
         """``op(*operands, *params)`` for ops with a fixed number of operands."""
@@ -185,6 +185,12 @@ cdef class Plan:
             self.shape is not None and self.shape.n_regs <= INLINE_R and self.n_dims <= INLINE_D
         self.kernel = kernel
         self.keep = keep
+
+    def check_results(self, refuse not None, uint64_t writes):
+        """Compare what a Python kernel gives with the sizes and dtypes of the plan, and which operands it has written to with
+        ``writes`` (bits). ``refuse(op, operands, params, results, operand)`` raises; ``operand``: that was written to, or -1."""
+        self.refuse_results = refuse
+        self.writes = writes
 
     def bound_scalars(self, int64_t low, int64_t high):
         """Scalar operands outside of these bounds go to the slot ``out_of_range``, as the op has no place for them."""

@@ -57,6 +57,10 @@ class NumberUnknown(TypeError):
         self.value = value
 
 
+class ConditionUnknown(TypeError):
+    """Code branches on symbolic sizes without hints."""
+
+
 class Sym:
     """One node. ``kind`` is ``"int"``, ``"float"`` or ``"bool"``; ``args`` holds nodes and Python scalars.
 

@@ -9,7 +9,7 @@ from typing import Any
 from umiak.ir.expr import Sym, is_number, symbol
 from umiak.ir.meta import LONG, Meta
 from umiak.ir.program import Block, Operand, Operation, Program, Value, Write, order_class
-from umiak.ir.registry import REGISTRY
+from umiak.ir.registry import REGISTRY, NotRegistered
 from umiak.ir.scope import Check
 from umiak.ir.text import CONSTANTS, Reader
 
@@ -369,6 +369,28 @@ def dtype(short: str) -> Any:
     return convert(LONG[short])
 
 
+def parse_attribute(source: str) -> Any:
+    """Read the text of a static attribute.
+
+    Raises:
+        TextError: text that is none.
+    """
+    reader = _Parser(source, REGISTRY)
+    value = reader.attribute()
+    if reader.token.kind != "end":
+        reader.fail("expected the end of the attribute")
+    return value
+
+
 def parse(source: str, registry: Mapping[str, Any] | None = None) -> Program:
-    """Read a program. ``registry`` maps op names to classes; by default it is the engine's."""
-    return _Parser(source, REGISTRY if registry is None else registry).program()
+    """Read a program. ``registry`` maps op names to classes; by default it is the engine's.
+
+    Raises:
+        TextError: text that is no program.
+        NotRegistered: operators of users that are not in the registry.
+    """
+    reader = _Parser(source, REGISTRY if registry is None else registry)
+    users = {t.text for t in reader.tokens if t.kind == "name" and "::" in t.text}
+    if lacking := sorted(users - set(reader.registry)):
+        raise NotRegistered(lacking)
+    return reader.program()

@@ -7,6 +7,16 @@ from typing import Any
 REGISTRY: dict[str, Any] = {}
 
 
+class NotRegistered(RuntimeError):
+    """A program has operators of users, ``namespace::operator``, that nobody has registered in this process."""
+
+    def __init__(self, names: list[str]) -> None:
+        self.names = names
+        super().__init__(
+            f"requires the operators {', '.join(names)} to be registered. Import the module that registers them"
+        )
+
+
 def enter(cls: Any) -> None:
     if cls.name in REGISTRY:
         raise ValueError(f"op {cls.name!r} is registered twice: {REGISTRY[cls.name]} and {cls}")

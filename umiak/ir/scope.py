@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from umiak.ir import expr
-from umiak.ir.expr import Bool, DimError, Sym
+from umiak.ir.expr import Bool, ConditionUnknown, DimError, Sym
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,7 +290,7 @@ def truth(condition: Sym) -> bool:
         return require_scope(condition).guard(condition)
     if scope is not None and scope.by_example:
         return scope.assume_as_example(condition)
-    raise TypeError(
+    raise ConditionUnknown(
         f"the condition {condition} is not known while the program is built, because its sizes have no hint. "
         "Instead of `if a == b:` write sym.require(a == b, message) to test it at run time, "
         "or sym.where(a == b, x, y) to choose a value at run time"

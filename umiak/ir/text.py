@@ -28,7 +28,7 @@ _TOKENS = re.compile(
     r"""(?P<space>[ \t\r]+|\#[^\n]*)
       | (?P<newline>\n)
       | (?P<number>(?:\d+\.\d*|\.\d+|\d+)(?:[eE][+-]?\d+)?)
-      | (?P<name>[A-Za-z_][A-Za-z_0-9]*(?:\.[A-Za-z_][A-Za-z_0-9]*)*)
+      | (?P<name>[A-Za-z_][A-Za-z_0-9]*(?:(?:\.|::)[A-Za-z_][A-Za-z_0-9]*)*)
       | (?P<value>[%@][A-Za-z_0-9]+)
       | (?P<string>"(?:[^"\\\n]|\\.)*")
       | (?P<punctuation><-|->|\*\*|//|==|!=|<=|>=|[-+*/%<>=(){}\[\],:;])

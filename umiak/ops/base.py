@@ -30,11 +30,21 @@ MISSING: Any = _Missing()
 class Param(NamedTuple):
     """Declaration of a run-time scalar of an op.
 
-    ``kind`` is ``"float"``, ``"int"`` or ``"ints"`` (a tuple of ints; its length belongs to the class of the call).
+    ``kind`` is ``"float"``, ``"int"``, or ``"floats"`` or ``"ints"``: a tuple of them, whose length belongs to the
+    class of the call.
     """
 
     kind: str = "float"
     default: Any = MISSING
+
+    @property
+    def several(self) -> bool:
+        return self.kind in ("ints", "floats")
+
+    @property
+    def each(self) -> str:
+        """The kind of a number."""
+        return "float" if self.kind in ("float", "floats") else "int"
 
 
 def param(kind: str = "float", default: Any = MISSING) -> Any:

@@ -20,6 +20,7 @@ from paddle.static.formats.legacy.translate import read_pdmodel
 from paddle.static.formats.record import parameter_names
 from paddle.static.program_file import Contents
 from umiak.core.tensor import Tensor
+from umiak.ir.registry import NotRegistered
 from umiak.ir.serialise import FormatError
 from umiak.runtime.program_tracer import outside
 from umiak.util.errors import op_error
@@ -77,6 +78,7 @@ def read_program(source: Any, op_name: str) -> Module | Contents:
 
     Raises:
         ValueError: no program in a known format, or a damaged one.
+        RuntimeError: operators of users that are not registered.
         OSError: the file cannot be read.
     """
     data = content(source)
@@ -87,12 +89,25 @@ def read_program(source: Any, op_name: str) -> Module | Contents:
         return known.read(data)
     except FormatError as error:
         raise damaged(op_name, "program", source, error) from error
+    except NotRegistered as error:
+        raise unregistered(op_name, source, error) from error
+
+
+def unregistered(op_name: str, source: Any, error: NotRegistered) -> Exception:
+    """The error for a program with operators that nobody has registered."""
+    return op_error(
+        RuntimeError, op_name, f"the operators of the program in {_shown(source)} to be registered",
+        f"no {', '.join(error.names)}", "Import the module that registers them (paddle.library.custom_op) first.",
+    )  # fmt: skip
+
+
+def _shown(source: Any) -> str:
+    return "the bytes given" if isinstance(source, (bytes, bytearray, memoryview)) else os.fspath(source)
 
 
 def damaged(op_name: str, what: str, source: Any, error: Exception) -> Exception:
     """The error for a file, or bytes, that cannot be read."""
-    name = "the bytes given" if isinstance(source, (bytes, bytearray, memoryview)) else os.fspath(source)
-    return op_error(ValueError, op_name, f"a {what} in {name} that is whole", f"another one: {error}")
+    return op_error(ValueError, op_name, f"a {what} in {_shown(source)} that is whole", f"another one: {error}")
 
 
 def read_values(source: Any, names: Sequence[str], op_name: str) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from paddle.static.formats.graph import (
     Operation,
     TensorType,
 )
+from paddle.static.formats.operators.custom_op import PREFIX, call_custom, is_custom, is_registered
 from paddle.static.formats.operators.known import Known, known_elements, tensor_of
 from paddle.static.formats.operators.table import TABLE, FromData
 from paddle.static.program import Program
@@ -37,6 +38,7 @@ from umiak.core.dtype import convert
 from umiak.core.tensor import Tensor, unfilled
 from umiak.ir import sym as dim
 from umiak.ir.expr import Sym
+from umiak.ir.registry import NotRegistered
 from umiak.ir.serialise import FormatError
 from umiak.ir.tracer import SymTensor
 from umiak.ir.verifier import VerifyError
@@ -56,13 +58,16 @@ REFUSALS = FormatError, VerifyError, TypeError, ValueError, LookupError, Arithme
 
 def missing_operators(module: Module) -> list[str]:
     """The names of a module's operators that are not in the table."""
-    return sorted({o.name for o in module.block.walk()} - _RULED - TABLE.keys())
+    return sorted(n for n in {o.name for o in module.block.walk()} - _RULED - TABLE.keys() if not is_custom(n))
 
 
 def check_operators(module: Module) -> None:
-    """Refuse a module with unknown operators, all of which the error names."""
+    """Refuse a module with unknown operators, all of which the error names; NotRegistered for those of users."""
     if missing := missing_operators(module):
         raise FormatError(f"operators that are known here are required, got {', '.join(missing)}")
+    users = {o.name for o in module.block.walk() if is_custom(o.name) and not is_registered(o.name)}
+    if users:
+        raise NotRegistered(sorted(n.removeprefix(PREFIX) for n in users))
 
 
 class Values:
@@ -108,6 +113,8 @@ class Values:
         rule = _RULES.get(o.name)
         if rule is not None:
             return rule(self, o)
+        if is_custom(o.name):
+            return call_custom(o, self._operands(o))
         results = TABLE[o.name].call(o, self._operands(o))
         if isinstance(results, tuple):
             return results

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from paddle.static.formats.emit import (
     control,
     creation,
+    custom_op,
     detection,
     elementwise,
     indexing,
@@ -32,8 +33,8 @@ from umiak.ir.scope import RECORDED_FOR, symbols_of
 
 # Imported for what they enter in the table.
 _SUBJECTS = (
-    control, creation, detection, elementwise, indexing, losses, norms, products, recurrent, reductions, shapes,
-    windows,
+    control, creation, custom_op, detection, elementwise, indexing, losses, norms, products, recurrent, reductions,
+    shapes, windows,
 )  # fmt: skip
 
 

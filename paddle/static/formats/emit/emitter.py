@@ -467,7 +467,7 @@ class Emitter:
             self.line = around
 
     def _emit(self, o: ir.Operation) -> None:
-        found = TABLE.get(type(o.op))
+        found = next((TABLE[cls] for cls in type(o.op).__mro__ if cls in TABLE), None)
         made = found(self, o) if found is not None else None
         if made is not None:
             results = [made] if isinstance(made, Result) else made

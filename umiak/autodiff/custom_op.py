@@ -1,0 +1,253 @@
+"""Calls of users' operators: at once with a node of the tape, or as calls of a program."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from umiak.autodiff.saved import SavedTensor
+from umiak.core import python_nodes
+from umiak.core.context import current, is_tracing, no_grad_guard, place_guard
+from umiak.core.eager import apply
+from umiak.core.inplace import assign
+from umiak.core.place import Place
+from umiak.core.tensor import Tensor
+from umiak.ir.expr import Sym
+from umiak.ir.meta import Meta
+from umiak.ir.tracer import DataUnknown
+from umiak.ops import custom_op as rules
+from umiak.ops._common import zeros
+from umiak.ops.arguments import FLOAT, INT, TENSOR, Parts, taken_apart
+from umiak.ops.custom_op import CALL, CONSTANT, NODE, CustomOp, Definition, GradientContext, listed
+from umiak.ops.schema import shown_kind
+
+
+class Operator:
+    """A registered operator, which is called with the arguments of its schema."""
+
+    __slots__ = ("__weakref__", "_ways", "definition")
+
+    def __init__(self, definition: Definition) -> None:
+        self.definition = definition
+        # By the classes of arguments: a letter for each (ops/arguments.py) and the op, where classes decide the form.
+        self._ways: dict[tuple, tuple[str, CustomOp]] = {}
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Call the operator."""
+        definition = self.definition
+        way = self._ways.get(tuple(map(type, args))) if not kwargs else None
+        if way is None or is_tracing() or not (definition.fake or definition.infer):
+            return self._general(definition.schema.bound(args, kwargs))
+        letters, op = way
+        if letters.count("x") == len(letters):
+            operands, numbers = args, _NONE
+        else:
+            operands, numbers = _sorted(letters, args)
+        needs = [not x.stop_gradient for x in operands]
+        if True not in needs or not current().grad_enabled:
+            return op.packed_up(apply(op, operands, numbers))
+        return _with_gradient(definition, op, args, operands, numbers)
+
+    def _general(self, args: tuple) -> Any:
+        """A call with the values of all arguments, whatever they are."""
+        definition = self.definition
+        parts = taken_apart(args, self._refusal)
+        if not definition.is_node:
+            return _inlined(definition, args, parts)
+        tensors, numbers = tuple(parts.tensors), (tuple(parts.ints), tuple(parts.floats))
+        if is_tracing() or any(type(n) is Sym for n in (*parts.ints, *parts.floats)):
+            return _recorded(definition, args, parts.form, tensors, numbers)
+        op = definition.op(parts.form, CALL)
+        if set(parts.form) <= {TENSOR, INT, FLOAT} and all(isinstance(x, (Tensor, int, float)) for x in args):
+            self._ways[tuple(map(type, args))] = "".join(parts.form), op
+        if current().grad_enabled and any(not x.stop_gradient for x in tensors):
+            return _with_gradient(definition, op, args, tensors, numbers)
+        return op.packed_up(apply(op, tensors, numbers))
+
+    def _refusal(self, position: int, value: Any) -> Exception:
+        name = self.definition.schema.arguments[position].name
+        hint = " Pass paddle.to_tensor(...)." if isinstance(value, np.ndarray) else ""
+        return TypeError(
+            f"[{self.definition.name}] requires tensors, numbers, strings, dtypes, places, None, or lists of these as "
+            f"arguments, got {shown_kind(value)} for {name!r}.{hint}"
+        )
+
+    def changed(self) -> None:
+        """Rules of the definition have changed."""
+        self._ways.clear()
+        self.definition.changed()
+
+
+_NONE: tuple[tuple, tuple] = ((), ())
+
+
+def _sorted(letters: str, args: tuple) -> tuple[tuple, tuple]:
+    """Tensors, and (ints, floats), of arguments with these letters."""
+    tensors, ints, floats = [], [], []
+    for letter, x in zip(letters, args):
+        (tensors if letter == TENSOR else ints if letter == INT else floats).append(x)
+    return tuple(tensors), (tuple(ints), tuple(floats))
+
+
+def _place_of(tensors: Sequence[Tensor]) -> Place:
+    return tensors[0].place if tensors else current().place
+
+
+# --- at once ---------------------------------------------------------------------------------------------------------
+
+
+def _with_gradient(definition: Definition, op: CustomOp, args: tuple, tensors: tuple, numbers: tuple) -> Any:
+    """A call of which a gradient is wanted."""
+    if definition.backward is None:
+        return _through_function(definition, op, args, tensors, numbers)
+    results = apply(op, tensors, numbers)
+    return attach(definition, op.form, args, tensors, list(results), op.packing)
+
+
+def _through_function(definition: Definition, op: CustomOp, args: tuple, tensors: tuple, numbers: tuple) -> Any:
+    """Without a rule, gradients flow through the operations of the function: it is called as it is."""
+    ctx = current()
+    level, dtype, lists = ctx.amp()
+    ctx.set_amp(0, dtype, 0)  # as in calls that are not recorded
+    try:
+        result = definition.body(_place_of(tensors))(*args)
+    finally:
+        ctx.set_amp(level, dtype, lists)
+    found, wanted = listed(result), _metas(op, tuple(Meta(tuple(x.shape), x.dtype) for x in tensors), numbers)
+    for i, m in enumerate(wanted):
+        if len(found) != len(wanted) or not isinstance(found[i], Tensor):
+            op.fail(ValueError, f"{len(wanted)} tensors, as register_fake says", shown_kind(found))
+        if tuple(found[i].shape) != tuple(m.shape) or found[i].dtype is not m.dtype:
+            op.fail(
+                ValueError, f"result {i} to be {m.dtype.name} of shape {list(m.shape)}, as register_fake says",
+                f"{found[i].dtype.name} of shape {list(found[i].shape)} from its function",
+            )  # fmt: skip
+    return op.packed_up(found)
+
+
+@functools.lru_cache(4096)
+def _metas(op: CustomOp, metas: tuple, numbers: tuple) -> tuple:
+    return op.infer(*metas, *numbers)
+
+
+class _Backward:
+    """The gradient function of one call. It keeps sizes, not tensors: those would tie results to themselves."""
+
+    __slots__ = ("ctx", "definition", "form", "metas", "packing", "tracked")
+    traceable = True  # see Capture.python_node
+
+    def __init__(self, definition: Definition, form: tuple, ctx: GradientContext, packing: Any) -> None:
+        self.definition = definition
+        self.form = form
+        self.ctx = ctx
+        self.packing = packing
+        self.metas: list[tuple] | None = None  # of results, where there are several
+        self.tracked: list[int] = []  # those that have gradients
+
+    def __call__(self, *grads: Any) -> list[Any]:
+        if self.metas is not None:
+            full: list[Any] = [None] * len(self.metas)
+            for i, g in zip(self.tracked, grads):
+                full[i] = g
+            if self.ctx.materialize_grads:
+                full = [_zeros(m) if g is None else g for g, m in zip(full, self.metas, strict=True)]
+            grads = full  # type: ignore[assignment]
+        return rules.pulled(self.definition, self.form, self.ctx, grads, self.packing)
+
+
+class _Like:
+    """Sizes, dtype and place of a result."""
+
+    __slots__ = ("dtype", "place", "shape")
+
+    def __init__(self, x: Tensor) -> None:
+        self.shape, self.dtype, self.place = tuple(x.shape), x.dtype, x.place
+
+
+def _zeros(like: Any) -> Any:
+    if not like.dtype.is_continuous:
+        return None
+    with place_guard(like.place):
+        return zeros(like)
+
+
+def attach(
+    definition: Definition, form: tuple, args: tuple, tensors: Sequence[Tensor], results: list, packing: Any
+) -> Any:
+    """The results, packed, with the operator's gradient as their history."""
+    packed = results[0] if packing is Tensor else None if packing is type(None) else packing(results)
+    needs = tuple([isinstance(x, Tensor) and not x.stop_gradient for x in args])
+    ctx = rules.prepared(definition, args, needs, packed)
+    tracked = [i for i, y in enumerate(results) if y.dtype.is_continuous]
+    if ctx.fixed:
+        fixed = {id(y) for y in ctx.fixed}
+        tracked = [i for i in tracked if id(results[i]) not in fixed]
+    if not tracked:
+        return packed
+    run = _Backward(definition, form, ctx, packing)
+    if len(results) > 1:
+        run.metas, run.tracked = [_Like(y) for y in results], tracked
+    node = python_nodes.python_node(definition.name, tensors, [results[i] for i in tracked], run)
+    if ctx.kept:
+        name = definition.name
+        ctx.kept = tuple([SavedTensor(x, name, node) if isinstance(x, Tensor) else x for x in ctx.kept])
+    return packed
+
+
+# --- functions whose results nobody knows before ---------------------------------------------------------------------
+
+
+def _inlined(definition: Definition, args: tuple, parts: Parts) -> Any:
+    """The function, called where the operator is: its operations are those of the program that is traced."""
+    body = definition.body(_place_of(parts.tensors))
+    try:
+        if definition.backward is None:
+            return body(*args)
+        with no_grad_guard():
+            result = body(*args)
+    except DataUnknown as error:
+        raise DataUnknown(
+            f"[{definition.name}] requires register_fake to be a call in a program, as its function reads data: {error}"
+        ) from error
+    if not current().grad_enabled or all(x.stop_gradient for x in parts.tensors):
+        return result
+    found = listed(result)
+    for i, y in enumerate(found):
+        if not isinstance(y, Tensor):
+            raise TypeError(f"[{definition.name}] requires tensors as results, got {type(y).__name__}")
+        if any(y is x for x in parts.tensors):
+            found[i] = y.clone().detach()
+        elif not y.is_leaf or y._base is not None or not y.stop_gradient:
+            found[i] = y.detach()
+    packing = type(None) if result is None else Tensor if isinstance(result, Tensor) else type(result)
+    return attach(definition, parts.form, args, parts.tensors, found, packing)
+
+
+# --- in programs -----------------------------------------------------------------------------------------------------
+
+_TRACEABLE: dict[tuple, bool] = {}
+
+
+def _recorded(definition: Definition, args: tuple, form: tuple, tensors: tuple, numbers: tuple) -> Any:
+    """A call of the program that is traced."""
+    op = definition.op(form, NODE)
+    flows = definition.backward is not None or not current().grad_enabled or all(x.stop_gradient for x in tensors)
+    if not flows and not _is_traceable(op, tensors, numbers):
+        op = definition.op(form, CONSTANT)
+    results = apply(op, tensors, numbers)
+    changed = results[len(results) - len(op.written) :] if op.written else ()
+    for i, y in zip(op.written, changed, strict=True):
+        assign(tensors[i], y)
+    return op.packed_up(results)
+
+
+def _is_traceable(op: CustomOp, tensors: tuple, numbers: tuple) -> bool:
+    metas = tuple(Meta(tuple(x.shape), x.dtype) for x in tensors)
+    place = _place_of(tensors)
+    known = op, place, *((m.dtype, m.ndim) for m in metas)
+    if known not in _TRACEABLE:
+        _TRACEABLE[known] = rules.traceable(op, metas, *numbers, place)
+    return _TRACEABLE[known]

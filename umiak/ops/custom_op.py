@@ -1,0 +1,399 @@
+"""Operators that users bring: each is a class of ops of its own, made of a :class:`Definition`.
+
+Whoever registers one, in Python or for a library in C, fills in a definition and calls :func:`make`. The op then stands
+in the registry under its name, ``namespace::operator``, and is recorded, saved, differentiated and sharded as others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from umiak import ops as F
+from umiak.core import eager
+from umiak.core.context import no_grad_guard
+from umiak.core.place import Place
+from umiak.core.tensor import Tensor
+from umiak.ir.expr import ConditionUnknown, NumberUnknown
+from umiak.ir.meta import Meta
+from umiak.ir.registry import REGISTRY
+from umiak.ir.scope import Scope, get_scope
+from umiak.ir.tracer import DataUnknown, SymTensor, Tracer
+from umiak.ops._common import shard_string, zeros
+from umiak.ops.arguments import TENSOR, counts, put_together, tensors_in
+from umiak.ops.base import Op, OpMeta, param, register
+from umiak.ops.schema import Schema
+from umiak.util.lazy import loaded
+
+# What code raises that wants data, or a number, where there is a symbol: it cannot be traced.
+UNTRACEABLE = (ConditionUnknown, DataUnknown, NumberUnknown)
+
+# What a call is for; the attribute ``use`` of ops.
+NODE = "node"  # of a program: gives its results, and new values of what it writes to
+CONSTANT = "constant"  # the same, through which no gradient flows
+CALL = "call"  # at once: writes into its operands; its gradient is the caller's business
+GRADIENT = "gradient"  # the gradients of operands, of operands, results and gradients of the results
+
+EVERY_DEVICE = ""
+
+
+@dataclass(eq=False)
+class Definition:
+    """What is known of an operator; rules may be set later, followed by :meth:`changed`.
+
+    ``kernels``: by device type (``EVERY_DEVICE``: for those without one) the function of the arguments that computes
+    results. ``fake``: the function of the arguments that makes results of the right shapes and dtypes, without data.
+    ``infer``: the same over metas and numbers, which takes its place. ``native``: gives a kernel of a class of calls
+    (``compiler.plan.Call`` to ``backends.Kernel``), or None where a function is to run. ``backward`` and ``setup``: the
+    gradient, and what it keeps. ``sharding``: a rule in the words of docs/design/spmd.md, or a function of shapes that
+    gives one.
+    """
+
+    schema: Schema
+    kernels: dict[str, Callable[..., Any]] = field(default_factory=dict)
+    fake: Callable[..., Any] | None = None
+    infer: Callable[..., Any] | None = None
+    native: Callable[[Any], Any] | None = None
+    backward: Callable[..., Any] | None = None
+    setup: Callable[..., Any] | None = None
+    sharding: str | Callable[..., str] | None = None
+    tags: tuple = ()
+    op: Any = None  # the class of ops
+
+    @property
+    def name(self) -> str:
+        return self.schema.name
+
+    @property
+    def is_node(self) -> bool:
+        """Return whether the sizes of results are known without computing them, so that it is a call in programs."""
+        return self.fake is not None or self.infer is not None
+
+    def body(self, place: Place) -> Callable[..., Any]:
+        """The function for tensors of a place. NotImplementedError where there is none."""
+        found = self.kernels.get(place.device_type) or self.kernels.get(EVERY_DEVICE)
+        if found is None:
+            raise NotImplementedError(
+                f"[{self.name}] requires a kernel for {place.device_type!r}, got those for "
+                f"{sorted(self.kernels) or 'no device'}. Register one with register_kernel({place.device_type!r})"
+            )
+        return found
+
+    def changed(self) -> None:
+        """Plans hold what the rules were: make them anew."""
+        for op in self.op._instances.values():
+            op.clear()
+
+
+class GradientContext:
+    """What ``setup_context`` writes into and ``backward`` reads; attributes may be set freely."""
+
+    materialize_grads = True
+    kept: tuple = ()
+    fixed: tuple = ()
+    needs_input_grad: tuple[Any, ...] = ()
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Keep tensors, or Nones, for ``backward``."""
+        self.kept = tensors
+
+    def saved_tensor(self) -> tuple:
+        """What was kept. RuntimeError where a tensor was modified in place since."""
+        return tuple(x if x is None or isinstance(x, Tensor) else x.get() for x in self.kept)
+
+    saved_tensors = property(saved_tensor)
+
+    def mark_non_differentiable(self, *tensors: Any) -> None:
+        """Say that no gradient passes through these results."""
+        self.fixed = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Set what ``backward`` gets for results without a gradient: zeros (True, as at first) or None."""
+        self.materialize_grads = value
+
+
+def gradients_of(name: str, form: Sequence[Any], returned: Any) -> list[Any]:
+    """A gradient, or None, of each operand of a call of this form, of what ``backward`` has returned."""
+    given = list(returned) if isinstance(returned, (tuple, list)) else [returned]
+    if len(given) == len(form):
+        found: list[Any] = []
+        for entry, g in zip(form, given, strict=True):
+            if entry == TENSOR:
+                found.append(g)
+            elif g is None:
+                found += [None] * counts([entry])[0]
+            elif isinstance(g, (list, tuple)) and type(entry) is tuple and len(g) == len(entry) - 1:
+                found += gradients_of(name, entry[1:], g)
+            else:
+                raise ValueError(
+                    f"[{name}] requires from backward a list of gradients for a list of tensors, and None for what is "
+                    f"no tensor, got {type(g).__name__}"
+                )
+    elif len(given) == counts(form)[0]:
+        found = given
+    else:
+        raise ValueError(
+            f"[{name}] requires a gradient from backward for each of its {len(form)} arguments (None for what has "
+            f"none), got {len(given)}"
+        )
+    for g in found:
+        if g is not None and not isinstance(g, Tensor):
+            raise TypeError(f"[{name}] requires tensors or None from backward, got {type(g).__name__}")
+    return found
+
+
+def listed(result: Any) -> list[Any]:
+    """The results of a function: none, one, or several in a tuple or list."""
+    return [] if result is None else list(result) if isinstance(result, (tuple, list)) else [result]
+
+
+def prepared(definition: Definition, args: Sequence[Any], needs: tuple, results: Any) -> GradientContext:
+    """The context in which ``setup_context`` has kept what ``backward`` wants."""
+    ctx = GradientContext()
+    ctx.needs_input_grad = needs
+    if definition.setup is not None:
+        with no_grad_guard():
+            definition.setup(ctx, args, results)
+    return ctx
+
+
+def pulled(
+    definition: Definition, form: Sequence[Any], ctx: GradientContext, grads: Sequence[Any], packing: Any
+) -> list[Any]:
+    """Gradients of the operands, from those of the results, of ``backward``."""
+    assert definition.backward is not None
+    # Of a list of results, the gradients are one list.
+    given = (list(grads),) if packing is list else grads
+    return gradients_of(definition.name, form, definition.backward(ctx, *given))
+
+
+def run_backward(
+    definition: Definition, form: Sequence[Any], args: Sequence[Any], results: Any, grads: Sequence[Any]
+) -> list[Any]:
+    """Gradients of the operands, from those of the results (None for absent ones)."""
+    needs = tuple(isinstance(x, Tensor) and not x.stop_gradient for x in args)
+    ctx = prepared(definition, tuple(args), needs, results)
+    if ctx.materialize_grads:
+        ys = listed(results)
+        grads = [zeros(y) if g is None and y.dtype.is_continuous else g for y, g in zip(ys, grads, strict=True)]
+    return pulled(definition, form, ctx, grads, type(results))
+
+
+class CustomOp(Op):
+    """A call of a user's operator: base of the classes that :func:`make` makes.
+
+    ``form`` says how arguments are made of operands, ints and floats (``ops/arguments.py``), ``use`` what the call is
+    for. A gradient has the number of results, and which of these have a gradient, in ``given``.
+    """
+
+    inputs = ("*xs",)
+    form: tuple
+    use: str = NODE
+    given: tuple = ()
+    ints: tuple = param("ints", default=())
+    floats: tuple = param("floats", default=())
+    amp = "keep"
+    random = True  # it may draw, so that no two calls are one
+    variadic_outputs: ClassVar[bool] = True
+
+    definition: ClassVar[Definition]
+
+    def bind(self) -> None:
+        super().bind()
+        if self.use not in (NODE, CONSTANT, CALL, GRADIENT):
+            raise ValueError(f"{self.use!r} is no use of {self.name}: they are {NODE}, {CONSTANT}, {CALL}, {GRADIENT}")
+        self.is_node = self.use in (NODE, CONSTANT)
+        self.tensors, self.n_ints, self.n_floats = counts(self.form)
+        if self.use != NODE:
+            self.vjp = None  # type: ignore[misc]
+        schema = self.definition.schema
+        # Where the operands of each argument begin, and the operands that are written to.
+        self.starts = [counts(self.form[:i])[0] for i in range(len(self.form) + 1)]
+        self.written = [at for i in schema.written for at in range(self.starts[i], self.starts[i + 1])]
+        # What gives nothing is called for what it does.
+        self.effect = "python" if self.is_node and schema.count == 0 and not self.written else None  # type: ignore[misc]
+        # What gives results back, once they were inferred: Tensor for one, tuple, list, or NoneType.
+        self.packing: type | None = None
+
+    def fail(self, kind: type[Exception], required: str, got: Any, hint: str = "") -> Any:
+        """Raise ``kind`` in the name of the operator: users know it, whatever function calls it."""
+        raise kind(f"[{self.name}] requires {required}, got {got}" + (f". {hint}" if hint else ""))
+
+    def arguments(self, tensors: Sequence[Any], ints: Sequence[Any], floats: Sequence[Any]) -> list[Any]:
+        """The arguments of a call of these parts."""
+        if (len(tensors), len(ints), len(floats)) != (self.tensors, self.n_ints, self.n_floats):
+            self.fail(
+                ValueError,
+                f"{self.tensors} tensors, {self.n_ints} ints and {self.n_floats} floats for the form {self.form}",
+                f"{len(tensors)}, {len(ints)} and {len(floats)}",
+            )
+        return put_together(self.form, tensors, ints, floats)
+
+    def infer(self, *parts: Any) -> Any:
+        *metas, ints, floats = parts
+        if any(m is None or m.weak is not None for m in metas):
+            self.fail(TypeError, "tensors as operands", metas)
+        if self.use == GRADIENT:
+            return tuple(Meta(tuple(m.shape), m.dtype) for m in metas[: self.tensors] if m.dtype.is_continuous)
+        made = self._inferred(metas, ints, floats)
+        if self.is_node:
+            made += [Meta(tuple(metas[i].shape), metas[i].dtype) for i in self.written]
+        return tuple(made)
+
+    def _inferred(self, metas: Sequence[Meta], ints: Sequence[Any], floats: Sequence[Any]) -> list[Meta]:
+        definition = self.definition
+        if definition.infer is not None:
+            result = definition.infer(*self.arguments(metas, ints, floats))
+            found = listed(result)
+        elif definition.fake is None:
+            self.fail(TypeError, "a function of shapes", "none", "Register one with register_fake.")
+        else:
+            result = self._faked(metas, ints, floats)
+            found = [Meta(tuple(x.shape), x.dtype) for x in listed(result)]
+        count = definition.schema.count
+        if count is not None and len(found) != count:
+            self.fail(ValueError, f"{count} results from register_fake, as its schema says", len(found))
+        self.packing = type(None) if result is None else type(result) if isinstance(result, (list, tuple)) else Tensor
+        return found
+
+    def _faked(self, metas: Sequence[Meta], ints: Sequence[Any], floats: Sequence[Any]) -> Any:
+        with Tracer(get_scope() or Scope()) as tracer:
+            xs = [tracer.input(m, stop_gradient=True) for m in metas]
+            assert self.definition.fake is not None
+            result = self.definition.fake(*self.arguments(xs, ints, floats))
+        for x in listed(result):
+            if not isinstance(x, Tensor):
+                self.fail(TypeError, "tensors from register_fake", type(x).__name__)
+        return result
+
+    def packed_up(self, results: Sequence[Any]) -> Any:
+        """Results as the operator gives them back: one, a tuple or a list; without new values of what it writes to."""
+        if self.packing is type(None):
+            return None
+        if self.packing is Tensor:
+            return results[0]
+        results = results[: len(results) - (len(self.written) if self.is_node else 0)]
+        return list(results) if self.packing is list else tuple(results)
+
+    # --- what it computes
+
+    def run(self, operands: Sequence[Tensor], ints: Sequence[int], floats: Sequence[float], place: Place) -> tuple:
+        """The results over tensors with data."""
+        if self.use == GRADIENT:
+            return self._gradients(operands, ints, floats)
+        args = self.arguments(operands, ints, floats)
+        if self.use == CALL:
+            return tuple(listed(self.definition.body(place)(*args)))
+        return tuple(self.functional(args, place))
+
+    def functional(self, args: Sequence[Any], place: Place) -> list[Any]:
+        """The results, and new values of what the function writes to, which is left as it is."""
+        args = list(args)
+        for i in self.definition.schema.written:
+            x = args[i]
+            args[i] = type(x)(map(_copied, x)) if isinstance(x, (list, tuple)) else _copied(x)
+        return [
+            *listed(self.definition.body(place)(*args)),
+            *tensors_in([args[i] for i in self.definition.schema.written]),
+        ]
+
+    def _gradients(self, operands: Sequence[Tensor], ints: Sequence[int], floats: Sequence[float]) -> tuple:
+        """``backward`` over data: what cannot be traced runs in this way."""
+        xs, rest = operands[: self.tensors], operands[self.tensors :]
+        kind, present = self.given
+        ys, present_grads = rest[: len(present)], iter(rest[len(present) :])
+        grads = [next(present_grads) if there else None for there in present]
+        made = run_backward(self.definition, self.form, self.arguments(xs, ints, floats), _as(kind, ys), grads)
+        return tuple(zeros(x) if g is None else g for x, g in zip(xs, made, strict=True) if x.dtype.is_continuous)
+
+    # --- rules
+
+    def vjp(self, s: Any, *grads: Any) -> Any:
+        definition = self.definition
+        args = self.arguments(s.inputs, s.params.ints, s.params.floats)
+        if definition.backward is None:
+            return self._through(s, args, grads)
+        if self.packing is None:  # of a program that was read from a file
+            self._inferred([Meta(tuple(x.shape), x.dtype) for x in s.inputs], s.params.ints, s.params.floats)
+        try:
+            return tuple(run_backward(definition, self.form, args, self.packed_up(s.outputs), grads))
+        except UNTRACEABLE:
+            pass
+        kinds = {Tensor: "one", list: "list"}
+        op = type(self)(self.form, GRADIENT, (kinds.get(self.packing, "tuple"), tuple(g is not None for g in grads)))
+        made = eager.apply(
+            op, (*s.inputs, *s.outputs, *(g for g in grads if g is not None)), (s.params.ints, s.params.floats)
+        )
+        rest = iter(made)
+        return tuple(next(rest) if x.dtype.is_continuous else None for x in s.inputs)
+
+    def _through(self, s: Any, args: Sequence[Any], grads: Sequence[Any]) -> Any:
+        try:
+            return THROUGH(lambda: tuple(self.functional(args, s.inputs[0].place)), s.inputs, grads)
+        except UNTRACEABLE as error:
+            raise RuntimeError(
+                f"[{self.name}] requires a gradient (register_autograd), or a function that computes with tensors "
+                f"alone, to be differentiated in a program, got one that reads data: {error}"
+            ) from error
+
+    def shard(self, *parts: Any) -> str:
+        *metas, ints, floats = parts
+        rule = self.definition.sharding
+        if rule is not None and self.is_node:
+            return rule if isinstance(rule, str) else rule(*self.arguments(metas, ints, floats))
+        results = self.infer(*parts)
+        names = [[f"x{i}_{d}" for d in range(len(m.shape))] for i, m in enumerate(metas)]
+        return shard_string(
+            names, [["1"] * len(m.shape) for m in results], **{f: "replicated" for own in names for f in own}
+        )
+
+
+def _copied(x: Any) -> Any:
+    if not isinstance(x, Tensor):
+        return x
+    return F.copy(x.detach() if x.stop_gradient else x)
+
+
+def _as(kind: str, ys: Sequence[Any]) -> Any:
+    return ys[0] if kind == "one" else list(ys) if kind == "list" else tuple(ys)
+
+
+def _unset(function: Callable[[], Any], inputs: tuple, grads: Sequence[Any]) -> tuple:
+    raise RuntimeError("gradients through functions require the engine, got umiak.ops alone. Import umiak")
+
+
+# Gradients through the operations of a function: (function, inputs, gradients of its results). The layer above sets it.
+THROUGH: Callable[..., tuple] = _unset
+
+
+def traceable(op: CustomOp, metas: Sequence[Meta], ints: Sequence[Any], floats: Sequence[Any], place: Place) -> bool:
+    """Return whether gradients flow through operations of the function: it computes with tensors alone."""
+    try:
+        with Tracer(Scope()) as tracer:
+            xs = [tracer.input(Meta(tuple(m.shape), m.dtype)) for m in metas]
+            results = op.functional(op.arguments(xs, ints, floats), place)
+    except UNTRACEABLE:
+        return False
+    return all(isinstance(x, SymTensor) for x in results) and any(not x.stop_gradient for x in results)
+
+
+def make(definition: Definition) -> Any:
+    """Enter an operator in the registry: its class of ops."""
+    if definition.name in REGISTRY:
+        raise ValueError(
+            f"[custom_op] requires a name that is free, got {definition.name!r}, which is registered already"
+        )
+    fields = {"definition": definition, "__doc__": f"The operator {definition.schema}.", "__module__": __name__}
+    cls = OpMeta("Custom", (CustomOp,), fields)
+    cls.name = definition.name
+    definition.op = register(cls)
+    return cls
+
+
+def take_out(definition: Definition) -> None:
+    """Take an operator out of the registry; programs that have it keep it."""
+    REGISTRY.pop(definition.name, None)
+
+
+loaded(__name__)
