@@ -19,6 +19,7 @@ from typing import Any
 from paddle.inference import loading
 from paddle.inference.native.folders import HEADERS
 from paddle.static import saving
+from paddle.static.extract import with_inputs
 from paddle.static.program import managed
 from umiak import __version__
 from umiak.backends.cpu.aot.errors import LinkError, Uncompilable
@@ -60,6 +61,7 @@ def compile_model(
     read = _read(model, parameters)
     with outside():
         contents, _ = saving._contents(OP, read.program, None, read.fetched)
+        contents = with_inputs(contents, read.program._tracer.feeds)
         values = {
             key: read.scope._place_of(x, make=False) if managed(x) else x
             for key, x in ((key, contents.program.captured[key]) for key in contents.kept)
@@ -67,7 +69,7 @@ def compile_model(
         shapes = [shapes for text in (sizes or [""]) for shapes in _sets(contents, text)]
         path = Path(out)
         inside = path.suffix == ".so"
-        name = re.sub(r"\W", "_", path.stem if inside else path.name).removeprefix("lib") or "model"
+        name = re.sub(r"\W", "_", path.stem.removeprefix("lib") if inside else path.name) or "model"
         library = path if inside else path / f"lib{name}.so"
         if not inside:
             path.mkdir(parents=True, exist_ok=True)

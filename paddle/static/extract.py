@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from paddle.framework.parameter import Parameter
@@ -76,6 +77,18 @@ def extracted(
     described = {k: Kept(own[k], kind(x), not x.stop_gradient) for k, x in tensors.items()}
     contents = Contents(out, fed, [x.name for x in fetch_vars], described, bool(numbers))
     return contents, {own[k]: x for k, x in tensors.items()}
+
+
+def with_inputs(contents: Contents, feeds: Sequence[tuple[str, Tensor]]) -> Contents:
+    """The same with these inputs, in order, also those that no result needs."""
+    program = contents.program
+    read = set(contents.feeds)
+    for name, x in feeds:
+        if name not in read:
+            contents.feeds.append(name)
+            program.body.argument(x.meta)
+    program, fed = _in_order(program, contents.feeds, [name for name, _ in feeds])
+    return replace(contents, program=program, feeds=fed)
 
 
 def _used(program: Program) -> set[Any]:

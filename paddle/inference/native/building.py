@@ -12,6 +12,7 @@ from pathlib import Path
 
 from paddle.inference.native.folders import HEADERS
 from umiak import __version__
+from umiak.backends.cpu.aot.link import RUNTIME
 from umiak.util.errors import op_error
 
 LIBRARY = "libumiak_inference.so"
@@ -47,7 +48,7 @@ def build(folder: str | os.PathLike, cc: str | None = None) -> Path:
     out.mkdir(parents=True, exist_ok=True)
     part = out / (LIBRARY + ".part")
     options = [
-        "-O2", "-std=gnu11", "-fPIC", "-fvisibility=hidden", f"-I{headers}", f"-I{HEADERS}",
+        "-O2", "-std=gnu11", "-fPIC", "-fvisibility=hidden", f"-I{headers}", f"-I{HEADERS}", f"-I{RUNTIME}",
         f'-DUMIAK_VERSION="{__version__}"', f'-DUMIAK_PYTHON="{_escaped(sys.executable)}"',
         "-shared", str(SOURCE), "-o", str(part), "-Wl,-Bsymbolic", "-Wl,-z,defs", f"-Wl,-soname,{LIBRARY}",
         f"-L{libraries}", f"-Wl,-rpath,{libraries}", f"-lpython{sysconfig.get_config_var('LDVERSION')}", "-lpthread",

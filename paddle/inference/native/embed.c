@@ -4,14 +4,13 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#include "umiak_inference.h"
+#include "interface.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdarg.h>
 
-#if !defined(UMIAK_VERSION) || !defined(UMIAK_PYTHON)
-#error "UMIAK_VERSION and UMIAK_PYTHON, the path of the environment's interpreter, are required"
+#ifndef UMIAK_PYTHON
+#error "UMIAK_PYTHON, the path of the environment's interpreter, is required"
 #endif
 
 typedef struct {
@@ -26,22 +25,9 @@ struct umiak_predictor {
     Py_buffer* views;  /* of these arrays */
 };
 
-static __thread char last_error[2048];
 static pthread_once_t started = PTHREAD_ONCE_INIT;
 static PyObject* bridge; /* the module; NULL where it could not be imported */
-static char start_error[sizeof last_error];
-
-static umiak_status fail(umiak_status status, const char* format, ...) {
-    va_list args;
-    va_start(args, format);
-    vsnprintf(last_error, sizeof last_error, format, args);
-    va_end(args);
-    return status;
-}
-
-static umiak_status null_argument(const char* name) {
-    return fail(UMIAK_INVALID_ARGUMENT, "%s must not be NULL", name);
-}
+static char start_error[ERROR_ROOM];
 
 /* The Python error that is set, in words; it is set no more. */
 static void take_error(char* text, size_t room, PyObject** exception) {
@@ -120,15 +106,6 @@ static int enter(PyGILState_STATE* state) {
     return 1;
 }
 
-const char* umiak_version(void) { return UMIAK_VERSION; }
-int32_t umiak_abi_version(void) { return UMIAK_ABI_VERSION; }
-const char* umiak_last_error(void) { return last_error; }
-
-size_t umiak_dtype_bytes(umiak_dtype dtype) {
-    static const unsigned char bytes[] = {4, 8, 4, 1, 1, 2, 2, 1, 8, 2};
-    return dtype >= 0 && dtype < (int)sizeof bytes ? bytes[dtype] : 0;
-}
-
 /* ---- creation ---- */
 static void free_ports(ports* of) {
     for (Py_ssize_t i = 0; of->infos && i < of->count; i++) free((char*)of->infos[i].name);
@@ -193,12 +170,12 @@ static umiak_status made(PyObject* session, umiak_predictor** predictor) {
     p = calloc(1, sizeof *p);
     if (!p) {
         Py_DECREF(session);
-        return fail(UMIAK_NO_MEMORY, "no memory is left");
+        return no_memory();
     }
     p->session = session;
     if (take_ports(session, "inputs", &p->inputs) || take_ports(session, "outputs", &p->outputs) ||
         !(p->views = calloc((size_t)p->outputs.count + 1, sizeof *p->views))) {
-        umiak_status status = PyErr_Occurred() ? python_error(1) : fail(UMIAK_NO_MEMORY, "no memory is left");
+        umiak_status status = PyErr_Occurred() ? python_error(1) : no_memory();
         free_predictor(p);
         return status;
     }
@@ -206,20 +183,8 @@ static umiak_status made(PyObject* session, umiak_predictor** predictor) {
     return UMIAK_OK;
 }
 
-static umiak_status check_options(const umiak_options* options, umiak_predictor** predictor, int* threads) {
-    if (!predictor) return null_argument("predictor");
-    *predictor = NULL;
-    *threads = options ? options->threads : 0;
-    if (*threads < 0 || *threads > 1024) return fail(UMIAK_INVALID_ARGUMENT, "threads must be from 0 to 1024, got %d", *threads);
-    return UMIAK_OK;
-}
-
-umiak_status umiak_predictor_create(const char* model, const char* parameters, const umiak_options* options,
-                                    umiak_predictor** predictor) {
-    int threads;
+static umiak_status create(const char* model, const char* parameters, int threads, umiak_predictor** predictor) {
     PyGILState_STATE state;
-    umiak_status status = check_options(options, predictor, &threads);
-    if (status != UMIAK_OK) return status;
     if (!model) return null_argument("model");
     if (!enter(&state)) return UMIAK_UNSUPPORTED;
     PyObject* path = PyUnicode_DecodeFSDefault(model);
@@ -227,43 +192,32 @@ umiak_status umiak_predictor_create(const char* model, const char* parameters, c
     PyObject* session = path && other ? PyObject_CallMethod(bridge, "create", "OOi", path, other, threads) : NULL;
     Py_XDECREF(path);
     Py_XDECREF(other);
-    status = made(session, predictor);
+    const umiak_status status = made(session, predictor);
     PyGILState_Release(state);
     return status;
 }
 
-umiak_status umiak_predictor_create_from_memory(const void* model, size_t model_bytes, const void* parameters,
-                                                size_t parameters_bytes, const umiak_options* options,
-                                                umiak_predictor** predictor) {
-    int threads;
+static umiak_status create_from_memory(const void* model, size_t model_bytes, const void* parameters, size_t parameters_bytes,
+                                       int threads, umiak_predictor** predictor) {
     PyGILState_STATE state;
-    umiak_status status = check_options(options, predictor, &threads);
-    if (status != UMIAK_OK) return status;
-    if (!model || (parameters_bytes && !parameters)) return null_argument(model ? "parameters" : "model");
-    if (model_bytes > PY_SSIZE_T_MAX || parameters_bytes > PY_SSIZE_T_MAX)
-        return fail(UMIAK_INVALID_ARGUMENT, "the model must have at most %zd bytes", (Py_ssize_t)PY_SSIZE_T_MAX);
     if (!enter(&state)) return UMIAK_UNSUPPORTED;
     PyObject* session = PyObject_CallMethod(bridge, "create_from_memory", "y#y#i", (const char*)model, (Py_ssize_t)model_bytes,
                                             parameters_bytes ? (const char*)parameters : "", (Py_ssize_t)parameters_bytes, threads);
-    status = made(session, predictor);
+    const umiak_status status = made(session, predictor);
     PyGILState_Release(state);
     return status;
 }
 
-umiak_status umiak_predictor_clone(umiak_predictor* predictor, umiak_predictor** clone) {
+static umiak_status clone_of(umiak_predictor* predictor, umiak_predictor** clone) {
     PyGILState_STATE state;
-    if (!predictor) return null_argument("predictor");
-    if (!clone) return null_argument("clone");
-    *clone = NULL;
     if (!enter(&state)) return UMIAK_UNSUPPORTED;
     umiak_status status = made(PyObject_CallMethod(predictor->session, "clone", NULL), clone);
     PyGILState_Release(state);
     return status;
 }
 
-umiak_status umiak_predictor_destroy(umiak_predictor* predictor) {
+static umiak_status destroy(umiak_predictor* predictor) {
     PyGILState_STATE state;
-    if (!predictor) return UMIAK_OK;
     if (!enter(&state)) return UMIAK_UNSUPPORTED;
     free_predictor(predictor);
     PyGILState_Release(state);
@@ -271,86 +225,37 @@ umiak_status umiak_predictor_destroy(umiak_predictor* predictor) {
 }
 
 /* ---- inputs and outputs ---- */
-umiak_status umiak_input_count(umiak_predictor* predictor, size_t* count) {
-    if (!predictor || !count) return null_argument(predictor ? "count" : "predictor");
-    *count = (size_t)predictor->inputs.count;
-    return UMIAK_OK;
+static const char* model_name(void) { return "the model"; }
+
+static const ports* ports_of(const umiak_predictor* predictor, port_kind kind) {
+    return kind == INPUT ? &predictor->inputs : &predictor->outputs;
 }
 
-umiak_status umiak_output_count(umiak_predictor* predictor, size_t* count) {
-    if (!predictor || !count) return null_argument(predictor ? "count" : "predictor");
-    *count = (size_t)predictor->outputs.count;
-    return UMIAK_OK;
+static size_t count_of(const umiak_predictor* predictor, port_kind kind) { return (size_t)ports_of(predictor, kind)->count; }
+
+static const char* name_of(const umiak_predictor* predictor, port_kind kind, size_t index) {
+    return ports_of(predictor, kind)->infos[index].name;
 }
 
-static umiak_status check_index(size_t index, const ports* of, const char* what) {
-    if (index >= (size_t)of->count)
-        return fail(UMIAK_INVALID_ARGUMENT, "the model has %zd %ss, got index %zu", of->count, what, index);
-    return UMIAK_OK;
-}
-
-static umiak_status describe(size_t index, const ports* of, const char* what, umiak_tensor_info* info) {
-    umiak_status status = check_index(index, of, what);
-    if (status != UMIAK_OK) return status;
-    if (!info) return null_argument("info");
-    *info = of->infos[index];
-    return UMIAK_OK;
-}
-
-umiak_status umiak_input_info(umiak_predictor* predictor, size_t index, umiak_tensor_info* info) {
-    return predictor ? describe(index, &predictor->inputs, "input", info) : null_argument("predictor");
-}
-
-umiak_status umiak_output_info(umiak_predictor* predictor, size_t index, umiak_tensor_info* info) {
+static umiak_status describe(umiak_predictor* predictor, port_kind kind, size_t index, umiak_tensor_info* info) {
     PyGILState_STATE state;
-    if (!predictor) return null_argument("predictor");
-    umiak_status status = describe(index, &predictor->outputs, "output", info);
-    if (status != UMIAK_OK || !predictor->results) return status;
+    umiak_status status = UMIAK_OK;
+    *info = ports_of(predictor, kind)->infos[index];
+    if (kind == INPUT || !predictor->results) return UMIAK_OK;
     if (!enter(&state)) return UMIAK_UNSUPPORTED;
     if (take_shape(PyTuple_GetItem(PyList_GetItem(predictor->results, (Py_ssize_t)index), 0), info)) status = python_error(0);
     PyGILState_Release(state);
     return status;
 }
 
-static umiak_status find(const char* name, const ports* of, const char* what, size_t* index) {
-    for (Py_ssize_t i = 0; i < of->count; i++)
-        if (!strcmp(of->infos[i].name, name)) {
-            *index = (size_t)i;
-            return UMIAK_OK;
-        }
-    return fail(UMIAK_INVALID_ARGUMENT, "the model has no %s called %s", what, name);
-}
-
-umiak_status umiak_input_index(umiak_predictor* predictor, const char* name, size_t* index) {
-    if (!predictor || !name || !index) return null_argument(!predictor ? "predictor" : name ? "index" : "name");
-    return find(name, &predictor->inputs, "input", index);
-}
-
-umiak_status umiak_output_index(umiak_predictor* predictor, const char* name, size_t* index) {
-    if (!predictor || !name || !index) return null_argument(!predictor ? "predictor" : name ? "index" : "name");
-    return find(name, &predictor->outputs, "output", index);
-}
-
-umiak_status umiak_set_input(umiak_predictor* predictor, size_t index, const void* data, umiak_dtype dtype, int32_t rank,
-                             const int64_t* shape) {
+static umiak_status set_input(umiak_predictor* predictor, size_t index, const void* data, size_t bytes, umiak_dtype dtype,
+                              int32_t rank, const int64_t* shape) {
     PyGILState_STATE state;
-    if (!predictor) return null_argument("predictor");
-    umiak_status status = check_index(index, &predictor->inputs, "input");
-    if (status != UMIAK_OK) return status;
-    if (!umiak_dtype_bytes(dtype)) return fail(UMIAK_INVALID_ARGUMENT, "there is no dtype %d", dtype);
-    if (rank < 0 || rank > UMIAK_MAX_RANK) return fail(UMIAK_INVALID_ARGUMENT, "rank must be from 0 to %d, got %d", UMIAK_MAX_RANK, rank);
-    if (rank && !shape) return null_argument("shape");
-    Py_ssize_t bytes = (Py_ssize_t)umiak_dtype_bytes(dtype);
-    for (int i = 0; i < rank; i++) {
-        if (shape[i] < 0 || (shape[i] && bytes > PY_SSIZE_T_MAX / shape[i]))
-            return fail(UMIAK_INVALID_INPUT, "sizes of input %s are out of range", predictor->inputs.infos[index].name);
-        bytes *= shape[i];
-    }
-    if (bytes && !data) return null_argument("data");
+    umiak_status status = UMIAK_OK;
     if (!enter(&state)) return UMIAK_UNSUPPORTED;
     PyObject* sizes = PyTuple_New(rank);
     for (int i = 0; sizes && i < rank; i++) PyTuple_SetItem(sizes, i, PyLong_FromLongLong(shape[i]));
-    PyObject* memory = PyMemoryView_FromMemory(bytes ? (char*)data : "", bytes, PyBUF_READ);
+    PyObject* memory = PyMemoryView_FromMemory((char*)data, (Py_ssize_t)bytes, PyBUF_READ);
     PyObject* done = sizes && memory && !PyErr_Occurred()
                          ? PyObject_CallMethod(predictor->session, "set", "nOiO", (Py_ssize_t)index, memory, (int)dtype, sizes)
                          : NULL;
@@ -365,10 +270,9 @@ umiak_status umiak_set_input(umiak_predictor* predictor, size_t index, const voi
     return status;
 }
 
-umiak_status umiak_run(umiak_predictor* predictor) {
+static umiak_status run(umiak_predictor* predictor) {
     PyGILState_STATE state;
     umiak_status status = UMIAK_OK;
-    if (!predictor) return null_argument("predictor");
     if (!enter(&state)) return UMIAK_UNSUPPORTED;
     forget_results(predictor);
     PyObject* results = PyObject_CallMethod(predictor->session, "run", NULL);
@@ -389,28 +293,9 @@ umiak_status umiak_run(umiak_predictor* predictor) {
     return status;
 }
 
-umiak_status umiak_output_data(umiak_predictor* predictor, size_t index, const void** data, size_t* bytes) {
-    if (!predictor) return null_argument("predictor");
-    umiak_status status = check_index(index, &predictor->outputs, "output");
-    if (status != UMIAK_OK) return status;
-    if (!data) return null_argument("data");
-    *data = NULL;
-    if (!predictor->results)
-        return fail(UMIAK_INVALID_ARGUMENT, "output %s has no data before a run", predictor->outputs.infos[index].name);
-    *data = predictor->views[index].buf;
-    if (bytes) *bytes = (size_t)predictor->views[index].len;
-    return UMIAK_OK;
-}
+static int has_outputs(const umiak_predictor* predictor) { return predictor->results != NULL; }
 
-umiak_status umiak_copy_output(umiak_predictor* predictor, size_t index, void* data, size_t bytes) {
-    const void* from;
-    size_t count;
-    umiak_status status = umiak_output_data(predictor, index, &from, &count);
-    if (status != UMIAK_OK) return status;
-    if (bytes < count)
-        return fail(UMIAK_INVALID_ARGUMENT, "output %s requires room for %zu bytes, got %zu",
-                    predictor->outputs.infos[index].name, count, bytes);
-    if (count && !data) return null_argument("data");
-    memcpy(data, from, count);
-    return UMIAK_OK;
+static const void* output_of(const umiak_predictor* predictor, size_t index, size_t* bytes) {
+    *bytes = (size_t)predictor->views[index].len;
+    return predictor->views[index].buf;
 }

@@ -2,6 +2,7 @@
 
 import subprocess
 import threading
+from ctypes import byref, c_int64, c_size_t
 from pathlib import Path
 
 import numpy as np
@@ -56,6 +57,20 @@ def test_ranges_of_sizes(model, tmp_path, rng):
         close(p.run(*xs), expected(model, *xs))
     with pytest.raises(NativeError, match=r"\[1, 3, 9, 9\] and others, got \[4, 3, 9, 9\]"):
         p.run(np.zeros((4, 3, 9, 9), "float32"))
+    p.close()
+
+
+def test_inputs_that_no_result_needs_are_inputs_nevertheless(tmp_path, rng):
+    """So a program in C that fits the model fits its library."""
+
+    def build(x, y):
+        return x.reshape([-1]), y * 2.0
+
+    model = native.save(tmp_path / "model", build, [("x", [0, 3], "float32"), ("y", [2, 3], "float32")])
+    p = Native(compile_model(str(model), str(tmp_path / "libmodel.so"))).create()
+    assert [p.info("input", i)[0] for i in range(p.count("input"))] == ["x", "y"]
+    xs = [rng.standard_normal((n, 3)).astype("float32") for n in (0, 2)]
+    close(p.run(*xs), expected(model, *xs))
     p.close()
 
 
@@ -156,6 +171,35 @@ def test_null_pointers_are_refused(compiled):
         assert getattr(c, f"umiak_{name}")(*[None] * n) == native.INVALID_ARGUMENT
         assert b"must not be NULL" in c.umiak_last_error()
     assert c.umiak_predictor_destroy(None) == native.OK
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda c, p: c.umiak_set_input(p, 0, b"", 10, 0, None), b"there is no dtype 10"),
+        (lambda c, p: c.umiak_set_input(p, 0, b"", 0, 17, None), b"rank must be from 0 to 16, got 17"),
+        (lambda c, p: c.umiak_set_input(p, 0, b"", 0, 2, None), b"shape must not be NULL"),
+        (lambda c, p: c.umiak_set_input(p, 0, b"", 0, 2, (c_int64 * 2)(-1, 3)), b"out of range"),
+        (lambda c, p: c.umiak_set_input(p, 0, b"", 0, 2, (c_int64 * 2)(1 << 40, 1 << 40)), b"out of range"),
+        (lambda c, p: c.umiak_set_input(p, 0, None, 0, 4, (c_int64 * 4)(2, 3, 9, 9)), b"data must not be NULL"),
+        (lambda c, p: c.umiak_set_input(p, 0, None, 0, 2, (c_int64 * 2)(0, 1 << 62)), b"requires 4 dims, got 2"),
+        (lambda c, p: c.umiak_output_info(p, 2, byref(native.Info())), b"has 2 outputs, got index 2"),
+        (lambda c, p: c.umiak_input_index(p, b"none", byref(c_size_t())), b"has no input called none"),
+        (lambda c, p: c.umiak_input_index(p, None, byref(c_size_t())), b"name must not be NULL"),
+        (lambda c, p: c.umiak_output_index(p, b"x", None), b"index must not be NULL"),
+    ],
+)
+def test_arguments_are_checked(compiled, call, words):
+    p = Native(compiled).create()
+    assert call(p.c, p.p)
+    assert words in p.c.umiak_last_error()
+    p.close()
+
+
+@pytest.mark.parametrize("threads", [-1, 1025])
+def test_numbers_of_threads_are_checked(compiled, threads):
+    with pytest.raises(NativeError, match=f"threads must be from 0 to 1024, got {threads}"):
+        Native(compiled).create(threads=threads)
 
 
 def test_weights_in_a_file(model, compiled_beside, data):

@@ -1,17 +1,10 @@
 /* The interface of umiak_inference.h over the tables of one compiled model. Compiled for any processor of its kind, so that
    it can say that this one will not do. */
 #include "aot.h"
-#include "umiak_inference.h"
+#include "interface.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#ifndef UMIAK_VERSION
-#error "UMIAK_VERSION is required"
-#endif
 
 enum { ALIGN = 64, SHORT_NS = 30000, PART_NS = 15000, HEADER = 32 };
 
@@ -37,31 +30,6 @@ struct umiak_predictor {
     char* scratch;
     int64_t scratch_bytes;
 };
-
-static __thread char last_error[512];
-
-static umiak_status fail(umiak_status status, const char* format, ...) {
-    va_list args;
-    va_start(args, format);
-    vsnprintf(last_error, sizeof last_error, format, args);
-    va_end(args);
-    return status;
-}
-
-static umiak_status no_memory(void) { return fail(UMIAK_NO_MEMORY, "no memory is left"); }
-
-static umiak_status null_argument(const char* name) {
-    return fail(UMIAK_INVALID_ARGUMENT, "%s must not be NULL", name);
-}
-
-const char* umiak_version(void) { return UMIAK_VERSION; }
-int32_t umiak_abi_version(void) { return UMIAK_ABI_VERSION; }
-const char* umiak_last_error(void) { return last_error; }
-
-size_t umiak_dtype_bytes(umiak_dtype dtype) {
-    static const unsigned char bytes[] = {4, 8, 4, 1, 1, 2, 2, 1, 8, 2};
-    return dtype >= 0 && dtype < (int)sizeof bytes ? bytes[dtype] : 0;
-}
 
 static const char* dtype_name(umiak_dtype dtype) {
     static const char* const names[] = {"float32", "int64", "int32", "uint8", "int8", "float16", "bfloat16", "bool", "float64", "int16"};
@@ -185,7 +153,7 @@ static umiak_status make(um_shared* shared, int threads, umiak_predictor** predi
     p->local_bytes = calloc((size_t)threads, sizeof *p->local_bytes);
     if (threads > 1) p->pool = um_pool_new(threads);
     if (!p->shapes || !p->set || !p->bases || !p->room || !p->local || !p->local_bytes || (threads > 1 && !p->pool)) {
-        umiak_predictor_destroy(p);
+        destroy(p);
         return no_memory();
     }
     p->bases[UM_WEIGHTS] = shared->weights ? shared->weights : (char*)umiak_model.weights;
@@ -194,11 +162,7 @@ static umiak_status make(um_shared* shared, int threads, umiak_predictor** predi
     return UMIAK_OK;
 }
 
-static umiak_status start(const umiak_options* options, umiak_predictor** predictor, um_shared** shared, int* threads) {
-    if (!predictor) return null_argument("predictor");
-    *predictor = NULL;
-    *threads = options && options->threads ? options->threads : 1;
-    if (*threads < 1 || *threads > 1024) return fail(UMIAK_INVALID_ARGUMENT, "threads must be from 1 to 1024, got %d", *threads);
+static umiak_status start(um_shared** shared) {
     if (!umiak_model.runs_here())
         return fail(UMIAK_UNSUPPORTED, "%s was compiled for %s, and this processor lacks instructions of it", umiak_model.name,
                     umiak_model.processor);
@@ -210,16 +174,14 @@ static umiak_status start(const umiak_options* options, umiak_predictor** predic
 
 static umiak_status finish(umiak_status status, um_shared* shared, int threads, umiak_predictor** predictor) {
     if (status == UMIAK_OK) status = prepare(shared);
-    if (status == UMIAK_OK) status = make(shared, threads, predictor);
+    if (status == UMIAK_OK) status = make(shared, threads ? threads : 1, predictor);
     release(shared);
     return status;
 }
 
-umiak_status umiak_predictor_create(const char* model, const char* parameters, const umiak_options* options,
-                                    umiak_predictor** predictor) {
+static umiak_status create(const char* model, const char* parameters, int threads, umiak_predictor** predictor) {
     um_shared* shared;
-    int threads;
-    umiak_status status = start(options, predictor, &shared, &threads);
+    umiak_status status = start(&shared);
     if (status != UMIAK_OK) return status;
     if (!model && !parameters) {
         if (!umiak_model.weights && umiak_model.weights_bytes)
@@ -234,16 +196,14 @@ umiak_status umiak_predictor_create(const char* model, const char* parameters, c
     return finish(status, shared, threads, predictor);
 }
 
-umiak_status umiak_predictor_create_from_memory(const void* model, size_t model_bytes, const void* parameters,
-                                                size_t parameters_bytes, const umiak_options* options,
-                                                umiak_predictor** predictor) {
+static umiak_status create_from_memory(const void* model, size_t model_bytes, const void* parameters, size_t parameters_bytes,
+                                       int threads, umiak_predictor** predictor) {
     um_shared* shared;
-    int threads;
     char* data = NULL;
     int64_t had = 0;
-    umiak_status status = start(options, predictor, &shared, &threads);
+    umiak_status status = start(&shared);
     if (status != UMIAK_OK) return status;
-    if (umiak_model.weights || !model || parameters || parameters_bytes || model_bytes > (size_t)INT64_MAX) {
+    if (umiak_model.weights || parameters || parameters_bytes) {
         status = fail(UMIAK_INVALID_ARGUMENT, umiak_model.weights ? "%s has its weights inside: use umiak_predictor_create"
                                                                   : "%s takes the contents of its file of weights as model, nothing else",
                       umiak_model.name);
@@ -258,15 +218,11 @@ umiak_status umiak_predictor_create_from_memory(const void* model, size_t model_
     return finish(status, shared, threads, predictor);
 }
 
-umiak_status umiak_predictor_clone(umiak_predictor* predictor, umiak_predictor** clone) {
-    if (!predictor) return null_argument("predictor");
-    if (!clone) return null_argument("clone");
-    *clone = NULL;
+static umiak_status clone_of(umiak_predictor* predictor, umiak_predictor** clone) {
     return make(predictor->shared, predictor->threads, clone);
 }
 
-umiak_status umiak_predictor_destroy(umiak_predictor* predictor) {
-    if (!predictor) return UMIAK_OK;
+static umiak_status destroy(umiak_predictor* predictor) {
     um_pool_free(predictor->pool);
     for (int i = 0; predictor->bases && i < umiak_model.n_inputs; i++) free(predictor->bases[UM_FIRST_INPUT + i]);
     for (int i = 0; predictor->local && i < predictor->threads; i++) free(predictor->local[i]);
@@ -284,16 +240,19 @@ umiak_status umiak_predictor_destroy(umiak_predictor* predictor) {
 }
 
 /* ---- inputs and outputs ---- */
-umiak_status umiak_input_count(umiak_predictor* predictor, size_t* count) {
-    if (!predictor || !count) return null_argument(predictor ? "count" : "predictor");
-    *count = (size_t)umiak_model.n_inputs;
-    return UMIAK_OK;
+static const char* model_name(void) { return umiak_model.name; }
+
+static size_t count_of(const umiak_predictor* predictor, port_kind kind) {
+    (void)predictor;
+    return (size_t)(kind == INPUT ? umiak_model.n_inputs : umiak_model.n_outputs);
 }
 
-umiak_status umiak_output_count(umiak_predictor* predictor, size_t* count) {
-    if (!predictor || !count) return null_argument(predictor ? "count" : "predictor");
-    *count = (size_t)umiak_model.n_outputs;
-    return UMIAK_OK;
+/* The number of an input or output among all ports. */
+static int port_of(port_kind kind, size_t index) { return (kind == INPUT ? 0 : umiak_model.n_inputs) + (int)index; }
+
+static const char* name_of(const umiak_predictor* predictor, port_kind kind, size_t index) {
+    (void)predictor;
+    return umiak_model.ports[port_of(kind, index)].name;
 }
 
 /* Where the sizes of a port begin among those of a plan. */
@@ -303,15 +262,10 @@ static const int64_t* shape_in(const um_plan* plan, int port) {
     return shape;
 }
 
-static umiak_status check_index(umiak_predictor* predictor, size_t index, int count, const char* what) {
-    if (!predictor) return null_argument("predictor");
-    if (index >= (size_t)count)
-        return fail(UMIAK_INVALID_ARGUMENT, "%s has %d %ss, got index %zu", umiak_model.name, count, what, index);
-    return UMIAK_OK;
-}
-
-static void describe(int port, const um_plan* plan, umiak_tensor_info* info) {
+static umiak_status describe(umiak_predictor* predictor, port_kind kind, size_t index, umiak_tensor_info* info) {
+    const int port = port_of(kind, index);
     const um_port* of = &umiak_model.ports[port];
+    const um_plan* plan = kind == OUTPUT ? predictor->plan : NULL;
     memset(info, 0, sizeof *info);
     info->name = of->name;
     info->dtype = of->dtype;
@@ -321,41 +275,7 @@ static void describe(int port, const um_plan* plan, umiak_tensor_info* info) {
         for (int k = 0; !plan && k < umiak_model.n_plans; k++)
             if (shape_in(&umiak_model.plans[k], port)[i] != info->shape[i]) info->shape[i] = -1;
     }
-}
-
-umiak_status umiak_input_info(umiak_predictor* predictor, size_t index, umiak_tensor_info* info) {
-    umiak_status status = check_index(predictor, index, umiak_model.n_inputs, "input");
-    if (status != UMIAK_OK) return status;
-    if (!info) return null_argument("info");
-    describe((int)index, NULL, info);
     return UMIAK_OK;
-}
-
-umiak_status umiak_output_info(umiak_predictor* predictor, size_t index, umiak_tensor_info* info) {
-    umiak_status status = check_index(predictor, index, umiak_model.n_outputs, "output");
-    if (status != UMIAK_OK) return status;
-    if (!info) return null_argument("info");
-    describe(umiak_model.n_inputs + (int)index, predictor->plan, info);
-    return UMIAK_OK;
-}
-
-static umiak_status find(const char* name, int first, int count, const char* what, size_t* index) {
-    for (int i = 0; i < count; i++)
-        if (!strcmp(umiak_model.ports[first + i].name, name)) {
-            *index = (size_t)i;
-            return UMIAK_OK;
-        }
-    return fail(UMIAK_INVALID_ARGUMENT, "%s has no %s called %s", umiak_model.name, what, name);
-}
-
-umiak_status umiak_input_index(umiak_predictor* predictor, const char* name, size_t* index) {
-    if (!predictor || !name || !index) return null_argument(!predictor ? "predictor" : name ? "index" : "name");
-    return find(name, 0, umiak_model.n_inputs, "input", index);
-}
-
-umiak_status umiak_output_index(umiak_predictor* predictor, const char* name, size_t* index) {
-    if (!predictor || !name || !index) return null_argument(!predictor ? "predictor" : name ? "index" : "name");
-    return find(name, umiak_model.n_inputs, umiak_model.n_outputs, "output", index);
 }
 
 /* Refuse sizes that no plan has for this input. */
@@ -370,23 +290,17 @@ static umiak_status check_shape(int port, const int64_t* shape) {
                 umiak_model.n_plans > 1 ? " and others" : "", got);
 }
 
-umiak_status umiak_set_input(umiak_predictor* predictor, size_t index, const void* data, umiak_dtype dtype, int32_t rank,
-                             const int64_t* shape) {
-    umiak_status status = check_index(predictor, index, umiak_model.n_inputs, "input");
-    if (status != UMIAK_OK) return status;
+static umiak_status set_input(umiak_predictor* predictor, size_t index, const void* data, size_t bytes, umiak_dtype dtype,
+                              int32_t rank, const int64_t* shape) {
     const um_port* of = &umiak_model.ports[index];
-    int64_t bytes = (int64_t)umiak_dtype_bytes(of->dtype);
-    if (rank && !shape) return null_argument("shape");
     if (dtype != of->dtype)
         return fail(UMIAK_INVALID_INPUT, "input %s requires %s, got %s", of->name, dtype_name(of->dtype), dtype_name(dtype));
     if (rank != of->rank) return fail(UMIAK_INVALID_INPUT, "input %s requires %d dims, got %d", of->name, of->rank, rank);
-    status = check_shape((int)index, shape);
+    const umiak_status status = check_shape((int)index, shape);
     if (status != UMIAK_OK) return status;
-    for (int i = 0; i < rank; i++) bytes *= shape[i];
-    if (bytes && !data) return null_argument("data");
     predictor->set[index] = 0;
-    if (grow(&predictor->bases[UM_FIRST_INPUT + index], &predictor->room[index], bytes + 1)) return no_memory();
-    memcpy(predictor->bases[UM_FIRST_INPUT + index], data ? data : "", (size_t)bytes);
+    if (grow(&predictor->bases[UM_FIRST_INPUT + index], &predictor->room[index], (int64_t)bytes + 1)) return no_memory();
+    memcpy(predictor->bases[UM_FIRST_INPUT + index], data, bytes);
     if (rank) memcpy(predictor->shapes + index * UMIAK_MAX_RANK, shape, (size_t)rank * sizeof *shape);
     predictor->set[index] = 1;
     predictor->plan = NULL;
@@ -456,9 +370,8 @@ static umiak_status run_step(umiak_predictor* p, const um_step* step) {
     return UMIAK_OK;
 }
 
-umiak_status umiak_run(umiak_predictor* predictor) {
+static umiak_status run(umiak_predictor* predictor) {
     const um_plan* plan;
-    if (!predictor) return null_argument("predictor");
     predictor->plan = NULL;
     umiak_status status = find_plan(predictor, &plan);
     if (status != UMIAK_OK) return status;
@@ -472,31 +385,12 @@ umiak_status umiak_run(umiak_predictor* predictor) {
     return UMIAK_OK;
 }
 
-umiak_status umiak_output_data(umiak_predictor* predictor, size_t index, const void** data, size_t* bytes) {
-    umiak_status status = check_index(predictor, index, umiak_model.n_outputs, "output");
-    if (status != UMIAK_OK) return status;
-    if (!data) return null_argument("data");
-    *data = NULL;
-    if (!predictor->plan)
-        return fail(UMIAK_INVALID_ARGUMENT, "output %s has no data before a run", umiak_model.ports[umiak_model.n_inputs + index].name);
-    const int port = umiak_model.n_inputs + (int)index;
-    const um_ref ref = predictor->plan->outputs[index];
-    size_t count = umiak_dtype_bytes(umiak_model.ports[port].dtype);
-    for (int i = 0; i < umiak_model.ports[port].rank; i++) count *= (size_t)shape_in(predictor->plan, port)[i];
-    *data = predictor->bases[ref.base] + ref.offset;
-    if (bytes) *bytes = count;
-    return UMIAK_OK;
-}
+static int has_outputs(const umiak_predictor* predictor) { return predictor->plan != NULL; }
 
-umiak_status umiak_copy_output(umiak_predictor* predictor, size_t index, void* data, size_t bytes) {
-    const void* from;
-    size_t count;
-    umiak_status status = umiak_output_data(predictor, index, &from, &count);
-    if (status != UMIAK_OK) return status;
-    if (bytes < count)
-        return fail(UMIAK_INVALID_ARGUMENT, "output %s requires room for %zu bytes, got %zu",
-                    umiak_model.ports[umiak_model.n_inputs + index].name, count, bytes);
-    if (count && !data) return null_argument("data");
-    memcpy(data, from, count);
-    return UMIAK_OK;
+static const void* output_of(const umiak_predictor* predictor, size_t index, size_t* bytes) {
+    const int port = port_of(OUTPUT, index);
+    const um_ref ref = predictor->plan->outputs[index];
+    *bytes = umiak_dtype_bytes(umiak_model.ports[port].dtype);
+    for (int i = 0; i < umiak_model.ports[port].rank; i++) *bytes *= (size_t)shape_in(predictor->plan, port)[i];
+    return predictor->bases[ref.base] + ref.offset;
 }

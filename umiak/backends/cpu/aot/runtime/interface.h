@@ -1,0 +1,207 @@
+/* The functions of umiak_inference.h, with the checks of their arguments, over what a library has of its own. Included once
+   by each of the two: predictor.c, and embed.c of paddle/inference/native. */
+#ifndef UM_INTERFACE_H
+#define UM_INTERFACE_H
+
+#include "umiak_inference.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#ifndef UMIAK_VERSION
+#error "UMIAK_VERSION is required"
+#endif
+
+enum { MOST_THREADS = 1024, ERROR_ROOM = 2048 };
+
+typedef enum { INPUT, OUTPUT } port_kind;
+
+/* ---- what a library has of its own, called with arguments that were checked ---- */
+static const char* model_name(void);
+static size_t count_of(const umiak_predictor* predictor, port_kind kind);
+static const char* name_of(const umiak_predictor* predictor, port_kind kind, size_t index);
+static umiak_status describe(umiak_predictor* predictor, port_kind kind, size_t index, umiak_tensor_info* info);
+/* `threads`: 0 where none were asked for. */
+static umiak_status create(const char* model, const char* parameters, int threads, umiak_predictor** predictor);
+static umiak_status create_from_memory(const void* model, size_t model_bytes, const void* parameters, size_t parameters_bytes,
+                                       int threads, umiak_predictor** predictor);
+static umiak_status clone_of(umiak_predictor* predictor, umiak_predictor** clone);
+static umiak_status destroy(umiak_predictor* predictor);
+static umiak_status set_input(umiak_predictor* predictor, size_t index, const void* data, size_t bytes, umiak_dtype dtype,
+                              int32_t rank, const int64_t* shape);
+static umiak_status run(umiak_predictor* predictor);
+static int has_outputs(const umiak_predictor* predictor); /* of a run */
+static const void* output_of(const umiak_predictor* predictor, size_t index, size_t* bytes);
+
+/* ---- errors ---- */
+static __thread char last_error[ERROR_ROOM];
+
+__attribute__((format(printf, 2, 3))) static umiak_status fail(umiak_status status, const char* format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(last_error, sizeof last_error, format, args);
+    va_end(args);
+    return status;
+}
+
+static umiak_status no_memory(void) { return fail(UMIAK_NO_MEMORY, "no memory is left"); }
+
+static umiak_status null_argument(const char* name) {
+    return fail(UMIAK_INVALID_ARGUMENT, "%s must not be NULL", name);
+}
+
+/* ---- the library ---- */
+const char* umiak_version(void) { return UMIAK_VERSION; }
+int32_t umiak_abi_version(void) { return UMIAK_ABI_VERSION; }
+const char* umiak_last_error(void) { return last_error; }
+
+size_t umiak_dtype_bytes(umiak_dtype dtype) {
+    static const unsigned char bytes[] = {4, 8, 4, 1, 1, 2, 2, 1, 8, 2};
+    return dtype >= 0 && dtype < (int)sizeof bytes ? bytes[dtype] : 0;
+}
+
+/* ---- creation ---- */
+static umiak_status check_creation(const umiak_options* options, umiak_predictor** predictor, int* threads) {
+    if (!predictor) return null_argument("predictor");
+    *predictor = NULL;
+    *threads = options ? options->threads : 0;
+    if (*threads < 0 || *threads > MOST_THREADS)
+        return fail(UMIAK_INVALID_ARGUMENT, "threads must be from 0 to %d, got %d", MOST_THREADS, *threads);
+    return UMIAK_OK;
+}
+
+umiak_status umiak_predictor_create(const char* model, const char* parameters, const umiak_options* options,
+                                    umiak_predictor** predictor) {
+    int threads;
+    const umiak_status status = check_creation(options, predictor, &threads);
+    return status == UMIAK_OK ? create(model, parameters, threads, predictor) : status;
+}
+
+umiak_status umiak_predictor_create_from_memory(const void* model, size_t model_bytes, const void* parameters,
+                                                size_t parameters_bytes, const umiak_options* options,
+                                                umiak_predictor** predictor) {
+    int threads;
+    const umiak_status status = check_creation(options, predictor, &threads);
+    if (status != UMIAK_OK) return status;
+    if (!model) return null_argument("model");
+    if (parameters_bytes && !parameters) return null_argument("parameters");
+    if (model_bytes > PTRDIFF_MAX || parameters_bytes > PTRDIFF_MAX)
+        return fail(UMIAK_INVALID_ARGUMENT, "the model must have at most %td bytes", PTRDIFF_MAX);
+    return create_from_memory(model, model_bytes, parameters, parameters_bytes, threads, predictor);
+}
+
+umiak_status umiak_predictor_clone(umiak_predictor* predictor, umiak_predictor** clone) {
+    if (!predictor) return null_argument("predictor");
+    if (!clone) return null_argument("clone");
+    *clone = NULL;
+    return clone_of(predictor, clone);
+}
+
+umiak_status umiak_predictor_destroy(umiak_predictor* predictor) { return predictor ? destroy(predictor) : UMIAK_OK; }
+
+/* ---- inputs and outputs ---- */
+static umiak_status check_port(umiak_predictor* predictor, port_kind kind, size_t index) {
+    if (!predictor) return null_argument("predictor");
+    const size_t count = count_of(predictor, kind);
+    if (index < count) return UMIAK_OK;
+    return fail(UMIAK_INVALID_ARGUMENT, "%s has %zu %s, got index %zu", model_name(), count, kind == INPUT ? "inputs" : "outputs",
+                index);
+}
+
+static umiak_status give_count(umiak_predictor* predictor, port_kind kind, size_t* count) {
+    if (!predictor) return null_argument("predictor");
+    if (!count) return null_argument("count");
+    *count = count_of(predictor, kind);
+    return UMIAK_OK;
+}
+
+static umiak_status give_info(umiak_predictor* predictor, port_kind kind, size_t index, umiak_tensor_info* info) {
+    const umiak_status status = check_port(predictor, kind, index);
+    if (status != UMIAK_OK) return status;
+    if (!info) return null_argument("info");
+    return describe(predictor, kind, index, info);
+}
+
+static umiak_status give_index(umiak_predictor* predictor, port_kind kind, const char* name, size_t* index) {
+    if (!predictor) return null_argument("predictor");
+    if (!name) return null_argument("name");
+    if (!index) return null_argument("index");
+    const size_t count = count_of(predictor, kind);
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(name_of(predictor, kind, i), name)) {
+            *index = i;
+            return UMIAK_OK;
+        }
+    return fail(UMIAK_INVALID_ARGUMENT, "%s has no %s called %s", model_name(), kind == INPUT ? "input" : "output", name);
+}
+
+umiak_status umiak_input_count(umiak_predictor* predictor, size_t* count) { return give_count(predictor, INPUT, count); }
+umiak_status umiak_output_count(umiak_predictor* predictor, size_t* count) { return give_count(predictor, OUTPUT, count); }
+
+umiak_status umiak_input_info(umiak_predictor* predictor, size_t index, umiak_tensor_info* info) {
+    return give_info(predictor, INPUT, index, info);
+}
+
+umiak_status umiak_output_info(umiak_predictor* predictor, size_t index, umiak_tensor_info* info) {
+    return give_info(predictor, OUTPUT, index, info);
+}
+
+umiak_status umiak_input_index(umiak_predictor* predictor, const char* name, size_t* index) {
+    return give_index(predictor, INPUT, name, index);
+}
+
+umiak_status umiak_output_index(umiak_predictor* predictor, const char* name, size_t* index) {
+    return give_index(predictor, OUTPUT, name, index);
+}
+
+/* ---- a run ---- */
+umiak_status umiak_set_input(umiak_predictor* predictor, size_t index, const void* data, umiak_dtype dtype, int32_t rank,
+                             const int64_t* shape) {
+    const umiak_status status = check_port(predictor, INPUT, index);
+    if (status != UMIAK_OK) return status;
+    size_t bytes = umiak_dtype_bytes(dtype);
+    if (!bytes) return fail(UMIAK_INVALID_ARGUMENT, "there is no dtype %d", dtype);
+    if (rank < 0 || rank > UMIAK_MAX_RANK) return fail(UMIAK_INVALID_ARGUMENT, "rank must be from 0 to %d, got %d", UMIAK_MAX_RANK, rank);
+    if (rank && !shape) return null_argument("shape");
+    int empty = 0;
+    for (int i = 0; i < rank; i++) empty |= shape[i] == 0;
+    for (int i = 0; i < rank; i++) {
+        if (shape[i] < 0 || (!empty && bytes > (size_t)(PTRDIFF_MAX / shape[i])))
+            return fail(UMIAK_INVALID_INPUT, "sizes of input %s are out of range", name_of(predictor, INPUT, index));
+        bytes *= (size_t)shape[i];
+    }
+    if (empty) bytes = 0;
+    if (bytes && !data) return null_argument("data");
+    return set_input(predictor, index, data ? data : "", bytes, dtype, rank, shape);
+}
+
+umiak_status umiak_run(umiak_predictor* predictor) { return predictor ? run(predictor) : null_argument("predictor"); }
+
+umiak_status umiak_output_data(umiak_predictor* predictor, size_t index, const void** data, size_t* bytes) {
+    size_t count;
+    const umiak_status status = check_port(predictor, OUTPUT, index);
+    if (status != UMIAK_OK) return status;
+    if (!data) return null_argument("data");
+    *data = NULL;
+    if (!has_outputs(predictor))
+        return fail(UMIAK_INVALID_ARGUMENT, "output %s has no data before a run", name_of(predictor, OUTPUT, index));
+    *data = output_of(predictor, index, &count);
+    if (bytes) *bytes = count;
+    return UMIAK_OK;
+}
+
+umiak_status umiak_copy_output(umiak_predictor* predictor, size_t index, void* data, size_t bytes) {
+    const void* from;
+    size_t count;
+    const umiak_status status = umiak_output_data(predictor, index, &from, &count);
+    if (status != UMIAK_OK) return status;
+    if (bytes < count)
+        return fail(UMIAK_INVALID_ARGUMENT, "output %s requires room for %zu bytes, got %zu", name_of(predictor, OUTPUT, index), count,
+                    bytes);
+    if (count && !data) return null_argument("data");
+    if (count) memcpy(data, from, count);
+    return UMIAK_OK;
+}
+
+#endif
