@@ -73,8 +73,8 @@ def save(layer: Any, path: str, input_spec: Any = None, **configs: Any) -> None:
         layer: a ``Layer`` or a function, captured by ``to_static`` or not; of a ``DataParallel``, what is in it.
         path: the beginning of the names of the files; the folder is made.
         input_spec: for each argument an ``InputSpec``, a tensor like it, a list, tuple or dict of these, or a value
-            that is no tensor; sizes of None may differ in later calls. None: what ``to_static`` was told, or what the
-            function was called with last.
+            that is no tensor; sizes of None may differ in later calls. None: what ``to_static`` was told, what the
+            function was called with last, or what a loaded model says.
         **configs: ``output_spec``: the results that are kept, by position or as specs out of ``outputs`` of the
             captured function; ``input_names_after_prune``: the inputs that are kept, which must be all that these
             need; ``skip_forward``: whether ``forward`` of a layer is left out; ``combine_params``: whether all methods

@@ -40,10 +40,11 @@ def export(layer: Any, path: str, input_spec: Any = None, opset_version: int = 9
 
     Args:
         layer: a ``Layer`` or a function, captured by ``to_static`` or not, or what ``paddle.jit.load`` gave, also of
-            files of PaddlePaddle.
+            files of PaddlePaddle; of several methods, ``forward``.
         path: the beginning of the file's name; the folder is made.
         input_spec: for each argument an ``InputSpec``, a tensor like it, or a value that is no tensor; None: what
-            ``to_static`` was told, or what the function was called with last. Inputs have the names of the specs.
+            ``to_static`` was told, what the function was called with last, or what a loaded model says. Inputs have
+            the names of the specs.
         opset_version: version of ONNX's operators, 11 to 21. A lower one asks for the lowest of these that can say the
             model.
         **configs: ``output_spec`` and ``input_names_after_prune`` as of ``paddle.jit.save``; ``enable_onnx_checker``:
@@ -106,11 +107,7 @@ def _check(opset: Any, configs: Mapping[str, Any]) -> None:
 
 def _module(layer: Any, input_spec: Any, configs: Mapping[str, Any]) -> tuple[Module, dict[str, np.ndarray]]:
     """A layer in the operators of PaddlePaddle, and the values of its parameters."""
-    if isinstance(layer, TranslatedLayer):
-        if input_spec is not None or any(configs.get(k) is not None for k in _SAVED):
-            raise op_error(
-                ValueError, OP, "no input_spec or output_spec for a loaded model, whose program is fixed", "some"
-            )
+    if isinstance(layer, TranslatedLayer) and input_spec is None and all(configs.get(k) is None for k in _SAVED):
         module = layer._method(FORWARD).module
         return module, {k: _array(v) for k, v in layer._held(module).items()}
     contents = recorded(OP, layer, input_spec, configs).check()

@@ -119,7 +119,7 @@ def integers(x: Any, op: str, arg_name: str) -> tuple[int, ...]:
         return tuple([i if type(i) is int else integer(i, op, arg_name) for i in x])
     if isinstance(x, Tensor):
         flat = x.reshape([-1])
-        if _records_for_files() and type(x._count) is int:
+        if records_for_files() and type(x._count) is int:
             return tuple(integer(flat[i], op, arg_name) for i in range(x._count))
         return tuple(flat.tolist())
     if isinstance(x, (int, np.integer)):
@@ -274,13 +274,14 @@ def number_in(x: Tensor) -> Any:
     return int(x.item()) if known is None else known
 
 
-def _records_for_files() -> bool:
+def records_for_files() -> bool:
+    """Is a program recorded that is written to a file, where data may decide sizes?"""
     tracer = capture_of()
     return tracer is not None and tracer.static and tracer.for_files
 
 
 def _symbol(x: Tensor, least: int | None) -> Any:
     """The integer in a tensor of one element as a symbol, of at least ``least``; None but in programs for files."""
-    if not (_records_for_files() and isinstance(x, SymTensor) and x.dtype.is_integer):
+    if not (records_for_files() and isinstance(x, SymTensor) and x.dtype.is_integer):
         return None
     return capture_of().number_in(F.reshape(x, ()), least)

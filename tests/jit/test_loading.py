@@ -22,6 +22,9 @@ RECORDED = dict(np.load(FOLDER / "results.npz"))
 NETWORKS = sorted({key.partition(":")[0] for key in RECORDED})
 
 
+ONE = paddle.static.InputSpec([], "int64", "n")
+
+
 def parts(name, kind):
     return {k.rpartition(":")[2]: v for k, v in RECORDED.items() if k.startswith(f"{name}:{kind}:")}
 
@@ -123,6 +126,34 @@ def test_a_trained_layer_is_saved_again(name, tmp_path):
     if name == "methods":
         by = paddle.to_tensor([3.0])
         np.testing.assert_allclose(again.scaled(*xs, by).numpy(), layer.scaled(*xs, by).numpy(), rtol=1e-6)
+
+
+class Chosen(paddle.nn.Layer):
+    """The rows that data name, and those behind a number of data."""
+
+    def forward(self, x, n):
+        return x[n:], x[x[:, 0] > 0], x.reshape([-1]) * 2
+
+
+@pytest.mark.parametrize("specs", [None, [paddle.static.InputSpec([3, 2], "float32", "rows"), ONE]])
+def test_what_data_decide_is_saved_again(specs, tmp_path):
+    paddle.jit.save(Chosen(), str(tmp_path / "m"), [paddle.static.InputSpec([None, 2]), ONE])
+    layer = paddle.jit.load(str(tmp_path / "m"))
+    paddle.jit.save(layer, str(tmp_path / "again"), specs)
+    again = paddle.jit.load(str(tmp_path / "again"))
+    x = paddle.to_tensor([[1.0, 2.0], [-3.0, 4.0], [5.0, 6.0]])
+    for n in (0, 1, 3):
+        for a, b in zip(again(x, paddle.to_tensor(n)), layer(x, paddle.to_tensor(n)), strict=True):
+            assert (a.tolist(), a.shape) == (b.tolist(), b.shape)
+
+
+@pytest.mark.parametrize("rank", [2, 3, 4, 5])
+def test_groups_of_any_rank(rank, tmp_path):
+    x = paddle.to_tensor(np.arange(3 * 4 * 2 ** (rank - 2), dtype="float32").reshape([3, 4] + [2] * (rank - 2)) ** 2)
+    for form in ("NCHW", "NHWC"):
+        layer = paddle.nn.GroupNorm(2, 4 if form == "NCHW" or rank == 2 else 2, data_format=form)
+        paddle.jit.save(layer, str(tmp_path / "m"), [paddle.static.InputSpec([None, *x.shape[1:]])])
+        np.testing.assert_allclose(paddle.jit.load(str(tmp_path / "m"))(x), layer(x), rtol=1e-5, atol=1e-6)
 
 
 def test_methods_with_one_file_of_values(tmp_path):

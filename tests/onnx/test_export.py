@@ -117,8 +117,41 @@ def test_a_loaded_model_is_exported_as_it_is(tmp_path):
     loaded = paddle.jit.load(prefix)
     path = exported(loaded, tmp_path, None)
     np.testing.assert_allclose(run(path, {"x": X})[0], layer(paddle.to_tensor(X)).numpy(), rtol=1e-5, atol=1e-6)
-    with pytest.raises(ValueError, match="no input_spec or output_spec for a loaded model"):
-        exported(loaded, tmp_path, [spec(None, 3)])
+
+
+def test_a_loaded_model_is_exported_for_other_sizes_and_names(tmp_path):
+    """Of several methods, ``forward``; another one by itself."""
+
+    class Several(paddle.nn.Layer):
+        def __init__(self):
+            super().__init__()
+            self.linear = paddle.nn.Linear(3, 2)
+
+        @paddle.jit.to_static(input_spec=[spec(None, 3)])
+        def forward(self, x):
+            return self.linear(x), x
+
+        @paddle.jit.to_static(input_spec=[spec(None, 3)])
+        def twice(self, x):
+            return self.linear(x) * 2
+
+    layer = Several()
+    paddle.jit.save(layer, str(tmp_path / "saved"))
+    loaded = paddle.jit.load(str(tmp_path / "saved"))
+    wanted = layer(paddle.to_tensor(X))[0].numpy()
+    n = len(X)
+    for specs, wanted_sizes, name in (
+        (None, ["x_0", 3], "x"),
+        ([InputSpec([n, 3], "float32", "rows")], [n, 3], "rows"),
+        ([InputSpec([None, 3], "float32", "rows")], ["rows_0", 3], "rows"),
+    ):
+        path = exported(loaded, tmp_path, specs, output_spec=[0])
+        graph = onnx.load(path).graph
+        assert sizes(graph.input) == [wanted_sizes]
+        assert len(graph.output) == 1
+        np.testing.assert_allclose(run(path, {name: X})[0], wanted, rtol=1e-5, atol=1e-6)
+    (twice,) = run(exported(loaded.twice, tmp_path, None), {"x": X})
+    np.testing.assert_allclose(twice, 2 * wanted, rtol=1e-5, atol=1e-6)
 
 
 def version(path):

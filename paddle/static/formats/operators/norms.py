@@ -69,8 +69,7 @@ def group_norm(
     data_format: str = "NCHW",
 ) -> Any:  # fmt: skip
     last = data_format in ("NHWC", "NDHWC", "NLC")
-    forms = {3: ("NCL", "NLC"), 4: ("NCHW", "NHWC"), 5: ("NCDHW", "NDHWC")}
-    return F.group_norm(x, groups, epsilon, scale, bias, forms[x.ndim][last])
+    return F.group_norm(x, groups, epsilon, scale, bias, "NHWC" if last else "NCHW")
 
 
 @operator("lrn")

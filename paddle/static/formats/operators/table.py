@@ -16,8 +16,10 @@ import numpy as np
 
 from paddle.static.formats.graph import Operation
 from paddle.static.formats.operators.known import MOST, Known, known_elements, tensor_of
+from paddle.tensor._args import integers, records_for_files
 from umiak.core.tensor import Tensor
 from umiak.ir.serialise import FormatError
+from umiak.ir.tracer import SymTensor
 
 # Forms of operands, as annotations of parameters.
 Tensors = list[Tensor]  # a list, which combine made
@@ -45,9 +47,21 @@ def _as_tensor(x: Any) -> Tensor:
 
 def _as_sizes(x: Any) -> list[Any]:
     found = known_elements(x)
+    if found is None and records_for_files():
+        found = _read_sizes(x)
     if found is None:
         raise FromData("sizes that are known before the program runs are required, got sizes from data")
     return found
+
+
+def _read_sizes(x: Any) -> list[Any] | None:
+    """The elements as symbols that a program for files reads; None for a tensor of so many that nobody knows."""
+    if isinstance(x, (list, tuple)):
+        parts = [_read_sizes(y) for y in x]
+        return None if any(p is None for p in parts) else [n for p in parts for n in p or ()]
+    if not isinstance(x, SymTensor):
+        return known_elements(x)
+    return list(integers(x, "load", "sizes")) if type(x._count) is int else None
 
 
 def _as_number(x: Any) -> Any:
