@@ -16,7 +16,7 @@ from tests.fuzz.programs.draw import COMPLEX
 from tests.fuzz.programs.memory import Noise
 from tests.fuzz.programs.ops.dtypes import promoted
 from tests.fuzz.programs.record import Program
-from tests.fuzz.programs.run import Found
+from tests.fuzz.programs.run import Around, Found, itself
 from tests.fuzz.programs.saved import overwrites
 
 # By the narrowest dtype: what is allowed in any case, relative to the largest value (at least 1); the noise that the
@@ -42,7 +42,7 @@ REFUSALS: dict[str, tuple[str, Callable[[Program, str], bool]]] = {
     ),
     "code branched on a size that differs between runs": (
         r"the program was recorded for sizes with|in static mode, declare the size|sizes that are declared",
-        lambda p, mode: mode.startswith("static") or mode == "predicted",
+        lambda p, mode: mode.startswith(("static", "saved", "predicted")),
     ),
     "differentiated twice, a captured function needs what it wrote over": (
         r"writes to tensors whose values from before its gradient needs",
@@ -54,15 +54,24 @@ REFUSALS: dict[str, tuple[str, Callable[[Program, str], bool]]] = {
     ),
     "ONNX has no operators for it": (
         r"operators that ONNX can say.*\(opset none\)",
-        lambda p, mode: mode == "exported",
+        lambda p, mode: mode.startswith("exported"),
     ),
     "ONNX Runtime has no kernel for a dtype": (
         r"NOT_IMPLEMENTED : Could not find an implementation",
-        lambda p, mode: mode == "exported" and {"float16", "float64"} & {*dtypes(p).values()} != set(),
+        lambda p, mode: mode.startswith("exported")
+        and ("mixed" in mode or {"float16", "float64"} & {*dtypes(p).values()} != set()),
+    ),
+    "what depends on data is not compiled ahead of time": (
+        r"\[compile\] requires (a program without branches and loops on data|operations that can be compiled)",
+        lambda p, mode: mode.startswith("compiled"),
+    ),
+    "a model is compiled for sizes that it takes": (
+        r"\[compile\] requires sizes that the program takes|was compiled for shapes? \[",
+        lambda p, mode: mode.startswith("compiled"),
     ),
     "a write within a branch changes a dtype": (
         r"requires a tensor made inside the branch or loop body",
-        lambda p, mode: mode in ("mixed precision, captured", "static, mixed precision")
+        lambda p, mode: "mixed precision" in mode
         and p.nest is not None
         and p.how != "call",
     ),
@@ -174,6 +183,12 @@ class Check:
         "static, saved": 0.3,
         "exported": 0.3,
         "predicted": 0.2,
+        "saved, recomputed": 0.1,
+        "saved, mixed precision": 0.1,
+        "exported, mixed precision": 0.1,
+        "predicted, mixed precision": 0.1,
+        "compiled": 0.0,  # takes a second each: asked for by name
+        "compiled, mixed precision": 0.0,
     }
 
     def __init__(self, program: Program, tally: Counter[str]) -> None:
@@ -234,9 +249,9 @@ class Check:
             whole = self.judge(n, **options).compare(mode, found)
             self.tally[mode if whole else f"{mode}: in part, rounding is magnified"] += 1
 
-    def dtypes(self, mode: str, found: Found) -> None:
+    def dtypes(self, mode: str, found: Found, wanted: list[str] | None = None) -> None:
         known = dtypes(self.program)
-        wanted = [known[x] for x in self.program.outputs]
+        wanted = wanted or [known[x] for x in self.program.outputs]
         if found.dtypes != wanted:
             raise Failure(mode, f"dtypes are {found.dtypes}, and not {wanted}")
 
@@ -267,9 +282,7 @@ class Check:
             if found is not None:
                 self.dtypes(mode, found)
 
-    def static(
-        self, mode: str = "static", around: Callable[..., Any] = lambda function: function, dtype: str = ""
-    ) -> list[Found]:
+    def static(self, mode: str = "static", around: Around = itself, dtype: str = "") -> list[Found]:
         """For every size, with one program of static mode."""
         recorded: Any = None
         try:
@@ -302,32 +315,88 @@ class Check:
 
     def exported(self) -> None:
         """Exported to ONNX, and run there; what is empty is not what it is made for."""
-        used = {x.dtype for x in self.program.inputs} | set(dtypes(self.program).values())
-        if not run.is_a_model(self.program) or any(d == "bfloat16" or d.startswith("complex") for d in used):
-            return  # NumPy has no bfloat16, ONNX no complex numbers
-        sizes = [n for n in self.program.sizes if all(x.array(n).size for x in self.program.inputs)]
-        self.elsewhere("exported", run.Exported, sizes)
+        if self.can_be_exported():
+            self.elsewhere("exported", run.Exported, self.sizes_with_elements())
 
-    def elsewhere(self, mode: str, written: Callable[[Program], Any], sizes: Sequence[int]) -> None:
-        """Results of a program that was written to a file, for some sizes."""
+    def can_be_exported(self) -> bool:
+        """NumPy has no bfloat16, ONNX no complex numbers."""
+        used = {x.dtype for x in self.program.inputs} | set(dtypes(self.program).values())
+        return run.is_a_model(self.program) and not any(d == "bfloat16" or d.startswith("complex") for d in used)
+
+    def sizes_with_elements(self) -> list[int]:
+        return [n for n in self.program.sizes if all(x.array(n).size for x in self.program.inputs)]
+
+    def compiled(self) -> None:
+        """Compiled ahead of time, and run through the interface in C."""
+        if run.is_a_model(self.program):
+            self.elsewhere("compiled", run.Compiled, self.program.sizes)
+
+    def saved_recomputed(self) -> None:
+        """Written as a model under ``recompute``: a program that does nothing beside its result."""
+        beside = inputs_written(self.program) or self.program.tags & {"hook", "grad"}
+        if run.is_a_model(self.program) and not beside and self.leaves:
+            reentrant = self.program.seed % 2 == 0
+            self.elsewhere(
+                "saved, recomputed", run.Saved, self.program.sizes, lambda function: run.again(function, reentrant)
+            )
+
+    def saved_mixed_precision(self) -> None:
+        """Written as a model under ``auto_cast``."""
+        self.mixed_elsewhere("saved, mixed precision", run.Saved, self.program.sizes)
+
+    def predicted_mixed_precision(self) -> None:
+        """The same by a predictor."""
+        self.mixed_elsewhere("predicted, mixed precision", run.Predicted, self.program.sizes)
+
+    def compiled_mixed_precision(self) -> None:
+        """The same compiled ahead of time."""
+        self.mixed_elsewhere("compiled, mixed precision", run.Compiled, self.program.sizes)
+
+    def exported_mixed_precision(self) -> None:
+        """The same exported to ONNX, with results that NumPy has a dtype for."""
+        if self.can_be_exported():
+            self.mixed_elsewhere("exported, mixed precision", run.Exported, self.sizes_with_elements(), run.widened)
+
+    def mixed_elsewhere(
+        self, mode: str, written: Callable[..., Any], sizes: Sequence[int], outside: Around = itself
+    ) -> None:
+        """By the seed in either narrow type, and with all that can be cast cast."""
+        if self.dtype != "float32" or not run.is_a_model(self.program):
+            return
+        level = ("O1", "O2")[self.program.seed & 1]
+        dtype = ("bfloat16", "float16")[self.program.seed >> 1 & 1]
+
+        def around(function: Callable[..., Any]) -> Callable[..., Any]:
+            return outside(run.mixed(function, level, dtype))
+
+        eager = self.run("mixed precision", self.first, around(run.function_of(self.program)))
+        if eager is not None:
+            self.elsewhere(mode, written, sizes, around, dtype, eager.dtypes)
+
+    def elsewhere(
+        self, mode: str, written: Callable[..., Any], sizes: Sequence[int], around: Around = itself,
+        dtype: str = "", kinds: list[str] | None = None,
+    ) -> None:  # fmt: skip
+        """Results of a program that was written to a file, for some sizes. ``dtype``: how close they should be;
+        ``kinds``: the dtypes of the results, where they are not those that operands decide."""
         try:
-            saved = written(self.program)
+            saved = written(self.program, around)
         except Exception as error:
             self.refused(mode, error)
             return
         if saved.own is not None:
             self.tally[f"{mode}: in our own format: {saved.own.rsplit(' for ', 1)[-1]}"] += 1
-            if mode == "exported":
+            if mode.startswith("exported"):
                 return
         # Attributes of operators are float32 there.
-        dtype = "float32" if self.dtype == "float64" else ""
+        dtype = dtype or ("float32" if self.dtype == "float64" else "")
         for n in sizes:
             try:
                 found = saved.run(n)
             except Exception as error:
                 self.refused(mode, error)
                 continue
-            self.dtypes(mode, found)
+            self.dtypes(mode, found, kinds)
             # What is not computed is as it should be.
             rest = self.judge(n, dtype=dtype).found
             found = dataclasses.replace(found, gradients=rest.gradients, after=rest.after)

@@ -49,7 +49,7 @@ def _sizes(program: Program) -> list[int]:
 
 def written(program: Program, folder: Path) -> None:
     """Write a program as a model, and its inputs for each size."""
-    saved = run.Saved(program, str(folder / str(program.seed)))
+    saved = run.Saved(program, prefix=str(folder / str(program.seed)))
     if saved.own is not None:
         (folder / f"{program.seed}.json").unlink()
         raise Failure("reference", "own format")

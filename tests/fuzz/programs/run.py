@@ -17,11 +17,14 @@ import paddle
 import paddle.nn.functional as F
 from paddle import inference
 from paddle.distributed.fleet.utils import recompute
+from paddle.inference.compile import compile_model
 from paddle.inference.loading import files_of
 from tests.fuzz.programs.generate import leaf
 from tests.fuzz.programs.layers import Layered
 from tests.fuzz.programs.memory import Judge, Noise, array_of
 from tests.fuzz.programs.record import Input, Program
+from tests.support.native_libraries import Native
+from umiak.backends.cpu.aot.errors import Uncompilable
 
 Arrays = list[np.ndarray | None]
 
@@ -162,12 +165,29 @@ class Scaled:
         self.function, self.change = scaled, change
 
 
-def mixed(function: Callable[..., Any]) -> Callable[..., Any]:
+Around = Callable[[Callable[..., Any]], Callable[..., Any]]  # what a function is called through
+
+
+def itself(function: Callable[..., Any]) -> Callable[..., Any]:
+    return function
+
+
+def mixed(function: Callable[..., Any], level: str = "O1", dtype: str = "bfloat16") -> Callable[..., Any]:
     def under_amp(*arguments: Any) -> Any:
-        with paddle.amp.auto_cast(level="O1", dtype="bfloat16"):
+        with paddle.amp.auto_cast(level=level, dtype=dtype):
             return function(*arguments)
 
     return under_amp
+
+
+def widened(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with results of 16 bits as float32."""
+
+    def wide(*arguments: Any) -> tuple[Any, ...]:
+        outputs = function(*arguments)
+        return tuple(y.astype("float32") if y.dtype.name in ("float16", "bfloat16") else y for y in outputs)
+
+    return wide
 
 
 def within(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -229,9 +249,7 @@ class Recorded:
     """A program in static mode, with its gradients; sizes of ``"n"`` are not declared. ``around``: what its function is
     called through."""
 
-    def __init__(
-        self, program: Program, around: Callable[[Callable[..., Any]], Callable[..., Any]] = lambda function: function
-    ) -> None:
+    def __init__(self, program: Program, around: Around = itself) -> None:
         self.described = program
         self.program = paddle.static.Program()
         paddle.enable_static()
@@ -281,8 +299,8 @@ class Saved(Recorded):
     stays; None: nowhere.
     """
 
-    def __init__(self, program: Program, prefix: str | None = None) -> None:
-        super().__init__(program)
+    def __init__(self, program: Program, around: Around = itself, prefix: str | None = None) -> None:
+        super().__init__(program, around)
         executor = paddle.static.Executor()
         with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
@@ -303,11 +321,11 @@ class Predicted:
     """A program that was written as a model, and is run by a predictor and by a clone of it; by its seed with passes or
     without, from files or from bytes."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, around: Around = itself) -> None:
         self.described = program
         with tempfile.TemporaryDirectory() as folder:
             prefix = os.path.join(folder, "model")
-            self.own = Saved(program, prefix).own
+            self.own = Saved(program, around, prefix).own
             files = files_of(prefix)
             config = inference.Config(*files)
             if program.seed & 1:
@@ -337,7 +355,7 @@ class Exported:
     """A program that was written as a model and exported to ONNX, run by ONNX Runtime. ``opset``: drawn by the seed, or
     the first that can say the program."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, around: Around = itself) -> None:
         import onnx
         import onnxruntime
 
@@ -348,7 +366,7 @@ class Exported:
         self.opset = OPSETS[program.seed % len(OPSETS)]
         with tempfile.TemporaryDirectory() as folder:
             prefix = os.path.join(folder, "model")
-            self.own = Saved(program, prefix).own
+            self.own = Saved(program, around, prefix).own
             values = prefix + ".pdiparams"
             read = read_model(prefix + ".json", values if os.path.exists(values) else None, "fuzz")
         if self.own is not None:
@@ -376,6 +394,67 @@ class Exported:
         wide = {"f": "float64", "c": "complex128"}
         names = [y.dtype.name for y in outputs]
         return Found([y.astype(wide.get(y.dtype.kind, y.dtype)) for y in outputs], [], [], names)
+
+
+class Compiled:
+    """A program that was written as a model and compiled ahead of time for the sizes that it takes. The library is called
+    through its interface in C; by its seed its weights are inside or beside it, and it runs on one thread or two.
+    """
+
+    def __init__(self, program: Program, around: Around = itself) -> None:
+        self.described = program
+        with tempfile.TemporaryDirectory() as folder:
+            prefix = os.path.join(folder, "model")
+            saved = Saved(program, around, prefix)
+            self.own, self.feeds = saved.own, saved.feeds
+            inside = program.seed & 1 == 0
+            out = os.path.join(folder, "libmodel.so" if inside else "library")
+            library = self._compiled(prefix, out)
+            weights = None if inside else library.with_name("library.weights")
+            self.predictor = Native(library).create(weights, threads=1 + (program.seed >> 1 & 1))
+
+    def _compiled(self, prefix: str, out: str) -> Path:
+        sizes = [self._shapes(n) for n in self.described.sizes]
+        try:
+            return compile_model(prefix, out, sizes=sizes)
+        except Uncompilable as error:
+            if "sizes that the program takes" not in str(error) or len(sizes) == 1:
+                raise
+        taken = []
+        for text in sizes:
+            try:
+                compile_model(prefix, out, sizes=[text])
+            except Uncompilable as error:
+                refused = error
+            else:
+                taken.append(text)
+        if not taken:
+            raise refused
+        return compile_model(prefix, out, sizes=taken)
+
+    def _shapes(self, n: int) -> str:
+        fed = (x for x in self.described.inputs if x.name in self.feeds)
+        return ",".join(f"{x.name}={'x'.join(map(str, x.array(n).shape))}" for x in fed)
+
+    def run(self, n: int) -> Found:
+        """A run for a size; a second one gives the same."""
+        given = dict(zip([x.name for x in self.described.inputs], arguments(self.described, n), strict=True))
+        fed = [bits_of(given[name]) for name in self.feeds]
+        outputs, again = self.predictor.run(*fed), self.predictor.run(*fed)
+        for a, b in zip(outputs, again, strict=True):
+            np.testing.assert_array_equal(a, b)
+        tensors = [tensor_of(y) for y in outputs]
+        return Found([numbers(y) for y in tensors], [], [], [y.dtype.name for y in tensors])
+
+
+def bits_of(x: Any) -> np.ndarray:
+    """A tensor as an array, bfloat16 as its bits."""
+    return x.view("int16").numpy().view("uint16") if x.dtype.name == "bfloat16" else x.numpy()
+
+
+def tensor_of(x: np.ndarray) -> Any:
+    """The inverse of :func:`bits_of`: no result of a program is of uint16."""
+    return paddle.to_tensor(x.view("int16")).view("bfloat16") if x.dtype.name == "uint16" else paddle.to_tensor(x)
 
 
 # --- the judge -------------------------------------------------------------------------------------------------------
