@@ -74,3 +74,15 @@ def threads(request: pytest.FixtureRequest) -> Iterator[int]:
     yield request.param
     parallel.set_driver(driver)
     parallel.set_num_threads(count)
+
+
+@pytest.fixture(autouse=True)
+def no_operators_left() -> Iterator[None]:
+    """Operators that a test registers are its own: names may come again."""
+    yield
+    registry = sys.modules.get("paddle.library.registry")
+    if registry is not None:
+        from umiak.ops.custom_op import take_out
+
+        for name in list(registry.PYTHON_OP_REGISTRY._operators):
+            take_out(registry.PYTHON_OP_REGISTRY.remove(name).definition)

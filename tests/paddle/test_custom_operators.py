@@ -1,0 +1,402 @@
+"""Functions of users as operators: eager, captured, in programs and in files they mean the same."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+import warnings
+
+import numpy as np
+import pytest
+
+import paddle
+from tests.support.custom_operators import Drawn, as_arrays, draw, judge
+from umiak.ir.registry import REGISTRY
+
+Tensor = paddle.Tensor
+
+
+def tensors(args, leaf=True):
+    """Arguments with tensors for arrays."""
+    out = []
+    for x in args:
+        if isinstance(x, np.ndarray):
+            out.append(paddle.to_tensor(x, stop_gradient=not leaf))
+        elif isinstance(x, list):
+            out.append(tensors(x, leaf))
+        else:
+            out.append(x)
+    return out
+
+
+def flat(args):
+    return [t for x in args for t in (flat(x) if isinstance(x, list) else [x]) if isinstance(t, Tensor)]
+
+
+def results_of(drawn: Drawn, made) -> list:
+    return [made] if drawn.results == 1 else list(made)
+
+
+def agree(drawn: Drawn, call, args, gradients=True):
+    """Results and gradients of a call, with those of the judge."""
+    given = tensors(args)
+    made = results_of(drawn, call(*given))
+    wanted, slopes = judge(args, drawn.results)
+    for got, want in zip(made, wanted, strict=True):
+        np.testing.assert_allclose(got.numpy(), want, rtol=2e-5, atol=1e-6)
+    if gradients:
+        sum(y.sum() for y in made).backward()
+        for x, slope in zip(flat(given), slopes, strict=True):
+            np.testing.assert_allclose(x.grad.numpy(), slope, rtol=2e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("number", range(8))
+def test_random_schemas_mean_the_same_everywhere(number, rng, tmp_path):
+    drawn = draw(rng, f"drawn::op{number}")
+    operator = drawn.operator
+    for n in (2, 3):
+        agree(drawn, operator, drawn.arguments(rng, n))
+    for full_graph in (False, True):
+        captured = paddle.jit.to_static(lambda *args: operator(*args), full_graph=full_graph)
+        fixed = drawn.arguments(rng, 2)
+        for n in (2, 3, 2):
+            # Numbers and sizes differ, what belongs to the call does not.
+            args = [
+                f if isinstance(f, (bool, str)) or f is None else x
+                for f, x in zip(fixed, drawn.arguments(rng, n), strict=True)
+            ]
+            agree(drawn, captured, args)
+    saved_and_static(drawn, rng, tmp_path / "model")
+
+
+def saved_and_static(drawn, rng, path):
+    args = drawn.arguments(rng, 2)
+
+    class Model(paddle.nn.Layer):
+        def forward(self, *arrays):
+            given = iter(arrays)
+
+            def filled(x):
+                return next(given) if isinstance(x, np.ndarray) else [filled(i) for i in x] if isinstance(x, list) else x
+
+            return drawn.operator(*map(filled, args))
+
+    arrays = [t.numpy() for t in flat(tensors(args))]
+    specs = [paddle.static.InputSpec([None, 3]) for _ in arrays]
+    paddle.jit.save(Model(), str(path), specs)
+    loaded = paddle.jit.load(str(path))
+
+    def called(*given):
+        return loaded(*flat(list(given)))
+
+    agree(drawn, called, args)
+    paddle.enable_static()
+    try:
+        with paddle.static.program_guard(paddle.static.Program(), paddle.static.Program()):
+            given = [paddle.static.data(f"x{i}", [None, 3]) for i in range(len(arrays))]
+            for x in given:
+                x.stop_gradient = False
+            made = results_of(drawn, Model()(*given))
+            assert drawn.operator.name in str(paddle.static.default_main_program())
+            slopes = paddle.static.gradients([sum(y.sum() for y in made)], given)
+            feed = {f"x{i}": a for i, a in enumerate(arrays)}
+            got = paddle.static.Executor().run(feed=feed, fetch_list=[*made, *slopes])
+    finally:
+        paddle.disable_static()
+    for y, want in zip(got, sum(judge(args, drawn.results), []), strict=True):
+        np.testing.assert_allclose(y, want, rtol=2e-4, atol=1e-5)
+
+
+def cube(register_gradient=True, fake=True):
+    @paddle.library.custom_op("test::cube", mutates_args=())
+    def cube(x: Tensor) -> Tensor:
+        return paddle.to_tensor(x.numpy() ** 3)
+
+    if fake:
+        cube.register_fake(lambda x: paddle.empty_like(x))
+    if register_gradient:
+        cube.register_autograd(
+            lambda ctx, g: 3 * g * ctx.saved_tensors[0] ** 2,
+            setup_context=lambda ctx, inputs, output: ctx.save_for_backward(inputs[0]),
+        )
+    return cube
+
+
+@pytest.mark.parametrize("fake", [False, True])
+def test_gradients_of_any_order(fake):
+    operator = cube(fake=fake)
+    x = paddle.to_tensor([2.0], stop_gradient=False)
+    (first,) = paddle.grad(operator(x), x, create_graph=True)
+    (second,) = paddle.grad(first, x, create_graph=True)
+    assert (float(first), float(second), float(paddle.grad(second, x)[0])) == (12.0, 12.0, 6.0)
+
+
+def test_without_a_rule_gradients_flow_through_the_function():
+    @paddle.library.custom_op("test::squared", mutates_args=())
+    def squared(x: Tensor, by: float = 1.0) -> Tensor:
+        return x * x * by
+
+    squared.register_fake(lambda x, by: paddle.empty_like(x))
+    captured = paddle.jit.to_static(lambda x: squared(x * 1.0, 2.0), full_graph=True)
+    for f in (lambda x: squared(x, 2.0), captured, captured):
+        x = paddle.to_tensor([3.0], stop_gradient=False)
+        f(x).backward()
+        assert float(x.grad) == 12.0
+
+
+def test_what_cannot_be_traced_has_no_gradient_through_its_function():
+    operator = cube(register_gradient=False)
+    captured = paddle.jit.to_static(lambda x: operator(x) + x, full_graph=True)
+    for f in (lambda x: operator(x) + x, captured, captured):
+        x = paddle.to_tensor([2.0], stop_gradient=False)
+        y = f(x)
+        y.backward()
+        assert (float(y), float(x.grad)) == (10.0, 1.0)
+
+
+def test_the_function_is_called_at_every_run_and_is_one_operation():
+    calls = []
+
+    @paddle.library.custom_op("test::counted", mutates_args=())
+    def counted(x: Tensor) -> Tensor:
+        calls.append(tuple(x.shape))
+        return x + 1
+
+    counted.register_fake(lambda x: paddle.empty_like(x))
+    captured = paddle.jit.to_static(lambda x: counted(counted(x) * 2), full_graph=True)
+    for n in (2, 3, 4):
+        before = len(calls)
+        assert captured(paddle.ones([n])).tolist() == [5.0] * n
+        assert calls[before:] == [(n,)] * 2
+
+
+def test_numbers_are_no_part_of_an_operation():
+    @paddle.library.custom_op("test::scaled", mutates_args=())
+    def scaled(x: Tensor, k: int, s: float) -> Tensor:
+        return x * k * s
+
+    scaled.register_fake(lambda x, k, s: paddle.empty_like(x))
+    for i in range(50):
+        assert float(scaled(paddle.ones([1]), i, i + 0.5)) == i * (i + 0.5)
+    (op,) = scaled.definition.op._instances.values()
+    assert op.table_size() == 1
+
+
+def test_sizes_follow_numbers_and_tensors():
+    @paddle.library.custom_op("test::repeated", mutates_args=())
+    def repeated(x: Tensor, times: int) -> Tensor:
+        return paddle.to_tensor(np.tile(x.numpy(), [times, 1]))
+
+    repeated.register_fake(lambda x, times: x.new_empty([x.shape[0] * times, x.shape[1]]))
+    captured = paddle.jit.to_static(lambda x, k: repeated(x, k).sum(0), full_graph=True)
+    for n, k in ((2, 3), (3, 2), (4, 5)):
+        assert repeated(paddle.ones([n, 2]), k).shape == [n * k, 2]
+        assert captured(paddle.ones([n, 2]), k).tolist() == [n * k] * 2
+
+
+def test_written_arguments_change_in_place_in_programs_too():
+    @paddle.library.custom_op("test::add_to", mutates_args="x")
+    def add_to(x: Tensor, y: Tensor) -> None:
+        x.add_(y)
+
+    add_to.register_fake(lambda x, y: None)
+
+    def program(a):
+        total = a * 1
+        part = total[0]
+        add_to(total, a)
+        return total, part
+
+    for f in (program, paddle.jit.to_static(program), paddle.jit.to_static(program, full_graph=True)):
+        total, part = f(paddle.ones([2, 2]))
+        assert total.tolist() == [[2.0, 2.0]] * 2 and part.tolist() == [2.0, 2.0]
+    with pytest.raises(ValueError, match=r"\[test::add_to\] requires an operator that writes to none of its arguments"):
+        add_to.register_autograd(lambda ctx: None)
+
+
+def test_what_gives_nothing_is_called_in_order():
+    seen = []
+
+    @paddle.library.custom_op("test::note", mutates_args=())
+    def note(x: Tensor, by: float) -> None:
+        seen.append(float(x) * by)
+
+    note.register_fake(lambda x, by: None)
+
+    @paddle.jit.to_static(full_graph=True)
+    def captured(x):
+        note(x, 1.0)
+        note(x + 1, 2.0)
+        return x
+
+    for _ in range(2):
+        captured(paddle.ones([]))
+    assert seen[-4:] == [1.0, 4.0] * 2
+
+
+def test_results_that_are_arguments_are_copies():
+    @paddle.library.custom_op("test::same", mutates_args=())
+    def same(x: Tensor) -> Tensor:
+        return x
+
+    same.register_fake(lambda x: paddle.empty_like(x))
+    x = paddle.ones([2])
+    y = same(x)
+    y.add_(1.0)
+    assert x.tolist() == [1.0, 1.0] and y.tolist() == [2.0, 2.0]
+
+
+WRONG = {
+    "shape": (lambda x: x[0], r"\[test::wrong\] requires result 0 to be float32 of shape \[2\], as register_fake says"),
+    "dtype": (lambda x: x.astype("int32"), "got int32 of shape"),
+    "count": (lambda x: (x, x), "requires 1 results"),
+    "number": (lambda x: (3.0,), "a tensor as result 0, got float"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_results_are_as_they_were_declared(case):
+    function, message = WRONG[case]
+    operator = paddle.library.custom_op("test::wrong", function, mutates_args=())
+    operator.register_fake(lambda x: paddle.empty_like(x))
+    captured = paddle.jit.to_static(lambda x: operator(x), full_graph=True)
+    for f in (operator, captured):
+        with pytest.raises((ValueError, TypeError), match=message):
+            f(paddle.ones([2]) * 2)
+
+
+def test_writes_that_were_not_declared_are_refused():
+    operator = paddle.library.custom_op("test::sly", lambda x: x.add_(1.0) * 2, mutates_args=())
+    operator.register_fake(lambda x: paddle.empty_like(x))
+    with pytest.raises(RuntimeError, match=r"writes to its mutates_args alone, got one that writes to 'x'"):
+        operator(paddle.ones([2]))
+
+
+def test_kernels_by_device():
+    operator = paddle.library.custom_op("test::placed", lambda x: x * 2, mutates_args=(), device_types="gpu")
+    with pytest.raises(NotImplementedError, match=r"\[test::placed\] requires a kernel for 'cpu', got those for"):
+        operator(paddle.ones([1]))
+
+    @paddle.library.register_kernel("test::placed", "cpu")
+    def _(x):
+        return x * 3
+
+    assert float(operator(paddle.ones([1]))) == 3.0
+
+
+REFUSED = {
+    "a name without a namespace": (
+        lambda: paddle.library.custom_op("cube", lambda x: x, mutates_args=()), AssertionError, "my_namespace::my_op",
+    ),
+    "any number of arguments": (
+        lambda: paddle.library.custom_op("test::a", lambda *x: x, mutates_args=()), TypeError, "fixed number of arguments",
+    ),
+    "unknown written arguments": (
+        lambda: paddle.library.custom_op("test::a", lambda x: x, mutates_args="y"), ValueError, r"mutates_args, got \['y'\]",
+    ),
+    "no function": (lambda: paddle.library.custom_op("test::a", 3, mutates_args=()), TypeError, "requires a function"),
+    "no schema": (
+        lambda: paddle.library.custom_op("test::a", lambda x: x, mutates_args=(), schema="x"), ValueError, "a schema like",
+    ),
+    "an unknown operator": (lambda: paddle.library.register_fake("test::b", len), ValueError, "a registered operator"),
+    "an operator that is not there": (lambda: paddle.ops.test.other, AttributeError, "'test::other' is registered"),
+    "a namespace that is not there": (lambda: paddle.ops.nowhere.other, AttributeError, "namespace 'nowhere'"),
+    "an argument of another type": (lambda: cube()("x"), TypeError, r"requires Tensor for argument 'x', got str"),
+    "too few arguments": (lambda: cube()(), TypeError, "requires argument 'x', got none"),
+    "too many arguments": (lambda: cube()(1, 2), TypeError, "at most 1 positional arguments, got 2"),
+    "an unknown keyword": (lambda: cube()(y=1), TypeError, "has no argument 'y'"),
+    "an object": (
+        lambda: paddle.library.custom_op("test::a", lambda x: x, mutates_args=())(object()), TypeError,
+        "got object for 'x'",
+    ),
+    "a second one": (lambda: (cube(), cube()), ValueError, "registered already"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_refused(case):
+    action, kind, message = REFUSED[case]
+    with pytest.raises(kind, match=message):
+        action()
+
+
+def test_backward_gives_a_gradient_for_each_argument():
+    operator = cube(register_gradient=False)
+    x = paddle.to_tensor([2.0], stop_gradient=False)
+    operator.register_autograd(lambda ctx, g: (g, g))
+    with pytest.raises(ValueError, match=r"\[test::cube\] requires a gradient from backward for each of its 1 arguments"):
+        operator(x).backward()
+    operator.register_autograd(lambda ctx, g: 3)
+    with pytest.raises(TypeError, match="tensors or None from backward, got int"):
+        operator(x).backward()
+
+
+def test_models_need_their_operators(tmp_path):
+    operator = cube()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        paddle.jit.save(paddle.jit.to_static(lambda x: operator(x)), str(tmp_path / "m"), [paddle.static.InputSpec([2])])
+    script = textwrap.dedent(f"""
+        import paddle
+        try:
+            paddle.jit.load({str(tmp_path / "m")!r})
+        except RuntimeError as error:
+            print(error)
+    """)
+    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert "got no test::cube. Import the module that registers them" in said
+
+
+def test_sharding_rules_are_read():
+    from umiak.core import dtype as dt
+    from umiak.ir.meta import Meta
+    from umiak.spmd.rule import parse
+
+    def function(x: Tensor, w: Tensor, s: float) -> Tensor:
+        return x @ w * s
+
+    operator = paddle.library.custom_op("test::product", function, mutates_args=())
+    operator.register_fake(lambda x, w, s: x @ w)
+    op = operator.definition.op(("x", "x", "f"))
+    metas = Meta((4, 6), dt.float32), Meta((6, 2), dt.float32)
+    whole = parse(op.name, op.shard(*metas, (), (2.0,)), 2)
+    assert all(f.reduction == "replicated" for f in whole.factors.values())
+    operator.register_sharding("i k, k j -> i j ; k=sum")
+    rule = parse(op.name, op.shard(*metas, (), (2.0,)), 2)
+    assert rule.factors["k"].reduction == "sum"
+
+
+def test_libraries():
+    lib = paddle.library.Library("test", "FRAGMENT")
+    assert lib.define("twice(Tensor x, *, int k=2) -> Tensor") == "test::twice"
+    lib.impl("twice", lambda x, k: x * k, "CPU")
+    lib.impl("twice", lambda x, k: paddle.empty_like(x), "Meta")
+    assert paddle.ops.test.twice(paddle.ones([1]), k=3).tolist() == [3.0]
+    with pytest.raises(ValueError, match="one of CPU, .* as dispatch_key, got 'Autograd'. Use register_autograd"):
+        lib.impl("twice", len, "Autograd")
+    lib.close()
+    assert "test::twice" not in REGISTRY and not hasattr(paddle.ops.test, "twice")
+
+
+def test_annotations_and_texts_say_the_same():
+    def function(
+        x: Tensor, y: Tensor | None, zs: list[Tensor], k: int, s: float = 1.0, axes: list[int] = (0,), *, mode: str = "a"
+    ) -> tuple[Tensor, Tensor]:
+        return x, x
+
+    own = paddle.library.custom_op("test::a", function, mutates_args="x")
+    text = (
+        "test::a(Tensor(!) x, Tensor? y, Tensor[] zs, int k, float s=1.0, int[] axes=(0,), *, str mode='a') -> "
+        "(Tensor, Tensor)"
+    )
+    assert own.schema == text
+    read = paddle.library.custom_op(
+        "test::b", function, mutates_args=(), schema=text.replace("test::a", "").replace("(!)", "(a!)")
+    )
+    assert read.schema == text.replace("test::a", "test::b")
+
+
+def test_what_arrays_are():
+    args = [np.ones(1), [np.ones(1)], 2, None]
+    assert as_arrays(tensors(args))[2:] == args[2:]
