@@ -24,11 +24,14 @@ def opencl() -> Iterator[Any]:
     plugin = pytest.importorskip("umiak_opencl", reason="requires pyopencl")
     if not plugin.backend.device_count():
         pytest.skip("requires a device of OpenCL, such as pocl-binary-distribution gives")
+    # Drivers take most of the time of these tests to optimise kernels that run for microseconds.
+    paddle.set_flags({"FLAGS_opencl_options": "-cl-opt-disable"})
     installed = plugin.backend.name in backends.device_types()
     backends.register(plugin.backend)
     yield plugin
     for device in plugin.backend.devices.values():
         stream.synchronize(device.place.index)
+    paddle.set_flags({"FLAGS_opencl_options": ""})
     if not installed:
         backends.unregister(plugin.backend.name)
 

@@ -9,10 +9,14 @@ import warnings
 import pyopencl as cl
 
 from umiak.compiler.jit import object_cache
+from umiak.util import flags
 from umiak_opencl.device import Device
 
 # Operations round as the loop IR says; contraction is switched off in the texts that must not have it.
 OPTIONS = "-w -cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt"
+FURTHER = flags.define(
+    "opencl_options", "", "further options of programs of OpenCL; -cl-opt-disable compiles in a third of the time"
+)
 
 _lock = threading.Lock()
 _programs: dict[tuple[int, str, str], cl.Program] = {}
@@ -24,11 +28,12 @@ class BuildError(RuntimeError):
 
 def program(device: Device, text: str, options: str = "") -> cl.Program:
     """A text as a program of a device."""
+    options = f"{OPTIONS} {FURTHER.value} {options}"
     key = (device.number, text, options)
     with _lock:
         found = _programs.get(key)
         if found is None:
-            found = _programs[key] = _made(device, text, f"{OPTIONS} {options}")
+            found = _programs[key] = _made(device, text, options)
     return found
 
 
