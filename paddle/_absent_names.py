@@ -1,7 +1,7 @@
 """Public names of the reference that are not here yet, by module. Made by ``tools/absent_names.py``."""
 
 NAMES = {
-    "paddle": "IrGuard cost_model library new_init original_init quantization",
+    "paddle": "IrGuard cost_model new_init original_init quantization",
     "paddle.device.cuda": (
         "MemoryAnalysisTool allocate_record_guard allocate_record_plot allocate_record_table vmm_compact "
     ),
@@ -31,9 +31,12 @@ NAMES = {
         "batch_fc correlation fused_bn_add_act fused_seqpool_cvm pow2_decay_with_linear_warmup rank_attention "
         "search_pyramid_hash tdm_child tdm_sampler "
     ),
-    "paddle.incubate.optimizer": ("DistributedFusedLamb GradientMergeOptimizer PipelineOptimizer RecomputeOptimizer "),
+    "paddle.incubate.optimizer": (
+        "DistributedFusedLamb GradientMergeOptimizer PipelineOptimizer RecomputeOptimizer "
+    ),
     "paddle.inference": "InternalUtils",
     "paddle.jit": "json_to_pdmodel",
+    "paddle.library": "warn_about_unimplemented_torch_features",
     "paddle.linalg": "fp8_fp8_half_gemm_fused",
     "paddle.nn.functional": "flashmask_attention moe_permute moe_unpermute sparse_attention",
     "paddle.nn.quant": "QuantStub",

@@ -319,7 +319,7 @@ for _reason, _names in {
         "paddle.decomposition.register:RULES paddle.jit.sot.frame:HANDLERS paddle.jit.sot.models:_HELD "
         "paddle.jit.sot.models:_MODELS umiak.compiler.passes.registry:PASSES paddle.inference.engines:ENGINES "
         "paddle.onnx.table:RULES paddle.static.formats.emit.emitter:TABLE paddle.static.formats.legacy.table:TABLE "
-        "paddle.static.formats.operators.table:TABLE"
+        "paddle.static.formats.operators.table:TABLE paddle.library.registry:PYTHON_OP_REGISTRY"
     ),
     "a slot that the assembler fills once": (
         "umiak.compiler.plan:BACKEND_OF umiak.compiler.plan:FIND_KERNEL umiak.ir.scope:_getter umiak.ir.scope:_setter "

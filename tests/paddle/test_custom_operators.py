@@ -34,19 +34,19 @@ def flat(args):
     return [t for x in args for t in (flat(x) if isinstance(x, list) else [x]) if isinstance(t, Tensor)]
 
 
-def results_of(drawn: Drawn, made) -> list:
-    return [made] if drawn.results == 1 else list(made)
+def results_of(drawn: Drawn, outputs) -> list:
+    return [outputs] if drawn.results == 1 else list(outputs)
 
 
 def agree(drawn: Drawn, call, args, gradients=True):
     """Results and gradients of a call, with those of the judge."""
     given = tensors(args)
-    made = results_of(drawn, call(*given))
+    outputs = results_of(drawn, call(*given))
     wanted, slopes = judge(args, drawn.results)
-    for got, want in zip(made, wanted, strict=True):
+    for got, want in zip(outputs, wanted, strict=True):
         np.testing.assert_allclose(got.numpy(), want, rtol=2e-5, atol=1e-6)
     if gradients:
-        sum(y.sum() for y in made).backward()
+        sum(y.sum() for y in outputs).backward()
         for x, slope in zip(flat(given), slopes, strict=True):
             np.testing.assert_allclose(x.grad.numpy(), slope, rtol=2e-4, atol=1e-5)
 
@@ -78,7 +78,9 @@ def saved_and_static(drawn, rng, path):
             given = iter(arrays)
 
             def filled(x):
-                return next(given) if isinstance(x, np.ndarray) else [filled(i) for i in x] if isinstance(x, list) else x
+                return (
+                    next(given) if isinstance(x, np.ndarray) else [filled(i) for i in x] if isinstance(x, list) else x
+                )
 
             return drawn.operator(*map(filled, args))
 
@@ -97,11 +99,11 @@ def saved_and_static(drawn, rng, path):
             given = [paddle.static.data(f"x{i}", [None, 3]) for i in range(len(arrays))]
             for x in given:
                 x.stop_gradient = False
-            made = results_of(drawn, Model()(*given))
+            outputs = results_of(drawn, Model()(*given))
             assert drawn.operator.name in str(paddle.static.default_main_program())
-            slopes = paddle.static.gradients([sum(y.sum() for y in made)], given)
+            slopes = paddle.static.gradients([sum(y.sum() for y in outputs)], given)
             feed = {f"x{i}": a for i, a in enumerate(arrays)}
-            got = paddle.static.Executor().run(feed=feed, fetch_list=[*made, *slopes])
+            got = paddle.static.Executor().run(feed=feed, fetch_list=[*outputs, *slopes])
     finally:
         paddle.disable_static()
     for y, want in zip(got, sum(judge(args, drawn.results), []), strict=True):
@@ -325,7 +327,9 @@ def test_backward_gives_a_gradient_for_each_argument():
     operator = cube(register_gradient=False)
     x = paddle.to_tensor([2.0], stop_gradient=False)
     operator.register_autograd(lambda ctx, g: (g, g))
-    with pytest.raises(ValueError, match=r"\[test::cube\] requires a gradient from backward for each of its 1 arguments"):
+    with pytest.raises(
+        ValueError, match=r"\[test::cube\] requires a gradient from backward for each of its 1 arguments"
+    ):
         operator(x).backward()
     operator.register_autograd(lambda ctx, g: 3)
     with pytest.raises(TypeError, match="tensors or None from backward, got int"):
@@ -336,7 +340,9 @@ def test_models_need_their_operators(tmp_path):
     operator = cube()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        paddle.jit.save(paddle.jit.to_static(lambda x: operator(x)), str(tmp_path / "m"), [paddle.static.InputSpec([2])])
+        paddle.jit.save(
+            paddle.jit.to_static(lambda x: operator(x)), str(tmp_path / "m"), [paddle.static.InputSpec([2])]
+        )
     script = textwrap.dedent(f"""
         import paddle
         try:
@@ -360,8 +366,8 @@ def test_sharding_rules_are_read():
     operator.register_fake(lambda x, w, s: x @ w)
     op = operator.definition.op(("x", "x", "f"))
     metas = Meta((4, 6), dt.float32), Meta((6, 2), dt.float32)
-    whole = parse(op.name, op.shard(*metas, (), (2.0,)), 2)
-    assert all(f.reduction == "replicated" for f in whole.factors.values())
+    unsharded = parse(op.name, op.shard(*metas, (), (2.0,)), 2)
+    assert all(f.reduction == "replicated" for f in unsharded.factors.values())
     operator.register_sharding("i k, k j -> i j ; k=sum")
     rule = parse(op.name, op.shard(*metas, (), (2.0,)), 2)
     assert rule.factors["k"].reduction == "sum"
@@ -381,7 +387,14 @@ def test_libraries():
 
 def test_annotations_and_texts_say_the_same():
     def function(
-        x: Tensor, y: Tensor | None, zs: list[Tensor], k: int, s: float = 1.0, axes: list[int] = (0,), *, mode: str = "a"
+        x: Tensor,
+        y: Tensor | None,
+        zs: list[Tensor],
+        k: int,
+        s: float = 1.0,
+        axes: list[int] = (0,),
+        *,
+        mode: str = "a",
     ) -> tuple[Tensor, Tensor]:
         return x, x
 

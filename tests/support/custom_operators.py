@@ -24,27 +24,27 @@ class Drawn:
 
     def arguments(self, rng: np.random.Generator, n: int) -> list[Any]:
         """Values for the arguments: arrays for tensors."""
-        made: list[Any] = []
+        outputs: list[Any] = []
         for kind in self.kinds:
             if kind == "Tensor":
-                made.append(rng.standard_normal((n, 3)).astype("float32"))
+                outputs.append(rng.standard_normal((n, 3)).astype("float32"))
             elif kind == "Tensor[]":
-                made.append([rng.standard_normal((n, 3)).astype("float32") for _ in range(2)])
+                outputs.append([rng.standard_normal((n, 3)).astype("float32") for _ in range(2)])
             elif kind == "Tensor?":
-                made.append(None)
+                outputs.append(None)
             elif kind == "int":
-                made.append(int(rng.integers(1, 4)))
+                outputs.append(int(rng.integers(1, 4)))
             elif kind == "float":
-                made.append(float(rng.integers(1, 8)) / 4)
+                outputs.append(float(rng.integers(1, 8)) / 4)
             elif kind == "int[]":
-                made.append([int(k) for k in rng.integers(1, 4, 2)])
+                outputs.append([int(k) for k in rng.integers(1, 4, 2)])
             elif kind == "float[]":
-                made.append([0.5, float(rng.integers(1, 4))])
+                outputs.append([0.5, float(rng.integers(1, 4))])
             elif kind == "bool":
-                made.append(bool(rng.integers(0, 2)))
+                outputs.append(bool(rng.integers(0, 2)))
             else:
-                made.append(str(rng.choice(["plain", "tanh"])))
-        return made
+                outputs.append(str(rng.choice(["plain", "tanh"])))
+        return outputs
 
 
 def numbers_of(args: list[Any]) -> tuple[float, bool]:
@@ -64,13 +64,13 @@ def numbers_of(args: list[Any]) -> tuple[float, bool]:
 
 def arrays_of(args: list[Any]) -> list[np.ndarray]:
     """The arrays among arguments."""
-    found: list[np.ndarray] = []
+    collected: list[np.ndarray] = []
     for x in args:
         if isinstance(x, np.ndarray):
-            found.append(x)
+            collected.append(x)
         elif isinstance(x, (list, tuple)) and x and isinstance(x[0], np.ndarray):
-            found += x
-    return found
+            collected += x
+    return collected
 
 
 def judge(args: list[Any], results: int) -> tuple[list[np.ndarray], list[np.ndarray]]:
@@ -126,15 +126,15 @@ def draw(rng: np.random.Generator, name: str) -> Drawn:
         total = sum(g * float(i + 1) for i, g in enumerate(grads)) * (ctx.factor * 0.1)
         if ctx.tanh:
             total = total * (1 - y * y)
-        at, made = 0, []
+        at, outputs = 0, []
         for tensor, count in zip(ctx.tensors, ctx.kinds, strict=True):
             if not tensor:
-                made.append(None)
+                outputs.append(None)
                 continue
             own = [total * float(at + k + 1) for k in range(count or 1)]
-            made.append(own if count else own[0])
+            outputs.append(own if count else own[0])
             at += count or 1
-        return tuple(made)
+        return tuple(outputs)
 
     operator = paddle.library.custom_op(name, body, mutates_args=(), schema=schema)
     operator.register_fake(fake)

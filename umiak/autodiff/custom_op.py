@@ -116,16 +116,16 @@ def _through_function(definition: Definition, op: CustomOp, args: tuple, tensors
         result = definition.body(_place_of(tensors))(*args)
     finally:
         ctx.set_amp(level, dtype, lists)
-    found, wanted = listed(result), _metas(op, tuple(Meta(tuple(x.shape), x.dtype) for x in tensors), numbers)
+    outputs, wanted = listed(result), _metas(op, tuple(Meta(tuple(x.shape), x.dtype) for x in tensors), numbers)
     for i, m in enumerate(wanted):
-        if len(found) != len(wanted) or not isinstance(found[i], Tensor):
-            op.fail(ValueError, f"{len(wanted)} tensors, as register_fake says", shown_kind(found))
-        if tuple(found[i].shape) != tuple(m.shape) or found[i].dtype is not m.dtype:
+        if len(outputs) != len(wanted) or not isinstance(outputs[i], Tensor):
+            op.fail(ValueError, f"{len(wanted)} tensors, as register_fake says", shown_kind(outputs))
+        if tuple(outputs[i].shape) != tuple(m.shape) or outputs[i].dtype is not m.dtype:
             op.fail(
                 ValueError, f"result {i} to be {m.dtype.name} of shape {list(m.shape)}, as register_fake says",
-                f"{found[i].dtype.name} of shape {list(found[i].shape)} from its function",
+                f"{outputs[i].dtype.name} of shape {list(outputs[i].shape)} from its function",
             )  # fmt: skip
-    return op.packed_up(found)
+    return op.packed_up(outputs)
 
 
 @functools.lru_cache(4096)
@@ -214,21 +214,19 @@ def _inlined(definition: Definition, args: tuple, parts: Parts) -> Any:
         ) from error
     if not current().grad_enabled or all(x.stop_gradient for x in parts.tensors):
         return result
-    found = listed(result)
-    for i, y in enumerate(found):
+    outputs = listed(result)
+    for i, y in enumerate(outputs):
         if not isinstance(y, Tensor):
             raise TypeError(f"[{definition.name}] requires tensors as results, got {type(y).__name__}")
         if any(y is x for x in parts.tensors):
-            found[i] = y.clone().detach()
+            outputs[i] = y.clone().detach()
         elif not y.is_leaf or y._base is not None or not y.stop_gradient:
-            found[i] = y.detach()
+            outputs[i] = y.detach()
     packing = type(None) if result is None else Tensor if isinstance(result, Tensor) else type(result)
-    return attach(definition, parts.form, args, parts.tensors, found, packing)
+    return attach(definition, parts.form, args, parts.tensors, outputs, packing)
 
 
 # --- in programs -----------------------------------------------------------------------------------------------------
-
-_TRACEABLE: dict[tuple, bool] = {}
 
 
 def _recorded(definition: Definition, args: tuple, form: tuple, tensors: tuple, numbers: tuple) -> Any:
@@ -247,7 +245,7 @@ def _recorded(definition: Definition, args: tuple, form: tuple, tensors: tuple, 
 def _is_traceable(op: CustomOp, tensors: tuple, numbers: tuple) -> bool:
     metas = tuple(Meta(tuple(x.shape), x.dtype) for x in tensors)
     place = _place_of(tensors)
-    known = op, place, *((m.dtype, m.ndim) for m in metas)
-    if known not in _TRACEABLE:
-        _TRACEABLE[known] = rules.traceable(op, metas, *numbers, place)
-    return _TRACEABLE[known]
+    known = place, *((m.dtype, m.ndim) for m in metas)
+    if known not in op.traceable:
+        op.traceable[known] = rules.traceable(op, metas, *numbers, place)
+    return op.traceable[known]

@@ -31,8 +31,8 @@ def kernel(call: Any) -> Kernel:
 
 def _of_tensors(body: Callable[..., Any]) -> Callable[[tuple, tuple], Any]:
     def run(operands: tuple, params: tuple) -> Any:
-        made = body(*operands)
-        return made if isinstance(made, Tensor) else () if made is None else tuple(made)
+        outputs = body(*operands)
+        return outputs if isinstance(outputs, Tensor) else () if outputs is None else tuple(outputs)
 
     return run
 

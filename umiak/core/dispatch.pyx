@@ -536,7 +536,7 @@ cdef tuple run_checked(Plan plan, Operand* xs, int n, const uint64_t* scalars, c
     cdef uint32_t[INLINE_X] versions
     cdef int i, j, d, k = 0, wrong = -2, written = n if n < INLINE_X else INLINE_X
     cdef Tensor o
-    cdef list made
+    cdef list outputs
     for i in range(written):
         versions[i] = tensor_version(<Tensor>xs[i].t) if xs[i].t != NULL else 0
     results = run_calls(plan, xs, n, scalars, params, sig, ctx)
@@ -563,7 +563,7 @@ cdef tuple run_checked(Plan plan, Operand* xs, int n, const uint64_t* scalars, c
         o = None
         plan.refuse_results(plan.op, operand_tuple(xs, n), unpack_params(plan.op, params, sig), results, wrong)
         raise RuntimeError(f"[{plan.op.name}] requires other results")
-    made = []
+    outputs = []
     for i in range(plan.n_out):
         o = <Tensor>PyTuple_GET_ITEM(results, i)
         for j in range(n):
@@ -579,8 +579,8 @@ cdef tuple run_checked(Plan plan, Operand* xs, int n, const uint64_t* scalars, c
                 # The tuple and `o` refer to a tensor that is nobody else's.
                 if o.kind or o.node is not None or o.key & K_NEEDS_GRAD or Py_REFCNT(<PyObject*>o) > 2:
                     o = detached(o)
-        made.append(o)
-    return tuple(made)
+        outputs.append(o)
+    return tuple(outputs)
 
 
 # ---- views -----------------------------------------------------------------------------------------------------------

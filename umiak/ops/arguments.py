@@ -112,10 +112,10 @@ def counts(form: Sequence[Any]) -> tuple[int, int, int]:
 
 def tensors_in(args: Sequence[Any]) -> list[Any]:
     """The tensors among arguments, in their order."""
-    found: list[Any] = []
+    collected: list[Any] = []
     for x in args:
         if isinstance(x, Tensor):
-            found.append(x)
+            collected.append(x)
         elif isinstance(x, (list, tuple)):
-            found += tensors_in(x)
-    return found
+            collected += tensors_in(x)
+    return collected

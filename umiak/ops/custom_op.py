@@ -1,4 +1,4 @@
-"""Operators that users bring: each is a class of ops of its own, made of a :class:`Definition`.
+"""Operators that users bring: each is a class of ops of its own, of a :class:`Definition`.
 
 Whoever registers one, in Python or for a library in C, fills in a definition and calls :func:`make`. The op then stands
 in the registry under its name, ``namespace::operator``, and is recorded, saved, differentiated and sharded as others.
@@ -40,7 +40,7 @@ EVERY_DEVICE = ""
 
 @dataclass(eq=False)
 class Definition:
-    """What is known of an operator; rules may be set later, followed by :meth:`changed`.
+    """Facts of an operator; rules may be set later, followed by :meth:`changed`.
 
     ``kernels``: by device type (``EVERY_DEVICE``: for those without one) the function of the arguments that computes
     results. ``fake``: the function of the arguments that makes results of the right shapes and dtypes, without data.
@@ -72,13 +72,13 @@ class Definition:
 
     def body(self, place: Place) -> Callable[..., Any]:
         """The function for tensors of a place. NotImplementedError where there is none."""
-        found = self.kernels.get(place.device_type) or self.kernels.get(EVERY_DEVICE)
-        if found is None:
+        kernel = self.kernels.get(place.device_type) or self.kernels.get(EVERY_DEVICE)
+        if kernel is None:
             raise NotImplementedError(
                 f"[{self.name}] requires a kernel for {place.device_type!r}, got those for "
                 f"{sorted(self.kernels) or 'no device'}. Register one with register_kernel({place.device_type!r})"
             )
-        return found
+        return kernel
 
     def changed(self) -> None:
         """Plans hold what the rules were: make them anew."""
@@ -87,7 +87,7 @@ class Definition:
 
 
 class GradientContext:
-    """What ``setup_context`` writes into and ``backward`` reads; attributes may be set freely."""
+    """Object that ``setup_context`` writes into and ``backward`` reads; attributes may be set freely."""
 
     materialize_grads = True
     kept: tuple = ()
@@ -117,30 +117,30 @@ def gradients_of(name: str, form: Sequence[Any], returned: Any) -> list[Any]:
     """A gradient, or None, of each operand of a call of this form, of what ``backward`` has returned."""
     given = list(returned) if isinstance(returned, (tuple, list)) else [returned]
     if len(given) == len(form):
-        found: list[Any] = []
+        gradients: list[Any] = []
         for entry, g in zip(form, given, strict=True):
             if entry == TENSOR:
-                found.append(g)
+                gradients.append(g)
             elif g is None:
-                found += [None] * counts([entry])[0]
+                gradients += [None] * counts([entry])[0]
             elif isinstance(g, (list, tuple)) and type(entry) is tuple and len(g) == len(entry) - 1:
-                found += gradients_of(name, entry[1:], g)
+                gradients += gradients_of(name, entry[1:], g)
             else:
                 raise ValueError(
                     f"[{name}] requires from backward a list of gradients for a list of tensors, and None for what is "
                     f"no tensor, got {type(g).__name__}"
                 )
     elif len(given) == counts(form)[0]:
-        found = given
+        gradients = given
     else:
         raise ValueError(
             f"[{name}] requires a gradient from backward for each of its {len(form)} arguments (None for what has "
             f"none), got {len(given)}"
         )
-    for g in found:
+    for g in gradients:
         if g is not None and not isinstance(g, Tensor):
             raise TypeError(f"[{name}] requires tensors or None from backward, got {type(g).__name__}")
-    return found
+    return gradients
 
 
 def listed(result: Any) -> list[Any]:
@@ -183,8 +183,7 @@ def run_backward(
 class CustomOp(Op):
     """A call of a user's operator: base of the classes that :func:`make` makes.
 
-    ``form`` says how arguments are made of operands, ints and floats (``ops/arguments.py``), ``use`` what the call is
-    for. A gradient has the number of results, and which of these have a gradient, in ``given``.
+    ``form`` says how operands, ints and floats are put together (``ops/arguments.py``), ``use`` what the call is for. A gradient has the number of results, and which of these have a gradient, in ``given``.
     """
 
     inputs = ("*xs",)
@@ -215,6 +214,7 @@ class CustomOp(Op):
         self.effect = "python" if self.is_node and schema.count == 0 and not self.written else None  # type: ignore[misc]
         # What gives results back, once they were inferred: Tensor for one, tuple, list, or NoneType.
         self.packing: type | None = None
+        self.traceable: dict[tuple, bool] = {}  # by class of calls, whether gradients flow through the function
 
     def fail(self, kind: type[Exception], required: str, got: Any, hint: str = "") -> Any:
         """Raise ``kind`` in the name of the operator: users know it, whatever function calls it."""
@@ -236,26 +236,26 @@ class CustomOp(Op):
             self.fail(TypeError, "tensors as operands", metas)
         if self.use == GRADIENT:
             return tuple(Meta(tuple(m.shape), m.dtype) for m in metas[: self.tensors] if m.dtype.is_continuous)
-        made = self._inferred(metas, ints, floats)
+        outputs = self._inferred(metas, ints, floats)
         if self.is_node:
-            made += [Meta(tuple(metas[i].shape), metas[i].dtype) for i in self.written]
-        return tuple(made)
+            outputs += [Meta(tuple(metas[i].shape), metas[i].dtype) for i in self.written]
+        return tuple(outputs)
 
     def _inferred(self, metas: Sequence[Meta], ints: Sequence[Any], floats: Sequence[Any]) -> list[Meta]:
         definition = self.definition
         if definition.infer is not None:
             result = definition.infer(*self.arguments(metas, ints, floats))
-            found = listed(result)
+            outputs = listed(result)
         elif definition.fake is None:
             self.fail(TypeError, "a function of shapes", "none", "Register one with register_fake.")
         else:
             result = self._faked(metas, ints, floats)
-            found = [Meta(tuple(x.shape), x.dtype) for x in listed(result)]
+            outputs = [Meta(tuple(x.shape), x.dtype) for x in listed(result)]
         count = definition.schema.count
-        if count is not None and len(found) != count:
-            self.fail(ValueError, f"{count} results from register_fake, as its schema says", len(found))
+        if count is not None and len(outputs) != count:
+            self.fail(ValueError, f"{count} results from register_fake, as its schema says", len(outputs))
         self.packing = type(None) if result is None else type(result) if isinstance(result, (list, tuple)) else Tensor
-        return found
+        return outputs
 
     def _faked(self, metas: Sequence[Meta], ints: Sequence[Any], floats: Sequence[Any]) -> Any:
         with Tracer(get_scope() or Scope()) as tracer:
@@ -304,8 +304,8 @@ class CustomOp(Op):
         kind, present = self.given
         ys, present_grads = rest[: len(present)], iter(rest[len(present) :])
         grads = [next(present_grads) if there else None for there in present]
-        made = run_backward(self.definition, self.form, self.arguments(xs, ints, floats), _as(kind, ys), grads)
-        return tuple(zeros(x) if g is None else g for x, g in zip(xs, made, strict=True) if x.dtype.is_continuous)
+        outputs = run_backward(self.definition, self.form, self.arguments(xs, ints, floats), _as(kind, ys), grads)
+        return tuple(zeros(x) if g is None else g for x, g in zip(xs, outputs, strict=True) if x.dtype.is_continuous)
 
     # --- rules
 
@@ -322,10 +322,10 @@ class CustomOp(Op):
             pass
         kinds = {Tensor: "one", list: "list"}
         op = type(self)(self.form, GRADIENT, (kinds.get(self.packing, "tuple"), tuple(g is not None for g in grads)))
-        made = eager.apply(
+        outputs = eager.apply(
             op, (*s.inputs, *s.outputs, *(g for g in grads if g is not None)), (s.params.ints, s.params.floats)
         )
-        rest = iter(made)
+        rest = iter(outputs)
         return tuple(next(rest) if x.dtype.is_continuous else None for x in s.inputs)
 
     def _through(self, s: Any, args: Sequence[Any], grads: Sequence[Any]) -> Any:

@@ -198,17 +198,17 @@ class SchemaNameError(ValueError, AssertionError):
 
 def parse(text: str, name: str | None = None) -> Schema:
     """Read the text of a schema. ``name``: of the operator, where the text has none, or another."""
-    found = re.fullmatch(r"\s*(?P<name>[\w:.]*)\s*\((?P<arguments>.*)\)\s*->\s*(?P<returns>.*?)\s*", text, re.DOTALL)
-    if found is None:
+    match = re.fullmatch(r"\s*(?P<name>[\w:.]*)\s*\((?P<arguments>.*)\)\s*->\s*(?P<returns>.*?)\s*", text, re.DOTALL)
+    if match is None:
         raise ValueError(
             f"[{name or 'schema'}] requires a schema like '(Tensor x, float s=1.0) -> Tensor', got {text!r}"
         )
-    name = name or checked_name(found["name"], "schema")
-    if found["name"] and found["name"] not in (name, name.rpartition("::")[2]):
+    name = name or checked_name(match["name"], "schema")
+    if match["name"] and match["name"] not in (name, name.rpartition("::")[2]):
         raise ValueError(f"[{name}] requires a schema of this name, got {text!r}")
     arguments: list[Argument] = []
     keyword_only = False
-    for part in _split(found["arguments"]):
+    for part in _split(match["arguments"]):
         if part == "*":
             keyword_only = True
             continue
@@ -216,7 +216,7 @@ def parse(text: str, name: str | None = None) -> Schema:
     names = [a.name for a in arguments]
     if len(set(names)) != len(names):
         raise ValueError(f"[{name}] requires arguments of different names in its schema, got {text!r}")
-    results = found["returns"]
+    results = match["returns"]
     if results == "...":
         return Schema(name, tuple(arguments))
     inner = results[1:-1] if results.startswith("(") and results.endswith(")") else results
@@ -230,7 +230,7 @@ def parse(text: str, name: str | None = None) -> Schema:
 
 
 def _split(text: str) -> list[str]:
-    """What stands between commas that are in no brackets or quotes."""
+    """Parts between commas that are in no brackets or quotes."""
     parts, depth, quote, at = [], 0, "", 0
     for i, c in enumerate(text):
         if quote:
@@ -250,8 +250,8 @@ def _split(text: str) -> list[str]:
 def _argument(part: str, name: str, text: str) -> Argument:
     left, equals, default = part.partition("=")
     words = left.split()
-    found = _TYPE.fullmatch("".join(words[:-1]))
-    if found is None or found["word"] not in _WORDS or not words[-1].isidentifier():
+    match = _TYPE.fullmatch("".join(words[:-1]))
+    if match is None or match["word"] not in _WORDS or not words[-1].isidentifier():
         raise ValueError(
             f"[{name}] requires arguments like 'Tensor x' or 'int[]? axes=None' in its schema (types are "
             f"{', '.join(_WORDS)}), got {part!r} in {text!r}"
@@ -264,10 +264,10 @@ def _argument(part: str, name: str, text: str) -> Argument:
             raise ValueError(
                 f"[{name}] requires defaults that are Python's literals, got {default!r} in {text!r}"
             ) from None
-    listed, mark = bool(found["listed"]), bool(found["inner"])  # `Tensor?` is optional, `Tensor?[]` has items that are
+    listed, mark = bool(match["listed"]), bool(match["inner"])  # `Tensor?` is optional, `Tensor?[]` has items that are
     return Argument(
-        words[-1], _WORDS[found["word"]], listed, bool(found["optional"]) or (mark and not listed), mark and listed,
-        value, written="!" in (found["alias"] or ""),
+        words[-1], _WORDS[match["word"]], listed, bool(match["optional"]) or (mark and not listed), mark and listed,
+        value, written="!" in (match["alias"] or ""),
     )  # fmt: skip
 
 
@@ -315,9 +315,9 @@ def _word(hint: Any) -> str:
 
 
 def _hinted(name: str, hint: Any) -> Argument:
-    found = _alternatives(hint)
-    optional = type(None) in found
-    rest = [h for h in found if h is not type(None)]
+    alternatives = _alternatives(hint)
+    optional = type(None) in alternatives
+    rest = [h for h in alternatives if h is not type(None)]
     if len(rest) > 1:
         words = {_word(h) for h in rest}
         return Argument(name, "number" if words <= {"int", "float", "bool", "number"} else ANY, optional=optional)
