@@ -27,9 +27,14 @@ _IMPORTERS = (
     "_frozen_importlib_external",
 )  # frames of the import itself are not who imports
 
-# What stands in place of a module's own name, by module.
+# What stands in place of a module's own name, by module: where it is, and after a colon under which name.
 _OTHERS: dict[str, dict[str, str]] = {
-    "paddle": {"relu": "paddle.nn.functional"},
+    "paddle": {
+        "device": "paddle.device:Device",  # PyTorch's is a class: `isinstance`, `torch.device | None`
+        "pow": "paddle.compat._torch_functions",
+        "relu": "paddle.nn.functional",
+    },
+    "paddle.cuda": {"ExternalStream": "paddle.compat._torch_cuda"},
     "paddle.nn": dict.fromkeys(
         "AvgPool1D AvgPool1d AvgPool2D AvgPool2d AvgPool3D AvgPool3d Linear MultiheadAttention Softmax Unfold".split(),
         "paddle.compat.nn",
@@ -38,6 +43,8 @@ _OTHERS: dict[str, dict[str, str]] = {
         "linear pad scaled_dot_product_attention softmax unfold".split(), "paddle.compat.nn.functional"
     ),
 }
+# Modules that only PyTorch has.
+_ADDED = {"torch.torch_version": "paddle.compat._torch_version"}
 # Modules that never get this package as `torch`: what they look for there are internals of PyTorch.
 _blocked = {"tvm_ffi"}
 
@@ -52,8 +59,8 @@ class Proxy(ModuleType):
         original = self.__dict__.get("_original")
         if original is None:
             raise AttributeError(name)
-        home = _OTHERS.get(original.__name__, {}).get(name)
-        value = getattr(original if home is None else importlib.import_module(home), name)
+        home, _, called = _OTHERS.get(original.__name__, {}).get(name, "").partition(":")
+        value = getattr(importlib.import_module(home) if home else original, called or name)
         if isinstance(value, ModuleType) and value.__name__ == f"{original.__name__}.{name}":
             value = _loaded(f"{self.__name__}.{name}")
             setattr(self, name, value)
@@ -75,7 +82,7 @@ def _loaded(name: str) -> ModuleType:
 
 
 def _spec(name: str) -> ModuleSpec:
-    original = importlib.import_module("paddle" + name[len(_NAME) :])
+    original = importlib.import_module(_ADDED.get(name, "paddle" + name[len(_NAME) :]))
     spec = ModuleSpec(name, _Maker(original), origin=original.__file__, is_package=hasattr(original, "__path__"))
     spec.has_location = original.__file__ is not None
     return spec

@@ -371,6 +371,24 @@ def test_torch_is_this_package_while_it_is_enabled():
     assert imported() is torch
 
 
+def test_names_that_packages_for_pytorch_use_when_they_are_imported():
+    with paddle.use_compat_guard():
+        found = imported()
+        from torch.torch_version import TorchVersion, __version__
+
+        assert found.device | int | None and isinstance(found.device("cpu"), found.device)
+        assert found.device("cuda", 1).index == 1
+        assert TorchVersion("2.4") < TorchVersion("2.11") <= __version__ == paddle.__version__
+        assert TorchVersion("2.4.0+cpu") == "2.4" and TorchVersion("2.4") >= (2, 4) and TorchVersion("2.4") != "2.5"
+        assert len({TorchVersion("2.4"), TorchVersion("2.4.0")}) == 1 and TorchVersion("3") > "2.99"
+        x = paddle.to_tensor([1.0, 3.0])
+        out = paddle.zeros([2])
+        assert found.pow(2.0, x).tolist() == [2, 8] and found.pow(x, 2).tolist() == [1, 9]
+        assert found.pow(2.0, x, out=out) is out and out.tolist() == [2, 8]
+        with pytest.raises(ValueError, match="takes streams of other libraries"):
+            found.cuda.ExternalStream(77777, "cpu")
+
+
 def test_it_is_disabled_as_often_as_it_was_enabled():
     paddle.enable_compat()
     paddle.enable_compat()
