@@ -404,6 +404,12 @@ def after(value, steps, extra):
             value = np.tanh(value)
         elif step in ("sigmoid", "silu"):
             value = (value if step == "silu" else 1) / (1 + np.exp(-value))
+        elif step == "hard_swish":
+            value = value * np.clip(value + 3, 0, 6) / 6
+        elif step[0] == "scale":
+            value = value * step[1]
+        elif step[0] == "shift":
+            value = value + step[1]
         elif step == "gelu":
             value = value * 0.5 * (1 + np.vectorize(math.erf)(value / np.sqrt(2)))
         else:
@@ -414,6 +420,11 @@ def after(value, steps, extra):
 EPILOGUES = [
     ("bias",), ("relu",), ("bias", "gelu"), ("bias", "gelu_tanh"), ("bias", "silu", "add"), ("add", "relu"),
     ("tanh",), ("sigmoid",), ("relu", "bias"),
+]  # fmt: skip
+# Of convolutions alone.
+NUMBERS = [
+    ("bias", "hard_swish", ("scale", 0.75), ("shift", -0.5)), ("hard_swish",), (("scale", -2.0),),
+    ("add", "hard_swish"), ("bias", "relu", ("shift", 0.25)), (("shift", 1.5), ("scale", 0.5), "bias"),
 ]  # fmt: skip
 LOOSE = {"float32": 2e-5, "float64": 1e-12, "bfloat16": 2e-2, "float16": 4e-3}
 
@@ -457,7 +468,7 @@ def in_strips(w, width):
     return np.ndarray(w.shape, w.dtype, strips)
 
 
-@pytest.mark.parametrize("steps", [(), *EPILOGUES], ids=lambda s: "-".join(s) or "plain")
+@pytest.mark.parametrize("steps", [(), *EPILOGUES, *NUMBERS], ids=lambda steps: "-".join(map(str, steps)) or "plain")
 @pytest.mark.parametrize("name", [name for name, dtype in FLOATS if dtype == "float32"])
 def test_kernels_in_strips(name, steps, rng, monkeypatch):
     """Of any width and in any layout of the images, whatever the library would have chosen."""
@@ -482,6 +493,25 @@ def test_kernels_in_strips(name, steps, rng, monkeypatch):
             assert call(launch, [arrange(x), in_strips(w, width), *extra], [got], words)() == 0
             spread = [e.reshape(-1, *(1,) * (x.ndim - 2)) if e.ndim == 1 else e for e in extra]
             assert_close(got, after(want, steps, spread), "float32")
+
+
+@pytest.mark.parametrize("steps", NUMBERS, ids=lambda steps: "-".join(map(str, steps)))
+@pytest.mark.parametrize(("name", "dtype"), FLOATS)
+def test_epilogues_of_convolutions(name, dtype, steps, rng, monkeypatch):
+    use(name)
+    monkeypatch.setitem(TOLERANCE, dtype, LOOSE[dtype])
+    five = case(1, 40, 40, (6, 50), 5, lo=2, hi=2, groups=40)
+    for shape in (CASES[1], CASES[7], CASES[9], five, case(2, 33, 33, (4, 44), (3, 7), (1, 2), 3, 3, groups=33)):
+        x, w, g, words = operands(rng, shape, dtype)
+        ins, like, want = reference(0, x, w, g, shape)
+        for arrange in (lambda v: v, channels_last):
+            extra = [draw(rng, like.shape[1:2], dtype) if s == "bias" else arrange(draw(rng, like.shape, dtype))
+                     for s in steps if s in ("bias", "add")]  # fmt: skip
+            launch = providers.find(conv_ops.Conv(nd=x.ndim - 2), [meta(v) for v in ins], steps)
+            got = arrange(np.full_like(like, 77))
+            assert call(launch, [arrange(ins[0]), ins[1], *extra], [got], words)() == 0
+            spread = [e.reshape(-1, *(1,) * (x.ndim - 2)) if e.ndim == 1 else e for e in extra]
+            assert_close(got, after(want, steps, spread), dtype)
 
 
 def test_epilogues_that_nobody_has():

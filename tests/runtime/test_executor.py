@@ -364,6 +364,25 @@ def test_bias_and_activation_behind_a_convolution(rng, onednn):
         op.clear()
 
 
+def test_numbers_behind_a_convolution_of_a_channel_each(rng, onednn):
+    xs = tensors(rng, (2, 24, 6, 30), (24, 1, 5, 5), (24,))
+
+    def function(x, w, b, offset=3.0):
+        y = F.conv(x, w, nd=2, groups=24, **{**PADDED, "pads_lo": (2, 2), "pads_hi": (2, 2)})
+        y = F.hardswish(F.add(y, F.reshape(b, shape=(1, 24, 1, 1))), offset=offset)
+        return F.add(F.mul(0.75, y), -0.5)
+
+    program = traced(function, *xs, dynamic=())
+    executor = Executor(program)
+    same(executor(*xs), one_by_one(program, *xs))
+    (op,) = ops_of(executor)
+    assert op.steps == ("bias", "hard_swish", ("scale", 0.75), ("shift", -0.5))
+    program = traced(lambda *xs: function(*xs, offset=2.0), *xs, dynamic=())
+    other = Executor(program)
+    same(other(*xs), one_by_one(program, *xs))
+    assert [o.steps for o in ops_of(other) if type(o) is FusedEpilogue] == [("bias",)], "another threshold"
+
+
 @pytest.mark.parametrize("bias", [False, True])
 def test_the_sum_of_two_products_follows_one_of_them(bias, rng, onednn, monkeypatch):
     monkeypatch.setattr(select_provider, "native_bfloat16", lambda: True)

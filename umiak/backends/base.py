@@ -117,7 +117,7 @@ class Backend:
         """Return whether a composite is to stay one call inside of others, rather than its decomposition."""
         return False
 
-    def fuses_epilogue(self, op: Op, metas: Sequence[Any], params: Sequence[Any], steps: Sequence[str]) -> bool:
+    def fuses_epilogue(self, op: Op, metas: Sequence[Any], params: Sequence[Any], steps: Sequence[Any]) -> bool:
         """Return whether ``steps`` behind a matmul or a convolution of operands ``metas`` had better be part of its
         launch (compiler.epilogue.FusedEpilogue)."""
         return False

@@ -24,7 +24,10 @@ ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
     "silu": lambda x: F.silu(x),
     "gelu": lambda x: F.gelu(x),
     "gelu_tanh": lambda x: F.gelu(x, approximate=True),
+    "hard_swish": lambda x: F.hardswish(x),
 }
+# Steps behind convolutions that bring a number, as ("scale", 0.5).
+NUMBERS: dict[type[Op], str] = {elementwise.Mul: "scale", elementwise.Add: "shift"}
 CLASSES: dict[type[Op], str] = {
     activation.Relu: "relu",
     elementwise.Tanh: "tanh",
@@ -33,14 +36,16 @@ CLASSES: dict[type[Op], str] = {
 }
 
 CONVOLUTIONS = convolution.Conv, StripConv
+HARD_SWISH = (6.0, 6.0, 3.0)  # params of the usual one
 
-FusesEpilogue = Callable[[Op, Sequence[Any], Sequence[Any], Sequence[str]], bool]
+Step = str | tuple[str, float]
+FusesEpilogue = Callable[[Op, Sequence[Any], Sequence[Any], Sequence[Step]], bool]
 
 
 @register
 class FusedEpilogue(Op):
     """``inner`` (a matmul or a convolution of two tensors) and ``steps`` that are done to its result: "bias" and "add"
-    bring an operand each, activations none.
+    bring an operand each, ("scale", factor) and ("shift", term) a number, activations nothing.
 
     What was rounded between the steps of a narrow type is not: a provider computes them in float32.
     """
@@ -71,6 +76,8 @@ class FusedEpilogue(Op):
                 y = F.add(y, F.reshape(bias, shape=(1, channels, *(1,) * nd)))
             elif step in ("bias", "add"):
                 y = F.add(y, next(extras))
+            elif isinstance(step, tuple):
+                y = (F.mul if step[0] == "scale" else F.add)(y, step[1])
             else:
                 y = ACTIVATIONS[step](y)
         return y
@@ -149,6 +156,12 @@ def _step(o: Operation, y: Value, inner: Op, steps: Sequence[str]) -> tuple | No
         return ("gelu_tanh" if o.op.approximate else "gelu",)
     if type(o.op) in CLASSES:
         return (CLASSES[type(o.op)],)
+    if type(o.op) is activation.Hardswish and o.params == HARD_SWISH:
+        return ("hard_swish",)
+    if type(o.op) in NUMBERS and type(inner) in CONVOLUTIONS and y.meta.dtype.name == "float32":  # type: ignore[union-attr]
+        numbers = [float(x) for x in o.operands if isinstance(x, int | float)]
+        if len(numbers) == 1:
+            return ((NUMBERS[type(o.op)], numbers[0]),)
     if type(o.op) is not elementwise.Add or len(o.values) != 2:
         return None
     other = o.operands[1] if o.operands[0] is y else o.operands[0]

@@ -64,7 +64,7 @@ class CpuBackend(Backend):
     def opaque(self, op: Any) -> bool:
         return type(op) in _registry().OPAQUE
 
-    def fuses_epilogue(self, op: Any, metas: Sequence[Any], params: Sequence[Any], steps: Sequence[str]) -> bool:
+    def fuses_epilogue(self, op: Any, metas: Sequence[Any], params: Sequence[Any], steps: Sequence[Any]) -> bool:
         from umiak.backends.cpu import select_provider
 
         return select_provider.fuses_epilogue(op, metas, params, steps)

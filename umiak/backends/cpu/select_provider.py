@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,17 +19,11 @@ from umiak.ir.meta import dense
 from umiak.ops import convolution, linalg
 
 # What a convolution's launch does at least as fast as a kernel behind it does: no functions, no residual.
-CONVOLUTION_EPILOGUES = [("bias",), ("bias", "relu")]
+CONVOLUTION_EPILOGUES = re.compile(",bias(,relu)?")
+# Of one channel each, which are bound by memory.
+DEPTHWISE_EPILOGUES = re.compile(",bias(,relu|,hard_swish)?(,scale)?(,shift)?")
 # Of kernels in strips, which the library's matmul kernels take: a residual is added to results that are in registers.
-STRIP_EPILOGUES = [
-    ("bias",),
-    ("relu",),
-    ("bias", "relu"),
-    ("add",),
-    ("bias", "add"),
-    ("bias", "add", "relu"),
-    ("add", "relu"),
-]
+STRIP_EPILOGUES = re.compile("(,bias)?(,add)?(,relu|,hard_swish)?(,scale)?(,shift)?")
 
 # Of products that are faster by matrices that were transposed before.
 MANY_ROWS, FEW_COLUMNS, MANY_TERMS, PAGE = 1024, 384, 64, 4096
@@ -83,7 +78,7 @@ def kernel(call: Any) -> Kernel | None:
         keep=launch,
         dims=[integer(d) for d in launch.dims],
         explain=explain,
-        name=f"{'+'.join((inner.name, *steps))} ({launch.provider})",
+        name=f"{'+'.join((inner.name, *(s if isinstance(s, str) else s[0] for s in steps)))} ({launch.provider})",
         work=work.of_op(inner),
     )
 
@@ -103,14 +98,15 @@ def is_matvec(metas: Sequence[Any]) -> bool:
     return min(len(m.shape) for m in metas[:2]) == 1 and metas[0].dtype.is_floating
 
 
-def fuses_epilogue(op: Any, metas: Sequence[Any], params: Sequence[Any], steps: Sequence[str]) -> bool:
+def fuses_epilogue(op: Any, metas: Sequence[Any], params: Sequence[Any], steps: Sequence[Any]) -> bool:
     """Return whether a provider had better do ``steps`` in the launch of ``op``: measured, see
     docs/design/providers.md."""
     dtype = metas[0].dtype.name
     if next(providers.available(), "") != "onednn" or metas[1].dtype.name != dtype:
         return False  # others do them in plain loops
+    names = "".join(f",{step if isinstance(step, str) else step[0]}" for step in steps)
     if isinstance(op, StripConv):
-        return tuple(steps) in STRIP_EPILOGUES
+        return STRIP_EPILOGUES.fullmatch(names) is not None
     if isinstance(op, convolution.Conv):
         kernel = metas[1].shape[2:]
         # Kernels of one point are matmuls; the library's primitive does the others.
@@ -120,7 +116,7 @@ def fuses_epilogue(op: Any, metas: Sequence[Any], params: Sequence[Any], steps: 
             and known
             and params[0] in (1, metas[1].shape[0])
             and any(k != 1 for k in kernel)
-            and tuple(steps) in CONVOLUTION_EPILOGUES
+            and (CONVOLUTION_EPILOGUES if params[0] == 1 else DEPTHWISE_EPILOGUES).fullmatch(names) is not None
         )
     return isinstance(op, linalg.Matmul) and dtype == "bfloat16" and len(metas[1].shape) > 1 and native_bfloat16()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 from umiak.compiler import plan
@@ -19,8 +20,8 @@ from umiak.ir.program import Operation, Program
 from umiak.ir.scope import substitute, symbols_of
 from umiak.ops.convolution import Conv
 
-# What stands for an open size when strips are chosen: images in batches of one.
-BATCH, PLACES = 1, 320
+# What stands for open sizes when strips are chosen: one image of some usual sizes, which choose by majority.
+BATCH, PLACES = 1, (224, 320, 640, 960)
 
 
 @register_pass("weight_packing_pass")
@@ -38,15 +39,15 @@ def pack_weights(program: Program, scope: Callable[[Tensor], Tensor] | None = No
     prepared = [o for o in convolutions if _last(o, weights[id(o.operands[1])])]
     if len(prepared) < FEWEST:
         return
-    sizes = typical_sizes(program)
-    widths = {id(o): _width(o, weights[id(o.operands[1])], sizes) for o in prepared}
+    usual = usual_sizes(program)
+    widths = {id(o): _width(o, weights[id(o.operands[1])], usual) for o in prepared}
 
     def packed(found: Found, o: Operation) -> Callable[[], Made] | None:
         width = widths.get(id(o), 0)
         if not width:
             return None
         x, w = o.operands
-        op = StripConv(inner=o.op, channels=w.meta.shape[0], width=width)
+        op = StripConv(inner=o.op, channels=o.values[1].meta.shape[0], width=width)
         return lambda: eager.apply(op, (tensor(x), to_strips(tensor(w), width)), o.params)
 
     fuse_operations(program, [("conv", packed)])
@@ -59,19 +60,28 @@ def _last(o: Operation, w: Tensor) -> bool:
     return plan.BACKEND_OF(w.place).channels_last(o.op, [x.meta for x in o.values])
 
 
-def typical_sizes(program: Program) -> dict[Sym, int]:
-    """A value for each symbol of the sizes of inputs: its hint, or a usual one."""
-    sizes = {}
+def usual_sizes(program: Program) -> list[dict[Sym, int]]:
+    """Values for the symbols of the sizes of inputs: their hints, or usual ones."""
+    axes: dict[Sym, int] = {}
     for x in program.inputs:
         for axis, n in enumerate(x.meta.shape):
             for s in symbols_of([n]):
-                sizes.setdefault(s, s.hint or max(s.lo, min(PLACES if axis else BATCH, s.hi)))
-    return sizes
+                axes.setdefault(s, axis)
+    usual: list[dict[Sym, int]] = []
+    for places in PLACES:
+        sizes = {s: int(s.hint or max(s.lo, min(places if axis else BATCH, s.hi))) for s, axis in axes.items()}
+        if sizes not in usual:
+            usual.append(sizes)
+    return usual
 
 
-def _width(o: Operation, w: Tensor, sizes: dict[Sym, int]) -> int:
+def _width(o: Operation, w: Tensor, usual: list[dict[Sym, int]]) -> int:
     """How wide the strips are that the backend reads; 0: it wants the kernels as they are."""
+    widths = Counter(_width_at(o, w, sizes) for sizes in usual)
+    return widths.most_common(1)[0][0]
 
+
+def _width_at(o: Operation, w: Tensor, sizes: dict[Sym, int]) -> int:
     metas = [Meta(substitute(v.meta.shape, sizes), v.meta.dtype) for v in (*o.values, *o.results)]
     params = substitute(o.params, sizes)
     if symbols_of([*(m.shape for m in metas), params]):

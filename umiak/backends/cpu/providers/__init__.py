@@ -129,12 +129,13 @@ def available() -> Iterator[str]:
     return (name for name in FLAG.value.split(",") if name and refusal(name) is None)
 
 
-def find(op: Op, metas: Sequence[Any], epilogue: Sequence[str] = (), strip: int = 0) -> Launch | None:
+def find(op: Op, metas: Sequence[Any], epilogue: Sequence[Any] = (), strip: int = 0) -> Launch | None:
     """Return a launch of ``op`` on operands of these classes; None when no provider that is switched on has one.
 
     ``epilogue`` names what follows ``matmul`` or ``conv`` in the same launch, in order: "bias" (along the last axis of
     a matmul, the channels of a convolution) and "add" (a residual, of the result's shape and strides) bring an
-    operand each; "relu", "tanh", "sigmoid", "silu", "gelu" and "gelu_tanh" none. ``strip``: the kernels of a
+    operand each; "relu", "tanh", "sigmoid", "silu", "gelu" and "gelu_tanh" none, nor do those of
+    convolutions alone: "hard_swish", ("scale", factor) and ("shift", term). ``strip``: the kernels of a
     convolution are given in strips of so many output channels, as convolution.pyx says; ``metas`` are of what they
     hold.
     """
@@ -150,14 +151,16 @@ def find(op: Op, metas: Sequence[Any], epilogue: Sequence[str] = (), strip: int 
 
 
 def _launch(
-    name: str, op: Any, metas: Sequence[Any], dtype: str, epilogue: tuple[str, ...], strip: int
+    name: str, op: Any, metas: Sequence[Any], dtype: str, epilogue: tuple[Any, ...], strip: int
 ) -> Launch | None:
     from umiak.backends.cpu.providers import convolution, matmul
 
-    unknown = [step for step in epilogue if step not in matmul.STEPS]
+    codes = matmul.STEPS if isinstance(op, linalg.Matmul) else convolution.STEPS
+    names = [step if isinstance(step, str) else step[0] for step in epilogue]
+    unknown = [step for step in names if step not in codes]
     if unknown:
-        raise ValueError(f"[providers] requires steps among {', '.join(matmul.STEPS)}, got {', '.join(unknown)}")
-    steps, libraries = tuple(matmul.STEPS[step] for step in epilogue), PROVIDERS[name][1]
+        raise ValueError(f"[providers] requires steps among {', '.join(codes)}, got {', '.join(unknown)}")
+    steps, libraries = tuple(codes[step] for step in names), PROVIDERS[name][1]
     out = 2 + sum(step in ("bias", "add") for step in epilogue)
     ranks = [len(m.shape) for m in metas]
     dims = [d for i, rank in enumerate(ranks) for d in (*sizes(i, rank), *strides(i, rank))]
@@ -171,7 +174,10 @@ def _launch(
         return Launch(name, matmul.ADDRESS, state.pointer, (*dims, *strides(out, rank)), state)
     if dtype not in PROVIDERS["blas"][0] or dtype.startswith("complex") or (epilogue and type(op) is not conv_ops.Conv):
         return None
-    state = convolution.LaunchState(convolution.KINDS[KINDS[type(op)]], DTYPES[dtype], op.nd, libraries, steps, strip)
+    numbers = tuple(0.0 if isinstance(step, str) else step[1] for step in epilogue)
+    state = convolution.LaunchState(
+        convolution.KINDS[KINDS[type(op)]], DTYPES[dtype], op.nd, libraries, steps, strip, numbers
+    )
     result = (*sizes(out, ranks[0]), *strides(out, ranks[0]))
     return Launch(name, convolution.ADDRESS, state.pointer, (*dims, *result), state)
 

@@ -4,6 +4,7 @@ from umiak.backends.cpu.providers.table import Shapes
 
 ADDRESS: int
 KINDS: dict[str, int]  # which of the three is computed
+STEPS: dict[str, int]  # what may follow
 
 def strip_of(nd: int, libs: int, dims: tuple[int, ...], scalars: tuple[int, ...]) -> int:
     """Return how many output channels the library has side by side in the kernels of such a convolution, or 0."""
@@ -12,5 +13,12 @@ class LaunchState(Shapes):
     """The state of a launch; ``pointer`` is its ``self``."""
 
     def __init__(
-        self, kind: int, dtype: int, nd: int, libs: int, steps: tuple[int, ...] = (), strip: int = 0
+        self,
+        kind: int,
+        dtype: int,
+        nd: int,
+        libs: int,
+        steps: tuple[int, ...] = (),
+        strip: int = 0,
+        numbers: tuple[float, ...] = (),
     ) -> None: ...

@@ -15,7 +15,7 @@ from umiak.backends.cpu.providers.im2col cimport (
 from umiak.backends.cpu.providers.common cimport (
     LIBRARY_FAILED, NO_MEMORY, copy_strided, dense, scratch_free, launch_t, scratch_alloc, threads, zero_strided,
 )
-from umiak.backends.cpu.providers.depthwise cimport by_depthwise, is_depthwise
+from umiak.backends.cpu.providers.depthwise cimport After, by_depthwise, is_depthwise
 from umiak.backends.cpu.providers.gemm cimport (
     T_BF16, T_F16, T_F32, T_F64, USE_ONEDNN, USE_SMALL, check, itemsize_of, narrow, widen,
 )
@@ -27,9 +27,10 @@ from umiak.compiler.codes cimport MAX_EPILOGUE
 
 cdef extern from "epilogue.h" nogil:
     enum:
-        STEP_BIAS, STEP_ADD, STEP_RELU, STEP_TANH, STEP_SIGMOID, STEP_SILU, STEP_GELU_TANH, STEP_GELU_ERF
+        STEP_BIAS, STEP_ADD, STEP_RELU, STEP_TANH, STEP_SIGMOID, STEP_SILU, STEP_GELU_TANH, STEP_GELU_ERF,
+        STEP_HARD_SWISH, STEP_SCALE, STEP_SHIFT
     void epilogue_row(int kind, int dtype, void* c, int64_t at, int64_t step, const void* other, int64_t other_at,
-                      int64_t other_step, int64_t n)
+                      int64_t other_step, int64_t n, double number)
 
 cdef enum:                     # how a library's operand is to lie
     AS_GIVEN = 0
@@ -45,6 +46,7 @@ cdef struct Launcher:
     int libs
     int steps
     int step[MAX_EPILOGUE]
+    double number[MAX_EPILOGUE]         # that a step multiplies by or adds
     int extras                 # operands of the epilogue
     int strip                  # w is given in strips of so many output channels; 0: as dims say
     Table* table
@@ -125,7 +127,7 @@ cdef char** STRIPS = [
     b"Acdb8a", b"Acdb16a", b"Acdb24a", b"Acdb32a", b"Acdb48a", b"Acdb64a",
     b"Acdeb8a", b"Acdeb16a", b"Acdeb24a", b"Acdeb32a", b"Acdeb48a", b"Acdeb64a",
 ]
-cdef int* ELTWISE = [0, 0, ELTWISE_RELU, ELTWISE_TANH, ELTWISE_LOGISTIC, ELTWISE_SWISH, ELTWISE_GELU_TANH, ELTWISE_GELU_ERF]
+cdef int* ELTWISE = [0, 0, ELTWISE_RELU, ELTWISE_TANH, ELTWISE_LOGISTIC, ELTWISE_SWISH, ELTWISE_GELU_TANH, ELTWISE_GELU_ERF, ELTWISE_HARD_SWISH]
 
 
 cdef handle_t desc_of(int arrangement, int dtype, const int64_t* sizes, const int64_t* by, int r) noexcept nogil:
@@ -264,6 +266,13 @@ cdef handle_t described(Launcher* self, const Geometry* q, int dtype, Recipe rec
                     bad = 1
                 elif self.step[i] == STEP_ADD:
                     bad = lib.append_binary(ops, BINARY_ADD, g) if recipe.g == LAST else lib.append_sum(ops, 1, 0, 0)
+                elif self.step[i] == STEP_SCALE or self.step[i] == STEP_SHIFT:
+                    bad = lib.append_eltwise(
+                        ops, ELTWISE_LINEAR, self.number[i] if self.step[i] == STEP_SCALE else 1,
+                        self.number[i] if self.step[i] == STEP_SHIFT else 0,
+                    )
+                elif self.step[i] == STEP_HARD_SWISH:
+                    bad = lib.append_eltwise(ops, ELTWISE_HARD_SWISH, 1.0 / 6, 0.5)
                 else:
                     bad = lib.append_eltwise(ops, ELTWISE[self.step[i]], 1 if self.step[i] == STEP_SILU else 0, 0)
             bad = bad or lib.attr_post_ops(attr, ops)
@@ -327,6 +336,14 @@ cdef Program* build(Launcher* self, const Geometry* q, int dtype, bint is_last, 
         if self.kind != INPUT_GRAD:
             bx = inward(p, x, lib.pd_desc(pd, QUERY_SRC, 0), 0)
         if self.kind != WEIGHT_GRAD:
+            if self.strip and not lib.desc_equal(w, lib.pd_desc(pd, QUERY_WEIGHTS, 0)):
+                # Other strips than these: the library would reorder them an element at a time.
+                drop(x)
+                drop(g)
+                drop(w)
+                lib.pd_destroy(pd)
+                free_program(p)
+                return new_program()
             bw = inward(p, w, lib.pd_desc(pd, QUERY_WEIGHTS, 0), 1)
         if self.kind != FORWARD:
             bg = inward(p, g, lib.pd_desc(pd, QUERY_DIFF_DST, 0), 2)
@@ -435,6 +452,28 @@ cdef bint steps_are_plain(const Launcher* self) noexcept nogil:
     return self.steps == 0 or self.step[self.steps - 1] == STEP_RELU or self.steps == 1 and self.step[0] == STEP_BIAS
 
 
+cdef bint by_channel(const Launcher* self, After* after) noexcept nogil:
+    """Return whether nothing follows but a bias, relu or hard swish, a factor and a term, in this order."""
+    cdef int i, last = -1, rank
+    after.bias, after.relu, after.hard_swish, after.scale, after.shift = NULL, False, False, 1, 0
+    for i in range(self.steps):
+        if self.step[i] == STEP_BIAS:
+            rank = 0
+        elif self.step[i] == STEP_RELU or self.step[i] == STEP_HARD_SWISH:
+            rank = 1
+            after.relu, after.hard_swish = self.step[i] == STEP_RELU, self.step[i] == STEP_HARD_SWISH
+        elif self.step[i] == STEP_SCALE:
+            rank, after.scale = 2, self.number[i]
+        elif self.step[i] == STEP_SHIFT:
+            rank, after.shift = 3, self.number[i]
+        else:
+            return False
+        if rank <= last:
+            return False
+        last = rank
+    return True
+
+
 cdef double multiplications(const Launcher* self, const Geometry* q) noexcept nogil:
     """Of a direct convolution; a matmul for each tap leaves out what it would see of pads."""
     cdef double places = 1
@@ -481,6 +520,7 @@ cdef int run(Launcher* self, int dtype, Geometry* q, Operand* x, Operand* w, Ope
     cdef int64_t by[3][5]
     cdef int i, bad = 0, r = q.nd + 2, out = 2 if self.kind == FORWARD else 0 if self.kind == INPUT_GRAD else 1
     cdef int size = itemsize_of(dtype), tile
+    cdef After after
     cdef bint done = False, single, wide = dtype == T_BF16 and self.libs & USE_SMALL and better_widened(self, q)
     all[0], all[1], all[2] = x, w, g
     for i in range(3):
@@ -501,12 +541,10 @@ cdef int run(Launcher* self, int dtype, Geometry* q, Operand* x, Operand* w, Ope
                 self.kind, tile, wide, q, layouts[0] == CHANNELS_LAST, layouts[2] == CHANNELS_LAST, x.data, w.data, g.data,
                 extra[0] if self.extras else NULL, self.steps > 0 and self.step[self.steps - 1] == STEP_RELU,
             )
-    if self.kind == FORWARD and dtype == T_F32 and self.libs & USE_SMALL and steps_are_plain(self) and is_depthwise(q):
+    if self.kind == FORWARD and dtype == T_F32 and self.libs & USE_SMALL and by_channel(self, &after) and is_depthwise(q):
         if layouts[0] == layouts[2] == CHANNELS_LAST:
-            return by_depthwise(
-                q, <const float*>x.data, <const float*>w.data, <float*>g.data, <const float*>extra[0] if self.extras else NULL,
-                self.steps > 0 and self.step[self.steps - 1] == STEP_RELU,
-            )
+            after.bias = <const float*>extra[0] if self.extras else NULL
+            return by_depthwise(q, <const float*>x.data, <const float*>w.data, <float*>g.data, after)
     if self.kind == WEIGHT_GRAD and dtype == T_F32 and self.libs & USE_ONEDNN and layouts[1] == CHANNELS_FIRST and has_few_positions(q):
         return by_taps(
             self.libs, q, layouts[0] == CHANNELS_LAST, layouts[2] == CHANNELS_LAST, <const float*>x.data, <float*>w.data,
@@ -556,11 +594,11 @@ cdef int finish(Launcher* self, int dtype, Operand* g, int r, void** extra) noex
                     channel = rest % g.sizes[1]
                 rest //= g.sizes[i]
             if self.step[s] == STEP_BIAS:
-                epilogue_row(STEP_BIAS, dtype, g.data, at, g.by[r - 1], extra[taken], channel, 0, g.sizes[r - 1])
+                epilogue_row(STEP_BIAS, dtype, g.data, at, g.by[r - 1], extra[taken], channel, 0, g.sizes[r - 1], 0)
             elif self.step[s] == STEP_ADD:
-                epilogue_row(STEP_ADD, dtype, g.data, at, g.by[r - 1], extra[taken], at, g.by[r - 1], g.sizes[r - 1])
+                epilogue_row(STEP_ADD, dtype, g.data, at, g.by[r - 1], extra[taken], at, g.by[r - 1], g.sizes[r - 1], 0)
             else:
-                epilogue_row(self.step[s], dtype, g.data, at, g.by[r - 1], NULL, 0, 0, g.sizes[r - 1])
+                epilogue_row(self.step[s], dtype, g.data, at, g.by[r - 1], NULL, 0, 0, g.sizes[r - 1], self.number[s])
         if self.step[s] == STEP_BIAS or self.step[s] == STEP_ADD:
             taken += 1
     return 0
@@ -780,7 +818,7 @@ cdef class LaunchState(Shapes):
 
     cdef Launcher* self
 
-    def __cinit__(self, int kind, int dtype, int nd, int libs, tuple steps=(), int strip=0):
+    def __cinit__(self, int kind, int dtype, int nd, int libs, tuple steps=(), int strip=0, tuple numbers=()):
         if len(steps) > MAX_EPILOGUE:
             raise ValueError(f"[conv] requires at most {MAX_EPILOGUE} steps after the matmul, got {len(steps)}")
         self.self = <Launcher*>self.launcher(sizeof(Launcher))
@@ -788,7 +826,7 @@ cdef class LaunchState(Shapes):
         self.self.itemsize, self.self.strip = itemsize_of(dtype), strip
         self.self.steps = len(steps)
         for i, step in enumerate(steps):
-            self.self.step[i] = step
+            self.self.step[i], self.self.number[i] = step, numbers[i] if numbers else 0
             self.self.extras += step == STEP_BIAS or step == STEP_ADD
         check(libs)
         if libs & USE_ONEDNN:
@@ -834,3 +872,8 @@ def strip_of(int nd, int libs, tuple dims, tuple scalars):
 
 ADDRESS = <size_t><void*>&launch
 KINDS = {"FORWARD": FORWARD, "INPUT_GRAD": INPUT_GRAD, "WEIGHT_GRAD": WEIGHT_GRAD}
+# What may follow; the last two bring a number.
+STEPS = {
+    "bias": STEP_BIAS, "add": STEP_ADD, "relu": STEP_RELU, "tanh": STEP_TANH, "sigmoid": STEP_SIGMOID, "silu": STEP_SILU,
+    "gelu_tanh": STEP_GELU_TANH, "gelu": STEP_GELU_ERF, "hard_swish": STEP_HARD_SWISH, "scale": STEP_SCALE, "shift": STEP_SHIFT,
+}

@@ -12,7 +12,8 @@ typedef struct {
     int64_t n, c, h, width, down, across; /* sizes of x, and of y along both axes */
     int64_t kh, kw, sh, sw, top, left;
     int64_t w_c, w_h, w_w;        /* strides of w in elements */
-    int relu;
+    int relu, hard_swish;         /* one of them, after the bias; then results are scaled and shifted */
+    float scale, shift;
     int64_t rows, bands, vectors; /* rows of y of a unit, units along them, and along channels */
     int64_t units, parts;
 } Depthwise;
@@ -39,6 +40,10 @@ enum { DEPTHWISE_TAPS = 49 }; /* at most */
 #define STORE _mm512_storeu_ps
 #define FMA _mm512_fmadd_ps
 #define MAX _mm512_max_ps /* the second where either is NaN */
+#define MIN _mm512_min_ps
+#define MUL _mm512_mul_ps
+#define ADD _mm512_add_ps
+#define DIV _mm512_div_ps
 #include "depthwise_items.h"
 
 #define DW(name) depthwise_avx2_##name
@@ -52,6 +57,10 @@ enum { DEPTHWISE_TAPS = 49 }; /* at most */
 #define STORE _mm256_storeu_ps
 #define FMA _mm256_fmadd_ps
 #define MAX _mm256_max_ps
+#define MIN _mm256_min_ps
+#define MUL _mm256_mul_ps
+#define ADD _mm256_add_ps
+#define DIV _mm256_div_ps
 #include "depthwise_items.h"
 
 /* What this processor runs; NULL where it has none of these instructions. */

@@ -14,7 +14,8 @@ cdef extern from "depthwise.h" nogil:
         const float* bias
         float* y
         int64_t n, c, h, width, down, across, kh, kw, sh, sw, top, left, w_c, w_h, w_w
-        int relu
+        int relu, hard_swish
+        float scale, shift
         int64_t rows, bands, vectors, units, parts
     ctypedef struct DepthwiseKernels:
         int lanes
@@ -54,12 +55,13 @@ cdef bint is_depthwise(const Geometry* q) noexcept nogil:
     return taps <= TAPS and q.kernel[last] in (5, 7) and q.stride[last] <= 2 and q.out[last] >= FEWEST_ACROSS
 
 
-cdef int by_depthwise(const Geometry* q, const float* x, const float* w, float* g, const float* bias, bint relu) noexcept nogil:
+cdef int by_depthwise(const Geometry* q, const float* x, const float* w, float* g, After after) noexcept nogil:
     cdef const DepthwiseKernels* kernels = depthwise_kernels()
     cdef Depthwise d
     cdef int last = q.nd - 1
     cdef int64_t most
-    d.x, d.w, d.bias, d.y, d.relu, d.n, d.c = x, w, bias, g, relu, q.n, q.c
+    d.x, d.w, d.bias, d.y, d.n, d.c = x, w, after.bias, g, q.n, q.c
+    d.relu, d.hard_swish, d.scale, d.shift = after.relu, after.hard_swish, after.scale, after.shift
     d.width, d.across, d.kw, d.sw, d.left = q.size[last], q.out[last], q.kernel[last], q.stride[last], q.lo[last]
     d.w_c, d.w_w = q.w_by[0], q.w_by[2 + last]
     if q.nd == 2:

@@ -1,5 +1,12 @@
 /* What depthwise.h includes once for each set of instructions. */
 
+/* What follows a sum, its bias included. */
+DW_INLINE VEC DW(after)(const Depthwise *q, VEC v) {
+    if (q->relu) v = MAX(SET(0), v);
+    if (q->hard_swish) v = DIV(MUL(v, MIN(SET(6), MAX(SET(0), ADD(v, SET(3))))), SET(6));
+    return q->scale != 1 || q->shift != 0 ? FMA(v, SET(q->scale), SET(q->shift)) : v;
+}
+
 /* `count` results from place at[1] of row at[0] on, none of which sees pads beside the image: each place of the image is
  * loaded once for all results that see it. All but the first five are constants once it is inlined. */
 DW_INLINE void DW(inside)(const Depthwise *q, const float *image, const VEC *w, const int64_t *at, const VEC shift,
@@ -21,7 +28,7 @@ DW_INLINE void DW(inside)(const Depthwise *q, const float *image, const VEC *w, 
     }
     float *to = q->y + at[2] + (at[0] * q->across + at[1]) * q->c;
     _Pragma("GCC unroll 16") for (int u = 0; u < count; u++)
-        STORE(to + u * q->c, q->relu ? MAX(SET(0), sum[u]) : sum[u]);
+        STORE(to + u * q->c, DW(after)(q, sum[u]));
 }
 
 /* One result, of which some taps may see pads. */
@@ -31,7 +38,7 @@ DW_INLINE void DW(beside)(const Depthwise *q, const float *image, const VEC *w, 
     for (int64_t i = ih < 0 ? -ih : 0; i < q->kh && ih + i < q->h; i++)
         for (int64_t j = iw < 0 ? -iw : 0; j < q->kw && iw + j < q->width; j++)
             sum = FMA(LOAD(image + ((ih + i) * q->width + iw + j) * q->c), w[i * q->kw + j], sum);
-    STORE(q->y + at[2] + (at[0] * q->across + at[1]) * q->c, q->relu ? MAX(SET(0), sum) : sum);
+    STORE(q->y + at[2] + (at[0] * q->across + at[1]) * q->c, DW(after)(q, sum));
 }
 
 DW_INLINE void DW(band)(const Depthwise *q, const float *image, const VEC *w, int64_t to, int64_t first, int64_t last,
@@ -90,3 +97,7 @@ static const DepthwiseKernels DW(all) = {LANES, DW(work)};
 #undef STORE
 #undef FMA
 #undef MAX
+#undef MIN
+#undef MUL
+#undef ADD
+#undef DIV

@@ -4,9 +4,13 @@
 #include <stdint.h>
 #include "plain.h"
 
-enum { STEP_BIAS, STEP_ADD, STEP_RELU, STEP_TANH, STEP_SIGMOID, STEP_SILU, STEP_GELU_TANH, STEP_GELU_ERF };
+enum {
+    STEP_BIAS, STEP_ADD, STEP_RELU, STEP_TANH, STEP_SIGMOID, STEP_SILU, STEP_GELU_TANH, STEP_GELU_ERF, STEP_HARD_SWISH,
+    STEP_SCALE, STEP_SHIFT
+};
 
-static inline double epilogue_value(int step, double x) {
+/* number: what the step multiplies by or adds. */
+static inline double epilogue_value(int step, double x, double number) {
     switch (step) {
         case STEP_RELU: return x < 0 ? 0 : x;
         case STEP_TANH: return tanh(x);
@@ -14,6 +18,9 @@ static inline double epilogue_value(int step, double x) {
         case STEP_SILU: return x / (1 + exp(-x));
         case STEP_GELU_TANH: return x * (0.5 + 0.5 * tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
         case STEP_GELU_ERF: return x * (0.5 + 0.5 * erf(x * 0.7071067811865476));
+        case STEP_HARD_SWISH: return x * (x < -3 ? 0 : x > 3 ? 6 : x + 3) / 6;
+        case STEP_SCALE: return x * number;
+        case STEP_SHIFT: return x + number;
         default: return x;
     }
 }
@@ -41,9 +48,10 @@ static inline double epilogue_load(int dtype, const void *p, int64_t i) {
         return; \
     }
 
-/* n elements of c from ``at`` on, ``step`` apart; other[at...] is the bias (other_step apart) or the residual. */
+/* n elements of c from ``at`` on, ``step`` apart; other[at...] is the bias (other_step apart) or the residual,
+ * number what a step multiplies by or adds. */
 static void epilogue_row(int kind, int dtype, void *c, int64_t at, int64_t step, const void *other, int64_t other_at,
-                         int64_t other_step, int64_t n) {
+                         int64_t other_step, int64_t n, double number) {
     if (step == 1 && (kind == STEP_RELU || ((kind == STEP_BIAS || kind == STEP_ADD) && other_step == 1))) {
         if (dtype == 0) EPILOGUE_PLAIN(float)
         if (dtype == 1) EPILOGUE_PLAIN(double)
@@ -53,7 +61,7 @@ static void epilogue_row(int kind, int dtype, void *c, int64_t at, int64_t step,
         if (kind == STEP_BIAS || kind == STEP_ADD)
             x += epilogue_load(dtype, other, other_at + j * other_step);
         else
-            x = epilogue_value(kind, x);
+            x = epilogue_value(kind, x, number);
         switch (dtype) {
             case 0: ((float *)c)[at + j * step] = (float)x; break;
             case 1: ((double *)c)[at + j * step] = x; break;

@@ -20,7 +20,7 @@ cdef extern from "epilogue.h" nogil:
     enum:
         STEP_BIAS, STEP_ADD, STEP_RELU, STEP_TANH, STEP_SIGMOID, STEP_SILU, STEP_GELU_TANH, STEP_GELU_ERF
     void epilogue_row(int kind, int dtype, void* c, int64_t at, int64_t step, const void* other, int64_t other_at,
-                      int64_t other_step, int64_t n)
+                      int64_t other_step, int64_t n, double number)
 
 cdef enum:
     TINY_BF16 = 4096
@@ -197,11 +197,11 @@ cdef int finish(Launcher* self, Problem* q, void** extra) noexcept nogil:
         while True:
             for i in range(q.m):
                 if self.step[s] == STEP_BIAS:
-                    epilogue_row(STEP_BIAS, self.dtype, q.c, c + i * q.cm, q.cn, extra[taken], 0, 1, q.n)
+                    epilogue_row(STEP_BIAS, self.dtype, q.c, c + i * q.cm, q.cn, extra[taken], 0, 1, q.n, 0)
                 elif self.step[s] == STEP_ADD:
-                    epilogue_row(STEP_ADD, self.dtype, q.c, c + i * q.cm, q.cn, extra[taken], c + i * q.cm, q.cn, q.n)
+                    epilogue_row(STEP_ADD, self.dtype, q.c, c + i * q.cm, q.cn, extra[taken], c + i * q.cm, q.cn, q.n, 0)
                 else:
-                    epilogue_row(self.step[s], self.dtype, q.c, c + i * q.cm, q.cn, NULL, 0, 0, q.n)
+                    epilogue_row(self.step[s], self.dtype, q.c, c + i * q.cm, q.cn, NULL, 0, 0, q.n, 0)
             if not advance(q, at, &a, &b, &c):
                 break
         if self.step[s] == STEP_BIAS or self.step[s] == STEP_ADD:
