@@ -6,7 +6,6 @@ Nothing is loaded at import; the first place that is used, or the first question
 from umiak.backends.base import (
     Backend,
     Kernel,
-    Properties,
     backends_of,
     device_types,
     discover,
@@ -20,7 +19,6 @@ from umiak.backends.base import (
 __all__ = [
     "Backend",
     "Kernel",
-    "Properties",
     "backends_of",
     "device_types",
     "discover",

@@ -36,7 +36,7 @@ CLASSES: dict[type[Op], str] = {
 }
 
 CONVOLUTIONS = convolution.Conv, StripConv
-HARD_SWISH = (6.0, 6.0, 3.0)  # params of the usual one
+USUAL_HARD_SWISH = (6.0, 6.0, 3.0)  # params of the usual one
 
 Step = str | tuple[str, float]
 FusesEpilogue = Callable[[Op, Sequence[Any], Sequence[Any], Sequence[Step]], bool]
@@ -156,7 +156,7 @@ def _step(o: Operation, y: Value, inner: Op, steps: Sequence[str]) -> tuple | No
         return ("gelu_tanh" if o.op.approximate else "gelu",)
     if type(o.op) in CLASSES:
         return (CLASSES[type(o.op)],)
-    if type(o.op) is activation.Hardswish and o.params == HARD_SWISH:
+    if type(o.op) is activation.Hardswish and o.params == USUAL_HARD_SWISH:
         return ("hard_swish",)
     if type(o.op) in NUMBERS and type(inner) in CONVOLUTIONS and y.meta.dtype.name == "float32":  # type: ignore[union-attr]
         numbers = [float(x) for x in o.operands if isinstance(x, int | float)]

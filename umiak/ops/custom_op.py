@@ -183,8 +183,7 @@ def run_backward(
 class CustomOp(Op):
     """A call of a user's operator: base of the classes that :func:`make` makes.
 
-    ``form`` says how operands, ints and floats are put together (``ops/arguments.py``), ``use`` what the call is for.
-    ``given`` is of gradients: how results were given back, and which of them have a gradient.
+    ``form`` says how operands, ints and floats are put together (``ops/arguments.py``), ``use`` what the call is for. A gradient has the number of results, and which of these have a gradient, in ``given``.
     """
 
     inputs = ("*xs",)

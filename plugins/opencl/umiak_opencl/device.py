@@ -13,16 +13,11 @@ import pyopencl as cl
 from umiak.core import stream
 from umiak.core.place import Place
 from umiak.core.stream import Event, QueueDriver
-from umiak.util import flags
 from umiak_opencl.memory import Memory
 
 DEVICE_TYPE = "opencl"
 THREADS_OF_CPUS, THREADS_OF_OTHERS = 64, 256  # of a work-group
 FLUSH_EVERY = 16  # submissions: a driver may wait for more before it begins
-
-PLATFORM = flags.define(
-    "opencl_platform", "", "part of the name of the platforms whose devices are used; read at the first use of a device"
-)
 
 Check = Callable[[], BaseException | None]
 
@@ -183,9 +178,8 @@ class Device(QueueDriver):
 
 
 def devices() -> list[cl.Device]:
-    """The devices of all platforms (of those that ``FLAGS_opencl_platform`` names), as the system lists them."""
+    """The devices of all platforms, in the order in which the system lists them."""
     try:
-        platforms = [p for p in cl.get_platforms() if PLATFORM.value.lower() in p.name.lower()]
-        return [d for p in platforms for d in p.get_devices()]
+        return [d for p in cl.get_platforms() for d in p.get_devices()]
     except cl.LogicError:  # the loader has no platform at all
         return []

@@ -129,7 +129,7 @@ def channels_last(op: Any, metas: Sequence[Any]) -> bool:
 
 
 def kernel_strip(op: Any, metas: Sequence[Any], params: Sequence[Any]) -> int:
-    """How many output channels the library has side by side in its kernels of this convolution; 0: others convolve."""
+    """Return how many output channels the library has side by side in its kernels; 0: others convolve."""
     if any(m.dtype.name != "float32" for m in metas) or next(providers.available(), "") != "onednn":
         return 0
     from umiak.backends.cpu.providers import convolution as launcher

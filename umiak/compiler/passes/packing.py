@@ -21,7 +21,7 @@ from umiak.ir.scope import substitute, symbols_of
 from umiak.ops.convolution import Conv
 
 # What stands for open sizes when strips are chosen: one image of some usual sizes, which choose by majority.
-BATCH, PLACES = 1, (224, 320, 640, 960)
+IMAGES, PLACES = 1, (224, 320, 640, 960)
 
 
 @register_pass("weight_packing_pass")
@@ -69,14 +69,14 @@ def usual_sizes(program: Program) -> list[dict[Sym, int]]:
                 axes.setdefault(s, axis)
     usual: list[dict[Sym, int]] = []
     for places in PLACES:
-        sizes = {s: int(s.hint or max(s.lo, min(places if axis else BATCH, s.hi))) for s, axis in axes.items()}
+        sizes = {s: int(s.hint or max(s.lo, min(places if axis else IMAGES, s.hi))) for s, axis in axes.items()}
         if sizes not in usual:
             usual.append(sizes)
     return usual
 
 
 def _width(o: Operation, w: Tensor, usual: list[dict[Sym, int]]) -> int:
-    """How wide the strips are that the backend reads; 0: it wants the kernels as they are."""
+    """Return how wide the strips are that the backend reads; 0: it wants the kernels as they are."""
     widths = Counter(_width_at(o, w, sizes) for sizes in usual)
     return widths.most_common(1)[0][0]
 

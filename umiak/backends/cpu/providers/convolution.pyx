@@ -657,7 +657,7 @@ cdef int out_of_strips(const Geometry* q, int width, const char* strips, int64_t
     cdef int64_t sizes[7]
     cdef int64_t source[7]
     cdef int64_t target[7]
-    cdef int64_t taps = 1, whole = q.o // width
+    cdef int64_t taps = 1, filled = q.o // width
     cdef int i
     for i in range(q.nd):
         taps *= q.kernel[i]
@@ -666,12 +666,12 @@ cdef int out_of_strips(const Geometry* q, int width, const char* strips, int64_t
         return NO_MEMORY
     # Out of [strips, taps, c, width] into [strips, width, c, taps]; then those of the last strip.
     source[0], source[1], source[2], source[3] = taps * q.c * width, 1, width, q.c * width
-    sizes[0], sizes[1], sizes[2], sizes[3] = whole, width, q.c, taps
+    sizes[0], sizes[1], sizes[2], sizes[3] = filled, width, q.c, taps
     dense(sizes, 4, target)
     copy_strided(out[0], target, strips, source, sizes, 4, 4)
     sizes[0], sizes[1] = 1, q.o % width
     if sizes[1]:
-        copy_strided(out[0] + whole * target[0] * 4, target, strips + whole * source[0] * 4, source, sizes, 4, 4)
+        copy_strided(out[0] + filled * target[0] * 4, target, strips + filled * source[0] * 4, source, sizes, 4, 4)
     sizes[0], sizes[1] = q.o, q.c
     for i in range(q.nd):
         sizes[2 + i] = q.kernel[i]
@@ -834,7 +834,7 @@ cdef class LaunchState(Shapes):
 
 
 def strip_of(int nd, int libs, tuple dims, tuple scalars):
-    """How many output channels the library has side by side in the kernels of a forward convolution in float32 of images with channels last;
+    """Return how many output channels the library has side by side in the kernels of a forward convolution in float32 of images with channels last;
     0 where another algorithm, or another layout of kernels, is faster. ``dims``, ``scalars``: as a launch gets them."""
     cdef Launcher self
     cdef Geometry q
