@@ -79,10 +79,13 @@ def threads(request: pytest.FixtureRequest) -> Iterator[int]:
 @pytest.fixture(autouse=True)
 def no_operators_left() -> Iterator[None]:
     """Operators that a test registers are its own: names may come again."""
+    registry = sys.modules.get("paddle.library.registry")
+    before = set() if registry is None else set(registry.PYTHON_OP_REGISTRY._operators)
     yield
     registry = sys.modules.get("paddle.library.registry")
-    if registry is not None:
-        from umiak.ops.custom_op import take_out
+    if registry is None or registry.PYTHON_OP_REGISTRY._operators.keys() == before:
+        return
+    from umiak.ops.custom_op import take_out
 
-        for name in list(registry.PYTHON_OP_REGISTRY._operators):
-            take_out(registry.PYTHON_OP_REGISTRY.remove(name).definition)
+    for name in [n for n in registry.PYTHON_OP_REGISTRY._operators if n not in before]:
+        take_out(registry.PYTHON_OP_REGISTRY.remove(name).definition)

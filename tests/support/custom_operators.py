@@ -47,7 +47,7 @@ class Drawn:
         return outputs
 
 
-def numbers_of(args: list[Any]) -> tuple[float, bool]:
+def scalars_of(args: list[Any]) -> tuple[float, bool]:
     """The factor that numbers among arguments make, and whether a tanh is taken."""
     factor, tanh = 1.0, False
     for x in args:
@@ -75,7 +75,7 @@ def arrays_of(args: list[Any]) -> list[np.ndarray]:
 
 def judge(args: list[Any], results: int) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Results, and gradients of their sums: of the product of k + 1 and the k-th array, summed, times the factor."""
-    factor, tanh = numbers_of(args)
+    factor, tanh = scalars_of(args)
     arrays = arrays_of(args)
     y = sum((k + 1) * a for k, a in enumerate(arrays)) * np.float32(factor * 0.1)
     slope = np.full_like(y, factor * 0.1)
@@ -112,7 +112,7 @@ def draw(rng: np.random.Generator, name: str) -> Drawn:
 
     def setup(ctx: Any, inputs: tuple, output: Any) -> None:
         ctx.save_for_backward(output if results == 1 else output[0])
-        ctx.factor, ctx.tanh = numbers_of(list(inputs))
+        ctx.factor, ctx.tanh = scalars_of(list(inputs))
         ctx.kinds = [len(x) if isinstance(x, (list, tuple)) else None for x in inputs]
         ctx.tensors = [
             isinstance(x, paddle.Tensor) or (isinstance(x, (list, tuple)) and isinstance(x[0], paddle.Tensor))

@@ -46,10 +46,10 @@ class Operator:
             operands, numbers = args, _NONE
         else:
             operands, numbers = _sorted(letters, args)
-        needs = [not x.stop_gradient for x in operands]
-        if True not in needs or not current().grad_enabled:
-            return op.packed_up(apply(op, operands, numbers))
-        return _with_gradient(definition, op, args, operands, numbers)
+        if python_nodes.wants_gradient(operands):
+            return _with_gradient(definition, op, args, operands, numbers)
+        outputs = apply(op, operands, numbers)
+        return outputs[0] if op.packing is Tensor else op.packed_up(outputs)
 
     def _general(self, args: tuple) -> Any:
         """A call with the values of all arguments, whatever they are."""
@@ -63,7 +63,7 @@ class Operator:
         op = definition.op(parts.form, CALL)
         if set(parts.form) <= {TENSOR, INT, FLOAT} and all(isinstance(x, (Tensor, int, float)) for x in args):
             self._ways[tuple(map(type, args))] = "".join(parts.form), op
-        if current().grad_enabled and any(not x.stop_gradient for x in tensors):
+        if python_nodes.wants_gradient(tensors):
             return _with_gradient(definition, op, args, tensors, numbers)
         return op.packed_up(apply(op, tensors, numbers))
 
@@ -158,6 +158,15 @@ class _Backward:
         return rules.pulled(self.definition, self.form, self.ctx, grads, self.packing)
 
 
+def _needs(args: tuple) -> tuple[bool, ...]:
+    """For each argument, whether it asks for a gradient."""
+    if len(args) <= 2:  # without a frame of its own, which costs more than what is asked
+        first, last = args[0], args[-1]
+        needs = isinstance(first, Tensor) and not first.stop_gradient
+        return (needs,) if len(args) == 1 else (needs, isinstance(last, Tensor) and not last.stop_gradient)
+    return tuple([isinstance(x, Tensor) and not x.stop_gradient for x in args])
+
+
 class _Like:
     """Sizes, dtype and place of a result."""
 
@@ -179,12 +188,12 @@ def attach(
 ) -> Any:
     """The results, packed, with the operator's gradient as their history."""
     packed = results[0] if packing is Tensor else None if packing is type(None) else packing(results)
-    needs = tuple([isinstance(x, Tensor) and not x.stop_gradient for x in args])
-    ctx = rules.prepared(definition, args, needs, packed)
-    tracked = [i for i, y in enumerate(results) if y.dtype.is_continuous]
-    if ctx.fixed:
+    ctx = rules.prepared(definition, args, _needs(args), packed)
+    if len(results) == 1 and not ctx.fixed:
+        tracked = [0] if results[0].dtype.is_continuous else []
+    else:
         fixed = {id(y) for y in ctx.fixed}
-        tracked = [i for i in tracked if id(results[i]) not in fixed]
+        tracked = [i for i, y in enumerate(results) if y.dtype.is_continuous and id(y) not in fixed]
     if not tracked:
         return packed
     run = _Backward(definition, form, ctx, packing)

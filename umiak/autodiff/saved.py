@@ -87,6 +87,9 @@ def version_of(x: Any) -> Any:
     """The version of a tensor, in a trace its value; of one without elements, which no write changes, its shape. Of the
     first of what was packed; 0 for what has none.
     """
+    version = python_nodes.plain_version(x)
+    if version >= 0:
+        return version
     x = x[0] if type(x) is tuple else x
     if isinstance(x, SymTensor):
         return x.value

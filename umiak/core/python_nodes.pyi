@@ -16,3 +16,9 @@ def with_history(t: Tensor, node: Node, index: int) -> Tensor:
 
 def of_leaf(t: Tensor, leaf: Tensor) -> Tensor:
     """The data of ``t``, with gradients that go to ``leaf``."""
+
+def wants_gradient(xs: tuple[Tensor, ...]) -> bool:
+    """Return whether calls are recorded, and one of these tensors asks for a gradient."""
+
+def plain_version(x: Any) -> int:
+    """The version of a tensor that has memory and elements; -1 for all else."""

@@ -1,6 +1,6 @@
 # cython: language_level=3, binding=False
 """Nodes whose gradient is a Python function, and histories given to tensors."""
-from umiak.core.context cimport capture_of
+from umiak.core.context cimport EngineContext, MODE_GRAD, capture_of, context_pointer
 from umiak.core.node cimport Node, make_room, new_node, set_edge
 from umiak.core.tensor cimport *
 
@@ -34,6 +34,27 @@ def python_node(str name, inputs, outputs, backward):
         t.key |= K_NEEDS_GRAD
     tensor_slots().changes += 1
     return node
+
+
+def wants_gradient(tuple xs not None):
+    """Return whether calls are recorded, and one of these tensors asks for a gradient."""
+    if not (<EngineContext>context_pointer()).plan_mode & MODE_GRAD:
+        return False
+    for x in xs:
+        if (<Tensor?>x).key & K_NEEDS_GRAD:
+            return True
+    return False
+
+
+def plain_version(x):
+    """The version of a tensor that has memory and elements (``Tensor.inplace_version``); -1 for all else."""
+    cdef Tensor t
+    if type(x) is not Tensor:
+        return -1
+    t = <Tensor>x
+    if t.storage is None or t.kind & KIND_SYMBOLIC or t.numel == 0:
+        return -1
+    return <int64_t>(tensor_version(t) + t.shaped)
 
 
 class _Python:

@@ -21,7 +21,7 @@ TENSOR, INT, FLOAT, COMPLEX, FIXED, PLACE, LIST, TUPLE = "xifc=@[("
 
 
 class Parts:
-    """What a call is made of."""
+    """The form of a call, and its tensors, ints and floats."""
 
     __slots__ = ("floats", "form", "ints", "tensors")
 
@@ -96,7 +96,7 @@ def _value(entry: Any, tensors: Iterator, ints: Iterator, floats: Iterator) -> A
 
 
 def counts(form: Sequence[Any]) -> tuple[int, int, int]:
-    """How many tensors, ints and floats a form has. ValueError for one that is none."""
+    """The numbers of tensors, ints and floats of a form. ValueError for one that is none."""
     tensors = ints = floats = 0
     for entry in form:
         if entry in (TENSOR, INT, FLOAT, COMPLEX):

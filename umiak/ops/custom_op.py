@@ -99,7 +99,7 @@ class GradientContext:
         self.kept = tensors
 
     def saved_tensor(self) -> tuple:
-        """What was kept. RuntimeError where a tensor was modified in place since."""
+        """Return what was kept. RuntimeError where a tensor was modified in place since."""
         return tuple(x if x is None or isinstance(x, Tensor) else x.get() for x in self.kept)
 
     saved_tensors = property(saved_tensor)
@@ -183,7 +183,8 @@ def run_backward(
 class CustomOp(Op):
     """A call of a user's operator: base of the classes that :func:`make` makes.
 
-    ``form`` says how operands, ints and floats are put together (``ops/arguments.py``), ``use`` what the call is for. A gradient has the number of results, and which of these have a gradient, in ``given``.
+    ``form`` says how operands, ints and floats are put together (``ops/arguments.py``), ``use`` what the call is for.
+    ``given`` is of gradients: how results were given back, and which of them have a gradient.
     """
 
     inputs = ("*xs",)

@@ -6,6 +6,7 @@ from tests.fuzz.programs.ops import (
     binary,
     comparisons,
     complex_numbers,
+    custom,
     gradients,
     in_place,
     indexing,
@@ -28,7 +29,7 @@ from tests.fuzz.programs.record import Op
 FAMILIES = (
     unary.family, binary.family, in_place.family, comparisons.family, views.family, writes.family, indexing.family,
     reductions.family, norms.family, matmuls.family, joining.family, losses.family, gradients.family, random.family,
-    resizing.family, rows.family,
+    resizing.family, rows.family, custom.family,
 )  # fmt: skip
 
 OPS: dict[str, Op] = {}
