@@ -44,6 +44,7 @@ MODULES = (
     "training",
     "image_transforms",
     "vision_models",
+    "custom_operators",
     "inference",
     "inference_models",
     "data",

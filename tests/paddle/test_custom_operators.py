@@ -300,7 +300,7 @@ REFUSED = {
     ),
     "no function": (lambda: paddle.library.custom_op("test::a", 3, mutates_args=()), TypeError, "requires a function"),
     "no schema": (
-        lambda: paddle.library.custom_op("test::a", lambda x: x, mutates_args=(), schema="x"), ValueError, "schema like",
+        lambda: paddle.library.custom_op("test::a", len, mutates_args=(), schema="x"), ValueError, "schema like",
     ),
     "an unknown operator": (lambda: paddle.library.register_fake("test::b", len), ValueError, "a registered operator"),
     "an operator that is not there": (lambda: paddle.ops.test.other, AttributeError, "'test::other' is registered"),
