@@ -92,7 +92,8 @@ def openvino(model: str, x: np.ndarray, threads: int, low: bool) -> Run:
 
 
 def served(model: str, x: np.ndarray, threads: int) -> Run:
-    """One request for each sample, all at once, over connections that are kept."""
+    """One request for each sample, all at once, over connections that are kept. The server has this process's core; the
+    clients are elsewhere, on the other cores, where there are any."""
     options = ["--port", "0", "--threads", str(threads), "--max-batch", str(len(x)), "--max-delay", "0.01"]
     command = [sys.executable, "-m", "paddle.inference.serve", str(folder(model)), *options]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # what it logs is the worker's
@@ -103,6 +104,8 @@ def served(model: str, x: np.ndarray, threads: int) -> Run:
     connections = [http.client.HTTPConnection("127.0.0.1", int(found[1]), timeout=60) for _ in x]
     headers = {"Content-Type": "application/octet-stream", "X-Shape": ",".join(map(str, (1, *x.shape[1:])))}
     clients = ThreadPoolExecutor(len(x))
+    if others := set(range(os.cpu_count() or 1)) - os.sched_getaffinity(0):
+        os.sched_setaffinity(0, others)
 
     def ask(i: int) -> np.ndarray:
         connections[i].request("POST", "/v1/predict", x[i].tobytes(), headers)
