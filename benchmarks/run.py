@@ -47,6 +47,7 @@ MODULES = (
     "custom_operators",
     "inference",
     "inference_models",
+    "interchange",
     "data",
     "model",
     "data_parallel",

@@ -319,7 +319,7 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     return _from_numpy(ndarray, None, None)
 
 
-@public("paddle paddle.tensor paddle.utils.dlpack")
+@public("paddle paddle.tensor paddle.utils.dlpack", usual=False)
 def from_dlpack(dlpack: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """Tensor over the memory of an object that speaks DLPack.
 
@@ -369,7 +369,7 @@ def to_dlpack(x: Tensor) -> Any:
         >>> paddle.from_dlpack(paddle.to_dlpack(paddle.ones([2]))).tolist()
         [1.0, 1.0]
     """
-    return _capsule(need_tensor(x, "to_dlpack"))
+    return _capsule(x if isinstance(x, Tensor) else need_tensor(x, "to_dlpack"))
 
 
 @public("paddle paddle.tensor", usual=False)

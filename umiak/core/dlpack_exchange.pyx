@@ -4,7 +4,6 @@
 They find it as the attribute ``__dlpack_c_exchange_api__`` of the class of tensors, a capsule. None of the functions waits: whoever
 launches work asks for the current stream, and launches it there.
 """
-from cpython.object cimport PyTypeObject
 from cpython.pycapsule cimport PyCapsule_New
 from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int32_t
@@ -17,12 +16,8 @@ from umiak.core.storage cimport ACCESS_HOST, place_access
 from umiak.core.stream cimport stream_handle, stream_state
 from umiak.core.tensor cimport *
 
-cdef extern from "Python.h":
-    int PyObject_TypeCheck(object, PyTypeObject*)
-
-
 cdef Tensor exported(void* o):
-    if not PyObject_TypeCheck(<object>o, <PyTypeObject*>Tensor):
+    if not isinstance(<object>o, Tensor):
         raise TypeError(f"[__dlpack_c_exchange_api__] requires a Tensor, got {type(<object>o).__name__}")
     cdef Tensor t = <Tensor><object>o
     check_export(t)
