@@ -20,7 +20,7 @@ from umiak.ir.meta import Meta
 from umiak.ir.tracer import DataUnknown
 from umiak.ops import custom_op as rules
 from umiak.ops._common import zeros
-from umiak.ops.arguments import FLOAT, INT, TENSOR, Parts, taken_apart
+from umiak.ops.arguments import TENSOR, Parts, is_flat, sorter, taken_apart
 from umiak.ops.custom_op import CALL, CONSTANT, NODE, CustomOp, Definition, GradientContext, listed
 from umiak.ops.schema import shown_kind
 
@@ -32,8 +32,8 @@ class Operator:
 
     def __init__(self, definition: Definition) -> None:
         self.definition = definition
-        # By the classes of arguments: a letter for each (ops/arguments.py) and the op, where classes decide the form.
-        self._ways: dict[tuple, tuple[str, CustomOp]] = {}
+        # By the classes of arguments, where these decide the form: the op, and what sorts arguments; None: all tensors.
+        self._ways: dict[tuple, tuple[CustomOp, Any]] = {}
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call the operator."""
@@ -41,11 +41,8 @@ class Operator:
         way = self._ways.get(tuple(map(type, args))) if not kwargs else None
         if way is None or is_tracing() or not (definition.fake or definition.infer):
             return self._general(definition.schema.bound(args, kwargs))
-        letters, op = way
-        if letters.count("x") == len(letters):
-            operands, numbers = args, _NONE
-        else:
-            operands, numbers = _sorted(letters, args)
+        op, sort = way
+        operands, numbers = (args, _NONE) if sort is None else sort(args)
         if python_nodes.wants_gradient(operands):
             return _with_gradient(definition, op, args, operands, numbers)
         outputs = apply(op, operands, numbers)
@@ -61,8 +58,9 @@ class Operator:
         if is_tracing() or any(type(n) is Sym for n in (*parts.ints, *parts.floats)):
             return _recorded(definition, args, parts.form, tensors, numbers)
         op = definition.op(parts.form, CALL)
-        if set(parts.form) <= {TENSOR, INT, FLOAT} and all(isinstance(x, (Tensor, int, float)) for x in args):
-            self._ways[tuple(map(type, args))] = "".join(parts.form), op
+        if is_flat(parts.form) and all(isinstance(x, Tensor) or type(x) in (int, float) for x in args):
+            sort = None if all(entry == TENSOR for entry in parts.form) else sorter(parts.form)
+            self._ways[tuple(map(type, args))] = op, sort
         if python_nodes.wants_gradient(tensors):
             return _with_gradient(definition, op, args, tensors, numbers)
         return op.packed_up(apply(op, tensors, numbers))
@@ -82,14 +80,6 @@ class Operator:
 
 
 _NONE: tuple[tuple, tuple] = ((), ())
-
-
-def _sorted(letters: str, args: tuple) -> tuple[tuple, tuple]:
-    """Tensors, and (ints, floats), of arguments with these letters."""
-    tensors, ints, floats = [], [], []
-    for letter, x in zip(letters, args):
-        (tensors if letter == TENSOR else ints if letter == INT else floats).append(x)
-    return tuple(tensors), (tuple(ints), tuple(floats))
 
 
 def _place_of(tensors: Sequence[Tensor]) -> Place:
@@ -144,7 +134,7 @@ class _Backward:
         self.form = form
         self.ctx = ctx
         self.packing = packing
-        self.metas: list[tuple] | None = None  # of results, where there are several
+        self.metas: list[_Like] | None = None  # of results, where there are several
         self.tracked: list[int] = []  # those that have gradients
 
     def __call__(self, *grads: Any) -> list[Any]:
@@ -256,5 +246,5 @@ def _is_traceable(op: CustomOp, tensors: tuple, numbers: tuple) -> bool:
     place = _place_of(tensors)
     known = place, *((m.dtype, m.ndim) for m in metas)
     if known not in op.traceable:
-        op.traceable[known] = rules.traceable(op, metas, *numbers, place)
+        op.traceable[known] = rules.traceable(op, metas, numbers[0], numbers[1], place)
     return op.traceable[known]

@@ -8,8 +8,8 @@ from typing import Any
 from umiak.backends.base import Kernel
 from umiak.core.tensor import Tensor
 from umiak.ir.meta import Meta
-from umiak.ops.arguments import TENSOR
-from umiak.ops.custom_op import CALL
+from umiak.ops.arguments import caller, is_flat
+from umiak.ops.custom_op import CALL, listed
 
 
 def kernel(call: Any) -> Kernel:
@@ -19,8 +19,8 @@ def kernel(call: Any) -> Kernel:
     native = definition.native(call) if definition.native is not None and op.is_node else None
     if native is not None:
         return native
-    if op.use == CALL and all(entry == TENSOR for entry in op.form):
-        run = _of_tensors(definition.body(place))
+    if op.use == CALL and is_flat(op.form):
+        run = _plain(op.form, definition.body(place))
     else:
 
         def run(operands: tuple, params: tuple) -> Any:
@@ -29,10 +29,12 @@ def kernel(call: Any) -> Kernel:
     return Kernel(call=run, refuse=_refuse, writes=sum(1 << i for i in op.written) if op.use == CALL else 0)
 
 
-def _of_tensors(body: Callable[..., Any]) -> Callable[[tuple, tuple], Any]:
+def _plain(form: tuple, body: Callable[..., Any]) -> Callable[[tuple, tuple], Any]:
+    call = caller(form, body)
+
     def run(operands: tuple, params: tuple) -> Any:
-        outputs = body(*operands)
-        return outputs if isinstance(outputs, Tensor) else () if outputs is None else tuple(outputs)
+        outputs = call(operands, params)
+        return outputs if isinstance(outputs, Tensor) else () if outputs is None else tuple(listed(outputs))
 
     return run
 

@@ -7,6 +7,7 @@ place; or ``("[", …)`` and ``("(", …)`` for a list and a tuple of entries. S
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -35,7 +36,7 @@ class Parts:
 def taken_apart(args: Sequence[Any], refuse: Callable[[int, Any], Exception]) -> Parts:
     """The parts of arguments. ``refuse(position, value)`` makes the error for what no program can hold."""
     parts = Parts()
-    parts.form = tuple(_entry(parts, x, lambda value, i=i: refuse(i, value)) for i, x in enumerate(args))
+    parts.form = tuple(_entry(parts, x, functools.partial(refuse, i)) for i, x in enumerate(args))
     return parts
 
 
@@ -119,3 +120,30 @@ def tensors_in(args: Sequence[Any]) -> list[Any]:
         elif isinstance(x, (list, tuple)):
             collected += tensors_in(x)
     return collected
+
+
+def is_flat(form: Sequence[Any]) -> bool:
+    """Return whether each argument is a tensor, an int or a float."""
+    return all(entry in (TENSOR, INT, FLOAT) for entry in form)
+
+
+def positions_of(form: Sequence[Any]) -> dict[str, list[int]]:
+    """Of a flat form, the positions of tensors, ints and floats."""
+    return {letter: [i for i, entry in enumerate(form) if entry == letter] for letter in (TENSOR, INT, FLOAT)}
+
+
+def sorter(form: Sequence[Any]) -> Callable[[tuple], tuple[tuple, tuple[tuple, tuple]]]:
+    """Return a function of the arguments of a flat form: ``(tensors, (ints, floats))``. It is one expression, since a
+    loop costs as much as a call of an op."""
+    parts = ["(" + "".join(f"a[{i}]," for i in at) + ")" for at in positions_of(form).values()]
+    return eval(f"lambda a: ({parts[0]}, ({parts[1]}, {parts[2]}))")
+
+
+def caller(form: Sequence[Any], body: Callable[..., Any]) -> Callable[[tuple, tuple], Any]:
+    """Return the function ``(tensors, (ints, floats))`` that calls ``body`` with the arguments of a flat form."""
+    sources = {TENSOR: "x", INT: "n[0]", FLOAT: "n[1]"}
+    items = [""] * len(form)
+    for letter, at in positions_of(form).items():
+        for k, i in enumerate(at):
+            items[i] = f"{sources[letter]}[{k}]"
+    return eval(f"lambda x, n: body({', '.join(items)})", {"body": body})

@@ -206,7 +206,7 @@ class CustomOp(Op):
         self.is_node = self.use in (NODE, CONSTANT)
         self.tensors, self.n_ints, self.n_floats = counts(self.form)
         if self.use != NODE:
-            self.vjp = None  # type: ignore[misc]
+            self.vjp = None  # type: ignore[assignment, method-assign]
         schema = self.definition.schema
         # Where the operands of each argument begin, and the operands that are written to.
         self.starts = [counts(self.form[:i])[0] for i in range(len(self.form) + 1)]
@@ -322,7 +322,9 @@ class CustomOp(Op):
         except UNTRACEABLE:
             pass
         kinds = {Tensor: "one", list: "list"}
-        op = type(self)(self.form, GRADIENT, (kinds.get(self.packing, "tuple"), tuple(g is not None for g in grads)))
+        op = type(self)(
+            self.form, GRADIENT, (kinds.get(self.packing or tuple, "tuple"), tuple(g is not None for g in grads))
+        )
         outputs = eager.apply(
             op, (*s.inputs, *s.outputs, *(g for g in grads if g is not None)), (s.params.ints, s.params.floats)
         )
