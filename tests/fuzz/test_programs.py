@@ -16,6 +16,7 @@ from tests.fuzz.programs.memory import Judge, Unclear
 from tests.fuzz.programs.ops.table import OPS
 from tests.fuzz.programs.record import Input, Program, Statement
 from tests.fuzz.programs.shrink import script, shrink
+from tests.support.native_libraries import CC
 
 SAMPLE, EACH = 150, 10
 ALL, CHUNK = 20_000, 50
@@ -42,6 +43,28 @@ def test_a_sample(first):
 @pytest.mark.parametrize("first", range(SAMPLE, SAMPLE + ALL, CHUNK))
 def test_all(first):
     holds(range(first, first + CHUNK))
+
+
+def compiled(seeds: range) -> None:
+    if CC is None:
+        pytest.skip("needs a C compiler")
+    for seed in seeds:
+        mode = ("compiled", "compiled, mixed precision")[seed % 3 == 0]
+        program = generate(seed)
+        try:
+            check(program, only=mode)
+        except Failure as failure:
+            pytest.fail(script(*shrink(program, failure)), pytrace=False)
+
+
+def test_a_sample_compiled_ahead_of_time():
+    compiled(range(6))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(6, 406, CHUNK))
+def test_more_compiled_ahead_of_time(first):
+    compiled(range(first, first + CHUNK))
 
 
 # --- the net itself --------------------------------------------------------------------------------------------------

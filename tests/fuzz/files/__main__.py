@@ -9,7 +9,7 @@ from tests.fuzz.files.check import check
 NAMES = (
     "pdparams", "pickle", "safetensors", "safetensors of others", "manifest", "manifest that lies", "native shard",
     "native shard that lies", "safetensors shard", "index", "statements", "cache entry",
-    "pdmodel", "pir", "pdiparams", "own program",
+    "pdmodel", "pir", "pdiparams", "own program", "compiled weights", "compiled weights that lie",
 )  # fmt: skip
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ import numpy as np
 from safetensors.numpy import save as peer_save
 
 import paddle
+from paddle.inference.compile import compile_model
 from paddle.static.extract import extracted
 from paddle.static.formats import parameters, record
 from paddle.static.formats.files import read_program, read_values
@@ -28,6 +29,8 @@ from paddle.static.formats.legacy.translate import read_pdmodel
 from paddle.static.program_file import dumps
 from tests.fuzz.files import documents, messages
 from tests.fuzz.files import mutate as m
+from tests.support import native_libraries
+from umiak.backends.cpu.aot.weights_file import MAGIC, file_of
 from umiak.checkpoint import manifest
 from umiak.checkpoint.aoa import compile_aoa
 from umiak.checkpoint.box import Box
@@ -41,6 +44,7 @@ from umiak.core.array import to_numpy
 from umiak.util.disk_cache import DiskCache
 
 ROOT = Path(__file__).parents[3]
+WEIGHTS_HEADER = len(MAGIC) + 16
 
 
 class Wrong(Exception):
@@ -460,6 +464,52 @@ class OwnProgram(Format):
         return str(read_program(data, "load").program)
 
 
+class CompiledWeights(Format):
+    """The file of weights of a model compiled ahead of time, read by its library: from the file and from memory."""
+
+    def make(self) -> list[bytes]:
+        paddle.seed(0)
+        net = paddle.nn.Sequential(paddle.nn.Conv2D(3, 8, 3), paddle.nn.Flatten(), paddle.nn.Linear(32, 5))
+        prefix = native_libraries.save(
+            Path(self.folder) / "model", native_libraries.evaluating(lambda: net), [("x", [2, 3, 4, 4], "float32")]
+        )
+        self.library = native_libraries.Native(compile_model(str(prefix), os.path.join(self.folder, "built")))
+        self.x = np.random.default_rng(0).standard_normal((2, 3, 4, 4)).astype("float32")
+        return [(Path(self.folder) / "built/built.weights").read_bytes()]
+
+    def read(self, data: bytes) -> Any:
+        ways = (
+            lambda: self.library.create(self.file("weights", data)), lambda: self.library.create_from_memory(data),
+        )  # fmt: skip
+        found = []
+        for create in ways:
+            try:
+                predictor = create()
+            except native_libraries.NativeError as error:
+                if error.status != native_libraries.INVALID_MODEL:
+                    raise
+                found.append(None)
+                continue
+            found.append([y.copy() for y in predictor.run(self.x)])
+            predictor.close()
+        if not same(*found):
+            raise Wrong("a file and the same bytes in memory were read as different things")
+        if found[0] is None:
+            raise ValueError
+        return found[0]
+
+
+def resealed_weights(r: random.Random, data: bytes, others: Sequence[bytes]) -> bytes:
+    """Weights changed, under a header that agrees with them."""
+    return file_of(r.choice(m.BYTES)(r, data[WEIGHTS_HEADER:], others))
+
+
+class HostileWeights(CompiledWeights):
+    """Weights whose writer lies and seals it: the library knows those that it was built with."""
+
+    mutators = (resealed_weights,)
+
+
 FORMATS: dict[str, type[Format]] = {
     "pdparams": Pdparams,
     "pickle": Pickles,
@@ -477,6 +527,8 @@ FORMATS: dict[str, type[Format]] = {
     "pir": Pir,
     "pdiparams": Values,
     "own program": OwnProgram,
+    "compiled weights": CompiledWeights,
+    "compiled weights that lie": HostileWeights,
 }
 
 

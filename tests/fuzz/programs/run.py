@@ -397,8 +397,10 @@ class Exported:
 
 
 class Compiled:
-    """A program that was written as a model and compiled ahead of time for the sizes that it takes. The library is called
-    through its interface in C; by its seed its weights are inside or beside it, and it runs on one thread or two.
+    """A program that was written as a model and compiled ahead of time for the sizes that it takes.
+
+    The library is called through its interface in C; by its seed its weights are inside or beside it, and it runs on
+    one thread or two.
     """
 
     def __init__(self, program: Program, around: Around = itself) -> None:
