@@ -47,6 +47,6 @@ _grown.register_sharding(_pointwise)
 
 paddle.library.custom_op("fuzz::sum", lambda x, y: x + y, mutates_args=())  # a call of its function, and no operation
 
-op("custom_bent", "paddle.ops.fuzz.bent({0}, {s})", "torch.tanh({0}) * {s}", scalar, weight=0.4)
-op("custom_grown", "paddle.ops.fuzz.grown({0}, {s})", "{0} + {0} * {s}", scalar, weight=0.3)
-op("custom_sum", "paddle.ops.fuzz.sum({0}, {1})", "{0} + {1}", pair, weight=0.2, refused=True)
+op("custom_bent", "paddle.ops.fuzz.bent({0}, {s})", "torch.tanh({0}) * {s}", scalar, weight=0.4, tags="users")
+op("custom_grown", "paddle.ops.fuzz.grown({0}, {s})", "{0} + {0} * {s}", scalar, weight=0.3, tags="users")
+op("custom_sum", "paddle.ops.fuzz.sum({0}, {1})", "{0} + {1}", pair, weight=0.2, refused=True, tags="users")

@@ -65,5 +65,6 @@ COMPLEX: dict[str, Op] = {
 _ANYWHERE = {name: op for name, op in OPS.items() if "host" not in op.tags}
 PLACED: dict[str, Op] = {name: places.beside_operands(op) for name, op in _ANYWHERE.items()} | places.family.ops
 
-# On ranks: not what has a number of elements that data decide, nor what draws, whose words a run hands out.
-SHARDED: dict[str, Op] = {name: op for name, op in _ANYWHERE.items() if not op.tags & {"mask", "random"}}
+# On ranks: not what has a number of elements that data decide, nor what draws, whose words a run hands out. Shards are
+# computed by kernels of `ref`, which has none of users' operators.
+SHARDED: dict[str, Op] = {name: op for name, op in _ANYWHERE.items() if not op.tags & {"mask", "random", "users"}}
