@@ -275,7 +275,7 @@ class DeviceProperties(NamedTuple):
 
 @public("paddle.device paddle.cuda paddle.device.cuda")
 def get_device_properties(device: Any = None) -> DeviceProperties:
-    """Name, memory in bytes and number of cores of a device.
+    """Name, version, memory in bytes and number of cores of a device.
 
     Args:
         device: a name, a place, the number of a CUDA device, or None for the current device.
@@ -284,7 +284,7 @@ def get_device_properties(device: Any = None) -> DeviceProperties:
         A named tuple ``(name, major, minor, total_memory, multi_processor_count)``.
 
     Raises:
-        ValueError: a device that is not there, or another one than the host.
+        ValueError: a device that is not there, or one whose backend does not tell.
 
     Example:
         >>> import paddle
@@ -293,7 +293,13 @@ def get_device_properties(device: Any = None) -> DeviceProperties:
     """
     place = place_of(f"gpu:{device}" if isinstance(device, int) else device)
     if place.device_type != "cpu":
-        raise op_error(ValueError, "get_device_properties", "the host", place.name)
+        from umiak import backends
+
+        known = backends.get(place).properties(place)
+        if known is None:
+            required = "the host, or a device whose backend tells its properties"
+            raise op_error(ValueError, "get_device_properties", required, place.name)
+        return DeviceProperties(*known)
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return DeviceProperties(platform.processor() or platform.machine(), 0, 0, pages, os.cpu_count() or 1)
 
@@ -309,7 +315,7 @@ def get_device_name(device: Any = None) -> str:
         A str.
 
     Raises:
-        ValueError: a device that is not there, or another one than the host.
+        ValueError: a device that is not there, or one whose backend does not tell.
 
     Example:
         >>> import paddle
@@ -330,7 +336,7 @@ def get_device_capability(device: Any = None) -> tuple[int, int]:
         A pair of ints; (0, 0) of the host.
 
     Raises:
-        ValueError: a device that is not there, or another one than the host.
+        ValueError: a device that is not there, or one whose backend does not tell.
 
     Example:
         >>> import paddle

@@ -6,6 +6,7 @@ Nothing is loaded at import; the first place that is used, or the first question
 from umiak.backends.base import (
     Backend,
     Kernel,
+    Properties,
     backends_of,
     device_types,
     discover,
@@ -19,6 +20,7 @@ from umiak.backends.base import (
 __all__ = [
     "Backend",
     "Kernel",
+    "Properties",
     "backends_of",
     "device_types",
     "discover",

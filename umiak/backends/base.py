@@ -76,6 +76,16 @@ class Kernel(NamedTuple):
             plan.check_results(self.refuse, self.writes)
 
 
+class Properties(NamedTuple):
+    """A device as its maker describes it: model, version of what it can do, bytes of memory, units that compute."""
+
+    name: str
+    major: int
+    minor: int
+    memory: int
+    units: int
+
+
 class Backend:
     """One way to run ops. Subclasses set the class attributes and define ``allocator``, ``kernel`` and ``supports``."""
 
@@ -88,6 +98,10 @@ class Backend:
     def device_count(self) -> int:
         """Return the number of devices; their ids start at 0."""
         return 1
+
+    def properties(self, place: Place) -> Properties | None:
+        """Return the properties of a device; None where the backend does not tell."""
+        return None
 
     def allocator(self, place: Place) -> storage.Allocator:
         """A new allocator of memory of ``place``. Asked for once per place."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyopencl as cl
 
-from umiak.backends.base import Backend, Kernel, get
+from umiak.backends.base import Backend, Kernel, Properties, get
 from umiak.core.buffer import Buffer
 from umiak.core.place import Place
 from umiak.memory import caching
@@ -46,6 +46,11 @@ class OpenCLBackend(Backend):
         if place.index not in self.devices:
             self.devices[place.index] = Device(place.device_id, self.found[place.device_id])
         return self.devices[place.index]
+
+    def properties(self, place: Place) -> Properties:
+        d = self.found[place.device_id]
+        major, minor = d.version.split()[1].split(".")  # "OpenCL 3.0 ...": the standard says so
+        return Properties(d.name.strip(), int(major), int(minor), d.global_mem_size, d.max_compute_units)
 
     def allocator(self, place: Place) -> Any:
         return caching.device_allocator(place.index, self.device(place).memory)

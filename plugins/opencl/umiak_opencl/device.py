@@ -13,11 +13,16 @@ import pyopencl as cl
 from umiak.core import stream
 from umiak.core.place import Place
 from umiak.core.stream import Event, QueueDriver
+from umiak.util import flags
 from umiak_opencl.memory import Memory
 
 DEVICE_TYPE = "opencl"
 THREADS_OF_CPUS, THREADS_OF_OTHERS = 64, 256  # of a work-group
 FLUSH_EVERY = 16  # submissions: a driver may wait for more before it begins
+
+PLATFORM = flags.define(
+    "opencl_platform", "", "part of the name of the platforms whose devices are used; read at the first use of a device"
+)
 
 Check = Callable[[], BaseException | None]
 
@@ -63,7 +68,8 @@ class Queue:
     def flush(self) -> None:
         if self.unflushed:
             self.unflushed = 0
-            self.commands.flush()
+            if not self.device.begins_at_once:
+                self.commands.flush()
 
     def poll(self) -> int:
         """The last ticket up to which all is done, well or not."""
@@ -129,6 +135,8 @@ class Device(QueueDriver):
         self.on_processor = bool(device.type & cl.device_type.CPU)
         self.threads = THREADS_OF_CPUS if self.on_processor else THREADS_OF_OTHERS
         self.units = device.max_compute_units
+        # PoCL begins work when it is handed in, and to flush it is to wait for all of it.
+        self.begins_at_once = device.platform.name == "Portable Computing Language"
         self.queues: dict[int, Queue] = {}
         self.lock = threading.RLock()
 
@@ -178,8 +186,9 @@ class Device(QueueDriver):
 
 
 def devices() -> list[cl.Device]:
-    """The devices of all platforms, in the order in which the system lists them."""
+    """The devices of all platforms (of those that ``FLAGS_opencl_platform`` names), as the system lists them."""
     try:
-        return [d for p in cl.get_platforms() for d in p.get_devices()]
+        platforms = [p for p in cl.get_platforms() if PLATFORM.value.lower() in p.name.lower()]
+        return [d for p in platforms for d in p.get_devices()]
     except cl.LogicError:  # the loader has no platform at all
         return []
