@@ -83,8 +83,8 @@ def _assemble() -> None:
 
     def custom_operators(module: Any) -> None:
         """Users' operators run on every place, and have gradients through their functions."""
-        module.THROUGH = import_module("umiak.autodiff.graph").through
-        backends.provide(module.CustomOp, import_module("umiak.backends.custom_op").kernel)
+        module.THROUGH = lambda *args: import_module("umiak.autodiff.graph").through(*args)
+        backends.provide(module.CustomOp, lambda call: import_module("umiak.backends.custom_op").kernel(call))
 
     scope.install(get_scope, set_scope)
     when_loaded("umiak.compiler.plan", lambda plan: plan.install(backends.get, backends.find_kernel))

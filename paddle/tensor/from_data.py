@@ -192,7 +192,7 @@ def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bo
 
 
 def _is_like_array(x: Any) -> bool:
-    """Whether NumPy can show the memory of an object as an array."""
+    """Return whether NumPy can show the memory of an object as an array."""
     if isinstance(x, (bytearray, memoryview, array)):
         return True
     return hasattr(x, "__array__") or hasattr(x, "__array_interface__")

@@ -345,6 +345,9 @@ for _reason, _names in {
         "umiak.checkpoint.async_save:_savers paddle.framework.background_save:_tasks "
         "paddle.framework.background_save:_writer"
     ),
+    "records that the next tensors handed out are given, under the interpreter's lock": (
+        "umiak.core.dlpack_managed:SPARE umiak.core.dlpack_managed:SPARES"
+    ),
     "interned immutable values": (
         "umiak.compiler.loop.node:_interned umiak.ir.expr:_table umiak.core.place:_all umiak.core.place:_by_key "
         "umiak.core.place:_types"

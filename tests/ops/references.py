@@ -1920,7 +1920,7 @@ MADE_INSIDE = {
     "fused": "made by the compiler inside of call programs; every test of a composite or a gradient runs some",
     "fused_epilogue": "made by the compiler inside of programs; tests of the executor run some",
     "channels_last": "made by the compiler inside of programs; tests of layouts run some",
-    "square_conv": "made by a pass; tests of passes run some",
+    "strip_conv": "made by a pass; tests of passes run some",
     "relayout": "made by the compiler inside of programs; tests of layouts run some",
     "cond": "its regions are programs; tests of control flow run them",
     "while_": "its regions are programs; tests of control flow run them",

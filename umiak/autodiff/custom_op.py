@@ -42,7 +42,7 @@ class Operator:
         if way is None or is_tracing() or not (definition.fake or definition.infer):
             return self._general(definition.schema.bound(args, kwargs))
         op, sort = way
-        operands, numbers = (args, _NONE) if sort is None else sort(args)
+        operands, numbers = (args, _NO_NUMBERS) if sort is None else sort(args)
         if python_nodes.wants_gradient(operands):
             return _with_gradient(definition, op, args, operands, numbers)
         outputs = apply(op, operands, numbers)
@@ -79,7 +79,7 @@ class Operator:
         self.definition.changed()
 
 
-_NONE: tuple[tuple, tuple] = ((), ())
+_NO_NUMBERS: tuple[tuple, tuple] = ((), ())
 
 
 def _place_of(tensors: Sequence[Tensor]) -> Place:

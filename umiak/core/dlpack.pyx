@@ -83,7 +83,7 @@ cdef Tensor placed(Tensor t, tuple wanted, tuple device, object copy):
 
 
 cdef int order(Tensor t, dl_device_t device, object stream) except -1:
-    """What was handed in before is done before the consumer's work begins."""
+    """Make what was handed in before done before the consumer's work begins."""
     if device.type == DL_CPU:
         if stream is not None and stream != -1:
             raise BufferError(f"[__dlpack__] requires stream=None for memory of the host, got {stream!r}")
@@ -146,10 +146,10 @@ cdef object capsule_of(object x, object copy, object wanted):
     return x.__dlpack__(**old)
 
 
-cdef Tensor placed_here(object x, int how, Place place):
+cdef Tensor placed_here(object x, int policy, Place place):
     """The elements of what is on another device, which the producer may bring. What it brings is a copy already."""
     wanted = place.__dlpack_device__()
-    if how == COPY_NEVER:
+    if policy == COPY_NEVER:
         raise BufferError(f"[from_dlpack] requires copy=None or True to take memory to {place.name}, got False and memory of the DLPack device {x.__dlpack_device__()}")
     try:
         capsule = capsule_of(x, None, wanted)
@@ -160,7 +160,7 @@ cdef Tensor placed_here(object x, int how, Place place):
 
 
 cdef Tensor take(object capsule, int copy):
-    """What a capsule holds. One that is refused stays as it was, and cleans up after itself."""
+    """The tensor that a capsule holds. One that is refused stays as it was, and cleans up after itself."""
     # Its name tells that it is taken, so that no thread takes it again meanwhile.
     if PyCapsule_IsValid(capsule, NEW):
         m = <dl_new*>PyCapsule_GetPointer(capsule, NEW)
@@ -187,12 +187,12 @@ def from_dlpack(x, copy=None, Place place=None):
     ``copy``: None copies only what cannot be shared (memory that is read-only or unaligned, elements that are to share bytes), False raises
     BufferError there, True always copies. ``place``: where it is to be; None: where the memory is.
     """
-    cdef int how = COPY_IF_NEEDED if copy is None else COPY_ALWAYS if copy else COPY_NEVER
+    cdef int policy = COPY_IF_NEEDED if copy is None else COPY_ALWAYS if copy else COPY_NEVER
     cdef Tensor t
     if PyCapsule_CheckExact(x):
-        t = take(x, how)
+        t = take(x, policy)
         return t if place is None or t.storage.place == place.index else moved(t, place.index)
-    if type(x) is Tensor and how != COPY_ALWAYS and place is None:
+    if type(x) is Tensor and policy != COPY_ALWAYS and place is None:
         t = <Tensor>x
         if not t.kind & ~KIND_VIEW and not t.key & K_NEEDS_GRAD:
             check_export(t)
@@ -201,5 +201,5 @@ def from_dlpack(x, copy=None, Place place=None):
     if not hasattr(type(x), "__dlpack__"):
         raise TypeError(f"[from_dlpack] requires an object with __dlpack__ or a capsule, got {type(x).__name__}")
     if place is not None and hasattr(x, "__dlpack_device__") and tuple(x.__dlpack_device__()) != place.__dlpack_device__():
-        return placed_here(x, how, place)
-    return take(capsule_of(x, copy, None), how)
+        return placed_here(x, policy, place)
+    return take(capsule_of(x, copy, None), policy)

@@ -42,7 +42,7 @@ cdef int to_object(dl_new* managed, void** out) except -1:
     return 0
 
 
-cdef dl_new* made(dl_tensor* prototype) except NULL:
+cdef dl_new* new_record(dl_tensor* prototype) except NULL:
     cdef EngineContext context = <EngineContext>context_pointer()
     cdef Place place = place_of(prototype.device)
     if prototype.ndim < 0 or prototype.ndim > K_RANK_MASK:
@@ -52,7 +52,7 @@ cdef dl_new* made(dl_tensor* prototype) except NULL:
 
 cdef int allocate(dl_tensor* prototype, dl_new** out, void* context, dl_complain complain) noexcept with gil:
     try:
-        out[0] = made(prototype)
+        out[0] = new_record(prototype)
         return 0
     except BaseException as error:
         kind, text = type(error).__name__.encode(), str(error).encode()

@@ -27,7 +27,7 @@ cdef extern from "Python.h":
     int PyGILState_Check() nogil
 
 cdef enum:
-    CPU = 0                    # the index of the place
+    HOST_PLACE = 0             # the index of the place
 
 cdef int64_t MOST_ELEMENTS = (<int64_t>1 << 62) // 128     # of the widest dtype, so that its bits can be counted in 64
 cdef dl_type[32] TYPES         # by dtype id
@@ -112,7 +112,7 @@ cdef int check_export(Tensor t) except -1:
 
 cdef int device_of(Tensor t, dl_device* out) except -1:
     cdef Place place
-    cdef int access = ACCESS_HOST if t.storage.place == CPU else place_access(t.storage.place)
+    cdef int access = ACCESS_HOST if t.storage.place == HOST_PLACE else place_access(t.storage.place)
     if access == ACCESS_HOST:
         out.type = DL_CPU
         out.id = 0
@@ -261,7 +261,7 @@ cdef Tensor tensor_over_record(dl_tensor* d, uint64_t flags, int copy, Storage o
             raise ValueError(f"[from_dlpack] requires elements that 64 bits can count, got sizes {[d.shape[j] for j in range(d.ndim)]}")
         n *= d.shape[i]
     place = place_of(d.device) if own is None else place_from_index(own.place)
-    access = ACCESS_HOST if place.index == CPU else place_access(place.index)
+    access = ACCESS_HOST if place.index == HOST_PLACE else place_access(place.index)
     if empty:
         context = <EngineContext>context_pointer()
         return new_tensor(dtype, d.ndim, d.shape, place.index, context.stream[place.index])

@@ -268,7 +268,7 @@ cdef handle_t described(Launcher* self, const Geometry* q, int dtype, Recipe rec
                     bad = lib.append_binary(ops, BINARY_ADD, g) if recipe.g == LAST else lib.append_sum(ops, 1, 0, 0)
                 elif self.step[i] == STEP_SCALE or self.step[i] == STEP_SHIFT:
                     bad = lib.append_eltwise(
-                        ops, ELTWISE_LINEAR, self.number[i] if self.step[i] == STEP_SCALE else 1,
+                        ops, ELTWISE_SCALE_AND_SHIFT, self.number[i] if self.step[i] == STEP_SCALE else 1,
                         self.number[i] if self.step[i] == STEP_SHIFT else 0,
                     )
                 elif self.step[i] == STEP_HARD_SWISH:

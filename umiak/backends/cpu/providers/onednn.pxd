@@ -16,7 +16,7 @@ cdef enum:                     # dnnl_types.h of version 3
     POOLING_AVERAGE = 0x2ff        # over pads too
     ELTWISE_RELU = 0x20
     ELTWISE_TANH = 0x21
-    ELTWISE_LINEAR = 0x26
+    ELTWISE_SCALE_AND_SHIFT = 0x26
     ELTWISE_LOGISTIC = 0x29
     ELTWISE_GELU_TANH = 0x2b
     ELTWISE_SWISH = 0x2c
