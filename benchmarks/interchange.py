@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import torch
-import tvm_ffi
 from measure import Settings, Side
 from rows import Pair, add_section, faster
 
@@ -47,4 +46,6 @@ def numpy_round_trip(settings: Settings) -> Pair:
 # 445 ns is PyTorch's figure where the target, 250 ns, was set.
 @faster("tvm-ffi-call", "an empty function of TVM-FFI with three tensors", 445 / 250, section=SECTION)
 def tvm_ffi_call(settings: Settings) -> Pair:
+    import tvm_ffi  # `pip install apache-tvm-ffi`; the other rows do without
+
     return sides("nop(x, x, x)", "nop(x, x, x)", nop=tvm_ffi.get_global_func("testing.nop"))
