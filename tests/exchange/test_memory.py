@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 
+import extras
 import numpy as np
 import pytest
 import torch
@@ -14,7 +15,7 @@ from numpys import NUMPY_2
 import paddle
 from umiak.util.dtypes import ROWS
 
-tvm_ffi = pytest.importorskip("tvm_ffi", reason="apache-tvm-ffi is not installed")
+tvm_ffi = extras.module("tvm_ffi", "apache-tvm-ffi")
 
 DTYPES = [name for name, row in ROWS.items() if hasattr(torch, name) and not row.packed]
 NUMPYS = [name for name in DTYPES if ROWS[name].numpy.type.__module__ == "numpy"]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import gc
 import threading
 
+import extras
 import numpy as np
 import pytest
 
 import paddle
 from umiak.runtime.capture import CaptureError
 
-tvm_ffi = pytest.importorskip("tvm_ffi", reason="apache-tvm-ffi is not installed")
+tvm_ffi = extras.module("tvm_ffi", "apache-tvm-ffi")
 
 echo = tvm_ffi.get_global_func("testing.echo")
 nop = tvm_ffi.get_global_func("testing.nop")

