@@ -8,6 +8,7 @@ from typing import Any
 
 from paddle._public import public
 from paddle.distributed.communication.group import member
+from paddle.nn.layer.common import Embedding
 from paddle.nn.layer.layers import Layer
 from paddle.nn.layer.norm import SyncBatchNorm, over_ranks
 from umiak import comm
@@ -101,12 +102,14 @@ class DataParallel(Layer):
         """Begin to reduce gradients; the constructor does it."""
         if self._reducer is not None:
             self._reducer.close()
+        tables = {id(x.weight) for x in self._layers.sublayers(True) if isinstance(x, Embedding) and x._sparse}
         self._reducer = Reducer(
             self._named,
             self._group,
             self.comm_buffer_size * MB,
             self.last_comm_buffer_size * MB,
             self.find_unused_parameters,
+            [i for i, (_, p) in enumerate(self._named) if id(p) in tables],
         )
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:

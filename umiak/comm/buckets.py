@@ -22,16 +22,15 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from umiak import ops as F
-from umiak.backends.transfer import CPU
 from umiak.comm import groups
 from umiak.comm.captured_buckets import CapturedReduction, record
 from umiak.comm.errors import CommError
 from umiak.comm.group import Group
 from umiak.comm.keys import REDUCERS
-from umiak.comm.staging import nbytes
+from umiak.comm.row_exchange import RowExchange
 from umiak.comm.task import Task
 from umiak.core import leaf_gradients, tape
-from umiak.core.array import from_numpy, host_values, to_numpy
+from umiak.core.array import from_numpy, host_values
 from umiak.core.context import current, no_grad_guard
 from umiak.core.dtype import DType
 from umiak.core.inplace import apply_into
@@ -75,6 +74,7 @@ class LeafGradient:
 class PendingReduction:
     """Operation in flight on the group, as the reducer and the profiler see it."""
 
+    by_rows = False  # whether it is one gradient of selected rows
     task: Task | None = None
     began = 0
     nbytes = 0
@@ -176,77 +176,51 @@ class Bucket(PendingReduction):
 
 
 class SparseBucket(PendingReduction):
-    """A gradient of selected rows: the rows of all ranks, one after the other.
+    """A gradient of selected rows, over a group of its own, which is there once the ranks have agreed."""
 
-    How many there are is said first, and what follows begins when that has arrived: at another moment on every rank, so
-    over a group of its own.
-    """
+    by_rows = True
 
-    def __init__(self, group: Group, slot: LeafGradient) -> None:
-        self.group, self.slots = group, [slot]
+    def __init__(self, slot: LeafGradient) -> None:
+        self.slots = [slot]
+        self.group: Group | None = None
+        self.exchange: RowExchange | None = None
         self.pending = 0
         slot.bucket, slot.view = self, None
 
-    def start(self, failed: bool) -> None:
+    def send(self, held: Any, unused: bool, failed: bool) -> RowExchange:
+        """Return an exchange that has begun, behind the one before."""
+        assert self.group is not None
+        if self.exchange is not None:
+            self.exchange.wait()
         (slot,) = self.slots
-        leaf, held = slot.leaf, slot.leaf.grad
         with no_grad_guard():
             if held is not None and not isinstance(held, SelectedRows):
-                held = SelectedRows(from_numpy(np.arange(leaf.shape[0]), leaf.place), held.detach(), leaf.shape)
-            if held is not None and held.shape[0] > leaf.shape[0]:
-                held = held.merged()
-            self.held = held
-            count = 0 if held is None else held.shape[0]
-            self.mine = np.array([count, not slot.came, failed], np.int64)
-            self.all = np.empty((self.group.size, 3), np.int64)
-        self.nbytes = 0 if held is None else nbytes(held.index) + nbytes(held.value())
-        self.task = self.group.all_gather(self.all, self.mine)
-        self.parts: tuple[np.ndarray, ...] | None = None
-        self.rest: list[Task] = []
+                every = from_numpy(np.arange(slot.leaf.shape[0]), slot.leaf.place)
+                held = SelectedRows(every, held.detach(), slot.leaf.shape)
+            self.exchange = RowExchange(self.group, slot.leaf, held, unused, failed)
+        return self.exchange
+
+    def start(self, failed: bool) -> None:
+        (slot,) = self.slots
+        exchange = self.send(slot.leaf.grad, not slot.came, failed)
+        self.nbytes, self.task = exchange.nbytes, exchange.task
 
     def more(self) -> bool:
-        """Start the next message: the rows after their numbers; False when all have arrived."""
-        if self.rest:
-            self.task = self.rest.pop()
-            return True
-        if self.parts is not None:
-            return False
-        (slot,) = self.slots
-        size, most = self.group.size, int(self.all[:, 0].max())
-        if not most:
-            return False
-        # Parts of equal length: ranks have about as many rows.
-        index = np.zeros(most, np.int64)
-        value = to_numpy(empty((most, *slot.leaf.shape[1:]), slot.leaf.dtype, CPU))
-        if self.held is not None:
-            n = int(self.mine[0])
-            index[:n] = host_values(self.held.index)
-            value[:n] = host_values(self.held.value())
-        indexes = np.empty((size, most), np.int64)
-        values = to_numpy(empty((size, *value.shape), slot.leaf.dtype, CPU))
-        self.task = self.group.all_gather(indexes, index)
-        self.rest = [self.group.all_gather(values, value)]
-        self.parts = indexes, values
-        return True
+        """Start the next message; return False when all have arrived."""
+        assert self.exchange is not None
+        going_on = self.exchange.more()
+        self.task = self.exchange.task
+        return going_on
 
     def finish(self) -> None:
-        (slot,) = self.slots
-        self.held = None
-        if self.parts is None:
-            return
-        indexes, values = self.parts
-        counts = self.all[:, 0]
-        index = np.concatenate([a[:n] for a, n in zip(indexes, counts)])
-        value = np.concatenate([a[:n] for a, n in zip(values, counts)])
-        with no_grad_guard():
-            place = slot.leaf.place
-            mean = F.div(from_numpy(value, place), float(self.group.size))
-            slot.leaf.grad = SelectedRows(from_numpy(index, place), mean, slot.leaf.shape)
-        self.parts = None
+        assert self.exchange is not None
+        mean = self.exchange.mean()
+        if mean is not None:
+            self.slots[0].leaf.grad = mean
 
     def unused_and_failed(self) -> tuple[np.ndarray, bool]:
-        said = self.all.max(0)
-        return said[1:2], bool(said[2])
+        assert self.exchange is not None
+        return self.exchange.unused_and_failed()
 
 
 def clear(x: Tensor) -> None:
@@ -292,6 +266,8 @@ class Reducer:
         last: bytes that the bucket may have that is full last, for which there is nothing left to hide behind.
         unused: accept parameters that a run gives no gradient on some rank; it counts as zero there, and where no
             rank has one ``.grad`` stays as it is.
+        rows: the numbers of the leaves whose gradients are selected rows, as far as this is known beforehand; a first
+            run that is not captured sees it.
     """
 
     def __init__(
@@ -301,9 +277,10 @@ class Reducer:
         limit: float = 25 << 20,
         last: float = 1 << 20,
         unused: bool = False,
+        rows: Sequence[int] = (),
     ) -> None:
         self.group = duplicate(group)
-        self.limit, self.last, self.unused = limit, last, unused
+        self.limit, self.last, self.unused, self.rows = limit, last, unused, list(rows)
         self.slots = [LeafGradient(name, leaf) for name, leaf in leaves]
         self.sync = True
         self.buckets: list[Any] | None = None  # None: to be made at the end of the coming run
@@ -515,7 +492,7 @@ class Reducer:
     def _forget(self) -> None:
         """Give up the buckets."""
         for bucket in self.buckets or ():
-            if isinstance(bucket, SparseBucket):
+            if isinstance(bucket, SparseBucket) and bucket.group is not None:
                 groups.destroy(bucket.group)
         self.buckets = None
         self.agreed = self._learned = False
@@ -526,9 +503,16 @@ class Reducer:
         rest = [i for i, slot in enumerate(self.slots) if i not in set(order) and not slot.frozen]
         rows = [i for i, slot in enumerate(self.slots) if isinstance(_held(slot.leaf), SelectedRows)]
         self._build(*self._agree(order + rest[::-1], rows, False))
-        self.agreed = True
+        self._agreed()
         for bucket in self.buckets or ():
             bucket.prepare()
+
+    def _agreed(self) -> None:
+        """The buckets are the same on all ranks: make the groups of those of rows."""
+        for bucket in self.buckets or ():
+            if isinstance(bucket, SparseBucket):
+                bucket.group = duplicate(self.group)
+        self.agreed = True
 
     def _agree(self, order: list[int], rows: list[int], fixed: bool) -> tuple[list[int], list[int]]:
         """Return what counts for all: the order of gradients, and which of them are rows. That is what rank 0 has,
@@ -552,7 +536,7 @@ class Reducer:
         self.buckets = []
         for part in cut([self.slots[i] for i in order], {id(self.slots[i]) for i in rows}, self.limit, self.last):
             if len(part) == 1 and self.slots.index(part[0]) in rows:
-                self.buckets.append(SparseBucket(duplicate(self.group), part[0]))
+                self.buckets.append(SparseBucket(part[0]))
                 continue
             self.buckets.append(Bucket(self.group, part))
         for bucket in self.buckets:
@@ -577,7 +561,7 @@ class Reducer:
         capture talks to nobody: the parameters from the last to the first."""
         self._look_at_leaves()
         if self.buckets is None:
-            self._build(self._usual_order(), [])
+            self._build(self._usual_order(), self.rows)
         assert self.buckets is not None
         return self.buckets
 
@@ -587,8 +571,8 @@ class Reducer:
     def agree(self) -> None:
         """Tell ranks that are about to make their buckets which ones a captured function has proposed."""
         if not self.agreed:
-            self._agree(self._usual_order(), [], True)
-            self.agreed = True
+            self._agree(self._usual_order(), self.rows, True)
+            self._agreed()
 
     def poll(self) -> None:
         """Progress the buckets of a captured function that are under way."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,86 +22,194 @@ from umiak.core import leaf_gradients
 from umiak.core.array import from_numpy
 from umiak.core.captured import Stale
 from umiak.core.context import current, no_grad_guard
+from umiak.core.dtype import int64
 from umiak.core.tensor import Tensor
+from umiak.ir.program import Value
+from umiak.ir.sym import product
+from umiak.ir.tracer import SymTensor, symbolic
 from umiak.observe.collector import EventCollector, now
 from umiak.observe.event import COMMUNICATION
-from umiak.ops.gradient_buckets import BucketDone, BucketPoll, BucketStart
+from umiak.ops.gradient_buckets import BucketDone, BucketPoll, BucketStart, RowsDone, RowsStart
 from umiak.runtime.capture import Capture, CaptureError
+from umiak.runtime.selected_rows import SelectedRows
 from umiak.util.errors import op_error
 
 if TYPE_CHECKING:
-    from umiak.comm.buckets import Bucket, Reducer
+    from umiak.comm.buckets import Bucket, Reducer, SparseBucket
+    from umiak.comm.row_exchange import RowExchange
 
 
 class BucketInFlight:
     """Bucket of a run, from its start until somebody asks for it."""
 
-    __slots__ = ("arrived", "began", "flat", "task")
+    collective = "all_reduce"
 
-    def __init__(self, flat: Tensor) -> None:
-        self.began, self.arrived, self.flat = 0, False, flat
+    def __init__(self, bucket: Bucket, flat: Tensor) -> None:
+        self.bucket, self.flat = bucket, flat
+        self.began, self.arrived, self.nbytes = 0, False, bucket.nbytes
         self.task: Task | None = None
+
+    @classmethod
+    def failed(cls, bucket: Bucket) -> BucketInFlight:
+        """Return what a rank sends whose run has failed."""
+        failed = np.zeros(bucket.size, bucket.dtype.numpy)
+        failed[-1] = 1
+        return cls(bucket, from_numpy(failed, bucket.place, None))
+
+    def send(self) -> None:
+        """Begin."""
+        self.began, self.task = now(), self.bucket.group.all_reduce(self.flat, self.flat, "avg")
+
+    @property
+    def sent(self) -> bool:
+        """Whether it has begun."""
+        return self.began > 0
+
+    def done(self) -> bool:
+        """Return whether it has arrived, without waiting."""
+        assert self.task is not None
+        return self.task.done()
+
+    def wait(self) -> None:
+        """Wait until it has arrived."""
+        assert self.task is not None
+        self.task.wait()
+
+    def gradient(self, k: int) -> Tensor | None:
+        """Return the mean for slot ``k``, once it has arrived; None where no rank has one."""
+        return F.copy(_part(self.flat, self.bucket, k)) if self.bucket.said[k] else None
+
+    def hear(self) -> None:
+        """Take what the ranks have told each other."""
+        count, bucket = len(self.bucket.default_flags), self.bucket
+        bucket.hear(F.slice(self.flat, axes=(0,), starts=(bucket.starts[-1],), sizes=(count,), steps=(1,)))
+
+
+class RowsInFlight(BucketInFlight):
+    """The same for a gradient of selected rows."""
+
+    collective = "all_gather"
+
+    def __init__(self, bucket: SparseBucket, rows: SelectedRows | None, unused: bool, failed: bool = False) -> None:
+        self.rows, self.unused, self.fails = rows, unused, failed
+        self.bucket: Any = bucket
+        self.began, self.arrived, self.nbytes = 0, False, 0
+        self.exchange: RowExchange | None = None
+
+    @classmethod
+    def failed(cls, bucket: Any) -> RowsInFlight:
+        return cls(bucket, None, False, True)
+
+    def send(self) -> None:
+        self.began, self.exchange = now(), self.bucket.send(self.rows, self.unused, self.fails)
+        self.nbytes = self.exchange.nbytes
+
+    def done(self) -> bool:
+        assert self.exchange is not None
+        return self.exchange.progress()
+
+    def wait(self) -> None:
+        assert self.exchange is not None
+        self.exchange.wait()
+
+    def gradient(self, k: int) -> Tensor | None:
+        assert self.exchange is not None
+        mean = self.exchange.mean()
+        return None if mean is None else mean.to_dense()
+
+    def hear(self) -> None:
+        pass  # what was said is in the exchange, where the bucket looks for it
 
 
 class CapturedReduction:
     """One backward pass of a captured function, as far as its gradients are averaged: its buckets at the present run.
 
-    ``unchanged`` raises ``Stale`` where the buckets are not those of the capture any more.
+    ``unchanged`` raises ``Stale`` where the buckets are not those of the capture any more. ``open_``: by id, the
+    parameters that the pass gives no gradient and that have none from before: one appears if another rank has one.
     """
 
-    def __init__(self, reducer: Reducer, number: int, buckets: Sequence[Bucket], unchanged: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        reducer: Reducer,
+        number: int,
+        buckets: Sequence[Any],
+        unchanged: Callable[[], None],
+        open_: Collection[int],
+    ) -> None:
         self.reducer, self.number, self.buckets, self.unchanged = reducer, number, buckets, unchanged
+        self.open = open_
         self.under_way: dict[int, BucketInFlight] = {}
-        self.next = 0  # buckets that were started
+        self.started: set[int] = set()
 
     def begin(self) -> tuple:
         """Before a run: no numbers for it."""
         self.unchanged()
         self.reducer.reductions[self.number] = self
         self.under_way.clear()
-        self.next = 0
+        self.started.clear()
         return ()
 
     def start(self, i: int, flat: Tensor) -> None:
         """Start a bucket. In the first run all of them wait for the end of backward, where the ranks agree: until then
         they may need this one for collectives of the model."""
-        self.under_way[i] = BucketInFlight(flat)
+        self._begin(i, BucketInFlight(self.buckets[i], flat))
+
+    def start_rows(self, i: int, index: Tensor, values: Tensor, unused: bool) -> None:
+        """Start a bucket of selected rows."""
+        bucket = self.buckets[i]
+        rows = None if unused else SelectedRows(index, values, bucket.slots[0].leaf.shape)
+        self._begin(i, RowsInFlight(bucket, rows, unused))
+
+    def _begin(self, i: int, one: BucketInFlight) -> None:
+        self.under_way[i] = one
         if self.reducer.agreed:
             self._send()
 
     def _send(self) -> None:
         self.reducer.agree()
-        for one in self.under_way.values():
-            if one.task is None:
-                one.began, one.task = now(), self.reducer.group.all_reduce(one.flat, one.flat, "avg")
-                self.next += 1
+        for i, one in self.under_way.items():
+            if not one.sent:
+                one.send()
+                self.started.add(i)
 
     def poll(self) -> None:
         """Progress what is under way."""
         for i, one in self.under_way.items():
-            if not one.arrived and one.task is not None and one.task.done():
+            if not one.arrived and one.sent and one.done():
                 self._note(i, one)
 
     def _note(self, i: int, one: BucketInFlight) -> None:
         one.arrived = True
         collector = EventCollector.active
         if collector is not None:
-            args = {"bucket": i, "bytes": self.buckets[i].nbytes, "group": self.reducer.group.name}
-            collector.span(f"all_reduce of gradients {i}", COMMUNICATION, one.began, args)
+            args = {"bucket": i, "bytes": one.nbytes, "group": self.reducer.group.name}
+            collector.span(f"{one.collective} of gradients {i}", COMMUNICATION, one.began, args)
 
     def finish(self, i: int) -> None:
         """Wait for a bucket. RuntimeError where a rank has failed, or did not do the same."""
         self._send()
         one, bucket = self.under_way[i], self.buckets[i]
-        assert one.task is not None
-        one.task.wait()
+        one.wait()
         if not one.arrived:
             self._note(i, one)
         del self.under_way[i]
         with no_grad_guard():
-            count = len(bucket.default_flags)
-            bucket.hear(F.slice(one.flat, axes=(0,), starts=(bucket.starts[-1],), sizes=(count,), steps=(1,)))
+            one.hear()
+            for k, slot in enumerate(bucket.slots):
+                if id(slot) in self.open:
+                    g = one.gradient(k)
+                    if g is not None:
+                        slot.leaf.grad = g
         self.reducer.check((bucket,), lambda slot: True)
+
+    def rows(self, i: int) -> Tensor:
+        """Wait for a bucket of selected rows, and return their mean as a dense tensor."""
+        one = self.under_way[i]
+        self.finish(i)
+        with no_grad_guard():
+            mean = one.gradient(0)
+            leaf = self.buckets[i].slots[0].leaf
+            return F.full(0.0, dtype=leaf.dtype, shape=tuple(leaf.shape)) if mean is None else mean
 
     def fail(self) -> None:
         """After a run that was not completed: tell the other ranks, as an eager pass does, unless it never began."""
@@ -111,19 +219,19 @@ class CapturedReduction:
         if isinstance(error, CommError) or not isinstance(error, Exception):
             self.under_way.clear()  # nobody can be told
             return
-        tasks = [one.task for one in self.under_way.values() if one.task is not None]
+        waiting = [one for one in self.under_way.values() if one.sent]
         try:
             self.reducer.agree()
-            for bucket in self.buckets[self.next :]:
-                failed = np.zeros(bucket.size, bucket.dtype.numpy)
-                failed[-1] = 1
-                flat = from_numpy(failed, bucket.place, None)
-                tasks.append(self.reducer.group.all_reduce(flat, flat, "avg"))
-            for task in tasks:
-                task.wait()
+            for i, bucket in enumerate(self.buckets):
+                if i not in self.started:
+                    one = (RowsInFlight if bucket.by_rows else BucketInFlight).failed(bucket)
+                    one.send()
+                    waiting.append(one)
+            for one in waiting:
+                one.wait()
         except CommError:
             pass  # the error that is under way says more
-        self.next = len(self.buckets)
+        self.started.update(range(len(self.buckets)))
         self.under_way.clear()
 
 
@@ -147,28 +255,30 @@ def record(reducer: Reducer, tracer: Capture, items: Sequence[tuple[int, Tensor,
         tracer.scalars((), same_mode, lambda: None)
         _give(reducer, tracer, totals)
         return
-    unused = _unused(reducer, tracer, totals)
+    unused, open_ = _unused(reducer, tracer, totals)
     buckets = reducer.propose()
-    if any(not hasattr(bucket, "starts") for bucket in buckets):
-        raise CaptureError(
-            "DataParallel: gradients are rows of an embedding with sparse=True, whose number is not known before"
-        )
     totals.update({key: total for key, (total, _) in unused.items()})
     cleared = [reducer.slots[key].leaf for key, (_, was_cleared) in unused.items() if was_cleared]
+    absent = [reducer.slots[key].leaf for key in open_]
 
     def unchanged() -> None:
-        if not reducer.sync or reducer.buckets is not buckets or not all(map(leaf_gradients.is_cleared, cleared)):
+        if not reducer.sync or reducer.buckets is not buckets:
+            raise Stale
+        if not all(map(leaf_gradients.is_cleared, cleared)) or any(map(leaf_gradients.is_cleared, absent)):
             raise Stale
 
-    reduction = CapturedReduction(reducer, reducer.number_of_pass(tracer), buckets, unchanged)
+    slots = {id(reducer.slots[key]) for key in open_}
+    reduction = CapturedReduction(reducer, reducer.number_of_pass(tracer), buckets, unchanged, slots)
     tracer.scalars((), reduction.begin, reduction.fail)
     ctx = current()
     amp = ctx.amp()
     ctx.set_amp(0, amp[1], 0)  # gradients are averaged in their own types
     try:
-        _give(reducer, tracer, _averaged(reduction, totals, set(unused)))
+        means = _averaged(reduction, totals, set(unused))
     finally:
         ctx.set_amp(*amp)
+    _give(reducer, tracer, {key: mean for key, mean in means.items() if key not in open_})
+    tracer.ended = tracer.ended or bool(open_)
 
 
 def _give(reducer: Reducer, tracer: Capture, gradients: dict[int, Any]) -> None:
@@ -178,9 +288,11 @@ def _give(reducer: Reducer, tracer: Capture, gradients: dict[int, Any]) -> None:
         tracer.cleared.discard(id(leaf))
 
 
-def _unused(reducer: Reducer, tracer: Capture, totals: dict[int, Any]) -> dict[int, tuple[Any, bool]]:
+def _unused(
+    reducer: Reducer, tracer: Capture, totals: dict[int, Any]
+) -> tuple[dict[int, tuple[Any, bool]], list[int]]:
     """Return by key what the trained parameters add that the pass gives no gradient: what they held, and whether that
-    was zeros which nobody had looked at before the run."""
+    was zeros which nobody had looked at before the run; and the keys of those that held nothing."""
     missing = {key: slot for key, slot in enumerate(reducer.slots) if key not in totals and not slot.frozen}
     if missing and not reducer.unused:
         raise CaptureError(
@@ -189,19 +301,25 @@ def _unused(reducer: Reducer, tracer: Capture, totals: dict[int, Any]) -> dict[i
             "trained with stop_gradient=True"
         )
     found: dict[int, tuple[Any, bool]] = {}
+    open_: list[int] = []
     for key, slot in missing.items():
         leaf = slot.leaf
         held = leaf_gradients.held_gradient(leaf)
         was_cleared = held is None and leaf_gradients.is_cleared(leaf)
         if held is None and not was_cleared and id(leaf) not in tracer.cleared:
-            raise CaptureError(
-                f"DataParallel: {slot.name} gets no gradient here, and whether it has one after backward() depends on "
-                "the other ranks"
-            )
-        tracer.replaces(leaf)
+            if not tracer.may_end:
+                raise CaptureError(
+                    f"DataParallel: {slot.name} gets no gradient here, and whether it has one after backward() depends "
+                    "on the other ranks: the graph must end there, which it can in a function of the program alone, "
+                    "outside of branches, loops and handlers of exceptions"
+                )
+            open_.append(key)
+            tracer.asks_for_gradients([leaf])
+        else:
+            tracer.replaces(leaf)
         zeros = F.full(0.0, dtype=leaf.dtype, shape=tuple(leaf.shape)) if held is None else held
         found[key] = tracer.tensor(zeros), was_cleared
-    return found
+    return found, open_
 
 
 def _averaged(reduction: CapturedReduction, totals: dict[int, Any], unused: set[int]) -> dict[int, Any]:
@@ -211,23 +329,75 @@ def _averaged(reduction: CapturedReduction, totals: dict[int, Any], unused: set[
     where = {"group": reducer.group.name, "backward": reduction.number}
     started = []
     for i, bucket in enumerate(reduction.buckets):
+        if bucket.by_rows:
+            (slot,) = bucket.slots
+            key = keys[id(slot)]
+            index, values = _rows(totals[key], slot.leaf, key in unused)
+            started.append(F.rows_start(values, index, bucket=i, unused=key in unused, **where))
+            continue
         parts = []
         for k, slot in enumerate(bucket.slots):
             g = totals[keys[id(slot)]]
             own = g if g.dtype is bucket.dtype else F.cast(g, dtype=bucket.dtype)
             parts.append(F.reshape(own, shape=(slot.size,)))
             parts += _constants([0] * (bucket.starts[k + 1] - bucket.starts[k] - slot.size), bucket)
-        told = [keys[id(slot)] in unused for slot in bucket.slots]
-        parts += _constants([1] * len(told) + list(map(int, told)) + [0], bucket)
+        adds = [int(id(slot) not in reduction.open) for slot in bucket.slots]
+        told = [int(keys[id(slot)] in unused) for slot in bucket.slots]
+        parts += _constants([*adds, *told, 0], bucket)
         started.append(F.bucket_start(F.concat(parts, axis=0), bucket=i, **where))
     means = {}
     # All are started before one is waited for: a rank that fails meanwhile says so in the next.
     for i, (bucket, flat) in enumerate(zip(reduction.buckets, started, strict=True)):
+        if bucket.by_rows:
+            (slot,) = bucket.slots
+            means[keys[id(slot)]] = F.rows_done(flat, bucket=i, height=slot.leaf.shape[0], **where)
+            continue
         averaged = F.bucket_done(flat, bucket=i, **where)
         for k, slot in enumerate(bucket.slots):
-            part = F.slice(averaged, axes=(0,), starts=(bucket.starts[k],), sizes=(slot.size,), steps=(1,))
-            means[keys[id(slot)]] = F.reshape(part, shape=tuple(slot.leaf.shape))
+            means[keys[id(slot)]] = _part(averaged, bucket, k)
     return means
+
+
+def _rows(g: SymTensor, leaf: Tensor, unused: bool) -> tuple[Any, Any]:
+    """Indices and values of the rows that a gradient of a table consists of: those that were looked up, if nothing else
+    has a part in it, or all."""
+    width = tuple(leaf.shape[1:])
+    lookups = [] if unused else _lookups(g.value)
+    if lookups is None:
+        values = g if g.dtype is leaf.dtype else F.cast(g, dtype=leaf.dtype)
+        return F.iota(0, 1, dtype=int64, size=leaf.shape[0]), values
+    indices, rows = [F.full(0, dtype=int64, shape=(0,))], [F.full(0.0, dtype=leaf.dtype, shape=(0, *width))]
+    for index, values in lookups:
+        count = product(index.meta.shape)
+        indices.append(F.cast(F.reshape(symbolic(index, g._tracer), shape=(count,)), dtype=int64))
+        rows.append(F.cast(F.reshape(symbolic(values, g._tracer), shape=(count, *width)), dtype=leaf.dtype))
+    if len(lookups) == 1:
+        return indices[1], rows[1]
+    return F.concat(indices, axis=0), F.concat(rows, axis=0)
+
+
+def _lookups(g: Value) -> list[tuple[Value, Value]] | None:
+    """The (index, values) whose rows, added to zeros, are a gradient; None where there is more to it."""
+    operation = g.operation
+    if operation is None:
+        return None
+    if type(operation.op) in (F.Add, F.Cast):
+        parts = [_lookups(x) if isinstance(x, Value) else None for x in operation.operands]
+        return None if None in parts else [pair for part in parts for pair in part]  # type: ignore[union-attr]
+    if type(operation.op) is not F.Put or operation.op.axis or operation.op.mode != "add":
+        return None
+    base, index, values = operation.operands
+    full = base.operation if isinstance(base, Value) else None
+    if full is None or type(full.op) is not F.Full or full.operands[0] != 0:
+        return None
+    return [(index, values)]  # type: ignore[list-item]
+
+
+def _part(flat: Tensor, bucket: Bucket, k: int) -> Tensor:
+    """The gradient of slot ``k`` in a bucket: a view of it."""
+    slot = bucket.slots[k]
+    part = F.slice(flat, axes=(0,), starts=(bucket.starts[k],), sizes=(slot.size,), steps=(1,))
+    return F.reshape(part, shape=tuple(slot.leaf.shape))
 
 
 def _constants(values: Sequence[int], bucket: Bucket) -> list[Any]:
@@ -273,4 +443,15 @@ def _poll(op: Any, x: Tensor) -> tuple:
     return ()
 
 
-_RUN = {BucketStart: _start, BucketDone: _done, BucketPoll: _poll}
+def _start_rows(op: Any, x: Tensor, index: Tensor) -> tuple[Tensor]:
+    reducer, values = _reducer(op), x.detach()
+    reducer.reductions[op.backward].start_rows(op.bucket, index.detach(), values, op.unused)
+    reducer.poll()
+    return (values,)
+
+
+def _done_rows(op: Any, x: Tensor) -> tuple[Tensor]:
+    return (_reducer(op).reductions[op.backward].rows(op.bucket),)
+
+
+_RUN = {BucketStart: _start, BucketDone: _done, RowsStart: _start_rows, RowsDone: _done_rows, BucketPoll: _poll}

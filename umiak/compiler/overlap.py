@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from heapq import heappop, heappush
 
 from umiak.ir.program import Operation, Value, is_pure
-from umiak.ops.gradient_buckets import BucketDone, BucketOp, BucketPoll, BucketStart
+from umiak.ops.gradient_buckets import ENDS, STARTS, BucketOp, BucketPoll
 
 # Elements that kernels read and write between two looks at the messages, which move on only while somebody looks.
 LOOK = 1 << 14
@@ -22,7 +22,7 @@ def overlapped(operations: Sequence[Operation], results: Sequence[Value | None])
 
     What has an effect keeps its order, except that buckets overtake the rest.
     """
-    if not any(type(o.op) is BucketStart for o in operations):
+    if not any(isinstance(o.op, STARTS) for o in operations):
         return list(operations)
     return _with_polls(_reordered(operations, results))
 
@@ -48,7 +48,7 @@ def _reordered(operations: Sequence[Operation], results: Sequence[Value | None])
     ready: list[tuple[int, int]] = []
 
     def enter(i: int) -> None:
-        heappush(ready, (2 if type(operations[i].op) is BucketDone else 0 if i in urgent else 1, i))
+        heappush(ready, (2 if isinstance(operations[i].op, ENDS) else 0 if i in urgent else 1, i))
 
     for i, n in enumerate(waits):
         if not n:
@@ -74,7 +74,7 @@ def _urgent(operations: Sequence[Operation], results: Sequence[Value | None]) ->
     urgent = set()
     for i in reversed(range(len(operations))):
         o = operations[i]
-        if type(o.op) is BucketStart:
+        if isinstance(o.op, STARTS):
             wanted = frozenset([i])
         elif is_pure(o):
             wanted = nobody.union(*(needed.get(id(r), nobody) for r in o.results))
@@ -98,7 +98,7 @@ def _with_polls(operations: Sequence[Operation]) -> list[Operation]:
         out.append(o)
         if isinstance(o.op, BucketOp):
             key = o.op.group, o.op.backward, o.op.bucket
-            if type(o.op) is BucketStart:
+            if isinstance(o.op, STARTS):
                 under_way[key] = o
             else:
                 del under_way[key]

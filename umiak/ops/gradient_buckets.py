@@ -46,6 +46,31 @@ class BucketDone(NumberedBucketOp):
 
 
 @register
+class RowsStart(NumberedBucketOp):
+    """Rows ``x`` of the table that bucket ``bucket`` is for, at ``index`` (int64, one dim), on their way to the other
+    ranks. The result stands for them, in the memory of ``x``. ``unused``: the pass gave the table no gradient."""
+
+    inputs = ("x", "index")
+    unused: bool
+
+    def infer(self, x: Any, index: Any) -> Any:
+        return Meta(tuple(x.shape), x.dtype)
+
+
+@register
+class RowsDone(NumberedBucketOp):
+    """The mean over all ranks of the tables of ``height`` rows of which ``x``, which was started, are some."""
+
+    height: int
+
+    def infer(self, x: Any) -> Any:
+        return Meta((self.height, *x.shape[1:]), x.dtype)
+
+
+STARTS, ENDS = (BucketStart, RowsStart), (BucketDone, RowsDone)
+
+
+@register
 class BucketPoll(BucketOp):
     """Progress of all buckets of the reducer that are under way, without waiting. ``x``: one of them."""
 

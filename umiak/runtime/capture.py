@@ -114,6 +114,9 @@ class Capture(Tracer):
         # What helpers of rewritten code see of Python, where that code is simulated.
         self.world: Any = None
         self.arguments: list[SymTensor] = []  # what stands for the tensors that every run is given
+        # Whether the program may end after the present backward(); whether it must, as what is there then depends on
+        # other ranks.
+        self.may_end = self.ended = False
         # What the function must leave as it was: asked at the end of the capture, each raises CaptureError if not.
         self.conditions: list[Callable[[], None]] = []
 

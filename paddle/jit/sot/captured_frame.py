@@ -258,8 +258,9 @@ class CapturedFrame(FrameCall):
             ending = [(f"return {rebuilder.value(frame.result)}", line)]
         else:
             ending = self._ending(rebuilder, broken)
-            self.family.break_graph(broken.reason)
-            report.say(1, "%s: graph break: %s", self.name, broken.reason)
+            if broken.reason is not None:
+                self.family.break_graph(broken.reason)
+                report.say(1, "%s: graph break: %s", self.name, broken.reason)
         effects, told = rebuilder.effects(), rebuilder.told()
         trace.keep_apart()
         if after != before:
@@ -390,7 +391,7 @@ class CapturedFrame(FrameCall):
         key = position.key()
         known = self.family.resumed.get(key)
         if known is None:
-            known = self.family.resumed[key] = ResumedFrame(self.family, position)
+            known = self.family.resumed[key] = self.family.rest(self.family, position)
         return known
 
     # --- learning
@@ -542,8 +543,9 @@ class ResumedFrame(CapturedFrame):
 
 @dataclass
 class Family:
-    """The frames of one captured function: its own, and those after graph breaks."""
+    """The frames of one captured function: its own, and those after graph breaks. ``rest``: the class of these."""
 
+    rest: type[ResumedFrame] = ResumedFrame
     frames: list[CapturedFrame] = field(default_factory=list)
     resumed: dict[tuple, ResumedFrame] = field(default_factory=dict)
     breaks: list[str] = field(default_factory=list)  # why graphs broke

@@ -50,9 +50,12 @@ class Operation:
 
 
 class GraphBreak(Control):
-    """The graph ends before an operation. ``frames``: from the captured one to the one that the operation is in."""
+    """The graph ends before an operation. ``frames``: from the captured one to the one that the operation is in.
 
-    def __init__(self, operation: Operation, frames: list[Frame], reason: str) -> None:
+    ``reason``: None where nothing runs in Python between this graph and the next.
+    """
+
+    def __init__(self, operation: Operation, frames: list[Frame], reason: str | None) -> None:
         super().__init__(reason)
         self.operation = operation
         self.frames = frames

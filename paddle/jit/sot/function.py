@@ -10,7 +10,7 @@ from typing import Any
 
 from paddle.jit.concrete import Arguments, ConcreteProgram, spec_of
 from paddle.jit.function import StaticFunction, as_function
-from paddle.jit.sot.captured_frame import Family, FunctionFrame
+from paddle.jit.sot.captured_frame import CapturedFrame, Family, FunctionFrame, Position, ResumedFrame
 from paddle.jit.sot.control import Raised, Refused, Uncapturable
 from paddle.jit.sot.rebuild import raise_at
 from paddle.jit.sot.sources import Item, Source
@@ -102,28 +102,8 @@ class SymbolicStaticFunction(StaticFunction, FunctionFrame):
         return super()._capture(bound)
 
 
-class FullGraphFunction(SymbolicStaticFunction):
-    """A function that is one graph or refused: its source is rewritten, and what results is simulated.
-
-    It is what ``to_static(function, full_graph=True)`` makes.
-    """
-
-    __call__ = FunctionFrame.__call__
-
-    def __init__(self, function: Callable[..., Any], input_spec: Any = None, instance: Any = None) -> None:
-        super().__init__(function, input_spec, instance)
-        self.policy.full_graph = True
-        self.abandoned = None  # a generator is refused when it is called
-
-    @property
-    def code(self) -> str:
-        """The source text as it was rewritten."""
-        return source.text_of(self._function)
-
-    def native(self, args: tuple, kwargs: dict[str, Any] | None) -> Any:
-        if current().trace:
-            return source.traceable(self.dygraph_function)(*args, **(kwargs or {}))
-        return super().native(args, kwargs)
+class OneGraph(CapturedFrame):
+    """A frame that is captured without a graph break, or refused."""
 
     def _capture(self, bound: dict[str, Any]) -> Any:
         try:
@@ -149,6 +129,39 @@ class FullGraphFunction(SymbolicStaticFunction):
         if isinstance(error, Raised):  # a run as it was written shows it, with all that was done before
             super()._give_up(error, args, kwargs)
         raise CaptureError(f"[to_static] cannot capture {self.name} as one graph: {error.reason}") from error.__cause__
+
+
+class RestOfGraph(OneGraph, ResumedFrame):
+    """The rest of such a function after a ``backward`` whose results depend on other ranks."""
+
+    def __init__(self, family: Family, position: Position) -> None:
+        super().__init__(family, position)
+        self.policy.full_graph = True
+
+
+class FullGraphFunction(OneGraph, SymbolicStaticFunction):
+    """A function that is one graph or refused: its source is rewritten, and what results is simulated.
+
+    It is what ``to_static(function, full_graph=True)`` makes.
+    """
+
+    __call__ = FunctionFrame.__call__
+
+    def __init__(self, function: Callable[..., Any], input_spec: Any = None, instance: Any = None) -> None:
+        super().__init__(function, input_spec, instance)
+        self.policy.full_graph = True
+        self.family.rest = RestOfGraph
+        self.abandoned = None  # a generator is refused when it is called
+
+    @property
+    def code(self) -> str:
+        """The source text as it was rewritten."""
+        return source.text_of(self._function)
+
+    def native(self, args: tuple, kwargs: dict[str, Any] | None) -> Any:
+        if current().trace:
+            return source.traceable(self.dygraph_function)(*args, **(kwargs or {}))
+        return super().native(args, kwargs)
 
 
 _PLAIN = bool, int, float, complex, str, bytes, type(None), DType

@@ -58,9 +58,11 @@ def leaf(sim: Simulator, f: Callable[..., Any], args: tuple, kwargs: dict[str, A
         retains = kwargs.get("retain_graph", args[2 - (f is not backward) :][:1])
         if sim.trace.policy.keeps_histories or retains not in (False, (), (False,)):
             return sim.break_graph("backward() leaves a history that is gone on with")
+    capture = sim.trace.capture
     kept = _state_of(sim, owner)
     if kept is not None:
         _guard_state(sim, method, owner, kept.attributes)
+    capture.may_end = is_backward(f) and sim.can_end_graph()
     try:
         result = f(*args, **kwargs)
     except (Control, NumberUnknown):
@@ -79,6 +81,8 @@ def leaf(sim: Simulator, f: Callable[..., Any], args: tuple, kwargs: dict[str, A
             raise
         # Outside of the graph it raises what it has to, at the user's line, or it works there.
         return sim.break_graph(f"{name_of(f)}: {type(error).__name__}: {error}")
+    if capture.ended:
+        sim.end_graph()
     if current().saved_hooks is not None:
         return sim.break_graph(f"{name_of(f)}: hooks of saved tensors are called at every call")
     if isinstance(result, Tensor) and not isinstance(result, SymTensor) and not _is_known(sim, result, args):

@@ -35,7 +35,7 @@ from paddle.jit.sot import (
     leaves,
     models,
 )
-from paddle.jit.sot.control import Control, Refused, Restart, Uncapturable
+from paddle.jit.sot.control import Control, GraphBreak, Operation, Refused, Restart, Uncapturable
 from paddle.jit.sot.frame import YIELDED, Frame
 from paddle.jit.sot.leaves import BUILT_IN, PLAIN, holds, name_of
 from paddle.jit.sot.rewritten import Simulated, is_rewriting
@@ -59,6 +59,10 @@ from umiak.runtime.capture import CaptureError
 
 _TELLING = frozenset(("debug", "info", "warning", "error", "exception", "critical", "log"))
 MOST_FRAMES = 60  # that are simulated inside of each other
+
+
+def done() -> None:
+    """Stand for an operation that the graph has done."""
 
 
 class Generator:
@@ -193,6 +197,19 @@ class Simulator:
             raise Uncapturable(f"{reason} ({frame.where()})")
         self.trace.policy.breaks[frame.operation] = f"{reason} ({frames[-1].where()})"
         raise Restart
+
+    def can_end_graph(self) -> bool:
+        """Return whether the graph can end after the operation that is being done, and the frames go on in another."""
+        inner = self.frames[1:]
+        return (
+            not self.trace.capture.frames
+            and all(f.direct and not is_library(f.globals.get("__name__", "")) for f in inner)
+            and not any(f.handling for f in self.frames)
+        )
+
+    def end_graph(self) -> NoReturn:
+        """End the graph after the operation that is being done, which gives None."""
+        raise GraphBreak(Operation(done, (), {}), list(self.frames), None)
 
     def refuse(self, error: Exception) -> NoReturn:
         """End the capture of a function that was to be one graph."""

@@ -50,7 +50,11 @@ def mlp(width=16, depth=3):
 
 def state(net):
     out = {n: p.numpy().copy() for n, p in net.named_parameters()}
-    out.update({f"grad of {n}": None if p.grad is None else p.grad.numpy().copy() for n, p in net.named_parameters()})
+    for n, p in net.named_parameters():
+        g = p.grad
+        if g is not None and g.is_selected_rows():
+            g = g.to_dense()
+        out[f"grad of {n}"] = None if g is None else g.numpy().copy()
     return out
 
 
@@ -280,17 +284,28 @@ def check_recomputed_layers(rank, size):
 
 
 def check_one_rank_runs_what_others_have_captured(rank, size):
-    """The first steps too, in which the buckets are made."""
-    wanted, _, _ = train(IntegerNet, descent, None, integers=True, steps=4)
-    for captured_first in MODES:
-        net = IntegerNet()
-        parallel = paddle.DataParallel(net, **SMALL)
-        step = descent(parallel)
-        captured = capture(step, False)
-        for i in range(4):
-            uses = (i + rank + captured_first) % 2
-            (captured if uses else step)(data(4, 16, seed=i, integers=True))
-            assert_same(state(net), wanted[i])
+    """The first steps too, in which the buckets are made; with rows, and with a layer that nobody uses."""
+
+    def integers(i):
+        return data(4, 16, seed=i, integers=True)
+
+    def ids(i):
+        return ids_of(rank, i)
+
+    for make, given in ((IntegerNet, integers), (Table, ids), (Unfinished, integers)):
+        for captured_first in (None, *MODES):
+            net = make()
+            parallel = paddle.DataParallel(net, find_unused_parameters=make is Unfinished, **SMALL)
+            step = descent(parallel)
+            captured, found = capture(step, False), []
+            for i in range(4):
+                uses = captured_first is not None and (i + rank + captured_first) % 2
+                (captured if uses else step)(given(i))
+                found.append(state(net))
+            if captured_first is None:
+                wanted = found
+            for a, b in zip(found, wanted, strict=True):
+                assert_same(a, b, 1e-5 if make is Unfinished else 0.0)
 
 
 def check_eager_steps_after_captured_ones(rank, size):
@@ -338,8 +353,9 @@ class Branches(nn.Layer):
 
 
 def check_unused_parameters(rank, size):
-    """Everywhere, or on some of the ranks; with gradients from before, or none."""
-    ways = ["lr", "l", "l" if rank else "r", "lr" if rank else "l", "lr"]
+    """Everywhere, or on some of the ranks; with gradients from before, or none. Where it depends on the other ranks
+    whether there is one, the rest of the step is a graph of its own, for either answer."""
+    ways = ["lr", "l", "r", "l" if rank else "r", "lr" if rank else "l", "lr"]
     for set_to_zero in (False, True):
 
         def work(full_graph, set_to_zero=set_to_zero):
@@ -348,19 +364,27 @@ def check_unused_parameters(rank, size):
             optimizer = paddle.optimizer.SGD(2.0**-6, parameters=net.parameters())
 
             def step(x, way):
-                parallel(x, way).sum().backward()
+                loss = parallel(x, way).sum()
+                loss.backward()
+                missing = [p.grad is None for p in net.parameters()]
                 optimizer.step()
                 optimizer.clear_grad(set_to_zero)
+                return loss, missing
 
             run = step if full_graph is None else capture(step, full_graph)
             found = []
             for i, way in enumerate(ways * 2):
-                run(data(4, 16, seed=i, integers=True), way)
-                found.append(state(net))
+                loss, missing = run(data(4, 16, seed=i, integers=True), way)
+                found.append({**state(net), "loss": loss.numpy(), "missing": np.array(missing)})
+            assert_one_graph(run)
             return found
 
-        for a, b in zip(work(False), work(None), strict=True):
-            assert_same(a, b)
+        wanted = work(None)
+        if not set_to_zero:
+            assert len({tuple(one["missing"].tolist()) for one in wanted}) > 2
+        for full_graph in MODES:
+            for a, b in zip(work(full_graph), wanted, strict=True):
+                assert_same(a, b)
 
 
 def check_a_missing_gradient_is_an_error_on_all_ranks(rank, size):
@@ -383,39 +407,110 @@ def check_a_missing_gradient_is_an_error_on_all_ranks(rank, size):
     run(data(4, 16, integers=True), "lr")
 
 
-def check_one_graph_of_a_step_that_leaves_parameters_out_is_refused(rank, size):
+def check_a_graph_cannot_end_in_a_handler_of_exceptions(rank, size):
     net = Branches()
     parallel = paddle.DataParallel(net, find_unused_parameters=True, **SMALL)
 
     def step(x):
-        parallel(x, "l").sum().backward()
+        try:
+            raise ValueError
+        except ValueError:
+            parallel(x, "l").sum().backward()
 
     with pytest.raises(RuntimeError, match="depends on the other ranks"):
         capture(step, True)(data(4, 16, integers=True))
 
 
+# --- tables whose gradients are rows
+
+
+class Table(nn.Layer):
+    """Rows of a table, looked up twice, through integers."""
+
+    def __init__(self):
+        super().__init__()
+        draw = np.random.default_rng(6)
+        self.table, self.body = nn.Embedding(12, 16, sparse=True), IntegerNet(depth=2)
+        self.table.weight.set_value(draw.integers(-2, 3, (12, 16)).astype("float32"))
+
+    def forward(self, ids, used=True):
+        x = self.table(ids) + self.table(ids + 1) if used else paddle.ones([4, 16])
+        return self.body(x)
+
+
+def ids_of(rank, step):
+    return paddle.to_tensor(np.random.default_rng((step, rank)).integers(0, 11, 3 + rank + step // 2))
+
+
 def check_rows_of_embeddings(rank, size):
+    """Ranks look up other numbers of rows; of these alone there are messages."""
+    for written_first in (False, True):  # in the first step the buckets are made
+
+        def work(full_graph, written_first=written_first):
+            net = Table()
+            parallel = paddle.DataParallel(net, **SMALL)
+            optimizer = paddle.optimizer.SGD(2.0**-6, parameters=net.parameters())
+
+            def step(ids):
+                parallel(ids).sum().backward()
+                optimizer.step()
+                optimizer.clear_grad(False)
+
+            run = step if full_graph is None else capture(step, full_graph)
+            found = []
+            for i in range(4):
+                (step if written_first and not i else run)(ids_of(rank, i))
+                found.append(state(net))
+            (rows,) = [bucket for bucket in parallel._reducer.buckets if bucket.by_rows]
+            counts = [2 * (3 + r + 3 // 2) for r in range(size)]
+            assert rows.exchange.all[:, 0].tolist() == counts
+            assert_one_graph(run)
+            return found
+
+        wanted = work(None)
+        for full_graph in MODES:
+            for a, b in zip(work(full_graph), wanted, strict=True):
+                assert_same(a, b)
+
+
+def check_rows_that_some_ranks_do_not_look_up(rank, size):
     def work(full_graph):
-        paddle.seed(4)
-        net = nn.Sequential(nn.Embedding(12, 16, sparse=True), nn.Linear(16, 4))
-        parallel = paddle.DataParallel(net, **SMALL)
-        optimizer = paddle.optimizer.SGD(0.5, parameters=net.parameters())
+        net = Table()
+        parallel = paddle.DataParallel(net, find_unused_parameters=True, **SMALL)
 
-        def step(ids):
-            parallel(ids).pow(2).mean().backward()
-            optimizer.step()
-            optimizer.clear_grad(False)
+        def step(ids, used):
+            parallel(ids, used).sum().backward()
 
-        run = capture(step, False)
-        for i in range(3):
-            ids = paddle.to_tensor(np.random.default_rng((i, rank)).integers(0, 12, 6))
-            (step if full_graph is None or not i else run)(ids)  # in the first one the buckets are made, for rows
-        return {n: p.numpy() for n, p in net.named_parameters()}
+        run = step if full_graph is None else capture(step, full_graph)
+        found = []
+        for i, used in enumerate([rank == 0, False, rank == 1, True]):
+            for p in net.parameters():
+                p.clear_gradient(False)
+            run(ids_of(rank, i), used)
+            g = net.table.weight.grad
+            found.append({"rows": None if g is None else (g.to_dense() if g.is_selected_rows() else g).numpy()})
+        assert_one_graph(run)
+        return found
 
-    assert_same(work(False), work(None), 1e-5)
+    wanted = work(None)
+    assert [one["rows"] is None for one in wanted] == [False, True, False, False]
+    for full_graph in MODES:
+        for a, b in zip(work(full_graph), wanted, strict=True):
+            assert_same(a, b)
 
 
 # --- overlap
+
+
+class Unfinished(nn.Layer):
+    """One of its layers is used on no rank."""
+
+    def __init__(self):
+        super().__init__()
+        self.body, self.unused = mlp(depth=4), nn.Linear(16, 16)
+
+    def forward(self, x):
+        return self.body(x)
 
 
 class MarkedReduction(CapturedReduction):
@@ -423,12 +518,12 @@ class MarkedReduction(CapturedReduction):
     their last one only when rank 0 has made the updates of the first: had rank 0 waited for either earlier, nobody
     would go on."""
 
-    def start(self, i, flat):
+    def _begin(self, i, one):
         world = comm.world()
         if world.rank and i in (0, len(self.buckets) - 1):
             world.recv_object(0)
         self.events.append(("start", i))
-        super().start(i, flat)
+        super()._begin(i, one)
 
     def finish(self, i):
         world = comm.world()
@@ -440,15 +535,20 @@ class MarkedReduction(CapturedReduction):
 
 
 def check_buckets_are_under_way_while_gradients_are_computed(rank, size):
-    for full_graph in MODES:
-        net = mlp(depth=4)
-        parallel = paddle.DataParallel(net, **SMALL)
+    for full_graph, make, given in [
+        *((mode, lambda: mlp(depth=4), lambda seed: data(4, 16, seed=seed)) for mode in MODES),
+        (True, lambda: nn.Sequential(Table(), *mlp(depth=3)), lambda seed: ids_of(rank, 0)),
+        (False, Unfinished, lambda seed: data(4, 16, seed=seed)),
+    ]:
+        net = make()
+        parallel = paddle.DataParallel(net, find_unused_parameters=make is Unfinished, **SMALL)
         run = capture(descent(parallel), full_graph)
         for i in range(2):
-            run(data(4, 16, seed=i))
+            run(given(i))
         (reduction,) = parallel._reducer.reductions.values()
         reduction.__class__, reduction.events = MarkedReduction, []
-        run(data(4, 16, seed=2))
+        run(given(2))
+        assert_one_graph(run)
         count = len(parallel._reducer.buckets)
         assert count >= 4
         assert reduction.events == [("start", i) for i in range(count)] + [("wait", i) for i in range(count)]
@@ -532,8 +632,8 @@ def check_first_steps_that_are_captured_in_part_on_some_ranks(rank, size):
 def check_a_rank_that_fails_is_told_to_the_others(rank, size):
     """A division by zero in the middle of backward, on one rank alone; the step after it is a step again."""
 
-    def work(full_graph):
-        net = IntegerNet(depth=3)
+    def work(full_graph, make):
+        net = make()
         parallel = paddle.DataParallel(net, **SMALL)
 
         def step(x, by):
@@ -548,26 +648,28 @@ def check_a_rank_that_fails_is_told_to_the_others(rank, size):
             net.clear_gradients(False)
             fails = rank == size - 1 and i == 2
             try:
-                run(data(4, 16, seed=i, integers=True), paddle.to_tensor([0 if fails else 2]))
+                x = ids_of(rank, i) if make is Table else data(4, 16, seed=i, integers=True)
+                run(x, paddle.to_tensor([0 if fails else 2]))
             except (RuntimeError, ZeroDivisionError) as error:
                 told.append((i, type(error).__name__, str(error)))
         return state(net), told
 
-    wanted, _ = work_without_failure()
-    for full_graph in MODES:
-        found, told = work(full_graph)
+    for make, full_graph in [(make, mode) for make in (IntegerNet, Table) for mode in MODES]:
+        wanted, _ = work_without_failure(make)
+        found, told = work(full_graph, make)
         assert_same(found, wanted)
         ((at, kind, text),) = told
         assert at == 2
         assert kind == "ZeroDivisionError" if rank == size - 1 else "failed on another rank" in text, text
 
 
-def work_without_failure():
-    net = IntegerNet(depth=3)
+def work_without_failure(make):
+    net = make()
     parallel = paddle.DataParallel(net, **SMALL)
     for i in range(4):
         net.clear_gradients(False)
-        (parallel(data(4, 16, seed=i, integers=True)) * 3.0).sum().backward()
+        x = ids_of(comm.world().rank, i) if make is Table else data(4, 16, seed=i, integers=True)
+        (parallel(x) * 3.0).sum().backward()
     return state(net), None
 
 
