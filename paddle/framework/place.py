@@ -128,9 +128,10 @@ def require(device_type: str, device_id: int, op: str) -> Place:
     if device_type == "cpu":
         return Place("cpu")
     if device_type not in available_types():
-        raise op_error(
-            ValueError, op, f"a device of {list(available_types())}", device_type, "No backend for it is installed."
-        )
+        from umiak.backends import absence
+
+        hint = absence(device_type) or "No backend for it is installed."
+        raise op_error(ValueError, op, f"a device of {list(available_types())}", device_type, hint)
     if device_id >= device_count(device_type):
         raise op_error(ValueError, op, f"one of {device_count(device_type)} devices of type {device_type!r}", device_id)
     return Place(device_type, device_id)

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+import paddle
 from umiak import backends
 from umiak.backends import base
 from umiak.core import storage, stream
@@ -30,6 +31,7 @@ def fresh(monkeypatch):
     """A registry that has looked for nothing yet; gives a function that sets what there is to find."""
     monkeypatch.setattr(base, "_by_name", {})
     monkeypatch.setattr(base, "_broken", {})
+    monkeypatch.setattr(base, "_absent", {})
     monkeypatch.setattr(base, "_discovered", False)
 
     def offer(**points):
@@ -45,6 +47,27 @@ def test_ours_enter_by_entry_points():
     assert {"cpu", "null"} <= set(backends.device_types())
     assert backends.get("ref").device_type == "cpu"
     assert backends.get(Place("null", 5)) is backends.get("null")
+
+
+def no_device():
+    raise backends.Absent("There is no toy on this machine.")
+
+
+def test_a_device_that_is_absent_is_no_broken_plug_in(fresh):
+    """Nobody is warned; who asks for the device is told why there is none."""
+    fresh(toy="test_discovery_plugin:no_device")
+    sys.modules["test_discovery_plugin"] = sys.modules[__name__]
+    try:
+        assert backends.device_types() == []
+        assert backends.absence("toy") == "There is no toy on this machine." and backends.absence("other") is None
+        with pytest.raises(ValueError, match=r"no backend runs 'toy'.* There is no toy on this machine"):
+            backends.backends_of("toy")
+        with pytest.raises(
+            ValueError, match=r"\[CustomPlace\] requires a device of .* There is no toy on this machine"
+        ):
+            paddle.CustomPlace("toy", 0)
+    finally:
+        del sys.modules["test_discovery_plugin"]
 
 
 def test_a_plug_in_enters_like_ours(fresh):

@@ -4,9 +4,11 @@ Nothing is loaded at import; the first place that is used, or the first question
 """
 
 from umiak.backends.base import (
+    Absent,
     Backend,
     Kernel,
     Properties,
+    absence,
     backends_of,
     device_types,
     discover,
@@ -18,9 +20,11 @@ from umiak.backends.base import (
 )
 
 __all__ = [
+    "Absent",
     "Backend",
     "Kernel",
     "Properties",
+    "absence",
     "backends_of",
     "device_types",
     "discover",

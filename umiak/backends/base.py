@@ -161,8 +161,14 @@ class Backend:
         return f"<backend {self.name}>"
 
 
+class Absent(Exception):
+    """Raised by what makes a backend where this machine has no device of it. Nobody is warned; the reason, a sentence,
+    is told to whoever asks for the device."""
+
+
 _by_name: dict[str, Backend] = {}
 _broken: dict[str, str] = {}  # entry point -> why it was skipped
+_absent: dict[str, str] = {}  # entry point -> why there is no device
 _discovered = False
 
 
@@ -210,12 +216,21 @@ def discover(again: bool = False) -> None:
         try:
             backend = entry.load()
             register(backend if isinstance(backend, Backend) else backend())
+            _absent.pop(entry.name, None)
+        except Absent as error:
+            _absent[entry.name] = str(error)
         except Exception as error:  # a plug-in's own; the others are to run
             origin = f" of {entry.dist.name}" if entry.dist is not None else ""
             _broken[entry.name] = f"{type(error).__name__}: {error}"
             text = f"backend {entry.name!r}{origin} ({entry.value}) is skipped: {_broken[entry.name]}"
             warnings.warn(text, RuntimeWarning, stacklevel=2)
     _discovered = True
+
+
+def absence(name: str) -> str | None:
+    """Return why this machine has no device of an entry point, in a sentence; None where it has, or none is known."""
+    discover()
+    return _absent.get(name)
 
 
 def backends_of(device_type: str) -> list[Backend]:
@@ -225,6 +240,8 @@ def backends_of(device_type: str) -> list[Backend]:
     if not backends:
         known = ", ".join(device_types()) or "no device at all (is umiak installed?)"
         text = f"no backend runs {device_type!r}; there are backends for {known}"
+        if device_type in _absent:
+            text += f". {_absent[device_type].rstrip('.')}"
         if _broken:
             text += f". Skipped: {'; '.join(f'{name} ({why})' for name, why in _broken.items())}"
         raise ValueError(text)
