@@ -163,10 +163,10 @@ class Ptx(Emulated):
     def entry(self, kernel):
         text = ptx.render(kernel, "sm_80", THREADS)
         if text not in self.engines:
-            self.engines[text] = self.engine(kernel, text)
+            self.engines[text] = self.engine(kernel.name, text)
         return self.engines[text].get_function_address("entry")
 
-    def engine(self, kernel, text):
+    def engine(self, name, text):
         from llvmlite import binding
 
         binding.initialize_native_target()
@@ -182,14 +182,12 @@ class Ptx(Emulated):
             text = text.replace(f"@llvm.{old}(", f"@emulated_{new}(")
         text = re.sub(r" addrspace\([13]\)", "", text).replace("ptx_kernel ", "")
         text = re.sub(r'"target-cpu"="\w+"', "", text).replace(ptx.TRIPLE, triple)
-        text = text.replace(f"@{kernel.name}_shared", "@emulated_shared")
-        parameters = re.search(rf"define void @{kernel.name}\((.*)\) #0", text)[1].split(", ")
+        text = text.replace(f"@{name}_shared", "@emulated_shared")
+        parameters = re.search(rf"define void @{name}\((.*)\) #0", text)[1].split(", ")
         loads = [f"  %p{k} = getelementptr i64, ptr %args, i64 {k}\n  %a{k} = load {p.split()[0]}, ptr %p{k}"
                  for k, p in enumerate(parameters)]  # fmt: skip
         call = ", ".join(f"{p.split()[0]} %a{k}" for k, p in enumerate(parameters))
-        text += "\n".join(
-            ["define void @entry(ptr %args) {", *loads, f"  call void @{kernel.name}({call})", "  ret void }"]
-        )
+        text += "\n".join(["define void @entry(ptr %args) {", *loads, f"  call void @{name}({call})", "  ret void }"])
         module = binding.parse_assembly(text)
         module.verify()
         machine = binding.Target.from_triple(triple).create_target_machine(

@@ -356,6 +356,15 @@ def test_without_a_parallel_loop_one_block_runs(device):
 
 
 @pytest.mark.parametrize("device", TARGETS)
+def test_buffers_may_have_names_of_temporaries(device):
+    x, o = Buffer("t1", F32, IN), Buffer("v1", F32, OUT)
+    body = (Loop(Axis(K, i64(2)), (Store("v1", I, add(load("v1", F32, I), load("t1", F32, I))),)),)
+    kernel = Kernel("named", (x, o), 1, (Loop(Axis(I, dim(0), kind=LANE), body, parallel=True),))
+    data = np.arange(5, dtype=np.float32)
+    assert on(device, kernel, [data], np.ones_like(data), [5]).tolist() == [1, 3, 5, 7, 9]
+
+
+@pytest.mark.parametrize("device", TARGETS)
 def test_the_largest_code_of_fails_comes_back(device):
     negative = rows(Loop(LANES, (Fail(7, lt(X, 0.0)), Store("o", AT, X))), Fail(5, lt(load("x", F32, I), 0.0)))
     for x, code in (([1, 1], 0), ([1, -1], 7), ([-1, 1], 7)):
@@ -388,6 +397,14 @@ def test_ptx_is_assembled(arch):
         text = ptx.assemble(ptx.render(kernel, arch), arch)
         assert f".target {arch}" in text and f".entry {kernel.name}(" in text and ".reqntid 256" in text
         assert "call" not in text and ".extern .func" not in text and ".local" not in text, kernel.name
+
+
+def test_versions_of_ptx_that_an_architecture_lacks_are_refused():
+    text = ptx.render(Kernel("k", (Buffer("o", F32, OUT),), 0, (Store("o", i64(0), const(1.0, F32)),)), "sm_90")
+    assert ".version 8.3" in ptx.assemble(text, "sm_90", 83)
+    for version in (77, ptx.NEWEST_VERSION + 1):
+        with pytest.raises(ValueError, match=rf"requires a version of PTX from 78 to .* for sm_90, got {version}"):
+            ptx.assemble(text, "sm_90", version)
 
 
 @pytest.mark.slow

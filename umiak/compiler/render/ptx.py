@@ -37,6 +37,9 @@ TRIPLE = "nvptx64-nvidia-cuda"
 ARCHITECTURES = ("sm_80", "sm_86", "sm_89", "sm_90", "sm_100")
 NATIVE = frozenset({"f16"})  # conversions
 PARAMETER_BYTES = 4096  # what every driver and architecture accepts
+# Versions of PTX: what an architecture needs at least, and the newest that LLVM writes.
+OLDEST_VERSION = {"sm_80": 70, "sm_86": 71, "sm_89": 78, "sm_90": 78, "sm_100": 86}
+NEWEST_VERSION = 90
 
 _INTEGER = {"add": "add", "sub": "sub", "mul": "mul", "and": "and", "or": "or", "xor": "xor"}
 _FLOAT = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
@@ -55,11 +58,15 @@ def render(kernel: Kernel, arch: str = "sm_80", threads: int = THREADS) -> str:
     return _Ptx(kernel, arch, threads).text()
 
 
-def assemble(text: str, arch: str = "sm_80") -> str:
-    """PTX of LLVM IR text."""
+def assemble(text: str, arch: str = "sm_80", version: int | None = None) -> str:
+    """PTX of LLVM IR text, of the oldest version that the architecture has, or of ``version`` (78 for 7.8)."""
     from llvmlite import binding
 
-    machine = _machine(arch)
+    version = OLDEST_VERSION[arch] if version is None else version
+    if not OLDEST_VERSION[arch] <= version <= NEWEST_VERSION:  # LLVM ends the process
+        required = f"a version of PTX from {OLDEST_VERSION[arch]} to {NEWEST_VERSION}"
+        raise ValueError(f"[assemble] requires {required} for {arch}, got {version}")
+    machine = _machine(arch, version)
     try:
         module = binding.parse_assembly(text)
         module.data_layout = str(machine.target_data)
@@ -70,12 +77,12 @@ def assemble(text: str, arch: str = "sm_80") -> str:
 
 
 @functools.cache
-def _machine(arch: str) -> Any:
+def _machine(arch: str, version: int) -> Any:
     from llvmlite import binding
 
     binding.initialize_all_targets()
     binding.initialize_all_asmprinters()
-    return binding.Target.from_triple(TRIPLE).create_target_machine(cpu=arch, opt=3)
+    return binding.Target.from_triple(TRIPLE).create_target_machine(cpu=arch, features=f"+ptx{version}", opt=3)
 
 
 def name_of(t: ScalarType) -> str:
@@ -198,13 +205,13 @@ class _Ptx:
     def new(self, value: str, name: str | None = None) -> Handle:
         if name is None:
             self.count += 1
-            name = f"%t{self.count}"
+            name = f"%t.{self.count}"  # no buffer has a dot
         self.line(f"{name} = {value}")
         return name
 
     def label(self, kind: str) -> str:
         self.count += 1
-        return f"{kind}{self.count}"
+        return f"{kind}.{self.count}"
 
     def start(self, label: str) -> None:
         self.lines.append(f"{label}:")
@@ -217,7 +224,7 @@ class _Ptx:
 
     def variable(self, type: ScalarType, value: Handle) -> str:
         self.count += 1
-        name = f"%v{self.count}"
+        name = f"%v.{self.count}"
         self.slots.append(f"  {name} = alloca {name_of(type)}")
         self.types[name] = type
         self.set(name, value)
