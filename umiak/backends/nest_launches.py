@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from umiak.backends.cpu.launcher import MAX_ACCESSES, MOST_AXES
 from umiak.backends.cpu.nests import launch_dims, make_launcher, name_of
 from umiak.compiler import schedule
+from umiak.compiler.algorithms.launch import algorithm_of, has_algorithm
 from umiak.compiler.loop.node import Node, dim, i64, replace
 from umiak.compiler.loop.tree import Kernel
 from umiak.compiler.lower.builder import NotANest
@@ -55,7 +56,7 @@ class NestLaunches:
 
     def __init__(self, call: Call, prepare: Callable[[Work], Any]) -> None:
         self.prepare = prepare
-        lowered, _ = call.nest()
+        lowered = _lowered(call)
         self.name = name_of(call.op)
         self.nests: tuple[Nest, ...] = lowered.nests if isinstance(lowered, Chain) else (lowered,)
         for nest in self.nests:
@@ -128,6 +129,13 @@ def _value(ins: Sequence[Any], words: Sequence[int], operand: int, axis: int) ->
     if axis == AXIS_OFFSET:
         return x.offset // x.dtype.itemsize
     return x.strides[axis - AXIS_STRIDE] if axis >= AXIS_STRIDE else x.shape[axis]
+
+
+def _lowered(call: Call) -> Nest | Chain:
+    """The call's nest: of what its elements are, or of an algorithm's statements."""
+    if has_algorithm(call.op):
+        return algorithm_of(call)
+    return call.nest()[0]
 
 
 class _Loops:

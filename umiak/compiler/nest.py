@@ -19,6 +19,7 @@ from typing import Any
 from umiak.compiler.codes import BACK, PAIR, UNIT, ZERO
 from umiak.compiler.loop.monoid import Monoid
 from umiak.compiler.loop.node import Node, var
+from umiak.compiler.loop.tree import Statement
 from umiak.compiler.loop.types import I64, ScalarType
 
 
@@ -110,7 +111,16 @@ class ScatterStage:
     where: Node | None = None
 
 
-Stage = ReduceStage | ScanStage | StoreStage | FailStage | ScatterStage
+@dataclass(frozen=True)
+class BodyStage:
+    """Statements of the loop IR that run at each point of P, one after the other. A nest that has such has no R and no
+    other stages; ``together``: a block of threads runs each point, and lane axes in the body are dealt out to them."""
+
+    body: tuple[Statement, ...]
+    together: bool = False
+
+
+Stage = ReduceStage | ScanStage | StoreStage | FailStage | ScatterStage | BodyStage
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,18 @@ from typing import Any
 
 from umiak.compiler.loop.expression_text import Namer
 from umiak.compiler.loop.node import Node
-from umiak.compiler.nest import Chain, FailStage, Nest, ReduceStage, ScanStage, ScatterStage, Stage, StoreStage
+from umiak.compiler.loop.printer import show_body
+from umiak.compiler.nest import (
+    BodyStage,
+    Chain,
+    FailStage,
+    Nest,
+    ReduceStage,
+    ScanStage,
+    ScatterStage,
+    Stage,
+    StoreStage,
+)
 
 
 def show_nest(nest: Nest | Chain) -> str:
@@ -81,6 +92,8 @@ def _stage(s: Stage, indent: str, lines: list[str], count: list[int]) -> None:
         verb = "=" if s.monoid is None else f"{s.monoid}="
         places = "" if len(s.values) == 1 else f" + 0..{len(s.values) - 1}"
         lines.append(f"{indent}each r: {s.buffer}[{index}{places}] {verb} {values}{_where(s.where, names)}")
+    elif isinstance(s, BodyStage):
+        show_body(s.body, indent, lines, count)
     else:
         raise TypeError(f"show_nest requires a stage of compiler/nest.py, got {type(s).__name__}")
 

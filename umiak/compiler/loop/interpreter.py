@@ -26,8 +26,10 @@ from umiak.compiler.loop.tree import (
     Barrier,
     Buffer,
     Fail,
+    Fold,
     If,
     Kernel,
+    Let,
     Loop,
     Reduce,
     Scan,
@@ -194,6 +196,10 @@ class _Run:
             self.reduce(s)
         elif isinstance(s, Scan):
             self.scan(s)
+        elif isinstance(s, Let):
+            self.env.update(zip(s.results, self.values(s.values)))
+        elif isinstance(s, Fold):
+            self.fold(s)
         elif isinstance(s, If):
             if self.values([s.where])[0]:
                 self.body(s.body)
@@ -265,6 +271,14 @@ class _Run:
             if odd is not None:
                 values = [np.append(v, o) for v, o in zip(values, odd)]
         return [v[0] for v in values] if len(values[0]) else identity
+
+    def fold(self, s: Fold) -> None:
+        states = self.values(s.init)
+        for i in self.indices(s.axis):
+            self.env[s.axis.index] = np.int64(i)
+            self.env.update(zip(s.states, states))
+            states = self.values(s.values)
+        self.env.update(zip(s.results, states))
 
     def scan(self, s: Scan) -> None:
         types = tuple(r.type for r in s.results)

@@ -12,8 +12,10 @@ from umiak.compiler.loop.tree import (
     Axis,
     Barrier,
     Fail,
+    Fold,
     If,
     Kernel,
+    Let,
     Loop,
     Reduce,
     Scan,
@@ -30,11 +32,11 @@ def show_kernel(kernel: Kernel) -> str:
     for b in kernel.buffers:
         size = "" if b.size is None else f"[{show(b.size)}]"
         lines.append(f"  {b.space} {b.name}: {b.type}{size}")
-    _show_body(kernel.body, "  ", lines, [0])
+    show_body(kernel.body, "  ", lines, [0])
     return "\n".join(lines) + "\n"
 
 
-def _show_body(body: Sequence[Statement], indent: str, lines: list[str], count: list[int]) -> None:
+def show_body(body: Sequence[Statement], indent: str, lines: list[str], count: list[int]) -> None:
     for s in body:
         _show_statement(s, indent, lines, count)
 
@@ -60,12 +62,22 @@ def _show_statement(s: Statement, indent: str, lines: list[str], count: list[int
         lines.append(f"{indent}fail {s.code}{condition(s.where)}")
     elif isinstance(s, Barrier):
         lines.append(f"{indent}barrier")
+    elif isinstance(s, Let):
+        results = ", ".join(f"{r.attr}: {r.type}" for r in s.results)
+        lines.append(f"{indent}{results} = {', '.join(map(names.text, s.values))}")
+    elif isinstance(s, Fold):
+        results = ", ".join(f"{r.attr}: {r.type}" for r in s.results)
+        init = ", ".join(map(names.text, s.init))
+        states = ", ".join(str(r.attr) for r in s.states)
+        lines.append(f"{indent}{results} = fold {states} from {init} for {spell(s.axis)}:")
+        names = Namer(s.values, lines, inside, count)
+        lines.append(f"{inside}{', '.join(map(names.text, s.values))}")
     elif isinstance(s, If):
         lines.append(f"{indent}if {names.text(s.where)}:")
-        _show_body(s.body, inside, lines, count)
+        show_body(s.body, inside, lines, count)
     elif isinstance(s, Loop):
         lines.append(f"{indent}{'parallel ' if s.parallel else ''}{'brief ' if s.brief else ''}for {spell(s.axis)}:")
-        _show_body(s.body, inside, lines, count)
+        show_body(s.body, inside, lines, count)
     elif isinstance(s, (Reduce, Scan)):
         init = "" if s.init is None else " from " + ", ".join(names.text(x) for x in s.init)
         kind = "reduce" if isinstance(s, Reduce) else "exclusive scan" if s.exclusive else "scan"
@@ -77,11 +89,11 @@ def _show_statement(s: Statement, indent: str, lines: list[str], count: list[int
         lines.append(f"{inside}{', '.join(map(names.text, s.values))}{where}")
         if isinstance(s, Scan):
             lines.append(f"{inside}each:")
-            _show_body(s.body, inside + "  ", lines, count)
+            show_body(s.body, inside + "  ", lines, count)
     else:
         raise TypeError(f"printer requires a statement of loop/tree.py, got {type(s).__name__}")
 
 
 def _is_inside(s: Statement, x: Node) -> bool:
     """Return whether an expression stands in the loop that its statement makes."""
-    return isinstance(s, (Reduce, Scan)) and (any(x is v for v in s.values) or x is getattr(s, "where", None))
+    return isinstance(s, (Reduce, Scan, Fold)) and (any(x is v for v in s.values) or x is getattr(s, "where", None))

@@ -6,8 +6,9 @@ are unrolled and how their ends are masked is up to a renderer; which axis runs 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from umiak.compiler.loop.monoid import Monoid
 from umiak.compiler.loop.node import Node, i64
@@ -97,6 +98,28 @@ class Scan(Statement):
 
 
 @dataclass(frozen=True)
+class Let(Statement):
+    """``results`` (variables) become ``values`` as they are here, whatever stores change later. Not for renderers of
+    vector lanes (``render/llvm.py``)."""
+
+    results: tuple[Node, ...]
+    values: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Fold(Statement):
+    """``results`` (variables) become what ``states`` (variables) are in the end: ``init`` first, and ``values``, which
+    read them, after each index of ``axis``, in order. No order but this one gives the result. As :class:`Let`, not for
+    renderers of vector lanes."""
+
+    results: tuple[Node, ...]
+    states: tuple[Node, ...]
+    axis: Axis
+    init: tuple[Node, ...]
+    values: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
 class Store(Statement):
     """``buffer[index] = value`` where ``where`` holds. ``streaming``: nobody reads it soon.
 
@@ -169,7 +192,7 @@ def axes_of(s: Statement) -> tuple[Axis, ...]:
     """The axes that a statement opens."""
     if isinstance(s, Reduce):
         return s.axes
-    return (s.axis,) if isinstance(s, (Loop, Scan)) else ()
+    return (s.axis,) if isinstance(s, (Loop, Scan, Fold)) else ()
 
 
 def expressions(s: Statement) -> Iterator[Node]:
@@ -180,9 +203,36 @@ def expressions(s: Statement) -> Iterator[Node]:
         x = getattr(s, name, None)
         if isinstance(x, Node):
             yield x
-    if isinstance(s, (Reduce, Scan)):
+    if isinstance(s, (Reduce, Scan, Let, Fold)):
         yield from s.values
-        yield from s.init or ()
+        yield from getattr(s, "init", None) or ()
+
+
+def with_expressions(body: Sequence[Statement], f: Callable[[Node], Node]) -> tuple[Statement, ...]:
+    """The statements with ``f`` of each expression in its place, those of axes as well."""
+
+    def of_axis(a: Axis) -> Axis:
+        return replace(a, lo=f(a.lo), hi=f(a.hi))
+
+    result = []
+    for s in body:
+        changed: dict[str, Any] = {}
+        for name in ("index", "value", "where"):
+            x = getattr(s, name, None)
+            if isinstance(x, Node):
+                changed[name] = f(x)
+        for name in ("values", "init"):
+            several = getattr(s, name, None)
+            if several is not None:
+                changed[name] = tuple(map(f, several))
+        if isinstance(s, Reduce):
+            changed["axes"] = tuple(map(of_axis, s.axes))
+        elif axes_of(s):
+            changed["axis"] = of_axis(*axes_of(s))
+        if children(s):
+            changed["body"] = with_expressions(children(s), f)
+        result.append(replace(s, **changed))  # type: ignore[type-var]
+    return tuple(result)
 
 
 def walk_statements(body: Sequence[Statement]) -> Iterator[Statement]:

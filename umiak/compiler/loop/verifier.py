@@ -21,8 +21,10 @@ from umiak.compiler.loop.tree import (
     Barrier,
     Buffer,
     Fail,
+    Fold,
     If,
     Kernel,
+    Let,
     Loop,
     Reduce,
     Scan,
@@ -109,6 +111,10 @@ class _Verifier:
             self.reduce(s)
         elif isinstance(s, Scan):
             self.scan(s)
+        elif isinstance(s, Let):
+            self.let(s)
+        elif isinstance(s, Fold):
+            self.fold(s)
         elif isinstance(s, Barrier):
             if self.lanes:
                 self.fail("a barrier outside of lanes", f"one inside of {self.lanes[-1].attr}")
@@ -211,6 +217,35 @@ class _Verifier:
         self.body(s.body)
         self.visible = before
         del self.lanes[lanes:]
+
+    def let(self, s: Let) -> None:
+        if len(s.results) != len(s.values):
+            self.fail("a value for each variable", f"{len(s.values)} for {len(s.results)}")
+        for r, x in zip(s.results, s.values):
+            self.expression(x, r.type)
+        self.variables(s.results)
+
+    def fold(self, s: Fold) -> None:
+        counts = {len(x) for x in (s.results, s.states, s.init, s.values)}
+        if len(counts) != 1:
+            self.fail("as many results, states, first and next values", sorted(counts))
+        if s.axis.kind != SERIAL:
+            self.fail("a serial axis", s.axis.kind)
+        for r, x in zip(s.results, s.init):
+            self.expression(x, r.type)
+        before = set(self.visible)
+        self.axis(s.axis)
+        self.variables(s.states)
+        for r, x in zip(s.results, s.values):
+            self.expression(x, r.type)
+        self.visible = before
+        self.variables(s.results)
+
+    def variables(self, defined: Sequence[Node]) -> None:
+        for r in defined:
+            if r.op != "var":
+                self.fail("variables as results", r.op)
+            self.define(r)
 
     # --- expressions ---
 

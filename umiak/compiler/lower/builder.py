@@ -16,8 +16,9 @@ from typing import Any, TypeAlias
 from umiak.compiler.loop import node as n
 from umiak.compiler.loop.monoid import Monoid
 from umiak.compiler.loop.node import Node
+from umiak.compiler.loop.tree import expressions, walk_statements, with_expressions
 from umiak.compiler.loop.types import F32, F64, I64, STORED, U8, U32, U64, ScalarType
-from umiak.compiler.nest import Access, FailStage, Nest, NestBuffer, ReduceStage, Stage, StoreStage, position
+from umiak.compiler.nest import Access, BodyStage, FailStage, Nest, NestBuffer, ReduceStage, Stage, StoreStage, position
 from umiak.core.dtype import DType
 from umiak.ir import sym as dim
 from umiak.ir.expr import Sym
@@ -101,6 +102,7 @@ class Builder:
         self._reductions: dict[tuple, tuple[Node, ...]] = {}
         self._failures: set[tuple] = set()
         self._divisions: set[Node] = set()
+        self.inner: set[Node] = set()  # axes of loops in bodies, along which no access runs
 
     # --- what there is ---------------------------------------------------------------------------------------------
 
@@ -195,7 +197,7 @@ class Builder:
 
     def _affine(self, x: Node) -> tuple[dict[Node, Any], Node]:
         """``x`` as coefficients of axes plus a rest."""
-        if x.op == "axis" or x in self._divisions:
+        if (x.op == "axis" and x not in self.inner) or x in self._divisions:
             return {x: 1}, n.i64(0)
         if x.axes and x.op in ("add", "sub"):
             (merged, ra), (other, rb) = (self._affine(y) for y in x.args)
@@ -430,6 +432,8 @@ class Builder:
 
 
 def _expressions(s: Any) -> list[Node]:
+    if isinstance(s, BodyStage):
+        return [x for inner in walk_statements(s.body) for x in expressions(inner)]
     out = [*getattr(s, "values", ())]
     for name in ("index", "value", "where", "end"):
         x = getattr(s, name, None)
@@ -444,6 +448,8 @@ def _map_stage(s: Any, f: Callable[[Sequence[Node]], list[Node]]) -> Any:
     """The stage with its expressions replaced."""
     from dataclasses import replace
 
+    if isinstance(s, BodyStage):
+        return replace(s, body=with_expressions(s.body, lambda x: f([x])[0]))
     changed: dict[str, Any] = {}
     if getattr(s, "values", ()):
         changed["values"] = tuple(f(s.values))

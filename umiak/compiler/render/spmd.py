@@ -47,8 +47,10 @@ from umiak.compiler.loop.tree import (
     Barrier,
     Buffer,
     Fail,
+    Fold,
     If,
     Kernel,
+    Let,
     Loop,
     Reduce,
     Scan,
@@ -224,6 +226,12 @@ class Spmd:
             self.reduce(s)
         elif isinstance(s, Scan):
             self.scan(s)
+        elif isinstance(s, Let):
+            self.settle([s])
+            self.let(s.results, s.values)
+        elif isinstance(s, Fold):
+            self.settle([s])
+            self.fold(s)
         elif isinstance(s, Loop):
             self.loop(s)
         elif isinstance(s, Barrier):
@@ -389,6 +397,26 @@ class Spmd:
                     out.store(c, self.value(TID), x)
             self.barrier()
         return [out.load(c, self.value(i64(0))) for c in cells]
+
+    # --- variables ---
+
+    def let(self, variables: Sequence[Node], values: Sequence[Node]) -> list[str]:
+        """Variables of the text, in which numbers are kept that come from memory."""
+        names = [self.out.variable(r.type, self.value(x)) for r, x in zip(variables, values, strict=True)]
+        for r, name in zip(variables, names):
+            self.define(r, self.out.get(name))
+        return names
+
+    def fold(self, s: Fold) -> None:
+        states = [self.out.variable(r.type, self.value(x)) for r, x in zip(s.results, s.init)]
+        with self.apart(), self.serial(s.axis, [s]):
+            for r, name in zip(s.states, states):
+                self.define(r, self.out.get(name))
+            values = [self.value(x) for x in s.values]
+            for name, handle in zip(states, values):
+                self.out.set(name, handle)
+        for r, name in zip(s.results, states):
+            self.define(r, self.out.get(name))
 
     # --- scans ---
 

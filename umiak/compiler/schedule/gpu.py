@@ -12,8 +12,22 @@ from dataclasses import replace
 
 from umiak.compiler.codes import LOOP_END
 from umiak.compiler.loop.node import Node, add, axis, div, minimum, mul, sub, var
-from umiak.compiler.loop.tree import LANE, LOCAL, SERIAL, SHARED, TILE, Axis, Buffer, Kernel, Loop, Statement, Store
-from umiak.compiler.nest import COLUMN, MAP, ROW, SPLIT_COLUMN, SPLIT_ROW, STRIP, Nest, Phase, Variant
+from umiak.compiler.loop.tree import (
+    BLOCK,
+    LANE,
+    LOCAL,
+    SERIAL,
+    SHARED,
+    TILE,
+    Axis,
+    Buffer,
+    Kernel,
+    Loop,
+    Statement,
+    Store,
+    with_expressions,
+)
+from umiak.compiler.nest import COLUMN, MAP, ROW, SPLIT_COLUMN, SPLIT_ROW, STRIP, BodyStage, Nest, Phase, Variant
 from umiak.compiler.nest import TILE as TILE_SCHEDULE
 from umiak.compiler.schedule import points
 from umiak.compiler.schedule.blocks import PART, Partials, block_axis, split_row
@@ -32,10 +46,12 @@ def kernels(nest: Nest, variant: Variant, short: bool = False, streaming: bool =
     ``short``: what a row keeps from one stage to the next fits into shared memory (bytes: ``render.spmd.resources``).
     ``streaming``: nobody reads the outputs soon.
     """
+    frame = Frame(nest, variant, streaming)
+    if any(isinstance(s, BodyStage) for s in nest.stages):
+        return bodies(frame)
     make = SCHEDULE.get(variant.schedule)
     if make is None:
         raise ValueError(f"[{nest.name}] requires a schedule of {', '.join(SCHEDULE)}, got {variant.schedule!r}")
-    frame = Frame(nest, variant, streaming)
     frame.chunked = False
     phases = make(frame)
     return [Phase(in_shared(p.kernel) if short else p.kernel, LOOP_END) for p in phases]
@@ -50,6 +66,20 @@ def in_shared(kernel: Kernel) -> Kernel:
 def each_point(f: Frame, body: Callable[[list[Node]], list[Statement]]) -> Loop:
     """Threads over all points of P."""
     return Loop(Axis(POINT, product(f.p_sizes), kind=LANE), tuple(body(unflatten(POINT, f.p_sizes))), parallel=True)
+
+
+def bodies(f: Frame) -> list[Phase]:
+    """Bodies, whatever the schedule: a thread, or a block, for each point of P."""
+    points = unflatten(POINT, f.p_sizes)
+    body: list[Statement] = []
+    together = False
+    for s in f.nest.stages:
+        if not isinstance(s, BodyStage):
+            raise ValueError(f"[{f.nest.name}] requires no stages beside bodies, got {type(s).__name__}")
+        body += with_expressions(s.body, lambda x: f.at(x, points))
+        together |= s.together
+    axis = Axis(POINT, product(f.p_sizes), kind=BLOCK if together else SERIAL)
+    return [Phase(f.kernel("_body", (Loop(axis, tuple(body), parallel=True),)), LOOP_END)]
 
 
 def pointwise(f: Frame) -> list[Phase]:

@@ -1,0 +1,230 @@
+"""Writing bodies: loops and conditions as Python's ``with``, arrays by index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+from umiak.compiler.algorithms.number import Number
+from umiak.compiler.loop import node as n
+from umiak.compiler.loop.node import Node
+from umiak.compiler.loop.tree import LANE, SERIAL, Axis, Fail, Fold, If, Let, Loop, Statement, Store
+from umiak.compiler.loop.types import I64, ScalarType
+from umiak.compiler.lower.builder import Index, compute_type, storage_type
+from umiak.compiler.lower.terminal import LaunchBuilder
+from umiak.compiler.nest import BodyStage, Chain, Nest
+from umiak.core.dtype import DType
+from umiak.ir import sym as dim
+from umiak.ir.meta import dense
+from umiak.ir.program import Operation
+
+State: TypeAlias = "Node | Number"
+Algorithm: TypeAlias = "Callable[[Writer], None]"
+ALGORITHMS: dict[type, Algorithm] = {}
+
+
+def algorithm(*classes: type) -> Callable[[Algorithm], Algorithm]:
+    """Register the decorated function, which writes the body of calls, for op classes."""
+
+    def enter(fn: Algorithm) -> Algorithm:
+        for cls in classes:
+            ALGORITHMS[cls] = fn
+        return fn
+
+    return enter
+
+
+class Array:
+    """What is read and written by index: ``x[i, j]`` is a number, ``x[i, j] = y`` writes a store. ``lead`` are the
+    first indices, which the point of P fixes."""
+
+    def __init__(
+        self, writer: Writer, buffer: str, storage: ScalarType, type_: ScalarType, complex_: bool,
+        shape: Sequence[Any], lead: Index,
+    ) -> None:  # fmt: skip
+        self.writer, self.buffer, self.lead = writer, buffer, lead
+        self.storage, self.type, self.is_complex = storage, type_, complex_
+        self.strides = dense(tuple(shape)).strides
+
+    def _address(self, index: Any) -> Node:
+        index = index if isinstance(index, tuple) else (index,)
+        at = (*self.lead, *map(self.writer.integer, index))
+        return self.writer.builder.address(self.buffer, at, self.strides, 2 if self.is_complex else 1)
+
+    def __getitem__(self, index: Any) -> Number:
+        at = self._address(index)
+        parts = (at, n.add(at, 1)) if self.is_complex else (at,)
+        return Number(*(n.cast(n.load(self.buffer, self.storage, p), self.type) for p in parts))
+
+    def __setitem__(self, index: Any, value: Number | Node) -> None:
+        value = value if isinstance(value, Number) else Number(value)
+        if self.is_complex and value.im is None:
+            value = Number(value.re, n.const(0.0, value.type))
+        at = self._address(index)
+        for k, x in enumerate(value.parts):
+            self.writer.emit(Store(self.buffer, n.add(at, k) if k else at, n.cast(x, self.storage)))
+
+
+class Operand:
+    """A tensor operand as an array that is only read, wherever its elements lie."""
+
+    def __init__(self, writer: Writer, value: Any, lead: Index) -> None:
+        self.writer, self.value, self.lead = writer, value, lead
+        self.shape = tuple(value.meta.shape)
+        self.dtype: DType = value.meta.dtype
+
+    def __getitem__(self, index: Any) -> Number:
+        index = index if isinstance(index, tuple) else (index,)
+        return Number.of(self.writer.builder.read(self.value, (*self.lead, *map(self.writer.integer, index))))
+
+
+class Writer:
+    """Writes the body of one operation's nest."""
+
+    def __init__(self, launch: LaunchBuilder, operation: Operation) -> None:
+        self.launch, self.operation, self.op = launch, operation, operation.op
+        self.builder = launch.builder()
+        self.lead: Index = ()
+        self.sizes: tuple[Any, ...] = ()
+        self.together = False
+        self._stack: list[list[Statement]] = [[]]
+        self._count = 0
+
+    # --- what there is ---
+
+    def points(self, *sizes: Any) -> Index:
+        """Open the axes of P, at each point of which the body runs; their indices. They come first in the index of
+        memory that is asked for later."""
+        self.sizes, self.lead = sizes, self.builder.open(sizes)
+        return self.lead
+
+    def operand(self, k: int, lead: Index | None = None) -> Operand:
+        """Operand ``k``; ``lead``: its first indices, by default those of the points."""
+        return Operand(self, self.operation.operands[k], self.lead if lead is None else lead)
+
+    def shape(self, k: int) -> tuple[Any, ...]:
+        return tuple(self.operation.operands[k].meta.shape)
+
+    def broadcast(self, k: int, core: int) -> Operand:
+        """Operand ``k``, whose dims but the last ``core`` broadcast to the points."""
+        shape = self.shape(k)
+        head = shape[: len(shape) - core]
+        return self.operand(k, self.builder.broadcast(head, self.sizes, self.lead))
+
+    def result(self, k: int, lead: Index | None = None) -> Array:
+        """Result ``k``, or memory in its place where nobody wants it."""
+        v = self.operation.results[k]
+        lead = self.lead if lead is None else lead
+        dtype = v.meta.dtype
+        assert dtype is not None
+        buffer = self.launch.place.get(id(v)) or self._memory(storage_type(dtype), v.meta.shape, dtype.is_complex)
+        return Array(self, buffer, storage_type(dtype), compute_type(dtype), dtype.is_complex, v.meta.shape, lead)
+
+    def memory(self, type_: ScalarType, *shape: Any, complex_: bool = False) -> Array:
+        """Scratch of these dims at each point of P."""
+        full = (*self.sizes, *shape)
+        buffer = self._memory(type_, full, complex_)
+        return Array(self, buffer, type_, type_, complex_, full, self.lead)
+
+    def _memory(self, type_: ScalarType, shape: Sequence[Any], complex_: bool) -> str:
+        buffer = self.launch.temporary(type_, dim.product(tuple(shape)) * (2 if complex_ else 1))
+        self.builder.extra(buffer, type_, True)
+        return buffer
+
+    def integer(self, x: Any) -> Node:
+        """An index or a size as a node."""
+        if isinstance(x, Number):
+            return n.cast(x.re, I64)
+        return x if isinstance(x, Node) else self.builder.leaf(x)
+
+    def number(self, x: Any, type_: ScalarType) -> Number:
+        """A number of Python, a param or a numeric operand."""
+        return Number(self.builder.number(x, type_))
+
+    # --- statements ---
+
+    def emit(self, s: Statement) -> None:
+        self._stack[-1].append(s)
+
+    def _fresh(self) -> int:
+        self._count += 1
+        return self._count
+
+    def _axis(self) -> Node:
+        index = n.axis(f"s{self._fresh()}")
+        self.builder.inner.add(index)
+        return index
+
+    @contextmanager
+    def _inside(self) -> Iterator[list[Statement]]:
+        self._stack.append([])
+        yield self._stack[-1]
+        self._stack.pop()
+
+    @contextmanager
+    def loop(self, hi: Any, lo: Any = 0, lanes: bool = False) -> Iterator[Node]:
+        """``lo <= i < hi``, in order; as ``lanes`` side by side, by the threads of a block."""
+        index = self._axis()
+        self.together |= lanes
+        with self._inside() as body:
+            yield index
+        axis = Axis(index, self.integer(hi), self.integer(lo), LANE if lanes else SERIAL)
+        self.emit(Loop(axis, tuple(body)))
+
+    @contextmanager
+    def down(self, hi: Any, lo: Any = 0) -> Iterator[Node]:
+        """The same indices from ``hi - 1`` down."""
+        lo, hi = self.integer(lo), self.integer(hi)
+        with self.loop(n.sub(hi, lo)) as i:
+            yield n.sub(n.sub(hi, 1), i)
+
+    @contextmanager
+    def when(self, condition: Node) -> Iterator[None]:
+        """Statements where a condition holds; one on lanes has to be part of their stores."""
+        with self._inside() as body:
+            yield
+        self.emit(If(condition, tuple(body)))
+
+    def fail(self, condition: Node, code: int = 1) -> None:
+        """The launch fails where a condition holds."""
+        self.emit(Fail(code, condition))
+
+    def let(self, *values: Any) -> Any:
+        """Values as they are here, whatever is stored later."""
+        flat = _flat(values)
+        variables = tuple(n.var(f"u{self._fresh()}", x.type) for x in flat)
+        self.emit(Let(variables, tuple(flat)))
+        again = _shaped(values, variables)
+        return again[0] if len(again) == 1 else again
+
+    def fold(self, hi: Any, init: Sequence[State], step: Callable[..., Sequence[State]], lo: Any = 0) -> Any:
+        """``init``, then ``step(i, *state)`` for each ``lo <= i < hi``; the last state."""
+        index = self._axis()
+        first = _flat(init)
+        states = tuple(n.var(f"u{self._fresh()}", x.type) for x in first)
+        results = tuple(n.var(f"u{self._fresh()}", x.type) for x in first)
+        values = _flat(step(index, *_shaped(init, states)))
+        axis = Axis(index, self.integer(hi), self.integer(lo))
+        self.emit(Fold(results, states, axis, tuple(first), tuple(values)))
+        last = _shaped(init, results)
+        return last[0] if len(last) == 1 else last
+
+    def sum(self, hi: Any, term: Callable[[Node], Number], zero: Number, lo: Any = 0) -> Number:
+        """The sum of ``term(i)``; ``zero`` has its type."""
+        return self.fold(hi, (zero,), lambda i, s: (s + term(i),), lo)
+
+    def finish(self) -> Nest | Chain:
+        (body,) = self._stack
+        self.builder.stages.append(BodyStage(tuple(body), self.together))
+        return self.launch.chain([self.builder.finish()])
+
+
+def _flat(states: Sequence[State]) -> list[Node]:
+    return [x for s in states for x in (s.parts if isinstance(s, Number) else (s,))]
+
+
+def _shaped(states: Sequence[State], nodes: Sequence[Node]) -> list[State]:
+    """Nodes in the form of states."""
+    rest = iter(nodes)
+    return [Number(*(next(rest) for _ in s.parts)) if isinstance(s, Number) else next(rest) for s in states]
