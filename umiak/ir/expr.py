@@ -13,6 +13,7 @@ import numbers
 import re
 import threading
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
@@ -177,6 +178,10 @@ def _intern(key: tuple, fields: dict[str, Any]) -> Sym:
         return node
 
 
+# Lowering asks for the same few sums and comparisons again and again. Of integers alone: 0.0 and -0.0 are one key.
+_remembered = lru_cache(maxsize=1 << 13)
+
+
 def symbol(name: str, hint: Any = None, lo: float | None = 0, hi: float | None = None, kind: str = "int") -> Sym:
     """A named leaf. Equal name, kind, hint and range are the same object."""
     if kind == "int":
@@ -204,11 +209,15 @@ def symbol(name: str, hint: Any = None, lo: float | None = 0, hi: float | None =
 
 
 def _node(kind: str, op: str, args: tuple) -> Sym:
+    key = (op, kind, *map(_ident, args))
+    node = _table.get(key)
+    if node is not None:
+        return node
     lo, hi = _range(op, kind, args)
     hinted = all(a.hinted for a in args if type(a) is Sym)
     order = f"({op} {' '.join(order_of(a) for a in args)})"
     return _intern(
-        (op, kind, *map(_ident, args)),
+        key,
         {"kind": kind, "op": op, "args": args, "lo": lo, "hi": hi, "hinted": hinted, "order": order, "_hint": None},
     )
 
@@ -373,8 +382,15 @@ def _commuted(a: Any, b: Any) -> tuple[Any, Any]:
 def add(a: Number, b: Number) -> Number:
     if (f := _float_args(a, b)) is not None:
         return _float_node("fadd", *_commuted(*f))
-    out = dict(terms(_plain(a)))
-    for factors, c in terms(_plain(b)).items():
+    return _add(_plain(a), _plain(b))
+
+
+@_remembered
+def _add(a: Int, b: Int) -> Int:
+    if type(a) is not Sym and type(b) is not Sym:
+        return a + b
+    out = dict(terms(a))
+    for factors, c in terms(b).items():
         out[factors] = out.get(factors, 0) + c
     return from_terms(out)
 
@@ -382,7 +398,12 @@ def add(a: Number, b: Number) -> Number:
 def neg(a: Number) -> Number:
     if kind_of(a) == "float":
         return a.args[0] if type(a) is Sym and a.op == "fneg" else _float_node("fneg", a)
-    return from_terms({f: -c for f, c in terms(_plain(a)).items()})
+    return _neg(_plain(a))
+
+
+@_remembered
+def _neg(a: Int) -> Int:
+    return from_terms({f: -c for f, c in terms(a).items()})
 
 
 def sub(a: Number, b: Number) -> Number:
@@ -395,7 +416,12 @@ def mul(a: Number, b: Number) -> Number:
     if (f := _float_args(a, b)) is not None:
         x, y = _commuted(*f)
         return x if type(y) is float and y == 1 else _float_node("fmul", x, y)
-    (ca, fa), (cb, fb) = split_product(_plain(a)), split_product(_plain(b))
+    return _mul(_plain(a), _plain(b))
+
+
+@_remembered
+def _mul(a: Int, b: Int) -> Int:
+    (ca, fa), (cb, fb) = split_product(a), split_product(b)
     return _join_product(ca * cb, fa + fb)
 
 
@@ -470,8 +496,8 @@ def _quotient_bounds(a: Any, b: Any, divide: Callable[[Any, Any], Any]) -> tuple
     return min(corners), max(corners)
 
 
-def _rounded(op: str, divide: Callable[[Any, Any], Any], a: Number, b: Number) -> Int:
-    x, y = _integers(op, a, b)
+@_remembered
+def _rounded(op: str, divide: Callable[[Any, Any], Any], x: Int, y: Int) -> Int:
     if type(x) is not Sym and type(y) is not Sym:
         return divide(x, y)
     quotient, rest = _divide(x, y)
@@ -494,17 +520,21 @@ def _rounded(op: str, divide: Callable[[Any, Any], Any], a: Number, b: Number) -
 
 
 def floordiv(a: Number, b: Number) -> Int:
-    return _rounded("floordiv", EVALUATE["floordiv"], a, b)
+    return _rounded("floordiv", EVALUATE["floordiv"], *_integers("floordiv", a, b))
 
 
 def cdiv(a: Number, b: Number) -> Int:
     """``ceil(a / b)``."""
-    return _rounded("cdiv", EVALUATE["cdiv"], a, b)
+    return _rounded("cdiv", EVALUATE["cdiv"], *_integers("cdiv", a, b))
 
 
 def mod(a: Number, b: Number) -> Int:
     """Return the canonical ``a % b`` of integers, with the sign of ``b``."""
-    x, y = _integers("%", a, b)
+    return _mod(*_integers("%", a, b))
+
+
+@_remembered
+def _mod(x: Int, y: Int) -> Int:
     if type(x) is not Sym and type(y) is not Sym:
         return x % y
     rest = _divide(x, y)[1]
@@ -521,8 +551,13 @@ def _extreme(op: str, a: Number, b: Number) -> Number:
     if (f := _float_args(a, b)) is not None:
         # Not reordered: with a NaN the result depends on the order.
         return f[0] if f[0] is f[1] else _float_node("f" + op, *f)
+    return _integer_extreme(op, _plain(a), _plain(b))
+
+
+@_remembered
+def _integer_extreme(op: str, a: Int, b: Int) -> Int:
     operands: list[Any] = []
-    for x in (_plain(a), _plain(b)):
+    for x in (a, b):
         for y in x.args if type(x) is Sym and x.op == op else (x,):
             operands = _merge_extreme(op, operands, y)
     if len(operands) == 1:
@@ -600,6 +635,11 @@ def compare_eq(a: Number, b: Number) -> Bool:
     """``a == b`` as a value, decided where structure or ranges allow."""
     if (f := _float_args(a, b)) is not None:
         return EVALUATE["eq"](*f) if all(type(x) is float for x in f) else _node("bool", "eq", _commuted(*f))
+    return _integers_equal(_plain(a), _plain(b))
+
+
+@_remembered
+def _integers_equal(a: Int, b: Int) -> Bool:
     difference = expand(sub(a, b))  # type: ignore[arg-type]
     lo, hi = bounds(difference)
     if lo == hi == 0:
@@ -625,6 +665,11 @@ def compare_le(a: Number, b: Number) -> Bool:
     """``a <= b`` as a value."""
     if (f := _float_args(a, b)) is not None:
         return EVALUATE["le"](*f) if all(type(x) is float for x in f) else _node("bool", "le", f)
+    return _integers_ordered(_plain(a), _plain(b))
+
+
+@_remembered
+def _integers_ordered(a: Int, b: Int) -> Bool:
     difference = expand(sub(b, a))  # type: ignore[arg-type]
     lo, hi = bounds(difference)
     if lo >= 0:
