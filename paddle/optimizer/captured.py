@@ -11,10 +11,12 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from paddle.optimizer.lr import LRScheduler
+from umiak import ops as F
 from umiak.compiler.plan import scalar_program
 from umiak.core.captured import Stale
 from umiak.core.context import no_grad_guard
 from umiak.core.foreach import apply_foreach_into
+from umiak.core.inplace import apply_into
 from umiak.core.scalar import double_bits
 from umiak.core.steps import OptimizerScalars
 from umiak.core.tensor import Tensor
@@ -26,6 +28,7 @@ from umiak.runtime.capture import Capture, CaptureError
 if TYPE_CHECKING:
     from paddle.optimizer.optimizer import Optimizer, State
 
+_COPY = F.Copy()
 _LOG = logging.getLogger("paddle.jit")
 RATE, STEP = symbol("rate", kind="float"), symbol("step", lo=1)
 
@@ -77,10 +80,25 @@ def captured_step(optimizer: Optimizer, tracer: Capture, groups: list, own_rate:
         found = tracer.scalars(formulas.values, formulas.scalars())
         symbols = [found[at] for at in formulas.positions]
     given = iter(symbols)
+    apart = [(state, tracer.rows[id(state.param)]) for state, _, _ in rows if _stays(optimizer, tracer, groups, state)]
+    before = [[F.copy(x) for x in state.outs] for state, _ in apart]
     for op, many in _by_op(rows, given).items():
         apply_foreach_into(op, many)
+    for (state, given_rows), former in zip(apart, before, strict=True):
+        for x, old in zip(state.outs, former, strict=True):
+            column = F.unsqueeze(given_rows, axes=tuple(range(1, x.ndim)))
+            apply_into(_COPY, (x,), (F.where(column, x, old),))
     for op, many in casts.items():
         apply_foreach_into(op, many)
+
+
+def _stays(optimizer: Optimizer, tracer: Capture, groups: list, state: State) -> bool:
+    """Return whether rows of a table without a gradient stay as they are, where eager steps would get rows and the
+    program has zeros."""
+    if not (optimizer._by_rows and optimizer._changes_by_zeros) or id(state.param) not in tracer.rows:
+        return False
+    plain = any(p is state.param for group, _ in groups if group["_regularizer"] is None for p in group["params"])
+    return plain and state.penalty is None and all(x.is_contiguous() for x in (state.param, *state.outs))
 
 
 def _make_states(optimizer: Optimizer, tracer: Capture, groups: list) -> None:

@@ -45,6 +45,7 @@ class SGD(Optimizer):
 
     _layout = (TARGET, GRAD, RATE)
     _by_rows = True
+    _changes_by_zeros = False
 
     def __init__(
         self,
@@ -165,6 +166,7 @@ class Adagrad(Optimizer):
     hyperparameters = ("epsilon",)
     _layout = (TARGET, GRAD, VALUE, RATE)
     _by_rows = True
+    _changes_by_zeros = False
 
     def __init__(
         self,

@@ -130,6 +130,8 @@ class Optimizer:
     _layout: tuple[int, ...] | None = None
     # Whether rows of a table without a gradient stay as they are: such gradients are then applied to the others alone.
     _by_rows: bool = False
+    # Whether a step also changes such rows where it is given zeros for them.
+    _changes_by_zeros: bool = True
     # Whether the numbers of `_row` are formulas in the rate and the step, which a captured step evaluates in C. If not,
     # `_row` is asked before each run.
     _has_formulas: Any = True

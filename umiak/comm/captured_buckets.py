@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from umiak import ops as F
+from umiak.autodiff.lookups import lookups
 from umiak.backends.base import Kernel
 from umiak.comm.errors import CommError
 from umiak.comm.keys import REDUCERS
 from umiak.comm.task import Task
 from umiak.core import leaf_gradients
-from umiak.core.array import from_numpy
+from umiak.core.array import from_numpy, host_values
 from umiak.core.captured import Stale
 from umiak.core.context import current, no_grad_guard
-from umiak.core.dtype import int64
+from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
-from umiak.ir.program import Value
 from umiak.ir.sym import product
 from umiak.ir.tracer import SymTensor, symbolic
 from umiak.observe.collector import EventCollector, now
@@ -112,9 +112,13 @@ class RowsInFlight(BucketInFlight):
         assert self.exchange is not None
         self.exchange.wait()
 
-    def gradient(self, k: int) -> Tensor | None:
+    def mean(self) -> SelectedRows | None:
+        """Return the mean, once it has arrived; None where no rank has rows."""
         assert self.exchange is not None
-        mean = self.exchange.mean()
+        return self.exchange.mean()
+
+    def gradient(self, k: int) -> Tensor | None:
+        mean = self.mean()
         return None if mean is None else mean.to_dense()
 
     def hear(self) -> None:
@@ -154,15 +158,19 @@ class CapturedReduction:
         they may need this one for collectives of the model."""
         self._begin(i, BucketInFlight(self.buckets[i], flat))
 
-    def start_rows(self, i: int, index: Tensor, values: Tensor, unused: bool) -> None:
-        """Start a bucket of selected rows."""
+    def start_rows(self, i: int, index: Tensor, values: Tensor, given: Tensor | None, unused: bool) -> None:
+        """Start a bucket of selected rows: all, or those that are given."""
         bucket = self.buckets[i]
-        rows = None if unused else SelectedRows(index, values, bucket.slots[0].leaf.shape)
+        if given is not None:
+            with no_grad_guard():
+                index = from_numpy(np.flatnonzero(host_values(given)), index.place)
+                values = F.take(values, index, axis=0)
+        rows = None if unused and not index.shape[0] else SelectedRows(index, values, bucket.slots[0].leaf.shape)
         self._begin(i, RowsInFlight(bucket, rows, unused))
 
     def _begin(self, i: int, one: BucketInFlight) -> None:
         self.under_way[i] = one
-        if self.reducer.agreed:
+        if self.reducer.agreed or len(self.under_way) == len(self.buckets):
             self._send()
 
     def _send(self) -> None:
@@ -202,14 +210,18 @@ class CapturedReduction:
                         slot.leaf.grad = g
         self.reducer.check((bucket,), lambda slot: True)
 
-    def rows(self, i: int) -> Tensor:
-        """Wait for a bucket of selected rows, and return their mean as a dense tensor."""
-        one = self.under_way[i]
+    def rows(self, i: int) -> tuple[Tensor, Tensor]:
+        """Wait for a bucket of selected rows, and return their mean as a dense tensor, and which rows were given."""
+        one: Any = self.under_way[i]
+        (slot,) = self.buckets[i].slots
         self.finish(i)
+        shape, dtype = tuple(slot.leaf.shape), slot.leaf.dtype
         with no_grad_guard():
-            mean = one.gradient(0)
-            leaf = self.buckets[i].slots[0].leaf
-            return F.full(0.0, dtype=leaf.dtype, shape=tuple(leaf.shape)) if mean is None else mean
+            none = F.full(False, dtype=dt.bool, shape=shape[:1])
+            mean = one.mean()
+            if mean is None:
+                return F.full(0.0, dtype=dtype, shape=shape), none
+            return mean.to_dense(), F.put(none, mean.index, True, axis=0)
 
     def fail(self) -> None:
         """After a run that was not completed: tell the other ranks, as an eager pass does, unless it never began."""
@@ -274,7 +286,7 @@ def record(reducer: Reducer, tracer: Capture, items: Sequence[tuple[int, Tensor,
     amp = ctx.amp()
     ctx.set_amp(0, amp[1], 0)  # gradients are averaged in their own types
     try:
-        means = _averaged(reduction, totals, set(unused))
+        means = _averaged(reduction, tracer, totals, {key: g for key, _, g in items}, set(unused))
     finally:
         ctx.set_amp(*amp)
     _give(reducer, tracer, {key: mean for key, mean in means.items() if key not in open_})
@@ -322,8 +334,14 @@ def _unused(
     return found, open_
 
 
-def _averaged(reduction: CapturedReduction, totals: dict[int, Any], unused: set[int]) -> dict[int, Any]:
-    """The averages of gradients, by key."""
+def _averaged(
+    reduction: CapturedReduction,
+    tracer: Capture,
+    totals: dict[int, Any],
+    gradients: dict[int, Any],
+    unused: set[int],
+) -> dict[int, Any]:
+    """The averages of gradients, by key. ``gradients``: those of the pass alone."""
     reducer = reduction.reducer
     keys = {id(slot): key for key, slot in enumerate(reducer.slots)}
     where = {"group": reducer.group.name, "backward": reduction.number}
@@ -332,8 +350,8 @@ def _averaged(reduction: CapturedReduction, totals: dict[int, Any], unused: set[
         if bucket.by_rows:
             (slot,) = bucket.slots
             key = keys[id(slot)]
-            index, values = _rows(totals[key], slot.leaf, key in unused)
-            started.append(F.rows_start(values, index, bucket=i, unused=key in unused, **where))
+            rows = _rows(totals[key], slot.leaf, tracer, gradients.get(key))
+            started.append(F.rows_start(*rows, bucket=i, unused=key in unused, **where))
             continue
         parts = []
         for k, slot in enumerate(bucket.slots):
@@ -350,7 +368,9 @@ def _averaged(reduction: CapturedReduction, totals: dict[int, Any], unused: set[
     for i, (bucket, flat) in enumerate(zip(reduction.buckets, started, strict=True)):
         if bucket.by_rows:
             (slot,) = bucket.slots
-            means[keys[id(slot)]] = F.rows_done(flat, bucket=i, height=slot.leaf.shape[0], **where)
+            mean, given = F.rows_done(flat, bucket=i, height=slot.leaf.shape[0], **where)
+            means[keys[id(slot)]] = mean
+            tracer.rows[id(slot.leaf)] = given
             continue
         averaged = F.bucket_done(flat, bucket=i, **where)
         for k, slot in enumerate(bucket.slots):
@@ -358,39 +378,31 @@ def _averaged(reduction: CapturedReduction, totals: dict[int, Any], unused: set[
     return means
 
 
-def _rows(g: SymTensor, leaf: Tensor, unused: bool) -> tuple[Any, Any]:
-    """Indices and values of the rows that a gradient of a table consists of: those that were looked up, if nothing else
-    has a part in it, or all."""
+def _rows(total: SymTensor, leaf: Tensor, tracer: Capture, g: SymTensor | None) -> tuple[Any, Any, Any]:
+    """Return rows of a gradient of a table, their indices, and which of them count if not all do.
+
+    ``total``: what this rank adds; ``g``: what the pass has given it. Eager steps send rows that were looked up, twice if
+    they were so, unless something else has a part in the gradient.
+    """
     width = tuple(leaf.shape[1:])
-    lookups = [] if unused else _lookups(g.value)
-    if lookups is None:
-        values = g if g.dtype is leaf.dtype else F.cast(g, dtype=leaf.dtype)
-        return F.iota(0, 1, dtype=int64, size=leaf.shape[0]), values
-    indices, rows = [F.full(0, dtype=int64, shape=(0,))], [F.full(0.0, dtype=leaf.dtype, shape=(0, *width))]
-    for index, values in lookups:
+    held = leaf_gradients.held_gradient(leaf)
+    parts = [] if g is None else lookups(g.value)
+    known = tracer.rows.get(id(leaf))  # of what it held
+    if parts is None or (held is not None and known is None):
+        values = total if total.dtype is leaf.dtype else F.cast(total, dtype=leaf.dtype)
+        return values, F.iota(0, 1, dtype=dt.int64, size=leaf.shape[0]), None
+    if held is not None:
+        for index, _ in parts:
+            known = F.put(known, symbolic(index, tracer), True, axis=0)
+        return total, F.iota(0, 1, dtype=dt.int64, size=leaf.shape[0]), known
+    indices, rows = [F.full(0, dtype=dt.int64, shape=(0,))], [F.full(0.0, dtype=leaf.dtype, shape=(0, *width))]
+    for index, values in parts:
         count = product(index.meta.shape)
-        indices.append(F.cast(F.reshape(symbolic(index, g._tracer), shape=(count,)), dtype=int64))
-        rows.append(F.cast(F.reshape(symbolic(values, g._tracer), shape=(count, *width)), dtype=leaf.dtype))
-    if len(lookups) == 1:
-        return indices[1], rows[1]
-    return F.concat(indices, axis=0), F.concat(rows, axis=0)
-
-
-def _lookups(g: Value) -> list[tuple[Value, Value]] | None:
-    """The (index, values) whose rows, added to zeros, are a gradient; None where there is more to it."""
-    operation = g.operation
-    if operation is None:
-        return None
-    if type(operation.op) in (F.Add, F.Cast):
-        parts = [_lookups(x) if isinstance(x, Value) else None for x in operation.operands]
-        return None if None in parts else [pair for part in parts for pair in part]  # type: ignore[union-attr]
-    if type(operation.op) is not F.Put or operation.op.axis or operation.op.mode != "add":
-        return None
-    base, index, values = operation.operands
-    full = base.operation if isinstance(base, Value) else None
-    if full is None or type(full.op) is not F.Full or full.operands[0] != 0:
-        return None
-    return [(index, values)]  # type: ignore[list-item]
+        indices.append(F.cast(F.reshape(symbolic(index, tracer), shape=(count,)), dtype=dt.int64))
+        rows.append(F.cast(F.reshape(symbolic(values, tracer), shape=(count, *width)), dtype=leaf.dtype))
+    if len(parts) == 1:
+        return rows[1], indices[1], None
+    return F.concat(rows, axis=0), F.concat(indices, axis=0), None
 
 
 def _part(flat: Tensor, bucket: Bucket, k: int) -> Tensor:
@@ -443,15 +455,15 @@ def _poll(op: Any, x: Tensor) -> tuple:
     return ()
 
 
-def _start_rows(op: Any, x: Tensor, index: Tensor) -> tuple[Tensor]:
+def _start_rows(op: Any, x: Tensor, index: Tensor, given: Tensor | None = None) -> tuple[Tensor]:
     reducer, values = _reducer(op), x.detach()
-    reducer.reductions[op.backward].start_rows(op.bucket, index.detach(), values, op.unused)
+    reducer.reductions[op.backward].start_rows(op.bucket, index.detach(), values, given, op.unused)
     reducer.poll()
     return (values,)
 
 
-def _done_rows(op: Any, x: Tensor) -> tuple[Tensor]:
-    return (_reducer(op).reductions[op.backward].rows(op.bucket),)
+def _done_rows(op: Any, x: Tensor) -> tuple[Tensor, Tensor]:
+    return _reducer(op).reductions[op.backward].rows(op.bucket)
 
 
 _RUN = {BucketStart: _start, BucketDone: _done, RowsStart: _start_rows, RowsDone: _done_rows, BucketPoll: _poll}

@@ -15,10 +15,12 @@ import numpy as np
 
 from umiak.comm import algorithms
 from umiak.comm.channel import Channel
+from umiak.comm.device_links import DeviceLinks
 from umiak.comm.errors import CommError, SizeMismatch
 from umiak.comm.peer_status import PeerStatus, summarize
 from umiak.comm.staging import Data, StagedArray, described
 from umiak.comm.task import Task, timeout_flag
+from umiak.core.tensor import Tensor
 from umiak.util import flags
 from umiak.util.errors import op_error
 
@@ -61,6 +63,7 @@ class Group:
             {} if beside is None else beside._open
         )  # what the rank has under way, on any group
         self.given_up: deque[int] = deque(maxlen=RECENT)  # calls that have ended with an error
+        self.device_links = DeviceLinks(self.size, self.rank, lambda obj: self.broadcast_object(obj, 0))
         # Tells what some global ranks do on a group, at a call of it
         self.ask_status: Callable[[Group, int | None, Sequence[int]], list[PeerStatus]] | None = None
 
@@ -197,8 +200,11 @@ class Group:
     ) -> Callable[[int], algorithms.Steps]:
         """Steps of a collective: the transport's native one ``name`` where it serves the operands, else messages.
 
-        What lies on a device that the channel does not reach goes by way of the host, which waits for what is read.
+        What lies on a device that neither the channel nor a library of the device's reaches goes by way of the host,
+        which waits for what is read.
         """
+        # Here, since it may block: once a task has begun, others of the rank have to start in their order.
+        link = self.device_links.of(operands) if operands and not check_flag.value else None
 
         def steps(tag: int) -> algorithms.Steps:
             # With the check, engines would match collectives by the order of their starts, which is now that of the
@@ -207,6 +213,11 @@ class Group:
             places = {s.device.place for s in (*reads, *writes) if s is not None and s.device is not None}
             if places and all(map(self.channel.can_access, places)):
                 request = native(name, *(s.buffer for s in operands), *args)
+                if request is not None:
+                    yield [request]
+                    return
+            if link is not None:
+                request = link.start(operands[0].stream, name, *(s.buffer for s in operands), *args)
                 if request is not None:
                     yield [request]
                     return
@@ -476,8 +487,31 @@ class Group:
                 self.send_object(obj, peer)
         return objs[root]
 
+    def exchange(self, messages: Sequence[tuple[bool, Tensor, int]]) -> Task | None:
+        """Start messages together by the library of the device that all their tensors lie on: (whether it is sent, a
+        contiguous tensor, the index of the peer) each. None where there is no such library, and nothing is started."""
+        for _, _, peer in messages:
+            self._peer("exchange", peer)
+        staged = [StagedArray(x) for _, x, _ in messages]
+        link = self.device_links.of(staged)
+        if link is None:
+            return None
+        given = [(sends, s.buffer, peer) for (sends, _, peer), s in zip(messages, staged)]
+        request = link.exchange(staged[0].stream, given)
+        if request is None:
+            return None
+
+        def steps() -> algorithms.Steps:
+            yield [request]
+
+        task = Task(self, f"exchange of {len(given)} messages (group {self.name!r})", steps())
+        if task._steps is not None:
+            self._open[id(task)] = task
+        return task
+
     def close(self) -> None:
-        """Release what the transport holds for the group."""
+        """Release what the transport and libraries of devices hold for the group."""
+        self.device_links.close()
         self.channel.close()
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from umiak.core.dtype import bool as bool_
 from umiak.ir.meta import Meta
 from umiak.ops.base import Op, register
 
@@ -48,23 +49,25 @@ class BucketDone(NumberedBucketOp):
 @register
 class RowsStart(NumberedBucketOp):
     """Rows ``x`` of the table that bucket ``bucket`` is for, at ``index`` (int64, one dim), on their way to the other
-    ranks. The result stands for them, in the memory of ``x``. ``unused``: the pass gave the table no gradient."""
+    ranks; of the whole table, those that are ``given`` (bool, one dim). The result stands for them, in the memory of
+    ``x``. ``unused``: the pass gave the table no gradient."""
 
-    inputs = ("x", "index")
+    inputs = ("x", "index", "given?")
     unused: bool
 
-    def infer(self, x: Any, index: Any) -> Any:
+    def infer(self, x: Any, index: Any, given: Any = None) -> Any:
         return Meta(tuple(x.shape), x.dtype)
 
 
 @register
 class RowsDone(NumberedBucketOp):
-    """The mean over all ranks of the tables of ``height`` rows of which ``x``, which was started, are some."""
+    """The mean over all ranks of the tables of ``height`` rows of which ``x``, which was started, are some; and for each
+    row whether a rank gave it."""
 
     height: int
 
     def infer(self, x: Any) -> Any:
-        return Meta((self.height, *x.shape[1:]), x.dtype)
+        return Meta((self.height, *x.shape[1:]), x.dtype), Meta((self.height,), bool_)
 
 
 STARTS, ENDS = (BucketStart, RowsStart), (BucketDone, RowsDone)

@@ -18,6 +18,7 @@ from typing import Any
 from umiak import ops as F
 from umiak.autodiff.custom import cut, is_custom, is_given, resolve, settle
 from umiak.autodiff.graph import derivative, pullback
+from umiak.autodiff.lookups import lookups
 from umiak.compiler.amp import with_casts
 from umiak.compiler.passes.attention import fuse_plain_attention
 from umiak.core import context, leaf_gradients, tape
@@ -33,6 +34,7 @@ from umiak.core.captured import (
     Stream,
 )
 from umiak.core.context import OBSERVE_TRACE
+from umiak.core.dtype import bool as bool_
 from umiak.core.generator import Generator
 from umiak.core.tensor import Tensor
 from umiak.ir import sym as dim
@@ -101,6 +103,10 @@ class Capture(Tracer):
         self.outer: dict[int, tuple[Tensor, Tensor]] = {}
         self.were_cleared: set[int] = set()  # ids of leaves whose gradient was zeros that nobody had looked at
         self.cleared: set[int] = set()  # ids of those that it has replaced by zeros
+        # Tables that were looked up with `sparse=True`; those whose gradient has nothing but rows, which eager calls
+        # would keep as rows, with whether it has one, for each row.
+        self.looked_up: set[int] = set()
+        self.rows: dict[int, SymTensor] = {}
         self.differentiated = False
         self.ends: list[Value] = []  # of histories: what backward() was called on
         # Gradients in Python: functions by operation, tensors whose `.grad` is asked for, and whether what is computed
@@ -320,11 +326,26 @@ class Capture(Tracer):
                 taken.setdefault(id(sink.owner), (sink.owner, []))[1].append((sink.key, leaf, g))
                 continue
             with context.no_grad_guard():
+                self._note_rows(leaf, g, held is None)
                 leaf.grad = g if held is None else F.add(held, g)
             self.cleared.discard(id(leaf))
         for owner, items in taken.values():
             with context.no_grad_guard():
                 owner.captured(self, items)
+
+    def _note_rows(self, leaf: Tensor, g: SymTensor, first: bool) -> None:
+        parts = lookups(g.value) if id(leaf) in self.looked_up and (first or id(leaf) in self.rows) else None
+        before = self.rows.pop(id(leaf), None)
+        if parts is None:
+            return
+        given = F.full(False, dtype=bool_, shape=tuple(leaf.shape[:1])) if first or before is None else before
+        for index, _ in parts:
+            given = F.put(given, symbolic(index, self), True, axis=0)
+        self.rows[id(leaf)] = given
+
+    def looks_up(self, table: Tensor) -> None:
+        """Note a table whose gradient eager calls would keep as rows."""
+        self.looked_up.add(id(table))
 
     def replaces(self, leaf: Tensor) -> None:
         """The function is about to replace the gradient of a leaf, other than by ``backward``."""
@@ -347,7 +368,9 @@ class Capture(Tracer):
         leaves = list(leaves)
         self.asks_for_gradients(leaves)
         for leaf in leaves:
-            if leaf_gradients.held_gradient(leaf) is not None:
+            if id(leaf) in self.rows:
+                self.drops([leaf])
+            elif leaf_gradients.held_gradient(leaf) is not None:
                 self.replaces(leaf)
                 self.cleared.add(id(leaf))
                 leaf._grad = None
@@ -356,6 +379,7 @@ class Capture(Tracer):
         """The function sets gradients to None."""
         for leaf in leaves:
             self.replaces(leaf)
+            self.rows.pop(id(leaf), None)
             leaf._grad = None
 
     def _leaves(self) -> list[tuple[SymTensor, Tensor]]:

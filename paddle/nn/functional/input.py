@@ -9,7 +9,7 @@ from paddle._public import need_tensor, public
 from paddle.tensor._args import create_on
 from umiak import ops as F
 from umiak.core import dtype as dt
-from umiak.core.context import current, no_grad_guard
+from umiak.core.context import capture_of, current, no_grad_guard
 from umiak.core.eager import apply
 from umiak.core.inplace import assign
 from umiak.core.python_nodes import python_node
@@ -42,7 +42,8 @@ def embedding(
         max_norm: rows that are looked up and longer than this are shortened in place first.
         norm_type: order of the norm that ``max_norm`` limits.
         sparse: the weight, if it is a leaf, gets a gradient of selected rows (``is_selected_rows()``): the rows that
-            were looked up. In captured programs and under ``create_graph`` gradients are dense.
+            were looked up. In captured programs and under ``create_graph`` gradients are dense. Captured steps of
+            optimizers leave other rows alone all the same, if they compute the gradient too.
         scale_grad_by_freq: divide the gradient of a row by how often the row was looked up.
 
     Returns:
@@ -63,6 +64,8 @@ def embedding(
         embedding_renorm_(x, weight, max_norm, norm_type)
     if scale_grad_by_freq:
         weight = _scaled_by_frequency(x, weight)
+    if sparse and (tracer := capture_of()) is not None:
+        tracer.looks_up(weight)
     if padding_idx is None:
         if sparse and weight.is_leaf and is_recorded(weight):
             return _sparse(apply(_EMBEDDING, (x, weight.detach()), (-1,)), x, weight, None)
