@@ -95,6 +95,7 @@ def _assemble() -> None:
     )
     flags.declare_lazy({name: module for module, names in _SWITCHES.items() for name in names.split()})
     array.install(transfer.moved)
+    backends.install_loader(lambda folder: import_module("umiak.backends.plugin.discovery").libraries(folder))
     backends.provide(ops.REGISTRY["transfer"], transfer.kernel)
     backends.provide(ops.REGISTRY["python_call"], lambda call: import_module("umiak.backends.python_call").kernel(call))
     when_loaded("umiak.ops.custom_op", custom_operators)

@@ -7,11 +7,14 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from paddle._public import public
+from paddle.device.places import get_all_custom_device_type
 from paddle.framework.place import device_count
 from paddle.profiler import scheduler as schedules
 from paddle.profiler.names import ProfilerState, ProfilerTarget, SortedKeys, SummaryView
 from paddle.profiler.ranges import Instruments
 from paddle.profiler.timer import StepTimer
+from umiak import backends
+from umiak.backends import Tracer
 from umiak.observe import tables
 from umiak.observe.collector import EventCollector, Range
 from umiak.observe.event import STEP
@@ -19,6 +22,24 @@ from umiak.observe.profile import Profile
 from umiak.util.errors import op_error
 
 CLOSED, READY, RECORD, LAST = ProfilerState
+
+
+def _traced(types: list[str], all: bool) -> list[str]:
+    """The types of devices to record, which plug-ins bring: those named, else all that have a profiler."""
+    if not types and not all:
+        return []
+    known = get_all_custom_device_type()
+    able = [name for name in known if _tracers([name])]
+    missing = [name for name in types if name not in able]
+    if missing:
+        required = f"custom_device_types whose plug-ins have a profiler, of {able}"
+        raise op_error(ValueError, "Profiler", required, f"custom_device_types={missing}")
+    return types or able
+
+
+def _tracers(types: list[str]) -> list[Tracer]:
+    recorders = (backends.backends_of(name)[0].tracer() for name in types)
+    return [recorder for recorder in recorders if recorder is not None]
 
 
 @public("paddle.profiler")
@@ -40,11 +61,12 @@ class Profiler:
         profile_memory: note what tensors hold, after each op.
         timer_only: record nothing, only time the steps for ``step_info``.
         emit_nvtx: for devices that this build has not: refused.
-        custom_device_types: the same.
+        custom_device_types: types of devices whose plug-ins record what they do. Empty: with
+            ``ProfilerTarget.CUSTOM_DEVICE`` among the targets, all that can.
         with_flops: accepted; the work of kernels is counted in any case.
 
     Raises:
-        ValueError: ``emit_nvtx`` or ``custom_device_types``, or a pair of steps in the wrong order.
+        ValueError: ``emit_nvtx``, a custom type of device that has no profiler, or a pair of steps in the wrong order.
         TypeError: another scheduler.
 
     Example:
@@ -72,11 +94,13 @@ class Profiler:
         custom_device_types: Iterable[str] = (),
         with_flops: bool = False,
     ) -> None:
-        if emit_nvtx or list(custom_device_types):
-            requested = "emit_nvtx" if emit_nvtx else f"custom_device_types={list(custom_device_types)}"
-            raise op_error(ValueError, "Profiler", "devices that this build has", requested)
-        for target in {ProfilerTarget.CPU} if targets is None else targets:
-            if target is not ProfilerTarget.CPU and not (target is ProfilerTarget.GPU and device_count("gpu")):
+        if emit_nvtx:
+            raise op_error(ValueError, "Profiler", "devices that this build has", "emit_nvtx")
+        targets = {ProfilerTarget.CPU} if targets is None else set(targets)
+        traced = _traced(list(custom_device_types), ProfilerTarget.CUSTOM_DEVICE in targets)
+        here = {ProfilerTarget.CPU, *([ProfilerTarget.CUSTOM_DEVICE] if traced else [])}
+        for target in targets - here:
+            if not (target is ProfilerTarget.GPU and device_count("gpu")):
                 warnings.warn(f"[Profiler] has no {target.name} here: left out of the targets", stacklevel=2)
         if scheduler is None:
             scheduler = schedules.always
@@ -90,7 +114,7 @@ class Profiler:
         self.step_num = 0
         self.current_state = CLOSED
         self.profiler_result: Profile | None = None
-        self._make = lambda: EventCollector(shapes=record_shapes, memory=profile_memory)
+        self._make = lambda: EventCollector(record_shapes, profile_memory, _tracers(traced))
         self._recorder: EventCollector | None = None
         self._range: Range | None = None
         self._timer = StepTimer()

@@ -7,20 +7,23 @@ one with the highest ``priority`` gives memory and streams, and each is asked fo
 
 from __future__ import annotations
 
+import os
 import warnings
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from umiak.core import storage, stream
 from umiak.core.place import Place, from_index
 from umiak.ops.base import REGISTRY
 
 if TYPE_CHECKING:
+    from umiak.backends.collectives import Collectives
     from umiak.compiler.plan import Call
     from umiak.core.buffer import Buffer
     from umiak.ops.base import Op
 
 GROUP = "umiak.backends"
+ROOT = "CUSTOM_DEVICE_ROOT"  # environment variable: folders of libraries with the reference's interface in C
 
 
 class Kernel(NamedTuple):
@@ -86,6 +89,27 @@ class Properties(NamedTuple):
     units: int
 
 
+class Span(NamedTuple):
+    """Work of a device, as its own profiler tells. Times are nanoseconds of ``time.time_ns``."""
+
+    name: str
+    kind: str  # one of the kinds of ``umiak.observe.event``, or a word of the device's
+    start: int
+    end: int
+    lane: str  # what it ran on, one span after the other: a stream
+    args: dict[str, Any]
+
+
+class Tracer(Protocol):
+    """The profiler of a device type: it records from ``start`` to ``stop``, once."""
+
+    def start(self) -> None:
+        """Begin."""
+
+    def stop(self) -> list[Span]:
+        """End, and give what was recorded."""
+
+
 class Backend:
     """One way to run ops. Subclasses set the class attributes and define ``allocator``, ``kernel`` and ``supports``."""
 
@@ -119,6 +143,14 @@ class Backend:
         the stream. False, and nothing done, where elements have to go by way of the host.
         """
         raise NotImplementedError(f"backend {self.name!r} does not copy")
+
+    def collectives(self, place: Place) -> Collectives | None:
+        """Return the device's own library of collectives for memory of ``place``; None: elements go by the host."""
+        return None
+
+    def tracer(self) -> Tracer | None:
+        """Return a new recording of the devices' own profiler; None where they have none."""
+        return None
 
     def kernel(self, call: Call) -> Kernel | None:
         """Return the kernel of a class of calls: ``call.op`` on ``call.metas`` (a Meta or None each), and more.
@@ -202,9 +234,10 @@ def unregister(name: str) -> None:
 
 
 def discover(again: bool = False) -> None:
-    """Load the backends of all installed distributions. Done once; a broken one is reported and skipped.
+    """Load the backends of all installed distributions, and of the libraries below ``CUSTOM_DEVICE_ROOT``. Done once; a
+    broken one is reported and skipped.
 
-    ``again``: look for distributions that have come since.
+    ``again``: look for what has come since.
     """
     global _discovered
     if _discovered and not again:
@@ -221,10 +254,40 @@ def discover(again: bool = False) -> None:
             _absent[entry.name] = str(error)
         except Exception as error:  # a plug-in's own; the others are to run
             origin = f" of {entry.dist.name}" if entry.dist is not None else ""
-            _broken[entry.name] = f"{type(error).__name__}: {error}"
-            text = f"backend {entry.name!r}{origin} ({entry.value}) is skipped: {_broken[entry.name]}"
-            warnings.warn(text, RuntimeWarning, stacklevel=2)
+            _skip(entry.name, f"{entry.name!r}{origin} ({entry.value})", error)
+    if ROOT in os.environ:
+        _load_libraries(os.environ[ROOT])
     _discovered = True
+
+
+def _skip(name: str, shown: str, error: Exception) -> None:
+    _broken[name] = f"{type(error).__name__}: {error}"
+    warnings.warn(f"backend {shown} is skipped: {_broken[name]}", RuntimeWarning, stacklevel=3)
+
+
+Loader = Callable[[str], Iterable[tuple[str, Callable[[], Backend]]]]
+_loader: Loader | None = None
+
+
+def install_loader(loader: Loader) -> None:
+    """Let ``loader(folder)`` name the backends of a folder of ``CUSTOM_DEVICE_ROOT``, and say what loads each."""
+    global _loader
+    _loader = loader
+
+
+def _load_libraries(roots: str) -> None:
+    assert _loader is not None, "the assembler installs it"
+    for folder in filter(None, roots.split(os.pathsep)):
+        try:
+            libraries = list(_loader(folder))
+        except Exception as error:
+            _skip(folder, repr(folder), error)
+            continue
+        for name, load in libraries:
+            try:
+                register(load())
+            except Exception as error:  # a library's own; the others are to run
+                _skip(name, repr(name), error)
 
 
 def absence(name: str) -> str | None:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any
 
 from umiak import memory
+from umiak.backends import Tracer
 from umiak.compiler import statistics
 from umiak.core.context import current
 from umiak.core.place import Place
@@ -36,13 +38,14 @@ class _Thread(threading.local):
 class EventCollector:
     """One at a time is on: ``start`` ... ``take`` (what there is so far) ... ``stop``.
 
-    ``shapes`` notes operands, ``memory`` counts what tensors hold of the current place.
+    ``shapes`` notes operands, ``memory`` counts what tensors hold of the current place. ``tracers`` record what devices
+    do.
     """
 
     active: EventCollector | None = None
 
-    def __init__(self, shapes: bool = False, memory: bool = False) -> None:
-        self.shapes, self.memory = shapes, memory
+    def __init__(self, shapes: bool = False, memory: bool = False, tracers: Sequence[Tracer] = ()) -> None:
+        self.shapes, self.memory, self.tracers = shapes, memory, tracers
         self.profile = Profile()
         self.local = _Thread()
         self.held = 0
@@ -53,6 +56,14 @@ class EventCollector:
             raise op_error(RuntimeError, "profiler", "that no other one is recording", "one that is", "Stop it first.")
         EventCollector.active = self
         self.stack = ExitStack()
+        try:
+            for tracer in self.tracers:
+                tracer.start()
+                self.stack.callback(self._collect, tracer)
+        except BaseException:
+            self.stack.close()
+            EventCollector.active = self.stack = None
+            raise
         self.stack.enter_context(statistics.timed_launches())
         statistics.LISTENERS.append(self.kernel)
         observe.watch(self)
@@ -62,9 +73,25 @@ class EventCollector:
         assert self.stack is not None, "stop() without start()"
         observe.watch(None)
         statistics.LISTENERS.remove(self.kernel)
-        self.stack.close()
-        EventCollector.active = self.stack = None
+        stack, EventCollector.active, self.stack = self.stack, None, None
+        stack.close()
         return self.take()
+
+    def _collect(self, tracer: Tracer) -> None:
+        """Add what a device has done to the profile, on a row for each of its lanes."""
+        offset = now() - time.time_ns()
+        for span in tracer.stop():
+            lane = next((n for n, name in self.profile.threads.items() if n < 0 and name == span.lane), 0)
+            lane = lane or -1 - sum(n < 0 for n in self.profile.threads)  # threads of the system have other numbers
+            e = Event(span.name, span.kind, span.start + offset, lane)
+            e.end, e.args = (
+                span.end + offset,
+                {"bytes": 0, "flops": 0, **span.args} if span.kind == KERNEL else span.args,
+            )
+            if e.start >= self.profile.start:
+                self.profile.threads[lane] = span.lane
+                self.profile.events.append(e)
+        self.profile.events.sort(key=lambda e: e.end)
 
     def clear(self) -> None:
         """Begin a new profile; what is open now is not part of it."""

@@ -24,6 +24,7 @@ from umiak.core.buffer import ACCESS_HOST, access
 from umiak.core.context import OBSERVE_TRACE, current, no_grad_guard
 from umiak.core.dtype import DType
 from umiak.core.inplace import assign
+from umiak.core.storage import ACCESS_DEVICE
 from umiak.core.tensor import KIND_VIEW, Tensor
 from umiak.ir import sym as dim
 from umiak.ir.meta import Meta
@@ -56,6 +57,17 @@ def takes_fast_path(outs: Sequence[Tensor], ins: Sequence[Tensor] = (), cut: Seq
     if not ctx.grad_enabled or all(x.stop_gradient for x in (*outs, *ins)):
         return True
     return any(_parameter(x) for x in outs)
+
+
+def takes_device_path(xs: Sequence[Tensor]) -> bool:
+    """Return whether only the data of these tensors is concerned, and a device's own library may read and write them
+    where they lie: no trace, no gradient, contiguous memory of one device."""
+    ctx = current()
+    if ctx.observers & OBSERVE_TRACE or access(xs[0].place) != ACCESS_DEVICE:
+        return False
+    if any(x._kind & ~KIND_VIEW or x.place is not xs[0].place or not x.is_contiguous() for x in xs):
+        return False
+    return not ctx.grad_enabled or all(x.stop_gradient for x in xs)
 
 
 def _parameter(x: Tensor) -> bool:

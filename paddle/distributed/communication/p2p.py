@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from paddle._public import public
+from paddle.distributed.communication import _paths as paths
 from paddle.distributed.communication import stream
 from paddle.distributed.communication._paths import need
-from paddle.distributed.communication.group import Group, member
+from paddle.distributed.communication.group import Group, group_rank, member
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 
@@ -183,6 +184,25 @@ def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list:
     ops = list(p2p_op_list)
     if not ops or not all(isinstance(one, P2POp) for one in ops):
         raise op_error(RuntimeError, "batch_isend_irecv", "a list of P2POp", [type(one).__name__ for one in ops])
+    task = _by_device(ops)
+    if task is not None:
+        return [task] * len(ops)
     return [
         one.op(one.tensor, one.peer, one.group) for one in ops if member(one.group, "batch_isend_irecv") is not None
     ]
+
+
+def _by_device(ops: Sequence[P2POp]) -> Any:
+    """The task of messages of one group that a device's own library starts; None where each goes by itself."""
+    pg = member(ops[0].group, "batch_isend_irecv")
+    tensors = [one.tensor for one in ops]
+    if pg is None or any(one.group is not ops[0].group for one in ops) or not paths.takes_device_path(tensors):
+        return None
+    task = pg.exchange(
+        [(one.op is isend, one.tensor, group_rank(pg, one.peer, "batch_isend_irecv", "peer")) for one in ops]
+    )
+    if task is not None:
+        for one in ops:
+            if one.op is irecv:
+                task.then(one.tensor._bump_version)
+    return task
