@@ -61,9 +61,9 @@ def test_the_check_sees_packages_that_are_on_no_index():
     assert unknown("'.[distributed,plot]'") == unknown(". mpich 'mpi4py>=4'") == []
     assert unknown("--no-deps -r examples/sentence_embedding/requirements.txt") == []
     assert unknown("dist/umiak-*.whl 'dist/umiak-0.1.0-cp311-cp311-linux_x86_64.whl[vision]'") == []
-    assert unknown("'dist/umiak-*.whl[cuda]'") == ["cuda"]
+    assert unknown("'dist/umiak-*.whl[rocm]'") == ["rocm"]
     assert unknown("'umiak[distributed]'") == ["umiak[distributed]"]
-    assert unknown("-r nothing.txt '.[cuda]'") == ["nothing.txt", "cuda"]
+    assert unknown("-r nothing.txt '.[rocm]'") == ["nothing.txt", "rocm"]
 
 
 def test_install_commands_work_from_a_checkout():

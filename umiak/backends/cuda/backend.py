@@ -1,0 +1,89 @@
+"""The backend: what it gives for a place, and where kernels come from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from umiak.backends.base import Backend, Kernel, Properties, get
+from umiak.backends.cuda import copies
+from umiak.backends.cuda.device import DEVICE_TYPE, DEVICES, Device
+from umiak.backends.cuda.driver import DeviceAttribute, Driver
+from umiak.backends.host_calls import HostCalls
+from umiak.backends.strided import densely
+from umiak.core.buffer import Buffer
+from umiak.core.place import Place
+from umiak.memory import caching
+from umiak.ops.convolution import Conv, ConvInputGrad, ConvWeightGrad
+from umiak.ops.linalg import Matmul
+from umiak.util import log
+
+
+class CudaBackend(Backend):
+    """CUDA devices of one driver."""
+
+    name = "cuda"
+    device_type = DEVICE_TYPE
+    has_streams = True
+    fuses = True
+
+    def __init__(self, driver: Driver) -> None:
+        self.driver = driver
+        self.host = HostCalls(log.get("cuda"))
+        self.devices: dict[int, Device] = {}  # by index of the place
+
+    def device_count(self) -> int:
+        return self.driver.device_get_count()
+
+    def device(self, place: Place) -> Device:
+        if place.index not in self.devices:
+            self.devices[place.index] = DEVICES[place.index] = Device(self.driver, place.device_id)
+        return self.devices[place.index]
+
+    def properties(self, place: Place) -> Properties:
+        driver, number = self.driver, place.device_id
+        major, minor, units = (
+            driver.device_get_attribute(number, a)
+            for a in (
+                DeviceAttribute.COMPUTE_CAPABILITY_MAJOR,
+                DeviceAttribute.COMPUTE_CAPABILITY_MINOR,
+                DeviceAttribute.MULTIPROCESSOR_COUNT,
+            )
+        )
+        memory = driver.device_total_mem(number)
+        return Properties(driver.device_get_name(number), major, minor, memory, units)
+
+    def allocator(self, place: Place) -> Any:
+        return caching.device_allocator(place.index, self.device(place).memory)
+
+    def stream_driver(self, place: Place) -> Device:
+        return self.device(place)
+
+    def copy(self, target: Buffer, source: Buffer, stream: int) -> bool:
+        copies.transfer(target, source, stream)
+        return True
+
+    def supports(self, op: Any) -> bool:
+        return op.decompose is not None or get("cpu").supports(op) or get("ref").supports(op)
+
+    def kernel(self, call: Any) -> Kernel | None:
+        # Imported with the first kernel: they load the compiler.
+        from umiak.backends.cuda.matmuls import Kernels, convolution, matmul
+        from umiak.backends.cuda.nests import NestKernel
+        from umiak.compiler.lower.builder import NotANest
+
+        device, op = self.device(call.place), call.op
+        if op.name == "copy":
+            return Kernel(run=lambda op, outs, ins, params: copies.copy(device, outs[0], ins[0]), name="copy")
+        if type(op) in (Conv, ConvInputGrad, ConvWeightGrad):
+            return convolution(Kernels(device), call)
+        product = matmul(Kernels(device), call) if type(op) is Matmul else None
+        if product is not None:
+            return product
+        try:
+            nest = NestKernel(device, call)
+        except NotANest:
+            if op.decompose is not None or call.needs is not None:
+                return None  # as its decomposition
+            return self.host.kernel(call)
+        run = densely(nest.run, lambda target, source, name: copies.copy(device, target, source, name))
+        return Kernel(run=run, residuals=True, keep=nest, name=nest.name)

@@ -1,0 +1,52 @@
+"""Copies of elements: between places, and within a device however they lie."""
+
+from __future__ import annotations
+
+import functools
+
+from umiak.backends.cuda.device import DEVICES, Device
+from umiak.backends.cuda.launches import Launch, prepare
+from umiak.backends.cuda.memory import upload
+from umiak.backends.strided import copy_work, is_dense
+from umiak.core.buffer import Buffer
+from umiak.core.context import current
+
+
+def transfer(target: Buffer, source: Buffer, id: int) -> None:
+    """Queue a copy of dense elements between places, of which one at least is a CUDA device's (``Backend.copy``)."""
+    to, of = (DEVICES.get(x.place.index) for x in (target, source))
+    nbytes = target.nbytes
+    if to is None:  # to the host, which waits
+        assert of is not None, "one of the two is a CUDA device's"
+        device, array = of, target.host_bytes()
+        of.queue(id).put("copy", lambda s: device.driver.memcpy_async(array.ctypes.data, source.pointer, nbytes, s))
+    elif of is None:
+        upload(to.queue(id), target.pointer, source.host_bytes())
+    elif to is of:
+        to.queue(id).put("copy", lambda s: to.driver.memcpy_async(target.pointer, source.pointer, nbytes, s))
+    else:
+        to.connect(of)
+        to.queue(id).put(
+            "copy",
+            lambda s: to.driver.memcpy_peer_async(target.pointer, to.context, source.pointer, of.context, nbytes, s),
+        )
+
+
+@functools.lru_cache(maxsize=1024)
+def _prepared(device: Device, kernel: object, dims: tuple[int, ...]) -> Launch:
+    return prepare(device, kernel, dims)  # type: ignore[arg-type]
+
+
+def copy(device: Device, target: Buffer, source: Buffer, name: str = "copy") -> None:
+    """Queue a copy of elements of one dtype and shape within a device, on the current stream. The two must not
+    overlap."""
+    if not target.size:
+        return
+    queue = device.queue(current().get_stream(target.place))
+    if is_dense(target) and is_dense(source):
+        nbytes = target.nbytes
+        queue.put(name, lambda s: device.driver.memcpy_async(target.pointer, source.pointer, nbytes, s))
+        return
+    launch = _prepared(device, *copy_work(target, source))
+    arguments = launch.arguments([source.pointer, target.pointer], (), 0, 0, 0)
+    queue.put(name, lambda s: launch.put(queue, arguments))

@@ -1,0 +1,249 @@
+"""One device: its context, its memory, its streams, and what failed on them.
+
+A *mark* is an event of the driver behind all that a stream has got so far. Marks are set when somebody asks, not with
+each launch; a wait may therefore cover work that was handed in between an event and the wait for it.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple
+
+from umiak.backends.cuda.driver import PEER_ACCESS_ALREADY_ENABLED, CudaError, DeviceAttribute, Driver
+from umiak.backends.cuda.memory import MappedMemory, Memory, PinnedBlocks
+from umiak.backends.cuda.modules import Modules
+from umiak.backends.late_failures import Check, LateFailures
+from umiak.core import stream
+from umiak.core.place import Place
+from umiak.core.stream import Event, QueueDriver
+from umiak.util import flags
+
+DEVICE_TYPE = "gpu"
+THREADS = 256  # of a block, for kernels of the loop IR
+
+MAPPED = flags.define(
+    "cuda_mapped_memory", False, "memory of CUDA devices is mapped to reserved addresses; read at a device's first use"
+)
+
+
+class Capture(NamedTuple):
+    """Work that a stream records into a graph: addresses that it will use, and what has to live as long."""
+
+    addresses: set[int]
+    keep: list[object]
+    launches: list[object]
+
+
+class Pending(NamedTuple):
+    """Duties when work up to a ticket is done: ``check`` tells what its data made fail, ``done`` gives back
+    what it used."""
+
+    ticket: int
+    name: str
+    check: Check | None
+    done: Callable[[], None] | None
+
+
+class Queue:
+    """The work of one stream."""
+
+    def __init__(self, device: Device, id: int) -> None:
+        self.device = device
+        self.handle = device.enter().stream_create()
+        self.stream = stream.stream(device.place.index, id)
+        self.lock = threading.RLock()
+        self.marks: deque[tuple[int, int]] = deque()  # tickets, and the events behind them
+        self.pending: deque[Pending] = deque()
+        self.completed = 0
+        self.marked = 0
+        self.failures = LateFailures(device.place.name)
+        self.capture: Capture | None = None
+
+    def put(
+        self,
+        name: str,
+        enqueue: Callable[[int], object],
+        check: Check | None = None,
+        done: Callable[[], None] | None = None,
+    ) -> int:
+        """Hand work in: ``enqueue`` gets the handle of the stream. Its ticket."""
+        with self.lock:  # tickets are in the order of the work
+            self.device.enter()
+            enqueue(self.handle)
+            ticket = self.stream.submit()
+            if check is not None or done is not None:
+                self.pending.append(Pending(ticket, name, check, done))
+        return ticket
+
+    def mark(self) -> None:
+        """Set a mark behind what has none yet. Streams that are captured have none before the capture ends."""
+        submitted = self.stream.submitted
+        if self.marked < submitted and self.capture is None:
+            driver = self.device.enter()
+            event = self.device.events.pop() if self.device.events else driver.event_create()
+            driver.event_record(event, self.handle)
+            self.marks.append((submitted, event))
+            self.marked = submitted
+
+    def poll(self) -> int:
+        """The last ticket up to which all is done, well or not."""
+        with self.lock:
+            try:
+                if self.device.lost is not None:
+                    raise self.device.lost
+                self.mark()
+                driver = self.device.enter()
+                while self.marks and driver.event_query(self.marks[0][1]):
+                    ticket, event = self.marks.popleft()
+                    self.device.events.append(event)
+                    self.finish(ticket)
+            except CudaError as error:
+                self.lose(error)
+            return self.completed
+
+    def finish(self, ticket: int) -> None:
+        while self.pending and self.pending[0].ticket <= ticket:
+            work = self.pending.popleft()
+            if work.check is not None:
+                self.failures.check(work.ticket, work.name, work.check)
+            if work.done is not None:
+                work.done()
+        self.completed = ticket
+
+    def lose(self, error: CudaError) -> None:
+        """The driver gives nothing of the device any more: what is not done has failed."""
+        first = self.device.lost is None
+        self.device.lost = self.device.lost or error
+        if self.completed < self.stream.submitted or first:
+            name = self.pending[0].name if self.pending else "device"
+            self.failures.add(self.completed + 1, name, error)
+        self.marks.clear()
+        self.pending.clear()
+        self.completed = self.marked = self.stream.submitted
+
+    def event(self, ticket: int) -> int:
+        """The event behind which all up to a ticket is done; 0 where it is already."""
+        with self.lock:
+            if self.poll() >= ticket:
+                return 0
+            return next((event for t, event in self.marks if t >= ticket), 0)
+
+    def wait(self, ticket: int) -> None:
+        while (event := self.event(ticket)) != 0:
+            try:
+                self.device.enter().event_synchronize(event)
+            except CudaError as error:
+                with self.lock:
+                    self.lose(error)
+
+
+class Device(QueueDriver):
+    """A CUDA device, and the driver of its streams."""
+
+    def __init__(self, driver: Driver, number: int) -> None:
+        self.driver, self.number = driver, number
+        self.place = Place(DEVICE_TYPE, number)
+        self.context = driver.device_primary_ctx_retain(number)
+        self.lost: CudaError | None = None  # the failure after which the driver gives nothing more
+        self.lock = threading.RLock()
+        self.queues: dict[int, Queue] = {}
+        self.events: list[int] = []  # of the driver, not in use
+        self.peers: list[int] = []  # numbers of devices whose memory this one reaches
+        self.units = self.attribute(DeviceAttribute.MULTIPROCESSOR_COUNT)
+        self.most_shared = self.attribute(DeviceAttribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
+        self.modules = Modules(self)
+        self.pinned = PinnedBlocks(self)
+        self.memory = MappedMemory(self) if MAPPED.value else Memory(self)
+
+    def attribute(self, attribute: DeviceAttribute) -> int:
+        return self.driver.device_get_attribute(self.number, attribute)
+
+    @property
+    def capability(self) -> tuple[int, int]:
+        return (
+            self.attribute(DeviceAttribute.COMPUTE_CAPABILITY_MAJOR),
+            self.attribute(DeviceAttribute.COMPUTE_CAPABILITY_MINOR),
+        )
+
+    def enter(self) -> Driver:
+        """Make the context current to this thread; the driver. Other libraries change it, so it is not remembered."""
+        self.driver.ctx_set_current(self.context)
+        return self.driver
+
+    def queue(self, id: int) -> Queue:
+        with self.lock:
+            if id not in self.queues:
+                self.queues[id] = Queue(self, id)
+            return self.queues[id]
+
+    def connect(self, other: Device) -> None:
+        """Let this device read and write another's memory without the host, where the two can."""
+        with self.lock:
+            if other.number in self.peers or not self.driver.device_can_access_peer(self.number, other.number):
+                return
+            try:
+                self.enter().ctx_enable_peer_access(other.context)
+            except CudaError as error:
+                if error.code != PEER_ACCESS_ALREADY_ENABLED:
+                    raise
+            self.peers.append(other.number)
+
+    def close(self) -> None:
+        """Wait for all work and give everything back to the driver. Memory of the allocator is not; it goes first."""
+        driver = self.enter()
+        for queue in self.queues.values():
+            if self.lost is None:
+                queue.wait(queue.stream.submitted)
+                driver.stream_destroy(queue.handle)
+        if self.lost is None:
+            self.modules.close()
+            self.pinned.trim()
+            self.memory.close()
+            for event in self.events:
+                driver.event_destroy(event)
+            driver.device_primary_ctx_release(self.number)
+        self.queues.clear()
+        self.events.clear()
+        driver.ctx_set_current(0)
+
+    # --- the driver of its streams ---
+
+    def completed(self, id: int) -> int:
+        return self.queue(id).poll()
+
+    def synchronize(self, id: int, ticket: int) -> None:
+        self.queue(id).wait(ticket)
+
+    def after(self, id: int, event: Event) -> None:
+        source = DEVICES.get(event.stream.place)
+        if source is None:
+            event.synchronize()  # another kind of device's: the host waits
+            return
+        other, ticket = source.queue(event.stream.id), event.ticket
+        before = other.event(ticket)
+        if not before and other.failures.before(ticket) is None:
+            return
+
+        def check() -> BaseException | None:
+            other.poll()
+            return other.failures.before(ticket)
+
+        def enqueue(handle: int) -> None:
+            if before:
+                self.driver.stream_wait_event(handle, before)
+
+        self.queue(id).put("wait", enqueue, check)
+
+    def failures(self, id: int) -> list[tuple[str, BaseException]]:
+        queue = self.queue(id)
+        with queue.lock:
+            return queue.failures.take()
+
+    def native_handle(self, id: int) -> int:
+        return self.queue(id).handle
+
+
+DEVICES: weakref.WeakValueDictionary[int, Device] = weakref.WeakValueDictionary()  # by index of the place

@@ -1,0 +1,86 @@
+"""Matmuls and convolutions: by a provider where there is one, else by kernels of the loop IR."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+from umiak import ops as F
+from umiak.backends.base import Kernel
+from umiak.backends.cuda import copies
+from umiak.backends.cuda.device import Device
+from umiak.backends.cuda.launches import prepare
+from umiak.backends.cuda.providers import gemm
+from umiak.backends.im2col import Convolutions
+from umiak.backends.matmul_work import Geometry, Matrices, columns_work, images_work, matmul_work
+from umiak.backends.strided import Run, densely
+from umiak.compiler.loop.tree import Kernel as LoopKernel
+from umiak.core import dtype as dt
+from umiak.core import eager
+from umiak.core.buffer import Buffer
+from umiak.core.context import current
+
+
+class Kernels:
+    """The parts of matmuls and convolutions on one device (:class:`umiak.backends.im2col.Columns`)."""
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.copy = functools.partial(copies.copy, device)
+
+    def multiply(self, out: Buffer, a: Matrices, b: Matrices, name: str) -> None:
+        if not out.size:
+            return
+        library = gemm.find(self.device, out.dtype)
+        if library is None or not library.multiply(out, a, b, name):
+            self.run(matmul_work(out, a, b), (a.x, b.x, out), name)
+
+    def columns(self, s: Geometry, columns: Buffer, x: Buffer, steps: tuple[int, int, int], name: str) -> None:
+        self.run(columns_work(s, x.shape[0], steps, x.dtype.name), (x, columns), name)
+
+    def images(self, s: Geometry, x: Buffer, columns: Buffer, name: str) -> None:
+        self.run(images_work(s, x.shape[0], x.dtype.name), (columns, x), name)
+
+    def run(self, work: tuple[LoopKernel, tuple[int, ...]], buffers: Sequence[Buffer], name: str) -> None:
+        queue = self.device.queue(current().get_stream(buffers[-1].place))
+        launch = prepare(self.device, *work)
+        arguments = launch.arguments([x.pointer for x in buffers], (), 0, 0, 0)
+        queue.put(name, lambda stream: launch.put(queue, arguments))
+
+    def densely(self, run: Run) -> Run:
+        """A kernel that writes dense results as one that writes them wherever they lie."""
+        return densely(run, self.copy)
+
+
+def matmul(kernels: Kernels, call: Any) -> Kernel | None:
+    """The kernel of ``matmul``; None for vectors, which are nests."""
+    op, (x, y) = call.op, call.metas
+    if min(len(x.shape), len(y.shape)) < 2:
+        return None
+    if x.dtype.is_complex:
+        return Kernel(call=lambda operands, params: (_complex(op, *operands),))
+
+    def run(op: Any, outs: Sequence[Buffer], ins: Sequence[Any], params: tuple) -> None:
+        a, b = ins
+        kernels.multiply(outs[0], Matrices(a, op.transpose_x), Matrices(b, op.transpose_y), op.name)
+
+    return Kernel(run=kernels.densely(run), name="matmul")
+
+
+def _complex(op: Any, x: Any, y: Any) -> Any:
+    a, b, c, d = F.real(x), F.imag(x), F.real(y), F.imag(y)
+    return F.complex(F.sub(op(a, c), op(b, d)), F.add(op(a, d), op(b, c)))
+
+
+def convolution(kernels: Kernels, call: Any) -> Kernel:
+    """The kernel of a convolution, or of one of its gradients."""
+    op, dtype = call.op, call.metas[0].dtype
+    if dtype.name in ("float32", "float64"):
+        return Kernel(run=kernels.densely(Convolutions(kernels)), name=op.name)
+
+    def wide(operands: tuple, params: tuple) -> tuple:
+        result = eager.apply(op, tuple(F.cast(x, dtype=dt.float32) for x in operands), params)
+        return (F.cast(result, dtype=dtype),)
+
+    return Kernel(call=wide)

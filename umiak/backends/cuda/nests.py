@@ -1,0 +1,85 @@
+"""Kernels of nests: the loop IR of a class of calls, loaded when sizes first ask for it."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from umiak.backends.cuda.device import Device
+from umiak.backends.cuda.launches import Launch, Scratch, prepare
+from umiak.backends.late_failures import DataCheck
+from umiak.backends.nest_launches import NestLaunches, Work
+from umiak.compiler.dump import dump
+from umiak.compiler.loop import tree
+from umiak.compiler.loop.printer import show_kernel
+from umiak.core.buffer import Buffer
+from umiak.core.context import current
+
+
+class Prepared(NamedTuple):
+    temporaries: tuple[int, ...]
+    steps: tuple[tuple[Launch, ...], ...]  # launches of one step share global scratch
+    fails: bool
+
+
+class NestKernel:
+    """The launches of one class of calls on one device; raises NotANest where they are no nest."""
+
+    def __init__(self, device: Device, call: Any) -> None:
+        self.device = device
+        self.lock = threading.Lock()  # what is prepared is found by all threads
+        self.launches = NestLaunches(call, self.prepare)
+        self.name = self.launches.name
+
+    def prepare(self, work: Work) -> Prepared:
+        steps = []
+        for kernels in work.steps:
+            for k in kernels:
+                dump("loop", self.name, partial(show_kernel, k.kernel))
+            steps.append(tuple(prepare(self.device, k.kernel, k.dims) for k in kernels))
+        bodies = [tree.walk_statements(k.kernel.body) for kernels in work.steps for k in kernels]
+        fails = any(isinstance(s, tree.Fail) for body in bodies for s in body)
+        return Prepared(work.temporaries, tuple(steps), fails)
+
+    def run(self, op: Any, outs: Sequence[Buffer], ins: Sequence[Any], params: tuple) -> None:
+        words = self.launches.words(ins, params)
+        with self.lock:
+            prepared = self.launches.prepared(ins, words)
+        if prepared.steps:
+            self.launch(prepared, op, outs, ins, params, words)
+
+    def launch(
+        self, prepared: Prepared, op: Any, outs: Sequence[Buffer], ins: Sequence[Any], params: tuple, words: list[int]
+    ) -> None:
+        device, place = self.device, outs[0].place
+        queue, driver = device.queue(current().get_stream(place)), device.driver
+        scratch = Scratch(place)
+        # Numbers and absent operands have a place among the pointers, too.
+        pointers = [x.pointer if isinstance(x, Buffer) else 0 for x in (*ins, *outs)]
+        pointers += [scratch.take(n) for n in prepared.temporaries]
+        work = []
+        error = scratch.take(4 if prepared.fails else 0)
+        for launches in prepared.steps:
+            global_scratch = scratch.take(max(k.global_scratch for k in launches))
+            work += [(k, k.arguments(pointers, words, scratch.take(k.local), global_scratch, error)) for k in launches]
+
+        def enqueue(stream: int) -> None:
+            for launch, arguments in work:
+                launch.put(queue, arguments)
+
+        if not prepared.fails:
+            queue.put(op.name, enqueue)
+            return
+        block = device.pinned.take(4)
+        code = ctypes.c_uint32.from_address(block[0])
+
+        def checked(stream: int) -> None:
+            driver.memset_d32_async(error, 0, 1, stream)
+            enqueue(stream)
+            driver.memcpy_async(block[0], error, 4, stream)
+
+        check = DataCheck(op, ins, params, lambda: code.value, device.memory.array)
+        queue.put(op.name, checked, check, partial(device.pinned.give, block))

@@ -1,0 +1,1 @@
+"""Libraries for CUDA devices. Each is looked for when it is first wanted."""
