@@ -154,7 +154,9 @@ def optimise(config: Config, model: loading.Model, names: Sequence[str], narrow:
     ]
     if narrow is not None:
         at = next((i for i, (name, _) in enumerate(steps) if name == FOLDING), len(steps))
-        steps.insert(at, (NARROWING, _lists(config, narrow)))
+        lists = _lists(config, narrow)
+        # Where operators are named, none but these are narrow: a bias, which may be otherwise, is added in float32.
+        steps.insert(at, (NARROWING, lists if config._bfloat16 else {**lists, "__param_scope__": model.scope}))
     printed = config._flags["ir_debug"] or config._builder.printing
     for name, options in steps:
         manager = PassManager()

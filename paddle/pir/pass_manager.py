@@ -54,8 +54,9 @@ class PassManager:
 
         Args:
             name: of the pass.
-            attrs: its options, by name. ``constant_folding_pass`` and ``delete_weight_dequant_linear_op_pass`` take a
-                scope as ``__param_scope__``: parameters have the values there for ever then.
+            attrs: its options, by name. ``constant_folding_pass``, ``auto_mixed_precision_pass`` and
+                ``delete_weight_dequant_linear_op_pass`` take a scope as ``__param_scope__``: parameters have the values
+                there for ever then.
 
         Raises:
             ValueError: there is no such pass, or it has no such option.

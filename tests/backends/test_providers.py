@@ -460,39 +460,48 @@ def test_epilogues(name, dtype, steps, rng, monkeypatch):
             assert_close(got, after(want, steps, spread), dtype)
 
 
-def in_strips(w, width):
+def in_strips(w, width, block):
     """Kernels in strips, as an array of the shape that they are of: a launch does not read its strides."""
     o, c, *kernel = w.shape
-    wide = np.concatenate([w, np.zeros((-o % width, *w.shape[1:]), w.dtype)])
-    strips = np.ascontiguousarray(np.moveaxis(wide.reshape(-1, width, c, *kernel), (1, 2), (-1, -2)))
-    return np.ndarray(w.shape, w.dtype, strips)
+    side = min(block, 2)
+    wide = np.zeros((o + -o % width, c + -c % block, *kernel), w.dtype)
+    wide[:o, :c] = w
+    strips = np.moveaxis(wide.reshape(-1, width, wide.shape[1] // side, side, *kernel), (2, 1, 3), (-3, -2, -1))
+    room = np.zeros(max(strips.size, w.size), w.dtype)
+    room[: strips.size] = strips.ravel()
+    return np.ndarray(w.shape, w.dtype, room)
 
 
 @pytest.mark.parametrize("steps", [(), *EPILOGUES, *NUMBERS], ids=lambda steps: "-".join(map(str, steps)) or "plain")
-@pytest.mark.parametrize("name", [name for name, dtype in FLOATS if dtype == "float32"])
-def test_kernels_in_strips(name, steps, rng, monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "dtype"), [(name, dtype) for name, dtype in FLOATS if dtype in ("float32", "bfloat16")]
+)
+def test_kernels_in_strips(name, dtype, steps, rng, monkeypatch):
     """Of any width and in any layout of the images, whatever the library would have chosen."""
     use(name)
-    monkeypatch.setitem(TOLERANCE, "float32", LOOSE["float32"])
+    monkeypatch.setitem(TOLERANCE, dtype, LOOSE[dtype])
     alone = [shape for shape in CASES if shape[3] == 1 and shape[0]]
     assert len(alone) > 8
     for i, shape in enumerate(alone):
-        x, w, g, words = operands(rng, shape, "float32")
-        _, like, want = reference(0, x, w, g, shape)
-        op = conv_ops.Conv(nd=x.ndim - 2)
+        x, w, g, words = operands(rng, shape, dtype)
+        (x, w), like, want = reference(0, x, w, g, shape)
+        op, block = conv_ops.Conv(nd=x.ndim - 2), (1,) if dtype == "float32" else (2, 32)
         chosen = select_provider.kernel_strip(
             op, [meta(v) for v in (x, w, like)], (words[0], *np.reshape(words[1:], (4, -1)).tolist())
         )
-        for width, arrange in itertools.product(
-            {chosen or 16, (8, 16, 24, 32, 48, 64)[i % 6]}, (lambda v: v, channels_last, with_gaps)
+        for strip, arrange in itertools.product(
+            {chosen or (16, block[0]), ((8, 16, 24, 32, 48, 64)[i % 6], block[-1])},
+            (lambda v: v, channels_last, with_gaps),
         ):
-            extra = [draw(rng, like.shape[1:2], "float32") if s == "bias" else arrange(draw(rng, like.shape, "float32"))
+            extra = [draw(rng, like.shape[1:2], dtype) if s == "bias" else arrange(draw(rng, like.shape, dtype))
                      for s in steps if s in ("bias", "add")]  # fmt: skip
-            launch = providers.find(op, [meta(x), meta(w)], steps, width)
+            launch = providers.find(op, [meta(x), meta(w)], steps, strip)
             got = arrange(np.full_like(like, 77))
-            assert call(launch, [arrange(x), in_strips(w, width), *extra], [got], words)() == 0
+            assert call(launch, [arrange(x), in_strips(w, *strip), *extra], [got], words)() == 0
             spread = [e.reshape(-1, *(1,) * (x.ndim - 2)) if e.ndim == 1 else e for e in extra]
-            assert_close(got, after(want, steps, spread), "float32")
+            wanted = after(want, steps, spread)
+            # A single result may lie in the tail of gelu, where float32 has few digits left.
+            assert_close(got, wanted, dtype, max(np.abs(wanted).max(), 1))
 
 
 @pytest.mark.parametrize("steps", NUMBERS, ids=lambda steps: "-".join(map(str, steps)))

@@ -173,11 +173,11 @@ class Backend:
         get and give images with channels last, where others do so too (compiler.layout.ChannelsLast)."""
         return False
 
-    def kernel_strip(self, op: Op, metas: Sequence[Any], params: Sequence[Any]) -> int:
-        """Return how many output channels the launch of a convolution wants side by side in its kernels
-        (compiler.strips), for images with channels last; 0: as they are. ``metas`` are of x, w and the result, without
-        symbols."""
-        return 0
+    def kernel_strip(self, op: Op, metas: Sequence[Any], params: Sequence[Any]) -> tuple[int, int] | None:
+        """Return the strips in which the launch of a convolution wants its kernels (compiler.strips), for images with
+        channels last: so many output channels, and a multiple of so many input channels. None: as they are. ``metas``
+        are of x, w and the result, without symbols."""
+        return None
 
     def lays_out(self, op: Op, metas: Sequence[Any]) -> bool:
         """Return whether the second operand of a matmul, a matrix that is taken transposed, had better be transposed in

@@ -28,6 +28,7 @@ ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
 }
 # Steps behind convolutions that bring a number, as ("scale", 0.5).
 NUMBERS: dict[type[Op], str] = {elementwise.Mul: "scale", elementwise.Add: "shift"}
+NUMBERED = "float32", "bfloat16"
 CLASSES: dict[type[Op], str] = {
     activation.Relu: "relu",
     elementwise.Tanh: "tanh",
@@ -158,7 +159,7 @@ def _step(o: Operation, y: Value, inner: Op, steps: Sequence[str]) -> tuple | No
         return (CLASSES[type(o.op)],)
     if type(o.op) is activation.Hardswish and o.params == USUAL_HARD_SWISH:
         return ("hard_swish",)
-    if type(o.op) in NUMBERS and type(inner) in CONVOLUTIONS and y.meta.dtype.name == "float32":  # type: ignore[union-attr]
+    if type(o.op) in NUMBERS and type(inner) in CONVOLUTIONS and y.meta.dtype.name in NUMBERED:  # type: ignore[union-attr]
         numbers = [float(x) for x in o.operands if isinstance(x, int | float)]
         if len(numbers) == 1:
             return ((NUMBERS[type(o.op)], numbers[0]),)

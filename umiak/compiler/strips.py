@@ -1,9 +1,10 @@
 """Kernels of convolutions in strips of output channels: laid out once, for programs whose kernels stay as they are.
 
-``[o, c, *kernel]`` becomes ``[strips, *kernel, c, width]``: ``width`` output channels lie side by side, and the last
-strip ends with zeros where they do not come out even. Libraries read such kernels as they are where images have
-channels last; otherwise each launch makes such a copy. The backend says how wide a strip is
-(:meth:`Backend.kernel_strip`).
+``[o, c, *kernel]`` becomes ``[strips, *kernel, c / side, width, side]``: ``width`` output channels lie side by side,
+and the last strip ends with zeros where they do not come out even. Input channels are filled up to a multiple of
+``block``; ``side`` of them, which is two where a block has more than one, lie side by side for each output channel.
+Libraries read such kernels as they are where images have channels last; otherwise each launch makes such a copy. The
+backend says what a strip is (:meth:`Backend.kernel_strip`).
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ from umiak.ops.base import Op, register
 
 @register
 class StripConv(Op):
-    """``inner``, a convolution in one group to ``channels`` output channels, with kernels in strips of ``width``."""
+    """``inner``, a convolution in one group of ``depth`` channels to ``channels``, with kernels in strips: of (width,
+    block)."""
 
     inputs = ("x", "w")
     inner: Any
     channels: int
-    width: int
+    depth: int
+    strip: Any
     elementwise: ClassVar[bool] = False
     vjp = None
 
@@ -34,31 +37,32 @@ class StripConv(Op):
 
     def kernels(self, w: Any) -> Meta:
         """The meta of the kernels that ``w`` holds."""
-        _, *kernel, c, _ = w.shape
-        return Meta((self.channels, c, *kernel), w.dtype)
+        _, *kernel, _, _, _ = w.shape
+        return Meta((self.channels, self.depth, *kernel), w.dtype)
 
     def infer(self, x: Any, w: Any, *params: Any) -> Any:
         return self.inner.infer(x, self.kernels(w), *params)
 
     def decompose(self, x: Any, w: Any, *params: Any) -> Any:
-        return eager.apply(self.inner, (x, from_strips(w, self.channels)), params)
+        return eager.apply(self.inner, (x, from_strips(w, self.channels, self.depth)), params)
 
 
-def to_strips(w: Any, width: int) -> Any:
+def to_strips(w: Any, width: int, block: int) -> Any:
     """Kernels ``[o, c, *kernel]`` in strips."""
     o, c, *kernel = w.shape
-    n = len(kernel)
-    if o % width:
-        w = F.pad(w, 0.0, mode="constant", axes=(0,), lo=(0,), hi=(width - o % width,))
-    parts = F.reshape(w, shape=(-(-o // width), width, c, *kernel))
-    return F.copy(F.permute(parts, perm=(0, *range(3, 3 + n), 2, 1)))
+    n, side = len(kernel), min(block, 2)
+    if o % width or c % block:
+        w = F.pad(w, 0.0, mode="constant", axes=(0, 1), lo=(0, 0), hi=(-o % width, -c % block))
+    parts = F.reshape(w, shape=(-(-o // width), width, -(-c // block) * block // side, side, *kernel))
+    return F.copy(F.permute(parts, perm=(0, *range(4, 4 + n), 2, 1, 3)))
 
 
-def from_strips(w: Any, channels: int) -> Any:
-    """The reverse of :func:`to_strips`, of so many output channels."""
-    strips, *kernel, c, width = w.shape
+def from_strips(w: Any, channels: int, depth: int) -> Any:
+    """The reverse of :func:`to_strips`, of so many output and input channels."""
+    strips, *kernel, c, width, side = w.shape
     n = len(kernel)
-    parts = F.reshape(F.permute(w, perm=(0, n + 2, n + 1, *range(1, 1 + n))), shape=(strips * width, c, *kernel))
-    return (
-        parts if strips * width == channels else F.slice(parts, axes=(0,), starts=(0,), sizes=(channels,), steps=(1,))
-    )
+    parts = F.permute(w, perm=(0, n + 2, n + 1, n + 3, *range(1, 1 + n)))
+    parts = F.reshape(parts, shape=(strips * width, c * side, *kernel))
+    if strips * width == channels and c * side == depth:
+        return parts
+    return F.slice(parts, axes=(0, 1), starts=(0, 0), sizes=(channels, depth), steps=(1, 1))

@@ -74,7 +74,7 @@ class CpuBackend(Backend):
 
         return select_provider.channels_last(op, metas)
 
-    def kernel_strip(self, op: Any, metas: Sequence[Any], params: Sequence[Any]) -> int:
+    def kernel_strip(self, op: Any, metas: Sequence[Any], params: Sequence[Any]) -> tuple[int, int] | None:
         from umiak.backends.cpu import select_provider
 
         return select_provider.kernel_strip(op, metas, params)

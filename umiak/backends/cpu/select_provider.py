@@ -54,7 +54,7 @@ def kernel(call: Any) -> Kernel | None:
             launch = providers.find(inner, metas[:2] if steps else metas, steps)
         else:
             inner = strips.inner
-            launch = providers.find(inner, [metas[0], strips.kernels(metas[1])], steps, strips.width)
+            launch = providers.find(inner, [metas[0], strips.kernels(metas[1])], steps, strips.strip)
     if launch is None:
         return None
     count = len(metas)
@@ -112,7 +112,7 @@ def fuses_epilogue(op: Any, metas: Sequence[Any], params: Sequence[Any], steps: 
         # Kernels of one point are matmuls; the library's primitive does the others.
         known = all(type(k) is int for k in kernel) and type(params[0]) is int
         return (
-            dtype == "float32"
+            (dtype == "float32" or (dtype == "bfloat16" and native_bfloat16()))
             and known
             and params[0] in (1, metas[1].shape[0])
             and any(k != 1 for k in kernel)
@@ -128,16 +128,22 @@ def channels_last(op: Any, metas: Sequence[Any]) -> bool:
     return known and next(providers.available(), "") == "onednn"
 
 
-def kernel_strip(op: Any, metas: Sequence[Any], params: Sequence[Any]) -> int:
-    """Return how many output channels the library has side by side in its kernels; 0: others convolve."""
-    if any(m.dtype.name != "float32" for m in metas) or next(providers.available(), "") != "onednn":
-        return 0
+def kernel_strip(op: Any, metas: Sequence[Any], params: Sequence[Any]) -> tuple[int, int] | None:
+    """Return (output channels, multiple of input channels) of the strips in which the library has its kernels; None:
+    others convolve."""
+    dtype = metas[0].dtype
+    if not channels_last(op, metas) or any(m.dtype is not dtype for m in metas):
+        return None
     from umiak.backends.cpu.providers import convolution as launcher
 
     groups, strides, pads_lo, pads_hi, dilations = params
     dims = [n for m in metas for n in (*m.shape, *dense(m.shape).strides)]
     return launcher.strip_of(
-        op.nd, providers.PROVIDERS["onednn"][1], tuple(dims), (groups, *strides, *pads_lo, *pads_hi, *dilations)
+        providers.DTYPES[dtype.name],
+        op.nd,
+        providers.PROVIDERS["onednn"][1],
+        tuple(dims),
+        (groups, *strides, *pads_lo, *pads_hi, *dilations),
     )
 
 

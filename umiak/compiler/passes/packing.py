@@ -40,15 +40,16 @@ def pack_weights(program: Program, scope: Callable[[Tensor], Tensor] | None = No
     if len(prepared) < FEWEST:
         return
     usual = usual_sizes(program)
-    widths = {id(o): _width(o, weights[id(o.operands[1])], usual) for o in prepared}
+    strips = {id(o): _strip(o, weights[id(o.operands[1])], usual) for o in prepared}
 
     def packed(found: Found, o: Operation) -> Callable[[], Made] | None:
-        width = widths.get(id(o), 0)
-        if not width:
+        strip = strips.get(id(o))
+        if strip is None:
             return None
         x, w = o.operands
-        op = StripConv(inner=o.op, channels=o.values[1].meta.shape[0], width=width)
-        return lambda: eager.apply(op, (tensor(x), to_strips(tensor(w), width)), o.params)
+        channels, depth, *_ = o.values[1].meta.shape
+        op = StripConv(inner=o.op, channels=channels, depth=depth, strip=strip)
+        return lambda: eager.apply(op, (tensor(x), to_strips(tensor(w), *strip)), o.params)
 
     fuse_operations(program, [("conv", packed)])
     fold_constants(program, scope)
@@ -75,15 +76,15 @@ def usual_sizes(program: Program) -> list[dict[Sym, int]]:
     return usual
 
 
-def _width(o: Operation, w: Tensor, usual: list[dict[Sym, int]]) -> int:
-    """Return how wide the strips are that the backend reads; 0: it wants the kernels as they are."""
-    widths = Counter(_width_at(o, w, sizes) for sizes in usual)
-    return widths.most_common(1)[0][0]
+def _strip(o: Operation, w: Tensor, usual: list[dict[Sym, int]]) -> tuple[int, int] | None:
+    """Return the strips that the backend reads; None: it wants the kernels as they are."""
+    strips = Counter(_strip_at(o, w, sizes) for sizes in usual)
+    return strips.most_common(1)[0][0]
 
 
-def _width_at(o: Operation, w: Tensor, sizes: dict[Sym, int]) -> int:
+def _strip_at(o: Operation, w: Tensor, sizes: dict[Sym, int]) -> tuple[int, int] | None:
     metas = [Meta(substitute(v.meta.shape, sizes), v.meta.dtype) for v in (*o.values, *o.results)]
     params = substitute(o.params, sizes)
     if symbols_of([*(m.shape for m in metas), params]):
-        return 0  # sizes that the program computes from data
+        return None  # sizes that the program computes from data
     return plan.BACKEND_OF(w.place).kernel_strip(o.op, metas, params)

@@ -129,15 +129,15 @@ def available() -> Iterator[str]:
     return (name for name in FLAG.value.split(",") if name and refusal(name) is None)
 
 
-def find(op: Op, metas: Sequence[Any], epilogue: Sequence[Any] = (), strip: int = 0) -> Launch | None:
+def find(op: Op, metas: Sequence[Any], epilogue: Sequence[Any] = (), strip: tuple[int, int] = (0, 0)) -> Launch | None:
     """Return a launch of ``op`` on operands of these classes; None when no provider that is switched on has one.
 
     ``epilogue`` names what follows ``matmul`` or ``conv`` in the same launch, in order: "bias" (along the last axis of
     a matmul, the channels of a convolution) and "add" (a residual, of the result's shape and strides) bring an
     operand each; "relu", "tanh", "sigmoid", "silu", "gelu" and "gelu_tanh" none, nor do those of
     convolutions alone: "hard_swish", ("scale", factor) and ("shift", term). ``strip``: the kernels of a
-    convolution are given in strips of so many output channels, as convolution.pyx says; ``metas`` are of what they
-    hold.
+    convolution are given in strips of so many output channels, with a multiple of so many input channels, as
+    convolution.pyx says; ``metas`` are of what they hold.
     """
     if not isinstance(op, (linalg.Matmul, *KINDS)) or any(m is None or m.dtype is None for m in metas):
         return None
@@ -151,7 +151,7 @@ def find(op: Op, metas: Sequence[Any], epilogue: Sequence[Any] = (), strip: int 
 
 
 def _launch(
-    name: str, op: Any, metas: Sequence[Any], dtype: str, epilogue: tuple[Any, ...], strip: int
+    name: str, op: Any, metas: Sequence[Any], dtype: str, epilogue: tuple[Any, ...], strip: tuple[int, int]
 ) -> Launch | None:
     from umiak.backends.cpu.providers import convolution, matmul
 

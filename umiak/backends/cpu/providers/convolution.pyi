@@ -6,8 +6,9 @@ ADDRESS: int
 KINDS: dict[str, int]  # which of the three is computed
 STEPS: dict[str, int]  # what may follow
 
-def strip_of(nd: int, libs: int, dims: tuple[int, ...], scalars: tuple[int, ...]) -> int:
-    """Return how many output channels the library has side by side in the kernels of such a convolution, or 0."""
+def strip_of(dtype: int, nd: int, libs: int, dims: tuple[int, ...], scalars: tuple[int, ...]) -> tuple[int, int] | None:
+    """Return (output channels, multiple of input channels) of the strips in which the library has the kernels of such a
+    convolution; None where it has no strips."""
 
 class LaunchState(Shapes):
     """The state of a launch; ``pointer`` is its ``self``."""
@@ -19,6 +20,6 @@ class LaunchState(Shapes):
         nd: int,
         libs: int,
         steps: tuple[int, ...] = (),
-        strip: int = 0,
+        strip: tuple[int, int] = (0, 0),
         numbers: tuple[float, ...] = (),
     ) -> None: ...

@@ -3,9 +3,11 @@
 ``dims`` are sizes and strides of the first operand, of the second, and of the result. ``scalars`` are groups, strides, low pads,
 high pads and dilations (and the sizes that the gradients are of). With an epilogue (of ``conv``) its operands come
 between w and the result: a bias is contiguous, a residual lies like the result. With ``strip`` w is given as
-``[strips, *kernel, c, strip of o]``, contiguous, the last strip filled up; ``dims`` say what it holds, its strides are not read.
+``[strips, *kernel, c, strip of o]``, contiguous, the last strip filled up; ``dims`` say what it holds, its strides are not read. Of
+bfloat16 pairs of input channels lie side by side, ``[strips, *kernel, c / 2, strip of o, 2]``, with c filled up to ``block``.
 """
 from libc.stdint cimport int64_t, uint64_t
+from libc.stdio cimport snprintf
 from libc.string cimport memset
 
 from umiak.backends.cpu.providers.im2col cimport (
@@ -49,6 +51,7 @@ cdef struct Launcher:
     double number[MAX_EPILOGUE]         # that a step multiplies by or adds
     int extras                 # operands of the epilogue
     int strip                  # w is given in strips of so many output channels; 0: as dims say
+    int block                  # and so many input channels, or a multiple
     Table* table
 
 cdef struct Operand:
@@ -118,15 +121,13 @@ cdef inline int64_t elements(const int64_t* sizes, int r) noexcept nogil:
 cdef char** BLOCKED = [b"", b"aBc16b", b"aBcd16b", b"aBcde16b"]
 cdef char** SQUARED = [b"", b"ABc16b16a", b"ABcd16b16a", b"ABcde16b16a"]
 cdef char** TRANSPOSED = [b"", b"ABc16a16b", b"ABcd16a16b", b"ABcde16a16b"]
-# Output channels that a library's kernels may have side by side, and what it calls that.
+# Output channels that a library's kernels may have side by side.
 cdef enum:
     WIDTHS = 6
+    PAIRS = 2                  # input channels of bfloat16: what dot products take,
+    TILES = 32                 # and what matrix units do
 cdef int* WIDTH = [8, 16, 24, 32, 48, 64]
-cdef char** STRIPS = [
-    b"Acb8a", b"Acb16a", b"Acb24a", b"Acb32a", b"Acb48a", b"Acb64a",
-    b"Acdb8a", b"Acdb16a", b"Acdb24a", b"Acdb32a", b"Acdb48a", b"Acdb64a",
-    b"Acdeb8a", b"Acdeb16a", b"Acdeb24a", b"Acdeb32a", b"Acdeb48a", b"Acdeb64a",
-]
+cdef char** TAPS = [b"", b"c", b"cd", b"cde"]
 cdef int* ELTWISE = [0, 0, ELTWISE_RELU, ELTWISE_TANH, ELTWISE_LOGISTIC, ELTWISE_SWISH, ELTWISE_GELU_TANH, ELTWISE_GELU_ERF, ELTWISE_HARD_SWISH]
 
 
@@ -162,18 +163,23 @@ cdef handle_t weights_desc(int arrangement, int dtype, const Geometry* q, const 
     return desc_of(arrangement, dtype, sizes, strides, r + grouped)
 
 
-cdef handle_t strips_desc(const Geometry* q, int width) noexcept nogil:
-    """Kernels of one group in strips; NULL where the library knows none of this width."""
+cdef handle_t strips_desc(const Geometry* q, int width, int block) noexcept nogil:
+    """Kernels of one group in strips; NULL where the library knows none such."""
     cdef handle_t desc = NULL
     cdef int64_t sizes[5]
+    cdef char name[24]
     cdef int i
     sizes[0], sizes[1] = q.o, q.c
     for i in range(q.nd):
         sizes[2 + i] = q.kernel[i]
-    for i in range(WIDTHS):
-        if WIDTH[i] == width:
-            if library().desc_named(&desc, q.nd + 2, sizes, F32, STRIPS[(q.nd - 1) * WIDTHS + i]):
-                return NULL
+    if block == 1:
+        snprintf(name, sizeof(name), "A%sb%da", TAPS[q.nd], width)
+    elif block == PAIRS:
+        snprintf(name, sizeof(name), "A%sB%da2b", TAPS[q.nd], width)
+    else:
+        snprintf(name, sizeof(name), "A%sB%db%da2b", TAPS[q.nd], block // PAIRS, width)
+    if library().desc_named(&desc, q.nd + 2, sizes, F32 if block == 1 else BF16, name):
+        return NULL
     return desc
 
 
@@ -330,7 +336,7 @@ cdef Program* build(Launcher* self, const Geometry* q, int dtype, bint is_last, 
         return p
     x = desc_of(AS_GIVEN, dtype, xs, q.x_by, q.nd + 2)
     g = desc_of(AS_GIVEN, dtype, gs, q.g_by, q.nd + 2)
-    w = strips_desc(q, self.strip) if self.strip else weights_desc(AS_GIVEN, dtype, q, q.w_by)
+    w = strips_desc(q, self.strip, self.block) if self.strip else weights_desc(AS_GIVEN, dtype, q, q.w_by)
     bad = x == NULL or g == NULL or w == NULL
     if not bad:
         if self.kind != INPUT_GRAD:
@@ -652,26 +658,29 @@ cdef void zero_taps(const Operand* w, const int64_t* kernel, int64_t first, int 
     zero_strided(w.data - first * itemsize, w.by, sizes, r, itemsize)
 
 
-cdef int out_of_strips(const Geometry* q, int width, const char* strips, int64_t* by, char** out) noexcept nogil:
+cdef int out_of_strips(const Launcher* self, const Geometry* q, const char* strips, int64_t* by, char** out) noexcept nogil:
     """Kernels out of strips, contiguous; ``by``: their strides. The caller frees them."""
     cdef int64_t sizes[7]
     cdef int64_t source[7]
     cdef int64_t target[7]
-    cdef int64_t taps = 1, filled = q.o // width
-    cdef int i
+    cdef int64_t taps = 1, width = self.strip, filled = q.o // width, depth = (q.c + self.block - 1) // self.block * self.block
+    cdef int i, size = self.itemsize, side = min(self.block, PAIRS)
     for i in range(q.nd):
         taps *= q.kernel[i]
-    out[0] = <char*>scratch_alloc(q.o * q.c * taps * 4)
+    out[0] = <char*>scratch_alloc(q.o * q.c * taps * size)
     if out[0] == NULL:
         return NO_MEMORY
-    # Out of [strips, taps, c, width] into [strips, width, c, taps]; then those of the last strip.
-    source[0], source[1], source[2], source[3] = taps * q.c * width, 1, width, q.c * width
-    sizes[0], sizes[1], sizes[2], sizes[3] = filled, width, q.c, taps
-    dense(sizes, 4, target)
-    copy_strided(out[0], target, strips, source, sizes, 4, 4)
-    sizes[0], sizes[1] = 1, q.o % width
-    if sizes[1]:
-        copy_strided(out[0] + filled * target[0] * 4, target, strips + filled * source[0] * 4, source, sizes, 4, 4)
+    # Out of [strips, taps, c / side, width, side] into [strips, width, c / side, side, taps]; then those of the last strip.
+    source[0], source[1], source[2], source[3] = taps * depth * width, side, width * side, depth * width
+    target[0], target[1], target[2], target[3] = width * q.c * taps, q.c * taps, side * taps, 1
+    for i in range(side):
+        sizes[0], sizes[1], sizes[2], sizes[3] = filled, width, (q.c - i + side - 1) // side, taps
+        copy_strided(out[0] + i * taps * size, target, strips + i * size, source, sizes, 4, size)
+        sizes[0], sizes[1] = 1, q.o % width
+        if sizes[1]:
+            copy_strided(
+                out[0] + (filled * target[0] + i * taps) * size, target, strips + (filled * source[0] + i) * size, source, sizes, 4, size
+            )
     sizes[0], sizes[1] = q.o, q.c
     for i in range(q.nd):
         sizes[2 + i] = q.kernel[i]
@@ -704,7 +713,7 @@ cdef int launch_strips(Launcher* self, void** ptrs, const int64_t* dims, const u
         if bad or done:
             return bad
     # Everybody else takes kernels as they are.
-    bad = out_of_strips(&q, self.strip, <const char*>ptrs[1], by, &kernels)
+    bad = out_of_strips(self, &q, <const char*>ptrs[1], by, &kernels)
     if bad:
         return bad
     for i in range(6 * r):
@@ -818,12 +827,12 @@ cdef class LaunchState(Shapes):
 
     cdef Launcher* self
 
-    def __cinit__(self, int kind, int dtype, int nd, int libs, tuple steps=(), int strip=0, tuple numbers=()):
+    def __cinit__(self, int kind, int dtype, int nd, int libs, tuple steps=(), tuple strip=(0, 0), tuple numbers=()):
         if len(steps) > MAX_EPILOGUE:
             raise ValueError(f"[conv] requires at most {MAX_EPILOGUE} steps after the matmul, got {len(steps)}")
         self.self = <Launcher*>self.launcher(sizeof(Launcher))
         self.self.kind, self.self.dtype, self.self.nd, self.self.libs = kind, dtype, nd, libs
-        self.self.itemsize, self.self.strip = itemsize_of(dtype), strip
+        self.self.itemsize, (self.self.strip, self.self.block) = itemsize_of(dtype), strip
         self.self.steps = len(steps)
         for i, step in enumerate(steps):
             self.self.step[i], self.self.number[i] = step, numbers[i] if numbers else 0
@@ -833,18 +842,18 @@ cdef class LaunchState(Shapes):
             self.self.table = self.shapes(free_program)
 
 
-def strip_of(int nd, int libs, tuple dims, tuple scalars):
-    """Return how many output channels the library has side by side in the kernels of a forward convolution in float32 of images with channels last;
-    0 where another algorithm, or another layout of kernels, is faster. ``dims``, ``scalars``: as a launch gets them."""
+def strip_of(int dtype, int nd, int libs, tuple dims, tuple scalars):
+    """Return (output channels, multiple of input channels) of the strips in which the library has the kernels of a forward convolution of images
+    with channels last; None where another algorithm, or another layout of kernels, is faster. ``dims``, ``scalars``: as a launch gets them."""
     cdef Launcher self
     cdef Geometry q
     cdef Operand x, w, g
     cdef int64_t numbers[30]
     cdef uint64_t params[13]
     cdef handle_t pd, desc
-    cdef int i, before, width = 0
+    cdef int i, before
     memset(&self, 0, sizeof(self))
-    self.kind, self.dtype, self.itemsize, self.nd, self.libs = FORWARD, T_F32, 4, nd, libs
+    self.kind, self.dtype, self.itemsize, self.nd, self.libs = FORWARD, dtype, itemsize_of(dtype), nd, libs
     for i, n in enumerate(dims):
         numbers[i] = n
     for i, n in enumerate(scalars):
@@ -852,22 +861,25 @@ def strip_of(int nd, int libs, tuple dims, tuple scalars):
     parse(&self, numbers, params, &q)
     sizes_of(&q, &x, &w, &g)
     if q.groups != 1 or not elements(x.sizes, nd + 2) or not elements(w.sizes, nd + 2) or not elements(g.sizes, nd + 2):
-        return 0
-    if trim_taps(&self, &q) >= 0 or is_one_matmul(&q):
-        return 0
-    if libs & USE_SMALL and winograd_tile(FORWARD, &q, multiplications(&self, &q), has_few_positions(&q)):
-        return 0
+        return None
+    if trim_taps(&self, &q) >= 0 or dtype == T_F32 and is_one_matmul(&q):
+        return None
+    if libs & USE_SMALL:
+        if better_widened(&self, &q) if dtype == T_BF16 else winograd_tile(FORWARD, &q, multiplications(&self, &q), has_few_positions(&q)):
+            return None
+    found = None
     before = enter()
-    pd = described(&self, &q, T_F32, Recipe(LAST, ITS_CHOICE, LAST), x.sizes, g.sizes)
+    pd = described(&self, &q, dtype, Recipe(LAST, ITS_CHOICE, LAST), x.sizes, g.sizes)
     if pd != NULL:
-        for i in range(WIDTHS):
-            desc = strips_desc(&q, WIDTH[i])
-            if desc != NULL and library().desc_equal(library().pd_desc(pd, QUERY_WEIGHTS, 0), desc):
-                width = WIDTH[i]
-            drop(desc)
+        for block in [1] if dtype == T_F32 else [PAIRS, TILES]:
+            for i in range(WIDTHS):
+                desc = strips_desc(&q, WIDTH[i], block)
+                if desc != NULL and library().desc_equal(library().pd_desc(pd, QUERY_WEIGHTS, 0), desc):
+                    found = WIDTH[i], block
+                drop(desc)
         library().pd_destroy(pd)
     leave(before)
-    return width
+    return found
 
 
 ADDRESS = <size_t><void*>&launch

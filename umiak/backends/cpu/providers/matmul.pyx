@@ -18,7 +18,7 @@ from umiak.compiler.codes cimport MAX_EPILOGUE
 
 cdef extern from "epilogue.h" nogil:
     enum:
-        STEP_BIAS, STEP_ADD, STEP_RELU, STEP_TANH, STEP_SIGMOID, STEP_SILU, STEP_GELU_TANH, STEP_GELU_ERF
+        STEP_BIAS, STEP_ADD, STEP_RELU, STEP_TANH, STEP_SIGMOID, STEP_SILU, STEP_GELU_TANH, STEP_GELU_ERF, STEP_HARD_SWISH
     void epilogue_row(int kind, int dtype, void* c, int64_t at, int64_t step, const void* other, int64_t other_at,
                       int64_t other_step, int64_t n, double number)
 
@@ -304,6 +304,8 @@ cdef Program* build(Launcher* self, Problem* q) noexcept nogil:
                 break
             if self.step[i] == STEP_BIAS or self.step[i] == STEP_ADD:
                 bad = lib.append_binary(ops, BINARY_ADD, bias if self.step[i] == STEP_BIAS else c)
+            elif self.step[i] == STEP_HARD_SWISH:
+                bad = lib.append_eltwise(ops, ELTWISE_HARD_SWISH, 1.0 / 6, 0.5)
             else:
                 bad = lib.append_eltwise(ops, ELTWISE[self.step[i]], 1 if self.step[i] == STEP_SILU else 0, 0)
         bad = bad or lib.attr_post_ops(attr, ops)
@@ -492,5 +494,5 @@ cdef class LaunchState(Shapes):
 ADDRESS = <size_t><void*>&launch
 STEPS = {
     "bias": STEP_BIAS, "add": STEP_ADD, "relu": STEP_RELU, "tanh": STEP_TANH, "sigmoid": STEP_SIGMOID,
-    "silu": STEP_SILU, "gelu_tanh": STEP_GELU_TANH, "gelu": STEP_GELU_ERF,
+    "silu": STEP_SILU, "gelu_tanh": STEP_GELU_TANH, "gelu": STEP_GELU_ERF, "hard_swish": STEP_HARD_SWISH,
 }
