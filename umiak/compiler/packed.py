@@ -18,7 +18,7 @@ from umiak.ops.places import Transfer
 
 def with_packing(op: Op, metas: Sequence[Meta | None], results: Sequence[Meta]) -> Op:
     """The op itself, or the op on carriers where operands or results are packed."""
-    if isinstance(op, (Pack, Unpack, Transfer, Fused)):  # packed elements are their own business
+    if isinstance(op, (Pack, Unpack, Transfer, Fused, WithPacking)):  # packed elements are their own business
         return op
     dtypes = tuple(m.dtype for m in results)
     shares = op.view and op.shares(dtypes[0])

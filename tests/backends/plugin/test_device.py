@@ -114,6 +114,12 @@ def test_small_tensors(shape):
     assert (x + x).numpy().tolist() == np.full(shape, 2.0).tolist()
 
 
+def test_packed_tensors():
+    x = on(HERE, np.arange(5) % 4).cast("int4")
+    for y in (x.clone(), x.reshape([5, 1]).clone(), paddle.concat([x, x])[:5], x.to("loop:1").clone()):
+        assert y.dtype.is_packed and y.cast("int32").flatten().tolist() == [0, 1, 2, 3, 0]
+
+
 # --- streams
 
 

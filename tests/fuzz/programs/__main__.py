@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 import time
 import traceback
 from collections import Counter
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
 
 import fake
+import plugin
 
 import paddle
 from tests.fuzz.programs.check import Failure
@@ -28,10 +30,20 @@ def main() -> int:
     parser.add_argument("--no-shrink", action="store_true", help="print failing programs as they are")
     parser.add_argument("--only", help="a mode of the kind's check, or eager")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no program after this time")
+    parser.add_argument("--plugin", action="store_true", help="the devices are those of a plug-in in C; needs --only")
     given = parser.parse_args()
+    if given.plugin and given.only in (None, "late", "failing"):
+        parser.error("--plugin requires --only with a mode other than late and failing, which the fake devices have")
     paddle.set_flags({"FLAGS_jit_cache": False})
-    with fake.installed() if given.kind in ON_DEVICES else nullcontext():
+    with tempfile.TemporaryDirectory() as folder, installed(given, Path(folder)):
         return run(given)
+
+
+def installed(given: argparse.Namespace, folder: Path) -> AbstractContextManager:
+    """The devices that programs of the kind need, of the type ``fake``."""
+    if given.kind not in ON_DEVICES:
+        return nullcontext()
+    return plugin.loaded(folder, "fake") if given.plugin else fake.installed()
 
 
 def run(given: argparse.Namespace) -> int:
