@@ -11,6 +11,7 @@ from umiak.core.buffer import Buffer
 from umiak.core.place import Place
 from umiak.memory import caching
 from umiak.ops import convolution, linalg
+from umiak.util import flags
 from umiak_opencl import convolutions, copies, host, products
 from umiak_opencl.device import DEVICE_TYPE, Device, devices
 
@@ -21,6 +22,11 @@ WRITTEN = {
     convolution.ConvInputGrad: convolutions.kernel,
     convolution.ConvWeightGrad: convolutions.kernel,
 }
+
+
+WRITTEN_KERNELS = flags.define(
+    "opencl_written_kernels", True, "without: products and convolutions, too, run by kernels that the loop IR gives"
+)
 
 
 class OpenCLBackend(Backend):
@@ -89,7 +95,7 @@ class OpenCLBackend(Backend):
         device, op = self.device(call.place), call.op
         if op.name == "copy":
             return Kernel(run=lambda op, outs, ins, params: copies.copy(device, outs[0], ins[0]), name="copy")
-        make = WRITTEN.get(type(op))
+        make = WRITTEN.get(type(op)) if WRITTEN_KERNELS.value else None
         written = make(device, call) if make is not None else None
         if written is not None:
             return written

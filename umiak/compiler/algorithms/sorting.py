@@ -30,12 +30,23 @@ def less(x: Number, y: Number) -> Node:
     return n.call("or", n.lt(a, b), n.call("and", n.eq(a, a), n.ne(b, b)))
 
 
+def positions(w: Writer, size: Any) -> Array:
+    """Memory of ``[2, size]`` whose first half has the positions of a row's elements as they come."""
+    order = w.memory(I64, 2, size)
+    with w.loop(size, lanes=True) as i:
+        order[0, i] = i
+    return order
+
+
 def sorted_positions(w: Writer, size: Any, before: Before) -> tuple[Array, Node]:
     """Positions of a row's elements in order, equal ones as they come: memory of ``[2, size]``, and which half."""
-    order = w.memory(I64, 2, size)
+    order = positions(w, size)
+    return order, put_in_order(w, order, size, before)
+
+
+def put_in_order(w: Writer, order: Array, size: Any, before: Before) -> Node:
+    """Sort the positions of the first half, equal ones as they are there; the half with the result."""
     count = w.integer(size)
-    with w.loop(count, lanes=True) as i:
-        order[0, i] = i
     with w.loop(ROUNDS) as r:
         width = n.call("shl", n.i64(1), r)
         with w.when(n.lt(width, count)):
@@ -66,7 +77,7 @@ def sorted_positions(w: Writer, size: Any, before: Before) -> tuple[Array, Node]
     rounds = w.fold(
         ROUNDS, (n.i64(0),), lambda r, s: (n.add(s, n.cast(n.lt(n.call("shl", n.i64(1), r), count), I64)),)
     )  # fmt: skip
-    return order, n.call("and", rounds, n.i64(1))
+    return n.call("and", rounds, n.i64(1))
 
 
 def axis_last(w: Writer, k: int, axis: int) -> tuple[Any, Callable[[Any], tuple]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from umiak.compiler.algorithms.number import Number
@@ -13,7 +14,7 @@ from umiak.compiler.loop.tree import LANE, SERIAL, Axis, Fail, Fold, If, Let, Lo
 from umiak.compiler.loop.types import I64, ScalarType
 from umiak.compiler.lower.builder import Index, compute_type, storage_type
 from umiak.compiler.lower.terminal import LaunchBuilder
-from umiak.compiler.nest import BodyStage, Chain, Nest
+from umiak.compiler.nest import BodyStage, Chain, Nest, NestBuffer
 from umiak.core.dtype import DType
 from umiak.ir import sym as dim
 from umiak.ir.meta import dense
@@ -59,8 +60,9 @@ class Array:
 
     def __setitem__(self, index: Any, value: Number | Node) -> None:
         value = value if isinstance(value, Number) else Number(value)
-        if self.is_complex and value.im is None:
-            value = Number(value.re, n.const(0.0, value.type))
+        if self.is_complex:
+            # Both parts before either is stored: they may read this element.
+            value = self.writer.let(value if value.im is not None else Number(value.re, n.const(0.0, value.type)))
         at = self._address(index)
         for k, x in enumerate(value.parts):
             self.writer.emit(Store(self.buffer, n.add(at, k) if k else at, n.cast(x, self.storage)))
@@ -89,6 +91,7 @@ class Writer:
         self.sizes: tuple[Any, ...] = ()
         self.together = False
         self._stack: list[list[Statement]] = [[]]
+        self._nests: list[Nest] = []
         self._count = 0
 
     # --- what there is ---
@@ -198,15 +201,19 @@ class Writer:
         again = _shaped(values, variables)
         return again[0] if len(again) == 1 else again
 
-    def fold(self, hi: Any, init: Sequence[State], step: Callable[..., Sequence[State]], lo: Any = 0) -> Any:
-        """``init``, then ``step(i, *state)`` for each ``lo <= i < hi``; the last state."""
+    def fold(
+        self, hi: Any, init: Sequence[State], step: Callable[..., Sequence[State]], lo: Any = 0,
+        go: Callable[..., Node] | None = None,
+    ) -> Any:  # fmt: skip
+        """``init``, then ``step(i, *state)`` for each ``lo <= i < hi`` where ``go(i, *state)``; the last state."""
         index = self._axis()
         first = _flat(init)
         states = tuple(n.var(f"u{self._fresh()}", x.type) for x in first)
         results = tuple(n.var(f"u{self._fresh()}", x.type) for x in first)
-        values = _flat(step(index, *_shaped(init, states)))
+        before = _shaped(init, states)
+        values, where = _flat(step(index, *before)), None if go is None else go(index, *before)
         axis = Axis(index, self.integer(hi), self.integer(lo))
-        self.emit(Fold(results, states, axis, tuple(first), tuple(values)))
+        self.emit(Fold(results, states, axis, tuple(first), tuple(values), where))
         last = _shaped(init, results)
         return last[0] if len(last) == 1 else last
 
@@ -214,10 +221,24 @@ class Writer:
         """The sum of ``term(i)``; ``zero`` has its type."""
         return self.fold(hi, (zero,), lambda i, s: (s + term(i),), lo)
 
-    def finish(self) -> Nest | Chain:
+    def then(self) -> None:
+        """What follows begins when all that was written is done at all points, over points of its own. Memory that
+        both use is asked for before the points are."""
         (body,) = self._stack
         self.builder.stages.append(BodyStage(tuple(body), self.together))
-        return self.launch.chain([self.builder.finish()])
+        self._nests.append(self.builder.finish())
+        self.builder = self.launch.builder(range(len(self.launch.temporaries)))
+        self.lead, self.sizes, self.together, self._stack = (), (), False, [[]]
+
+    def finish(self) -> Nest | Chain:
+        if self._stack != [[]]:
+            self.then()
+        # Memory that was asked for later is a buffer of all nests.
+        first = len(self.launch.inputs) + len(self.launch.results)
+        spare = [NestBuffer(f"t{k}", t.type) for k, t in enumerate(self.launch.temporaries)]
+        return self.launch.chain(
+            [replace(nest, buffers=(*nest.buffers, *spare[len(nest.buffers) - first :])) for nest in self._nests]
+        )
 
 
 def _flat(states: Sequence[State]) -> list[Node]:

@@ -277,7 +277,14 @@ class _Run:
         for i in self.indices(s.axis):
             self.env[s.axis.index] = np.int64(i)
             self.env.update(zip(s.states, states))
-            states = self.values(s.values)
+            if s.where is None:
+                states = self.values(s.values)
+                continue
+            (go,) = self.values([s.where])
+            if np.any(go):
+                states = [np.where(go, x, y) for x, y in zip(self.values(s.values), states)]
+            elif s.axis.index not in s.where.axes:
+                break
         self.env.update(zip(s.results, states))
 
     def scan(self, s: Scan) -> None:

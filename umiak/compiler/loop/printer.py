@@ -45,8 +45,11 @@ def _show_statement(s: Statement, indent: str, lines: list[str], count: list[int
     names = Namer([x for x in expressions(s) if not _is_inside(s, x)], lines, indent, count)
     inside = indent + "  "
 
-    def condition(x: Node | None) -> str:
+    def condition_of(x: Node | None, names: Namer) -> str:
         return "" if x is None else f" where {names.text(x)}"
+
+    def condition(x: Node | None) -> str:
+        return condition_of(x, names)
 
     def spell(a: Axis) -> str:
         step = f" step {a.step}" if a.step != 1 else ""
@@ -70,8 +73,8 @@ def _show_statement(s: Statement, indent: str, lines: list[str], count: list[int
         init = ", ".join(map(names.text, s.init))
         states = ", ".join(str(r.attr) for r in s.states)
         lines.append(f"{indent}{results} = fold {states} from {init} for {spell(s.axis)}:")
-        names = Namer(s.values, lines, inside, count)
-        lines.append(f"{inside}{', '.join(map(names.text, s.values))}")
+        names = Namer([*s.values, *([] if s.where is None else [s.where])], lines, inside, count)
+        lines.append(f"{inside}{', '.join(map(names.text, s.values))}{condition_of(s.where, names)}")
     elif isinstance(s, If):
         lines.append(f"{indent}if {names.text(s.where)}:")
         show_body(s.body, inside, lines, count)

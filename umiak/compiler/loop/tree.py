@@ -109,14 +109,15 @@ class Let(Statement):
 @dataclass(frozen=True)
 class Fold(Statement):
     """``results`` (variables) become what ``states`` (variables) are in the end: ``init`` first, and ``values``, which
-    read them, after each index of ``axis``, in order. No order but this one gives the result. As :class:`Let`, not for
-    renderers of vector lanes."""
+    read them, after each index of ``axis``, in order. No order but this one gives the result. Where ``where``, which
+    reads the states, too, does not hold they stay as they are. As :class:`Let`, not for renderers of vector lanes."""
 
     results: tuple[Node, ...]
     states: tuple[Node, ...]
     axis: Axis
     init: tuple[Node, ...]
     values: tuple[Node, ...]
+    where: Node | None = None
 
 
 @dataclass(frozen=True)

@@ -238,6 +238,8 @@ class _Verifier:
         self.variables(s.states)
         for r, x in zip(s.results, s.values):
             self.expression(x, r.type)
+        if s.where is not None:
+            self.expression(s.where, BOOL)
         self.visible = before
         self.variables(s.results)
 

@@ -412,9 +412,10 @@ class Spmd:
         with self.apart(), self.serial(s.axis, [s]):
             for r, name in zip(s.states, states):
                 self.define(r, self.out.get(name))
-            values = [self.value(x) for x in s.values]
-            for name, handle in zip(states, values):
-                self.out.set(name, handle)
+            with self.when(s.where):
+                values = [self.value(x) for x in s.values]
+                for name, handle in zip(states, values):
+                    self.out.set(name, handle)
         for r, name in zip(s.results, states):
             self.define(r, self.out.get(name))
 
