@@ -40,5 +40,5 @@ NAMES = {
     "paddle.nn.quant": "QuantStub",
     "paddle.static": "MetaTensor Operator Parameter quantization register_op",
     "paddle.static.nn": "continuous_value_model create_parameter",
-    "paddle.utils": "capture_backward_subgraph_guard capture_forward_subgraph_guard cpp_extension",
+    "paddle.utils": "capture_backward_subgraph_guard capture_forward_subgraph_guard",
 }

@@ -179,11 +179,17 @@ NAMES = {
         "paddle.text.datasets.wmt16": "WMT16",
     },
     "paddle.utils": {
-        "paddle.utils": "download image_util",
+        "paddle.utils": "cpp_extension download image_util",
         "paddle.utils.nested": (
             "assert_same_structure convert_shape_to_list flatten is_same_shape is_sequence map_structure "
             "pack_sequence_as to_sequence "
         ),
+    },
+    "paddle.utils.cpp_extension": {
+        "paddle.utils.cpp_extension": "building compiling loading",
+        "paddle.utils.cpp_extension.building": "BuildExtension CUDAExtension CppExtension setup",
+        "paddle.utils.cpp_extension.compiling": "get_build_directory",
+        "paddle.utils.cpp_extension.loading": "load load_op_meta_info_and_register_op parse_op_info",
     },
     "paddle.vision": {
         "paddle.vision": "datasets image models ops transforms",

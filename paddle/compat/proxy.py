@@ -35,6 +35,7 @@ _OTHERS: dict[str, dict[str, str]] = {
         "relu": "paddle.nn.functional",
     },
     "paddle.cuda": {"ExternalStream": "paddle.compat._torch_cuda"},
+    "paddle.ops": {"load_library": "paddle.compat._torch_ops"},
     "paddle.nn": dict.fromkeys(
         "AvgPool1D AvgPool1d AvgPool2D AvgPool2d AvgPool3D AvgPool3d Linear MultiheadAttention Softmax Unfold".split(),
         "paddle.compat.nn",
@@ -61,7 +62,9 @@ class Proxy(ModuleType):
             raise AttributeError(name)
         home, _, called = _OTHERS.get(original.__name__, {}).get(name, "").partition(":")
         value = getattr(importlib.import_module(home) if home else original, called or name)
-        if isinstance(value, ModuleType) and value.__name__ == f"{original.__name__}.{name}":
+        own = f"{original.__name__}.{name}"
+        # Operators of a namespace are a module that nobody can import.
+        if isinstance(value, ModuleType) and value.__name__ == own and own in sys.modules:
             value = _loaded(f"{self.__name__}.{name}")
             setattr(self, name, value)
         return value

@@ -6,6 +6,6 @@ from paddle import _lazy
 from paddle.utils import deprecated, environment
 
 if TYPE_CHECKING:
-    from paddle.utils import download, image_util
+    from paddle.utils import cpp_extension, download, image_util
 
 __getattr__, __dir__, __all__ = _lazy.contents(__name__, "dlpack")

@@ -1,6 +1,7 @@
 """Made by ``tools/public_stubs.py``."""
 
 from paddle.framework import unique_name as unique_name
+from paddle.utils import cpp_extension as cpp_extension
 from paddle.utils import dlpack as dlpack
 from paddle.utils import download as download
 from paddle.utils import image_util as image_util
@@ -21,6 +22,7 @@ from paddle.utils.nested import to_sequence as to_sequence
 __all__ = [
     "assert_same_structure",
     "convert_shape_to_list",
+    "cpp_extension",
     "deprecated",
     "dlpack",
     "download",

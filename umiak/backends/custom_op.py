@@ -48,7 +48,8 @@ def _refuse(op: Any, operands: tuple, params: tuple, results: tuple, written: in
             f"one that writes to {op.definition.schema.arguments[at].name!r}", "Name it in mutates_args.",
         )  # fmt: skip
     wanted = op.infer(*(Meta(tuple(x.shape), x.dtype) for x in operands), *params)
-    rule = "the gradients' arguments" if op.use == "gradient" else "register_fake"
+    shapes = "register_fake" if op.definition.infer is None else "its declaration"
+    rule = "the gradients' arguments" if op.use == "gradient" else shapes
     if len(results) != len(wanted):
         op.fail(ValueError, f"{len(wanted)} results, as {rule} says", len(results))
     for i, (r, m) in enumerate(zip(results, wanted, strict=True)):

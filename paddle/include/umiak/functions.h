@@ -1,0 +1,263 @@
+/* Functions of tensors: those of the library in Python, under the same names. */
+#pragma once
+
+#include "umiak/call.h"
+
+UMIAK_BEGIN
+namespace paddle {
+namespace experimental {
+
+using ::umiak::call;
+
+/* --- new tensors */
+
+inline Tensor empty(const IntArray& shape, DataType dtype = DataType::FLOAT32, const Place& place = CPUPlace()) {
+  const std::string type = place.GetDeviceType();
+  umiak_tensor* x = ::umiak::host().empty(static_cast<int32_t>(dtype), static_cast<int32_t>(shape.size()), shape.GetData().data(),
+                                          type.empty() ? nullptr : type.c_str(), place.GetDeviceId());
+  if (!x) ::umiak::raise_host_error();
+  return Tensor::own(x);
+}
+
+inline Tensor full(const IntArray& shape, const Scalar& value, DataType dtype = DataType::FLOAT32, const Place& place = CPUPlace()) {
+  Tensor out = empty(shape, dtype, place);
+  call("assign", {call("full_like", {out, value}), out});
+  return out;
+}
+
+inline Tensor zeros(const IntArray& shape, DataType dtype = DataType::FLOAT32, const Place& place = CPUPlace()) {
+  return full(shape, 0, dtype, place);
+}
+
+inline Tensor ones(const IntArray& shape, DataType dtype = DataType::FLOAT32, const Place& place = CPUPlace()) {
+  return full(shape, 1, dtype, place);
+}
+
+inline DataType dtype_or(DataType dtype, const Tensor& x) { return dtype == DataType::UNDEFINED ? x.dtype() : dtype; }
+inline const Place& place_or(const Place& place, const Tensor& x) {
+  return place.GetType() == AllocationType::UNDEFINED ? x.place() : place;
+}
+
+inline Tensor empty_like(const Tensor& x, DataType dtype = DataType::UNDEFINED, const Place& place = {}) {
+  return empty(x.shape(), dtype_or(dtype, x), place_or(place, x));
+}
+
+inline Tensor full_like(const Tensor& x, const Scalar& value, DataType dtype = DataType::UNDEFINED, const Place& place = {}) {
+  return full(x.shape(), value, dtype_or(dtype, x), place_or(place, x));
+}
+
+inline Tensor zeros_like(const Tensor& x, DataType dtype = DataType::UNDEFINED, const Place& place = {}) {
+  return full_like(x, 0, dtype, place);
+}
+
+inline Tensor ones_like(const Tensor& x, DataType dtype = DataType::UNDEFINED, const Place& place = {}) {
+  return full_like(x, 1, dtype, place);
+}
+
+/* --- element by element */
+
+#define UMIAK_UNARY(NAME) \
+  inline Tensor NAME(const Tensor& x) { return call(#NAME, {x}); }
+UMIAK_UNARY(abs)
+UMIAK_UNARY(acos)
+UMIAK_UNARY(acosh)
+UMIAK_UNARY(asin)
+UMIAK_UNARY(asinh)
+UMIAK_UNARY(assign)
+UMIAK_UNARY(atan)
+UMIAK_UNARY(atanh)
+UMIAK_UNARY(bitwise_not)
+UMIAK_UNARY(ceil)
+UMIAK_UNARY(conj)
+UMIAK_UNARY(cos)
+UMIAK_UNARY(cosh)
+UMIAK_UNARY(digamma)
+UMIAK_UNARY(erf)
+UMIAK_UNARY(erfinv)
+UMIAK_UNARY(exp)
+UMIAK_UNARY(expm1)
+UMIAK_UNARY(floor)
+UMIAK_UNARY(imag)
+UMIAK_UNARY(isfinite)
+UMIAK_UNARY(isinf)
+UMIAK_UNARY(isnan)
+UMIAK_UNARY(lgamma)
+UMIAK_UNARY(log)
+UMIAK_UNARY(log10)
+UMIAK_UNARY(log1p)
+UMIAK_UNARY(log2)
+UMIAK_UNARY(logical_not)
+UMIAK_UNARY(real)
+UMIAK_UNARY(reciprocal)
+UMIAK_UNARY(relu)
+UMIAK_UNARY(relu6)
+UMIAK_UNARY(round)
+UMIAK_UNARY(rsqrt)
+UMIAK_UNARY(sigmoid)
+UMIAK_UNARY(sign)
+UMIAK_UNARY(silu)
+UMIAK_UNARY(sin)
+UMIAK_UNARY(sinh)
+UMIAK_UNARY(sqrt)
+UMIAK_UNARY(square)
+UMIAK_UNARY(tan)
+UMIAK_UNARY(tanh)
+#undef UMIAK_UNARY
+
+#define UMIAK_BINARY(NAME) \
+  inline Tensor NAME(const Tensor& x, const Tensor& y) { return call(#NAME, {x, y}); }
+UMIAK_BINARY(add)
+UMIAK_BINARY(atan2)
+UMIAK_BINARY(bitwise_and)
+UMIAK_BINARY(bitwise_or)
+UMIAK_BINARY(bitwise_xor)
+UMIAK_BINARY(divide)
+UMIAK_BINARY(dot)
+UMIAK_BINARY(equal)
+UMIAK_BINARY(floor_divide)
+UMIAK_BINARY(fmax)
+UMIAK_BINARY(fmin)
+UMIAK_BINARY(gather_nd)
+UMIAK_BINARY(greater_equal)
+UMIAK_BINARY(greater_than)
+UMIAK_BINARY(kron)
+UMIAK_BINARY(less_equal)
+UMIAK_BINARY(less_than)
+UMIAK_BINARY(logical_and)
+UMIAK_BINARY(logical_or)
+UMIAK_BINARY(masked_select)
+UMIAK_BINARY(maximum)
+UMIAK_BINARY(minimum)
+UMIAK_BINARY(multiply)
+UMIAK_BINARY(mv)
+UMIAK_BINARY(not_equal)
+UMIAK_BINARY(remainder)
+UMIAK_BINARY(subtract)
+#undef UMIAK_BINARY
+
+inline Tensor elementwise_pow(const Tensor& x, const Tensor& y) { return call("pow", {x, y}); }
+inline Tensor pow(const Tensor& x, const Scalar& y) { return call("pow", {x, y}); }
+inline Tensor cast(const Tensor& x, DataType dtype) { return call("cast", {x, dtype}); }
+inline Tensor where(const Tensor& condition, const Tensor& x, const Tensor& y) { return call("where", {condition, x, y}); }
+inline Tensor scale(const Tensor& x, const Scalar& scale = 1.0, const Scalar& bias = 0.0, bool bias_after_scale = true) {
+  return call("scale", {x, scale, bias, bias_after_scale});
+}
+
+/* --- along axes */
+
+inline Tensor matmul(const Tensor& x, const Tensor& y, bool transpose_x = false, bool transpose_y = false) {
+  return call("matmul", {x, y, transpose_x, transpose_y});
+}
+inline Tensor sum(const Tensor& x, const IntArray& axis = {}, DataType dtype = DataType::UNDEFINED, bool keepdim = false) {
+  return call("sum", {x, ::umiak::axes(axis), dtype, keepdim});
+}
+inline Tensor mean(const Tensor& x, const IntArray& axis = {}, bool keepdim = false) {
+  return call("mean", {x, ::umiak::axes(axis), keepdim});
+}
+inline Tensor max(const Tensor& x, const IntArray& axis = {}, bool keepdim = false) {
+  return call("max", {x, ::umiak::axes(axis), keepdim});
+}
+inline Tensor min(const Tensor& x, const IntArray& axis = {}, bool keepdim = false) {
+  return call("min", {x, ::umiak::axes(axis), keepdim});
+}
+inline Tensor softmax(const Tensor& x, int axis = -1) { return call("softmax", {x, axis}); }
+
+/* --- shapes */
+
+inline Tensor reshape(const Tensor& x, const IntArray& shape) { return call("reshape", {x, shape}); }
+inline Tensor transpose(const Tensor& x, const std::vector<int>& perm) { return call("transpose", {x, IntArray(perm)}); }
+inline Tensor expand(const Tensor& x, const IntArray& shape) { return call("expand", {x, shape}); }
+inline Tensor tile(const Tensor& x, const IntArray& times) { return call("tile", {x, times}); }
+inline Tensor flatten(const Tensor& x, int start_axis = 1, int stop_axis = 1) { return call("flatten", {x, start_axis, stop_axis}); }
+inline Tensor squeeze(const Tensor& x, const IntArray& axis = {}) { return call("squeeze", {x, ::umiak::axes(axis)}); }
+inline Tensor unsqueeze(const Tensor& x, const IntArray& axis = {}) { return call("unsqueeze", {x, axis}); }
+inline Tensor concat(const std::vector<Tensor>& xs, const Scalar& axis = 0) { return call("concat", {xs, axis.to<int64_t>()}); }
+inline Tensor stack(const std::vector<Tensor>& xs, int axis = 0) { return call("stack", {xs, axis}); }
+inline std::vector<Tensor> split(const Tensor& x, const IntArray& sections, const Scalar& axis) {
+  return ::umiak::call_all("split", {x, sections, axis.to<int64_t>()});
+}
+inline Tensor gather(const Tensor& x, const Tensor& index, const Scalar& axis = 0) {
+  return call("gather", {x, index, axis.to<int64_t>()});
+}
+
+}  // namespace experimental
+
+using namespace experimental;  // NOLINT: the public names
+
+inline Tensor Tensor::contiguous() const { return is_contiguous() ? *this : call("clone", {*this}); }
+inline void Tensor::reshape(const std::vector<int64_t>& shape) {
+  if (held_) *this = call("reshape", {*this, shape});
+  else wanted_shape_ = shape;
+}
+inline Tensor Tensor::slice(int64_t begin, int64_t end) const {
+  return call("slice", {*this, std::vector<int64_t>{0}, std::vector<int64_t>{begin}, std::vector<int64_t>{end}});
+}
+inline Tensor Tensor::cast(DataType dtype) const { return call("cast", {*this, dtype}); }
+inline Tensor Tensor::copy_to(const Place& place, bool) const {
+  Tensor out = empty_like(*this, dtype(), place);
+  call("assign", {*this, out});
+  return out;
+}
+inline void Tensor::copy_(const Tensor& source, const Place& place, bool blocking) {
+  if (!held_) *this = source.copy_to(place_or(place, source), blocking);
+  else call("assign", {source, *this});
+}
+
+#define UMIAK_BOTH(METHOD, OPERATOR, NAME)                                               \
+  inline Tensor Tensor::METHOD(const Tensor& y) const { return call(#NAME, {*this, y}); } \
+  inline Tensor Tensor::METHOD(const Scalar& y) const { return call(#NAME, {*this, y}); } \
+  inline Tensor Tensor::operator OPERATOR(const Tensor& y) const { return METHOD(y); }    \
+  inline Tensor Tensor::operator OPERATOR(const Scalar& y) const { return METHOD(y); }    \
+  inline Tensor operator OPERATOR(const Scalar& x, const Tensor& y) { return call(#NAME, {full_like(y, x), y}); }
+UMIAK_BOTH(add, +, add)
+UMIAK_BOTH(subtract, -, subtract)
+UMIAK_BOTH(multiply, *, multiply)
+UMIAK_BOTH(divide, /, divide)
+#undef UMIAK_BOTH
+inline Tensor Tensor::pow(const Tensor& y) const { return call("pow", {*this, y}); }
+inline Tensor Tensor::pow(const Scalar& y) const { return call("pow", {*this, y}); }
+
+#define UMIAK_METHOD(METHOD, NAME) \
+  inline Tensor Tensor::METHOD(const Tensor& y) const { return call(#NAME, {*this, y}); }
+#define UMIAK_COMPARED(METHOD, OPERATOR) \
+  UMIAK_METHOD(METHOD, METHOD)           \
+  UMIAK_METHOD(operator OPERATOR, METHOD)
+UMIAK_COMPARED(equal, ==)
+UMIAK_COMPARED(not_equal, !=)
+UMIAK_COMPARED(less_than, <)
+UMIAK_COMPARED(less_equal, <=)
+UMIAK_COMPARED(greater_than, >)
+UMIAK_COMPARED(greater_equal, >=)
+UMIAK_COMPARED(bitwise_and, &)
+UMIAK_COMPARED(bitwise_or, |)
+UMIAK_COMPARED(bitwise_xor, ^)
+UMIAK_METHOD(maximum, maximum)
+UMIAK_METHOD(minimum, minimum)
+UMIAK_METHOD(elementwise_pow, pow)
+UMIAK_METHOD(gather_nd, gather_nd)
+#undef UMIAK_COMPARED
+#undef UMIAK_METHOD
+
+inline Tensor Tensor::operator-() const { return call("neg", {*this}); }
+inline Tensor Tensor::operator~() const { return call("bitwise_not", {*this}); }
+inline Tensor Tensor::bitwise_not() const { return call("bitwise_not", {*this}); }
+inline Tensor Tensor::abs() const { return call("abs", {*this}); }
+inline Tensor Tensor::exp() const { return call("exp", {*this}); }
+inline Tensor Tensor::floor() const { return call("floor", {*this}); }
+inline Tensor Tensor::log() const { return call("log", {*this}); }
+inline Tensor Tensor::assign() const { return call("assign", {*this}); }
+inline Tensor Tensor::matmul(const Tensor& y, bool transpose_x, bool transpose_y) const {
+  return experimental::matmul(*this, y, transpose_x, transpose_y);
+}
+inline Tensor Tensor::sum(const IntArray& axis, DataType dtype, bool keepdim) const {
+  return experimental::sum(*this, axis, dtype, keepdim);
+}
+inline Tensor Tensor::max(const IntArray& axis, bool keepdim) const { return experimental::max(*this, axis, keepdim); }
+inline Tensor Tensor::expand(const IntArray& shape) const { return experimental::expand(*this, shape); }
+inline Tensor Tensor::tile(const IntArray& times) const { return experimental::tile(*this, times); }
+inline Tensor Tensor::scale(const Scalar& factor, const Scalar& bias, bool bias_after_scale) const {
+  return experimental::scale(*this, factor, bias, bias_after_scale);
+}
+
+}  // namespace paddle
+UMIAK_END

@@ -1,0 +1,28 @@
+/* The host's functions, with errors as exceptions. */
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "umiak/errors.h"
+#include "umiak/extension_abi.h"
+
+UMIAK_BEGIN
+namespace umiak {
+
+/* The table of the host, from the moment that it loads the library. */
+inline const umiak_host*& host_slot() {
+  static const umiak_host* table = nullptr;
+  return table;
+}
+
+inline const umiak_host& host() {
+  const umiak_host* table = host_slot();
+  if (!table) throw Error("tensors can be used once the library is loaded, not while its global variables are made");
+  return *table;
+}
+
+[[noreturn]] inline void raise_host_error() { throw HostError(host().last_error()); }
+
+}  // namespace umiak
+UMIAK_END

@@ -1,0 +1,183 @@
+"""Shapes and dtypes of results: by the functions of a library, or by its declaration alone.
+
+A function in C++ wants numbers. Where sizes are symbols it is asked about several sets of numbers, and what it gives
+must be one of the symbols, or a sum of them with fixed factors: that is the answer then. Eager calls ask it anew for
+each set of sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from paddle.utils.cpp_extension.variables import Variable, flattened
+from umiak.core.context import is_tracing
+from umiak.core.extension import Declaration, Facts
+from umiak.ir.expr import NumberUnknown, Sym
+from umiak.ir.meta import Meta
+
+# Sizes that symbols stand for: small, odd, large, so that a function with cases gives itself away.
+_PROBES = ((1, 1), (2, 3), (3, 2), (7, 5), (64, 48), (97, 1009), (1021, 89), (4099, 2053))
+
+
+def _replaced(x: Any, number: Callable[[Any], Any]) -> Any:
+    """An argument with its numbers replaced, and with facts in place of metas."""
+    if isinstance(x, Meta):
+        assert x.dtype is not None
+        return Facts(tuple(int(number(n)) for n in x.shape), x.dtype)
+    if isinstance(x, (list, tuple)):
+        return tuple(_replaced(item, number) for item in x)
+    return number(x)
+
+
+def _symbols(x: Any) -> Iterator[Sym]:
+    if isinstance(x, Meta):
+        yield from (n for n in x.shape if type(n) is Sym)
+    elif isinstance(x, (list, tuple)):
+        for item in x:
+            yield from _symbols(item)
+    elif type(x) is Sym:
+        yield x
+
+
+def _hashed(x: Any) -> Any:
+    if isinstance(x, Meta):
+        return "meta", x.shape, x.dtype
+    if isinstance(x, (list, tuple)):
+        return tuple(map(_hashed, x))
+    return type(x), x
+
+
+class _Arguments(tuple):
+    """Arguments without symbols, which are equal where their types and values are."""
+
+    def __hash__(self) -> int:
+        return hash(_hashed(self[0]))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Arguments) and bool(_hashed(self[0]) == _hashed(other[0]))
+
+
+@lru_cache(4096)
+def _fixed_shapes(declaration: Declaration, args: _Arguments) -> tuple[tuple[int, ...], ...]:
+    return tuple(declaration.shapes(_replaced(args[0], lambda n: n)))
+
+
+@lru_cache(4096)
+def _fixed_dtypes(declaration: Declaration, args: _Arguments) -> tuple[Any, ...]:
+    return tuple(declaration.dtypes(_replaced(args[0], lambda n: n)))
+
+
+def shapes_of(declaration: Declaration, args: Sequence[Any]) -> Sequence[Sequence[Any]]:
+    """Shapes that the library's function gives for these arguments, metas in place of tensors."""
+    if not any(_symbols(args)):
+        return _fixed_shapes(declaration, _Arguments((tuple(args),)))
+    return learned_or_asked(declaration.label, args, lambda values: declaration.shapes(_replaced(values, lambda n: n)))
+
+
+def learned_or_asked(
+    label: str, args: Sequence[Any], ask: Callable[[Sequence[Any]], Sequence[Sequence[int]]]
+) -> Sequence[Sequence[Any]]:
+    """Shapes that ``ask`` gives; where there are symbols, what they are of these, or NumberUnknown."""
+    symbols = list({id(s): s for s in _symbols(args)}.values())
+    if not symbols:
+        return ask(args)
+    if not is_tracing():
+        raise NumberUnknown(symbols[0], f"[{label}] its function of shapes requires numbers")
+    return _learned(label, args, symbols, ask)
+
+
+def dtypes_of(declaration: Declaration, args: Sequence[Any]) -> Sequence[Any]:
+    """Dtypes that the library's function gives."""
+    fixed = _replaced(args, lambda n: 1 if type(n) is Sym else n)  # it sees no sizes
+    return declaration.dtypes(fixed) if any(_symbols(args)) else _fixed_dtypes(declaration, _Arguments((tuple(args),)))
+
+
+def _with_numbers(x: Any, values: dict[int, int]) -> Any:
+    if isinstance(x, Meta):
+        return Meta(tuple(values.get(id(n), n) for n in x.shape), x.dtype)
+    if isinstance(x, (list, tuple)):
+        return tuple(_with_numbers(item, values) for item in x)
+    return values.get(id(x), x) if type(x) is Sym else x
+
+
+def _learned(label: str, args: Sequence[Any], symbols: Sequence[Sym], ask: Callable[..., Any]) -> list[list[Any]]:
+    """Sizes of results as expressions of symbols."""
+    rows: list[list[int]] = []
+    seen: list[Sequence[Sequence[int]]] = []
+    for together in (False, True):  # dims of two inputs may have to be equal
+        rows, seen = [], []
+        try:
+            for k, (a, b) in enumerate(_PROBES):
+                row = [a if together else a + b * i + k * i * i for i in range(len(symbols))]
+                values = {id(s): n for s, n in zip(symbols, row, strict=True)}
+                seen.append(ask(_with_numbers(tuple(args), values)))
+                rows.append(row[:1] if together else row)
+            break
+        except Exception:
+            if together:
+                raise
+    known = symbols[: len(rows[0])]
+    if len({tuple(map(len, shapes)) for shapes in seen}) != 1:
+        raise NumberUnknown(symbols[0], f"[{label}] the ranks that its function of shapes gives depend on sizes")
+    return [
+        [_expression(label, [shapes[i][d] for shapes in seen], rows, known) for d in range(len(shape))]
+        for i, shape in enumerate(seen[0])
+    ]
+
+
+def _expression(label: str, sizes: list[int], rows: list[list[int]], symbols: Sequence[Sym]) -> Any:
+    if len(set(sizes)) == 1:
+        return sizes[0]
+    for i, s in enumerate(symbols):
+        if all(size == row[i] for size, row in zip(sizes, rows, strict=True)):
+            return s
+    table = np.array([[1, *row] for row in rows], float)
+    factors = np.rint(np.linalg.lstsq(table, np.array(sizes, float), rcond=None)[0]).astype(int)
+    if (table.astype(int) @ factors != sizes).any():
+        raise NumberUnknown(
+            symbols[0],
+            f"[{label}] requires sizes that are fixed, or sums of sizes, from its function of shapes where sizes of "
+            "inputs are not known. Give the sizes in InputSpec",
+        )
+    total: Any = int(factors[0])
+    for f, s in zip(factors[1:], symbols, strict=True):
+        total = total + s * int(f) if f else total
+    return total
+
+
+# --- by the declaration alone
+
+
+def default_sources(
+    inputs: Sequence[Variable], outputs: Sequence[Variable], inplace: dict[int, int]
+) -> list[int] | None:
+    """For each output the input that it is like; None where the declaration does not say it."""
+    sources: list[int] = []
+    for j, y in enumerate(outputs):
+        if j in inplace:
+            sources.append(inplace[j])
+            continue
+        at = next((i for i, x in enumerate(inputs) if _is_gradient_of(y, x)), None)
+        if at is None and len(inputs) == len(outputs) == 1:
+            at = 0
+        if at is None:
+            at = next((i for i, x in enumerate(inputs) if x.base == y.base and y.order and x.vector == y.vector), None)
+        if at is None and y.order and sum(x.order > 0 for x in inputs) == 1:
+            at = next(i for i, x in enumerate(inputs) if x.order)
+        if at is None or inputs[at].vector != y.vector:
+            return None
+        sources.append(at)
+    return sources
+
+
+def _is_gradient_of(y: Variable, x: Variable) -> bool:
+    return x.base == y.base and x.vector == y.vector and (y.order == x.order + 1 or (y.new and x.order == y.order))
+
+
+def like(args: Sequence[Any], sources: Sequence[int]) -> list[Meta]:
+    """Metas of the inputs that outputs are like, one after the other."""
+    return [Meta(tuple(m.shape), m.dtype) for m in flattened([args[i] for i in sources])]

@@ -1,0 +1,69 @@
+// Operators by schemas. These headers, those of PyTorch and those of the reference framework compile this file.
+#include <torch/library.h>
+
+#include <ATen/ATen.h>
+
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace {
+
+at::Tensor muladd(const at::Tensor& a, const at::Tensor& b, double c) {
+  TORCH_CHECK(a.sizes() == b.sizes(), "a and b must have the same shape");
+  TORCH_CHECK(a.scalar_type() == at::kFloat, "a must be float32, got ", a.scalar_type());
+  at::Tensor x = a.contiguous();
+  at::Tensor y = b.contiguous();
+  at::Tensor out = at::empty(x.sizes(), x.options());
+  const float* from = x.data_ptr<float>();
+  const float* with = y.data_ptr<float>();
+  float* to = out.data_ptr<float>();
+  for (int64_t i = 0; i < out.numel(); ++i) to[i] = from[i] * with[i] + static_cast<float>(c);
+  return out;
+}
+
+at::Tensor muladd_meta(const at::Tensor& a, const at::Tensor& b, double c) {
+  (void)b;
+  (void)c;
+  return at::empty_like(a);
+}
+
+void add_out(const at::Tensor& a, const at::Tensor& b, at::Tensor& out) {
+  const float* x = a.data_ptr<float>();
+  const float* y = b.data_ptr<float>();
+  float* to = out.data_ptr<float>();
+  for (int64_t i = 0; i < out.numel(); ++i) to[i] = x[i] + y[i];
+}
+
+std::tuple<at::Tensor, at::Tensor> halves(const at::Tensor& x) {
+  const int64_t n = x.size(0) / 2;
+  at::Tensor low = at::empty({n}, x.options());
+  at::Tensor high = at::empty({x.size(0) - n}, x.options());
+  for (int64_t i = 0; i < x.size(0); ++i) {
+    (i < n ? low.data_ptr<float>()[i] : high.data_ptr<float>()[i - n]) = x.data_ptr<float>()[i * x.stride(0)];
+  }
+  return std::make_tuple(low, high);
+}
+
+at::Tensor twice(const at::Tensor& x) { return x + x; }
+
+}  // namespace
+
+TORCH_LIBRARY(test_library, m) {
+  m.def("muladd(Tensor a, Tensor b, float c) -> Tensor");
+  m.def("add_out(Tensor a, Tensor b, Tensor(a!) out) -> ()");
+}
+
+TORCH_LIBRARY_FRAGMENT(test_library, m) {
+  m.def("halves(Tensor x) -> (Tensor, Tensor)", &halves);
+  m.def("twice", &twice);
+}
+
+TORCH_LIBRARY_IMPL(test_library, CPU, m) {
+  m.impl("muladd", &muladd);
+  m.impl("add_out", &add_out);
+}
+
+#ifndef WITHOUT_META  // a key that the reference framework lacks
+TORCH_LIBRARY_IMPL(test_library, Meta, m) { m.impl("muladd", &muladd_meta); }
+#endif

@@ -1,0 +1,282 @@
+// Operators of every kind that extensions have. Both these headers and those of the reference framework compile this file.
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "paddle/extension.h"
+#include "paddle/phi/api/ext/spmd_infer.h"
+#include "paddle/phi/infermeta/spmd_rules/rules.h"
+
+#define CHECK_CPU(x) PD_CHECK((x).is_cpu(), #x " must be a tensor on the cpu")
+
+// --- relu, with a gradient of the gradient
+
+template <typename T>
+void relu_elements(const T* x, T* y, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) y[i] = x[i] > static_cast<T>(0) ? x[i] : static_cast<T>(0);
+}
+
+template <typename T>
+void relu_slopes(const T* grad, const T* y, T* out, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) out[i] = y[i] > static_cast<T>(0) ? grad[i] : static_cast<T>(0);
+}
+
+std::vector<paddle::Tensor> ReluForward(const paddle::Tensor& x) {
+  CHECK_CPU(x);
+  auto out = paddle::empty_like(x);
+  PD_DISPATCH_FLOATING_AND_HALF_TYPES(
+      x.type(), "relu", ([&] { relu_elements<data_t>(x.data<data_t>(), out.data<data_t>(), x.numel()); }));
+  return {out};
+}
+
+std::vector<paddle::Tensor> Masked(const paddle::Tensor& out, const paddle::Tensor& grad) {
+  auto masked = paddle::empty(grad.shape(), grad.dtype(), grad.place());
+  PD_DISPATCH_FLOATING_AND_HALF_TYPES(grad.type(), "relu_grad", ([&] {
+                                        relu_slopes<data_t>(
+                                            grad.data<data_t>(), out.data<data_t>(), masked.data<data_t>(), grad.numel());
+                                      }));
+  return {masked};
+}
+
+std::vector<paddle::Tensor> ReluBackward(const paddle::Tensor& x, const paddle::Tensor& out, const paddle::Tensor& grad_out) {
+  PD_CHECK(x.shape() == out.shape(), "x and out must have the same shape");
+  return Masked(out, grad_out);
+}
+
+PD_BUILD_OP(test_relu)
+    .Inputs({"X"})
+    .Outputs({"Out"})
+    .SetKernelFn(PD_KERNEL(ReluForward))
+    .SetInferSpmdFn(PD_INFER_SPMD_RULE(phi::distributed::ElementwiseUnaryInferSpmd));
+
+PD_BUILD_GRAD_OP(test_relu)
+    .Inputs({"X", "Out", paddle::Grad("Out")})
+    .Outputs({paddle::Grad("X")})
+    .SetKernelFn(PD_KERNEL(ReluBackward));
+
+PD_BUILD_DOUBLE_GRAD_OP(test_relu)
+    .Inputs({"Out", paddle::Grad(paddle::Grad("X"))})
+    .Outputs({paddle::Grad(paddle::Grad("Out"))})
+    .SetKernelFn(PD_KERNEL(Masked));
+
+// --- an input that may be none
+
+std::vector<paddle::Tensor> AddForward(const paddle::Tensor& x, const paddle::optional<paddle::Tensor>& y) {
+  if (!y) return {x + x};
+  return {x + y.get() * 2.0};
+}
+
+std::vector<std::vector<int64_t>> AddShape(const std::vector<int64_t>& x, const paddle::optional<std::vector<int64_t>>& y) {
+  if (y) PD_CHECK(y.get() == x, "x and y must have the same shape");
+  return {x};
+}
+
+std::vector<paddle::DataType> AddDtype(const paddle::DataType& x, const paddle::optional<paddle::DataType>& y) {
+  (void)y;
+  return {x};
+}
+
+std::vector<paddle::Tensor> AddBackward(const paddle::Tensor& x,
+                                        const paddle::optional<paddle::Tensor>& y,
+                                        const paddle::Tensor& grad_out) {
+  (void)x;
+  if (!y) return {grad_out * 2.0};
+  return {grad_out * 1.0, grad_out * 2.0};
+}
+
+PD_BUILD_OP(test_add_optional)
+    .Inputs({"X", paddle::Optional("Y")})
+    .Outputs({"Out"})
+    .SetKernelFn(PD_KERNEL(AddForward))
+    .SetInferShapeFn(PD_INFER_SHAPE(AddShape))
+    .SetInferDtypeFn(PD_INFER_DTYPE(AddDtype));
+
+PD_BUILD_GRAD_OP(test_add_optional)
+    .Inputs({"X", paddle::Optional("Y"), paddle::Grad("Out")})
+    .Outputs({paddle::Grad("X"), paddle::Grad(paddle::Optional("Y"))})
+    .SetKernelFn(PD_KERNEL(AddBackward));
+
+// --- a list of inputs
+
+std::vector<paddle::Tensor> JoinForward(const std::vector<paddle::Tensor>& xs, int64_t axis) {
+  auto shape = xs[0].shape();
+  if (axis < 0) axis += static_cast<int64_t>(shape.size());
+  int64_t outer = 1, inner = 1, total = 0;
+  for (int64_t d = 0; d < axis; ++d) outer *= shape[static_cast<size_t>(d)];
+  for (size_t d = static_cast<size_t>(axis) + 1; d < shape.size(); ++d) inner *= shape[d];
+  for (const auto& x : xs) total += x.shape()[static_cast<size_t>(axis)];
+  shape[static_cast<size_t>(axis)] = total;
+  auto out = paddle::empty(shape, xs[0].dtype(), xs[0].place());
+  PD_DISPATCH_FLOATING_AND_INTEGRAL_TYPES(xs[0].type(), "join", ([&] {
+                                            auto* to = out.data<data_t>();
+                                            for (int64_t o = 0; o < outer; ++o) {
+                                              for (const auto& x : xs) {
+                                                const int64_t n = x.shape()[static_cast<size_t>(axis)] * inner;
+                                                const auto* from = x.data<data_t>() + o * n;
+                                                for (int64_t i = 0; i < n; ++i) *to++ = from[i];
+                                              }
+                                            }
+                                          }));
+  return {out};
+}
+
+std::vector<paddle::Tensor> JoinBackward(const std::vector<paddle::Tensor>& xs, const paddle::Tensor& grad_out, int64_t axis) {
+  std::vector<paddle::Tensor> grads;
+  auto rest = grad_out;
+  std::vector<int64_t> sizes;
+  if (axis < 0) axis += static_cast<int64_t>(xs[0].shape().size());
+  for (const auto& x : xs) sizes.push_back(x.shape()[static_cast<size_t>(axis)]);
+  return paddle::split(grad_out, sizes, axis);
+}
+
+std::vector<std::vector<int64_t>> JoinShape(const std::vector<std::vector<int64_t>>& xs, int64_t axis) {
+  PD_CHECK(!xs.empty(), "at least one tensor is required");
+  auto shape = xs[0];
+  const size_t d = static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(shape.size()) : axis);
+  for (size_t i = 1; i < xs.size(); ++i) shape[d] += xs[i][d];
+  return {shape};
+}
+
+std::vector<paddle::DataType> JoinDtype(const std::vector<paddle::DataType>& xs) { return {xs[0]}; }
+
+PD_BUILD_OP(test_join)
+    .Inputs({paddle::Vec("X")})
+    .Outputs({"Out"})
+    .Attrs({"axis: int64_t"})
+    .SetKernelFn(PD_KERNEL(JoinForward))
+    .SetInferShapeFn(PD_INFER_SHAPE(JoinShape))
+    .SetInferDtypeFn(PD_INFER_DTYPE(JoinDtype));
+
+PD_BUILD_GRAD_OP(test_join)
+    .Inputs({paddle::Vec("X"), paddle::Grad("Out")})
+    .Outputs({paddle::Grad(paddle::Vec("X"))})
+    .Attrs({"axis: int64_t"})
+    .SetKernelFn(PD_KERNEL(JoinBackward));
+
+// --- inputs that are written to
+
+void AddInplace(paddle::Tensor& x, const paddle::Tensor& y) {
+  PD_DISPATCH_FLOATING_TYPES(x.type(), "add_", ([&] {
+                               auto* to = x.data<data_t>();
+                               const auto* from = y.data<data_t>();
+                               for (int64_t i = 0; i < x.numel(); ++i) to[i] += from[i];
+                             }));
+}
+
+std::vector<paddle::Tensor> AddInplaceBackward(paddle::Tensor& grad_out) { return {grad_out * 1.0}; }
+
+PD_BUILD_OP(test_add_)
+    .Inputs({"X", "Y"})
+    .Outputs({"Out"})
+    .SetInplaceMap({{"X", "Out"}})
+    .SetKernelFn(PD_KERNEL(AddInplace));
+
+PD_BUILD_GRAD_OP(test_add_)
+    .Inputs({paddle::Grad("Out")})
+    .Outputs({paddle::Grad("X"), paddle::Grad("Y")})
+    .SetInplaceMap({{paddle::Grad("Out"), paddle::Grad("X")}})
+    .SetKernelFn(PD_KERNEL(AddInplaceBackward));
+
+void ScaleAll(std::vector<paddle::Tensor>& xs, float by) {
+  for (auto& x : xs) {
+    auto* to = x.data<float>();
+    for (int64_t i = 0; i < x.numel(); ++i) to[i] *= by;
+  }
+}
+
+PD_BUILD_OP(test_scale_all_)
+    .Inputs({paddle::Vec("X")})
+    .Outputs({paddle::Vec("Out")})
+    .Attrs({"by: float"})
+    .SetInplaceMap({{paddle::Vec("X"), paddle::Vec("Out")}})
+    .SetKernelFn(PD_KERNEL(ScaleAll));
+
+// --- attributes of all types
+
+std::vector<paddle::Tensor> Attributes(const paddle::Tensor& x,
+                                       bool flag,
+                                       int i,
+                                       float f,
+                                       int64_t l,
+                                       std::string text,
+                                       const std::vector<int>& is,
+                                       const std::vector<float>& fs,
+                                       const std::vector<int64_t>& ls,
+                                       const std::vector<std::string>& texts) {
+  double sum = (flag ? 1 : 0) + i + f + static_cast<double>(l) + static_cast<double>(text.size());
+  for (int v : is) sum += v;
+  for (float v : fs) sum += v;
+  for (int64_t v : ls) sum += static_cast<double>(v);
+  for (const auto& t : texts) sum += static_cast<double>(t.size());
+  return {x + sum};
+}
+
+PD_BUILD_OP(test_attributes)
+    .Inputs({"X"})
+    .Outputs({"Out"})
+    .Attrs({"flag: bool",
+            "i: int",
+            "f: float",
+            "l: int64_t",
+            "text: std::string",
+            "ints: std::vector<int>",
+            "floats: std::vector<float>",
+            "longs: std::vector<int64_t>",
+            "texts: std::vector<std::string>"})
+    .SetKernelFn(PD_KERNEL(Attributes));
+
+// --- results of other shapes and dtypes
+
+std::vector<paddle::Tensor> Ends(const paddle::Tensor& x, int count) {
+  const int64_t n = x.shape()[0];
+  const int64_t inner = n ? x.numel() / n : 0;
+  auto shape = x.shape();
+  shape[0] = count;
+  auto head = paddle::full(shape, 0, x.dtype(), x.place());
+  auto sizes = paddle::empty({n}, paddle::DataType::INT64, x.place());
+  for (int64_t i = 0; i < n; ++i) sizes.data<int64_t>()[i] = inner;
+  PD_DISPATCH_FLOATING_TYPES(x.type(), "ends", ([&] {
+                               for (int64_t i = 0; i < count * inner && i < x.numel(); ++i) {
+                                 head.data<data_t>()[i] = x.data<data_t>()[i];
+                               }
+                             }));
+  return {head, sizes};
+}
+
+std::vector<std::vector<int64_t>> EndsShape(const std::vector<int64_t>& x, int count) {
+  auto shape = x;
+  shape[0] = count;
+  return {shape, {x[0]}};
+}
+
+std::vector<paddle::DataType> EndsDtype(const paddle::DataType& x) { return {x, paddle::DataType::INT64}; }
+
+PD_BUILD_OP(test_ends)
+    .Inputs({"X"})
+    .Outputs({"Head", "Sizes"})
+    .Attrs({"count: int"})
+    .SetKernelFn(PD_KERNEL(Ends))
+    .SetInferShapeFn(PD_INFER_SHAPE(EndsShape))
+    .SetInferDtypeFn(PD_INFER_DTYPE(EndsDtype));
+
+// --- errors
+
+std::vector<paddle::Tensor> Refused(const paddle::Tensor& x, int how) {
+  if (how == 0) PD_THROW("refused, with ", x.numel(), " elements");
+  if (how == 1) throw std::invalid_argument("an argument that is invalid");
+  if (how == 2) throw std::out_of_range("an index");
+  if (how == 3) throw std::runtime_error("something");
+  if (how == 4) throw 42;
+  if (how == 5) throw std::bad_alloc();
+  if (how == 6) return {};
+  if (how == 7) return {paddle::Tensor()};
+  if (how == 8) return {x.cast(paddle::DataType::INT32)};
+  if (how == 9) return {paddle::zeros({1}, x.dtype(), x.place())};
+  if (how == 10) return {paddle::matmul(x, paddle::zeros({1, 1, 97}, x.dtype(), x.place()))};
+  if (how == 11) return {paddle::Tensor().copy_to(x.place(), true)};
+  if (how == 12) x.data<int64_t>();
+  if (how == 13) return {paddle::zeros({-3}, x.dtype(), x.place())};
+  return {x};
+}
+
+PD_BUILD_OP(test_refused).Inputs({"X"}).Outputs({"Out"}).Attrs({"how: int"}).SetKernelFn(PD_KERNEL(Refused));

@@ -1,0 +1,215 @@
+"""Operators in C++: eager, with gradients, captured, static and saved they mean the same; errors tell the cause."""
+
+from __future__ import annotations
+
+import inspect
+import traceback
+
+import numpy as np
+import pytest
+
+import paddle
+from paddle.utils.cpp_extension import parse_op_info
+
+
+def leaf(rng, *shape, dtype="float32"):
+    return paddle.to_tensor(rng.standard_normal(shape).astype(dtype), stop_gradient=False)
+
+
+def slopes(y, *xs):
+    return [g.numpy() for g in paddle.grad((y * y).sum(), xs)]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+def test_relu_of_each_dtype(ops, rng, dtype):
+    x = paddle.to_tensor(rng.standard_normal([3, 5])).astype(dtype)
+    x.stop_gradient = False
+    y = ops.test_relu(x)
+    assert y.dtype is x.dtype
+    np.testing.assert_array_equal(y.astype("float64").numpy(), np.maximum(x.astype("float64").numpy(), 0))
+    (g,) = paddle.grad(y.sum(), x)
+    np.testing.assert_array_equal(g.astype("float64").numpy(), x.astype("float64").numpy() > 0)
+
+
+@pytest.mark.parametrize("shape", [[], [0], [0, 3], [1], [4, 1, 2], [70_000]])
+def test_relu_of_each_shape(ops, rng, shape):
+    x = leaf(rng, *shape)
+    np.testing.assert_array_equal(ops.test_relu(x).numpy(), np.maximum(x.numpy(), 0))
+
+
+def test_gradients_of_the_second_order(ops, rng):
+    x = leaf(rng, 4, 3)
+    (first,) = paddle.grad((ops.test_relu(x) ** 2).sum(), x, create_graph=True)
+    np.testing.assert_allclose(first.numpy(), 2 * np.maximum(x.numpy(), 0))
+    (second,) = paddle.grad(first.sum(), x)
+    np.testing.assert_array_equal(second.numpy(), 2.0 * (x.numpy() > 0))
+
+
+def test_kernels_get_elements_one_after_the_other(ops, rng):
+    x = leaf(rng, 4, 6)
+    y = ops.test_relu(x.transpose([1, 0])[1::2])
+    np.testing.assert_array_equal(y.numpy(), np.maximum(x.numpy().T[1::2], 0))
+
+
+def test_an_optional_input(ops, rng):
+    x, y = leaf(rng, 2, 3), leaf(rng, 2, 3)
+    np.testing.assert_allclose(ops.test_add_optional(x, y).numpy(), x.numpy() + 2 * y.numpy(), rtol=1e-6)
+    assert ops.test_add_optional(x, y=None).tolist() == (x + x).tolist()
+    gx, gy = (g.numpy() for g in paddle.grad(ops.test_add_optional(x, y).sum(), [x, y]))
+    assert (gx == 1).all()
+    assert (gy == 2).all()
+    (alone,) = paddle.grad(ops.test_add_optional(x, None).sum(), x)
+    assert (alone.numpy() == 2).all()
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_a_list_of_inputs(ops, rng, axis):
+    shapes = ([2, 3], [2, 3]) if axis else ([2, 3], [5, 3])
+    xs = [leaf(rng, *shape) for shape in shapes]
+    y = ops.test_join(xs, axis=axis)
+    np.testing.assert_array_equal(y.numpy(), np.concatenate([x.numpy() for x in xs], axis))
+    for g, x in zip(slopes(y, *xs), xs, strict=True):
+        np.testing.assert_allclose(g, 2 * x.numpy(), rtol=1e-6)
+
+
+def test_inputs_that_are_written_to(ops, rng):
+    x, y = leaf(rng, 2, 3), leaf(rng, 2, 3)
+    w = x * 1.0
+    base = w
+    assert ops.test_add_(w, y) is base
+    np.testing.assert_allclose(w.numpy(), x.numpy() + y.numpy(), rtol=1e-6)
+    for g in slopes(w, x, y):
+        np.testing.assert_allclose(g, 2 * w.numpy(), rtol=1e-6)
+    view = (x * 1.0).detach()
+    ops.test_add_(view[0], y[0].detach())  # through a view
+    np.testing.assert_allclose(view.numpy()[0], (x.numpy() + y.numpy())[0], rtol=1e-6)
+    with pytest.raises(RuntimeError, match=r"leaf"):
+        ops.test_add_(x, y)
+    several = [paddle.ones([2]), paddle.ones([3])]
+    assert ops.test_scale_all_(several, 3.0)[1] is several[1]
+    assert [x.tolist() for x in several] == [[3.0] * 2, [3.0] * 3]
+
+
+def test_attributes_of_all_types(ops):
+    x = paddle.zeros([1])
+    y = ops.test_attributes(x, True, 2, 0.5, 2**40, "abc", [1, 2], [0.25, 1], [2**33], ["é", ""])
+    assert float(y.astype("float64")) == pytest.approx(1 + 2 + 0.5 + 2**40 + 3 + 3 + 1.25 + 2**33 + 2)
+    empty = ops.test_attributes(x, flag=False, i=-1, f=1, l=0, text="", ints=[], floats=[], longs=[], texts=[])
+    assert float(empty) == 0.0
+    with pytest.raises(TypeError, match=r"requires int for argument 'i', got str"):
+        ops.test_attributes(x, True, "2", 0.5, 0, "", [], [], [], [])
+    with pytest.raises(OverflowError, match=r"\[test_attributes\] an attribute int is too narrow for 1099511627776"):
+        ops.test_attributes(x, True, 2**40, 0.5, 0, "", [], [], [], [])
+    with pytest.raises(TypeError, match=r"requires argument 'texts'"):
+        ops.test_attributes(x, True, 2, 0.5, 0, "", [], [], [])
+
+
+def test_results_of_other_shapes_and_dtypes(ops, rng):
+    x = leaf(rng, 4, 3)
+    head, sizes = ops.test_ends(x, count=2)
+    np.testing.assert_array_equal(head.numpy(), x.numpy()[:2])
+    assert sizes.tolist() == [3] * 4
+    assert sizes.dtype is paddle.int64
+
+
+def step(ops, x, y):
+    """Operators of each kind in one function."""
+    joined = ops.test_join([ops.test_relu(x * 1.0), y], 0)
+    head = ops.test_ends(joined, 1)[0]
+    total = x * 2.0
+    ops.test_add_(total, y)
+    return ops.test_add_optional(total, None).sum() + (head * head).sum() + (ops.test_relu(joined) ** 2).sum()
+
+
+def measured(f, x, y):
+    loss = f(x, y)
+    return [loss.numpy(), *(g.numpy() for g in paddle.grad(loss, [x, y]))]
+
+
+@pytest.mark.parametrize("full_graph", [False, True])
+def test_captured(ops, rng, full_graph):
+    captured = paddle.jit.to_static(lambda x, y: step(ops, x, y), full_graph=full_graph)
+    for n in (2, 3, 2, 5):
+        x, y = leaf(rng, n, 3), leaf(rng, n, 3)
+        want = measured(lambda x, y: step(ops, x, y), x, y)
+        for a, b in zip(measured(captured, x, y), want, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+def test_static_and_saved(ops, rng, tmp_path):
+    class Model(paddle.nn.Layer):
+        def forward(self, x, y):
+            return ops.test_join([x, ops.test_relu(y)], 0), *ops.test_ends(x, 2), step(ops, x, y)
+
+    path = str(tmp_path / "model")
+    paddle.jit.save(Model(), path, [paddle.static.InputSpec([None, 3]), paddle.static.InputSpec([None, 3])])
+    loaded = paddle.jit.load(path)
+    for n, m in ((3, 3), (5, 5)):
+        x, y = leaf(rng, n, 3), leaf(rng, m, 3)
+        for a, b in zip(loaded(x, y), Model()(x, y), strict=True):
+            np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-5)
+    paddle.enable_static()
+    try:
+        with paddle.static.program_guard(paddle.static.Program(), paddle.static.Program()):
+            x = paddle.static.data("x", [None, 3])
+            x.stop_gradient = False
+            y = ops.test_relu(x)
+            (g,) = paddle.static.gradients([(y * y).sum()], [x])
+            fed = rng.standard_normal([4, 3]).astype("float32")
+            got = paddle.static.Executor().run(feed={"x": fed}, fetch_list=[y, g])
+    finally:
+        paddle.disable_static()
+    np.testing.assert_allclose(got[0], np.maximum(fed, 0))
+    np.testing.assert_allclose(got[1], 2 * np.maximum(fed, 0), rtol=1e-6)
+
+
+def test_sharding_rules_are_understood(ops):
+    from umiak.ir.meta import Meta
+
+    op = paddle.ops.cpp.test_relu.definition.op(("x",), "node")
+    x = Meta((4, 6), paddle.float32)
+    assert op.shard(x, (), ()) == "x0_0 x0_1 -> x0_0 x0_1"
+
+
+ERRORS = [
+    (0, RuntimeError, r"\[test_refused\] refused, with 6 elements \(.*operators\.cc:\d+\)"),
+    (1, ValueError, r"\[test_refused\] an argument that is invalid \(of the operator at .*operators\.cc:\d+\)"),
+    (2, IndexError, r"\[test_refused\] an index"),
+    (3, RuntimeError, r"\[test_refused\] something"),
+    (4, RuntimeError, r"\[test_refused\] an exception that is no std::exception"),
+    (5, MemoryError, r"\[test_refused\] std::bad_alloc"),
+    (6, ValueError, r"\[test_refused\] its kernel requires 1 results, as its Outputs say, got 0"),
+    (7, ValueError, r"\[test_refused\] requires tensors as results of its kernel, got an undefined one as result 0"),
+    (8, ValueError, r"test_refused\] requires result 0 to be float32 .* as its declaration says, got int32"),
+    (9, ValueError, r"test_refused\] requires result 0 to be float32 of shape \[2, 3\], .* of shape \[1\]"),
+    (10, ValueError, r"\[test_refused\] \[matmul\] requires"),
+    (11, RuntimeError, r"\[test_refused\] Tensor::dtype\(\) requires a tensor with data, got an undefined one"),
+    (12, RuntimeError, r"\[test_refused\] Tensor::data<int64>\(\) requires a tensor of this dtype, got float32"),
+    (13, ValueError, r"\[test_refused\] \[empty\] requires sizes of 0 or more, got \[-3\]"),
+]
+
+
+@pytest.mark.parametrize(("which", "kind", "message"), ERRORS)
+def test_kernels_that_fail(ops, which, kind, message):
+    with pytest.raises(kind, match=message) as caught:
+        ops.test_refused(paddle.ones([2, 3]), which)
+    assert __file__ in "".join(traceback.format_exception(caught.value))  # where the user has called it
+    assert ops.test_refused(paddle.ones([2, 3]), 99).shape == [2, 3]  # and the next call is right
+
+
+def test_arguments_that_are_none(ops):
+    with pytest.raises(TypeError, match=r"test_relu\] requires Tensor for argument 'x', got NoneType"):
+        ops.test_relu(None)
+    with pytest.raises(TypeError, match=r"requires Tensor for argument 'x', got ndarray"):
+        ops.test_relu(np.ones(2))
+    with pytest.raises(TypeError, match=r"relu has no kernel for int64"):
+        ops.test_relu(paddle.ones([2], "int64"))
+    with pytest.raises(RuntimeError, match=r"\[test_join\] at least one tensor is required \(.*operators.cc:\d+\)"):
+        ops.test_join([], 0)
+
+
+def test_functions_tell_what_they_are(ops):
+    assert str(inspect.signature(ops.test_join)) == "(x, axis)"
+    assert "cpp::test_add_optional(Tensor x, Tensor? y) -> Tensor" in ops.test_add_optional.__doc__
+    assert parse_op_info("test_ends") == (["X"], ["count"], ["Head", "Sizes"])
+    assert not hasattr(ops, "test_relu_grad")
