@@ -72,6 +72,10 @@ class CustomOpDef(Operator):
         if fn is not None:
             for device in _devices(device_types, "custom_op"):
                 definition.kernels[device] = fn
+            if schema.count == 0 and schema.written and not hasattr(fn, "__code__"):
+                # A function of a library in C, which writes all its results into arguments: nothing of it could be
+                # traced, and nothing is left to be said of shapes.
+                definition.infer = _nothing
         make(definition)
         PYTHON_OP_REGISTRY.register(schema.name, self)
 
@@ -192,7 +196,8 @@ def custom_op(
 
     The function computes with tensors, by whatever means: operations, NumPy, a compiler of kernels, a library. Calls
     are operations of the engine: profiled, checked, differentiated by :meth:`CustomOpDef.register_autograd`, and with
-    :meth:`CustomOpDef.register_fake` kept as they are in captured functions, programs and saved models.
+    :meth:`CustomOpDef.register_fake` kept as they are in captured functions, programs and saved models. A function that
+    is not Python's (one of TVM-FFI), and whose schema has no results but arguments that are written to, needs none.
 
     Args:
         name: ``"my_namespace::my_operator"``.
@@ -247,6 +252,10 @@ def _defined(name: str, fn: Any, mutates_args: Any, device_types: Any, schema: s
     made = CustomOpDef.__new__(CustomOpDef)
     made._enter(own, fn, device_types, tags)
     return made
+
+
+def _nothing(*args: Any) -> None:
+    """Results of an operator that has none."""
 
 
 def _called(f: Any, name: str, function: str) -> Callable[..., Any]:

@@ -161,3 +161,75 @@ def test_one_graph_is_refused():
 def test_a_static_program_is_refused(programs):
     with pytest.raises(BufferError, match="got a symbolic one"):
         doubled(paddle.static.data("x", [4]))
+
+
+# --- as operators
+
+
+def into(name):
+    """An operator of the function that writes into its second argument."""
+    schema = "(Tensor x, Tensor out, float factor) -> ()"
+    return paddle.library.custom_op(f"exchange::{name}", scale, mutates_args=("out",), schema=schema)
+
+
+@pytest.fixture(scope="module")
+def scale_into():
+    return into("scale_into")
+
+
+@pytest.fixture(scope="module")
+def tripled():
+    @paddle.library.custom_op("exchange::tripled", mutates_args=())
+    def op(x: paddle.Tensor) -> paddle.Tensor:
+        out = paddle.empty_like(x)
+        scale(x, out, 3.0)
+        return out
+
+    op.register_fake(lambda x: paddle.empty_like(x))
+    op.register_autograd(lambda ctx, g: op(g))
+    return op
+
+
+def test_an_operator_is_a_node_of_one_graph(scale_into):
+    @paddle.jit.to_static(full_graph=True)  # refuses what is no node
+    def f(x):
+        out = paddle.empty_like(x)
+        scale_into(x + 1, out, 3.0)
+        view = out[1:]
+        scale_into(view * 1, view, 2.0)
+        return out - x
+
+    for n in range(3):
+        x = paddle.arange(4, dtype="float32") + n
+        assert f(x).tolist() == [3 * n + 3 - n] + [6 * (n + i + 1) - n - i for i in range(1, 4)]
+
+
+def test_an_operator_in_a_static_program(scale_into, programs):
+    x = paddle.static.data("x", [None, 2])
+    out = paddle.empty_like(x)
+    scale_into(x, out, 4.0)
+    executor = paddle.static.Executor()
+    for rows in (1, 3):
+        (found,) = executor.run(feed={"x": np.ones((rows, 2), np.float32)}, fetch_list=[out + 1])
+        assert found.tolist() == [[5, 5]] * rows
+
+
+def test_gradients_of_an_operator(tripled):
+    x = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
+    (first,) = paddle.grad((tripled(x) ** 3).sum(), x, create_graph=True)
+    (second,) = paddle.grad(first.sum(), x)
+    assert first.tolist() == [81, 324] and second.tolist() == [162, 324]
+    f = paddle.jit.to_static(lambda x: (tripled(x * 2.0) ** 2).sum(), full_graph=True)
+    for _ in range(2):
+        x.clear_gradient()
+        f(x).backward()
+        assert x.grad.tolist() == [72, 144]
+
+
+def test_what_is_written_to_has_to_be_named():
+    """A function that is not Python's is taken at its word only for what its schema has."""
+    op = paddle.library.custom_op(
+        "exchange::unnamed", scale, mutates_args=(), schema="(Tensor x, Tensor y, float f) -> ()"
+    )
+    with pytest.raises(BufferError, match="got a symbolic one"):
+        paddle.jit.to_static(lambda x: op(x, x, 1.0), full_graph=True)(paddle.ones([2]))
