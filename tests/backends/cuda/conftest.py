@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 import paddle
-from umiak import backends
 from umiak.core import stream
 from umiak.core.place import Place
 
@@ -22,22 +21,11 @@ for folder in (Path(__file__).parent, TESTS / "compiler", TESTS / "support"):
 
 @pytest.fixture(scope="package")
 def cuda() -> Iterator[Any]:
-    """The backend of ``gpu``; kernels are kept as the LLVM text that they are rendered to."""
-    from emulation import execute
-    from recording_driver import RecordingDriver
+    """The backend of ``gpu``."""
+    from recorded_backend import entered
 
-    from umiak.backends.cuda import modules
-    from umiak.backends.cuda.backend import CudaBackend
-
-    if "gpu" in backends.device_types():
-        pytest.skip("requires a machine without a CUDA device")
-    assemble, modules.ptx_of = modules.ptx_of, lambda text, arch, version: text
-    backend = backends.register(CudaBackend(RecordingDriver(devices=2, execute=execute)))
-    yield backend
-    for device in backend.devices.values():
-        stream.synchronize(device.place.index)
-    backends.unregister(backend.name)
-    modules.ptx_of = assemble
+    with entered() as backend:
+        yield backend
 
 
 @pytest.fixture
