@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import struct
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from umiak.backends.cpu.launcher import MAX_ACCESSES, MOST_AXES
@@ -21,6 +22,7 @@ from umiak.compiler.algorithms.launch import algorithm_of, has_algorithm
 from umiak.compiler.loop.node import Node, dim, i64, replace
 from umiak.compiler.loop.tree import Kernel
 from umiak.compiler.lower.builder import NotANest
+from umiak.compiler.lower.group import has_rule
 from umiak.compiler.nest import Chain, Nest, ScatterStage, Variant
 from umiak.compiler.plan import Call, scalar_program
 from umiak.compiler.schedule import gpu
@@ -132,10 +134,13 @@ def _value(ins: Sequence[Any], words: Sequence[int], operand: int, axis: int) ->
 
 
 def _lowered(call: Call) -> Nest | Chain:
-    """The call's nest: of what its elements are, or of an algorithm's statements."""
-    if has_algorithm(call.op):
-        return algorithm_of(call)
-    return call.nest()[0]
+    """The call's nest: of what its elements are, else of an algorithm's statements."""
+    if not has_algorithm(call.op):
+        return call.nest()[0]
+    if has_rule(call.op):
+        with suppress(NotANest):
+            return call.nest()[0]
+    return algorithm_of(call)
 
 
 class _Loops:

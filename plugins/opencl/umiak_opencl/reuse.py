@@ -11,8 +11,8 @@ results with the host's, and prints how each op ran:
 
 What is written for the device (products, convolutions) is left out, so that nothing but the loop IR answers;
 ``--written`` runs the device as users have it. Ops that no backend is asked for (communication between ranks, copies
-between places, calls of Python functions, branches and loops) are not counted. Failed and untested ops are an error:
-the exit status is 1.
+between places, calls of Python functions, branches and loops) are not counted, nor are those that plans make for
+packed operands of others. Failed and untested ops are an error: the exit status is 1.
 """
 
 from __future__ import annotations
@@ -36,11 +36,13 @@ from umiak_opencl.counts import HOST, WRITTEN
 
 CPU, DEVICE = Place("cpu", 0), Place("opencl", 0)
 KINDS = ("reused", "written", "host", "failed", "untested")
-# Modules of ops that have one kernel for all places, or that no kernel runs.
+# Modules of ops that have one kernel for all places, that no kernel runs, or that only plans make.
 EVERYWHERE = {
     f"umiak.ops.{name}"
-    for name in ("collective", "control", "custom", "effects", "gradient", "gradient_buckets", "places", "python_call")
-}
+    for name in (
+        "collective", "control", "custom", "effects", "gradient", "gradient_buckets", "packed", "places", "python_call",
+    )
+}  # fmt: skip
 TOLERANCE = {1: 0.3, 2: 3e-2, 4: 2e-4, 8: 1e-8, 16: 1e-8}  # by bytes of a real number
 
 
@@ -125,10 +127,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("ops", nargs="*", help="names of ops; without any: all")
     options = parser.parse_args(arguments)
     logging.getLogger("umiak_opencl").setLevel(logging.ERROR)  # what runs on the host is printed here
+    former = WRITTEN_KERNELS.value
     WRITTEN_KERNELS.set(options.written)
+    try:
+        return report(options.ops or sorted(filter(asked, ops.REGISTRY)), options.samples)
+    finally:
+        WRITTEN_KERNELS.set(former)
+
+
+def report(names: Sequence[str], most: int) -> int:
+    """Print how each op runs, and the counts; the exit status."""
     found: dict[str, list[str]] = {kind: [] for kind in KINDS}
-    for name in options.ops or sorted(filter(asked, ops.REGISTRY)):
-        kind, remark = how(name, options.samples)
+    for name in names:
+        kind, remark = how(name, most)
         found[kind].append(name)
         print(f"{kind:9}{name}{f'  ({remark})' if remark and remark != name else ''}", flush=True)
     total = sum(map(len, found.values()))

@@ -35,6 +35,8 @@ def algorithm_of(call: Any) -> Nest | Chain:
         raise NotANest(call.op.name)
     if not call.symbolic:
         raise NotANest("sizes that only Python knows")
+    if any(type(x) is complex for x in call.operands):
+        raise NotANest("a complex number, which no symbol stands for")
     given = enumerate(call.classes.operands)
     inputs = [Value(m, None, i) if isinstance(m, Meta) else m for i, m in given]
     only = Operation(call.op, inputs, call.classes.params, call.outs)
