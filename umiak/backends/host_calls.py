@@ -18,30 +18,40 @@ from umiak.core.tensor import Tensor
 CPU = Place("cpu")
 
 
-class HostCalls:
-    """The calls of one backend that ran on the host, by the name of the op."""
+class Counts:
+    """Calls by the name of the op; threads share it."""
 
-    def __init__(self, log: logging.Logger) -> None:
-        self._log = log
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._counts: Counter[str] = Counter()
 
-    def counts(self) -> dict[str, int]:
-        """Return the number of calls since the start or the last reset."""
+    def add(self, name: str) -> int:
+        """Count one more; the count so far."""
+        with self._lock:
+            self._counts[name] += 1
+            return self._counts[name]
+
+    def read(self) -> dict[str, int]:
+        """Return the number of calls since the start, or since :meth:`clear`."""
         with self._lock:
             return dict(self._counts)
 
-    def reset(self) -> None:
-        """Count from zero. The first call of each op after it is logged again."""
+    def clear(self) -> None:
+        """Count from zero."""
         with self._lock:
             self._counts.clear()
 
+
+class HostCalls(Counts):
+    """The calls of one backend that ran on the host. After :meth:`clear` the first of each op is logged again."""
+
+    def __init__(self, log: logging.Logger) -> None:
+        super().__init__()
+        self._log = log
+
     def note(self, name: str, place: Place) -> None:
         """Count a call; log the first."""
-        with self._lock:
-            self._counts[name] += 1
-            first = self._counts[name] == 1
-        if first:
+        if self.add(name) == 1:
             self._log.warning("[%s] runs on the host: %s has no kernel for it", name, place.name)
 
     def kernel(self, call: Any) -> Kernel:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pyopencl as cl
 
 from umiak.backends.base import Backend, Kernel, Properties, get
+from umiak.backends.strided import densely
 from umiak.core.buffer import Buffer
 from umiak.core.place import Place
 from umiak.memory import caching
 from umiak.ops import convolution, linalg
 from umiak.util import flags
-from umiak_opencl import convolutions, copies, host, products
+from umiak_opencl import convolutions, copies, products
+from umiak_opencl.counts import HOST
 from umiak_opencl.device import DEVICE_TYPE, Device, devices
 
 # What makes the kernel of an op's calls, where it is not a nest.
@@ -101,12 +104,14 @@ class OpenCLBackend(Backend):
             return written
         try:
             made = NestKernel(device, call)
-            return Kernel(run=copies.densely(device, made.run), residuals=True, keep=made, name=made.name)
+            return Kernel(
+                run=densely(made.run, partial(copies.copy, device)), residuals=True, keep=made, name=made.name
+            )
         except NotANest:
             pass
         if op.decompose is not None or call.needs is not None:
             return None  # as its decomposition
-        return host.kernel(call)
+        return HOST.kernel(call)
 
 
 backend = OpenCLBackend()

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import pyopencl as cl
 
+from umiak.backends.late_failures import Check, LateFailures
 from umiak.core import stream
 from umiak.core.place import Place
 from umiak.core.stream import Event, QueueDriver
@@ -24,8 +25,6 @@ PLATFORM = flags.define(
     "opencl_platform", "", "part of the name of the platforms whose devices are used; read at the first use of a device"
 )
 
-Check = Callable[[], BaseException | None]
-
 
 class Submission(NamedTuple):
     """Work of a queue. ``check`` tells, when it is done, what its data made fail."""
@@ -34,10 +33,6 @@ class Submission(NamedTuple):
     event: cl.Event
     name: str
     check: Check | None
-
-
-class Upstream(Exception):
-    """Work of another stream, on which this one's depends, has failed."""
 
 
 class Queue:
@@ -50,8 +45,7 @@ class Queue:
         self.lock = threading.RLock()
         self.work: deque[Submission] = deque()
         self.completed = 0
-        self.failed: list[tuple[str, BaseException]] = []  # not told yet
-        self.first: tuple[int, str, BaseException] | None = None
+        self.failures = LateFailures(device.place.name)
         self.unflushed = 0
 
     def put(self, name: str, enqueue: Callable[[cl.CommandQueue], cl.Event], check: Check | None = None) -> int:
@@ -83,17 +77,11 @@ class Queue:
             return self.completed
 
     def finish(self, done: Submission, status: int) -> None:
-        error: BaseException | None = None
         if status < 0:
             error = RuntimeError(f"the driver stopped it with {cl.status_code.to_string(status, str(status))}")
+            self.failures.add(done.ticket, done.name, error)
         elif done.check is not None:
-            try:
-                error = done.check()
-            except Exception as e:
-                error = e
-        if error is not None:
-            self.failed.append((done.name, error))
-            self.first = self.first or (done.ticket, done.name, error)
+            self.failures.check(done.ticket, done.name, done.check)
         self.completed = done.ticket
 
     def event(self, ticket: int) -> cl.Event | None:
@@ -116,12 +104,7 @@ class Queue:
 
     def failure_before(self, ticket: int) -> BaseException | None:
         with self.lock:
-            if self.first is None or self.first[0] > ticket:
-                return None
-            _, name, error = self.first
-        failure = Upstream(f"[{name}] on {self.device.place.name}: {error}")
-        failure.__cause__ = error
-        return failure
+            return self.failures.before(ticket)
 
 
 class Device(QueueDriver):
@@ -179,10 +162,7 @@ class Device(QueueDriver):
     def failures(self, id: int) -> list[tuple[str, BaseException]]:
         queue = self.queue(id)
         with queue.lock:
-            found, queue.failed = queue.failed, []
-            if found:
-                queue.first = None
-        return found
+            return queue.failures.take()
 
 
 def devices() -> list[cl.Device]:

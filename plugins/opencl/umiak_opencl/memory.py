@@ -12,6 +12,7 @@ from bisect import bisect_right
 import numpy as np
 import pyopencl as cl
 
+from umiak.backends.late_failures import read_array
 from umiak.core.buffer import Buffer
 
 ALIGNMENT = 64
@@ -86,10 +87,4 @@ class Memory:
 
     def array(self, x: Buffer) -> np.ndarray:
         """The elements of a tensor as they are now, for the host to keep."""
-        if 0 in x.shape:
-            return np.empty(x.shape, x.dtype.numpy)
-        reach = [(n - 1) * s for n, s in zip(x.shape, x.strides)]
-        first, last = sum(min(r, 0) for r in reach), sum(max(r, 0) for r in reach)
-        item = x.dtype.itemsize
-        data = self.read(x.pointer + first * item, (last - first + 1) * item)
-        return np.ndarray(x.shape, x.dtype.numpy, data, -first * item, [s * item for s in x.strides])
+        return read_array(x, self.read)

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyopencl as cl
 
+from umiak.backends.late_failures import DataCheck
 from umiak.backends.nest_launches import NestLaunches, Step, Work, size_of
-from umiak.backends.ref.evaluate import evaluate
 from umiak.compiler.dump import dump
 from umiak.compiler.loop import tree
 from umiak.compiler.loop.printer import show_kernel
@@ -78,26 +78,6 @@ class Scratch:
             return self.device.nothing, 0
         self.taken.append(empty([nbytes], dt.uint8, self.place))
         return self.device.memory.find(self.taken[-1].data_ptr())
-
-
-class Check:
-    """Tells, when a launch is done, what its data made fail."""
-
-    def __init__(self, device: Device, op: Any, operands: tuple, params: tuple) -> None:
-        self.memory = device.memory
-        self.op, self.operands, self.params = op, operands, params
-        self.code = np.zeros(1, np.uint32)  # the error word, copied behind the launch
-
-    def __call__(self) -> BaseException | None:
-        code = int(self.code[0])
-        if not code:
-            return None
-        try:
-            operands = [self.memory.array(x) if isinstance(x, Buffer) else x for x in self.operands]
-            evaluate(self.op, operands, self.params)
-        except Exception as error:
-            return error
-        return RuntimeError(f"[{self.op.name}] kernel failed with code {code}")
 
 
 class NestKernel:
@@ -169,7 +149,10 @@ class NestKernel:
         pointers = [find(x.pointer) if isinstance(x, Buffer) else (device.nothing, 0) for x in (*ins, *outs)]
         pointers += [scratch.take(n) for n in prepared.temporaries]
         packed = [struct.pack("Q", w) for w in words]
-        check = Check(device, op, tuple(ins), params) if prepared.fails else None
+        code = np.zeros(1, np.uint32)  # the error word, copied behind the launch
+        check = None
+        if prepared.fails:
+            check = DataCheck(op, ins, params, lambda: int(code[0]), device.memory.array)
         error = scratch.take(4 if check is not None else 0)
 
         def enqueue(commands: cl.CommandQueue) -> cl.Event:
@@ -181,7 +164,7 @@ class NestKernel:
                 for k in kernels:
                     event = k.queue(commands, pointers, packed, (scratch.take(k.local), global_scratch, error))
             if check is not None:
-                event = cl.enqueue_copy(commands, check.code, error[0], src_offset=error[1], is_blocking=False)
+                event = cl.enqueue_copy(commands, code, error[0], src_offset=error[1], is_blocking=False)
             return event
 
         queue.put(op.name, enqueue, check)

@@ -6,6 +6,7 @@ import itertools
 import math
 import operator
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ import pyopencl as cl
 
 from umiak import ops as F
 from umiak.backends.base import Kernel
+from umiak.backends.matmul_work import Matrices
+from umiak.backends.strided import Run, dense_strides, densely
 from umiak.core import dtype as dt
 from umiak.core.buffer import Buffer
 from umiak.core.context import current
@@ -35,7 +38,7 @@ def kernel(device: Device, call: Any) -> Kernel | None:
     if min(len(x.shape), len(y.shape)) < 2:
         return None
     if x.dtype.name in NUMBERS:
-        return Kernel(run=copies.densely(device, _run(device)), name="matmul")
+        return Kernel(run=densely(_run(device), partial(copies.copy, device)), name="matmul")
     if x.dtype.is_complex:
         return Kernel(call=lambda operands, params: (_complex(op, *operands),))
     # Narrow floats and integers: in a wider type, rounded once.
@@ -50,23 +53,12 @@ def _complex(op: Any, x: Any, y: Any) -> Any:
     return F.complex(F.sub(op(a, c), op(b, d)), F.add(op(a, d), op(b, c)))
 
 
-def _run(device: Device) -> copies.Run:
+def _run(device: Device) -> Run:
     def run(op: Any, outs: Sequence[Buffer], ins: Sequence[Any], params: tuple) -> None:
         x, y = ins
         multiply(device, outs[0], Matrices(x, op.transpose_x), Matrices(y, op.transpose_y), op.name)
 
     return run
-
-
-class Matrices:
-    """An operand: matrices in the last two dims, perhaps taken transposed."""
-
-    def __init__(self, x: Buffer, transposed: bool) -> None:
-        self.x, self.batch, self.strides = x, x.shape[:-2], x.strides[:-2]
-        self.rows, self.columns = x.shape[-2:]
-        self.row, self.column = x.strides[-2:]
-        if transposed:
-            self.rows, self.columns, self.row, self.column = self.columns, self.rows, self.column, self.row
 
 
 def multiply(device: Device, out: Buffer, a: Matrices, b: Matrices, name: str) -> None:
@@ -96,7 +88,7 @@ def multiply(device: Device, out: Buffer, a: Matrices, b: Matrices, name: str) -
         )  # fmt: skip
         queue.put(name, lambda q: cl.enqueue_nd_range_kernel(q, pack, (k, panels, count), None))
         of_b, b_row, b_panel = room.data_ptr(), 2 * wide, 2 * wide * k
-        b_strides = copies.dense_strides(b.batch, panels * b_panel)
+        b_strides = dense_strides(b.batch, panels * b_panel)
     found = [find(z) for z in (a.x.pointer, of_b, out.pointer)]
     starts = zip(_starts(batch, a.batch, a.strides), _starts(batch, b.batch, b_strides))
     made = cl.Kernel(text, "matmul")

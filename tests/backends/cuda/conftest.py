@@ -33,7 +33,7 @@ def device(cuda: Any) -> Iterator[Place]:
     """The first device, as default place of a test."""
     former = paddle.get_device()
     place = Place("gpu", 0)
-    cuda.host.reset()
+    cuda.host.clear()
     paddle.set_device("gpu:0")
     yield place
     stream.synchronize(place.index)

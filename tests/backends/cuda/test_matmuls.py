@@ -48,7 +48,7 @@ def test_matmuls(device, cuda, name, dtype):
         y = y * 1j + 1
     expected, got = both(device, lambda x, y: F.matmul(x, y, **flags), x, y)
     np.testing.assert_array_equal(got, expected)  # whole numbers: nothing is rounded
-    assert cuda.host.counts() == {}
+    assert cuda.host.read() == {}
 
 
 def test_matmuls_of_narrow_floats_round_once(device):
@@ -78,7 +78,7 @@ def test_convolutions_and_their_gradients(device, cuda, options):
         results.append([t.numpy() for t in (y, image.grad, kernels.grad)])
     for a, b in zip(*results):
         np.testing.assert_allclose(b, a, rtol=1e-4, atol=1e-4)
-    assert cuda.host.counts() == {}
+    assert cuda.host.read() == {}
 
 
 # --- cuBLASLt ---
