@@ -1,4 +1,4 @@
-"""Matrix products by their definition, each element a thread's: for devices that have neither a library nor a kernel."""
+"""Matrix products by their definition, an element a thread: for devices that have neither a library nor a kernel."""
 
 from __future__ import annotations
 
