@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from umiak.autodiff.saved import SavedTensor
+import umiak.autodiff.saved  # noqa: F401 -- what keeps tensors for gradients
 from umiak.core import python_nodes
 from umiak.core.context import current, is_tracing, no_grad_guard, place_guard
+from umiak.core.custom_calls import BackwardCall, attach
 from umiak.core.eager import apply
 from umiak.core.inplace import assign
 from umiak.core.place import Place
@@ -21,7 +22,7 @@ from umiak.ir.tracer import DataUnknown
 from umiak.ops import custom_op as rules
 from umiak.ops._common import zeros
 from umiak.ops.arguments import TENSOR, Parts, is_flat, sorter, taken_apart
-from umiak.ops.custom_op import CALL, CONSTANT, NODE, CustomOp, Definition, GradientContext, listed
+from umiak.ops.custom_op import CALL, CONSTANT, NODE, CustomOp, Definition, listed
 from umiak.ops.schema import shown_kind
 
 
@@ -94,7 +95,7 @@ def _with_gradient(definition: Definition, op: CustomOp, args: tuple, tensors: t
     if definition.backward is None:
         return _through_function(definition, op, args, tensors, numbers)
     results = apply(op, tensors, numbers)
-    return attach(definition, op.form, args, tensors, list(results), op.packing)
+    return attach(definition, op.form, args, tensors, list(results), op.packing, _Like, _Backward)
 
 
 def _through_function(definition: Definition, op: CustomOp, args: tuple, tensors: tuple, numbers: tuple) -> Any:
@@ -123,38 +124,22 @@ def _metas(op: CustomOp, metas: tuple, numbers: tuple) -> tuple:
     return op.infer(*metas, *numbers)
 
 
-class _Backward:
+class _Backward(BackwardCall):
     """The gradient function of one call. It keeps sizes, not tensors: those would tie results to themselves."""
 
-    __slots__ = ("ctx", "definition", "form", "metas", "packing", "tracked")
+    __slots__ = ()
     traceable = True  # see Capture.python_node
-
-    def __init__(self, definition: Definition, form: tuple, ctx: GradientContext, packing: Any) -> None:
-        self.definition = definition
-        self.form = form
-        self.ctx = ctx
-        self.packing = packing
-        self.metas: list[_Like] | None = None  # of results, where there are several
-        self.tracked: list[int] = []  # those that have gradients
 
     def __call__(self, *grads: Any) -> list[Any]:
         if self.metas is not None:
             full: list[Any] = [None] * len(self.metas)
+            assert self.tracked is not None
             for i, g in zip(self.tracked, grads):
                 full[i] = g
             if self.ctx.materialize_grads:
                 full = [_zeros(m) if g is None else g for g, m in zip(full, self.metas, strict=True)]
             grads = full  # type: ignore[assignment]
         return rules.pulled(self.definition, self.form, self.ctx, grads, self.packing)
-
-
-def _needs(args: tuple) -> tuple[bool, ...]:
-    """For each argument, whether it asks for a gradient."""
-    if len(args) <= 2:  # without a frame of its own, which costs more than what is asked
-        first, last = args[0], args[-1]
-        needs = isinstance(first, Tensor) and not first.stop_gradient
-        return (needs,) if len(args) == 1 else (needs, isinstance(last, Tensor) and not last.stop_gradient)
-    return tuple([isinstance(x, Tensor) and not x.stop_gradient for x in args])
 
 
 class _Like:
@@ -171,29 +156,6 @@ def _zeros(like: Any) -> Any:
         return None
     with place_guard(like.place):
         return zeros(like)
-
-
-def attach(
-    definition: Definition, form: tuple, args: tuple, tensors: Sequence[Tensor], results: list, packing: Any
-) -> Any:
-    """The results, packed, with the operator's gradient as their history."""
-    packed = results[0] if packing is Tensor else None if packing is type(None) else packing(results)
-    ctx = rules.prepared(definition, args, _needs(args), packed)
-    if len(results) == 1 and not ctx.fixed:
-        tracked = [0] if results[0].dtype.is_continuous else []
-    else:
-        fixed = {id(y) for y in ctx.fixed}
-        tracked = [i for i, y in enumerate(results) if y.dtype.is_continuous and id(y) not in fixed]
-    if not tracked:
-        return packed
-    run = _Backward(definition, form, ctx, packing)
-    if len(results) > 1:
-        run.metas, run.tracked = [_Like(y) for y in results], tracked
-    node = python_nodes.python_node(definition.name, tensors, [results[i] for i in tracked], run)
-    if ctx.kept:
-        name = definition.name
-        ctx.kept = tuple([SavedTensor(x, name, node) if isinstance(x, Tensor) else x for x in ctx.kept])
-    return packed
 
 
 # --- functions whose results nobody knows before ---------------------------------------------------------------------
@@ -222,7 +184,7 @@ def _inlined(definition: Definition, args: tuple, parts: Parts) -> Any:
         elif not y.is_leaf or y._base is not None or not y.stop_gradient:
             outputs[i] = y.detach()
     packing = type(None) if result is None else Tensor if isinstance(result, Tensor) else type(result)
-    return attach(definition, parts.form, args, parts.tensors, outputs, packing)
+    return attach(definition, parts.form, args, parts.tensors, outputs, packing, _Like, _Backward)
 
 
 # --- in programs -----------------------------------------------------------------------------------------------------

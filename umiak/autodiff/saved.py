@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from umiak.core import python_nodes
+from umiak.core import custom_calls, python_nodes
 from umiak.core.context import current, no_grad_guard
 from umiak.core.node import Node
 from umiak.core.tensor import Tensor
@@ -50,14 +50,7 @@ class SavedTensor:
 
     def get(self) -> Tensor:
         """The tensor. RuntimeError where it was modified in place since."""
-        x = self.tensor[0] if self.unpack is not None else self.tensor
-        saved = as_of(x, self.version)
-        if saved is None:
-            raise RuntimeError(
-                f"[{self.op_name}] requires a saved tensor (shape {list(x.shape)}) as it was in the forward pass, "
-                "got it modified in place. Clone it before the in-place operation."
-            )
-        x = saved
+        x = unchanged(self.tensor[0] if self.unpack is not None else self.tensor, self.version, self.op_name)
         node = self.node() if isinstance(self.node, weakref.ref) else self.node
         if self.unpack is not None:
             _, shape, dtype, leaf = self.tensor
@@ -71,9 +64,30 @@ class SavedTensor:
                 )
             if leaf is not None and current().grad_enabled:
                 return python_nodes.of_leaf(x, leaf)
-        if node is not None and (x.grad_fn is not node):
-            x = python_nodes.with_history(x, node, self.index)
+        return with_node(x, node, self.index)
+
+
+def unchanged(x: Any, version: Any, op_name: str) -> Any:
+    """The tensor as it was at that version. RuntimeError where it was modified in place since."""
+    saved = as_of(x, version)
+    if saved is None:
+        raise RuntimeError(
+            f"[{op_name}] requires a saved tensor (shape {list(x.shape)}) as it was in the forward pass, "
+            "got it modified in place. Clone it before the in-place operation."
+        )
+    return saved
+
+
+def with_node(x: Tensor, node: Node | None, index: int) -> Tensor:
+    """The tensor, as an output of the node that it had then."""
+    if node is None or x.grad_fn is node:
         return x
+    return python_nodes.with_history(x, node, index)
+
+
+def give_back(x: Tensor, version: int, node: Node | None, index: int, op_name: str) -> Tensor:
+    """A tensor that was saved without hooks, and has changed since."""
+    return with_node(unchanged(x, version, op_name), node, index)
 
 
 def as_of(x: Any, version: Any) -> Any:
@@ -96,3 +110,6 @@ def version_of(x: Any) -> Any:
     if not isinstance(x, Tensor) or x.storage is None:
         return 0
     return tuple(x.shape) if 0 in x.shape else x.inplace_version
+
+
+custom_calls.set_saved_tensors(SavedTensor, give_back)

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from umiak import ops as F
 from umiak.core import eager
 from umiak.core.context import no_grad_guard
+from umiak.core.custom_calls import GradientContext
 from umiak.core.place import Place
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import ConditionUnknown, NumberUnknown
@@ -84,33 +85,6 @@ class Definition:
         """Plans hold what the rules were: make them anew."""
         for op in self.op._instances.values():
             op.clear()
-
-
-class GradientContext:
-    """Object that ``setup_context`` writes into and ``backward`` reads; attributes may be set freely."""
-
-    materialize_grads = True
-    kept: tuple = ()
-    fixed: tuple = ()
-    needs_input_grad: tuple[Any, ...] = ()
-
-    def save_for_backward(self, *tensors: Any) -> None:
-        """Keep tensors, or Nones, for ``backward``."""
-        self.kept = tensors
-
-    def saved_tensor(self) -> tuple:
-        """Return what was kept. RuntimeError where a tensor was modified in place since."""
-        return tuple(x if x is None or isinstance(x, Tensor) else x.get() for x in self.kept)
-
-    saved_tensors = property(saved_tensor)
-
-    def mark_non_differentiable(self, *tensors: Any) -> None:
-        """Say that no gradient passes through these results."""
-        self.fixed = tensors
-
-    def set_materialize_grads(self, value: bool) -> None:
-        """Set what ``backward`` gets for results without a gradient: zeros (True, as at first) or None."""
-        self.materialize_grads = value
 
 
 def gradients_of(name: str, form: Sequence[Any], returned: Any) -> list[Any]:

@@ -17,12 +17,13 @@ from paddle.utils.cpp_extension.placement import rule
 from paddle.utils.cpp_extension.shapes import default_sources, dtypes_of, like, shapes_of
 from paddle.utils.cpp_extension.variables import Variable, attribute, count, flattened, grouped, variable
 from umiak import ops as F
+from umiak.core.custom_calls import GradientContext
 from umiak.core.extension import Declaration
 from umiak.core.inplace import assign
 from umiak.core.tensor import Tensor
 from umiak.ir.meta import Meta
 from umiak.ir.tracer import DataUnknown, SymTensor
-from umiak.ops.custom_op import EVERY_DEVICE, GradientContext, take_out
+from umiak.ops.custom_op import EVERY_DEVICE, take_out
 from umiak.ops.schema import Argument, Schema
 
 NAMESPACE = "cpp"
