@@ -476,6 +476,7 @@ cdef class Binding:
         cdef Table arguments
         cdef void* s
         cdef int i, k
+        cdef int* at
         cdef bint alone = self.known is not None
         for i in range(self.n_inputs if f.fresh == self.all_inputs else 0):
             if self.argument[i] < 0:
@@ -490,11 +491,12 @@ cdef class Binding:
             return True
         arguments = Table(self.n_arguments) if self.n_arguments > 1 else None
         alone = True
-        for i in range(self.n_inputs):
-            if self.argument[i] >= 0:
-                s = <void*>(<Tensor>f.inputs[i]).storage
-                if self.known.keys[self.known.find(s)] != NULL or (arguments is not None and arguments.add(s) > 1):
-                    alone = False
+        at = self.given_inputs
+        while at[0] >= 0:
+            s = <void*>(<Tensor>f.inputs[at[0]]).storage
+            if self.known.keys[self.known.find(s)] != NULL or (arguments is not None and arguments.add(s) > 1):
+                alone = False
+            at += 1
         if not alone:
             for k in range(self.n_targets):
                 if f.donation[self.targets[k]]:

@@ -50,11 +50,12 @@ cdef class Backward:
 cdef class CapturedRun:
     cdef readonly list pinned
     cdef set apart
-    cdef list leaves, kept, hooks, streams, open, constants, tensors, replaced, assigned, outer, ended
+    cdef list leaves, kept, hooks, streams, open, constants, tensors, assigned, outer, ended
     cdef readonly list sources
     cdef bytes absent, needs, dtypes
     cdef bint records, leaves_are_arguments
-    cdef int n_results
+    cdef int* replaced         # pairs of a leaf and what comes
+    cdef int n_replaced, n_results
     cdef Part plain
     cdef Part forward
     cdef readonly Backward backward

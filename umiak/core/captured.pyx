@@ -218,12 +218,17 @@ cdef class CapturedRun:
         self.open = open
         self.constants = constants
         self.tensors = tensors
-        self.replaced = replaced
+        free(self.replaced)
+        self.replaced = int_array([x for pair in replaced for x in pair])
+        self.n_replaced = len(replaced)
         self.assigned = assigned
         self.outer = outer
         self.records = records
         self.n_results = results
         self.ended = ended
+
+    def __dealloc__(self):
+        free(self.replaced)
 
     @property
     def _executor(self):
@@ -413,7 +418,9 @@ cdef class CapturedRun:
     cdef list spread(self, list results, list tensors, list leaves):
         """Put what a run gave into its places; the leaves of the function's result."""
         cdef list out = list(self.constants)
-        cdef Tensor leaf
+        cdef PyObject* leaf
+        cdef int* replaced = self.replaced
+        cdef int* end = replaced + 2 * self.n_replaced
         cdef int i, k = <int>len(self.tensors)
         for i in range(k):
             out[self.tensors[i]] = results[i]
@@ -422,13 +429,14 @@ cdef class CapturedRun:
         for at in self.assigned:
             assign(tensors[at] if isinstance(at, int) else at, results[k])
             k += 1
-        for i, kind in self.replaced:
-            leaf = <Tensor>leaves[i]
-            if kind == REPLACED_GIVEN:
-                set_grad(leaf, results[k])
+        while replaced < end:
+            leaf = PyList_GET_ITEM(leaves, replaced[0])
+            if replaced[1] == REPLACED_GIVEN:
+                set_grad(<Tensor>leaf, results[k])
                 k += 1
             else:
-                set_grad(leaf, None, GRAD_CLEARED if kind == REPLACED_ZEROS else GRAD_GIVEN)
+                set_grad(<Tensor>leaf, None, GRAD_CLEARED if replaced[1] == REPLACED_ZEROS else GRAD_GIVEN)
+            replaced += 2
         if self.outer:
             backward([tensors[at] if isinstance(at, int) else at for at in self.outer], results[k:k + len(self.outer)], True)
         return out

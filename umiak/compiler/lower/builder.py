@@ -9,6 +9,7 @@ Rules for op classes are registered with :func:`rule`; a rule that cannot answer
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -170,6 +171,8 @@ class Builder:
             out = args[0]
             if op == "neg":
                 return n.neg(out)
+            if op == "pow" and n.is_const(args[1], 0.5):
+                return _square_root(out)
             for a in args[1:]:
                 out = n.call(op, out, a)
             return out
@@ -429,6 +432,11 @@ class Builder:
             tuple(stages),
             tuple(x for k, x in self._extras.values() if k in read),
         )
+
+
+def _square_root(x: Node) -> Node:
+    """``x ** 0.5`` by one instruction, and as C's pow has it at the ends: 0 of -0, infinity of its negative."""
+    return n.select(n.eq(x, -math.inf), math.inf, n.add(n.call("sqrt", x), 0.0))
 
 
 def _expressions(s: Any) -> list[Node]:
