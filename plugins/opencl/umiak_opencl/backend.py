@@ -17,6 +17,7 @@ from umiak.util import flags
 from umiak_opencl import convolutions, copies, products
 from umiak_opencl.counts import HOST
 from umiak_opencl.device import DEVICE_TYPE, Device, devices
+from umiak_opencl.tracer import Tracer
 
 # What makes the kernel of an op's calls, where it is not a nest.
 WRITTEN = {
@@ -66,6 +67,10 @@ class OpenCLBackend(Backend):
 
     def stream_driver(self, place: Place) -> Device:
         return self.device(place)
+
+    def tracer(self) -> Tracer:
+        """A recording of the devices that are in use by then."""
+        return Tracer(list(self.devices.values()))
 
     def copy(self, target: Buffer, source: Buffer, stream: int) -> bool:
         to, of = (self.devices.get(x.place.index) for x in (target, source))

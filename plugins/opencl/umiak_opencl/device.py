@@ -6,7 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import pyopencl as cl
 
@@ -35,25 +35,47 @@ class Submission(NamedTuple):
     check: Check | None
 
 
+Commands: TypeAlias = "cl.Event | list[cl.Event]"
+
+
 class Queue:
     """The work of one stream."""
 
     def __init__(self, device: Device, id: int) -> None:
         self.device = device
         self.stream = stream.stream(device.place.index, id)
-        self.commands = cl.CommandQueue(device.context, device.device)
         self.lock = threading.RLock()
+        self.recorded: list[tuple[str, cl.Event]] | None = None
+        self.renew(device.records)
         self.work: deque[Submission] = deque()
         self.completed = 0
         self.failures = LateFailures(device.place.name)
         self.unflushed = 0
 
-    def put(self, name: str, enqueue: Callable[[cl.CommandQueue], cl.Event], check: Check | None = None) -> int:
-        """Hand work in, in one or more commands; ``enqueue`` gives the event of the last one. Its ticket."""
+    def renew(self, record: bool) -> None:
+        """Go on with another queue of the driver, which takes the time of commands where they are to be recorded."""
+        properties = cl.command_queue_properties.PROFILING_ENABLE if record else 0
+        self.commands = cl.CommandQueue(self.device.context, self.device.device, properties=properties)
+        self.recorded = [] if record else None
+
+    def record(self, on: bool) -> list[tuple[str, cl.Event]]:
+        """Begin or end to record commands, when all of them are done; those that were, with their names."""
+        with self.lock:
+            self.flush()
+            self.commands.finish()
+            recorded = self.recorded or []
+            self.renew(on)
+            return recorded
+
+    def put(self, name: str, enqueue: Callable[[cl.CommandQueue], Commands], check: Check | None = None) -> int:
+        """Hand work in, in one or more commands; ``enqueue`` gives the event of the last one, or all. Its ticket."""
         with self.lock:  # tickets are in the order of the commands
-            event = enqueue(self.commands)
+            given = enqueue(self.commands)
+            events = given if isinstance(given, list) else [given]
             ticket = self.stream.submit()
-            self.work.append(Submission(ticket, event, name, check))
+            self.work.append(Submission(ticket, events[-1], name, check))
+            if self.recorded is not None:
+                self.recorded += [(name, event) for event in events]
             self.unflushed += 1
             if self.unflushed >= FLUSH_EVERY:
                 self.flush()
@@ -121,6 +143,7 @@ class Device(QueueDriver):
         # PoCL begins work when it is handed in, and to flush it is to wait for all of it.
         self.begins_at_once = device.platform.name == "Portable Computing Language"
         self.queues: dict[int, Queue] = {}
+        self.records = False
         self.lock = threading.RLock()
 
     @property
@@ -132,6 +155,12 @@ class Device(QueueDriver):
             if id not in self.queues:
                 self.queues[id] = Queue(self, id)
             return self.queues[id]
+
+    def record(self, on: bool) -> dict[int, list[tuple[str, cl.Event]]]:
+        """Begin or end to record the commands of all streams; those that were, by stream."""
+        with self.lock:
+            self.records = on
+            return {id: queue.record(on) for id, queue in self.queues.items()}
 
     # --- the driver of its streams ---
 

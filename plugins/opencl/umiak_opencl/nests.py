@@ -155,16 +155,16 @@ class NestKernel:
             check = DataCheck(op, ins, params, lambda: int(code[0]), device.memory.array)
         error = scratch.take(4 if check is not None else 0)
 
-        def enqueue(commands: cl.CommandQueue) -> cl.Event:
+        def enqueue(commands: cl.CommandQueue) -> list[cl.Event]:
+            events = []
             if check is not None:
-                cl.enqueue_fill_buffer(commands, error[0], NO_ERROR, error[1], 4)
-            event: Any = None
+                events.append(cl.enqueue_fill_buffer(commands, error[0], NO_ERROR, error[1], 4))
             for whole, kernels in prepared.steps:
                 global_scratch = scratch.take(whole)
                 for k in kernels:
-                    event = k.queue(commands, pointers, packed, (scratch.take(k.local), global_scratch, error))
+                    events.append(k.queue(commands, pointers, packed, (scratch.take(k.local), global_scratch, error)))
             if check is not None:
-                event = cl.enqueue_copy(commands, code, error[0], src_offset=error[1], is_blocking=False)
-            return event
+                events.append(cl.enqueue_copy(commands, code, error[0], src_offset=error[1], is_blocking=False))
+            return events
 
         queue.put(op.name, enqueue, check)

@@ -1,0 +1,34 @@
+"""Events of OpenCL's commands are part of the profile."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import paddle
+from paddle.profiler import Profiler, ProfilerTarget
+
+
+def test_kernels_and_copies_of_the_device_are_recorded(device):
+    x = paddle.to_tensor(np.arange(6, dtype="float32"))
+    (x * 2).numpy()  # compiled before
+    with Profiler(targets=[ProfilerTarget.CUSTOM_DEVICE]) as profiler:
+        y = x * 2
+        with paddle.device.stream_guard(paddle.device.Stream("opencl:0")):
+            y.numpy()
+    profile = profiler.profiler_result
+    lanes = {number: name for number, name in profile.threads.items() if name.startswith("opencl:0 stream")}
+    found = [e for e in profile.events if e.thread in lanes]
+    assert [(e.name, e.kind) for e in found] == [("mul", "Kernel"), ("copy", "Memcpy")]
+    assert len({e.thread for e in found}) == 2
+    assert all(profile.start <= e.start <= e.end <= profile.end for e in found)
+    assert found[0].end <= found[1].start
+
+
+def test_nothing_is_recorded_afterwards(device, opencl):
+    queue = opencl.backend.device(device).queue(0)
+    with Profiler(custom_device_types=["opencl"]):
+        assert queue.recorded == []
+        paddle.ones([3]) + 1
+        assert queue.recorded
+    assert queue.recorded is None
+    assert (paddle.ones([3]) + 1).tolist() == [2, 2, 2]
