@@ -359,7 +359,7 @@ def counter_of_an_object() -> Callable[[Tensor], Tensor]:
     return lambda x: counter.run(x)
 
 
-@made("a list that grows", why="a program for each length: how long a list is, is read with it")
+@made("a list that grows, read at its end")
 def history() -> Callable[[Tensor], Tensor]:
     kept: list[float] = []
 

@@ -15,9 +15,11 @@ from types import (
 )
 from typing import TYPE_CHECKING, Any
 
-from paddle.jit.sot import models
 from paddle.jit.sot.guards import MISSING_PLACE
 from paddle.jit.sot.leaves import BUILT_IN
+from paddle.jit.sot.models.attributes import write_attribute
+from paddle.jit.sot.models.classes import DELETED, NOTHING, class_attribute
+from paddle.jit.sot.models.pure import PURE_TYPES
 from paddle.jit.sot.sources import ClassAttribute, Item, Member, fixed
 from paddle.jit.sot.trace import TensorMethod
 from paddle.jit.sot.translation import is_library
@@ -52,9 +54,9 @@ def attribute(sim: Simulator, x: Any, name: str) -> Any:
         return kind
     if name == "__dict__":
         return sim.break_graph("the dict of an object's attributes is read")
-    if kind is FunctionType and models.class_attribute(kind, name)[0] is models.NOTHING:
+    if kind is FunctionType and class_attribute(kind, name)[0] is NOTHING:
         return _function_attribute(sim, x, name)
-    if kind in BUILT_IN or isinstance(x, (tuple, BaseException, functools.partial)) or kind in models.PURE_TYPES:
+    if kind in BUILT_IN or isinstance(x, (tuple, BaseException, functools.partial)) or kind in PURE_TYPES:
         if kind is functools.partial and not sim.trace.is_fresh(x) and name in ("func", "args", "keywords"):
             return sim.trace.wrap(getattr(x, name), Member(sim.trace.sources[id(x)], name))
         return getattr(x, name)
@@ -64,7 +66,7 @@ def attribute(sim: Simulator, x: Any, name: str) -> Any:
 def _function_attribute(sim: Simulator, f: FunctionType, name: str) -> Any:
     trace = sim.trace
     written = trace.attributes.get((id(f), name))
-    if written is not None and written[1] is not models.DELETED:
+    if written is not None and written[1] is not DELETED:
         return written[1]
     if written is None and name in f.__dict__:
         return trace.attribute(f, name, f.__dict__[name])
@@ -83,8 +85,8 @@ def _tensor_attribute(sim: Simulator, x: Tensor, name: str) -> Any:
         sim.trace.know_gradient(value, x)
     if type(value) in (MethodType, BuiltinFunctionType, MethodWrapperType) and getattr(value, "__self__", None) is x:
         return TensorMethod(x, name)
-    found, _ = models.class_attribute(type(x), name)
-    if found is models.NOTHING and not isinstance(x, SymTensor):
+    found, _ = class_attribute(type(x), name)
+    if found is NOTHING and not isinstance(x, SymTensor):
         return sim.trace.attribute(x, name, value)
     return value
 
@@ -128,9 +130,9 @@ def global_variable(sim: Simulator, space: dict[str, Any], builtin: dict[str, An
 
 
 def _type_attribute(sim: Simulator, x: type, name: str) -> Any:
-    found, owner = models.class_attribute(x, name)
-    meta, _ = models.class_attribute(type(x), name)
-    if found is models.NOTHING or meta is not models.NOTHING or owner.__module__ == "builtins":
+    found, owner = class_attribute(x, name)
+    meta, _ = class_attribute(type(x), name)
+    if found is NOTHING or meta is not NOTHING or owner.__module__ == "builtins":
         return getattr(x, name)
     written = sim.trace.attributes.get((id(x), name))
     if written is not None:
@@ -166,17 +168,17 @@ def _class_value(sim: Simulator, owner: type, name: str, found: Any) -> Any:
 
 def _instance_attribute(sim: Simulator, x: Any, kind: type, name: str) -> Any:
     trace = sim.trace
-    getter, _ = models.class_attribute(kind, "__getattribute__")
+    getter, _ = class_attribute(kind, "__getattribute__")
     if type(getter) is FunctionType:
         return sim.call(getter, (x, name), {}, direct=True)
-    found, owner = models.class_attribute(kind, name)
+    found, owner = class_attribute(kind, name)
     _guard_path(sim, kind, owner, name)
     descriptor = type(found)
     if descriptor is property:
         return _property(sim, x, kind, owner, name, found)
     if descriptor in (MemberDescriptorType, GetSetDescriptorType):
         written = trace.attributes.get((id(x), name))
-        if written is not None and written[1] is not models.DELETED:
+        if written is not None and written[1] is not DELETED:
             return written[1]
         value = getattr(x, name)
         source = trace.sources.get(id(x))
@@ -185,11 +187,11 @@ def _instance_attribute(sim: Simulator, x: Any, kind: type, name: str) -> Any:
             if source is None or trace.is_fresh(x) or is_library(kind.__module__)
             else trace.wrap(value, Member(source, name))
         )
-    is_data = found is not models.NOTHING and hasattr(descriptor, "__set__")
+    is_data = found is not NOTHING and hasattr(descriptor, "__set__")
     if is_data:
         return _descriptor(sim, x, kind, owner, name, found)
     written = trace.attributes.get((id(x), name))
-    if written is not None and written[1] is not models.DELETED:
+    if written is not None and written[1] is not DELETED:
         return written[1]
     space = getattr(x, "__dict__", None)
     if written is None and type(space) is dict and name in space:
@@ -201,11 +203,11 @@ def _instance_attribute(sim: Simulator, x: Any, kind: type, name: str) -> Any:
         and (isinstance(x, Layer) or not is_library(kind.__module__))
     ):
         trace.guards.absent(trace.sources.get(id(x)) or fixed(x), name)
-    if found is models.NOTHING:
-        missing, _ = models.class_attribute(kind, "__getattr__")
+    if found is NOTHING:
+        missing, _ = class_attribute(kind, "__getattr__")
         if type(missing) is FunctionType:
             return sim.call(missing, (x, name), {}, direct=True)
-        if missing is not models.NOTHING:
+        if missing is not NOTHING:
             return sim.break_graph(f"an attribute of {kind.__name__}")
         raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}", name=name, obj=x)
     return _descriptor(sim, x, kind, owner, name, found)
@@ -230,14 +232,14 @@ def _descriptor(sim: Simulator, x: Any, kind: type, owner: type, name: str, foun
         return MethodType(found, x)
     if descriptor is functools.cached_property:
         value = sim.call(found.func, (x,), {})
-        models.write_attribute(sim, x, name, value)
+        write_attribute(sim, x, name, value)
         return value
-    getter, _ = models.class_attribute(descriptor, "__get__")
+    getter, _ = class_attribute(descriptor, "__get__")
     if type(getter) is FunctionType:
         if is_library(descriptor.__module__):
             return getattr(x, name)
         _guard_class(sim, owner, name, found)
         return sim.call(getter, (sim.trace.wrap(found, ClassAttribute(fixed(owner), name)), x, kind), {}, direct=True)
-    if getter is not models.NOTHING:
+    if getter is not NOTHING:
         return getattr(x, name)
     return _class_value(sim, owner, name, found)

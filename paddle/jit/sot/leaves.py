@@ -12,8 +12,8 @@ import numpy as np
 from paddle.autograd.py_layer import PyLayer
 from paddle.autograd.run import backward
 from paddle.distributed.fleet.utils import recompute
-from paddle.jit.sot import models
 from paddle.jit.sot.control import Control, Refused
+from paddle.jit.sot.models.classes import class_attribute, is_iterator
 from paddle.jit.sot.object_state import ObjectState
 from paddle.jit.sot.sources import Attribute, fixed
 from paddle.jit.sot.trace import MUTABLE, TABLES, TensorMethod, symbolic_in
@@ -47,7 +47,7 @@ def leaf(sim: Simulator, f: Callable[..., Any], args: tuple, kwargs: dict[str, A
         sim.probe(args[0], list(args[1:]))
     method = getattr(f, "__func__", f)
     owner = args[0] if args and type(f) is FunctionType else getattr(f, "__self__", None)
-    if owner is None and type(caller := models.class_attribute(type(f), "__call__")[0]) is FunctionType:
+    if owner is None and type(caller := class_attribute(type(f), "__call__")[0]) is FunctionType:
         owner, method = f, caller
     if holds(np.ndarray, (*args, *kwargs.values())) and not sim.trace.policy.full_graph:  # there they are constants
         return sim.break_graph(f"{name_of(f)} of an array")
@@ -175,7 +175,7 @@ def _is_opaque(x: Any) -> bool:
         return False
     own = kind.__module__ == "builtins" or any(is_library(base.__module__) for base in kind.__mro__)
     own = own or isinstance(x, (type, ModuleType))
-    return not (own or callable(x) or models.is_iterator(x) or isinstance(x, (list, dict, set)))
+    return not (own or callable(x) or is_iterator(x) or isinstance(x, (list, dict, set)))
 
 
 def holds(kind: type, values: Iterable[Any]) -> bool:

@@ -29,7 +29,7 @@ import numpy as np
 from paddle.jit.sot.bytecode import VERSION
 from paddle.jit.sot.control import Uncapturable
 from paddle.jit.sot.iterators import ITERATORS
-from paddle.jit.sot.models import DELETED, NOTHING, class_attribute
+from paddle.jit.sot.models.classes import DELETED, NOTHING, class_attribute
 from paddle.jit.sot.sources import Fixed, Namespace, Source
 from paddle.jit.sot.trace import HEAP_TYPE, IDENTICAL, MUTABLE, ListAppend, TensorMethod, Trace, Unset
 from paddle.jit.specs import positions_of

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import CellType, FunctionType
 from typing import TYPE_CHECKING, Any
 
-from paddle.jit.sot import models
 from paddle.jit.sot.guards import MISSING_PLACE
+from paddle.jit.sot.models.table import model
 from paddle.jit.sot.trace import Trace, snapshot
 from paddle.jit.sot.translation import is_library
 from paddle.jit.source import places, runtime
@@ -193,7 +193,7 @@ def _same_items(a: tuple, b: tuple) -> bool:
 
 
 def _as_helper(helper: Callable[..., Any]) -> None:
-    @models.model(helper)
+    @model(helper)
     def run(simulator: Simulator, *args: Any) -> Any:
         return helper(*(simulator.callback(x) if isinstance(x, FunctionType) else x for x in args))
 
@@ -203,18 +203,18 @@ for _helper in vars(HELPERS).values():
         _as_helper(_helper)
 
 
-@models.model(runtime.call)
+@model(runtime.call)
 def _call(simulator: Simulator, f: Any) -> Any:
     return TABLE.get(id(f), f)
 
 
-@models.model(runtime.read)
+@model(runtime.read)
 def _read(simulator: Simulator, x: Any) -> Any:
     return runtime.read(x)
 
 
 def _as_builtin(original: Callable[..., Any], replacement: Callable[..., Any]) -> None:
-    @models.model(replacement)
+    @model(replacement)
     def run(simulator: Simulator, *args: Any, **kwargs: Any) -> Any:
         args = tuple(simulator.forced(x) for x in args)
         if replaces(original, args, kwargs):
@@ -228,7 +228,7 @@ for _original in (print, int, float, bool, len, range, enumerate, zip, reversed)
 
 
 def _as_extremum(original: Callable[..., Any], replacement: Callable[..., Any]) -> None:
-    @models.model(replacement)
+    @model(replacement)
     def run(simulator: Simulator, *args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and not isinstance(args[0], (list, tuple)):
             args = (list(simulator.world.iterate(args[0])),)
@@ -238,7 +238,7 @@ def _as_extremum(original: Callable[..., Any], replacement: Callable[..., Any]) 
 
 
 def _as_quantifier(replacement: Callable[..., Any], decides: bool) -> None:
-    @models.model(replacement)
+    @model(replacement)
     def run(simulator: Simulator, items: Any) -> Any:
         unknown = []
         for x in simulator.world.iterate(items):

@@ -29,15 +29,16 @@ import numpy as np
 
 from paddle.autograd.py_layer import PyLayer, PyLayerContext
 from paddle.jit.ignored import is_ignored
-from paddle.jit.sot import (
-    attributes,
-    container_models,  # noqa: F401 its models register themselves
-    leaves,
-    models,
-)
+from paddle.jit.sot import attributes, leaves
 from paddle.jit.sot.control import Control, GraphBreak, Operation, Refused, Restart, Uncapturable
+from paddle.jit.sot.effects import effects_of
 from paddle.jit.sot.frame import YIELDED, Frame
 from paddle.jit.sot.leaves import BUILT_IN, PLAIN, holds, name_of
+from paddle.jit.sot.models import every  # noqa: F401 registers all
+from paddle.jit.sot.models.attributes import get_attribute, remove_attribute, write_attribute
+from paddle.jit.sot.models.classes import NOTHING, bound, class_attribute, is_enum, is_iterator
+from paddle.jit.sot.models.pure import OF_FRAMES, PURE, PURE_MODULES, PURE_TYPES, SYMBOLIC
+from paddle.jit.sot.models.table import model_of
 from paddle.jit.sot.rewritten import Simulated, is_rewriting
 from paddle.jit.sot.sources import Fixed, Item, Member, fixed
 from paddle.jit.sot.trace import MUTABLE, TABLES, ListAppend, TensorMethod, Trace, Unset, symbolic_in
@@ -247,7 +248,7 @@ class Simulator:
             raise
 
     def _call(self, f: Any, args: tuple, kwargs: dict[str, Any], direct: bool) -> Any:
-        model = models.find(f)
+        model = model_of(f)
         if model is not None:
             return model(self, *args, **kwargs)
         kind = type(f)
@@ -272,7 +273,7 @@ class Simulator:
             return self._call(captured, args, kwargs, direct)
         if kind in (BuiltinFunctionType, MethodWrapperType, MethodDescriptorType, WrapperDescriptorType):
             return self.built_in(f, args, kwargs)
-        caller = models.class_attribute(kind, "__call__")[0]
+        caller = class_attribute(kind, "__call__")[0]
         if type(caller) in (FunctionType, Direct) and (isinstance(f, Layer) or is_interpreted(caller.__module__)):
             return self._call(caller, (f, *args), kwargs, direct)
         if is_library(getattr(f, "__module__", None)):
@@ -291,7 +292,7 @@ class Simulator:
             return self.break_graph(f"{name}() of a tensor, which differs from call to call")
         method = getattr(x, name)
         if name in ("register_hook", "_register_grad_hook"):
-            if isinstance(x, SymTensor) and x._value.hooks and models.effects_of(self, args[0], [x]) is not None:
+            if isinstance(x, SymTensor) and x._value.hooks and effects_of(self, args[0], [x]) is not None:
                 raise Uncapturable("a hook that cannot be captured follows one that was")  # their order would change
             self.probe(args[0], [x])
         plain = (
@@ -305,7 +306,7 @@ class Simulator:
 
     def probe(self, f: Any, like: list[Any]) -> None:
         """Break the graph where a function that the library is to call later does more than compute with tensors."""
-        reason = models.effects_of(self, f, like)
+        reason = effects_of(self, f, like)
         if reason is not None:
             self.break_graph(f"{name_of(f)}, a function that is called for gradients, {reason}")
 
@@ -317,7 +318,7 @@ class Simulator:
                 results = results if isinstance(results, (list, tuple)) else (results,)
                 inner.call(layer.backward, (ctx, *(y * 1 for y in results if isinstance(y, Tensor))), {})
 
-        reason = models.effects_of(self, both, list(args), by_simulator=True)
+        reason = effects_of(self, both, list(args), by_simulator=True)
         if reason is not None:
             self.break_graph(f"{layer.__name__}.apply {reason}")
 
@@ -430,12 +431,12 @@ class Simulator:
         module = kind.__module__
         if issubclass(kind, Tensor) or (is_library(module) and not issubclass(kind, Layer)):
             return self.leaf(kind, args, kwargs)
-        if issubclass(kind, (Layer, type)) or (type(kind).__call__ is not type.__call__ and not models.is_enum(kind)):
+        if issubclass(kind, (Layer, type)) or (type(kind).__call__ is not type.__call__ and not is_enum(kind)):
             return self.break_graph(f"an instance of {kind.__name__} is made")
-        if models.is_enum(kind) or kind in models.PURE_TYPES or (hasattr(kind, "_fields") and issubclass(kind, tuple)):
+        if is_enum(kind) or kind in PURE_TYPES or (hasattr(kind, "_fields") and issubclass(kind, tuple)):
             return self.pure(kind, args, kwargs)
-        new, _ = models.class_attribute(kind, "__new__")
-        init, _ = models.class_attribute(kind, "__init__")
+        new, _ = class_attribute(kind, "__new__")
+        init, _ = class_attribute(kind, "__init__")
         if issubclass(kind, BaseException):
             if type(new) is staticmethod:
                 return self.break_graph(f"an instance of {kind.__name__} is made")
@@ -482,7 +483,7 @@ class Simulator:
     def pure(self, f: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
         """A call whose result depends on its arguments alone, and which has no effect."""
         symbolic = symbolic_in((*args, *kwargs.values()))
-        if symbolic is not None and f not in models.SYMBOLIC:
+        if symbolic is not None and f not in SYMBOLIC:
             self.trace.steer(symbolic)
         args = tuple(Callback(self, x) if type(x) in (FunctionType, MethodType, functools.partial) else x for x in args)
         kwargs = {k: Callback(self, x) if type(x) in (FunctionType, MethodType) else x for k, x in kwargs.items()}
@@ -497,7 +498,7 @@ class Simulator:
         if type(f) in (MethodDescriptorType, WrapperDescriptorType):
             if not args:
                 return f()
-            return self._call(models.bound(f, args[0]), args[1:], kwargs, False)
+            return self._call(bound(f, args[0]), args[1:], kwargs, False)
         if type(f) is MethodWrapperType or not isinstance(owner, (ModuleType, type(None))):
             return self._method(f, owner, args, kwargs)
         module = getattr(f, "__module__", None) or ""
@@ -507,11 +508,11 @@ class Simulator:
             return self.pure(f, args, kwargs)
         if f is warnings.warn:
             return self._tell(f, args, kwargs)
-        if module in models.PURE_MODULES or f in models.PURE:
+        if module in PURE_MODULES or f in PURE:
             if any(isinstance(x, Tensor) for x in args):
                 return self.break_graph(f"{name_of(f)} of a tensor")
             return self.pure(f, args, kwargs)
-        if f in models.OF_FRAMES:
+        if f in OF_FRAMES:
             self._needs_real_frame(f)
         return self.break_graph(f"a call of {module}.{name_of(f)}")
 
@@ -530,17 +531,17 @@ class Simulator:
         if isinstance(owner, type) and is_library(owner.__module__):
             return self.leaf(f, args, kwargs)
         if name == "__setattr__":
-            return models.write_attribute(self, owner, *args)
+            return write_attribute(self, owner, *args)
         if name == "__delattr__":
-            return models.remove_attribute(self, owner, *args)
+            return remove_attribute(self, owner, *args)
         if name == "__getattribute__":
-            return models.get_attribute(self, owner, *args)
+            return get_attribute(self, owner, *args)
         if name == "__init__" and not args:
             return None
         if kind is str or kind is bytes:
             if any(isinstance(x, Tensor) for x in (*args, *kwargs.values())) or holds(Tensor, args):
                 return self.break_graph(f"a text is made of a tensor by {name}")
-            return self.pure(f, tuple(list(x) if models.is_iterator(x) else x for x in args), kwargs)
+            return self.pure(f, tuple(list(x) if is_iterator(x) else x for x in args), kwargs)
         if kind in (list, tuple, dict, set, frozenset, range, slice, int, float, complex, *MUTABLE) or isinstance(
             owner, tuple
         ):
@@ -558,7 +559,7 @@ class Simulator:
             return f(*args, **kwargs)
         if kind is type and owner in (dict, bytes, int, float, str):  # dict.fromkeys and others
             return self.pure(f, args, kwargs)
-        if self.trace.is_fresh(owner) and (models.is_iterator(owner) or isinstance(owner, BaseException)):
+        if self.trace.is_fresh(owner) and (is_iterator(owner) or isinstance(owner, BaseException)):
             return self.pure(f, args, kwargs)
         if is_library(kind.__module__):
             return self.leaf(f, args, kwargs)
@@ -604,10 +605,10 @@ class Simulator:
 
     def special(self, x: Any, name: str) -> Any:
         """Return a special method of an object, which is looked up in its class."""
-        found, _ = models.class_attribute(type(x), name)
-        if found is models.NOTHING:
+        found, _ = class_attribute(type(x), name)
+        if found is NOTHING:
             raise TypeError(f"{type(x).__name__!r} object does not support the context manager protocol")
-        return MethodType(found, x) if type(found) is FunctionType else models.bound(found, x)
+        return MethodType(found, x) if type(found) is FunctionType else bound(found, x)
 
     def forced(self, x: Any) -> Any:
         """Return a value that was read, looked into."""

@@ -231,11 +231,7 @@ class Trace:
             return self._arrays[id(x)]
         known = self.sources.get(id(x))
         if known is not None:
-            if known != source:
-                if isinstance(known, Fixed) and source not in self.policy.structural:
-                    self.guards.equal(source, x)  # which C compares, if it is at a fixed place
-                else:
-                    self.guards.same(source, known)
+            self._meet(x, source, known)
             shadow = self.shadows.get(id(x))
             if shadow is None and id(x) in self.appended:
                 return self._container(x, known)
@@ -301,6 +297,14 @@ class Trace:
         self._type(source, kind)
         self._know(x, source)
         return x
+
+    def _meet(self, x: Any, source: Source, known: Source) -> None:
+        """Guard that an object which was read from one place is at another one, too."""
+        if known != source:
+            if isinstance(known, Fixed) and source not in self.policy.structural:
+                self.guards.equal(source, x)  # which C compares, if it is at a fixed place
+            else:
+                self.guards.same(source, known)
 
     def _know(self, x: Any, source: Source) -> None:
         self.sources[id(x)] = source
@@ -482,6 +486,17 @@ class Trace:
             shadow.copy.append(value)
         else:
             self.appended.setdefault(id(f.list), (f, []))[1].append(value)
+
+    def appended_at(self, x: Any, key: Any) -> tuple | None:
+        """Return (value,) of an element that the frame has appended to a list which it has not looked into: how long
+        the list was before does not matter. None for others."""
+        if type(x) is not Unset or type(key) is not int or id(x.value) in self.shadows:
+            return None
+        values = self.appended[id(x.value)][1] if id(x.value) in self.appended else ()
+        if not -len(values) <= key < 0:
+            return None
+        self._meet(x.value, x.source, self.sources[id(x.value)])
+        return (values[key],)
 
     def has_effects(self) -> bool:
         """Return whether the frame has changed anything outside so far."""

@@ -218,8 +218,12 @@ _COMPARE = {
 
 @op("BINARY_OP")
 def _binary_op(f: Frame, i: Instruction) -> None:
+    function = _BINARY[_operator_name(i.arg)]
+    if function is operator.getitem:  # from CPython 3.14 on
+        _subscript(f, i)
+        return
     y, x = f.pop(), f.pop()
-    f.push(f.do(_BINARY[_operator_name(i.arg)], x, y))
+    f.push(f.do(function, x, y))
 
 
 def _operator_name(arg: int) -> str:
@@ -277,8 +281,13 @@ def _contains(f: Frame, i: Instruction) -> None:
 
 @op("BINARY_SUBSCR")
 def _subscript(f: Frame, i: Instruction) -> None:
-    key, x = f.pop(), f.pop()
-    f.push(f.do(operator.getitem, x, key))
+    key = f.pop()
+    known = f.trace.appended_at(f.stack[-1], key) if f.pending is None else None
+    if known is None:
+        f.push(f.do(operator.getitem, f.pop(), key))
+        return
+    f.trace.count += 1  # as an operation would
+    f.stack[-1] = known[0]
 
 
 @op("STORE_SUBSCR")

@@ -76,3 +76,36 @@ def test_layers_inside_of_others_cost_nothing_at_a_call(monkeypatch):
     model[8].bias = paddle.create_parameter([2], "float32", default_initializer=paddle.nn.initializer.Constant(3.0))
     np.testing.assert_array_equal(captured(x).numpy(), model(x).numpy())
     assert len(captured.entries) == 2
+
+
+def test_a_list_that_grows_is_read_at_its_end_alone():
+    """What was appended is known, whatever the list held; what was there before is guarded with its length."""
+    kept, other = [1.0], [2.0]
+
+    def at_the_end(x, values):
+        values.append(x.ndim / 2)
+        values.append(x * 2)
+        return values[-1] + values[-2]
+
+    captured = paddle.jit.to_static(at_the_end)
+    for values in (kept, other) * 4:
+        assert captured(paddle.ones([2]), values).tolist() == [2.5, 2.5]
+        assert values[-2] == 0.5 and values[-1].tolist() == [2.0, 2.0]
+    assert len(captured.entries) == 1 and len(kept) == len(other) == 9
+
+    def before(x, values, more):
+        values.append(3.0)
+        return x * more[-2]
+
+    captured = paddle.jit.to_static(before)
+    shared = [2.0]
+    assert [captured(paddle.ones([1]), shared, shared).item() for _ in range(2)] == [2.0, 3.0]
+
+    def of_two(x, values, more):
+        values.append(3.0)
+        return x * more[-1]
+
+    captured = paddle.jit.to_static(of_two)
+    assert captured(paddle.ones([1]), other, other).item() == 3.0
+    assert captured(paddle.ones([1]), other, [5.0]).item() == 5.0
+    assert captured(paddle.ones([1]), other, other).item() == 3.0

@@ -21,16 +21,9 @@ from paddle.jit.sot.iterators import (
     SequenceIterator,
     ZipIterator,
 )
-from paddle.jit.sot.models import (
-    EXACT,
-    NOTHING,
-    class_attribute,
-    holds_tensors,
-    is_iterator,
-    model,
-    must_be_known,
-    special,
-)
+from paddle.jit.sot.models.classes import NOTHING, class_attribute, is_iterator, special
+from paddle.jit.sot.models.table import model
+from paddle.jit.sot.models.values import EXACT, holds_tensors, must_be_known
 from paddle.jit.sot.trace import MUTABLE, TABLES, symbolic_in
 from paddle.jit.sot.translation import is_library
 from paddle.jit.sot.value_instructions import unpack

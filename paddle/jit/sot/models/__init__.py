@@ -1,0 +1,1 @@
+"""Models of built-in functions, operators and types: what each does with simulated values."""

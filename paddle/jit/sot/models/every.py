@@ -1,0 +1,21 @@
+"""Every model: what is imported here has registered its own."""
+
+from paddle.jit.sot.models import (
+    attributes,
+    containers,
+    debugging,
+    items,
+    kinds,
+    language,
+    layers,
+    modes,
+    numbers,
+    operators,
+    texts,
+    truth,
+)
+
+__all__ = [
+    "attributes", "containers", "debugging", "items", "kinds", "language", "layers", "modes", "numbers", "operators",
+    "texts", "truth",
+]  # fmt: skip

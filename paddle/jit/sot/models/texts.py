@@ -1,0 +1,75 @@
+"""Models of functions that make texts."""
+
+from __future__ import annotations
+
+import collections
+import enum
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from paddle.jit.sot.models.classes import special
+from paddle.jit.sot.models.table import model
+from paddle.jit.sot.models.values import EXACT
+from paddle.jit.sot.trace import symbolic_in
+from paddle.jit.sot.translation import is_library
+from paddle.jit.sot.value_instructions import formatted
+from paddle.nn.layer.layers import Layer
+from umiak.core.tensor import Tensor
+from umiak.ir.expr import Sym
+
+if TYPE_CHECKING:
+    from paddle.jit.sot.simulator import Simulator
+
+
+def _text(kind: Callable[..., str]) -> None:
+    @model(kind)
+    def text(sim: Simulator, *args: Any, **kwargs: Any) -> Any:
+        if not args:
+            return ""
+        x = args[0]
+        if (symbolic := symbolic_in(args)) is not None:
+            sim.trace.steer(symbolic)
+        for name in ("__str__", "__repr__") if kind is str else ("__repr__",):
+            f = special(x, name)
+            if f is not None and not is_library(type(x).__module__):
+                return sim.call(f, (x,), {}, direct=True)
+        if _has_plain_text(x):
+            return kind(*args, **kwargs)
+        return sim.break_graph(f"a text is made of {type(x).__name__}")
+
+
+def _has_plain_text(x: Any) -> bool:
+    if isinstance(x, (list, tuple, set, frozenset, collections.deque)):
+        return all(map(_has_plain_text, x))
+    if isinstance(x, dict):
+        return all(map(_has_plain_text, x)) and all(map(_has_plain_text, x.values()))
+    return (
+        type(x) in EXACT
+        or isinstance(x, (np.generic, enum.Enum, type, BaseException))
+        or is_library(type(x).__module__)
+    ) and not isinstance(x, (Tensor, Layer))
+
+
+for _kind in (str, repr, ascii):
+    _text(_kind)
+
+
+@model(formatted)
+def _formatted(sim: Simulator, x: Any, conversion: Any, spec: str) -> Any:
+    if conversion is not None:
+        return format(sim.call(conversion, (x,), {}), spec)
+    return _format(sim, x, spec)
+
+
+@model(format)
+def _format(sim: Simulator, x: Any, spec: str = "") -> Any:
+    if type(x) is Sym:
+        sim.trace.steer(x)
+    f = special(x, "__format__")
+    if f is not None:
+        return sim.call(f, (x, spec), {}, direct=True)
+    if not spec:
+        return sim.call(str, (x,), {})
+    return format(x, spec) if _has_plain_text(x) else sim.break_graph(f"a text is made of {type(x).__name__}")

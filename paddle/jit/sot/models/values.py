@@ -1,0 +1,90 @@
+"""Kinds of simulated values: which stand for themselves, which the user takes for another."""
+
+from __future__ import annotations
+
+import datetime
+import enum
+from types import FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from paddle.jit.sot.iterators import (
+    EnumerateIterator,
+    FilterIterator,
+    MapIterator,
+    RangeIterator,
+    SequenceIterator,
+    ZipIterator,
+)
+from paddle.jit.sot.models.classes import class_attribute, is_enum, special
+from paddle.jit.sot.trace import MUTABLE, TABLES
+from paddle.jit.sot.translation import is_library
+from paddle.nn.layer.layers import Layer
+from umiak.core.tensor import Tensor
+from umiak.ir.expr import Sym
+from umiak.ir.tracer import SymTensor
+
+if TYPE_CHECKING:
+    from paddle.jit.sot.simulator import Simulator
+
+EXACT = (int, float, bool, complex, str, bytes, type(None), tuple, list, dict, set, frozenset, range, slice, *MUTABLE)
+
+
+def is_exact(x: Any) -> bool:
+    kind = type(x)
+    return (
+        kind in EXACT
+        or kind is Sym
+        or isinstance(x, (Tensor, np.generic, enum.Enum, type))
+        or (isinstance(x, tuple) and special(x, "__eq__") is None)
+    )
+
+
+def has_c_eq(x: Any) -> bool:
+    """Return whether equality of an object is other than identity, by a function in C."""
+    found, owner = class_attribute(type(x), "__eq__")
+    return owner is not object and type(found) is not FunctionType
+
+
+def is_plain_object(x: Any) -> bool:
+    """Return whether operators of the object have no effect and depend on nothing that changes."""
+    return (
+        is_exact(x)
+        or is_library(type(x).__module__)
+        or isinstance(x, (datetime.timedelta, type({}.keys()), type({}.items()), ModuleType, FunctionType))
+    )
+
+
+def holds_tensors(x: Any) -> bool:
+    values = x.values() if isinstance(x, dict) else x
+    return any(isinstance(v, Tensor) or (type(v) in (list, tuple, dict) and holds_tensors(v)) for v in values)
+
+
+def must_be_known(sim: Simulator, x: Any, what: str) -> None:
+    """Break the graph at a look into an object in C from outside, whose contents no guard compares."""
+    outside = id(x) in sim.trace.sources and id(x) not in sim.trace.shadow_of
+    if outside and not (isinstance(x, (Tensor, Layer, type, *TABLES)) or type(x) in EXACT or type(x) in KINDS):
+        if not (isinstance(x, tuple) or is_enum(x)):
+            sim.break_graph(f"{what} of {type(x).__name__}")
+
+
+def kind_of(x: Any) -> type:
+    """Return the type that a value has for the user's code."""
+    if type(x) is Sym:
+        return {"int": int, "float": float, "bool": bool}[x.kind]
+    if isinstance(x, SymTensor):
+        return Tensor
+    if type(x) in KINDS:
+        return KINDS[type(x)]
+    return type(x)
+
+
+KINDS: dict[type, type] = {
+    SequenceIterator: type(iter([])),
+    RangeIterator: type(iter(range(0))),
+    EnumerateIterator: enumerate,
+    ZipIterator: zip,
+    MapIterator: map,
+    FilterIterator: filter,
+}
