@@ -23,7 +23,8 @@ import numpy as np
 
 from umiak import ops as F
 from umiak.comm import groups
-from umiak.comm.captured_buckets import CapturedReduction, record
+from umiak.comm.captured_buckets import CapturedReduction
+from umiak.comm.captured_record import record
 from umiak.comm.errors import CommError
 from umiak.comm.group import Group
 from umiak.comm.keys import REDUCERS

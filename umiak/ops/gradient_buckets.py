@@ -55,14 +55,14 @@ class RowsStart(NumberedBucketOp):
     inputs = ("x", "index", "given?")
     unused: bool
 
-    def infer(self, x: Any, index: Any, given: Any = None) -> Any:
+    def infer(self, x: Any, index: Any, given: Any = None) -> Any:  # type: ignore[override]
         return Meta(tuple(x.shape), x.dtype)
 
 
 @register
 class RowsDone(NumberedBucketOp):
-    """The mean over all ranks of the tables of ``height`` rows of which ``x``, which was started, are some; and for each
-    row whether a rank gave it."""
+    """The mean over all ranks of the tables of ``height`` rows of which ``x``, which was started, are some; and which
+    of the rows were given by a rank."""
 
     height: int
 
