@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+import ml_dtypes
 import numpy as np
 import pytest
 from scipy.signal import correlate
@@ -44,9 +47,10 @@ def run(x, w, geometry, groups, steps=(), extra=()):
     strides, lo, hi = geometry
     nd = x.ndim - 2
     sizes = [(n + a + b - k) // s + 1 for n, a, b, k, s in zip(x.shape[2:], lo, hi, w.shape[2:], strides, strict=True)]
-    last = np.full((x.shape[0], *sizes, x.shape[1]), 77.0, np.float32)
+    last = np.full((x.shape[0], *sizes, x.shape[1]), 77.0, x.dtype)
     y = np.moveaxis(last, -1, 1)
-    launch = providers.find(Conv(nd=nd), [Meta(x.shape, dt.float32), Meta(w.shape, dt.float32)], steps)
+    dtype = dt.convert(x.dtype)
+    launch = providers.find(Conv(nd=nd), [Meta(x.shape, dtype), Meta(w.shape, dtype)], steps)
     words = (groups, *strides, *lo, *hi, *(1,) * nd)
     assert providers.launch.call(launch, [x, w, *extra], [y], words)() == 0
     return y
@@ -62,21 +66,26 @@ def ours():
     providers.set_threads(0)
 
 
-@pytest.mark.parametrize("channels", [16, 24, 48])
+@pytest.mark.parametrize(
+    ("channels", "dtype", "tolerance"),
+    [*((c, np.float32, 1e-5) for c in (16, 24, 48)), (24, ml_dtypes.bfloat16, 1e-2)],
+    ids=["16", "24", "48", "bfloat16"],
+)
 @pytest.mark.parametrize("case", CASES)
-def test_values(case, channels):
+def test_values(case, channels, dtype, tolerance):
     (n, *sizes), kernel, *geometry = CASES[case]
     rng = np.random.default_rng(4)
-    x = np.moveaxis(rng.standard_normal((n, *sizes, channels)).astype(np.float32), -1, 1)
-    w = rng.standard_normal((channels, 1, *kernel)).astype(np.float32)
-    bias = rng.standard_normal(channels).astype(np.float32)
+    x = np.moveaxis(rng.standard_normal((n, *sizes, channels)).astype(dtype), -1, 1)
+    w = rng.standard_normal((channels, 1, *kernel)).astype(dtype)
+    bias = rng.standard_normal(channels).astype(dtype)
     wanted = expected(x, w, *geometry)
-    np.testing.assert_allclose(run(x, w, geometry, channels), wanted, rtol=1e-5, atol=1e-5)
+    close = partial(np.testing.assert_allclose, rtol=tolerance, atol=tolerance)
+    close(run(x, w, geometry, channels).astype(np.float64), wanted)
     found = run(x, w, geometry, channels, ("bias", "relu"), [bias])
-    wanted = np.maximum(wanted + bias.reshape(-1, *(1,) * len(sizes)), 0)
-    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
+    wanted = np.maximum(wanted + bias.astype(np.float64).reshape(-1, *(1,) * len(sizes)), 0)
+    close(found.astype(np.float64), wanted)
     depthwise.choose(False)
-    np.testing.assert_allclose(run(x, w, geometry, channels, ("bias", "relu"), [bias]), wanted, rtol=1e-5, atol=1e-5)
+    close(run(x, w, geometry, channels, ("bias", "relu"), [bias]).astype(np.float64), wanted)
 
 
 def test_threads_do_not_change_a_bit():

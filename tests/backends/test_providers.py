@@ -504,6 +504,28 @@ def test_kernels_in_strips(name, dtype, steps, rng, monkeypatch):
             assert_close(got, wanted, dtype, max(np.abs(wanted).max(), 1))
 
 
+@pytest.mark.parametrize("steps", [(), *EPILOGUES, ("bias", "hard_swish")], ids=lambda s: "-".join(s) or "plain")
+@pytest.mark.parametrize("name", [name for name, dtype in FLOATS if dtype == "bfloat16"])
+def test_matrices_in_strips(name, steps, rng, monkeypatch):
+    """Of few rows and many, also where rows are apart, and where a batch is not one matrix."""
+    use(name)
+    monkeypatch.setitem(TOLERANCE, "bfloat16", LOOSE["bfloat16"])
+    for lead, k, n in (((1,), 7, 20), ((3,), 64, 64), ((40,), 33, 130), ((2, 33), 96, 50), ((), 5, 16)):
+        room = draw(rng, (*(size + 2 for size in lead), k + 3), "bfloat16")
+        y = draw(rng, (k, n), "bfloat16")
+        for x in (room[..., :k].copy(), room[..., :k]):
+            x = x[tuple(slice(size) for size in lead)]
+            want = np.matmul(wide(x), wide(y))
+            extra = [draw(rng, (n,) if s == "bias" else want.shape, "bfloat16") for s in steps if s in ("bias", "add")]
+            wanted = after(want, steps, extra)
+            for strip in ((64, 32), (16, 32), (32, 2)):
+                launch = providers.find(linalg.Matmul(), [meta(x), meta(y)], steps, strip)
+                got = np.full(want.shape, 77, BF16)
+                kernels = np.ndarray(y.shape, BF16, in_strips(np.ascontiguousarray(y.T), *strip))
+                assert call(launch, [x, kernels, *extra], [got])() == 0
+                assert_close(got, wanted, "bfloat16", max(np.abs(wanted).max(), 1))
+
+
 @pytest.mark.parametrize("steps", NUMBERS, ids=lambda steps: "-".join(map(str, steps)))
 @pytest.mark.parametrize(("name", "dtype"), FLOATS)
 def test_epilogues_of_convolutions(name, dtype, steps, rng, monkeypatch):

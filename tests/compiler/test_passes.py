@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.support.programs import same, tensors, traced
+from tests.support.programs import ops_of, same, tensors, traced
 from umiak import ops as F
 from umiak.autodiff import graph
 from umiak.backends.cpu import providers, select_provider
 from umiak.compiler.passes.attention import fuse_plain_attention
 from umiak.compiler.passes.manager import INFERENCE, PassManager
 from umiak.compiler.passes.registry import PASSES
-from umiak.compiler.strips import StripConv
+from umiak.compiler.strips import StripConv, StripMatmul
 from umiak.core import array
 from umiak.core.dtype import convert
 from umiak.ir.builder import Builder
@@ -491,6 +491,38 @@ def test_kernels_that_do_not_change_are_laid_out_once(rng, dynamic, dtype):
     flags.set_flags({"FLAGS_cpu_providers": "blas,plain"})
     try:
         same(Executor(program)(x), expected, tolerance)
+    finally:
+        flags.set_flags(before)
+
+
+@pytest.mark.skipif(providers.refusal("onednn") is not None, reason="requires oneDNN")
+@pytest.mark.parametrize("rows", [1, 40], ids=["one row", "many rows"])
+def test_matrices_that_do_not_change_are_laid_out_once(rng, rows):
+    """Of many rows those with many columns alone."""
+    if not select_provider.native_bfloat16():
+        pytest.skip("requires a processor that multiplies bfloat16")
+    x, *rest = (F.cast(v, dtype=convert("bfloat16")) for v in tensors(rng, (rows, 64), (64, 64), (64,), (1000, 64)))
+    w, bias, v = rest
+
+    def f(x):
+        return F.matmul(F.relu(F.linear(x, F.mul(w, 0.125), bias)), v, transpose_y=True)
+
+    program = traced(f, x, dynamic=(0,))
+    expected = Executor(program.copy())(x)
+    manager = PassManager()
+    for name in ("constant_folding_pass", "weight_packing_pass"):
+        manager.add_pass(name, {"scope": lambda tensor: tensor})
+    manager.run(program)
+    names = [o.name for o in program.ops if o.name in ("linear", "matmul", "strip_matmul")]
+    assert names == ["strip_matmul" if rows == 1 else "linear", "strip_matmul"]
+    packed = Executor(program)
+    same(packed(x), expected, 2e-2)
+    launched = [o if type(o) is StripMatmul else getattr(o, "inner", o) for o in ops_of(packed)]
+    assert sum(type(o) is StripMatmul for o in launched) == names.count("strip_matmul"), "and its kernel takes them"
+    before = flags.get_flags("FLAGS_cpu_providers")
+    flags.set_flags({"FLAGS_cpu_providers": "blas,plain"})
+    try:
+        same(Executor(program)(x), expected, 2e-2)
     finally:
         flags.set_flags(before)
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from umiak import ops as F
 from umiak.compiler.calls import live
 from umiak.compiler.codes import MAX_EPILOGUE
-from umiak.compiler.strips import StripConv
+from umiak.compiler.strips import StripConv, StripMatmul
 from umiak.core import eager
 from umiak.ir.meta import identical
 from umiak.ir.program import Operation, Value
@@ -37,6 +37,7 @@ CLASSES: dict[type[Op], str] = {
 }
 
 CONVOLUTIONS = convolution.Conv, StripConv
+MATMULS = linalg.Matmul, StripMatmul
 USUAL_HARD_SWISH = (6.0, 6.0, 3.0)  # params of the usual one
 
 Step = str | tuple[str, float]
@@ -97,7 +98,7 @@ def with_epilogues(
     gone: set[int] = set()
     calls: dict[int, tuple] = {}  # the last operation of a chain -> op, operands and params that stand for the chain
     for o in operations:
-        if type(o.op) not in (linalg.Matmul, linalg.Linear, *CONVOLUTIONS) or o.op.effect:
+        if type(o.op) not in (linalg.Linear, *MATMULS, *CONVOLUTIONS) or o.op.effect:
             continue
         inner, operands, steps, extras, chain = _start(o)
         metas = [x.meta for x in operands]
@@ -178,7 +179,7 @@ def _step(o: Operation, y: Value, inner: Op, steps: Sequence[str]) -> tuple | No
 def _bias(x: Value, y: Value, inner: Op) -> Value | None:
     """The vector behind an operand of an addition that is a bias."""
     rank = len(y.meta.shape)
-    if type(inner) is linalg.Matmul:
+    if type(inner) in MATMULS:
         return x if rank > 1 and identical(x.meta.shape, y.meta.shape[-1:]) else None
     ones, channels = (1,) * (rank - 2), tuple(y.meta.shape[1:2])
     if not any(identical(x.meta.shape, s) for s in ((1, *channels, *ones), (*channels, *ones))):

@@ -24,7 +24,7 @@ from umiak.compiler.fused import Fused
 from umiak.compiler.lower.builder import NotANest
 from umiak.compiler.lower.group import has_rule, lowerable, nest_of
 from umiak.compiler.nest import Chain, Nest
-from umiak.compiler.strips import StripConv
+from umiak.compiler.strips import StripConv, StripMatmul
 from umiak.core import context
 from umiak.core import dtype as dt
 from umiak.core.call_program import CallProgram
@@ -488,7 +488,7 @@ def expander(backend: Any) -> Callable[[Op], bool] | None:
     return lambda op: (
         op.decompose is not None
         and not lowerable(op)
-        and type(op) not in (FusedEpilogue, StripConv)
+        and type(op) not in (FusedEpilogue, StripConv, StripMatmul)
         and not backend.opaque(op)
     )
 

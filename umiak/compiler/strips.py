@@ -4,7 +4,8 @@
 and the last strip ends with zeros where they do not come out even. Input channels are filled up to a multiple of
 ``block``; ``side`` of them, which is two where a block has more than one, lie side by side for each output channel.
 Libraries read such kernels as they are where images have channels last; otherwise each launch makes such a copy. The
-backend says what a strip is (:meth:`Backend.kernel_strip`).
+backend says what a strip is (:meth:`Backend.kernel_strip`). A matrix that others are multiplied by is a kernel of one
+tap: ``[k, n]`` becomes ``[strips, k / side, width, side]``.
 """
 
 from __future__ import annotations
@@ -45,6 +46,30 @@ class StripConv(Op):
 
     def decompose(self, x: Any, w: Any, *params: Any) -> Any:
         return eager.apply(self.inner, (x, from_strips(w, self.channels, self.depth)), params)
+
+
+@register
+class StripMatmul(Op):
+    """``inner``, a matmul of x as it is by a matrix of ``depth`` rows and ``channels`` columns, in strips of (width,
+    block)."""
+
+    inputs = ("x", "w")
+    inner: Any
+    channels: int
+    depth: int
+    strip: Any
+    elementwise: ClassVar[bool] = False
+    vjp = None
+
+    def kernels(self, w: Any) -> Meta:
+        """The meta of the matrix that ``w`` holds."""
+        return Meta((self.depth, self.channels), w.dtype)
+
+    def infer(self, x: Any, w: Any) -> Any:
+        return self.inner.infer(x, self.kernels(w))
+
+    def decompose(self, x: Any, w: Any) -> Any:
+        return F.matmul(x, F.permute(from_strips(w, self.channels, self.depth), perm=(1, 0)))
 
 
 def to_strips(w: Any, width: int, block: int) -> Any:

@@ -14,7 +14,7 @@ from umiak.backends.cpu.providers.common import NO_MEMORY
 from umiak.compiler import statistics
 from umiak.compiler.epilogue import FusedEpilogue
 from umiak.compiler.layout import ChannelsLast, to_first
-from umiak.compiler.strips import StripConv
+from umiak.compiler.strips import StripConv, StripMatmul
 from umiak.ir.meta import dense
 from umiak.ops import convolution, linalg
 
@@ -42,7 +42,7 @@ def kernel(call: Any) -> Kernel | None:
         op, images, image = op.inner, op.images, op.image
     inner, steps = (op.inner, op.steps) if isinstance(op, FusedEpilogue) else (op, ())
     # Of kernels in strips the provider is told what they hold, whose sizes may be symbols, too.
-    strips = inner if isinstance(inner, StripConv) else None
+    strips = inner if isinstance(inner, (StripConv, StripMatmul)) else None
     if isinstance(op, linalg.Linear) and metas[2] is not None and call.operands[2].is_contiguous():
         launch = providers.find(linalg.Matmul(False, False), metas[:2], ("bias",))
     else:
@@ -118,6 +118,8 @@ def fuses_epilogue(op: Any, metas: Sequence[Any], params: Sequence[Any], steps: 
             and any(k != 1 for k in kernel)
             and (CONVOLUTION_EPILOGUES if params[0] == 1 else DEPTHWISE_EPILOGUES).fullmatch(names) is not None
         )
+    if isinstance(op, StripMatmul):
+        return True
     return isinstance(op, linalg.Matmul) and dtype == "bfloat16" and len(metas[1].shape) > 1 and native_bfloat16()
 
 
@@ -129,11 +131,17 @@ def channels_last(op: Any, metas: Sequence[Any]) -> bool:
 
 
 def kernel_strip(op: Any, metas: Sequence[Any], params: Sequence[Any]) -> tuple[int, int] | None:
-    """Return (output channels, multiple of input channels) of the strips in which the library has its kernels; None:
-    others convolve."""
+    """Return (output channels, multiple of input channels) of the strips in which the library has its kernels, or the
+    second matrix of a matmul; None: others compute it, or it had better lie as it is."""
     dtype = metas[0].dtype
     if not channels_last(op, metas) or any(m.dtype is not dtype for m in metas):
         return None
+    if isinstance(op, linalg.Matmul):
+        from umiak.backends.cpu.providers import matmul
+
+        terms, columns = metas[1].shape
+        rows = math.prod(metas[0].shape[:-1])
+        return matmul.strip_of(rows, columns, terms) if dtype.name == "bfloat16" else None
     from umiak.backends.cpu.providers import convolution as launcher
 
     groups, strides, pads_lo, pads_hi, dilations = params

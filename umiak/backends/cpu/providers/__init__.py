@@ -136,8 +136,8 @@ def find(op: Op, metas: Sequence[Any], epilogue: Sequence[Any] = (), strip: tupl
     a matmul, the channels of a convolution) and "add" (a residual, of the result's shape and strides) bring an
     operand each; "relu", "tanh", "sigmoid", "silu", "gelu" and "gelu_tanh" none, nor do those of
     convolutions alone: "hard_swish", ("scale", factor) and ("shift", term). ``strip``: the kernels of a
-    convolution are given in strips of so many output channels, with a multiple of so many input channels, as
-    convolution.pyx says; ``metas`` are of what they hold.
+    convolution (the second matrix of a matmul) are given in strips of so many output channels (columns), with a
+    multiple of so many input channels (rows), as convolution.pyx (matmul.pyx) says; ``metas`` are of what they hold.
     """
     if not isinstance(op, (linalg.Matmul, *KINDS)) or any(m is None or m.dtype is None for m in metas):
         return None
@@ -170,7 +170,7 @@ def _launch(
             return None  # a bias would have no axis
         x, y = ranks
         rank = max(x, y, 2) - (x == 1) - (y == 1)
-        state = matmul.LaunchState(DTYPES[dtype], x, y, op.transpose_x, op.transpose_y, libraries, steps)
+        state = matmul.LaunchState(DTYPES[dtype], x, y, op.transpose_x, op.transpose_y, libraries, steps, strip)
         return Launch(name, matmul.ADDRESS, state.pointer, (*dims, *strides(out, rank)), state)
     if dtype not in PROVIDERS["blas"][0] or dtype.startswith("complex") or (epilogue and type(op) is not conv_ops.Conv):
         return None

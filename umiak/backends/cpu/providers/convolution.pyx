@@ -547,10 +547,10 @@ cdef int run(Launcher* self, int dtype, Geometry* q, Operand* x, Operand* w, Ope
                 self.kind, tile, wide, q, layouts[0] == CHANNELS_LAST, layouts[2] == CHANNELS_LAST, x.data, w.data, g.data,
                 extra[0] if self.extras else NULL, self.steps > 0 and self.step[self.steps - 1] == STEP_RELU,
             )
-    if self.kind == FORWARD and dtype == T_F32 and self.libs & USE_SMALL and by_channel(self, &after) and is_depthwise(q):
-        if layouts[0] == layouts[2] == CHANNELS_LAST:
-            after.bias = <const float*>extra[0] if self.extras else NULL
-            return by_depthwise(q, <const float*>x.data, <const float*>w.data, <float*>g.data, after)
+    if self.kind == FORWARD and self.libs & USE_SMALL and by_channel(self, &after) and layouts[0] == layouts[2] == CHANNELS_LAST:
+        if (dtype == T_F32 or dtype == T_BF16) and is_depthwise(q, dtype == T_BF16):
+            after.bias = extra[0] if self.extras else NULL
+            return by_depthwise(q, dtype == T_BF16, x.data, w.data, g.data, after)
     if self.kind == WEIGHT_GRAD and dtype == T_F32 and self.libs & USE_ONEDNN and layouts[1] == CHANNELS_FIRST and has_few_positions(q):
         return by_taps(
             self.libs, q, layouts[0] == CHANNELS_LAST, layouts[2] == CHANNELS_LAST, <const float*>x.data, <float*>w.data,

@@ -1,14 +1,15 @@
-/* Convolutions of one channel each, in float32: images have channels last, a vector is of channels.
+/* Convolutions of one channel each, of float32 or bfloat16, in float32: images have channels last, a vector is of channels.
  *
  * A unit of work is a vector of channels over some rows of an image. Its kernels are spread into vectors first; then each
  * row of results is made from left to right, `SIDE` places at once where all taps see the image.
  */
 #pragma once
 #include <stdint.h>
+#include "plain.h"
 
 typedef struct {
-    const float *x, *w, *bias;    /* bias: NULL for none */
-    float *y;
+    const void *x, *w, *bias;     /* bias: NULL for none */
+    void *y;
     int64_t n, c, h, width, down, across; /* sizes of x, and of y along both axes */
     int64_t kh, kw, sh, sw, top, left;
     int64_t w_c, w_h, w_w;        /* strides of w in elements */
@@ -36,6 +37,8 @@ enum { DEPTHWISE_TAPS = 49 }; /* at most */
 #define LANES 16
 #define SIDE 12
 #define SET _mm512_set1_ps
+#define ITEM float
+#define WIDE(x) (x)
 #define LOAD _mm512_loadu_ps
 #define STORE _mm512_storeu_ps
 #define FMA _mm512_fmadd_ps
@@ -53,6 +56,8 @@ enum { DEPTHWISE_TAPS = 49 }; /* at most */
 #define LANES 8
 #define SIDE 6
 #define SET _mm256_set1_ps
+#define ITEM float
+#define WIDE(x) (x)
 #define LOAD _mm256_loadu_ps
 #define STORE _mm256_storeu_ps
 #define FMA _mm256_fmadd_ps
@@ -63,17 +68,38 @@ enum { DEPTHWISE_TAPS = 49 }; /* at most */
 #define DIV _mm256_div_ps
 #include "depthwise_items.h"
 
-/* What this processor runs; NULL where it has none of these instructions. */
-static const DepthwiseKernels *depthwise_kernels(void) {
+/* bfloat16, where the processor rounds to it. */
+#define DW(name) depthwise_bf16_##name
+#define DW_TARGET __attribute__((target("avx512f,avx512bw,avx512bf16")))
+#define DW_INLINE static inline __attribute__((target("avx512f,avx512bw,avx512bf16"), always_inline))
+#define VEC __m512
+#define LANES 16
+#define SIDE 12
+#define SET _mm512_set1_ps
+#define ITEM uint16_t
+#define WIDE plain_from_bf16
+#define LOAD(p) _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(p))), 16))
+#define STORE(p, v) _mm256_storeu_si256((__m256i *)(p), (__m256i)_mm512_cvtneps_pbh(v))
+#define FMA _mm512_fmadd_ps
+#define MAX _mm512_max_ps
+#define MIN _mm512_min_ps
+#define MUL _mm512_mul_ps
+#define ADD _mm512_add_ps
+#define DIV _mm512_div_ps
+#include "depthwise_items.h"
+
+/* What this processor runs, of bfloat16 where `low`; NULL where it has none of these instructions. */
+static const DepthwiseKernels *depthwise_kernels(int low) {
     static int level = -1;
     if (level < 0) {
         __builtin_cpu_init();
-        level = __builtin_cpu_supports("avx512f") ? 2
+        level = __builtin_cpu_supports("avx512bf16") ? 3 : __builtin_cpu_supports("avx512f") ? 2
                 : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? 1 : 0;
     }
-    return level == 2 ? &depthwise_avx512_all : level ? &depthwise_avx2_all : 0;
+    if (low) return level == 3 ? &depthwise_bf16_all : 0;
+    return level >= 2 ? &depthwise_avx512_all : level ? &depthwise_avx2_all : 0;
 }
 
 #else
-static const DepthwiseKernels *depthwise_kernels(void) { return 0; }
+static const DepthwiseKernels *depthwise_kernels(int low) { return 0; }
 #endif

@@ -1,4 +1,4 @@
-"""Convolutions of one channel each, in float32, over images with channels last: when, and in which pieces. The arithmetic is
+"""Convolutions of one channel each, of float32 or bfloat16, over images with channels last: when, and in which pieces. The arithmetic is
 in depthwise.h. No sum is divided among threads, so results do not depend on them.
 """
 from libc.stdint cimport int64_t
@@ -9,10 +9,10 @@ from umiak.backends.cpu.providers.im2col cimport Geometry
 
 cdef extern from "depthwise.h" nogil:
     ctypedef struct Depthwise:
-        const float* x
-        const float* w
-        const float* bias
-        float* y
+        const void* x
+        const void* w
+        const void* bias
+        void* y
         int64_t n, c, h, width, down, across, kh, kw, sh, sw, top, left, w_c, w_h, w_w
         int relu, hard_swish
         float scale, shift
@@ -22,7 +22,7 @@ cdef extern from "depthwise.h" nogil:
         part_t work
     enum:
         TAPS "DEPTHWISE_TAPS"
-    const DepthwiseKernels* depthwise_kernels()
+    const DepthwiseKernels* depthwise_kernels(int low)
 
 cdef enum:
     BAND = 16                  # of results, of a unit of work: rows of images are read from the L1 cache by all that see them
@@ -40,9 +40,9 @@ def choose(bint use=True):
     wanted = use
 
 
-cdef bint is_depthwise(const Geometry* q) noexcept nogil:
-    """Return whether this is a convolution of one channel each that we have a kernel for."""
-    cdef const DepthwiseKernels* kernels = depthwise_kernels()
+cdef bint is_depthwise(const Geometry* q, bint low) noexcept nogil:
+    """Return whether this is a convolution of one channel each that we have a kernel for; ``low``: of bfloat16."""
+    cdef const DepthwiseKernels* kernels = depthwise_kernels(low)
     cdef int i, last = q.nd - 1
     cdef int64_t taps = 1
     if not wanted or kernels == NULL or q.nd > 2 or not (q.groups == q.c == q.o) or q.c < kernels.lanes:
@@ -55,8 +55,8 @@ cdef bint is_depthwise(const Geometry* q) noexcept nogil:
     return taps <= TAPS and q.kernel[last] in (5, 7) and q.stride[last] <= 2 and q.out[last] >= FEWEST_ACROSS
 
 
-cdef int by_depthwise(const Geometry* q, const float* x, const float* w, float* g, After after) noexcept nogil:
-    cdef const DepthwiseKernels* kernels = depthwise_kernels()
+cdef int by_depthwise(const Geometry* q, bint low, const void* x, const void* w, void* g, After after) noexcept nogil:
+    cdef const DepthwiseKernels* kernels = depthwise_kernels(low)
     cdef Depthwise d
     cdef int last = q.nd - 1
     cdef int64_t most

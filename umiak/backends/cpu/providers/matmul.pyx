@@ -1,9 +1,12 @@
 """The launch of ``matmul``: batches and strides brought to a canonical problem, and what runs it.
 
 ``dims`` are sizes and strides of x, of y, and the strides of the result. With an epilogue, its operands come between y and
-the result: a bias is contiguous, a residual lies like the result.
+the result: a bias is contiguous, a residual lies like the result. With ``strip``, which is for bfloat16, y is given as
+``[strips, k / 2, strip of n, 2]``, contiguous, the last strip filled up, and k up to ``block``; ``dims`` say what it holds, its strides
+are not read.
 """
 from libc.stdint cimport int64_t, uint64_t
+from libc.stdio cimport snprintf
 from libc.string cimport memset
 
 from umiak.backends.cpu.providers.common cimport (
@@ -23,6 +26,16 @@ cdef extern from "epilogue.h" nogil:
                       int64_t other_step, int64_t n, double number)
 
 cdef enum:
+    WIDTHS = 4                 # of strips
+    PAIRS = 2                  # terms that lie side by side
+    FEW_ROWS = 16              # up to which the library is faster by a matrix in strips,
+    MANY_COLUMNS = 8           # and convolves faster from so many columns per term on
+    SMALL_MATRIX = 4096        # elements
+cdef int* WIDTH = [16, 32, 48, 64]
+BLOCKS = 2, 32
+cdef int64_t ONE = 1, NONE = 0
+
+cdef enum:
     TINY_BF16 = 4096
     SMALL_BIAS = 1 << 16       # a matmul of so few steps and its bias are done before a primitive has started
     LONG_BIAS = 64             # from so many products per element and thread on, a pass for the bias costs less than a primitive
@@ -34,6 +47,7 @@ cdef struct Launcher:
     int steps
     int step[MAX_EPILOGUE]
     int extras                 # operands of the epilogue
+    int strip, block           # y is given in strips of so many columns, and a multiple of so many rows; 0: as dims say
     bint bias                  # which is a bias, in float32
     Table* table
     bint matrices              # two matrices of float32, with no more than a bias: see ``fast_path``
@@ -271,11 +285,67 @@ cdef handle_t matrix_desc(Library* lib, Launcher* self, Problem* q, const int64_
     return desc
 
 
+cdef handle_t strips_desc(int64_t terms, int64_t columns, int width, int block, bint kernels) noexcept nogil:
+    """A matrix in strips, or ``kernels`` of one tap that lie so; NULL where the library knows none such."""
+    cdef handle_t desc = NULL
+    cdef int64_t sizes[3]
+    cdef char name[24]
+    if kernels:
+        sizes[0], sizes[1], sizes[2] = columns, terms, 1
+        snprintf(name, sizeof(name), "AcB%db%da2b", block // PAIRS, width)
+    else:
+        sizes[0], sizes[1] = terms, columns
+        snprintf(name, sizeof(name), "BA%da%db2a", block // PAIRS, width)
+    return NULL if library().desc_named(&desc, 3 if kernels else 2, sizes, BF16, name) else desc
+
+
+cdef handle_t image_desc(int64_t rows, int64_t columns, int64_t by) noexcept nogil:
+    """Rows as the places of one image with channels last."""
+    cdef handle_t desc = NULL
+    cdef int64_t sizes[3]
+    cdef int64_t strides[3]
+    sizes[0], sizes[1], sizes[2] = 1, columns, rows
+    strides[0], strides[1], strides[2] = by * rows, 1, by
+    return NULL if library().desc_strided(&desc, 3, sizes, BF16, strides) else desc
+
+
+cdef int out_of_strips(const Launcher* self, Problem* q, char** out) noexcept nogil:
+    """y out of strips, as a matrix with contiguous columns. The caller frees it."""
+    cdef int64_t sizes[3]
+    cdef int64_t source[3]
+    cdef int64_t target[3]
+    cdef int64_t width = self.strip, filled = q.n // width, depth = (q.k + self.block - 1) // self.block * self.block
+    cdef int i, size = self.itemsize
+    out[0] = <char*>scratch_alloc(q.n * q.k * size)
+    if out[0] == NULL:
+        return NO_MEMORY
+    # Out of [strips, k / 2, width, 2] into [strips, width, k / 2, 2]; then those of the last strip.
+    source[0], source[1], source[2] = depth * width, PAIRS, width * PAIRS
+    target[0], target[1], target[2] = width * q.k, q.k, PAIRS
+    for i in range(PAIRS):
+        sizes[0], sizes[1], sizes[2] = filled, width, (q.k - i + PAIRS - 1) // PAIRS
+        copy_strided(out[0] + i * size, target, q.b + i * size, source, sizes, 3, size)
+        sizes[0], sizes[1] = 1, q.n % width
+        if sizes[1]:
+            copy_strided(out[0] + (filled * target[0] + i) * size, target, q.b + (filled * source[0] + i) * size, source, sizes, 3, size)
+    q.b, q.bk, q.bn = out[0], 1, q.k
+    return 0
+
+
 cdef int ELTWISE[8]
 ELTWISE[:] = [0, 0, ELTWISE_RELU, ELTWISE_TANH, ELTWISE_LOGISTIC, ELTWISE_SWISH, ELTWISE_GELU_TANH, ELTWISE_GELU_ERF]
 
 
-cdef Program* build(Launcher* self, Problem* q) noexcept nogil:
+cdef bint is_convolution(const Launcher* self, const Problem* q) noexcept nogil:
+    """Return whether a product by a matrix in strips had better be a convolution of kernel 1: of many rows."""
+    cdef int i
+    for i in range(1, self.steps):
+        if self.step[i] == STEP_BIAS:
+            return False
+    return self.strip and q.m > FEW_ROWS and q.ak == 1 and q.am >= q.k and q.cm >= q.n
+
+
+cdef Program* build(Launcher* self, Problem* q, bint convolution) noexcept nogil:
     """The primitive for this problem; an empty program where the library has only plain loops."""
     cdef Library* lib = library()
     cdef Program* p = new_program()
@@ -283,12 +353,18 @@ cdef Program* build(Launcher* self, Problem* q) noexcept nogil:
     cdef handle_t a, b, c, bias = NULL, attr = NULL, ops = NULL, pd = NULL
     cdef dims_t sizes
     cdef dims_t strides
-    cdef int i, r = q.batches + 2, first = 0, extra = 3, bad
+    cdef int i, r = 1 if convolution else q.batches + 2, first = 0, extra = 3, bad
     if p == NULL:
         return NULL
-    a = matrix_desc(lib, self, q, q.a_by, q.m, q.k, q.am, q.ak)
-    b = matrix_desc(lib, self, q, q.b_by, q.k, q.n, q.bk, q.bn)
-    c = matrix_desc(lib, self, q, q.c_by, q.m, q.n, q.cm, q.cn)
+    if convolution:
+        a, c = image_desc(q.m, q.k, q.am), image_desc(q.m, q.n, q.cm)
+    else:
+        a = matrix_desc(lib, self, q, q.a_by, q.m, q.k, q.am, q.ak)
+        c = matrix_desc(lib, self, q, q.c_by, q.m, q.n, q.cm, q.cn)
+    if self.strip:
+        b = strips_desc(q.k, q.n, self.strip, self.block, convolution)
+    else:
+        b = matrix_desc(lib, self, q, q.b_by, q.k, q.n, q.bk, q.bn)
     for i in range(r):
         sizes[i], strides[i] = 1, q.n
     sizes[r - 1], strides[r - 1] = q.n, 1
@@ -309,7 +385,15 @@ cdef Program* build(Launcher* self, Problem* q) noexcept nogil:
             else:
                 bad = lib.append_eltwise(ops, ELTWISE[self.step[i]], 1 if self.step[i] == STEP_SILU else 0, 0)
         bad = bad or lib.attr_post_ops(attr, ops)
-    if not bad and not lib.matmul(&pd, lib.engine, a, b, bias if first else NULL, c, attr) and not is_reference(pd):
+    if not bad and convolution:
+        bad = lib.conv(
+            &pd, lib.engine, FORWARD_INFERENCE, CONVOLUTION_DIRECT, a, b, bias if first else NULL, c, &ONE, &NONE, &NONE, &NONE, attr
+        )
+    elif not bad:
+        bad = lib.matmul(&pd, lib.engine, a, b, bias if first else NULL, c, attr)
+    if bad:
+        bad = 0                    # there is none
+    elif not is_reference(pd):
         step = add_step(p, pd)
         bad = (
             step == NULL or add_argument(step, ARG_SRC, add_buffer(p, a, 0)) or add_argument(step, ARG_WEIGHTS, add_buffer(p, b, 1))
@@ -360,7 +444,7 @@ cdef int primitive(Launcher* self, Problem* q, void** extra, bint* done) noexcep
         if q.b == NULL:
             scratch_free(copy_a)
             return NO_MEMORY
-    key[0], key[1], key[2], key[3], key[4] = threads(), q.batches, q.m, q.n, q.k
+    key[0], key[1], key[2], key[3], key[4] = threads() | self.strip << 16, q.batches, q.m, q.n, q.k
     key[5], key[6], key[7], key[8], key[9] = q.am, q.ak, q.bk, q.bn, q.cm
     words = 10
     for i in range(q.batches):
@@ -370,7 +454,10 @@ cdef int primitive(Launcher* self, Problem* q, void** extra, bint* done) noexcep
     before = enter()
     e = find(self.table, key, words)
     if e == NULL:
-        p = build(self, q)
+        p = build(self, q, is_convolution(self, q))
+        if p != NULL and not p.step_count and is_convolution(self, q):
+            free_program(p)
+            p = build(self, q, False)
         if p != NULL:
             e = add(self.table, key, words, p)
     if e == NULL:
@@ -390,10 +477,11 @@ cdef int primitive(Launcher* self, Problem* q, void** extra, bint* done) noexcep
         scratch_free(copy_b)
         return bad
     # The copies are used by what runs instead, which is rare; it takes care of their lifetime by running here.
-    bad = each(self, q)
-    if not bad:
-        bad = finish(self, q, extra)
-    done[0] = True
+    if not self.strip:
+        bad = each(self, q)
+        if not bad:
+            bad = finish(self, q, extra)
+        done[0] = True
     scratch_free(copy_a)
     scratch_free(copy_b)
     return bad
@@ -437,8 +525,7 @@ cdef int launch(void* state, void** ptrs, const int64_t* dims, const uint64_t* s
     cdef Problem q
     cdef int64_t sizes[MAX_AXES]
     cdef int64_t to[MAX_AXES]
-    cdef int i, r, bad
-    cdef bint done = False
+    cdef int i, r
     if self.matrices and fast_path(self, ptrs, dims):
         return 0
     parse(self, dims, &q)
@@ -457,13 +544,42 @@ cdef int launch(void* state, void** ptrs, const int64_t* dims, const uint64_t* s
         sizes[r - 2], sizes[r - 1], to[r - 2], to[r - 1] = q.m, q.n, q.cm, q.cn
         zero_strided(q.c, to, sizes, r, self.itemsize)
         return finish(self, &q, ptrs + 2)
-    if wants_primitive(self, &q):
-        bad = primitive(self, &q, ptrs + 2, &done)
+    if self.strip:
+        return launch_strips(self, &q, ptrs + 2)
+    return multiply(self, &q, ptrs + 2)
+
+
+cdef int multiply(Launcher* self, Problem* q, void** extra) noexcept nogil:
+    cdef bint done = False
+    cdef int bad
+    if wants_primitive(self, q):
+        bad = primitive(self, q, extra, &done)
         if bad or done:
             return bad
-    bad = each(self, &q)
+    bad = each(self, q)
     if not bad and self.steps:
-        bad = finish(self, &q, ptrs + 2)
+        bad = finish(self, q, extra)
+    return bad
+
+
+cdef int launch_strips(Launcher* self, Problem* q, void** extra) noexcept nogil:
+    cdef Problem given = q[0]
+    cdef Launcher bare
+    cdef char* matrix = NULL
+    cdef bint done = False
+    cdef int bad
+    if self.libs & USE_ONEDNN and q.batches == 0:
+        bad = primitive(self, q, extra, &done)
+        if bad or done:
+            return bad
+    # Everybody else takes a matrix as it is.
+    bad = out_of_strips(self, &given, &matrix)
+    if bad:
+        return bad
+    bare = self[0]
+    bare.strip = 0
+    bad = multiply(&bare, &given, extra)
+    scratch_free(matrix)
     return bad
 
 
@@ -472,23 +588,60 @@ cdef class LaunchState(Shapes):
 
     cdef Launcher* self
 
-    def __cinit__(self, int dtype, int rank_x, int rank_y, bint tx, bint ty, int libs, tuple steps=()):
+    def __cinit__(self, int dtype, int rank_x, int rank_y, bint tx, bint ty, int libs, tuple steps=(), tuple strip=(0, 0)):
         if len(steps) > MAX_EPILOGUE:
             raise ValueError(f"[matmul] requires at most {MAX_EPILOGUE} steps after the matmul, got {len(steps)}")
         self.self = <Launcher*>self.launcher(sizeof(Launcher))
         self.self.dtype, self.self.itemsize, self.self.libs = dtype, itemsize_of(dtype), libs
         self.self.rank_x, self.self.rank_y, self.self.tx, self.self.ty = rank_x, rank_y, tx and rank_x > 1, ty and rank_y > 1
-        self.self.steps = len(steps)
+        self.self.steps, (self.self.strip, self.self.block) = len(steps), strip
         for i, step in enumerate(steps):
             self.self.step[i] = step
             self.self.extras += step == STEP_BIAS or step == STEP_ADD
             self.self.bias = i == 0 and dtype == T_F32 and step == STEP_BIAS and len(steps) == 1
         self.self.matrices = (
-            dtype == T_F32 and libs & USE_SMALL and rank_x == rank_y == 2 and (not steps or self.self.bias and len(steps) == 1)
+            not strip[0] and dtype == T_F32 and libs & USE_SMALL and rank_x == rank_y == 2 and (not steps or self.self.bias and len(steps) == 1)
         )
         check(libs)
         if libs & USE_ONEDNN:
             self.self.table = self.shapes(free_program)
+
+
+def strip_of(int64_t m, int64_t n, int64_t k):
+    """Return (columns, multiple of rows) of the strips in which the library has the second of two matrices of bfloat16; None where it is as
+    fast with one that lies as it is."""
+    cdef Library* lib = library()
+    cdef Launcher self
+    cdef Problem q
+    cdef handle_t a, b = NULL, c, attr = NULL, pd = NULL, desc
+    cdef int64_t sizes[2]
+    cdef int i, before
+    if m > FEW_ROWS and n < MANY_COLUMNS * k or k * n < SMALL_MATRIX:
+        return None
+    memset(&self, 0, sizeof(self))
+    memset(&q, 0, sizeof(q))
+    self.dtype = T_BF16
+    sizes[0], sizes[1] = k, n
+    found = None
+    before = enter()
+    a = matrix_desc(lib, &self, &q, q.a_by, m, k, k, 1)
+    c = matrix_desc(lib, &self, &q, q.c_by, m, n, n, 1)
+    if a != NULL and c != NULL and not lib.desc_tagged(&b, 2, sizes, BF16, FORMAT_ANY) and not lib.attr_create(&attr):
+        if not lib.matmul(&pd, lib.engine, a, b, NULL, c, attr) and not is_reference(pd):
+            for i in range(WIDTHS):
+                for block in BLOCKS:
+                    desc = strips_desc(k, n, WIDTH[i], block, False)
+                    if desc != NULL and lib.desc_equal(lib.pd_desc(pd, QUERY_WEIGHTS, 0), desc):
+                        found = WIDTH[i], block
+                    drop(desc)
+    drop(a)
+    drop(b)
+    drop(c)
+    if pd != NULL:
+        lib.pd_destroy(pd)
+    drop_wishes(NULL, attr)
+    leave(before)
+    return found
 
 
 ADDRESS = <size_t><void*>&launch
