@@ -104,7 +104,7 @@ class Queue:
             self.failures.add(done.ticket, done.name, error)
         elif done.check is not None:
             self.failures.check(done.ticket, done.name, done.check)
-        self.completed = done.ticket
+        self.completed = max(self.completed, done.ticket)  # a check may ask other queues, and these this one again
 
     def event(self, ticket: int) -> cl.Event | None:
         """The event behind which all up to a ticket is done; None where it is already."""

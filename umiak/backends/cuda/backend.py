@@ -67,6 +67,7 @@ class CudaBackend(Backend):
 
     def kernel(self, call: Any) -> Kernel | None:
         # Imported with the first kernel: they load the compiler.
+        from umiak.backends.cuda.graphs import between
         from umiak.backends.cuda.matmuls import Kernels, convolution, matmul
         from umiak.backends.cuda.nests import NestKernel
         from umiak.compiler.lower.builder import NotANest
@@ -84,6 +85,6 @@ class CudaBackend(Backend):
         except NotANest:
             if op.decompose is not None or call.needs is not None:
                 return None  # as its decomposition
-            return self.host.kernel(call)
+            return between(device, self.host.kernel(call))
         run = densely(nest.run, lambda target, source, name: copies.copy(device, target, source, name))
         return Kernel(run=run, residuals=True, keep=nest, name=nest.name)

@@ -18,12 +18,13 @@ def transfer(target: Buffer, source: Buffer, id: int) -> None:
     nbytes = target.nbytes
     if to is None:  # to the host, which waits
         assert of is not None, "one of the two is a CUDA device's"
+        of.queue(id).refuse_waiting()
         device, array = of, target.host_bytes()
         of.queue(id).put("copy", lambda s: device.driver.memcpy_async(array.ctypes.data, source.pointer, nbytes, s))
     elif of is None:
         upload(to.queue(id), target.pointer, source.host_bytes())
     elif to is of:
-        to.queue(id).put("copy", lambda s: to.driver.memcpy_async(target.pointer, source.pointer, nbytes, s))
+        copy(to, target, source)
     else:
         to.connect(of)
         to.queue(id).put(
@@ -45,8 +46,12 @@ def copy(device: Device, target: Buffer, source: Buffer, name: str = "copy") -> 
     queue = device.queue(current().get_stream(target.place))
     if is_dense(target) and is_dense(source):
         nbytes = target.nbytes
-        queue.put(name, lambda s: device.driver.memcpy_async(target.pointer, source.pointer, nbytes, s))
+        queue.put(
+            name,
+            lambda s: device.driver.memcpy_async(target.pointer, source.pointer, nbytes, s),
+            uses=(target, source),
+        )
         return
     launch = _prepared(device, *copy_work(target, source))
     arguments = launch.arguments([source.pointer, target.pointer], (), 0, 0, 0)
-    queue.put(name, lambda s: launch.put(queue, arguments))
+    queue.put(name, lambda s: launch.put(queue, arguments), uses=(target, source))

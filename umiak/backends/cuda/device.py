@@ -9,17 +9,22 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, NamedTuple
 
 from umiak.backends.cuda.driver import PEER_ACCESS_ALREADY_ENABLED, CudaError, DeviceAttribute, Driver
 from umiak.backends.cuda.memory import MappedMemory, Memory, PinnedBlocks
 from umiak.backends.cuda.modules import Modules
 from umiak.backends.late_failures import Check, LateFailures
 from umiak.core import stream
+from umiak.core.buffer import Buffer
 from umiak.core.place import Place
+from umiak.core.storage import Storage
 from umiak.core.stream import Event, QueueDriver
 from umiak.util import flags
+
+if TYPE_CHECKING:
+    from umiak.backends.cuda.graphs import Graph
 
 DEVICE_TYPE = "gpu"
 THREADS = 256  # of a block, for kernels of the loop IR
@@ -30,11 +35,29 @@ MAPPED = flags.define(
 
 
 class Capture(NamedTuple):
-    """Work that a stream records into a graph: addresses that it will use, and what has to live as long."""
+    """Work that a stream records into a graph in place of doing it.
+
+    ``addresses`` that it will use; ``storages`` of other streams' memory among them, which are pinned; ``keep`` what
+    has to live as long; ``pending`` what is to be done after each launch of the graph.
+    """
 
     addresses: set[int]
+    storages: list[Storage]
     keep: list[object]
-    launches: list[object]
+    pending: list[tuple[str, Check]]
+
+    def note(self, id: int, operands: Iterable[object]) -> None:
+        """Note that work on the stream of this id uses tensors."""
+        for x in operands:
+            if isinstance(x, Buffer):
+                self.addresses.add(x.pointer)
+                if x.storage.stream != id and not any(s is x.storage for s in self.storages):
+                    x.storage.pin()
+                    self.storages.append(x.storage)
+
+
+class CaptureError(RuntimeError):
+    """Work that a graph cannot record."""
 
 
 class Pending(NamedTuple):
@@ -68,13 +91,20 @@ class Queue:
         enqueue: Callable[[int], object],
         check: Check | None = None,
         done: Callable[[], None] | None = None,
+        uses: Iterable[object] = (),
     ) -> int:
-        """Hand work in: ``enqueue`` gets the handle of the stream. Its ticket."""
+        """Hand work in: ``enqueue`` gets the handle of the stream; its tensors are among ``uses``. Its ticket."""
         with self.lock:  # tickets are in the order of the work
             self.device.enter()
             enqueue(self.handle)
             ticket = self.stream.submit()
-            if check is not None or done is not None:
+            if self.capture is not None:
+                # What the work uses stays as it is: the graph will use it again.
+                self.capture.note(self.stream.id, uses)
+                self.capture.keep.append(done)
+                if check is not None:
+                    self.capture.pending.append((name, check))
+            elif check is not None or done is not None:
                 self.pending.append(Pending(ticket, name, check, done))
         return ticket
 
@@ -111,7 +141,7 @@ class Queue:
                 self.failures.check(work.ticket, work.name, work.check)
             if work.done is not None:
                 work.done()
-        self.completed = ticket
+        self.completed = max(self.completed, ticket)  # a check may ask other streams, and these this one again
 
     def lose(self, error: CudaError) -> None:
         """The driver gives nothing of the device any more: what is not done has failed."""
@@ -127,9 +157,20 @@ class Queue:
     def event(self, ticket: int) -> int:
         """The event behind which all up to a ticket is done; 0 where it is already."""
         with self.lock:
+            if ticket > self.marked:
+                self.refuse_waiting()
             if self.poll() >= ticket:
                 return 0
             return next((event for t, event in self.marks if t >= ticket), 0)
+
+    def refuse_waiting(self) -> None:
+        """Raise within a capture: what it records is not done."""
+        if self.capture is not None:
+            place = self.device.place.name
+            raise CaptureError(
+                f"[graph] requires work that nobody waits for, got a wait for {place} in a function that is captured. "
+                "What reads a tensor's elements (numpy, item, bool) has to be outside."
+            )
 
     def wait(self, ticket: int) -> None:
         while (event := self.event(ticket)) != 0:
@@ -150,6 +191,7 @@ class Device(QueueDriver):
         self.lost: CudaError | None = None  # the failure after which the driver gives nothing more
         self.lock = threading.RLock()
         self.queues: dict[int, Queue] = {}
+        self.recording: Graph | None = None  # what is being captured
         self.events: list[int] = []  # of the driver, not in use
         self.peers: list[int] = []  # numbers of devices whose memory this one reaches
         self.units = self.attribute(DeviceAttribute.MULTIPROCESSOR_COUNT)

@@ -57,6 +57,9 @@ class Launch(NamedTuple):
     def put(self, queue: Queue, arguments: Sequence[int]) -> None:
         """Launch it on a stream whose context is current. Its ticket is the next one of the stream."""
         driver = queue.device.driver
+        if queue.capture is not None:
+            queue.capture.keep.append(self.module)
+            queue.capture.addresses.update(arguments)
         driver.launch_kernel(self.module.function, self.blocks, self.threads, self.shared, queue.handle, arguments)
         self.module.used[queue] = queue.stream.submitted + 1
 

@@ -46,7 +46,7 @@ class Kernels:
         queue = self.device.queue(current().get_stream(buffers[-1].place))
         launch = prepare(self.device, *work)
         arguments = launch.arguments([x.pointer for x in buffers], (), 0, 0, 0)
-        queue.put(name, lambda stream: launch.put(queue, arguments))
+        queue.put(name, lambda stream: launch.put(queue, arguments), uses=buffers)
 
     def densely(self, run: Run) -> Run:
         """A kernel that writes dense results as one that writes them wherever they lie."""

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from umiak.backends.cuda.device import Device
+from umiak.backends.cuda.device import CaptureError, Device
 from umiak.backends.cuda.launches import Launch, Scratch, prepare
 from umiak.backends.late_failures import DataCheck
 from umiak.backends.nest_launches import NestLaunches, Work
 from umiak.compiler.dump import dump
+from umiak.compiler.fused import Fused
 from umiak.compiler.loop import tree
 from umiak.compiler.loop.printer import show_kernel
 from umiak.core.buffer import Buffer
@@ -33,6 +34,8 @@ class NestKernel:
         self.lock = threading.Lock()  # what is prepared is found by all threads
         self.launches = NestLaunches(call, self.prepare)
         self.name = self.launches.name
+        operations = call.op.group.operations if isinstance(call.op, Fused) else ()
+        self.random = call.op.random or any(o.op.random for o in operations)
 
     def prepare(self, work: Work) -> Prepared:
         steps = []
@@ -56,6 +59,8 @@ class NestKernel:
     ) -> None:
         device, place = self.device, outs[0].place
         queue, driver = device.queue(current().get_stream(place)), device.driver
+        if self.random and queue.capture is not None:
+            raise CaptureError(f"[graph] requires a function that draws no random numbers, got {op.name}")
         scratch = Scratch(place)
         # Numbers and absent operands have a place among the pointers, too.
         pointers = [x.pointer if isinstance(x, Buffer) else 0 for x in (*ins, *outs)]
@@ -71,7 +76,7 @@ class NestKernel:
                 launch.put(queue, arguments)
 
         if not prepared.fails:
-            queue.put(op.name, enqueue)
+            queue.put(op.name, enqueue, uses=(*ins, *outs))
             return
         block = device.pinned.take(4)
         code = ctypes.c_uint32.from_address(block[0])
@@ -82,4 +87,4 @@ class NestKernel:
             driver.memcpy_async(block[0], error, 4, stream)
 
         check = DataCheck(op, ins, params, lambda: code.value, device.memory.array)
-        queue.put(op.name, checked, check, partial(device.pinned.give, block))
+        queue.put(op.name, checked, check, partial(device.pinned.give, block), (*ins, *outs))

@@ -156,7 +156,7 @@ class CublasLt:
             chosen = self.choice(problem)
             if chosen is None:
                 return False
-            self.put(problem, chosen, pointers, out, name)
+            self.put(problem, chosen, pointers, (a.x, b.x, out), name)
         return True
 
     def fits(self, x: Matrices) -> bool:
@@ -208,7 +208,10 @@ class CublasLt:
         self.library.set("MatrixLayout", made, _BATCH_OFFSET, ctypes.c_int64(x.batch))
         return made
 
-    def put(self, problem: Problem, chosen: Chosen, pointers: Sequence[int], out: Buffer, name: str) -> None:
+    def put(
+        self, problem: Problem, chosen: Chosen, pointers: Sequence[int], uses: tuple[Buffer, ...], name: str
+    ) -> None:
+        out = uses[-1]
         queue = self.device.queue(current().get_stream(out.place))
         scratch = Scratch(out.place)
         workspace = scratch.take(chosen.heuristic.workspace)
@@ -224,4 +227,4 @@ class CublasLt:
                 ctypes.c_size_t(chosen.heuristic.workspace), ctypes.c_void_p(stream),
             )  # fmt: skip
 
-        queue.put(name, enqueue)
+        queue.put(name, enqueue, uses=uses)
