@@ -48,6 +48,7 @@ MODULES = (
     "inference",
     "inference_models",
     "interchange",
+    "devices",
     "data",
     "model",
     "data_parallel",
