@@ -34,6 +34,9 @@ CALLS = {
     "tile": (lambda x: F.add(F.permute(x, perm=(1, 0)), 1.0), normals(40, 35)),
     "scan": (lambda x: F.cumsum(x, axis=1), normals(2, 150)),
     "scatter": (lambda x: F.take(x, from_numpy(AT, x.place), axis=0), normals(3, 7)),
+    "sort": (lambda x: F.sort(x, axis=1)[0], normals(2, 70)),
+    "transform": (lambda x: F.real(F.fft(x, axes=(1,))), normals(2, 12)),
+    "factors": (lambda x: F.svd(x)[1], normals(3, 4)),
     "bytes": (lambda x: F.cast(F.gt(x, 0.0), dtype=dt.uint8), normals(7)),
     "product": (lambda x: F.matmul(x, x, transpose_y=True), normals(20, 9)),
     "convolution": (

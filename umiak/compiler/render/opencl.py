@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import struct
 
-from umiak.compiler.loop.node import Node
+from umiak.compiler.loop.node import Node, is_const
 from umiak.compiler.loop.tree import IN, OUT, SHARED, Buffer, Kernel
 from umiak.compiler.loop.types import BOOL, F32, F64, I64, ScalarType, bits_of
 from umiak.compiler.render.basic import expand
@@ -292,6 +292,8 @@ class _OpenCL:
         if op == "neg":
             return f"({u})0 - ({u}){a}"
         if op in ("div", "rem"):
+            if is_const(x.args[1]) and x.args[1].attr not in (0, -1):
+                return f"{a} {'/' if op == 'div' else '%'} {b}"
             # x / -1 wraps, x / 0 is 0 and x % 0 is x; a processor may stop at any of them.
             one, number = f"({name_of(t)})1", name_of(t)
             special = f"{b} == 0 || {b} == -1" if t.kind == "i" else f"{b} == 0"
