@@ -161,24 +161,18 @@ cdef Tensor placed_here(object x, int policy, Place place):
 
 cdef Tensor take(object capsule, int copy):
     """The tensor that a capsule holds. One that is refused stays as it was, and cleans up after itself."""
+    cdef bint new = PyCapsule_IsValid(capsule, NEW)
+    if not new and not PyCapsule_IsValid(capsule, OLD):
+        raise ValueError(f"[from_dlpack] requires a DLPack capsule that was not taken before, got {capsule!r}")
+    cdef const char* name = NEW if new else OLD
+    m = PyCapsule_GetPointer(capsule, name)
     # Its name tells that it is taken, so that no thread takes it again meanwhile.
-    if PyCapsule_IsValid(capsule, NEW):
-        m = <dl_new*>PyCapsule_GetPointer(capsule, NEW)
-        PyCapsule_SetName(capsule, NEW_USED)
-        try:
-            return import_new(m, copy)
-        except BaseException:
-            PyCapsule_SetName(capsule, NEW)
-            raise
-    if PyCapsule_IsValid(capsule, OLD):
-        old = <dl_old*>PyCapsule_GetPointer(capsule, OLD)
-        PyCapsule_SetName(capsule, OLD_USED)
-        try:
-            return import_old(old, copy)
-        except BaseException:
-            PyCapsule_SetName(capsule, OLD)
-            raise
-    raise ValueError(f"[from_dlpack] requires a DLPack capsule that was not taken before, got {capsule!r}")
+    PyCapsule_SetName(capsule, NEW_USED if new else OLD_USED)
+    try:
+        return import_new(<dl_new*>m, copy) if new else import_old(<dl_old*>m, copy)
+    except BaseException:
+        PyCapsule_SetName(capsule, name)
+        raise
 
 
 def from_dlpack(x, copy=None, Place place=None):

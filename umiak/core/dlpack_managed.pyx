@@ -13,7 +13,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from umiak.core.array cimport SHARE_NEVER, array_over, ask_tracer, moved, operand_array, tensor_from_numpy, tensor_over
-from umiak.core.context cimport EngineContext, context_pointer
+from umiak.core.context cimport OBSERVE_TRACE, EngineContext, context_pointer
 from umiak.core.dlpack_abi cimport *
 from umiak.core.dtype cimport DTYPE_COUNT, ITEMSIZE, PACKED_IDS, is_in
 from umiak.core.place cimport Place, dlpack_type, place_from_index
@@ -106,7 +106,8 @@ cdef int refuse_export(Tensor t) except -1:
 cdef int check_export(Tensor t) except -1:
     if t.storage is None or t.kind & (KIND_SPARSE | KIND_SELECTED_ROWS | KIND_SYMBOLIC | KIND_UNMADE):
         refuse_export(t)
-    ask_tracer(t)
+    if (<EngineContext>context_pointer()).observers & OBSERVE_TRACE:
+        ask_tracer(t)
     return 0
 
 
@@ -125,22 +126,30 @@ cdef int device_of(Tensor t, dl_device* out) except -1:
     return 0
 
 
-cdef int describe(dl_tensor* d, Tensor t) except -1:
-    device_of(t, &d.device)
-    resident(t.storage)
+cdef inline void fill(dl_tensor* d, Tensor t, dl_device device) noexcept:
     d.data = tensor_data(t) if t.numel else NULL
+    d.device = device
     d.ndim = t.ndim
     d.dtype = TYPES[t.key & K_DTYPE_MASK]
+    d.byte_offset = 0
+
+
+cdef int describe(dl_tensor* d, Tensor t) except -1:
+    cdef dl_device device
+    device_of(t, &device)
+    resident(t.storage)
+    fill(d, t, device)
     d.shape = t.dims
     d.strides = t.strides
-    d.byte_offset = 0
     return 0
 
 
 cdef inline void keep(dl_tensor* d, Tensor t, int64_t* sizes) noexcept:
     """Sizes and strides in the record itself: those of the tensor may change. Its memory may not move."""
-    memcpy(sizes, t.dims, t.ndim * sizeof(int64_t))
-    memcpy(sizes + t.ndim, t.strides, t.ndim * sizeof(int64_t))
+    cdef int i
+    for i in range(t.ndim):    # few: a call of memcpy takes longer
+        sizes[i] = t.dims[i]
+        sizes[t.ndim + i] = t.strides[i]
     d.shape = sizes
     d.strides = sizes + t.ndim
     Py_INCREF(t.storage)
@@ -148,26 +157,28 @@ cdef inline void keep(dl_tensor* d, Tensor t, int64_t* sizes) noexcept:
 
 
 cdef dl_new* export_new(Tensor t, uint64_t flags) except NULL:
-    cdef dl_tensor d
-    describe(&d, t)
+    cdef dl_device device
+    device_of(t, &device)
+    resident(t.storage)
     cdef dl_new* m = <dl_new*>take_record(t.ndim)
     m.major = DL_MAJOR
     m.minor = DL_MINOR
     m.manager = <void*>t.storage
     m.deleter = delete_new
     m.flags = flags
-    m.t = d
+    fill(&m.t, t, device)
     keep(&m.t, t, <int64_t*>(m + 1))
     return m
 
 
 cdef dl_old* export_old(Tensor t) except NULL:
-    cdef dl_tensor d
-    describe(&d, t)
+    cdef dl_device device
+    device_of(t, &device)
+    resident(t.storage)
     cdef dl_old* m = <dl_old*>take_record(t.ndim)
     m.manager = <void*>t.storage
     m.deleter = delete_old
-    m.t = d
+    fill(&m.t, t, device)
     keep(&m.t, t, <int64_t*>(m + 1))
     return m
 
