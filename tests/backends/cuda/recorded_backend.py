@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -23,9 +24,15 @@ def backend() -> CudaBackend:
 
 @contextmanager
 def entered() -> Iterator[CudaBackend]:
-    """Register the backend. Its modules are the LLVM text that kernels are rendered to."""
+    """Register the backend. Its modules are the LLVM text that kernels are rendered to.
+
+    With ``UMIAK_TEST_GPU`` in the environment it is the machine's own (``tools/gpu_check.py``).
+    """
     if backend() in registered():
         yield backend()
+        return
+    if "UMIAK_TEST_GPU" in os.environ:
+        yield registered()[0]
         return
     if registered():
         pytest.skip("requires a machine without a CUDA device")

@@ -1,0 +1,45 @@
+"""The check of a device: refused where there is none; its sections, over the recording driver."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import gpu_check
+from umiak import backends
+
+
+def test_a_machine_without_a_device_is_refused(capsys, tmp_path):
+    if "gpu" in backends.device_types():
+        pytest.skip("requires a machine without a CUDA device")
+    assert gpu_check.main(["--out", str(tmp_path / "report")]) == 2
+    assert "[gpu_check] requires a CUDA device: [set_device] requires a device of ['cpu'" in capsys.readouterr().err
+    assert not (tmp_path / "report").exists()
+
+
+def test_rates_and_properties_are_reported(device):
+    sizes = {"rates": {"n": 1 << 10, "rows": 8, "least_s": 0.0}}
+    report = json.loads(json.dumps(gpu_check.run(device.name, ["device", "rates"], **sizes)))
+    assert report["device"]["name"] == "recording device 0" and report["device"]["major"] == 9
+    assert report["rates"].pop("ok")
+    rows = {name: value for name, value in report["rates"].items() if name != "seconds"}
+    assert {f"{n}_gbs" for n in gpu_check.RATES} | {f"matmul_{t}_tflops" for t in gpu_check.MATMULS} < set(rows)
+    assert all(ours > 0 and theirs is None for ours, theirs in rows.values())
+
+
+def test_a_section_that_fails_says_why_and_the_others_go_on(device, monkeypatch):
+    def broken(place):
+        raise RuntimeError("no such thing")
+
+    monkeypatch.setitem(gpu_check.SECTIONS, "tests", broken)
+    report = gpu_check.run(device.name, ["device", "tests"])
+    assert not report["tests"]["ok"] and "no such thing" in report["tests"]["error"]
+    assert report["device"]["seconds"] >= 0
+
+
+@pytest.mark.slow
+def test_networks_train_with_the_losses_of_the_host(device, cuda):
+    report = gpu_check.training(device.name, steps=2)
+    assert report["ok"], report
+    assert cuda.host.read() == {}

@@ -1,0 +1,225 @@
+"""Everything that a CUDA device can answer, in one run: the samples of ops, training against the host's losses, rates
+of kernels and of steps, next to PyTorch's where that is installed. One report: ``build/gpu_check.json``.
+
+``python tools/gpu_check.py [--out FILE] [--only SECTION...]``; exits with 1 where something is wrong, with 2 where
+there is no device.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import operator
+import os
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "examples" / "gpt")]
+
+import paddle  # noqa: E402
+from umiak import backends  # noqa: E402
+
+TESTS = ["tests/backends/cuda/test_ops.py", "tests/backends/cuda/test_kernels.py"]
+TOLERANCE = 2e-3  # of a loss after some steps: sums have another order
+
+
+def device(place: str) -> dict[str, Any]:
+    """The device and its driver."""
+    properties = paddle.device.get_device_properties(place)
+    driver = backends.get("cuda").driver  # type: ignore[attr-defined]
+    return {"cuda": driver.driver_get_version(), **properties._asdict()}
+
+
+def tests(place: str) -> dict[str, Any]:
+    """Samples and gradients of all ops, on the device."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS]
+    environment = {**os.environ, "UMIAK_TEST_GPU": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    lines = done.stdout.strip().splitlines()
+    failed = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
+    return {"ok": done.returncode == 0, "summary": lines[-1] if lines else done.stderr[-500:], "failed": failed}
+
+
+def gpt_losses(steps: int) -> list[float]:
+    import model
+
+    paddle.seed(0)
+    network = model.GPT(model.Config(64, 16, 2, 2, 32))
+    optimizer = paddle.optimizer.AdamW(3e-3, parameters=network.parameters(), weight_decay=0.1)
+    rng = np.random.default_rng(0)
+
+    def step() -> Any:
+        tokens = rng.integers(0, 64, (4, 17))
+        return network.loss(paddle.to_tensor(tokens[:, :-1]), paddle.to_tensor(tokens[:, 1:]))
+
+    return _losses(optimizer, step, steps)
+
+
+def resnet_losses(steps: int) -> list[float]:
+    paddle.seed(0)
+    network = paddle.vision.models.resnet18(num_classes=10)
+    optimizer = paddle.optimizer.Momentum(0.01, parameters=network.parameters())
+    rng = np.random.default_rng(0)
+
+    def step() -> Any:
+        x = paddle.to_tensor(rng.standard_normal((2, 3, 32, 32)).astype("float32"))
+        return paddle.nn.functional.cross_entropy(network(x), paddle.to_tensor(rng.integers(0, 10, 2)))
+
+    return _losses(optimizer, step, steps)
+
+
+def _losses(optimizer: Any, step: Callable[[], Any], steps: int) -> list[float]:
+    losses = []
+    for _ in range(steps):
+        loss = step()
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+        losses.append(float(loss))
+    return losses
+
+
+def training(place: str, steps: int = 10) -> dict[str, Any]:
+    """Losses of networks on the device and on the host, and seconds of a step."""
+    report: dict[str, Any] = {"ok": True}
+    for name, losses in (("gpt", gpt_losses), ("resnet18", resnet_losses)):
+        paddle.set_device("cpu")
+        expected = losses(steps)
+        paddle.set_device(place)
+        losses(1)  # kernels are compiled
+        start = time.perf_counter()
+        got = losses(steps)
+        seconds = (time.perf_counter() - start) / steps
+        right = bool(np.allclose(got, expected, rtol=TOLERANCE))
+        report[name] = {"ok": right, "step_s": seconds, "losses": got, "host": expected}
+        report["ok"] &= right
+    return report
+
+
+# By name: bytes that are moved for n elements of float32, the call, and PyTorch's of its tensor and its module.
+RATES: dict[str, tuple[Callable[[int], float], Callable[[Any], Any], Callable[[Any, Any], Any]]] = {
+    "add": (lambda n: 12.0 * n, lambda x: x + x, lambda t, torch: t + t),
+    "gelu": (lambda n: 8.0 * n, paddle.nn.functional.gelu, lambda t, torch: torch.nn.functional.gelu(t)),
+    "sum": (lambda n: 4.0 * n, lambda x: x.sum(), lambda t, torch: t.sum()),
+    "softmax": (
+        lambda n: 8.0 * n, lambda x: paddle.nn.functional.softmax(x, axis=-1), lambda t, torch: torch.softmax(t, -1)
+    ),
+}  # fmt: skip
+MATMULS = ("float32", "bfloat16")
+
+
+def rates(place: str, n: int = 1 << 24, rows: int = 4096, least_s: float = 0.2) -> dict[str, Any]:
+    """GB/s of kernels over ``n`` elements of float32 and Tflop/s of matmuls of ``rows`` rows; seconds on the host of a
+    launch. Behind each, PyTorch's, or null."""
+    paddle.set_device(place)
+    torch = _torch()
+    report: dict[str, Any] = {"ok": True}
+    width = min(n, 4096)
+    x = paddle.rand([n // width, width])
+    for name, (moved, call, other) in RATES.items():
+        ours = moved(n) / _seconds(partial(call, x), partial(paddle.device.synchronize, place), least_s) / 1e9
+        theirs = None
+        if torch is not None:
+            t = torch.rand(n // width, width, device="cuda")
+            theirs = moved(n) / _seconds(partial(other, t, torch), torch.cuda.synchronize, least_s) / 1e9
+        report[f"{name}_gbs"] = [ours, theirs]
+    for dtype in MATMULS:
+        a = paddle.rand([rows, rows]).astype(dtype)
+        ours = (
+            2
+            * rows**3
+            / _seconds(partial(operator.matmul, a, a), partial(paddle.device.synchronize, place), least_s)
+            / 1e12
+        )
+        theirs = None
+        if torch is not None:
+            b = torch.rand(rows, rows, device="cuda", dtype=getattr(torch, dtype))
+            theirs = 2 * rows**3 / _seconds(partial(operator.matmul, b, b), torch.cuda.synchronize, least_s) / 1e12
+        report[f"matmul_{dtype}_tflops"] = [ours, theirs]
+    small = paddle.rand([8, 8])
+    start, count = time.perf_counter(), 200
+    for _ in range(count):
+        small + small
+    report["launch_host_s"] = [(time.perf_counter() - start) / count, None]
+    paddle.device.synchronize(place)
+    return report
+
+
+def _seconds(call: Callable[[], Any], synchronize: Callable[[], Any], least_s: float) -> float:
+    """Seconds of a call, of as many as take ``least_s`` together, once it is compiled."""
+    call()
+    count = 1
+    while True:
+        synchronize()
+        start = time.perf_counter()
+        for _ in range(count):
+            call()
+        synchronize()
+        taken = time.perf_counter() - start
+        if taken >= least_s:
+            return taken / count
+        count *= 4
+
+
+def _torch() -> Any:
+    try:
+        import torch
+    except ImportError:
+        return None
+    return torch if torch.cuda.is_available() else None
+
+
+SECTIONS: dict[str, Callable[..., dict[str, Any]]] = {
+    "device": device, "tests": tests, "training": training, "rates": rates,
+}  # fmt: skip
+
+
+def run(place: str, only: list[str], **sizes: dict[str, Any]) -> dict[str, Any]:
+    """The report: what each section says. One that fails says why, and the others go on."""
+    report: dict[str, Any] = {}
+    former = paddle.get_device()
+    for name, section in SECTIONS.items():
+        if only and name not in only:
+            continue
+        start = time.perf_counter()
+        try:
+            report[name] = section(place, **sizes.get(name, {}))
+        except Exception:
+            report[name] = {"ok": False, "error": traceback.format_exc()}
+        finally:
+            paddle.set_device(former)
+        report[name]["seconds"] = time.perf_counter() - start
+    return report
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--out", type=Path, default=ROOT / "build" / "gpu_check.json", help="the report")
+    parser.add_argument("--only", nargs="*", default=[], choices=list(SECTIONS), help="sections; without any: all")
+    options = parser.parse_args(arguments)
+    try:
+        paddle.set_device("gpu:0")
+    except ValueError as error:
+        print(f"[gpu_check] requires a CUDA device: {error}", file=sys.stderr)
+        return 2
+    paddle.set_device("cpu")
+    report = run("gpu:0", options.only)
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    options.out.write_text(json.dumps(report, indent=1) + "\n")
+    for name, said in report.items():
+        print(f"{name}: {'ok' if said.get('ok', True) else 'WRONG'} in {said['seconds']:.0f} s")
+    print(options.out)
+    return 0 if all(said.get("ok", True) for said in report.values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
