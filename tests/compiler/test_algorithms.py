@@ -17,6 +17,7 @@ from umiak.compiler.loop.node import walk
 from umiak.compiler.loop.tree import IN, OUT, expressions, walk_statements
 from umiak.compiler.loop.types import F64
 from umiak.compiler.loop.verifier import verify
+from umiak.compiler.render import ptx
 from umiak.core.buffer import Buffer
 from umiak.core.place import Place
 
@@ -32,7 +33,7 @@ def call_of(case: Case, operands: tuple) -> tuple[plan.Call, tuple]:
 
 
 def interpreted(case: Case) -> list[np.ndarray]:
-    """The results of a case, whose kernels are verified and interpreted."""
+    """The results of a case, whose kernels are verified, assembled for NVIDIA's devices and interpreted."""
     operands = case.operands()
     call, visible = call_of(case, operands)
     launches = NestLaunches(call, prepare=lambda work: work)
@@ -44,6 +45,7 @@ def interpreted(case: Case) -> list[np.ndarray]:
     for steps in work.steps:
         for kernel, dims in steps:
             verify(kernel)
+            assert f".entry {kernel.name}" in ptx.assemble(ptx.render(kernel))
             memory = [b for b in kernel.buffers if b.space in (IN, OUT)]
             pointers = [cells(x, b) for b, x in zip(memory, [*given, *results, *scratch], strict=True)]
             assert interpreter.run(kernel, pointers, dims, words_of(kernel, launches.words(ins, case.params))) == 0

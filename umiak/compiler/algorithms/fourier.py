@@ -2,7 +2,7 @@
 
 By the prime factors of the size, in Stockham's order: after factors of product ``l`` the row holds the transforms of
 length ``l`` of its ``m = n / l`` interleaved parts, part ``j`` of frequency ``k`` at ``k m + j``. A step by the factor
-``p`` adds up ``p`` of them with turned phases, which costs ``n p``; a prime size costs as much as its definition.
+``p`` adds up ``p`` of them with rotated phases, which costs ``n p``; a prime size costs as much as its definition.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from umiak.ops import fourier
 FACTORS = 62  # no size has more
 
 
-def turned(numerator: Node, denominator: Node, inverse: bool, type_: ScalarType) -> Number:
+def root_of_unity(numerator: Node, denominator: Node, inverse: bool, type_: ScalarType) -> Number:
     """``exp(-2πi numerator/denominator)``; with ``inverse`` its conjugate."""
     part = n.div(n.cast(n.rem(numerator, denominator), type_), n.cast(denominator, type_))
     angle = n.mul(part, 2 * math.pi if inverse else -2 * math.pi)
@@ -64,7 +64,7 @@ def transform(
                 source = n.add(n.mul(n.rem(k, length), rest), j)
 
                 def term(q: Node) -> Number:
-                    phase = turned(n.mul(k, q), longer, inverse, type_)
+                    phase = root_of_unity(n.mul(k, q), longer, inverse, type_)
                     return row[half, n.add(source, n.mul(parts, q))] * phase
 
                 zero = Number(n.const(0.0, type_), n.const(0.0, type_))

@@ -53,7 +53,7 @@ def copied(w: Writer, x: Any, rows: Any, columns: Any) -> Array:
 
 
 def weight(x: Number) -> Number:
-    """What pivots are compared by: as LAPACK has it, a complex number's is that of its parts."""
+    """The measure of a pivot: as LAPACK has it, a complex number's is that of its parts."""
     return Number(n.call("abs", x.re)) if x.im is None else Number(n.add(n.call("abs", x.re), n.call("abs", x.im)))
 
 
@@ -204,7 +204,7 @@ def inverse(w: Writer) -> None:
     solve_with(w, a, eliminate(w, a, size, size), size, out, size)
 
 
-def turned(k: Node, pivots: Array, x: Number) -> Number:
+def signed(k: Node, pivots: Array, x: Number) -> Number:
     """A number whose sign an exchange of rows turns over."""
     return where(n.eq(pivots[k].re, k), x, -x)
 
@@ -215,7 +215,7 @@ def det(w: Writer) -> None:
     w.points(*batch)
     a = copied(w, w.operand(0), size, size)
     pivots = eliminate(w, a, size, size)
-    w.result(0)[()] = w.fold(size, (constant(w, 1.0),), lambda k, d: (turned(k, pivots, d * a[k, k]),))
+    w.result(0)[()] = w.fold(size, (constant(w, 1.0),), lambda k, d: (signed(k, pivots, d * a[k, k]),))
 
 
 @algorithm(lapack.Slogdet)
@@ -229,7 +229,7 @@ def slogdet(w: Writer) -> None:
     def step(k: Node, sign: Number, logarithm: Number) -> tuple[Number, Number]:
         length = a[k, k].size()
         part = where(length.is_zero(), one * 0.0, a[k, k] / where(length.is_zero(), one.real, length))
-        return turned(k, pivots, sign * part), logarithm + Number(n.call("log", length.re))
+        return signed(k, pivots, sign * part), logarithm + Number(n.call("log", length.re))
 
     sign, logarithm = w.fold(size, (one, one.real * 0.0), step)
     w.result(0)[()] = sign

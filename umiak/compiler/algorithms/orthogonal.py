@@ -71,8 +71,8 @@ def qr(w: Writer) -> None:
 
 
 class Rotation:
-    """What makes the pair of basis vectors p, q orthogonal under the form [[a, b], [conj(b), d]]: ``p' = c p - s f q``,
-    ``q' = s p + c f q``, ``f`` a phase that makes b real."""
+    """The rotation that makes two basis vectors orthogonal under the form [[a, b], [conj(b), d]]:
+    ``p' = c p - s f q``, ``q' = s p + c f q``, ``f`` a phase that makes b real."""
 
     def __init__(self, w: Writer, a: Number, b: Number, d: Number) -> None:
         length = w.let(b.size())
@@ -98,12 +98,12 @@ class Rotation:
 
 def sweeps(w: Writer, size: Any, pair: Callable[[Node, Node, Callable[[], None]], None]) -> None:
     """``pair(p, q, note)`` for all p < q, again and again as long as some pair calls ``note``."""
-    turned = w.memory(I64)
-    turned[()] = n.i64(1)
-    with w.loop(SWEEPS), w.when(n.ne(turned[()].re, 0)):
-        turned[()] = n.i64(0)
+    found = w.memory(I64)
+    found[()] = n.i64(1)
+    with w.loop(SWEEPS), w.when(n.ne(found[()].re, 0)):
+        found[()] = n.i64(0)
         with w.loop(size) as p, w.loop(size, lo=next_to(p)) as q:
-            pair(p, q, lambda: turned.__setitem__((), n.i64(1)))
+            pair(p, q, lambda: found.__setitem__((), n.i64(1)))
 
 
 def identity(w: Writer, to: Array, size: Any, one: Number) -> None:

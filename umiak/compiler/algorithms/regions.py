@@ -24,7 +24,7 @@ def ceil(x: Number) -> Number:
     return Number(n.call("ceil", x.re))
 
 
-def whole(x: Number) -> Node:
+def as_index(x: Number) -> Node:
     return n.cast(x.re, I64)
 
 
@@ -63,8 +63,8 @@ class Regions:
             for x in box:
                 w.fail(n.call("not", n.lt(n.call("abs", x.re), math.inf)))
             if ratio is not None and w.op.aligned:
-                turned = n.call("or", box[2] < box[0], box[3] < box[1])
-                w.fail(n.call("and", turned, n.le(w.integer(ratio), 0)))
+                empty = n.call("or", box[2] < box[0], box[3] < box[1])
+                w.fail(n.call("and", empty, n.le(w.integer(ratio), 0)))
 
     def coordinate(self, r: Node, k: int) -> Number:
         return self.boxes[r, k].cast(self.type)
@@ -90,15 +90,15 @@ def aligned_edges(w: Writer, regions: Regions, r: Node, axis: int) -> tuple[Numb
         extent = maximum(extent, 1.0)
     step = extent / number(regions.bins[axis], regions.type)
     ratio = w.integer(w.operation.params[-1])
-    samples = n.select(n.lt(0, ratio), ratio, n.maximum(whole(ceil(step)), n.i64(0)))
+    samples = n.select(n.lt(0, ratio), ratio, n.maximum(as_index(ceil(step)), n.i64(0)))
     return w.let(low, step, samples)
 
 
 def bilinear(at: Number, size: Node) -> tuple[Node, Node, Number]:
-    """Where a sample reads along a dim: two elements, and the share of the second; a NaN-free ``at``."""
+    """The place of a sample along a dim: two elements, and the share of the second; a NaN-free ``at``."""
     last = n.sub(size, 1)
     at = maximum(at, 0.0)
-    first = n.minimum(whole(at), last)
+    first = n.minimum(as_index(at), last)
     share = where(n.lt(first, last), at - number(first, at.type), 0.0)
     return first, n.minimum(n.add(first, 1), last), share
 
@@ -188,7 +188,7 @@ def bin_span(low: Number, step: Number, bin_: Node, size: Node, outside: bool) -
     top = number(size, type_)
 
     def clipped(x: Number) -> Node:
-        return whole(Number(n.minimum(n.maximum(x.re, n.const(0.0, type_)), top.re)))
+        return as_index(Number(n.minimum(n.maximum(x.re, n.const(0.0, type_)), top.re)))
 
     return clipped(first), clipped(last)
 

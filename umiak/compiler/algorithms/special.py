@@ -12,6 +12,7 @@ from umiak.compiler.loop import node as n
 from umiak.compiler.loop.node import Node
 from umiak.compiler.loop.types import F32, F64, I64, ScalarType
 from umiak.compiler.lower.builder import compute_type
+from umiak.compiler.lower.complex_arithmetic import disjunction
 from umiak.ops import elementwise
 
 STEPS = 100_000
@@ -48,13 +49,6 @@ def exp(x: Number) -> Number:
 
 def is_nan(x: Number) -> Node:
     return n.ne(x.re, x.re)
-
-
-def either(*conditions: Node) -> Node:
-    result = conditions[0]
-    for c in conditions[1:]:
-        result = n.call("or", result, c)
-    return result
 
 
 def away_from_zero(x: Number) -> Number:
@@ -103,11 +97,11 @@ def incomplete_gamma(w: Writer, lower: bool) -> None:
     value = where(series, p, 1.0 - q) if lower else where(series, 1.0 - p, q)
     at_0, at_infinity = (0.0, 1.0) if lower else (1.0, 0.0)
     value = where(n.eq(x.re, 0.0), a.like(at_0), value)
-    value = where(either(n.eq(x.re, math.inf), n.eq(a.re, 0.0)), a.like(at_infinity), value)
+    value = where(disjunction(n.eq(x.re, math.inf), n.eq(a.re, 0.0)), a.like(at_infinity), value)
     value = where(n.eq(a.re, math.inf), a.like(at_0), value)
     zeros = n.call("and", n.eq(a.re, 0.0), n.eq(x.re, 0.0))
     infinite = n.call("and", n.eq(a.re, math.inf), n.eq(x.re, math.inf))
-    wrong = either(a < 0.0, x < 0.0, is_nan(a), is_nan(x), zeros, infinite)
+    wrong = disjunction(a < 0.0, x < 0.0, is_nan(a), is_nan(x), zeros, infinite)
     out[()] = where(wrong, a.like(math.nan), value)
 
 
@@ -188,9 +182,9 @@ def polygamma(w: Writer) -> None:
         term = term * inverse * inverse
         rising *= (s + 2 * j + 1) * (s + 2 * j + 2)
     value = (total + rest) * (math.factorial(order) * (-1.0 if order % 2 == 0 else 1.0))
-    whole = n.call("and", n.le(x.re, n.const(0.0, x.type)), n.eq(n.call("floor", x.re), x.re))
+    pole_here = n.call("and", n.le(x.re, n.const(0.0, x.type)), n.eq(n.call("floor", x.re), x.re))
     pole = -math.inf if order % 2 == 0 else math.inf
-    out[()] = where(whole, x.like(pole), value)
+    out[()] = where(pole_here, x.like(pole), value)
 
 
 @algorithm(elementwise.Gcd)

@@ -37,8 +37,8 @@ def algorithm(*classes: type) -> Callable[[Algorithm], Algorithm]:
 
 
 class Array:
-    """What is read and written by index: ``x[i, j]`` is a number, ``x[i, j] = y`` writes a store. ``lead`` are the
-    first indices, which the point of P fixes."""
+    """Memory that is read and written by index: ``x[i, j]`` is a number, ``x[i, j] = y`` writes a store. ``lead`` are
+    the first indices, which the point of P fixes."""
 
     def __init__(
         self, writer: Writer, buffer: str, storage: ScalarType, type_: ScalarType, complex_: bool,
@@ -222,8 +222,8 @@ class Writer:
         return self.fold(hi, (zero,), lambda i, s: (s + term(i),), lo)
 
     def then(self) -> None:
-        """What follows begins when all that was written is done at all points, over points of its own. Memory that
-        both use is asked for before the points are."""
+        """Begin another nest, over points of its own, which runs when this one is done at all points. Memory that both
+        use is asked for before the points are."""
         (body,) = self._stack
         self.builder.stages.append(BodyStage(tuple(body), self.together))
         self._nests.append(self.builder.finish())

@@ -1,4 +1,4 @@
-"""Matrix products by their definition, an element a thread: for devices that have neither a library nor a kernel."""
+"""Matmuls by their definition, an element a thread: for devices that have neither a library nor a kernel."""
 
 from __future__ import annotations
 
