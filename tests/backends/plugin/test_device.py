@@ -46,6 +46,13 @@ def test_memory_goes_back(loop):
     assert paddle.device.memory_allocated("loop:0") == memory.stats(HERE)["allocated"]
 
 
+def test_the_plug_in_tells_of_its_memory(loop):
+    free, total = loop.backend.memory_info(HERE)
+    assert total == 1 << 28 and 0 < free < total
+    with loop.failing("device_memory_stats", ERROR), pytest.raises(PluginError, match="C_ERROR"):
+        loop.backend.memory_info(HERE)
+
+
 def test_a_device_that_is_full_says_so():
     with pytest.raises(MemoryError, match=r"loop:0"):
         storage.allocate(HERE.index, 1 << 30)
@@ -204,12 +211,12 @@ def test_a_device_that_is_lost(loop):
 
 
 def test_ops_run_on_the_host_and_are_counted(loop, caplog):
-    loop.backend.host.reset()
+    loop.backend.host.clear()
     x = on(HERE, np.array([1.0, 2.0, 3.0]))
     with caplog.at_level("WARNING", "umiak.plugin"):
         y = F.softmax(x, axis=0)
         F.softmax(x, axis=0)
-    assert y.place is HERE and loop.backend.host.counts() == {"softmax": 2}
+    assert y.place is HERE and loop.backend.host.read() == {"softmax": 2}
     assert caplog.text.count("[softmax] runs on the host: loop:0 has no kernel for it") == 1
 
 

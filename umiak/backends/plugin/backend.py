@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-import logging
 from typing import Any
 
 from umiak.backends.base import Backend, Kernel, Properties, get
@@ -12,14 +11,12 @@ from umiak.backends.host_calls import HostCalls
 from umiak.backends.plugin import copies, tracer
 from umiak.backends.plugin.collectives import NEEDED, XcclCollectives
 from umiak.backends.plugin.device import PluginDevice
-from umiak.backends.plugin.library import Library, PluginError
+from umiak.backends.plugin.library import Library, PluginError, log
 from umiak.backends.plugin.streams import asynchronous
 from umiak.backends.plugin.tracer import Tracer
 from umiak.core.buffer import Buffer
 from umiak.core.place import Place
 from umiak.memory import caching
-
-log = logging.getLogger("umiak.plugin")
 
 
 class PluginBackend(Backend):
@@ -66,13 +63,18 @@ class PluginBackend(Backend):
 
     def properties(self, place: Place) -> Properties:
         library, device = self.library, self.device(place)
-        total, free = ctypes.c_size_t(), ctypes.c_size_t()
-        if library.has("device_memory_stats"):
-            device.call("device_memory_stats", ctypes.byref(total), ctypes.byref(free))
+        _, total = self.memory_info(place) or (0, 0)
         capability = library.number("get_compute_capability", device.pointer) or 0
         units = library.number("get_multi_process", device.pointer) or 0
         name = library.sub_device_type or library.device_type
-        return Properties(name, capability // 10, capability % 10, total.value, units)
+        return Properties(name, capability // 10, capability % 10, total, units)
+
+    def memory_info(self, place: Place) -> tuple[int, int] | None:
+        if not self.library.has("device_memory_stats"):
+            return None
+        total, free = ctypes.c_size_t(), ctypes.c_size_t()
+        self.device(place).call("device_memory_stats", ctypes.byref(total), ctypes.byref(free))
+        return free.value, total.value
 
     def allocator(self, place: Place) -> Any:
         return caching.device_allocator(place.index, self.device(place).memory)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from ctypes import byref, c_void_p
 from typing import Any
 
-from umiak.backends.plugin.library import Library, PluginError
+from umiak.backends.plugin.library import Library, PluginError, log
 from umiak.backends.plugin.memory import Memory
 from umiak.backends.plugin.streams import Queue
 from umiak.core.place import Place
 from umiak.core.stream import Event, QueueDriver
-
-log = logging.getLogger("umiak.plugin")
 
 
 class PluginDevice(QueueDriver):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import logging
 import re
 import threading
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 from umiak.backends.plugin import abi, exports
 from umiak.backends.plugin.structures import Device, DeviceInterface, Params, Status, prototype
+from umiak.util.log import get
 
 MEANING = {
     Status.C_FAILED: "a resource is exhausted, or a query failed",
@@ -22,7 +22,7 @@ BEYOND = 4096  # bytes behind the table that a plug-in with a larger one would w
 FUNCTIONS = {f.name: f for group in abi.GROUPS for f in group.functions}
 NO_DEVICE = -1
 
-log = logging.getLogger("umiak.plugin")
+log = get("plugin")
 
 
 class PluginError(RuntimeError):

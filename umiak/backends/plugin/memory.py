@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import ctypes
-import logging
 import threading
 from ctypes import byref, c_void_p
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from umiak.backends.plugin.library import PluginError
+from umiak.backends.plugin.library import PluginError, log
 from umiak.backends.plugin.structures import Status
 
 if TYPE_CHECKING:
     from umiak.backends.plugin.device import PluginDevice
 
 ALIGNMENT = 64
-log = logging.getLogger("umiak.plugin")
 
 
 class Memory:
@@ -30,7 +28,7 @@ class Memory:
         self.chunk = max(1, library.number("device_min_chunk_size", pointer) or 1)
         self.largest = library.number("device_max_alloc_size", pointer)
         self.aligns = True  # the plug-in gives addresses that are multiples of ALIGNMENT
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()  # what is collected meanwhile may give memory back
         self.blocks: dict[int, tuple[int, int]] = {}  # address given out -> the plug-in's, and its size
 
     def take(self, nbytes: int) -> int:

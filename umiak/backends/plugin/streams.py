@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from umiak.backends.late_failures import Check, LateFailures
@@ -68,15 +69,17 @@ class Queue:
         device = self.device
         with self.lock:  # tickets are in the order of the work
             device.choose()
-            submit(self.handle)
             if not asynchronous(device.library):
+                submit(self.handle)
                 device.settle(self.handle)
                 return None
             try:
+                submit(self.handle)
                 mark = Mark(device)
                 device.call("record_event", self.handle, mark.handle)
             except PluginError:
-                device.settle(self.handle)  # nothing tells any more when the work is done
+                with suppress(PluginError):  # nothing tells any more when what was handed in is done
+                    device.settle(self.handle)
                 raise
             self.work.append(Submission(self.stream.submit(), mark, name, check, keep))
             return mark
