@@ -9,6 +9,7 @@ from paddle.device.default import device_to_place
 from paddle.device.memory import memory_reserved
 from paddle.device.places import get_device_properties
 from paddle.framework.place import available_types, current_place, place_of, set_current_place
+from umiak import backends
 from umiak.util.errors import op_error
 
 
@@ -113,7 +114,7 @@ def set_device(device: Any) -> None:
 
 @public("paddle.cuda")
 def mem_get_info(device: Any = None) -> tuple[int, int]:
-    """Memory of a CUDA device that this process may still reserve, and all that it has, in bytes.
+    """Free memory of a CUDA device, and all that it has, in bytes.
 
     Args:
         device: a name, a place, the number of a CUDA device, or None for the current device.
@@ -134,5 +135,8 @@ def mem_get_info(device: Any = None) -> tuple[int, int]:
     place = place_of(f"gpu:{device}" if isinstance(device, int) else device, "mem_get_info")
     if place.device_type != "gpu":
         raise op_error(ValueError, "mem_get_info", "a CUDA device", place.name)
+    told = backends.get(place).memory_info(place)
+    if told is not None:
+        return told
     total = get_device_properties(place).total_memory
     return total - memory_reserved(place), total

@@ -20,6 +20,12 @@ def _place(device: Any, op_name: str = "device") -> Place:
     )
 
 
+def _backend(place: Place) -> Any:
+    from umiak import backends
+
+    return backends.get(place)
+
+
 def _new(place: Place) -> Any:
     """A new queue; where work is done as soon as it is handed in, there is only the default one."""
     return _core.stream(place.index, 0) if place.device_type == "cpu" else _core.new_stream(place.index)
@@ -138,6 +144,7 @@ class Event:
         self.enable_timing = enable_timing
         self.event_base: Any = None
         self._time = 0.0
+        self._mark: Any = None
 
     @property
     def device(self) -> Place:
@@ -152,9 +159,13 @@ class Event:
         base = current_stream(self._place).stream_base if stream is None else stream.stream_base
         self.event_base = base.record()
         if self.enable_timing:
-            # Where work is done as soon as it is handed in, the host's clock is the device's.
-            self.event_base.synchronize()
-            self._time = time.perf_counter()
+            self._mark = (
+                None if self._place.device_type == "cpu" else _backend(self._place).time_mark(self._place, base.id)
+            )
+            if self._mark is None:
+                # Where work is done as soon as it is handed in, the host's clock is the device's.
+                self.event_base.synchronize()
+                self._time = time.perf_counter()
 
     def query(self) -> bool:
         """Say whether what came before the mark is done; True before any was made."""
@@ -179,6 +190,8 @@ class Event:
         """
         if not (self.enable_timing and end_event.enable_timing):
             raise RuntimeError("[elapsed_time] requires events with enable_timing=True, got one without")
+        if self._mark is not None and end_event._mark is not None:
+            return self._mark.milliseconds_to(end_event._mark)
         return (end_event._time - self._time) * 1e3
 
     def __repr__(self) -> str:
@@ -287,17 +300,18 @@ def synchronize(device: Any = None) -> None:
 
 @public("paddle.device paddle.cuda")
 def is_current_stream_capturing() -> bool:
-    """Return False: streams run what they are handed, they are never recorded into a graph of the device.
+    """Say whether work on the current device is recorded into a graph of the device, rather than done.
 
     Returns:
-        False.
+        A bool.
 
     Example:
         >>> import paddle
         >>> paddle.device.is_current_stream_capturing()
         False
     """
-    return False
+    place = current_place()
+    return place.device_type != "cpu" and _backend(place).capturing(place, current().get_stream(place))
 
 
 @public("paddle.device paddle.cuda")

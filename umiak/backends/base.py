@@ -79,6 +79,13 @@ class Kernel(NamedTuple):
             plan.check_results(self.refuse, self.writes)
 
 
+class TimeMark(Protocol):
+    """A point in a stream's work whose time the device notes."""
+
+    def milliseconds_to(self, later: Any) -> float:
+        """Wait for this mark and a later one of the same device; the time between them."""
+
+
 class Properties(NamedTuple):
     """A device as its maker describes it: model, version of what it can do, bytes of memory, units that compute."""
 
@@ -125,6 +132,19 @@ class Backend:
 
     def properties(self, place: Place) -> Properties | None:
         """Return the properties of a device; None where the backend does not tell."""
+        return None
+
+    def memory_info(self, place: Place) -> tuple[int, int] | None:
+        """Return the free and the total memory of a device in bytes, all processes counted; None where the backend does
+        not tell."""
+        return None
+
+    def capturing(self, place: Place, stream: int) -> bool:
+        """Return whether work that a stream gets is recorded into a graph of the device, rather than done."""
+        return False
+
+    def time_mark(self, place: Place, stream: int) -> TimeMark | None:
+        """Mark the end of what a stream has, by the device's own clock; None where it has none."""
         return None
 
     def allocator(self, place: Place) -> storage.Allocator:

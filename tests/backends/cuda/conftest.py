@@ -19,7 +19,7 @@ for folder in (Path(__file__).parent, TESTS / "compiler", TESTS / "support"):
     sys.path.insert(0, str(folder))
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def cuda() -> Iterator[Any]:
     """The backend of ``gpu``."""
     from recorded_backend import entered

@@ -6,7 +6,7 @@ from typing import Any
 
 from umiak.backends.base import Backend, Kernel, Properties, get
 from umiak.backends.cuda import copies
-from umiak.backends.cuda.device import DEVICE_TYPE, DEVICES, Device
+from umiak.backends.cuda.device import DEVICE_TYPE, DEVICES, Device, TimedEvent
 from umiak.backends.cuda.driver import DeviceAttribute, Driver
 from umiak.backends.host_calls import HostCalls
 from umiak.backends.strided import densely
@@ -51,6 +51,15 @@ class CudaBackend(Backend):
         )
         memory = driver.device_total_mem(number)
         return Properties(driver.device_get_name(number), major, minor, memory, units)
+
+    def memory_info(self, place: Place) -> tuple[int, int]:
+        return self.device(place).enter().mem_get_info()
+
+    def capturing(self, place: Place, stream: int) -> bool:
+        return self.device(place).queue(stream).capture is not None
+
+    def time_mark(self, place: Place, stream: int) -> TimedEvent:
+        return TimedEvent(self.device(place).queue(stream))
 
     def allocator(self, place: Place) -> Any:
         return caching.device_allocator(place.index, self.device(place).memory)

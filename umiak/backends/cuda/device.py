@@ -181,6 +181,27 @@ class Queue:
                     self.lose(error)
 
 
+class TimedEvent:
+    """An event of the driver that notes the time (:class:`umiak.backends.base.TimeMark`)."""
+
+    def __init__(self, queue: Queue) -> None:
+        self.device = device = queue.device
+        with queue.lock:
+            driver = device.enter()
+            self.event = device.timed.pop() if device.timed else driver.event_create(timing=True)
+            driver.event_record(self.event, queue.handle)
+
+    def milliseconds_to(self, later: TimedEvent) -> float:
+        driver = self.device.enter()
+        for mark in (self, later):
+            driver.event_synchronize(mark.event)
+        return driver.event_elapsed_time(self.event, later.event)
+
+    def __del__(self) -> None:
+        if hasattr(self, "event"):
+            self.device.timed.append(self.event)
+
+
 class Device(QueueDriver):
     """A CUDA device, and the driver of its streams."""
 
@@ -193,6 +214,7 @@ class Device(QueueDriver):
         self.queues: dict[int, Queue] = {}
         self.recording: Graph | None = None  # what is being captured
         self.events: list[int] = []  # of the driver, not in use
+        self.timed: list[int] = []  # likewise, of those that note the time
         self.peers: list[int] = []  # numbers of devices whose memory this one reaches
         self.units = self.attribute(DeviceAttribute.MULTIPROCESSOR_COUNT)
         self.most_shared = self.attribute(DeviceAttribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
@@ -244,11 +266,12 @@ class Device(QueueDriver):
             self.modules.close()
             self.pinned.trim()
             self.memory.close()
-            for event in self.events:
+            for event in (*self.events, *self.timed):
                 driver.event_destroy(event)
             driver.device_primary_ctx_release(self.number)
         self.queues.clear()
         self.events.clear()
+        self.timed.clear()
         driver.ctx_set_current(0)
 
     # --- the driver of its streams ---
