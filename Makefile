@@ -107,6 +107,7 @@ oracle: build $(filter $(ORACLE),$(ORACLE_PYTHON)) ## the public API against the
 	$(if $(ORACLE_ARGS),,ORACLE_PYTHON=$(ORACLE_PYTHON) $(BIN)/python -m tests.programs)
 	$(if $(ORACLE_ARGS),,ORACLE_PYTHON=$(ORACLE_PYTHON) $(BIN)/python -m tests.oracle.models)
 	$(if $(ORACLE_ARGS),,ORACLE_PYTHON=$(ORACLE_PYTHON) $(BIN)/python -m tests.oracle.saved_models)
+	$(if $(ORACLE_ARGS),,ORACLE_PYTHON=$(ORACLE_PYTHON) $(BIN)/python -m tests.oracle.extensions)
 	$(if $(ORACLE_ARGS),,cd / && $(ORACLE_PYTHON) $(CURDIR)/tests/support/model_facts.py $(CURDIR)/tests/data/model.json)
 	$(if $(ORACLE_ARGS),,cd / && FLAGS_enable_pir_api=0 $(ORACLE_PYTHON) $(CURDIR)/tests/support/static_model_facts.py $(CURDIR)/tests/data/static_model.json)
 

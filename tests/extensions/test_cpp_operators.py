@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import traceback
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -172,7 +173,7 @@ def test_sharding_rules_are_understood(ops):
 
 
 ERRORS = [
-    (0, RuntimeError, r"\[test_refused\] refused, with 6 elements \(.*operators\.cc:\d+\)"),
+    (0, OSError, r"\[test_refused\] refused, with 6 elements \(.*operators\.cc:\d+\)"),
     (1, ValueError, r"\[test_refused\] an argument that is invalid \(of the operator at .*operators\.cc:\d+\)"),
     (2, IndexError, r"\[test_refused\] an index"),
     (3, RuntimeError, r"\[test_refused\] something"),
@@ -206,6 +207,12 @@ def test_arguments_that_are_none(ops):
         ops.test_relu(paddle.ones([2], "int64"))
     with pytest.raises(RuntimeError, match=r"\[test_join\] at least one tensor is required \(.*operators.cc:\d+\)"):
         ops.test_join([], 0)
+
+
+def test_headers_are_where_flags_of_compilers_name_them():
+    root = Path(paddle.sysconfig.get_include())
+    assert (root / "paddle" / "extension.h").is_file()
+    assert (root / "compat" / "torch" / "library.h").is_file()
 
 
 def test_functions_tell_what_they_are(ops):

@@ -6,6 +6,9 @@ from typing import Any
 from umiak.core.dtype import DType
 from umiak.core.tensor import Tensor
 
+class KernelError(RuntimeError, OSError):
+    """Exception that a kernel in C++ has thrown. The reference framework raises OSError for PD_THROW and PD_CHECK."""
+
 class Facts:
     """Sizes and dtype in place of a tensor; ``mapping``: for each axis the axis of the mesh that it is sharded on, or -1."""
 

@@ -62,6 +62,10 @@ def set_call(function):
     CALL = function
 
 
+class KernelError(RuntimeError, OSError):
+    """Exception that a kernel in C++ has thrown. The reference framework raises OSError for PD_THROW and PD_CHECK."""
+
+
 # ---- tensors as handles
 
 @cython.final
@@ -545,6 +549,9 @@ cdef class Declaration:
         else:
             status = function(self.row.self, &call)
         if status != UMIAK_OK:
+            for i in range(min(max(call.n_results, 0), MAX_RESULTS)):
+                if results[i] != NULL:
+                    release_locked(results[i])
             self.fail(status, answers)
         if ERRORS:
             ERRORS.pop(threading.get_ident(), None)        # one that the library has caught
@@ -563,8 +570,8 @@ cdef class Declaration:
             raise type(error)(f"[{self.label}] {error}") from error
         kind, text = answers.complaints[len(answers.complaints) - 1] if answers.complaints else ("RuntimeError", f"it failed with status {status} and no message")
         error = getattr(builtins, kind, RuntimeError)
-        if not (isinstance(error, type) and issubclass(error, Exception)):
-            error = RuntimeError
+        if error is RuntimeError or not (isinstance(error, type) and issubclass(error, Exception)):
+            error = KernelError
         if not text.endswith(")") or ":" not in text.rpartition("(")[2]:
             text = f"{text} (of the operator at {self.file}:{self.line})"
         raise error(f"[{self.label}] {text}")

@@ -45,7 +45,12 @@ std::tuple<at::Tensor, at::Tensor> halves(const at::Tensor& x) {
   return std::make_tuple(low, high);
 }
 
-at::Tensor twice(const at::Tensor& x) { return x + x; }
+at::Tensor twice(const at::Tensor& x) {
+  at::Tensor from = x.contiguous();
+  at::Tensor out = at::empty_like(from);
+  for (int64_t i = 0; i < out.numel(); ++i) out.data_ptr<float>()[i] = 2 * from.data_ptr<float>()[i];
+  return out;
+}
 
 }  // namespace
 
