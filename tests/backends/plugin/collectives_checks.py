@@ -141,6 +141,20 @@ def gradient_of_all_reduce(rank, size, place):
     return host_values(y.grad)
 
 
+def check_data_parallel_training(rank, size):
+    rng = np.random.default_rng(0)
+    batch, weight = rng.standard_normal((4, 3)).astype("float32"), rng.standard_normal((3, 2)).astype("float32")
+    with on_device(rank):
+        net = paddle.nn.Linear(3, 2, bias_attr=False)
+        net.weight.set_value(paddle.to_tensor(weight + rank))  # rank 0's counts
+        model = paddle.DataParallel(net)
+        part = paddle.to_tensor(np.split(batch, size)[rank])
+        (model(part) ** 2).sum(1).mean().backward()
+        mean = 2 * batch.T @ (batch @ weight) / len(batch)
+        np.testing.assert_allclose(net.weight.grad.numpy(), mean, rtol=1e-5)
+        assert net.weight.place is place_of(rank)
+
+
 def check_many_tasks_in_flight(rank, size):
     world = comm.world()
     with on_device(rank):
