@@ -43,8 +43,10 @@ from umiak.compiler.loop.tree import (
     Barrier,
     Buffer,
     Fail,
+    Fold,
     If,
     Kernel,
+    Let,
     Loop,
     Reduce,
     Scan,
@@ -153,6 +155,8 @@ def test_show_kernel_has_every_statement():
                 (const(1, F32),),
             ),
             Loop(Axis(POINT, dim(0), kind=LANE), (Atomic("max", "h", i64(0), x, lt(POINT, 3)),)),
+            Let((var("t", F32),), (load("h", F32, i64(0)),)),
+            Fold((var("v", F32),), (S,), Axis(J, dim(0)), (const(0, F32),), (mul(S, 2.0),), lt(S, 5.0)),
         ),
     )
     assert show_kernel(kernel) == EVERY
@@ -172,6 +176,9 @@ kernel all(1 dims)
       o[i] = s streaming
   for i in [0, d0) lane:
     h[0] max= x[i] where i < 3
+  t: f32 = h[0]
+  v: f32 = fold s from 0.0:f32 for j in [0, d0):
+    s * 2.0:f32 where s < 5.0:f32
 """
 
 
@@ -184,7 +191,7 @@ def test_verify_accepts():
 
 
 VALUE = load("x", F32, POINT)
-S = var("s", F32)
+S, T = var("s", F32), var("t", F32)
 INNER = Loop(Axis(J, dim(0), kind=LANE), (Store("o", J, const(1, F32)),))
 ORDERED = Monoid("ordered", 1, SUM.identity, SUM.combine, commutative=False)
 
@@ -230,6 +237,14 @@ ORDERED = Monoid("ordered", 1, SUM.identity, SUM.combine, commutative=False)
             Kernel("k", (X, OUTPUT), 1, (Reduce((S,), ORDERED, (Axis(POINT, dim(0), kind=LANE),), (VALUE,)),)),
             "commutative monoid over lanes, got ordered",
         ),
+        (lanes(Let((S,), (POINT,))), "type f32, got i64"),
+        (lanes(Let((S,), (VALUE, VALUE))), "a value for each variable, got 2 for 1"),
+        (lanes(Let((S,), (VALUE,)), Let((S,), (VALUE,))), "defined once, got 's'"),
+        (lanes(Fold((S,), (T,), Axis(J, dim(0)), (POINT,), (T,))), "type f32, got i64"),
+        (lanes(Fold((S,), (T,), Axis(J, dim(0)), (VALUE,), (T, T))), r"as many results, states.*got \[1, 2\]"),
+        (lanes(Fold((S,), (T,), Axis(J, dim(0)), (VALUE,), (T,)), Store("o", POINT, T)), "before use, got 't'"),
+        (lanes(Fold((S,), (T,), Axis(J, dim(0)), (VALUE,), (T,), T)), "type bool"),
+        (Kernel("k", (X,), 1, (Fold((S,), (T,), Axis(J, dim(0), kind=LANE), (VALUE,), (T,)),)), "a serial axis"),
         (lanes(Store("o", POINT, make("exp", F32, (VALUE, VALUE)))), "exp: requires 1 operands|exp: 1 operands"),
         (lanes(Store("o", POINT, make("add", F32, (VALUE, load("x", F32, i64(0)), VALUE)))), "2 operands"),
         (lanes(Store("o", POINT, make("cast", F32, (make("exp", I64, (POINT,)),)))), "exp: floats"),
@@ -354,6 +369,25 @@ def test_run_scan_and_scratch(exclusive):
         verify(kernel)
         run(kernel, [np.float32([1, 2, 4]), out], [3], scratch=scratch)
     assert out.tolist() == ([0, 1, 3] if exclusive else [1, 3, 7])
+
+
+def test_run_let_keeps_what_stores_change():
+    first, second = (load("o", F32, i64(k)) for k in (0, 1))
+    swap = Let((S, T), (first, second)), Store("o", i64(0), T), Store("o", i64(1), S)
+    out = np.array([3, 4], np.float32)
+    assert run(Kernel("k", (OUTPUT,), 0, swap), [out]) == 0
+    assert out.tolist() == [4, 3]
+
+
+def test_run_fold_goes_in_order_where_its_condition_holds():
+    """Horner's rule, up to the first value above 10; each lane by itself."""
+    value = add(mul(S, 2.0), load("x", F32, J))
+    horner = Fold((T,), (S,), Axis(J, dim(0)), (cast(POINT, F32),), (value,), lt(S, 10.0))
+    kernel = Kernel("k", (X, OUTPUT), 1, (Loop(Axis(POINT, i64(3), kind=LANE), (horner, Store("o", POINT, T))),))
+    verify(kernel)
+    out = np.zeros(3, np.float32)
+    assert run(kernel, [np.array([1, 2, 3, 4], np.float32), out], [4]) == 0
+    assert out.tolist() == [11, 19, 12]
 
 
 def test_run_atomic():

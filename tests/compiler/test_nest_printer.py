@@ -6,7 +6,10 @@ import pytest
 import paddle
 from umiak import ops as F
 from umiak.compiler.dump import collect
-from umiak.compiler.nest import Nest
+from umiak.compiler.loop import node
+from umiak.compiler.loop.tree import Axis, Loop, Store
+from umiak.compiler.loop.types import F32
+from umiak.compiler.nest import Access, BodyStage, Nest, NestBuffer, position
 from umiak.compiler.nest_printer import show_nest
 
 
@@ -66,6 +69,15 @@ def test_chains_failures_and_scatters():
 def test_what_is_shared_gets_a_name():
     text = stages("square", lambda: paddle.square(paddle.exp(x())))["nest:square"]
     assert text.endswith("  t0 = x0[@0]\n  y1[@1] = t0 * t0\n")
+
+
+def test_bodies():
+    """Statements stand as in a kernel, with accesses in place of positions."""
+    index = node.axis("s0")
+    store = Store("y", node.add(position(0), index), node.const(1.0, F32))
+    body = BodyStage((Loop(Axis(index, node.dim(0)), (store,)),))
+    text = show_nest(Nest("k", (2,), 1, (NestBuffer("y", F32, True),), (Access("y", (3,)),), (body,), (3,)))
+    assert text.endswith("  for s0 in [0, d0):\n    y[@0 + s0] = 1.0:f32\n")
 
 
 def test_strange_stages_are_refused():
