@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -88,10 +88,14 @@ def _losses(optimizer: Any, step: Callable[[], Any], steps: int) -> list[float]:
     return losses
 
 
-def training(place: str, steps: int = 10) -> dict[str, Any]:
+NETWORKS = {"gpt": gpt_losses, "resnet18": resnet_losses}
+
+
+def training(place: str, steps: int = 10, networks: Sequence[str] = tuple(NETWORKS)) -> dict[str, Any]:
     """Losses of networks on the device and on the host, and seconds of a step."""
     report: dict[str, Any] = {"ok": True}
-    for name, losses in (("gpt", gpt_losses), ("resnet18", resnet_losses)):
+    for name in networks:
+        losses = NETWORKS[name]
         paddle.set_device("cpu")
         expected = losses(steps)
         paddle.set_device(place)
@@ -121,7 +125,7 @@ def rates(place: str, n: int = 1 << 24, rows: int = 4096, least_s: float = 0.2) 
     """GB/s of kernels over ``n`` elements of float32 and Tflop/s of matmuls of ``rows`` rows; seconds on the host of a
     launch. Behind each, PyTorch's, or null."""
     paddle.set_device(place)
-    torch = _torch()
+    torch = torch_with_cuda()
     report: dict[str, Any] = {"ok": True}
     width = min(n, 4096)
     x = paddle.rand([n // width, width])
@@ -170,7 +174,8 @@ def _seconds(call: Callable[[], Any], synchronize: Callable[[], Any], least_s: f
         count *= 4
 
 
-def _torch() -> Any:
+def torch_with_cuda() -> Any:
+    """PyTorch, where it is installed and has a device."""
     try:
         import torch
     except ImportError:

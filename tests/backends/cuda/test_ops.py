@@ -58,7 +58,7 @@ def test_results(device, name):
         compare(got, expected, f"{case}: result", 8)
 
 
-@pytest.mark.parametrize("name", ops("cuda gradients", differentiable))
+@pytest.mark.parametrize("name", ops("gradients on cuda", differentiable))
 def test_gradients(device, name):
     case = next(c for c in cases_of(name) if usable(c) and differentiable(c)).widened()
 
