@@ -110,6 +110,9 @@ def test_general_eigenvalues(device, name):
 
 @pytest.mark.slow
 def test_systems(device):
+    a, b = np.array([[2.0, 0], [1, 4]]), np.array([[np.inf, 1], [1, 2]])
+    expected = scipy.linalg.solve_triangular(a, b, lower=True, check_finite=False)
+    np.testing.assert_array_equal(on(device, lambda a, b: F.triangular_solve(a, b, upper=False), a, b)[0], expected)
     a, b = normals(30, 30), normals(30, 4)
     np.testing.assert_allclose(on(device, F.solve, a, b)[0], np.linalg.solve(a, b), rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(on(device, F.inverse, a)[0] @ a, np.eye(30), atol=1e-10)
@@ -138,7 +141,7 @@ def test_special_functions_far_out(device):
         np.testing.assert_allclose(on(device, function, a, x)[0], expected(a, x), rtol=1e-8, atol=1e-12)
     p, q, z = np.array([0.5, 30, 2, 2, 3]), np.array([7, 0.5, 2, 2, 0.1]), np.array([0.9, 0.99, 0, 1, 0.999])
     np.testing.assert_allclose(on(device, F.betainc, p, q, z)[0], scipy.special.betainc(p, q, z), rtol=1e-9)
-    y = np.array([1e-2, 0.7, 15, 1e5])
+    y = np.array([1e-2, 0.7, 15, 1e5, np.inf])
     for n in (1, 2, 5):
         found = on(device, lambda y, n=n: F.polygamma(y, n=n), y)[0]
         np.testing.assert_allclose(found, scipy.special.polygamma(n, y), rtol=1e-10)

@@ -92,7 +92,7 @@ def substitute(
     count = w.integer(size)
     with w.loop(columns) as j, w.loop(count) if rising else w.down(count) as i:
         lo, hi = (0, i) if rising else (next_to(i), count)
-        rest = w.let(to[i, j] - w.sum(hi, lambda k: element(i, k) * to[k, j], to[i, j] * 0.0, lo))
+        rest = w.let(to[i, j] - w.sum(hi, lambda k: element(i, k) * to[k, j], to.zero, lo))
         if unit:
             to[i, j] = rest
         else:

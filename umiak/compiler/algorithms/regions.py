@@ -144,7 +144,7 @@ def share_of(w: Writer, low: Number, step: Number, samples: Node, bin_: Node, si
         weight = where(n.eq(first, at), 1.0 - share, 0.0) + where(n.eq(second, at), share, 0.0)
         return where(there, weight, 0.0)
 
-    return w.sum(samples, term, low * 0.0)
+    return w.sum(samples, term, low.like(0.0))
 
 
 def spread(w: Writer, add: Callable[[Regions, Node, Any], None]) -> None:

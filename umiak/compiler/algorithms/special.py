@@ -170,7 +170,7 @@ def polygamma(w: Writer) -> None:
     s = order + 1
     shift = n.cast(Number(n.call("ceil", maximum(x.like(float(SHIFT)) - x, 0.0).re)).re, I64)
     shift = w.let(n.minimum(shift, n.i64(STEPS)))
-    total = w.sum(shift, lambda k: 1.0 / power(x + Number(n.cast(k, x.type)), s), x * 0.0)
+    total = w.sum(shift, lambda k: 1.0 / power(x + Number(n.cast(k, x.type)), s), x.like(0.0))
     far = w.let(x + Number(n.cast(shift, x.type)))
     inverse = 1.0 / far
     term = power(inverse, s)

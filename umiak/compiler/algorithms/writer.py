@@ -48,6 +48,12 @@ class Array:
         self.storage, self.type, self.is_complex = storage, type_, complex_
         self.strides = dense(tuple(shape)).strides
 
+    @property
+    def zero(self) -> Number:
+        """0 as an element."""
+        zero = n.const(0, self.type)
+        return Number(zero, zero) if self.is_complex else Number(zero)
+
     def _address(self, index: Any) -> Node:
         index = index if isinstance(index, tuple) else (index,)
         at = (*self.lead, *map(self.writer.integer, index))
