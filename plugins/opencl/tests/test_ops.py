@@ -18,7 +18,7 @@ from umiak.core import array, tape
 
 QUICK = 4
 # Ops whose samples make kernels that take PoCL several seconds of the processor.
-LONG = ("deformable", "roi", "psroi", "rnn")
+LONG = ("deformable", "index_put", "psroi", "repeat_interleave", "rnn", "roi")
 
 
 def ops(property: str, where: Any) -> list[Any]:
