@@ -31,12 +31,14 @@ NAMES = {
         "batch_fc correlation fused_bn_add_act fused_seqpool_cvm pow2_decay_with_linear_warmup rank_attention "
         "search_pyramid_hash tdm_child tdm_sampler "
     ),
-    "paddle.incubate.optimizer": ("DistributedFusedLamb GradientMergeOptimizer PipelineOptimizer RecomputeOptimizer "),
+    "paddle.incubate.optimizer": (
+        "DistributedFusedLamb GradientMergeOptimizer PipelineOptimizer RecomputeOptimizer "
+    ),
     "paddle.inference": "InternalUtils",
     "paddle.jit": "json_to_pdmodel",
     "paddle.library": "warn_about_unimplemented_torch_features",
     "paddle.linalg": "fp8_fp8_half_gemm_fused",
-    "paddle.nn.functional": "flashmask_attention moe_permute moe_unpermute sparse_attention",
+    "paddle.nn.functional": "moe_permute moe_unpermute sparse_attention",
     "paddle.nn.quant": "QuantStub",
     "paddle.static": "MetaTensor Operator Parameter quantization register_op",
     "paddle.static.nn": "continuous_value_model create_parameter",

@@ -129,6 +129,7 @@ NAMES = {
         "paddle.nn.functional.flash_attention": (
             "flash_attention_v3_varlen flash_attn_qkvpacked flash_attn_varlen_qkvpacked "
         ),
+        "paddle.nn.functional.flashmask": "flashmask_attention",
         "paddle.nn.functional.loss_classes": (
             "adaptive_log_softmax_with_loss class_center_sample hsigmoid_loss margin_cross_entropy "
         ),
@@ -140,6 +141,7 @@ NAMES = {
     },
     "paddle.nn.functional.flash_attention": {
         "paddle.nn.functional.attention": "scaled_dot_product_attention",
+        "paddle.nn.functional.flashmask": "flashmask_attention",
     },
     "paddle.nn.initializer": {
         "paddle.nn.initializer.older_names": (

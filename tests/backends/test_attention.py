@@ -58,7 +58,7 @@ def run(op, *inputs):
 
 def compare(q, k, v, g, mask=None, causal=False, dtype="float32"):
     """All three ops against ref."""
-    grad_of_mask = mask is not None and mask.dtype.kind != "b"
+    grad_of_mask = mask is not None and mask.dtype.kind not in "bi"
     want = evaluate(ops.AttentionTrain(causal=causal), [q, k, v, mask], (SCALE,))
     out, lse = run(ops.AttentionTrain(causal=causal), q, k, v, mask)
     close(out, want[0], dtype, "out")

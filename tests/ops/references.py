@@ -301,6 +301,16 @@ def attention_parts(q: Any, k: Any, v: Any, mask: Any, causal: bool, scale: floa
     if causal:
         allowed = torch.ones(sq, sk, dtype=torch.bool).tril(sk - sq)
         scores = scores.masked_fill(~allowed, -math.inf)
+    if mask is not None and mask.dtype == torch.int32:
+        row, columns = torch.arange(sq)[:, None], [c[:, :, None] for c in mask.unbind(3)]
+        within = lambda begin, end: (row >= begin) & (row < end)  # noqa: E731
+        if causal:
+            hidden = within(columns[0], columns[1] if len(columns) == 2 else sq)
+        elif len(columns) == 2:
+            hidden = (row >= columns[0]) | (row < columns[1])
+        else:
+            hidden = within(*columns[:2]) | within(*columns[2:])
+        mask = ~hidden.repeat_interleave(h // mask.shape[1], 1)
     if mask is not None:
         scores = scores.masked_fill(~mask, -math.inf) if mask.dtype == torch.bool else scores + mask
     lse = torch.logsumexp(scores, -1)

@@ -28,6 +28,7 @@ OTHERS = {
     "umiak/compiler/render/scratch.py": "ALIGN",
     "umiak/compiler/schedule/unrolled.py": "LONG",
     "umiak/compiler/statistics.py": "ROWS",
+    "umiak/masks/tiles.py": "SKIP TILE",
     # Opcodes go by name.
     "umiak/ir/linearise.py": "ADD AND BROADCAST EQ FLOORDIV LE LT MOD MUL NE NEG NOT OR SUB",
     "umiak/ops/scalars.py": "INT64",

@@ -1,9 +1,11 @@
 """Scaled dot-product attention over ``[batch, sequence, heads, dim]``.
 
 Key and value may have fewer heads than the query: each serves as many consecutive query heads. A mask is boolean (True:
-visible) or is added to the scores; it broadcasts to ``[batch, query heads, query, key]``. Causal attention aligns the
-last query with the last key. A query that sees no key gives zeros. ``Attention`` keeps the log-sum-exp of the scores
-for its gradient, never the probabilities.
+visible) or is added to the scores; it broadcasts to ``[batch, query heads, query, key]``. Or it is of int32, ``[batch,
+heads, keys, columns]``, and says for each key which queries do not see it, as half-open intervals (Wang et al.,
+FlashMask, 2024): one head for all, one for each key head or one for each query head; see :data:`COLUMNS`. Causal
+attention aligns the last query with the last key. A query that sees no key gives zeros. ``Attention`` keeps the
+log-sum-exp of the scores for its gradient, never the probabilities.
 """
 
 from __future__ import annotations
@@ -25,6 +27,14 @@ from umiak.util.errors import OperandError
 
 NEVER = float("-inf")
 
+# What the columns of a mask of int32 say, by whether attention is causal and how many they are. Hidden from a key are
+# queries from ``begin`` to ``end`` (to the last where there is no such column) and from ``second_begin`` (the first) to
+# ``second_end``.
+COLUMNS = {
+    True: {1: ("begin",), 2: ("begin", "end")},
+    False: {2: ("begin", "second_end"), 4: ("begin", "end", "second_begin", "second_end")},
+}
+
 
 # --- the formula ---------------------------------------------------------------------------------------------------
 
@@ -42,6 +52,36 @@ def from_rows(x: Any, s: Any, h: Any) -> Any:
     return F.permute(F.reshape(x, shape=(x.shape[0], h, s, x.shape[3])), perm=(0, 2, 1, 3))
 
 
+def hidden_queries(mask: Any, queries: Any, causal: bool) -> Any:
+    """``[batch, heads, queries, keys]``: which queries a mask of int32 hides from which keys."""
+    query = F.unsqueeze(counter(queries), axes=(1,))
+    count = mask.shape[3]  # may be symbolic: a column that is not there is one that bounds no query
+    fewest = min(COLUMNS[causal])
+
+    def column(i: Any) -> Any:
+        one = F.slice(mask, axes=(3,), starts=(i,), sizes=(1,), steps=(1,))
+        return F.permute(F.cast(one, dtype=query.dtype), perm=(0, 1, 3, 2))
+
+    def within(begin: Any, end: Any) -> Any:
+        return F.logical_and(F.ge(query, begin), F.lt(query, end))
+
+    end = F.maximum(column(dim.minimum(1, count - 1)), dim.where(count == fewest, queries, 0))
+    hidden = within(column(0), end)
+    if causal:
+        return hidden
+    second_begin = F.minimum(column(dim.minimum(2, count - 1)), dim.where(count == fewest, 0, queries))
+    return F.logical_or(hidden, within(second_begin, column(count - 1)))
+
+
+def hide(s: Any, mask: Any, causal: bool) -> Any:
+    """Scores ``[b, h, sq, sk]`` with -inf where a mask of int32 hides a query from a key."""
+    b, h, sq, sk = s.shape
+    hidden = hidden_queries(mask, sq, causal)
+    heads = hidden.shape[1]
+    hidden = F.unsqueeze(hidden, axes=(2,))
+    return F.reshape(F.where(hidden, NEVER, F.reshape(s, shape=(b, heads, h // heads, sq, sk))), shape=(b, h, sq, sk))
+
+
 def probabilities(q: Any, k: Any, mask: Any, causal: bool, scale: Any) -> tuple:
     """Softmax of the scores ``[b, h, sq, sk]`` and their log-sum-exp ``[b, h, sq, 1]``."""
     b, sq, h, _ = q.shape
@@ -52,7 +92,10 @@ def probabilities(q: Any, k: Any, mask: Any, causal: bool, scale: Any) -> tuple:
         last = F.unsqueeze(counter(sq, sk - sq), axes=(1,))
         s = F.where(F.le(counter(sk), last), s, NEVER)
     if mask is not None:
-        s = F.where(mask, s, NEVER) if mask.dtype.is_bool else F.add(s, mask)
+        if mask.dtype.is_integer:
+            s = hide(s, mask, causal)
+        else:
+            s = F.where(mask, s, NEVER) if mask.dtype.is_bool else F.add(s, mask)
     top = F.max(s, axes=(3,), keepdim=True)
     top = F.where(F.eq(top, NEVER), 0, top)
     p = F.exp(F.sub(s, top))
@@ -91,15 +134,27 @@ class AttentionBase(Op):
         require(self, k.shape[3] == d, "query and key of one dim", got)
         require(self, (sk >= 1) & (heads >= 1), "at least one key and head", got)
         require(self, h % dim.maximum(heads, 1) == 0, "query heads that are a multiple of key heads", got)
-        if mask is not None:
+        if mask is not None and mask.dtype is dt.int32:
+            self.check_hidden(mask, b, h, sk, heads)
+        elif mask is not None:
             if not (mask.dtype.is_bool or mask.dtype is dtype):
-                self.fail(OperandError, f"a mask of bool or {dtype.name}", mask.dtype.name)
+                self.fail(OperandError, f"a mask of bool, int32 or {dtype.name}", mask.dtype.name)
             full = (b, h, sq, sk)
             if len(mask.shape) > 4:
                 self.fail(ValueError, f"a mask that broadcasts to {full}", tuple(mask.shape))
             for m, n in zip(mask.shape, full[4 - len(mask.shape) :], strict=True):
                 require(self, (m == 1) | (m == n), f"a mask that broadcasts to {full}", tuple(mask.shape))
         return (b, sq, h, v.shape[3]), dtype
+
+    def check_hidden(self, mask, b, h, sk, heads):
+        """Refuse a mask of int32 that does not belong to the other operands."""
+        got, counts = tuple(mask.shape), tuple(COLUMNS[self.causal])
+        required = f"a mask of int32 of shape [{b}, 1, {heads} or {h}, {sk}, {' or '.join(map(str, counts))}]"
+        if len(mask.shape) != 4:
+            self.fail(ValueError, required, got)
+        m_batch, m_heads, m_keys, n = mask.shape
+        fits = ((m_heads == 1) | (m_heads == heads) | (m_heads == h)) & ((m_batch == 1) | (m_batch == b))
+        require(self, fits & (m_keys == sk) & ((n == counts[0]) | (n == counts[1])), required, got)
 
     def pairs(self, q, k):
         """Return the number of scores: of causal attention, those of visible pairs."""
@@ -116,9 +171,12 @@ class AttentionBase(Op):
         """
         of_mask = []
         if mask is not None:
-            names = ("b", "h", "s", "t")[4 - len(mask.shape) :]
+            names = ("b", "h", "t", "c") if mask.dtype.is_integer else ("b", "h", "s", "t")[4 - len(mask.shape) :]
             of_mask = ["1" if isinstance(n, int) and n == 1 else f for n, f in zip(mask.shape, names, strict=True)]
-        marks = dict.fromkeys(("t", "d", "s") if self.causal else ("t", "d"), "replicated") | {"h": "nonempty"}
+        by_position = self.causal or (mask is not None and mask.dtype.is_integer)
+        marks = dict.fromkeys(("t", "d", "s") if by_position else ("t", "d"), "replicated") | {"h": "nonempty"}
+        if "c" in of_mask:
+            marks["c"] = "replicated"
         return ["b", "s", "h", "d"], ["b", "t", "h", "d"], ["b", "t", "h", "e"], of_mask, ["b", "s", "h", "e"], marks
 
 
@@ -184,6 +242,12 @@ def cases(rng: Any) -> Iterator[tuple]:
     visible = np.array([[True, False, True], [False, False, False]])
     yield *qkv(1, 2, 3, 2, 2, 2, 2), visible, False, "a row that sees nothing"
     yield *qkv(1, 3, 2, 1, 1, 2, 2), None, True, "a row that sees nothing"
+    begins = np.array([2, 3, 1], np.int32).reshape(1, 1, 3, 1)
+    yield *qkv(2, 3, 3, 2, 1, 2, 2), begins, True, "intervals of queries"
+    ends = np.array([[[2, 1], [3, 0], [3, 2]], [[3, 0], [1, 1], [2, 0]]], np.int32)[None]
+    yield *qkv(1, 3, 3, 4, 2, 2, 2), ends, False, "intervals of queries, of each key head"
+    both = rng.integers(0, 5, (2, 2, 3, 4)).astype(np.int32)
+    yield *qkv(2, 4, 3, 2, 1, 2, 3), both, False, "intervals of queries, of each head; a row may see nothing"
     yield *qkv(0, 2, 2, 1, 1, 2, 2), None, False, "0-size"
     yield *qkv(1, 2, 2, 2, 2, 2, 2, dt.bfloat16), None, True, ""
     yield *qkv(1, 2, 2, 2, 2, 2, 2, dt.float32), None, False, ""
@@ -199,6 +263,31 @@ class AttentionTrain(AttentionBase):
     def infer(self, q, k, v, mask, scale):
         shape, dtype = self.check(q, k, v, mask)
         return Meta(shape, dtype), Meta((shape[0], shape[2], shape[1]), dtype.compute)
+
+    def vjp(self, s, g, g_lse):
+        q, k, v, mask = s.inputs
+        (out, lse), scale, with_mask = s.outputs, s.params.scale, s.needs[3]
+        gradients: list[Any] = [None] * 4
+        if g is not None:
+            attrs = {"causal": self.causal, "with_mask": with_mask, "scale": scale}
+            gradients[: 3 + with_mask] = F.attention_grad(q, k, v, out, lse, g, mask, **attrs)
+        if g_lse is not None:
+            # The gradient of a log-sum-exp by its scores are the weights. Their sums of keys, and of queries, are a
+            # result of attention and a gradient of one.
+            g_lse = F.unsqueeze(g_lse, axes=(3,))
+            weight = F.mul(F.permute(g_lse, perm=(0, 2, 1, 3)), scale)
+            seen = F.attention(q, k, k, mask, causal=self.causal, scale=scale)
+            g_seen = cast_to(F.mul(widen(q), weight), q.dtype)
+            gk = F.attention_grad(q, k, k, seen, lse, g_seen, mask, causal=self.causal, with_mask=False, scale=scale)[2]
+            gq = cast_to(F.mul(widen(seen), weight), q.dtype)
+            more: list[Any] = [gq, gk, None, None]
+            if with_mask:
+                p, _ = probabilities(*map(widen, (q, k, mask)), self.causal, scale)
+                more[3] = cast_to(F.sum_to(F.mul(p, g_lse), shape=sizes(mask)), mask.dtype)
+            gradients = [
+                b if a is None else a if b is None else F.add(a, b) for a, b in zip(gradients, more, strict=True)
+            ]
+        return tuple(gradients)
 
     def decompose(self, q, k, v, mask, scale):
         dtype = q.dtype
@@ -264,7 +353,7 @@ class AttentionGrad(AttentionBase):
     def samples(rng) -> Iterator[Sample]:
         for q, k, v, mask, causal, note in cases(rng):
             out, lse = computed(F.attention_train, q, k, v, mask, causal=causal, scale=0.7)
-            attrs = {"causal": causal, "with_mask": mask is not None and mask.dtype.kind != "b"}
+            attrs = {"causal": causal, "with_mask": mask is not None and mask.dtype.kind not in "bi"}
             g = draw(rng, out.shape, dt.convert(q.dtype))
             # Only grad may change alone: out and lse belong to the other operands.
             yield Sample((q, k, v, out, lse, g, mask), attrs, {"scale": 0.7}, (5,), note)

@@ -49,6 +49,7 @@ from paddle.nn.functional.distance import pdist as pdist
 from paddle.nn.functional.flash_attention import flash_attention_v3_varlen as flash_attention_v3_varlen
 from paddle.nn.functional.flash_attention import flash_attn_qkvpacked as flash_attn_qkvpacked
 from paddle.nn.functional.flash_attention import flash_attn_varlen_qkvpacked as flash_attn_varlen_qkvpacked
+from paddle.nn.functional.flashmask import flashmask_attention as flashmask_attention
 from paddle.nn.functional.input import embedding_renorm_ as embedding_renorm_
 from paddle.nn.functional.loss import binary_cross_entropy as binary_cross_entropy
 from paddle.nn.functional.loss import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
@@ -941,6 +942,7 @@ __all__ = [
     "flash_attention_v3_varlen",
     "flash_attn_qkvpacked",
     "flash_attn_varlen_qkvpacked",
+    "flashmask_attention",
     "fold",
     "fractional_max_pool2d",
     "fractional_max_pool3d",

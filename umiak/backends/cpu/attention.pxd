@@ -89,6 +89,12 @@ cdef struct Strip:              # queries side by side, one per lane
     int64_t batch, head         # of the keys
     int32_t[MAX_WIDTH] last     # the last key that a lane sees, where attention is causal
 
+cdef struct Hidden:             # queries that do not see a key: [begin, end) and [second_begin, second_end)
+    int64_t begin, end, second_begin, second_end
+
+cdef struct HiddenBounds:       # the least and the largest of these numbers in a tile of keys
+    Hidden least, most
+
 cdef struct Call
 
 # The one place that says which scores count. `visible_prefix` says how many of keys [first, first + count) come before any that is not
@@ -107,6 +113,7 @@ cdef struct Config:             # a class of calls
     bint wide                   # computes in f64
     bint pairs                  # has functions for pairs
     bint causal, mask, mask_bool, with_mask, with_lse
+    bint hides_rows             # the mask says for each key which queries do not see it
     int64_t size, stored, mask_stored       # bytes of a number computed with, of operands, of the mask
     int64_t lanes, width, rows, keys        # of a vector, a strip, a matmul's tile, a tile of scores
     int n_sizes
@@ -121,6 +128,9 @@ cdef struct Call:
     int64_t score_dim, score_value_dim
     Operand q, k, v, mask, out, lse, grad, dq, dk, dv, dmask
     Number scale, scale_log2, log2_e, one, zero
+    int64_t mask_batches, mask_heads, columns   # of a mask that hides rows
+    const HiddenBounds* bounds                  # of its tiles of keys, by batch and head
+    int64_t tiles                               # of keys
     # how a launch is divided
     int64_t strips_per_part, parts_per_head
     int64_t local               # bytes of a part's scratch
@@ -390,6 +400,9 @@ cdef inline void prefetch_step(Prefetch* a) noexcept nogil:
             a.k += 1
             a.row = 0
 
+cdef bint hides_tile(const Call* c, const Strip* strips, int64_t n, int64_t first, int64_t count) noexcept nogil
+cdef int bound_tiles(Call* c) noexcept nogil
+cdef void free_bounds(Call* c) noexcept nogil
 cdef void add_weighted_values(const Call* c, const Strip* s, char* to, const char* values, int64_t panel, const char* weights, int64_t weight_row,
                   int64_t n, const char* factor, int64_t at, int64_t seen, Prefetch* coming) noexcept nogil
 cdef int prepare(Call* c, const Config* config, void** ptrs, const int64_t* dims, const uint64_t* scalars, int gradient) noexcept nogil

@@ -20,6 +20,7 @@ class Attention:
         causal: bool,
         mask: str | None = None,
         mask_stored: int = 0,
+        hides_rows: bool = False,
         with_lse: bool = False,
         with_mask: bool = False,
     ) -> None: ...

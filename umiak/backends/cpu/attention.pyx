@@ -7,7 +7,8 @@ into weights and adds weighted values. What lane a query is in does not matter t
 among threads. Few queries per key head (a step of decoding) go one by one, over keys and values where they lie.
 """
 from libc.math cimport INFINITY, log, logf
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdlib cimport free as release, malloc
 from libc.string cimport memcpy, memset
 
 from umiak.backends.cpu.launcher cimport no_memory, parallel_for, thread_count
@@ -75,6 +76,8 @@ cdef int prepare(Call* c, const Config* config, void** ptrs, const int64_t* dims
     for i in range(4):
         if dims[7 + i] == 1:
             c.mask.stride[i] = 0
+    c.mask_batches, c.mask_heads, c.columns = dims[7], dims[8], dims[10]
+    c.tiles = (c.keys + config.keys - 1) // config.keys
     if gradient:
         at = strided(&c.out, ptrs[3], at, 4, config.stored)
         at = strided(&c.lse, ptrs[4], at, 3, config.size)
@@ -142,6 +145,169 @@ cdef void apply(const Call* c, const Strip* s, int64_t first, int64_t count, int
     if config.causal:
         config.f.causal(scores + free * row, row, count - free, s.last, first + free)
     if config.mask:
+        config.f.masked(scores, row, count, room)
+
+
+# ---- masks that say for each key which queries do not see it ---------------------------------------------------------------
+cdef inline Hidden hidden_of(const Call* c, const char* at) noexcept nogil:
+    """The two intervals of one key. In causal attention the columns are begin and end, of which the end may be missing; else
+    a begin and a second end, or all four."""
+    cdef Hidden h
+    cdef int64_t step = c.mask.stride[3]
+    h.begin, h.end, h.second_begin, h.second_end = (<const int32_t*>at)[0], c.queries, 0, 0
+    if c.columns == 4:
+        h.end = (<const int32_t*>(at + step))[0]
+        h.second_begin = (<const int32_t*>(at + 2 * step))[0]
+        h.second_end = (<const int32_t*>(at + 3 * step))[0]
+    elif c.columns == 2:
+        if c.config.causal:
+            h.end = (<const int32_t*>(at + step))[0]
+        else:
+            h.second_end = (<const int32_t*>(at + step))[0]
+    return h
+
+
+cdef inline Hidden least_of(Hidden a, Hidden b) noexcept nogil:
+    a.begin, a.end = min(a.begin, b.begin), min(a.end, b.end)
+    a.second_begin, a.second_end = min(a.second_begin, b.second_begin), min(a.second_end, b.second_end)
+    return a
+
+
+cdef inline Hidden most_of(Hidden a, Hidden b) noexcept nogil:
+    a.begin, a.end = max(a.begin, b.begin), max(a.end, b.end)
+    a.second_begin, a.second_end = max(a.second_begin, b.second_begin), max(a.second_end, b.second_end)
+    return a
+
+
+cdef int bound_tiles(Call* c) noexcept nogil:
+    """Look at the mask once, before any score is computed."""
+    cdef int64_t unit, tile, key
+    cdef const char* head
+    cdef HiddenBounds* to = <HiddenBounds*>malloc(c.mask_batches * c.mask_heads * c.tiles * sizeof(HiddenBounds) + 1)
+    cdef Hidden h
+    c.bounds = to
+    if to == NULL:
+        return NO_MEMORY
+    for unit in range(c.mask_batches * c.mask_heads):
+        head = c.mask.data + unit // c.mask_heads * c.mask.stride[0] + unit % c.mask_heads * c.mask.stride[1]
+        for tile in range(c.tiles):
+            key = tile * c.config.keys
+            to.least = to.most = hidden_of(c, head + key * c.mask.stride[2])
+            for key in range(key + 1, min(key + c.config.keys, c.keys)):
+                h = hidden_of(c, head + key * c.mask.stride[2])
+                to.least, to.most = least_of(to.least, h), most_of(to.most, h)
+            to += 1
+    return 0
+
+
+cdef void free_bounds(Call* c) noexcept nogil:
+    release(<void*>c.bounds)
+
+
+cdef inline int64_t mask_head(const Call* c, const Strip* s, int64_t row) noexcept nogil:
+    """The head of the mask that a strip's row goes by."""
+    if c.mask_heads == c.heads:
+        return s.head * c.group + row % c.group
+    return 0 if c.mask_heads == 1 else s.head
+
+
+cdef inline const HiddenBounds* bounds_of(const Call* c, const Strip* s, int64_t head, int64_t first) noexcept nogil:
+    return c.bounds + ((s.batch if c.mask_batches > 1 else 0) * c.mask_heads + head) * c.tiles + first // c.config.keys
+
+
+cdef inline bint hides_all(const HiddenBounds* b, int64_t begin, int64_t end) noexcept nogil:
+    """Return whether one of the intervals of each key holds queries [begin, end)."""
+    return (begin >= b.most.begin and end <= b.least.end) or (begin >= b.most.second_begin and end <= b.least.second_end)
+
+
+cdef inline bint hides_some(const HiddenBounds* b, int64_t begin, int64_t end) noexcept nogil:
+    return (begin < b.most.end and end > b.least.begin) or (begin < b.most.second_end and end > b.least.second_begin)
+
+
+cdef inline int64_t heads_in(const Call* c, const Strip* s) noexcept nogil:
+    """The number of heads of the mask that the strip's rows go by."""
+    return min(c.group, s.lanes) if c.mask_heads == c.heads else 1
+
+
+cdef bint hides_tile(const Call* c, const Strip* strips, int64_t n, int64_t first, int64_t count) noexcept nogil:
+    """Return whether no strip sees any of a tile of keys, as far as its bounds say."""
+    cdef int64_t i, k
+    cdef const Strip* s
+    for i in range(n):
+        s = &strips[i]
+        if s.end <= first:
+            continue
+        for k in range(heads_in(c, s)):
+            if not hides_all(bounds_of(c, s, mask_head(c, s, s.first + k), first), s.first // c.group, (s.first + s.lanes - 1) // c.group + 1):
+                return False
+    return True
+
+
+cdef inline Hidden apart(Hidden h) noexcept nogil:
+    """The same queries, in intervals that do not overlap."""
+    if max(h.begin, h.second_begin) < min(h.end, h.second_end):
+        h.begin, h.end, h.second_end = min(h.begin, h.second_begin), max(h.end, h.second_end), h.second_begin
+    return h
+
+
+cdef inline int64_t hide_lanes(const Call* c, const Strip* s, char* row, int64_t begin, int64_t end) noexcept nogil:
+    """Hide a key from queries [begin, end); how many the strip has of them."""
+    cdef int64_t low = between(0, begin * c.group - s.first, s.lanes), high = between(0, end * c.group - s.first, s.lanes)
+    if high <= low:
+        return 0
+    fill(c.config, row + low * c.config.size, high - low, -INFINITY)
+    return high - low
+
+
+cdef inline bint hides(const Hidden* h, int64_t query) noexcept nogil:
+    return h.begin <= query < h.end or h.second_begin <= query < h.second_end
+
+
+cdef int64_t visible_prefix_of_rows(const Call* c, const Strip* s, int64_t first, int64_t count, char* room) noexcept nogil:
+    """Of a tile that bounds do not settle, ``room`` gets 0 or -inf for each score, and after them whether it did."""
+    cdef const Config* config = c.config
+    cdef int64_t begin = s.first // c.group, end = (s.first + s.lanes - 1) // c.group + 1, hidden = 0, seen = count, here, k, i
+    cdef bint every = True, some = False, alike = heads_in(c, s) == 1
+    cdef const HiddenBounds* b
+    cdef const char* at
+    cdef char* row = room
+    cdef Hidden h
+    for k in range(heads_in(c, s)):
+        b = bounds_of(c, s, mask_head(c, s, s.first + k), first)
+        every = every and hides_all(b, begin, end)
+        some = some or hides_some(b, begin, end)
+    if every:
+        return SKIP
+    put(config, room, count * config.width, some)
+    if some:
+        memset(room, 0, count * config.width * config.size)
+        for k in range(count):
+            here = 0
+            at = c.mask.data + s.batch * c.mask.stride[0] + (first + k) * c.mask.stride[2]
+            if alike:
+                h = apart(hidden_of(c, at + mask_head(c, s, s.first) * c.mask.stride[1]))
+                here = hide_lanes(c, s, row, h.begin, h.end) + hide_lanes(c, s, row, h.second_begin, h.second_end)
+            else:
+                for i in range(s.lanes):
+                    h = hidden_of(c, at + mask_head(c, s, s.first + i) * c.mask.stride[1])
+                    if hides(&h, (s.first + i) // c.group):
+                        put(config, row, i, -INFINITY)
+                        here += 1
+            if here and seen == count:
+                seen = k
+            hidden += here
+            row += config.width * config.size
+        if hidden == count * s.lanes:
+            return SKIP
+    return min(seen, between(0, s.last[0] + 1 - first, count)) if config.causal else seen
+
+
+cdef void apply_rows(const Call* c, const Strip* s, int64_t first, int64_t count, int64_t free, char* room, char* scores,
+                     int64_t row) noexcept nogil:
+    cdef const Config* config = c.config
+    if config.causal:
+        config.f.causal(scores + free * row, row, count - free, s.last, first + free)
+    if get(config, room, count * config.width) != 0:
         config.f.masked(scores, row, count, room)
 
 
@@ -226,6 +392,9 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
     at = 0
     while at < end:
         count = min(config.keys, end - at)
+        if config.hides_rows and hides_tile(c, strips, n_strips, at, count):
+            at += count
+            continue
         copy_scored(c, strips, &c.k, keys, panel, at, count, c.dim)
         copy_summed(c, strips, &c.v, values, panel, at, count, c.value_dim)
         for i in range(n_strips):
@@ -324,6 +493,16 @@ cdef int64_t few_scratch(const Call* c) noexcept nogil:
             + 2 * align_up((FEW_KEYS + config.width) * config.size) + align_up(sizeof(Strip)))
 
 
+cdef void pack_seen(const Call* c, const Strip* s, int64_t row, int64_t first, int64_t count, char* to) noexcept nogil:
+    """0 for each key that a row sees, else -inf."""
+    cdef const char* at = (c.mask.data + s.batch * c.mask.stride[0] + mask_head(c, s, row) * c.mask.stride[1] + first * c.mask.stride[2])
+    cdef Hidden h
+    cdef int64_t k
+    for k in range(count):
+        h = hidden_of(c, at + k * c.mask.stride[2])
+        put(c.config, to, k, -INFINITY if hides(&h, row // c.group) else 0)
+
+
 cdef int few_part(void* arg, int64_t part) noexcept nogil:
     cdef Call* c = <Call*>arg
     cdef const Config* config = c.config
@@ -377,10 +556,13 @@ cdef int few_part(void* arg, int64_t part) noexcept nogil:
             if seen <= 0:
                 continue
             f.dots(scores, queries + i * of_query, keys + at * c.k.stride[1], c.k.stride[1], seen, c.dim)
-            if config.mask:
+            if config.hides_rows:
+                pack_seen(c, s, i, at, seen, packed)
+            elif config.mask:
                 row = mask_row(c, s, i, at)
                 (f.copy_mask if c.mask.stride[3] == config.mask_stored else f.copy_mask_any)(
                     packed, 0, row, 0, 1, seen, c.mask.stride[3], &c.log2_e)
+            if config.mask:
                 f.masked(scores, config.width * config.size, (seen + config.width - 1) // config.width, packed)
             state = states + i * of_state
             f.online_softmax_row(scores, seen, state)
@@ -421,7 +603,10 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
             c.strips_per_part = max(1, min(c.strips_per_part, c.n_strips // wanted))
         c.parts_per_head = (c.n_strips + c.strips_per_part - 1) // c.strips_per_part
         c.local = forward_scratch(&c)
+        if config.hides_rows and bound_tiles(&c) != 0:
+            return no_memory()
         run_parts(forward_part, &c, heads * c.parts_per_head, work, &result)
+        free_bounds(&c)
     return no_memory() if result != 0 else 0
 
 
@@ -435,7 +620,7 @@ cdef class Attention:
     cdef readonly size_t address, self_pointer
 
     def __init__(self, dict functions, object keep, *, size_t gradient, bint wide, int stored, int lanes, int width, list sizes,
-                 int keys, bint causal, str mask=None, int mask_stored=0, bint with_lse=False, bint with_mask=False):
+                 int keys, bint causal, str mask=None, int mask_stored=0, bint hides_rows=False, bint with_lse=False, bint with_mask=False):
         cdef Functions* f = &self.config.f
         cdef int i, rows = sizes[0]
         if width != 2 * lanes or width > MAX_WIDTH or rows > MAX_ROWS or len(sizes) > MAX_SIZES or sizes[len(sizes) - 1] != 1:
@@ -445,8 +630,9 @@ cdef class Attention:
         self.config.lanes, self.config.width, self.config.rows, self.config.keys = lanes, width, rows, keys
         self.config.causal, self.config.mask, self.config.mask_bool = causal, mask is not None, mask == "bool"
         self.config.mask_stored, self.config.with_lse, self.config.with_mask = mask_stored, with_lse, with_mask
-        self.config.masking.visible_prefix = visible_prefix
-        self.config.masking.apply = apply
+        self.config.hides_rows = hides_rows
+        self.config.masking.visible_prefix = visible_prefix_of_rows if hides_rows else visible_prefix
+        self.config.masking.apply = apply_rows if hides_rows else apply
         f.pack, f.pack_any = <pack_t>at(functions, "pack"), <pack_t>at(functions, "pack_any")
         f.copy, f.copy_any = <copy_t>at(functions, "copy"), <copy_t>at(functions, "copy_any")
         if mask is not None:

@@ -157,19 +157,25 @@ cdef int gradient_part(void* arg, int64_t index) noexcept nogil:
                 end = max(end, min(strips[i].end, hi))
             if end <= lo:
                 continue
+            if not met:
+                # The first chunk is seen by all queries that see a later one, but for what a mask hides.
+                for i in range(n):
+                    sum_rows(c, &strips[i], delta + (first + i) * of_row)
+                    strip_lse(c, &strips[i], lse + (first + i) * of_row)
+            if config.hides_rows and hides_chunk(c, strips, n, lo, end):
+                continue
             for i in range(n):
                 s = &strips[i]
                 pack_scored(c, s, &c.q, queries + i * of_q, c.dim, &c.scale_log2)
                 pack_scored(c, s, &c.grad, grads + i * of_g, c.value_dim, &c.one)
                 copy_queries(c, s, &c.q, query_rows + i * of_rows, query_panel, c.dim)
                 copy_queries(c, s, &c.grad, grad_rows + i * of_rows, query_panel, c.value_dim)
-                if not met:
-                    # The first chunk is seen by all queries that see a later one.
-                    sum_rows(c, s, delta + (first + i) * of_row)
-                    strip_lse(c, s, lse + (first + i) * of_row)
             at = lo
             while at < end:
                 count = min(config.keys, hi - at)
+                if config.hides_rows and hides_tile(c, strips, n, at, count):
+                    at += count
+                    continue
                 any = False
                 most = 0
                 for i in range(n):
@@ -221,6 +227,15 @@ cdef int gradient_part(void* arg, int64_t index) noexcept nogil:
         umiak_scratch_put(queries_room(c), d_queries)
     umiak_scratch_put(c.local, base)
     return 0
+
+
+cdef bint hides_chunk(const Call* c, const Strip* strips, int64_t n, int64_t first, int64_t end) noexcept nogil:
+    """Return whether no strip sees any of the keys from ``first`` to ``end``."""
+    while first < end:
+        if not hides_tile(c, strips, n, first, min(c.config.keys, end - first)):
+            return False
+        first += c.config.keys
+    return True
 
 
 cdef void clear_head(const Call* c, const Strip* s, char* grads, int64_t row, int64_t at, int64_t seen) noexcept nogil:
@@ -401,6 +416,8 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
         c.splits = max(<int64_t>1, min(ENOUGH_PARTS // heads, chunks))
     c.chunk = (tiles + chunks - 1) // chunks * config.keys
     c.local = part_room(&c)
+    if config.hides_rows and bound_tiles(&c) != 0:
+        return no_memory()
     if config.with_mask:
         result = with_mask(&c, dims, ptrs[10], work)
     elif c.splits == 1:
@@ -409,11 +426,13 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
         c.partial_each = queries_room(&c)
         c.partial = <char*>aligned_alloc(ALIGN, heads * c.splits * c.partial_each + ALIGN)
         if c.partial == NULL:
+            free_bounds(&c)
             return no_memory()
         run_parts(gradient_part, &c, heads * c.splits, work, &result)
         if result == 0:
             run_parts(combine, &c, heads * c.n_strips, <double>heads * c.splits * c.partial_each, &result)
         free(c.partial)
+    free_bounds(&c)
     return no_memory() if result != 0 else 0
 
 

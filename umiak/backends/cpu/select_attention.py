@@ -28,7 +28,8 @@ def kernel(call: Any) -> Kernel | None:
         return None
     at = 6 if gradient else 3
     mask = metas[at]
-    kind = None if mask is None else BOOL if mask.dtype.is_bool else stored
+    hides_rows = mask is not None and mask.dtype.is_integer
+    kind = None if mask is None else BOOL if mask.dtype.is_bool or hides_rows else stored
     functions, tile, keep = attention_kernels.functions(stored, kind, gradient)
     with_lse = isinstance(op, ops.AttentionTrain) or call.needs is not None
     launcher = Attention(
@@ -43,7 +44,8 @@ def kernel(call: Any) -> Kernel | None:
         keys=attention_kernels.KEYS,
         causal=op.causal,
         mask=None if kind is None else "bool" if kind is BOOL else "added",
-        mask_stored=0 if kind is None else kind.bytes,
+        mask_stored=0 if mask is None else mask.dtype.itemsize,
+        hides_rows=hides_rows,
         with_lse=with_lse,
         with_mask=gradient and op.with_mask,
     )

@@ -25,12 +25,22 @@ def from_query(x):
     return x.transpose(0, 3, 1, 2, 4).reshape(b, n, heads * group, d)
 
 
+def hidden(mask, queries, causal):
+    """``[b, heads, sq, sk]``: what a mask of int32 hides."""
+    named = dict(zip(ops.COLUMNS[causal][mask.shape[3]], np.moveaxis(mask, 3, 0)[:, :, :, None]))
+    query = np.arange(queries)[:, None]
+    first = (query >= named["begin"]) & (query < named.get("end", queries))
+    return first | ((query >= named.get("second_begin", 0)) & (query < named.get("second_end", 0)))
+
+
 def scores(q, k, mask, causal, scale):
     """``[b, key heads, group, sq, sk]``, -inf where a key is not visible."""
     (b, sq, h, _), (sk, heads) = q.shape, k.shape[1:3]
     s = by_query(q, heads) @ by_key(k).swapaxes(-1, -2) * q.dtype.type(scale)
     if causal:
         s = np.where(np.arange(sk) <= np.arange(sq)[:, None] + (sk - sq), s, -np.inf)
+    if mask is not None and mask.dtype.kind == "i":
+        mask = np.repeat(~hidden(mask, sq, causal), h // mask.shape[1], axis=1)
     if mask is not None:
         mask = np.broadcast_to(mask, (b, h, sq, sk)).reshape(s.shape)
         s = np.where(mask, s, -np.inf) if mask.dtype.kind == "b" else s + mask

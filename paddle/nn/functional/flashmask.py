@@ -1,0 +1,160 @@
+"""Attention with a sparse mask, given for each key as the queries that do not see it (Wang et al., FlashMask, 2024)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from paddle import _lazy
+from paddle._public import need_tensor, public
+from paddle.nn.functional.attention import need_heads, weighted_values
+from paddle.tensor._args import InternedOps, create_on
+from umiak import ops as F
+from umiak.core import dtype as dt
+from umiak.core.eager import apply
+from umiak.core.tensor import Tensor
+from umiak.ops.dot_product_attention import hidden_queries
+from umiak.util.errors import op_error
+
+OP = "flashmask_attention"
+LSE_ROWS = 128  # the log-sum-exp has a multiple of so many rows
+_ATTENTION = InternedOps(F.Attention)
+
+
+@public("paddle.nn.functional paddle.nn.functional.flash_attention")
+def flashmask_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    startend_row_indices: Tensor | None = None,
+    *,
+    dropout: float = 0.0,
+    causal: bool = False,
+    window_size: int | tuple[int, int] | None = None,
+    return_softmax_lse: bool = False,
+    return_seed_offset: bool = False,
+    fixed_seed_offset: Tensor | None = None,
+    rng_name: str = "",
+    training: bool = True,
+    name: str | None = None,
+    softmax_scale: float | None = None,
+    block_mask: Tensor | None = None,
+) -> Tensor | list[Tensor]:
+    """Attention whose mask says for each key which queries do not see it.
+
+    No mask of queries by keys is formed, in the gradient neither: tiles of 128 keys that no query of a block sees are
+    skipped, and those that all see are computed as without a mask. :mod:`umiak.masks` makes the indices of the usual
+    families of masks.
+
+    Args:
+        query: floating tensor ``[batch, queries, heads, dim]``.
+        key, value: tensors ``[batch, keys, key heads, dim]`` of query's dtype; each key head serves several consecutive
+            query heads.
+        startend_row_indices: int32 ``[batch, mask heads, keys, columns]`` with one mask head, one for each key head or
+            one for each query head. Hidden from a key are, if causal, queries from the first column on, of two columns
+            up to before the second; if not causal, of two columns queries from the first on and those before the
+            second, of four those from the first to before the second and from the third to before the fourth.
+        dropout: the probability that a weight is dropped in training, from 0 to 1. The weights are formed then.
+        causal: query i sees keys 0 to ``keys - queries + i`` at most.
+        window_size: instead of indices, how many keys before its own place (and, if not causal, behind it) a query
+            sees: one number for both, or two.
+        return_softmax_lse: return the log-sum-exp of the scores, too.
+        return_seed_offset, fixed_seed_offset, rng_name: only False, None and ``""``: dropout draws from the stream that
+            ``paddle.seed`` seeds.
+        training: False turns dropout off.
+        softmax_scale: factor of the scores, by default ``dim ** -0.5``.
+        block_mask: only None.
+
+    Returns:
+        The result ``[batch, queries, heads, dim]`` of query's dtype, 0 where a query sees no key; with
+        ``return_softmax_lse`` a list of it and the log-sum-exp ``[batch, heads, rows]``, natural, float32 (float64 for
+        operands of float64), -inf where a query sees no key, with a multiple of 128 rows of which those beyond the
+        queries are inf.
+
+    Raises:
+        TypeError: operands that are not floating or of different dtypes, or indices that are not int32.
+        ValueError: shapes that do not fit, indices together with a window, ``dropout`` outside [0, 1], or an argument
+            that has only one value.
+
+    References:
+        Wang et al., FlashMask: Efficient and Rich Mask Extension of FlashAttention, 2024.
+
+    Example:
+        >>> import paddle
+        >>> from umiak import masks
+        >>> x = paddle.rand([1, 10, 2, 8])
+        >>> rows = paddle.to_tensor(masks.causal_document([4, 3, 3]).indices)
+        >>> paddle.nn.functional.flashmask_attention(x, x, x, rows, causal=True).shape
+        paddle.Size([1, 10, 2, 8])
+    """
+    _only(fixed_seed_offset is None and not rng_name and not return_seed_offset, "fixed_seed_offset=None, rng_name='' "
+          "and return_seed_offset=False (seed dropout with paddle.seed)", "another value")  # fmt: skip
+    _only(block_mask is None, "block_mask=None (say it by startend_row_indices)", "a tensor")
+    try:
+        queries, keys, dim = query.shape[1], key.shape[1], query.shape[3]
+        scale = 1.0 / math.sqrt(dim or 1) if softmax_scale is None else softmax_scale
+        if startend_row_indices is not None:
+            _only(window_size is None, "indices or window_size", "both")
+            if need_tensor(startend_row_indices, OP, "startend_row_indices").dtype is not dt.int32:
+                got = startend_row_indices.dtype.name
+                raise op_error(TypeError, OP, "startend_row_indices of int32", got)
+        elif window_size is not None:
+            startend_row_indices = _window(query, queries, keys, causal, window_size)
+        p = dropout if training else 0.0
+        if p:
+            return _with_dropout(query, key, value, startend_row_indices, p, causal, scale, return_softmax_lse)
+    except (AttributeError, IndexError):
+        need_heads(query, key, value)
+        raise
+    operands = (query, key, value, startend_row_indices)
+    if not return_softmax_lse:
+        return apply(_ATTENTION[bool(causal)], operands, (scale,))
+    out, lse = F.attention_train(*operands, causal=bool(causal), scale=scale)
+    return [out, _padded(lse)]
+
+
+def _only(holds: bool, required: str, got: str) -> None:
+    if not holds:
+        raise op_error(ValueError, OP, required, got)
+
+
+def _padded(lse: Tensor) -> Tensor:
+    rows = lse.shape[2]
+    return F.pad(lse, math.inf, lo=(0, 0, 0), hi=(0, 0, -rows % LSE_ROWS))
+
+
+def _window(like: Tensor, queries: Any, keys: Any, causal: bool, size: int | tuple[int, int]) -> Tensor:
+    """Indices ``[1, 1, keys, 1 or 2]`` of a window, for queries that stand at the places of the first keys."""
+    before, after = (size, size) if isinstance(size, int) else size
+    _only(before >= 0 and after >= 0, "a window of 0 keys at least", f"{size}")
+    key = create_on(like.place, F.iota, 0, 1, dt.int64, keys)
+    columns = [F.minimum(F.add(key, before + 1), queries)]
+    if not causal:
+        columns.append(F.maximum(F.sub(key, after), 0))
+    indices = F.cast(F.stack(columns, axis=1), dtype=dt.int32)
+    return F.unsqueeze(indices, axes=(0, 1))
+
+
+def _with_dropout(
+    query: Tensor, key: Tensor, value: Tensor, indices: Tensor | None, p: float, causal: bool, scale: float, lse: bool
+) -> Tensor | list[Tensor]:
+    """The same with its weights formed, some of them dropped."""
+    visible = None
+    queries, keys = query.shape[1], key.shape[1]
+    if indices is not None:
+        visible = F.logical_not(hidden_queries(indices, queries, causal))
+        heads = visible.shape[1]
+        if heads > 1:
+            visible = F.repeat_interleave(visible, axis=1, repeats=query.shape[2] // heads)
+    if causal:
+        row = F.unsqueeze(create_on(query.place, F.iota, keys - queries, 1, dt.int64, queries), axes=(1,))
+        seen = F.le(create_on(query.place, F.iota, 0, 1, dt.int64, keys), row)
+        visible = seen if visible is None else F.logical_and(visible, seen)
+    out, _ = weighted_values(query, key, value, visible, p, False, scale)
+    if not lse:
+        return out
+    of_scores = F.attention_train(query, key, value, indices, causal=bool(causal), scale=scale)[1]
+    return [out, _padded(of_scores)]
+
+
+__getattr__, __dir__, __all__ = _lazy.contents(__name__)

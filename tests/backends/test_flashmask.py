@@ -1,0 +1,198 @@
+"""Attention with masks by columns: against ref, bit by bit against a dense mask, and its gradients."""
+
+import numpy as np
+import pytest
+
+import paddle
+from tests.backends.test_attention import close, compare, draw, operands, run
+from umiak import masks
+from umiak.core import array
+from umiak.ops import dot_product_attention as ops
+
+FORMS = [(True, 1), (True, 2), (False, 2), (False, 4)]
+
+
+def families(n):
+    """All families, for ``n`` tokens."""
+    third = n // 3
+    lengths = [third, n - 2 * third, third]
+    rng = np.random.default_rng(n)
+    key = np.arange(n)
+    return {
+        "full": masks.full(n),
+        "causal": masks.causal(n),
+        "sliding window": masks.sliding_window(n, n // 5),
+        "two-sided window": masks.sliding_window(n, n // 5, n // 7),
+        "causal document": masks.causal_document(lengths),
+        "document": masks.document(lengths),
+        "shared question": masks.share_question([(third, [n - 2 * third, third])]),
+        "global and sliding": masks.global_sliding(n, n // 10, n // 5, n // 7),
+        "causal blockwise": masks.causal_blockwise(lengths),
+        "prefix": masks.prefix(n, n // 2),
+        "prefix document": masks.prefix_document(lengths, [third // 2] * 3),
+        "QK-sparse": masks.qk_sparse(n, [(third, third)]),
+        "random eviction": masks.random_eviction(np.minimum(key + 1 + rng.integers(0, n, n), n)),
+    }
+
+
+@pytest.mark.parametrize("name", families(30))
+@pytest.mark.parametrize(("n", "dtype"), [(150, "float32"), (400, "bfloat16")])
+def test_families(name, n, dtype):
+    mask = families(n)[name]
+    compare(*operands(1, n, n, 2, 1, 16, 24, dtype), mask=mask.indices, causal=mask.causal, dtype=dtype)
+
+
+@pytest.mark.parametrize(("causal", "columns"), FORMS)
+@pytest.mark.parametrize("heads", [(4, 2, 1), (4, 2, 2), (4, 2, 4), (6, 1, 6), (3, 3, 3)])
+@pytest.mark.parametrize(("queries", "keys"), [(130, 257), (257, 130), (129, 128), (3, 300), (1, 40), (300, 3)])
+def test_any_indices(causal, columns, heads, queries, keys):
+    """Also those that are out of range, of intervals that overlap or are empty, and rows that see nothing."""
+    h, key_heads, mask_heads = heads
+    rng = np.random.default_rng(queries + columns)
+    indices = rng.integers(-20, queries + 20, (2, mask_heads, keys, columns)).astype(np.int32)
+    compare(*operands(2, queries, keys, h, key_heads, 8, 12), mask=indices, causal=causal)
+
+
+def dense_of(mask, queries, heads, causal):
+    named = masks.ColumnMask(mask, causal, queries)
+    return np.repeat(masks.ColumnMask.visible(named), heads // mask.shape[1], axis=1)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+@pytest.mark.parametrize("name", families(30))
+def test_bits_of_the_kernel_with_a_dense_mask(name, dtype):
+    n = 300
+    mask = families(n)[name]
+    q, k, v, g = operands(1, n, n, 2, 2, 32, 32, dtype)
+    dense = dense_of(mask.indices, n, 2, mask.causal)
+    same = [np.asarray(array.to_numpy(x)) for x in run(ops.AttentionTrain(causal=mask.causal), q, k, v, mask.indices)]
+    want = [np.asarray(array.to_numpy(x)) for x in run(ops.AttentionTrain(causal=mask.causal), q, k, v, dense)]
+    for x, y in zip(same, want, strict=True):
+        np.testing.assert_array_equal(x.view(np.uint8), y.view(np.uint8))
+    grad = ops.AttentionGrad(causal=mask.causal)
+    same = run(grad, q, k, v, *want, g, mask.indices)
+    want = run(grad, q, k, v, *want, g, dense)
+    for x, y in zip(same, want, strict=True):
+        np.testing.assert_array_equal(*(np.asarray(array.to_numpy(t)).view(np.uint8) for t in (x, y)))
+
+
+def test_threads_do_not_matter(threads):
+    n = 500
+    mask = masks.causal_document([100, 250, 150])
+    q, k, v, g = operands(1, n, n, 2, 2, 32, 32)
+    compare(q, k, v, g, mask=mask.indices, causal=True)
+
+
+def test_numbers_that_no_query_sees_do_not_matter():
+    """Skipped tiles are not multiplied."""
+    q, k, v, _ = operands(1, 256, 256, 1, 1, 16, 16)
+    mask = masks.document([128, 128])
+    want = run(ops.Attention(causal=False), q, k, v, mask.indices)
+    k[:, 128:], v[:, 128:] = np.inf, np.nan
+    got = run(ops.Attention(causal=False), q, k, v, mask.indices)
+    close(array.to_numpy(got)[:, :128], array.to_numpy(want)[:, :128])
+
+
+def call(mask, *inputs, **words):
+    x = [paddle.to_tensor(t, stop_gradient=False) for t in inputs]
+    return x, paddle.nn.functional.flashmask_attention(*x, paddle.to_tensor(mask.indices), causal=mask.causal, **words)
+
+
+@pytest.mark.parametrize("name", families(30))
+def test_public_function_is_attention_with_the_dense_mask(name):
+    n = 40
+    mask = families(n)[name]
+    inputs = [draw(np.random.default_rng(i), (2, n, 2, 8)) for i in range(3)]
+    x, out = call(mask, *inputs)
+    out.square().sum().backward()
+    y = [paddle.to_tensor(t, stop_gradient=False) for t in inputs]
+    dense = paddle.to_tensor(mask.visible())
+    want = paddle.nn.functional.scaled_dot_product_attention(*y, dense)
+    want.square().sum().backward()
+    close(out.numpy(), want.numpy())
+    for a, b in zip(x, y, strict=True):
+        close(a.grad.numpy(), b.grad.numpy())
+
+
+def test_log_sum_exp_has_padded_rows_and_a_gradient():
+    n = 40
+    mask = masks.causal_document([15, 25])
+    inputs = [draw(np.random.default_rng(i), (1, n, 2, 8)) for i in range(3)]
+    x, (out, lse) = call(mask, *inputs, return_softmax_lse=True)
+    assert lse.shape == [1, 2, 128]
+    assert np.isposinf(lse.numpy()[:, :, n:]).all()
+    y = [paddle.to_tensor(t, stop_gradient=False) for t in inputs]
+    q, k, _ = (t.transpose([0, 2, 1, 3]) for t in y)
+    scores = paddle.where(paddle.to_tensor(mask.visible()), q @ k.mT * 8**-0.5, -np.inf)
+    want = paddle.logsumexp(scores, 3)
+    close(lse.numpy()[:, :, :n], want.numpy())
+    weights = paddle.arange(n, dtype="float32")
+    (out.sum() + (lse[:, :, :n] * weights).sum()).backward()
+    other = paddle.nn.functional.scaled_dot_product_attention(*y, paddle.to_tensor(mask.visible()))
+    (other.sum() + (want * weights).sum()).backward()
+    for a, b in zip(x, y, strict=True):
+        close(a.grad.numpy(), b.grad.numpy())
+
+
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("size", [3, (4, 2)])
+def test_window(causal, size):
+    before, after = (size, size) if isinstance(size, int) else size
+    x = paddle.to_tensor(draw(np.random.default_rng(0), (1, 20, 2, 8)))
+    got = paddle.nn.functional.flashmask_attention(x, x, x, causal=causal, window_size=size)
+    mask = masks.sliding_window(20, before, None if causal else after)
+    close(got.numpy(), call(mask, *[x.numpy()] * 3)[1].numpy())
+
+
+def test_dropout_drops_what_is_seen():
+    mask = masks.document([10, 30])
+    x = draw(np.random.default_rng(0), (1, 40, 2, 8))
+    paddle.seed(7)
+    _, dropped = call(mask, x, x, np.ones_like(x), dropout=0.5)
+    assert (dropped.numpy() > 0).any()
+    assert np.unique(dropped.numpy().round(4)).size > 2
+    _, kept = call(mask, x, x, np.ones_like(x), dropout=0.5, training=False)
+    close(kept.numpy(), np.ones_like(x))
+
+
+def test_captured_at_two_lengths():
+    fn = paddle.jit.to_static(lambda q, rows: paddle.nn.functional.flashmask_attention(q, q, q, rows, causal=True))
+    for lengths in ([5, 7], [9, 11, 3], [20, 30]):
+        mask = masks.causal_document(lengths)
+        x = paddle.to_tensor(draw(np.random.default_rng(0), (1, sum(lengths), 2, 8)))
+        rows = paddle.to_tensor(mask.indices)
+        want = paddle.nn.functional.flashmask_attention(x, x, x, rows, causal=True)
+        close(fn(x, rows).numpy(), want.numpy())
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "message"),
+    [
+        (
+            {"startend_row_indices": np.zeros((1, 1, 4, 1), np.int64)},
+            TypeError,
+            r"startend_row_indices of int32, got int64",
+        ),
+        (
+            {"startend_row_indices": np.zeros((1, 1, 4, 4), np.int32)},
+            ValueError,
+            r"of shape \[1, 1, 2 or 2, 4, 1 or 2\]",
+        ),
+        ({"startend_row_indices": np.zeros((1, 3, 4, 1), np.int32)}, ValueError, r"a mask of int32 of shape"),
+        ({"startend_row_indices": np.zeros((1, 1, 5, 1), np.int32)}, ValueError, r"a mask of int32 of shape"),
+        ({"startend_row_indices": np.zeros((1, 4, 1), np.int32)}, ValueError, r"a mask of int32 of shape"),
+        (
+            {"startend_row_indices": np.zeros((1, 1, 4, 1), np.int32), "window_size": 2},
+            ValueError,
+            "indices or window_size",
+        ),
+        ({"window_size": (-1, 2)}, ValueError, "a window of 0 keys at least"),
+        ({"return_seed_offset": True}, ValueError, "return_seed_offset=False"),
+        ({"block_mask": np.ones((1, 1, 1, 1), np.int32)}, ValueError, "block_mask=None"),
+    ],
+)
+def test_refusals(words, error, message):
+    x = paddle.ones([1, 4, 2, 8])
+    words = {k: paddle.to_tensor(v) if isinstance(v, np.ndarray) else v for k, v in words.items()}
+    with pytest.raises(error, match=message):
+        paddle.nn.functional.flashmask_attention(x, x, x, causal=True, **words)

@@ -1,0 +1,116 @@
+"""Masks by columns against their definitions: families, densities, tiles, conversion from dense masks, pictures."""
+
+import numpy as np
+import pytest
+
+from umiak import masks
+from umiak.masks import ColumnMask, Tile
+
+LENGTH = 10
+ROW, COLUMN = np.arange(LENGTH)[:, None], np.arange(LENGTH)
+CAUSAL = ROW >= COLUMN
+DOCUMENT = np.repeat([0, 1, 2], [4, 3, 3])
+SAME = DOCUMENT[:, None] == DOCUMENT
+OTHER = np.repeat([0, 1, 2], [3, 2, 5])
+IN_PREFIX = COLUMN - np.repeat([0, 3, 5], [3, 2, 5]) < 2
+SPAN = (COLUMN >= 3) & (COLUMN < 6)
+GONE = np.array([3, 10, 4, 5, 9, 10, 8, 10, 9, 10])
+
+FAMILIES = {
+    "full": (masks.full(LENGTH), np.ones_like(CAUSAL)),
+    "causal": (masks.causal(LENGTH), CAUSAL),
+    "sliding window": (masks.sliding_window(LENGTH, 3), CAUSAL & (ROW - COLUMN <= 3)),
+    "two-sided window": (masks.sliding_window(LENGTH, 3, 2), (ROW - COLUMN <= 3) & (COLUMN - ROW <= 2)),
+    "causal document": (masks.causal_document([4, 3, 3]), CAUSAL & SAME),
+    "document": (masks.document([4, 3, 3]), SAME),
+    "shared question": (masks.share_question([(4, [3, 3])]), CAUSAL & (SAME | (COLUMN < 4))),
+    "global and sliding": (
+        masks.global_sliding(LENGTH, 2, 2, 1),
+        (ROW < 2) | (COLUMN < 2) | ((ROW - COLUMN <= 2) & (COLUMN - ROW <= 1)),
+    ),
+    "causal blockwise": (masks.causal_blockwise([4, 3, 3]), CAUSAL & (SAME | (DOCUMENT[:, None] == 2))),
+    "prefix": (masks.prefix(LENGTH, 5), CAUSAL | (COLUMN < 5)),
+    "prefix document": (
+        masks.prefix_document([3, 2, 5], [2, 2, 2]),
+        (OTHER[:, None] == OTHER) & (CAUSAL | IN_PREFIX),
+    ),
+    "QK-sparse": (masks.qk_sparse(LENGTH, [(3, 3)]), CAUSAL & ~(SPAN & SPAN[:, None])),
+    "random eviction": (masks.random_eviction(GONE), CAUSAL & (ROW < GONE)),
+}
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_families(name):
+    mask, expected = FAMILIES[name]
+    np.testing.assert_array_equal(mask.visible()[0, 0], expected)
+    assert mask.density() == pytest.approx(expected.mean())
+    again = masks.from_dense(expected)
+    np.testing.assert_array_equal(again.visible()[0, 0], expected)
+    assert again.indices.shape[3] <= mask.indices.shape[3]
+
+
+def test_hash_sparse_has_indices_for_each_head():
+    mask = masks.hash_sparse([[4, 6], [3, 0, 7]])
+    assert mask.indices.shape == (1, 2, 10, 1)
+    for head, sizes in enumerate(([4, 6], [3, 7])):
+        bucket = np.repeat([0, 1], sizes)
+        np.testing.assert_array_equal(mask.visible()[0, head], CAUSAL & (bucket[:, None] == bucket))
+
+
+def test_the_worked_example():
+    """Indices of ten tokens in documents of 4, 3 and 3."""
+    columns = lambda mask: np.moveaxis(mask.indices[0, 0], 1, 0).tolist()  # noqa: E731
+    assert columns(masks.causal_document([4, 3, 3])) == [[4, 4, 4, 4, 7, 7, 7, 10, 10, 10]]
+    assert columns(masks.document([4, 3, 3]))[1] == [0, 0, 0, 0, 4, 4, 4, 7, 7, 7]
+    assert columns(masks.share_question([(4, [3, 3])])) == [[10, 10, 10, 10, 7, 7, 7, 10, 10, 10]]
+    assert columns(masks.prefix(10, 5))[1] == [0, 0, 0, 0, 0, 5, 6, 7, 8, 9]
+
+
+@pytest.mark.parametrize(("causal", "columns"), [(True, 1), (True, 2), (False, 2), (False, 4)])
+@pytest.mark.parametrize(("queries", "keys"), [(7, 6), (6, 7), (1, 5), (5, 1)])
+def test_any_mask_goes_to_a_dense_one_and_back(rng, causal, columns, queries, keys):
+    for _ in range(50):
+        indices = rng.integers(-2, queries + 3, (2, 3, keys, columns)).astype(np.int32)
+        mask = ColumnMask(indices, causal, queries)
+        again = masks.from_dense(mask.visible())
+        np.testing.assert_array_equal(again.visible(), mask.visible())
+
+
+def test_tiles_are_exact_also_at_ragged_ends(rng):
+    for _ in range(30):
+        queries, keys, rows, columns = rng.integers(1, 20, 4)
+        indices = rng.integers(0, queries + 1, (1, 2, keys, 4)).astype(np.int32)
+        mask = ColumnMask(indices, False, int(queries))
+        seen, tiles = mask.visible(), mask.tiles(int(rows), int(columns))
+        for (b, h, i, k), kind in np.ndenumerate(tiles):
+            part = seen[b, h, i * rows : (i + 1) * rows, k * columns : (k + 1) * columns]
+            assert kind == (Tile.FULL if part.all() else Tile.PARTIAL if part.any() else Tile.SKIP)
+        assert mask.tile_density(int(rows), int(columns)) == pytest.approx((tiles != Tile.SKIP).mean())
+
+
+def test_picture_shows_tiles_and_scores():
+    text = masks.sliding_window(32, 5).svg(8, 8)
+    tiles = masks.sliding_window(32, 5).tiles(8, 8)
+    assert f"skip: {int((tiles == Tile.SKIP).sum())}" in text
+    assert f"partial: {int((tiles == Tile.PARTIAL).sum())}" in text
+    assert text.count("<rect") == 1 + tiles.size + 3 + int(masks.sliding_window(32, 5).visible().sum())
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: masks.causal_document([4, 0]), r"\[causal_document\] requires lengths of 1 at least, got \[4, 0\]"),
+        (lambda: masks.prefix(4, 5), r"\[prefix\] requires a prefix from 0 to 4, got 5"),
+        (lambda: masks.prefix_document([3, 2], [4, 1]), r"\[prefix_document\] requires a prefix for each document"),
+        (lambda: masks.qk_sparse(6, [(0, 3), (2, 2)]), r"\[qk_sparse\] requires spans that do not overlap"),
+        (lambda: masks.random_eviction([0, 2]), r"\[random_eviction\] requires each key to be there"),
+        (lambda: masks.hash_sparse([[3], [4]]), r"\[hash_sparse\] requires heads whose buckets hold equally many"),
+        (lambda: masks.sliding_window(4, -1), r"\[sliding_window\] requires numbers of keys of 0 at least"),
+        (lambda: masks.from_dense(np.ones((2, 2))), r"\[from_dense\] requires a mask of bool"),
+        (lambda: masks.from_dense(np.arange(8)[:, None] % 2 == [0, 0]), r"at most two intervals of queries"),
+        (lambda: ColumnMask(np.zeros((1, 1, 3, 4), np.int32), True, 3), r"\[ColumnMask\] requires indices of int32"),
+    ],
+)
+def test_refusals(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
