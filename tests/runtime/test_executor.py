@@ -18,6 +18,7 @@ from umiak.core.place import Place
 from umiak.core.tensor import empty
 from umiak.ir.meta import Meta
 from umiak.ir.tracer import Tracer
+from umiak.ops import linalg
 from umiak.runtime.executor import Executor
 
 F32 = dtype.float32
@@ -445,3 +446,24 @@ def test_float32_matmuls_stay_as_they_are(rng, onednn):
     executor(*xs)
     assert [o.name for o in ops_of(executor)] == ["matmul", "fused"]
     assert not cpu.backend.fuses_epilogue(ops_of(executor)[0], [Meta((6, 8), F32), Meta((8, 16), F32)], (), ("bias",))
+
+
+@pytest.mark.parametrize("reader", ["matmul", "nobody", "gelu", "matmul and gelu"])
+def test_a_bias_that_shares_no_kernel_is_added_by_the_matmul(reader, rng, onednn):
+    xs = tensors(rng, (6, 64), (64, 48), (48,), (48, 40))
+
+    def function(x, w, b, v):
+        y = F.linear(x, w, b)
+        products = [F.matmul(F.reshape(y, shape=(2, 3, 48)), v)] if "matmul" in reader else []
+        return (*products, F.gelu(y)) if "gelu" in reader else tuple(products) or y
+
+    executor = Executor(traced(function, *xs, dynamic=()))
+    expected = function(*xs)
+    for got, want in zip(executor(*xs), expected if isinstance(expected, tuple) else (expected,), strict=True):
+        np.testing.assert_allclose(array.to_numpy(got), array.to_numpy(want), rtol=1e-6, atol=1e-6)
+    assert any(type(o) is FusedEpilogue for o in ops_of(executor)) == ("gelu" not in reader)
+
+
+@pytest.mark.parametrize(("x", "w"), [((6, 63), (63, 8)), ((64,), (64, 8)), ((6, 64), (64,))])
+def test_short_sums_and_vectors_have_their_bias_from_a_kernel(x, w, onednn):
+    assert not cpu.backend.adds_bias(linalg.Matmul(False, False), [Meta(x, F32), Meta(w, F32)])

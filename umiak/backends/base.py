@@ -188,6 +188,11 @@ class Backend:
         launch (compiler.epilogue.FusedEpilogue)."""
         return False
 
+    def adds_bias(self, op: Op, metas: Sequence[Any]) -> bool:
+        """Return whether the launch of a matmul of operands ``metas`` adds a bias sooner than a kernel behind it does
+        that has nothing else to do."""
+        return False
+
     def channels_last(self, op: Op, metas: Sequence[Any]) -> bool:
         """Return whether a convolution (or a gradient of one, perhaps FusedEpilogue) of operands ``metas`` had better
         get and give images with channels last, where others do so too (compiler.layout.ChannelsLast)."""

@@ -42,6 +42,11 @@ USUAL_HARD_SWISH = (6.0, 6.0, 3.0)  # params of the usual one
 
 Step = str | tuple[str, float]
 FusesEpilogue = Callable[[Op, Sequence[Any], Sequence[Any], Sequence[Step]], bool]
+AddsBias = Callable[[Op, Sequence[Any]], bool]
+
+
+def _none(*_: Any) -> bool:
+    return False
 
 
 @register
@@ -86,10 +91,18 @@ class FusedEpilogue(Op):
 
 
 def with_epilogues(
-    operations: Sequence[Operation], results: Sequence[Value | None], fuses_epilogue: FusesEpilogue
+    operations: Sequence[Operation],
+    results: Sequence[Value | None],
+    fuses_epilogue: FusesEpilogue,
+    adds_bias: AddsBias = _none,
+    opaque: Callable[[Op], bool] = _none,
 ) -> tuple[list[Operation], list[Value | None]]:
     """The same program with matmuls and what follows them as :class:`FusedEpilogue`, where ``fuses_epilogue(op, metas,
-    params, steps)`` says that a provider should do so. What follows must be all that reads the result."""
+    params, steps)`` says that a provider should do so. What follows must be all that reads the result.
+
+    A bias that no kernel would add along with anything else, since only matmuls and ``opaque`` calls read the sum, is
+    part of the launch where ``adds_bias(op, metas)`` says that this is the faster way.
+    """
     users: dict[int, list[Operation]] = {}
     for o in operations:
         for v in o.values:
@@ -117,6 +130,10 @@ def with_epilogues(
             extras += step[1:]
             if fuses_epilogue(inner, metas, o.params, steps):
                 epilogue = steps, list(extras), list(chain)
+        if epilogue is None and steps[:1] == ("bias",) and adds_bias(inner, metas):
+            last = chain[0] if type(o.op) is linalg.Linear else chain[1]
+            if _stays_alone(last.results[0], users, result_ids, opaque):
+                epilogue = steps[:1], extras[:1], chain[: chain.index(last) + 1]
         if epilogue is not None:
             steps, extras, chain = epilogue
             gone.update(map(id, chain))
@@ -125,6 +142,20 @@ def with_epilogues(
         return list(operations), list(results)
     out, moved = _Joined(calls, gone).run(operations, results)
     return live(out, moved, effects=True), moved
+
+
+def _stays_alone(y: Value, users: dict[int, list[Operation]], results: set[int], opaque: Callable[[Op], bool]) -> bool:
+    """Return whether nothing that could share a kernel with the operation that makes ``y`` reads it."""
+    readers = list(users.get(id(y), ()))
+    if not readers:
+        return id(y) in results
+    while readers:
+        o = readers.pop()
+        if o.op.view:
+            readers += users.get(id(o.results[0]), ())
+        elif type(o.op) not in (linalg.Matmul, linalg.Linear) and not opaque(o.op):
+            return False
+    return True
 
 
 class _Joined(Sweep):

@@ -84,7 +84,7 @@ def _fused(
     program: Program, wanted: Sequence[Value | None], backend: Any, donate: Mapping[int, int | None]
 ) -> tuple[list[Operation], list[Value], list[Value | None], list[Sym], dict[int, Value | None]]:
     """(operations, inputs, results, conditions, what inputs are given up to) of a block without its regions."""
-    operations, results = with_epilogues(program.ops, wanted, backend.fuses_epilogue)
+    operations, results = with_epilogues(program.ops, wanted, backend.fuses_epilogue, backend.adds_bias, backend.opaque)
     operations, inputs, results, conditions = _expanded(program, operations, results, backend)
     operations, results = simplify(operations, results, backend.lays_out)
     operations, results = _apart(operations, inputs, results, [any(v is x for x in program.inputs) for v in wanted])

@@ -69,6 +69,11 @@ class CpuBackend(Backend):
 
         return select_provider.fuses_epilogue(op, metas, params, steps)
 
+    def adds_bias(self, op: Any, metas: Sequence[Any]) -> bool:
+        from umiak.backends.cpu import select_provider
+
+        return select_provider.adds_bias(op, metas)
+
     def channels_last(self, op: Any, metas: Sequence[Any]) -> bool:
         from umiak.backends.cpu import select_provider
 

@@ -25,6 +25,8 @@ DEPTHWISE_EPILOGUES = re.compile(",bias(,relu|,hard_swish)?(,scale)?(,shift)?")
 # Of kernels in strips, which the library's matmul kernels take: a residual is added to results that are in registers.
 STRIP_EPILOGUES = re.compile("(,bias)?(,add)?(,relu|,hard_swish)?(,scale)?(,shift)?")
 
+LONG_SUM = 64  # terms from which on a pass for the bias takes less than a primitive (providers/matmul.pyx)
+
 # Of products that are faster by matrices that were transposed before.
 MANY_ROWS, FEW_COLUMNS, MANY_TERMS, PAGE = 1024, 384, 64, 4096
 
@@ -121,6 +123,17 @@ def fuses_epilogue(op: Any, metas: Sequence[Any], params: Sequence[Any], steps: 
     if isinstance(op, StripMatmul):
         return True
     return isinstance(op, linalg.Matmul) and dtype == "bfloat16" and len(metas[1].shape) > 1 and native_bfloat16()
+
+
+def adds_bias(op: Any, metas: Sequence[Any]) -> bool:
+    """Return whether a launch adds a bias sooner than a kernel of its own: in place, as ``linear`` does behind sums that
+    are long enough."""
+    if next(providers.available(), "") != "onednn" or any(m.dtype.name != "float32" for m in metas):
+        return False
+    if not isinstance(op, linalg.Matmul) or op.transpose_x or op.transpose_y or is_matvec(metas):
+        return False
+    terms = metas[0].shape[-1]
+    return type(terms) is int and terms >= LONG_SUM
 
 
 def channels_last(op: Any, metas: Sequence[Any]) -> bool:
