@@ -148,3 +148,36 @@ op(
 )
 op("avg_pool1d", "F.avg_pool1d({0}, 2, 1)", "F.avg_pool1d({0}, 2, 1)", lambda d: Proposal((d.rank(3),), {}), weight=0.2)
 op("max_pool2d", "F.max_pool2d({0}, 2, 1)", "F.max_pool2d({0}, 2, 1)", lambda d: Proposal((d.rank(4),), {}), weight=0.3)
+
+
+def sequences(d: Draw) -> Proposal:
+    """Three values ``[batch, tokens, dim]``, for attention of one head."""
+    x = d.rank(3)
+    if any(0 in v[x].shape for v in d.values):
+        raise Refused
+    return Proposal((x, d.like(x), d.like(x)), {"before": d.integer(0, 3), "after": d.integer(0, 2)})
+
+
+_HEADS = "{0}.unsqueeze(2), {1}.unsqueeze(2), {2}.unsqueeze(2)"
+_OFFSET = "torch.arange({0}.shape[1])[:, None] - torch.arange({0}.shape[1])"
+op(
+    "attention",
+    f"F.scaled_dot_product_attention({_HEADS}, is_causal=True).squeeze(2)",
+    "F.scaled_dot_product_attention({0}, {1}, {2}, is_causal=True)",
+    sequences,
+    weight=0.5,
+)
+op(
+    "window_attention",
+    f"F.flashmask_attention({_HEADS}, window_size=({{before}}, {{after}})).squeeze(2)",
+    f"F.scaled_dot_product_attention({{0}}, {{1}}, {{2}}, ({_OFFSET} <= {{before}}) & ({_OFFSET} >= -{{after}}))",
+    sequences,
+    weight=0.5,
+)
+op(
+    "causal_window_attention",
+    f"F.flashmask_attention({_HEADS}, causal=True, window_size={{before}}).squeeze(2)",
+    f"F.scaled_dot_product_attention({{0}}, {{1}}, {{2}}, ({_OFFSET} <= {{before}}) & ({_OFFSET} >= 0))",
+    sequences,
+    weight=0.5,
+)
