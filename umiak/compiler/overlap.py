@@ -7,14 +7,18 @@ compute; the updates of its parameters come at once, while later buckets are sti
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from heapq import heappop, heappush
 
+from umiak import ops as F
 from umiak.ir.program import Operation, Value, is_pure
-from umiak.ops.gradient_buckets import ENDS, STARTS, BucketOp, BucketPoll
+from umiak.ops.gradient_buckets import ENDS, STARTS, BucketOp, BucketPoll, BucketStart
 
 # Elements that kernels read and write between two looks at the messages, which move on only while somebody looks.
 LOOK = 1 << 14
+
+_COPY = F.Copy()
 
 
 def overlapped(operations: Sequence[Operation], results: Sequence[Value | None]) -> list[Operation]:
@@ -24,14 +28,29 @@ def overlapped(operations: Sequence[Operation], results: Sequence[Value | None])
     """
     if not any(isinstance(o.op, STARTS) for o in operations):
         return list(operations)
-    return _with_polls(_reordered(operations, results))
+    return _with_polls(_reordered(_with_memory_of_their_own(operations, results), results))
+
+
+def _with_memory_of_their_own(operations: Sequence[Operation], results: Sequence[Value | None]) -> list[Operation]:
+    """The operations, with a copy for each bucket that others read, too: equal buckets are one value, and a mean is
+    written over what was sent."""
+    readers = Counter(id(v) for o in operations for v in o.values)
+    readers.update(id(v) for v in results)
+    out = []
+    for o in operations:
+        if type(o.op) is BucketStart and readers[id(o.values[0])] > 1:
+            copy = Operation(_COPY, o.values, (), [o.values[0].meta])
+            start = Operation(o.op, copy.results, o.params)
+            start.results = o.results
+            out += [copy, start]
+        else:
+            out.append(o)
+    return out
 
 
 def _reordered(operations: Sequence[Operation], results: Sequence[Value | None]) -> list[Operation]:
-    position = {id(o): i for i, o in enumerate(operations)}
-    after: list[set[int]] = [
-        {position[id(v.operation)] for v in o.values if id(v.operation) in position} for o in operations
-    ]
+    made = {id(r): i for i, o in enumerate(operations) for r in o.results}
+    after: list[set[int]] = [{made[id(v)] for v in o.values if id(v) in made} for o in operations]
     last: dict[tuple, int] = {}
     for i, o in enumerate(operations):
         if not is_pure(o):
