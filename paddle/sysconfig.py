@@ -15,8 +15,8 @@ def get_include() -> str:
     """Return the folder for headers of this installation, which flags of compilers name.
 
     Returns:
-        An absolute path, ``include`` in the folder of the package: with ``paddle/extension.h``, and ``torch/library.h`` in
-        its folder ``compat``.
+        An absolute path, ``include`` in the folder of the package: with ``paddle/extension.h``, and with
+        ``torch/library.h`` in its folder ``compat``.
 
     Example:
         >>> import paddle

@@ -11,6 +11,7 @@ import pytest
 
 import paddle
 from paddle.utils.cpp_extension import parse_op_info
+from umiak.ir.meta import Meta
 
 
 def leaf(rng, *shape, dtype="float32"):
@@ -165,11 +166,11 @@ def test_static_and_saved(ops, rng, tmp_path):
 
 
 def test_sharding_rules_are_understood(ops):
-    from umiak.ir.meta import Meta
-
-    op = paddle.ops.cpp.test_relu.definition.op(("x",), "node")
-    x = Meta((4, 6), paddle.float32)
-    assert op.shard(x, (), ()) == "x0_0 x0_1 -> x0_0 x0_1"
+    x, y = Meta((4, 6), paddle.float32), Meta((4, 3), paddle.float32)
+    relu = paddle.ops.cpp.test_relu.definition.op(("x",), "node")
+    assert relu.shard(x, (), ()) == "x0_0 x0_1 -> x0_0 x0_1"
+    join = paddle.ops.cpp.test_join.definition.op((("[", "x", "x"), "i"), "node")
+    assert join.shard(x, y, (1,), ()) == "x0_0 x0_1, x0_0 x1_1 -> x0_0 1 ; x0_1=replicated x1_1=replicated"
 
 
 ERRORS = [

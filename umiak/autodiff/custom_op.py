@@ -11,7 +11,7 @@ import numpy as np
 import umiak.autodiff.saved  # noqa: F401 -- what keeps tensors for gradients
 from umiak.core import python_nodes
 from umiak.core.context import current, is_tracing, no_grad_guard, place_guard
-from umiak.core.custom_calls import BackwardCall, attach
+from umiak.core.custom_calls import BackwardCall, OperatorCall, attach
 from umiak.core.eager import apply
 from umiak.core.inplace import assign
 from umiak.core.place import Place
@@ -26,28 +26,10 @@ from umiak.ops.custom_op import CALL, CONSTANT, NODE, CustomOp, Definition, list
 from umiak.ops.schema import shown_kind
 
 
-class Operator:
+class Operator(OperatorCall):
     """A registered operator, which is called with the arguments of its schema."""
 
-    __slots__ = ("__weakref__", "_ways", "definition")
-
-    def __init__(self, definition: Definition) -> None:
-        self.definition = definition
-        # By the classes of arguments, where these decide the form: the op, and what sorts arguments; None: all tensors.
-        self._ways: dict[tuple, tuple[CustomOp, Any]] = {}
-
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        """Call the operator."""
-        definition = self.definition
-        way = self._ways.get(tuple(map(type, args))) if not kwargs else None
-        if way is None or is_tracing() or not (definition.fake or definition.infer):
-            return self._general(definition.schema.bound(args, kwargs))
-        op, sort = way
-        operands, numbers = (args, _NO_NUMBERS) if sort is None else sort(args)
-        if python_nodes.wants_gradient(operands):
-            return _with_gradient(definition, op, args, operands, numbers)
-        outputs = apply(op, operands, numbers)
-        return outputs[0] if op.packing is Tensor else op.packed_up(outputs)
+    __slots__ = ()
 
     def _general(self, args: tuple) -> Any:
         """A call with the values of all arguments, whatever they are."""
@@ -63,8 +45,16 @@ class Operator:
             sort = None if all(entry == TENSOR for entry in parts.form) else sorter(parts.form)
             self._ways[tuple(map(type, args))] = op, sort
         if python_nodes.wants_gradient(tensors):
-            return _with_gradient(definition, op, args, tensors, numbers)
+            return self._with_gradient(op, args, tensors, numbers)
         return op.packed_up(apply(op, tensors, numbers))
+
+    def _with_gradient(self, op: CustomOp, args: tuple, tensors: tuple, numbers: tuple) -> Any:
+        """A call of which a gradient is wanted."""
+        definition = self.definition
+        if definition.backward is None:
+            return _through_function(definition, op, args, tensors, numbers)
+        results = apply(op, tensors, numbers)
+        return attach(definition, op.form, args, tensors, list(results), op.packing, _Like, _Backward)
 
     def _refusal(self, position: int, value: Any) -> Exception:
         name = self.definition.schema.arguments[position].name
@@ -80,22 +70,11 @@ class Operator:
         self.definition.changed()
 
 
-_NO_NUMBERS: tuple[tuple, tuple] = ((), ())
-
-
 def _place_of(tensors: Sequence[Tensor]) -> Place:
     return tensors[0].place if tensors else current().place
 
 
 # --- at once ---------------------------------------------------------------------------------------------------------
-
-
-def _with_gradient(definition: Definition, op: CustomOp, args: tuple, tensors: tuple, numbers: tuple) -> Any:
-    """A call of which a gradient is wanted."""
-    if definition.backward is None:
-        return _through_function(definition, op, args, tensors, numbers)
-    results = apply(op, tensors, numbers)
-    return attach(definition, op.form, args, tensors, list(results), op.packing, _Like, _Backward)
 
 
 def _through_function(definition: Definition, op: CustomOp, args: tuple, tensors: tuple, numbers: tuple) -> Any:

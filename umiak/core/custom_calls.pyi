@@ -1,4 +1,5 @@
-"""Gradients of users' operators: what a call keeps for them, and how its results get their history."""
+"""Calls of users' operators: the way of a call whose arguments were seen before, what it keeps for its gradient, and
+how its results get their history."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -67,3 +68,12 @@ def attach(
 
     ``like``: makes what is remembered of a result; ``call_class``: the class of gradient functions, a BackwardCall.
     """
+
+class OperatorCall:
+    """An operator that is called. A subclass has ``_general(values)``, for arguments of classes that were not seen
+    before, and ``_with_gradient(op, args, tensors, scalars)``."""
+
+    definition: Any
+    _ways: dict[tuple, tuple[Any, Any]]
+    def __init__(self, definition: Any) -> None: ...
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...

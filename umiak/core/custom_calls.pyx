@@ -1,11 +1,13 @@
 # cython: language_level=3, binding=False
-"""Gradients of users' operators: what a call keeps for them, and how its results get their history."""
+"""Calls of users' operators: the way of a call whose arguments were seen before, what it keeps for its gradient, and how its results
+get their history."""
 cimport cython
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
+from umiak.core.eager import apply
 from umiak.core.python_nodes import python_node
 
-from umiak.core.context cimport EngineContext, MODE_GRAD, context_pointer
+from umiak.core.context cimport EngineContext, MODE_GRAD, context_pointer, is_tracing
 from umiak.core.node cimport Node
 from umiak.core.tensor cimport *
 
@@ -156,3 +158,39 @@ def attach(definition, form, tuple args not None, tensors, list results not None
     if kept:
         ctx.kept = tuple([keep(x, name, node, context) for x in kept])
     return packed
+
+
+cdef tuple NO_SCALARS = ((), ())
+
+cdef class OperatorCall:
+    """An operator that is called. A subclass has ``_general(values)``, for arguments of classes that were not seen before, and
+    ``_with_gradient(op, args, tensors, scalars)``."""
+    cdef public object definition
+    # By the classes of arguments, where these decide the form: the op, and what sorts arguments; None: all are tensors.
+    cdef readonly dict _ways
+    cdef object __weakref__
+
+    def __init__(self, definition):
+        self.definition = definition
+        self._ways = {}
+
+    def __call__(self, *args, **kwargs):
+        cdef EngineContext context
+        cdef tuple way, operands, scalars
+        cdef object x, op, outputs
+        if not kwargs:
+            way = self._ways.get(tuple([type(x) for x in args]))
+            if way is not None and not is_tracing():
+                op = way[0]
+                if way[1] is None:
+                    operands, scalars = args, NO_SCALARS
+                else:
+                    operands, scalars = way[1](args)
+                context = <EngineContext>context_pointer()
+                if context.plan_mode & MODE_GRAD:
+                    for x in operands:
+                        if (<Tensor>x).key & K_NEEDS_GRAD:
+                            return self._with_gradient(op, args, operands, scalars)
+                outputs = apply(op, operands, scalars)
+                return outputs[0] if op.packing is Tensor else op.packed_up(outputs)
+        return self._general(self.definition.schema.bound(args, kwargs))

@@ -139,13 +139,33 @@ std::vector<std::vector<int64_t>> JoinShape(const std::vector<std::vector<int64_
 
 std::vector<paddle::DataType> JoinDtype(const std::vector<paddle::DataType>& xs) { return {xs[0]}; }
 
+// Sharded alike along all axes but that along which they are joined.
+phi::distributed::SpmdInfo JoinSpmd(const std::vector<phi::distributed::DistMetaTensor>& xs, int64_t axis) {
+  const int64_t rank = xs[0].dims().size();
+  std::vector<int64_t> merged(static_cast<size_t>(rank), -1);
+  for (const auto& x : xs) {
+    const auto& mapping = x.dist_attr().dims_mapping();
+    for (int64_t d = 0; d < rank; ++d) {
+      const size_t i = static_cast<size_t>(d);
+      if (merged[i] < 0 && d != (axis < 0 ? axis + rank : axis)) merged[i] = mapping[i];
+    }
+  }
+  phi::distributed::TensorDistAttr out(xs[0].dist_attr());
+  out.set_dims_mapping(merged);
+  std::vector<phi::distributed::ArgDistAttr> inputs, outputs;
+  inputs.emplace_back(std::vector<phi::distributed::TensorDistAttr>(xs.size(), out));
+  outputs.emplace_back(out);
+  return {inputs, outputs};
+}
+
 PD_BUILD_OP(test_join)
     .Inputs({paddle::Vec("X")})
     .Outputs({"Out"})
     .Attrs({"axis: int64_t"})
     .SetKernelFn(PD_KERNEL(JoinForward))
     .SetInferShapeFn(PD_INFER_SHAPE(JoinShape))
-    .SetInferDtypeFn(PD_INFER_DTYPE(JoinDtype));
+    .SetInferDtypeFn(PD_INFER_DTYPE(JoinDtype))
+    .SetInferSpmdFn(PD_INFER_SPMD_RULE(JoinSpmd));
 
 PD_BUILD_GRAD_OP(test_join)
     .Inputs({paddle::Vec("X"), paddle::Grad("Out")})
