@@ -48,7 +48,7 @@ class BucketInFlight:
 
     @property
     def sent(self) -> bool:
-        """Whether it has begun."""
+        """State of the message: whether it has begun."""
         return self.began > 0
 
     def done(self) -> bool:

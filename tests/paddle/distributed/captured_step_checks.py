@@ -158,6 +158,22 @@ def check_clipping_by_the_global_norm(rank, size):
     compare(mlp, make)
 
 
+def check_buckets_that_are_equal(rank, size):
+    """Layers side by side have the same gradients, each in a bucket of its own, over which its mean is written."""
+
+    class Net(nn.Layer):
+        def __init__(self):
+            super().__init__()
+            self.sides = nn.LayerList([nn.Linear(16, 16, bias_attr=False) for _ in range(3)])
+            for side in self.sides:
+                side.weight.set_value(np.eye(16, dtype="float32"))
+
+        def forward(self, x):
+            return self.sides[0](x) + self.sides[1](x) + self.sides[2](x)
+
+    compare(Net, descent, 0.0, integers=True)
+
+
 def check_several_backwards_in_a_step(rank, size):
     def make(parallel):
         optimizer = paddle.optimizer.SGD(2.0**-6, parameters=parallel.parameters())
