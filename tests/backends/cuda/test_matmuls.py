@@ -213,6 +213,38 @@ def test_what_the_library_does_not_do_runs_by_the_loop_ir(device, cuda, library)
     assert [k for k, *_ in cuda.driver.launched[before:] if k.startswith("matmul")]
 
 
+@pytest.mark.parametrize("dtype", cublaslt.DTYPES)
+def test_the_library_itself_reads_back_what_it_is_told(dtype):
+    """Its descriptors need no device."""
+    library = cublaslt.load()
+    if isinstance(library, str):
+        pytest.skip("requires nvidia-cublas, which umiak[cuda] has")
+    number, compute, scale = cublaslt.DTYPES[dtype]
+    descriptor = library.new("MatmulDesc", compute, scale)
+    library.set("MatmulDesc", descriptor, cublaslt._TRANSA, ctypes.c_int32(1))
+    layout = ctypes.c_void_p()
+    sizes = (ctypes.c_uint64(5), ctypes.c_uint64(7), ctypes.c_int64(9))
+    library.call("MatrixLayoutCreate", ctypes.byref(layout), number, *sizes)
+    library.set("MatrixLayout", layout, cublaslt._BATCH_COUNT, ctypes.c_int32(3))
+    library.set("MatrixLayout", layout, cublaslt._BATCH_OFFSET, ctypes.c_int64(100))
+    preference = library.new("MatmulPreference")
+    library.set("MatmulPreference", preference, cublaslt._WORKSPACE, ctypes.c_uint64(cublaslt.WORKSPACE))
+    for attribute in cublaslt._ALIGNMENTS:
+        library.set("MatmulPreference", preference, attribute, ctypes.c_uint32(16))
+
+    def read(kind, of, attribute, value):
+        count = ctypes.c_size_t()
+        get = getattr(library.functions, f"cublasLt{kind}GetAttribute")
+        assert get(of, attribute, ctypes.byref(value), ctypes.c_size_t(ctypes.sizeof(value)), ctypes.byref(count)) == 0
+        return value.value
+
+    assert read("MatmulDesc", descriptor, cublaslt._TRANSA, ctypes.c_int32()) == 1
+    kinds = {0: "uint32", 2: "uint64", 3: "uint64", 4: "int64", 5: "int32", 6: "int64"}
+    got = [read("MatrixLayout", layout, k, getattr(ctypes, f"c_{kind}")()) for k, kind in kinds.items()]
+    assert got == [number, 5, 7, 9, 3, 100]
+    assert read("MatmulPreference", preference, cublaslt._WORKSPACE, ctypes.c_uint64()) == cublaslt.WORKSPACE
+
+
 def test_a_machine_without_the_library_says_so_once(device, monkeypatch, caplog):
     monkeypatch.setattr(cublaslt, "load", lambda: "cuBLASLt is not there")
     gemm._say_once.cache_clear()
