@@ -72,7 +72,11 @@ def draw(seed: int) -> Case:
     # What divides by a size that rounding decides says nothing in low precision.
     steady = optimizer not in ("AdamW", "lazy") and not any("norm" in name for name in parts)
     sums = tuple(r.random() < 0.2 for _ in range(STEPS))
-    if "rows" in parts and any(sums):  # that are rows from before are no part of one graph
+    backwards = 1 if r.random() < 0.8 else 2
+    if "rows" in parts and any(sums):  # rows from before are no part of one graph, and are all rows to a lazy step
+        ways = tuple("captured" if way == "one graph" else way for way in ways)
+        optimizer = "AdamW" if optimizer == "lazy" else optimizer
+    if some_left_out and backwards == 2:  # the second pass stands in a branch, where no graph can end
         ways = tuple("captured" if way == "one graph" else way for way in ways)
     return Case(
         seed,
@@ -81,7 +85,7 @@ def draw(seed: int) -> Case:
         r.choice(list(CLIPS)),
         r.choice([0.0003, 0.001, 25]),
         r.choice([0.0001, 0.0005, 1]),
-        1 if r.random() < 0.8 else 2,
+        backwards,
         r.choice(["none", "zeros", "first"]),
         sums,
         tuple(tuple(r.choice([3, 4, 4, 6]) if odd else 4 for _ in range(STEPS)) for _ in range(RANKS)),

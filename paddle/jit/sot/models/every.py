@@ -9,13 +9,13 @@ from paddle.jit.sot.models import (
     language,
     layers,
     modes,
-    numbers,
     operators,
+    scalars,
     texts,
     truth,
 )
 
 __all__ = [
-    "attributes", "containers", "debugging", "items", "kinds", "language", "layers", "modes", "numbers", "operators",
+    "attributes", "containers", "debugging", "items", "kinds", "language", "layers", "modes", "operators", "scalars",
     "texts", "truth",
 ]  # fmt: skip

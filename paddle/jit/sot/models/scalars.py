@@ -1,4 +1,4 @@
-"""Models of functions of numbers."""
+"""Models of functions of Python scalars."""
 
 from __future__ import annotations
 
