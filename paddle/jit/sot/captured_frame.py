@@ -113,19 +113,23 @@ class CapturedFrame(FrameCall):
         bound = self.bind(args, kwargs)
         if bound is None:
             return self.native(args, kwargs)
-        with _LOCK:
-            try:
-                entry = self._capture(bound)
-            except Uncapturable as error:
-                stopped: Uncapturable | None = error
-            else:
-                stopped = None
-        if stopped is not None:
-            return self._give_up(stopped, args, kwargs)
-        result = self._attempt(entry, args, kwargs)
-        if result is not None:
-            return result[0]
-        return self._unserved(entry.why_not(args, kwargs), args, kwargs)
+        for again in (True, False):
+            with _LOCK:
+                try:
+                    entry = self._capture(bound)
+                except Uncapturable as error:
+                    stopped: Uncapturable | None = error
+                else:
+                    stopped = None
+            if stopped is not None:
+                return self._give_up(stopped, args, kwargs)
+            result = self._attempt(entry, args, kwargs)
+            if result is not None:
+                return result[0]
+            why = entry.why_not(args, kwargs)
+            if not (again and why == "places"):  # which another thread may have changed since
+                break
+        return self._unserved(why, args, kwargs)
 
     def _unserved(self, why: str, args: tuple, kwargs: dict[str, Any] | None) -> Any:
         """Run a call that its own graph does not serve: it changes what it was captured for, or memory is shared."""
