@@ -37,6 +37,7 @@ MODULES = (
     "sparse",
     "vision_ops",
     "matmul",
+    "attention_masks",
     "threads",
     "compile_times",
     "decode",

@@ -13,6 +13,7 @@ from paddle.jit.concrete import Arguments, ConcreteProgram, FunctionSpec
 from paddle.nn.layer.layers import Layer
 from paddle.static.input import InputSpec
 from paddle.tensor.filled import full
+from umiak.core.direct import Direct
 from umiak.util import pytree
 from umiak.util.errors import op_error
 
@@ -192,6 +193,10 @@ def _example(spec: Any) -> Any:
 
 def as_function(f: Callable[..., Any]) -> FunctionType | MethodType:
     """Return a callable as a function or a method in Python."""
+    if isinstance(f, Direct):  # a function of the library with a way in C
+        return f.function
+    if isinstance(f, MethodType) and isinstance(f.__func__, Direct):
+        return MethodType(f.__func__.function, f.__self__)
     if isinstance(f, (FunctionType, MethodType)):
         return f
     call = type(f).__dict__.get("__call__")

@@ -498,3 +498,25 @@ def test_what_is_detached_has_no_gradient_of_any_order(rng):
     first = [paddle.grad(g(x), x, create_graph=True)[0] for g in (captured, f)]
     close(*first)
     close(*(paddle.grad((g * g).sum(), x)[0] for g in first))
+
+
+@pytest.mark.parametrize("full_graph", [False, True])
+def test_hook_on_an_argument_that_is_returned(rng, full_graph):
+    """Once for the sum of all that arrives, whether or not it is used otherwise."""
+
+    def alone(x):
+        x.register_hook(lambda g: g * 2.0)
+        return x
+
+    def used(x):
+        x.register_hook(lambda g: g * 2.0)
+        return x, (x * 3.0).sum()
+
+    for f in (alone, used):
+        gradients = []
+        for run in (f, to_static(f, full_graph=full_graph)):
+            x = leaf(np.random.default_rng(0), 3)
+            y = run(x)
+            sum(t.square().sum() for t in (y if isinstance(y, tuple) else (y,))).backward()
+            gradients.append(x.grad)
+        close(*gradients)

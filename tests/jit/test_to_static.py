@@ -664,3 +664,11 @@ def test_second_derivatives_of_what_is_overwritten(rng):
     same(g, 2 * x * before**2)
     with pytest.raises(RuntimeError, match="create_graph=False: the captured function writes to tensors"):
         paddle.grad(f(x, a).sum(), [x], create_graph=True)
+
+
+def test_functions_of_the_library_are_captured_themselves(rng):
+    """Also those with a way in C, such as the calls of layers."""
+    layer, x = paddle.nn.Linear(3, 2), randn(rng, 4, 3)
+    for f in (layer.__call__, layer.forward):
+        same(to_static(f)(x), layer(x))
+    same(to_static(paddle.tanh)(x), paddle.tanh(x))

@@ -120,6 +120,7 @@ class Capture(Tracer):
         # What helpers of rewritten code see of Python, where that code is simulated.
         self.world: Any = None
         self.arguments: list[SymTensor] = []  # what stands for the tensors that every run is given
+        self.hooks_before: dict[int, int] = {}  # by id of their values, the number of hooks that they came with
         # Whether the program may end after the present backward(); whether it must, as what is there then depends on
         # other ranks.
         self.may_end = self.ended = False
@@ -158,7 +159,9 @@ class Capture(Tracer):
         """A tensor that every run is given, with the gradient and the hooks that ``x`` has now."""
         stand_in = self.example(x, dynamic)
         stand_in._grad = x.grad
-        stand_in._grad_hooks().extend(e for e in x._hooks or () if type(e) is not leaf_gradients.Sink)
+        hooks = [e for e in x._hooks or () if type(e) is not leaf_gradients.Sink]
+        stand_in._grad_hooks().extend(hooks)
+        self.hooks_before[id(recorded(stand_in.value))] = len(hooks)
         self.arguments.append(stand_in)
         return stand_in
 
@@ -538,11 +541,19 @@ def _continuous(x: Any) -> bool:
     return x.dtype.is_continuous
 
 
+def _has_new_hook(capture: Capture, value: Value) -> bool:
+    return len(value.hooks or ()) > capture.hooks_before.get(id(value), len(value.hooks or ()))
+
+
 def _apart(capture: Capture, outputs: Sequence[Any]) -> None:
     """Give memory of their own to gradients, and to outputs that the function made apart and that are one value now."""
     builder, program = capture.builder, capture.builder.program
     # By value: what each output that is this value has. What has the value of an input and is none was written to.
-    held: dict[int, dict[Any, Value]] = {id(value): {id(root): value} for root, value in capture._roots}
+    # An input that the function has given a hook comes out as a copy: the gradient of the caller's own tensor would
+    # pass the hook by.
+    held: dict[int, dict[Any, Value]] = {
+        id(value): {None if _has_new_hook(capture, value) else id(root): value} for root, value in capture._roots
+    }
     for i, value in enumerate(program.outputs):
         if type(value) is not Value:
             continue
