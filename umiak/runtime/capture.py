@@ -165,6 +165,11 @@ class Capture(Tracer):
         self.arguments.append(stand_in)
         return stand_in
 
+    def has_new_hook(self, value: Value) -> bool:
+        """Return whether the function has given an argument a hook for its gradient."""
+        hooks = len(value.hooks or ())
+        return hooks > self.hooks_before.get(id(value), hooks)
+
     # --- what dispatch, generators, arrays and the tape ask a tracer for
 
     def record(self, op: Any, operands: Iterable[Any], params: Iterable[Any]) -> Any:
@@ -541,10 +546,6 @@ def _continuous(x: Any) -> bool:
     return x.dtype.is_continuous
 
 
-def _has_new_hook(capture: Capture, value: Value) -> bool:
-    return len(value.hooks or ()) > capture.hooks_before.get(id(value), len(value.hooks or ()))
-
-
 def _apart(capture: Capture, outputs: Sequence[Any]) -> None:
     """Give memory of their own to gradients, and to outputs that the function made apart and that are one value now."""
     builder, program = capture.builder, capture.builder.program
@@ -552,7 +553,7 @@ def _apart(capture: Capture, outputs: Sequence[Any]) -> None:
     # An input that the function has given a hook comes out as a copy: the gradient of the caller's own tensor would
     # pass the hook by.
     held: dict[int, dict[Any, Value]] = {
-        id(value): {None if _has_new_hook(capture, value) else id(root): value} for root, value in capture._roots
+        id(value): {None if capture.has_new_hook(value) else id(root): value} for root, value in capture._roots
     }
     for i, value in enumerate(program.outputs):
         if type(value) is not Value:

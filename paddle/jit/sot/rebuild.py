@@ -40,6 +40,7 @@ from umiak.core.inplace import with_own_history
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
 from umiak.ir.tracer import SymTensor
+from umiak.runtime.capture import recorded
 from umiak.util.pytree import is_namedtuple
 from umiak.util.size import Size
 
@@ -129,7 +130,9 @@ class Rebuilder:
             constant = self._constants.get(id(x))
             if constant is not None:
                 return self.names.name(constant)
-            return self.load(source) if source is not None else self._gradient(x) or self._view(x) or self._output(x)
+            if source is not None and not trace.capture.has_new_hook(recorded(x.value)):
+                return self.load(source)
+            return self._gradient(x) or self._view(x) or self._output(x)
         shadow = trace.shadow_of.get(id(x))
         if shadow is not None:
             x = shadow.real
