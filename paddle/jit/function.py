@@ -194,7 +194,7 @@ def _example(spec: Any) -> Any:
 def as_function(f: Callable[..., Any]) -> FunctionType | MethodType:
     """Return a callable as a function or a method in Python."""
     if isinstance(f, Direct):  # a function of the library with a way in C
-        return f.function
+        return f.function  # type: ignore[return-value]
     if isinstance(f, MethodType) and isinstance(f.__func__, Direct):
         return MethodType(f.__func__.function, f.__self__)
     if isinstance(f, (FunctionType, MethodType)):

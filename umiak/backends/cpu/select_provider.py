@@ -126,7 +126,7 @@ def fuses_epilogue(op: Any, metas: Sequence[Any], params: Sequence[Any], steps: 
 
 
 def adds_bias(op: Any, metas: Sequence[Any]) -> bool:
-    """Return whether a launch adds a bias sooner than a kernel of its own: in place, as ``linear`` does behind sums that
+    """Return whether a launch adds a bias sooner than a kernel does: in place, as ``linear`` does behind sums that
     are long enough."""
     if next(providers.available(), "") != "onednn" or any(m.dtype.name != "float32" for m in metas):
         return False

@@ -96,7 +96,7 @@ def _is_transposed(o: Operation) -> bool:
 
 
 def _matrix(o: Operation) -> Meta:
-    """What rows are multiplied by, as it would lie untransposed."""
+    """The matrix that rows are multiplied by, as it would lie untransposed."""
     meta = o.values[1].meta
     return Meta(tuple(reversed(meta.shape)), meta.dtype) if _is_transposed(o) else meta
 

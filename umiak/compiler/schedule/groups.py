@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from umiak.compiler.loop.node import Node, var, walk
-from umiak.compiler.nest import ReduceStage, ScanStage, ScatterStage, Stage, StoreStage
+from umiak.compiler.nest import BodyStage, ReduceStage, ScanStage, ScatterStage, Stage, StoreStage
 from umiak.compiler.schedule.cache import element_expressions
 
 
@@ -54,7 +54,7 @@ def group(
         return last
 
     for s in stages:
-        assert not isinstance(s, ScatterStage), "scatters have schedules of their own"
+        assert not isinstance(s, (ScatterStage, BodyStage)), "scatters and bodies have schedules of their own"
         if isinstance(s, StoreStage) and not s.each:
             points.append(s)
         elif isinstance(s, ReduceStage):

@@ -13,7 +13,7 @@ from umiak.compiler.codes import COLUMN_BLOCKS, OUTER_BLOCKS, STRIP_WIDTH
 from umiak.compiler.loop.monoid import Values
 from umiak.compiler.loop.node import Node, add, div, i64, load, minimum, mul, rem, sub, var, walk
 from umiak.compiler.loop.tree import LANE, LOCAL, SERIAL, Axis, Buffer, Loop, Reduce, Statement, Store
-from umiak.compiler.nest import FailStage, Phase, ReduceStage, ScanStage, ScatterStage, Stage, StoreStage
+from umiak.compiler.nest import BodyStage, FailStage, Phase, ReduceStage, ScanStage, ScatterStage, Stage, StoreStage
 from umiak.compiler.schedule.blocks import PART, Partials, block_axis
 from umiak.compiler.schedule.cache import COSTS, cost, element_expressions, exchange, with_cache
 from umiak.compiler.schedule.chunks import Chunks, Totals, chunks, sums_floats
@@ -190,7 +190,7 @@ class _Walker:
 
     def rows(self, s: Stage, indices: list[list[Node]], slots: dict[Node, Slot]) -> list[Statement]:
         """A stage at some rows at once."""
-        assert not isinstance(s, ScatterStage), "scatters have schedules of their own"
+        assert not isinstance(s, (ScatterStage, BodyStage)), "scatters and bodies have schedules of their own"
         f = self.f
         if isinstance(s, StoreStage):
             return [f.store(s, self.points, at, self.table) for at in indices]
