@@ -10,7 +10,7 @@ class KernelError(RuntimeError, OSError):
     """Exception that a kernel in C++ has thrown. The reference framework raises OSError for PD_THROW and PD_CHECK."""
 
 class Facts:
-    """Sizes and dtype in place of a tensor; ``mapping``: for each axis that of the mesh that it is sharded on, or -1."""
+    """Sizes and dtype in place of a tensor; ``mapping``: for each axis that of the mesh it is sharded on, or -1."""
 
     shape: tuple[int, ...]
     dtype: DType
