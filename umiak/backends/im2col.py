@@ -24,7 +24,7 @@ COLUMN_BYTES = 1 << 28  # images at a time have columns of at most so many, wher
 
 
 class Columns(Protocol):
-    """The parts that a device has of its own. Each queues work on the current stream; ``name``: the op that calls it."""
+    """The parts that a device has of its own. Each queues work on the current stream; ``name``: the calling op."""
 
     def multiply(self, out: Buffer, a: Matrices, b: Matrices, name: str) -> None:
         """Compute ``out = a b`` over batches; ``out`` is dense."""
