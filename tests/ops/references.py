@@ -1930,7 +1930,7 @@ MADE_INSIDE = {
     "fused": "made by the compiler inside of call programs; every test of a composite or a gradient runs some",
     "fused_epilogue": "made by the compiler inside of programs; tests of the executor run some",
     "channels_last": "made by the compiler inside of programs; tests of layouts run some",
-    "strip_conv": "made by a pass; tests of passes run some",
+    **dict.fromkeys(("strip_conv", "strip_matmul"), "made by a pass; tests of passes run some"),
     "relayout": "made by the compiler inside of programs; tests of layouts run some",
     "cond": "its regions are programs; tests of control flow run them",
     "while_": "its regions are programs; tests of control flow run them",
@@ -1942,7 +1942,7 @@ MADE_INSIDE = {
     "write_text": "made for rewritten functions, whose tests run it",
     "given_gradient": "made in branches and loop bodies, and taken out of programs before they run",
     **dict.fromkeys(
-        ("bucket_start", "bucket_done", "bucket_poll"),
+        ("bucket_start", "bucket_done", "bucket_poll", "rows_start", "rows_done"),
         "made by captured data-parallel steps, whose tests run them among ranks",
     ),
 }

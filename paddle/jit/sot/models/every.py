@@ -15,7 +15,6 @@ from paddle.jit.sot.models import (
     truth,
 )
 
-__all__ = [
-    "attributes", "containers", "debugging", "items", "kinds", "language", "layers", "modes", "operators", "scalars",
-    "texts", "truth",
-]  # fmt: skip
+EVERY = (
+    attributes, containers, debugging, items, kinds, language, layers, modes, operators, scalars, texts, truth,
+)  # fmt: skip

@@ -26,7 +26,7 @@ cdef extern from "epilogue.h" nogil:
                       int64_t other_step, int64_t n, double number)
 
 cdef enum:
-    WIDTHS = 4                 # of strips
+    MATRIX_WIDTHS = 4                 # of strips
     PAIRS = 2                  # terms that lie side by side
     FEW_ROWS = 16              # up to which the library is faster by a matrix in strips,
     MANY_COLUMNS = 8           # and convolves faster from so many columns per term on
@@ -628,7 +628,7 @@ def strip_of(int64_t m, int64_t n, int64_t k):
     c = matrix_desc(lib, &self, &q, q.c_by, m, n, n, 1)
     if a != NULL and c != NULL and not lib.desc_tagged(&b, 2, sizes, BF16, FORMAT_ANY) and not lib.attr_create(&attr):
         if not lib.matmul(&pd, lib.engine, a, b, NULL, c, attr) and not is_reference(pd):
-            for i in range(WIDTHS):
+            for i in range(MATRIX_WIDTHS):
                 for block in BLOCKS:
                     desc = strips_desc(k, n, WIDTH[i], block, False)
                     if desc != NULL and lib.desc_equal(lib.pd_desc(pd, QUERY_WEIGHTS, 0), desc):
