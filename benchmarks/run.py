@@ -263,8 +263,9 @@ def main(argv: list[str] | None = None) -> int:
     for text in warnings:
         print(f"warning: {text}", file=sys.stderr)
     if options.write or options.store:
-        if warnings:
-            print("nothing is written: figures with warnings are not kept", file=sys.stderr)
+        if warnings or not measured:
+            reason = "figures with warnings are not kept" if measured else "no row ran"
+            print(f"nothing is written: {reason}", file=sys.stderr)
             return FAILED
         if options.write:
             write(measured)
