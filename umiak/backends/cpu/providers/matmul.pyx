@@ -27,7 +27,7 @@ cdef extern from "epilogue.h" nogil:
 
 cdef enum:
     MATRIX_WIDTHS = 4                 # of strips
-    PAIRS = 2                  # terms that lie side by side
+    TERM_PAIRS = 2                  # terms that lie side by side
     FEW_ROWS = 16              # up to which the library is faster by a matrix in strips,
     MANY_COLUMNS = 8           # and convolves faster from so many columns per term on
     SMALL_MATRIX = 4096        # elements
@@ -292,10 +292,10 @@ cdef handle_t strips_desc(int64_t terms, int64_t columns, int width, int block, 
     cdef char name[24]
     if kernels:
         sizes[0], sizes[1], sizes[2] = columns, terms, 1
-        snprintf(name, sizeof(name), "AcB%db%da2b", block // PAIRS, width)
+        snprintf(name, sizeof(name), "AcB%db%da2b", block // TERM_PAIRS, width)
     else:
         sizes[0], sizes[1] = terms, columns
-        snprintf(name, sizeof(name), "BA%da%db2a", block // PAIRS, width)
+        snprintf(name, sizeof(name), "BA%da%db2a", block // TERM_PAIRS, width)
     return NULL if library().desc_named(&desc, 3 if kernels else 2, sizes, BF16, name) else desc
 
 
@@ -320,10 +320,10 @@ cdef int out_of_strips(const Launcher* self, Problem* q, char** out) noexcept no
     if out[0] == NULL:
         return NO_MEMORY
     # Out of [strips, k / 2, width, 2] into [strips, width, k / 2, 2]; then those of the last strip.
-    source[0], source[1], source[2] = depth * width, PAIRS, width * PAIRS
-    target[0], target[1], target[2] = width * q.k, q.k, PAIRS
-    for i in range(PAIRS):
-        sizes[0], sizes[1], sizes[2] = filled, width, (q.k - i + PAIRS - 1) // PAIRS
+    source[0], source[1], source[2] = depth * width, TERM_PAIRS, width * TERM_PAIRS
+    target[0], target[1], target[2] = width * q.k, q.k, TERM_PAIRS
+    for i in range(TERM_PAIRS):
+        sizes[0], sizes[1], sizes[2] = filled, width, (q.k - i + TERM_PAIRS - 1) // TERM_PAIRS
         copy_strided(out[0] + i * size, target, q.b + i * size, source, sizes, 3, size)
         sizes[0], sizes[1] = 1, q.n % width
         if sizes[1]:
