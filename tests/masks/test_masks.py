@@ -88,6 +88,18 @@ def test_tiles_are_exact_also_at_ragged_ends(rng):
         assert mask.tile_density(int(rows), int(columns)) == pytest.approx((tiles != Tile.SKIP).mean())
 
 
+@pytest.mark.parametrize(("queries", "keys"), [(0, 3), (3, 0), (0, 0)])
+def test_masks_of_nothing(queries, keys):
+    mask = ColumnMask(np.zeros((1, 2, keys, 2), np.int32), False, queries)
+    assert mask.density() == mask.tile_density() == 0
+    assert mask.tiles().shape == (1, 2, min(queries, 1), min(keys, 1))
+
+
+def test_long_masks_are_measured_without_the_dense_one():
+    mask = masks.sliding_window(1 << 20, 255)
+    assert mask.density() == pytest.approx(256 / (1 << 20), rel=1e-3)
+
+
 def test_picture_shows_tiles_and_scores():
     text = masks.sliding_window(32, 5).svg(8, 8)
     tiles = masks.sliding_window(32, 5).tiles(8, 8)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from umiak.masks import picture
-from umiak.masks.tiles import TILE, Tile, tiles_of
+from umiak.masks.tiles import TILE, Tile
 from umiak.util.errors import op_error
 
 # Columns of the indices, by whether the mask is causal. One of them alone: to the last query, or from the first.
@@ -64,14 +64,38 @@ class ColumnMask:
             seen &= np.arange(self.keys) <= query + self.keys - self.queries
         return seen
 
+    def count(self, first: int, last: int) -> np.ndarray:
+        """Return how many of queries ``first`` to before ``last`` see a key: int64 ``[batch, heads, keys]``."""
+        begin, end, second_begin, second_end = self.intervals()
+        low = np.maximum(first, np.arange(self.keys) - (self.keys - self.queries)) if self.causal else first
+
+        def length(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+            return np.maximum(np.minimum(b, last) - np.maximum(a, low), 0)
+
+        both = length(np.maximum(begin, second_begin), np.minimum(end, second_end))
+        return np.maximum(last - low, 0) - length(begin, end) - length(second_begin, second_end) + both
+
     def density(self) -> float:
         """Return the part of all scores that counts, from 0 to 1."""
-        seen = self.visible()
-        return float(seen.mean()) if seen.size else 0.0
+        seen = self.count(0, self.queries)
+        return float(seen.mean() / self.queries) if seen.size and self.queries else 0.0
 
     def tiles(self, rows: int = TILE, columns: int = TILE) -> np.ndarray:
-        """Return the class (:class:`umiak.masks.Tile`) of every tile: int8 ``[batch, heads, rows, columns]``."""
-        return tiles_of(self.visible(), rows, columns)
+        """Return the class (:class:`umiak.masks.Tile`) of every tile: int8 ``[batch, heads, rows, columns]``.
+
+        Exact, also at the ends, where tiles are smaller. The dense mask is not formed.
+        """
+        if not self.queries or not self.keys:
+            return np.zeros((*self.indices.shape[:2], -(-self.queries // rows), -(-self.keys // columns)), np.int8)
+        starts = np.arange(0, self.keys, columns)
+        widths = np.minimum(columns, self.keys - starts)
+        kinds = []
+        for first in range(0, self.queries, rows):
+            last = min(first + rows, self.queries)
+            seen = np.add.reduceat(self.count(first, last), starts, -1)
+            kind = np.where(seen == 0, Tile.SKIP, np.where(seen == widths * (last - first), Tile.FULL, Tile.PARTIAL))
+            kinds.append(kind.astype(np.int8))
+        return np.stack(kinds, 2)
 
     def tile_density(self, rows: int = TILE, columns: int = TILE) -> float:
         """Return the part of all tiles that has a score that counts, from 0 to 1."""
@@ -80,7 +104,7 @@ class ColumnMask:
 
     def svg(self, rows: int = TILE, columns: int = TILE) -> str:
         """Return a picture of the first head's mask: its scores that count, and its tiles."""
-        return picture.svg(self.visible()[0, 0], rows, columns)
+        return picture.svg(self, rows, columns)
 
 
 def from_dense(visible: np.ndarray) -> ColumnMask:
