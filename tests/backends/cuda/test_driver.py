@@ -6,6 +6,7 @@ import ctypes
 import inspect
 from types import SimpleNamespace
 
+import extras
 import pytest
 
 from umiak.backends.base import Absent
@@ -110,7 +111,7 @@ def test_every_method_has_a_call():
 @pytest.mark.parametrize("name", CALLS)
 def test_the_bindings_take_what_they_are_given(name):
     """They convert arguments first; then they miss the driver."""
-    cuda = pytest.importorskip("cuda.bindings.driver", reason="requires cuda-bindings")
+    cuda = extras.module("cuda.bindings.driver", "cuda-bindings")
     with pytest.raises(RuntimeError, match="NVIDIA driver"):
         getattr(nvidia.NvidiaDriver(cuda), name)(*CALLS[name])
 

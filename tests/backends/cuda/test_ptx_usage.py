@@ -11,6 +11,7 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 
 import assembler
+import extras
 import numpy as np
 import ptx_usage
 import pytest
@@ -34,6 +35,7 @@ MOST_SPILLED = 128  # bytes, stored and loaded
 @pytest.fixture(scope="module", autouse=True)
 def there_is_an_assembler():
     if assembler.path() is None:
+        assert not extras.belongs(assembler.PACKAGE), f"umiak[test] has {assembler.PACKAGE}, which is not installed"
         pytest.skip(f"requires ptxas, which {assembler.PACKAGE} has")
 
 
