@@ -400,7 +400,7 @@ cdef inline void prefetch_step(Prefetch* a) noexcept nogil:
             a.k += 1
             a.row = 0
 
-cdef bint hides_tile(const Call* c, const Strip* strips, int64_t n, int64_t first, int64_t count) noexcept nogil
+cdef bint hides_tile(const Call* c, const Strip* strips, int64_t n, int64_t first) noexcept nogil
 cdef int bound_tiles(Call* c) noexcept nogil
 cdef void free_bounds(Call* c) noexcept nogil
 cdef void add_weighted_values(const Call* c, const Strip* s, char* to, const char* values, int64_t panel, const char* weights, int64_t weight_row,

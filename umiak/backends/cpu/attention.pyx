@@ -229,7 +229,7 @@ cdef inline int64_t heads_in(const Call* c, const Strip* s) noexcept nogil:
     return min(c.group, s.lanes) if c.mask_heads == c.heads else 1
 
 
-cdef bint hides_tile(const Call* c, const Strip* strips, int64_t n, int64_t first, int64_t count) noexcept nogil:
+cdef bint hides_tile(const Call* c, const Strip* strips, int64_t n, int64_t first) noexcept nogil:
     """Return whether no strip sees any of a tile of keys, as far as its bounds say."""
     cdef int64_t i, k
     cdef const Strip* s
@@ -392,7 +392,7 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
     at = 0
     while at < end:
         count = min(config.keys, end - at)
-        if config.hides_rows and hides_tile(c, strips, n_strips, at, count):
+        if config.hides_rows and hides_tile(c, strips, n_strips, at):
             at += count
             continue
         copy_scored(c, strips, &c.k, keys, panel, at, count, c.dim)

@@ -173,7 +173,7 @@ cdef int gradient_part(void* arg, int64_t index) noexcept nogil:
             at = lo
             while at < end:
                 count = min(config.keys, hi - at)
-                if config.hides_rows and hides_tile(c, strips, n, at, count):
+                if config.hides_rows and hides_tile(c, strips, n, at):
                     at += count
                     continue
                 any = False
@@ -232,7 +232,7 @@ cdef int gradient_part(void* arg, int64_t index) noexcept nogil:
 cdef bint hides_chunk(const Call* c, const Strip* strips, int64_t n, int64_t first, int64_t end) noexcept nogil:
     """Return whether no strip sees any of the keys from ``first`` to ``end``."""
     while first < end:
-        if not hides_tile(c, strips, n, first, min(c.config.keys, end - first)):
+        if not hides_tile(c, strips, n, first):
             return False
         first += c.config.keys
     return True
