@@ -76,6 +76,15 @@ def threads(request: pytest.FixtureRequest) -> Iterator[int]:
     parallel.set_num_threads(count)
 
 
+@pytest.fixture
+def no_garbage() -> Iterator[None]:
+    """Memory is only what the test itself uses: cycles that earlier tests left are gone, and none goes meanwhile."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
 @pytest.fixture(autouse=True)
 def no_operators_left() -> Iterator[None]:
     """Operators that a test registers are its own: names may come again."""

@@ -156,6 +156,7 @@ def test_sizes_beyond_32_bits_on_null():
     assert F.slice(y, axes=(0,), starts=((1 << 20) - 1,), sizes=(1,), steps=(1,)).offset == 4 * ((1 << 33) - (1 << 13))
 
 
+@pytest.mark.usefixtures("no_garbage")
 def test_memory_is_unharmed_after_failed_calls():
     gc.collect()  # what other tests left
     before = storage.allocator(0).stats()["allocated"]

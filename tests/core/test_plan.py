@@ -265,6 +265,7 @@ def test_residuals_are_kept_and_recomputed():
     np.testing.assert_allclose(values(gg), [1, 1])
 
 
+@pytest.mark.usefixtures("no_garbage")
 def test_untrained_call_keeps_nothing():
     before = storage.allocator(CPU.index).stats()["allocated"]
     x = tensor(np.ones(1000))
@@ -274,6 +275,7 @@ def test_untrained_call_keeps_nothing():
     assert used < 3.3 * 8000
 
 
+@pytest.mark.usefixtures("no_garbage")
 def test_composites_free_what_is_no_longer_needed():
     """A chain of 20 calls inside one composite holds two buffers at a time, not 20."""
 

@@ -114,6 +114,7 @@ def test_seam_1_memory_moves_between_the_steps_of_a_backward():
     np.testing.assert_allclose(grad_of(x), 4 * np.arange(1.0, 65.0) ** 3)
 
 
+@pytest.mark.usefixtures("no_garbage")
 def test_seam_1_offloaded_memory_returns_by_itself(rng):
     a = rng.standard_normal((30, 5))
     x = leaf(a)

@@ -218,6 +218,7 @@ def test_errors_of_streams():
 MEGABYTE = 1 << 20
 
 
+@pytest.mark.usefixtures("no_garbage")
 @pytest.mark.parametrize("home", [device, device.cuda])
 @pytest.mark.parametrize("where", ["cpu", "null:1"])
 def test_memory(home, where):
@@ -240,6 +241,7 @@ def test_memory(home, where):
     assert home.max_memory_allocated(where) == before
 
 
+@pytest.mark.usefixtures("no_garbage")
 def test_memory_goes_back():
     with device.device("null:1"):
         x = paddle.zeros([MEGABYTE], "float32")

@@ -34,6 +34,7 @@ def on(place, array):
 # --- memory
 
 
+@pytest.mark.usefixtures("no_garbage")
 def test_memory_goes_back(loop):
     memory.empty_cache(HERE)
     before = loop.counts()
@@ -67,6 +68,7 @@ def test_an_allocation_that_fails(loop, status, error):
     assert storage.allocate(HERE.index, 7 << 20).capacity
 
 
+@pytest.mark.usefixtures("no_garbage")
 def test_memory_that_is_not_taken_back_is_given_up(loop, caplog):
     x = storage.allocate(HERE.index, 9 << 20)
     del x
