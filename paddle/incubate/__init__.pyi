@@ -10,6 +10,7 @@ from paddle.incubate import autotune as autotune
 from paddle.incubate import distributed as distributed
 from paddle.incubate import jit as jit
 from paddle.incubate import layers as layers
+from paddle.incubate import nn as nn
 from paddle.incubate import operators as operators
 from paddle.incubate import optimizer as optimizer
 from paddle.incubate.jit.inference_decorator import inference as inference
@@ -43,6 +44,7 @@ __all__ = [
     "inference",
     "jit",
     "layers",
+    "nn",
     "offload_saved_tensors",
     "operators",
     "optimizer",

@@ -671,7 +671,7 @@ def glu(x: Tensor, axis: int = -1, name: str | None = None) -> Tensor:
         raise
 
 
-@public("paddle.nn.functional", usual=False)
+@public("paddle.nn.functional paddle.incubate.nn.functional", usual=False)
 def swiglu(x: Tensor, y: Tensor | None = None, name: str | None = None) -> Tensor:
     """Gated linear unit with swish as its gate: ``silu(x) * y``.
 
