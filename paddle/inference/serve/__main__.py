@@ -5,12 +5,10 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import logging
-import signal
-import socket
 import sys
 from collections.abc import Sequence
 
-DONE, USAGE, NO_MODEL, NO_PORT, NO_PACKAGES = 0, 2, 3, 4, 5
+from paddle.inference.serve.process import DONE, NO_MODEL, NO_PACKAGES, NO_PORT, USAGE, listen, run_until_told
 
 _CODES = (
     f"exit codes: {DONE} told to stop (SIGTERM or SIGINT), after all requests were answered; {USAGE} wrong arguments; "
@@ -65,8 +63,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if missing:
         print(f"{', '.join(missing)} are required, got none: pip install starlette uvicorn", file=sys.stderr)
         return NO_PACKAGES
-    import uvicorn
-
     from paddle.inference import Config, create_predictor
     from paddle.inference.loading import files_of
     from paddle.inference.serve.application import Limits, application
@@ -82,8 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"the model cannot be loaded: {error}", file=sys.stderr)
         return NO_MODEL
     try:
-        family = socket.AF_INET6 if ":" in given.host else socket.AF_INET
-        listening = socket.create_server((given.host, given.port), family=family, backlog=2048)
+        listening = listen(given.host, given.port)
     except (OSError, OverflowError) as error:
         print(f"the address {given.host}:{given.port} cannot be had: {error}", file=sys.stderr)
         return NO_PORT
@@ -91,17 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         rows=given.max_batch, delay=given.max_delay, waiting=given.max_waiting, body=given.max_megabytes << 20,
         seconds=given.timeout, predictors=given.predictors,
     )  # fmt: skip
-    settings = uvicorn.Config(
-        application(predictor, limits), log_config=None, access_log=False, lifespan="on",
-        timeout_graceful_shutdown=given.grace, timeout_keep_alive=75, server_header=False,
-    )  # fmt: skip
-    server = uvicorn.Server(settings)
-    # The server sends itself the signal again when it is done; what remains to be done is to return.
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: None)
-    address = listening.getsockname()
-    print(f"listening on http://{given.host}:{address[1]}", flush=True)
-    server.run(sockets=[listening])
+    run_until_told(application(predictor, limits), listening, given.host, given.grace)
     return DONE
 
 

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,14 +15,15 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from paddle.inference.predictor import Predictor
 from paddle.inference.preparing import declared
 from paddle.inference.serve.batching import Arrays, Batcher, Closed, Compute, Full, Queue
 from paddle.inference.serve.bodies import FORMS, Declared, Malformed, checked, chosen
-from paddle.inference.serve.metrics import TYPE, Metrics
+from paddle.inference.serve.http import error_response, read_body, refused, state_routes
+from paddle.inference.serve.metrics import Metrics
 from umiak.core.array import from_numpy
 from umiak.ir.expr import Sym
 from umiak.runtime.program_tracer import Run
@@ -111,17 +112,6 @@ def application(predictor: Predictor, limits: Limits = Limits()) -> Starlette:
         finally:
             await run_in_threadpool(model.close)
 
-    async def live(request: Request) -> Response:
-        return JSONResponse({"status": "live"})
-
-    async def ready(request: Request) -> Response:
-        if not model.ready:
-            return _error(503, "the server is shutting down")
-        return JSONResponse({"status": "ready"})
-
-    async def numbers(request: Request) -> Response:
-        return PlainTextResponse(model.metrics.text(), media_type=TYPE)
-
     async def described(request: Request) -> Response:
         inputs = [{"name": n, "shape": d.shape, "dtype": d.dtype.name} for n, d in model.inputs.items()]
         outputs = [{"name": n} for n in model.outputs]
@@ -134,15 +124,9 @@ def application(predictor: Predictor, limits: Limits = Limits()) -> Starlette:
         model.metrics.request_seconds.add(time.monotonic() - began)
         return response
 
-    async def refused(request: Request, error: Exception) -> Response:
-        assert isinstance(error, HTTPException)
-        return _error(error.status_code, str(error.detail), error.headers)
-
     app = Starlette(
         routes=[
-            Route("/health/live", live),
-            Route("/health/ready", ready),
-            Route("/metrics", numbers),
+            *state_routes(lambda: model.ready, model.metrics.text),
             Route("/v1/model", described),
             Route("/v1/predict", predicted, methods=["POST"]),
         ],
@@ -153,23 +137,19 @@ def application(predictor: Predictor, limits: Limits = Limits()) -> Starlette:
     return app
 
 
-def _error(status: int, text: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
-    return JSONResponse({"error": text}, status, dict(headers or {}))
-
-
 async def _answer(request: Request, model: Model) -> Response:
     own = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
     if own not in FORMS:
-        return _error(415, f"a body of one of the types {list(FORMS)} is required, got {own!r}")
+        return error_response(415, f"a body of one of the types {list(FORMS)} is required, got {own!r}")
     kind = chosen(request.headers.get("accept", ""), own)
     if kind is None:
-        return _error(406, f"answers have one of the types {list(FORMS)}, and none of these is accepted")
-    body = await _body(request, model.limits.body)
+        return error_response(406, f"answers have one of the types {list(FORMS)}, and none of these is accepted")
+    body = await read_body(request, model.limits.body)
     if body is None:
-        return _error(413, f"a body of {model.limits.body} bytes at most is required", {"Connection": "close"})
+        return error_response(413, f"a body of {model.limits.body} bytes at most is required", {"Connection": "close"})
     wanted = request.query_params.getlist("output") or model.outputs
     if unknown := [name for name in wanted if name not in model.outputs]:
-        return _error(400, f"outputs of {model.outputs} are required, got {unknown}")
+        return error_response(400, f"outputs of {model.outputs} are required, got {unknown}")
 
     def read() -> Arrays:
         arrays = FORMS[own].read(body, model.inputs, request.headers, model.limits.body)
@@ -182,34 +162,19 @@ async def _answer(request: Request, model: Model) -> Response:
         size = sum(x.nbytes for x in chosen_results.values())
         data, headers = await _beside(size, lambda: FORMS[kind].write(chosen_results))
     except Malformed as error:
-        return _error(400, str(error))
+        return error_response(400, str(error))
     except Full:
-        return _error(503, f"{model.limits.waiting} requests wait already", {"Retry-After": "1"})
+        return error_response(503, f"{model.limits.waiting} requests wait already", {"Retry-After": "1"})
     except Closed:
-        return _error(503, "the server is shutting down", {"Retry-After": "1"})
+        return error_response(503, "the server is shutting down", {"Retry-After": "1"})
     except asyncio.TimeoutError:
-        return _error(504, f"the model did not answer within {model.limits.seconds:g} seconds")
+        return error_response(504, f"the model did not answer within {model.limits.seconds:g} seconds")
     except ValueError as error:  # sizes or values that the model refuses
-        return _error(400, str(error))
+        return error_response(400, str(error))
     except Exception as error:  # whatever else a model raises: the server goes on
         LOG.exception("a run has failed")
-        return _error(500, f"the model failed: {type(error).__name__}: {error}")
+        return error_response(500, f"the model failed: {type(error).__name__}: {error}")
     return Response(data, media_type=kind, headers=headers)
-
-
-async def _body(request: Request, most: int) -> bytes | None:
-    """The body; None for one that is too large, of which some more is read: who is still writing sees no answer."""
-    length = request.headers.get("content-length", "")
-    fits = not length.isdecimal() or int(length) <= most
-    parts, size = [], 0
-    async for part in request.stream():
-        size += len(part)
-        fits = fits and size <= most
-        if fits:
-            parts.append(part)
-        elif size > 2 * most:
-            return None
-    return b"".join(parts) if fits else None
 
 
 async def _beside(size: int, function: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -83,7 +83,7 @@ class Metrics:
         self.request_seconds = Histogram(SECONDS)
         self.run_seconds = Histogram(SECONDS)
         self.run_rows = Histogram(BATCHES)
-        self._rows = {
+        self._rows: dict[str, tuple[str, Counter | Histogram | Gauge]] = {
             "umiak_requests_total": ("Requests for predictions by status of the answer.", self.requests),
             "umiak_request_seconds": ("Time from a request to its answer.", self.request_seconds),
             "umiak_run_seconds": ("Time of a run of the model.", self.run_seconds),
@@ -98,7 +98,12 @@ class Metrics:
 
     def text(self) -> str:
         """All numbers."""
-        lines: list[str] = []
-        for name, (help, metric) in self._rows.items():
-            lines += [f"# HELP {name} {help}", f"# TYPE {name} {metric.kind}", *metric.lines(name)]
-        return "\n".join(lines) + "\n"
+        return exposition(self._rows)
+
+
+def exposition(rows: Mapping[str, tuple[str, Counter | Histogram | Gauge]]) -> str:
+    """The text of metrics by name, each with a sentence of help."""
+    lines: list[str] = []
+    for name, (help, metric) in rows.items():
+        lines += [f"# HELP {name} {help}", f"# TYPE {name} {metric.kind}", *metric.lines(name)]
+    return "\n".join(lines) + "\n"

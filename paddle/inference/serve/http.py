@@ -1,0 +1,53 @@
+"""What applications of this server share: answers that are errors, bodies of limited size, routes about health."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from paddle.inference.serve.metrics import TYPE
+
+
+def error_response(status: int, text: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    """Answer a request with a sentence."""
+    return JSONResponse({"error": text}, status, dict(headers or {}))
+
+
+async def refused(request: Request, error: Exception) -> Response:
+    """Handler of Starlette's own errors: unknown paths and methods."""
+    assert isinstance(error, HTTPException)
+    return error_response(error.status_code, str(error.detail), error.headers)
+
+
+async def read_body(request: Request, most: int) -> bytes | None:
+    """The body; None for one that is too large, of which some more is read: who is still writing sees no answer."""
+    length = request.headers.get("content-length", "")
+    fits = not length.isdecimal() or int(length) <= most
+    parts, size = [], 0
+    async for part in request.stream():
+        size += len(part)
+        fits = fits and size <= most
+        if fits:
+            parts.append(part)
+        elif size > 2 * most:
+            return None
+    return b"".join(parts) if fits else None
+
+
+def state_routes(is_ready: Callable[[], bool], metrics: Callable[[], str]) -> list[Route]:
+    """Routes ``/health/live``, ``/health/ready`` and ``/metrics``."""
+
+    async def live(request: Request) -> Response:
+        return JSONResponse({"status": "live"})
+
+    async def ready(request: Request) -> Response:
+        return JSONResponse({"status": "ready"}) if is_ready() else error_response(503, "the server is shutting down")
+
+    async def numbers(request: Request) -> Response:
+        return PlainTextResponse(metrics(), media_type=TYPE)
+
+    return [Route("/health/live", live), Route("/health/ready", ready), Route("/metrics", numbers)]
