@@ -47,6 +47,7 @@ def _assemble() -> None:
     from umiak.ir import scope, tracer
     from umiak.ops import scalars
     from umiak.ops.collective import Collective
+    from umiak.ops.context_parallel import ContextAttentionBase
     from umiak.ops.effects import OnHost
     from umiak.ops.gradient_buckets import BucketOp
     from umiak.runtime import parallel
@@ -102,6 +103,9 @@ def _assemble() -> None:
     backends.provide(ops.REGISTRY["python_call"], lambda call: import_module("umiak.backends.python_call").kernel(call))
     when_loaded("umiak.ops.custom_op", custom_operators)
     backends.provide(Collective, lambda call: import_module("umiak.comm.kernels").kernel(call))
+    backends.provide(
+        ContextAttentionBase, lambda call: import_module("umiak.spmd.context_parallel.kernels").kernel(call)
+    )
     backends.provide(BucketOp, lambda call: import_module("umiak.comm.captured_buckets").kernel(call))
     backends.provide(OnHost, lambda call: import_module("umiak.runtime.host").kernel(call))
     records: dict[str, Any] = dict(ops.REGISTRY)

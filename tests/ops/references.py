@@ -1945,6 +1945,10 @@ MADE_INSIDE = {
         ("bucket_start", "bucket_done", "bucket_poll", "rows_start", "rows_done"),
         "made by captured data-parallel steps, whose tests run them among ranks",
     ),
+    **dict.fromkeys(
+        ("context_attention", "context_attention_train", "context_attention_grad", "merge_attention"),
+        "a sequence on ranks; tests of context parallelism run them among ranks",
+    ),
 }
 
 for _names, _reason in {

@@ -18,7 +18,10 @@ class Request(Protocol):
 
 
 class Channel(Protocol):
-    """Channel of the messages of one group, as one rank sees it. Arrays are flat bytes, and stay alive in flight."""
+    """Channel of the messages of one group, as one rank sees it. Arrays are flat bytes, and stay alive in flight.
+
+    One whose messages move only while somebody tests them has ``polled = True``.
+    """
 
     rank: int
     size: int

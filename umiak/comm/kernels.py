@@ -29,7 +29,8 @@ def kernel(call: Any) -> Kernel:
     return Kernel(call=lambda operands, params: (run(op, *operands, *params),))
 
 
-def _group(op: ops.Collective, size: int) -> Any:
+def group_of(op: Any, size: int) -> Any:
+    """Return the group that an op of this name runs over, which has ``size`` ranks."""
     groups = current().state.values.get(GROUPS, {})
     group = groups.get(op.group)
     if group is None or group.size != size:
@@ -68,7 +69,7 @@ def register_collective(*classes: type[ops.Collective]) -> Callable[[Run], Run]:
     def decorate(fn: Run) -> Run:
         @register(*classes)
         def run(op: ops.Collective, x: Tensor, size: int, *params: Any) -> Tensor:
-            return copied(x) if size == 1 else fn(op, _group(op, size), contiguous(x), *params)
+            return copied(x) if size == 1 else fn(op, group_of(op, size), contiguous(x), *params)
 
         return fn
 
@@ -193,19 +194,19 @@ def collective_permute(op: Any, x: Tensor, size: int) -> Tensor:
         return copied(x) if op.pairs else zeros(x)
     x = contiguous(x)
     out = empty_like(x, x.shape)
-    _finish(_group(op, size).permute(out, x, op.pairs), out, x)
+    _finish(group_of(op, size).permute(out, x, op.pairs), out, x)
     return out
 
 
 @register(ops.Send)
 def send(op: Any, x: Tensor, size: int, peer: int) -> Tensor:
     x = contiguous(x)
-    _finish(_group(op, size).send(x, peer), x)
+    _finish(group_of(op, size).send(x, peer), x)
     return empty_like(x, (0,))
 
 
 @register(ops.Recv)
 def recv(op: Any, token: Tensor | None, size: int, peer: int, shape: tuple) -> Tensor:
     out = empty(shape, op.dtype, current().place)
-    _finish(_group(op, size).recv(out, peer), out)
+    _finish(group_of(op, size).recv(out, peer), out)
     return out

@@ -68,6 +68,8 @@ class _Received:
 class MPIChannel:
     """The messages of one communicator."""
 
+    polled = True
+
     def __init__(self, comm: Any, monitor: Monitor) -> None:
         MPI = _import()
         self.comm = comm

@@ -89,6 +89,7 @@ class SlowChannel:
         self.channel, self.line = channel, line
         self.rank, self.size = channel.rank, channel.size
         self.ask_status = getattr(channel, "ask_status", None)
+        self.polled = getattr(channel, "polled", False)
 
     def send(self, x: np.ndarray, peer: int, tag: int) -> Request:
         left = self.line.take(x.size)
