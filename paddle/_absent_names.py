@@ -31,22 +31,14 @@ NAMES = {
         "batch_fc correlation fused_bn_add_act fused_seqpool_cvm pow2_decay_with_linear_warmup rank_attention "
         "search_pyramid_hash tdm_child tdm_sampler "
     ),
-    "paddle.incubate.nn": (
-        "FusedBiasDropoutResidualLayerNorm FusedDropout FusedDropoutAdd FusedFeedForward FusedLinear "
-        "FusedMultiHeadAttention FusedMultiTransformer FusedTransformerEncoderLayer "
-    ),
+    "paddle.incubate.nn": "FusedDropout FusedMultiTransformer",
     "paddle.incubate.nn.functional": (
         "batched_gemm blha_get_max_len block_multihead_attention block_multihead_attention_xpu "
         "build_src_rank_and_local_expert_id cal_aux_loss cross_entropy_with_softmax_bwd_w_downcast "
-        "cudnn_flash_attention embedding_grad_add_to_ expand_modality_expert_id fast_ln fast_rms_norm "
-        "fp8_gemm_blockwise fp8_quant_blockwise fused_act_dequant fused_bias_act "
-        "fused_bias_dropout_residual_layer_norm fused_dot_product_attention fused_dropout_add fused_feedforward "
-        "fused_gate_attention fused_layer_norm fused_linear fused_linear_activation fused_matmul_bias "
-        "fused_multi_head_attention fused_multi_transformer fused_partial_rope fused_rms_norm fused_rms_norm_ext "
-        "fused_rotary_position_embedding fused_stack_transpose_quant fused_swiglu_weighted_bwd "
-        "fused_transpose_split_quant fused_transpose_wlch_split_quant fused_weighted_swiglu_act_quant "
-        "int_bincount masked_multihead_attention moe_combine moe_combine_no_weight moe_gate_dispatch "
-        "moe_gate_dispatch_and_quant moe_gate_dispatch_partial_nosoftmaxtopk moe_gate_dispatch_permute "
+        "cudnn_flash_attention embedding_grad_add_to_ expand_modality_expert_id fused_dot_product_attention "
+        "fused_gate_attention fused_multi_transformer fused_partial_rope int_bincount masked_multihead_attention "
+        "moe_combine moe_combine_no_weight moe_gate_dispatch moe_gate_dispatch_and_quant "
+        "moe_gate_dispatch_partial_nosoftmaxtopk moe_gate_dispatch_permute "
         "variable_length_memory_efficient_attention "
     ),
     "paddle.incubate.optimizer": ("DistributedFusedLamb GradientMergeOptimizer PipelineOptimizer RecomputeOptimizer "),

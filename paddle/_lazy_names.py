@@ -95,6 +95,25 @@ NAMES = {
     },
     "paddle.incubate.nn": {
         "paddle.incubate.nn": "functional",
+        "paddle.incubate.nn.dropouts": "FusedBiasDropoutResidualLayerNorm FusedDropoutAdd",
+        "paddle.incubate.nn.linears": "FusedLinear",
+        "paddle.incubate.nn.transformers": "FusedFeedForward FusedMultiHeadAttention FusedTransformerEncoderLayer",
+    },
+    "paddle.incubate.nn.functional": {
+        "paddle.incubate.nn.functional.activations": "fused_bias_act",
+        "paddle.incubate.nn.functional.dropouts": "fused_bias_dropout_residual_layer_norm fused_dropout_add",
+        "paddle.incubate.nn.functional.fp8": "fp8_gemm_blockwise fp8_quant_blockwise fused_act_dequant",
+        "paddle.incubate.nn.functional.fp8_experts": (
+            "fused_stack_transpose_quant fused_transpose_split_quant fused_transpose_wlch_split_quant "
+        ),
+        "paddle.incubate.nn.functional.fp8_swiglu": "fused_swiglu_weighted_bwd fused_weighted_swiglu_act_quant",
+        "paddle.incubate.nn.functional.linears": "fused_linear fused_linear_activation fused_matmul_bias",
+        "paddle.incubate.nn.functional.moe_gate_dispatch_and_quant": "moe_gate_dispatch_and_quant",
+        "paddle.incubate.nn.functional.norms": (
+            "fast_ln fast_rms_norm fused_layer_norm fused_rms_norm fused_rms_norm_ext "
+        ),
+        "paddle.incubate.nn.functional.rotary": "fused_rotary_position_embedding",
+        "paddle.incubate.nn.functional.transformers": "fused_feedforward fused_multi_head_attention",
     },
     "paddle.inference": {
         "paddle.inference.config": "Config",
@@ -112,6 +131,9 @@ NAMES = {
         "paddle.jit.loading": "TranslatedLayer load",
         "paddle.jit.saving": "save",
         "paddle.jit.source.show": "set_code_level set_verbosity",
+    },
+    "paddle.linalg": {
+        "paddle.tensor.fp8_products": "fp8_fp8_half_gemm_fused",
     },
     "paddle.nn": {
         "paddle.nn": "attention init quant utils",

@@ -20,6 +20,12 @@ from umiak.ops.base import Op, Sample, param, register
 from umiak.ops.movement import require
 
 
+def rounded_away(y: Any) -> Any:
+    """The nearest integers, ties rounded away from 0."""
+    down = F.trunc(y)
+    return F.add(down, F.where(F.ge(F.abs(F.sub(y, down)), 0.5), F.sign(y), 0))
+
+
 class Quantisation(Op):
     """One scale for all elements (``axis`` -1), or one for each entry along ``axis``."""
 
@@ -72,12 +78,7 @@ class QuantizeLinear(Quantisation):
     def decompose(self, x, scale, levels, lowest, highest):
         # In the order in which the reference multiplies: levels are equal, near ties too.
         y = F.mul(F.mul(F.div(1.0, self.beside(scale, x)), levels), x)
-        if self.away:
-            down = F.trunc(y)
-            tie = F.ge(F.abs(F.sub(y, down)), 0.5)
-            y = F.add(down, F.where(tie, F.sign(y), 0))
-        else:
-            y = F.round(y)
+        y = rounded_away(y) if self.away else F.round(y)
         return F.minimum(F.maximum(y, lowest), highest)
 
     @classmethod

@@ -1,7 +1,57 @@
 """Made by ``tools/public_stubs.py``."""
 
+from paddle.incubate.nn.functional import moe_gate_dispatch_and_quant as moe_gate_dispatch_and_quant
+from paddle.incubate.nn.functional.activations import fused_bias_act as fused_bias_act
+from paddle.incubate.nn.functional.dropouts import (
+    fused_bias_dropout_residual_layer_norm as fused_bias_dropout_residual_layer_norm,
+)
+from paddle.incubate.nn.functional.dropouts import fused_dropout_add as fused_dropout_add
+from paddle.incubate.nn.functional.fp8 import fp8_gemm_blockwise as fp8_gemm_blockwise
+from paddle.incubate.nn.functional.fp8 import fp8_quant_blockwise as fp8_quant_blockwise
+from paddle.incubate.nn.functional.fp8 import fused_act_dequant as fused_act_dequant
+from paddle.incubate.nn.functional.fp8_experts import fused_stack_transpose_quant as fused_stack_transpose_quant
+from paddle.incubate.nn.functional.fp8_experts import fused_transpose_split_quant as fused_transpose_split_quant
+from paddle.incubate.nn.functional.fp8_experts import (
+    fused_transpose_wlch_split_quant as fused_transpose_wlch_split_quant,
+)
+from paddle.incubate.nn.functional.fp8_swiglu import fused_swiglu_weighted_bwd as fused_swiglu_weighted_bwd
+from paddle.incubate.nn.functional.fp8_swiglu import fused_weighted_swiglu_act_quant as fused_weighted_swiglu_act_quant
+from paddle.incubate.nn.functional.linears import fused_linear as fused_linear
+from paddle.incubate.nn.functional.linears import fused_linear_activation as fused_linear_activation
+from paddle.incubate.nn.functional.linears import fused_matmul_bias as fused_matmul_bias
+from paddle.incubate.nn.functional.norms import fast_ln as fast_ln
+from paddle.incubate.nn.functional.norms import fast_rms_norm as fast_rms_norm
+from paddle.incubate.nn.functional.norms import fused_layer_norm as fused_layer_norm
+from paddle.incubate.nn.functional.norms import fused_rms_norm as fused_rms_norm
+from paddle.incubate.nn.functional.norms import fused_rms_norm_ext as fused_rms_norm_ext
+from paddle.incubate.nn.functional.rotary import fused_rotary_position_embedding as fused_rotary_position_embedding
+from paddle.incubate.nn.functional.transformers import fused_feedforward as fused_feedforward
+from paddle.incubate.nn.functional.transformers import fused_multi_head_attention as fused_multi_head_attention
 from paddle.nn.functional.activation import swiglu as swiglu
 
 __all__ = [
+    "fast_ln",
+    "fast_rms_norm",
+    "fp8_gemm_blockwise",
+    "fp8_quant_blockwise",
+    "fused_act_dequant",
+    "fused_bias_act",
+    "fused_bias_dropout_residual_layer_norm",
+    "fused_dropout_add",
+    "fused_feedforward",
+    "fused_layer_norm",
+    "fused_linear",
+    "fused_linear_activation",
+    "fused_matmul_bias",
+    "fused_multi_head_attention",
+    "fused_rms_norm",
+    "fused_rms_norm_ext",
+    "fused_rotary_position_embedding",
+    "fused_stack_transpose_quant",
+    "fused_swiglu_weighted_bwd",
+    "fused_transpose_split_quant",
+    "fused_transpose_wlch_split_quant",
+    "fused_weighted_swiglu_act_quant",
+    "moe_gate_dispatch_and_quant",
     "swiglu",
 ]
