@@ -26,7 +26,8 @@ class Row(NamedTuple):
     ``compute``: what arithmetic is done in, where it is another type. ``carrier``: for packed types, one of whole bytes
     that has all of its numbers. ``real``: of the parts of a complex number. ``short``: in printed programs and loop IR.
     ``dlpack``: DLPack's type code. ``safetensors``: in the headers of its files; None where the format lacks it.
-    ``reference``: whether the reference framework has the type.
+    ``reference``: whether the reference framework has the type. ``saturates``: whether a cast gives the largest finite
+    number for what is too large, infinities included, although there is a NaN.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Row(NamedTuple):
     carrier: str = ""
     real: str = ""
     reference: bool = True
+    saturates: bool = False
 
     @property
     def packed(self) -> bool:
@@ -53,6 +55,13 @@ class Row(NamedTuple):
     def numpy(self) -> np.dtype[Any]:
         """The twin in NumPy or ml_dtypes. Packed types have one element per byte there."""
         return np.dtype(getattr(ml_dtypes, self.name, None) or (np.bool_ if self.name == "bool" else self.name))
+
+    @property
+    def largest(self) -> float:
+        """The largest finite number of a float type."""
+        exponent = (1 << self.exponent) - 1 - self.bias - (self.special in ("ieee", "exponent"))
+        missing = 1 if self.special == "fn" else 0  # magnitudes below all bits, which are NaN
+        return 2.0**exponent * (2 - (1 + missing) * 2.0**-self.mantissa)
 
     @property
     def limits(self) -> tuple[int, int]:
@@ -104,7 +113,7 @@ TABLE: tuple[Row, ...] = (
     _float("float64", 2, "F64", 11, 52),
     Row("complex64", COMPLEX, 64, "c64", 5, "C64", real="float32"),
     Row("complex128", COMPLEX, 128, "c128", 5, None, real="float64"),
-    _float("float8_e4m3fn", 10, "F8_E4M3", 4, 3, "fn", **LOW),
+    _float("float8_e4m3fn", 10, "F8_E4M3", 4, 3, "fn", saturates=True, **LOW),
     _float("float8_e5m2", 12, "F8_E5M2", 5, 2, **LOW),
     _float("float8_e3m4", 7, None, 3, 4, **OURS),
     _float("float8_e4m3", 8, None, 4, 3, **OURS),
@@ -118,6 +127,18 @@ TABLE: tuple[Row, ...] = (
 )
 
 ROWS: dict[str, Row] = {row.name: row for row in TABLE}
+
+_SATURATING = {row.numpy: row.largest for row in TABLE if row.saturates}
+
+
+def cast_array(x: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+    """Return an array cast to another type by NumPy and ml_dtypes, saturating where our casts do and theirs do not."""
+    limit = _SATURATING.get(dtype)
+    if limit is None or x.dtype == dtype:
+        return x.astype(dtype)
+    wide = x if x.dtype.kind == "f" else x.astype(np.float64 if x.dtype.kind in "biu" else np.float32)
+    return np.clip(wide, -limit, limit).astype(dtype)
+
 
 # Types that programs name and compare, and that no tensor has.
 NAMES_ALONE: tuple[Row, ...] = (

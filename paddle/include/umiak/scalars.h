@@ -14,7 +14,7 @@ UMIAK_BEGIN
 namespace umiak {
 
 /* A float of few bits. EXPONENT and MANTISSA: bits of the fields; FINITE: no infinities (the type "fn"). Conversions round to the
-   nearest, ties to even. */
+   nearest, ties to even; what is too large becomes infinity, or the largest number where there is none. */
 template <typename Bits, int EXPONENT, int MANTISSA, bool FINITE>
 struct alignas(Bits) SmallFloat {
   Bits x;
@@ -58,7 +58,7 @@ struct alignas(Bits) SmallFloat {
     std::memcpy(&f, &value, 4);
     const uint32_t sign = (f >> 31) << (EXPONENT + MANTISSA);
     const uint32_t nan = (TOP << MANTISSA) | (FINITE ? (1u << MANTISSA) - 1 : 1u << (MANTISSA - 1));
-    const uint32_t beyond = FINITE ? nan : TOP << MANTISSA;
+    const uint32_t beyond = FINITE ? nan - 1 : TOP << MANTISSA;
     const uint32_t magnitude = f & 0x7fffffffu;
     if (magnitude > 0x7f800000u) return static_cast<Bits>(sign | nan);
     if (magnitude == 0x7f800000u) return static_cast<Bits>(sign | beyond);

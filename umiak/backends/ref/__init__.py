@@ -20,6 +20,7 @@ from umiak.core import storage
 from umiak.core.dtype import convert
 from umiak.core.place import Place
 from umiak.memory import caching
+from umiak.util.dtypes import cast_array
 
 
 def _error_state() -> tuple[contextvars.ContextVar | None, Any]:
@@ -101,14 +102,14 @@ class Runner:
                 if np.shape(value) != out.shape:
                     text = f"[{op.name}] the NumPy kernel must return shape {out.shape}, got {np.shape(value)}"
                     raise RuntimeError(text)
-                out[...] = value
+                out[...] = cast_array(np.asarray(value), out.dtype)
             return
         casts = zip(outs, self.casts_out, strict=True)
         targets = [out if dtype is None else np.empty(out.shape, dtype) for out, dtype in casts]
         self.fn(op, tuple(targets) if many else targets[0], *ins, *params)
         for out, target in zip(outs, targets, strict=True):
             if target is not out:
-                out[...] = target
+                out[...] = cast_array(target, out.dtype)
 
 
 def load() -> None:

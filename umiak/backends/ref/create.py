@@ -8,12 +8,13 @@ from umiak.backends.ref.elementwise import number_as
 from umiak.backends.ref.reduce import precise_sum
 from umiak.backends.ref.registry import kernel
 from umiak.ops import create as ops
+from umiak.util.dtypes import cast_array
 
 
 @kernel(ops.Full)
 def full(op, out, value, shape):
     if isinstance(value, np.ndarray):
-        out[...] = value.astype(out.dtype)
+        out[...] = cast_array(value, out.dtype)
     else:
         out[...] = number_as(value, out)
 

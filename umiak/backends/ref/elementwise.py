@@ -10,6 +10,7 @@ import numpy as np
 from umiak.backends.ref.registry import kernel
 from umiak.ops import elementwise as ops
 from umiak.ops.places import Transfer
+from umiak.util.dtypes import cast_array
 from umiak.util.errors import op_error
 
 
@@ -20,7 +21,7 @@ def number_as(value: Any, like: np.ndarray) -> np.ndarray:
     if like.dtype.kind in "iu" and not isinstance(value, bool):
         value = int(value) & (2 ** (8 * like.dtype.itemsize) - 1)
         return np.array(value, f"u{like.dtype.itemsize}").astype(like.dtype)
-    return np.asarray(value).astype(like.dtype)
+    return cast_array(np.asarray(value), like.dtype)
 
 
 def together(*values: Any) -> list[np.ndarray]:
@@ -246,4 +247,4 @@ def cast(op, out, x):
     # Types that NumPy does not know convert to and from float32.
     if x.dtype.kind == "V" or (out.dtype.kind == "V" and x.dtype != np.float64):
         x = x.astype(np.float32)
-    out[...] = x.astype(out.dtype)
+    out[...] = cast_array(x, out.dtype)

@@ -15,6 +15,7 @@ import scipy.special
 
 from umiak.compiler.loop.node import Node
 from umiak.compiler.loop.types import BOOL, DTYPES, F16, F32, ScalarType
+from umiak.util import dtypes
 
 Array = Any  # np.ndarray or a NumPy number
 
@@ -48,7 +49,7 @@ def evaluate(
 def _compute(x: Node, args: list[np.ndarray], load: Callable[..., Array] | None) -> np.ndarray:
     dtype = DTYPES[x.type.name]
     if x.op == "const":
-        return np.asarray(x.attr).astype(dtype)
+        return dtypes.cast_array(np.asarray(x.attr), dtype)
     if x.op == "load":
         if load is None:
             raise ValueError(f"evaluation requires a value or a loader for the load from {x.attr!r}")
@@ -60,7 +61,7 @@ def _compute(x: Node, args: list[np.ndarray], load: Callable[..., Array] | None)
     function = _MEANING.get(x.op)
     if function is None:
         raise ValueError(f"evaluation requires a value for the {x.op} {x.attr!r} in env")
-    return np.asarray(function(*args)).astype(dtype, copy=False)
+    return dtypes.cast_array(np.asarray(function(*args)), dtype)
 
 
 # Arithmetic
@@ -189,8 +190,7 @@ def convert(a: Array, source: ScalarType, target: ScalarType) -> Array:
             toward = np.where(np.abs(near.astype(np.float64)) > np.abs(a), np.nextafter(near, np.float32(0)), near)
             inexact = np.isfinite(a) & (toward.astype(np.float64) != a)
             a = (toward.view(np.int32) | inexact).view(np.float32)
-        return a.astype(dtype)
-    return a.astype(dtype)
+    return dtypes.cast_array(a, dtype)
 
 
 def to_f64(a: Array) -> Array:

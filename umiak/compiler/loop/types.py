@@ -78,4 +78,4 @@ DTYPES: dict[str, np.dtype[Any]] = {
 def bits_of(value: float, t: ScalarType) -> int:
     """The bits of a number in a narrow float."""
     with np.errstate(all="ignore"):
-        return int(np.asarray(value).astype(DTYPES[t.name]).view(f"u{t.bytes}"))
+        return int(dtypes.cast_array(np.asarray(value), DTYPES[t.name]).view(f"u{t.bytes}"))

@@ -45,8 +45,9 @@ from umiak.util.dtypes import FLOAT, TABLE, Row
 @dataclass(frozen=True)
 class Narrow:
     """A format of up to 16 bits, ``mantissa`` of them stored, with a sign unless ``special`` is ``"exponent"``
-    (``umiak.util.dtypes.Row`` has the kinds). ``top``: the code of the first magnitude that is not finite, which
-    overflow gives: infinity, or NaN where there is none; the last finite one where there is neither. ``nan``: of NaN.
+    (``umiak.util.dtypes.Row`` has the kinds). ``top``: the code of the first magnitude that is not finite: infinity, or
+    NaN where there is none; the last finite one where there is neither. ``nan``: of NaN. ``overflow``: of what is too
+    large: ``top``, or the one before where casts saturate.
     """
 
     bits: int
@@ -55,6 +56,7 @@ class Narrow:
     special: str
     top: int
     nan: int
+    overflow: int
 
 
 def _format(row: Row) -> Narrow:
@@ -67,7 +69,7 @@ def _format(row: Row) -> Narrow:
         "none": (sign - 1, sign),  # as ml_dtypes has it, NaN becomes -0
         "exponent": (255, 255),
     }[row.special]
-    return Narrow(row.bits, row.mantissa, row.bias, row.special, top, nan)
+    return Narrow(row.bits, row.mantissa, row.bias, row.special, top, nan, top - row.saturates)
 
 
 ROUND_BF16 = "bf16 of normal f32"  # among what is native: rounds as it should, but for denormals
@@ -163,11 +165,11 @@ def encode(x: Node, f: Narrow) -> Node:
     # Adding a number whose last bit is the last bit of denormals rounds there.
     aligner = const(2.0 ** (24 - f.bias - f.mantissa), F32)
     denormal = sub(bitcast(add(call("abs", x), aligner), U32), bitcast(aligner, U32))
-    result = select(lt(a, _bits((128 - f.bias) << 23)), denormal, minimum(normal, _bits(f.top)))
+    result = select(lt(a, _bits((128 - f.bias) << 23)), denormal, minimum(normal, _bits(f.overflow)))
     sign = _shift("shr", call("and", bits, _bits(0x80000000)), 32 - f.bits)
     if f.special == "fnuz":
         sign = select(eq(result, _bits(0)), _bits(0), sign)  # -0 would be NaN
-    if f.nan != f.top and f.special == "ieee":
+    if f.special in ("ieee", "fn") and f.nan != f.overflow:
         result = select(ne(x, x), _bits(f.nan), result)
     result = call("or", result, sign)
     return select(ne(x, x), _bits(f.nan), result) if f.special == "none" else result
