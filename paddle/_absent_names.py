@@ -37,15 +37,15 @@ NAMES = {
         "build_src_rank_and_local_expert_id cal_aux_loss cross_entropy_with_softmax_bwd_w_downcast "
         "cudnn_flash_attention embedding_grad_add_to_ expand_modality_expert_id fused_dot_product_attention "
         "fused_gate_attention fused_multi_transformer fused_partial_rope int_bincount masked_multihead_attention "
-        "moe_combine moe_combine_no_weight moe_gate_dispatch moe_gate_dispatch_and_quant "
-        "moe_gate_dispatch_partial_nosoftmaxtopk moe_gate_dispatch_permute "
-        "variable_length_memory_efficient_attention "
+        "moe_combine moe_combine_no_weight moe_gate_dispatch moe_gate_dispatch_partial_nosoftmaxtopk "
+        "moe_gate_dispatch_permute variable_length_memory_efficient_attention "
     ),
-    "paddle.incubate.optimizer": ("DistributedFusedLamb GradientMergeOptimizer PipelineOptimizer RecomputeOptimizer "),
+    "paddle.incubate.optimizer": (
+        "DistributedFusedLamb GradientMergeOptimizer PipelineOptimizer RecomputeOptimizer "
+    ),
     "paddle.inference": "InternalUtils",
     "paddle.jit": "json_to_pdmodel",
     "paddle.library": "warn_about_unimplemented_torch_features",
-    "paddle.linalg": "fp8_fp8_half_gemm_fused",
     "paddle.nn.functional": "moe_permute moe_unpermute sparse_attention",
     "paddle.nn.quant": "QuantStub",
     "paddle.static": "MetaTensor Operator Parameter quantization register_op",

@@ -35,6 +35,7 @@ from paddle.tensor import svd_lowrank as svd_lowrank
 from paddle.tensor import svdvals as svdvals
 from paddle.tensor import vecdot as vecdot
 from paddle.tensor.factorisations import lu_solve as lu_solve
+from paddle.tensor.fp8_products import fp8_fp8_half_gemm_fused as fp8_fp8_half_gemm_fused
 from umiak.core.tensor import Tensor
 
 @overload
@@ -252,6 +253,7 @@ __all__ = [
     "eigh",
     "eigvals",
     "eigvalsh",
+    "fp8_fp8_half_gemm_fused",
     "householder_product",
     "inv",
     "lstsq",
