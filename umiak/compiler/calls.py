@@ -145,7 +145,7 @@ def _donors(operation: Operation, dying: dict[int, int]) -> list[tuple[int, int]
     """(result, value) for results that may take the memory of an operand among ``dying`` (scalars of values)."""
     several = len(operation.results) > 1
     # Kernels store results one after the other, and which reads come after which is known of groups alone.
-    if type(operation.op) is not Fused and (several or not operation.op.elementwise):
+    if type(operation.op) is not Fused and (several or not (operation.op.elementwise or operation.op.overwritable)):
         return []
     places = -1 if operation.op.elementwise else operation.op.overwritable
     like = dict.fromkeys(

@@ -170,7 +170,7 @@ cdef bint write_hazard(OpBase op, Tensor o, Operand* xs, int n) noexcept:
     for i in range(n):
         if xs[i].t != NULL and (<Tensor>xs[i].t).storage is o.storage:
             t = <Tensor>xs[i].t
-            if not op.pointwise or t.offset != o.offset or t.ndim != o.ndim or memcmp(t.dims, o.dims, 8 * t.ndim) != 0 \
+            if not (op.pointwise or op.overwrites >> min(i, 63) & 1) or t.offset != o.offset or t.ndim != o.ndim or memcmp(t.dims, o.dims, 8 * t.ndim) != 0 \
                     or memcmp(t.strides, o.strides, 8 * t.ndim) != 0:
                 return True
     return False

@@ -50,6 +50,7 @@ ctypedef void (*weighted_sum_t)(void* to, const void* values, int64_t value_row,
 cdef struct Functions:          # compiled; see attention_kernels.py
     pack_t pack, pack_any, pack_mask, pack_mask_any
     copy_t copy, copy_any, copy_mask, copy_mask_any
+    copy_t copy_query, copy_query_any                   # of queries; `copy` and `copy_any` are of keys, which may be stored otherwise
     unpack_t unpack
     store_rows_t store_rows
     scores_t[MAX_SIZES] scores, last_scores             # by size; of a whole strip, or its last vector
@@ -115,6 +116,8 @@ cdef struct Config:             # a class of calls
     bint causal, mask, mask_bool, with_mask, with_lse
     bint hides_rows             # the mask says for each key which queries do not see it
     int64_t size, stored, mask_stored       # bytes of a number computed with, of operands, of the mask
+    int64_t page_stored         # bytes of an element of a page
+    int[3] page_integers        # and of an integer of tables, counts and positions
     int64_t lanes, width, rows, keys        # of a vector, a strip, a matmul's tile, a tile of scores
     int n_sizes
     int64_t[MAX_SIZES] sizes                # rows of the blocks that matmuls are made of
@@ -127,6 +130,9 @@ cdef struct Call:
     bint pairs                  # all are matmuls of pairs; sums over dims are of so many words
     int64_t score_dim, score_value_dim
     Operand q, k, v, mask, out, lse, grad, dq, dk, dv, dmask
+    const int64_t* table        # NULL, or in which pages the keys of the one sequence lie: strides of k and v are of [page, row, head, dim]
+    int64_t page                # rows of one
+    double out_scale            # that results are multiplied by
     Number scale, scale_log2, log2_e, one, zero
     int64_t mask_batches, mask_heads, columns   # of a mask that hides rows
     const HiddenBounds* bounds                  # of its tiles of keys, by batch and head
@@ -243,23 +249,46 @@ cdef inline void copy_panels(const Call* c, const Operand* x, char* to, int64_t 
         to += each
         done += config.width
 
+cdef inline char* rows_at(const Call* c, const Strip* s, const Operand* x, int64_t first, int64_t* count) noexcept nogil:
+    """Address of a key head's row ``first``; ``count`` becomes how many of so many rows lie there one after the other."""
+    cdef int64_t within
+    if c.table == NULL:
+        return head_of(x, s) + first * x.stride[1]
+    within = first % c.page
+    count[0] = min(count[0], c.page - within)
+    return x.data + c.table[first // c.page] * x.stride[0] + within * x.stride[1] + s.head * x.stride[2]
+
 cdef inline void copy_keys(const Call* c, const Strip* s, const Operand* x, char* to, int64_t each, int64_t first, int64_t count,
                            int64_t n) noexcept nogil:
-    copy_panels(c, x, to, each, head_of(x, s) + first * x.stride[1], x.stride[1], count, n)
+    cdef int64_t here
+    cdef char* source
+    while count > 0:
+        here = count
+        source = rows_at(c, s, x, first, &here)
+        copy_panels(c, x, to, each, source, x.stride[1], here, n)
+        to += here * c.config.width * c.config.size
+        first += here
+        count -= here
 
 cdef inline void copy_scored(const Call* c, const Strip* s, const Operand* x, char* to, int64_t each, int64_t first, int64_t count,
                              int64_t n) noexcept nogil:
     """Rows of keys or values for :func:`score`."""
     cdef const Config* config = c.config
-    cdef const char* source = head_of(x, s) + first * x.stride[1]
-    cdef int64_t done = 0
+    cdef int64_t done, here
+    cdef const char* source
     if not c.pairs:
         copy_keys(c, s, x, to, each, first, count, n)
         return
-    while done < n // 2:
-        config.f.copy_pairs(to, config.width * config.size, source + done * config.size, x.stride[1], count, min(config.width, n // 2 - done), 0, &c.one)
-        to += each
-        done += config.width
+    while count > 0:
+        here, done = count, 0
+        source = rows_at(c, s, x, first, &here)
+        while done < n // 2:
+            config.f.copy_pairs(to + done // config.width * each, config.width * config.size, source + done * config.size, x.stride[1], here,
+                                min(config.width, n // 2 - done), 0, &c.one)
+            done += config.width
+        to += here * config.width * config.size
+        first += here
+        count -= here
 
 cdef inline void interleave_panels(const Call* c, char* to, int64_t each, const char* source, int64_t source_row, int64_t rows,
                               int64_t n) noexcept nogil:
@@ -274,10 +303,18 @@ cdef inline void interleave_panels(const Call* c, char* to, int64_t each, const 
 cdef inline void copy_summed(const Call* c, const Strip* s, const Operand* x, char* to, int64_t each, int64_t first, int64_t count,
                              int64_t n) noexcept nogil:
     """Rows of keys or values for :func:`add_weighted_values`."""
-    if c.pairs:
-        interleave_panels(c, to, each, head_of(x, s) + first * x.stride[1], x.stride[1], count, n)
-    else:
+    cdef int64_t here
+    cdef const char* source
+    if not c.pairs:
         copy_keys(c, s, x, to, each, first, count, n)
+        return
+    while count > 0:
+        here = count
+        source = rows_at(c, s, x, first, &here)           # pairs of rows lie in one page
+        interleave_panels(c, to, each, source, x.stride[1], here, n)
+        to += here // 2 * c.config.width * c.config.size
+        first += here
+        count -= here
 
 cdef inline bint holds_pairs(const Operand* x, int64_t n) noexcept nogil:
     """Return whether rows of ``n`` elements are whole pairs."""
@@ -407,3 +444,12 @@ cdef void add_weighted_values(const Call* c, const Strip* s, char* to, const cha
                   int64_t n, const char* factor, int64_t at, int64_t seen, Prefetch* coming) noexcept nogil
 cdef int prepare(Call* c, const Config* config, void** ptrs, const int64_t* dims, const uint64_t* scalars, int gradient) noexcept nogil
 cdef void run_parts(int (*part)(void*, int64_t) noexcept nogil, Call* c, int64_t parts, double work, int* result) noexcept nogil
+cdef int64_t few_scratch(const Call* c) noexcept nogil
+cdef int few_part(void* arg, int64_t part) noexcept nogil
+cdef int64_t forward_scratch(const Call* c) noexcept nogil
+cdef int forward_part(void* arg, int64_t part) noexcept nogil
+
+cdef class Attention:
+    cdef Config config
+    cdef object keep
+    cdef readonly size_t address, self_pointer

@@ -66,6 +66,7 @@ cdef int prepare(Call* c, const Config* config, void** ptrs, const int64_t* dims
     c.scale_log2 = number(config, scale / LN_2)
     c.log2_e = number(config, 1 if config.mask_bool else 1 / LN_2)
     c.one = number(config, 1)
+    c.out_scale = 1
     at = strided(&c.q, ptrs[0], at, 4, config.stored)
     at = strided(&c.k, ptrs[1], at, 4, config.stored)
     at = strided(&c.v, ptrs[2], at, 4, config.stored)
@@ -326,7 +327,7 @@ cdef void plan_prefetch(const Call* c, int64_t part, int64_t steps, Prefetch* a)
     """Plan the prefetch of what the thread's next part will read and write, as far as it is not what this one does."""
     cdef int64_t next = part + c.threads, unit = next // c.parts_per_head, strips = c.strips_per_part, rows, first
     a.n = 0
-    if unit < c.batch * c.key_heads:
+    if unit < c.batch * c.key_heads and c.table == NULL:
         first = (c.parts_per_head - 1 - next % c.parts_per_head) * strips * c.config.width // c.group
         rows = min(strips * c.config.width // c.group, c.queries - first)
         if unit != part // c.parts_per_head:
@@ -459,11 +460,11 @@ cdef void finish_strip(const Call* c, const Strip* s, const char* sums, const ch
     if config.wide:
         for i in range(config.width):
             t = (<const double*>total)[i]
-            (<double*>factor)[i] = 1 / t if t != 0 else 1
+            (<double*>factor)[i] = c.out_scale / t if t != 0 else 1
     else:
         for i in range(config.width):
             f = (<const float*>total)[i]
-            (<float*>factor)[i] = 1 / f if f != 0 else 1
+            (<float*>factor)[i] = <float>c.out_scale / f if f != 0 else 1
     if config.with_lse:
         for i in range(s.lanes):
             put(config, to, 0, lse(config, get(config, most, i), get(config, total, i)))
@@ -520,9 +521,10 @@ cdef int few_part(void* arg, int64_t part) noexcept nogil:
     cdef char* row
     cdef Strip* s
     cdef Number factor
+    cdef Number[3] more                                  # a state that rescales nothing
     cdef double total
     cdef int64_t of_query = align_up(c.padded_dim * config.size), of_sum = align_up(c.padded_value_dim * config.size), of_state = align_up(3 * config.size)
-    cdef int64_t i, at = 0, count, seen, end
+    cdef int64_t i, at = 0, count, seen, end, done, here
     if memory == NULL:
         return NO_MEMORY
     queries = carve(&memory, c.n_rows * of_query)
@@ -534,13 +536,12 @@ cdef int few_part(void* arg, int64_t part) noexcept nogil:
     s.batch = part // c.key_heads
     s.head = part % c.key_heads
     set_strip(s, c, 0)
-    keys = head_of(&c.k, s)
-    values = head_of(&c.v, s)
+    put(config, <char*>more, 2, 1)
     memset(queries, 0, c.n_rows * of_query)
     memset(sums, 0, c.n_rows * of_sum)
     for i in range(c.n_rows):
         row = row_of(&c.q, c, s, i)
-        (f.copy if c.q.stride[3] == config.stored else f.copy_any)(queries + i * of_query, 0, row, 0, 1, c.dim, c.q.stride[3], &c.scale_log2)
+        (f.copy_query if c.q.stride[3] == config.stored else f.copy_query_any)(queries + i * of_query, 0, row, 0, 1, c.dim, c.q.stride[3], &c.scale_log2)
         state = states + i * of_state
         put(config, state, 0, -INFINITY)
         put(config, state, 1, 0)
@@ -555,7 +556,12 @@ cdef int few_part(void* arg, int64_t part) noexcept nogil:
             seen = min(count, end - at)
             if seen <= 0:
                 continue
-            f.dots(scores, queries + i * of_query, keys + at * c.k.stride[1], c.k.stride[1], seen, c.dim)
+            done = 0
+            while done < seen:
+                here = seen - done
+                keys = rows_at(c, s, &c.k, at + done, &here)
+                f.dots(scores + done * config.size, queries + i * of_query, keys, c.k.stride[1], here, c.dim)
+                done += here
             if config.hides_rows:
                 pack_seen(c, s, i, at, seen, packed)
             elif config.mask:
@@ -566,12 +572,18 @@ cdef int few_part(void* arg, int64_t part) noexcept nogil:
                 f.masked(scores, config.width * config.size, (seen + config.width - 1) // config.width, packed)
             state = states + i * of_state
             f.online_softmax_row(scores, seen, state)
-            f.weighted_sum(sums + i * of_sum, values + at * c.v.stride[1], c.v.stride[1], scores, seen, c.value_dim, state)
+            done = 0
+            while done < seen:
+                here = seen - done
+                values = rows_at(c, s, &c.v, at + done, &here)
+                f.weighted_sum(sums + i * of_sum, values, c.v.stride[1], scores + done * config.size, here, c.value_dim,
+                               <char*>more if done else state)
+                done += here
         at += count
     for i in range(c.n_rows):
         state = states + i * of_state
         total = get(config, state, 1)
-        factor = number(config, 1 / total if total != 0 else 1)
+        factor = number(config, c.out_scale / total if total != 0 else 1)
         f.store_rows(row_of(&c.out, c, s, i), 0, sums + i * of_sum, 0, 1, c.value_dim, &factor)
         if config.with_lse:
             put(config, lse_of(c, s, i // c.group, i % c.group), 0, lse(config, get(config, state, 0), total))
@@ -615,10 +627,6 @@ cdef class Attention:
 
     ``gradient``: 0, or the address of the gradient's launch.
     """
-    cdef Config config
-    cdef object keep
-    cdef readonly size_t address, self_pointer
-
     def __init__(self, dict functions, object keep, *, size_t gradient, bint wide, int stored, int lanes, int width, list sizes,
                  int keys, bint causal, str mask=None, int mask_stored=0, bint hides_rows=False, bint with_lse=False, bint with_mask=False):
         cdef Functions* f = &self.config.f
@@ -635,6 +643,7 @@ cdef class Attention:
         self.config.masking.apply = apply_rows if hides_rows else apply
         f.pack, f.pack_any = <pack_t>at(functions, "pack"), <pack_t>at(functions, "pack_any")
         f.copy, f.copy_any = <copy_t>at(functions, "copy"), <copy_t>at(functions, "copy_any")
+        f.copy_query, f.copy_query_any = f.copy, f.copy_any
         if mask is not None:
             f.pack_mask, f.pack_mask_any = <pack_t>at(functions, "pack_mask"), <pack_t>at(functions, "pack_mask_any")
             f.copy_mask, f.copy_mask_any = <copy_t>at(functions, "copy_mask"), <copy_t>at(functions, "copy_mask_any")

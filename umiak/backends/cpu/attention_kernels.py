@@ -20,9 +20,10 @@ from umiak.backends.cpu.attention import STRIPS
 from umiak.backends.cpu.gemm_kernel import Emitter, Stride, Tile, tile_of
 from umiak.compiler import jit
 from umiak.compiler.loop.functions.building_blocks import EXP2_F64
-from umiak.compiler.loop.types import BF16, BOOL, F16, F32, F64, ScalarType
+from umiak.compiler.loop.types import BF16, BOOL, F16, F32, F64, U8, ScalarType
 from umiak.compiler.render.target import Target
 from umiak.compiler.render.text import Module, spell, suffix
+from umiak.ops.pages import ZERO
 
 KEYS = 128  # rows of a tile
 
@@ -77,7 +78,7 @@ class AttentionEmitter(Emitter):
         return self.emit(f"bitcast <{self.lanes} x i32> {words} to {self.vector}")
 
     def take(self, pointer: str, mask: str | None = None) -> str:
-        """Stored elements in the type of computation; 0 outside of the mask. False is -inf, True 0."""
+        """Stored elements in the type of computation; 0 outside of the mask, -ZERO of bytes. False is -inf, True 0."""
         t, n, full = self.stored, self.lanes, self.memory
         if t is BF16:
             return self.floats(self.higher(self.words(pointer, mask)))
@@ -91,6 +92,10 @@ class AttentionEmitter(Emitter):
             return self.emit(
                 f"select <{n} x i1> {seen}, {self.vector} zeroinitializer, {self.vector} {self.constant(NEVER)}"
             )
+        if t is U8:
+            # At most 8 significant bits: both steps are exact.
+            number = self.emit(f"uitofp {full} {got} to {self.vector}")
+            return self.op("fadd", number, self.constant(-ZERO))
         return got
 
     def put(self, x: str, pointer: str, mask: str | None = None) -> None:
@@ -759,6 +764,16 @@ def io_functions(target: Target, type: ScalarType, stored: ScalarType) -> tuple[
     library.enter_both("row_sums", row_sums, library.tile.width, stored=stored)
     library.enter("dots", dots, stored=stored)
     library.enter("weighted_sum", weighted_sum, stored=stored)
+    return library.load()
+
+
+@functools.cache
+def byte_functions(target: Target, type: ScalarType) -> tuple[dict[str, int], object]:
+    """Return the functions that read rows of keys and values that are stored as bytes."""
+    library = Library(type, target)
+    library.enter_both("copy", copy, stored=U8)
+    library.enter("dots", dots, stored=U8)
+    library.enter("weighted_sum", weighted_sum, stored=U8)
     return library.load()
 
 
