@@ -1,4 +1,4 @@
-"""What applications of this server share: answers that are errors, bodies of limited size, routes about health."""
+"""Parts that applications of servers share: answers that are errors, bodies of limited size, routes about health."""
 
 from __future__ import annotations
 
