@@ -101,6 +101,7 @@ NAMES = {
     },
     "paddle.incubate.nn.functional": {
         "paddle.incubate.nn.functional.activations": "fused_bias_act",
+        "paddle.incubate.nn.functional.cache_attention": "block_multihead_attention",
         "paddle.incubate.nn.functional.dropouts": "fused_bias_dropout_residual_layer_norm fused_dropout_add",
         "paddle.incubate.nn.functional.fp8": "fp8_gemm_blockwise fp8_quant_blockwise fused_act_dequant",
         "paddle.incubate.nn.functional.fp8_experts": (

@@ -346,6 +346,47 @@ def attention_grad(
     return to_numpy(torch.autograd.grad(made, wanted, double(grad)))
 
 
+def rows_of_sequences(pages: Any, tables: Any, ends: Any) -> list:
+    """Of each sequence its rows ``[positions, heads, dim]``, one by one out of their pages."""
+    size = pages.shape[2]
+    at = [[pages[tables[b, p // size], :, p % size] for p in range(end)] for b, end in enumerate(ends)]
+    return [np.stack(rows) if rows else np.zeros((0, pages.shape[1], pages.shape[3])) for rows in at]
+
+
+@reference()
+def write_pages(pages: Any, rows: Any, tables: Any, counts: Any, before: Any) -> Any:
+    pages, rows, size = np.array(pages), iter(rows), pages.shape[2]
+    for b, n in enumerate(counts):
+        for p in range(before[b], before[b] + n):
+            pages[tables[b, p // size], :, p % size] = next(rows)
+    return pages
+
+
+@reference()
+def paged_attention(
+    q: Any, key_pages: Any, value_pages: Any, tables: Any, counts: Any, before: Any, mask: Any, key_scale: Any,
+    value_scale: Any, causal: bool, scale: float,
+) -> Any:  # fmt: skip
+    q = q.astype(np.float64)
+    ends = np.where(counts > 0, before + counts, 0)
+    keys, values = (rows_of_sequences(pages.astype(np.float64), tables, ends) for pages in (key_pages, value_pages))
+    outs, first = [np.zeros((0, q.shape[1], value_pages.shape[3]))], 0
+    for b, n in enumerate(counts):
+        k, v, own = keys[b], values[b], q[first : first + n]
+        if key_scale is not None:
+            k, v = ((x - 128) * s[min(b, len(s) - 1), :, None] for x, s in ((k, key_scale), (v, value_scale)))
+        k, v = (np.repeat(x, q.shape[1] // key_pages.shape[1], 1) for x in (k, v))
+        scores = scale * np.einsum("nhd,mhd->hnm", own, k)
+        if mask is not None:
+            scores += mask[min(b, len(mask) - 1), :, : n if mask.shape[2] > 1 else 1, : ends[b]]
+        if causal:
+            scores[:, np.arange(ends[b]) > before[b] + np.arange(n)[:, None]] = -np.inf
+        p = np.exp(scores - scores.max(-1, keepdims=True, initial=-1e9))
+        outs.append(np.einsum("hnm,mhe->nhe", p / p.sum(-1, keepdims=True), v))
+        first += n
+    return np.concatenate(outs)
+
+
 # --- convolution -----------------------------------------------------------------------------------------------------
 
 

@@ -2,6 +2,7 @@
 
 from paddle.incubate.nn.functional import moe_gate_dispatch_and_quant as moe_gate_dispatch_and_quant
 from paddle.incubate.nn.functional.activations import fused_bias_act as fused_bias_act
+from paddle.incubate.nn.functional.cache_attention import block_multihead_attention as block_multihead_attention
 from paddle.incubate.nn.functional.dropouts import (
     fused_bias_dropout_residual_layer_norm as fused_bias_dropout_residual_layer_norm,
 )
@@ -30,6 +31,7 @@ from paddle.incubate.nn.functional.transformers import fused_multi_head_attentio
 from paddle.nn.functional.activation import swiglu as swiglu
 
 __all__ = [
+    "block_multihead_attention",
     "fast_ln",
     "fast_rms_norm",
     "fp8_gemm_blockwise",
