@@ -10,6 +10,7 @@ from cases import Arrays, Case, normal
 from rows import add_section
 
 MASKS = add_section("masks", "Attention with sparse masks", mean=2.1)
+DENSE = add_section("masks-dense", "Attention with sparse masks, against a dense mask")
 LENGTHS = (4096, 8192)
 HEADS = ((8, 64), (4, 128))
 
@@ -106,7 +107,7 @@ def dense(name: str, length: int, gradient: bool, causal: bool, factor: float) -
         tolerance=None if causal or gradient else 1e-4,
         what=f"{name.replace('-', ' ')}, {length} tokens, 8 heads of 64{', forward and backward' if gradient else ''}; "
         f"the other: attention that is {'causal alone' if causal else 'given the dense mask'}",
-    ).add(MASKS)
+    ).add(DENSE)
 
 
 for length in LENGTHS:
