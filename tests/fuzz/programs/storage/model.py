@@ -98,13 +98,15 @@ def cast(x: np.ndarray, name: str) -> np.ndarray:
             x = x.astype(np.int64)
             if name in ("int4", "uint4"):
                 return x.astype(np.int8).astype(to)
-            return x.astype(to) if np.issubdtype(to, np.integer) else x.astype(np.float32).astype(to)
+            return x.astype(to) if np.issubdtype(to, np.integer) else cast(x.astype(np.float32), name)
         if name in OPAQUE and "float" in name:
             return x.astype(to)
         single = x.astype(np.float32)
         if "float" in name:
             if x.dtype == np.float64 and not np.array_equal(x, single, equal_nan=True):
                 raise Unclear("a float64 that the twins round twice")
+            if name == "float8_e4m3fn":
+                single = np.clip(single, -448, 448)  # which saturates, where the twin gives NaN
             return np.where(np.isnan(single), -0.0, single).astype(to) if name == "float4_e2m1fn" else single.astype(to)
         if not np.isfinite(single).all() or (np.abs(single) > 100).any() or (name == "uint8" and (single < 0).any()):
             raise Unclear("numbers that the dtype has not")
@@ -120,10 +122,38 @@ def compare(x: np.ndarray, y: np.ndarray, sign: str) -> np.ndarray:
     return np.asarray(functions[sign](wide(x), wide(y)))
 
 
+def quantised(x: np.ndarray, rows: int, power_of_two: bool) -> list[np.ndarray]:
+    """A matrix as float8_e4m3fn with a scale for each block of ``rows`` × 128 elements, one block at a time."""
+    m, n = x.shape
+    codes = np.zeros((m, n), twin("float8_e4m3fn"))
+    scale = np.zeros((-(-m // rows), -(-n // 128)), np.float32)
+    with np.errstate(all="ignore"):
+        for i, j in np.ndindex(scale.shape):
+            block = np.s_[i * rows : (i + 1) * rows, j * 128 : (j + 1) * 128]
+            part = x[block].astype(np.float32)
+            factor = np.float32(448) / np.max(np.abs(part))
+            factor = np.minimum(factor, np.float32(2.0**127 if power_of_two else 2.0**128 - 2.0**120))
+            if not part.any():
+                factor = np.float32(1)
+            elif power_of_two and factor > 0:
+                factor = np.ldexp(np.float32(0.5), np.frexp(factor)[1])
+            codes[block] = cast(part * factor, "float8_e4m3fn")
+            scale[i, j] = np.float32(1) / factor
+    return [codes, scale]
+
+
+def dequantised(codes: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """The numbers of codes in blocks of a row, as bfloat16."""
+    with np.errstate(all="ignore"):
+        spread = np.repeat(scale, 128, axis=1)[:, : codes.shape[1]]
+        return cast(np.asarray(codes.astype(np.float32) * spread), "bfloat16")
+
+
 def names() -> dict[str, Any]:
     """What the text of a program for the model uses."""
     return {"np": np, "view": view, "reshape": reshape, "parts": parts, "halves": halves, "copied": copied, "put": put,
-            "cast": cast, "number": number, "zeros": zeros, "compare": compare}  # fmt: skip
+            "cast": cast, "number": number, "zeros": zeros, "compare": compare,
+            "quantised": quantised, "dequantised": dequantised}  # fmt: skip
 
 
 def same(a: np.ndarray, b: np.ndarray) -> bool:

@@ -266,6 +266,35 @@ op("zero_", "{0}.zero_()", "put({0}, ..., 0)", one, results=0, weight=0.3)
 op("copy_", "{0}.copy_({1})", "put({0}, ..., {1})", two, results=0, weight=0.5)
 op("set_value", "{0}.set_value({1}.numpy())", "put({0}, ..., {1})", two, results=0, weight=0.4, tags="host")
 
+# --- quantised matrices ----------------------------------------------------------------------------------------------
+
+_FUSED = "paddle.incubate.nn.functional"
+
+
+def wide_matrix(d: Draw) -> Proposal:
+    """A matrix, of a single block or, repeated, of several."""
+    x = value(d, lambda x: len(d.shape(x)) == 2 and 0 not in d.shape(x))
+    return Proposal((x,), {"k": d.choose((1, 1, 60)), "rows": d.choose((1, 128)), "p": d.chance(0.5)})
+
+
+op(
+    "quantised",
+    _FUSED + ".fp8_quant_blockwise({0}.astype('float32').tile([1, {k}]), 0.0, False, False, False, {p}, "
+    "quant_method='{rows}x128')",
+    "quantised(np.tile(cast({0}, 'float32'), (1, {k})), {rows}, {p})",
+    wide_matrix,
+    results=2,
+    weight=0.6,
+)
+op(
+    "requantised",
+    f"{_FUSED}.fused_act_dequant(*{_FUSED}.fp8_quant_blockwise({{0}}.astype('float32').tile([1, {{k}}]), 0.0, False, "
+    "False, False, {p}))",
+    "dequantised(*quantised(np.tile(cast({0}, 'float32'), (1, {k})), 1, {p}))",
+    wide_matrix,
+    weight=0.6,
+)
+
 # --- keeping ---------------------------------------------------------------------------------------------------------
 
 WAYS = ("pdparams", "bytes", "pickle", "deepcopy", "numpy", "dlpack", "checkpoint", "device", "devices")
