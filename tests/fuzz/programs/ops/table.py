@@ -7,6 +7,7 @@ from tests.fuzz.programs.ops import (
     comparisons,
     complex_numbers,
     custom,
+    fused,
     gradients,
     in_place,
     indexing,
@@ -29,7 +30,7 @@ from tests.fuzz.programs.record import Op
 FAMILIES = (
     unary.family, binary.family, in_place.family, comparisons.family, views.family, writes.family, indexing.family,
     reductions.family, norms.family, matmuls.family, joining.family, losses.family, gradients.family, random.family,
-    resizing.family, rows.family, custom.family,
+    resizing.family, rows.family, custom.family, fused.family,
 )  # fmt: skip
 
 OPS: dict[str, Op] = {}
