@@ -166,7 +166,7 @@ class FP8Linear(Linear):
 
     def output_dtype(self, x: Tensor) -> DType:
         """Return the dtype of the output for an input: that of ``auto_cast`` where it is on."""
-        level, low, _ = current().amp()  # type: ignore[attr-defined]
+        level, low, _ = current().amp()
         return from_id(low) if level else x.dtype
 
     def forward(self, input: Tensor) -> Tensor:
@@ -215,7 +215,7 @@ def convert(model: Layer, recipe: Recipe | None = None, keep: Callable[[str, Lay
     for name, layer in model.named_sublayers(include_self=True):
         if type(layer) is Linear and not (keep is not None and keep(name, layer)):
             layer.__class__ = FP8Linear
-            layer._use(Recipe() if recipe is None else recipe)  # type: ignore[attr-defined]
+            layer._use(Recipe() if recipe is None else recipe)
     return model
 
 

@@ -25,7 +25,7 @@ def in_blocks(x: Tensor, block: Block) -> Tensor:
     """Return a matrix as ``[block rows, rows of each, block columns, columns of each]``, the last blocks filled with
     zeros."""
     sizes = block_sizes(x.shape, block)
-    counts = [-(-n // size) for n, size in zip(x.shape, sizes, strict=True)]
+    counts = [1 if whole is None else -(-n // size) for n, size, whole in zip(x.shape, sizes, block, strict=True)]
     missing = tuple(count * size - n for n, size, count in zip(x.shape, sizes, counts, strict=True))
     if any(size != 1 and whole is not None for size, whole in zip(sizes, block, strict=True)) or 0 in x.shape:
         x = F.pad(x, 0.0, axes=(0, 1), lo=(0, 0), hi=missing)
