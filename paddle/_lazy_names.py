@@ -101,15 +101,23 @@ NAMES = {
     },
     "paddle.incubate.nn.functional": {
         "paddle.incubate.nn.functional.activations": "fused_bias_act",
+        "paddle.incubate.nn.functional.balance": "cal_aux_loss",
         "paddle.incubate.nn.functional.cache_attention": "block_multihead_attention",
         "paddle.incubate.nn.functional.dropouts": "fused_bias_dropout_residual_layer_norm fused_dropout_add",
+        "paddle.incubate.nn.functional.expert_dispatch": (
+            "moe_combine moe_gate_dispatch moe_gate_dispatch_partial_nosoftmaxtopk moe_gate_dispatch_permute "
+        ),
+        "paddle.incubate.nn.functional.expert_ids": (
+            "build_src_rank_and_local_expert_id expand_modality_expert_id int_bincount "
+        ),
         "paddle.incubate.nn.functional.fp8": "fp8_gemm_blockwise fp8_quant_blockwise fused_act_dequant",
         "paddle.incubate.nn.functional.fp8_experts": (
             "fused_stack_transpose_quant fused_transpose_split_quant fused_transpose_wlch_split_quant "
         ),
         "paddle.incubate.nn.functional.fp8_swiglu": "fused_swiglu_weighted_bwd fused_weighted_swiglu_act_quant",
+        "paddle.incubate.nn.functional.gradients": "cross_entropy_with_softmax_bwd_w_downcast embedding_grad_add_to_",
         "paddle.incubate.nn.functional.linears": "fused_linear fused_linear_activation fused_matmul_bias",
-        "paddle.incubate.nn.functional.moe_gate_dispatch_and_quant": "moe_gate_dispatch_and_quant",
+        "paddle.incubate.nn.functional.moe_dispatch_fp8": "moe_gate_dispatch_and_quant",
         "paddle.incubate.nn.functional.norms": (
             "fast_ln fast_rms_norm fused_layer_norm fused_rms_norm fused_rms_norm_ext "
         ),
@@ -152,6 +160,7 @@ NAMES = {
         "paddle.nn.attention.sdpa": "sdp_kernel",
         "paddle.nn.functional.attention": "scaled_dot_product_attention",
         "paddle.nn.functional.distance": "pairwise_distance pdist",
+        "paddle.nn.functional.experts": "moe_permute moe_unpermute",
         "paddle.nn.functional.flash_attention": (
             "flash_attention_v3_varlen flash_attn_qkvpacked flash_attn_varlen_qkvpacked "
         ),

@@ -1,12 +1,23 @@
 """Made by ``tools/public_stubs.py``."""
 
-from paddle.incubate.nn.functional import moe_gate_dispatch_and_quant as moe_gate_dispatch_and_quant
 from paddle.incubate.nn.functional.activations import fused_bias_act as fused_bias_act
+from paddle.incubate.nn.functional.balance import cal_aux_loss as cal_aux_loss
 from paddle.incubate.nn.functional.cache_attention import block_multihead_attention as block_multihead_attention
 from paddle.incubate.nn.functional.dropouts import (
     fused_bias_dropout_residual_layer_norm as fused_bias_dropout_residual_layer_norm,
 )
 from paddle.incubate.nn.functional.dropouts import fused_dropout_add as fused_dropout_add
+from paddle.incubate.nn.functional.expert_dispatch import moe_combine as moe_combine
+from paddle.incubate.nn.functional.expert_dispatch import moe_gate_dispatch as moe_gate_dispatch
+from paddle.incubate.nn.functional.expert_dispatch import (
+    moe_gate_dispatch_partial_nosoftmaxtopk as moe_gate_dispatch_partial_nosoftmaxtopk,
+)
+from paddle.incubate.nn.functional.expert_dispatch import moe_gate_dispatch_permute as moe_gate_dispatch_permute
+from paddle.incubate.nn.functional.expert_ids import (
+    build_src_rank_and_local_expert_id as build_src_rank_and_local_expert_id,
+)
+from paddle.incubate.nn.functional.expert_ids import expand_modality_expert_id as expand_modality_expert_id
+from paddle.incubate.nn.functional.expert_ids import int_bincount as int_bincount
 from paddle.incubate.nn.functional.fp8 import fp8_gemm_blockwise as fp8_gemm_blockwise
 from paddle.incubate.nn.functional.fp8 import fp8_quant_blockwise as fp8_quant_blockwise
 from paddle.incubate.nn.functional.fp8 import fused_act_dequant as fused_act_dequant
@@ -17,9 +28,14 @@ from paddle.incubate.nn.functional.fp8_experts import (
 )
 from paddle.incubate.nn.functional.fp8_swiglu import fused_swiglu_weighted_bwd as fused_swiglu_weighted_bwd
 from paddle.incubate.nn.functional.fp8_swiglu import fused_weighted_swiglu_act_quant as fused_weighted_swiglu_act_quant
+from paddle.incubate.nn.functional.gradients import (
+    cross_entropy_with_softmax_bwd_w_downcast as cross_entropy_with_softmax_bwd_w_downcast,
+)
+from paddle.incubate.nn.functional.gradients import embedding_grad_add_to_ as embedding_grad_add_to_
 from paddle.incubate.nn.functional.linears import fused_linear as fused_linear
 from paddle.incubate.nn.functional.linears import fused_linear_activation as fused_linear_activation
 from paddle.incubate.nn.functional.linears import fused_matmul_bias as fused_matmul_bias
+from paddle.incubate.nn.functional.moe_dispatch_fp8 import moe_gate_dispatch_and_quant as moe_gate_dispatch_and_quant
 from paddle.incubate.nn.functional.norms import fast_ln as fast_ln
 from paddle.incubate.nn.functional.norms import fast_rms_norm as fast_rms_norm
 from paddle.incubate.nn.functional.norms import fused_layer_norm as fused_layer_norm
@@ -32,6 +48,11 @@ from paddle.nn.functional.activation import swiglu as swiglu
 
 __all__ = [
     "block_multihead_attention",
+    "build_src_rank_and_local_expert_id",
+    "cal_aux_loss",
+    "cross_entropy_with_softmax_bwd_w_downcast",
+    "embedding_grad_add_to_",
+    "expand_modality_expert_id",
     "fast_ln",
     "fast_rms_norm",
     "fp8_gemm_blockwise",
@@ -54,6 +75,11 @@ __all__ = [
     "fused_transpose_split_quant",
     "fused_transpose_wlch_split_quant",
     "fused_weighted_swiglu_act_quant",
+    "int_bincount",
+    "moe_combine",
+    "moe_gate_dispatch",
     "moe_gate_dispatch_and_quant",
+    "moe_gate_dispatch_partial_nosoftmaxtopk",
+    "moe_gate_dispatch_permute",
     "swiglu",
 ]
