@@ -33,20 +33,15 @@ NAMES = {
     ),
     "paddle.incubate.nn": "FusedDropout FusedMultiTransformer",
     "paddle.incubate.nn.functional": (
-        "batched_gemm blha_get_max_len block_multihead_attention block_multihead_attention_xpu "
-        "build_src_rank_and_local_expert_id cal_aux_loss cross_entropy_with_softmax_bwd_w_downcast "
-        "cudnn_flash_attention embedding_grad_add_to_ expand_modality_expert_id fused_dot_product_attention "
-        "fused_gate_attention fused_multi_transformer fused_partial_rope int_bincount masked_multihead_attention "
-        "moe_combine moe_combine_no_weight moe_gate_dispatch moe_gate_dispatch_partial_nosoftmaxtopk "
-        "moe_gate_dispatch_permute variable_length_memory_efficient_attention "
+        "batched_gemm blha_get_max_len block_multihead_attention_xpu cudnn_flash_attention "
+        "fused_dot_product_attention fused_gate_attention fused_multi_transformer fused_partial_rope "
+        "masked_multihead_attention moe_combine_no_weight variable_length_memory_efficient_attention "
     ),
-    "paddle.incubate.optimizer": (
-        "DistributedFusedLamb GradientMergeOptimizer PipelineOptimizer RecomputeOptimizer "
-    ),
+    "paddle.incubate.optimizer": ("DistributedFusedLamb GradientMergeOptimizer PipelineOptimizer RecomputeOptimizer "),
     "paddle.inference": "InternalUtils",
     "paddle.jit": "json_to_pdmodel",
     "paddle.library": "warn_about_unimplemented_torch_features",
-    "paddle.nn.functional": "moe_permute moe_unpermute sparse_attention",
+    "paddle.nn.functional": "sparse_attention",
     "paddle.nn.quant": "QuantStub",
     "paddle.static": "MetaTensor Operator Parameter quantization register_op",
     "paddle.static.nn": "continuous_value_model create_parameter",

@@ -46,6 +46,8 @@ from paddle.nn.functional.conv import conv1d_transpose as conv1d_transpose
 from paddle.nn.functional.conv import conv2d_transpose as conv2d_transpose
 from paddle.nn.functional.conv import conv3d_transpose as conv3d_transpose
 from paddle.nn.functional.distance import pdist as pdist
+from paddle.nn.functional.experts import moe_permute as moe_permute
+from paddle.nn.functional.experts import moe_unpermute as moe_unpermute
 from paddle.nn.functional.flash_attention import flash_attention_v3_varlen as flash_attention_v3_varlen
 from paddle.nn.functional.flash_attention import flash_attn_qkvpacked as flash_attn_qkvpacked
 from paddle.nn.functional.flash_attention import flash_attn_varlen_qkvpacked as flash_attn_varlen_qkvpacked
@@ -986,6 +988,8 @@ __all__ = [
     "max_unpool3d",
     "maxout",
     "mish",
+    "moe_permute",
+    "moe_unpermute",
     "mse_loss",
     "multi_label_margin_loss",
     "multi_label_soft_margin_loss",

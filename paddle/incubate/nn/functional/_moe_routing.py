@@ -1,10 +1,11 @@
-"""Which tokens go to which expert, and where they stand there."""
+"""Routing of tokens to the experts of the largest scores."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import paddle
+from paddle.nn.functional._expert_places import queues, rows_at
 from umiak.core.tensor import Tensor
 
 
@@ -28,7 +29,8 @@ class Routing:
 def route(scores: Tensor, bias: Tensor | None, k: int, capacity: int, use_pad: bool) -> Routing:
     """Send each token to the k experts of the largest scores, and to the first places that are free there.
 
-    An expert takes first choices before second ones, and each in the order of tokens.
+    With ``use_pad`` an expert takes first choices before second ones, and each in the order of tokens; otherwise all in
+    the order of tokens.
 
     Args:
         scores: float32 ``[N, E]``.
@@ -40,26 +42,25 @@ def route(scores: Tensor, bias: Tensor | None, k: int, capacity: int, use_pad: b
     n, experts = scores.shape
     chosen = paddle.topk(scores if bias is None else scores + bias, k, axis=1)[1]
     weights = paddle.take_along_axis(scores, chosen, 1)
-    requested = paddle.flatten(chosen.T)  # [k, N]: first choices of all tokens, then second ones
-    order = paddle.argsort(requested, stable=True)
-    counts = paddle.bincount(requested, minlength=experts).astype("int64")
-    ends = paddle.cumsum(counts)
-    starts = ends - counts
-    sources = k * n
-    position = paddle.scatter(paddle.zeros([sources], "int64"), order, paddle.arange(sources, dtype="int64"))
-    in_expert = position - paddle.gather(starts, requested)
-    place = requested * capacity + in_expert if use_pad else position
-    taken = in_expert < capacity
-    places = experts * capacity if use_pad else sources
-    tokens = paddle.arange(sources, dtype="int64") % max(n, 1)
-    # What is dropped goes to one place more, which is cut off.
-    token_of_place = paddle.scatter(
-        paddle.full([places + 1], n, "int64"), paddle.where(taken, place, paddle.full_like(place, places)), tokens
-    )[:places]
+    requested = paddle.flatten(chosen.T if use_pad else chosen)
+    queued = queues(requested, experts)
+    place = requested * capacity + queued.rank if use_pad else queued.position(requested)
+    taken = queued.rank < capacity
+    places = experts * capacity if use_pad else k * n
+    token = paddle.arange(n, dtype="int64")
+    tokens = paddle.tile(token, [k]) if use_pad else paddle.repeat_interleave(token, k)
+    token_of_place = rows_at(paddle.where(taken, place, paddle.full_like(place, places)), places, tokens, n)
+
+    def by_choice(v: Tensor) -> Tensor:
+        """Of each request as ``[k, N]``."""
+        return v.reshape([k, n]) if use_pad else v.reshape([n, k]).T
+
+    taken = by_choice(taken)
+    place = by_choice(place)
     return Routing(
-        paddle.where(taken.reshape([k, n]).T, weights, paddle.zeros_like(weights)),
+        paddle.where(taken.T, weights, paddle.zeros_like(weights)),
         chosen.astype("int32"),
-        paddle.where(taken, place, paddle.zeros_like(place)).reshape([k, n]).astype("int32"),
-        ends,
+        paddle.where(taken, place, paddle.zeros_like(place)).astype("int32"),
+        paddle.cumsum(queued.counts),
         token_of_place,
     )

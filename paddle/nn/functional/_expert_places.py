@@ -1,0 +1,66 @@
+"""Places of tokens at experts.
+
+Numbers of places are int64: those of all experts may be more than 2³¹.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import paddle
+from paddle.tensor._args import create_on
+from umiak import ops as F
+from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
+
+
+@dataclass(frozen=True)
+class Queues:
+    """Requests of experts in the order of a queue: of each expert, those before come first.
+
+    ``rank``: int64 ``[requests]``, how many requests of the same expert come before. ``counts``: int64 ``[E]``.
+    """
+
+    rank: Tensor
+    counts: Tensor
+
+    def position(self, requested: Tensor) -> Tensor:
+        """The number of each request where the experts' queues follow each other."""
+        return paddle.gather(paddle.cumsum(self.counts) - self.counts, requested) + self.rank
+
+
+def queues(requested: Tensor, experts: int) -> Queues:
+    """Queue up requests.
+
+    Args:
+        requested: int64 ``[requests]``, the expert of each.
+        experts: E, their number.
+    """
+    n = requested.shape[0]
+    order = paddle.argsort(requested, stable=True)
+    counts = F.bincount_sized(requested, None, count=experts)
+    position = paddle.scatter(paddle.zeros([n], "int64"), order, paddle.arange(n, dtype="int64"))
+    return Queues(position - paddle.gather(paddle.cumsum(counts) - counts, requested), counts)
+
+
+def rows_at(index: Tensor, places: int, rows: Tensor, nothing: int) -> Tensor:
+    """For each place the row that is there, ``nothing`` where there is none; places from ``places`` on are left out."""
+    kept = index < places
+    # What is left out goes to one place more, which is cut off.
+    return paddle.scatter(
+        paddle.full([places + 1], nothing, "int64"), paddle.where(kept, index, paddle.full_like(index, places)), rows
+    )[:places]
+
+
+def rows_or_zeros(x: Tensor, index: Tensor) -> Tensor:
+    """Rows of x, zeros where an index is the number of rows."""
+    n = x.shape[0]
+    if dim.eq(n, 0):
+        return create_on(x.place, F.full, False if x.dtype.is_bool else 0, x.dtype, (*index.shape, *x.shape[1:]))
+    there = F.lt(index, n)
+    rows = F.take(x, F.where(there, index, 0), axis=0)
+    return F.where(
+        F.unsqueeze(there, axes=tuple(range(index.ndim, index.ndim + x.ndim - 1))),
+        rows,
+        False if x.dtype.is_bool else 0,
+    )
