@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -24,7 +25,7 @@ TINY = "--layers 1 --width 16 --heads 2 --batch 2 --context 16 --vocab 260 --lr 
 def example(monkeypatch):
     """The example's modules, imported as its scripts see them."""
     monkeypatch.syspath_prepend(str(GPT))
-    names = ("data", "model", "train", "sample", "demo")
+    names = ("data", "model", "train", "sample", "demo", "low_precision")
     before = {n: sys.modules.pop(n) for n in names if n in sys.modules}
     yield lambda name: __import__(name)
     for n in names:
@@ -261,3 +262,19 @@ def test_two_processes_give_the_losses_of_one(tmp_path, text, options):
 def test_a_batch_is_shared_evenly(tmp_path, text):
     status, printed = run(tmp_path, "--data", text, "--steps", "1", "--batch", "3", "--nproc", "2")
     assert status != 0 and "cannot be shared evenly by 2 processes" in printed
+
+
+def test_low_precision(example, text, tmp_path, capsys):
+    """A run per seed and recipe, each of them once, and a table of the differences."""
+    out = tmp_path / "runs.jsonl"
+    sizes = "--layers 1 --width 16 --heads 2 --batch 2 --context 16 --vocab 260 --steps 4".split()
+    arguments = [*sizes, "--seeds", "0", "--data", text, "--out", str(out), "--recipes"]
+    study = example("low_precision")
+    assert study.main([*arguments, "bfloat16"]) == 0
+    once = out.read_text()
+    assert study.main([*arguments, "bfloat16", "block"]) == 0
+    assert out.read_text().startswith(once)
+    plain, low = (json.loads(line) for line in out.read_text().splitlines())
+    assert (plain["recipe"], low["recipe"]) == ("bfloat16", "block")
+    assert 0 < abs(low["held_out"] - plain["held_out"]) < 0.1
+    assert f"| block | 1 | {low['train']:.4f} ± 0.0000 |" in capsys.readouterr().out

@@ -27,7 +27,7 @@ def moe_gate_dispatch_and_quant(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Send each token to the ``k`` experts of the largest scores, quantised in blocks of 128 of its numbers.
 
-    Codes are permuted together with their scales: each token is quantised once. An expert takes as many as its capacity;
+    Codes are permuted together with their scales: each token is quantised once. Experts take up to their capacity;
     the rest is dropped. With ``use_pad`` first choices come before second ones, and each in the order of tokens;
     otherwise all come in the order of tokens.
 
