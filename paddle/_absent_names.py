@@ -33,11 +33,12 @@ NAMES = {
     ),
     "paddle.incubate.nn": "FusedDropout FusedMultiTransformer",
     "paddle.incubate.nn.functional": (
-        "batched_gemm blha_get_max_len block_multihead_attention_xpu cudnn_flash_attention "
-        "fused_dot_product_attention fused_gate_attention fused_multi_transformer fused_partial_rope "
-        "masked_multihead_attention moe_combine_no_weight variable_length_memory_efficient_attention "
+        "batched_gemm block_multihead_attention_xpu cudnn_flash_attention fused_dot_product_attention "
+        "fused_gate_attention fused_multi_transformer fused_partial_rope moe_combine_no_weight "
     ),
-    "paddle.incubate.optimizer": ("DistributedFusedLamb GradientMergeOptimizer PipelineOptimizer RecomputeOptimizer "),
+    "paddle.incubate.optimizer": (
+        "DistributedFusedLamb GradientMergeOptimizer PipelineOptimizer RecomputeOptimizer "
+    ),
     "paddle.inference": "InternalUtils",
     "paddle.jit": "json_to_pdmodel",
     "paddle.library": "warn_about_unimplemented_torch_features",

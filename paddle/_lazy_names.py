@@ -103,6 +103,7 @@ NAMES = {
         "paddle.incubate.nn.functional.activations": "fused_bias_act",
         "paddle.incubate.nn.functional.balance": "cal_aux_loss",
         "paddle.incubate.nn.functional.cache_attention": "block_multihead_attention",
+        "paddle.incubate.nn.functional.decode_attention": "masked_multihead_attention",
         "paddle.incubate.nn.functional.dropouts": "fused_bias_dropout_residual_layer_norm fused_dropout_add",
         "paddle.incubate.nn.functional.expert_dispatch": (
             "moe_combine moe_gate_dispatch moe_gate_dispatch_partial_nosoftmaxtopk moe_gate_dispatch_permute "
@@ -122,6 +123,9 @@ NAMES = {
             "fast_ln fast_rms_norm fused_layer_norm fused_rms_norm fused_rms_norm_ext "
         ),
         "paddle.incubate.nn.functional.rotary": "fused_rotary_position_embedding",
+        "paddle.incubate.nn.functional.sequence_attention": (
+            "blha_get_max_len variable_length_memory_efficient_attention "
+        ),
         "paddle.incubate.nn.functional.transformers": "fused_feedforward fused_multi_head_attention",
     },
     "paddle.inference": {

@@ -355,11 +355,12 @@ def rows_of_sequences(pages: Any, tables: Any, ends: Any) -> list:
 
 @reference()
 def write_pages(pages: Any, rows: Any, tables: Any, counts: Any, before: Any) -> Any:
-    pages, rows, size = np.array(pages), iter(rows), pages.shape[2]
+    new, rows, size = np.array(pages), iter(rows), pages.shape[-2]
+    listed = new.reshape(-1, *pages.shape[-3:])
     for b, n in enumerate(counts):
         for p in range(before[b], before[b] + n):
-            pages[tables[b, p // size], :, p % size] = next(rows)
-    return pages
+            listed[tables[b, p // size], :, p % size] = next(rows)
+    return new
 
 
 @reference()

@@ -1,6 +1,7 @@
 """Attention over keys and values that lie in pages, and writing to these.
 
-A cache is ``[pages, key heads, page size, dim]``, one for keys and one for values. Row b of ``tables``, ``[batch, pages
+A cache is ``[pages, key heads, page size, dim]``, one for keys and one for values; pages may have several dims.
+Row b of ``tables``, ``[batch, pages
 of a sequence]``, says in which pages sequence b lies, in order: its position p is row ``p % page size`` of page
 ``tables[b, p // page size]``. Entries beyond a sequence's end are not looked at. A call brings new tokens of several
 sequences, packed one sequence after the other: ``counts[b]`` of them, at the positions from ``before[b]`` on (Kwon et
@@ -9,6 +10,7 @@ al., Efficient Memory Management for Large Language Model Serving with PagedAtte
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -37,6 +39,17 @@ def places(counts: Any, before: Any, tokens: Any) -> tuple[Any, Any, Any]:
     return sequence, within, F.add(within, F.take(before, sequence, axis=0))
 
 
+def listed(pages: Any) -> Any:
+    """Pages in one list: ``[pages, heads, page size, dim]``."""
+    shape = sizes(pages)
+    return pages if len(shape) == 4 else F.reshape(pages, shape=(math.prod(shape[:-3]), *shape[-3:]))
+
+
+def page_factors(pages: Any, last: str) -> list[str]:
+    """Factors of pages; only heads and the last dim may be sharded."""
+    return [*["1"] * (len(pages.shape) - 3), "h", "1", last]
+
+
 class Paged(Op):
     """Checks that writing and attention share."""
 
@@ -45,9 +58,9 @@ class Paged(Op):
 
     def check_pages(self, pages: Any, tables: Any, counts: Any, before: Any) -> None:
         """Refuse pages, tables and lengths that do not belong together."""
-        if len(pages.shape) != 4:
-            self.fail(ValueError, "pages of rank 4, [pages, heads, page size, dim]", tuple(pages.shape))
-        fits = (pages.shape[1] >= 1) & (pages.shape[2] >= 1)
+        if len(pages.shape) < 4:
+            self.fail(ValueError, "pages of shape [..., heads, page size, dim]", tuple(pages.shape))
+        fits = (pages.shape[-3] >= 1) & (pages.shape[-2] >= 1)
         require(self, fits, "pages of at least one head and row", tuple(pages.shape))
         for name, m, rank in (("tables", tables, 2), ("counts", counts, 1), ("before", before, 1)):
             if m.dtype not in (dt.int32, dt.int64):
@@ -78,20 +91,21 @@ class WritePages(Paged):
         got = f"{tuple(pages.shape)} and {tuple(rows.shape)}"
         if len(rows.shape) != 3:
             self.fail(ValueError, "rows of rank 3, [tokens, heads, dim]", tuple(rows.shape))
-        fits = dim.eq(rows.shape[1], pages.shape[1]) & dim.eq(rows.shape[2], pages.shape[3])
+        fits = dim.eq(rows.shape[1], pages.shape[-3]) & dim.eq(rows.shape[2], pages.shape[-1])
         require(self, fits, "rows of the heads and dim of the pages", got)
         return Meta(tuple(pages.shape), pages.dtype)
 
     def decompose(self, pages, rows, tables, counts, before):
         sequence, _, position = places(counts, before, rows.shape[0])
-        page = F.index_get(tables, [sequence, F.floor_div(position, pages.shape[2])])
-        row = F.remainder(position, pages.shape[2])
-        by_row = F.permute(pages, perm=(0, 2, 1, 3))
-        return F.permute(F.index_put(by_row, rows, [page, row]), perm=(0, 2, 1, 3))
+        page = F.index_get(tables, [sequence, F.floor_div(position, pages.shape[-2])])
+        row = F.remainder(position, pages.shape[-2])
+        by_row = F.permute(listed(pages), perm=(0, 2, 1, 3))
+        new = F.permute(F.index_put(by_row, rows, [page, row]), perm=(0, 2, 1, 3))
+        return F.reshape(new, shape=sizes(pages))
 
     def shard(self, pages, rows, tables, counts, before):
-        marks = dict.fromkeys("pstbm", "replicated")
-        pages = ["p", "h", "s", "d"]
+        marks = dict.fromkeys("tbm", "replicated")
+        pages = page_factors(pages, "d")
         return shard_string([pages, ["t", "h", "d"], ["b", "m"], ["b"], ["b"]], [pages], **marks)
 
     @staticmethod
@@ -99,6 +113,16 @@ class WritePages(Paged):
         for pages, _, tables, counts, before, note in cases(rng):
             rows = draw(rng, (int(counts.sum()), *pages.shape[1::2]), dt.convert(pages.dtype))
             yield Sample((pages, rows, tables, counts, before), note=note)
+        yield Sample(
+            (
+                draw(rng, (2, 2, 1, 3, 2)),
+                draw(rng, (2, 1, 2)),
+                np.array([[3], [0]]),
+                np.ones(2, np.int32),
+                np.arange(2),
+            ),
+            note="pages in two dims",
+        )
         none = np.zeros(2, np.int32)
         for type in (dt.bfloat16, dt.uint8):
             pages, rows = draw(rng, (3, 1, 2, 2), type, 0, 99), draw(rng, (3, 1, 2), type, 0, 99)
@@ -153,9 +177,13 @@ class PagedAttention(Paged):
         if key_pages.dtype is not value_pages.dtype:
             got = f"{key_pages.dtype.name} and {value_pages.dtype.name}"
             self.fail(OperandError, "pages of keys and values of one dtype", got)
-        for m, n in zip(key_pages.shape[:3], value_pages.shape[:3], strict=True):
-            require(self, dim.eq(m, n), "as many pages, heads and rows for values as for keys", got)
-        (heads, d), b, got = key_pages.shape[1::2], tables.shape[0], f"{tuple(q.shape)} and {tuple(key_pages.shape)}"
+        alike = "as many pages, heads and rows for values as for keys"
+        if len(key_pages.shape) != len(value_pages.shape):
+            self.fail(ValueError, alike, got)
+        for m, n in zip(key_pages.shape[:-1], value_pages.shape[:-1], strict=True):
+            require(self, dim.eq(m, n), alike, got)
+        heads, d, b = key_pages.shape[-3], key_pages.shape[-1], tables.shape[0]
+        got = f"{tuple(q.shape)} and {tuple(key_pages.shape)}"
         if len(q.shape) != 3:
             self.fail(ValueError, "a query of rank 3, [tokens, heads, dim]", tuple(q.shape))
         require(self, dim.eq(q.shape[2], d), "query and keys of one dim", got)
@@ -169,7 +197,7 @@ class PagedAttention(Paged):
             m, h = mask.shape[:2]
             fits = ((m == 1) | (m == b)) & ((h == 1) | (h == q.shape[1])) & (mask.shape[2] >= 1)
             require(self, fits, wanted, tuple(mask.shape))
-        return Meta((q.shape[0], q.shape[1], value_pages.shape[3]), q.dtype)
+        return Meta((q.shape[0], q.shape[1], value_pages.shape[-1]), q.dtype)
 
     def check_scales(self, q, pages, b, heads, *scales):
         """Refuse pages of uint8 without scales, scales without such pages, and scales of another shape."""
@@ -216,7 +244,7 @@ class PagedAttention(Paged):
 
     def rows_of(self, q, pages, tables, scale):
         """``[batch, positions, heads, dim]`` in the type of ``q``."""
-        b, m = sizes(tables)
+        pages, (b, m) = listed(pages), sizes(tables)
         n, heads, size, d = sizes(pages)
         # What a table has beyond a sequence's end may be no page.
         table = F.minimum(F.maximum(cast_to(tables, dt.int64), 0), n - 1)
@@ -240,9 +268,10 @@ class PagedAttention(Paged):
         def named(m, names):
             return [] if m is None else ["1" if isinstance(n, int) and n == 1 else f for n, f in zip(m.shape, names)]
 
-        operands = [["t", "h", "d"], ["p", "h", "s", "d"], ["p", "h", "s", "e"], ["b", "m"], ["b"], ["b"]]
+        pages = [page_factors(key_pages, "d"), page_factors(value_pages, "e")]
+        operands = [["t", "h", "d"], *pages, ["b", "m"], ["b"], ["b"]]
         operands += [named(mask, "bhrc"), named(key_scale, "bh"), named(value_scale, "bh")]
-        marks = dict.fromkeys("tdpsbmrc", "replicated") | {"h": "nonempty"}
+        marks = dict.fromkeys("tdbmrc", "replicated") | {"h": "nonempty"}
         return shard_string(operands, [["t", "h", "e"]], **marks)
 
     @staticmethod

@@ -175,7 +175,7 @@ def call(**changes):
         (ValueError, r"page 0 in tables of sequences \[0, 1\]", {"tables": [[0, -1], [2, 0]]}),
         (ValueError, r"page 2 in tables of sequences \[1, 1\]", {"tables": [[4, -1], [2, 2]]}),
         (ValueError, r"page 4 in tables of sequences \[0, 1\]", {"tables": [[4, -1], [4, 0]]}),
-        (TypeError, "caches of its dtype", {"qkv": paddle.ones([3, 12], "float64")}),
+        (TypeError, "a cache of their dtype", {"qkv": paddle.ones([3, 12], "float64")}),
         (TypeError, "caches of one dtype", {"value_cache": paddle.zeros([5, 1, 2, 4], "float64")}),
         (TypeError, "four scales", {n: paddle.zeros([5, 1, 2, 4], "uint8") for n in ("key_cache", "value_cache")}),
         (ValueError, "caches of one shape", {"value_cache": paddle.zeros([4, 1, 2, 4])}),
@@ -187,7 +187,7 @@ def call(**changes):
         (ValueError, "a column for each position", {"tgt_mask": paddle.zeros([1, 1, 1, 3])}),
         (
             ValueError,
-            r"out_shift of shape \[4\]",
+            "out_shift with 4 elements",
             {"out_scale": 1.0, "out_shift": paddle.ones([3]), "out_smooth": paddle.ones([4])},
         ),
         (ValueError, "quant_max_bound", {"out_scale": 1.0, "quant_max_bound": 3.0}),

@@ -216,9 +216,17 @@ cdef const int64_t* operand(Operand* x, void* data, const int64_t* strides, int 
     return strides + rank
 
 
+cdef void dense_pages(Operand* x, void* data, int64_t heads, int64_t rows, int64_t dim, int64_t bytes) noexcept nogil:
+    x.data = <char*>data
+    x.stride[3] = bytes
+    x.stride[1] = dim * bytes
+    x.stride[2] = rows * x.stride[1]
+    x.stride[0] = heads * x.stride[2]
+
+
 cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil:
     """``dims``: tokens, heads, dim, pages, key heads, rows of a page, dim, dim of values, batch, columns of the table, sizes of the mask (4),
-    rows of the scales (2); strides of query (3), pages (4 each), table (2), counts, positions, mask (4), scales (2 each)."""
+    rows of the scales (2); strides of query (3), table (2), counts, positions, mask (4), scales (2 each). Pages are contiguous."""
     cdef const Config* config = <const Config*>self
     cdef Launch l
     cdef Call* c = &l.call
@@ -226,7 +234,6 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
     cdef const int64_t* sizes = dims + 10
     cdef const int64_t* at = dims + 16
     cdef const int64_t* lengths
-    cdef Operand pages
     cdef int64_t b, parts = 0
     cdef double work = 0
     cdef int code, i
@@ -242,13 +249,8 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
     c.scale, c.scale_log2 = number(config, l.scale), number(config, l.scale * 1.4426950408889634)
     c.log2_e, c.one, c.out_scale = number(config, 1.4426950408889634), number(config, 1), 1
     at = operand(&c.q, ptrs[0], at, 3, config.stored)
-    for i in range(2):
-        at = operand(&pages, ptrs[1 + i], at, 4, config.page_stored)
-        pages.stride[1], pages.stride[2] = pages.stride[2], pages.stride[1]
-        if i == 0:
-            c.k = pages
-        else:
-            c.v = pages
+    dense_pages(&c.k, ptrs[1], c.key_heads, c.page, c.dim, config.page_stored)
+    dense_pages(&c.v, ptrs[2], c.key_heads, c.page, c.value_dim, config.page_stored)
     lengths = at
     at = operand(&c.mask, ptrs[6], at + 4, 4, config.mask_stored)
     for i in range(4):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ def write(call: Any) -> Kernel | None:
     if not call.symbolic or not lies_densely(call, 0):
         return None
     launcher = WritePages(pages.dtype.itemsize, [m.dtype.itemsize for m in metas[2:]])
-    dims = [*pages.shape, rows.shape[0], *tables.shape]
+    dims = [*sizes(pages), rows.shape[0], *tables.shape]
     for i in range(1, 5):
         dims += call.strides(i)
     return Kernel(launcher.address, launcher.self_pointer, keep=launcher, dims=dims, explain=explain)
@@ -59,12 +60,18 @@ def attention(call: Any) -> Kernel | None:
         mask_stored=0 if mask is None else mask.dtype.itemsize,
     )
     launcher.read_pages(*query, keys.dtype.itemsize, [m.dtype.itemsize for m in metas[3:6]])
-    asked = [*q.shape, *keys.shape, values.shape[3], *tables.shape]
+    asked = [*q.shape, *sizes(keys), values.shape[-1], *tables.shape]
     asked += [1] * 4 if mask is None else mask.shape
     asked += [1 if m is None else m.shape[0] for m in (key_scale, value_scale)]
     for i, m in enumerate(metas):
-        asked += [0] * (4 if i == 6 else 2) if m is None else call.strides(i)
+        if i not in (1, 2):
+            asked += [0] * (4 if i == 6 else 2) if m is None else call.strides(i)
     return Kernel(launcher.address, launcher.self_pointer, keep=launcher, dims=asked, explain=explain)
+
+
+def sizes(pages: Any) -> tuple:
+    """Return how many pages there are, heads, rows and dim."""
+    return math.prod(pages.shape[:-3]), *pages.shape[-3:]
 
 
 def lies_densely(call: Any, *operands: int) -> bool:
@@ -79,7 +86,7 @@ def explain(op: Any, operands: tuple, params: tuple, code: int) -> None:
     tables, counts, before = (
         np.asarray(to_numpy(given[name])).astype(np.int64) for name in ("tables", "counts", "before")
     )
-    pages, _, size, _ = given["pages" if "pages" in given else "key_pages"].shape
+    pages, _, size, _ = sizes(given["pages" if "pages" in given else "key_pages"])
     new, ends, room = given["rows" if "rows" in given else "query"].shape[0], before + counts, tables.shape[1] * size
     if code == CODES["NEGATIVE"]:
         op.fail(ValueError, "counts and positions of at least 0", f"counts {counts.tolist()}, before {before.tolist()}")

@@ -3,6 +3,7 @@
 from paddle.incubate.nn.functional.activations import fused_bias_act as fused_bias_act
 from paddle.incubate.nn.functional.balance import cal_aux_loss as cal_aux_loss
 from paddle.incubate.nn.functional.cache_attention import block_multihead_attention as block_multihead_attention
+from paddle.incubate.nn.functional.decode_attention import masked_multihead_attention as masked_multihead_attention
 from paddle.incubate.nn.functional.dropouts import (
     fused_bias_dropout_residual_layer_norm as fused_bias_dropout_residual_layer_norm,
 )
@@ -42,11 +43,16 @@ from paddle.incubate.nn.functional.norms import fused_layer_norm as fused_layer_
 from paddle.incubate.nn.functional.norms import fused_rms_norm as fused_rms_norm
 from paddle.incubate.nn.functional.norms import fused_rms_norm_ext as fused_rms_norm_ext
 from paddle.incubate.nn.functional.rotary import fused_rotary_position_embedding as fused_rotary_position_embedding
+from paddle.incubate.nn.functional.sequence_attention import blha_get_max_len as blha_get_max_len
+from paddle.incubate.nn.functional.sequence_attention import (
+    variable_length_memory_efficient_attention as variable_length_memory_efficient_attention,
+)
 from paddle.incubate.nn.functional.transformers import fused_feedforward as fused_feedforward
 from paddle.incubate.nn.functional.transformers import fused_multi_head_attention as fused_multi_head_attention
 from paddle.nn.functional.activation import swiglu as swiglu
 
 __all__ = [
+    "blha_get_max_len",
     "block_multihead_attention",
     "build_src_rank_and_local_expert_id",
     "cal_aux_loss",
@@ -76,10 +82,12 @@ __all__ = [
     "fused_transpose_wlch_split_quant",
     "fused_weighted_swiglu_act_quant",
     "int_bincount",
+    "masked_multihead_attention",
     "moe_combine",
     "moe_gate_dispatch",
     "moe_gate_dispatch_and_quant",
     "moe_gate_dispatch_partial_nosoftmaxtopk",
     "moe_gate_dispatch_permute",
     "swiglu",
+    "variable_length_memory_efficient_attention",
 ]

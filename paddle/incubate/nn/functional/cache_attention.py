@@ -6,7 +6,7 @@ import math
 from typing import Any, NamedTuple
 
 from paddle._public import need_tensor, public
-from paddle.incubate.nn.functional._levels import as_levels
+from paddle.incubate.nn.functional._packed import Levels, features
 from paddle.incubate.nn.functional.rotary import _rotated
 from paddle.tensor.search import nonzero
 from umiak import ops as F
@@ -21,7 +21,6 @@ from umiak.ops.quantisation import rounded_away
 from umiak.util.errors import op_error
 
 _BLOCKS = "block_multihead_attention"
-_COMPUTE = {"fp16": dt.float16, "bf16": dt.bfloat16, "fp32": dt.float32}
 _WRITE = F.WritePages()
 
 
@@ -157,7 +156,7 @@ def block_multihead_attention(
                 ("seq_lens_encoder", seq_lens_encoder),
             )
         )
-        x = _features(qkv, qkv_out_scale, qkv_bias, compute_dtype, cache)
+        x = features(_BLOCKS, qkv, qkv_out_scale, qkv_bias, compute_dtype, cache.heads, cache.dim, key_cache)
         prefix = _prefix(pre_key_cache, pre_value_cache, x, cache, new.shape[0])
         where = _Where(
             need_tensor(block_tables, _BLOCKS, "block_tables"), new, F.add(decoded, prefix) if prefix else decoded
@@ -175,7 +174,7 @@ def block_multihead_attention(
         added, causal = _added(mask, tgt_mask, x, heads, where, prompt, cache)
         q, k, v = (F.slice(x, axes=(1,), starts=(a,), sizes=(n,), steps=(1,)) for a, n in cache.parts(heads))
         rounding = quant_round_type, quant_max_bound, quant_min_bound
-        smooth = _smooth(out_shift, out_smooth, out_scale, heads * cache.dim, rounding)
+        finish = Levels(_BLOCKS, out_scale, rounding, out_shift, out_smooth, heads * cache.dim)
         if scales is not None and use_dynamic_cachekv_quant:
             scales.measure((k, v), where, prompt)
         # Nothing is written before this, and nothing but a prefix in a shared block is refused after it.
@@ -197,9 +196,7 @@ def block_multihead_attention(
         out = F.reshape(out, shape=(x.shape[0], heads * cache.dim))
         if (qkv_bias is not None or rope_emb is not None) and qkv.dtype is x.dtype:
             assign(qkv, F.reshape(x, shape=tuple(qkv.shape)))
-        if smooth is not None:
-            out = F.mul(F.add(out, cast(smooth[0], out.dtype)), cast(smooth[1], out.dtype))
-        out = as_levels(_BLOCKS, out, out_scale, *rounding)
+        out = finish(out)
     return out, qkv, key_cache, value_cache
 
 
@@ -251,36 +248,6 @@ def _lengths(name: str, x: Tensor) -> Tensor:
     if x.ndim != 1:
         raise op_error(ValueError, _BLOCKS, f"{name} of shape [batch] or [batch, 1]", list(x.shape))
     return x
-
-
-def _features(qkv: Tensor, factor: Tensor | None, bias: Tensor | None, compute_dtype: str, cache: _Cache) -> Tensor:
-    """Query, key and value: ``[tokens, heads, head_dim]``."""
-    if need_tensor(qkv, _BLOCKS, "qkv").ndim != 2:
-        raise op_error(ValueError, _BLOCKS, "qkv of shape [tokens, features]", list(qkv.shape))
-    size = qkv.shape[1]
-    heads = size // cache.dim - 2 * cache.heads
-    if not dim.eq(size % cache.dim, 0) or not heads >= cache.heads or not dim.eq(heads % cache.heads, 0):
-        required = f"qkv of (heads + 2 * {cache.heads}) * {cache.dim} features, with heads a multiple of {cache.heads}"
-        raise op_error(ValueError, _BLOCKS, required, size)
-    x = qkv
-    if factor is not None:
-        if qkv.dtype is not dt.int32 or compute_dtype not in _COMPUTE:
-            required = f"an int32 qkv and a compute_dtype of {tuple(_COMPUTE)} with qkv_out_scale"
-            raise op_error(TypeError, _BLOCKS, required, f"{qkv.dtype.name} and {compute_dtype!r}")
-        _need_features("qkv_out_scale", factor, size)
-        x = cast(F.mul(F.cast(qkv, dtype=dt.float32), cast(factor, dt.float32)), _COMPUTE[compute_dtype])
-    if not x.dtype.is_floating or (cache.keys.dtype is not x.dtype and cache.keys.dtype is not dt.uint8):
-        required = "a floating qkv, and caches of its dtype or of uint8"
-        raise op_error(TypeError, _BLOCKS, required, f"{x.dtype.name} and {cache.keys.dtype.name}")
-    if bias is not None:
-        _need_features("qkv_bias", bias, size)
-        x = F.add(x, cast(bias, x.dtype))
-    return F.reshape(x, shape=(x.shape[0], size // cache.dim, cache.dim))
-
-
-def _need_features(name: str, x: Tensor, size: Any) -> None:
-    if need_tensor(x, _BLOCKS, name).ndim != 1 or not dim.eq(x.shape[0], size):
-        raise op_error(ValueError, _BLOCKS, f"{name} of shape [{size}]", list(x.shape))
 
 
 def _rotate(x: Tensor, n: Any, table: Tensor, neox: bool, new: Tensor, before: Tensor) -> Tensor:
@@ -466,14 +433,3 @@ def _write_prefix(
     count = F.full(length, dtype=dt.int64, shape=(n,))
     there = _Where(F.take(where.tables, row, axis=0), count, F.mul(count, 0))
     _write(new, cache, there, None if scales is None else scales.rows(row), rounding)
-
-
-def _smooth(shift: Tensor | None, smooth: Tensor | None, scale: float, size: Any, rounding: tuple) -> tuple | None:
-    """Shift and factor of an output that is quantised; refuses levels that there are not."""
-    if scale > 0:
-        as_levels(_BLOCKS, F.full(0.0, dtype=dt.float32, shape=(0,)), scale, *rounding)
-    if scale <= 0 or shift is None or smooth is None:
-        return None
-    for name, m in (("out_shift", shift), ("out_smooth", smooth)):
-        _need_features(name, m, size)
-    return shift, smooth
