@@ -77,8 +77,8 @@ def fused_rms_norm(
     quant_max_bound: float = 0,
     quant_min_bound: float = 0,
 ) -> tuple[Tensor, Tensor]:
-    """Root mean square normalisation of ``z = x + bias + residual``: z over ``sqrt(mean(z²) + epsilon)``, then an affine
-    map by norm_weight and norm_bias.
+    """Root mean square normalisation of ``z = x + bias + residual``: z over ``sqrt(mean(z²) + epsilon)``, then affine
+    by norm_weight and norm_bias.
 
     Args:
         x: floating tensor.
