@@ -7,26 +7,10 @@ import pytest
 
 import paddle
 from paddle.incubate.nn.functional import block_multihead_attention
+from tests.support.attended import attended, ints
 from umiak.compiler import statistics
 
 TOLERANCE = {"float64": 1e-6, "float32": 1e-5, "float16": 4e-3, "bfloat16": 4e-2}
-
-
-def ints(values) -> paddle.Tensor:
-    return paddle.to_tensor(np.array(values, np.int32))
-
-
-def attended(q, keys, values, added=None) -> np.ndarray:
-    """The last n of m positions attend: ``[n, heads, d]`` over ``[m, key heads, d]``, causally or as ``added`` says."""
-    (n, heads, d), m = q.shape, len(keys)
-    group = heads // keys.shape[1]
-    keys, values = (np.repeat(x, group, axis=1) for x in (keys, values))
-    scores = np.einsum("nhd,mhd->hnm", q, keys) / np.sqrt(d)
-    if added is None:
-        added = np.where(np.arange(m) <= np.arange(m - n, m)[:, None], 0, -np.inf)
-    scores = scores + added
-    weights = np.exp(scores - scores.max(-1, keepdims=True))
-    return np.einsum("hnm,mhd->nhd", weights / weights.sum(-1, keepdims=True), values).reshape(n, heads * d)
 
 
 class Server:
