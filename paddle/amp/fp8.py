@@ -84,9 +84,9 @@ class _Product(PyLayer):
             right = left if recipe.is_symmetric else recipe.right(g, recipe.backward)
             to_x = F.cast(matmul(left, recipe.transposed_weight(weight, of_weight)), dtype=ctx.dtypes[0])
             to_weight = F.cast(matmul(x.T, right), dtype=ctx.dtypes[1])
-            if ctx.bias is None:
-                return to_x, to_weight
-            return to_x, to_weight, F.cast(F.sum(F.cast(g, dtype=dt.float32), axes=(0,)), dtype=ctx.bias)
+            to_bias = F.cast(F.sum(F.cast(g, dtype=dt.float32), axes=(0,)), dtype=ctx.bias) if ctx.bias else None
+        # One for each tensor that forward got; factors have none.
+        return to_x, to_weight, *((to_bias,) if ctx.bias else ()), *((None, None) if recipe.is_delayed else ())
 
 
 class FP8Linear(Linear):

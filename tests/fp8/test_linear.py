@@ -189,6 +189,25 @@ def test_convert():
     assert type(fp8.convert(single)) is fp8.FP8Linear and single.recipe == fp8.Recipe()
 
 
+@pytest.mark.parametrize("bias", [None, False])
+def test_inputs_without_gradients(recipe, bias, rng):
+    """First layers, and frozen ones: what wants a gradient gets that of the layer whose operands all want one."""
+    layer = fp8.FP8Linear(200, 150, recipe, bias_attr=bias)
+    x, g = (paddle.to_tensor(v) for v in operands(rng))
+    layer(x).backward(g)
+    alone = layer.weight.grad
+    assert x.grad is None
+    layer.clear_gradients(set_to_zero=False)
+    x.stop_gradient = False
+    layer(x).backward(g)
+    np.testing.assert_array_equal(alone.numpy(), layer.weight.grad.numpy())
+    wanted = x.grad.numpy()
+    x.clear_grad()
+    layer.weight.stop_gradient = True
+    layer(x).backward(g)
+    np.testing.assert_array_equal(x.grad.numpy(), wanted)
+
+
 def test_without_tokens():
     """No rows, one row, and no bias."""
     for rows in (0, 1):
