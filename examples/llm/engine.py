@@ -1,0 +1,175 @@
+"""Requests that come and go, in steps of the model that they share (continuous batching)."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass
+
+from continuations import Request, Text
+from paging import NoBlocks, Pool
+from runner import Runner
+
+
+class Refused(ValueError):
+    """A request that no moment could serve."""
+
+
+@dataclass
+class Statistics:
+    """Sums since the start: tokens of prompts, tokens written, steps, seconds in the model, requests put back."""
+
+    prompt_tokens: int = 0
+    tokens: int = 0
+    steps: int = 0
+    seconds: float = 0.0
+    preemptions: int = 0
+
+
+class Engine:
+    """A queue before a runner.
+
+    A request is admitted, in order, when its prompt and one more token have room. When a text grows and no block is
+    free, the request that was admitted last gives its blocks back and waits at the head of the queue; it is recomputed
+    later and nobody sees a difference. ``texts`` run together at most. Of prompts, ``chunk`` tokens are computed
+    between two tokens of the others.
+    """
+
+    def __init__(self, runner: Runner, blocks: int, texts: int = 32, chunk: int = 512) -> None:
+        self.runner, self.texts, self.chunk = runner, texts, chunk
+        self.pool = Pool(blocks, runner.block_size)
+        self.statistics = Statistics()
+        self.running: list[Request] = []
+        self.waiting: deque[Request] = deque()
+        self._changed = threading.Condition()
+        self._closed = False
+
+    def check(self, request: Request) -> None:
+        """Refuse what could never run.
+
+        Raises:
+            Refused: an empty prompt or tokens outside the vocabulary; a text that is longer than the model's, needs
+                more blocks than there are, or more texts than run together.
+        """
+        config, total = self.runner.model.config, len(request.prompt) + request.most
+        if not request.prompt or request.most < 1:
+            raise Refused(f"a prompt and 1 token or more are required, got {len(request.prompt)} and {request.most}")
+        if not all(0 <= t < config.vocab_size for t in request.prompt):
+            raise Refused(f"tokens from 0 to {config.vocab_size - 1} are required, got {max(request.prompt)}")
+        if total > config.max_position_embeddings:
+            got = f"{len(request.prompt)} of the prompt and {request.most} more"
+            raise Refused(f"{config.max_position_embeddings} tokens at most are required, got {got}")
+        if not 1 <= request.beams <= self.texts:
+            raise Refused(f"1 to {self.texts} beams are required, got {request.beams}")
+        needed = request.beams * self.pool.blocks_for(total)
+        if needed > self.pool.count:
+            room = self.pool.count * self.pool.block_size
+            raise Refused(f"{room} tokens in the cache are required at most, got {request.beams} × {total}")
+
+    def submit(self, request: Request) -> None:
+        """Put a request into the queue; any thread may."""
+        self.check(request)
+        request.start(self.pool)
+        with self._changed:
+            self.waiting.append(request)
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """Let ``serve`` end once nothing runs or waits."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    def serve(self) -> None:
+        """Step whenever there is something to do, until closed."""
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self.waiting or self.running or self._closed)
+            if not self.waiting and not self.running:
+                return
+            try:
+                self.step()
+            except Exception as error:  # whatever the model raises is the answer to those who asked
+                for request in self.running:
+                    request.finish(error)
+                self.running = []
+
+    def drain(self) -> None:
+        """Step until nothing is left."""
+        while self.waiting or self.running:
+            self.step()
+
+    def step(self) -> None:
+        """Drop what was cancelled, admit, compute, and advance requests whose texts all have logits."""
+        for request in self.running:
+            if request.cancelled:
+                request.finish("cancelled")
+        self.running = [r for r in self.running if r.reason is None]
+        self._admit()
+        self._reserve()
+        texts, counts = self._share()
+        began = time.perf_counter()
+        if texts:
+            new = [text.tokens[text.table.length :][:count] for text, count in zip(texts, counts)]
+            for text, logits in zip(texts, self.runner.run(new, [text.table for text in texts])):
+                text.logits = None if text.pending else logits
+        self.statistics.seconds += time.perf_counter() - began
+        self.statistics.steps += 1
+        for request in self.running:
+            if all(text.logits is not None for text in request.texts):
+                self.statistics.tokens += len(request.texts)
+                request.advance()
+        self.running = [r for r in self.running if r.reason is None]
+
+    def _admit(self) -> None:
+        """Move requests from the queue, in order, while their tokens and one more have room."""
+        while self.waiting:
+            request = self.waiting[0]
+            needed = sum(text.table.missing(text.pending + 1) for text in request.texts)
+            beams = sum(r.beams for r in self.running) + request.beams
+            if not request.cancelled and (needed > self.pool.free or beams > self.texts):
+                return
+            with self._changed:
+                self.waiting.popleft()
+            if request.cancelled:
+                request.finish("cancelled")
+                continue
+            for text in request.texts:
+                text.table.reserve(text.pending)
+            self.running.append(request)
+
+    def _reserve(self) -> None:
+        """Give each text room for the token that it is about to get; who came last makes room where there is none."""
+        for request in list(self.running):
+            for text in request.texts:
+                while request in self.running and text.logits is None:
+                    try:
+                        copied = text.table.reserve(text.pending)
+                    except NoBlocks:
+                        self._put_back()
+                        continue
+                    if copied:
+                        self.runner.copy(*copied)
+                    break
+
+    def _put_back(self) -> None:
+        request = self.running.pop()
+        request.release()
+        with self._changed:
+            self.waiting.appendleft(request)
+        self.statistics.preemptions += 1
+
+    def _share(self) -> tuple[list[Text], list[int]]:
+        """Texts that take part in the next step, each with the number of its tokens: of prompts a chunk in all."""
+        texts = [text for request in self.running for text in request.texts if text.logits is None]
+        left, chosen, counts = self.chunk, [], []
+        for text in texts:
+            count = text.pending if text.pending == 1 else min(text.pending, left)
+            if text.pending > 1:
+                left -= count
+                self.statistics.prompt_tokens += count
+            if count:
+                chosen.append(text)
+                counts.append(count)
+        return chosen, counts

@@ -1,0 +1,84 @@
+"""Fine-tuning: packed documents are those of each alone, losses fall, what is saved is what was trained."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import paddle
+from tests.examples.llm.conftest import FOLDER, TEXT
+
+
+def test_rows_hold_all_documents(llm, rng):
+    texts = [rng.integers(1, 99, n).tolist() for n in rng.integers(2, 40, 30)]
+    rows = llm.packing.pack(texts, 32)
+    assert all(sum(map(len, row)) <= 32 for row in rows)
+    pieces = sorted(piece for row in rows for piece in row)
+    assert pieces == sorted(t[at : at + 32] for t in texts for at in range(0, len(t), 32))
+    assert len(rows) <= 1.2 * sum(map(len, texts)) / 32 + 1
+
+
+def test_packed_documents_have_the_losses_of_each_alone(llm, model, rng):
+    texts = [rng.integers(1, 288, n).tolist() for n in (5, 9, 7)]
+    row = llm.packing.arrays(texts, 24)
+    training = llm.finetune.Training.__new__(llm.finetune.Training)
+    training.model = model
+
+    def loss(row):
+        with paddle.no_grad():
+            return float(training.loss(*(paddle.to_tensor(x[None]) for x in row)))
+
+    alone = [loss(llm.packing.arrays([t], len(t))) * (len(t) - 1) for t in texts]
+    assert loss(row) == pytest.approx(sum(alone) / sum(len(t) - 1 for t in texts), rel=1e-5)
+
+
+def test_adapters_begin_without_effect_and_merge_exactly(llm, config, model, rng):
+    source = llm.sources.Adapted(llm.sources.Random(5), 4, 8.0, ("q_proj", "down_proj"))
+    adapted = llm.model.Decoder(config, source)
+    ids = paddle.to_tensor(rng.integers(0, 288, (1, 12)))
+
+    def logits(decoder):
+        with paddle.no_grad():
+            return decoder.logits(decoder(ids, paddle.arange(12), llm.model.causal)).numpy()
+
+    assert len(adapted.parameters()) == 2 * 2 * config.num_hidden_layers
+    np.testing.assert_array_equal(logits(adapted), logits(model))
+    for p in adapted.parameters():
+        p.set_value(paddle.to_tensor(rng.normal(0, 0.1, p.shape).astype("float32")))
+    changed = logits(adapted)
+    assert np.abs(changed - logits(model)).max() > 0.1
+    merged = llm.sources.published(source.source.given)
+    assert merged.keys() == llm.sources.published(llm.sources.Random(5).given | source.source.given).keys()
+    for name, layer in source.source.given.items():
+        if isinstance(layer, llm.linear.Lora):
+            x = paddle.to_tensor(rng.normal(0, 1, (3, merged[f"{name}.weight"].shape[1])).astype("float32"))
+            np.testing.assert_allclose(layer.merged()(x).numpy(), layer(x).detach().numpy(), rtol=1e-4, atol=1e-5)
+
+
+def run(program, *arguments):
+    done = subprocess.run(
+        [sys.executable, str(FOLDER / program), *map(str, arguments)], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr
+
+
+def test_losses_fall_and_the_result_is_a_model(llm, directory, tmp_path):
+    data = tmp_path / "data.jsonl"
+    data.write_text("".join(json.dumps({"text": t}) + "\n" for t in TEXT.split("\n\n") * 40 if t))
+    options = ["--data", data, "--length", 64, "--batch", 2, "--rank", 4, "--lr", 0.02, "--steps", 40]
+    printed, _ = run("finetune.py", directory, tmp_path / "tuned", *options)
+    losses = [float(line.split("loss ")[1].split(",")[0]) for line in printed.splitlines() if line.startswith("step")]
+    assert losses[-1] < losses[0] - 1.5
+    before = llm.sources.Files(directory).stored
+    assert {n: s.block.global_shape for n, s in llm.sources.Files(tmp_path / "tuned").stored.items()} == {
+        n: s.block.global_shape for n, s in before.items()
+    }
+    text, numbers = run(
+        "generate.py", tmp_path / "tuned", "every dog", "--tokens", 4, "--cache-megabytes", 1, "--eager"
+    )
+    assert text.startswith("every dog") and "tokens" in numbers and "cache 1 MB" in numbers

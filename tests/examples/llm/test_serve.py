@@ -1,0 +1,214 @@
+"""A real server process: answers at once and streamed, side by side, clients that leave, bad requests, its end."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import pytest
+
+from tests.examples.llm.conftest import FOLDER
+
+pytest.importorskip("starlette")
+WAIT = 120
+PROMPT = "the cat sat"
+
+
+class Server:
+    def __init__(self, process, port):
+        self.process, self.port = process, port
+
+    @contextmanager
+    def asked(self, method, path, body=None, kind="application/json"):
+        """A connection with a request; the answer is closed with it, also where it was not read."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=WAIT)
+        body = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        try:
+            connection.request(method, path, body, {"Content-Type": kind})
+            with connection.getresponse() as answer:
+                yield answer
+        finally:
+            connection.close()
+
+    def ask(self, method, path, body=None, kind="application/json"):
+        """Status and body of an answer."""
+        with self.asked(method, path, body, kind) as answer:
+            return answer.status, answer.read()
+
+    def complete(self, **fields):
+        status, body = self.ask("POST", "/v1/completions", fields)
+        assert status == 200, body
+        return json.loads(body)
+
+    def stream(self, **fields):
+        with self.asked("POST", "/v1/completions", {**fields, "stream": True}) as answer:
+            assert answer.status == 200 and answer.headers["Content-Type"].startswith("text/event-stream")
+            events = answer.read().decode().split("\n\n")
+        assert events[-2:] == ["data: [DONE]", ""]
+        return [json.loads(e.removeprefix("data: ")) for e in events[:-2]]
+
+    def numbers(self):
+        _, text = self.ask("GET", "/metrics")
+        lines = [line.rsplit(" ", 1) for line in text.decode().splitlines() if not line.startswith("#")]
+        return {name: float(value) for name, value in lines}
+
+    def until(self, condition):
+        end = time.monotonic() + WAIT
+        while not condition(self.numbers()):
+            assert time.monotonic() < end, self.numbers()
+            time.sleep(0.01)
+
+
+@contextmanager
+def running(directory, *options):
+    command = [sys.executable, str(FOLDER / "serve.py"), str(directory), "--port", "0", "--cache-megabytes", "1"]
+    process = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        line = process.stdout.readline()
+        found = re.fullmatch(r"listening on http://127.0.0.1:(\d+)\n", line)
+        assert found, process.stderr.read()
+        yield Server(process, int(found[1]))
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+@pytest.fixture(scope="module")
+def server(directory):
+    with running(directory, "--max-texts", "4", "--max-waiting", "3", "--block-size", "8") as started:
+        yield started
+
+
+def free(numbers):
+    return numbers["llm_free_blocks"] == numbers["llm_blocks"]
+
+
+def test_answers(server, llm, directory, model):
+    tokenizer = llm.text.read_tokenizer(directory, 288)
+    runner = llm.runner.Runner(model, 16, 8, capture=False)
+    engine = llm.engine.Engine(runner, 16)
+    request = llm.continuations.Sampled(tokenizer.encode(PROMPT).ids, 12)
+    engine.submit(request)
+    engine.drain()
+    expected = tokenizer.decode(request.output)
+    answer = server.complete(prompt=PROMPT, max_tokens=12, temperature=0)
+    (choice,) = answer["choices"]
+    assert (choice["text"], choice["finish_reason"]) == (expected, "length")
+    used = len(request.prompt)
+    assert answer["usage"] == {"prompt_tokens": used, "completion_tokens": 12, "total_tokens": used + 12}
+    assert server.complete(prompt=request.prompt, max_tokens=12, temperature=0)["choices"] == [choice]
+
+    events = server.stream(prompt=PROMPT, max_tokens=12, temperature=0)
+    assert len(events) > 3 and "".join(e["choices"][0]["text"] for e in events) == expected
+    assert [e["choices"][0]["finish_reason"] for e in events] == [None] * (len(events) - 1) + ["length"]
+    assert events[-1]["usage"] == answer["usage"]
+
+    cut = server.complete(prompt=PROMPT, max_tokens=12, temperature=0, stop=[expected[3:6]])["choices"][0]
+    assert (cut["text"], cut["finish_reason"]) == (expected.split(expected[3:6])[0], "stop")
+    found = server.complete(prompt=PROMPT, max_tokens=6, beams=3)["choices"][0]
+    assert found["text"] and found["finish_reason"] == "length"
+    assert free(server.numbers())
+
+
+def test_requests_side_by_side(server):
+    def ask(seed):
+        return server.complete(prompt=PROMPT, max_tokens=16, seed=seed % 3, temperature=0.9)["choices"][0]["text"]
+
+    with ThreadPoolExecutor(4) as pool:
+        texts = list(pool.map(ask, range(6)))
+    assert texts[:3] == texts[3:] and len(set(texts)) == 3
+    assert free(server.numbers())
+
+
+LONG = {"prompt": PROMPT, "max_tokens": 200, "temperature": 0}
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_client_that_leaves_frees_its_blocks(server, stream):
+    before = server.numbers()["llm_tokens"]
+    head = "POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: "
+    body = json.dumps({**LONG, "stream": stream})
+    with socket.create_connection(("127.0.0.1", server.port), WAIT) as client:
+        client.sendall(f"{head}{len(body)}\r\n\r\n{body}".encode())
+        if stream:
+            assert client.recv(4).startswith(b"HTTP")
+        server.until(lambda n: n["llm_tokens"] > before + 2)
+    server.until(free)
+    assert server.numbers()["llm_tokens"] < before + 190
+
+
+BAD = {
+    "no JSON": (b"{", "a body in JSON"),
+    "a list": ([], "a JSON object"),
+    "no prompt": ({}, "'prompt' as a text"),
+    "an empty prompt": ({"prompt": ""}, "a prompt and 1 token"),
+    "a prompt of texts": ({"prompt": ["a"]}, "'prompt' as a text"),
+    "half a character": (b'{"prompt": "\\ud800"}', "surrogate"),
+    "tokens outside": ({"prompt": [5, 288]}, "tokens from 0 to 287"),
+    "too long": ({"prompt": "a", "max_tokens": 256}, "256 tokens at most"),
+    "no tokens": ({"prompt": "a", "max_tokens": 0}, "'max_tokens' as an integer from 1"),
+    "a number as text": ({"prompt": "a", "max_tokens": "7"}, "'max_tokens' as an integer"),
+    "a negative temperature": ({"prompt": "a", "temperature": -1}, "'temperature' as a number from 0"),
+    "NaN": (b'{"prompt": "a", "top_p": NaN}', "'top_p' as a number"),
+    "nothing to draw from": ({"prompt": "a", "top_p": 0}, "'top_p' above 0"),
+    "an unknown field": ({"prompt": "a", "n": 2}, "got 'n'"),
+    "many beams": ({"prompt": "a", "beams": 5}, "1 to 4 beams"),
+    "beams that draw": ({"prompt": "a", "beams": 2, "temperature": 1}, "'beams' without"),
+    "a penalty alone": ({"prompt": "a", "length_penalty": 1}, "'length_penalty' with"),
+    "an empty stop": ({"prompt": "a", "stop": [""]}, "'stop' as a text"),
+    "stream as a number": ({"prompt": "a", "stream": 1}, "'stream' as true"),
+}
+
+
+def test_bad_requests_are_told_what_is_wrong(server):
+    for body, message in BAD.values():
+        status, text = server.ask("POST", "/v1/completions", body)
+        assert status == 400 and message in json.loads(text)["error"], (body, text)
+    for method, path, body, kind, status in (
+        ("POST", "/v1/completions", {"prompt": "a"}, "text/plain", 415),
+        ("POST", "/v1/completions", b"x" * (5 << 20), "application/json", 413),
+        ("GET", "/v1/completions", None, "", 405),
+        ("GET", "/other", None, "", 404),
+    ):
+        assert server.ask(method, path, body, kind)[0] == status
+    assert server.ask("GET", "/health/ready")[0] == 200
+    assert json.loads(server.ask("GET", "/v1/models")[1])["data"][0]["id"] == "tiny"
+    assert free(server.numbers())
+
+
+def test_requests_beyond_the_limit_are_told_to_come_later(server):
+    with ThreadPoolExecutor(24) as pool:  # of which four run, and three wait
+        answers = list(pool.map(lambda _: server.ask("POST", "/v1/completions", LONG), range(24)))
+    assert {status for status, _ in answers} == {200, 503}
+    assert all(json.loads(body)["error"].startswith("3 requests wait") for status, body in answers if status == 503)
+    assert free(server.numbers())
+
+
+def test_told_to_stop_it_answers_what_it_has(directory):
+    with running(directory, "--eager", "--weights", "int8") as server:
+        with server.asked("POST", "/v1/completions", {**LONG, "max_tokens": 40, "stream": True}) as answer:
+            first = answer.read(6)
+            server.process.send_signal(signal.SIGTERM)
+            assert (first + answer.read()).decode().endswith("data: [DONE]\n\n")
+        assert server.process.wait(WAIT) == 0
+
+
+def test_what_keeps_it_from_starting(directory, tmp_path):
+    def started(*arguments):
+        command = [sys.executable, str(FOLDER / "serve.py"), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, timeout=WAIT)
+
+    done = started(str(tmp_path))
+    assert done.returncode == 3 and "the model cannot be loaded: " in done.stderr and "Traceback" not in done.stderr
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        done = started(str(directory), "--cache-megabytes", "1", "--port", str(taken.getsockname()[1]))
+    assert done.returncode == 4 and "cannot be had" in done.stderr
