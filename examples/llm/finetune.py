@@ -33,7 +33,7 @@ class Training:
         self.model = model
         warmup = max(1, steps // 10)
         cosine = paddle.optimizer.lr.CosineAnnealingDecay(lr, T_max=max(1, steps - warmup))
-        self.schedule = paddle.optimizer.lr.LinearWarmup(cosine, warmup, start_lr=lr / warmup, end_lr=lr)
+        self.schedule = paddle.optimizer.lr.LinearWarmup(cosine, warmup, start_lr=lr / (warmup + 1), end_lr=lr)
         clip = paddle.nn.ClipGradByGlobalNorm(1.0)
         self.optimizer = paddle.optimizer.AdamW(
             self.schedule, parameters=model.parameters(), weight_decay=0.0, grad_clip=clip

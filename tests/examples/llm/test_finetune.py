@@ -67,6 +67,16 @@ def run(program, *arguments):
     return done.stdout, done.stderr
 
 
+def test_a_step_lowers_the_loss_of_its_batch(llm, config, rng):
+    source = llm.sources.Adapted(llm.sources.Random(5), 4, 8.0, ("v_proj", "down_proj"))
+    training = llm.finetune.Training(llm.model.Decoder(config, source), 10, 0.02)
+    rows = [llm.packing.arrays([rng.integers(1, 288, n).tolist() for n in (9, 5)], 16) for _ in range(2)]
+    batch = next(llm.packing.batches(rows, 2, rng))
+    losses = [training.step(batch) for _ in range(6)]
+    assert losses[-1] < losses[0] - 0.1
+
+
+@pytest.mark.slow
 def test_losses_fall_and_the_result_is_a_model(llm, directory, tmp_path):
     data = tmp_path / "data.jsonl"
     data.write_text("".join(json.dumps({"text": t}) + "\n" for t in TEXT.split("\n\n") * 40 if t))

@@ -194,21 +194,19 @@ def test_requests_beyond_the_limit_are_told_to_come_later(server):
 
 
 def test_told_to_stop_it_answers_what_it_has(directory):
-    with running(directory, "--eager", "--weights", "int8") as server:
-        with server.asked("POST", "/v1/completions", {**LONG, "max_tokens": 40, "stream": True}) as answer:
-            first = answer.read(6)
-            server.process.send_signal(signal.SIGTERM)
-            assert (first + answer.read()).decode().endswith("data: [DONE]\n\n")
+    with (
+        running(directory, "--eager", "--weights", "int8") as server,
+        server.asked("POST", "/v1/completions", {**LONG, "max_tokens": 40, "stream": True}) as answer,
+    ):
+        first = answer.read(6)
+        server.process.send_signal(signal.SIGTERM)
+        assert (first + answer.read()).decode().endswith("data: [DONE]\n\n")
         assert server.process.wait(WAIT) == 0
 
 
-def test_what_keeps_it_from_starting(directory, tmp_path):
-    def started(*arguments):
-        command = [sys.executable, str(FOLDER / "serve.py"), *arguments]
-        return subprocess.run(command, capture_output=True, text=True, timeout=WAIT)
-
-    done = started(str(tmp_path))
-    assert done.returncode == 3 and "the model cannot be loaded: " in done.stderr and "Traceback" not in done.stderr
+def test_obstacles_to_a_start(llm, directory, tmp_path, capsys):
+    assert llm.serve.main([str(tmp_path)]) == 3
+    assert "the model cannot be loaded: " in capsys.readouterr().err
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        done = started(str(directory), "--cache-megabytes", "1", "--port", str(taken.getsockname()[1]))
-    assert done.returncode == 4 and "cannot be had" in done.stderr
+        assert llm.serve.main([str(directory), "--cache-megabytes", "1", "--port", str(taken.getsockname()[1])]) == 4
+    assert "cannot be had" in capsys.readouterr().err
