@@ -19,10 +19,8 @@ from umiak.core.context import current, no_grad_guard
 from umiak.core.dtype import DType, from_id
 from umiak.core.inplace import assign
 from umiak.core.tensor import Tensor
-from umiak.fp8 import E4M3, E5M2, Quantised, Recipe, matmul
+from umiak.fp8 import Quantised, Recipe, matmul
 from umiak.util.errors import op_error
-
-__all__ = ["E4M3", "E5M2", "FP8Linear", "Recipe", "advance", "convert"]
 
 
 class AmaxHistory:

@@ -14,7 +14,7 @@ RECIPES = {
     "tensor": fp8.Recipe(scaling="tensor", power_of_two=False),
     "delayed": fp8.Recipe(scaling="tensor", history=3),
     "none": fp8.Recipe(scaling="none"),
-    "e5m2": fp8.Recipe(forward=fp8.E5M2),
+    "e5m2": fp8.Recipe(forward=paddle.float8_e5m2),
 }
 # The blocks that a matrix [rows, contracted] and a weight [inputs, outputs] are quantised in, by kind of scaling.
 BLOCKS = {"block": (1, 128), "row": (1, None), "tensor": (None, None)}

@@ -12,7 +12,9 @@ from tests.support.syntax import Syntax
 
 ROOT = Path(__file__).parents[2]
 # Lowest first. A folder imports itself and those before it; `umiak/__init__` is the assembler and may import any.
-ORDER = "util masks core memory ir ops autodiff compiler backends runtime observe comm spmd checkpoint paddle".split()
+ORDER = (
+    "util masks core memory ir ops fp8 autodiff compiler backends runtime observe comm spmd checkpoint paddle".split()
+)
 CIMPORT = re.compile(r"^[^\S\n]*(?:from\s+([\w.]+)\s+c?import\s+(\([^)]*\)|[^\n#]+)|c?import\s+([\w.]+))", re.MULTILINE)
 # Imports by name: the functions, and what the name begins with (f"umiak.ops.{family}" has its layer in front).
 BY_NAME = {"import_module", "__import__", "find_spec"}

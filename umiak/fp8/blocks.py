@@ -25,9 +25,9 @@ def in_blocks(x: Tensor, block: Block) -> Tensor:
     """Return a matrix as ``[block rows, rows of each, block columns, columns of each]``, the last blocks filled with
     zeros."""
     sizes = block_sizes(x.shape, block)
-    counts = [1 if whole is None else -(-n // size) for n, size, whole in zip(x.shape, sizes, block, strict=True)]
+    counts = [1 if given is None else -(-n // size) for n, size, given in zip(x.shape, sizes, block, strict=True)]
     missing = tuple(count * size - n for n, size, count in zip(x.shape, sizes, counts, strict=True))
-    if any(size != 1 and whole is not None for size, whole in zip(sizes, block, strict=True)) or 0 in x.shape:
+    if any(size != 1 and given is not None for size, given in zip(sizes, block, strict=True)) or 0 in x.shape:
         x = F.pad(x, 0.0, axes=(0, 1), lo=(0, 0), hi=missing)
     return F.reshape(x, (counts[0], sizes[0], counts[1], sizes[1]))
 
@@ -35,5 +35,5 @@ def in_blocks(x: Tensor, block: Block) -> Tensor:
 def out_of_blocks(blocks: Tensor, shape: Any) -> Tensor:
     """Return the matrix of ``shape`` that ``in_blocks`` has divided."""
     r, rows, c, columns = blocks.shape
-    whole = F.reshape(blocks, (r * rows, c * columns))
-    return F.slice(whole, (0, 1), (0, 0), tuple(shape), (1, 1))
+    filled = F.reshape(blocks, (r * rows, c * columns))
+    return F.slice(filled, (0, 1), (0, 0), tuple(shape), (1, 1))
