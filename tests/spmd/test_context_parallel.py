@@ -13,7 +13,8 @@ from umiak import masks
 from umiak.masks import Tile
 from umiak.masks.bounds import bounded_tiles, cuts
 from umiak.spmd import context_parallel
-from umiak.spmd.context_parallel import Layout, TileTimes, assign
+from umiak.spmd.context_parallel import Layout, Link, TileTimes, assign
+from umiak.spmd.context_parallel.part import prefetched
 
 MODULE = "tests.spmd.context_parallel_checks"
 every = pytest.mark.parametrize("name", checks(MODULE), ids=lambda name: name.removeprefix("check_"))
@@ -206,3 +207,81 @@ def test_parts_and_wholes():
 def test_refusals(call, message):
     with pytest.raises(ValueError, match=message):
         call(masks.causal(100))
+
+
+# --- costs -----------------------------------------------------------------------------------------------------------
+
+HEADS = {"heads": 8, "key_heads": 2, "dim": 128}
+TIMES = TileTimes(2.06e-4, 2.09e-4, 3e-6, 0.0)  # of a Xeon
+INSTANT = Link(0.0, 1e30)
+
+
+def published(tokens, least, most, sample):
+    """Documents of a length as the FlashMask benchmarks have them: so many, cut anywhere."""
+    draw = np.random.default_rng((sample, tokens))
+    cut = np.sort(draw.choice(np.arange(1, tokens), int(draw.integers(least, most + 1)) - 1, replace=False))
+    return np.diff([0, *cut, tokens]).tolist()
+
+
+def test_one_rank_takes_what_its_tiles_take():
+    mask = families(640)["causal document"]
+    step = context_parallel.simulate(context_parallel.plan(mask, 1, chunks=1), TileTimes(1.0, 2.0, 0.5, 0.25), Link(), **HEADS)
+    kinds = mask.tiles()
+    expected = np.array([0.5, 2.0, 1.0])[kinds].sum() + 0.25 * 5
+    assert [step.seconds, *step.computing] == pytest.approx([8 * expected] * 2)
+    assert step.sent.tolist() == [0]
+
+
+def test_a_step_takes_what_the_busiest_rank_computes_or_the_links_take(rng):
+    mask = masks.causal_document(published(4096, 3, 5, 0))
+    plan = context_parallel.plan(mask, 8)
+    quick, slow = (
+        context_parallel.simulate(plan, TIMES, INSTANT, **HEADS),
+        context_parallel.simulate(plan, TIMES, Link(0.0, 1e6), **HEADS),
+    )
+    assert quick.computing.max() <= quick.seconds <= 1.5 * quick.computing.max()
+    assert slow.seconds >= slow.sent.max() / 1e6
+    dual = context_parallel.simulate(context_parallel.dual_chunk(mask, 8), TIMES, INSTANT, send_all=True, **HEADS)
+    own = 2 * 512 * 2 * 128 * 4
+    assert (dual.sent == 3 * 7 * own).all()
+
+
+def test_causal_attention_alone_is_balanced_by_dual_chunks_too():
+    mask = masks.causal(4096)
+    assert context_parallel.dual_chunk(mask, 8).imbalance == pytest.approx(0, abs=1e-9)
+    assert context_parallel.plan(mask, 8).imbalance <= 0.03
+
+
+@pytest.mark.parametrize(
+    ("tokens", "documents", "ranks"),
+    [(32768, (10, 14), 8), pytest.param(131072, (11, 15), 16, marks=pytest.mark.slow)],
+)
+def test_published_documents_are_balanced_and_beat_dual_chunks(tokens, documents, ranks):
+    ratios = []
+    for sample in range(5):
+        mask = masks.causal_document(published(tokens, *documents, sample))
+        plan = context_parallel.plan(mask, ranks, times=TIMES)
+        assert plan.imbalance <= 0.03
+        dual = context_parallel.dual_chunk(mask, ranks, times=TIMES)
+        ours = context_parallel.simulate(plan, TIMES, Link(), itemsize=2, **HEADS)
+        ratios.append(
+            context_parallel.simulate(dual, TIMES, Link(), itemsize=2, send_all=True, **HEADS).seconds / ours.seconds
+        )
+    assert np.exp(np.mean(np.log(ratios))) >= 1.8
+
+
+def test_as_many_steps_are_under_way_as_the_limit_allows_for(rng):
+    assert prefetched([0, 1, 1, 1, 1, 1], 2) == [3, 3, 4, 5, 6, 6]
+    assert prefetched([0, 0, 0, 5, 0], 1) == [3, 3, 4, 5, 5]
+    for _ in range(20):
+        sizes, limit = rng.integers(0, 4, int(rng.integers(1, 12))).tolist(), int(rng.integers(0, 8))
+        until = prefetched(sizes, limit)
+        for step, end in enumerate(until):
+            assert min(step + 2, len(sizes)) <= end <= len(sizes)
+            assert end == min(step + 2, len(sizes)) or sum(sizes[step:end]) <= limit
+        assert until == sorted(until)
+
+
+def test_measured_times_are_those_of_tiles():
+    times = context_parallel.measure_tile_times(heads=1, dim=16, length=512, repeats=1)
+    assert times.full > 0 and min(times.partial, times.skip, times.rows) >= 0

@@ -4,17 +4,21 @@ from umiak.spmd.context_parallel.balance import Assignment, assign
 from umiak.spmd.context_parallel.layout import Layout
 from umiak.spmd.context_parallel.plans import ContextPlan, PlanTensors, dual_chunk, plan
 from umiak.spmd.context_parallel.sharded_attention import attention
+from umiak.spmd.context_parallel.simulation import Link, SimulatedStep, simulate
 from umiak.spmd.context_parallel.workload import TileTimes, measure_tile_times
 
 __all__ = [
     "Assignment",
     "ContextPlan",
     "Layout",
+    "Link",
     "PlanTensors",
+    "SimulatedStep",
     "TileTimes",
     "assign",
     "attention",
     "dual_chunk",
     "measure_tile_times",
     "plan",
+    "simulate",
 ]

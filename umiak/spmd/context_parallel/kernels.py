@@ -21,8 +21,6 @@ from umiak.ops.dot_product_attention import NEVER
 from umiak.spmd.context_parallel.exchange import Exchange, Progress
 from umiak.spmd.context_parallel.part import Part, agreed_part
 
-RETURNING = 2  # steps whose gradients may be on their way back at once
-
 
 def kernel(call: Any) -> Kernel:
     """Return the kernel of a class of calls."""
@@ -115,24 +113,26 @@ class Step(NamedTuple):
 
 
 def steps(group: Any, part: Part, k: Tensor, v: Tensor) -> Iterator[Step]:
-    """One block of keys and values after the other; those of the next are on their way meanwhile."""
+    """One block of keys and values after the other; those of later ones are on their way meanwhile."""
     length = part.layout.length
 
     def start(step: int) -> list[Exchange]:
-        if step == len(part.blocks) or not part.moves(step):
+        if not part.moves(step):
             return []
         sent, come = part.sent(step), {p: n * length for p, n in part.received(step).items()}
         return [Exchange(group, x, {p: chosen(x, c, length) for p, c in sent.items()}, come) for x in (k, v)]
 
-    under_way = start(0)
+    under_way: deque[list[Exchange]] = deque()
     for step, block in enumerate(part.blocks):
-        now, under_way = under_way, start(step + 1)
-        came = [list(exchange.wait().values()) for exchange in now]
+        while step + len(under_way) < part.until[step]:
+            under_way.append(start(step + len(under_way)))
+        came = [list(exchange.wait().values()) for exchange in under_way.popleft()]
         keys = values = mask = None
         if block.queries[1]:
             keys, values = (k, v) if part.local(step) else map(joined, came)
             mask = part.mask(step, k.place)
-        yield Step(step, (block.queries[0] * length, block.queries[1] * length), keys, values, mask, under_way)
+        queries = block.queries[0] * length, block.queries[1] * length
+        yield Step(step, queries, keys, values, mask, [x for exchanges in under_way for x in exchanges])
 
 
 def forward(
@@ -200,7 +200,7 @@ def backward(
                 gradients = plain("attention_grad", *operands, params=(scale,), causal=False, with_mask=False)
             gq.add(gradients[0], range(first // length, last // length))
         if part.moves(step.number):
-            if len(returning) == RETURNING:
+            while returning and part.until[returning[0][0]] <= step.number:
                 add_oldest()
             returning.append((step.number, _start_back(group, part, step.number, (k, v), gradients[1:])))
         elif gradients:

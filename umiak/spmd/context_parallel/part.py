@@ -18,6 +18,7 @@ from umiak.util.errors import op_error
 
 PARTS = "context_parts"  # in the values of a rank's state: by digest and group, those used last
 KEPT = 16  # of them
+AHEAD = 4  # ranks whose keys may be under way, or waiting to be used, at once; or a quarter of all
 REFUSED = -1  # in place of a digest
 
 
@@ -39,7 +40,9 @@ class Part:
         else:
             self.sources = self.targets = [tuple(range(n))]
         self.blocks = [layout.block(rank, sources) for sources in self.sources]
-        self._moves = [self._any_moves(step) for step in range(len(self.blocks))]
+        # By step, the most chunks that a rank gets: what all ranks know.
+        self.most = [self._most(step) for step in range(len(self.blocks))]
+        self.until = prefetched(self.most, budget(layout.chunks))
         self._masks: dict[tuple, Tensor] = {}
 
     def local(self, step: int) -> bool:
@@ -48,12 +51,14 @@ class Part:
 
     def moves(self, step: int) -> bool:
         """Return whether any rank sends something in a step: all of them know, and leave it out otherwise."""
-        return self._moves[step]
+        return self.most[step] > 0
 
-    def _any_moves(self, step: int) -> bool:
+    def _most(self, step: int) -> int:
         layout, n = self.layout, len(self.layout.chunks)
+        if self.local(step):
+            return 0
         distances = {(self.rank - source) % n for source in self.sources[step]}
-        return not self.local(step) and any(len(layout.needed(r, (r - d) % n)) for d in distances for r in range(n))
+        return max(sum(len(layout.needed(r, (r - d) % n)) for d in distances) for r in range(n))
 
     def sent(self, step: int) -> dict[int, list[int]]:
         """Return the rank's chunks, counted within it, that go to each rank that needs some."""
@@ -72,6 +77,27 @@ class Part:
         if key not in self._masks:
             self._masks[key] = from_numpy(self.layout.local_mask(self.rank, self.blocks[step]), place)
         return self._masks[key]
+
+
+def budget(chunks: np.ndarray) -> int:
+    """Return how many chunks of others a rank holds at most, where that leaves one step to be ahead."""
+    return max(AHEAD * chunks.shape[1], chunks.size // 4)
+
+
+def prefetched(sizes: Sequence[int], limit: int) -> list[int]:
+    """Return for each step the one behind the last that is started before it is computed.
+
+    Steps differ from rank to rank in what they take: a rank that has its keys early does not wait for those that have
+    more to do. So as many are under way as ``limit`` allows for, the next one at least.
+
+    Args:
+        sizes: of each step what is held for it, from its start to its use.
+        limit: how much may be held.
+    """
+    ends = np.cumsum(np.asarray(sizes))
+    held = ends - np.asarray(sizes)  # before a step's own
+    fits = np.searchsorted(ends, held + limit, side="right")
+    return np.minimum(np.maximum(fits, np.arange(len(sizes)) + 2), len(sizes)).tolist()
 
 
 def agreed_part(op: Any, group: Any, rows: Tensor, chunks: Tensor, xs: Sequence[Tensor], scale: float) -> Part:

@@ -11,13 +11,13 @@ from umiak import ops as F
 from umiak.core.array import from_numpy
 from umiak.core.tensor import Tensor
 from umiak.masks.column_mask import ColumnMask
-from umiak.masks.tiles import TILE
 from umiak.spmd.context_parallel.balance import Assignment, assign, lower_bound
 from umiak.spmd.context_parallel.layout import Layout, positions
 from umiak.spmd.context_parallel.workload import DEFAULT, TileTimes
 from umiak.util.errors import op_error
 
 MOST_CHUNKS = 64  # of a rank, that are tried
+SHORTEST = 32  # tokens of a chunk, that are tried
 
 
 class PlanTensors(NamedTuple):
@@ -119,7 +119,7 @@ def plan(
         mask: what the tokens of the sequences see of each other. Its batch entries share the plan; heads, too.
         ranks: how many there are.
         chunks: how many each rank gets. By default the fewest, doubled from 2 on, whose ``imbalance`` is not exceeded;
-            or those with the least, where chunks of less than 128 tokens would be needed.
+            or those with the least, where chunks of less than 32 tokens would be needed.
         times: what tiles take; :func:`measure_tile_times` measures them.
         imbalance: how far the busiest rank's load may exceed the mean, where the number of chunks is free.
 
@@ -183,5 +183,7 @@ def _length(mask: ColumnMask, parts: int) -> int:
 
 def _numbers(tokens: int) -> list[int]:
     """Numbers of chunks to try for a rank of so many tokens."""
-    numbers = [n for n in (2**i for i in range(1, MOST_CHUNKS.bit_length())) if tokens % n == 0 and tokens // n >= TILE]
+    numbers = [
+        n for n in (2**i for i in range(1, MOST_CHUNKS.bit_length())) if tokens % n == 0 and tokens // n >= SHORTEST
+    ]
     return numbers or [2 if tokens % 2 == 0 else 1]
