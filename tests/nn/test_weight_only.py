@@ -83,6 +83,79 @@ def test_linear_is_that_of_the_restored_weight(bits, group):
     assert np.allclose(captured(x).numpy(), y.numpy(), atol=1e-5)
 
 
+ROUNDING = {"float32": 2.0**-22, "bfloat16": 2.0**-8, "float16": 2.0**-10}
+
+
+def as_double(x):
+    return x.astype("float32").numpy().astype(np.float64)
+
+
+@pytest.mark.parametrize("dtype", ROUNDING)
+@pytest.mark.parametrize("group", [-1, 64, 128])
+@pytest.mark.parametrize("bits", [8, 4])
+def test_linear_is_exact_but_for_rounding(bits, group, dtype):
+    """Few rows and many, every rest of a vector, x that lies in another way, scales of another dtype."""
+    rng = np.random.default_rng([bits, group + 1])
+    algo = f"weight_only_int{bits}"
+    for rows, inputs, outputs in ((1, 384, 48), (2, 128, 16), (5, 256, 176), (17, 128, 320), (3, 1280, 16)):
+        inputs -= 16 if group == -1 else 0
+        w = T(rng.standard_normal((inputs, outputs)).astype("float32"))
+        q, scale = quant.weight_quantize(w.astype(dtype), algo, group_size=group)
+        restored = as_double(quant.weight_dequantize(q, scale, algo, group_size=group))
+        x = T(rng.standard_normal((rows, inputs)).astype("float32")).astype(dtype)
+        wanted, room = as_double(x) @ restored, np.abs(as_double(x)) @ np.abs(restored)
+        for given in (x, x.T.contiguous().T):
+            y = quant.weight_only_linear(given, q, None, scale, f"int{bits}", None, group)
+            assert y.dtype is x.dtype and np.all(np.abs(as_double(y) - wanted) <= room * ROUNDING[dtype])
+        y = quant.weight_only_linear(x.astype("float32"), q, None, scale, f"int{bits}", None, group)
+        restored = as_double(quant.weight_dequantize(q, scale.astype("float32"), algo, group_size=group))
+        assert np.all(np.abs(as_double(y) - as_double(x) @ restored) <= room * ROUNDING["float32"])
+
+
+def test_a_row_is_the_same_in_any_company_and_on_any_number_of_threads():
+    q, scale = quant.weight_quantize(T(weight(1024, 1024)), "weight_only_int4", group_size=64)
+    x = T(weight(7, 1024, seed=5))
+    before = paddle.get_flags("FLAGS_paddle_num_threads")
+    try:
+        results = []
+        for threads in (1, 2, 3):
+            paddle.set_flags({"FLAGS_paddle_num_threads": threads})
+            for step in (7, 1, 3):
+                parts = [x[i : i + step] for i in range(0, 7, step)]
+                results.append(
+                    paddle.concat([quant.weight_only_linear(p, q, None, scale, "int4", None, 64) for p in parts])
+                )
+    finally:
+        paddle.set_flags(before)
+    assert all(y.equal_all(results[0]) for y in results)
+
+
+@pytest.mark.parametrize("rows", [2, 20])
+def test_rows_of_zeros_tiny_and_huge_numbers_and_what_is_not_finite(rows):
+    q, scale = quant.weight_quantize(T(weight()))
+    restored = as_double(quant.weight_dequantize(q, scale))
+    for factor in (0.0, 1e-45, 1e-38, 1e-30, 1e30):
+        x = T((weight(rows, 64, seed=6) * np.float32(factor)).astype("float32"))
+        y = as_double(quant.weight_only_linear(x, q, None, scale))
+        room = np.abs(as_double(x)) @ np.abs(restored) * 1e-6
+        assert np.all(np.abs(y - as_double(x) @ restored) <= room + 1e-36)
+    for odd in (np.inf, -np.inf, np.nan):
+        x = weight(rows, 64, seed=6)
+        x[1, 3] = odd
+        y = quant.weight_only_linear(T(x), q, None, scale).numpy()
+        assert not np.isfinite(y[1]).any() and np.isfinite(np.delete(y, 1, 0)).all()
+
+
+def test_scales_that_are_trained_get_gradients():
+    q, scale = quant.weight_quantize(T(weight(128)), "weight_only_int4", group_size=64)
+    scale.stop_gradient = False
+    x = T(weight(3, 128, seed=2))
+    quant.weight_only_linear(x, q, None, scale, "int4", None, 64).sum().backward()
+    numbers = as_double(quant.weight_dequantize(q, T(np.ones((2, 32), "float32")), "weight_only_int4", None, 64))
+    wanted = (as_double(x).sum(0)[:, None] * numbers).reshape(2, 64, 32).sum(1)
+    assert np.allclose(scale.grad.numpy(), wanted, rtol=1e-4, atol=1e-4)
+
+
 def test_linear_keeps_the_dtype():
     q, scale = quant.weight_quantize(T(weight(dtype="float16")), arch=70)
     y = quant.weight_only_linear(paddle.ones([2, 64], "float16"), q, weight_scale=scale)

@@ -1912,6 +1912,25 @@ def linear_recurrence(u: Any, e: Any, d: Any, w: Any, p: Any, s: Any, reverse: b
     return out
 
 
+def low_bit_weight(weight: Any, scale: Any, bits: int) -> Any:
+    """A weight of few bits, a row for each output, in float64."""
+    if bits == 4:
+        weight = np.stack([((weight & 15) ^ 8).astype(int) - 8, weight >> 4], 1).reshape(-1, weight.shape[1])
+    groups = np.atleast_2d(scale).astype(np.float64)
+    return weight.astype(np.float64) * np.repeat(groups, weight.shape[1] // len(groups), 0).T
+
+
+@reference()
+def weight_only_matmul(x: Any, weight: Any, scale: Any, bits: int, group_size: int) -> Any:
+    return x.astype(np.float64) @ low_bit_weight(weight, scale, bits).T
+
+
+@reference()
+def int8_matmul(x: Any, weight: Any, scale: Any) -> Any:
+    step = np.abs(x.astype(np.float64)).max(1, keepdims=True) / 127
+    return np.rint(x.astype(np.float64) / step) @ low_bit_weight(weight, scale, 8).T * step
+
+
 @reference()
 def gather_tree(ids: Any, parents: Any) -> Any:
     out = np.zeros_like(ids)

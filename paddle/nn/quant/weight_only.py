@@ -7,7 +7,6 @@ shape [outputs], or [inputs / group_size, outputs]. The layout is the same for e
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from paddle._public import need_tensor, public
@@ -15,8 +14,10 @@ from paddle.tensor._args import create_on
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.context import no_grad_guard
-from umiak.core.dtype import DType, convert
+from umiak.core.dtype import convert
 from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
+from umiak.ops.low_bit import restored
 from umiak.util.errors import op_error
 
 _LIMITS = {"weight_only_int8": 127.0, "weight_only_int4": 7.0, "llm.int8": 127.0}
@@ -47,14 +48,6 @@ def _packed(q: Tensor) -> Tensor:
     rows = F.reshape(q, (q.shape[0] // 2, 2, q.shape[1]))
     low, high = (F.squeeze(F.slice(rows, (1,), (i,), (1,), (1,)), (1,)) for i in (0, 1))
     return F.cast(F.cast(high, dtype=dt.int32) * 16 + (F.cast(low, dtype=dt.int32) & 15), dtype=dt.int8)
-
-
-def _unpacked(q: Tensor) -> Tensor:
-    wide = F.cast(q, dtype=dt.int32)
-    low = (wide & 15) - (wide & 8) * 2  # the sign of 4 bits is extended
-    high = wide >> 4
-    both = F.concat((F.unsqueeze(low, (1,)), F.unsqueeze(high, (1,))), axis=1)
-    return F.reshape(both, (2 * q.shape[0], q.shape[1]))
 
 
 @public("paddle.nn.quant", usual=False)
@@ -106,19 +99,16 @@ def weight_quantize(
         return _packed(q) if algo == "weight_only_int4" else F.copy(q), F.cast(scale, dtype=kept)
 
 
-def _restored(op: str, weight: Tensor, scale: Tensor, bits: int, group_size: int, to: DType) -> Tensor:
-    """The weight [inputs, outputs] of its numbers and scales."""
+def _stored(op: str, weight: Any, scale: Tensor, bits: int, group_size: int) -> tuple[int, int]:
+    """Return the inputs and outputs of a stored weight, which its scales fit."""
     if need_tensor(weight, op, "weight").dtype is not dt.int8 or weight.ndim != 2:
         raise op_error(ValueError, op, "an int8 matrix of weights", f"{weight.dtype.name} {list(weight.shape)}")
-    q = _unpacked(weight) if bits == 4 else weight
-    outputs, inputs = q.shape
-    size = inputs if group_size == -1 else group_size
-    wanted = [outputs] if group_size == -1 else [inputs // size, outputs]
-    if inputs % size or scale.shape != wanted:
+    rows, inputs = weight.shape
+    outputs = 2 * rows if bits == 4 else rows
+    wanted = [outputs] if group_size == -1 else [inputs // group_size, outputs]
+    if (group_size != -1 and inputs % group_size) or scale.shape != wanted:
         raise op_error(ValueError, op, f"scales of shape {wanted}", scale.shape)
-    groups = F.reshape(F.permute(F.cast(q, dtype=dt.float32), (1, 0)), (inputs // size, size, outputs))
-    values = groups * F.reshape(F.cast(scale, dtype=dt.float32), (inputs // size, 1, outputs))
-    return F.cast(F.reshape(values, (inputs, outputs)), dtype=to)
+    return inputs, outputs
 
 
 @public("paddle.nn.quant", usual=False)
@@ -152,13 +142,22 @@ def weight_dequantize(
     _check(op, algo, None, group_size)
     _floating(op, "scale", scale)
     with no_grad_guard():
-        return _restored(op, x, scale, 4 if algo == "weight_only_int4" else 8, group_size, scale.dtype)
+        bits = 4 if algo == "weight_only_int4" else 8
+        _stored(op, x, scale, bits, group_size)
+        return restored(x, scale, bits, group_size, scale.dtype)
 
 
-def _linear(op: str, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    if x.shape[-1] != weight.shape[0]:
-        raise op_error(ValueError, op, f"x with a last dim of {weight.shape[0]}", x.shape)
-    y = F.matmul(x, weight)
+def _rows(op: str, x: Tensor, inputs: int) -> Tensor:
+    """x as a matrix."""
+    if x.shape[-1:] != [inputs]:
+        raise op_error(ValueError, op, f"x with a last dim of {inputs}", x.shape)
+    return x if x.ndim == 2 else F.reshape(x, (dim.product(x.shape[:-1]), inputs))
+
+
+def _finished(op: str, y: Tensor, x: Tensor, bias: Tensor | None) -> Tensor:
+    """The product of rows in the shape of x, with its bias."""
+    if x.ndim != 2:
+        y = F.reshape(y, (*x.shape[:-1], y.shape[1]))
     return y if bias is None else y + F.cast(need_tensor(bias, op, "bias"), dtype=y.dtype)
 
 
@@ -209,8 +208,10 @@ def weight_only_linear(
         raise op_error(ValueError, op, "a weight_dtype of 'int8' or 'int4'", repr(weight_dtype))
     _check(op, f"weight_only_{name}", arch, group_size)
     scale = _scale_given(op, weight_scale)
-    restored = _restored(op, weight, scale, int(name[3:]), group_size, _floating(op, "x", x).dtype)
-    return _linear(op, x, restored, bias)
+    bits = int(name[3:])
+    inputs, _ = _stored(op, weight, scale, bits, group_size)
+    rows = _rows(op, _floating(op, "x", x), inputs)
+    return _finished(op, F.weight_only_matmul(rows, weight, scale, bits=bits, group_size=group_size), x, bias)
 
 
 @public("paddle.nn.quant", usual=False)
@@ -246,22 +247,15 @@ def llm_int8_linear(
         16.0
     """
     op = "llm_int8_linear"
-    scale = F.cast(_scale_given(op, weight_scale), dtype=dt.float32)
+    scale = _scale_given(op, weight_scale)
     with no_grad_guard():
-        restored = _restored(op, weight, scale, 8, -1, dt.float32)
-        if _floating(op, "x", x).shape[-1:] != restored.shape[:1]:
-            raise op_error(ValueError, op, f"x with a last dim of {restored.shape[0]}", x.shape)
-        rows = F.reshape(F.cast(x, dtype=dt.float32), (math.prod(x.shape[:-1]), x.shape[-1]))
-        zero, one = (create_on(x.place, F.full, n, dt.float32, ()) for n in (0.0, 1.0))
+        inputs, _ = _stored(op, weight, scale, 8, -1)
+        rows = F.cast(_rows(op, _floating(op, "x", x), inputs), dtype=dt.float32)
         outlying = F.max(F.abs(rows), axes=(0,), keepdim=True) >= float(threshold)
-        usual = F.where(outlying, zero, rows)
-        step = F.max(F.abs(usual), axes=(1,), keepdim=True) / 127.0
-        numbers = F.round(usual / F.where(step == 0.0, one, step))
-        sums = F.matmul(F.cast(numbers, dtype=dt.int32), F.permute(F.cast(weight, dtype=dt.int32), (1, 0)))
-        y = F.cast(sums, dtype=dt.float32) * step * scale + F.matmul(F.where(outlying, rows, zero), restored)
-        if bias is not None:
-            y = y + F.cast(need_tensor(bias, op, "bias"), dtype=dt.float32)
-        return F.cast(F.reshape(y, (*x.shape[:-1], weight.shape[0])), dtype=x.dtype)
+        zero = create_on(x.place, F.full, 0.0, dt.float32, ())
+        y = F.int8_matmul(F.where(outlying, zero, rows), weight, scale)
+        y = y + F.weight_only_matmul(F.where(outlying, rows, zero), weight, scale)
+        return F.cast(_finished(op, y, x, bias), dtype=x.dtype)
 
 
 @public("paddle.nn.quant", usual=False)

@@ -27,6 +27,7 @@ def _registry() -> Any:
         select_fourier,
         select_joining,
         select_kron,
+        select_low_bit,
         select_paged_attention,
         select_permutation,
         select_pooling,

@@ -120,6 +120,33 @@ def layer(d: Draw) -> Proposal:
 op("linear", "F.linear({0}, {1}, {2})", "{0} @ {1} + {2}", layer, weight=1.2)
 
 
+def low_bit_layer(d: Draw) -> Proposal:
+    x = d.pick(
+        lambda x: len(d.shape(x)) in (2, 3) and not d.varying(x, -1) and d.shape(x)[-1] > 0 and d.dtypes[x] == "float32"
+    )
+    rows, n = d.integer(1, 3), d.shape(x)[-1]
+    weight = d.input([rows, n], dtype="int32")
+    return Proposal((x, weight, d.input([rows], dtype="float32"), d.input([2 * rows], dtype="float32")), {})
+
+
+# Of 4 bits a byte holds two outputs, the even one in its low half.
+_HALVES = "torch.stack([({1}.int() & 15 ^ 8) - 8, {1}.int() >> 4], 1).reshape(-1, {1}.shape[1])"
+op(
+    "int8_linear",
+    "paddle.nn.quant.weight_only_linear({0}, {1}.astype('int8'), None, {2})",
+    "{0} @ ({1} * {2}[:, None]).mT",
+    low_bit_layer,
+    weight=0.3,
+)
+op(
+    "int4_linear",
+    "paddle.nn.quant.weight_only_linear({0}, {1}.astype('int8'), None, {3}, 'int4')",
+    f"{{0}} @ ({_HALVES} * {{3}}[:, None]).mT",
+    low_bit_layer,
+    weight=0.3,
+)
+
+
 def convolution(n: int) -> Callable[[Draw], Proposal]:
     def propose(d: Draw) -> Proposal:
         x = d.pick(lambda x: len(d.shape(x)) == n + 2 and not any(d.varying(x, a) for a in range(1, n + 2)))

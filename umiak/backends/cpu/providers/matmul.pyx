@@ -12,6 +12,7 @@ from libc.string cimport memset
 from umiak.backends.cpu.providers.common cimport (
     LIBRARY_FAILED, MAX_AXES, NO_MEMORY, copy_strided, dense, scratch_free, launch_t, scratch_alloc, threads, zero_strided,
 )
+from umiak.backends.cpu.providers.few_rows cimport NOT_TAKEN, few_rows
 from umiak.backends.cpu.providers.gemm cimport (
     T_BF16, T_F16, T_F32, USE_ONEDNN, USE_SMALL, check, gemm, itemsize_of, narrow, small, widen,
 )
@@ -37,6 +38,10 @@ cdef int64_t ONE = 1, NONE = 0
 
 cdef enum:
     TINY_BF16 = 4096
+    FEW_BY_LIBRARY = 1 << 14   # elements of a matrix of float32, of which a few rows are left to others
+    ROWS_READ_ONCE = 4         # up to which a library is slower by a matrix that lies in memory,
+    ROWS_BY_TRANSPOSED = 8     # by a transposed one of float32,
+    ROWS_OF_F16 = 32           # and by one of float16, which it has no kernels for and widens as a whole
     SMALL_BIAS = 1 << 16       # a matmul of so few steps and its bias are done before a primitive has started
     LONG_BIAS = 64             # from so many products per element and thread on, a pass for the bias costs less than a primitive
 
@@ -520,6 +525,17 @@ cdef inline bint wants_primitive(Launcher* self, Problem* q) noexcept nogil:
     return q.bn != 1 and q.bk == 1 and q.n > 1 and q.m > 16 and q.m < 768 and q.m * q.n * q.k > 1 << 18
 
 
+cdef inline bint reads_once(Launcher* self, Problem* q) noexcept nogil:
+    """Return whether the second matrix takes longer to come from memory than to be multiplied, or libraries to begin."""
+    if q.batches or not self.libs & USE_SMALL:
+        return False
+    if self.dtype == T_F32:
+        return q.m <= (ROWS_BY_TRANSPOSED if q.bk == 1 else ROWS_READ_ONCE) and q.n * q.k > FEW_BY_LIBRARY
+    if q.m * q.n * q.k <= TINY_BF16:
+        return False
+    return self.dtype == T_BF16 and q.m <= ROWS_READ_ONCE or self.dtype == T_F16 and q.m <= ROWS_OF_F16
+
+
 cdef int launch(void* state, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil:
     cdef Launcher* self = <Launcher*>state
     cdef Problem q
@@ -552,6 +568,10 @@ cdef int launch(void* state, void** ptrs, const int64_t* dims, const uint64_t* s
 cdef int multiply(Launcher* self, Problem* q, void** extra) noexcept nogil:
     cdef bint done = False
     cdef int bad
+    if reads_once(self, q):
+        bad = few_rows(self.dtype, q.m, q.n, q.k, q.a, q.am, q.ak, q.b, q.bk, q.bn, q.c, q.cm, q.cn)
+        if bad != NOT_TAKEN:
+            return bad if bad else finish(self, q, extra)
     if wants_primitive(self, q):
         bad = primitive(self, q, extra, &done)
         if bad or done:

@@ -1,0 +1,1 @@
+"""Products of a few rows by a matrix that is read once; for other modules in Cython."""
