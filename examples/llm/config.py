@@ -161,18 +161,22 @@ def _ids(value: Any, vocabulary: int, path: Path) -> tuple[int, ...]:
 
 def read_rope(raw: dict[str, Any], path: Path) -> tuple[dict[str, Any], float]:
     """The kind of rotary positions and its base, under the names of old files (rope_scaling) and new ones."""
-    rope = dict(raw.get("rope_parameters") or raw.get("rope_scaling") or {})
+    given = raw.get("rope_parameters") or raw.get("rope_scaling") or {}
+    if not isinstance(given, dict):
+        raise BadModel(path, "rope_scaling as an object", given)
+    rope = dict(given)
     kind = rope.setdefault("rope_type", rope.pop("type", "default"))
-    if kind not in ROPES:
+    if not isinstance(kind, str) or kind not in ROPES:
         hint = "; angles of type 'dynamic' change with the length, and keys in the cache would be stale"
         raise BadModel(path, f"a rope_type of {list(ROPES)}{hint if kind == 'dynamic' else ''}", kind)
-    theta = _number(rope if "rope_theta" in rope else raw, "rope_theta", 10000.0, path)
+    theta = _number(rope if "rope_theta" in rope else raw, "rope_theta", 10000.0, path, least=1.0)
     rope.pop("rope_theta", None)
     required, optional = ROPES[kind]
     for name in rope.keys() - {"rope_type", *required, *optional}:
         raise BadModel(path, f"fields of a rope_type {kind!r}: {[*required, *optional]}", name)
     for name in (*required, *(n for n in optional if rope.get(n) is not None and n != "truncate")):
         _number(rope, name, None, path)
+    _flag(rope, "truncate", True, path)
     if kind == "llama3" and not rope["low_freq_factor"] < rope["high_freq_factor"]:
         raise BadModel(path, "low_freq_factor below high_freq_factor", rope)
     return rope, theta

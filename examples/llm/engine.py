@@ -55,8 +55,8 @@ class Engine:
         config, total = self.runner.model.config, len(request.prompt) + request.most
         if not request.prompt or request.most < 1:
             raise Refused(f"a prompt and 1 token or more are required, got {len(request.prompt)} and {request.most}")
-        if not all(0 <= t < config.vocab_size for t in request.prompt):
-            raise Refused(f"tokens from 0 to {config.vocab_size - 1} are required, got {max(request.prompt)}")
+        if outside := [t for t in request.prompt if not 0 <= t < config.vocab_size]:
+            raise Refused(f"tokens from 0 to {config.vocab_size - 1} are required, got {outside[0]}")
         if total > config.max_position_embeddings:
             got = f"{len(request.prompt)} of the prompt and {request.most} more"
             raise Refused(f"{config.max_position_embeddings} tokens at most are required, got {got}")

@@ -16,6 +16,8 @@ from sources import Check, Files, Reader
 from text import read_tokenizer
 from tokenizers import Tokenizer
 
+import paddle
+
 
 @dataclass
 class Loaded:
@@ -41,6 +43,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--block-size", type=int, default=16, help="tokens of a block of the cache (%(default)s)")
     parser.add_argument("--max-texts", type=int, default=32, help="texts that run together (%(default)s)")
     parser.add_argument("--chunk", type=int, default=512, help="tokens of prompts in one step (%(default)s)")
+    parser.add_argument(
+        "--threads", type=int, default=paddle.get_num_threads(), help="threads of the model (%(default)s)"
+    )
     parser.add_argument("--eager", action="store_true", help="run operations one by one instead of captured programs")
 
 
@@ -58,10 +63,11 @@ def load(args: argparse.Namespace) -> Loaded:
     Raises:
         BadModel: a directory that is damaged or contradicts itself, or a model that does not fit.
     """
-    for name in ("cache_megabytes", "block_size", "max_texts", "chunk"):
+    for name in ("cache_megabytes", "block_size", "max_texts", "chunk", "threads"):
         if getattr(args, name) < 1:
             raise BadModel(f"--{name.replace('_', '-')}", "1 or more", getattr(args, name))
     folder = args.model
+    paddle.set_num_threads(args.threads)
     config = Config.read(folder)
     files = Files(folder)
     check = Check(files, args.weights)
