@@ -97,6 +97,7 @@ NAMES = {
         "paddle.incubate.nn": "functional",
         "paddle.incubate.nn.dropouts": "FusedBiasDropoutResidualLayerNorm FusedDropoutAdd",
         "paddle.incubate.nn.linears": "FusedLinear",
+        "paddle.incubate.nn.multi_transformer": "FusedMultiTransformer",
         "paddle.incubate.nn.transformers": "FusedFeedForward FusedMultiHeadAttention FusedTransformerEncoderLayer",
     },
     "paddle.incubate.nn.functional": {
@@ -119,6 +120,7 @@ NAMES = {
         "paddle.incubate.nn.functional.gradients": "cross_entropy_with_softmax_bwd_w_downcast embedding_grad_add_to_",
         "paddle.incubate.nn.functional.linears": "fused_linear fused_linear_activation fused_matmul_bias",
         "paddle.incubate.nn.functional.moe_dispatch_fp8": "moe_gate_dispatch_and_quant",
+        "paddle.incubate.nn.functional.multi_transformer": "fused_multi_transformer",
         "paddle.incubate.nn.functional.norms": (
             "fast_ln fast_rms_norm fused_layer_norm fused_rms_norm fused_rms_norm_ext "
         ),

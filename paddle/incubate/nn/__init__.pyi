@@ -4,6 +4,7 @@ from paddle.incubate.nn import functional as functional
 from paddle.incubate.nn.dropouts import FusedBiasDropoutResidualLayerNorm as FusedBiasDropoutResidualLayerNorm
 from paddle.incubate.nn.dropouts import FusedDropoutAdd as FusedDropoutAdd
 from paddle.incubate.nn.linears import FusedLinear as FusedLinear
+from paddle.incubate.nn.multi_transformer import FusedMultiTransformer as FusedMultiTransformer
 from paddle.incubate.nn.transformers import FusedFeedForward as FusedFeedForward
 from paddle.incubate.nn.transformers import FusedMultiHeadAttention as FusedMultiHeadAttention
 from paddle.incubate.nn.transformers import FusedTransformerEncoderLayer as FusedTransformerEncoderLayer
@@ -14,6 +15,7 @@ __all__ = [
     "FusedFeedForward",
     "FusedLinear",
     "FusedMultiHeadAttention",
+    "FusedMultiTransformer",
     "FusedTransformerEncoderLayer",
     "functional",
 ]

@@ -37,6 +37,7 @@ from paddle.incubate.nn.functional.linears import fused_linear as fused_linear
 from paddle.incubate.nn.functional.linears import fused_linear_activation as fused_linear_activation
 from paddle.incubate.nn.functional.linears import fused_matmul_bias as fused_matmul_bias
 from paddle.incubate.nn.functional.moe_dispatch_fp8 import moe_gate_dispatch_and_quant as moe_gate_dispatch_and_quant
+from paddle.incubate.nn.functional.multi_transformer import fused_multi_transformer as fused_multi_transformer
 from paddle.incubate.nn.functional.norms import fast_ln as fast_ln
 from paddle.incubate.nn.functional.norms import fast_rms_norm as fast_rms_norm
 from paddle.incubate.nn.functional.norms import fused_layer_norm as fused_layer_norm
@@ -73,6 +74,7 @@ __all__ = [
     "fused_linear_activation",
     "fused_matmul_bias",
     "fused_multi_head_attention",
+    "fused_multi_transformer",
     "fused_rms_norm",
     "fused_rms_norm_ext",
     "fused_rotary_position_embedding",

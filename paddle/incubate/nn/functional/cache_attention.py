@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from paddle._public import need_tensor, public
 from paddle.incubate.nn.functional._packed import Levels, features
-from paddle.incubate.nn.functional.rotary import _rotated
+from paddle.incubate.nn.functional.decode_attention import rotate
 from paddle.tensor.search import nonzero
 from umiak import ops as F
 from umiak.core import dtype as dt
@@ -264,15 +264,10 @@ def _rotate(x: Tensor, n: Any, table: Tensor, neox: bool, new: Tensor, before: T
     sequence, _, position = places(new, before, x.shape[0])
     if dim.eq(shape[1], 1):
         sequence = F.mul(sequence, 0)
-    rows = F.permute(F.squeeze(table, axes=(3,)), perm=(1, 2, 0, 3))
-    rows = F.unsqueeze(F.index_get(rows, [sequence, position]), axes=(0,))
-    cos, sin = (
-        cast(F.slice(rows, axes=(2, 3), starts=(i, 0), sizes=(1, half), steps=(1, 1)), x.dtype.compute) for i in (0, 1)
-    )
-    first = F.slice(x, axes=(1,), starts=(0,), sizes=(n,), steps=(1,))
-    rest = F.slice(x, axes=(1,), starts=(n,), sizes=(x.shape[1] - n,), steps=(1,))
-    rotated = _rotated(F.unsqueeze(first, axes=(0,)), (sin, sin), (cos, cos), not neox)
-    return F.concat([F.squeeze(rotated, axes=(0,)), rest], axis=1)
+    rows = F.index_get(F.permute(F.squeeze(table, axes=(3,)), perm=(1, 2, 0, 3)), [sequence, position])
+    pairs = F.permute(F.slice(rows, axes=(2,), starts=(0,), sizes=(half,), steps=(1,)), perm=(1, 0, 2))
+    numbers = F.concat([pairs, pairs], axis=2) if neox else F.repeat_interleave(pairs, axis=2, repeats=2)
+    return rotate(_BLOCKS, x, n, numbers, 1, neox)
 
 
 def _prefix(keys: Tensor | None, values: Tensor | None, x: Tensor, cache: _Cache, batch: Any) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 
 from paddle._public import need_tensor, public
 from paddle.incubate.nn.functional._packed import Levels, features
-from paddle.incubate.nn.functional.rotary import _halves, _rotated
+from paddle.incubate.nn.functional.rotary import _partners
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.context import no_grad_guard
@@ -98,25 +98,21 @@ def masked_multihead_attention(
     if len(shape) != 5 or not dim.eq(shape[0], 2) or not dim.eq(shape[1], batch):
         required = f"cache_kv of shape [2, {batch}, heads, positions, head_dim]"
         raise op_error(ValueError, _OP, required, list(shape))
-    key_heads, positions, size = shape[2:]
+    key_heads, size = shape[2], shape[4]
     with no_grad_guard():
         tokens = features(_OP, x, qkv_out_scale, bias, compute_dtype, key_heads, size, cache)
         heads = tokens.shape[1] - 2 * key_heads
         rounding = quant_round_type, quant_max_bound, quant_min_bound
         finish = Levels(_OP, out_scale, rounding, out_shift, out_smooth, heads * size)
         before = _positions(sequence_lengths, src_mask, batch)
-        mask = None if src_mask is None else _checked_mask(src_mask, sequence_lengths, before, batch, heads, tokens)
+        mask = None if src_mask is None else checked_mask(_OP, "src_mask", src_mask, before, batch, heads, tokens)
         if rotary_emb_dims:
-            tokens = _rotate(tokens, heads + key_heads, rotary_tensor, rotary_emb_dims, use_neox_rotary_style)
+            table = need_tensor(rotary_tensor, _OP, "rotary_tensor")
+            tokens = rotate(_OP, tokens, heads + key_heads, table, rotary_emb_dims, use_neox_rotary_style)
         parts = ((0, heads), (heads, key_heads), (heads + key_heads, key_heads))
         q, k, v = (F.slice(tokens, axes=(1,), starts=(a,), sizes=(n,), steps=(1,)) for a, n in parts)
         scale = 1.0 / math.sqrt(size)
-        if beam_cache_offset is None:
-            out = attend_cached(q, k, v, cache, before, mask, scale)
-        else:
-            rows = _beam_rows(beam_cache_offset, before, batch, positions)
-            append(k, v, cache, before)
-            out = _attend_beams(q, cache, rows, before, mask, scale)
+        out = attend_cached(_OP, q, k, v, cache, before, mask, scale, beam_cache_offset)
         out = finish(F.reshape(out, shape=(batch, heads * size)))
     return (out, cache) if beam_cache_offset is None else (out, cache, beam_cache_offset)
 
@@ -132,13 +128,25 @@ def append(k: Tensor, v: Tensor, cache: Tensor, before: Tensor) -> None:
 
 
 def attend_cached(
-    q: Tensor, k: Tensor, v: Tensor, cache: Tensor, before: Tensor, mask: Tensor | None, scale: float
+    op_name: str,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    cache: Tensor,
+    before: Tensor,
+    mask: Tensor | None,
+    scale: float,
+    beams: Tensor | None = None,
 ) -> Tensor:
-    """:func:`append`, and attention of the new tokens to their sequences up to them."""
+    """:func:`append`, and attention of each sequence's new token, ``[batch, heads, size]``, to all up to it."""
+    batch, positions = cache.shape[1], cache.shape[3]
+    if beams is not None:
+        rows = _beam_rows(op_name, beams, before, batch, positions)
+        append(k, v, cache, before)
+        return _attend_beams(q, cache, rows, before, mask, scale)
     append(k, v, cache, before)
-    batch = cache.shape[1]
     row = F.unsqueeze(F.iota(0, 1, dtype=before.dtype, size=batch), axes=(1,))
-    count = F.full(q.shape[0] // batch, dtype=before.dtype, shape=(batch,))
+    count = F.full(1, dtype=before.dtype, shape=(batch,))
     keys, values = (F.slice(cache, axes=(0,), starts=(i,), sizes=(1,), steps=(1,)) for i in (0, 1))
     return F.paged_attention(q, keys, values, row, count, before, mask, None, None, causal=True, scale=scale)
 
@@ -159,55 +167,59 @@ def _positions(lengths: Tensor | None, mask: Tensor | None, batch: Any) -> Tenso
     return lengths
 
 
-def _checked_mask(mask: Tensor, lengths: Tensor | None, before: Tensor, batch: Any, heads: Any, x: Tensor) -> Tensor:
-    shape = need_tensor(mask, _OP, "src_mask").shape
+def checked_mask(
+    op_name: str, arg_name: str, mask: Tensor, before: Tensor, batch: Any, heads: Any, x: Tensor
+) -> Tensor:
+    """A mask ``[batch or 1, heads or 1, 1, positions]`` of x's dtype that covers what the new tokens attend to."""
+    shape = need_tensor(mask, op_name, arg_name).shape
     fits = len(shape) == 4 and (dim.eq(shape[0], batch) or dim.eq(shape[0], 1)) and dim.eq(shape[2], 1)
-    required = f"src_mask of shape [{batch}, 1 or {heads}, 1, positions]"
     if not fits or not (dim.eq(shape[1], 1) or dim.eq(shape[1], heads)):
-        raise op_error(ValueError, _OP, required, list(shape))
+        required = f"{arg_name} of shape [{batch}, 1 or {heads}, 1, positions]"
+        raise op_error(ValueError, op_name, required, list(shape))
     if not mask.dtype.is_floating:
-        raise op_error(TypeError, _OP, "a floating src_mask", mask.dtype.name)
-    if lengths is not None:
-        ok = F.all(F.lt(before, shape[3]), axes=(0,), keepdim=False)
-        text = f"[{_OP}] requires a src_mask with a column for each position that is attended to, got {list(shape)}"
-        F.require(ok, kind="ValueError", args=(text,))
+        raise op_error(TypeError, op_name, f"a floating {arg_name}", mask.dtype.name)
+    ok = F.all(F.lt(before, shape[3]), axes=(0,), keepdim=False)
+    text = f"[{op_name}] requires {arg_name} with a column for each position that is attended to, got {list(shape)}"
+    F.require(ok, kind="ValueError", args=(text,))
     return cast(mask, x.dtype)
 
 
-def _rotate(x: Tensor, n: Any, table: Tensor | None, parts: int, neox: bool) -> Tensor:
-    """``x``, ``[batch, heads, size]``, with its first ``n`` heads rotated."""
-    batch, heads, size = x.shape
-    shape = need_tensor(table, _OP, "rotary_tensor").shape
-    if len(shape) < 3 or not dim.eq(shape[0], 2) or not dim.eq(shape[1], batch) or not dim.eq(shape[-1], size):
-        raise op_error(ValueError, _OP, f"rotary_tensor of shape [2, {batch}, 1, 1, {size}]", list(shape))
+def rotate(op_name: str, x: Tensor, n: Any, table: Tensor, parts: int, neox: bool) -> Tensor:
+    """``x``, ``[tokens, heads, size]``, with ``n`` heads rotated; ``table`` has cosines and sines of each token."""
+    tokens, heads, size = x.shape
+    shape = table.shape
+    count: Any = 1
+    for m in shape[1:-1]:
+        count = count * m
+    if len(shape) < 3 or not dim.eq(shape[0], 2) or not dim.eq(count, tokens) or not dim.eq(shape[-1], size):
+        required = f"cosines and sines of shape [2, {tokens} tokens, {size}]"
+        raise op_error(ValueError, op_name, required, list(shape))
     if parts not in (1, 2) or not dim.eq(size % (2 * parts), 0):
-        raise op_error(ValueError, _OP, f"rotary_emb_dims of 1 or 2 even parts of {size} features", parts)
-    table = cast(F.reshape(table, shape=(2, batch, 1, parts, size // parts)), x.dtype.compute)
-    cos, sin = (
-        _halves(F.squeeze(F.slice(table, axes=(0,), starts=(i,), sizes=(1,), steps=(1,)), axes=(0,)), not neox)
-        for i in (0, 1)
-    )
+        raise op_error(ValueError, op_name, f"rotary_emb_dims of 1 or 2 even parts of {size} features", parts)
+    table = cast(F.reshape(table, shape=(2, tokens, 1, parts, size // parts)), x.dtype.compute)
+    cos, sin = (F.squeeze(F.slice(table, axes=(0,), starts=(i,), sizes=(1,), steps=(1,)), axes=(0,)) for i in (0, 1))
     first = F.slice(x, axes=(1,), starts=(0,), sizes=(n,), steps=(1,))
     rest = F.slice(x, axes=(1,), starts=(n,), sizes=(heads - n,), steps=(1,))
-    rotated = _rotated(F.reshape(first, shape=(batch, n, parts, size // parts)), sin, cos, not neox)
-    return F.concat([F.reshape(rotated, shape=(batch, n, size)), rest], axis=1)
+    wide = cast(F.reshape(first, shape=(tokens, n, parts, size // parts)), x.dtype.compute)
+    rotated = cast(F.add(F.mul(wide, cos), F.mul(_partners(wide, not neox), sin)), x.dtype)
+    return F.concat([F.reshape(rotated, shape=(tokens, n, size)), rest], axis=1)
 
 
-def _beam_rows(offsets: Tensor, before: Tensor, batch: Any, positions: Any) -> Tensor:
+def _beam_rows(op_name: str, offsets: Tensor, before: Tensor, batch: Any, positions: Any) -> Tensor:
     """``[batch, positions]``: the row of the cache that has what a beam attends to at each position."""
-    shape = need_tensor(offsets, _OP, "beam_cache_offset").shape
+    shape = need_tensor(offsets, op_name, "beam_cache_offset").shape
     if offsets.dtype not in (dt.int32, dt.int64):
-        raise op_error(TypeError, _OP, "beam_cache_offset of int32 or int64", offsets.dtype.name)
+        raise op_error(TypeError, op_name, "beam_cache_offset of int32 or int64", offsets.dtype.name)
     if len(shape) != 3 or not dim.eq(shape[0] * shape[1], batch) or not shape[2] >= positions:
         required = f"beam_cache_offset of shape [groups, beams, at least {positions}] with {batch} beams in all"
-        raise op_error(ValueError, _OP, required, list(shape))
+        raise op_error(ValueError, op_name, required, list(shape))
     beam = F.slice(offsets, axes=(2,), starts=(0,), sizes=(positions,), steps=(1,))
     beam = cast(F.reshape(beam, shape=(batch, positions)), dt.int64)
     row = F.unsqueeze(F.iota(0, 1, dtype=dt.int64, size=batch), axes=(1,))
     earlier = F.lt(F.iota(0, 1, dtype=dt.int64, size=positions), F.unsqueeze(cast(before, dt.int64), axes=(1,)))
     inside = F.logical_and(F.ge(beam, 0), F.lt(beam, shape[1]))
     ok = F.all(F.logical_or(inside, F.logical_not(earlier)), axes=(0, 1), keepdim=False)
-    text = f"[{_OP}] requires a beam_cache_offset with beams below {shape[1]} at positions that the cache has"
+    text = f"[{op_name}] requires a beam_cache_offset with beams below {shape[1]} at positions that the cache has"
     F.require(ok, kind="ValueError", args=(text,))
     return F.where(earlier, F.add(F.mul(F.floor_div(row, shape[1]), shape[1]), beam), row)
 
