@@ -17,6 +17,7 @@ from onnx import AttributeProto, GraphProto, NodeProto, TypeProto, ValueInfoProt
 
 from paddle.onnx.elements import BY_NUMPY, BY_SCHEMA, FLOATS, NUMBERS, NUMPY, PARTS, nearest
 from paddle.onnx.opsets import NEWEST, OLDEST
+from umiak.util.dtypes import cast_array
 
 _ELEMENTWISE = set(
     "Abs Add And Ceil Clip Cos Div Equal Erf Exp Floor Greater Identity IsNaN Less LessOrEqual Log Max Min Mod Mul Neg "
@@ -221,7 +222,7 @@ class Builder:
     def constant(self, array: Any, dtype: str | None = None) -> Value:
         """A value whose elements are known."""
         with np.errstate(over="ignore", invalid="ignore"):  # what the type cannot hold is infinite, as in the program
-            array = np.asarray(array) if dtype is None else np.asarray(array).astype(NUMPY[dtype])
+            array = np.asarray(array) if dtype is None else cast_array(np.asarray(array), np.dtype(NUMPY[dtype]))
         dtype = BY_NUMPY[array.dtype]
         key = (dtype, array.shape, array.tobytes()) if array.size <= 64 else None
         if key is not None and key in self._constants:
@@ -371,7 +372,9 @@ class Builder:
         for end in (x.dtype, dtype):
             if end not in _cast_types(self.opset):
                 raise Unsayable(f"elements of type {end}", next(iter(_first_with(end)), None))
-        made: Value = self.node("Cast", x, made=dtype, to=NUMBERS[dtype])
+        # By default both formats saturate; ours with infinities does not.
+        saturate = 0 if dtype == "float8_e5m2" else None
+        made: Value = self.node("Cast", x, made=dtype, to=NUMBERS[dtype], saturate=saturate)
         return Value(self, made.name, dtype, x.shape)
 
 

@@ -79,6 +79,13 @@ def test_a_layer_in_float16_keeps_its_type(tmp_path):
     np.testing.assert_allclose(y, layer(paddle.to_tensor(x)).numpy(), rtol=0, atol=5e-3)
 
 
+@pytest.mark.parametrize("dtype", ["float8_e4m3fn", "float8_e5m2"])
+def test_casts_to_8_bits_overflow_as_they_do_here(dtype, tmp_path):
+    path = exported(lambda x: x.astype(dtype).astype("float32"), tmp_path, [spec(None)], opset=19)
+    x = np.array([1e6, -1e6, 464, 465, 61439, 65536, np.inf, -np.inf, 0.3], "float32")
+    np.testing.assert_array_equal(run(path, {"x": x})[0], paddle.to_tensor(x).astype(dtype).astype("float32").numpy())
+
+
 def test_results_may_be_chosen(tmp_path):
     path = exported(lambda x: (x + 1, x * 2), tmp_path, [spec(2)], output_spec=[1])
     assert [y.tolist() for y in run(path, {"x": np.ones(2, "float32")})] == [[2, 2]]
