@@ -40,7 +40,6 @@ NAMES = {
     "paddle.inference": "InternalUtils",
     "paddle.jit": "json_to_pdmodel",
     "paddle.library": "warn_about_unimplemented_torch_features",
-    "paddle.nn.functional": "sparse_attention",
     "paddle.nn.quant": "QuantStub",
     "paddle.static": "MetaTensor Operator Parameter quantization register_op",
     "paddle.static.nn": "continuous_value_model create_parameter",

@@ -171,6 +171,7 @@ NAMES = {
             "flash_attention_v3_varlen flash_attn_qkvpacked flash_attn_varlen_qkvpacked "
         ),
         "paddle.nn.functional.flashmask": "flashmask_attention",
+        "paddle.nn.functional.listed_attention": "sparse_attention",
         "paddle.nn.functional.loss_classes": (
             "adaptive_log_softmax_with_loss class_center_sample hsigmoid_loss margin_cross_entropy "
         ),

@@ -109,6 +109,54 @@ def manual_seed(seed: int) -> _Generator:
     return _restart(seed)
 
 
+_NAMED = "generators by name"  # among what a rank keeps
+
+
+def set_random_seed_generator(name: str, seed: int) -> None:
+    """Start a stream of random numbers under a name, by which calls with ``rng_name`` draw from it.
+
+    Args:
+        name: its name.
+        seed: an integer.
+
+    Raises:
+        TypeError: seed is no integer.
+
+    Example:
+        >>> import paddle
+        >>> paddle.framework.random.set_random_seed_generator("of_attention", 3)
+        >>> paddle.framework.random.get_random_seed_generator("of_attention").initial_seed
+        3
+    """
+    _refuse_in_capture("set_random_seed_generator")
+    current().state.values.setdefault(_NAMED, {})[name] = _Generator(seed)
+
+
+def get_random_seed_generator(name: str) -> _Generator:
+    """Return the stream of a name.
+
+    Args:
+        name: what :func:`set_random_seed_generator` was given.
+
+    Returns:
+        The generator.
+
+    Raises:
+        ValueError: there is none of this name.
+
+    Example:
+        >>> import paddle
+        >>> paddle.framework.random.set_random_seed_generator("of_attention", 3)
+        >>> paddle.framework.random.get_random_seed_generator("of_attention").offset
+        0
+    """
+    known = current().state.values.get(_NAMED, {})
+    if name not in known:
+        required = "a name that set_random_seed_generator was given"
+        raise op_error(ValueError, "get_random_seed_generator", required, f"{name!r}, of {sorted(known)}")
+    return known[name]
+
+
 class GeneratorState:
     """State of a generator: its seed and its offset."""
 

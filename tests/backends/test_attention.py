@@ -52,21 +52,36 @@ def close(got, want, dtype="float32", note=""):
     np.testing.assert_allclose(got, want, rtol=ROUGH[dtype], atol=ROUGH[dtype] * scale, err_msg=note)
 
 
-def run(op, *inputs):
-    return eager.apply(op, tuple(map(tensor, inputs)), (SCALE,))
+def called(op, inputs, dropout=()):
+    """Operands and params of a call: those that are missing are None and those of no dropout."""
+    inputs = (*inputs, *[None] * (len(op.inputs) - len(inputs)))
+    return inputs, (SCALE, *(dropout or (0.0, 0, 0)))[: len(op.param_fields)]
 
 
-def compare(q, k, v, g, mask=None, causal=False, dtype="float32"):
+def run(op, *inputs, dropout=()):
+    inputs, params = called(op, inputs, dropout)
+    return eager.apply(op, tuple(map(tensor, inputs)), params)
+
+
+def by_ref(op, *inputs, dropout=()):
+    inputs, params = called(op, inputs, dropout)
+    return evaluate(op, list(inputs), params)
+
+
+def compare(q, k, v, g, mask=None, causal=False, dtype="float32", blocks=None, dropout=(), g_lse=None):
     """All three ops against ref."""
     grad_of_mask = mask is not None and mask.dtype.kind not in "bi"
-    want = evaluate(ops.AttentionTrain(causal=causal), [q, k, v, mask], (SCALE,))
-    out, lse = run(ops.AttentionTrain(causal=causal), q, k, v, mask)
+    train = ops.AttentionTrain(causal=causal, dropout=bool(dropout))
+    want = by_ref(train, q, k, v, mask, blocks, dropout=dropout)
+    out, lse = run(train, q, k, v, mask, blocks, dropout=dropout)
     close(out, want[0], dtype, "out")
     close(lse, want[1], dtype, "lse")
-    close(run(ops.Attention(causal=causal), q, k, v, mask), want[0], dtype, "without lse")
-    op = ops.AttentionGrad(causal=causal, with_mask=grad_of_mask)
-    wanted = evaluate(op, [q, k, v, want[0], want[1], g, mask], (SCALE,))
-    made = run(op, q, k, v, want[0], want[1], g, mask)
+    if blocks is None and not dropout:
+        close(run(ops.Attention(causal=causal), q, k, v, mask), want[0], dtype, "without lse")
+    op = ops.AttentionGrad(causal=causal, dropout=bool(dropout), with_mask=grad_of_mask)
+    operands = q, k, v, want[0], want[1], g, mask, blocks, g_lse
+    wanted = by_ref(op, *operands, dropout=dropout)
+    made = run(op, *operands, dropout=dropout)
     for i, (x, y) in enumerate(zip(made, wanted, strict=True)):
         close(x, y, dtype, f"gradient {i}")
 
@@ -115,7 +130,7 @@ def test_bfloat16_scores_are_those_of_float32(first, dim, scale):
     full = [x.astype("float32") for x in low]
 
     def apply(op, *inputs):
-        return eager.apply(op, inputs, (scale,))
+        return eager.apply(op, called(op, inputs)[0], (scale, 0.0, 0, 0))
 
     out, lse = apply(ops.AttentionTrain(causal=True), *full[:3], None)
     made, made_lse = apply(ops.AttentionTrain(causal=True), *low[:3], None)
@@ -195,7 +210,7 @@ def test_what_is_not_finite(queries, value):
     q, k, v, _ = operands(1, queries, 200, 2, 2, 8, 8)
     k[0, 17] = np.nan
     hidden = np.arange(200) != 17
-    close(run(ops.Attention(), q, k, v, hidden), evaluate(ops.Attention(), [q, k, v, hidden], (SCALE,))[0])
+    close(run(ops.Attention(), q, k, v, hidden), by_ref(ops.Attention(), q, k, v, hidden)[0])
 
 
 def strided(x, how):
@@ -217,12 +232,12 @@ def test_strides(how, queries, dtype):
     q, k, v, g = operands(2, queries, 130, 4, 2, 24, 40, dtype)
     mask = draw(np.random.default_rng(3), (2, 1, queries, 130), dtype)
     for m in (None, mask, wide(mask) > 0):
-        want = evaluate(ops.AttentionTrain(causal=True), [q, k, v, m], (SCALE,))
+        want = by_ref(ops.AttentionTrain(causal=True), q, k, v, m)
         given = [strided(x, how) for x in (q, k, v)]
         masked = None if m is None else strided(m, how)
         out, _ = run(ops.AttentionTrain(causal=True), *given, masked)
         close(out, want[0], dtype)
-        wanted = evaluate(ops.AttentionGrad(causal=True), [q, k, v, *want, g, m], (SCALE,))
+        wanted = by_ref(ops.AttentionGrad(causal=True), q, k, v, *want, g, m)
         lse = permute(tensor(want[1].T.copy()), perm=(2, 1, 0))
         made = run(ops.AttentionGrad(causal=True), *given, strided(want[0], how), lse, strided(g, how), masked)
         for x, y in zip(made, wanted, strict=True):
@@ -235,7 +250,7 @@ def test_heads_of_one_projection():
     views = [tensor(x)[:, :, i] for i in range(3)]
     assert not views[0].is_contiguous()
     got = run(ops.Attention(causal=True), *views, None)
-    close(got, evaluate(ops.Attention(causal=True), [x[:, :, 0], x[:, :, 1], x[:, :, 2], None], (SCALE,))[0])
+    close(got, by_ref(ops.Attention(causal=True), x[:, :, 0], x[:, :, 1], x[:, :, 2], None)[0])
 
 
 def test_one_plan_for_all_lengths(monkeypatch):
@@ -247,7 +262,7 @@ def test_one_plan_for_all_lengths(monkeypatch):
     attend = ops.Attention(causal=True)
     for length in (1, 2, 15, 16, 17, 255, 256, 257, 700):
         q, k, v, _ = operands(1, 1, length, 4, 2, 16, 16, seed=length)
-        close(run(attend, q, k, v, None), evaluate(attend, [q, k, v, None], (SCALE,))[0])
+        close(run(attend, q, k, v, None), by_ref(attend, q, k, v, None)[0])
     assert made == [attend]
 
 

@@ -76,6 +76,89 @@ def test_bits_of_the_kernel_with_a_dense_mask(name, dtype):
         np.testing.assert_array_equal(*(np.asarray(array.to_numpy(t)).view(np.uint8) for t in (x, y)))
 
 
+def drawn_blocks(rng, batch, heads, queries, keys):
+    shape = (batch, heads, -(-queries // ops.BLOCK), -(-keys // ops.BLOCK))
+    return (rng.random(shape) < 0.6).astype(np.int32)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize(("causal", "columns"), FORMS)
+@pytest.mark.parametrize("heads", [(4, 2, 1), (4, 2, 2), (6, 2, 6)])
+@pytest.mark.parametrize(("queries", "keys"), [(130, 257), (300, 129), (3, 300)])
+def test_blocks(causal, columns, heads, queries, keys, dtype):
+    """Blocks of 128 × 128 hidden on top of indices, where groups of heads cross the borders of blocks, too."""
+    h, key_heads, mask_heads = heads
+    rng = np.random.default_rng(queries + columns + h)
+    indices = rng.integers(-20, queries + 20, (1, mask_heads, keys, columns)).astype(np.int32)
+    blocks = drawn_blocks(rng, 1, mask_heads, queries, keys)
+    q, k, v, g = operands(1, queries, keys, h, key_heads, 8, 12, dtype)
+    compare(q, k, v, g, mask=indices, causal=causal, blocks=blocks, dtype=dtype)
+    dense = dense_of(indices, queries, h, causal)
+    shown = blocks.repeat(128, 2).repeat(128, 3)[:, :, :queries, :keys] != 0
+    dense = dense & np.repeat(shown, h // mask_heads, axis=1)
+    train = ops.AttentionTrain(causal=causal)
+    same, want = run(train, q, k, v, indices, blocks), run(train, q, k, v, dense)
+    grad = ops.AttentionGrad(causal=causal)
+    same = [*same, *run(grad, q, k, v, *want, g, indices, blocks)]
+    want = [*want, *run(grad, q, k, v, *want, g, dense)]
+    for x, y in zip(same, want, strict=True):
+        np.testing.assert_array_equal(*(np.asarray(array.to_numpy(t)).view(np.uint8) for t in (x, y)))
+
+
+@pytest.mark.parametrize("heads", [1, 2, 6])
+def test_dropped_blocks_are_not_multiplied(heads):
+    """What is in a block that no query sees does not matter, whatever it is."""
+    q, k, v, g = operands(1, 384, 256, 6, 2, 8, 8)
+    indices = np.zeros((1, heads, 256, 2), np.int32) + np.array([384, 0], np.int32)
+    blocks = np.ones((1, heads, 3, 2), np.int32)
+    blocks[..., 1] = 0
+    want = run(ops.AttentionTrain(), q, k, v, indices, blocks)
+    k[:, 128:], v[:, 128:] = np.inf, np.nan
+    got = run(ops.AttentionTrain(), q, k, v, indices, blocks)
+    grads = run(ops.AttentionGrad(), q, k, v, *got, g, indices, blocks)
+    close(got[0], array.to_numpy(want[0]))
+    for x in grads:
+        assert np.isfinite(array.to_numpy(x)).all()
+
+
+DROPPED = (0.3, -1234567890123, 2**33 + 8)  # p, seed, offset
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float64", "float16"])
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("sizes", [(2, 130, 257, 2, 1, 16, 24), (1, 70, 3, 6, 2, 8, 9), (1, 1, 300, 3, 3, 33, 5)])
+def test_dropout(sizes, causal, dtype):
+    """The weights that the words of the random stream say, with masks and without, forwards and backwards."""
+    b, queries, keys, h, key_heads, *_ = sizes
+    rng = np.random.default_rng(queries)
+    q, k, v, g = operands(*sizes, dtype)
+    compare(q, k, v, g, causal=causal, dtype=dtype, dropout=DROPPED)
+    indices = rng.integers(-20, queries + 20, (b, key_heads, keys, 2)).astype(np.int32)
+    blocks = drawn_blocks(rng, b, key_heads, queries, keys)
+    compare(q, k, v, g, mask=indices, causal=causal, blocks=blocks, dtype=dtype, dropout=DROPPED)
+    added = draw(rng, (h, queries, keys), dtype)
+    compare(q, k, v, g, mask=added, causal=causal, dtype=dtype, dropout=DROPPED)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float64"])
+@pytest.mark.parametrize("heads", [(2, 2), (3, 1)])
+@pytest.mark.parametrize("n", [5, 140])
+def test_gradient_of_the_log_sum_exp(n, heads, dtype):
+    lse = draw(np.random.default_rng(n), (2, heads[0], n), "float64" if dtype == "float64" else "float32")
+    compare(*operands(2, n, n + 1, *heads, 16, 8, dtype), causal=True, dtype=dtype, g_lse=lse)
+
+
+@pytest.mark.parametrize("p", [0.0, 1.0])
+def test_dropout_of_nothing_and_of_everything(p):
+    q, k, v, g = operands(1, 40, 40, 2, 2, 8, 8)
+    compare(q, k, v, g, causal=True, dropout=(p, 5, 0))
+
+
+def test_dropped_bits_do_not_depend_on_threads(threads):
+    q, k, v, g = operands(1, 250, 250, 4, 2, 16, 16)
+    compare(q, k, v, g, mask=masks.causal_document([50, 125, 75]).indices, causal=True, dropout=DROPPED)
+
+
 def test_threads_do_not_matter(threads):
     n = 500
     mask = masks.causal_document([100, 250, 150])
@@ -144,17 +227,6 @@ def test_window(causal, size):
     close(got.numpy(), call(mask, *[x.numpy()] * 3)[1].numpy())
 
 
-def test_dropout_drops_what_is_seen():
-    mask = masks.document([10, 30])
-    x = draw(np.random.default_rng(0), (1, 40, 2, 8))
-    paddle.seed(7)
-    _, dropped = call(mask, x, x, np.ones_like(x), dropout=0.5)
-    assert (dropped.numpy() > 0).any()
-    assert np.unique(dropped.numpy().round(4)).size > 2
-    _, kept = call(mask, x, x, np.ones_like(x), dropout=0.5, training=False)
-    close(kept.numpy(), np.ones_like(x))
-
-
 def test_captured_at_two_lengths():
     fn = paddle.jit.to_static(lambda q, rows: paddle.nn.functional.flashmask_attention(q, q, q, rows, causal=True))
     for lengths in ([5, 7], [9, 11, 3], [20, 30]):
@@ -163,6 +235,9 @@ def test_captured_at_two_lengths():
         rows = paddle.to_tensor(mask.indices)
         want = paddle.nn.functional.flashmask_attention(x, x, x, rows, causal=True)
         close(fn(x, rows).numpy(), want.numpy())
+
+
+INDICES = {"startend_row_indices": np.full((1, 1, 4, 1), 4, np.int32)}
 
 
 @pytest.mark.parametrize(
@@ -187,8 +262,16 @@ def test_captured_at_two_lengths():
             "indices or window_size",
         ),
         ({"window_size": (-1, 2)}, ValueError, "a window of 0 keys at least"),
-        ({"return_seed_offset": True}, ValueError, "return_seed_offset=False"),
-        ({"block_mask": np.ones((1, 1, 1, 1), np.int32)}, ValueError, "block_mask=None"),
+        ({"fixed_seed_offset": np.zeros(3, np.int64)}, ValueError, "two integers, a seed and an offset"),
+        ({"fixed_seed_offset": np.zeros(2)}, ValueError, "two integers, a seed and an offset"),
+        ({"rng_name": "nobody"}, ValueError, "a name that set_random_seed_generator was given"),
+        ({"dropout": 1.5}, ValueError, "dropout between 0 and 1"),
+        ({"block_mask": np.ones((1, 1, 1, 1), np.int32)}, ValueError, "indices beside block_mask"),
+        ({"block_mask": np.ones((1, 1, 1, 1), np.int32), "window_size": 2}, ValueError, "indices beside block_mask"),
+        ({**INDICES, "block_mask": np.ones((1, 1, 1, 1), np.int64)}, TypeError, "a mask by blocks of int32"),
+        ({**INDICES, "block_mask": np.ones((1, 1, 1, 2), np.int32)}, ValueError, r"by blocks of shape \[1, 1, 1, 1\]"),
+        ({**INDICES, "block_mask": np.ones((1, 2, 1, 1), np.int32)}, ValueError, r"by blocks of shape \[1, 1, 1, 1\]"),
+        ({**INDICES, "block_mask": np.ones((1, 1, 1), np.int32)}, ValueError, r"by blocks of shape \[1, 1, 1, 1\]"),
     ],
 )
 def test_refusals(words, error, message):

@@ -346,9 +346,9 @@ def test_dropout_in_forms_of_flash_attention(rng):
     same(flash.flash_attention(x, x, x, 0.5)[0], a)
     for f, args in ((flash.flash_attention, (x, x, x)), (flash.flash_attn_qkvpacked, (paddle.stack([x] * 3, 2),))):
         with pytest.raises(ValueError, match="fixed_seed_offset"):
-            f(*args, fixed_seed_offset=paddle.to_tensor([1, 2]))
-        with pytest.raises(ValueError, match="rng_name"):
-            f(*args, rng_name="local")
+            f(*args, 0.5, fixed_seed_offset=paddle.to_tensor([1, 2, 3]))
+        with pytest.raises(ValueError, match="set_random_seed_generator"):
+            f(*args, 0.5, rng_name="local")
 
 
 def test_errors_of_flash_attention(rng):

@@ -292,8 +292,11 @@ def maxout(x: np.ndarray, axis: int, groups: int) -> Any:
 # --- attention -------------------------------------------------------------------------------------------------------
 
 
-def attention_parts(q: Any, k: Any, v: Any, mask: Any, causal: bool, scale: float) -> tuple:
-    """Result, log-sum-exp and probabilities, in torch: head by head."""
+def attention_parts(
+    q: Any, k: Any, v: Any, mask: Any, blocks: Any, causal: bool, dropout: bool,
+    scale: float, p: float = 0.0, seed: int = 0, offset: int = 0,
+) -> tuple:  # fmt: skip
+    """Result and log-sum-exp, in torch: head by head."""
     b, sq, h, _ = q.shape
     sk, heads = k.shape[1], k.shape[2]
     k, v = (x.repeat_interleave(h // heads, dim=2) for x in (k, v))
@@ -310,12 +313,18 @@ def attention_parts(q: Any, k: Any, v: Any, mask: Any, causal: bool, scale: floa
             hidden = (row >= columns[0]) | (row < columns[1])
         else:
             hidden = within(*columns[:2]) | within(*columns[2:])
+        if blocks is not None:
+            hidden = hidden | (blocks[:, :, torch.arange(sq) // 128][..., torch.arange(sk) // 128] == 0)
         mask = ~hidden.repeat_interleave(h // mask.shape[1], 1)
     if mask is not None:
         scores = scores.masked_fill(~mask, -math.inf) if mask.dtype == torch.bool else scores + mask
     lse = torch.logsumexp(scores, -1)
-    p = torch.exp(scores - lse.masked_fill(lse == -math.inf, 0)[..., None])
-    return torch.einsum("bhqk,bkhe->bqhe", p, v), lse
+    weights = torch.exp(scores - lse.masked_fill(lse == -math.inf, 0)[..., None])
+    if dropout:
+        words = np.array([philox_word(offset // 4 * 4 + i, seed) for i in range(b * h * sq * (-(-sk // 4) * 4))])
+        kept = (words.reshape(b, h, sq, -(-sk // 4) * 4)[..., :sk] >> 8) * 2.0**-24 >= np.float32(p)
+        weights = torch.where(torch.from_numpy(kept), weights / max(1 - p, 1e-12), 0.0)
+    return torch.einsum("bhqk,bkhe->bqhe", weights, v), lse
 
 
 def double(x: Any) -> Any:
@@ -325,25 +334,30 @@ def double(x: Any) -> Any:
 
 @reference()
 def attention(q: Any, k: Any, v: Any, mask: Any, causal: bool, scale: float) -> Any:
-    return to_numpy(attention_parts(*map(double, (q, k, v, mask)), causal, scale)[0])
+    return to_numpy(attention_parts(*map(double, (q, k, v, mask)), None, causal, False, scale)[0])
 
 
 @reference()
-def attention_train(q: Any, k: Any, v: Any, mask: Any, causal: bool, scale: float) -> Any:
-    return to_numpy(attention_parts(*map(double, (q, k, v, mask)), causal, scale))
+def attention_train(*args: Any, **words: Any) -> Any:
+    return to_numpy(attention_parts(*map(double, args[:5]), *args[5:], **words))
 
 
 @reference()
 def attention_grad(
-    q: Any, k: Any, v: Any, out: Any, lse: Any, grad: Any, mask: Any, causal: bool, with_mask: bool, scale: float
-) -> Any:
+    q: Any, k: Any, v: Any, out: Any, lse: Any, grad: Any, mask: Any, blocks: Any, grad_lse: Any, causal: bool,
+    dropout: bool, with_mask: bool, *params: Any, **words: Any,
+) -> Any:  # fmt: skip
     wanted = [double(x).requires_grad_() for x in (q, k, v)]
     mask = double(mask)
     if with_mask:
         mask.requires_grad_()
         wanted.append(mask)
-    made = attention_parts(*wanted[:3], mask, causal, scale)[0]
-    return to_numpy(torch.autograd.grad(made, wanted, double(grad)))
+    made, sums = attention_parts(*wanted[:3], mask, double(blocks), causal, dropout, *params, **words)
+    ends, grads = [made], [double(grad)]
+    if grad_lse is not None:
+        seen = ~torch.isinf(sums)
+        ends, grads = [made, sums[seen]], [*grads, double(grad_lse)[seen]]
+    return to_numpy(torch.autograd.grad(ends, wanted, grads, allow_unused=False))
 
 
 def rows_of_sequences(pages: Any, tables: Any, ends: Any) -> list:

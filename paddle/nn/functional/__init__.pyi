@@ -53,6 +53,7 @@ from paddle.nn.functional.flash_attention import flash_attn_qkvpacked as flash_a
 from paddle.nn.functional.flash_attention import flash_attn_varlen_qkvpacked as flash_attn_varlen_qkvpacked
 from paddle.nn.functional.flashmask import flashmask_attention as flashmask_attention
 from paddle.nn.functional.input import embedding_renorm_ as embedding_renorm_
+from paddle.nn.functional.listed_attention import sparse_attention as sparse_attention
 from paddle.nn.functional.loss import binary_cross_entropy as binary_cross_entropy
 from paddle.nn.functional.loss import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
 from paddle.nn.functional.loss import dice_loss as dice_loss
@@ -1026,6 +1027,7 @@ __all__ = [
     "softplus",
     "softshrink",
     "softsign",
+    "sparse_attention",
     "square_error_cost",
     "swiglu",
     "swish",

@@ -1,40 +1,43 @@
 """Attention in the forms of flash attention (Dao et al., 2022): packed operands, and sequences of several lengths.
 
-All of them run the engine's attention. Sequences that follow each other in one tensor are laid side by side first, as
-rows of a batch as long as the longest.
+All of them run the engine's attention. Of sequences that follow each other in one tensor each sees itself alone, as a
+mask by columns says; only where weights are asked for, or scores are capped, they are laid side by side as rows of a
+batch.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from paddle import _lazy
-from paddle._public import also, public
-from paddle.nn.functional.attention import (
+from paddle._public import also, need_tensor, public
+from paddle.nn.functional.attention import from_first_key, need_heads
+from paddle.nn.functional.attention_call import (
+    NO_DROPOUT,
+    Dropout,
+    attend,
+    attend_with_lse,
+    dropout_of,
     masked_scores,
-    need_heads,
-    scaled_dot_product_attention,
+    visible_pairs,
     weighted_values,
 )
-from paddle.tensor._args import InternedOps, create_on
+from paddle.nn.functional.packed_sequences import (
+    Sequences,
+    behind,
+    beside,
+    causal_columns_of,
+    columns_of,
+    counter,
+    need_rows,
+    only_counted,
+    sequences,
+    visible,
+)
 from umiak import ops as F
-from umiak.core import dtype as dt
 from umiak.core.context import no_grad_guard
-from umiak.core.eager import apply
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
-
-_ATTENTION = InternedOps(F.Attention)
-
-
-def _only_default_stream(op_name: str, fixed_seed_offset: Any, rng_name: str) -> None:
-    """Dropout draws from the device's stream alone."""
-    if fixed_seed_offset is not None or rng_name:
-        raise ValueError(
-            f"[{op_name}] requires fixed_seed_offset=None and rng_name='' (seed dropout with paddle.seed), "
-            f"got {fixed_seed_offset} and {rng_name!r}"
-        )
 
 
 @public("paddle.nn.functional.flash_attention")
@@ -61,7 +64,10 @@ def flash_attention(
         dropout: the probability that a weight is dropped in training, from 0 to 1.
         causal: query i sees keys 0 to i.
         return_softmax: return the weights, after dropout, too.
-        fixed_seed_offset, rng_name: only None and ``""``: dropout draws from the stream that ``paddle.seed`` seeds.
+        fixed_seed_offset: two integers, the seed and the offset of the random numbers that dropout draws; by default
+            the next ones of a stream.
+        rng_name: the name of that stream (``paddle.framework.random.set_random_seed_generator``), by default the one
+            that ``paddle.seed`` seeds.
         training: False turns dropout off.
         softmax_scale: factor of the scores, by default ``dim ** -0.5``.
 
@@ -70,8 +76,8 @@ def flash_attention(
 
     Raises:
         TypeError: the operands are not floating or have different dtypes.
-        ValueError: shapes that do not fit, ``dropout`` outside [0, 1], or another ``fixed_seed_offset`` or
-            ``rng_name``.
+        ValueError: shapes that do not fit, ``dropout`` outside [0, 1], ``fixed_seed_offset`` that is not two integers,
+            or a stream that is not there.
 
     References:
         Dao et al., FlashAttention: Fast and Memory-Efficient Exact Attention with IO-Awareness, 2022.
@@ -83,14 +89,14 @@ def flash_attention(
         >>> out.shape
         paddle.Size([1, 5, 2, 8])
     """
-    _only_default_stream("flash_attention", fixed_seed_offset, rng_name)
-    if not return_softmax:
-        p = dropout if training else 0.0
-        out = scaled_dot_product_attention(query, key, value, None, p, causal, training, scale=softmax_scale)
-        return out, None
+    drops = dropout_of("flash_attention", dropout, training, fixed_seed_offset, rng_name)
     try:
         scale = 1.0 / math.sqrt(query.shape[3] or 1) if softmax_scale is None else softmax_scale
-        return weighted_values(query, key, value, None, dropout if training else 0.0, causal, scale)
+        if return_softmax:
+            mask = visible_pairs(query.shape[1], key.shape[1], 0, query) if causal else None
+            return weighted_values(query, key, value, mask, scale, drops)
+        key, value, mask, causal = from_first_key(query, key, value, None, causal)
+        return attend(query, key, value, mask, causal, scale, drops), None
     except (AttributeError, IndexError, ValueError):
         need_heads(query, key, value)
         raise
@@ -133,7 +139,10 @@ def flash_attn_qkvpacked(
         dropout: the probability that a weight is dropped in training, from 0 to 1.
         causal: query i sees keys 0 to i.
         return_softmax: return the weights, after dropout, too.
-        fixed_seed_offset, rng_name: only None and ``""``: dropout draws from the stream that ``paddle.seed`` seeds.
+        fixed_seed_offset: two integers, the seed and the offset of the random numbers that dropout draws; by default
+            the next ones of a stream.
+        rng_name: the name of that stream (``paddle.framework.random.set_random_seed_generator``), by default the one
+            that ``paddle.seed`` seeds.
         training: False turns dropout off.
 
     Returns:
@@ -141,8 +150,8 @@ def flash_attn_qkvpacked(
 
     Raises:
         TypeError: qkv is not floating.
-        ValueError: qkv has another shape, ``dropout`` is outside [0, 1], or another ``fixed_seed_offset`` or
-            ``rng_name``.
+        ValueError: qkv has another shape, ``dropout`` is outside [0, 1], ``fixed_seed_offset`` is not two integers, or
+            there is no such stream.
 
     Example:
         >>> import paddle
@@ -150,112 +159,75 @@ def flash_attn_qkvpacked(
         >>> out.shape
         paddle.Size([2, 5, 2, 8])
     """
-    _only_default_stream("flash_attn_qkvpacked", fixed_seed_offset, rng_name)
-    parts = _unpacked("flash_attn_qkvpacked", qkv, 5)
-    return flash_attention(*parts, dropout, causal, return_softmax, training=training)
+    parts = _unpacked("flash_attn_qkvpacked", need_tensor(qkv, "flash_attn_qkvpacked", "qkv"), 5)
+    return flash_attention(
+        *parts,
+        dropout,
+        causal,
+        return_softmax,
+        fixed_seed_offset=fixed_seed_offset,
+        rng_name=rng_name,
+        training=training,
+    )
 
 
 # --- sequences of several lengths -----------------------------------------------------------------------------------
 
 
-def _counter(n: Any, like: Tensor) -> Tensor:
-    return create_on(like.place, F.iota, 0, 1, dt.int64, n)
+def _attend_within(
+    query: Tensor, key: Tensor, value: Tensor, rows: Sequences, key_rows: Sequences, alike: bool, causal: bool,
+    window: tuple[int, int], scale: float, dropout: Dropout = NO_DROPOUT, lse: bool = False,
+) -> tuple[Tensor, Tensor | None]:  # fmt: skip
+    """Attention within sequences of ``[total, heads, dim]``, and the log-sum-exp ``[heads, total]`` if it is asked for.
 
-
-def _starts(op_name: str, cu_seqlens: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the starts and lengths of the sequences, ``[batch]`` each."""
-    if cu_seqlens.ndim != 1 or not cu_seqlens.dtype.is_integer:
-        raise ValueError(
-            f"[{op_name}] requires cumulative lengths as integers [batch + 1], "
-            f"got {cu_seqlens.dtype.name} of shape {list(cu_seqlens.shape)}"
-        )
-    ends, n = F.cast(cu_seqlens, dtype=dt.int64), cu_seqlens.shape[0] - 1
-    low, high = (F.slice(ends, axes=(0,), starts=(i,), sizes=(n,), steps=(1,)) for i in (0, 1))
-    return low, F.sub(high, low)
-
-
-def _beside(x: Tensor, starts: Tensor, lengths: Tensor, size: int) -> Tensor:
-    """Sequences of ``x [total, heads, dim]`` as ``[batch, size, heads, dim]``, with zeros behind the shorter ones."""
-    at = F.add(F.unsqueeze(starts, axes=(1,)), _counter(size, starts))
-    rows = F.take(x, F.minimum(at, x.shape[0] - 1), axis=0)
-    return _cut(rows, lengths)
-
-
-def _cut(rows: Tensor, lengths: Tensor) -> Tensor:
-    """``[batch, size, heads, dim]`` with zeros beyond the lengths."""
-    here = F.lt(_counter(rows.shape[1], lengths), F.unsqueeze(lengths, axes=(1,)))
-    return F.where(F.unsqueeze(here, axes=(2, 3)), rows, 0.0)
-
-
-def _behind(rows: Tensor, starts: Tensor, total: int, axis: int = 1) -> Tensor:
-    """The inverse of :func:`_beside`: what stands at ``(batch, position)`` along the first dim and ``axis`` goes to one
-    dim of ``total``, in place of the first. Rows of no sequence are zeros.
+    ``alike``: queries and keys have the same sequences, so that causal order needs no mask.
     """
-    if axis != 1:
-        rows = F.permute(rows, perm=(0, axis, *(i for i in range(1, rows.ndim) if i != axis)))
-    batch, size, *rest = rows.shape
-    t = _counter(total, starts)
-    which = F.sub(F.search_sorted(starts, t, right=True), 1)
-    at = F.sub(t, F.take(starts, F.maximum(which, 0), axis=0))
-    fits = F.logical_and(F.ge(which, 0), F.lt(at, size))
-    index = F.where(fits, F.add(F.mul(which, size), at), 0)
-    rows_of_batch = F.take(F.reshape(rows, shape=(batch * size, *rest)), index, axis=0)
-    return F.where(F.unsqueeze(fits, axes=tuple(range(1, rows_of_batch.ndim))), rows_of_batch, 0.0)
+    left, right = _reach(causal, window)
+    need_rows("attention", query.shape[0], key.shape[0])
+    by_order = alike and right == 0
+    if by_order:
+        mask = causal_columns_of(rows, query.shape[0], left)
+    else:
+        mask = columns_of(rows, key_rows, key.shape[0], left, right)
+    operands = (*(F.unsqueeze(t, axes=(0,)) for t in (query, key, value)), mask, by_order, scale, dropout)
+    if not lse:
+        return F.squeeze(attend(*operands), axes=(0,)), None
+    out, sums, _ = attend_with_lse(*operands)
+    return F.squeeze(out, axes=(0,)), F.squeeze(sums, axes=(0,))
 
 
-def _visible(
-    queries: int, keys: int, lengths: Tensor, key_lengths: Tensor, left: int | None, right: int | None
-) -> Tensor:
-    """``[batch, 1, queries or 1, keys]``: which keys a query sees.
-
-    The last query of a sequence stands at its last key; a query sees ``left`` keys before its own and ``right`` after
-    it, None for all.
-    """
-    j = F.unsqueeze(_counter(keys, key_lengths), axes=(0, 1, 2))
-    seen = F.lt(j, F.unsqueeze(key_lengths, axes=(1, 2, 3)))
-    if left is None and right is None:
-        return seen
-    own = F.unsqueeze(F.sub(key_lengths, lengths), axes=(1, 2, 3))
-    own = F.add(own, F.unsqueeze(_counter(queries, lengths), axes=(0, 1, 3)))
-    if left is not None:
-        seen = F.logical_and(seen, F.ge(j, F.sub(own, left)))
-    if right is not None:
-        seen = F.logical_and(seen, F.le(j, F.add(own, right)))
-    return seen
-
-
-def _attend(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    lengths: Tensor,
-    key_lengths: Tensor,
-    alike: bool,
-    causal: bool,
-    window: tuple[int, int],
-    scale: float,
-    p: float,
-    weights: bool,
-) -> tuple[Tensor, Tensor | None]:
-    """Attention of sequences side by side, and its weights where they are asked for.
-
-    ``alike``: queries and keys have the same lengths, so that causal order needs no mask.
-    """
+def _reach(causal: bool, window: tuple[int, int]) -> tuple[int | None, int | None]:
+    """Numbers of keys that a query sees before and behind its own, None for all."""
     left, right = (None if n < 0 else n for n in window)
-    by_order = causal and alike and left is None
-    if causal and not by_order:
-        right = 0
-    mask = _visible(q.shape[1], k.shape[1], lengths, key_lengths, left, None if by_order else right)
-    if p or weights:
-        out, probabilities = weighted_values(q, k, v, mask, p, by_order, scale)
-        return out, probabilities if weights else None
-    return apply(_ATTENTION[by_order], (q, k, v, mask), (scale,)), None
+    return left, 0 if causal else right
+
+
+def _weights_within(
+    query: Tensor, key: Tensor, value: Tensor, rows: Sequences, key_rows: Sequences, causal: bool, scale: float,
+    dropout: Dropout,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """The same with its weights, of sequences side by side."""
+    q, k, v = beside(query, rows), beside(key, key_rows), beside(value, key_rows)
+    mask = visible(rows, key_rows, *_reach(causal, (-1, -1)))
+    out, weights = weighted_values(q, k, v, mask, scale, dropout)
+    return behind(out, rows, query.shape[0]), weights
 
 
 def _need_packed(op_name: str, query: Tensor, key: Tensor, value: Tensor) -> None:
+    for arg_name, x in (("query", query), ("key", key), ("value", value)):
+        need_tensor(x, op_name, arg_name)
     if not query.ndim == key.ndim == value.ndim == 3:
         got = [list(t.shape) for t in (query, key, value)]
         raise op_error(ValueError, op_name, "query, key and value [total, heads, dim]", got)
+
+
+def _within(
+    query: Tensor, key: Tensor, value: Tensor, rows: Sequences, key_rows: Sequences, alike: bool, causal: bool,
+    scale: float, dropout: Dropout, weights: bool,
+) -> tuple[Tensor, Tensor | None]:  # fmt: skip
+    if weights:
+        return _weights_within(query, key, value, rows, key_rows, causal, scale, dropout)
+    return _attend_within(query, key, value, rows, key_rows, alike, causal, (-1, -1), scale, dropout)
 
 
 @public("paddle.nn.functional.flash_attention")
@@ -289,7 +261,10 @@ def flash_attn_unpadded(
         dropout: the probability that a weight is dropped in training, from 0 to 1.
         causal: the last query of a sequence sees all its keys, one before it all but the last, and so on.
         return_softmax: return the weights, after dropout, too.
-        fixed_seed_offset, rng_name: only None and ``""``: dropout draws from the stream that ``paddle.seed`` seeds.
+        fixed_seed_offset: two integers, the seed and the offset of the random numbers that dropout draws; by default
+            the next ones of a stream.
+        rng_name: the name of that stream (``paddle.framework.random.set_random_seed_generator``), by default the one
+            that ``paddle.seed`` seeds.
         training: False turns dropout off.
 
     Returns:
@@ -298,8 +273,8 @@ def flash_attn_unpadded(
 
     Raises:
         TypeError: the operands are not floating or have different dtypes.
-        ValueError: shapes that do not fit, cumulative lengths that are not integers, ``dropout`` outside [0, 1], or
-            another ``fixed_seed_offset`` or ``rng_name``.
+        ValueError: shapes that do not fit, cumulative lengths that are not integers, decrease or end beyond the rows,
+            ``dropout`` outside [0, 1], ``fixed_seed_offset`` that is not two integers, or a stream that is not there.
 
     Example:
         >>> import paddle
@@ -310,15 +285,12 @@ def flash_attn_unpadded(
         paddle.Size([5, 2, 8])
     """
     op_name = "flash_attn_unpadded"
-    _only_default_stream(op_name, fixed_seed_offset, rng_name)
+    drops = dropout_of(op_name, dropout, training, fixed_seed_offset, rng_name)
     _need_packed(op_name, query, key, value)
     alike = cu_seqlens_q is cu_seqlens_k and max_seqlen_q == max_seqlen_k
-    (at, lengths), (key_at, key_lengths) = _starts(op_name, cu_seqlens_q), _starts(op_name, cu_seqlens_k)
-    q = _beside(query, at, lengths, max_seqlen_q)
-    k, v = (_beside(t, key_at, key_lengths, max_seqlen_k) for t in (key, value))
-    p = dropout if training else 0.0
-    results = _attend(q, k, v, lengths, key_lengths, alike, causal, (-1, -1), scale, p, return_softmax)
-    return _behind(results[0], at, query.shape[0]), results[1]
+    rows = sequences(op_name, "cu_seqlens_q", cu_seqlens_q, query.shape[0], max_seqlen_q)
+    key_rows = rows if alike else sequences(op_name, "cu_seqlens_k", cu_seqlens_k, key.shape[0], max_seqlen_k)
+    return _within(query, key, value, rows, key_rows, alike, causal, scale, drops, return_softmax)
 
 
 @public("paddle.nn.functional paddle.nn.functional.flash_attention")
@@ -350,7 +322,10 @@ def flash_attn_varlen_qkvpacked(
         dropout: the probability that a weight is dropped in training, from 0 to 1.
         causal: the last query of a sequence sees all its keys, one before it all but the last, and so on.
         return_softmax: return the weights, after dropout, too.
-        fixed_seed_offset, rng_name: only None and ``""``: dropout draws from the stream that ``paddle.seed`` seeds.
+        fixed_seed_offset: two integers, the seed and the offset of the random numbers that dropout draws; by default
+            the next ones of a stream.
+        rng_name: the name of that stream (``paddle.framework.random.set_random_seed_generator``), by default the one
+            that ``paddle.seed`` seeds.
         varlen_padded: each sequence takes ``max_seqlen_q`` rows of ``qkv``, of which the first count; False: sequences
             follow each other closely.
         training: False turns dropout off.
@@ -361,8 +336,8 @@ def flash_attn_varlen_qkvpacked(
 
     Raises:
         TypeError: qkv is not floating.
-        ValueError: shapes that do not fit, cumulative lengths that are not integers, ``dropout`` outside [0, 1], or
-            another ``fixed_seed_offset`` or ``rng_name``.
+        ValueError: shapes that do not fit, cumulative lengths that are not integers, decrease or end beyond the rows,
+            ``dropout`` outside [0, 1], ``fixed_seed_offset`` that is not two integers, or a stream that is not there.
 
     Example:
         >>> import paddle
@@ -372,25 +347,23 @@ def flash_attn_varlen_qkvpacked(
         paddle.Size([6, 2, 8])
     """
     op_name = "flash_attn_varlen_qkvpacked"
-    _only_default_stream(op_name, fixed_seed_offset, rng_name)
-    q, k, v = _unpacked(op_name, qkv, 4)
-    more = (dropout, causal, return_softmax)
-    ends = (cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k)
-    if not varlen_padded:
-        return flash_attn_unpadded(q, k, v, *ends, scale, *more, training=training)
-    (_, lengths), (_, key_lengths) = _starts(op_name, cu_seqlens_q), _starts(op_name, cu_seqlens_k)
-    batch = cu_seqlens_q.shape[0] - 1
-    if max_seqlen_q != max_seqlen_k or batch * max_seqlen_q != qkv.shape[0]:
+    drops = dropout_of(op_name, dropout, training, fixed_seed_offset, rng_name)
+    q, k, v = _unpacked(op_name, need_tensor(qkv, op_name, "qkv"), 4)
+    alike = cu_seqlens_q is cu_seqlens_k and max_seqlen_q == max_seqlen_k
+    total, batch = qkv.shape[0], need_tensor(cu_seqlens_q, op_name, "cu_seqlens_q").shape[0] - 1
+    if varlen_padded and (max_seqlen_q != max_seqlen_k or batch * max_seqlen_q != total):
         raise ValueError(
             f"[{op_name}] requires max_seqlen_q rows for each of {batch} padded sequences, and as many for keys, "
-            f"got {qkv.shape[0]} rows for {max_seqlen_q} and {max_seqlen_k}"
+            f"got {total} rows for {max_seqlen_q} and {max_seqlen_k}"
         )
-    q, k, v = (F.reshape(t, shape=(batch, max_seqlen_q, *t.shape[1:])) for t in (q, k, v))
-    k, v = _cut(k, key_lengths), _cut(v, key_lengths)
-    p = dropout if training else 0.0
-    alike = cu_seqlens_q is cu_seqlens_k
-    out, weights = _attend(q, k, v, lengths, key_lengths, alike, causal, (-1, -1), scale, p, return_softmax)
-    return F.reshape(_cut(out, lengths), shape=(batch * max_seqlen_q, *out.shape[2:])), weights
+    rows = sequences(op_name, "cu_seqlens_q", cu_seqlens_q, total, max_seqlen_q)
+    key_rows = rows if alike else sequences(op_name, "cu_seqlens_k", cu_seqlens_k, total, max_seqlen_k)
+    if varlen_padded:
+        starts = F.mul(counter(batch, rows.starts), max_seqlen_q)
+        rows = rows._replace(starts=starts)
+        key_rows = rows if alike else key_rows._replace(starts=starts)
+        k, v = only_counted(k, key_rows), only_counted(v, key_rows)
+    return _within(q, k, v, rows, key_rows, alike, causal, scale, drops, return_softmax)
 
 
 @public("paddle.nn.functional paddle.nn.functional.flash_attention")
@@ -434,13 +407,14 @@ def flash_attention_v3_varlen(
         num_splits, pack_gqa, sm_margin: accepted; they say how a GPU divides its work.
 
     Returns:
-        (result ``[total queries, heads, dim]`` of query's dtype, log-sum-exp ``[heads, total queries]`` without
-        gradient: float32, or of query's dtype if that is float64 or with ``softcap``).
+        (result ``[total queries, heads, dim]`` of query's dtype, natural log-sum-exp of the scores
+        ``[heads, total queries]``, with a gradient of its own: float32, or float64 for such operands; of query's dtype
+        and without gradient with ``softcap``). Rows that do not count are 0 and -inf.
 
     Raises:
         TypeError: the operands are not floating or have different dtypes.
-        ValueError: shapes that do not fit, cumulative lengths that are not integers, ``qv`` or scales of 8-bit
-            operands.
+        ValueError: shapes that do not fit, cumulative lengths that are not integers, decrease or end beyond the rows,
+            ``qv`` or scales of 8-bit operands.
 
     Example:
         >>> import paddle
@@ -454,29 +428,84 @@ def flash_attention_v3_varlen(
         raise op_error(ValueError, op_name, "qv and the scales of 8-bit operands to be None", "one of them")
     _need_packed(op_name, query, key, value)
     alike = cu_seqlens_q is cu_seqlens_k and max_seqlen_q == max_seqlen_k and seqused_q is seqused_k
-    (at, lengths), (key_at, key_lengths) = _starts(op_name, cu_seqlens_q), _starts(op_name, cu_seqlens_k)
-    lengths = lengths if seqused_q is None else F.cast(seqused_q, dtype=dt.int64)
-    key_lengths = key_lengths if seqused_k is None else F.cast(seqused_k, dtype=dt.int64)
+    rows = sequences(op_name, "cu_seqlens_q", cu_seqlens_q, query.shape[0], max_seqlen_q, seqused_q)
+    key_rows = (
+        rows if alike else sequences(op_name, "cu_seqlens_k", cu_seqlens_k, key.shape[0], max_seqlen_k, seqused_k)
+    )
     scale = 1.0 / math.sqrt(query.shape[2] or 1) if softmax_scale is None else softmax_scale
-    q = _beside(query, at, lengths, max_seqlen_q)
-    k, v = (_beside(t, key_at, key_lengths, max_seqlen_k) for t in (key, value))
-    left, right = (None if n < 0 else n for n in window_size)
-    by_order = causal and alike and left is None and not softcap
-    if causal and not by_order:
-        right = 0
-    mask = _visible(max_seqlen_q, max_seqlen_k, lengths, key_lengths, left, None if by_order else right)
     if softcap:
-        out, _ = weighted_values(q, k, v, mask, 0.0, False, scale, softcap)
-        with no_grad_guard():
-            scores, _ = masked_scores(q, k, mask, False, scale, softcap)
-            lse = F.logsumexp(scores, axes=(3,))
-    else:
-        out = apply(_ATTENTION[by_order], (q, k, v, mask), (scale,))
-        with no_grad_guard():
-            _, lse = F.attention_train(q, k, v, mask, causal=by_order, scale=scale)
-    out = _behind(_cut(out, lengths), at, query.shape[0])
-    lse = F.permute(_behind(lse, at, query.shape[0], axis=2), perm=(1, 0))
-    return out, lse
+        return _capped(query, key, value, rows, key_rows, _reach(causal, window_size), scale, softcap)
+    if seqused_k is not None:
+        key, value = only_counted(key, key_rows), only_counted(value, key_rows)
+    out, lse = _attend_within(query, key, value, rows, key_rows, alike, causal, window_size, scale, lse=True)
+    return out, lse  # type: ignore[return-value]
+
+
+def _capped(
+    query: Tensor, key: Tensor, value: Tensor, rows: Sequences, key_rows: Sequences,
+    reach: tuple[int | None, int | None], scale: float, softcap: float,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """Attention with scores that are capped, and their log-sum-exp, of sequences side by side."""
+    q, k, v = beside(query, rows), beside(key, key_rows), beside(value, key_rows)
+    mask = visible(rows, key_rows, *reach)
+    out, _ = weighted_values(q, k, v, mask, scale, NO_DROPOUT, softcap)
+    with no_grad_guard():
+        scores, seen = masked_scores(q, k, mask, scale, softcap)
+        lse = F.logsumexp(scores, axes=(3,))
+        lse = lse if seen is None else F.where(F.squeeze(seen, axes=(3,)), lse, -math.inf)
+        lse = behind(F.permute(lse, perm=(0, 2, 1)), rows, query.shape[0])
+    return behind(out, rows, query.shape[0]), F.permute(lse, perm=(1, 0))
+
+
+@public("paddle.nn.functional.flash_attention")
+def calc_reduced_attention_scores(query: Tensor, key: Tensor, softmax_lse: Tensor) -> Tensor:
+    """Weight that each key gets from all queries together: sums of the columns of the softmax of the scores.
+
+    No matrix of queries by keys is formed. It is for inference: there is no gradient.
+
+    Args:
+        query: floating tensor ``[batch, queries, heads, dim]``.
+        key: tensor ``[batch, keys, key heads, dim]`` of query's dtype, each head serving several consecutive query
+            heads.
+        softmax_lse: the log-sum-exp of the scores, natural, as :func:`flashmask_attention` returns it:
+            ``[batch, heads, rows]`` with as many rows as there are queries, or more.
+
+    Returns:
+        Tensor ``[batch, heads, 1, keys]``, float32, or float64 for such operands. Scores are multiplied by
+        ``dim ** -0.5``.
+
+    Raises:
+        TypeError: operands that are not floating or of different dtypes.
+        ValueError: shapes that do not fit, or operands that a gradient is asked for.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.rand([1, 5, 2, 8])
+        >>> _, lse = paddle.nn.functional.flashmask_attention(x, x, x, return_softmax_lse=True)
+        >>> paddle.nn.functional.flash_attention.calc_reduced_attention_scores(x, x, lse).sum(3).round(4).tolist()
+        [[[5.0], [5.0]]]
+    """
+    op_name = "calc_reduced_attention_scores"
+    for arg_name, x, rank in (("query", query, 4), ("key", key, 4), ("softmax_lse", softmax_lse, 3)):
+        if need_tensor(x, op_name, arg_name).ndim != rank:
+            raise op_error(ValueError, op_name, f"{arg_name} of rank {rank}", f"shape {list(x.shape)}")
+    if not (query.stop_gradient and key.stop_gradient):
+        raise op_error(ValueError, op_name, "operands with stop_gradient=True, as it is for inference", "another")
+    batch, queries, heads, size = query.shape
+    keys, key_heads = key.shape[1], key.shape[2]
+    if list(softmax_lse.shape[:2]) != [batch, heads] or softmax_lse.shape[2] < queries or heads % key_heads:
+        got = ", ".join(str(list(x.shape)) for x in (query, key, softmax_lse))
+        raise op_error(ValueError, op_name, "heads that fit, and softmax_lse [batch, heads, queries or more]", got)
+    wide = query.dtype.compute
+    q, k = (F.cast(x, dtype=wide) for x in (query, key))
+    k = k if heads == key_heads else F.repeat_interleave(k, axis=2, repeats=heads // key_heads)
+    lse = F.cast(F.slice(softmax_lse, axes=(2,), starts=(0,), sizes=(queries,), steps=(1,)), dtype=wide)
+    # The gradient of values are the sums of weights times the gradient of the result.
+    v = F.full(0.0, dtype=wide, shape=(batch, keys, heads, 1))
+    out, ones = (F.full(x, dtype=wide, shape=(batch, queries, heads, 1)) for x in (0.0, 1.0))
+    with no_grad_guard():
+        sums = F.attention_grad(q, k, v, out, lse, ones, None, causal=False, scale=1.0 / math.sqrt(size or 1))[2]
+    return F.permute(sums, perm=(0, 2, 3, 1))
 
 
 flash_attn_varlen_func = also(

@@ -7,18 +7,15 @@ from typing import Any
 
 from paddle import _lazy
 from paddle._public import need_tensor, public
-from paddle.nn.functional.attention import need_heads, weighted_values
-from paddle.tensor._args import InternedOps, create_on
+from paddle.nn.functional.attention import need_heads
+from paddle.nn.functional.attention_call import attend, attend_with_lse, dropout_of, padded_lse
+from paddle.tensor._args import create_on
 from umiak import ops as F
 from umiak.core import dtype as dt
-from umiak.core.eager import apply
 from umiak.core.tensor import Tensor
-from umiak.ops.dot_product_attention import hidden_queries
 from umiak.util.errors import op_error
 
 OP = "flashmask_attention"
-LSE_ROWS = 128  # the log-sum-exp has a multiple of so many rows
-_ATTENTION = InternedOps(F.Attention)
 
 
 @public("paddle.nn.functional paddle.nn.functional.flash_attention")
@@ -42,9 +39,9 @@ def flashmask_attention(
 ) -> Tensor | list[Tensor]:
     """Attention whose mask says for each key which queries do not see it.
 
-    No mask of queries by keys is formed, in the gradient neither: tiles of 128 keys that no query of a block sees are
-    skipped, and those that all see are computed as without a mask. :mod:`umiak.masks` makes the indices of the usual
-    families of masks.
+    No mask or weights of queries by keys are formed, in the gradient neither: tiles of 128 keys that no query of a
+    block sees are skipped, and those that all see are computed as without a mask. :mod:`umiak.masks` makes the indices
+    of the usual families of masks.
 
     Args:
         query: floating tensor ``[batch, queries, heads, dim]``.
@@ -59,22 +56,27 @@ def flashmask_attention(
         window_size: instead of indices, how many keys before its own place (and, if not causal, behind it) a query
             sees: one number for both, or two.
         return_softmax_lse: return the log-sum-exp of the scores, too.
-        return_seed_offset, fixed_seed_offset, rng_name: only False, None and ``""``: dropout draws from the stream that
-            ``paddle.seed`` seeds.
+        return_seed_offset: return the seed and the offset that dropout drew from, too; 0 and 0 without dropout.
+        fixed_seed_offset: two integers, the seed and the offset of the random numbers that dropout draws; by default
+            the next ones of a stream.
+        rng_name: the name of that stream (``paddle.framework.random.set_random_seed_generator``), by default the one
+            that ``paddle.seed`` seeds.
         training: False turns dropout off.
         softmax_scale: factor of the scores, by default ``dim ** -0.5``.
-        block_mask: only None.
+        block_mask: int32 ``[batch, mask heads, query blocks, key blocks]`` beside indices of as many mask heads: where
+            it is 0, a block of 128 queries sees nothing of a block of 128 keys, whose scores are not computed.
 
     Returns:
-        The result ``[batch, queries, heads, dim]`` of query's dtype, 0 where a query sees no key; with
-        ``return_softmax_lse`` a list of it and the log-sum-exp ``[batch, heads, rows]``, natural, float32 (float64 for
-        operands of float64), -inf where a query sees no key, with a multiple of 128 rows of which those beyond the
-        queries are inf.
+        The result ``[batch, queries, heads, dim]`` of query's dtype, 0 where a query sees no key; or a list of it and
+        what
+        is asked for of: the log-sum-exp of the scores ``[batch, heads, rows]``, natural, float32 (float64 for operands
+        of float64), -inf where a query sees no key, with a multiple of 128 rows of which those beyond the queries are
+        inf; int64 ``[2]``, seed and offset.
 
     Raises:
         TypeError: operands that are not floating or of different dtypes, or indices that are not int32.
-        ValueError: shapes that do not fit, indices together with a window, ``dropout`` outside [0, 1], or an argument
-            that has only one value.
+        ValueError: shapes that do not fit, indices together with a window, ``block_mask`` without indices, ``dropout``
+            outside [0, 1], ``fixed_seed_offset`` that is not two integers, or a stream that is not there.
 
     References:
         Wang et al., FlashMask: Efficient and Rich Mask Extension of FlashAttention, 2024.
@@ -87,9 +89,7 @@ def flashmask_attention(
         >>> paddle.nn.functional.flashmask_attention(x, x, x, rows, causal=True).shape
         paddle.Size([1, 10, 2, 8])
     """
-    _only(fixed_seed_offset is None and not rng_name and not return_seed_offset, "fixed_seed_offset=None, rng_name='' "
-          "and return_seed_offset=False (seed dropout with paddle.seed)", "another value")  # fmt: skip
-    _only(block_mask is None, "block_mask=None (say it by startend_row_indices)", "a tensor")
+    drops = dropout_of(OP, dropout, training, fixed_seed_offset, rng_name)
     try:
         queries, keys, dim = query.shape[1], key.shape[1], query.shape[3]
         scale = 1.0 / math.sqrt(dim or 1) if softmax_scale is None else softmax_scale
@@ -100,27 +100,28 @@ def flashmask_attention(
                 raise op_error(TypeError, OP, "startend_row_indices of int32", got)
         elif window_size is not None:
             startend_row_indices = _window(query, queries, keys, causal, window_size)
-        p = dropout if training else 0.0
-        if p:
-            return _with_dropout(query, key, value, startend_row_indices, p, causal, scale, return_softmax_lse)
+        if block_mask is not None:
+            need_tensor(block_mask, OP, "block_mask")
+            _only(window_size is None and startend_row_indices is not None, "indices beside block_mask", "none")
     except (AttributeError, IndexError):
         need_heads(query, key, value)
         raise
-    operands = (query, key, value, startend_row_indices)
-    if not return_softmax_lse:
-        return apply(_ATTENTION[bool(causal)], operands, (scale,))
-    out, lse = F.attention_train(*operands, causal=bool(causal), scale=scale)
-    return [out, _padded(lse)]
+    operands = (query, key, value, startend_row_indices, bool(causal), scale, drops)
+    if block_mask is None and not return_softmax_lse and not return_seed_offset:
+        return attend(*operands)
+    out, lse, drawn = attend_with_lse(*operands, block_mask)
+    results = [out]
+    if return_softmax_lse:
+        results.append(padded_lse(lse))
+    if return_seed_offset:
+        numbers = [F.full(n, dtype=dt.int64, shape=()) for n in drawn]
+        results.append(create_on(query.place, F.stack, numbers, axis=0))
+    return results if len(results) > 1 else out
 
 
 def _only(holds: bool, required: str, got: str) -> None:
     if not holds:
         raise op_error(ValueError, OP, required, got)
-
-
-def _padded(lse: Tensor) -> Tensor:
-    rows = lse.shape[2]
-    return F.pad(lse, math.inf, lo=(0, 0, 0), hi=(0, 0, -rows % LSE_ROWS))
 
 
 def _window(like: Tensor, queries: Any, keys: Any, causal: bool, size: int | tuple[int, int]) -> Tensor:
@@ -133,28 +134,6 @@ def _window(like: Tensor, queries: Any, keys: Any, causal: bool, size: int | tup
         columns.append(F.maximum(F.sub(key, after), 0))
     indices = F.cast(F.stack(columns, axis=1), dtype=dt.int32)
     return F.unsqueeze(indices, axes=(0, 1))
-
-
-def _with_dropout(
-    query: Tensor, key: Tensor, value: Tensor, indices: Tensor | None, p: float, causal: bool, scale: float, lse: bool
-) -> Tensor | list[Tensor]:
-    """The same with its weights formed, some of them dropped."""
-    visible = None
-    queries, keys = query.shape[1], key.shape[1]
-    if indices is not None:
-        visible = F.logical_not(hidden_queries(indices, queries, causal))
-        heads = visible.shape[1]
-        if heads > 1:
-            visible = F.repeat_interleave(visible, axis=1, repeats=query.shape[2] // heads)
-    if causal:
-        row = F.unsqueeze(create_on(query.place, F.iota, keys - queries, 1, dt.int64, queries), axes=(1,))
-        seen = F.le(create_on(query.place, F.iota, 0, 1, dt.int64, keys), row)
-        visible = seen if visible is None else F.logical_and(visible, seen)
-    out, _ = weighted_values(query, key, value, visible, p, False, scale)
-    if not lse:
-        return out
-    of_scores = F.attention_train(query, key, value, indices, causal=bool(causal), scale=scale)[1]
-    return [out, _padded(of_scores)]
 
 
 __getattr__, __dir__, __all__ = _lazy.contents(__name__)

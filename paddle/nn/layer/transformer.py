@@ -11,7 +11,8 @@ from typing import Any
 import paddle.nn.functional as F
 from paddle._public import public
 from paddle.framework.param_attr import ParamAttr
-from paddle.nn.functional.attention import weighted_values
+from paddle.nn.functional import attention_call
+from paddle.nn.functional.attention_call import attend, dropout_of, weighted_values
 from paddle.nn.layer.common import Dropout, Linear
 from paddle.nn.layer.container import LayerList
 from paddle.nn.layer.layers import Layer
@@ -21,10 +22,8 @@ from umiak import ops
 from umiak.core import dtype as dt
 from umiak.core.context import current
 from umiak.core.dtype import convert, from_id
-from umiak.core.eager import apply
 from umiak.core.tensor import Tensor
 
-_ATTENTION = ops.Attention(False)
 _HIDDEN = 1e9  # what is taken from the score of a key that a mask of bools or ints hides
 
 
@@ -40,17 +39,19 @@ def _convert_attention_mask(mask: Tensor | None, dtype: Any) -> Tensor | None:
     return hidden if wide is dtype else ops.cast(hidden, dtype=dtype)
 
 
-def _attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, scale: float) -> Tensor:
+def _attend(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, scale: float, dropout: attention_call.Dropout
+) -> Tensor:
     """Attention without forming weights; operands are ``[batch, sequence, heads, dim]``.
 
     A mask of bools or ints stays one, so that tiles of hidden keys are skipped. A query that it lets see nothing gets
     the mean of all values, which is what adding -1e9 to all of its scores comes to.
     """
     if mask is None or mask.dtype.is_floating:
-        return apply(_ATTENTION, (q, k, v, _convert_attention_mask(mask, q.dtype)), (scale,))
+        return attend(q, k, v, _convert_attention_mask(mask, q.dtype), False, scale, dropout)
     mask = mask if mask.dtype.is_bool else ops.cast(mask, dtype=dt.bool)
     mask = ops.unsqueeze(mask, axes=tuple(range(4 - mask.ndim))) if mask.ndim < 4 else mask
-    y = apply(_ATTENTION, (q, k, v, mask), (scale,))
+    y = attend(q, k, v, mask, False, scale, dropout)
     seen = ops.permute(ops.any(mask, axes=(3,), keepdim=True), perm=(0, 2, 1, 3))
     return ops.where(seen, y, ops.mean(v, axes=(1,), keepdim=True))
 
@@ -234,11 +235,12 @@ class MultiHeadAttention(Layer):
             # The op wants heads after positions: views, not copies.
             k, v = ops.permute(cache.k, perm=(0, 2, 1, 3)), ops.permute(cache.v, perm=(0, 2, 1, 3))
         weights = None
-        p = self.dropout if self.training else 0.0
-        if p or self.need_weights:
-            y, weights = weighted_values(q, k, v, _convert_attention_mask(attn_mask, q.dtype), p, False, self._scale)
+        drops = dropout_of("MultiHeadAttention", self.dropout, self.training)
+        if self.need_weights:
+            mask = _convert_attention_mask(attn_mask, q.dtype)
+            y, weights = weighted_values(q, k, v, mask, self._scale, drops)
         else:
-            y = _attend(q, k, v, attn_mask, self._scale)
+            y = _attend(q, k, v, attn_mask, self._scale, drops)
         b, s, h, d = y.shape
         out = self.out_proj(ops.reshape(y, shape=(b, s, h * d)))
         if cache is None:

@@ -16,6 +16,8 @@ cdef enum:
     PREFETCH_BYTES = 1024 << 10          # bytes that are prefetched, at most: about an L2 cache
     ALIGN = 64
     NO_MEMORY = 1               # what a part returns
+    WORDS = 4                   # of a block of random numbers
+    BLOCK = 128                 # queries and keys of a block of a mask by blocks
     # where there is nothing to see of a tile of scores
     SKIP = -1
 
@@ -47,6 +49,10 @@ ctypedef void (*online_softmax_row_t)(void* scores, int64_t count, void* state) 
 ctypedef void (*weighted_sum_t)(void* to, const void* values, int64_t value_row, const void* weights, int64_t count, int64_t n,
                        const void* state) noexcept nogil
 
+ctypedef void (*draw_kept_t)(void* to, const int64_t* blocks, int64_t first, int64_t count, int64_t key, int64_t least) noexcept nogil
+ctypedef void (*drop_t)(void* scores, int64_t row, int64_t count, const void* kept, const void* scale) noexcept nogil
+ctypedef void (*drop_pairs_t)(void* weights, int64_t row, int64_t count, const void* kept) noexcept nogil
+
 cdef struct Functions:          # compiled; see attention_kernels.py
     pack_t pack, pack_any, pack_mask, pack_mask_any
     copy_t copy, copy_any, copy_mask, copy_mask_any
@@ -74,6 +80,9 @@ cdef struct Functions:          # compiled; see attention_kernels.py
     dots_t dots
     online_softmax_row_t online_softmax_row
     weighted_sum_t weighted_sum
+    draw_kept_t draw_kept
+    drop_t drop
+    drop_pairs_t drop_words, drop_narrow
 
 cdef union Number:              # in the type of computation
     float f
@@ -114,7 +123,10 @@ cdef struct Config:             # a class of calls
     bint wide                   # computes in f64
     bint pairs                  # has functions for pairs
     bint causal, mask, mask_bool, with_mask, with_lse
+    int inputs, mask_at         # of operands: how many, and which is the mask
     bint hides_rows             # the mask says for each key which queries do not see it
+    bint blocks                 # and another one, which blocks of them do not see which of keys
+    bint dropout, with_grad_lse
     int64_t size, stored, mask_stored       # bytes of a number computed with, of operands, of the mask
     int64_t page_stored         # bytes of an element of a page
     int[3] page_integers        # and of an integer of tables, counts and positions
@@ -129,11 +141,14 @@ cdef struct Call:
     int64_t padded_dim, padded_value_dim            # whole vectors
     bint pairs                  # all are matmuls of pairs; sums over dims are of so many words
     int64_t score_dim, score_value_dim
-    Operand q, k, v, mask, out, lse, grad, dq, dk, dv, dmask
+    Operand q, k, v, mask, blocks, out, lse, grad, grad_lse, dq, dk, dv, dmask
     const int64_t* table        # NULL, or in which pages the keys of the one sequence lie: strides of k and v are of [page, row, head, dim]
     int64_t page                # rows of one
     double out_scale            # that results are multiplied by
     Number scale, scale_log2, log2_e, one, zero
+    # dropout: 1 / (1 - p); the stream of random numbers, its block of the first weight, and the least number that is kept
+    Number kept_scale
+    int64_t key, block, least_kept
     int64_t mask_batches, mask_heads, columns   # of a mask that hides rows
     const HiddenBounds* bounds                  # of its tiles of keys, by batch and head
     int64_t tiles                               # of keys
@@ -436,6 +451,19 @@ cdef inline void prefetch_step(Prefetch* a) noexcept nogil:
         if a.row >= a.rows[a.k]:
             a.k += 1
             a.row = 0
+
+cdef inline int64_t kept_room(const Call* c) noexcept nogil:
+    """Bytes of a tile's bits, which say what dropout keeps: a word for each vector."""
+    return c.config.keys * (c.config.width // c.config.lanes) * 8 if c.config.dropout else 0
+
+cdef inline void draw_kept(const Call* c, const Strip* s, int64_t first, int64_t count, char* to) noexcept nogil:
+    """Bits that tell what dropout keeps of a strip's scores of keys from ``first`` on, which is a tile's first."""
+    cdef int64_t[MAX_WIDTH] blocks
+    cdef int64_t i, row, each = (c.keys + WORDS - 1) // WORDS
+    for i in range(c.config.width):
+        row = s.first + (i if i < s.lanes else s.lanes - 1)
+        blocks[i] = c.block + ((s.batch * c.heads + s.head * c.group + row % c.group) * c.queries + row // c.group) * each
+    c.config.f.draw_kept(to, blocks, first // WORDS, (count + WORDS - 1) // WORDS, c.key, c.least_kept)
 
 cdef bint hides_tile(const Call* c, const Strip* strips, int64_t n, int64_t first) noexcept nogil
 cdef int bound_tiles(Call* c) noexcept nogil

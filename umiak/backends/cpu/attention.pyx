@@ -6,7 +6,7 @@ strips: for each tile of keys, in order, keys and values are copied, then each s
 into weights and adds weighted values. What lane a query is in does not matter to its result, nor how strips are divided
 among threads. Few queries per key head (a step of decoding) go one by one, over keys and values where they lie.
 """
-from libc.math cimport INFINITY, log, logf
+from libc.math cimport INFINITY, ceil, log, logf
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free as release, malloc
 from libc.string cimport memcpy, memset
@@ -49,9 +49,10 @@ cdef void dense(Operand* x, void* data, int64_t a, int64_t b, int64_t c, int64_t
 
 cdef int prepare(Call* c, const Config* config, void** ptrs, const int64_t* dims, const uint64_t* scalars, int gradient) noexcept nogil:
     """Sizes, operands and numbers of a launch. ``dims``: batch, queries, heads, dim, keys, key heads, value dim, sizes of the
-    mask (4), strides of query, key, value (4 each), mask (4), of the gradient also out (4), lse (3), grad (4)."""
+    mask (4), strides of query, key, value, mask and mask by blocks (4 each), of the gradient also out (4), lse (3), grad (4) and
+    the gradient of lse (3). ``scalars``: the scale; p, seed and offset of dropout."""
     cdef const int64_t* at = dims + 11
-    cdef double scale
+    cdef double scale, p
     cdef int i
     memset(c, 0, sizeof(Call))
     c.config = config
@@ -70,7 +71,8 @@ cdef int prepare(Call* c, const Config* config, void** ptrs, const int64_t* dims
     at = strided(&c.q, ptrs[0], at, 4, config.stored)
     at = strided(&c.k, ptrs[1], at, 4, config.stored)
     at = strided(&c.v, ptrs[2], at, 4, config.stored)
-    at = strided(&c.mask, ptrs[6 if gradient else 3], at, 4, config.mask_stored)
+    at = strided(&c.mask, ptrs[config.mask_at], at, 4, config.mask_stored)
+    at = strided(&c.blocks, ptrs[config.mask_at + 1] if config.blocks else NULL, at, 4, 4)
     # The gradient of a mask is added up from gradients of scores in float32.
     c.pairs = (config.pairs and holds_pairs(&c.q, c.dim) and holds_pairs(&c.k, c.dim) and c.v.stride[3] == config.stored
                and not config.with_mask)
@@ -78,18 +80,30 @@ cdef int prepare(Call* c, const Config* config, void** ptrs, const int64_t* dims
         if dims[7 + i] == 1:
             c.mask.stride[i] = 0
     c.mask_batches, c.mask_heads, c.columns = dims[7], dims[8], dims[10]
+    if c.mask_batches == 1:
+        c.blocks.stride[0] = 0
     c.tiles = (c.keys + config.keys - 1) // config.keys
     if gradient:
         at = strided(&c.out, ptrs[3], at, 4, config.stored)
         at = strided(&c.lse, ptrs[4], at, 3, config.size)
         at = strided(&c.grad, ptrs[5], at, 4, config.stored)
         c.pairs = c.pairs and holds_pairs(&c.v, c.value_dim) and holds_pairs(&c.grad, c.value_dim)
-        dense(&c.dq, ptrs[7], c.queries, c.heads, c.dim, config.stored)
-        dense(&c.dk, ptrs[8], c.keys, c.key_heads, c.dim, config.stored)
-        dense(&c.dv, ptrs[9], c.keys, c.key_heads, c.value_dim, config.stored)
+        at = strided(&c.grad_lse, ptrs[8], at, 3, config.size)
+        dense(&c.dq, ptrs[config.inputs], c.queries, c.heads, c.dim, config.stored)
+        dense(&c.dk, ptrs[config.inputs + 1], c.keys, c.key_heads, c.dim, config.stored)
+        dense(&c.dv, ptrs[config.inputs + 2], c.keys, c.key_heads, c.value_dim, config.stored)
     else:
-        dense(&c.out, ptrs[4], c.queries, c.heads, c.value_dim, config.stored)
-        dense(&c.lse, ptrs[5] if config.with_lse else NULL, 1, c.heads, c.queries, config.size)
+        dense(&c.out, ptrs[config.inputs], c.queries, c.heads, c.value_dim, config.stored)
+        dense(&c.lse, ptrs[config.inputs + 1] if config.with_lse else NULL, 1, c.heads, c.queries, config.size)
+    c.kept_scale = c.one
+    if config.dropout:
+        memcpy(&p, scalars + 1, 8)
+        memcpy(&c.key, scalars + 2, 8)
+        memcpy(&c.block, scalars + 3, 8)
+        c.block = c.block // WORDS
+        c.least_kept = <int64_t>ceil(<double><float>p * 16777216.0)     # uniform numbers have 24 bits
+        c.out_scale = 1 / (1 - p) if p < 1 else 0
+        c.kept_scale = number(config, c.out_scale)
     c.score_dim = c.dim // 2 if c.pairs else c.dim
     c.score_value_dim = c.value_dim // 2 if c.pairs else c.value_dim
     return 0
@@ -225,6 +239,22 @@ cdef inline bint hides_some(const HiddenBounds* b, int64_t begin, int64_t end) n
     return (begin < b.most.end and end > b.least.begin) or (begin < b.most.second_end and end > b.least.second_begin)
 
 
+cdef inline bint keeps_block(const Call* c, const Strip* s, int64_t head, int64_t block, int64_t first) noexcept nogil:
+    """Return whether a block of queries sees that of the keys from ``first`` on."""
+    return (<const int32_t*>(c.blocks.data + s.batch * c.blocks.stride[0] + head * c.blocks.stride[1] + block * c.blocks.stride[2]
+                             + first // BLOCK * c.blocks.stride[3]))[0] != 0
+
+
+cdef inline int64_t blocks_kept(const Call* c, const Strip* s, int64_t head, int64_t first, int64_t begin, int64_t end) noexcept nogil:
+    """Return whether blocks that have some of queries [begin, end) see a tile of keys: all (1), none (0), or some of them only (-1)."""
+    cdef int64_t block, kept = 0, last = (end - 1) // BLOCK
+    if not c.config.blocks:
+        return 1
+    for block in range(begin // BLOCK, last + 1):
+        kept += keeps_block(c, s, head, block, first)
+    return 0 if kept == 0 else 1 if kept == last + 1 - begin // BLOCK else -1
+
+
 cdef inline int64_t heads_in(const Call* c, const Strip* s) noexcept nogil:
     """The number of heads of the mask that the strip's rows go by."""
     return min(c.group, s.lanes) if c.mask_heads == c.heads else 1
@@ -232,14 +262,16 @@ cdef inline int64_t heads_in(const Call* c, const Strip* s) noexcept nogil:
 
 cdef bint hides_tile(const Call* c, const Strip* strips, int64_t n, int64_t first) noexcept nogil:
     """Return whether no strip sees any of a tile of keys, as far as its bounds say."""
-    cdef int64_t i, k
+    cdef int64_t i, k, head, begin, end
     cdef const Strip* s
     for i in range(n):
         s = &strips[i]
         if s.end <= first:
             continue
+        begin, end = s.first // c.group, (s.first + s.lanes - 1) // c.group + 1
         for k in range(heads_in(c, s)):
-            if not hides_all(bounds_of(c, s, mask_head(c, s, s.first + k), first), s.first // c.group, (s.first + s.lanes - 1) // c.group + 1):
+            head = mask_head(c, s, s.first + k)
+            if not hides_all(bounds_of(c, s, head, first), begin, end) and blocks_kept(c, s, head, first, begin, end) != 0:
                 return False
     return True
 
@@ -264,19 +296,26 @@ cdef inline bint hides(const Hidden* h, int64_t query) noexcept nogil:
     return h.begin <= query < h.end or h.second_begin <= query < h.second_end
 
 
+cdef inline bint in_kept_block(const Call* c, const Strip* s, int64_t row, int64_t head, int64_t first) noexcept nogil:
+    return not c.config.blocks or keeps_block(c, s, head, row // c.group // BLOCK, first)
+
+
 cdef int64_t visible_prefix_of_rows(const Call* c, const Strip* s, int64_t first, int64_t count, char* room) noexcept nogil:
     """Of a tile that bounds do not settle, ``room`` gets 0 or -inf for each score, and after them whether it did."""
     cdef const Config* config = c.config
-    cdef int64_t begin = s.first // c.group, end = (s.first + s.lanes - 1) // c.group + 1, hidden = 0, seen = count, here, k, i
+    cdef int64_t begin = s.first // c.group, end = (s.first + s.lanes - 1) // c.group + 1, hidden = 0, seen = count, here, k, i, head, kept
     cdef bint every = True, some = False, alike = heads_in(c, s) == 1
     cdef const HiddenBounds* b
     cdef const char* at
     cdef char* row = room
     cdef Hidden h
     for k in range(heads_in(c, s)):
-        b = bounds_of(c, s, mask_head(c, s, s.first + k), first)
-        every = every and hides_all(b, begin, end)
-        some = some or hides_some(b, begin, end)
+        head = mask_head(c, s, s.first + k)
+        b = bounds_of(c, s, head, first)
+        kept = blocks_kept(c, s, head, first, begin, end)
+        every = every and (kept == 0 or hides_all(b, begin, end))
+        some = some or kept != 1 or hides_some(b, begin, end)
+        alike = alike and kept == 1
     if every:
         return SKIP
     put(config, room, count * config.width, some)
@@ -290,8 +329,9 @@ cdef int64_t visible_prefix_of_rows(const Call* c, const Strip* s, int64_t first
                 here = hide_lanes(c, s, row, h.begin, h.end) + hide_lanes(c, s, row, h.second_begin, h.second_end)
             else:
                 for i in range(s.lanes):
-                    h = hidden_of(c, at + mask_head(c, s, s.first + i) * c.mask.stride[1])
-                    if hides(&h, (s.first + i) // c.group):
+                    head = mask_head(c, s, s.first + i)
+                    h = hidden_of(c, at + head * c.mask.stride[1])
+                    if hides(&h, (s.first + i) // c.group) or not in_kept_block(c, s, s.first + i, head, first):
                         put(config, row, i, -INFINITY)
                         here += 1
             if here and seen == count:
@@ -320,7 +360,7 @@ cdef int64_t forward_scratch(const Call* c) noexcept nogil:
     cdef int64_t block = config.lanes * strip
     return (align_up(config.keys * (panels_of(c, c.dim) + panels_of(c, c.value_dim)) * strip)
             + c.strips_per_part * (align_up(c.padded_dim * strip) + align_up(c.padded_value_dim * strip) + 2 * align_up(strip) + align_up(sizeof(Strip)))
-            + align_up(config.keys * strip) + align_up(config.keys * strip + block) + 2 * align_up(strip) + align_up(c.padded_value_dim * config.stored))
+            + align_up(kept_room(c)) + align_up(config.keys * strip) + align_up(config.keys * strip + block) + 2 * align_up(strip) + align_up(c.padded_value_dim * config.stored))
 
 
 cdef void plan_prefetch(const Call* c, int64_t part, int64_t steps, Prefetch* a) noexcept nogil:
@@ -358,6 +398,7 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
     cdef char* total
     cdef char* scores
     cdef char* packed
+    cdef char* kept
     cdef char* top
     cdef char* factor
     cdef char* spare
@@ -375,6 +416,7 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
     strips = <Strip*>carve(&memory, n_strips * sizeof(Strip))
     scores = carve(&memory, panel)
     packed = carve(&memory, panel + config.lanes * width)
+    kept = carve(&memory, kept_room(c))
     top = carve(&memory, width)
     factor = carve(&memory, width)
     spare = carve(&memory, c.value_dim * config.stored)
@@ -419,6 +461,12 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
                 config.masking.apply(c, s, at, seen, free, packed, scores, width)
             prefetch_step(&coming)
             (f.online_softmax_pairs if c.pairs else f.online_softmax)(scores, done, seen, top, most + i * of_row, total + i * of_row, factor)
+            if config.dropout:
+                draw_kept(c, s, at, seen, kept)
+                if c.pairs:
+                    f.drop_words(scores, width, seen, kept)
+                else:
+                    f.drop(scores, width, seen, kept, &c.one)
             add_weighted_values(c, s, sums + i * of_sums, values, panel, scores, width, c.value_dim, factor, at, seen, &coming)
         at += count
     for i in range(n_strips):
@@ -496,12 +544,12 @@ cdef int64_t few_scratch(const Call* c) noexcept nogil:
 
 cdef void pack_seen(const Call* c, const Strip* s, int64_t row, int64_t first, int64_t count, char* to) noexcept nogil:
     """0 for each key that a row sees, else -inf."""
-    cdef const char* at = (c.mask.data + s.batch * c.mask.stride[0] + mask_head(c, s, row) * c.mask.stride[1] + first * c.mask.stride[2])
+    cdef int64_t k, head = mask_head(c, s, row)
+    cdef const char* at = (c.mask.data + s.batch * c.mask.stride[0] + head * c.mask.stride[1] + first * c.mask.stride[2])
     cdef Hidden h
-    cdef int64_t k
     for k in range(count):
         h = hidden_of(c, at + k * c.mask.stride[2])
-        put(c.config, to, k, -INFINITY if hides(&h, row // c.group) else 0)
+        put(c.config, to, k, -INFINITY if hides(&h, row // c.group) or not in_kept_block(c, s, row, head, first + k) else 0)
 
 
 cdef int few_part(void* arg, int64_t part) noexcept nogil:
@@ -604,7 +652,7 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
         return 0
     work = <double>heads * c.n_rows * c.keys * (c.dim + c.value_dim) * (0.5 if config.causal and c.queries > 1 else 1)
     # Half of a strip costs as much as a whole one.
-    if 2 * c.n_rows <= config.width and c.k.stride[3] == config.stored and c.v.stride[3] == config.stored:
+    if 2 * c.n_rows <= config.width and not config.dropout and c.k.stride[3] == config.stored and c.v.stride[3] == config.stored:
         c.local = few_scratch(&c)
         run_parts(few_part, &c, heads, work, &result)
     else:
@@ -628,7 +676,8 @@ cdef class Attention:
     ``gradient``: 0, or the address of the gradient's launch.
     """
     def __init__(self, dict functions, object keep, *, size_t gradient, bint wide, int stored, int lanes, int width, list sizes,
-                 int keys, bint causal, str mask=None, int mask_stored=0, bint hides_rows=False, bint with_lse=False, bint with_mask=False):
+                 int keys, bint causal, int inputs=4, int mask_at=3, str mask=None, int mask_stored=0, bint hides_rows=False, bint blocks=False, bint dropout=False,
+                 bint with_lse=False, bint with_mask=False, bint with_grad_lse=False):
         cdef Functions* f = &self.config.f
         cdef int i, rows = sizes[0]
         if width != 2 * lanes or width > MAX_WIDTH or rows > MAX_ROWS or len(sizes) > MAX_SIZES or sizes[len(sizes) - 1] != 1:
@@ -638,7 +687,15 @@ cdef class Attention:
         self.config.lanes, self.config.width, self.config.rows, self.config.keys = lanes, width, rows, keys
         self.config.causal, self.config.mask, self.config.mask_bool = causal, mask is not None, mask == "bool"
         self.config.mask_stored, self.config.with_lse, self.config.with_mask = mask_stored, with_lse, with_mask
-        self.config.hides_rows = hides_rows
+        self.config.inputs, self.config.mask_at = inputs, mask_at
+        self.config.hides_rows, self.config.blocks = hides_rows, blocks
+        if keys != BLOCK:
+            raise ValueError(f"[Attention] requires tiles of {BLOCK} keys, those of masks by blocks, got {keys}")
+        self.config.dropout, self.config.with_grad_lse = dropout, with_grad_lse
+        if dropout:
+            f.draw_kept, f.drop = <draw_kept_t>at(functions, "draw_kept"), <drop_t>at(functions, "drop")
+            if "drop_words" in functions:
+                f.drop_words, f.drop_narrow = <drop_pairs_t>at(functions, "drop_words"), <drop_pairs_t>at(functions, "drop_narrow")
         self.config.masking.visible_prefix = visible_prefix_of_rows if hides_rows else visible_prefix
         self.config.masking.apply = apply_rows if hides_rows else apply
         f.pack, f.pack_any = <pack_t>at(functions, "pack"), <pack_t>at(functions, "pack_any")

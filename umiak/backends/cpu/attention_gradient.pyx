@@ -49,7 +49,8 @@ cdef int64_t part_room(const Call* c) noexcept nogil:
     return (4 * align_up(c.chunk * panels * strip)
             + STRIPS * (align_up(sizeof(Strip)) + align_up(c.padded_dim * strip) + align_up(c.padded_value_dim * strip))
             + 2 * c.n_strips * of_row + 2 * align_up(STRIPS * config.width * panels * strip)
-            + 2 * align_up(config.keys * STRIPS * strip) + align_up(config.keys * strip + block) + of_row + align_up(c.dim * config.stored))
+            + 2 * align_up(config.keys * STRIPS * strip) + align_up(config.keys * strip + block) + align_up(kept_room(c)) + of_row
+            + align_up(c.dim * config.stored))
 
 
 cdef void plan_prefetch(const Call* c, int64_t index, int64_t steps, Prefetch* a) noexcept nogil:
@@ -102,6 +103,7 @@ cdef int gradient_part(void* arg, int64_t index) noexcept nogil:
     cdef char* d_weights
     cdef char* interleaved
     cdef char* packed
+    cdef char* kept
     cdef char* ones
     cdef char* spare
     cdef Strip* strips
@@ -128,6 +130,7 @@ cdef int gradient_part(void* arg, int64_t index) noexcept nogil:
     d_weights = carve(&memory, config.keys * wide // 2) if c.pairs else d_scores
     interleaved = carve(&memory, config.keys * strip // 2) if c.pairs else NULL
     packed = carve(&memory, config.keys * strip + block)
+    kept = carve(&memory, kept_room(c))
     ones = carve(&memory, strip)
     spare = carve(&memory, c.dim * config.stored)
     memset(d_queries, 0, queries_room(c))
@@ -197,12 +200,20 @@ cdef int gradient_part(void* arg, int64_t index) noexcept nogil:
                         if free < seen:
                             clear_head(c, s, d_scores + i * of_scores, row, at, seen)
                             config.masking.apply(c, s, at, seen, free, packed, scores + i * of_scores, row)
+                        if config.dropout:
+                            draw_kept(c, s, at, seen, kept)
+                            f.drop(d_scores + i * of_scores, row, seen, kept, &c.kept_scale)
                     if c.pairs:
                         f.softmax_gradient_pairs(scores, d_scores, seen, most, lse + (first + i) * of_row, delta + (first + i) * of_row,
                                        weights + i * of_weights, d_weights + i * of_weights, interleaved)
                     else:
                         f.softmax_gradient(scores + i * strip, d_scores + i * strip, seen, most, lse + (first + i) * of_row,
                                  delta + (first + i) * of_row)
+                    if seen and config.dropout:
+                        if c.pairs:
+                            f.drop_narrow(weights + i * of_weights, STRIPS * of_weights, seen, kept)
+                        else:
+                            f.drop(scores + i * strip, wide, seen, kept, &c.one)
                     if seen and c.pairs:
                         add_weighted_values(c, s, d_queries + (first + i) * of_q, keys + (at - lo) // 2 * strip, panel, interleaved, strip, c.dim, ones, at,
                                 seen, &coming)
@@ -219,7 +230,7 @@ cdef int gradient_part(void* arg, int64_t index) noexcept nogil:
                 at += count
         met = True
         give_panels(c, head_of(&c.dk, strips) + lo * c.dk.stride[1], c.dk.stride[1], d_keys, hi - lo, c.dim, &c.scale)
-        give_panels(c, head_of(&c.dv, strips) + lo * c.dv.stride[1], c.dv.stride[1], d_values, hi - lo, c.value_dim, &c.one)
+        give_panels(c, head_of(&c.dv, strips) + lo * c.dv.stride[1], c.dv.stride[1], d_values, hi - lo, c.value_dim, &c.kept_scale)
         lo += c.splits * c.chunk
     if c.splits == 1:
         for i in range(c.n_strips):
@@ -246,13 +257,24 @@ cdef void clear_head(const Call* c, const Strip* s, char* grads, int64_t row, in
 
 
 cdef void sum_rows(const Call* c, const Strip* s, char* to) noexcept nogil:
-    """Products of results and their gradients, row by row."""
+    """Products of results and their gradients, row by row, less the gradient of the log-sum-exp."""
+    cdef int64_t i, row, head
     cdef void* outs[MAX_WIDTH]
     cdef void* grads[MAX_WIDTH]
     cdef bint dense = c.out.stride[3] == c.config.stored and c.grad.stride[3] == c.config.stored
     table_of(outs, &c.out, c, s)
     table_of(grads, &c.grad, c, s)
     (c.config.f.row_sums if dense else c.config.f.row_sums_any)(to, outs, grads, c.value_dim, c.out.stride[3], c.grad.stride[3])
+    if c.config.with_grad_lse:
+        for i in range(s.lanes):
+            row = s.first + i
+            head = s.head * c.group + row % c.group
+            put(c.config, to, i, get(c.config, to, i) - get(c.config, of_query(&c.grad_lse, s, head, row // c.group), 0))
+
+
+cdef inline const char* of_query(const Operand* x, const Strip* s, int64_t head, int64_t query) noexcept nogil:
+    """A number of ``[batch, heads, queries]``."""
+    return x.data + s.batch * x.stride[0] + head * x.stride[1] + query * x.stride[2]
 
 
 cdef void strip_lse(const Call* c, const Strip* s, char* to) noexcept nogil:
@@ -262,8 +284,7 @@ cdef void strip_lse(const Call* c, const Strip* s, char* to) noexcept nogil:
         if i < s.lanes:
             row = s.first + i
             head = s.head * c.group + row % c.group
-            put(c.config, to, i, LOG2_E * get(c.config, c.lse.data + s.batch * c.lse.stride[0] + head * c.lse.stride[1]
-                                           + row // c.group * c.lse.stride[2], 0))
+            put(c.config, to, i, LOG2_E * get(c.config, of_query(&c.lse, s, head, row // c.group), 0))
         else:
             put(c.config, to, i, INFINITY)
 
@@ -419,7 +440,7 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
     if config.hides_rows and bound_tiles(&c) != 0:
         return no_memory()
     if config.with_mask:
-        result = with_mask(&c, dims, ptrs[10], work)
+        result = with_mask(&c, dims, ptrs[config.inputs + 3], work)
     elif c.splits == 1:
         run_parts(gradient_part, &c, heads, work, &result)
     else:

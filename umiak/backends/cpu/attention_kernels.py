@@ -20,6 +20,7 @@ from umiak.backends.cpu.attention import STRIPS
 from umiak.backends.cpu.gemm_kernel import Emitter, Stride, Tile, tile_of
 from umiak.compiler import jit
 from umiak.compiler.loop.functions.building_blocks import EXP2_F64
+from umiak.compiler.loop.functions.philox import MULTIPLIERS, ROUNDS, WEYL
 from umiak.compiler.loop.types import BF16, BOOL, F16, F32, F64, U8, ScalarType
 from umiak.compiler.render.target import Target
 from umiak.compiler.render.text import Module, spell, suffix
@@ -570,6 +571,127 @@ def row_sums(e: AttentionEmitter, name: str, width: int) -> str:
     return e.function(name, "ptr %to, ptr %a, ptr %b, i64 %n, i64 %a_stride, i64 %b_stride")
 
 
+# --- dropout -------------------------------------------------------------------------------------------------------
+
+
+def wide_product(e: AttentionEmitter, x: str, factor: int) -> tuple[str, str]:
+    """High and low words of 32-bit products: those of even and of odd lanes, as the instruction has it."""
+    n, words, long = e.lanes, f"<{e.lanes} x i32>", f"<{e.lanes // 2} x i64>"
+    pairs = e.emit(f"bitcast {words} {x} to {long}")
+    odd = e.emit(f"lshr {long} {pairs}, {e.integers(32, 'i64')}")
+    even = e.emit(f"and {long} {pairs}, {e.integers(0xFFFFFFFF, 'i64')}")
+    products = [e.emit(f"mul {long} {v}, {e.integers(factor, 'i64')}") for v in (even, odd)]
+    a, b = (e.emit(f"bitcast {long} {v} to {words}") for v in products)
+    orders = [[k + (n if k % 2 else 1) for k in range(n)], [k + (n - 1 if k % 2 else 0) for k in range(n)]]
+    high, low = (
+        e.emit(f"shufflevector {words} {a}, {words} {b}, <{n} x i32> <{', '.join(f'i32 {k}' for k in order)}>")
+        for order in orders
+    )
+    return high, low
+
+
+def draw_kept(e: AttentionEmitter, name: str, tile: Tile) -> str:
+    """``name(to, blocks, first, count, key, least)``: which scores of a tile dropout keeps.
+
+    Lane i draws from block ``blocks[i] + first`` of the stream of ``key`` on, a word for each key, ``count`` blocks of
+    four; a score is kept if the upper 24 bits are ``least`` or more. ``to`` gets an i64 for each vector, a bit for each
+    lane.
+    """
+    n, vecs = e.lanes, tile.width // e.lanes
+    words, long = f"<{n} x i32>", f"<{n} x i64>"
+
+    def splat(x: str, kind: str = "i32") -> str:
+        one = e.emit(f"insertelement <{n} x {kind}> poison, {kind} {x}, i64 0")
+        return e.emit(f"shufflevector <{n} x {kind}> {one}, <{n} x {kind}> poison, <{n} x i32> zeroinitializer")
+
+    halves = [e.emit("trunc i64 %key to i32"), e.emit(f"trunc i64 {e.emit('lshr i64 %key, 32')} to i32")]
+    rounds = [
+        [splat(e.emit(f"add i32 {half}, {step * k & 0xFFFFFFFF}")) for half, step in zip(halves, WEYL)]
+        for k in range(ROUNDS)
+    ]
+    least = splat(e.emit("trunc i64 %least to i32"))
+
+    def four(i: str) -> None:
+        at, to = splat(e.emit(f"add i64 {i}, %first"), "i64"), e.element("%to", i, 4 * vecs * 8)
+        for v in range(vecs):
+            starts = e.emit(f"load {long}, ptr {e.offset_by('%blocks', v * n * 8)}, align 8")
+            block = e.emit(f"add {long} {starts}, {at}")
+            high = e.emit(f"lshr {long} {block}, {e.integers(32, 'i64')}")
+            c = [e.emit(f"trunc {long} {x} to {words}") for x in (block, high)] + ["zeroinitializer"] * 2
+            for a, b in rounds:
+                (h0, l0), (h1, l1) = wide_product(e, c[0], MULTIPLIERS[0]), wide_product(e, c[2], MULTIPLIERS[1])
+                one, two = e.emit(f"xor {words} {c[1]}, {a}"), e.emit(f"xor {words} {c[3]}, {b}")
+                c = [e.emit(f"xor {words} {one}, {h1}"), l1, e.emit(f"xor {words} {two}, {h0}"), l0]
+            for k, word in enumerate(c):
+                kept = e.emit(f"icmp uge {words} {e.emit(f'lshr {words} {word}, {e.integers(8)}')}, {least}")
+                bits = e.emit(f"zext i{n} {e.emit(f'bitcast <{n} x i1> {kept} to i{n}')} to i64")
+                e.emit_void(f"store i64 {bits}, ptr {e.offset_by(to, (k * vecs + v) * 8)}, align 8")
+
+    e.each("%count", four)
+    return e.function(name, "ptr %to, ptr %blocks, i64 %first, i64 %count, i64 %key, i64 %least")
+
+
+def kept_lanes(e: AttentionEmitter, pointer: str, at: int) -> str:
+    """A vector's mask of what :func:`draw_kept` wrote."""
+    bits = e.emit(f"load i64, ptr {e.offset_by(pointer, at)}, align 8")
+    return e.emit(f"bitcast i{e.lanes} {e.emit(f'trunc i64 {bits} to i{e.lanes}')} to <{e.lanes} x i1>")
+
+
+def drop(e: AttentionEmitter, name: str, tile: Tile) -> str:
+    """``name(scores, row, count, kept, scale)``: scores that are not kept become 0, the others are multiplied."""
+    scale, vecs = e.broadcast("%scale"), tile.width // e.lanes
+
+    def step(i: str) -> None:
+        at, bits = e.element("%scores", i, "%row"), e.element("%kept", i, 8 * vecs)
+        for k, v in enumerate(vectors(e, tile)):
+            x = e.op("fmul", e.load(at, v), scale)
+            mask = kept_lanes(e, bits, 8 * k)
+            e.store(e.emit(f"select <{e.lanes} x i1> {mask}, {e.vector} {x}, {e.vector} zeroinitializer"), at, v)
+
+    e.each("%count", step)
+    return e.function(name, "ptr %scores, i64 %row, i64 %count, ptr %kept, ptr %scale")
+
+
+def drop_words(e: AttentionEmitter, name: str, tile: Tile) -> str:
+    """``name(weights, row, count, kept)``: :func:`drop` of weights of ``count`` keys in words of two, without a
+    factor."""
+    n, vecs, words = e.lanes, tile.width // e.lanes, f"<{e.lanes} x i32>"
+
+    def two(i: str, both: bool, _: list[str]) -> list[str]:
+        at, bits = e.element("%weights", e.half(i), "%row"), e.element("%kept", i, 8 * vecs)
+        for k, v in enumerate(vectors(e, tile)):
+            masks = [kept_lanes(e, bits, 8 * (k + vecs * j)) for j in range(1 + both)]
+            halves = [
+                e.emit(f"select <{n} x i1> {m}, {words} {e.integers(0xFFFF << 16 * j)}, {words} zeroinitializer")
+                for j, m in enumerate(masks)
+            ]
+            mask = e.emit(f"or {words} {halves[0]}, {halves[1]}") if both else halves[0]
+            old = e.emit(f"bitcast {e.vector} {e.load(at, v)} to {words}")
+            e.store(e.floats(e.emit(f"and {words} {old}, {mask}")), at, v)
+        return []
+
+    e.row_pairs("%count", two, [])
+    return e.function(name, "ptr %weights, i64 %row, i64 %count, ptr %kept")
+
+
+def drop_narrow(e: AttentionEmitter, name: str, tile: Tile) -> str:
+    """``name(weights, row, count, kept)``: :func:`drop` of rows of bfloat16, without a factor."""
+    n = 2 * e.lanes
+    full = f"<{n} x i16>"
+
+    def step(i: str) -> None:
+        at, bits = e.element("%weights", i, "%row"), e.element("%kept", i, 16)
+        low, high = (e.emit(f"load i64, ptr {e.offset_by(bits, 8 * k)}, align 8") for k in range(2))
+        both = e.emit(f"or i64 {low}, {e.emit(f'shl i64 {high}, {e.lanes}')}")
+        mask = e.emit(f"bitcast i{n} {e.emit(f'trunc i64 {both} to i{n}')} to <{n} x i1>")
+        old = e.emit(f"load {full}, ptr {at}, align 2")
+        new = e.emit(f"select <{n} x i1> {mask}, {full} {old}, {full} zeroinitializer")
+        e.emit_void(f"store {full} {new}, ptr {at}, align 2")
+
+    e.each("%count", step)
+    return e.function(name, "ptr %weights, i64 %row, i64 %count, ptr %kept")
+
+
 # --- one query -----------------------------------------------------------------------------------------------------
 
 
@@ -813,13 +935,26 @@ def pair_functions(target: Target, backward: bool) -> tuple[dict[str, int], obje
     return library.load()
 
 
+@functools.cache
+def dropout_functions(target: Target, type: ScalarType, pairs: bool) -> tuple[dict[str, int], object]:
+    library = Library(type, target)
+    library.enter("draw_kept", draw_kept, library.tile)
+    library.enter("drop", drop, library.tile)
+    if pairs:
+        library.enter("drop_words", drop_words, library.tile)
+        library.enter("drop_narrow", drop_narrow, library.tile)
+    return library.load()
+
+
 def multiplies_pairs(stored: ScalarType) -> bool:
     """Return whether the processor multiplies such elements itself."""
     target = host()
     return stored is BF16 and target.avx512 and "avx512bf16" in target.has
 
 
-def functions(stored: ScalarType, mask: ScalarType | None, backward: bool) -> tuple[dict[str, int], Tile, object]:
+def functions(
+    stored: ScalarType, mask: ScalarType | None, backward: bool, dropout: bool = False
+) -> tuple[dict[str, int], Tile, object]:
     """Addresses of the functions for operands and a mask of such types, how tiles are made, and what keeps the code."""
     target, type = host(), F64 if stored is F64 else F32
     parts = [
@@ -829,7 +964,10 @@ def functions(stored: ScalarType, mask: ScalarType | None, backward: bool) -> tu
     ]
     if mask is not None:
         parts.append(mask_functions(target, type, mask))
-    if multiplies_pairs(stored):
+    pairs = multiplies_pairs(stored)
+    if pairs:
         parts.append(pair_functions(target, backward))
+    if dropout:
+        parts.append(dropout_functions(target, type, pairs))
     addresses = {name: address for table, _ in parts for name, address in table.items()}
     return addresses, tile_of(target, type), [library for _, library in parts]

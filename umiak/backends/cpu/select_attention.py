@@ -27,15 +27,21 @@ def kernel(call: Any) -> Kernel | None:
     if gradient and [m.dtype for m in metas[3:6]] != [metas[0].dtype, metas[0].dtype.compute, metas[0].dtype]:
         return None
     at = 6 if gradient else 3
-    mask = metas[at]
+    mask, blocks = metas[at], None if isinstance(op, ops.Attention) else metas[at + 1]
+    grad_lse = metas[8] if gradient else None
+    if grad_lse is not None and grad_lse.dtype is not metas[4].dtype:
+        return None
     hides_rows = mask is not None and mask.dtype.is_integer
     kind = None if mask is None else BOOL if mask.dtype.is_bool or hides_rows else stored
-    functions, tile, keep = attention_kernels.functions(stored, kind, gradient)
+    dropout = not isinstance(op, ops.Attention) and op.dropout
+    functions, tile, keep = attention_kernels.functions(stored, kind, gradient, dropout)
     with_lse = isinstance(op, ops.AttentionTrain) or call.needs is not None
     launcher = Attention(
         functions,
         keep,
         gradient=LAUNCH if gradient else 0,
+        inputs=len(op.inputs),
+        mask_at=at,
         wide=stored is F64,
         stored=stored.bytes,
         lanes=tile.lanes,
@@ -46,21 +52,24 @@ def kernel(call: Any) -> Kernel | None:
         mask=None if kind is None else "bool" if kind is BOOL else "added",
         mask_stored=0 if mask is None else mask.dtype.itemsize,
         hides_rows=hides_rows,
+        blocks=blocks is not None,
+        dropout=dropout,
         with_lse=with_lse,
         with_mask=gradient and op.with_mask,
+        with_grad_lse=grad_lse is not None,
     )
     return Kernel(
         launcher.address,
         launcher.self_pointer,
         residuals=True,
         keep=launcher,
-        dims=dims(call, at),
+        dims=dims(call, at, blocks is not None, grad_lse is not None),
         work=work.of_op(op),
     )
 
 
-def dims(call: Any, at: int) -> list[Any]:
-    """Return the integers that ``prepare`` in attention.pyx reads; the mask is operand ``at``."""
+def dims(call: Any, at: int, blocks: bool, grad_lse: bool) -> list[Any]:
+    """Return the integers that ``prepare`` in attention.pyx reads; the mask is operand ``at``, ``blocks`` the next."""
     q, k, v, mask = (call.classes.metas[i] for i in (0, 1, 2, at))
     asked = [*q.shape, k.shape[1], k.shape[2], v.shape[3]]
     lead = [] if mask is None else [1] * (4 - len(mask.shape))
@@ -70,6 +79,9 @@ def dims(call: Any, at: int) -> list[Any]:
     for i in range(3):
         asked += call.strides(i)
     asked += strides
+    asked += call.strides(at + 1) if blocks else [0] * 4
     for i in range(3, at):
         asked += call.strides(i)
+    if at == 6:
+        asked += call.strides(8) if grad_lse else [0] * 3
     return asked

@@ -149,7 +149,7 @@ def forward(
         first, last = step.queries
         with Progress(group, step.under_way):
             operands = tokens(q, first, last), step.keys, step.values, step.mask
-            out, lse = plain("attention_train", *operands, params=(scale,), causal=False)
+            out, lse = plain("attention_train", *operands, None, params=(scale, 0.0, 0, 0), causal=False)
         if len(part.blocks) == 1 and (first, last) == (0, q.shape[1]):
             return out, lse
         for at in range(0, last - first, length):
@@ -195,9 +195,9 @@ def backward(
         if step.keys is not None:
             query, result, gradient = (tokens(x, first, last) for x in (q, out, g))
             sums = contiguous(tokens(lse, first, last, 2))
-            operands = query, step.keys, step.values, result, sums, gradient, step.mask
+            operands = query, step.keys, step.values, result, sums, gradient, step.mask, None, None
             with Progress(group, [*step.under_way, *(x for _, exchanges in returning for x in exchanges)]):
-                gradients = plain("attention_grad", *operands, params=(scale,), causal=False, with_mask=False)
+                gradients = plain("attention_grad", *operands, params=(scale, 0.0, 0, 0), causal=False)
             gq.add(gradients[0], range(first // length, last // length))
         if part.moves(step.number):
             while returning and part.until[returning[0][0]] <= step.number:

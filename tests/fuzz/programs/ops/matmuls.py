@@ -208,3 +208,36 @@ op(
     sequences,
     weight=0.5,
 )
+
+
+def packed(d: Draw) -> Proposal:
+    """Three values ``[tokens, dim]`` of two sequences that follow each other, the second from row ``at`` on."""
+    x = d.rank(2)
+    rows = min(v[x].shape[0] for v in d.values)
+    if rows < 2 or any(v[x].shape[1] == 0 for v in d.values):
+        raise Refused
+    return Proposal((x, d.like(x), d.like(x)), {"at": d.integer(1, rows - 1), "before": d.integer(0, 2)})
+
+
+_PACKED = "{0}.unsqueeze(1), {1}.unsqueeze(1), {2}.unsqueeze(1)"
+_ENDS = "paddle.to_tensor([0, {at}, {0}.shape[0]], dtype='int32')"
+_SECOND = "(torch.arange({0}.shape[0]) >= {at})"
+_SAME = f"({_SECOND}[:, None] == {_SECOND})"
+_BACK = "(torch.arange({0}.shape[0])[:, None] - torch.arange({0}.shape[0]))"
+op(
+    "packed_attention",
+    f"F.flash_attention.flash_attn_unpadded({_PACKED}, (ends := {_ENDS}), ends, 64, 64, 0.5, causal=True)[0]"
+    ".squeeze(1)",
+    f"F.scaled_dot_product_attention({{0}}, {{1}}, {{2}}, {_SAME} & ({_BACK} >= 0), scale=0.5)",
+    packed,
+    weight=0.5,
+)
+op(
+    "packed_window_attention",
+    f"F.flash_attention_v3_varlen({_PACKED}, {_ENDS}, {_ENDS}, 64, 64, softmax_scale=0.5, "
+    "window_size=({before}, 1))[0].squeeze(1)",
+    f"F.scaled_dot_product_attention({{0}}, {{1}}, {{2}}, {_SAME} & ({_BACK} >= -1) & ({_BACK} <= {{before}}), "
+    "scale=0.5)",
+    packed,
+    weight=0.4,
+)
