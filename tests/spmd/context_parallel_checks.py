@@ -9,9 +9,10 @@ import pytest
 
 import paddle
 import paddle.nn.functional as F
+from tests.support.ranks import processes_only
 from umiak import comm, masks
 from umiak.spmd import context_parallel
-from umiak.spmd.context_parallel import Assignment, ContextPlan, Link, TileTimes, simulate
+from umiak.spmd.context_parallel import Assignment, ContextPlan, Link, TileTimes, exchange, kernels, simulate
 
 TOKENS = 96
 FORMS = ("ring", "all_gather")
@@ -72,6 +73,11 @@ def compare(mask, plan, form, heads=4, key_heads=2, batch=2, dims=(8, 8), dtype=
         np.testing.assert_allclose(a, b, tolerance, tolerance)
 
 
+def assigned(mask, chunks):
+    """A plan with given chunks of each rank."""
+    return ContextPlan(mask, Assignment(tuple(map(tuple, chunks)), (1.0,) * len(chunks), 1.0, False))
+
+
 def check_families(rank, size):
     """Every family, with grouped heads, in both forms by turns."""
     for i, mask in enumerate(families(TOKENS).values()):
@@ -91,9 +97,21 @@ def check_any_assignment(rank, size):
     """Chunks as somebody else has assigned them, of one token, too."""
     for seed, each in enumerate((1, 2, TOKENS // size)):
         order = np.random.default_rng(seed).permutation(size * each).reshape(size, each)
-        chunks = tuple(tuple(sorted(c)) for c in order.tolist())
+        chunks = np.sort(order, 1).tolist()
         for mask in (families(TOKENS)["global and sliding"], families(TOKENS)["shared question"]):
-            compare(mask, ContextPlan(mask, Assignment(chunks, (1.0,) * size, 1.0, False)), FORMS[seed % 2])
+            compare(mask, assigned(mask, chunks), FORMS[seed % 2])
+
+
+def check_random_masks(rank, size):
+    """Any intervals, over one batch entry or each, one head or several; any chunks."""
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        causal, columns = [(True, 1), (True, 2), (False, 2), (False, 4)][seed % 4]
+        shape = (int(rng.choice([1, 2])), int(rng.choice([1, 2, 4])), TOKENS, columns)
+        mask = masks.ColumnMask(rng.integers(-5, TOKENS + 5, shape).astype(np.int32), causal, TOKENS)
+        each = int(rng.choice([n for n in (1, 2, 4, 8) if TOKENS % (n * size) == 0]))
+        order = np.sort(rng.permutation(size * each).reshape(size, each), 1)
+        compare(mask, assigned(mask, order.tolist()), str(rng.choice(FORMS)))
 
 
 def check_queries_that_see_nothing(rank, size):
@@ -121,7 +139,7 @@ def check_hidden_keys_are_never_sent(rank, size):
     """Of documents of a rank's own nothing is sent but that all ranks have the same plan; of others as much as the
     simulation says."""
     mask = masks.causal_document([TOKENS // size] * size)
-    own = ContextPlan(mask, Assignment(tuple((r,) for r in range(size)), (1.0,) * size, 1.0, True))
+    own = assigned(mask, [[r] for r in range(size)])
     group, sent = comm.world(), []
     send = group.channel.send
     group.channel.send = lambda x, peer, tag: (sent.append(x.size), send(x, peer, tag))[1]
@@ -138,6 +156,27 @@ def check_hidden_keys_are_never_sent(rank, size):
             assert size == 1 or step.sent.sum() > 0
     finally:
         del group.channel.send
+
+
+@processes_only
+def check_later_steps_are_under_way_while_one_is_computed(rank, size):
+    """In order: what is started before the first attention, and that large messages move meanwhile."""
+    tokens, events, threads = 2048, [], []
+    mask, group = masks.causal(tokens), comm.world()
+    started, plain, look = group.all_to_all_sized, kernels.plain, exchange.Progress._look
+    group.all_to_all_sized = lambda *args: (events.append("exchange"), started(*args))[1]
+    kernels.plain = lambda name, *args, **rest: (events.append(name), plain(name, *args, **rest))[1]
+    exchange.Progress._look = lambda self: (threads.append(len(self.tasks)), look(self))[1]
+    try:
+        compare(mask, context_parallel.plan(mask, size), "ring", heads=4, key_heads=4, batch=1, dims=(32, 32))
+    finally:
+        del group.all_to_all_sized
+        kernels.plain, exchange.Progress._look = plain, look
+    order = [e for e in events if e in ("exchange", "attention_train", "attention_grad")]
+    first, last = order.index("attention_train"), order.index("attention_grad")
+    assert order[:first] == ["exchange"] * 2 * min(size - 1, 4), order
+    assert order[last - 1] == "exchange" and order.count("attention_train") == size == order.count("attention_grad")
+    assert order.count("exchange") == 6 * (size - 1) and threads, "keys and values twice, their gradients once"
 
 
 class Model(paddle.nn.Layer):

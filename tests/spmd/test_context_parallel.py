@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,7 +18,10 @@ from umiak.spmd.context_parallel import Layout, Link, TileTimes, assign
 from umiak.spmd.context_parallel.part import prefetched
 
 MODULE = "tests.spmd.context_parallel_checks"
-every = pytest.mark.parametrize("name", checks(MODULE), ids=lambda name: name.removeprefix("check_"))
+every, virtual = (
+    pytest.mark.parametrize("name", checks(MODULE, only), ids=lambda name: name.removeprefix("check_"))
+    for only in (False, True)
+)
 
 
 @every
@@ -32,7 +36,7 @@ def test_four_processes(name):
 
 
 @pytest.mark.parametrize("ranks", [4, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 3))])
-@every
+@virtual
 def test_virtual_ranks(name, ranks):
     simulate(ranks, MODULE, name)
 
@@ -209,6 +213,30 @@ def test_refusals(call, message):
         call(masks.causal(100))
 
 
+# --- pictures --------------------------------------------------------------------------------------------------------
+
+
+def test_a_picture_shows_tiles_and_loads():
+    plan = context_parallel.plan(masks.document([64, 64]), 2, chunks=1)
+    text = plan.svg("two documents")
+    assert text.startswith("<svg") and "two documents" in text and "0.0% over the mean" in text
+    # The page, the ground of the mask, a box of each document, and a bar of each rank.
+    assert text.count("<rect") == 1 + 1 + 2 + 2
+
+
+PICTURE = Path(__file__).parents[2] / "docs" / "guide" / "pictures" / "context-parallel.svg"
+
+
+def test_the_picture_of_the_guide_is_up_to_date():
+    assert PICTURE.read_text() == context_parallel.svg(shown())
+
+
+def shown():
+    """Plans of the guide's picture; ``PICTURE.write_text(context_parallel.svg(shown()))`` draws it anew."""
+    mask = masks.causal_document([2600, 700, 1500, 3392])
+    return {"dual chunks": context_parallel.dual_chunk(mask, 4), "balanced": context_parallel.plan(mask, 4)}
+
+
 # --- costs -----------------------------------------------------------------------------------------------------------
 
 HEADS = {"heads": 8, "key_heads": 2, "dim": 128}
@@ -225,7 +253,8 @@ def published(tokens, least, most, sample):
 
 def test_one_rank_takes_what_its_tiles_take():
     mask = families(640)["causal document"]
-    step = context_parallel.simulate(context_parallel.plan(mask, 1, chunks=1), TileTimes(1.0, 2.0, 0.5, 0.25), Link(), **HEADS)
+    plan = context_parallel.plan(mask, 1, chunks=1)
+    step = context_parallel.simulate(plan, TileTimes(1.0, 2.0, 0.5, 0.25), Link(), **HEADS)
     kinds = mask.tiles()
     expected = np.array([0.5, 2.0, 1.0])[kinds].sum() + 0.25 * 5
     assert [step.seconds, *step.computing] == pytest.approx([8 * expected] * 2)

@@ -2,6 +2,7 @@
 
 from umiak.spmd.context_parallel.balance import Assignment, assign
 from umiak.spmd.context_parallel.layout import Layout
+from umiak.spmd.context_parallel.picture import svg
 from umiak.spmd.context_parallel.plans import ContextPlan, PlanTensors, dual_chunk, plan
 from umiak.spmd.context_parallel.sharded_attention import attention
 from umiak.spmd.context_parallel.simulation import Link, SimulatedStep, simulate
@@ -21,4 +22,5 @@ __all__ = [
     "measure_tile_times",
     "plan",
     "simulate",
+    "svg",
 ]

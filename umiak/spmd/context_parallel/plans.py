@@ -11,6 +11,7 @@ from umiak import ops as F
 from umiak.core.array import from_numpy
 from umiak.core.tensor import Tensor
 from umiak.masks.column_mask import ColumnMask
+from umiak.spmd.context_parallel import picture
 from umiak.spmd.context_parallel.balance import Assignment, assign, lower_bound
 from umiak.spmd.context_parallel.layout import Layout, positions
 from umiak.spmd.context_parallel.workload import DEFAULT, TileTimes
@@ -96,6 +97,10 @@ class ContextPlan:
     def tensors(self) -> PlanTensors:
         """Return the plan as operands of :func:`~umiak.spmd.context_parallel.attention`, in the host's memory."""
         return PlanTensors(from_numpy(self.mask.indices), from_numpy(self.chunks), self.mask.causal)
+
+    def svg(self, name: str = "plan") -> str:
+        """Return a picture: the ranks that compute the tiles of the mask, and their loads."""
+        return picture.svg({name: self})
 
     def _need(self, rank: int) -> None:
         if not 0 <= rank < self.ranks:
