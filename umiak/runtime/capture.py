@@ -668,8 +668,9 @@ class Captured(CapturedRun):
         traced = capture.finish([*outputs, *made, *counts], name)
         self.stops = [type(x) is Sym or x.stop_gradient for x in outputs]
         _apart(capture, outputs)
-        fuse_plain_attention(traced)
-        wanted = {id(v) for _, v in capture.gradient_roots()}
+        roots = [v for _, v in capture.gradient_roots()]
+        fuse_plain_attention(traced, wanted=roots)
+        wanted = set(map(id, roots))
         self.wrt = [i for i, v in enumerate(traced.inputs) if id(v) in wanted and _continuous(v.meta)]
         open_ends = any(not s and _continuous(x) for s, x in zip(self.stops, outputs, strict=True))
         records = not capture.differentiated and bool(self.wrt) and open_ends

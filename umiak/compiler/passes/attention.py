@@ -1,28 +1,25 @@
-"""``softmax(query @ key^T * scale + mask) @ value``, spelt out, as one operation."""
+"""Attention that is spelt out, and masks of it that are, as one operation with a mask by columns."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from umiak import ops as F
-from umiak.compiler.passes.fusion import Found, Made, fuse_operations, number_of, orders, tensor
+from umiak.compiler.passes.column_attention import Masks
+from umiak.compiler.passes.fusion import Found, Made, fuse_operations, tensor
 from umiak.compiler.passes.registry import register_pass
+from umiak.compiler.passes.spelled_attention import PRODUCTS, Labelled, Spelled, spelled
+from umiak.compiler.passes.spelled_mask import Part
 from umiak.ir.passes import remove_dead
 from umiak.ir.program import Operation, Program, Value
 from umiak.ir.tracer import Tracer
 
-# Scores of a head below which the matmuls and the softmax between them are as good.
+# Scores of a head below which the matmuls and the softmax between them are as good; with a mask, below which its
+# columns are more work than they save.
 FEWEST_SCORES = 1024
-
-
-class _Scores(NamedTuple):
-    query: Value  # [..., queries, dim]
-    key: Value  # [..., keys, dim], or with the last two axes exchanged
-    transposed: bool
-    scale: float
-    mask: Value | None
+FEWEST_MASKED_SCORES = 4096
 
 
 @register_pass("fused_flash_attn_pass")
@@ -31,127 +28,72 @@ def fuse_attention(program: Program) -> None:
 
     A row that a mask of minus infinity hides as a whole gives zeros then, and NaN before.
     """
-    fuse_operations(program, [("matmul", partial(_attention, masks=True, fewest=0))])
+    _fuse(program, dense=True, fewest=0)
     remove_dead(program)
 
 
 def fuse_plain_attention(program: Program, live: Tracer | None = None, wanted: Iterable[Value] = ()) -> int:
-    """The same where it pays and results are equal but for rounding: without a mask, whose data might hide all.
+    """The same where it pays and results are equal but for rounding: without a mask whose data might hide all.
 
-    ``live``: the tracer that is recording the program; ``wanted``: values that must stay.
+    ``live``: the tracer that is recording the program; ``wanted``: values that must stay. Inputs that get gradients are
+    among them, where the program is recorded.
     """
-    if not any(o.name == "softmax" for o in program.walk()):
+    if not any(o.name in ("softmax", "attention") for o in program.walk()):
         return 0
-    fusion = partial(_attention, masks=False, fewest=FEWEST_SCORES)
-    return fuse_operations(program, [("matmul", fusion)], live, wanted)
+    return _fuse(program, False, FEWEST_SCORES, live, tuple(wanted))
 
 
-def _attention(found: Found, o: Operation, masks: bool, fewest: int) -> Callable[[], Made] | None:
-    p, v = o.operands
-    if o.op.transpose_x or o.op.transpose_y or type(v) is not Value or v.meta.ndim not in (3, 4):
+def _fuse(program: Program, dense: bool, fewest: int, live: Tracer | None = None, wanted: Iterable[Value] = ()) -> int:
+    asked = [*wanted, *(() if live is None else (value for _, value in live.gradient_roots()))]
+    still = {id(x) for x in program.inputs} - {id(x) for x in asked}
+    masks = Masks(still, branches=not dense, strict=not dense)
+    fusion = partial(_attention, masks, dense, fewest)
+    rules = [*((name, fusion) for name in PRODUCTS), ("attention", partial(_masked_call, masks))]
+    return fuse_operations(program, rules, live, wanted)
+
+
+def _attention(masks: Masks, dense: bool, fewest: int, found: Found, o: Operation) -> Callable[[], Made] | None:
+    """Attention of a product of weights and values."""
+    parts = spelled(found, o)
+    if parts is None or _fewer(parts, fewest):
         return None
-    reader, dtype = o, v.meta.dtype
-    if (cast := found.inside(p, "cast", reader)) is not None:
-        reader, (p,) = cast, cast.operands
-    softmax = found.inside(p, "softmax", reader)
-    if softmax is None or softmax.op.axis != v.meta.ndim - 1:
+    if (
+        parts.masks
+        and not _fewer(parts, FEWEST_MASKED_SCORES)
+        and (build := masks.fusion(o, parts, found.kept)) is not None
+    ):
+        return build
+    if parts.masks and not (dense and _is_operand(parts)):
         return None
-    scores = _scores(found, softmax)
-    if scores is None or (scores.mask is not None and not masks):
+    return partial(_dense, o, parts)
+
+
+def _fewer(parts: Spelled, scores: int) -> bool:
+    """Return whether a head is known to have fewer scores."""
+    _, _, queries, keys = parts.sizes
+    return type(queries) is int and type(keys) is int and queries * keys < scores
+
+
+def _is_operand(parts: Spelled) -> bool:
+    """Return whether the mask can be added by the operation."""
+    (mask, *more) = parts.masks
+    own = mask.mask.meta.dtype
+    return not more and mask.kind == "added" and (own is parts.dtype or bool(own and own.is_bool))
+
+
+def _dense(o: Operation, parts: Spelled) -> Any:
+    mask = tensor(parts.masks[0].mask) if parts.masks else None
+    if mask is not None and "h" not in parts.labels and mask.ndim == 3:
+        mask = F.unsqueeze(mask, axes=(1,))
+    return parts.result(F.attention(*parts.operands(), mask, causal=False, scale=parts.scale), o)
+
+
+def _masked_call(masks: Masks, found: Found, o: Operation) -> Callable[[], Made] | None:
+    """A call of attention with a mask of queries by keys."""
+    q, k, v, mask = o.operands
+    if type(mask) is not Value or mask.meta.dtype is None or mask.meta.dtype.is_integer:
         return None
-    q, k = scores.query, scores.key
-    if not (q.meta.dtype is k.meta.dtype is dtype and q.meta.ndim == k.meta.ndim == v.meta.ndim):
-        return None
-    sizes = (q.meta.shape[-2], k.meta.shape[-1 if scores.transposed else -2])
-    if all(type(n) is int for n in sizes) and sizes[0] * sizes[1] < fewest:
-        return None
-    if scores.mask is not None and scores.mask.meta.dtype is not dtype and not scores.mask.meta.dtype.is_bool:  # type: ignore[union-attr]
-        return None
-
-    def build() -> Made:
-        key = _swapped(k) if scores.transposed else (k, tuple(range(k.meta.ndim)))
-        mask = scores.mask
-        if v.meta.ndim == 3:  # one head
-            ends = [F.unsqueeze(_permuted(*x), axes=(2,)) for x in ((q, (0, 1, 2)), key, (v, (0, 1, 2)))]
-            given = tensor(mask)
-            if mask is not None and mask.meta.ndim == 3:
-                given = F.unsqueeze(given, axes=(1,))
-            y = F.attention(*ends, given, causal=False, scale=scores.scale)
-            return F.squeeze(y, axes=(2,))
-        heads = (0, 2, 1, 3)
-        ends = [_permuted(x, tuple(perm[i] for i in heads)) for x, perm in ((q, heads_last), key, (v, heads_last))]
-        return F.permute(F.attention(*ends, tensor(mask), causal=False, scale=scores.scale), perm=heads)
-
-    heads_last = tuple(range(4))
-    return build
-
-
-def _scores(found: Found, softmax: Operation) -> _Scores | None:
-    """Return the parts that the operand of a softmax is made of."""
-    reader, mask, scale = softmax, None, 1.0
-    (s,) = softmax.operands
-    if (added := found.inside(s, "add", reader)) is not None:
-        for a, b in orders(added):
-            if type(b) is Value and any(found.inside(a, name, added) for name in ("matmul", "mul", "div", "cast")):
-                reader, s, mask = added, a, b
-                break
-        else:
-            return None
-    while True:
-        for name in ("mul", "div", "cast"):
-            step = found.inside(s, name, reader)
-            if step is None:
-                continue
-            if name != "cast":
-                taken = _factor(step)
-                if taken is None:
-                    return None
-                s, factor = taken
-                scale *= factor
-            else:
-                (s,) = step.operands
-            reader = step
-            break
-        else:
-            break
-    product = found.inside(s, "matmul", reader)
-    if product is None or product.op.transpose_x:
-        return None
-    q, k = product.operands
-    transposed = not product.op.transpose_y
-    if type(q) is not Value or type(k) is not Value:
-        return None
-    for name in ("mul", "div"):  # a query that is scaled for its scores alone
-        step = found.inside(q, name, product)
-        taken = None if step is None else _factor(step)
-        if taken is not None:
-            q, factor = taken
-            scale *= factor
-    return _Scores(q, k, transposed, scale, mask)
-
-
-def _factor(o: Operation) -> tuple[Any, float] | None:
-    """(value, number) of a product of both, or of a quotient."""
-    if o.name == "div":
-        by = number_of(o.operands[1])
-        return (o.operands[0], 1.0 / by) if by and type(o.operands[0]) is Value else None
-    for a, b in orders(o):
-        if type(a) is Value and (by := number_of(b)) is not None:
-            return a, float(by)
-    return None
-
-
-def _swapped(x: Value) -> tuple[Value, tuple[int, ...]]:
-    """(value, permutation of its axes) that is ``x`` with the last two axes exchanged."""
-    n = x.meta.ndim
-    return x, (*range(n - 2), n - 1, n - 2)
-
-
-def _permuted(x: Value, perm: tuple[int, ...]) -> Any:
-    """``x`` with its axes permuted: a view of what ``x`` is itself a permutation of."""
-    producer = x.operation
-    while producer is not None and producer.name == "permute":
-        (x,) = producer.operands  # type: ignore[assignment]
-        perm = tuple(producer.op.perm[i] for i in perm)
-        producer = x.operation
-    return tensor(x) if perm == tuple(range(len(perm))) else F.permute(tensor(x), perm=perm)
+    labelled = Labelled(q, "bqhd"), Labelled(k, "bkhd"), Labelled(v, "bkhe")  # type: ignore[arg-type]
+    part = Part("visible" if mask.meta.dtype.is_bool else "added", mask)
+    parts = Spelled(*labelled, "bqhe", o.params[0], (part,), v.meta.dtype)  # type: ignore[union-attr, arg-type]
+    return None if _fewer(parts, FEWEST_MASKED_SCORES) else masks.fusion(o, parts, found.kept, o.op.causal)

@@ -82,7 +82,7 @@ class Folding(Sweep):
         if any(r.meta.dtype is None or _bytes(r.meta) is None for r in o.results):
             return None
         operands = tuple(self.known[id(x)] if type(x) is Value else x for x in o.operands)
-        with plain_modes(), context.no_grad_guard(), _untraced():
+        with plain_modes(), context.no_grad_guard(), untraced():
             made = eager.apply(o.op, operands, o.params)
         return made if isinstance(made, tuple) else (made,)
 
@@ -130,7 +130,7 @@ class Folding(Sweep):
 
 
 @contextmanager
-def _untraced() -> Iterator[None]:
+def untraced() -> Iterator[None]:
     """Run calls at once, whatever is being recorded."""
     ctx = context.current()
     held, ctx.observers = ctx.observers, ctx.observers & ~context.OBSERVE_TRACE
