@@ -265,9 +265,7 @@ def fused_layer_norm(
 def _moments(x: Tensor, axis: int, epsilon: float) -> tuple[Tensor, Tensor]:
     """The mean of each row, and one over its standard deviation."""
     wide, axes = cast(x, x.dtype.compute), tuple(range(axis, x.ndim))
-    mean = F.mean(wide, axes=axes, keepdim=True)
-    centred = F.sub(wide, mean)
-    return _rows(mean), _inverse_deviation(F.mean(F.mul(centred, centred), axes=axes), epsilon)
+    return _rows(F.mean(wide, axes=axes)), _inverse_deviation(F.var(wide, axes=axes, correction=0.0), epsilon)
 
 
 @public("paddle.incubate.nn.functional", usual=False)

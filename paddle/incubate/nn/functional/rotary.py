@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from paddle._public import need_tensor, public
+from paddle.tensor._args import create_on
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.context import place_guard
@@ -82,13 +83,14 @@ def fused_rotary_position_embedding(
         tables = F.sin(angles), F.cos(angles)
     else:
         tables = _given_tables(sin, cos, position_ids, sequence, q.shape[3])
-    laid_out = [_beside_heads(cast(table, wide), time_major) for table in tables]
-    sines, cosines = (_halves(table, use_neox_rotary_style) for table in laid_out)
+    sines, cosines = (_beside_heads(cast(table, wide), time_major) for table in tables)
 
-    def rotated(x: Tensor | None) -> Tensor | None:
-        return None if x is None else _rotated(x, sines, cosines, use_neox_rotary_style)
+    def rotated(x: Tensor) -> Tensor:
+        features = cast(x, x.dtype.compute)
+        partners = _partners(features, use_neox_rotary_style)
+        return cast(F.add(F.mul(features, cosines), F.mul(partners, sines)), x.dtype)
 
-    return _rotated(q, sines, cosines, use_neox_rotary_style), rotated(k), rotated(v)
+    return rotated(q), None if k is None else rotated(k), None if v is None else rotated(v)
 
 
 def _check_layout(arg_name: str, x: Tensor, q: Tensor, time_major: bool) -> None:
@@ -159,23 +161,18 @@ def _beside_heads(table: Tensor, time_major: bool) -> Tensor:
     return F.unsqueeze(table, axes=(2,))
 
 
-def _halves(x: Tensor, neighbours: bool) -> tuple[Tensor, Tensor]:
-    """The first and the second features of all pairs."""
-    half = x.shape[3] // 2
-    if neighbours:
-        starts, steps = (0, 1), (2,)
-    else:
-        starts, steps = (0, half), (1,)
-    first, second = (F.slice(x, axes=(3,), starts=(start,), sizes=(half,), steps=steps) for start in starts)
-    return first, second
+def _partners(x: Tensor, neighbours: bool) -> Tensor:
+    """The other feature of each pair: of the first the second, negated, and of the second the first."""
+    size = x.shape[3]
+    if not neighbours:
+        half = size // 2
+        return F.concat([F.neg(_part(x, half, half)), _part(x, 0, half)], axis=3)
+    # Shifted by one feature, and chosen: neighbouring elements are read together, every second one would not be.
+    after = F.concat([_part(x, 1, size - 1), _part(x, 0, 1)], axis=3)
+    before = F.concat([_part(x, size - 1, 1), _part(x, 0, size - 1)], axis=3)
+    feature = create_on(x.place, F.iota, 0, 1, dt.int64, size)
+    return F.where(F.eq(F.remainder(feature, 2), 0), F.neg(after), before)
 
 
-def _rotated(x: Tensor, sin: tuple[Tensor, Tensor], cos: tuple[Tensor, Tensor], neighbours: bool) -> Tensor:
-    a, b = _halves(cast(x, x.dtype.compute), neighbours)
-    first = F.sub(F.mul(a, cos[0]), F.mul(b, sin[0]))
-    second = F.add(F.mul(b, cos[1]), F.mul(a, sin[1]))
-    if neighbours:
-        y = F.reshape(F.stack([first, second], axis=4), shape=tuple(x.shape))
-    else:
-        y = F.concat([first, second], axis=3)
-    return cast(y, x.dtype)
+def _part(x: Tensor, start: int, size: int) -> Tensor:
+    return F.slice(x, axes=(3,), starts=(start,), sizes=(size,), steps=(1,))
