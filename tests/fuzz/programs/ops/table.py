@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.fuzz.programs.ops import (
     binary,
+    caches,
     comparisons,
     complex_numbers,
     custom,
@@ -31,6 +32,7 @@ FAMILIES = (
     unary.family, binary.family, in_place.family, comparisons.family, views.family, writes.family, indexing.family,
     reductions.family, norms.family, matmuls.family, joining.family, losses.family, gradients.family, random.family,
     resizing.family, rows.family, custom.family, fused.family,
+    caches.family,
 )  # fmt: skip
 
 OPS: dict[str, Op] = {}
