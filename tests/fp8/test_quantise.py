@@ -33,6 +33,7 @@ def test_every_block_fills_its_range(shape, block, dtype, power_of_two, rng):
     x = draw(rng, shape)
     q = fp8.quantise(paddle.to_tensor(x), dtype, block, power_of_two=power_of_two)
     assert q.codes.shape == list(shape) and q.codes.dtype is dtype and q.scale.dtype is paddle.float32
+    assert q.codes.is_contiguous() and q.codes.storage.nbytes < q.codes.size + 64
     sizes = [max(n, 1) if size is None else size for n, size in zip(shape, block, strict=True)]
     assert q.scale.shape == [
         1 if whole is None else -(-n // size) for n, size, whole in zip(shape, sizes, block, strict=True)
