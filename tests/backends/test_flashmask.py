@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import paddle
-from tests.backends.test_attention import close, compare, draw, operands, run
+from tests.backends.test_attention import by_ref, close, compare, draw, operands, run, wide
 from umiak import masks
 from umiak.core import array
 from umiak.ops import dot_product_attention as ops
@@ -51,6 +51,25 @@ def test_any_indices(causal, columns, heads, queries, keys):
     rng = np.random.default_rng(queries + columns)
     indices = rng.integers(-20, queries + 20, (2, mask_heads, keys, columns)).astype(np.int32)
     compare(*operands(2, queries, keys, h, key_heads, 8, 12), mask=indices, causal=causal)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+@pytest.mark.parametrize("dim", [16, 80, 192, 256, 320])
+@pytest.mark.parametrize("name", ["causal document", "prefix document"])
+def test_head_sizes_against_float64(name, dim, dtype):
+    """Results and gradients, of one key more than queries and of one less."""
+    n = 131
+    mask = families(n)[name]
+    for keys in (n - 1, n + 1):
+        rows = np.resize(mask.indices, (1, 1, keys, mask.indices.shape[3]))
+        q, k, v, g = operands(1, n, keys, 2, 1, dim, dim, dtype)
+        exact = [wide(x) for x in (q, k, v, g)]
+        want = by_ref(ops.AttentionTrain(causal=mask.causal), *exact[:3], rows)
+        wanted = by_ref(ops.AttentionGrad(causal=mask.causal), *exact[:3], *want, exact[3], rows)
+        out, lse = run(ops.AttentionTrain(causal=mask.causal), q, k, v, rows)
+        made = run(ops.AttentionGrad(causal=mask.causal), q, k, v, out, lse, g, rows)
+        for x, y in zip([out, *made], [want[0], *wanted], strict=True):
+            close(x, y, dtype)
 
 
 def dense_of(mask, queries, heads, causal):
