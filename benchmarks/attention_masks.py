@@ -110,7 +110,38 @@ def dense(name: str, length: int, gradient: bool, causal: bool, factor: float) -
     ).add(DENSE)
 
 
+def spelled(length: int) -> None:
+    """A row of attention that is spelt out in a captured function, mask and all, against FlexAttention."""
+    name = "causal-document"
+    Case(
+        f"mask-spelled-{name}-{length}-64",
+        "attention(q, k, v, doc)",
+        partial(arrays, length, 8, 64, "qkv"),
+        "flex(q, k, v, block_mask=mask).transpose(1, 2)",
+        1.5,
+        setup=f"import numpy as np; from attention_masks import captured; n = {length}; {PARTS}"
+        "doc = paddle.to_tensor(np.repeat(np.arange(4), parts)); attention = captured(paddle)",
+        theirs_setup=f"from attention_masks import flex_of; {TRANSPOSED}flex, mask = flex_of({name!r}, {length})",
+        tolerance=1e-4,
+        what=f"{name.replace('-', ' ')} as tensor code, {length} tokens, 8 heads of 64; the other: FlexAttention",
+    ).add(MASKS)
+
+
+def captured(paddle: Any) -> Any:
+    """Attention among documents as researchers write it."""
+
+    def attention(q: Any, k: Any, v: Any, doc: Any) -> Any:
+        q, k, v = (t.transpose([0, 2, 1, 3]) for t in (q, k, v))
+        i, j = paddle.arange(q.shape[2]).unsqueeze(1), paddle.arange(k.shape[2])
+        seen = paddle.where((i >= j) & (doc[i] == doc[j]), 0.0, float("-inf"))
+        weights = paddle.nn.functional.softmax(q @ k.mT * q.shape[3] ** -0.5 + seen, axis=-1)
+        return (weights @ v).transpose([0, 2, 1, 3])
+
+    return paddle.jit.to_static(attention)
+
+
 for length in LENGTHS:
+    spelled(length)
     for heads, dim in HEADS:
         for name in FAMILIES:
             flex(name, length, heads, dim)
