@@ -21,15 +21,17 @@ cdef enum:
 ctypedef void (*record_t)(char* to, const char* x, int64_t k, int64_t padded, int64_t offsets_bytes) noexcept nogil
 ctypedef void (*dots_t)(
     float* c, int64_t c_row, const char* x, int64_t x_row, int64_t offsets_bytes, int64_t padded, const char* w, int64_t w_row,
-    int64_t k, const char* scale, int64_t scale_row, int64_t blocks
+    int64_t k, const float* scale, int64_t scale_row, int64_t blocks
 ) noexcept nogil
 ctypedef void (*restore_t)(char* to, int64_t to_row, const char* w, int64_t k, const char* scale, int64_t scale_row) noexcept nogil
+ctypedef void (*widened_t)(float* to, const char* x, int64_t n) noexcept nogil
 ctypedef void (*rounded_t)(char* to, const float* x, int64_t n) noexcept nogil
 
 cdef struct Config:                 # a class of calls
     record_t record
     restore_t restore
     rounded_t rounded
+    widened_t widened
     dots_t[5] many                  # by rows of x
     dots_t[5] one
     int[5] unrolled
@@ -71,25 +73,27 @@ cdef int multiply_part(void* arg, int64_t part) noexcept nogil:
     cdef const Config* f = j.config
     cdef int64_t end = min((part + 1) * j.chunk, j.rows), at = part * j.chunk, i, r, n, rows, full, output
     cdef int64_t block = max(PIECE, BLOCK_BYTES // max(j.k, 1) // PIECE * PIECE)
-    cdef int64_t sums_row = block * f.halves * sizeof(float), scale_row = j.outputs * f.scale_itemsize
-    cdef float* sums = <float*>scratch_alloc(4 * sums_row)
+    cdef int64_t sums_row = block * f.halves * sizeof(float), groups = j.k // f.group if f.group else 1, g
+    cdef float* sums = <float*>scratch_alloc((4 + groups) * sums_row + LINE)
+    cdef float* scales = sums + 4 * block * f.halves
     cdef const char* x
     cdef const char* w
-    cdef const char* scale
     if sums == NULL:
         return NO_MEMORY
     while at < end:
         n = min(block, end - at)
-        w, scale, output = j.w + at * j.k, j.scale + at * f.halves * f.scale_itemsize, at * f.halves
+        w, output = j.w + at * j.k, at * f.halves
+        for g in range(groups):
+            f.widened(scales + g * block * f.halves, j.scale + (g * j.outputs + output) * f.scale_itemsize, n * f.halves)
         i = 0
         while i < j.m:
             rows = 4 if j.m - i >= 4 else 2 if j.m - i >= 2 else 1
             x = j.records + i * j.record_bytes
             full = n // f.unrolled[rows]
-            f.many[rows](sums, sums_row, x, j.record_bytes, j.offsets_bytes, j.padded, w, j.k, j.k, scale, scale_row, full)
+            f.many[rows](sums, sums_row, x, j.record_bytes, j.offsets_bytes, j.padded, w, j.k, j.k, scales, sums_row, full)
             full *= f.unrolled[rows]
             f.one[rows](sums + full * f.halves, sums_row, x, j.record_bytes, j.offsets_bytes, j.padded, w + full * j.k, j.k, j.k,
-                        scale + full * f.halves * f.scale_itemsize, scale_row, n - full)
+                        scales + full * f.halves, sums_row, n - full)
             for r in range(rows):
                 f.rounded(j.c + ((i + r) * j.outputs + output) * f.itemsize, <float*>(<char*>sums + r * sums_row), n * f.halves)
             i += rows
@@ -213,6 +217,7 @@ cdef class LowBit:
         self.keep = keep
         self.config.record = <record_t><void*><size_t>functions["record"]
         self.config.restore = <restore_t><void*><size_t>functions["restore"]
+        self.config.widened = <widened_t><void*><size_t>functions["widened"]
         self.config.rounded = <rounded_t><void*><size_t>functions["rounded"]
         for i, n in zip(rows, unrolled, strict=True):
             self.config.many[i] = <dots_t><void*><size_t>functions[f"dots_{i}_many"]

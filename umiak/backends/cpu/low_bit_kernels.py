@@ -206,10 +206,10 @@ def dots(e: LowBitEmitter, name: str, kind: Kind, rows: int, many: bool) -> str:
     """``name(c, c_row, x, x_row, offsets_bytes, padded, w, w_row, k, scale, scale_row, blocks)``: c = x w for ``rows``
     records of x and ``blocks`` of :meth:`Kind.unrolled_rows` rows of weights (one without ``many``).
 
-    ``scale`` points to the first output's, of the stored type; those of the next group lie ``scale_row`` bytes on.
+    ``scale`` points to the first output's, as f32; those of the next group lie ``scale_row`` bytes on.
     """
     unrolled, halves, digits, parts = kind.unrolled_rows(rows) if many else 1, kind.halves, kind.digits, kind.parts
-    outputs, size = unrolled * halves, e.stored.bytes
+    outputs = unrolled * halves
     next_block = e.times("%w_row", unrolled)
     xs = e.rows_of("%x", "%x_row", rows)
     steps = [e.broadcast(x) for x in xs]
@@ -254,7 +254,7 @@ def dots(e: LowBitEmitter, name: str, kind: Kind, rows: int, many: bool) -> str:
             sums = e.loop("0", full, LINE, first, add)
             more = e.emit(f"icmp ne i64 {full}, %k")
             sums = e.guarded(more, lambda: add(full, sums, last), [(INTS, s) for s in sums])
-            scales = [e.stored_number(scale, size * o) for o in range(outputs)]
+            scales = [e.broadcast(scale, FLOAT * o) for o in range(outputs)]
             results = []
             for i in range(rows):
                 for o in range(outputs):
@@ -275,7 +275,7 @@ def dots(e: LowBitEmitter, name: str, kind: Kind, rows: int, many: bool) -> str:
                 xds = [[numbers(place, i) for place in places] for i in range(rows)]
                 added = []
                 for o in range(outputs):
-                    s = e.stored_number(scales_at, size * o)
+                    s = e.broadcast(scales_at, FLOAT * o)
                     for i in range(rows):
                         for p, part in enumerate(parts):
                             sums = offset(i, p, offset_at) if len(part) == 1 else zero
@@ -303,7 +303,7 @@ def dots(e: LowBitEmitter, name: str, kind: Kind, rows: int, many: bool) -> str:
             return results
 
         e.store_sums(grouped() if kind.group else ungrouped(), c, rows, outputs)
-        return [e.offset_by(c, FLOAT * outputs), soon[0], e.offset_by(scale, size * outputs)]
+        return [e.offset_by(c, FLOAT * outputs), soon[0], e.offset_by(scale, FLOAT * outputs)]
 
     e.repeat("%blocks", [("ptr", "%c"), ("ptr", "%w"), ("ptr", "%scale")], block)
     args = "ptr %c, i64 %c_row, ptr %x, i64 %x_row, i64 %offsets_bytes, i64 %padded, ptr %w, i64 %w_row, i64 %k, "
@@ -353,6 +353,16 @@ def restore(e: LowBitEmitter, name: str, kind: Kind, scales: ScalarType) -> str:
     return e.function(name, "ptr %to, i64 %to_row, ptr %w, i64 %k, ptr %scale, i64 %scale_row")
 
 
+def widened(e: LowBitEmitter, name: str) -> str:
+    """``name(to, x, n)``: stored elements as f32. The target may be written up to a vector beyond n."""
+
+    def block(j: str, mask: str | None) -> None:
+        e.store(e.take(e.offset_by("%x", e.times(j, e.stored.bytes)), mask), e.offset_by("%to", e.times(j, FLOAT)))
+
+    e.full_blocks("%n", block)
+    return e.function(name, "ptr %to, ptr %x, i64 %n")
+
+
 @functools.cache
 def functions(kind: Kind, stored: str, scales: str) -> tuple[dict[str, int], object]:
     """Addresses by name for x and scales of these dtypes, and what keeps the code loaded."""
@@ -364,8 +374,9 @@ def functions(kind: Kind, stored: str, scales: str) -> tuple[dict[str, int], obj
     library.texts["record"] = record(emitter(STORED[stored]), "record", kind)
     library.texts["restore"] = restore(emitter(STORED[stored]), "restore", kind, STORED[scales])
     library.texts["rounded"] = rounded(emitter(STORED[stored]), "rounded")
+    library.texts["widened"] = widened(emitter(STORED[scales]), "widened")
     for rows in ROWS:
         for many in (True, False):
             name = f"dots_{rows}_{'many' if many else 'one'}"
-            library.texts[name] = dots(emitter(STORED[scales]), name, kind, rows, many)
+            library.texts[name] = dots(emitter(F32), name, kind, rows, many)
     return library.load()

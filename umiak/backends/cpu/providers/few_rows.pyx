@@ -24,6 +24,7 @@ cdef extern from *:
 cdef enum:
     LANES = 16                      # at most: what rows of sums have more
     PIECE = 64                      # columns that one thread takes are a multiple of so many
+    MOST_COLUMNS = 8192             # whose rows lie in the second level of the cache with those that are asked for
     PART_BYTES = 1 << 18            # of the matrix, below which a thread is not asked
     ERROR_SET = -1                  # a Python exception is set in this thread
     # states of an entry
@@ -99,17 +100,30 @@ cdef int fill(int dtype) except -1:
 
 
 cdef int run_part(void* arg, int64_t part) noexcept nogil:
-    """Some columns of the product."""
+    """Some columns of the product, a piece of them after the other."""
     cdef const Work* w = <const Work*>arg
-    cdef const Functions* f = w.f
-    cdef int64_t lo = part * w.chunk, n = min(w.chunk, w.n - lo), i = 0, rows, full, row
-    cdef int64_t sums_row = (n + LANES) * sizeof(float)
+    cdef int64_t lo = part * w.chunk, end = min(lo + w.chunk, w.n), row, n
+    cdef int64_t sums_row = (min(w.chunk, MOST_COLUMNS) + LANES) * sizeof(float)
     cdef float* sums = <float*>scratch_alloc(w.m * sums_row)
+    if sums == NULL:
+        return NO_MEMORY
+    while lo < end:
+        n = min(MOST_COLUMNS, end - lo)
+        multiply(w, sums, sums_row, lo, n)
+        for row in range(w.m):
+            w.f.rounded(w.c + row * w.c_row + lo * w.itemsize, <float*>(<char*>sums + row * sums_row), n)
+        lo += n
+    scratch_free(sums)
+    return 0
+
+
+cdef void multiply(const Work* w, float* sums, int64_t sums_row, int64_t lo, int64_t n) noexcept nogil:
+    """``n`` columns from ``lo`` on, as float32."""
+    cdef const Functions* f = w.f
+    cdef int64_t i = 0, rows, full
     cdef const char* at
     cdef float* c
     cdef const float* x
-    if sums == NULL:
-        return NO_MEMORY
     if not w.transposed:
         memset(sums, 0, w.m * sums_row)
     while i < w.m:
@@ -128,10 +142,6 @@ cdef int run_part(void* arg, int64_t part) noexcept nogil:
             full *= f.column_steps
             f.column[rows](c, sums_row, x + full, w.x_row, at + full * w.w_row, w.w_row, n, w.k - full)
         i += rows
-    for row in range(w.m):
-        f.rounded(w.c + row * w.c_row + lo * w.itemsize, <float*>(<char*>sums + row * sums_row), n)
-    scratch_free(sums)
-    return 0
 
 
 cdef int few_rows(
