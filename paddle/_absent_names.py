@@ -31,10 +31,10 @@ NAMES = {
         "batch_fc correlation fused_bn_add_act fused_seqpool_cvm pow2_decay_with_linear_warmup rank_attention "
         "search_pyramid_hash tdm_child tdm_sampler "
     ),
-    "paddle.incubate.nn": "FusedDropout FusedMultiTransformer",
+    "paddle.incubate.nn": "FusedDropout",
     "paddle.incubate.nn.functional": (
         "batched_gemm block_multihead_attention_xpu cudnn_flash_attention fused_dot_product_attention "
-        "fused_gate_attention fused_multi_transformer fused_partial_rope moe_combine_no_weight "
+        "fused_gate_attention fused_partial_rope moe_combine_no_weight "
     ),
     "paddle.incubate.optimizer": ("DistributedFusedLamb GradientMergeOptimizer PipelineOptimizer RecomputeOptimizer "),
     "paddle.inference": "InternalUtils",
