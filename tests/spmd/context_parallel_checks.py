@@ -114,6 +114,24 @@ def check_random_masks(rank, size):
         compare(mask, assigned(mask, order.tolist()), str(rng.choice(FORMS)))
 
 
+def check_groups(rank, size):
+    """A group whose ranks stand in another order, as either API has it; mixed precision."""
+    mask = families(TOKENS)["causal document"]
+    plan = context_parallel.plan(mask, size)
+    ranks = list(range(size))[::-1]
+    public = paddle.distributed.new_group(ranks)
+    x = draw(0, 1, TOKENS, 2, 8)
+    whole = F.flashmask_attention(*[paddle.to_tensor(x)] * 3, paddle.to_tensor(mask.indices), causal=True).numpy()
+    own = paddle.to_tensor(plan.part(x, ranks.index(rank)))
+    for group in (public, public.process_group):
+        out = context_parallel.attention(own, own, own, plan, group=group)
+        np.testing.assert_allclose(out.numpy(), plan.part(whole, ranks.index(rank)), 2e-5, 2e-5)
+    with paddle.amp.auto_cast(dtype="bfloat16"):
+        out = context_parallel.attention(own, own, own, plan, group=public)
+    assert out.dtype == paddle.bfloat16
+    np.testing.assert_allclose(out.astype("float32").numpy(), plan.part(whole, ranks.index(rank)), 4e-2, 4e-2)
+
+
 def check_queries_that_see_nothing(rank, size):
     """Results of 0, and no gradient; a chunk whose queries and keys meet nothing."""
     indices = np.zeros((1, 1, TOKENS, 2), np.int32)

@@ -78,6 +78,12 @@ def test_few_chunks_are_assigned_as_well_as_can_be(rng):
             assert context_parallel.balance.lower_bound(weights, ranks) <= max(result.loads) * (1 + 1e-12)
 
 
+def test_the_search_is_complete_up_to_its_limit(rng):
+    """Weights that are nearly alike are the hardest."""
+    weights = rng.uniform(0.9, 1.0, context_parallel.balance.EXACT)
+    assert assign(weights, 4).optimal
+
+
 @pytest.mark.parametrize(("ranks", "each"), [(8, 4), (16, 16), (32, 4)])
 def test_many_chunks_are_within_the_gap_that_is_said(rng, ranks, each):
     weights = rng.exponential(size=ranks * each)

@@ -15,7 +15,7 @@ import numpy as np
 from umiak.util.errors import op_error
 
 EXACT = 16  # chunks up to which the search is complete
-NODES = 200_000  # places of chunks that the search tries at most
+NODES = 4_000_000  # places of chunks that the search tries at most; hundreds of thousands are the most that were seen
 EPSILON = 1e-12  # of the mean load: what differs by less is equal
 
 
