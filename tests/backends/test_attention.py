@@ -342,7 +342,10 @@ def narrower(monkeypatch, request):
     base.clear_plans()
 
 
-@pytest.mark.parametrize("narrower", [AVX2, SSE, AVX512], indirect=True, ids=["avx2", "sse", "avx512"])
+PAIRS = Target.of(AVX512.triple, AVX512.data_layout, AVX512.cpu, f"{AVX512.features},+avx512bf16")
+
+
+@pytest.mark.parametrize("narrower", [AVX2, SSE, AVX512, PAIRS], indirect=True, ids=["avx2", "sse", "avx512", "pairs"])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
 def test_shorter_vectors(narrower, dtype):
     rng = np.random.default_rng(6)

@@ -1,5 +1,6 @@
 """Common parts of the drivers of attention: a call's sizes, addresses, tiles and masks. See attention.pyx."""
 from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.string cimport memset
 
 cdef extern from *:
     """
@@ -15,6 +16,7 @@ cdef enum:
     MAX_PREFETCH = 8              # operands of a part
     PREFETCH_BYTES = 1024 << 10          # bytes that are prefetched, at most: about an L2 cache
     ALIGN = 64
+    AMX_STEP = 16               # pairs of a step of the sums that tile registers make
     NO_MEMORY = 1               # what a part returns
     WORDS = 4                   # of a block of random numbers
     BLOCK = 128                 # queries and keys of a block of a mask by blocks
@@ -34,6 +36,11 @@ ctypedef void (*pairs_t)(void* c, int64_t c_row, const void* a, int64_t a_panel,
                         const void* factor) noexcept nogil
 ctypedef void (*pairs_top_t)(void* c, int64_t c_row, const void* a, int64_t a_panel, const void* b, int64_t k, int64_t blocks,
                             void* top, const void* factor) noexcept nogil
+ctypedef void (*amx_switch_t)() noexcept nogil
+ctypedef void (*amx_scores_t)(void* c, int64_t c_row, const void* a, int64_t a_panel, const void* b, int64_t k, int64_t rows, int64_t free,
+                             void* top, const void* factor) noexcept nogil
+ctypedef void (*amx_accumulate_t)(void* c, const void* a, int64_t a_row, const void* b, int64_t b_row, int64_t k, int64_t rows,
+                                 const void* factor) noexcept nogil
 ctypedef void (*gemm_scaled_t)(void* c, const void* a, const void* b, int64_t b_step, int64_t k, int64_t more, const void* factor) noexcept nogil
 ctypedef void (*gemm_accumulate_t)(void* c, const void* a, const void* b, int64_t k, int64_t blocks) noexcept nogil
 ctypedef void (*online_softmax_t)(void* scores, int64_t first, int64_t count, const void* top, void* most, void* total, void* factor) noexcept nogil
@@ -68,6 +75,10 @@ cdef struct Functions:          # compiled; see attention_kernels.py
     pairs_top_t pairs_top
     gemm_scaled_t[MAX_ROWS + 1] pair_gemm_scaled
     gemm_accumulate_t[MAX_SIZES] pair_gemm_accumulate, first_pair_gemm_accumulate
+    amx_switch_t amx_begin, amx_end                     # the same by tile registers, where the processor has them: attention_amx.py
+    amx_scores_t amx_scores
+    amx_accumulate_t amx_scaled, amx_accumulate
+    interleave_t transpose_pairs
     online_softmax_t online_softmax_pairs
     softmax_gradient_pairs_t softmax_gradient_pairs
     gemm_scaled_t[MAX_ROWS + 1] gemm_scaled                     # by rows
@@ -122,6 +133,7 @@ cdef struct Config:             # a class of calls
     Masking masking
     bint wide                   # computes in f64
     bint pairs                  # has functions for pairs
+    bint amx                    # and of tile registers
     bint causal, mask, mask_bool, with_mask, with_lse
     int inputs, mask_at         # of operands: how many, and which is the mask
     bint hides_rows             # the mask says for each key which queries do not see it
@@ -140,6 +152,7 @@ cdef struct Call:
     int64_t group, n_rows, n_strips         # query heads of a key head; their queries; strips of these
     int64_t padded_dim, padded_value_dim            # whole vectors
     bint pairs                  # all are matmuls of pairs; sums over dims are of so many words
+    bint amx                    # and by tile registers
     int64_t score_dim, score_value_dim
     Operand q, k, v, mask, blocks, out, lse, grad, grad_lse, dq, dk, dv, dmask
     const int64_t* table        # NULL, or in which pages the keys of the one sequence lie: strides of k and v are of [page, row, head, dim]
@@ -315,11 +328,29 @@ cdef inline void interleave_panels(const Call* c, char* to, int64_t each, const 
         to += each
         done += config.width
 
+cdef inline int64_t transposed_row(const Config* config) noexcept nogil:
+    """Bytes of a transposed row of a tile, of pairs of keys, with room for a step that begins at the last one."""
+    return (config.keys // 2 + AMX_STEP) * config.size
+
+cdef inline int64_t summed_at(const Call* c, int64_t first, int64_t n) noexcept nogil:
+    """Where :func:`copy_summed` has put the tile that begins at row ``first``, in bytes."""
+    if c.amx:
+        return first // c.config.keys * round_up(n, c.config.lanes) * transposed_row(c.config)
+    return (first // 2 if c.pairs else first) * c.config.width * c.config.size
+
 cdef inline void copy_summed(const Call* c, const Strip* s, const Operand* x, char* to, int64_t each, int64_t first, int64_t count,
                              int64_t n) noexcept nogil:
     """Rows of keys or values for :func:`add_weighted_values`."""
-    cdef int64_t here
+    cdef int64_t here, done = 0
     cdef const char* source
+    if c.amx:
+        while done < count:
+            here = min(count - done, c.config.keys - done % c.config.keys)
+            source = rows_at(c, s, x, first + done, &here)
+            c.config.f.transpose_pairs(to + summed_at(c, done, n) + done % c.config.keys // 2 * c.config.size, transposed_row(c.config),
+                                       source, x.stride[1], here, n)
+            done += here
+        return
     if not c.pairs:
         copy_keys(c, s, x, to, each, first, count, n)
         return
@@ -336,10 +367,20 @@ cdef inline bint holds_pairs(const Operand* x, int64_t n) noexcept nogil:
     return (n % 2 == 0 and x.stride[3] == 2
             and ((<int64_t>x.data) | x.stride[0] | x.stride[1] | x.stride[2]) % 4 == 0)
 
+cdef inline void multiply_pairs(Call* c, bint pairs) noexcept nogil:
+    """Settle whether matmuls are of pairs, and by tile registers."""
+    c.pairs = pairs and c.config.pairs
+    c.amx = c.pairs and c.config.amx
+    c.score_dim = c.dim // 2 if c.pairs else c.dim
+    c.score_value_dim = c.value_dim // 2 if c.pairs else c.value_dim
+
 cdef inline void copy_queries(const Call* c, const Strip* s, const Operand* x, char* to, int64_t each, int64_t n) noexcept nogil:
     """A strip's rows, for sums over queries."""
-    cdef int64_t i, two
+    cdef int64_t i, two, of_row = c.config.width * c.config.size
     cdef char* row
+    if c.amx:
+        for i in range(panels_of(c, n)):                  # sums run over all lanes
+            memset(to + i * each + s.lanes // 2 * of_row, 0, (c.config.width // 2 - s.lanes // 2) * of_row)
     if c.pairs:
         for i in range(0, s.lanes, 2):
             row, two = row_of(x, c, s, s.first + i), min(<int64_t>2, s.lanes - i)
@@ -384,7 +425,12 @@ cdef inline void score(const Call* c, const Strip* s, char* scores, int64_t scor
     Matmuls of pairs are multiplied by ``factor``."""
     cdef const Config* config = c.config
     cdef int64_t low = head_of_strip(s, at, seen), row = config.width * config.size, blocks, left, last = row - config.lanes * config.size
+    cdef double[MAX_WIDTH] top
     cdef int i
+    if c.amx:
+        memset(top, 0, row)
+        config.f.amx_scores(scores, scores_row, rows, panel, packed, n, seen, 0, top, factor)
+        return
     scores += done * scores_row
     rows += done * row
     left = low - done
@@ -468,7 +514,7 @@ cdef inline void draw_kept(const Call* c, const Strip* s, int64_t first, int64_t
 cdef bint hides_tile(const Call* c, const Strip* strips, int64_t n, int64_t first) noexcept nogil
 cdef int bound_tiles(Call* c) noexcept nogil
 cdef void free_bounds(Call* c) noexcept nogil
-cdef void add_weighted_values(const Call* c, const Strip* s, char* to, const char* values, int64_t panel, const char* weights, int64_t weight_row,
+cdef void add_weighted_values(const Call* c, const Strip* s, char* to, const char* values, int64_t panel, char* weights, int64_t weight_row,
                   int64_t n, const char* factor, int64_t at, int64_t seen, Prefetch* coming) noexcept nogil
 cdef int prepare(Call* c, const Config* config, void** ptrs, const int64_t* dims, const uint64_t* scalars, int gradient) noexcept nogil
 cdef void run_parts(int (*part)(void*, int64_t) noexcept nogil, Call* c, int64_t parts, double work, int* result) noexcept nogil

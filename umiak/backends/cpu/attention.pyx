@@ -73,9 +73,6 @@ cdef int prepare(Call* c, const Config* config, void** ptrs, const int64_t* dims
     at = strided(&c.v, ptrs[2], at, 4, config.stored)
     at = strided(&c.mask, ptrs[config.mask_at], at, 4, config.mask_stored)
     at = strided(&c.blocks, ptrs[config.mask_at + 1] if config.blocks else NULL, at, 4, 4)
-    # The gradient of a mask is added up from gradients of scores in float32.
-    c.pairs = (config.pairs and holds_pairs(&c.q, c.dim) and holds_pairs(&c.k, c.dim) and c.v.stride[3] == config.stored
-               and not config.with_mask)
     for i in range(4):
         if dims[7 + i] == 1:
             c.mask.stride[i] = 0
@@ -87,7 +84,6 @@ cdef int prepare(Call* c, const Config* config, void** ptrs, const int64_t* dims
         at = strided(&c.out, ptrs[3], at, 4, config.stored)
         at = strided(&c.lse, ptrs[4], at, 3, config.size)
         at = strided(&c.grad, ptrs[5], at, 4, config.stored)
-        c.pairs = c.pairs and holds_pairs(&c.v, c.value_dim) and holds_pairs(&c.grad, c.value_dim)
         at = strided(&c.grad_lse, ptrs[8], at, 3, config.size)
         dense(&c.dq, ptrs[config.inputs], c.queries, c.heads, c.dim, config.stored)
         dense(&c.dk, ptrs[config.inputs + 1], c.keys, c.key_heads, c.dim, config.stored)
@@ -104,8 +100,9 @@ cdef int prepare(Call* c, const Config* config, void** ptrs, const int64_t* dims
         c.least_kept = <int64_t>ceil(<double><float>p * 16777216.0)     # uniform numbers have 24 bits
         c.out_scale = 1 / (1 - p) if p < 1 else 0
         c.kept_scale = number(config, c.out_scale)
-    c.score_dim = c.dim // 2 if c.pairs else c.dim
-    c.score_value_dim = c.value_dim // 2 if c.pairs else c.value_dim
+    # The gradient of a mask is added up from gradients of scores in float32.
+    multiply_pairs(c, holds_pairs(&c.q, c.dim) and holds_pairs(&c.k, c.dim) and c.v.stride[3] == config.stored and not config.with_mask
+                   and (not gradient or holds_pairs(&c.v, c.value_dim) and holds_pairs(&c.grad, c.value_dim)))
     return 0
 
 
@@ -431,6 +428,8 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
         fill(config, most + i * of_row, config.width, -INFINITY)
     memset(total, 0, n_strips * of_row)
     memset(sums, 0, n_strips * of_sums)
+    if c.amx:
+        f.amx_begin()
     plan_prefetch(c, part, (2 + pieces_of(c, c.value_dim)) * tiles, &coming)
     at = 0
     while at < end:
@@ -452,11 +451,15 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
             fill(config, top, config.width, -INFINITY)
             blocks = min(free, head_of_strip(s, at, seen)) // config.rows
             done = blocks * config.rows
-            if c.pairs:
+            if c.amx:
+                done = free // 4 * 4
+                f.amx_scores(scores, width, keys, panel, queries + i * of_queries, c.score_dim, seen, done, top, &c.scale_log2)
+            elif c.pairs:
                 f.pairs_top(scores, width, keys, panel, queries + i * of_queries, c.score_dim, blocks, top, &c.scale_log2)
             else:
                 f.scores_top(scores, width, keys, panel, queries + i * of_queries, c.score_dim, blocks, top)
-            score(c, s, scores, width, keys, panel, queries + i * of_queries, c.score_dim, &c.scale_log2, at, done, seen)
+            if not c.amx:
+                score(c, s, scores, width, keys, panel, queries + i * of_queries, c.score_dim, &c.scale_log2, at, done, seen)
             if free < seen:
                 config.masking.apply(c, s, at, seen, free, packed, scores, width)
             prefetch_step(&coming)
@@ -471,15 +474,25 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
         at += count
     for i in range(n_strips):
         finish_strip(c, &strips[i], sums + i * of_sums, most + i * of_row, total + i * of_row, factor, spare)
+    if c.amx:
+        f.amx_end()
     umiak_scratch_put(c.local, base)
     return 0
 
 
-cdef void add_weighted_values(const Call* c, const Strip* s, char* to, const char* values, int64_t panel, const char* weights, int64_t weight_row,
+cdef void add_weighted_values(const Call* c, const Strip* s, char* to, const char* values, int64_t panel, char* weights, int64_t weight_row,
                   int64_t n, const char* factor, int64_t at, int64_t seen, Prefetch* coming) noexcept nogil:
     """``to = to * factor + values^T weights``: ``n`` rows, in even pieces that registers hold, from panels of values."""
     cdef const Config* config = c.config
     cdef int64_t low = head_of_strip(s, at, seen), pieces, rows, left
+    if c.amx:
+        for rows in range(pieces_of(c, n)):
+            prefetch_step(coming)
+        low = (seen + 1) // 2
+        rows = round_up(low, AMX_STEP)
+        memset(weights + low * weight_row, 0, (rows - low) * weight_row)
+        config.f.amx_scaled(to, values, transposed_row(config), weights, weight_row, rows, n, factor)
+        return
     if c.pairs:
         # Of a pair that not all lanes see, the others' weights are 0.
         low, seen = (low + 1) // 2, (seen + 1) // 2
@@ -714,9 +727,10 @@ cdef class Attention:
         if self.config.pairs:
             f.pack_pairs, f.copy_pairs = <pack_t>at(functions, "pack_pairs"), <copy_t>at(functions, "copy_pairs")
             f.interleave = <interleave_t>at(functions, "interleave")
-            for i in range(1, rows + 1):
+            self.config.amx = "amx_begin" in functions
+            for i in range(1, 0 if self.config.amx else rows + 1):
                 f.pair_gemm_scaled[i] = <gemm_scaled_t>at(functions, f"pair_gemm_scaled_{i}")
-            for i in range(len(sizes)):
+            for i in range(0 if self.config.amx else len(sizes)):
                 f.pairs[i] = <pairs_t>at(functions, f"pairs_{sizes[i]}_2")
                 f.last_pairs[i] = <pairs_t>at(functions, f"pairs_{sizes[i]}_1")
                 if gradient:
@@ -725,7 +739,13 @@ cdef class Attention:
             if gradient:
                 f.softmax_gradient_pairs = <softmax_gradient_pairs_t>at(functions, "softmax_gradient_pairs")
             else:
-                f.pairs_top, f.online_softmax_pairs = <pairs_top_t>at(functions, "pairs_top"), <online_softmax_t>at(functions, "online_softmax_pairs")
+                f.online_softmax_pairs = <online_softmax_t>at(functions, "online_softmax_pairs")
+            if self.config.amx:
+                f.amx_begin, f.amx_end = <amx_switch_t>at(functions, "amx_begin"), <amx_switch_t>at(functions, "amx_end")
+                f.amx_scores, f.transpose_pairs = <amx_scores_t>at(functions, "amx_scores"), <interleave_t>at(functions, "transpose_pairs")
+                f.amx_scaled, f.amx_accumulate = <amx_accumulate_t>at(functions, "amx_scaled"), <amx_accumulate_t>at(functions, "amx_accumulate")
+            elif not gradient:
+                f.pairs_top = <pairs_top_t>at(functions, "pairs_top")
         for i in range(len(sizes)):
             self.config.sizes[i] = sizes[i]
             f.scores[i] = <scores_t>at(functions, f"scores_{sizes[i]}_2")

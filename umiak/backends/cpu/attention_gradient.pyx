@@ -138,6 +138,8 @@ cdef int gradient_part(void* arg, int64_t index) noexcept nogil:
     for i in range(STRIPS):
         strips[i].batch = unit // c.key_heads
         strips[i].head = unit % c.key_heads
+    if c.amx:
+        f.amx_begin()
     tiles = (c.n_strips * c.keys // (2 if config.causal and c.queries == c.keys else 1) + config.keys - 1) // config.keys
     plan_prefetch(c, index, (2 + pieces_of(c, c.dim)) * tiles + 2 * (tiles // STRIPS), &coming)
     lo = index % c.splits * c.chunk
@@ -215,10 +217,10 @@ cdef int gradient_part(void* arg, int64_t index) noexcept nogil:
                         else:
                             f.drop(scores + i * strip, wide, seen, kept, &c.one)
                     if seen and c.pairs:
-                        add_weighted_values(c, s, d_queries + (first + i) * of_q, keys + (at - lo) // 2 * strip, panel, interleaved, strip, c.dim, ones, at,
+                        add_weighted_values(c, s, d_queries + (first + i) * of_q, keys + summed_at(c, at - lo, c.dim), panel, interleaved, strip, c.dim, ones, at,
                                 seen, &coming)
                     elif seen:
-                        add_weighted_values(c, s, d_queries + (first + i) * of_q, keys + (at - lo) * strip, panel, d_scores + i * strip, wide,
+                        add_weighted_values(c, s, d_queries + (first + i) * of_q, keys + summed_at(c, at - lo, c.dim), panel, d_scores + i * strip, wide,
                                 c.dim, ones, at, seen, &coming)
                         if config.with_mask:
                             add_mask(c, s, at, seen, d_scores + i * strip, wide)
@@ -236,6 +238,8 @@ cdef int gradient_part(void* arg, int64_t index) noexcept nogil:
         for i in range(c.n_strips):
             give_queries(c, strips, i, d_queries + i * of_q, ones, spare)
         umiak_scratch_put(queries_room(c), d_queries)
+    if c.amx:
+        f.amx_end()
     umiak_scratch_put(c.local, base)
     return 0
 
@@ -298,6 +302,13 @@ cdef void add_rows(const Call* c, int64_t strip, int64_t strips, char* to, int64
     cdef int64_t done, size, blocks, unseen, skipped, steps, k = 0, of
     cdef gemm_accumulate_t add
     cdef int i = 0
+    if c.amx:
+        # All lanes of the strips, in whole steps; weights of queries that do not see a key, or are not there, are 0.
+        skipped = between(0, (at + c.queries - c.keys) * c.group - first, queries) // 2 // AMX_STEP * AMX_STEP if config.causal else 0
+        for of in range(panels_of(c, n)):
+            config.f.amx_accumulate(to + of * panel, weights + skipped * config.size, weight_row, rows + (of * STRIPS * config.width + skipped) * row,
+                                    row, strips * config.width // 2 - skipped, count, NULL)
+        return
     while k < count:
         while config.sizes[i] > count - k:
             i += 1

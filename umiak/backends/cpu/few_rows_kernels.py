@@ -11,7 +11,8 @@ import functools
 from collections.abc import Callable
 
 from umiak.backends.cpu import attention_kernels
-from umiak.backends.cpu.attention_kernels import AttentionEmitter, Library
+from umiak.backends.cpu.attention_emitter import AttentionEmitter
+from umiak.backends.cpu.attention_kernels import Library
 from umiak.compiler.loop.types import BF16, F16, F32
 from umiak.compiler.render.target import Target
 

@@ -267,10 +267,8 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
     c.out.stride[3] = config.stored
     c.out.stride[2] = c.value_dim * config.stored
     c.out.stride[1] = c.heads * c.out.stride[2]
-    c.pairs = (config.pairs and holds_pairs(&c.q, c.dim) and holds_pairs(&c.k, c.dim) and c.v.stride[3] == config.stored
-               and config.page_stored == config.stored and c.page % 2 == 0)
-    c.score_dim = c.dim // 2 if c.pairs else c.dim
-    c.score_value_dim = c.value_dim // 2 if c.pairs else c.value_dim
+    multiply_pairs(c, holds_pairs(&c.q, c.dim) and holds_pairs(&c.k, c.dim) and c.v.stride[3] == config.stored
+                   and config.page_stored == config.stored and c.page % 2 == 0)
     l.n.batch, l.n.columns, l.n.pages, l.n.page = dims[8], dims[9], dims[3], dims[5]
     code = read_lengths(&l.n, ptrs + 3, config.page_integers, lengths, dims[0], False)
     if code == 0 and config.mask:
