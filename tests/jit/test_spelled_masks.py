@@ -451,6 +451,14 @@ def test_more_keys_than_queries(branches):
     assert all(branches)
 
 
+def test_few_queries_keep_their_mask(programs):
+    """As a mask of one query is no larger than its columns."""
+    (q, _, _), (_, k, v) = operands(2, 2, 1, 16), operands(2, 2, 5000, 16)
+    length = paddle.to_tensor(4000)
+    compared(lambda q, k, v: filled(q, k, v, (paddle.arange(5000) <= length).unsqueeze(0)), [q, k, v])
+    assert not any(count for count, _ in programs)
+
+
 def test_static_programs(programs, branches):
     paddle.enable_static()
     try:

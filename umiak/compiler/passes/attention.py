@@ -20,6 +20,7 @@ from umiak.ir.tracer import Tracer
 # columns are more work than they save.
 FEWEST_SCORES = 1024
 FEWEST_MASKED_SCORES = 4096
+FEWEST_QUERIES = 16  # below which a mask is about as small as its columns
 
 
 @register_pass("fused_flash_attn_pass")
@@ -57,11 +58,7 @@ def _attention(masks: Masks, dense: bool, fewest: int, found: Found, o: Operatio
     parts = spelled(found, o)
     if parts is None or _fewer(parts, fewest):
         return None
-    if (
-        parts.masks
-        and not _fewer(parts, FEWEST_MASKED_SCORES)
-        and (build := masks.fusion(o, parts, found.kept)) is not None
-    ):
+    if parts.masks and _pays(parts) and (build := masks.fusion(o, parts, found.kept)) is not None:
         return build
     if parts.masks and not (dense and _is_operand(parts)):
         return None
@@ -72,6 +69,12 @@ def _fewer(parts: Spelled, scores: int) -> bool:
     """Return whether a head is known to have fewer scores."""
     _, _, queries, keys = parts.sizes
     return type(queries) is int and type(keys) is int and queries * keys < scores
+
+
+def _pays(parts: Spelled) -> bool:
+    """Return whether columns may be less work than the mask."""
+    queries = parts.sizes[2]
+    return not (_fewer(parts, FEWEST_MASKED_SCORES) or (type(queries) is int and queries < FEWEST_QUERIES))
 
 
 def _is_operand(parts: Spelled) -> bool:
@@ -96,4 +99,4 @@ def _masked_call(masks: Masks, found: Found, o: Operation) -> Callable[[], Made]
     labelled = Labelled(q, "bqhd"), Labelled(k, "bkhd"), Labelled(v, "bkhe")  # type: ignore[arg-type]
     part = Part("visible" if mask.meta.dtype.is_bool else "added", mask)
     parts = Spelled(*labelled, "bqhe", o.params[0], (part,), v.meta.dtype)  # type: ignore[union-attr, arg-type]
-    return None if _fewer(parts, FEWEST_MASKED_SCORES) else masks.fusion(o, parts, found.kept, o.op.causal)
+    return masks.fusion(o, parts, found.kept, o.op.causal) if _pays(parts) else None
