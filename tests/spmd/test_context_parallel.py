@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib
 import itertools
 from pathlib import Path
 
@@ -248,6 +250,12 @@ def shown():
     """Plans of the guide's picture; ``PICTURE.write_text(context_parallel.svg(shown()))`` draws it anew."""
     mask = masks.causal_document([2600, 700, 1500, 3392])
     return {"dual chunks": context_parallel.dual_chunk(mask, 4), "balanced": context_parallel.plan(mask, 4)}
+
+
+@pytest.mark.parametrize("name", ["balance", "plans", "sharded_attention", "simulation", "workload"])
+def test_examples(name):
+    result = doctest.testmod(importlib.import_module(f"umiak.spmd.context_parallel.{name}"))
+    assert result.attempted and not result.failed
 
 
 # --- costs -----------------------------------------------------------------------------------------------------------
