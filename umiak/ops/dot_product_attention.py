@@ -448,6 +448,8 @@ class AttentionGrad(DroppingAttention):
         if not self.dropout:
             marks["h"] = "nonempty" if all("h" in r for r in results) else "sum,nonempty"
         of_lse = ["b", "h", "s"]
+        if g_lse is not None:  # counts once, not in each part of the values' dim
+            marks["e"] = "replicated"
         return shard_string([fq, fk, fv, fo, of_lse, fo, fm, fb, [] if g_lse is None else of_lse], results, **marks)
 
     @staticmethod
