@@ -43,6 +43,7 @@ MODULES = (
     "threads",
     "compile_times",
     "decode",
+    "language_model",
     "recurrent",
     "training",
     "image_transforms",
