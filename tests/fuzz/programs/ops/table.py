@@ -14,6 +14,7 @@ from tests.fuzz.programs.ops import (
     indexing,
     joining,
     losses,
+    masked_attention,
     matmuls,
     norms,
     places,
@@ -31,7 +32,7 @@ from tests.fuzz.programs.record import Op
 FAMILIES = (
     unary.family, binary.family, in_place.family, comparisons.family, views.family, writes.family, indexing.family,
     reductions.family, norms.family, matmuls.family, joining.family, losses.family, gradients.family, random.family,
-    resizing.family, rows.family, custom.family, fused.family,
+    resizing.family, rows.family, custom.family, fused.family, masked_attention.family,
     caches.family,
 )  # fmt: skip
 
