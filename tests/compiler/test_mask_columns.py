@@ -171,9 +171,9 @@ def check(seed: int) -> str:
         return "dense"
     query = np.arange(e.queries)[:, None]
     begin, end, *second = (indices[..., k][:, :, None] for k in range(indices.shape[3]))
-    by_columns = (query >= begin) & (query < end)
-    by_columns = by_columns | (later if mask.causal else (query >= second[0]) & (query < second[1]))
-    np.testing.assert_array_equal(np.broadcast_to(by_columns, sizes), hidden, str(seed))
+    by_intervals = (query >= begin) & (query < end)
+    by_intervals = by_intervals | (later if mask.causal else (query >= second[0]) & (query < second[1]))
+    np.testing.assert_array_equal(np.broadcast_to(by_intervals, sizes), hidden, str(seed))
     assert not (mask.strict and hidden.all(3).any()), seed
     return "columns"
 
