@@ -385,7 +385,8 @@ for _reason, _names in {
         "umiak.backends.cpu.factorisation:usable "
         "umiak.backends.cpu.providers.common:engine_threads umiak.backends.cpu.providers.common:kept "
         "umiak.backends.cpu.providers.common:kept_bytes umiak.backends.cpu.providers.common:kept_count "
-        "umiak.backends.cpu.providers.common:thread_count umiak.backends.cpu.providers.onednn:usable "
+        "umiak.backends.cpu.providers.common:thread_count umiak.backends.cpu.providers.few_rows:_kept "
+        "umiak.backends.cpu.providers.onednn:usable "
         "umiak.backends.cpu.providers.onednn:version_found"
     ),
     "which way convolutions go, for tests and measurements": (

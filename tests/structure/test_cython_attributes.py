@@ -22,6 +22,7 @@ OF_SUBCLASSES = {
     "Tensor": {"_construct"},
     "CapturedRun": {"_differentiable_gradients", "_drawn", "_holds", "_plain", "_recording", "_zeros"},
     "FrameCall": {"_general"},
+    "OperatorCall": {"_general", "_with_gradient"},
 }
 
 

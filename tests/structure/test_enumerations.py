@@ -22,6 +22,8 @@ OTHERS = {
     "paddle/static/formats/legacy/program.py": "SELECTED_ROWS",
     "paddle/static/formats/pir.py": "_FLOATS",
     "umiak/backends/cpu/aot/memory.py": "ALIGN WEIGHTS",
+    "umiak/backends/cpu/few_rows_kernels.py": "FLOAT ROWS",
+    "umiak/backends/cpu/low_bit_kernels.py": "INTS",
     "umiak/checkpoint/commands.py": "FAILED",
     "umiak/comm/buckets.py": "ALIGN SMALL",
     "umiak/comm/mpi.py": "SMALL",
@@ -35,8 +37,10 @@ OTHERS = {
     "umiak/masks/tiles.py": "SKIP TILE",
     # Opcodes go by name.
     "umiak/ir/linearise.py": "ADD AND BROADCAST EQ FLOORDIV LE LT MOD MUL NE NEG NOT OR SUB",
+    "umiak/ops/pages.py": "ZERO",
     "umiak/ops/scalars.py": "INT64",
     "umiak/runtime/offload.py": "HOST",
+    "umiak/spmd/context_parallel/simulation.py": "FORWARD",
 }
 LIMITS = {"FEW", "LONG", "MAX", "MOST"}  # what names begin with that are no family
 

@@ -18,8 +18,8 @@ cdef enum:
     ALIGN = 64
     AMX_STEP = 16               # pairs of a step of the sums that tile registers make
     NO_MEMORY = 1               # what a part returns
-    WORDS = 4                   # of a block of random numbers
-    BLOCK = 128                 # queries and keys of a block of a mask by blocks
+    RANDOM_WORDS = 4            # of a block of random numbers
+    MASK_BLOCK = 128            # queries and keys of a block of a mask by blocks
     # where there is nothing to see of a tile of scores
     SKIP = -1
 
@@ -505,11 +505,11 @@ cdef inline int64_t kept_room(const Call* c) noexcept nogil:
 cdef inline void draw_kept(const Call* c, const Strip* s, int64_t first, int64_t count, char* to) noexcept nogil:
     """Bits that tell what dropout keeps of a strip's scores of keys from ``first`` on, which is a tile's first."""
     cdef int64_t[MAX_WIDTH] blocks
-    cdef int64_t i, row, each = (c.keys + WORDS - 1) // WORDS
+    cdef int64_t i, row, each = (c.keys + RANDOM_WORDS - 1) // RANDOM_WORDS
     for i in range(c.config.width):
         row = s.first + (i if i < s.lanes else s.lanes - 1)
         blocks[i] = c.block + ((s.batch * c.heads + s.head * c.group + row % c.group) * c.queries + row // c.group) * each
-    c.config.f.draw_kept(to, blocks, first // WORDS, (count + WORDS - 1) // WORDS, c.key, c.least_kept)
+    c.config.f.draw_kept(to, blocks, first // RANDOM_WORDS, (count + RANDOM_WORDS - 1) // RANDOM_WORDS, c.key, c.least_kept)
 
 cdef bint hides_tile(const Call* c, const Strip* strips, int64_t n, int64_t first) noexcept nogil
 cdef int bound_tiles(Call* c) noexcept nogil

@@ -96,7 +96,7 @@ cdef int prepare(Call* c, const Config* config, void** ptrs, const int64_t* dims
         memcpy(&p, scalars + 1, 8)
         memcpy(&c.key, scalars + 2, 8)
         memcpy(&c.block, scalars + 3, 8)
-        c.block = c.block // WORDS
+        c.block = c.block // RANDOM_WORDS
         c.least_kept = <int64_t>ceil(<double><float>p * 16777216.0)     # uniform numbers have 24 bits
         c.out_scale = 1 / (1 - p) if p < 1 else 0
         c.kept_scale = number(config, c.out_scale)
@@ -239,17 +239,17 @@ cdef inline bint hides_some(const HiddenBounds* b, int64_t begin, int64_t end) n
 cdef inline bint keeps_block(const Call* c, const Strip* s, int64_t head, int64_t block, int64_t first) noexcept nogil:
     """Return whether a block of queries sees that of the keys from ``first`` on."""
     return (<const int32_t*>(c.blocks.data + s.batch * c.blocks.stride[0] + head * c.blocks.stride[1] + block * c.blocks.stride[2]
-                             + first // BLOCK * c.blocks.stride[3]))[0] != 0
+                             + first // MASK_BLOCK * c.blocks.stride[3]))[0] != 0
 
 
 cdef inline int64_t blocks_kept(const Call* c, const Strip* s, int64_t head, int64_t first, int64_t begin, int64_t end) noexcept nogil:
     """Return whether blocks that have some of queries [begin, end) see a tile of keys: all (1), none (0), or some of them only (-1)."""
-    cdef int64_t block, kept = 0, last = (end - 1) // BLOCK
+    cdef int64_t block, kept = 0, last = (end - 1) // MASK_BLOCK
     if not c.config.blocks:
         return 1
-    for block in range(begin // BLOCK, last + 1):
+    for block in range(begin // MASK_BLOCK, last + 1):
         kept += keeps_block(c, s, head, block, first)
-    return 0 if kept == 0 else 1 if kept == last + 1 - begin // BLOCK else -1
+    return 0 if kept == 0 else 1 if kept == last + 1 - begin // MASK_BLOCK else -1
 
 
 cdef inline int64_t heads_in(const Call* c, const Strip* s) noexcept nogil:
@@ -294,7 +294,7 @@ cdef inline bint hides(const Hidden* h, int64_t query) noexcept nogil:
 
 
 cdef inline bint in_kept_block(const Call* c, const Strip* s, int64_t row, int64_t head, int64_t first) noexcept nogil:
-    return not c.config.blocks or keeps_block(c, s, head, row // c.group // BLOCK, first)
+    return not c.config.blocks or keeps_block(c, s, head, row // c.group // MASK_BLOCK, first)
 
 
 cdef int64_t visible_prefix_of_rows(const Call* c, const Strip* s, int64_t first, int64_t count, char* room) noexcept nogil:
@@ -702,8 +702,8 @@ cdef class Attention:
         self.config.mask_stored, self.config.with_lse, self.config.with_mask = mask_stored, with_lse, with_mask
         self.config.inputs, self.config.mask_at = inputs, mask_at
         self.config.hides_rows, self.config.blocks = hides_rows, blocks
-        if keys != BLOCK:
-            raise ValueError(f"[Attention] requires tiles of {BLOCK} keys, those of masks by blocks, got {keys}")
+        if keys != MASK_BLOCK:
+            raise ValueError(f"[Attention] requires tiles of {MASK_BLOCK} keys, those of masks by blocks, got {keys}")
         self.config.dropout, self.config.with_grad_lse = dropout, with_grad_lse
         if dropout:
             f.draw_kept, f.drop = <draw_kept_t>at(functions, "draw_kept"), <drop_t>at(functions, "drop")

@@ -20,10 +20,10 @@ from umiak.backends.cpu.attention_emitter import AttentionEmitter, vectors
 from umiak.backends.cpu.gemm_kernel import Stride, Tile
 from umiak.compiler.render.target import Target
 
-ROWS, ROW_BYTES = 16, 64  # of a tile register
-BLOCK, STEP = 2 * ROWS, ROW_BYTES // 4  # rows of a block of sums; words of a step
+TILE_ROWS, ROW_BYTES = 16, 64  # of a tile register
+BLOCK, STEP = 2 * TILE_ROWS, ROW_BYTES // 4  # rows of a block of sums; words of a step
 # Palette 1: bytes of a row and rows of each of eight registers.
-CONFIGURATION = struct.pack("<BB14x8H16x8B8x", 1, 0, *[ROW_BYTES] * 8, *[ROWS] * 8)
+CONFIGURATION = struct.pack("<BB14x8H16x8B8x", 1, 0, *[ROW_BYTES] * 8, *[TILE_ROWS] * 8)
 _ARCH_PRCTL, _ASK_FOR_STATE, _TILE_DATA = 158, 0x1023, 18  # of Linux on x86-64
 
 
@@ -72,14 +72,14 @@ def block(
         load(4, a, left_row)
         load(6, b, right_row)
         load(7, e.offset_by(b, ROW_BYTES), right_row)
-        load(5, e.offset_by(a, e.times(left_row, ROWS)), left_row)
+        load(5, e.offset_by(a, e.times(left_row, TILE_ROWS)), left_row)
         for i in range(4):
             registers = (i, 4 + i // 2, 6 + i % 2)
             e.call("void", "llvm.x86.tdpbf16ps", [("i8", str(r)) for r in registers])
 
     e.each(k, step, step=STEP)
     for i in range(4):
-        at = e.offset_by(e.offset_by(to, e.times(to_row, ROWS * (i // 2))), ROW_BYTES * (i % 2))
+        at = e.offset_by(e.offset_by(to, e.times(to_row, TILE_ROWS * (i // 2))), ROW_BYTES * (i % 2))
         e.call("void", "llvm.x86.tilestored64", [("i8", str(i)), ("ptr", at), ("i64", str(to_row))])
 
 
