@@ -155,7 +155,11 @@ def test_levels_in_and_out(rng, round_type):
         (TypeError, "a cache of their dtype", {"x": paddle.zeros([4, 48], "float64")}),
         (ValueError, "a column for each position", {"src_mask": paddle.zeros([4, 1, 1, 3])}),
         (ValueError, "bias with 48 elements", {"bias": paddle.zeros([4, 8])}),
-        (ValueError, "cosines and sines of shape", {"rotary_emb_dims": 1, "rotary_tensor": paddle.zeros([2, 4, 1, 9, 4])}),
+        (
+            ValueError,
+            "cosines and sines of shape",
+            {"rotary_emb_dims": 1, "rotary_tensor": paddle.zeros([2, 4, 1, 9, 4])},
+        ),
         (ValueError, "beams below 2", {"beam_cache_offset": paddle.full([2, 2, 9], 2, "int32")}),
     ],
 )
