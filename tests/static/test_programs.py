@@ -27,6 +27,10 @@ CALLS = {
     "slice backwards": (lambda x: x[::-1, -1], X2),
     "one index": (lambda x: x[1] + x[-1], X2),
     "expand": (lambda x: paddle.expand(x[:, :1], [x.shape[0], 5]), X2),
+    "write to a view of what expand leaves as it is": (
+        lambda x: [v := x.expand([x.shape[0], x.shape[1]]), v.reshape([1, -1]).scale_(-1.5, 0.5)],
+        X2,
+    ),
     "arange": (lambda x: paddle.arange(x.shape[0]).astype("float32").unsqueeze(1) * x, X2),
     "shape": (paddle.shape, X2),
     "split": (lambda x: paddle.split(x, 2, axis=1), X2),

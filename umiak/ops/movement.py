@@ -113,8 +113,12 @@ class BroadcastTo(View):
 
     def strides(self, x, shape):
         lead = len(shape) - len(x.shape)
-        # A dim of size 1 is walked with stride 0, whatever its target.
-        kept = tuple(t * dim.maximum(0, dim.minimum(n - 1, 1)) for n, t in zip(x.shape, x.strides, strict=True))
+        # A dim of size 1 is walked with stride 0, whatever its target; one that is not repeated, as it was: what lay
+        # densely is known to, and views of it are views.
+        kept = tuple(
+            t if dim.same(n, m) else t * dim.maximum(0, dim.minimum(n - 1, 1))
+            for n, m, t in zip(x.shape, shape[lead:], x.strides, strict=True)
+        )
         return Strided(tuple(shape), (0,) * lead + kept, x.offset)
 
     def vjp(self, s, g):
