@@ -34,6 +34,15 @@ class StreamEmitter(AttentionEmitter):
         """Let a line of the cache come nearer: to the second level, as it is far ahead."""
         self.call("void", "llvm.prefetch.p0", [("ptr", pointer), ("i32", "0"), ("i32", "2"), ("i32", "1")])
 
+    def words_of(self, pointer: str) -> str:
+        """Two vectors' worth of neighbours of 16 bits, two to a word."""
+        return self.emit(f"load <{self.lanes} x i32>, ptr {pointer}, align {self.stored.bytes}")
+
+    def halves(self, words: str) -> tuple[str, str]:
+        """bfloat16 of lower and of higher halves of words, as f32."""
+        mask = self.integers(-1 << 16)
+        return self.floats(self.higher(words)), self.floats(self.emit(f"and <{self.lanes} x i32> {words}, {mask}"))
+
     def sum_of(self, x: str) -> str:
         """The lanes of a vector added up."""
         args = [("float", "-0.0"), (self.vector, x)]
@@ -51,7 +60,7 @@ def along_columns(e: StreamEmitter, name: str, rows: int, steps: int) -> str:
     """``name(c, c_row, x, x_row, w, w_row, n, blocks)``: c[i, :n] += x[i, p] w[p, :n], for ``steps`` p in each of
     ``blocks``.
 
-    Rows of c may be written up to a vector beyond n.
+    Rows of c may be written up to a vector beyond n. Those of a matrix of bfloat16 are in the order of :func:`rounded`.
     """
     next_block = e.times("%w_row", steps)
 
@@ -59,6 +68,21 @@ def along_columns(e: StreamEmitter, name: str, rows: int, steps: int) -> str:
         xs, ws = e.rows_of(now[0], "%x_row", rows), e.rows_of(now[1], "%w_row", steps)
         cs = e.rows_of("%c", "%c_row", rows)
         soon = [e.offset_by(p, next_block) for p in ws]
+
+        def pairs(j: str) -> None:
+            at, c_at = e.times(j, e.stored.bytes), e.times(j, FLOAT)
+            halves = []
+            for p, next_p in zip(ws, soon):
+                e.prefetch(e.offset_by(next_p, at))
+                halves.append(e.halves(e.words_of(e.offset_by(p, at))))
+            for x, c in zip(xs, cs):
+                here = e.offset_by(c, c_at)
+                totals = [e.load(here), e.load(here, e.vector_bytes)]
+                for i, pair in enumerate(halves):
+                    weight = e.broadcast(x, FLOAT * i)
+                    totals = [e.fma(weight, w, t) for w, t in zip(pair, totals)]
+                for v, total in enumerate(totals):
+                    e.store(total, here, v * e.vector_bytes)
 
         def columns(j: str, mask: str | None) -> None:
             at, c_at = e.times(j, e.stored.bytes), e.times(j, FLOAT)
@@ -74,11 +98,23 @@ def along_columns(e: StreamEmitter, name: str, rows: int, steps: int) -> str:
                     total = e.fma(e.broadcast(x, FLOAT * i), w, total)
                 e.store(total, here)
 
-        e.full_blocks("%n", columns)
+        if e.stored is BF16:
+            paired_blocks(e, pairs, columns)
+        else:
+            e.full_blocks("%n", columns)
         return [e.offset_by(now[0], FLOAT * steps), soon[0]]
 
     e.repeat("%blocks", [("ptr", "%x"), ("ptr", "%w")], block)
     return e.function(name, "ptr %c, i64 %c_row, ptr %x, i64 %x_row, ptr %w, i64 %w_row, i64 %n, i64 %blocks")
+
+
+def paired_blocks(e: StreamEmitter, pairs: Callable[[str], None], rest: Callable[[str, str | None], None]) -> None:
+    """``pairs(first)`` for two vectors of columns at a time, out of n, and ``rest`` for those that are left."""
+    full = e.emit(f"and i64 %n, {-2 * e.lanes}")
+    e.each(full, pairs, step=2 * e.lanes)
+    whole = e.emit(f"and i64 %n, {-e.lanes}")
+    e.each(whole, lambda j: rest(j, None), lo=full, step=e.lanes)
+    e.rest("%n", whole, lambda mask: rest(whole, mask))
 
 
 def along_rows(e: StreamEmitter, name: str, rows: int, outputs: int) -> str:
@@ -133,14 +169,27 @@ def float_bits(e: StreamEmitter, pointer: str, mask: str | None) -> str:
     return e.call(e.vector, f"llvm.masked.load.v{e.lanes}f32.p0", args)
 
 
-def rounded(e: StreamEmitter, name: str) -> str:
-    """``name(to, x, n)``: f32 as stored elements."""
+def rounded(e: StreamEmitter, name: str, paired: bool = False) -> str:
+    """``name(to, x, n)``: f32 as stored elements. ``paired``: two vectors of columns are those of even numbers and those of
+    odd ones, as the halves of words are."""
+
+    def pairs(j: str) -> None:
+        at = e.offset_by("%x", e.times(j, FLOAT))
+        low, high = (
+            e.emit(f"zext {e.memory} {e.narrow(e.load(at, v * e.vector_bytes))} to <{e.lanes} x i32>") for v in range(2)
+        )
+        words = e.emit(f"or <{e.lanes} x i32> {low}, {e.higher(high)}")
+        to = e.offset_by("%to", e.times(j, e.stored.bytes))
+        e.emit_void(f"store <{e.lanes} x i32> {words}, ptr {to}, align {e.stored.bytes}")
 
     def block(j: str, mask: str | None) -> None:
         x = float_bits(e, e.offset_by("%x", e.times(j, FLOAT)), mask)
         e.put(x, e.offset_by("%to", e.times(j, e.stored.bytes)), mask)
 
-    e.full_blocks("%n", block)
+    if paired:
+        paired_blocks(e, pairs, block)
+    else:
+        e.full_blocks("%n", block)
     return e.function(name, "ptr %to, ptr %x, i64 %n")
 
 
@@ -160,4 +209,5 @@ def functions(dtype_name: str) -> tuple[dict[str, int], object]:
         for outputs in (OUTPUTS, 1):
             enter(f"along_rows_{rows}_{outputs}", along_rows, rows, outputs)
     enter("rounded", rounded)
+    enter("rounded_columns", rounded, stored is BF16)
     return library.load()

@@ -42,7 +42,7 @@ cdef struct Functions:              # for matrices of a dtype
     product_t[5] column
     product_t[5] outputs
     product_t[5] output
-    rounded_t rounded
+    rounded_t rounded, rounded_columns   # of sums for rows of a matrix [n, k], or columns of one [k, n]
     int column_steps, output_steps
 
 cdef struct Work:
@@ -95,6 +95,7 @@ cdef int fill(int dtype) except -1:
         f.outputs[rows] = <product_t><void*><size_t>found[f"along_rows_{rows}_{kernels.OUTPUTS}"]
         f.output[rows] = <product_t><void*><size_t>found[f"along_rows_{rows}_1"]
     f.rounded = <rounded_t><void*><size_t>found["rounded"]
+    f.rounded_columns = <rounded_t><void*><size_t>found["rounded_columns"]
     umiak_release_store(&f.state, READY)
     return 0
 
@@ -111,7 +112,7 @@ cdef int run_part(void* arg, int64_t part) noexcept nogil:
         n = min(MOST_COLUMNS, end - lo)
         multiply(w, sums, sums_row, lo, n)
         for row in range(w.m):
-            w.f.rounded(w.c + row * w.c_row + lo * w.itemsize, <float*>(<char*>sums + row * sums_row), n)
+            (w.f.rounded if w.transposed else w.f.rounded_columns)(w.c + row * w.c_row + lo * w.itemsize, <float*>(<char*>sums + row * sums_row), n)
         lo += n
     scratch_free(sums)
     return 0
