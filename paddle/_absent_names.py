@@ -36,9 +36,7 @@ NAMES = {
         "batched_gemm block_multihead_attention_xpu cudnn_flash_attention fused_dot_product_attention "
         "fused_gate_attention fused_partial_rope moe_combine_no_weight "
     ),
-    "paddle.incubate.optimizer": (
-        "DistributedFusedLamb GradientMergeOptimizer PipelineOptimizer RecomputeOptimizer "
-    ),
+    "paddle.incubate.optimizer": "DistributedFusedLamb GradientMergeOptimizer PipelineOptimizer RecomputeOptimizer",
     "paddle.inference": "InternalUtils",
     "paddle.jit": "json_to_pdmodel",
     "paddle.library": "warn_about_unimplemented_torch_features",

@@ -56,7 +56,7 @@ def absent() -> dict[str, list[str]]:
 def entry(key: str, names: list[str]) -> list[str]:
     """The lines of a table for a key and its names."""
     rows = textwrap.wrap(" ".join(names), 104)
-    if len(rows) == 1 and len(key) + len(rows[0]) < 104:
+    if len(rows) == 1 and len(key) + len(rows[0]) <= 109:  # with what stands around them a line of 120
         return [f'    "{key}": "{rows[0]}",\n']
     return [f'    "{key}": (\n', *(f'        "{r} "\n' for r in rows), "    ),\n"]
 

@@ -170,8 +170,10 @@ def float_bits(e: StreamEmitter, pointer: str, mask: str | None) -> str:
 
 
 def rounded(e: StreamEmitter, name: str, paired: bool = False) -> str:
-    """``name(to, x, n)``: f32 as stored elements. ``paired``: two vectors of columns are those of even numbers and those of
-    odd ones, as the halves of words are."""
+    """``name(to, x, n)``: f32 as stored elements.
+
+    ``paired``: of two vectors the first has the even columns, as lower halves of words have, the second the odd ones.
+    """
 
     def pairs(j: str) -> None:
         at = e.offset_by("%x", e.times(j, FLOAT))
