@@ -341,6 +341,8 @@ def test_low_precision_is_near_float32(case: Case) -> None:
             assert dtype_of(a) is m.dtype
             if m.dtype is d:
                 compared += 1
+                if d.name == "float8_e4m3fn":  # which has no infinities, and takes its largest number for them
+                    b = np.clip(b, -448, 448)
                 with np.errstate(all="ignore"):
                     assert_close(a, b.astype(a.dtype), f"{d.name}: result {i}", factor=2)
             elif not m.dtype.is_floating:

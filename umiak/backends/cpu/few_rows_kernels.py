@@ -112,9 +112,9 @@ def paired_blocks(e: StreamEmitter, pairs: Callable[[str], None], rest: Callable
     """``pairs(first)`` for two vectors of columns at a time, out of n, and ``rest`` for those that are left."""
     full = e.emit(f"and i64 %n, {-2 * e.lanes}")
     e.each(full, pairs, step=2 * e.lanes)
-    whole = e.emit(f"and i64 %n, {-e.lanes}")
-    e.each(whole, lambda j: rest(j, None), lo=full, step=e.lanes)
-    e.rest("%n", whole, lambda mask: rest(whole, mask))
+    full_end = e.emit(f"and i64 %n, {-e.lanes}")
+    e.each(full_end, lambda j: rest(j, None), lo=full, step=e.lanes)
+    e.rest("%n", full_end, lambda mask: rest(full_end, mask))
 
 
 def along_rows(e: StreamEmitter, name: str, rows: int, outputs: int) -> str:

@@ -60,6 +60,8 @@ class Masks:
             mask = SpelledMask(parts.masks, rank, sizes, strict, causal, GradientReach(self.still, asked))
         except Unreadable:
             return None
+        if mask.bounded and not (_positive(sizes[0]) and _positive(sizes[1])):
+            return None  # the bound of the scores is a maximum over them all
         if mask.is_constant and not mask.proven:
             with plain_modes(), context.no_grad_guard(), untraced():
                 if not bool(to_numpy(Columns(mask).holds)):

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from paddle._public import need_tensor, public
 from paddle.incubate.nn.functional._packed import Levels, features
 from paddle.incubate.nn.functional.decode_attention import rotate
+from paddle.tensor._args import create_on
 from paddle.tensor.search import nonzero
 from umiak import ops as F
 from umiak.core import dtype as dt
@@ -321,10 +322,10 @@ def _added(
         # One row serves prompts too, if it does nothing to them.
         return F.where(begins, 0, given[1]), True
     rows = given[0].shape[2]
-    row = F.unsqueeze(F.iota(0, 1, dtype=dt.int64, size=rows), axes=(0, 1, 3))
-    column = F.unsqueeze(F.iota(0, 1, dtype=dt.int64, size=positions), axes=(0, 1, 2))
+    row = F.unsqueeze(create_on(x.place, F.iota, 0, 1, dt.int64, rows), axes=(0, 1, 3))
+    column = F.unsqueeze(create_on(x.place, F.iota, 0, 1, dt.int64, positions), axes=(0, 1, 2))
     seen = F.le(column, F.add(F.cast(before, dtype=dt.int64), row))
-    zero = F.full(0, dtype=x.dtype, shape=(1, 1, 1, 1))
+    zero = create_on(x.place, F.full, 0, x.dtype, (1, 1, 1, 1))
     own = [zero if m is None else m for m in given]
     own[1] = F.where(seen, own[1], -math.inf)
     return F.where(begins, own[0], own[1]), False
@@ -335,7 +336,7 @@ def _wide(mask: Tensor, positions: Any) -> Tensor:
     n = mask.shape[3]
     if dim.eq(n, positions):
         return mask
-    column = F.minimum(F.iota(0, 1, dtype=dt.int64, size=positions), n - 1)
+    column = F.minimum(create_on(mask.place, F.iota, 0, 1, dt.int64, positions), n - 1)
     return F.take(mask, column, axis=3)
 
 
@@ -374,7 +375,9 @@ class _Scales:
         to, back = [], []
         for x, old, old_back in zip(new, self.to, self.back, strict=True):
             most = cast(F.max(F.abs(x), axes=(2,), keepdim=False), dt.float32)
-            most = F.put(F.full(0, dtype=dt.float32, shape=tuple(old.shape)), sequence, most, axis=0, mode="max")
+            most = F.put(
+                create_on(x.place, F.full, 0, dt.float32, tuple(old.shape)), sequence, most, axis=0, mode="max"
+            )
             some = F.logical_and(begins, F.gt(most, 0))
             to.append(F.where(some, F.div(127.0, F.where(some, most, 1)), F.where(begins, 1, old)))
             back.append(F.where(some, F.div(most, 127.0), F.where(begins, 1, old_back)))
@@ -425,6 +428,6 @@ def _write_prefix(
         F.reshape(F.permute(F.take(x, row, axis=0), perm=(0, 2, 1, 3)), shape=(n * length, cache.heads, cache.dim))
         for x in prefix
     )
-    count = F.full(length, dtype=dt.int64, shape=(n,))
+    count = create_on(row.place, F.full, length, dt.int64, (n,))
     there = _Where(F.take(where.tables, row, axis=0), count, F.mul(count, 0))
     _write(new, cache, there, None if scales is None else scales.rows(row), rounding)

@@ -8,6 +8,7 @@ from typing import Any
 from paddle._public import need_tensor, public
 from paddle.incubate.nn.functional._packed import Levels, features
 from paddle.incubate.nn.functional.rotary import _partners
+from paddle.tensor._args import create_on
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.context import no_grad_guard
@@ -121,8 +122,8 @@ def append(k: Tensor, v: Tensor, cache: Tensor, before: Tensor) -> None:
     """Write n new tokens of each sequence, ``[batch * n, heads, size]``, into a cache ``[2, batch, heads, positions,
     size]``, at the positions from ``before`` on."""
     batch = cache.shape[1]
-    row = F.iota(0, 1, dtype=before.dtype, size=2 * batch)
-    count = F.full(k.shape[0] // batch, dtype=before.dtype, shape=(2 * batch,))
+    row = create_on(before.place, F.iota, 0, 1, before.dtype, 2 * batch)
+    count = create_on(before.place, F.full, k.shape[0] // batch, before.dtype, (2 * batch,))
     both = F.concat([before, before], axis=0)
     apply_into(_WRITE, (cache,), (cache, F.concat([k, v], axis=0), F.unsqueeze(row, axes=(1,)), count, both))
 
@@ -145,8 +146,8 @@ def attend_cached(
         append(k, v, cache, before)
         return _attend_beams(q, cache, rows, before, mask, scale)
     append(k, v, cache, before)
-    row = F.unsqueeze(F.iota(0, 1, dtype=before.dtype, size=batch), axes=(1,))
-    count = F.full(1, dtype=before.dtype, shape=(batch,))
+    row = F.unsqueeze(create_on(before.place, F.iota, 0, 1, before.dtype, batch), axes=(1,))
+    count = create_on(before.place, F.full, 1, before.dtype, (batch,))
     keys, values = (F.slice(cache, axes=(0,), starts=(i,), sizes=(1,), steps=(1,)) for i in (0, 1))
     return F.paged_attention(q, keys, values, row, count, before, mask, None, None, causal=True, scale=scale)
 
@@ -156,7 +157,8 @@ def _positions(lengths: Tensor | None, mask: Tensor | None, batch: Any) -> Tenso
     if lengths is None:
         if mask is None:
             raise op_error(ValueError, _OP, "src_mask or sequence_lengths", "neither")
-        return F.full(need_tensor(mask, _OP, "src_mask").shape[-1] - 1, dtype=dt.int64, shape=(batch,))
+        size = need_tensor(mask, _OP, "src_mask").shape[-1]
+        return create_on(mask.place, F.full, size - 1, dt.int64, (batch,))
     if need_tensor(lengths, _OP, "sequence_lengths").dtype not in (dt.int32, dt.int64):
         raise op_error(TypeError, _OP, "sequence_lengths of int32 or int64", lengths.dtype.name)
     if lengths.ndim == 2 and dim.eq(lengths.shape[1], 1):
@@ -215,8 +217,10 @@ def _beam_rows(op_name: str, offsets: Tensor, before: Tensor, batch: Any, positi
         raise op_error(ValueError, op_name, required, list(shape))
     beam = F.slice(offsets, axes=(2,), starts=(0,), sizes=(positions,), steps=(1,))
     beam = cast(F.reshape(beam, shape=(batch, positions)), dt.int64)
-    row = F.unsqueeze(F.iota(0, 1, dtype=dt.int64, size=batch), axes=(1,))
-    earlier = F.lt(F.iota(0, 1, dtype=dt.int64, size=positions), F.unsqueeze(cast(before, dt.int64), axes=(1,)))
+    row = F.unsqueeze(create_on(offsets.place, F.iota, 0, 1, dt.int64, batch), axes=(1,))
+    earlier = F.lt(
+        create_on(offsets.place, F.iota, 0, 1, dt.int64, positions), F.unsqueeze(cast(before, dt.int64), axes=(1,))
+    )
     inside = F.logical_and(F.ge(beam, 0), F.lt(beam, shape[1]))
     ok = F.all(F.logical_or(inside, F.logical_not(earlier)), axes=(0, 1), keepdim=False)
     text = f"[{op_name}] requires a beam_cache_offset with beams below {shape[1]} at positions that the cache has"
@@ -226,7 +230,7 @@ def _beam_rows(op_name: str, offsets: Tensor, before: Tensor, batch: Any, positi
 
 def _attend_beams(q: Tensor, cache: Tensor, rows: Tensor, before: Tensor, mask: Tensor | None, scale: float) -> Tensor:
     batch, positions = rows.shape
-    column = F.iota(0, 1, dtype=dt.int64, size=positions)
+    column = create_on(rows.place, F.iota, 0, 1, dt.int64, positions)
     position = F.broadcast_to(column, shape=(batch, positions))
     by_position = F.permute(cache, perm=(0, 1, 3, 2, 4))
     keys, values = (

@@ -17,7 +17,7 @@ from paddle.nn.functional.attention import scaled_dot_product_attention
 from paddle.nn.functional.common import dropout
 from paddle.nn.functional.norm import layer_norm
 from paddle.nn.layer.transformer import _convert_attention_mask
-from paddle.tensor._args import fraction
+from paddle.tensor._args import create_on, fraction
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.context import no_grad_guard
@@ -335,7 +335,7 @@ class _Attention:
             k, v = (F.concat([F.permute(p, perm=(0, 2, 1, 3)), t], axis=1) for p, t in ((pre_k, k), (pre_v, v)))
         if cache is not None:
             rows, values = (F.reshape(t, shape=(batch * t.shape[1], self.key_heads, self.size)) for t in (k, v))
-            append(rows, values, cache, F.full(0, dtype=dt.int64, shape=(batch,)))
+            append(rows, values, cache, create_on(x.place, F.full, 0, dt.int64, (batch,)))
         if lengths is None:
             return scaled_dot_product_attention(q, k, v, self.mask, self.drop.p, False, self.drop.training, scale=scale)
         q, k, v = (F.permute(t, perm=(0, 2, 1, 3)) for t in (q, k, v))

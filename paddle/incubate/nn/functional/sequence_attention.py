@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from paddle._public import need_tensor, public
+from paddle.tensor._args import create_on
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
@@ -68,7 +69,7 @@ def variable_length_memory_efficient_attention(
         F.unsqueeze(_lengths(name, x, batch), axes=(1, 2))
         for name, x in (("seq_lens", seq_lens), ("kv_seq_lens", kv_seq_lens))
     )
-    position = F.iota(0, 1, dtype=dt.int64, size=keys)
+    position = create_on(query.place, F.iota, 0, 1, dt.int64, keys)
     there = F.lt(position, F.add(m, pre_cache_length))
     scale = 1.0 / math.sqrt(query.shape[3] or 1) if scale is None else scale
     if mask is None:
@@ -81,7 +82,7 @@ def variable_length_memory_efficient_attention(
         if not need_tensor(mask, _OP, "mask").dtype.is_floating or mask.ndim != 4:
             required = "a floating mask of shape [batch, 1, queries, keys]"
             raise op_error(ValueError, _OP, required, f"{mask.dtype.name} {list(mask.shape)}")
-        row = F.unsqueeze(F.iota(0, 1, dtype=dt.int64, size=queries), axes=(1,))
+        row = F.unsqueeze(create_on(query.place, F.iota, 0, 1, dt.int64, queries), axes=(1,))
         seen = F.logical_and(F.unsqueeze(there, axes=(1,)), F.lt(row, F.unsqueeze(n, axes=(1,))))
         if causal:
             seen = F.logical_and(seen, F.le(position, F.add(row, pre_cache_length)))
