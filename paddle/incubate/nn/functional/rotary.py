@@ -79,7 +79,7 @@ def fused_rotary_position_embedding(
     wide = q.dtype.compute
     if sin is None and cos is None:
         with place_guard(q.place):
-            angles = create_on(q.place, _angles, position_ids, sequence, q.shape[3], use_neox_rotary_style, rotary_emb_base, wide)
+            angles = _angles(position_ids, sequence, q.shape[3], use_neox_rotary_style, rotary_emb_base, wide)
         tables = F.sin(angles), F.cos(angles)
     else:
         tables = _given_tables(sin, cos, position_ids, sequence, q.shape[3])
