@@ -60,8 +60,7 @@ def moe_gate_dispatch(
     """Send each token to the ``k`` experts of the largest scores.
 
     An expert takes as many tokens as its capacity, and the rest is dropped: with ``use_pad`` first choices before
-        second
-    ones, each in the order of tokens, otherwise all in the order of tokens.
+    second ones, each in the order of tokens, otherwise all in the order of tokens.
 
     Args:
         x: tokens ``[N, H]`` of any dtype.

@@ -31,7 +31,7 @@ def embedding_grad_add_to_(
     Raises:
         TypeError: token_indices are no integers, or gradients not floating.
         ValueError: shapes that do not fit.
-        IndexError: a token that main_grad_ has no row for.
+        IndexError: a token that ``main_grad_`` has no row for.
 
     Example:
         >>> import paddle
