@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -28,7 +29,7 @@ class Text:
         return Text([*self.tokens, token], table)
 
 
-class Request:
+class Request(ABC):
     """A prompt to be continued by ``most`` tokens at most. ``told(tokens, reason)`` is called with each piece, and with
     the reason at the end: ``"stop"`` after one of the ``stops`` (which is not passed on), ``"length"``, ``"cancelled"``
     or an error.
@@ -64,9 +65,9 @@ class Request:
         self.release()
         self.told([], reason)
 
+    @abstractmethod
     def advance(self) -> None:
         """Decide what comes next, once all texts have logits."""
-        raise NotImplementedError
 
     def _tell(self, tokens: list[int]) -> None:
         self.output += tokens

@@ -9,8 +9,6 @@ from types import SimpleNamespace
 
 import pytest
 
-pytest.importorskip("tokenizers")
-
 FOLDER = Path(__file__).parents[3] / "examples" / "llm"
 SIZES = {
     "vocab_size": 288, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,

@@ -17,7 +17,6 @@ import pytest
 
 from tests.examples.llm.conftest import FOLDER
 
-pytest.importorskip("starlette")
 WAIT = 120
 PROMPT = "the cat sat"
 
