@@ -18,6 +18,8 @@ _COUNTS = {True: (1, 2), False: (2, 4)}
 class ColumnMask:
     """Half-open intervals of queries that do not see a key, at most two for each key.
 
+    A number outside the queries stands for the nearest end; an interval that ends before it begins holds no query.
+
     Attributes:
         indices: int32 ``[batch, heads, keys, columns]``, what ``startend_row_indices`` of
             :func:`paddle.nn.functional.flashmask_attention` is. Of a causal mask the columns are the begin of an

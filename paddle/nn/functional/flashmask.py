@@ -50,8 +50,11 @@ def flashmask_attention(
         startend_row_indices: int32 ``[batch, mask heads, keys, columns]`` with one mask head, one for each key head or
             one for each query head. Hidden from a key are, if causal, queries from the first column on, of two columns
             up to before the second; if not causal, of two columns queries from the first on and those before the
-            second, of four those from the first to before the second and from the third to before the fourth.
-        dropout: the probability that a weight is dropped in training, from 0 to 1. The weights are formed then.
+            second, of four those from the first to before the second and from the third to before the fourth. These
+            are comparisons and nothing else, as in the reference, whose documentation spells them as slices of
+            columns: a number outside the queries stands for the nearest end, and an interval that ends before it begins
+            hides nothing.
+        dropout: the probability that a weight is dropped in training, from 0 to 1.
         causal: query i sees keys 0 to ``keys - queries + i`` at most.
         window_size: instead of indices, how many keys before its own place (and, if not causal, behind it) a query
             sees: one number for both, or two.

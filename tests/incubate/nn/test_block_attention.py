@@ -182,6 +182,23 @@ def test_bad_input_is_refused_before_anything_is_written(error, text, changes) -
         call(**changes)
 
 
+PREFIX = {name: paddle.ones([2, 1, 2, 4]) for name in ("pre_key_cache", "pre_value_cache")}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"tables": [[0, 1, 2], [0, 3, 4]], "decoder": [0, 0], "encoder": [2, 1]},  # of two prompts
+        {"tables": [[0, 1, 2], [0, 3, 4]], "decoder": [0, 1]},  # of a prompt and a text that goes on
+        {"tables": [[1, 1, 2], [0, 3, 4]], "decoder": [0, 1]},  # twice in one table
+    ],
+)
+def test_a_prefix_in_a_block_with_another_use_is_refused_before_anything_is_written(changes) -> None:
+    with pytest.raises(ValueError, match=r"blocks of a prefix that nothing else uses|page 1 in tables"):
+        call(**PREFIX, **changes)
+    call(**PREFIX, **(changes | {"tables": [[1, 2, 9], [0, 3, -4]]}))
+
+
 def test_a_sequence_that_rests_may_have_any_table() -> None:
     call(tables=[[9, -3], [2, 0]], encoder=[0, 0], this_time=[0, 1], qkv=paddle.ones([1, 12]))
 

@@ -215,15 +215,48 @@ def test_dropout(rng):
         (TypeError, "cache_kvs of float64", {"cache_kvs": [paddle.zeros([2, 1, HEADS, 6, SIZE])] * LAYERS}),
         (ValueError, r"qkv_weights of sizes \[heads \+ 2", {"gqa_group_size": 1}),
         (ValueError, "no dropout in training", {"dropout_rate": 0.5, "training": True}),
-        (ValueError, "at most 2 tokens", {"cache_kvs": [paddle.zeros([2, 1, HEADS, 2, SIZE], "float64")] * LAYERS}),
+        (
+            ValueError,
+            "cache_kvs with 3 positions",
+            {"cache_kvs": [paddle.zeros([2, 1, HEADS, 2, SIZE], "float64")] * LAYERS},
+        ),
+        (
+            ValueError,
+            "one number of positions in all layers",
+            {"cache_kvs": [paddle.zeros([2, 1, HEADS, n, SIZE], "float64") for n in (6, 7)]},
+        ),
+        (
+            ValueError,
+            "cache_kvs with 7 positions",
+            {"pre_caches": [paddle.zeros([2, 1, HEADS, n, SIZE], "float64") for n in (1, 4)]},
+        ),
+        (ValueError, r"attn_mask of shape \[1, 1 or 3, 3, 3\]", {"attn_mask": paddle.zeros([1, 1, 3, 4])}),
+        (ValueError, r"seq_lens of shape \[1\]", {"seq_lens": paddle.to_tensor([3, 3])}),
+        (TypeError, "seq_lens of int32", {"seq_lens": paddle.ones([1])}),
+        (ValueError, "seq_lens from 0 to 3", {"seq_lens": paddle.to_tensor([4])}),
+        (ValueError, "seq_lens from 0 to 3", {"seq_lens": paddle.to_tensor([-1])}),
+        (ValueError, "cosines and sines", {"rotary_embs": paddle.ones([2, 1, 1, 2, SIZE]), "rotary_emb_dims": 1}),
     ],
 )
-def test_bad_input_is_refused(rng, error, text, changes):
+def test_bad_input_is_refused_before_anything_is_written(rng, error, text, changes):
     caches = [paddle.zeros([2, 1, HEADS, 6, SIZE], "float64") for _ in range(LAYERS)]
     given = {"x": paddle.ones([1, 3, EMBED], "float64"), **lists(weights(rng)), "cache_kvs": caches} | changes
     with pytest.raises(error, match=text):
         fused_multi_transformer(**given)
     assert not any(c.any() for c in given["cache_kvs"])
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_weights_of_the_last_layer_are_looked_at_before_the_first_one_writes(rng, name):
+    """Of another size, and of another dtype."""
+    caches = [paddle.zeros([2, 1, HEADS, 6, SIZE], "float64") for _ in range(LAYERS)]
+    x = paddle.ones([1, 3, EMBED], "float64")
+    for error, change in ((ValueError, lambda t: t[..., 1:]), (TypeError, lambda t: t.astype("float16"))):
+        given = lists(weights(rng, gate=True))
+        given[name][-1] = change(given[name][-1])
+        with pytest.raises(error, match=name.partition("_")[0] + r"_|ffn2_weights"):
+            fused_multi_transformer(x, **given, cache_kvs=caches, activation="swiglu")
+        assert not any(c.any() for c in caches)
 
 
 def test_a_full_cache_is_refused(rng):

@@ -124,9 +124,9 @@ def block_multihead_attention(
     Raises:
         TypeError: dtypes that do not belong together.
         ValueError: shapes that do not fit; lengths that are negative, do not add up to the tokens, or are more than
-            ``block_tables`` has room for; a block that is written to and used in another place too. Nothing has been
-            written then.
-        IndexError: a block that there is not, or a position that rope_emb has not.
+            ``block_tables`` has room for; a block that is written to and used in another place too.
+        IndexError: a block that there is not, or a position that rope_emb has not. Nothing has been written after any
+            of these.
 
     References:
         Kwon et al., Efficient Memory Management for Large Language Model Serving with PagedAttention, 2023.
@@ -178,7 +178,9 @@ def block_multihead_attention(
         finish = Levels(_BLOCKS, out_scale, rounding, out_shift, out_smooth, heads * cache.dim)
         if scales is not None and use_dynamic_cachekv_quant:
             scales.measure((k, v), where, prompt)
-        # Nothing is written before this, and nothing but a prefix in a shared block is refused after it.
+        if prefix:
+            _need_own_blocks(where, prefix, prompt, cache)
+        # Nothing is written before this, and nothing is refused after it.
         _write((k, v), cache, where, scales, rounding)
         if prefix:
             _write_prefix((pre_key_cache, pre_value_cache), cache, where, prompt, scales, rounding)
@@ -413,6 +415,31 @@ def _write(new: tuple, cache: _Cache, where: _Where, scales: _Scales | None, rou
         if scales is not None:
             x = scales.bytes_of(i, x, where, rounding)
         apply_into(_WRITE, (pages,), (pages, x, *where))
+
+
+def _need_own_blocks(where: _Where, prefix: Any, prompt: Tensor, cache: _Cache) -> None:
+    """Refuse a prefix that would be written to a block with another use.
+
+    What is no block, and lengths that do not fit, are left to the op that writes.
+    """
+    tables, counts, before = (cast(t, dt.int64) for t in where)
+    blocks = cache.keys.shape[0]
+    column = create_on(counts.place, F.iota, 0, 1, dt.int64, tables.shape[1])
+
+    def first(positions: Any, rows: Tensor) -> Tensor:
+        """Which entries of the tables hold so many positions, of some of the sequences."""
+        held = F.unsqueeze(F.floor_div(F.add(positions, cache.rows - 1), cache.rows), axes=(1,))
+        return F.logical_and(F.lt(column, held), F.unsqueeze(rows, axes=(1,)))
+
+    new = F.gt(counts, 0)
+    block = F.reshape(F.minimum(F.maximum(tables, 0), blocks - 1), shape=(math.prod(tables.shape),))
+    used = F.reshape(cast(first(F.add(before, counts), new), dt.int64), shape=tuple(block.shape))
+    uses = F.put(create_on(counts.place, F.full, 0, dt.int64, (blocks,)), block, used, axis=0, mode="add")
+    begins = F.logical_and(F.gt(prompt, 0), new)
+    written = F.reshape(first(F.add(F.mul(counts, 0), prefix), begins), shape=tuple(block.shape))
+    shared = F.logical_and(written, F.gt(F.take(uses, block, axis=0), 1))
+    text = f"[{_BLOCKS}] requires blocks of a prefix that nothing else uses, got one in several places of block_tables"
+    F.require(F.logical_not(F.any(shared, axes=(0,), keepdim=False)), kind="ValueError", args=(text,))
 
 
 def _write_prefix(

@@ -186,9 +186,8 @@ def checked_mask(
     return cast(mask, x.dtype)
 
 
-def rotate(op_name: str, x: Tensor, n: Any, table: Tensor, parts: int, neox: bool) -> Tensor:
-    """``x``, ``[tokens, heads, size]``, with ``n`` heads rotated; ``table`` has cosines and sines of each token."""
-    tokens, heads, size = x.shape
+def need_rotation(op_name: str, tokens: Any, size: Any, table: Tensor, parts: int) -> None:
+    """Refuse cosines and sines that are not those of each token's heads."""
     shape = table.shape
     count: Any = 1
     for m in shape[1:-1]:
@@ -198,6 +197,12 @@ def rotate(op_name: str, x: Tensor, n: Any, table: Tensor, parts: int, neox: boo
         raise op_error(ValueError, op_name, required, list(shape))
     if parts not in (1, 2) or not dim.eq(size % (2 * parts), 0):
         raise op_error(ValueError, op_name, f"rotary_emb_dims of 1 or 2 even parts of {size} features", parts)
+
+
+def rotate(op_name: str, x: Tensor, n: Any, table: Tensor, parts: int, neox: bool) -> Tensor:
+    """``x``, ``[tokens, heads, size]``, with ``n`` heads rotated; ``table`` has cosines and sines of each token."""
+    tokens, heads, size = x.shape
+    need_rotation(op_name, tokens, size, table, parts)
     table = cast(F.reshape(table, shape=(2, tokens, 1, parts, size // parts)), x.dtype.compute)
     cos, sin = (F.squeeze(F.slice(table, axes=(0,), starts=(i,), sizes=(1,), steps=(1,)), axes=(0,)) for i in (0, 1))
     first = F.slice(x, axes=(1,), starts=(0,), sizes=(n,), steps=(1,))

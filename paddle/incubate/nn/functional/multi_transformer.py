@@ -5,13 +5,20 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from paddle._public import need_tensor, public
-from paddle.incubate.nn.functional.decode_attention import append, attend_cached, checked_mask, rotate
+from paddle.incubate.nn.functional._transformer_layers import Layer, layers_of, need_weights
+from paddle.incubate.nn.functional.decode_attention import (
+    append,
+    attend_cached,
+    checked_mask,
+    need_rotation,
+    rotate,
+)
 from paddle.incubate.nn.functional.dropouts import need_mode
 from paddle.incubate.nn.functional.norms import fused_rms_norm
-from paddle.incubate.nn.functional.sequence_attention import variable_length_memory_efficient_attention
+from paddle.incubate.nn.functional.sequence_attention import lengths, variable_length_memory_efficient_attention
 from paddle.incubate.nn.functional.transformers import need_one_process
 from paddle.nn.functional.attention import scaled_dot_product_attention
 from paddle.nn.functional.common import dropout
@@ -120,7 +127,8 @@ def fused_multi_transformer(
     Raises:
         TypeError: dtypes that do not belong together.
         ValueError: lists of different lengths, shapes that do not fit, unknown words, dropout in training with caches
-            or seq_lens, or a cache that is full.
+            or seq_lens, lengths that are negative or more than there are, or a cache that is full. Nothing has been
+            written then.
 
     References:
         Vaswani et al., Attention Is All You Need, 2017.
@@ -149,7 +157,8 @@ def fused_multi_transformer(
         raise op_error(ValueError, _OP, "no dropout in training with caches or seq_lens", f"dropout_rate {drop.p}")
     if time_step is not None and cache_kvs is None:
         raise op_error(ValueError, _OP, "cache_kvs with a time_step", None)
-    layers = _layers(
+    layers = layers_of(
+        _OP,
         {
             "ln_scales": ln_scales,
             "ln_biases": ln_biases,
@@ -165,14 +174,22 @@ def fused_multi_transformer(
             "ffn2_biases": ffn2_biases,
             "cache_kvs": cache_kvs,
             "pre_caches": pre_caches,
-        }
+        },
     )
+    sizes = [w.cache_kvs.shape[3] for w in layers if w.cache_kvs is not None and w.cache_kvs.ndim == 5]
+    if not all(dim.eq(n, sizes[0]) for n in sizes):
+        raise op_error(ValueError, _OP, "cache_kvs of one number of positions in all layers", sizes)
     with no_grad_guard() if cache_kvs is not None else contextlib.nullcontext():
         rotary = None if not rotary_emb_dims else need_tensor(rotary_embs, _OP, "rotary_embs")
         before = None if time_step is None else _positions(time_step, seq_lens, x)
         rotation = rotary, rotary_emb_dims, use_neox_rotary_style
-        # All layers' sizes are looked at before a cache is written.
-        attentions = [_Attention(w, x, trans_qkvw, gqa_group_size, rotation, attn_mask, drop) for w in layers]
+        counted = None
+        if seq_lens is not None and before is None:
+            counted = lengths(_OP, "seq_lens", seq_lens, x.shape[0], x.shape[1])
+        # All layers are looked at before a cache is written; nothing is refused after that.
+        attentions = [_Attention(w, x, trans_qkvw, gqa_group_size, rotation, attn_mask, drop, before) for w in layers]
+        for w, attention in zip(layers, attentions, strict=True):
+            need_weights(_OP, w, x, attention.heads * attention.size, activation in _GATES)
 
         def norm(y: Tensor, scale: Tensor, bias: Tensor | None) -> Tensor:
             if norm_type == "rmsnorm":
@@ -184,7 +201,7 @@ def fused_multi_transformer(
 
         for w, attention in zip(layers, attentions, strict=True):
             y = norm(x, w.ln_scales, w.ln_biases) if pre_layer_norm else x
-            y = attention(y, seq_lens, before, beam_offset)
+            y = attention(y, counted, before, beam_offset)
             x = join(x, F.linear(y, w.linear_weights, w.linear_biases))
             if not pre_layer_norm:
                 x = norm(x, w.ln_scales, w.ln_biases)
@@ -207,40 +224,6 @@ class _Dropout:
 
     def __call__(self, x: Tensor) -> Tensor:
         return dropout(x, self.p, training=self.training, mode=self.mode) if self.p else x
-
-
-class _Layer(NamedTuple):
-    """The tensors of one layer, by the names of their lists."""
-
-    ln_scales: Tensor
-    ln_biases: Tensor | None
-    qkv_weights: Tensor
-    qkv_biases: Tensor | None
-    linear_weights: Tensor
-    linear_biases: Tensor | None
-    ffn_ln_scales: Tensor
-    ffn_ln_biases: Tensor | None
-    ffn1_weights: Tensor
-    ffn1_biases: Tensor | None
-    ffn2_weights: Tensor
-    ffn2_biases: Tensor | None
-    cache_kvs: Tensor | None
-    pre_caches: Tensor | None
-
-
-def _layers(lists: dict[str, Sequence[Tensor] | None]) -> list[_Layer]:
-    optional = {"cache_kvs", "pre_caches"} | {name for name in lists if name.endswith("_biases")}
-    n = len(lists["qkv_weights"] or ())
-    columns: list[list[Any]] = []
-    for name, tensors in lists.items():
-        if tensors is None and name in optional:
-            columns.append([None] * n)
-        elif not isinstance(tensors, (list, tuple)) or len(tensors) != n or not n:
-            got = type(tensors).__name__ if not isinstance(tensors, (list, tuple)) else len(tensors)
-            raise op_error(ValueError, _OP, f"{name} as a list with a tensor for each of {n} layers", got)
-        else:
-            columns.append([t if t is None and name in optional else need_tensor(t, _OP, name) for t in tensors])
-    return [_Layer(*row) for row in zip(*columns, strict=True)]
 
 
 def _positions(step: Tensor, lengths: Tensor | None, x: Tensor) -> Tensor:
@@ -270,17 +253,17 @@ class _Attention:
 
     def __init__(
         self,
-        w: _Layer,
+        w: Layer,
         x: Tensor,
         embed_last: bool,
         key_heads: int,
         rotation: tuple,
         mask: Tensor | None,
         drop: _Dropout,
+        before: Tensor | None,
     ) -> None:
         self.w, self.drop = w, drop
         self.rotary, self.parts, self.neox = rotation
-        self.mask = None if mask is None else _convert_attention_mask(need_tensor(mask, _OP, "attn_mask"), x.dtype)
         self.embed_last, self.embed = embed_last, x.shape[2]
         shape = list(w.qkv_weights.shape)
         sizes, embed = (shape[:-1], shape[-1]) if embed_last else (shape[1:], shape[0])
@@ -296,8 +279,14 @@ class _Attention:
         for name, cache in (("cache_kvs", w.cache_kvs), ("pre_caches", w.pre_caches)):
             if cache is not None:
                 self.check_cache(name, cache, x)
+        keys = x.shape[1] + (0 if w.pre_caches is None else w.pre_caches.shape[3])
+        if before is None and w.cache_kvs is not None and not w.cache_kvs.shape[3] >= keys:
+            raise op_error(ValueError, _OP, f"cache_kvs with {keys} positions for a prompt", w.cache_kvs.shape[3])
+        if self.rotary is not None:
+            need_rotation(_OP, x.shape[0] * x.shape[1], self.size, self.rotary, self.parts)
+        self.mask = None if mask is None else self.checked_mask(mask, x, keys, before)
 
-    def __call__(self, x: Tensor, lengths: Tensor | None, before: Tensor | None, beams: Tensor | None) -> Tensor:
+    def __call__(self, x: Tensor, counted: Tensor | None, before: Tensor | None, beams: Tensor | None) -> Tensor:
         batch, sequence = x.shape[0], x.shape[1]
         all_heads = self.heads + 2 * self.key_heads
         n = all_heads * self.size
@@ -312,16 +301,13 @@ class _Attention:
         q, k, v = (F.slice(y, axes=(1,), starts=(a,), sizes=(m,), steps=(1,)) for a, m in parts)
         cache, scale = self.w.cache_kvs, 1.0 / math.sqrt(self.size)
         if before is not None and cache is not None:
-            mask = self.mask
-            if mask is not None:
-                mask = checked_mask(_OP, "attn_mask", mask, before, batch, self.heads, x)
-            out = attend_cached(_OP, q, k, v, cache, before, mask, scale, beams)
+            out = attend_cached(_OP, q, k, v, cache, before, self.mask, scale, beams)
         else:
-            out = self.prompt(q, k, v, x, lengths, scale)
+            out = self.prompt(q, k, v, x, counted, scale)
         out = F.reshape(out, shape=(batch, sequence, self.heads * self.size))
         return out if self.drop.kept == 1.0 else F.mul(out, self.drop.kept)
 
-    def prompt(self, q: Tensor, k: Tensor, v: Tensor, x: Tensor, lengths: Tensor | None, scale: float) -> Tensor:
+    def prompt(self, q: Tensor, k: Tensor, v: Tensor, x: Tensor, counted: Tensor | None, scale: float) -> Tensor:
         """Attention among the tokens of x and a prefix, which a cache gets."""
         batch, sequence = x.shape[0], x.shape[1]
         prefix, cache = 0, self.w.cache_kvs
@@ -336,11 +322,22 @@ class _Attention:
         if cache is not None:
             rows, values = (F.reshape(t, shape=(batch * t.shape[1], self.key_heads, self.size)) for t in (k, v))
             append(rows, values, cache, create_on(x.place, F.full, 0, dt.int64, (batch,)))
-        if lengths is None:
+        if counted is None:
             return scaled_dot_product_attention(q, k, v, self.mask, self.drop.p, False, self.drop.training, scale=scale)
         q, k, v = (F.permute(t, perm=(0, 2, 1, 3)) for t in (q, k, v))
-        out = variable_length_memory_efficient_attention(q, k, v, lengths, lengths, self.mask, scale, False, prefix)
+        out = variable_length_memory_efficient_attention(q, k, v, counted, counted, self.mask, scale, False, prefix)
         return F.permute(out, perm=(0, 2, 1, 3))
+
+    def checked_mask(self, mask: Tensor, x: Tensor, keys: Any, before: Tensor | None) -> Tensor:
+        """What is added to the scores."""
+        added: Any = _convert_attention_mask(need_tensor(mask, _OP, "attn_mask"), x.dtype)
+        if before is not None:
+            return checked_mask(_OP, "attn_mask", added, before, x.shape[0], self.heads, x)
+        wanted = (x.shape[0], self.heads, x.shape[1], keys)
+        if mask.ndim != 4 or not all(dim.eq(m, 1) or dim.eq(m, n) for m, n in zip(mask.shape, wanted, strict=True)):
+            required = f"attn_mask of shape [{wanted[0]}, 1 or {wanted[1]}, {wanted[2]}, {keys}]"
+            raise op_error(ValueError, _OP, required, list(mask.shape))
+        return added
 
     def check_cache(self, name: str, cache: Tensor, x: Tensor) -> None:
         shape = cache.shape

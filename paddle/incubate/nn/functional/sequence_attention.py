@@ -51,7 +51,7 @@ def variable_length_memory_efficient_attention(
 
     Raises:
         TypeError: operands that are not floating or of different dtypes, lengths that are no integers.
-        ValueError: shapes that do not fit.
+        ValueError: shapes that do not fit, or lengths that are negative or more than there are.
 
     Example:
         >>> import paddle
@@ -66,8 +66,8 @@ def variable_length_memory_efficient_attention(
             raise op_error(ValueError, _OP, f"{name} of shape [batch, heads, sequence, head_dim]", list(x.shape))
     batch, queries, keys = query.shape[0], query.shape[2], key.shape[2]
     n, m = (
-        F.unsqueeze(_lengths(name, x, batch), axes=(1, 2))
-        for name, x in (("seq_lens", seq_lens), ("kv_seq_lens", kv_seq_lens))
+        F.unsqueeze(lengths(_OP, name, x, batch, most), axes=(1, 2))
+        for name, x, most in (("seq_lens", seq_lens, queries), ("kv_seq_lens", kv_seq_lens, keys - pre_cache_length))
     )
     position = create_on(query.place, F.iota, 0, 1, dt.int64, keys)
     there = F.lt(position, F.add(m, pre_cache_length))
@@ -91,14 +91,16 @@ def variable_length_memory_efficient_attention(
     return F.permute(F.attention(*by_position, mask, causal=False, scale=scale), perm=(0, 2, 1, 3))
 
 
-def _lengths(name: str, x: Tensor, batch: Any) -> Tensor:
-    """``[batch]`` of int64."""
-    if need_tensor(x, _OP, name).dtype not in (dt.int32, dt.int64):
-        raise op_error(TypeError, _OP, f"{name} of int32 or int64", x.dtype.name)
+def lengths(op_name: str, arg_name: str, x: Tensor, batch: Any, most: Any) -> Tensor:
+    """``[batch]`` of int64, from 0 to ``most``, of ``[batch]`` or ``[batch, 1]``."""
+    if need_tensor(x, op_name, arg_name).dtype not in (dt.int32, dt.int64):
+        raise op_error(TypeError, op_name, f"{arg_name} of int32 or int64", x.dtype.name)
     if x.ndim == 2 and dim.eq(x.shape[1], 1):
         x = F.squeeze(x, axes=(1,))
     if x.ndim != 1 or not dim.eq(x.shape[0], batch):
-        raise op_error(ValueError, _OP, f"{name} of shape [{batch}] or [{batch}, 1]", list(x.shape))
+        raise op_error(ValueError, op_name, f"{arg_name} of shape [{batch}] or [{batch}, 1]", list(x.shape))
+    ok = F.all(F.logical_and(F.ge(x, 0), F.le(x, most)), axes=(0,), keepdim=False)
+    F.require(ok, kind="ValueError", args=(f"[{op_name}] requires {arg_name} from 0 to {most}, got others",))
     return cast(x, dt.int64)
 
 
