@@ -427,7 +427,7 @@ def _need_own_blocks(where: _Where, prefix: Any, prompt: Tensor, cache: _Cache) 
     column = create_on(counts.place, F.iota, 0, 1, dt.int64, tables.shape[1])
 
     def first(positions: Any, rows: Tensor) -> Tensor:
-        """Which entries of the tables hold so many positions, of some of the sequences."""
+        """Return whether an entry of the tables holds some of so many positions, for some of the sequences."""
         held = F.unsqueeze(F.floor_div(F.add(positions, cache.rows - 1), cache.rows), axes=(1,))
         return F.logical_and(F.lt(column, held), F.unsqueeze(rows, axes=(1,)))
 
