@@ -73,9 +73,8 @@ def draw(seed: int) -> Case:
     steady = optimizer not in ("AdamW", "lazy") and not any("norm" in name for name in parts)
     sums = tuple(r.random() < 0.2 for _ in range(STEPS))
     backwards = 1 if r.random() < 0.8 else 2
-    if "rows" in parts and any(sums):  # rows from before are no part of one graph, and are all rows to a lazy step
+    if "rows" in parts and any(sums):  # rows from before are no part of one graph
         ways = tuple("captured" if way == "one graph" else way for way in ways)
-        optimizer = "AdamW" if optimizer == "lazy" else optimizer
     if some_left_out and backwards == 2:  # the second pass stands in a branch, where no graph can end
         ways = tuple("captured" if way == "one graph" else way for way in ways)
     return Case(

@@ -8,6 +8,8 @@ import pytest
 import paddle
 from paddle import nn
 from paddle import optimizer as O
+from paddle.jit.sot.psdb import breakgraph
+from paddle.nn import functional as F
 from umiak.core.optimizer_step import write_rows
 from umiak.runtime.selected_rows import SelectedRows
 
@@ -297,3 +299,73 @@ def test_captured_steps_leave_other_rows_alone(full_graph):
         expected = weights(make, True, False)
         for set_to_zero in (True, False):
             np.testing.assert_allclose(weights(make, set_to_zero, True), expected, rtol=1e-6)
+
+
+def _before_backward(net, opt, ids):
+    loss = (net(ids) ** 2).sum()
+    breakgraph()
+    loss.backward()
+    opt.step()
+    opt.clear_grad()
+
+
+def _before_the_step(net, opt, ids):
+    ((net(ids) ** 2).sum() + (net(ids + 1) * 3).sum()).backward()
+    breakgraph()
+    opt.step()
+    opt.clear_grad()
+
+
+def _between_passes(net, opt, ids):
+    (net(ids) ** 2).sum().backward()
+    breakgraph()
+    (net(ids + 1) ** 2).sum().backward()
+    opt.step()
+    opt.clear_grad(False)
+
+
+def _with_a_dense_part(net, opt, ids):
+    ((net(ids) @ net.weight.T).sum() + net(ids).sum()).backward()
+    breakgraph()
+    opt.step()
+    opt.clear_grad()
+
+
+@pytest.mark.parametrize("split", [_before_backward, _before_the_step, _between_passes, _with_a_dense_part])
+@pytest.mark.parametrize(
+    "make", [functools.partial(O.AdamW, lazy_mode=True), functools.partial(O.Adam, lazy_mode=True)]
+)
+def test_lazy_steps_across_graphs(split, make):
+    """Rows that one graph has computed are rows to the next one, and to calls as they were written."""
+
+    def weights(captured):
+        layer = table()
+        opt = make(0.1, parameters=layer.parameters(), grad_clip=nn.ClipGradByGlobalNorm(0.7))
+        run = (
+            paddle.jit.to_static(functools.partial(split, layer, opt))
+            if captured
+            else functools.partial(split, layer, opt)
+        )
+        for ids in ([0, 0], [2, 3], [1, 0, 2], [1, 0, 2, 2]):
+            run(paddle.to_tensor(ids))
+        return layer.weight.numpy()
+
+    np.testing.assert_allclose(weights(True), weights(False), rtol=1e-6)
+
+
+def test_gradients_of_a_captured_layer_are_rows():
+    layer, plain = table(), table()
+    run = paddle.jit.to_static(lambda ids: layer(ids).sum(-1))
+    for ids in ([[4, 1]], [[1, 1]], [[2], [0], [1]]):
+        for forward in (run, lambda ids: plain(ids).sum(-1)):
+            (forward(paddle.to_tensor(ids)) ** 2).sum().backward()
+        assert layer.weight.grad.is_selected_rows()
+        assert layer.weight.grad.rows() == plain.weight.grad.rows()
+        np.testing.assert_array_equal(layer.weight.grad.value().numpy(), plain.weight.grad.value().numpy())
+    # What is no leaf has a history that rows cannot go on in.
+    source = paddle.ones([5, 2])
+    source.stop_gradient = False
+    look_up_in = paddle.jit.to_static(lambda ids, weight: F.embedding(ids, weight, sparse=True))
+    for weight in (source * 2, source):
+        look_up_in(paddle.to_tensor([3, 3]), weight).sum().backward()
+    np.testing.assert_array_equal(source.grad.numpy(), [[0, 0]] * 3 + [[6, 6]] + [[0, 0]])

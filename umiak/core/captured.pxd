@@ -6,10 +6,11 @@ from umiak.core.context cimport EngineContext
 from umiak.core.generator cimport Generator
 from umiak.core.tensor cimport Tensor
 
-cdef enum:                     # what comes in the place of a gradient: NONE, GIVEN, ZEROS for Python
+cdef enum:                     # what comes in the place of a gradient: NONE, GIVEN, ZEROS, ROWS for Python
     REPLACED_NONE = 0
     REPLACED_GIVEN = 1
     REPLACED_ZEROS = 2         # which are made when somebody looks at them
+    REPLACED_ROWS = 3          # selected rows: two outputs, the index and the values
 
 cdef class ScalarSource:
     """Scalars of one origin, which differ between runs. Abstract: subclasses say how they are read."""

@@ -9,6 +9,7 @@ from umiak.core.tensor import Tensor
 NONE: int  # what comes in the place of a gradient
 GIVEN: int
 ZEROS: int  # which are made when somebody looks at them
+ROWS: int  # selected rows, of two outputs: the index and the values
 
 class Stale(Exception):
     """A captured function does not serve these arguments, or this state, any more: capture it anew."""

@@ -28,7 +28,7 @@ from umiak.core.inplace import assign
 from umiak.core.tape import backward
 
 
-globals().update(NONE=REPLACED_NONE, GIVEN=REPLACED_GIVEN, ZEROS=REPLACED_ZEROS)
+globals().update(NONE=REPLACED_NONE, GIVEN=REPLACED_GIVEN, ZEROS=REPLACED_ZEROS, ROWS=REPLACED_ROWS)
 
 
 FIRST_RUN = threading.RLock()                                # for threads that make a first call at the same time
@@ -192,7 +192,8 @@ cdef object run_frame(Part part, PyObject** arguments, const int64_t* words, lis
 cdef class CapturedRun:
     """A captured function. A subclass, which made the capture, describes it by :meth:`_prepare` and makes the programs: ``_plain()`` gives
     the part without history, ``_recording()`` the forward part and its ``Backward``. ``_holds(executor, arguments, words)`` says whether the guards
-    hold where C could not; ``_differentiable_gradients(...)`` computes gradients that have a history."""
+    hold where C could not; ``_differentiable_gradients(...)`` computes gradients that have a history. ``_rows(table, index, values)`` makes a
+    gradient of selected rows, ``_with_rows(gradients, tables)`` those among the results of the backward part, which has more of them then."""
 
     def _prepare(self, *, name, pinned, apart, leaves, absent, hooks, kept, needs, sources, streams, open, constants, tensors, replaced, assigned, outer,
                  records, results, ended):
@@ -200,7 +201,7 @@ cdef class CapturedRun:
         ``open``: whether it is known after the run alone how many words a stream gives; the last outputs say it then.
         ``leaves``, whose ``.grad`` counts: captured tensors or indices of arguments; ``absent``: whether they have none, ``hooks`` what
         they have. ``kept``: captured tensors, ``needs``: their stop_gradient. ``constants``: the results, ``tensors``: the places of tensors
-        among them; ``replaced``: (leaf, what comes: ``NONE``, ``GIVEN``, ``ZEROS``) of those that get another one. ``assigned`` are written to after the run,
+        among them; ``replaced``: (leaf, what comes: ``NONE``, ``GIVEN``, ``ZEROS``, ``ROWS``) of those that get another one. ``assigned`` are written to after the run,
         as they have a history then, ``outer`` have one before, and gradients that go on there. ``results``: outputs of the program. ``ended``: results
         whose history the function has used up by ``backward``."""
         self.name = name
@@ -434,6 +435,11 @@ cdef class CapturedRun:
             if replaced[1] == REPLACED_GIVEN:
                 set_grad(<Tensor>leaf, results[k])
                 k += 1
+            elif replaced[1] == REPLACED_ROWS:
+                set_grad(<Tensor>leaf, self._rows(<Tensor>leaf, results[k], results[k + 1]))
+                k += 2
+            elif (<Tensor>leaf).held_grad is not None and (<Tensor>(<Tensor>leaf).held_grad).kind & KIND_SELECTED_ROWS:
+                set_grad(<Tensor>leaf, None)             # rows are dropped in any case
             else:
                 set_grad(<Tensor>leaf, None, GRAD_CLEARED if replaced[1] == REPLACED_ZEROS else GRAD_GIVEN)
             replaced += 2
@@ -568,6 +574,8 @@ cdef class Replay:
             results = run_frame(part, pointers, words, taken, self.inside)
         finally:
             free(pointers)
+        if <int>len(results) > self.backward.n_wrt:
+            results = self.owner._with_rows(results, self.sources)
         if self.backward.n_seeded > 1 and self.given != (1 << self.backward.n_seeded) - 1:
             # What depends on no result that has a gradient has none.
             return tuple([g if reached & self.given else None for g, reached in zip(results, self.backward.reached)])

@@ -25,6 +25,7 @@ from umiak.core import context, leaf_gradients, tape
 from umiak.core.captured import (
     GIVEN,
     NONE,
+    ROWS,
     ZEROS,
     Backward,
     CapturedRun,
@@ -47,6 +48,7 @@ from umiak.ir.sym import cdiv, evaluate
 from umiak.ir.tracer import Frame, SymTensor, Tracer, symbolic
 from umiak.ops.gradient import WithGradient
 from umiak.runtime.executor import Executor
+from umiak.runtime.row_gradients import give_rows, index_and_values
 from umiak.runtime.selected_rows import SelectedRows
 
 BLOCK = 4  # words of a random stream that are given out together
@@ -643,7 +645,7 @@ class Captured(CapturedRun):
         kept += [(x, x) for x, _ in capture.leaves.values() if id(x) not in met]
         # Where a leaf is: the number of an argument, or the captured tensor itself.
         owners_of_grads: list[Any] = [arguments.get(id(r), leaf) for r, leaf in kept]
-        grads = [leaf_gradients.held_gradient(leaf) for _, leaf in kept]
+        grads: list[Any] = [leaf_gradients.held_gradient(leaf) for _, leaf in kept]
         before = [capture.leaves.get(id(leaf), (leaf, g))[1] for (_, leaf), g in zip(kept, grads, strict=True)]
         _refuse_rows(capture, before)
         cleared = [id(leaf) in capture.cleared for _, leaf in kept]
@@ -657,7 +659,12 @@ class Captured(CapturedRun):
         for root in capture.derived():
             assigned.append(arguments.get(id(root), captured.get(id(root))))
             outputs.append(symbolic(root._value, capture))
-        made = [grads[at] for at, kind in replaced if kind == GIVEN]
+        made: list[Any] = []
+        for i, (at, kind) in enumerate(replaced):
+            if kind == GIVEN:
+                rows = index_and_values(grads[at].value, capture) if id(kept[at][1]) in capture.rows else None
+                made += [grads[at]] if rows is None else rows
+                replaced[i] = at, kind if rows is None else ROWS
         # Where a tensor with a history outside is, whose gradient goes on there.
         outer: list[Any] = [arguments.get(key, leaf) for key, (leaf, _) in capture.outer.items()]
         made += [g for _, g in capture.outer.values()]
@@ -672,6 +679,10 @@ class Captured(CapturedRun):
         fuse_plain_attention(traced, wanted=roots)
         wanted = set(map(id, roots))
         self.wrt = [i for i, v in enumerate(traced.inputs) if id(v) in wanted and _continuous(v.meta)]
+        # Those of them, by their number in `wrt`, whose gradients eager calls would keep as rows, if they are leaves.
+        tables = {id(v) for r, v in capture.gradient_roots() if id(captured.get(id(r), r)) in capture.looked_up}
+        self._tables = [at for at, i in enumerate(self.wrt) if id(traced.inputs[i]) in tables]
+        self._by_rows: list[int] = []
         open_ends = any(not s and _continuous(x) for s, x in zip(self.stops, outputs, strict=True))
         records = not capture.differentiated and bool(self.wrt) and open_ends
         # Whether gradients of the program's results need Python functions, which only this trace can call.
@@ -805,6 +816,7 @@ class Captured(CapturedRun):
         """Its forward part, and the backward one."""
         source = self._given_gradients or self.program
         pair = self._pair or _Pair(source, self.wrt, self._given(source))
+        self._by_rows = give_rows(pair.backward, self._tables)
         forward, backward = self._executor_of(pair.forward), Executor(pair.backward)
         # Where a number of the backward part is known from: the forward part's symbols, the run's, or a region.
         known: dict[Sym, Any] = {s: -1 - i for i, s in enumerate(self._symbols)}
@@ -834,6 +846,18 @@ class Captured(CapturedRun):
     @staticmethod
     def _zeros(shape: Sequence[int], dtype: Any) -> Tensor:
         return F.full(0.0, dtype=dtype, shape=tuple(shape))
+
+    @staticmethod
+    def _rows(table: Tensor, index: Tensor, values: Tensor) -> SelectedRows:
+        return SelectedRows(index, values, list(table.shape))
+
+    def _with_rows(self, gradients: Sequence[Any], tables: Sequence[Tensor]) -> list[Any]:
+        count = len(self.wrt)
+        given = list(gradients[:count])
+        for at, index in zip(self._by_rows, gradients[count:], strict=True):
+            rows = self._rows(tables[at], index, given[at])
+            given[at] = rows if tables[at].is_leaf else rows.to_dense()
+        return given
 
     def _differentiable_gradients(self, run: Any, grads: Sequence[Any]) -> tuple:
         """The gradients with a history of their own: through the operations, run one by one."""

@@ -42,8 +42,8 @@ def embedding(
         max_norm: rows that are looked up and longer than this are shortened in place first.
         norm_type: order of the norm that ``max_norm`` limits.
         sparse: the weight, if it is a leaf, gets a gradient of selected rows (``is_selected_rows()``): the rows that
-            were looked up. In captured programs and under ``create_graph`` gradients are dense. Captured steps of
-            optimizers leave other rows alone all the same, if they compute the gradient too.
+            were looked up. Inside of captured programs and under ``create_graph`` gradients are dense; captured steps
+            of optimizers leave other rows alone all the same.
         scale_grad_by_freq: divide the gradient of a row by how often the row was looked up.
 
     Returns:
