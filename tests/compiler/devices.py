@@ -94,7 +94,7 @@ class Device:
     def run(self, kernel, pointers, dims=(), words=(), blocks=3, scratch=None, part=(0, 1 << 62)):
         need = resources(kernel, THREADS)
         scratch = {} if scratch is None else scratch
-        units = blocks * (THREADS if need.unit == THREAD else 1)
+        units = blocks * (need.threads if need.unit == THREAD else 1)
         if "whole" not in scratch:
             scratch["whole"] = np.full(number(need.global_scratch, dims) + GUARD, 0xA5, np.uint8)
         local = np.full(units * number(need.local, dims) + GUARD, 0xA5, np.uint8)
@@ -103,7 +103,7 @@ class Device:
         assert all(a is p for a, p in zip(arrays, pointers)), "buffers are one-dimensional and dense"
         shared = number(need.shared, dims)
         integers = [*dims, *pack(words)[: need.words]]
-        self.launch(kernel, arrays, integers, local, scratch["whole"], error, blocks, shared, part)
+        self.launch(kernel, arrays, integers, local, scratch["whole"], error, blocks, shared, part, need.threads)
         assert (local[-GUARD:] == 0xA5).all() and (scratch["whole"][-GUARD:] == 0xA5).all(), "written beyond scratch"
         return int(error[0])
 
@@ -132,14 +132,14 @@ def emulator() -> ctypes.CDLL:
 class Emulated(Device):
     """Text of a device, run by coroutines. ``entry`` is the address of a function of the array of arguments."""
 
-    def launch(self, kernel, arrays, integers, local, whole, error, blocks, shared, part):
+    def launch(self, kernel, arrays, integers, local, whole, error, blocks, shared, part, threads):
         runtime = emulator()
         memory = (ctypes.c_ubyte * (1 << 20)).in_dll(runtime, "emulated_shared")
         assert shared <= len(memory), "more shared memory than the emulator has"
         values = [a.ctypes.data for a in arrays] + integers + [a.ctypes.data for a in (local, whole, error)]
         values += [*part, ctypes.addressof(memory)]
         args = (ctypes.c_int64 * len(values))(*values)
-        if runtime.emulated_run(ctypes.c_void_p(self.entry(kernel)), args, blocks, THREADS):
+        if runtime.emulated_run(ctypes.c_void_p(self.entry(kernel)), args, blocks, threads):
             raise Diverged(kernel.name)
 
 
@@ -155,13 +155,41 @@ class OpenCL(Emulated):
         return ctypes.cast(library.entry, ctypes.c_void_p).value
 
 
+INSTRUCTION = re.compile(
+    r'^  (?:(\S+) = )?call (\{[^}]*\}|\w+) asm(?: sideeffect)? "([\w.]+) [^"]*", "[^"]*"\((.*)\) #1$', re.M
+)
+
+
+def with_calls(text: str) -> str:
+    """LLVM text in which instructions of inline assembly are calls of the emulator's functions; these leave what they
+    give where their first argument points to."""
+    names: dict[str, str] = {}
+
+    def call(found: re.Match) -> str:
+        result, type_, instruction, given = found.groups()
+        name = "emulated_" + re.sub(r"[.:]+", "_", instruction)
+        types = [a.split()[0] for a in given.split(", ") if a]
+        names[name] = f"declare void @{name}({', '.join(['ptr', *types])}) #1"
+        arguments = ", ".join(["ptr @given", *([given] if given else [])])
+        line = f"  call void @{name}({arguments}) #1"
+        return line if result is None else f"{line}\n  {result} = load {type_}, ptr @given"
+
+    text = INSTRUCTION.sub(call, text)
+    assert " asm " not in text, "an instruction that is not understood"
+    if names:
+        first = "@given = internal global [256 x i8] zeroinitializer, align 16"
+        text = text.replace("\n", "\n" + "\n".join([first, *names.values()]) + "\n", 1)
+    return text
+
+
 class Ptx(Emulated):
     """The LLVM text of NVPTX, as functions of the processor."""
 
     engines: dict = {}  # keeps the code
+    arch = "sm_90"
 
     def entry(self, kernel):
-        text = ptx.render(kernel, "sm_80", THREADS)
+        text = ptx.render(kernel, self.arch, THREADS)
         if text not in self.engines:
             self.engines[text] = self.engine(kernel.name, text)
         return self.engines[text].get_function_address("entry")
@@ -176,10 +204,12 @@ class Ptx(Emulated):
         names = {
             r"nvvm.read.ptx.sreg.tid.x": "tid", "nvvm.read.ptx.sreg.ctaid.x": "block",
             "nvvm.read.ptx.sreg.nctaid.x": "blocks", "nvvm.shfl.sync.down.i32": "down",
-            "nvvm.shfl.sync.up.i32": "up", "nvvm.barrier.cta.sync.aligned.all": "barrier",
+            "nvvm.shfl.sync.up.i32": "up", "nvvm.shfl.sync.bfly.i32": "across",
+            "nvvm.barrier.cta.sync.aligned.all": "barrier",
         }  # fmt: skip
         for old, new in names.items():
             text = text.replace(f"@llvm.{old}(", f"@emulated_{new}(")
+        text = with_calls(text)
         text = re.sub(r" addrspace\([13]\)", "", text).replace("ptx_kernel ", "")
         text = re.sub(r'"target-cpu"="\w+"', "", text).replace(ptx.TRIPLE, triple)
         text = text.replace(f"@{name}_shared", "@emulated_shared")
@@ -214,7 +244,7 @@ class Pocl(Device):
         self.context = self.cl.Context(devices[:1])
         self.queue = self.cl.CommandQueue(self.context)
 
-    def launch(self, kernel, arrays, integers, local, whole, error, blocks, shared, part):
+    def launch(self, kernel, arrays, integers, local, whole, error, blocks, shared, part, threads):
         cl = self.cl
         given = [*arrays, local, whole, error]
         held = []
@@ -230,7 +260,7 @@ class Pocl(Device):
         args = [*held[:n], *(np.int64(i) for i in integers), *held[n:], *map(np.int64, part)]
         if shared:
             args.append(cl.LocalMemory(shared))
-        getattr(program, kernel.name)(self.queue, (blocks * THREADS,), (THREADS,), *args)
+        getattr(program, kernel.name)(self.queue, (blocks * threads,), (threads,), *args)
         for a, b in zip(given, held):
             if a.size and a.flags.writeable:
                 cl.enqueue_copy(self.queue, a, b)
@@ -262,7 +292,7 @@ class Cuda(Device):
         if code:
             raise RuntimeError(f"{name} failed with {code}")
 
-    def launch(self, kernel, arrays, integers, local, whole, error, blocks, shared, part):
+    def launch(self, kernel, arrays, integers, local, whole, error, blocks, shared, part, threads):
         module, function = ctypes.c_void_p(), ctypes.c_void_p()
         text = ptx.assemble(ptx.render(kernel, self.arch, THREADS), self.arch).encode()
         self.call("cuModuleLoadData", ctypes.byref(module), text)
@@ -276,7 +306,7 @@ class Cuda(Device):
         n = len(arrays)
         values = [*held[:n], *map(ctypes.c_int64, integers), *held[n:], *map(ctypes.c_int64, part)]
         args = (ctypes.c_void_p * len(values))(*(ctypes.addressof(v) for v in values))
-        self.call("cuLaunchKernel", function, blocks, 1, 1, THREADS, 1, 1, shared, None, args, None)
+        self.call("cuLaunchKernel", function, blocks, 1, 1, threads, 1, 1, shared, None, args, None)
         self.call("cuCtxSynchronize")
         for a, address in zip(given, held):
             if a.nbytes:

@@ -7,7 +7,7 @@ may be out of bounds must say so itself, in a load's own condition. Access out o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, product
 from typing import Any
 
@@ -16,6 +16,8 @@ import numpy as np
 from umiak.compiler.loop.evaluate import DTYPES, evaluate
 from umiak.compiler.loop.monoid import Monoid
 from umiak.compiler.loop.node import Node, var, walk
+from umiak.compiler.loop.tile_interpreter import Tiles
+from umiak.compiler.loop.tiles import WARP, Exchange
 from umiak.compiler.loop.tree import (
     GLOBAL,
     IN,
@@ -24,6 +26,7 @@ from umiak.compiler.loop.tree import (
     Atomic,
     Axis,
     Barrier,
+    BlockStatement,
     Buffer,
     Fail,
     Fold,
@@ -101,6 +104,7 @@ class _Run:
                 self.memory[b.name] = scratch[b.name]
             elif b.space not in (IN, OUT):
                 self.memory[b.name] = self.fresh(b)
+        self.tiles = Tiles(self)
 
     def fresh(self, b: Buffer) -> np.ndarray:
         """Scratch with nothing useful in it."""
@@ -116,9 +120,16 @@ class _Run:
             part = range(lo, end if hi is None else hi)
             if len(part) and not 0 <= part[0] <= part[-1] < end:
                 raise IndexError(f"[{self.kernel.name}] requires a part of [0, {end}), got [{lo}, {hi})")
-            self.loop(body[0], part)
+            self.loop(body[0], part if body[0].counter is None else self.claimed(body[0].counter, part))
         elif lo == 0:
             self.body(body)
+
+    def claimed(self, counter: str, part: range) -> Iterator[int]:
+        """The iterations of a loop as they are claimed, one after the other."""
+        memory = self.memory[counter]
+        while memory[0] < len(part):
+            memory[0] += 1
+            yield part[memory[0] - 1]
 
     # --- expressions ---
 
@@ -143,6 +154,7 @@ class _Run:
         return result
 
     def check(self, buffer: str, index: Array) -> None:
+        self.tiles.settled(buffer, index)
         size = len(self.memory[buffer])
         if np.any((index < 0) | (index >= size)):
             raise IndexError(f"[{self.kernel.name}] requires indices of {buffer} in [0, {size}), got {index}")
@@ -206,12 +218,23 @@ class _Run:
         elif isinstance(s, Fail):
             if np.any(self.values([s.where])[0]):
                 raise _Failed(s.code)
+        elif isinstance(s, BlockStatement):
+            self.tiles.run(s)
+        elif isinstance(s, Exchange):
+            self.exchange(s)
         elif not isinstance(s, Barrier):
             raise TypeError(f"interpreter requires a statement of loop/tree.py, got {type(s).__name__}")
 
-    def loop(self, s: Loop, indices: range) -> None:
+    def exchange(self, s: Exchange) -> None:
+        value = np.broadcast_to(self.values([s.value])[0], self.lanes)
+        if len(value) % WARP:
+            raise ValueError(f"[{self.kernel.name}] requires an exchange among warps, got {len(value)} lanes")
+        self.env[s.result] = value[np.arange(len(value)) ^ s.mask]
+
+    def loop(self, s: Loop, indices: Iterable[int]) -> None:
         if s.axis.kind == LANE:
-            if len(indices):
+            indices = list(indices)
+            if indices:
                 self.env[s.axis.index] = np.array(indices)
                 self.lanes = (len(indices),)
                 self.body(s.body)
@@ -239,7 +262,18 @@ class _Run:
         if condition:
             index, value = index[condition[0]], value[condition[0]]
         self.check(s.buffer, index)
-        ATOMIC[s.op].at(self.memory[s.buffer], index, value)
+        if s.old is None:
+            ATOMIC[s.op].at(self.memory[s.buffer], index, value)
+            return
+        before = np.zeros(np.shape(index), self.memory[s.buffer].dtype)
+        for k in np.ndindex(np.shape(index)):
+            before[k] = self.memory[s.buffer][index[k]]
+            self.memory[s.buffer][index[k]] = ATOMIC[s.op](before[k], value[k])
+        if condition:
+            kept = np.zeros(self.lanes, before.dtype)
+            kept[condition[0]] = before
+            before = kept
+        self.env[s.old] = before[()] if not self.lanes else before
 
     def reduce(self, s: Reduce) -> None:
         """Lanes of the reduction, if there are, are combined in pairs; then points in order."""

@@ -6,11 +6,14 @@ from collections.abc import Sequence
 
 from umiak.compiler.loop.expression_text import Namer, show
 from umiak.compiler.loop.node import Node
+from umiak.compiler.loop.tile_printer import show_statement, show_tile
+from umiak.compiler.loop.tiles import Exchange, Pipeline
 from umiak.compiler.loop.tree import (
     SERIAL,
     Atomic,
     Axis,
     Barrier,
+    BlockStatement,
     Fail,
     Fold,
     If,
@@ -32,6 +35,9 @@ def show_kernel(kernel: Kernel) -> str:
     for b in kernel.buffers:
         size = "" if b.size is None else f"[{show(b.size)}]"
         lines.append(f"  {b.space} {b.name}: {b.type}{size}")
+    lines += [f"  {show_tile(t)}" for t in kernel.tiles]
+    if kernel.threads is not None:
+        lines.append(f"  threads {kernel.threads}")
     show_body(kernel.body, "  ", lines, [0])
     return "\n".join(lines) + "\n"
 
@@ -60,7 +66,8 @@ def _show_statement(s: Statement, indent: str, lines: list[str], count: list[int
         index, value, where = names.text(s.index), names.text(s.value), condition(s.where)
         verb = f" {s.op}=" if isinstance(s, Atomic) else " ="
         streaming = " streaming" if isinstance(s, Store) and s.streaming else ""
-        lines.append(f"{indent}{s.buffer}[{index}]{verb} {value}{where}{streaming}")
+        old = f"{s.old.attr}: {s.old.type} = " if isinstance(s, Atomic) and s.old is not None else ""
+        lines.append(f"{indent}{old}{s.buffer}[{index}]{verb} {value}{where}{streaming}")
     elif isinstance(s, Fail):
         lines.append(f"{indent}fail {s.code}{condition(s.where)}")
     elif isinstance(s, Barrier):
@@ -79,7 +86,9 @@ def _show_statement(s: Statement, indent: str, lines: list[str], count: list[int
         lines.append(f"{indent}if {names.text(s.where)}:")
         show_body(s.body, inside, lines, count)
     elif isinstance(s, Loop):
-        lines.append(f"{indent}{'parallel ' if s.parallel else ''}{'brief ' if s.brief else ''}for {spell(s.axis)}:")
+        counter = "" if s.counter is None else f" claimed by {s.counter}"
+        kind = f"{'parallel ' if s.parallel else ''}{'brief ' if s.brief else ''}"
+        lines.append(f"{indent}{kind}for {spell(s.axis)}{counter}:")
         show_body(s.body, inside, lines, count)
     elif isinstance(s, (Reduce, Scan)):
         init = "" if s.init is None else " from " + ", ".join(names.text(x) for x in s.init)
@@ -93,6 +102,15 @@ def _show_statement(s: Statement, indent: str, lines: list[str], count: list[int
         if isinstance(s, Scan):
             lines.append(f"{inside}each:")
             show_body(s.body, inside + "  ", lines, count)
+    elif isinstance(s, Exchange):
+        value = names.text(s.value)
+        lines.append(f"{indent}{s.result.attr}: {s.result.type} = {value} of the lane that differs by {s.mask}")
+    elif isinstance(s, BlockStatement):
+        lines.append(f"{indent}{show_statement(s, names)}")
+        if isinstance(s, Pipeline):
+            for title, body in (("produce", s.produce), ("consume", s.consume)):
+                lines.append(f"{inside}{title}:")
+                show_body(body, inside + "  ", lines, count)
     else:
         raise TypeError(f"printer requires a statement of loop/tree.py, got {type(s).__name__}")
 

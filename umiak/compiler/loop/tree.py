@@ -59,12 +59,16 @@ class Statement:
 class Loop(Statement):
     """``body`` at each index. ``parallel``: iterations are independent and divided among threads (GPUs: the grid); at
     most one loop of a kernel is, the outermost, and the caller says which part ``[lo, hi)`` of it to run. ``brief``:
-    little of the kernel's work is here, and short code matters more than the fastest."""
+    little of the kernel's work is here, and short code matters more than the fastest. ``counter``: a buffer of i32
+    whose first element counts the iterations of the parallel loop that have been claimed, 0 at the start; blocks that
+    are done with one claim the next, so that unequal iterations are divided evenly. Its last value means nothing.
+    """
 
     axis: Axis
     body: tuple[Statement, ...]
     parallel: bool = False
     brief: bool = False
+    counter: str | None = None
 
 
 @dataclass(frozen=True)
@@ -137,13 +141,17 @@ class Store(Statement):
 
 @dataclass(frozen=True)
 class Atomic(Statement):
-    """``buffer[index] = op(buffer[index], value)`` as one step, where iterations of lanes or blocks may meet."""
+    """``buffer[index] = op(buffer[index], value)`` as one step, where iterations of lanes or blocks may meet.
+
+    ``old``: a variable that becomes the element as it was before, of an integer of 32 bits; it means nothing where
+    ``where`` does not hold."""
 
     op: str  # add, min, max, or, and
     buffer: str
     index: Node
     value: Node
     where: Node | None = None
+    old: Node | None = None
 
 
 @dataclass(frozen=True)
@@ -167,15 +175,39 @@ class Barrier(Statement):
     """All lanes of a block arrive before any goes on. CPUs have nothing to do."""
 
 
+class BlockStatement(Statement):
+    """Base of what the threads of a block do together on tiles (``loop/tiles.py``). Not for renderers of vector lanes.
+
+    It says itself which expressions it has, and which buffers it reads and writes besides the loads in them.
+    """
+
+    def nodes(self) -> Iterator[Node]:
+        """The expressions of the statement itself."""
+        yield from ()
+
+    def replaced(self, f: Callable[[Node], Node]) -> BlockStatement:
+        """The statement, and those inside of it, with ``f`` of each expression in its place."""
+        return self
+
+    def reads(self) -> tuple[str, ...]:
+        return ()
+
+    def writes(self) -> tuple[str, ...]:
+        return ()
+
+
 @dataclass(frozen=True)
 class Kernel:
     """One function. ``dims``: how many i64 arguments it takes; ``words``: types of the scalar pack's words it reads
-    are on the nodes."""
+    are on the nodes. ``tiles``: what a block keeps in registers (``loop/tiles.py``). ``threads`` of a block, where the
+    kernel is for that number alone."""
 
     name: str
     buffers: tuple[Buffer, ...]
     dims: int
     body: tuple[Statement, ...]
+    tiles: tuple[Any, ...] = ()
+    threads: int | None = None
 
     def buffer(self, name: str) -> Buffer:
         for b in self.buffers:
@@ -198,6 +230,9 @@ def axes_of(s: Statement) -> tuple[Axis, ...]:
 
 def expressions(s: Statement) -> Iterator[Node]:
     """The expressions of a statement itself, those of its body left out."""
+    if isinstance(s, BlockStatement):
+        yield from s.nodes()
+        return
     for a in axes_of(s):
         yield from (a.lo, a.hi)
     for name in ("index", "value", "where"):
@@ -215,8 +250,11 @@ def with_expressions(body: Sequence[Statement], f: Callable[[Node], Node]) -> tu
     def of_axis(a: Axis) -> Axis:
         return replace(a, lo=f(a.lo), hi=f(a.hi))
 
-    result = []
+    result: list[Statement] = []
     for s in body:
+        if isinstance(s, BlockStatement):
+            result.append(s.replaced(f))
+            continue
         changed: dict[str, Any] = {}
         for name in ("index", "value", "where"):
             x = getattr(s, name, None)

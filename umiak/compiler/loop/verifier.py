@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from umiak.compiler.loop.node import COMPARISONS, OPS, Node, walk
+from umiak.compiler.loop.tile_verifier import Tiles
+from umiak.compiler.loop.tiles import WARP, Exchange
 from umiak.compiler.loop.tree import (
     BLOCK,
     GLOBAL,
@@ -19,6 +21,7 @@ from umiak.compiler.loop.tree import (
     Atomic,
     Axis,
     Barrier,
+    BlockStatement,
     Buffer,
     Fail,
     Fold,
@@ -32,7 +35,7 @@ from umiak.compiler.loop.tree import (
     Store,
     walk_statements,
 )
-from umiak.compiler.loop.types import BOOL, F64, I64, U32, ScalarType
+from umiak.compiler.loop.types import BOOL, F64, I32, I64, U32, ScalarType
 
 FLOATS_ONLY = ("fma", "floor", "ceil", "trunc", "rint", "sqrt", "copysign", "ldexp")
 FIRST_FUNCTION = list(OPS).index("exp")  # from here on OPS lists functions of f32 and f64
@@ -59,8 +62,10 @@ class _Verifier:
         self.visible: set[Node] = set()
         self.lanes: list[Node] = []  # LANE and TILE axes around
         self.tile: Node | None = None  # the last of them, if TILE
+        self.lane_axis: Axis | None = None  # the innermost of them
         self.checked: set[Node] = set()
         self.at: Statement | None = None
+        self.tiles = Tiles(self)
 
     def fail(self, rule: str, got: object) -> None:
         where = "" if self.at is None else f" in {type(self.at).__name__}"
@@ -79,6 +84,7 @@ class _Verifier:
                 self.expression(b.size, I64)
                 if any(x.op in ("axis", "var", "load", "word") for x in walk([b.size])):
                     self.fail("a size made of dims and constants", f"{b.size} of {b.name!r}")
+        self.tiles.kernel()
         parallel = [s for s in walk_statements(self.kernel.body) if isinstance(s, Loop) and s.parallel]
         if parallel and (len(parallel) > 1 or self.kernel.body != (parallel[0],)):
             self.fail("one parallel loop at most, around all else", f"{len(parallel)} among {len(self.kernel.body)}")
@@ -118,6 +124,10 @@ class _Verifier:
         elif isinstance(s, Barrier):
             if self.lanes:
                 self.fail("a barrier outside of lanes", f"one inside of {self.lanes[-1].attr}")
+        elif isinstance(s, Exchange):
+            self.exchange(s)
+        elif isinstance(s, BlockStatement):
+            self.tiles.statement(s)
         else:
             self.fail("a statement of loop/tree.py", type(s).__name__)
 
@@ -134,8 +144,29 @@ class _Verifier:
         self.expression(s.value, b.type)
         if s.where is not None:
             self.expression(s.where, BOOL)
+        if isinstance(s, Atomic) and s.old is not None:
+            if s.old.type is not b.type or b.type not in (I32, U32):
+                self.fail("a former element of i32 or u32", b.type)
+            self.variables([s.old])
+
+    def exchange(self, s: Exchange) -> None:
+        a = self.lane_axis
+        threads = self.kernel.threads
+        steady = a is not None and self.lanes and a.lo.attr == 0 and a.hi.op == "const"
+        if not steady or threads is None or a is None or a.hi.attr % threads:
+            self.fail("lanes from 0 to a multiple of the kernel's threads", a if a is None else a.hi)
+        if not 0 < s.mask < WARP:
+            self.fail(f"a mask of 1 to {WARP - 1}", s.mask)
+        if s.result.type is BOOL:
+            self.fail("a number to exchange", BOOL)
+        self.expression(s.value, s.result.type)
+        self.variables([s.result])
 
     def loop(self, s: Loop) -> None:
+        if s.counter is not None:
+            b = self.buffers.get(s.counter)
+            if not s.parallel or s.axis.kind == LANE or b is None or b.space not in (OUT, GLOBAL) or b.type is not I32:
+                self.fail("a counter of i32 in memory, of a parallel loop of blocks", repr(s.counter))
         if s.parallel:
             if s.axis.step != 1 or s.axis.lo.attr != 0:
                 self.fail("a parallel loop from 0 in steps of 1", f"from {s.axis.lo} in steps of {s.axis.step}")
@@ -165,6 +196,7 @@ class _Verifier:
             if self.lanes and not (a.kind == LANE and self.lanes == [self.tile]):
                 self.fail("no lane axis inside of lanes", f"{a.index.attr} inside of {self.lanes[-1].attr}")
             self.lanes.append(a.index)
+            self.lane_axis = a
             self.tile = a.index if a.kind == TILE else None
         elif a.kind == BLOCK and self.lanes:
             self.fail("block axes outside of lanes", f"{a.index.attr} inside of {self.lanes[-1].attr}")

@@ -11,16 +11,15 @@ to the first element follow the pointers, and those of scratch and error word fo
 
 from __future__ import annotations
 
-import math
-import struct
-
 from umiak.compiler.loop.node import Node, is_const
 from umiak.compiler.loop.tree import IN, OUT, SHARED, Buffer, Kernel
-from umiak.compiler.loop.types import BOOL, F32, F64, I64, ScalarType, bits_of
+from umiak.compiler.loop.types import BOOL, F64, ScalarType
 from umiak.compiler.render.basic import expand
-from umiak.compiler.render.spmd import BLOCK, BLOCKS, HI, LO, THREADS, TID, Handle, Spmd, Update, words
+from umiak.compiler.render.opencl_tiles import OpenCLTiles
+from umiak.compiler.render.opencl_types import cell_of, literal, name_of, unsigned_of
+from umiak.compiler.render.spmd import THREADS, Handle, Spmd, Update, words
+from umiak.compiler.render.threads import BLOCK, BLOCKS, HI, LO, TID
 
-_INTEGERS = {8: "char", 16: "short", 32: "int", 64: "long"}
 _BINARY = {"add": "+", "sub": "-", "mul": "*", "div": "/", "and": "&", "or": "|", "xor": "^"}
 _COMPARE = {"eq": "==", "ne": "!=", "lt": "<", "le": "<="}
 _LOGIC = {"and": "&", "min": "&", "or": "|", "max": "|", "xor": "!="}  # of 0 and 1
@@ -33,48 +32,11 @@ def render(kernel: Kernel, threads: int = THREADS, offsets: bool = False, dims_i
     return _OpenCL(kernel, threads).text(offsets, dims_in_memory)
 
 
-def name_of(t: ScalarType) -> str:
-    """A number of a type; narrow floats are their bits."""
-    if t is BOOL:
-        return "bool"
-    if t is F32 or t is F64:
-        return "float" if t is F32 else "double"
-    return ("" if t.kind == "i" else "u") + _INTEGERS[t.bits]
-
-
-def cell_of(t: ScalarType) -> str:
-    """An element in memory."""
-    return "uchar" if t is BOOL else name_of(t)
-
-
-def unsigned_of(t: ScalarType) -> str:
-    return "u" + _INTEGERS[max(t.bits, 8)]
-
-
-def literal(value: float | bool, t: ScalarType) -> str:
-    """A number, written by its bits where it is a float."""
-    if t is BOOL:
-        return "true" if value else "false"
-    if t is F32:
-        bits = 0x7FC00000 if math.isnan(value) else struct.unpack("I", struct.pack("f", value))[0]
-        return f"as_float({bits:#010x}u)"
-    if t is F64:
-        bits = 0x7FF8000000000000 if math.isnan(value) else struct.unpack("Q", struct.pack("d", value))[0]
-        return f"as_double({bits:#018x}ul)"
-    if t.is_storage:
-        return f"({name_of(t)}){bits_of(value, t)}u"
-    if t.kind == "i":
-        # The lowest number is not a literal: minus is an operator.
-        text = f"(-{-(value + 1)}{'l' if t is I64 else ''} - 1)" if value < 0 else f"{value}{'l' if t is I64 else ''}"
-        return f"({name_of(t)}){text}" if t.bits < 32 else text
-    return f"({name_of(t)}){value}u{'l' if t.bits == 64 else ''}"
-
-
-class _OpenCL:
+class _OpenCL(OpenCLTiles):
     warp = 0
 
     def __init__(self, kernel: Kernel, threads: int) -> None:
-        self.kernel, self.threads = kernel, threads
+        self.kernel, self.threads = kernel, kernel.threads or threads
         self.lines: list[str] = []
         self.shared: list[str] = []
         self.depth = 1
@@ -167,6 +129,12 @@ class _OpenCL:
         self.depth += 1
         return i
 
+    def open_while(self, name: str, hi: Handle) -> Handle:
+        """A loop as long as a variable, which its body sets, is below ``hi``."""
+        self.line(f"while ({name} < {hi}) {{")
+        self.depth += 1
+        return self.get(name)
+
     def close(self) -> None:
         self.depth -= 1
         self.line("}")
@@ -198,6 +166,9 @@ class _OpenCL:
 
     def store(self, b: Buffer, index: Handle, value: Handle, streaming: bool = False) -> None:
         self.line(f"{b.name}[{index}] = {value};")
+
+    def fetch(self, b: Buffer, index: Handle, op: str, value: Handle) -> Handle:
+        return self.new(b.type, f"atomic_{op}({b.name} + {index}, {value})")
 
     def atomic(self, b: Buffer, index: Handle, op: str, value: Handle, update: Update) -> None:
         if b.type.is_integer and b.type.bits == 32:

@@ -8,29 +8,17 @@ Variables are stack slots: the backend makes registers of all of them before it 
 from __future__ import annotations
 
 import functools
-import math
 import re
-import struct
 from typing import Any
 
 from umiak.compiler.loop.node import Node
 from umiak.compiler.loop.tree import IN, OUT, SHARED, Buffer, Kernel
-from umiak.compiler.loop.types import BOOL, F16, F32, F64, I64, ScalarType, bits_of
+from umiak.compiler.loop.types import BOOL, F16, F32, F64, I64, ScalarType
 from umiak.compiler.render.basic import expand, expand_ldexp
-from umiak.compiler.render.spmd import (
-    BLOCK,
-    BLOCKS,
-    HI,
-    LANE_OF_WARP,
-    LO,
-    THREADS,
-    TID,
-    WARP,
-    Handle,
-    Spmd,
-    Update,
-    words,
-)
+from umiak.compiler.render.ptx_tiles import PtxTiles
+from umiak.compiler.render.ptx_types import cell_of, literal, name_of
+from umiak.compiler.render.spmd import THREADS, Handle, Spmd, Update, words
+from umiak.compiler.render.threads import BLOCK, BLOCKS, HI, LANE_OF_WARP, LO, TID, WARP
 
 TRIPLE = "nvptx64-nvidia-cuda"
 # Features differ by instructions that LLVM may choose; kernels are the same text for all.
@@ -85,30 +73,6 @@ def _machine(arch: str, version: int) -> Any:
     return binding.Target.from_triple(TRIPLE).create_target_machine(cpu=arch, features=f"+ptx{version}", opt=3)
 
 
-def name_of(t: ScalarType) -> str:
-    """A number of a type; narrow floats are their bits."""
-    if t is F32 or t is F64:
-        return "float" if t is F32 else "double"
-    return f"i{t.bits}"
-
-
-def cell_of(t: ScalarType) -> str:
-    """An element in memory."""
-    return "i8" if t is BOOL else name_of(t)
-
-
-def literal(value: float | bool, t: ScalarType) -> str:
-    """A number; floats by the bits of the double of the same value."""
-    if t is BOOL:
-        return "true" if value else "false"
-    if t is F32 or t is F64:
-        bits = 0x7FF8 << 48 if math.isnan(value) else struct.unpack("Q", struct.pack("d", value))[0]
-        return f"0x{bits:016X}"
-    if t.is_storage:
-        return str(bits_of(value, t))
-    return str(value)
-
-
 # The remainder by subtracting the largest doubling of the divisor that fits, over and over: every step is exact.
 _FMOD = """define internal {t} @{name}({t} %a, {t} %b) #2 {{
 entry:
@@ -145,11 +109,11 @@ invalid:
 }}"""
 
 
-class _Ptx:
+class _Ptx(PtxTiles):
     warp = 32
 
     def __init__(self, kernel: Kernel, arch: str, threads: int) -> None:
-        self.kernel, self.arch, self.threads = kernel, arch, threads
+        self.kernel, self.arch, self.threads = kernel, arch, kernel.threads or threads
         self.slots: list[str] = []
         self.lines: list[str] = []
         self.globals: list[str] = []
@@ -262,6 +226,17 @@ class _Ptx:
         )
         return i
 
+    def open_while(self, name: str, hi: Handle) -> Handle:
+        """A loop as long as a variable, which its body sets, is below ``hi``."""
+        head, body, after = self.label("head"), self.label("body"), self.label("after")
+        self.line(f"br label %{head}")
+        self.start(head)
+        i = self.get(name)
+        self.line(f"br i1 {self.new(f'icmp slt i64 {i}, {hi}')}, label %{body}, label %{after}")
+        self.start(body)
+        self.ends.append([f"  br label %{head}", f"{after}:"])
+        return i
+
     def close(self) -> None:
         self.lines += self.ends.pop()
 
@@ -333,6 +308,10 @@ class _Ptx:
             value = self.new(f"zext i1 {value} to i8")
         last = ", !nontemporal !{i32 1}" if streaming else ""
         self.line(f"store {cell_of(b.type)} {value}, {self.address(b, index)}, align {b.type.bytes}{last}")
+
+    def fetch(self, b: Buffer, index: Handle, op: str, value: Handle) -> Handle:
+        native, where = _ATOMIC[op, b.type.kind], self.address(b, index)
+        return self.new(f'atomicrmw {native} {where}, {name_of(b.type)} {value} syncscope("device") monotonic')
 
     def atomic(self, b: Buffer, index: Handle, op: str, value: Handle, update: Update) -> None:
         where, t = self.address(b, index), b.type

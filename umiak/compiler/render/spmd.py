@@ -23,6 +23,7 @@ from umiak.compiler.loop.node import (
     call,
     cast,
     conjunction,
+    const,
     eq,
     i64,
     linear,
@@ -34,6 +35,7 @@ from umiak.compiler.loop.node import (
     walk,
 )
 from umiak.compiler.loop.node import div as divide
+from umiak.compiler.loop.tiles import Commit, Exchange, Wait
 from umiak.compiler.loop.tree import (
     GLOBAL,
     IN,
@@ -45,6 +47,7 @@ from umiak.compiler.loop.tree import (
     Atomic,
     Axis,
     Barrier,
+    BlockStatement,
     Buffer,
     Fail,
     Fold,
@@ -60,8 +63,10 @@ from umiak.compiler.loop.tree import (
     expressions,
     walk_statements,
 )
-from umiak.compiler.loop.types import F32, I64, ScalarType
+from umiak.compiler.loop.types import F32, I32, I64, ScalarType
 from umiak.compiler.render.scratch import layout
+from umiak.compiler.render.threads import BLOCK, BLOCKS, HI, LANE_OF_WARP, LO, TID, WARP
+from umiak.compiler.render.tiles import BlockTiles, TileWriter
 
 THREADS = 256
 EDGE = 32  # of tiles
@@ -86,7 +91,7 @@ class Resources:
     global_scratch: Node  # bytes of global scratch
 
 
-class Writer(Protocol):
+class Writer(TileWriter, Protocol):
     """Text of one target. Handles stay valid to the end of the block of statements they were made in."""
 
     warp: int  # threads that can read each other's numbers directly; 0 where none can
@@ -97,6 +102,7 @@ class Writer(Protocol):
     def load_where(self, b: Buffer, index: Handle, where: Handle, other: Handle) -> Handle: ...
     def store(self, b: Buffer, index: Handle, value: Handle, streaming: bool = False) -> None: ...
     def atomic(self, b: Buffer, index: Handle, op: str, value: Handle, update: Update) -> None: ...
+    def fetch(self, b: Buffer, index: Handle, op: str, value: Handle) -> Handle: ...
     def pointer(self, b: Buffer, offset: Handle) -> None: ...
     def array(self, name: str, type: ScalarType, count: int) -> Buffer: ...
     def variable(self, type: ScalarType, value: Handle) -> str: ...
@@ -104,17 +110,12 @@ class Writer(Protocol):
     def set(self, name: str, value: Handle) -> None: ...
     def open_if(self, where: Handle) -> None: ...
     def open_for(self, lo: Handle, hi: Handle, step: Handle) -> Handle: ...
+    def open_while(self, name: str, hi: Handle) -> Handle: ...
     def close(self) -> None: ...
     def barrier(self) -> None: ...
     def down(self, x: Handle, type: ScalarType, by: int) -> Handle: ...
     def up(self, x: Handle, type: ScalarType, by: int) -> Handle: ...
     def fail(self, code: int) -> None: ...
-
-
-# What the threads' own numbers are called in expressions.
-TID, BLOCK, BLOCKS = var("$thread", I64), var("$block", I64), var("$blocks", I64)
-LO, HI = var("$lo", I64), var("$hi", I64)
-LANE_OF_WARP, WARP = var("$lane", I64), var("$warp", I64)
 
 
 def words(kernel: Kernel) -> int:
@@ -132,7 +133,7 @@ def unit_of(kernel: Kernel) -> str:
         return THREAD
     together = loop.axis.kind != SERIAL or any(b.space == SHARED for b in kernel.buffers)
     for s in walk_statements(loop.body):
-        together |= isinstance(s, Barrier) or any(a.kind in (LANE, TILE) for a in axes_of(s))
+        together |= isinstance(s, (Barrier, BlockStatement)) or any(a.kind in (LANE, TILE) for a in axes_of(s))
     return BLOCK_OF_THREADS if together else THREAD
 
 
@@ -146,7 +147,7 @@ def resources(kernel: Kernel, threads: int = THREADS) -> Resources:
     """Return the requirements of launches of a kernel."""
     loop = parallel_loop(kernel)
     return Resources(
-        threads,
+        kernel.threads or threads,
         unit_of(kernel),
         i64(1) if loop is None else loop.axis.hi,
         words(kernel),
@@ -160,6 +161,7 @@ class Spmd:
     def __init__(
         self, kernel: Kernel, writer: Writer, expand: Callable[[Sequence[Node]], list[Node]], threads: int = THREADS
     ) -> None:
+        threads = kernel.threads or threads
         if threads % 32 or not 32 <= threads <= 1024:
             raise ValueError(f"[{kernel.name}] requires 32 to 1024 threads, a multiple of 32, got {threads}")
         self.kernel, self.out, self.threads = kernel, writer, threads
@@ -172,7 +174,9 @@ class Spmd:
         self.uniform = False
         self.dirty: set[str] = set()  # buffers written, and read, by uniform statements since the last barrier
         self.seen: set[str] = set()
-        self.arrays: dict[tuple[str, ScalarType], Buffer] = {}
+        self.arrays: dict[tuple[str, ScalarType, int], Buffer] = {}
+        self.group: int | None = None  # the barrier of the threads that are here, where these are not all of the block
+        self.tiles = BlockTiles(self)
 
     # --- the kernel ---
 
@@ -180,6 +184,7 @@ class Spmd:
         """``names``: handles of TID, BLOCK, BLOCKS, LO, HI and, with warps, LANE_OF_WARP and WARP."""
         self.scopes[0].update(names)
         unit = unit_of(self.kernel)
+        self.tiles.declare()
         for space, owner in ((LOCAL, BLOCK), (SHARED, None), (GLOBAL, None)):
             offsets, size = layout(self.kernel, space)
             if space == LOCAL and unit == THREAD:
@@ -199,10 +204,37 @@ class Spmd:
         self.uniform = unit == BLOCK_OF_THREADS
         # Iterations are independent: only scratch that the next one uses again has to be free.
         own = {b.name for b in self.kernel.buffers if b.space in (LOCAL, SHARED)}
+        if loop.counter is not None:
+            self.claim(loop, self.buffers[loop.counter])
+            return
         with self.each(loop.axis.index, add(LO, first), minimum(HI, loop.axis.hi), step, loop.body):
             self.body(loop.body)
             if self.uniform and own & (self.dirty | self.seen):
                 self.barrier()
+
+    def claim(self, loop: Loop, counter: Buffer) -> None:
+        """Iterations of blocks that take the next one when they are done with one."""
+        end = self.value(minimum(HI, loop.axis.hi))
+        index = self.out.variable(I64, self.value(LO))
+        cell, got = self.cells("claimed", I32, 1), var("$claimed", I32)
+
+        def following() -> None:
+            self.barrier()
+            with self.when(eq(TID, i64(0))):
+                one = self.value(const(1, I32))
+                self.out.store(cell, self.value(i64(0)), self.out.fetch(counter, self.value(i64(0)), "add", one))
+            self.barrier()
+            with self.scope({got: self.out.load(cell, self.value(i64(0)))}):
+                self.out.set(index, self.value(add(LO, cast(got, I64))))
+
+        following()
+        self.hoist(loop.axis.index, loop.body)
+        handle = self.out.open_while(index, end)
+        with self.scope({loop.axis.index: handle}):
+            self.fresh.clear()
+            self.body(loop.body)
+            following()
+        self.out.close()
 
     def body(self, body: Sequence[Statement]) -> None:
         for s in body:
@@ -213,6 +245,9 @@ class Spmd:
     def statement(self, s: Statement) -> None:
         if isinstance(s, (Store, Atomic)):
             self.settle([s])
+            if isinstance(s, Atomic) and s.old is not None:
+                self.fetch(s, s.old)
+                return
             with self.when(conjunction(eq(TID, i64(0)) if self.uniform else None, s.where)):
                 self.store(s)
         elif isinstance(s, Fail):
@@ -236,6 +271,10 @@ class Spmd:
             self.loop(s)
         elif isinstance(s, Barrier):
             self.barrier()
+        elif isinstance(s, Exchange):
+            self.define(s.result, self.tiles.exchange(self.value(s.value), s.result.type, s.mask))
+        elif isinstance(s, BlockStatement):
+            self.tiles.statement(s)
         else:
             raise TypeError(f"[{self.kernel.name}] requires a statement of loop/tree.py, got {type(s).__name__}")
 
@@ -255,6 +294,22 @@ class Spmd:
                 return self.value(new)
 
         self.out.atomic(b, index, s.op, value, update)
+
+    def fetch(self, s: Atomic, old: Node) -> None:
+        """An atomic whose former element all that are here get to know."""
+        b, together = self.buffers[s.buffer], self.uniform
+        former = self.out.variable(b.type, self.value(const(0, b.type)))
+        with self.when(conjunction(eq(TID, i64(0)) if together else None, s.where)):
+            self.out.set(former, self.out.fetch(b, self.value(s.index), s.op, self.value(s.value)))
+        if together:
+            cell = self.cells("fetched", b.type, 1)
+            self.barrier()
+            with self.when(eq(TID, i64(0))):
+                self.out.store(cell, self.value(i64(0)), self.out.get(former))
+            self.barrier()
+            self.out.set(former, self.out.load(cell, self.value(i64(0))))
+            self.dirty.add(s.buffer)
+        self.define(old, self.out.get(former))
 
     def branch(self, s: If) -> None:
         if not self.uniform:
@@ -286,7 +341,14 @@ class Spmd:
             self.meet(self.loaded([a.lo, a.hi]), set())
             with self.again(s), self.serial(a, s.body):
                 self.body(s.body)
-                self.release(s)
+                if not self.begins_apart(s.body):
+                    self.release([s])
+
+    @staticmethod
+    def begins_apart(body: Sequence[Statement]) -> bool:
+        """Return whether a body has a barrier before it does anything."""
+        first = next((s for s in body if not isinstance(s, (Wait, Commit))), None)
+        return isinstance(first, Barrier)
 
     def serial(self, a: Axis, body: Iterable[Statement]) -> AbstractContextManager[None]:
         return self.each(a.index, a.lo, a.hi, i64(a.step), body)
@@ -322,9 +384,9 @@ class Spmd:
         self.dirty |= dirty
         self.seen |= seen
 
-    def release(self, s: Statement) -> None:
-        """At the end of an iteration of a uniform loop."""
-        reads, writes = self.effects([s])
+    def release(self, body: Sequence[Statement]) -> None:
+        """At the end of an iteration of a uniform loop of these statements."""
+        reads, writes = self.effects(body)
         if writes and (self.dirty or self.seen & writes):
             self.barrier()
 
@@ -441,7 +503,7 @@ class Spmd:
                 self.define(r, handle)
             self.body(s.body)
             if self.uniform:
-                self.release(s)
+                self.release([s])
 
     def scan_lanes(self, s: Scan) -> None:
         """Chunks of one index per thread, one after the other."""
@@ -630,7 +692,10 @@ class Spmd:
 
     def barrier(self) -> None:
         if self.uniform:
-            self.out.barrier()
+            if self.group is None:
+                self.out.barrier()
+            else:
+                self.out.meet(self.value(i64(self.group)), self.threads, True)
             self.dirty.clear()
             self.seen.clear()
             self.fresh.clear()
@@ -643,6 +708,9 @@ class Spmd:
             reads |= self.loaded(expressions(s))
             if isinstance(s, (Store, Atomic)):
                 writes.add(s.buffer)
+            elif isinstance(s, BlockStatement):
+                reads |= {name for name in s.reads() if self.buffers[name].space != IN}
+                writes |= {*s.writes()}
         return reads, writes
 
     def loaded(self, roots: Iterable[Node]) -> set[str]:
@@ -707,10 +775,11 @@ class Spmd:
         self.scopes[-1][x] = handle
 
     def cells(self, name: str, type: ScalarType, count: int) -> Buffer:
-        """Shared memory of a fixed size, used again by whoever asks for the same name and type."""
-        key = (name, type)
+        """Shared memory of a fixed size, used again by whoever asks for the same name, type and size."""
+        key = (name, type, count)
         if key not in self.arrays:
-            self.arrays[key] = self.out.array(f"{name}_{type}", type, count)
+            taken = sum(known[:2] == key[:2] for known in self.arrays)
+            self.arrays[key] = self.out.array(f"{name}_{type}" + (f"_{taken}" if taken else ""), type, count)
         return self.arrays[key]
 
     @contextmanager

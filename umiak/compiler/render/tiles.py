@@ -1,0 +1,393 @@
+"""Statements on tiles for a block of threads: each lane has the registers that ``loop.tiles.place`` gives it.
+
+Targets with ``warp`` have instructions for products, for copies beside other work, and barriers for some of the threads
+(:class:`TileWriter`). Elsewhere a lane sums up its own elements of a product in a loop, reads what it needs of matrices
+in shared memory, and of a left operand in registers from those who hold it, by way of shared memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
+
+from umiak.compiler.loop.node import (
+    Node,
+    add,
+    call,
+    cast,
+    div,
+    fma,
+    i64,
+    le,
+    load,
+    lt,
+    mul,
+    rem,
+    sub,
+    var,
+)
+from umiak.compiler.loop.tiles import (
+    WARP,
+    Commit,
+    Matrix,
+    Pipeline,
+    Tile,
+    TileCopy,
+    TileMap,
+    TileProduct,
+    TileReduce,
+    TileStore,
+    Wait,
+    holder,
+    in_order,
+    place,
+)
+from umiak.compiler.loop.tree import BlockStatement, Buffer
+from umiak.compiler.loop.types import F32, I64, ScalarType
+from umiak.compiler.render.threads import LANE_OF_WARP, TID
+from umiak.compiler.render.threads import WARP as NUMBER_OF_WARP
+
+if TYPE_CHECKING:
+    from umiak.compiler.render.spmd import Handle, Spmd
+
+STRAIGHT = 16  # turns of a loop that are written one after the other
+
+
+class TileWriter(Protocol):
+    """Text of one target for tiles. Elements are numbers of registers: Python's where ``unrolled``, else handles."""
+
+    unrolled: bool
+
+    def registers(self, tile: Tile) -> None: ...
+    def register(self, tile: Tile, element: Any) -> Handle: ...
+    def set_register(self, tile: Tile, element: Any, value: Handle) -> None: ...
+    def put(self, b: Buffer, index: Handle, values: Sequence[Handle]) -> None:
+        """Store two numbers side by side."""
+
+    def chunk(
+        self, target: Buffer, to: Handle, source: Buffer, index: Handle, where: Handle | None, width: int, late: bool
+    ) -> None:
+        """Copy ``width`` elements, or zeros."""
+
+    def commit(self) -> None: ...
+    def wait(self, pending: int) -> None: ...
+    def multiply(self, spmd: Spmd, s: TileProduct) -> None: ...
+    def across(self, x: Handle, type: ScalarType, mask: int) -> Handle:
+        """A number of the lane that differs by the bits of the mask."""
+
+    def meet(self, number: Handle, threads: int, wait: bool) -> None:
+        """Arrive at a barrier of so many threads, and wait there or go on."""
+
+
+class BlockTiles:
+    """The part of :class:`~umiak.compiler.render.spmd.Spmd` for one kernel's tiles."""
+
+    def __init__(self, spmd: Spmd) -> None:
+        self.spmd, self.out = spmd, spmd.out
+        self.pending: set[str] = set()  # buffers that copies are on their way to
+        self.first = 0  # the first thread of those that copy
+
+    def declare(self) -> None:
+        for t in self.spmd.kernel.tiles:
+            self.out.registers(t)
+
+    def statement(self, s: BlockStatement) -> None:
+        spmd = self.spmd
+        if isinstance(s, Commit):
+            self.out.commit()
+        elif isinstance(s, Wait):
+            self.out.wait(s.pending)
+            spmd.dirty |= self.pending
+        elif isinstance(s, Pipeline):
+            if s.producers and spmd.out.warp:
+                self.divided(s)
+            else:
+                spmd.body(in_order(s))
+        elif isinstance(s, TileCopy) and s.asynchronous:
+            # What they write is nobody's to read before a Wait; who reads what was there has to be done.
+            reads, writes = spmd.effects([s])
+            spmd.meet(reads, set())
+            if writes & (spmd.dirty | spmd.seen):
+                spmd.barrier()
+            self.pending |= writes
+            self.copy(s)
+        else:
+            spmd.settle([s])
+            self.statements[type(s)](self, s)
+
+    # --- points ---
+
+    @property
+    def lane(self) -> Node:
+        return LANE_OF_WARP if self.spmd.out.warp else rem(TID, i64(WARP))
+
+    @property
+    def warp(self) -> Node:
+        return NUMBER_OF_WARP if self.spmd.out.warp else div(TID, i64(WARP))
+
+    def across_of(self, tile: Tile) -> Node:
+        """The warp's place along the first dim of a tile's grid."""
+        return rem(self.warp, i64(tile.warps[0]))
+
+    def down_of(self, tile: Tile) -> Node:
+        """Its place along the second one."""
+        return div(self.warp, i64(tile.warps[0]))
+
+    @contextmanager
+    def members(self, tile: Tile) -> Iterator[None]:
+        """The threads that have a part of a tile, each for itself."""
+        spmd = self.spmd
+        some = lt(self.warp, i64(tile.count)) if tile.count * WARP < spmd.threads else None
+        with spmd.apart(), spmd.when(some):
+            yield
+
+    def each_element(self, count: int) -> Iterator[Node]:
+        """The numbers below ``count``, as a loop of the text or one after the other."""
+        spmd = self.spmd
+        if self.out.unrolled:
+            for k in range(count):
+                with spmd.scope({}):
+                    spmd.fresh.clear()
+                    yield i64(k)
+        else:
+            turn = var("$turn", I64)
+            with spmd.each(turn, i64(0), i64(count), i64(1), ()):
+                yield turn
+
+    def number(self, element: Node) -> Any:
+        """An element as the writer has it."""
+        return element.attr if self.out.unrolled else self.spmd.value(element)
+
+    @contextmanager
+    def at(self, tile: Tile, row: Node, column: Node, element: Node, roots: Sequence[Node]) -> Iterator[None]:
+        """The point of an element, with the elements there of the tiles that expressions name."""
+        spmd = self.spmd
+        used = frozenset[Node]().union(*(x.axes for x in roots))
+        names = {}
+        if used & {row, column}:
+            here = place(tile, self.warp, self.lane, element)
+            names = {row: spmd.value(here.row), column: spmd.value(here.column)}
+        for t in spmd.kernel.tiles:
+            if t.at in used:
+                names[t.at] = self.out.register(t, self.number(self.like(t, tile, element)))
+        with spmd.scope(names):
+            yield
+
+    @staticmethod
+    def like(t: Tile, tile: Tile, element: Node) -> Node:
+        """The element of ``t``, which may have one column, at an element of ``tile``."""
+        if t.columns == tile.columns or t.columns != 1:
+            return element
+        block = div(element, i64(4 * tile.column_fragments))
+        return add(mul(block, i64(2)), div(rem(element, i64(4)), i64(2)))
+
+    def begin(self, tile: Tile) -> None:
+        """What all elements' points have in common, once."""
+        first = place(tile, self.warp, self.lane, i64(0))
+        for x in first:
+            self.spmd.value(x)
+
+    # --- statements ---
+
+    def map(self, s: TileMap) -> None:
+        spmd, tile = self.spmd, s.results[0]
+        with self.members(tile):
+            self.begin(tile)
+            for element in self.each_element(tile.elements):
+                with self.at(tile, s.row, s.column, element, s.values):
+                    values = [spmd.value(x) for x in s.values]
+                    for t, x in zip(s.results, values, strict=True):
+                        self.out.set_register(t, self.number(element), x)
+
+    def reduce(self, s: TileReduce) -> None:
+        spmd, out, types = self.spmd, self.out, (s.value.type,)
+        with self.members(s.tile):
+            for element in self.each_element(s.result.elements):
+                (identity,) = s.monoid.identity(types)
+                out.set_register(s.result, self.number(element), spmd.value(identity))
+            self.begin(s.tile)
+            for element in self.each_element(s.tile.elements):
+                with self.at(s.tile, s.row, s.column, element, [s.value]):
+                    to = self.number(self.like(s.result, s.tile, element))
+                    pair = [out.register(s.result, to)], [spmd.value(s.value)]
+                    out.set_register(s.result, to, spmd.combine(s.monoid, types, *pair)[0])
+        for element in range(s.result.elements):  # no loop of the text: there are barriers in it
+            at = self.number(i64(element))
+            for mask in (1, 2):
+                own = out.register(s.result, at)
+                other = self.exchange(own, s.value.type, mask)
+                out.set_register(s.result, at, spmd.combine(s.monoid, types, [own], [other])[0])
+
+    def exchange(self, x: Handle, type: ScalarType, mask: int) -> Handle:
+        """A number of the lane that differs by the bits of the mask. All threads of the group come here."""
+        spmd = self.spmd
+        if spmd.out.warp:
+            return self.out.across(x, type, mask)
+        cell = spmd.cells("exchange", type, spmd.threads)
+        spmd.out.store(cell, spmd.value(TID), x)
+        spmd.out.barrier()
+        got = spmd.out.load(cell, spmd.value(call("xor", TID, i64(mask))))
+        spmd.out.barrier()
+        return got
+
+    def store(self, s: TileStore) -> None:
+        spmd, tile, b = self.spmd, s.tile, self.spmd.buffers[s.buffer]
+        roots = [s.index, s.value, *([] if s.where is None else [s.where])]
+        with self.members(tile):
+            self.begin(tile)
+            for turn in self.each_element(tile.elements // s.width):
+                elements = [add(mul(turn, i64(s.width)), i64(k)) for k in range(s.width)]
+                with self.at(tile, s.row, s.column, elements[0], roots), spmd.when(s.where):
+                    index, values = spmd.value(s.index), [spmd.value(s.value)]
+                    for element in elements[1:]:
+                        with self.at(tile, s.row, s.column, element, roots):
+                            spmd.fresh.clear()
+                            values.append(spmd.value(s.value))
+                    if s.width == 1:
+                        spmd.out.store(b, index, values[0])
+                    else:
+                        self.out.put(b, index, values)
+
+    def copy(self, s: TileCopy) -> None:
+        spmd = self.spmd
+        line, lines = (s.rows, s.columns) if s.target.transposed else (s.columns, s.rows)
+        across, threads = line // s.width, spmd.threads
+        own = sub(TID, i64(self.first)) if self.first else TID
+        source, target = spmd.buffers[s.source], spmd.buffers[s.target.buffer]
+
+        def one(number: Node) -> None:
+            place_of_line, along = div(number, i64(across)), mul(rem(number, i64(across)), i64(s.width))
+            row, column = (along, place_of_line) if s.target.transposed else (place_of_line, along)
+            with spmd.scope({s.row: spmd.value(row), s.column: spmd.value(column)}):
+                to = spmd.value(s.target.index(s.row, s.column))
+                index, where = spmd.value(s.index), None if s.where is None else spmd.value(s.where)
+                self.out.chunk(target, to, source, index, where, s.width, s.asynchronous)
+
+        count = lines * across
+        with spmd.apart():
+            if self.out.unrolled and count <= STRAIGHT * threads:
+                for first in range(0, count, threads):
+                    number = add(own, i64(first))
+                    rest = lt(number, i64(count)) if first + threads > count else None
+                    with spmd.scope({}), spmd.when(rest):
+                        spmd.fresh.clear()
+                        one(number)
+            else:
+                number = var("$chunk", I64)
+                with spmd.each(number, own, i64(count), i64(threads), ()):
+                    one(number)
+
+    # --- products ---
+
+    def product(self, s: TileProduct) -> None:
+        if self.spmd.out.warp:
+            with self.members(s.result):
+                self.out.multiply(self.spmd, s)
+        else:
+            self.sums(s)
+
+    def sums(self, s: TileProduct) -> None:
+        """Element by element."""
+        spmd, out = self.spmd, self.out
+        left = self.shared(s.a) if isinstance(s.a, Tile) else s.a
+        row, column, k = var("$row", I64), var("$column", I64), var("$k", I64)
+        x, y, total = var("$x", F32), var("$y", F32), var("$total", F32)
+        with self.members(s.result):
+            for element in self.each_element(s.result.elements):
+                with self.at(s.result, row, column, element, [row]):
+                    at = self.number(element)
+                    sum_ = spmd.out.variable(F32, out.register(s.result, at))
+                    with spmd.each(k, i64(0), i64(s.depth), i64(1), ()):
+                        a = self.element(left, s.a, row, k)
+                        b = self.element(s.b, s.b, k, column)
+                        with spmd.scope({x: a, y: b, total: spmd.out.get(sum_)}):
+                            spmd.out.set(sum_, spmd.value(fma(x, y, total)))
+                    out.set_register(s.result, at, spmd.out.get(sum_))
+        if isinstance(s.a, Tile):
+            spmd.barrier()
+
+    def element(self, where: Matrix | Buffer, operand: Matrix | Tile, row: Node, column: Node) -> Handle:
+        """An element of an operand, as f32."""
+        spmd = self.spmd
+        if isinstance(where, Matrix):
+            b = spmd.buffers[where.buffer]
+            return spmd.value(cast(load(b.name, b.type, where.index(row, column)), F32))
+        assert isinstance(operand, Tile)
+        held = holder(operand, row, column)
+        thread = add(mul(held.warp, i64(WARP)), held.lane)
+        got = spmd.out.load(where, spmd.value(add(mul(thread, i64(operand.elements)), held.element)))
+        raw = var("$raw", operand.type)
+        with spmd.scope({raw: got}):
+            return spmd.value(cast(raw, F32))
+
+    def shared(self, tile: Tile) -> Buffer:
+        """The registers of a tile in shared memory, those of each thread one after the other."""
+        spmd = self.spmd
+        cell = spmd.cells(f"operand_{tile.elements}", tile.type, spmd.threads * tile.elements)
+        spmd.barrier()
+        with self.members(tile):
+            for element in self.each_element(tile.elements):
+                to = spmd.value(add(mul(TID, i64(tile.elements)), element))
+                spmd.out.store(cell, to, self.out.register(tile, self.number(element)))
+        spmd.out.barrier()
+        return cell
+
+    # --- some warps copy, the others compute ---
+
+    def divided(self, s: Pipeline) -> None:
+        """Barriers 1 to ``slots`` tell that a slot is full, the next ones that it is free; one more is of those who
+        compute."""
+        spmd, a, prefetched = self.spmd, s.axis, s.slots - 1
+        threads = spmd.threads
+        consumers = threads - WARP * s.producers
+        full = lambda index: add(rem(sub(index, a.lo), i64(s.slots)), i64(1))  # noqa: E731
+        free = lambda index: add(full(index), i64(s.slots))  # noqa: E731
+
+        def meet(number: Node, wait: bool) -> None:
+            self.out.meet(spmd.value(number), threads, wait)
+
+        spmd.barrier()
+        spmd.value(self.warp)
+        with spmd.when(lt(self.warp, i64(consumers // WARP))):
+            spmd.threads, spmd.group = consumers, 2 * s.slots + 1
+            with spmd.each(a.index, a.lo, a.hi, i64(1), ()):
+                meet(full(a.index), True)
+                spmd.body(s.at(s.consume, a.index))
+                spmd.release(s.consume)
+                with spmd.when(lt(add(a.index, i64(s.slots)), a.hi)):
+                    meet(free(a.index), False)
+            spmd.group = None
+        with spmd.when(le(i64(consumers // WARP), self.warp)):
+            spmd.threads, self.first = threads - consumers, consumers
+            with spmd.each(a.index, a.lo, add(a.hi, i64(prefetched)), i64(1), ()):
+                with spmd.when(lt(a.index, a.hi)):
+                    with spmd.when(le(add(a.lo, i64(s.slots)), a.index)):
+                        meet(free(a.index), True)
+                    self.filled(s)
+                self.out.commit()
+                self.out.wait(prefetched)
+                before = sub(a.index, i64(prefetched))
+                with spmd.when(le(a.lo, before)):
+                    meet(full(before), False)
+            self.out.wait(0)
+            self.first = 0
+        spmd.threads = threads
+        spmd.barrier()
+
+    def filled(self, s: Pipeline) -> None:
+        spmd = self.spmd
+
+        def run(body: Sequence[Any]) -> None:
+            for x in body:
+                if isinstance(x, TileCopy):
+                    self.copy(x)
+                else:
+                    with spmd.when(x.where):
+                        run(x.body)
+
+        run(s.at(s.produce, s.axis.index))
+
+    statements: Mapping[type, Callable[[BlockTiles, Any], None]] = {
+        TileMap: map, TileReduce: reduce, TileProduct: product, TileStore: store, TileCopy: copy,
+    }  # fmt: skip
