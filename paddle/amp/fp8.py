@@ -75,7 +75,7 @@ class _Product(PyLayer):
     def backward(ctx: Any, g: Tensor) -> tuple:
         layer, recipe = ctx.layer, ctx.layer.recipe
         codes, scale, weight, of_weight = ctx.saved_tensor()
-        x = Quantised(codes, scale, ctx.block)
+        x = Quantised(codes, scale, ctx.block, recipe.power_of_two)
         with auto_cast(enable=False):
             factor = layer.gradient_history.factor(g) if recipe.is_delayed else None
             left = recipe.left(g, recipe.backward, factor)

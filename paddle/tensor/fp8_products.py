@@ -81,8 +81,8 @@ def fp8_fp8_half_gemm_fused(
     context.set_amp(0, *modes[1:])  # float32 stays float32
     try:
         with no_grad_guard():
-            wide = (F.cast(value, dtype=dt.float32) for value in (x, y))
-            product = F.matmul(*wide, transpose_x=transpose_x, transpose_y=transpose_y) * float(scale)
+            codes = (F.cast(value, dtype=dt.bfloat16) for value in (x, y))  # exact
+            product = F.widening_matmul(*codes, transpose_x=transpose_x, transpose_y=transpose_y) * float(scale)
             product = product if bias is None else product + F.cast(bias, dtype=dt.float32)
             return F.cast(_ACTIVATIONS[act](product), dtype=low)
     finally:

@@ -116,6 +116,33 @@ def test_matmuls(name, dtype, rng):
         assert_close(got, want, dtype)
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("name", providers.PROVIDERS)
+def test_matmuls_that_widen_round_no_product(name, dtype, rng):
+    """In float32, of any sizes, transposed, in batches, reversed and into a part of a larger result."""
+    use(name)
+    shapes = [((m, k), (k, n)) for m, n, k in SIZES] + [s for s in SHAPES if min(map(len, s)) > 1]
+    for (a, b), flip in itertools.product(shapes, (False, True)):
+        tx = ty = flip
+        x, y = (draw(rng, (*s[:-2], s[-1], s[-2]) if flip else s, dtype) for s in (a, b))
+        x = x[::-1] if flip else x
+        want = np.matmul(wide(np.swapaxes(x, -1, -2) if tx else x), wide(np.swapaxes(y, -1, -2) if ty else y))
+        launch = providers.find(linalg.WideningMatmul(transpose_x=tx, transpose_y=ty), [meta(x), meta(y)])
+        outer = np.full((*want.shape[:-1], want.shape[-1] + 2), 77, "float32")
+        got = outer[..., 1:-1]
+        assert call(launch, [x, y], [got])() == 0
+        assert_close(got, want, "float32")
+        assert (outer[..., 0] == 77).all() and (outer[..., -1] == 77).all()
+
+
+@pytest.mark.parametrize("setting", [{"steps": (matmul.STEPS["bias"],)}, {"strip": (16, 2)}, {"dtype": "float32"}])
+def test_a_matmul_that_widens_is_alone(setting):
+    given = {"dtype": "bfloat16", "steps": (), "strip": (0, 0), **setting}
+    dtype = providers.DTYPES[given["dtype"]]
+    with pytest.raises(ValueError, match="bfloat16 or float16, no steps and no strips"):
+        matmul.LaunchState(dtype, 2, 2, False, False, 0, given["steps"], given["strip"], True)
+
+
 @pytest.mark.parametrize("name", providers.PROVIDERS)
 def test_large_matmuls(name, rng):
     use(name)

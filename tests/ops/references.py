@@ -668,6 +668,11 @@ def matmul(x: np.ndarray, y: np.ndarray, transpose_x: bool, transpose_y: bool) -
 
 
 @reference()
+def widening_matmul(x: np.ndarray, y: np.ndarray, transpose_x: bool, transpose_y: bool) -> Any:
+    return matmul(*(v.astype(np.promote_types(v.dtype, np.float32)) for v in (x, y)), transpose_x, transpose_y)
+
+
+@reference()
 def solve(x: Any, y: Any) -> Any:
     return torch_call(torch.linalg.solve, x, y)
 

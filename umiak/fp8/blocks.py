@@ -27,7 +27,7 @@ def in_blocks(x: Tensor, block: Block) -> Tensor:
     sizes = block_sizes(x.shape, block)
     counts = [1 if given is None else -(-n // size) for n, size, given in zip(x.shape, sizes, block, strict=True)]
     missing = tuple(count * size - n for n, size, count in zip(x.shape, sizes, counts, strict=True))
-    if any(size != 1 and given is not None for size, given in zip(sizes, block, strict=True)) or 0 in x.shape:
+    if any(isinstance(n, Sym) or n != 0 for n in missing):
         x = F.pad(x, 0.0, axes=(0, 1), lo=(0, 0), hi=missing)
     return F.reshape(x, (counts[0], sizes[0], counts[1], sizes[1]))
 

@@ -18,18 +18,19 @@ class Quantised:
     """A matrix: ``codes`` times the ``scale`` of their block.
 
     ``codes``: E4M3 or E5M2 ``[R, C]``. ``scale``: float32 ``[block rows, block columns]``. ``block``: rows and columns
-    of a block.
+    of a block. ``power_of_two``: it is known that scales are powers of two.
     """
 
     codes: Tensor
     scale: Tensor
     block: Block
+    power_of_two: bool = False
 
     @property
     def T(self) -> Quantised:
         """The transpose."""
         codes, scale = (F.permute(x, (1, 0)) for x in (self.codes, self.scale))
-        return Quantised(codes, scale, (self.block[1], self.block[0]))
+        return Quantised(codes, scale, (self.block[1], self.block[0]), self.power_of_two)
 
     def dequantise(self, dtype: DType = dt.float32) -> Tensor:
         """Return the matrix that the codes stand for, rounded once to ``dtype``."""
@@ -60,7 +61,7 @@ def quantise(
         x: floating matrix ``[R, C]``.
         dtype: E4M3 or E5M2.
         block: rows and columns that share a factor; None for all.
-        power_of_two: factors are powers of two.
+        power_of_two: factors are powers of two; those that are given have to be.
         epsilon: magnitudes below count as this one.
         factor: float32 ``[block rows, block columns]``, where it does not follow from the blocks' largest magnitudes.
 
@@ -73,4 +74,4 @@ def quantise(
     r, _, c, _ = blocks.shape
     limit = largest(dtype)
     within = F.clip(blocks * F.reshape(factor, (r, 1, c, 1)), -limit, limit)
-    return Quantised(out_of_blocks(F.cast(within, dtype=dtype), x.shape), F.div(1.0, factor), block)
+    return Quantised(out_of_blocks(F.cast(within, dtype=dtype), x.shape), F.div(1.0, factor), block, power_of_two)

@@ -110,4 +110,4 @@ class Recipe:
                 factor = F.full(1.0, dt.float32, (1, 1))
         elif factor is None:
             factor = self.factor(amax_of(x, block), dtype)
-        return quantise(x, dtype, block, factor=factor)
+        return quantise(x, dtype, block, power_of_two=self.power_of_two, factor=factor)

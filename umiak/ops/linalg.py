@@ -41,16 +41,14 @@ def adjoint(x: Any) -> Any:
     return conj(transpose(x))
 
 
-@register
-class Matmul(Op):
-    """Matmul of the last two dims; leading dims broadcast.
+class MatmulOp(Op):
+    """Base of matmuls of the last two dims; leading dims broadcast.
 
     A 1-d operand is a row (x) or a column (y), and its dim leaves the result; it is never transposed.
     """
 
     inputs = ("x", "y")
     linear = ("x", "y")
-    amp = "allow"
     transpose_x: bool = False
     transpose_y: bool = False
 
@@ -62,9 +60,7 @@ class Matmul(Op):
         """Return which operands are transposed: matrices only."""
         return self.transpose_x and len(x.shape) > 1, self.transpose_y and len(y.shape) > 1
 
-    def infer(self, x, y):
-        accept(self, "ifc", x, y)
-        dtype = same_dtype(self, x, y)
+    def product_shape(self, x, y):
         for m in (x, y):
             if m.weak is not None or not m.shape:
                 self.fail(ValueError, "operands of at least one dim", "a number or a 0-d tensor")
@@ -79,7 +75,32 @@ class Matmul(Op):
             out += (a[-1] if tx else a[-2],)
         if len(b) > 1:
             out += (b[-2] if ty else b[-1],)
-        return Meta(out, dtype)
+        return out
+
+    def shard(self, x, y):
+        tx, ty = self.flags(x, y)
+        batch = factor_names(max(len(x.shape), len(y.shape), 2) - 2, "b")
+        own_x = _batch_factors(batch, x) + ([] if len(x.shape) == 1 else ["i"]) + ["k"]
+        own_y = _batch_factors(batch, y) + ["k"] + ([] if len(y.shape) == 1 else ["j"])
+        if tx:
+            own_x[-2:] = own_x[:-3:-1]
+        if ty:
+            own_y[-2:] = own_y[:-3:-1]
+        out = [f if f in (*own_x, *own_y) else "1" for f in batch]
+        out += ["i"] * (len(x.shape) > 1) + ["j"] * (len(y.shape) > 1)
+        return shard_string([own_x, own_y], [out], k="sum")
+
+
+@register
+class Matmul(MatmulOp):
+    """Matmul into the dtype of its operands."""
+
+    amp = "allow"
+
+    def infer(self, x, y):
+        accept(self, "ifc", x, y)
+        dtype = same_dtype(self, x, y)
+        return Meta(self.product_shape(x, y), dtype)
 
     def vjp(self, s, g):
         x, y = s.inputs
@@ -111,19 +132,6 @@ class Matmul(Op):
             gy = F.squeeze(gy, axes=(gy.ndim - 1,))
         return back(gx, x), back(gy, y)
 
-    def shard(self, x, y):
-        tx, ty = self.flags(x, y)
-        batch = factor_names(max(len(x.shape), len(y.shape), 2) - 2, "b")
-        own_x = _batch_factors(batch, x) + ([] if len(x.shape) == 1 else ["i"]) + ["k"]
-        own_y = _batch_factors(batch, y) + ["k"] + ([] if len(y.shape) == 1 else ["j"])
-        if tx:
-            own_x[-2:] = own_x[:-3:-1]
-        if ty:
-            own_y[-2:] = own_y[:-3:-1]
-        out = [f if f in (*own_x, *own_y) else "1" for f in batch]
-        out += ["i"] * (len(x.shape) > 1) + ["j"] * (len(y.shape) > 1)
-        return shard_string([own_x, own_y], [out], k="sum")
-
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
         def case(a, b, tx=False, ty=False, dtype=dt.float64, note=""):
@@ -149,6 +157,38 @@ class Matmul(Op):
         yield case((2, 0), (0, 3), note="an empty sum")
         for dtype in (dt.float32, dt.bfloat16, dt.int64, dt.complex128):
             yield case((2, 3), (3, 2), dtype=dtype)
+
+
+@register
+class WideningMatmul(MatmulOp):
+    """Matmul into the type that floats are computed in: products of 16 bits are exact in float32, and added there."""
+
+    amp = "keep"
+
+    def infer(self, x, y):
+        accept(self, "f", x, y)
+        dtype = same_dtype(self, x, y)
+        return Meta(self.product_shape(x, y), dtype.compute)
+
+    def decompose(self, x, y):
+        wide_x, wide_y = (cast_to(v, v.dtype.compute) for v in (x, y))
+        return F.matmul(wide_x, wide_y, self.transpose_x, self.transpose_y)
+
+    @staticmethod
+    def samples(rng) -> Iterator[Sample]:
+        for a, b, tx, ty, dtype, note in (
+            ((2, 3), (3, 4), False, False, dt.float64, ""),
+            ((3, 2), (4, 3), True, True, dt.bfloat16, ""),
+            ((2, 1, 2, 3), (3, 3, 4), False, False, dt.float64, "broadcast batches"),
+            ((3, 20, 30), (30, 33), False, False, dt.bfloat16, "a library's"),
+            ((3,), (3, 2), False, False, dt.float64, "a vector"),
+            ((0, 3), (3, 2), False, False, dt.bfloat16, "0-size"),
+            ((2, 0), (0, 3), False, False, dt.bfloat16, "an empty sum"),
+            ((2, 3), (3, 2), False, False, dt.float16, ""),
+            ((2, 3), (3, 2), False, False, dt.float32, ""),
+        ):
+            operands = draw(rng, a, dtype), draw(rng, b, dtype)
+            yield Sample(operands, {"transpose_x": tx, "transpose_y": ty}, note=note)
 
 
 def _batch_factors(batch: list, m: Meta) -> list:

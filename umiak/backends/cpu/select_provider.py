@@ -11,6 +11,7 @@ from umiak.backends.base import Kernel
 from umiak.backends.cpu import providers, work
 from umiak.backends.cpu.providers import table
 from umiak.backends.cpu.providers.common import NO_MEMORY
+from umiak.backends.cpu.registry import serves
 from umiak.compiler import statistics
 from umiak.compiler.epilogue import FusedEpilogue
 from umiak.compiler.layout import ChannelsLast, to_first
@@ -33,12 +34,13 @@ MANY_ROWS, FEW_COLUMNS, MANY_TERMS, PAGE = 1024, 384, 64, 4096
 statistics.MAKING.append(table.making_seconds)
 
 
+@serves(linalg.WideningMatmul, opaque=True)
 def kernel(call: Any) -> Kernel | None:
     """The kernel of a provider, if one has the op on these operands."""
     if not call.symbolic:
         return None
     op, metas, images, image = call.op, call.metas, (), False
-    if isinstance(op, linalg.Matmul) and is_matvec(metas):
+    if isinstance(op, linalg.MatmulOp) and is_matvec(metas):
         return None
     if isinstance(op, ChannelsLast):
         op, images, image = op.inner, op.images, op.image

@@ -139,7 +139,7 @@ def find(op: Op, metas: Sequence[Any], epilogue: Sequence[Any] = (), strip: tupl
     convolution (the second matrix of a matmul) are given in strips of so many output channels (columns), with a
     multiple of so many input channels (rows), as convolution.pyx (matmul.pyx) says; ``metas`` are of what they hold.
     """
-    if not isinstance(op, (linalg.Matmul, *KINDS)) or any(m is None or m.dtype is None for m in metas):
+    if not isinstance(op, (linalg.MatmulOp, *KINDS)) or any(m is None or m.dtype is None for m in metas):
         return None
     dtype = metas[0].dtype.name
     if epilogue and (dtype not in PROVIDERS["blas"][0] or dtype.startswith("complex")):
@@ -155,7 +155,7 @@ def _launch(
 ) -> Launch | None:
     from umiak.backends.cpu.providers import convolution, matmul
 
-    codes = matmul.STEPS if isinstance(op, linalg.Matmul) else convolution.STEPS
+    codes = matmul.STEPS if isinstance(op, linalg.MatmulOp) else convolution.STEPS
     names = [step if isinstance(step, str) else step[0] for step in epilogue]
     unknown = [step for step in names if step not in codes]
     if unknown:
@@ -165,12 +165,14 @@ def _launch(
     ranks = [len(m.shape) for m in metas]
     dims = [d for i, rank in enumerate(ranks) for d in (*sizes(i, rank), *strides(i, rank))]
     state: Any
-    if isinstance(op, linalg.Matmul):
+    if isinstance(op, linalg.MatmulOp):
         if epilogue and ranks[1] == 1:
             return None  # a bias would have no axis
         x, y = ranks
         rank = max(x, y, 2) - (x == 1) - (y == 1)
-        state = matmul.LaunchState(DTYPES[dtype], x, y, op.transpose_x, op.transpose_y, libraries, steps, strip)
+        widens = isinstance(op, linalg.WideningMatmul) and metas[0].dtype.itemsize == 2
+        transposed = op.transpose_x, op.transpose_y
+        state = matmul.LaunchState(DTYPES[dtype], x, y, *transposed, libraries, steps, strip, widens)
         return Launch(name, matmul.ADDRESS, state.pointer, (*dims, *strides(out, rank)), state)
     if dtype not in PROVIDERS["blas"][0] or dtype.startswith("complex") or (epilogue and type(op) is not conv_ops.Conv):
         return None

@@ -22,4 +22,5 @@ class LaunchState(Shapes):
         libs: int,
         steps: tuple[int, ...] = (),
         strip: tuple[int, int] = (0, 0),
+        widens: bool = False,
     ) -> None: ...

@@ -3,7 +3,7 @@
 ``dims`` are sizes and strides of x, of y, and the strides of the result. With an epilogue, its operands come between y and
 the result: a bias is contiguous, a residual lies like the result. With ``strip``, which is for bfloat16, y is given as
 ``[strips, k / 2, strip of n, 2]``, contiguous, the last strip filled up, and k up to ``block``; ``dims`` say what it holds, its strides
-are not read.
+are not read. A launch that ``widens`` multiplies 16-bit floats into float32; it has no epilogue.
 """
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdio cimport snprintf
@@ -55,6 +55,7 @@ cdef struct Launcher:
     int strip, block           # y is given in strips of so many columns, and a multiple of so many rows; 0: as dims say
     bint bias                  # which is a bias, in float32
     Table* table
+    bint widens                # operands are of 16 bits, the result is of float32
     bint matrices              # two matrices of float32, with no more than a bias: see ``fast_path``
 
 cdef struct Problem:
@@ -158,6 +159,11 @@ cdef inline bint advance(Problem* q, int64_t* at, int64_t* a, int64_t* b, int64_
     return False
 
 
+cdef inline int result_size(const Launcher* self) noexcept nogil:
+    """Bytes of an element of the result."""
+    return sizeof(float) if self.widens else self.itemsize
+
+
 cdef int each(Launcher* self, Problem* q) noexcept nogil:
     """One matmul after the other."""
     cdef int64_t at[MAX_AXES]
@@ -167,7 +173,7 @@ cdef int each(Launcher* self, Problem* q) noexcept nogil:
         at[i] = 0
     while True:
         if self.dtype == T_BF16 or self.dtype == T_F16:
-            bad = wide(self, q, q.a + a * size, q.b + b * size, q.c + c * size)
+            bad = wide(self, q, q.a + a * size, q.b + b * size, q.c + c * result_size(self))
         else:
             bad = gemm(
                 self.libs, self.dtype, q.m, q.n, q.k, q.a + a * size, q.am, q.ak, q.b + b * size, q.bk, q.bn,
@@ -195,6 +201,10 @@ cdef int wide(Launcher* self, Problem* q, char* a, char* b, char* c) noexcept no
     sizes[0], sizes[1], to[0], to[1], by[0], by[1] = q.k, q.n, q.n, 1, q.bk, q.bn
     copy_strided(h + 2 * na, to, b, by, sizes, 2, 2)
     widen(self.dtype, h, fa, na + nb)
+    if self.widens:
+        bad = gemm(self.libs, T_F32, q.m, q.n, q.k, fa, q.k, 1, fb, q.n, 1, c, q.cm, q.cn, False)
+        scratch_free(fa)
+        return bad
     bad = gemm(self.libs, T_F32, q.m, q.n, q.k, fa, q.k, 1, fb, q.n, 1, fc, q.n, 1, False)
     if not bad:
         narrow(self.dtype, fc, h, nc)
@@ -269,7 +279,7 @@ cdef char* packed(Launcher* self, Problem* q, char* x, int64_t* by, int64_t rows
     return copy
 
 
-cdef handle_t matrix_desc(Library* lib, Launcher* self, Problem* q, const int64_t* by, int64_t rows, int64_t columns, int64_t br, int64_t bc) noexcept nogil:
+cdef handle_t matrix_desc(Library* lib, int dtype, Problem* q, const int64_t* by, int64_t rows, int64_t columns, int64_t br, int64_t bc) noexcept nogil:
     cdef dims_t sizes
     cdef dims_t strides
     cdef handle_t desc = NULL
@@ -285,7 +295,7 @@ cdef handle_t matrix_desc(Library* lib, Launcher* self, Problem* q, const int64_
         if by[i]:
             sizes[i], strides[i] = q.size[i], by[i]
         outer = max(outer, strides[i] * sizes[i])
-    if lib.desc_strided(&desc, r, sizes, BF16 if self.dtype == T_BF16 else F16 if self.dtype == T_F16 else F32, strides):
+    if lib.desc_strided(&desc, r, sizes, BF16 if dtype == T_BF16 else F16 if dtype == T_F16 else F32, strides):
         return NULL
     return desc
 
@@ -364,12 +374,12 @@ cdef Program* build(Launcher* self, Problem* q, bint convolution) noexcept nogil
     if convolution:
         a, c = image_desc(q.m, q.k, q.am), image_desc(q.m, q.n, q.cm)
     else:
-        a = matrix_desc(lib, self, q, q.a_by, q.m, q.k, q.am, q.ak)
-        c = matrix_desc(lib, self, q, q.c_by, q.m, q.n, q.cm, q.cn)
+        a = matrix_desc(lib, self.dtype, q, q.a_by, q.m, q.k, q.am, q.ak)
+        c = matrix_desc(lib, T_F32 if self.widens else self.dtype, q, q.c_by, q.m, q.n, q.cm, q.cn)
     if self.strip:
         b = strips_desc(q.k, q.n, self.strip, self.block, convolution)
     else:
-        b = matrix_desc(lib, self, q, q.b_by, q.k, q.n, q.bk, q.bn)
+        b = matrix_desc(lib, self.dtype, q, q.b_by, q.k, q.n, q.bk, q.bn)
     for i in range(r):
         sizes[i], strides[i] = 1, q.n
     sizes[r - 1], strides[r - 1] = q.n, 1
@@ -527,7 +537,7 @@ cdef inline bint wants_primitive(Launcher* self, Problem* q) noexcept nogil:
 
 cdef inline bint reads_once(Launcher* self, Problem* q) noexcept nogil:
     """Return whether the second matrix takes longer to come from memory than to be multiplied, or libraries to begin."""
-    if q.batches or not self.libs & USE_SMALL:
+    if q.batches or self.widens or not self.libs & USE_SMALL:
         return False
     if self.dtype == T_F32:
         return q.m <= (ROWS_BY_TRANSPOSED if q.bk == 1 else ROWS_READ_ONCE) and q.n * q.k > FEW_BY_LIBRARY
@@ -558,7 +568,7 @@ cdef int launch(void* state, void** ptrs, const int64_t* dims, const uint64_t* s
         for i in range(q.batches):
             sizes[i], to[i] = q.size[i], q.c_by[i]
         sizes[r - 2], sizes[r - 1], to[r - 2], to[r - 1] = q.m, q.n, q.cm, q.cn
-        zero_strided(q.c, to, sizes, r, self.itemsize)
+        zero_strided(q.c, to, sizes, r, result_size(self))
         return finish(self, &q, ptrs + 2)
     if self.strip:
         return launch_strips(self, &q, ptrs + 2)
@@ -608,10 +618,13 @@ cdef class LaunchState(Shapes):
 
     cdef Launcher* self
 
-    def __cinit__(self, int dtype, int rank_x, int rank_y, bint tx, bint ty, int libs, tuple steps=(), tuple strip=(0, 0)):
+    def __cinit__(self, int dtype, int rank_x, int rank_y, bint tx, bint ty, int libs, tuple steps=(), tuple strip=(0, 0), bint widens=False):
         if len(steps) > MAX_EPILOGUE:
             raise ValueError(f"[matmul] requires at most {MAX_EPILOGUE} steps after the matmul, got {len(steps)}")
+        if widens and (dtype not in (T_BF16, T_F16) or steps or strip[0]):
+            raise ValueError("[matmul] requires operands of bfloat16 or float16, no steps and no strips where it widens")
         self.self = <Launcher*>self.launcher(sizeof(Launcher))
+        self.self.widens = widens
         self.self.dtype, self.self.itemsize, self.self.libs = dtype, itemsize_of(dtype), libs
         self.self.rank_x, self.self.rank_y, self.self.tx, self.self.ty = rank_x, rank_y, tx and rank_x > 1, ty and rank_y > 1
         self.self.steps, (self.self.strip, self.self.block) = len(steps), strip
@@ -631,21 +644,18 @@ def strip_of(int64_t m, int64_t n, int64_t k):
     """Return (columns, multiple of rows) of the strips in which the library has the second of two matrices of bfloat16; None where it is as
     fast with one that lies as it is."""
     cdef Library* lib = library()
-    cdef Launcher self
     cdef Problem q
     cdef handle_t a, b = NULL, c, attr = NULL, pd = NULL, desc
     cdef int64_t sizes[2]
     cdef int i, before
     if m > FEW_ROWS and n < MANY_COLUMNS * k or k * n < SMALL_MATRIX:
         return None
-    memset(&self, 0, sizeof(self))
     memset(&q, 0, sizeof(q))
-    self.dtype = T_BF16
     sizes[0], sizes[1] = k, n
     found = None
     before = enter()
-    a = matrix_desc(lib, &self, &q, q.a_by, m, k, k, 1)
-    c = matrix_desc(lib, &self, &q, q.c_by, m, n, n, 1)
+    a = matrix_desc(lib, T_BF16, &q, q.a_by, m, k, k, 1)
+    c = matrix_desc(lib, T_BF16, &q, q.c_by, m, n, n, 1)
     if a != NULL and c != NULL and not lib.desc_tagged(&b, 2, sizes, BF16, FORMAT_ANY) and not lib.attr_create(&attr):
         if not lib.matmul(&pd, lib.engine, a, b, NULL, c, attr) and not is_reference(pd):
             for i in range(MATRIX_WIDTHS):
