@@ -14,7 +14,9 @@ __version__ = "0.1.0"
 # Switches of modules that are loaded when they are used. The environment is read then; who sets one before loads it.
 _SWITCHES = {
     "umiak.backends.cpu.providers": "cpu_deterministic cpu_providers cpu_winograd",
+    "umiak.backends.cpu.tile_registers": "cpu_f32_by_bf16_tiles",
     "umiak.backends.cuda.device": "cuda_mapped_memory",
+    "umiak.backends.cuda.programs": "cuda_graphs",
     "umiak.backends.cuda.providers.gemm": "cuda_gemm",
     "umiak.checkpoint.checksum": "verify_checksums",
     "umiak.comm.group": "check_collectives",

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import paddle
-from umiak.backends.cpu import attention_amx
+from umiak.backends.cpu import attention_amx, tile_registers
 from umiak.backends.cpu.attention_kernels import Library, host
 from umiak.compiler.loop.types import BF16, F32
 
 WIDTH = 32  # lanes of a strip
 EXACT = 1e-5
 pytestmark = pytest.mark.skipif(
-    not attention_amx.permitted(host()), reason="the processor has no tile registers, or the system does not save them"
+    not tile_registers.permitted(host()), reason="the processor has no tile registers, or the system does not save them"
 )
 
 

@@ -9,35 +9,16 @@ sum is 0 in one operand and a number in the other.
 
 from __future__ import annotations
 
-import ctypes
-import functools
-import platform
 import struct
-import sys
 from collections.abc import Callable
 
 from umiak.backends.cpu.attention_emitter import AttentionEmitter, vectors
 from umiak.backends.cpu.gemm_kernel import Stride, Tile
-from umiak.compiler.render.target import Target
 
 TILE_ROWS, ROW_BYTES = 16, 64  # of a tile register
 BLOCK, STEP = 2 * TILE_ROWS, ROW_BYTES // 4  # rows of a block of sums; words of a step
 # Palette 1: bytes of a row and rows of each of eight registers.
 CONFIGURATION = struct.pack("<BB14x8H16x8B8x", 1, 0, *[ROW_BYTES] * 8, *[TILE_ROWS] * 8)
-_ARCH_PRCTL, _ASK_FOR_STATE, _TILE_DATA = 158, 0x1023, 18  # of Linux on x86-64
-
-
-@functools.cache
-def permitted(target: Target) -> bool:
-    """Return whether the processor has such registers, and the system lets this process use them.
-
-    Linux saves their 8 KiB for processes alone that have asked; the answer holds for all threads, and for children.
-    """
-    if not target.has.issuperset(("amx-tile", "amx-bf16", "avx512bf16")) or not target.avx512:
-        return False
-    if sys.platform != "linux" or platform.machine() != "x86_64":
-        return False
-    return ctypes.CDLL(None).syscall(_ARCH_PRCTL, _ASK_FOR_STATE, _TILE_DATA) == 0
 
 
 def begin(e: AttentionEmitter, name: str) -> str:

@@ -14,7 +14,7 @@ import functools
 from collections.abc import Callable
 from itertools import product
 
-from umiak.backends.cpu import attention_amx, gemm_kernel
+from umiak.backends.cpu import attention_amx, gemm_kernel, tile_registers
 from umiak.backends.cpu.attention import STRIPS
 from umiak.backends.cpu.attention_emitter import NEVER, AttentionEmitter, vectors
 from umiak.backends.cpu.gemm_kernel import Tile, tile_of
@@ -693,7 +693,7 @@ def pair_functions(target: Target, backward: bool) -> tuple[dict[str, int], obje
     library.enter("pack_pairs", pack, tile.width, False)
     library.enter("copy_pairs", copy, False)
     library.enter("interleave", interleave, stored=BF16)
-    amx = attention_amx.permitted(target)
+    amx = tile_registers.permitted(target)
     if amx:
         library.enter("amx_begin", attention_amx.begin)
         library.enter("amx_end", attention_amx.end)

@@ -7,6 +7,7 @@ from libc.stdint cimport int64_t
 from umiak.backends.cpu.providers.blas cimport Blas, blas, follow_threads, gemm_t
 from umiak.backends.cpu.providers.common cimport LIBRARY_FAILED, NO_MEMORY, copy_strided, scratch_free, scratch_alloc, threads
 from umiak.backends.cpu.providers.onednn cimport Library, enter, leave, library
+from umiak.backends.cpu.providers.split_matmul cimport prepare, split_matmul, worth_splitting
 
 cdef extern from "small_matmul.h" nogil:
     int small_level()
@@ -37,7 +38,7 @@ cdef int* ITEMSIZES = [4, 8, 8, 16, 2, 2, 1, 2, 4, 8]
 cdef int check(int libs) except -1:
     if libs & USE_ONEDNN and library() == NULL or libs & USE_BLAS and blas() == NULL:
         raise RuntimeError("[providers] requires a library to be loaded before a launch that uses it is made")
-    return 0
+    return prepare()
 
 
 cdef int itemsize_of(int dtype) noexcept nogil:
@@ -168,10 +169,20 @@ cdef int rows(
     lda = max(am, k) if not ta else max(ak, m)
     ldb = max(bk, n) if not tb else max(bn, k)
     ldc = max(ldc, n) if m == 1 else ldc
-    bad = called(libs, dtype, ta, tb, m, n, k, a, lda, b, ldb, c, ldc, accumulate)
+    if dtype == T_F32 and libs & USE_SMALL and worth_splitting(m, n, k):
+        bad = split_matmul(called_f32, libs, ta, tb, m, n, k, <const float*>a, lda, <const float*>b, ldb, <float*>c, ldc, accumulate)
+    else:
+        bad = called(libs, dtype, ta, tb, m, n, k, a, lda, b, ldb, c, ldc, accumulate)
     scratch_free(copy_a)
     scratch_free(copy_b)
     return bad
+
+
+cdef int called_f32(
+    int libs, bint ta, bint tb, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* b, int64_t ldb, float* c,
+    int64_t ldc, bint accumulate
+) noexcept nogil:
+    return called(libs, T_F32, ta, tb, m, n, k, a, lda, b, ldb, c, ldc, accumulate)
 
 
 cdef int called(

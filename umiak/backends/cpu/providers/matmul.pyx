@@ -17,6 +17,7 @@ from umiak.backends.cpu.providers.gemm cimport (
     T_BF16, T_F16, T_F32, USE_ONEDNN, USE_SMALL, check, gemm, itemsize_of, narrow, small, widen,
 )
 from umiak.backends.cpu.providers.onednn cimport *
+from umiak.backends.cpu.providers.split_matmul cimport worth_splitting
 from umiak.backends.cpu.providers.table cimport Entry, Shapes, Table, add, find, release
 from umiak.compiler.codes cimport MAX_EPILOGUE
 
@@ -527,7 +528,7 @@ cdef inline bint wants_primitive(Launcher* self, Problem* q) noexcept nogil:
     if self.steps or self.dtype == T_BF16:
         # The smallest are widened and done before a primitive has started.
         return self.steps or q.batches or q.m * q.n * q.k > TINY_BF16
-    if self.dtype != T_F32:
+    if self.dtype != T_F32 or worth_splitting(q.m, q.n, q.k):
         return False
     if q.batches and threads() > 1:
         return q.m * q.n * q.k > 4096 or q.size[q.batches - 1] > 16

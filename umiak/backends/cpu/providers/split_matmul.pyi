@@ -1,0 +1,3 @@
+"""Matmuls of float32 by tile registers of bfloat16; for other modules in Cython."""
+
+def permit(on: bool) -> None: ...
