@@ -50,14 +50,54 @@ class Work(NamedTuple):
     steps: tuple[tuple[Step, ...], ...]
 
 
-class NestLaunches:
-    """The launches of one class of calls; raises NotANest where they are no nest.
+class Launches:
+    """The launches of one class of calls, each of some work that its sizes and strides decide on.
 
     ``prepare(work)`` is called once per class of sizes and strides, as long as that is remembered.
     """
 
+    name: str
+
     def __init__(self, call: Call, prepare: Callable[[Work], Any]) -> None:
         self.prepare = prepare
+        self.kinds = [p.kind for p in call.op.param_fields.values()]
+        self.known: dict[tuple, Any] = {}
+
+    def words(self, ins: Sequence[Any], params: Sequence[Any]) -> list[int]:
+        """The scalar pack of a launch: numbers among the operands, then params, as words of 64 bits."""
+        given: list[Any] = []
+        for x in ins:
+            if isinstance(x, Buffer) or x is None:
+                continue
+            given += [x.real, x.imag] if type(x) is complex else [x]
+        for kind, value in zip(self.kinds, params, strict=True):
+            given += value if kind == "ints" else [float(value) if kind == "float" else value]
+        return [word(x) for x in given]
+
+    def prepared(self, ins: Sequence[Any], words: Sequence[int]) -> Any:
+        """Return what ``prepare`` gave for the work of a launch on these operands."""
+        values = self.values(ins, words)
+        result = self.known.get(values)
+        if result is None:
+            if len(self.known) >= MOST_REMEMBERED:
+                self.known.clear()
+            result = self.known[values] = self.prepare(self.work(values))
+        return result
+
+    def values(self, ins: Sequence[Any], words: Sequence[int]) -> tuple:
+        """Return the numbers of a launch that its work depends on."""
+        raise NotImplementedError
+
+    def work(self, values: tuple) -> Work:
+        """The work of launches with these numbers."""
+        raise NotImplementedError
+
+
+class NestLaunches(Launches):
+    """The launches of a nest; raises NotANest where calls are none."""
+
+    def __init__(self, call: Call, prepare: Callable[[Work], Any]) -> None:
+        super().__init__(call, prepare)
         lowered = _lowered(call)
         self.name = name_of(call.op)
         self.nests: tuple[Nest, ...] = lowered.nests if isinstance(lowered, Chain) else (lowered,)
@@ -76,31 +116,11 @@ class NestLaunches:
         linear = linearise(wanted, list(symbols))
         self.program, self.registers = scalar_program(linear), linear.outputs
         self.sources = [call.classes.sources[s] for s in symbols]
-        self.kinds = [p.kind for p in call.op.param_fields.values()]
-        self.known: dict[tuple, Any] = {}
 
-    def words(self, ins: Sequence[Any], params: Sequence[Any]) -> list[int]:
-        """The scalar pack of a launch: numbers among the operands, then params, as words of 64 bits."""
-        given: list[Any] = []
-        for x in ins:
-            if isinstance(x, Buffer) or x is None:
-                continue
-            given += [x.real, x.imag] if type(x) is complex else [x]
-        for kind, value in zip(self.kinds, params, strict=True):
-            given += value if kind == "ints" else [float(value) if kind == "float" else value]
-        return [word(x) for x in given]
+    def values(self, ins: Sequence[Any], words: Sequence[int]) -> tuple[int, ...]:
+        return tuple([_value(ins, words, *source) for source in self.sources])
 
-    def prepared(self, ins: Sequence[Any], words: Sequence[int]) -> Any:
-        """Return what ``prepare`` gave for the work of a launch on these operands."""
-        values = tuple([_value(ins, words, *source) for source in self.sources])
-        result = self.known.get(values)
-        if result is None:
-            if len(self.known) >= MOST_REMEMBERED:
-                self.known.clear()
-            result = self.known[values] = self.prepare(self._work(values))
-        return result
-
-    def _work(self, values: tuple[int, ...]) -> Work:
+    def work(self, values: tuple[int, ...]) -> Work:
         registers = self.program.evaluate(values)
         numbers = [registers[i] for i in self.registers]
         at, steps = self.n_temporaries, []

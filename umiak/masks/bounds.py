@@ -2,10 +2,54 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from umiak.masks.column_mask import ColumnMask
 from umiak.masks.tiles import TILE, Tile
+
+
+class Logic(NamedTuple):
+    """Comparisons, of arrays or of what stands for numbers in a kernel's text."""
+
+    lt: Callable[[Any, Any], Any]
+    le: Callable[[Any, Any], Any]
+    both: Callable[[Any, Any], Any]
+    either: Callable[[Any, Any], Any]
+
+
+ARRAYS = Logic(operator.lt, operator.le, operator.and_, operator.or_)
+
+
+class Interval(NamedTuple):
+    """Bounds of an interval's begins and ends over the keys of a tile; an interval without queries begins behind the
+    last query and ends at 0."""
+
+    least_begin: Any
+    most_begin: Any
+    least_end: Any
+    most_end: Any
+
+
+def hidden_and_touched(logic: Logic, low: Any, high: Any, intervals: Sequence[Interval]) -> tuple[Any, Any]:
+    """Return whether an interval of each key holds queries ``[low, high)``, and whether any interval holds some."""
+    hidden: Any = False
+    touched: Any = False
+    for x in intervals:
+        all_in = logic.both(logic.le(x.most_begin, low), logic.le(high, x.least_end))
+        any_in = logic.both(logic.lt(low, x.most_end), logic.lt(x.least_begin, high))
+        hidden = all_in if hidden is False else logic.either(hidden, all_in)
+        touched = any_in if touched is False else logic.either(touched, any_in)
+    return hidden, touched
+
+
+def later_and_crossed(logic: Logic, seen_by_first: Any, seen_by_last: Any, first: Any, last: Any) -> tuple[Any, Any]:
+    """Return whether causal attention hides keys ``first`` to ``last`` from all queries of a tile, and from any;
+    ``seen_by_first`` and ``seen_by_last`` are the last keys that its first and last query see."""
+    return logic.lt(seen_by_last, first), logic.lt(seen_by_first, last)
 
 
 def cuts(length: int, chunk: int) -> np.ndarray:
@@ -26,19 +70,16 @@ def bounded_tiles(mask: ColumnMask, rows: np.ndarray, keys: np.ndarray) -> np.nd
         rows, keys: where tiles begin, rising, and the number of queries, and of keys, at the end.
     """
     low, high, begins = rows[:-1, None], rows[1:, None], keys[:-1]
-    hidden: np.ndarray | bool = False
-    touched: np.ndarray | bool = False
+    intervals = []
     begin, end, second_begin, second_end = mask.intervals()
     for a, b in ((begin, end), (second_begin, second_end)):
         # An interval that holds no query hides nothing, whatever its ends are.
         starts, ends = np.where(a < b, a, mask.queries), np.where(a < b, b, 0)
-        (least_a, most_a), (least_b, most_b) = (
-            [bound.reduceat(x, begins, -1)[:, :, None] for bound in (np.minimum, np.maximum)] for x in (starts, ends)
-        )
-        hidden = hidden | ((low >= most_a) & (high <= least_b))
-        touched = touched | ((low < most_b) & (high > least_a))
+        bounds = [bound.reduceat(x, begins, -1) for x in (starts, ends) for bound in (np.minimum, np.maximum)]
+        intervals.append(Interval(*(x[:, :, None] for x in bounds)))
+    hidden, touched = hidden_and_touched(ARRAYS, low, high, intervals)
     if mask.causal:
-        ahead = mask.keys - mask.queries
-        hidden = hidden | (begins > high - 1 + ahead)
-        touched = touched | (keys[1:] - 1 > low + ahead)
+        shift = mask.keys - mask.queries
+        later, crossed = later_and_crossed(ARRAYS, low + shift, high - 1 + shift, begins, keys[1:] - 1)
+        hidden, touched = hidden | later, touched | crossed
     return np.where(hidden, Tile.SKIP, np.where(touched, Tile.PARTIAL, Tile.FULL)).astype(np.int8)

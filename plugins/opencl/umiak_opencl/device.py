@@ -140,6 +140,7 @@ class Device(QueueDriver):
         self.on_processor = bool(device.type & cl.device_type.CPU)
         self.threads = THREADS_OF_CPUS if self.on_processor else THREADS_OF_OTHERS
         self.units = device.max_compute_units
+        self.most_shared = device.local_mem_size  # bytes of a work-group
         # PoCL begins work when it is handed in, and to flush it is to wait for all of it.
         self.begins_at_once = device.platform.name == "Portable Computing Language"
         self.queues: dict[int, Queue] = {}

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyopencl as cl
 
+from umiak.backends.attention_launches import launches_of
 from umiak.backends.late_failures import DataCheck
-from umiak.backends.nest_launches import NestLaunches, Step, Work, size_of
+from umiak.backends.nest_launches import Step, Work, size_of
 from umiak.compiler.dump import dump
 from umiak.compiler.loop import tree
 from umiak.compiler.loop.printer import show_kernel
@@ -86,7 +87,7 @@ class NestKernel:
     def __init__(self, device: Device, call: Any) -> None:
         self.device = device
         self.lock = threading.Lock()  # arguments are set one by one
-        self.launches = NestLaunches(call, self.prepare)
+        self.launches = launches_of(call, self.prepare, device.most_shared)
         self.name = self.launches.name
 
     def prepare(self, work: Work) -> Prepared:

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from umiak.backends.attention_launches import launches_of
 from umiak.backends.cuda.device import CaptureError, Device
 from umiak.backends.cuda.launches import Launch, Scratch, prepare
 from umiak.backends.late_failures import DataCheck
-from umiak.backends.nest_launches import NestLaunches, Work
+from umiak.backends.nest_launches import Work
 from umiak.compiler.dump import dump
 from umiak.compiler.fused import Fused
 from umiak.compiler.loop import tree
@@ -32,7 +33,7 @@ class NestKernel:
     def __init__(self, device: Device, call: Any) -> None:
         self.device = device
         self.lock = threading.Lock()  # what is prepared is found by all threads
-        self.launches = NestLaunches(call, self.prepare)
+        self.launches = launches_of(call, self.prepare, device.most_shared)
         self.name = self.launches.name
         operations = call.op.group.operations if isinstance(call.op, Fused) else ()
         self.random = call.op.random or any(o.op.random for o in operations)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
 from umiak.compiler.algorithms.number import Number
+from umiak.compiler.algorithms.statements import Statements
 from umiak.compiler.loop import node as n
 from umiak.compiler.loop.node import Node
-from umiak.compiler.loop.tree import LANE, SERIAL, Axis, Fail, Fold, If, Let, Loop, Statement, Store
-from umiak.compiler.loop.types import I64, ScalarType
+from umiak.compiler.loop.tree import Store
+from umiak.compiler.loop.types import ScalarType
 from umiak.compiler.lower.builder import Index, compute_type, storage_type
 from umiak.compiler.lower.terminal import LaunchBuilder
 from umiak.compiler.nest import BodyStage, Chain, Nest, NestBuffer
@@ -20,7 +20,6 @@ from umiak.ir import sym as dim
 from umiak.ir.meta import dense
 from umiak.ir.program import Operation
 
-State: TypeAlias = "Node | Number"
 Algorithm: TypeAlias = "Callable[[Writer], None]"
 ALGORITHMS: dict[type, Algorithm] = {}
 
@@ -87,18 +86,16 @@ class Operand:
         return Number.of(self.writer.builder.read(self.value, (*self.lead, *map(self.writer.integer, index))))
 
 
-class Writer:
+class Writer(Statements):
     """Writes the body of one operation's nest."""
 
     def __init__(self, launch: LaunchBuilder, operation: Operation) -> None:
+        super().__init__()
         self.launch, self.operation, self.op = launch, operation, operation.op
         self.builder = launch.builder()
         self.lead: Index = ()
         self.sizes: tuple[Any, ...] = ()
-        self.together = False
-        self._stack: list[list[Statement]] = [[]]
         self._nests: list[Nest] = []
-        self._count = 0
 
     # --- what there is ---
 
@@ -143,89 +140,16 @@ class Writer:
 
     def integer(self, x: Any) -> Node:
         """An index or a size as a node."""
-        if isinstance(x, Number):
-            return n.cast(x.re, I64)
-        return x if isinstance(x, Node) else self.builder.leaf(x)
+        return super().integer(x) if isinstance(x, Number | Node) else self.builder.leaf(x)
+
+    def _axis(self) -> Node:
+        index = super()._axis()
+        self.builder.inner.add(index)
+        return index
 
     def number(self, x: Any, type_: ScalarType) -> Number:
         """A number of Python, a param or a numeric operand."""
         return Number(self.builder.number(x, type_))
-
-    # --- statements ---
-
-    def emit(self, s: Statement) -> None:
-        self._stack[-1].append(s)
-
-    def _fresh(self) -> int:
-        self._count += 1
-        return self._count
-
-    def _axis(self) -> Node:
-        index = n.axis(f"s{self._fresh()}")
-        self.builder.inner.add(index)
-        return index
-
-    @contextmanager
-    def _inside(self) -> Iterator[list[Statement]]:
-        self._stack.append([])
-        yield self._stack[-1]
-        self._stack.pop()
-
-    @contextmanager
-    def loop(self, hi: Any, lo: Any = 0, lanes: bool = False) -> Iterator[Node]:
-        """``lo <= i < hi``, in order; as ``lanes`` side by side, by the threads of a block."""
-        index = self._axis()
-        self.together |= lanes
-        with self._inside() as body:
-            yield index
-        axis = Axis(index, self.integer(hi), self.integer(lo), LANE if lanes else SERIAL)
-        self.emit(Loop(axis, tuple(body)))
-
-    @contextmanager
-    def down(self, hi: Any, lo: Any = 0) -> Iterator[Node]:
-        """The same indices from ``hi - 1`` down."""
-        lo, hi = self.integer(lo), self.integer(hi)
-        with self.loop(n.sub(hi, lo)) as i:
-            yield n.sub(n.sub(hi, 1), i)
-
-    @contextmanager
-    def when(self, condition: Node) -> Iterator[None]:
-        """Statements where a condition holds; one on lanes has to be part of their stores."""
-        with self._inside() as body:
-            yield
-        self.emit(If(condition, tuple(body)))
-
-    def fail(self, condition: Node, code: int = 1) -> None:
-        """The launch fails where a condition holds."""
-        self.emit(Fail(code, condition))
-
-    def let(self, *values: Any) -> Any:
-        """Values as they are here, whatever is stored later."""
-        flat = _flat(values)
-        variables = tuple(n.var(f"u{self._fresh()}", x.type) for x in flat)
-        self.emit(Let(variables, tuple(flat)))
-        again = _shaped(values, variables)
-        return again[0] if len(again) == 1 else again
-
-    def fold(
-        self, hi: Any, init: Sequence[State], step: Callable[..., Sequence[State]], lo: Any = 0,
-        go: Callable[..., Node] | None = None,
-    ) -> Any:  # fmt: skip
-        """``init``, then ``step(i, *state)`` for each ``lo <= i < hi`` where ``go(i, *state)``; the last state."""
-        index = self._axis()
-        first = _flat(init)
-        states = tuple(n.var(f"u{self._fresh()}", x.type) for x in first)
-        results = tuple(n.var(f"u{self._fresh()}", x.type) for x in first)
-        before = _shaped(init, states)
-        values, where = _flat(step(index, *before)), None if go is None else go(index, *before)
-        axis = Axis(index, self.integer(hi), self.integer(lo))
-        self.emit(Fold(results, states, axis, tuple(first), tuple(values), where))
-        last = _shaped(init, results)
-        return last[0] if len(last) == 1 else last
-
-    def sum(self, hi: Any, term: Callable[[Node], Number], zero: Number, lo: Any = 0) -> Number:
-        """The sum of ``term(i)``; ``zero`` has its type."""
-        return self.fold(hi, (zero,), lambda i, s: (s + term(i),), lo)
 
     def then(self) -> None:
         """Begin another nest, over points of its own, which runs when this one is done at all points. Memory that both
@@ -245,13 +169,3 @@ class Writer:
         return self.launch.chain(
             [replace(nest, buffers=(*nest.buffers, *spare[len(nest.buffers) - first :])) for nest in self._nests]
         )
-
-
-def _flat(states: Sequence[State]) -> list[Node]:
-    return [x for s in states for x in (s.parts if isinstance(s, Number) else (s,))]
-
-
-def _shaped(states: Sequence[State], nodes: Sequence[Node]) -> list[State]:
-    """Nodes in the form of states."""
-    rest = iter(nodes)
-    return [Number(*(next(rest) for _ in s.parts)) if isinstance(s, Number) else next(rest) for s in states]

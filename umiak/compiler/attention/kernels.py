@@ -1,0 +1,54 @@
+"""The kernels of a form, in the order of a launch."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+
+from umiak.compiler.attention.form import COLUMNS, TILES, Form
+from umiak.compiler.attention.forward import forward
+from umiak.compiler.attention.gradient import gradient_of_keys, gradient_of_queries, moved
+from umiak.compiler.attention.lists import bounds, lists
+from umiak.compiler.loop.tree import SHARED, Kernel
+from umiak.util import flags
+
+TILE = flags.define(
+    "attention_tile", 0, "queries, and keys, of a tile of attention on devices: 64, 32, 16 or 8; 0: as many as fit"
+)
+CELLS = 4096  # bytes of a block that scans and reductions of threads need at most
+
+
+@functools.lru_cache(maxsize=256)
+def kernels(form: Form) -> tuple[Kernel, ...]:
+    """The kernels of a launch, in order."""
+    made = [bounds(form)] if form.mask == COLUMNS else []
+    made.append(lists(form, True))
+    if not form.gradient:
+        return (*made, forward(form))
+    return (*made, lists(form, False), moved(form), gradient_of_queries(form), gradient_of_keys(form))
+
+
+def shared_bytes(kernel: Kernel) -> int:
+    """Bytes of the memory of a block that a kernel declares."""
+    return sum(b.size.attr * b.type.bytes for b in kernel.buffers if b.space == SHARED and b.size is not None)
+
+
+def tiled(form: Form, most_shared: int, tokens: int) -> Form:
+    """The form with the largest tiles for which there is room in the memory of a block, and that are not much more than
+    a sequence of so many tokens; tiles lie in scratch where heads are too large for any."""
+    wanted = TILE.value
+    if wanted and wanted not in TILES:
+        raise ValueError(
+            f"[attention] requires FLAGS_attention_tile of {', '.join(map(str, TILES))} or 0, got {wanted}"
+        )
+    small = [t for t in TILES if t < 2 * tokens or t == TILES[-1]]
+    return _fitting(form, most_shared, (wanted,) if wanted else tuple(small))
+
+
+@functools.lru_cache(maxsize=256)
+def _fitting(form: Form, most_shared: int, tiles: tuple[int, ...]) -> Form:
+    for tile in tiles:
+        found = replace(form, tile=tile)
+        if max(map(shared_bytes, kernels(found))) + CELLS <= most_shared:
+            return found
+    return replace(form, tile=tiles[-1], shared=False)
