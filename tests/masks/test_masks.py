@@ -1,7 +1,10 @@
 """Masks by columns against their definitions: families, densities, tiles, conversion from dense masks, pictures."""
 
+import io
+
 import numpy as np
 import pytest
+from PIL import Image
 
 from umiak import masks
 from umiak.masks import ColumnMask, Tile
@@ -106,6 +109,42 @@ def test_picture_shows_tiles_and_scores():
     assert f"skip: {int((tiles == Tile.SKIP).sum())}" in text
     assert f"partial: {int((tiles == Tile.PARTIAL).sum())}" in text
     assert text.count("<rect") == 1 + tiles.size + 3 + int(masks.sliding_window(32, 5).visible().sum())
+
+
+def pixels_of(file):
+    """The pixels of a PNG, as another decoder reads them, and its text."""
+    image = Image.open(io.BytesIO(file))
+    return np.asarray(image.convert("RGB")), image.text["Description"]
+
+
+@pytest.mark.parametrize(
+    ("mask", "tile"), [(masks.sliding_window(32, 5), 8), (masks.prefix(300, 100), 64), (masks.document([900, 700]), 1)]
+)
+def test_a_picture_as_png(mask, tile):
+    """Inside of each tile is the colour of its class, and squares are the scores that count."""
+    pixels, text = pixels_of(mask.png(tile, tile))
+    kinds, n = mask.tiles(tile, tile)[0, 0], mask.queries
+    assert pixels.shape == (480, 480, 3)
+    assert text == f"{n} queries, {n} keys; {mask.density():.1%} visible; " + "; ".join(
+        f"{kind.name.lower()}: {int((kinds == kind).sum())}" for kind in Tile
+    )
+    colours = {Tile.SKIP: (0xF4, 0xF5, 0xF7), Tile.PARTIAL: (0xFF, 0xE2, 0xB8), Tile.FULL: (0x8F, 0xC7, 0xA6)}
+    seen = mask.visible()[0, 0]
+    rng = np.random.default_rng(0)
+    for y, x in rng.integers(0, 480, (300, 2)):
+        at = (y + 0.5) * n / 480, (x + 0.5) * n / 480
+        i, k = int(at[0]), int(at[1])
+        colour = tuple(pixels[y, x])
+        if min(at[0] % tile, at[1] % tile) < n / 480 and tile > 1:  # a border
+            continue
+        inside = n <= 64 and seen[i, k] and all(0.2 < a % 1 < 0.8 for a in at)
+        assert colour == ((0x3D, 0x6F, 0xB4) if inside else colours[Tile(int(kinds[i // tile, k // tile]))])
+
+
+@pytest.mark.parametrize(("queries", "keys"), [(0, 3), (3, 0), (0, 0), (1, 700)])
+def test_pictures_of_next_to_nothing(queries, keys):
+    pixels, text = pixels_of(ColumnMask(np.zeros((1, 2, keys, 2), np.int32), False, queries).png())
+    assert 0 not in pixels.shape and text.startswith(f"{queries} queries, {keys} keys")
 
 
 @pytest.mark.parametrize(

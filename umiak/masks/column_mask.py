@@ -108,6 +108,10 @@ class ColumnMask:
         """Return a picture of the first head's mask: its scores that count, and its tiles."""
         return picture.svg(self, rows, columns)
 
+    def png(self, rows: int = TILE, columns: int = TILE) -> bytes:
+        """Return the picture of :meth:`svg` as the bytes of a PNG file."""
+        return picture.png(self, rows, columns)
+
 
 def from_dense(visible: np.ndarray) -> ColumnMask:
     """Return the mask in the form with the fewest columns.
