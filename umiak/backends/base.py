@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from umiak.backends.collectives import Collectives
     from umiak.compiler.plan import Call
     from umiak.core.buffer import Buffer
+    from umiak.core.call_program import CallProgram
     from umiak.ops.base import Op
 
 GROUP = "umiak.backends"
@@ -117,6 +118,13 @@ class Tracer(Protocol):
         """End, and give what was recorded."""
 
 
+class Replay(Protocol):
+    """The calls of a captured program, in the device's own form."""
+
+    def run(self, inputs: list[Any], words: list, donation: bytes | None) -> list[Any]:
+        """Do as ``CallProgram.run`` does."""
+
+
 class Backend:
     """One way to run ops. Subclasses set the class attributes and define ``allocator``, ``kernel`` and ``supports``."""
 
@@ -170,6 +178,11 @@ class Backend:
 
     def tracer(self) -> Tracer | None:
         """Return a new recording of the devices' own profiler; None where they have none."""
+        return None
+
+    def replays(self, calls: CallProgram) -> Replay | None:
+        """Return what runs the calls of a captured program in their place, perhaps as graphs of the device; None: they
+        run one by one."""
         return None
 
     def kernel(self, call: Call) -> Kernel | None:
@@ -362,6 +375,11 @@ _everywhere: list[tuple[type[Op], Callable[[Call], Kernel]]] = []
 def provide(cls: type[Op], kernel: Callable[[Call], Kernel]) -> None:
     """Let ``kernel(call)`` say how ops of a class run, wherever their operands are: no backend is asked."""
     _everywhere.append((cls, kernel))
+
+
+def runs_everywhere(op: Op) -> bool:
+    """Return whether an op is no device's business: a copy between places, communication, a function of the user's."""
+    return any(isinstance(op, cls) for cls, _ in _everywhere)
 
 
 def find_kernel(call: Call) -> Kernel | None:

@@ -11,7 +11,7 @@ import operator
 import struct
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from umiak import ops as F
 from umiak.compiler import plan, whole_program
@@ -31,6 +31,9 @@ from umiak.ir.program import Program, Value, bound, scalars_of
 from umiak.ir.scope import Check, symbols_of
 from umiak.ir.sym import evaluate
 from umiak.runtime import control
+
+if TYPE_CHECKING:
+    from umiak.backends.base import Replay
 
 
 def word(x: Any) -> int:
@@ -95,6 +98,7 @@ class Executor:
             self.sources = {s: w for s, w in self.sources.items() if w is not None or s in read}
         self.wanted = [v if type(v) is Value else None for v in [*program.outputs, *(w.value for w in program.effects)]]
         self._lowered: dict[str | None, whole_program.Lowered] = {}
+        self._replays: dict[str, Replay | None] = {}  # by name of the backend
         self._binding: Binding | None = None
         place = {id(v): i for i, v in enumerate(program.inputs)}
         self.donated = [place[id(self._input(x))] for x in donate]
@@ -150,7 +154,10 @@ class Executor:
             if bound is not None:
                 bound.update(env)
         else:
-            made = lowered.calls.run(inputs, [env[s] for s in lowered.symbols], self._donation(inputs))
+            calls: Any = lowered.calls
+            if lowered is not self._lowered.get(None):
+                calls = self._replay(plan.BACKEND_OF(inputs[0].place if inputs else context.current().place)) or calls
+            made = calls.run(inputs, [env[s] for s in lowered.symbols], self._donation(inputs))
         n = len(program.outputs)
         if program.effects:
             # All values are those from before any write, so what shares memory with a target is copied first; a value
@@ -172,6 +179,7 @@ class Executor:
         """Another executor of the program, with memory of its own for values inside; what was compiled is shared."""
         made = copy.copy(self)
         made._binding = None
+        made._replays = {}
         return made
 
     def shrink(self) -> int:
@@ -243,7 +251,9 @@ class Executor:
     def grouped(self, index: int) -> Lowering | None:
         """The fused form for a place; None where its operations run one by one."""
         backend = plan.BACKEND_OF(place.from_index(index))
-        return self._lowering(self._fused(backend)) if backend.fuses else self.apart()
+        if not backend.fuses:
+            return self.apart()
+        return None if self._replay(backend) is not None else self._lowering(self._fused(backend))
 
     def apart(self) -> Lowering | None:
         """The operations one by one."""
@@ -307,6 +317,13 @@ class Executor:
                 self.program, self.wanted, backend, self._donate
             )
         return lowered_program
+
+    def _replay(self, backend: Any) -> Replay | None:
+        """The calls of the fused form in the device's own form."""
+        if backend.name not in self._replays:
+            calls = self._fused(backend).calls
+            self._replays[backend.name] = backend.replays(calls) if type(calls) is CallProgram else None
+        return self._replays[backend.name]
 
     def _one_by_one(self) -> whole_program.Lowered:
         lowered_program = self._lowered.get(None)

@@ -9,10 +9,12 @@ modules unloaded in use, calls without a current context.
 from __future__ import annotations
 
 import ctypes
+import re
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
@@ -77,6 +79,7 @@ class Stream:
     work: deque[Work] = field(default_factory=deque)
     captured: list[Work] | None = None
     spoiled: bool = False
+    graph: int = 0  # that is being captured
 
 
 @dataclass
@@ -94,6 +97,11 @@ class Module:
     image: str
     functions: dict[int, str] = field(default_factory=dict)
 
+
+_WORD = ctypes.c_uint
+LAUNCH = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.c_size_t, *[_WORD] * 7, ctypes.c_size_t, ctypes.POINTER(ctypes.c_void_p), ctypes.c_void_p
+)
 
 Execute = Callable[["RecordingDriver", str, str, int, int, int, Sequence[int]], None]
 
@@ -132,6 +140,9 @@ class RecordingDriver:
         self.launched: list[tuple[str, int, int, int, tuple[int, ...]]] = []
         self.failing: dict[str, CudaError] = {}
         self.number = 0x100
+        self.counts: dict[int, int] = {}  # of parameters, by function
+        self.raised: BaseException | None = None  # within a call by its address
+        self.entry = LAUNCH(self.launch)
 
     # --- helpers ---
 
@@ -482,11 +493,39 @@ class RecordingDriver:
 
         self.put(stream, Work("cuMemsetD32Async", run, (address,)))
 
-    def launch_kernel(
-        self, function: int, blocks: int, threads: int, shared: int, stream: int, arguments: Sequence[int]
-    ) -> None:
-        self.stream(stream, "cuLaunchKernel")
-        self.put(stream, self.kernel(function, blocks, threads, shared, tuple(arguments)))
+    def launch_entry(self) -> int:
+        return ctypes.cast(self.entry, ctypes.c_void_p).value
+
+    def launch(self, function, x, y, z, threads, second, third, shared, stream, arguments, extra) -> int:
+        """``cuLaunchKernel`` itself."""
+        try:
+            self.stream(stream, "cuLaunchKernel")
+            require((y, z, second, third, extra) == (1, 1, 1, 1, None), "a grid or block of more than one dim")
+            count = self.parameters(function)
+            words = tuple(ctypes.c_uint64.from_address(arguments[i]).value for i in range(count))
+            self.put(stream, self.kernel(function, x, threads, shared, words))
+        except BaseException as error:  # nothing crosses the call by its address; `check` raises it
+            self.raised = error
+            return 999
+        return 0
+
+    def check(self, call: str, code: int) -> None:
+        raised, self.raised = self.raised, None
+        if raised is not None:
+            raise raised
+        if code:
+            raise CudaError(call, code, "CUDA_ERROR_UNKNOWN")
+
+    def parameters(self, function: int) -> int:
+        """The number of parameters of a kernel, as its text has them."""
+        module = next((m for m in self.modules.values() if function in m.functions), None)
+        require(module is not None, "a kernel of a module that was unloaded, or never loaded")
+        if function not in self.counts:
+            name = re.escape(module.functions[function])
+            llvm = re.search(rf"define ptx_kernel void @{name}\((.*)\) #0", module.image)
+            text = llvm or re.search(rf"\.entry {name}\(([^)]*)\)", module.image)
+            self.counts[function] = text[1].count(",") + 1
+        return self.counts[function]
 
     def kernel(self, function: int, blocks: int, threads: int, shared: int, arguments: tuple[int, ...]) -> Work:
         number, module = next(((n, m) for n, m in self.modules.items() if function in m.functions), (0, None))
@@ -538,7 +577,12 @@ class RecordingDriver:
     def stream_begin_capture(self, stream: int) -> None:
         owner = self.stream(stream, "cuStreamBeginCapture")
         require(owner.captured is None, "a stream is captured twice")
-        owner.captured, owner.spoiled = [], False
+        owner.captured, owner.spoiled, owner.graph = [], False, self.new() << NODE_BITS
+
+    def stream_captured_node(self, stream: int) -> int:
+        owner = self.stream(stream, "cuStreamGetCaptureInfo")
+        require(owner.captured, "the last node of a stream that has recorded nothing")
+        return owner.graph + len(owner.captured) - 1
 
     def stream_end_capture(self, stream: int) -> int:
         owner = self.stream(stream, "cuStreamEndCapture")
@@ -546,13 +590,14 @@ class RecordingDriver:
         require(captured is not None, "cuStreamEndCapture of a stream that is not captured")
         if owner.spoiled:
             raise CudaError("cuStreamEndCapture", 901, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED")
-        number = self.new() << NODE_BITS
-        self.graphs[number] = captured
-        return number
+        self.graphs[owner.graph] = captured
+        return owner.graph
 
-    def graph_kernel_nodes(self, graph: int) -> list[int]:
-        self.called("cuGraphGetNodes")
-        return [graph + i for i, work in enumerate(self.graphs[graph]) if work.kernel is not None]
+    def graph_debug_dot_print(self, graph: int, path: str, flags: int) -> None:
+        self.called("cuGraphDebugDotPrint")
+        require(0 < flags < 1 << 16, "flags that the driver does not know")
+        nodes = " -> ".join(f'"{i}: {work.name}"' for i, work in enumerate(self.graphs[graph]))
+        Path(path).write_text(f"digraph {{ {nodes} }}\n")
 
     def graph_instantiate(self, graph: int) -> int:
         self.called("cuGraphInstantiate")

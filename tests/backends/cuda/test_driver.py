@@ -95,9 +95,10 @@ CALLS = {
     "stream_synchronize": (5,), "stream_wait_event": (5, 6), "event_create": (True,), "event_destroy": (5,),
     "event_record": (5, 6), "event_query": (5,), "event_synchronize": (5,), "event_elapsed_time": (5, 6),
     "memcpy_async": (64, 128, 8, 5), "memcpy_peer_async": (64, 5, 128, 6, 8, 7), "memset_d32_async": (64, 0, 2, 5),
-    "launch_kernel": (5, 1, 256, 0, 6, [1, -2]), "module_load_data": ("text",), "module_unload": (5,),
+    "launch_entry": (), "check": ("cuLaunchKernel", 1), "module_load_data": ("text",), "module_unload": (5,),
     "module_get_function": (5, "name"), "func_set_max_dynamic_shared_size": (5, 1 << 16), "stream_begin_capture": (5,),
-    "stream_end_capture": (5,), "graph_kernel_nodes": (5,), "graph_instantiate": (5,),
+    "stream_end_capture": (5,), "stream_captured_node": (5,), "graph_debug_dot_print": (5, "graph.dot", 1),
+    "graph_instantiate": (5,),
     "graph_exec_kernel_node_set_params": (5, 6, 7, 1, 256, 0, [1]), "graph_launch": (5, 6), "graph_exec_destroy": (5,),
     "graph_destroy": (5,),
 }  # fmt: skip

@@ -11,7 +11,7 @@ import pytest
 import paddle
 from umiak import ops as F
 from umiak.backends.cuda.device import CaptureError
-from umiak.backends.cuda.graphs import Graph, between, capture_stream
+from umiak.backends.cuda.graphs import Graph, between
 from umiak.core import array, stream
 from umiak.core.array import from_numpy
 
@@ -120,7 +120,7 @@ def test_what_data_make_fail_is_told_at_every_call(device, graph):
     table = from_numpy(np.arange(4, dtype=np.float32), device)
     captured = graph(lambda at: F.take(table, at, axis=0), from_numpy(np.array([0, 1]), device))
     assert array.host_values(captured(from_numpy(np.array([3, 2]), device))).tolist() == [3, 2]
-    side = stream.stream(device.index, capture_stream(device))
+    side = stream.stream(device.index, captured.stream)
     for bad in (9, 7):
         captured(from_numpy(np.array([1, bad]), device))
         with pytest.raises(RuntimeError, match=rf"\[take\] on gpu:0: .* got {bad}"):

@@ -14,7 +14,7 @@ from umiak.backends import strided
 from umiak.backends.cuda import copies, modules
 from umiak.backends.cuda.device import Device
 from umiak.backends.cuda.driver import CudaError
-from umiak.backends.cuda.launches import prepare
+from umiak.backends.cuda.launches import Given, prepare
 from umiak.compiler.loop.node import axis, const, dim, i64
 from umiak.compiler.loop.tree import LANE, OUT, SHARED, Axis, Buffer, Kernel, Loop, Store
 from umiak.compiler.loop.types import F32
@@ -33,7 +33,7 @@ def fill(value, name="fill", scratch=()):
 
 
 def put(launch, queue, address):
-    queue.put("fill", lambda stream: launch.put(queue, launch.arguments([address], (), 0, 0, 0)))
+    queue.put("fill", lambda stream: launch.put(queue, Given([address], [])))
 
 
 @pytest.fixture

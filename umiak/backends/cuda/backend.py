@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from umiak.backends.base import Backend, Kernel, Properties, get
 from umiak.backends.cuda import copies
@@ -16,6 +17,10 @@ from umiak.memory import caching
 from umiak.ops.convolution import Conv, ConvInputGrad, ConvWeightGrad
 from umiak.ops.linalg import Matmul
 from umiak.util import log
+
+if TYPE_CHECKING:
+    from umiak.backends.cuda.programs import Program
+    from umiak.core.call_program import CallProgram
 
 
 class CudaBackend(Backend):
@@ -71,14 +76,26 @@ class CudaBackend(Backend):
         copies.transfer(target, source, stream)
         return True
 
+    def replays(self, calls: CallProgram) -> Program | None:
+        from umiak.backends.cuda.programs import FEWEST, GRAPHS, Program
+
+        return Program(calls) if GRAPHS.value and len(calls.steps_ops) >= FEWEST else None
+
     def supports(self, op: Any) -> bool:
         return op.decompose is not None or get("cpu").supports(op) or get("ref").supports(op)
 
+    def fuses_epilogue(self, op: Any, metas: Sequence[Any], params: Sequence[Any], steps: Sequence[Any]) -> bool:
+        from umiak.backends.cuda.epilogues import fuses
+
+        return fuses(op, metas, steps)
+
     def kernel(self, call: Any) -> Kernel | None:
         # Imported with the first kernel: they load the compiler.
+        from umiak.backends.cuda import epilogues
         from umiak.backends.cuda.graphs import between
         from umiak.backends.cuda.matmuls import Kernels, convolution, matmul
         from umiak.backends.cuda.nests import NestKernel
+        from umiak.compiler.epilogue import FusedEpilogue
         from umiak.compiler.lower.builder import NotANest
 
         device, op = self.device(call.place), call.op
@@ -86,6 +103,8 @@ class CudaBackend(Backend):
             return Kernel(run=lambda op, outs, ins, params: copies.copy(device, outs[0], ins[0]), name="copy")
         if type(op) in (Conv, ConvInputGrad, ConvWeightGrad):
             return convolution(Kernels(device), call)
+        if type(op) is FusedEpilogue:
+            return epilogues.kernel(Kernels(device), call)
         product = matmul(Kernels(device), call) if type(op) is Matmul else None
         if product is not None:
             return product

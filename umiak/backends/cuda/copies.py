@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from umiak.backends.cuda.device import DEVICES, Device
-from umiak.backends.cuda.launches import Launch, prepare
+from umiak.backends.cuda.launches import Given, Launch, prepare
 from umiak.backends.cuda.memory import upload
 from umiak.backends.strided import copy_work, is_dense
 from umiak.core.buffer import Buffer
@@ -53,5 +53,5 @@ def copy(device: Device, target: Buffer, source: Buffer, name: str = "copy") -> 
         )
         return
     launch = _prepared(device, *copy_work(target, source))
-    arguments = launch.arguments([source.pointer, target.pointer], (), 0, 0, 0)
-    queue.put(name, lambda s: launch.put(queue, arguments), uses=(target, source))
+    given = Given([source.pointer, target.pointer], [])
+    queue.put(name, lambda s: launch.put(queue, given), uses=(target, source))

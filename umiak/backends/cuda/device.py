@@ -24,7 +24,8 @@ from umiak.core.stream import Event, QueueDriver
 from umiak.util import flags
 
 if TYPE_CHECKING:
-    from umiak.backends.cuda.graphs import Graph
+    from umiak.backends.cuda.launches import Given, Launch
+    from umiak.backends.cuda.recordings import Recording
 
 DEVICE_TYPE = "gpu"
 THREADS = 256  # of a block, for kernels of the loop IR
@@ -34,26 +35,58 @@ MAPPED = flags.define(
 )
 
 
-class Capture(NamedTuple):
+class Recorded(NamedTuple):
+    """A launch in a graph: its node, and what the kernel was given."""
+
+    node: int
+    launch: Launch
+    given: Given
+
+
+class Capture:
     """Work that a stream records into a graph in place of doing it.
 
-    ``addresses`` that it will use; ``storages`` of other streams' memory among them, which are pinned; ``keep`` what
-    has to live as long; ``pending`` what is to be done after each launch of the graph.
+    ``settable``: numbers that launches are given will be set anew in the graph, so that random numbers may be drawn.
+    ``addresses`` that the graph will use; ``storages`` of other streams' memory among them, which are pinned; ``keep``
+    what has to live as long; ``pending`` what is to be done after each launch of the graph; ``launches`` of kernels of
+    the loop IR; ``others`` counts the work that is no nest.
     """
 
-    addresses: set[int]
-    storages: list[Storage]
-    keep: list[object]
-    pending: list[tuple[str, Check]]
+    def __init__(self, settable: bool = False) -> None:
+        self.settable = settable
+        self.addresses: set[int] = set()
+        self.storages: dict[int, Storage] = {}  # by id
+        self.keep: list[object] = []
+        self.pending: list[tuple[str, Check]] = []
+        self.launches: list[Recorded] = []
+        self.work = 0
+        self.others = 0
 
-    def note(self, id: int, operands: Iterable[object]) -> None:
+    def note(self, id: int, operands: Iterable[object], nest: bool) -> None:
         """Note that work on the stream of this id uses tensors."""
+        self.work += 1
+        self.others += not nest
         for x in operands:
             if isinstance(x, Buffer):
                 self.addresses.add(x.pointer)
-                if x.storage.stream != id and not any(s is x.storage for s in self.storages):
-                    x.storage.pin()
-                    self.storages.append(x.storage)
+                storage, key = x.storage, hash(x.storage)
+                if storage.stream != id and key not in self.storages:
+                    storage.pin()
+                    self.storages[key] = storage
+
+    def launched(self, queue: Queue, launch: Launch, given: Given) -> None:
+        """Note a launch that the stream has recorded last."""
+        self.keep.append(launch.module)
+        self.addresses.update((*given.pointers, given.local, given.global_scratch, given.error))
+        node = queue.device.driver.stream_captured_node(queue.handle)
+        self.launches.append(Recorded(node, launch, given))
+
+
+class Probe:
+    """Notes of a run that may be captured later: whether somebody has waited for the device, or the host worked."""
+
+    def __init__(self) -> None:
+        self.interrupted = False
 
 
 class CaptureError(RuntimeError):
@@ -92,15 +125,19 @@ class Queue:
         check: Check | None = None,
         done: Callable[[], None] | None = None,
         uses: Iterable[object] = (),
+        nest: bool = False,
     ) -> int:
-        """Hand work in: ``enqueue`` gets the handle of the stream; its tensors are among ``uses``. Its ticket."""
+        """Hand work in: ``enqueue`` gets the handle of the stream; its tensors are among ``uses``. Its ticket.
+
+        ``nest``: its kernels take the numbers of one call as their scalar pack, and no other way.
+        """
         with self.lock:  # tickets are in the order of the work
             self.device.enter()
             enqueue(self.handle)
             ticket = self.stream.submit()
             if self.capture is not None:
                 # What the work uses stays as it is: the graph will use it again.
-                self.capture.note(self.stream.id, uses)
+                self.capture.note(self.stream.id, uses, nest)
                 self.capture.keep.append(done)
                 if check is not None:
                     self.capture.pending.append((name, check))
@@ -165,6 +202,8 @@ class Queue:
 
     def refuse_waiting(self) -> None:
         """Raise within a capture: what it records is not done."""
+        if self.device.probe is not None:
+            self.device.probe.interrupted = True
         if self.capture is not None:
             place = self.device.place.name
             raise CaptureError(
@@ -212,10 +251,12 @@ class Device(QueueDriver):
         self.lost: CudaError | None = None  # the failure after which the driver gives nothing more
         self.lock = threading.RLock()
         self.queues: dict[int, Queue] = {}
-        self.recording: Graph | None = None  # what is being captured
+        self.recording: Recording | None = None  # what is being captured
+        self.probe: Probe | None = None  # of a run that may be captured later
         self.events: list[int] = []  # of the driver, not in use
         self.timed: list[int] = []  # likewise, of those that note the time
         self.peers: list[int] = []  # numbers of devices whose memory this one reaches
+        self.launch_entry = driver.launch_entry()
         self.units = self.attribute(DeviceAttribute.MULTIPROCESSOR_COUNT)
         self.most_shared = self.attribute(DeviceAttribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
         self.modules = Modules(self)

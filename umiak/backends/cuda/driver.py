@@ -45,6 +45,9 @@ class Driver(Protocol):
     Every method raises :class:`CudaError` where the driver refuses.
     """
 
+    def check(self, call: str, code: int) -> None:
+        """Raise :class:`CudaError` for a code other than 0 of a function that was called by its address."""
+
     # --- devices and contexts ---
 
     def driver_get_version(self) -> int:
@@ -115,10 +118,8 @@ class Driver(Protocol):
         self, target: int, target_context: int, source: int, source_context: int, nbytes: int, stream: int
     ) -> None: ...
     def memset_d32_async(self, address: int, value: int, count: int, stream: int) -> None: ...
-    def launch_kernel(
-        self, function: int, blocks: int, threads: int, shared: int, stream: int, arguments: Sequence[int]
-    ) -> None:
-        """Launch ``blocks`` of ``threads``; each argument of the kernel is a word of 64 bits."""
+    def launch_entry(self) -> int:
+        """Return the address of ``cuLaunchKernel``, which launches call without Python."""
 
     # --- modules ---
 
@@ -132,11 +133,11 @@ class Driver(Protocol):
     # --- graphs ---
 
     def stream_begin_capture(self, stream: int) -> None: ...
+    def stream_captured_node(self, stream: int) -> int:
+        """Return the node that a stream that is captured has recorded last."""
+
     def stream_end_capture(self, stream: int) -> int:
         """Return the graph of what was handed to the stream since the capture began."""
-
-    def graph_kernel_nodes(self, graph: int) -> list[int]:
-        """Return the nodes of a graph that launch kernels, in the order of their launches."""
 
     def graph_instantiate(self, graph: int) -> int: ...
     def graph_exec_kernel_node_set_params(
@@ -145,3 +146,5 @@ class Driver(Protocol):
     def graph_launch(self, instance: int, stream: int) -> None: ...
     def graph_exec_destroy(self, instance: int) -> None: ...
     def graph_destroy(self, graph: int) -> None: ...
+    def graph_debug_dot_print(self, graph: int, path: str, flags: int) -> None:
+        """Write a graph in the language of Graphviz; ``flags`` are those of ``CUgraphDebugDot_flags``."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from umiak.backends.cuda.launch_entry import Entry
 from umiak.backends.cuda.modules import Module
 from umiak.backends.nest_launches import size_of
 from umiak.compiler.loop.tree import Kernel
@@ -35,6 +36,17 @@ class Scratch:
         return self.tensors[-1].data_ptr()
 
 
+class Given(NamedTuple):
+    """What a launch gives to its kernel beside the integers: addresses, and the words of the scalar pack."""
+
+    pointers: list[int]
+    words: list[int]
+    local: int = 0
+    global_scratch: int = 0
+    error: int = 0
+    resized: Callable[[list[int]], Launch | None] | None = None  # the launch for other words; None: of other kernels
+
+
 class Launch(NamedTuple):
     """One kernel with its grid and its integers."""
 
@@ -47,20 +59,29 @@ class Launch(NamedTuple):
     words: int  # of the scalar pack
     local: int  # bytes of scratch of all units
     global_scratch: int  # bytes of scratch of the launch
+    entry: Entry
 
-    def arguments(
-        self, pointers: Sequence[int], words: Sequence[int], local: int, global_scratch: int, error: int
-    ) -> list[int]:
+    def arguments(self, given: Given) -> list[int]:
         """The arguments of the kernel (:mod:`umiak.compiler.render.ptx`)."""
-        return [*pointers, *self.dims, *words[: self.words], local, global_scratch, error, BEGIN, END]
+        behind = (given.local, given.global_scratch, given.error, BEGIN, END)
+        return [*given.pointers, *self.dims, *given.words[: self.words], *behind]
 
-    def put(self, queue: Queue, arguments: Sequence[int]) -> None:
+    def fits_in_place_of(self, other: Launch) -> bool:
+        """Return whether it is the other one but for its grid and integers."""
+        mine, its = (
+            (x.module, x.threads, x.shared, len(x.dims), x.words, x.local, x.global_scratch) for x in (self, other)
+        )
+        return mine == its
+
+    def put(self, queue: Queue, given: Given) -> None:
         """Launch it on a stream whose context is current. Its ticket is the next one of the stream."""
-        driver = queue.device.driver
+        code = self.entry.launch(
+            queue.handle, given.pointers, given.words, given.local, given.global_scratch, given.error
+        )
+        if code:
+            queue.device.driver.check("cuLaunchKernel", code)
         if queue.capture is not None:
-            queue.capture.keep.append(self.module)
-            queue.capture.addresses.update(arguments)
-        driver.launch_kernel(self.module.function, self.blocks, self.threads, self.shared, queue.handle, arguments)
+            queue.capture.launched(queue, self, given)
         self.module.used[queue] = queue.stream.submitted + 1
 
 
@@ -80,4 +101,7 @@ def prepare(device: Device, kernel: Kernel, dims: tuple[int, ...]) -> Launch:
     module.allow_shared(shared)
     units = blocks * (need.threads if need.unit == THREAD else 1)
     local, global_scratch = units * size_of(need.local, dims), size_of(need.global_scratch, dims)
-    return Launch(module, kernel.name, blocks, need.threads, shared, dims, need.words, local, global_scratch)
+    entry = Entry(
+        device.launch_entry, module.function, blocks, need.threads, shared, list(dims), need.words, BEGIN, END
+    )
+    return Launch(module, kernel.name, blocks, need.threads, shared, dims, need.words, local, global_scratch, entry)

@@ -10,11 +10,12 @@ from umiak import ops as F
 from umiak.backends.base import Kernel
 from umiak.backends.cuda import copies
 from umiak.backends.cuda.device import Device
-from umiak.backends.cuda.launches import prepare
+from umiak.backends.cuda.launches import Given, prepare
 from umiak.backends.cuda.providers import gemm
 from umiak.backends.im2col import Convolutions
 from umiak.backends.matmul_work import Geometry, Matrices, columns_work, images_work, matmul_work
 from umiak.backends.strided import Run, densely
+from umiak.backends.tile_matmul import tile_matmul_work
 from umiak.compiler.loop.tree import Kernel as LoopKernel
 from umiak.core import dtype as dt
 from umiak.core import eager
@@ -34,7 +35,8 @@ class Kernels:
             return
         library = gemm.find(self.device, out.dtype)
         if library is None or not library.multiply(out, a, b, name):
-            self.run(matmul_work(out, a, b), (a.x, b.x, out), name)
+            work = tile_matmul_work(out, a, b, self.device.units) or matmul_work(out, a, b)
+            self.run(work, (a.x, b.x, out), name)
 
     def columns(self, s: Geometry, columns: Buffer, x: Buffer, steps: tuple[int, int, int], name: str) -> None:
         self.run(columns_work(s, x.shape[0], steps, x.dtype.name), (x, columns), name)
@@ -45,8 +47,8 @@ class Kernels:
     def run(self, work: tuple[LoopKernel, tuple[int, ...]], buffers: Sequence[Buffer], name: str) -> None:
         queue = self.device.queue(current().get_stream(buffers[-1].place))
         launch = prepare(self.device, *work)
-        arguments = launch.arguments([x.pointer for x in buffers], (), 0, 0, 0)
-        queue.put(name, lambda stream: launch.put(queue, arguments), uses=buffers)
+        given = Given([x.pointer for x in buffers], [])
+        queue.put(name, lambda stream: launch.put(queue, given), uses=buffers)
 
     def densely(self, run: Run) -> Run:
         """A kernel that writes dense results as one that writes them wherever they lie."""

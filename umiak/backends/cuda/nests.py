@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from umiak.backends.attention_launches import launches_of
 from umiak.backends.cuda.device import CaptureError, Device
-from umiak.backends.cuda.launches import Launch, Scratch, prepare
+from umiak.backends.cuda.launches import Given, Launch, Scratch, prepare
 from umiak.backends.late_failures import DataCheck
 from umiak.backends.nest_launches import Work
 from umiak.compiler.dump import dump
@@ -19,12 +19,26 @@ from umiak.compiler.loop import tree
 from umiak.compiler.loop.printer import show_kernel
 from umiak.core.buffer import Buffer
 from umiak.core.context import current
+from umiak.core.dtype import DType
 
 
 class Prepared(NamedTuple):
     temporaries: tuple[int, ...]
     steps: tuple[tuple[Launch, ...], ...]  # launches of one step share global scratch
     fails: bool
+
+
+class Sizes(NamedTuple):
+    """A buffer without its memory."""
+
+    dtype: DType
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    @classmethod
+    def of(cls, x: Buffer) -> Sizes:
+        return cls(x.dtype, x.offset, x.shape, x.strides)
 
 
 class NestKernel:
@@ -55,29 +69,40 @@ class NestKernel:
         if prepared.steps:
             self.launch(prepared, op, outs, ins, params, words)
 
+    def resized(self, prepared: Prepared, sizes: list[Any], index: int, words: list[int]) -> Launch | None:
+        """The launch of that number in what was prepared, for other words; None where they want other kernels."""
+        with self.lock:
+            other = self.launches.prepared(sizes, words)
+        before, now = ([k for step in p.steps for k in step] for p in (prepared, other))
+        same = len(before) == len(now) and prepared.temporaries == other.temporaries
+        return now[index] if same and now[index].fits_in_place_of(before[index]) else None
+
     def launch(
         self, prepared: Prepared, op: Any, outs: Sequence[Buffer], ins: Sequence[Any], params: tuple, words: list[int]
     ) -> None:
         device, place = self.device, outs[0].place
         queue, driver = device.queue(current().get_stream(place)), device.driver
-        if self.random and queue.capture is not None:
+        if self.random and queue.capture is not None and not queue.capture.settable:
             raise CaptureError(f"[graph] requires a function that draws no random numbers, got {op.name}")
         scratch = Scratch(place)
         # Numbers and absent operands have a place among the pointers, too.
         pointers = [x.pointer if isinstance(x, Buffer) else 0 for x in (*ins, *outs)]
         pointers += [scratch.take(n) for n in prepared.temporaries]
-        work = []
+        work: list[tuple[Launch, Given]] = []
+        sizes = [Sizes.of(x) if isinstance(x, Buffer) else x for x in ins] if queue.capture is not None else []
         error = scratch.take(4 if prepared.fails else 0)
         for launches in prepared.steps:
             global_scratch = scratch.take(max(k.global_scratch for k in launches))
-            work += [(k, k.arguments(pointers, words, scratch.take(k.local), global_scratch, error)) for k in launches]
+            for k in launches:
+                resized = partial(self.resized, prepared, sizes, len(work)) if queue.capture is not None else None
+                work.append((k, Given(pointers, words, scratch.take(k.local), global_scratch, error, resized)))
 
         def enqueue(stream: int) -> None:
-            for launch, arguments in work:
-                launch.put(queue, arguments)
+            for launch, given in work:
+                launch.put(queue, given)
 
         if not prepared.fails:
-            queue.put(op.name, enqueue, uses=(*ins, *outs))
+            queue.put(op.name, enqueue, uses=(*ins, *outs), nest=True)
             return
         block = device.pinned.take(4)
         code = ctypes.c_uint32.from_address(block[0])
@@ -88,4 +113,4 @@ class NestKernel:
             driver.memcpy_async(block[0], error, 4, stream)
 
         check = DataCheck(op, ins, params, lambda: code.value, device.memory.array)
-        queue.put(op.name, checked, check, partial(device.pinned.give, block), (*ins, *outs))
+        queue.put(op.name, checked, check, partial(device.pinned.give, block), (*ins, *outs), nest=True)

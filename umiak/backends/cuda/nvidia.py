@@ -48,7 +48,13 @@ class NvidiaDriver:
     def __init__(self, cuda: Any) -> None:
         self.cuda = cuda
 
-    def check(self, call: str, code: Any, text: str = "") -> None:
+    def check(self, call: str, code: int) -> None:
+        if code:
+            known = [c for c in self.cuda.CUresult if int(c) == code]
+            self.accept(call, known[0] if known else code)
+
+    def accept(self, call: str, code: Any, text: str = "") -> None:
+        """Raise for a code of the bindings other than 0."""
         if int(code) == 0:
             return
         name, said = (getattr(self.cuda, f)(code)[1] for f in ("cuGetErrorName", "cuGetErrorString"))
@@ -59,7 +65,7 @@ class NvidiaDriver:
     def call(self, name: str, *arguments: Any) -> Any:
         """Call a function of the driver; its results besides the code: None, one thing, or a list."""
         code, *results = getattr(self.cuda, name)(*arguments)
-        self.check(name, code)
+        self.accept(name, code)
         return results[0] if len(results) == 1 else results or None
 
     def init(self) -> None:
@@ -199,7 +205,7 @@ class NvidiaDriver:
         (code,) = self.cuda.cuEventQuery(event)
         if code == self.cuda.CUresult.CUDA_ERROR_NOT_READY:
             return False
-        self.check("cuEventQuery", code)
+        self.accept("cuEventQuery", code)
         return True
 
     def event_synchronize(self, event: int) -> None:
@@ -221,11 +227,14 @@ class NvidiaDriver:
     def memset_d32_async(self, address: int, value: int, count: int, stream: int) -> None:
         self.call("cuMemsetD32Async", address, value, count, stream)
 
-    def launch_kernel(
-        self, function: int, blocks: int, threads: int, shared: int, stream: int, arguments: Sequence[int]
-    ) -> None:
-        words = Words(arguments)
-        self.call("cuLaunchKernel", function, blocks, 1, 1, threads, 1, 1, shared, stream, words.address, 0)
+    def launch_entry(self) -> int:
+        try:
+            function = ctypes.CDLL(LIBRARY).cuLaunchKernel
+        except OSError as error:
+            raise RuntimeError(f"[gpu] requires the NVIDIA driver: {error}") from error
+        address = ctypes.cast(function, ctypes.c_void_p).value
+        assert address is not None
+        return address
 
     # --- modules ---
 
@@ -235,7 +244,7 @@ class NvidiaDriver:
         options = [option.CU_JIT_ERROR_LOG_BUFFER, option.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES]
         code, module = self.cuda.cuModuleLoadDataEx(image.encode() + b"\0", 2, options, [log, LOG_BYTES])
         said = log.split(b"\0")[0].decode(errors="replace").strip()
-        self.check("cuModuleLoadDataEx", code, f"{said}\n{image}")
+        self.accept("cuModuleLoadDataEx", code, f"{said}\n{image}")
         return int(module)
 
     def module_unload(self, module: int) -> None:
@@ -258,12 +267,10 @@ class NvidiaDriver:
     def stream_end_capture(self, stream: int) -> int:
         return int(self.call("cuStreamEndCapture", stream))
 
-    def graph_kernel_nodes(self, graph: int) -> list[int]:
-        # A stream's graph is a chain, whose nodes come in the order of their launches.
-        (_, count) = self.call("cuGraphGetNodes", graph)
-        (nodes, _) = self.call("cuGraphGetNodes", graph, count)
-        kernel = self.cuda.CUgraphNodeType.CU_GRAPH_NODE_TYPE_KERNEL
-        return [int(n) for n in nodes if self.call("cuGraphNodeGetType", n) == kernel]
+    def stream_captured_node(self, stream: int) -> int:
+        # (status, id, graph, nodes that the next one comes behind, their edges from CUDA 13 on, their number)
+        _, _, _, nodes, *_ = self.call("cuStreamGetCaptureInfo", stream)
+        return int(nodes[-1])
 
     def graph_instantiate(self, graph: int) -> int:
         return int(self.call("cuGraphInstantiate", graph, 0))
@@ -287,6 +294,9 @@ class NvidiaDriver:
 
     def graph_destroy(self, graph: int) -> None:
         self.call("cuGraphDestroy", graph)
+
+    def graph_debug_dot_print(self, graph: int, path: str, flags: int) -> None:
+        self.call("cuGraphDebugDotPrint", graph, path.encode() + b"\0", flags)
 
 
 class Words:
