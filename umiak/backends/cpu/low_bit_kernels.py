@@ -2,9 +2,10 @@
 
 A row of x is written in the fixed point of its largest magnitude: whole numbers of 24 bits, as three digits of 8 bits
 each, the largest at most ``DIGITS_LIMIT[3]``. Products with weights and their sums are exact integers then, which is as
-good as float32: what rounding x loses is 2**-24 of the row's largest magnitude. With one digit it is what LLM.int8()
-asks for. The processor multiplies unsigned bytes by signed ones, so weights are taken plus 128 (4 bits: plus 8), and
-sums start from what that adds, with the sign changed: the *offsets*.
+good as float32: what rounding x loses is 2**-24 of the row's largest magnitude. Of bfloat16 two digits are enough: they
+lose 2**-16 of it, less than is lost when results of usual size are rounded. One is what LLM.int8() asks for. The
+processor multiplies unsigned bytes by signed ones, so weights are taken plus 128 (4 bits: plus 8), and sums start from
+what that adds, with the sign changed: the *offsets*.
 
 What belongs to a row of x is a record: its step as a float in a line of its own; offsets, a vector for each group and
 part; digits, the highest first, each ``padded`` bytes long and zero beyond k. A *part* is digits whose sums fit in one
@@ -23,7 +24,8 @@ from umiak.compiler.render.target import Target
 
 LINE = 64  # bytes of a vector, and inputs of a step
 BASE = 256.0  # of the digits
-DIGITS_LIMIT = {1: 127.0, 3: 127.0 * 65536}
+DIGITS_LIMIT = {n: 127.0 * BASE ** (n - 1) for n in (1, 2, 3)}
+DIGITS = {"float32": 3, "float16": 3, "bfloat16": 2}  # of x that is not to be rounded to 8 bits
 LARGEST_GROUP = 128  # of which a part is no more than 32 bits
 LEAST = 2.0**-100  # largest magnitude of a row that is told from zero
 
@@ -42,7 +44,7 @@ class Kind(NamedTuple):
         """Digits whose sums are put together in integers."""
         if not self.group or self.digits == 1:
             return tuple((d,) for d in range(self.digits))
-        return ((0, 1, 2),) if self.bits == 4 else ((0,), (1, 2))
+        return ((0,), (1, 2)) if self.bits == 8 and self.digits == 3 else (tuple(range(self.digits)),)
 
     @property
     def halves(self) -> int:
