@@ -93,7 +93,7 @@ def weights(e: TileEmitter, name: str, kind: Kind) -> str:
     words = "<32 x i16>"
 
     def lines(row: str) -> list[str]:
-        """Where the outputs of a row have their first step."""
+        """Places of the first step of the outputs of a row."""
         first = e.offset_by("%to", e.times(row, ROW_BYTES * kind.halves))
         return [e.offset_by(first, ROW_BYTES * h) for h in range(kind.halves)]
 
@@ -102,7 +102,7 @@ def weights(e: TileEmitter, name: str, kind: Kind) -> str:
         return [e.broadcast(at, FLOAT * h) for h in range(kind.halves)]
 
     def tables(factors: list[str]) -> list[str]:
-        """What 4 bits stand for, for each output; twice in a vector, since an index has 5 bits."""
+        """The numbers that 4 bits stand for, for each output; twice in a vector, since an index has 5 bits."""
         values = [e.op("fmul", NUMBERS, f) for f in factors] or [NUMBERS] * kind.halves
         return [e.emit(f"bitcast <32 x bfloat> {e.joined(x, x)} to {words}") for x in values]
 
@@ -219,7 +219,7 @@ def results(e: TileEmitter, name: str, kind: Kind) -> str:
 
 
 def takes(kind: Kind, stored: str) -> bool:
-    """Whether x of a dtype meets weights in tiles: the others would lose digits."""
+    """Return whether x of a dtype meets weights in tiles: the others would lose digits."""
     return supported(Target.host()) and (kind.digits == 1 or STORED[stored] is BF16)
 
 
