@@ -68,17 +68,17 @@ def by_ref(op, *inputs, dropout=()):
     return evaluate(op, list(inputs), params)
 
 
-def compare(q, k, v, g, mask=None, causal=False, dtype="float32", blocks=None, dropout=(), g_lse=None):
+def compare(q, k, v, g, mask=None, causal=False, dtype="float32", blocks=None, dropout=(), g_lse=None, softcap=0.0):
     """All three ops against ref."""
     grad_of_mask = mask is not None and mask.dtype.kind not in "bi"
-    train = ops.AttentionTrain(causal=causal, dropout=bool(dropout))
+    train = ops.AttentionTrain(causal=causal, dropout=bool(dropout), softcap=softcap)
     want = by_ref(train, q, k, v, mask, blocks, dropout=dropout)
     out, lse = run(train, q, k, v, mask, blocks, dropout=dropout)
     close(out, want[0], dtype, "out")
     close(lse, want[1], dtype, "lse")
-    if blocks is None and not dropout:
+    if blocks is None and not dropout and not softcap:
         close(run(ops.Attention(causal=causal), q, k, v, mask), want[0], dtype, "without lse")
-    op = ops.AttentionGrad(causal=causal, dropout=bool(dropout), with_mask=grad_of_mask)
+    op = ops.AttentionGrad(causal=causal, dropout=bool(dropout), with_mask=grad_of_mask, softcap=softcap)
     operands = q, k, v, want[0], want[1], g, mask, blocks, g_lse
     wanted = by_ref(op, *operands, dropout=dropout)
     made = run(op, *operands, dropout=dropout)
@@ -109,6 +109,40 @@ SIZES = [  # batch, queries, keys, heads, key heads, dim, value dim
 @pytest.mark.parametrize("size", SIZES)
 def test_sizes(size, causal, dtype):
     compare(*operands(*size, dtype), causal=causal, dtype=dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+@pytest.mark.parametrize("size", [SIZES[i] for i in (3, 6, 8, 9, 11, 13)])
+def test_capped_scores(size, dtype):
+    """In strips and one by one, with each kind of mask, dropout, and a gradient of the log-sum-exp."""
+    b, sq, sk, h, heads, *_ = size
+    rng = np.random.default_rng(2)
+    given = operands(*size, dtype)
+    g_lse = rng.standard_normal((b, h, sq)).astype(np.float64 if dtype == "float64" else np.float32)
+    columns = rng.integers(-9, sq + 9, (b, heads, sk, 2)).astype(np.int32)
+    compare(*given, causal=True, dtype=dtype, softcap=0.7)
+    compare(*given, mask=columns, causal=True, dtype=dtype, softcap=2.0)
+    compare(*given, mask=rng.random((b, h, sq, sk)) < 0.6, dtype=dtype, softcap=0.3, dropout=(0.3, 5, 8))
+    if sq <= sk:
+        compare(*given, causal=True, dtype=dtype, softcap=1.5, g_lse=g_lse)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 1e-6), ("float64", 1e-14)])
+def test_capped_scores_keep_their_digits(dtype, tolerance):
+    """The log-sum-exp over one key is its score: of any size, infinite ones too."""
+    scores = np.float64([1e-30, -1e-7, 1e-3, -0.1, 0.3, 0.9, -3, 20, -200, 3e4, 1e30, -1e30])
+    q = (scores.reshape(1, -1, 1, 1) / SCALE).astype(dtype)
+    one = np.ones((1, 1, 1, 1), dtype)
+    for some in (q, np.tile(q, (1, 9, 1, 1))):
+        lse = wide(array.to_numpy(run(ops.AttentionTrain(softcap=2.0), some, one, one)[1])).ravel()
+        exact = 2 * np.tanh(some.astype(np.float64).ravel() * np.dtype(dtype).type(SCALE) / 2)
+        np.testing.assert_allclose(lse, exact, rtol=tolerance)
+
+
+def test_an_added_mask_has_no_capped_scores():
+    q, k, v, _ = operands(1, 3, 3, 1, 1, 4, 4)
+    with pytest.raises(TypeError, match="a mask of bool or int32 where scores are capped, got float32"):
+        run(ops.AttentionTrain(softcap=1.0), q, k, v, np.zeros((3, 3), np.float32))
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
@@ -368,7 +402,8 @@ def test_text_for_arm(type, stored, mask, monkeypatch):
     for make, args in (
         ("shared", ()),
         ("forward", ()),
-        ("gradient", ()),
+        ("gradient", (True,)),
+        ("capping", ()),
         ("io_functions", (stored,)),
         ("mask_functions", (mask,)),
     ):

@@ -156,15 +156,26 @@ def test_log_sum_exp_of_packed_sequences_and_its_gradient():
 
 
 def test_capped_scores():
+    """Each sequence by formulas, and with gradients of results and log-sum-exp."""
     rng = np.random.default_rng(0)
     q, k, v = (draw(rng, 5, 2, 8) for _ in range(3))
+    for x in (q, k, v):
+        x.stop_gradient = False
+    g, g_lse = draw(rng, 5, 2, 8), draw(rng, 2, 5)
     out, lse = F.flash_attention_v3_varlen(q, k, v, ends([2, 3]), ends([2, 3]), 3, 3, softcap=1.5, causal=True)
+    got = paddle.grad((out * g).sum() + (lse * g_lse).sum(), [q, k, v])
+    total = 0
     for at, n in ((0, 2), (2, 3)):
         part = [x[at : at + n].transpose([1, 0, 2]) for x in (q, k, v)]
         scores = paddle.tanh(part[0] @ part[1].mT * 8**-0.5 / 1.5) * 1.5
         scores = paddle.where(paddle.to_tensor(np.tri(n, dtype=bool)), scores, -np.inf)
         close(out[at : at + n].numpy(), (F.softmax(scores, -1) @ part[2]).transpose([1, 0, 2]).numpy())
         close(lse[:, at : at + n].numpy(), paddle.logsumexp(scores, -1).numpy())
+        result = (F.softmax(scores, -1) @ part[2]).transpose([1, 0, 2])
+        total = total + (result * g[at : at + n]).sum()
+        total = total + (paddle.logsumexp(scores, -1) * g_lse[:, at : at + n]).sum()
+    for x, y in zip(got, paddle.grad(total, [q, k, v]), strict=True):
+        close(x.numpy(), y.numpy())
 
 
 # --- dropout -------------------------------------------------------------------------------------------------------
@@ -369,6 +380,12 @@ WRONG = {
     "ends of floats": (lambda: unpadded(at=np.array([0.0, 4.0])), "cu_seqlens_q as integers"),
     "ends of rank 2": (lambda: unpadded(at=AT[None]), r"cu_seqlens_q as integers \[batch \+ 1\]"),
     "no ends": (lambda: unpadded(at=AT[:0]), r"cu_seqlens_q as integers \[batch \+ 1\]"),
+    "a softcap below 0": (
+        lambda: F.flash_attention_v3_varlen(
+            *[paddle.to_tensor(X)] * 3, *[paddle.to_tensor(AT)] * 2, 4, 4, softcap=-1.0
+        ),
+        "a softcap of 0 or more, got -1.0",
+    ),
     "rank": (lambda: unpadded(x=X[None]), r"\[total, heads, dim\]"),
     "offsets decrease": (lambda: sparse(offset=((0, 2, 1),)), "begins with 0, never decreases"),
     "offsets beyond": (lambda: sparse(offset=((0, 1, 3),)), "ends with 2 at most"),

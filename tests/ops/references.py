@@ -294,13 +294,15 @@ def maxout(x: np.ndarray, axis: int, groups: int) -> Any:
 
 def attention_parts(
     q: Any, k: Any, v: Any, mask: Any, blocks: Any, causal: bool, dropout: bool,
-    scale: float, p: float = 0.0, seed: int = 0, offset: int = 0,
+    softcap: float, scale: float, p: float = 0.0, seed: int = 0, offset: int = 0,
 ) -> tuple:  # fmt: skip
     """Result and log-sum-exp, in torch: head by head."""
     b, sq, h, _ = q.shape
     sk, heads = k.shape[1], k.shape[2]
     k, v = (x.repeat_interleave(h // heads, dim=2) for x in (k, v))
     scores = scale * torch.einsum("bqhd,bkhd->bhqk", q, k)
+    if softcap:
+        scores = softcap * torch.tanh(scores / softcap)
     if causal:
         allowed = torch.ones(sq, sk, dtype=torch.bool).tril(sk - sq)
         scores = scores.masked_fill(~allowed, -math.inf)
@@ -334,7 +336,7 @@ def double(x: Any) -> Any:
 
 @reference()
 def attention(q: Any, k: Any, v: Any, mask: Any, causal: bool, scale: float) -> Any:
-    return to_numpy(attention_parts(*map(double, (q, k, v, mask)), None, causal, False, scale)[0])
+    return to_numpy(attention_parts(*map(double, (q, k, v, mask)), None, causal, False, 0.0, scale)[0])
 
 
 @reference()
@@ -345,14 +347,14 @@ def attention_train(*args: Any, **words: Any) -> Any:
 @reference()
 def attention_grad(
     q: Any, k: Any, v: Any, out: Any, lse: Any, grad: Any, mask: Any, blocks: Any, grad_lse: Any, causal: bool,
-    dropout: bool, with_mask: bool, *params: Any, **words: Any,
+    dropout: bool, with_mask: bool, softcap: float, *params: Any, **words: Any,
 ) -> Any:  # fmt: skip
     wanted = [double(x).requires_grad_() for x in (q, k, v)]
     mask = double(mask)
     if with_mask:
         mask.requires_grad_()
         wanted.append(mask)
-    made, sums = attention_parts(*wanted[:3], mask, double(blocks), causal, dropout, *params, **words)
+    made, sums = attention_parts(*wanted[:3], mask, double(blocks), causal, dropout, softcap, *params, **words)
     ends, grads = [made], [double(grad)]
     if grad_lse is not None:
         seen = ~torch.isinf(sums)

@@ -32,8 +32,8 @@ class _Operand(NamedTuple):
 
 
 class AttentionLaunches(Launches):
-    """The launches of a class of calls of attention; raises NotANest for types that are mixed, and where the gradient
-    of an added mask is wanted."""
+    """The launches of a class of calls of attention; raises NotANest for types that are mixed, capped scores, and where
+    the gradient of an added mask is wanted."""
 
     def __init__(self, call: Call, prepare: Callable[[Work], Any], most_shared: int) -> None:
         super().__init__(call, prepare)
@@ -49,6 +49,8 @@ class AttentionLaunches(Launches):
         wide = [dtypes[x] for x in ("lse", "grad_lse") if x in dtypes]
         if dtype.name not in TYPES or any(x is not dtype for x in alike) or any(x is not dtype.compute for x in wide):
             raise NotANest(f"{op.name} of {', '.join(x.name for x in (*alike, *wide))}")
+        if getattr(op, "softcap", 0.0):
+            raise NotANest(f"{op.name} of capped scores")
         if isinstance(op, ops.AttentionGrad) and op.with_mask:
             raise NotANest(f"{op.name} with the gradient of a mask")
 

@@ -16,6 +16,7 @@ where ``n`` is the number of keys, rounded up to one; :func:`dropout_words` is t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -133,12 +134,19 @@ def hide(s: Any, mask: Any, blocks: Any, causal: bool) -> Any:
     return F.reshape(F.where(hidden, NEVER, F.reshape(s, shape=(b, heads, h // heads, sq, sk))), shape=(b, h, sq, sk))
 
 
-def probabilities(q: Any, k: Any, mask: Any, blocks: Any, causal: bool, scale: Any) -> tuple:
-    """Softmax of the scores ``[b, h, sq, sk]`` and their log-sum-exp ``[b, h, sq, 1]``."""
-    b, sq, h, _ = q.shape
-    sk, heads = k.shape[1], k.shape[2]
+def scored(q: Any, k: Any, scale: Any) -> Any:
+    """Scores ``[b, h, sq, sk]``."""
+    (b, sq, h, _), (_, sk, heads, _) = q.shape, k.shape
     s = F.matmul(rows(q, heads), rows(k, heads), transpose_y=True)
-    s = F.mul(F.reshape(s, shape=(b, h, sq, sk)), scale)
+    return F.mul(F.reshape(s, shape=(b, h, sq, sk)), scale)
+
+
+def probabilities(q: Any, k: Any, mask: Any, blocks: Any, causal: bool, scale: Any, softcap: float = 0.0) -> tuple:
+    """Softmax of the scores ``[b, h, sq, sk]`` and their log-sum-exp ``[b, h, sq, 1]``."""
+    sq, sk = q.shape[1], k.shape[1]
+    s = scored(q, k, scale)
+    if softcap:
+        s = F.mul(F.tanh(F.div(s, softcap)), softcap)
     if causal:
         last = F.unsqueeze(counter(sq, sk - sq), axes=(1,))
         s = F.where(F.le(counter(sk), last), s, NEVER)
@@ -236,14 +244,14 @@ class AttentionBase(Op):
         q, k, v = operands[:3]
         return self.pairs(q, k) * (q.shape[3] + v.shape[3])
 
-    def gradients(self, s, mask, out, lse, g, g_lse=None, blocks=None, dropout=()):
+    def gradients(self, s, mask, out, lse, g, g_lse=None, blocks=None, dropout=(), softcap=0.0):
         """Gradients of query, key, value and mask, from those of the result and of the log-sum-exp.
 
         ``dropout``: p, seed and offset, if there is any.
         """
         q, k, v = s.inputs[:3]
         with_mask = s.needs[3]
-        attrs = (self.causal, bool(dropout), with_mask)
+        attrs = (self.causal, bool(dropout), with_mask, softcap)
         results = F.attention_grad(q, k, v, out, lse, g, mask, blocks, g_lse, *attrs, s.params.scale, *dropout)
         return results if with_mask else (*results, None)
 
@@ -301,7 +309,7 @@ class Attention(AttentionBase):
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
         for (*operands, blocks), attrs, params, note in cases(rng):
-            if blocks is None and not attrs.get("dropout"):
+            if blocks is None and not attrs.keys() & {"dropout", "softcap"}:
                 yield Sample(tuple(operands), attrs, params, note=note)
 
 
@@ -314,6 +322,10 @@ def cases(rng: Any) -> Iterator[tuple]:
     def case(operands, mask, causal, note="", blocks=None, **dropout):
         attrs = {"causal": causal} | ({"dropout": True} if dropout else {})
         return (*operands, mask, blocks), attrs, {"scale": 0.7, **dropout}, note
+
+    def capped(*given, **more):
+        operands, attrs, params, note = case(*given, **more)
+        return operands, attrs | {"softcap": 0.5}, params, note
 
     yield case(qkv(2, 3, 3, 2, 2, 2, 2), None, False)
     yield case(qkv(1, 2, 4, 4, 2, 2, 3), None, True, "grouped heads, more keys than queries")
@@ -334,18 +346,27 @@ def cases(rng: Any) -> Iterator[tuple]:
     yield case(qkv(2, 3, 5, 2, 1, 2, 2), None, True, "dropout", p=0.4, seed=11, offset=6)
     yield case(qkv(1, 3, 3, 2, 2, 2, 2), begins, True, "dropout", p=0.4, seed=-3, offset=2**34)
     yield case(qkv(1, 3, 3, 1, 1, 2, 2), draw(rng, (3, 3)), False, "everything is dropped", p=1.0, seed=1, offset=0)
+    yield capped(qkv(2, 3, 4, 2, 1, 2, 3), None, True, "capped scores")
+    yield capped(qkv(1, 3, 3, 4, 2, 2, 2), begins, True, "capped scores, dropout", p=0.4, seed=5, offset=0)
     yield case(qkv(0, 2, 2, 1, 1, 2, 2), None, False, "0-size")
     yield case(qkv(1, 2, 2, 2, 2, 2, 2, dt.bfloat16), None, True)
     yield case(qkv(1, 2, 2, 2, 2, 2, 2, dt.float32), None, False)
 
 
 class DroppingAttention(AttentionBase):
-    """Common parts of calls with dropout and masks by blocks."""
+    """Common parts of calls with dropout, masks by blocks and capped scores."""
 
     dropout: bool = False
     p: float = param(default=0.0)
     seed: int = param("int", 0)
     offset: int = param("int", 0)
+
+    def check_softcap(self, softcap, mask):
+        """Refuse a number that caps nothing, and masks that would be added to capped scores."""
+        if not 0.0 <= softcap < math.inf:
+            self.fail(ValueError, "a softcap of 0 or more", softcap)
+        if softcap and mask is not None and mask.dtype.is_floating:
+            self.fail(OperandError, "a mask of bool or int32 where scores are capped", mask.dtype.name)
 
     def on_shard(self, shard, *args):
         operands, (scale, p, seed, offset) = args[: len(self.inputs)], args[len(self.inputs) :]
@@ -358,25 +379,31 @@ class DroppingAttention(AttentionBase):
 
 @register
 class AttentionTrain(DroppingAttention):
-    """Attention that also gives the log-sum-exp of the scores ``[batch, heads, query]``, in the compute type."""
+    """Attention that also gives the log-sum-exp of the scores ``[batch, heads, query]``, in the compute type.
+
+    With a ``softcap``, scores become ``softcap * tanh(score / softcap)`` before they are masked.
+    """
 
     inputs = ("query", "key", "value", "mask?", "blocks?")
+    softcap: float = 0.0
     multiply_adds = AttentionBase.products
 
     def infer(self, q, k, v, mask, blocks, *params):
         shape, dtype = self.check(q, k, v, mask, blocks)
+        self.check_softcap(self.softcap, mask)
         return Meta(shape, dtype), Meta((shape[0], shape[2], shape[1]), dtype.compute)
 
     def vjp(self, s, g, g_lse):
         (out, lse), (_, *dropout) = s.outputs, s.params
         g = zeros(out) if g is None else g
         mask, blocks = s.inputs[3:]
-        return (*self.gradients(s, mask, out, lse, g, g_lse, blocks, dropout if self.dropout else ()), None)
+        dropout = dropout if self.dropout else ()
+        return (*self.gradients(s, mask, out, lse, g, g_lse, blocks, dropout, self.softcap), None)
 
     def decompose(self, q, k, v, mask, blocks, scale, p, seed, offset):
         dtype = q.dtype
         q, k, v, mask = map(widen, (q, k, v, mask))
-        weights, lse = probabilities(q, k, mask, blocks, self.causal, scale)
+        weights, lse = probabilities(q, k, mask, blocks, self.causal, scale, self.softcap)
         weights = dropped(weights, p, seed, offset) if self.dropout else weights
         return cast_to(weighted(weights, v), dtype), F.squeeze(lse, axes=(3,))
 
@@ -402,6 +429,7 @@ class AttentionGrad(DroppingAttention):
 
     inputs = ("query", "key", "value", "out", "lse", "grad", "mask?", "blocks?", "grad_lse?")
     with_mask: bool = False
+    softcap: float = 0.0
 
     def multiply_adds(self, operands, outs):
         q, k, v = operands[:3]
@@ -409,6 +437,7 @@ class AttentionGrad(DroppingAttention):
 
     def infer(self, q, k, v, out, lse, g, mask, blocks, g_lse, *params):
         shape, _ = self.check(q, k, v, mask, blocks)
+        self.check_softcap(self.softcap, mask)
         rows = (shape[0], shape[2], shape[1])
         for m, wanted in ((out, shape), (lse, rows), (g, shape), (g_lse, rows)):
             if m is not None:
@@ -424,7 +453,7 @@ class AttentionGrad(DroppingAttention):
     @in_compute_type
     def decompose(self, q, k, v, out, lse, g, mask, blocks, g_lse, scale, p, seed, offset):
         (b, sq, h, _), (_, sk, heads, _) = q.shape, k.shape
-        weights, _ = probabilities(q, k, mask, blocks, self.causal, scale)
+        weights, _ = probabilities(q, k, mask, blocks, self.causal, scale, self.softcap)
         grads = rows(g, heads)
         gp = F.reshape(F.matmul(grads, rows(v, heads), transpose_y=True), shape=(b, h, sq, sk))
         gp = dropped(gp, p, seed, offset) if self.dropout else gp
@@ -432,6 +461,9 @@ class AttentionGrad(DroppingAttention):
         # The gradient of a log-sum-exp by its scores are the weights.
         moved = moved if g_lse is None else F.sub(moved, F.unsqueeze(g_lse, axes=(3,)))
         gs = F.mul(weights, F.sub(gp, moved))
+        if self.softcap:
+            bent = F.tanh(F.div(scored(q, k, scale), self.softcap))
+            gs = F.mul(gs, F.sub(1.0, F.mul(bent, bent)))
         weights = dropped(weights, p, seed, offset) if self.dropout else weights
         flat = (b, heads, h // heads * sq, sk)
         scaled = F.reshape(F.mul(gs, scale), shape=flat)

@@ -82,19 +82,19 @@ def attend(
 
 def attend_with_lse(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, causal: bool, scale: float,
-    dropout: Dropout = NO_DROPOUT, blocks: Tensor | None = None,
+    dropout: Dropout = NO_DROPOUT, blocks: Tensor | None = None, softcap: float = 0.0,
 ) -> tuple[Tensor, Tensor, tuple]:  # fmt: skip
     """The result, the log-sum-exp ``[batch, heads, queries]``, and the seed and the offset that dropout drew from."""
     operands = (query, key, value, mask, blocks)
     if not dropout.p:
-        out, lse = F.attention_train(*operands, causal=bool(causal), scale=scale)
+        out, lse = F.attention_train(*operands, causal=bool(causal), softcap=softcap, scale=scale)
         return out, lse, (0, 0)
 
     def run(seed: Any, offset: Any) -> Any:
-        return F.attention_train(*operands, bool(causal), True, scale, dropout.p, seed, offset)
+        return F.attention_train(*operands, bool(causal), True, softcap, scale, dropout.p, seed, offset)
 
     def evaluated(*operands: Any) -> Tensor:
-        return F.attention_train(*operands, causal=bool(causal), scale=scale)[0]
+        return F.attention_train(*operands, causal=bool(causal), softcap=softcap, scale=scale)[0]
 
     (out, lse), drawn = _drawn(query, key, dropout, run)
     return when_evaluated(out, evaluated, *operands), lse, drawn
@@ -105,9 +105,7 @@ def padded_lse(lse: Tensor) -> Tensor:
     return F.pad(lse, math.inf, lo=(0, 0, 0), hi=(0, 0, -lse.shape[2] % LSE_ROWS))
 
 
-def masked_scores(
-    query: Tensor, key: Tensor, mask: Tensor | None, scale: float, softcap: float = 0.0
-) -> tuple[Tensor, Tensor | None]:
+def masked_scores(query: Tensor, key: Tensor, mask: Tensor | None, scale: float) -> tuple[Tensor, Tensor | None]:
     """Scores ``[batch, heads, queries, keys]`` with -inf where a boolean mask hides a key, and whether a query sees any
     (None where all do): the scores of one that does not are left as they are.
     """
@@ -116,8 +114,6 @@ def masked_scores(
         key = F.repeat_interleave(key, axis=2, repeats=group)
     q, k = (F.permute(t, perm=(0, 2, 1, 3)) for t in (query, key))
     scores = F.mul(F.matmul(q, k, transpose_y=True), scale)
-    if softcap:
-        scores = F.mul(F.tanh(F.div(scores, softcap)), softcap)
     if mask is None:
         return scores, None
     if not mask.dtype.is_bool:
@@ -128,15 +124,14 @@ def masked_scores(
 
 
 def weighted_values(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scale: float, dropout: Dropout = NO_DROPOUT,
-    softcap: float = 0.0,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scale: float, dropout: Dropout = NO_DROPOUT
+) -> tuple[Tensor, Tensor]:
     """Attention with its weights formed: the result, and the weights ``[batch, heads, queries, keys]``, those with some
     of them dropped.
 
     A query that sees no key has the weights 0, as in the engine's op; of one seed and offset, the same are dropped.
     """
-    scores, seen = masked_scores(query, key, mask, scale, softcap)
+    scores, seen = masked_scores(query, key, mask, scale)
     weights = F.softmax(scores, axis=3)
     if seen is not None:
         weights = F.where(seen, weights, 0.0)

@@ -1,8 +1,7 @@
 """Attention in the forms of flash attention (Dao et al., 2022): packed operands, and sequences of several lengths.
 
 All of them run the engine's attention. Of sequences that follow each other in one tensor each sees itself alone, as a
-mask by columns says; only where weights are asked for, or scores are capped, they are laid side by side as rows of a
-batch.
+mask by columns says; only where weights are asked for, they are laid side by side as rows of a batch.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from paddle.nn.functional.attention_call import (
     attend,
     attend_with_lse,
     dropout_of,
-    masked_scores,
     visible_pairs,
     weighted_values,
 )
@@ -176,7 +174,7 @@ def flash_attn_qkvpacked(
 
 def _attend_within(
     query: Tensor, key: Tensor, value: Tensor, rows: Sequences, key_rows: Sequences, alike: bool, causal: bool,
-    window: tuple[int, int], scale: float, dropout: Dropout = NO_DROPOUT, lse: bool = False,
+    window: tuple[int, int], scale: float, dropout: Dropout = NO_DROPOUT, lse: bool = False, softcap: float = 0.0,
 ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
     """Attention within sequences of ``[total, heads, dim]``, and the log-sum-exp ``[heads, total]`` if it is asked for.
 
@@ -192,7 +190,7 @@ def _attend_within(
     operands = (*(F.unsqueeze(t, axes=(0,)) for t in (query, key, value)), mask, by_order, scale, dropout)
     if not lse:
         return F.squeeze(attend(*operands), axes=(0,)), None
-    out, sums, _ = attend_with_lse(*operands)
+    out, sums, _ = attend_with_lse(*operands, softcap=softcap)
     return F.squeeze(out, axes=(0,)), F.squeeze(sums, axes=(0,))
 
 
@@ -408,13 +406,13 @@ def flash_attention_v3_varlen(
 
     Returns:
         (result ``[total queries, heads, dim]`` of query's dtype, natural log-sum-exp of the scores
-        ``[heads, total queries]``, with a gradient of its own: float32, or float64 for such operands; of query's dtype
-        and without gradient with ``softcap``). Rows that do not count are 0 and -inf.
+        ``[heads, total queries]``, with a gradient of its own: float32, or float64 for such operands). Rows that do not
+        count are 0 and -inf.
 
     Raises:
         TypeError: the operands are not floating or have different dtypes.
         ValueError: shapes that do not fit, cumulative lengths that are not integers, decrease or end beyond the rows,
-            ``qv`` or scales of 8-bit operands.
+            ``qv`` or scales of 8-bit operands, or a ``softcap`` below 0.
 
     Example:
         >>> import paddle
@@ -433,28 +431,14 @@ def flash_attention_v3_varlen(
         rows if alike else sequences(op_name, "cu_seqlens_k", cu_seqlens_k, key.shape[0], max_seqlen_k, seqused_k)
     )
     scale = 1.0 / math.sqrt(query.shape[2] or 1) if softmax_scale is None else softmax_scale
-    if softcap:
-        return _capped(query, key, value, rows, key_rows, _reach(causal, window_size), scale, softcap)
+    if not 0 <= softcap < math.inf:
+        raise op_error(ValueError, op_name, "a softcap of 0 or more", softcap)
     if seqused_k is not None:
         key, value = only_counted(key, key_rows), only_counted(value, key_rows)
-    out, lse = _attend_within(query, key, value, rows, key_rows, alike, causal, window_size, scale, lse=True)
+    out, lse = _attend_within(
+        query, key, value, rows, key_rows, alike, causal, window_size, scale, lse=True, softcap=float(softcap)
+    )
     return out, lse  # type: ignore[return-value]
-
-
-def _capped(
-    query: Tensor, key: Tensor, value: Tensor, rows: Sequences, key_rows: Sequences,
-    reach: tuple[int | None, int | None], scale: float, softcap: float,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """Attention with scores that are capped, and their log-sum-exp, of sequences side by side."""
-    q, k, v = beside(query, rows), beside(key, key_rows), beside(value, key_rows)
-    mask = visible(rows, key_rows, *reach)
-    out, _ = weighted_values(q, k, v, mask, scale, NO_DROPOUT, softcap)
-    with no_grad_guard():
-        scores, seen = masked_scores(q, k, mask, scale, softcap)
-        lse = F.logsumexp(scores, axes=(3,))
-        lse = lse if seen is None else F.where(F.squeeze(seen, axes=(3,)), lse, -math.inf)
-        lse = behind(F.permute(lse, perm=(0, 2, 1)), rows, query.shape[0])
-    return behind(out, rows, query.shape[0]), F.permute(lse, perm=(1, 0))
 
 
 @public("paddle.nn.functional.flash_attention")

@@ -46,9 +46,11 @@ ctypedef void (*gemm_accumulate_t)(void* c, const void* a, const void* b, int64_
 ctypedef void (*online_softmax_t)(void* scores, int64_t first, int64_t count, const void* top, void* most, void* total, void* factor) noexcept nogil
 ctypedef void (*causal_t)(void* scores, int64_t row, int64_t count, const int32_t* last, int64_t first) noexcept nogil
 ctypedef void (*masked_t)(void* scores, int64_t row, int64_t count, const void* mask) noexcept nogil
-ctypedef void (*softmax_gradient_t)(void* scores, void* grads, int64_t count, int64_t end, const void* lse, const void* delta) noexcept nogil
+ctypedef void (*cap_t)(void* scores, int64_t row, int64_t count, const void* cap) noexcept nogil
+ctypedef void (*softmax_gradient_t)(void* scores, void* grads, int64_t count, int64_t end, const void* lse, const void* delta,
+                               const void* cap) noexcept nogil
 ctypedef void (*softmax_gradient_pairs_t)(void* scores, void* grads, int64_t count, int64_t end, const void* lse, const void* delta, void* weights,
-                               void* grads_to, void* interleaved) noexcept nogil
+                               void* grads_to, void* interleaved, const void* cap) noexcept nogil
 ctypedef void (*interleave_t)(void* to, int64_t to_row, const void* source, int64_t source_row, int64_t rows, int64_t n) noexcept nogil
 ctypedef void (*row_sums_t)(void* to, void** a, void** b, int64_t n, int64_t a_stride, int64_t b_stride) noexcept nogil
 ctypedef void (*dots_t)(void* to, const void* q, const void* keys, int64_t key_row, int64_t count, int64_t n) noexcept nogil
@@ -86,6 +88,7 @@ cdef struct Functions:          # compiled; see attention_kernels.py
     online_softmax_t online_softmax
     causal_t causal
     masked_t masked
+    cap_t cap
     softmax_gradient_t softmax_gradient
     row_sums_t row_sums, row_sums_any
     dots_t dots
@@ -139,6 +142,7 @@ cdef struct Config:             # a class of calls
     bint hides_rows             # the mask says for each key which queries do not see it
     bint blocks                 # and another one, which blocks of them do not see which of keys
     bint dropout, with_grad_lse
+    double softcap              # 0, or scores become softcap * tanh(score / softcap) before they are masked
     int64_t size, stored, mask_stored       # bytes of a number computed with, of operands, of the mask
     int64_t page_stored         # bytes of an element of a page
     int[3] page_integers        # and of an integer of tables, counts and positions
@@ -158,7 +162,7 @@ cdef struct Call:
     const int64_t* table        # NULL, or in which pages the keys of the one sequence lie: strides of k and v are of [page, row, head, dim]
     int64_t page                # rows of one
     double out_scale            # that results are multiplied by
-    Number scale, scale_log2, log2_e, one, zero
+    Number scale, scale_log2, log2_e, one, zero, cap
     # dropout: 1 / (1 - p); the stream of random numbers, its block of the first weight, and the least number that is kept
     Number kept_scale
     int64_t key, block, least_kept

@@ -28,4 +28,5 @@ class Attention:
         with_lse: bool = False,
         with_mask: bool = False,
         with_grad_lse: bool = False,
+        softcap: float = 0.0,
     ) -> None: ...

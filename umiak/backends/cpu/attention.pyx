@@ -67,6 +67,7 @@ cdef int prepare(Call* c, const Config* config, void** ptrs, const int64_t* dims
     c.scale_log2 = number(config, scale / LN_2)
     c.log2_e = number(config, 1 if config.mask_bool else 1 / LN_2)
     c.one = number(config, 1)
+    c.cap = number(config, config.softcap / LN_2)
     c.out_scale = 1
     at = strided(&c.q, ptrs[0], at, 4, config.stored)
     at = strided(&c.k, ptrs[1], at, 4, config.stored)
@@ -449,10 +450,11 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
                 continue
             prefetch_step(&coming)
             fill(config, top, config.width, -INFINITY)
-            blocks = min(free, head_of_strip(s, at, seen)) // config.rows
+            # Maxima are taken after scores are capped.
+            blocks = 0 if config.softcap else min(free, head_of_strip(s, at, seen)) // config.rows
             done = blocks * config.rows
             if c.amx:
-                done = free // 4 * 4
+                done = 0 if config.softcap else free // 4 * 4
                 f.amx_scores(scores, width, keys, panel, queries + i * of_queries, c.score_dim, seen, done, top, &c.scale_log2)
             elif c.pairs:
                 f.pairs_top(scores, width, keys, panel, queries + i * of_queries, c.score_dim, blocks, top, &c.scale_log2)
@@ -460,6 +462,8 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
                 f.scores_top(scores, width, keys, panel, queries + i * of_queries, c.score_dim, blocks, top)
             if not c.amx:
                 score(c, s, scores, width, keys, panel, queries + i * of_queries, c.score_dim, &c.scale_log2, at, done, seen)
+            if config.softcap:
+                f.cap(scores, width, seen, &c.cap)
             if free < seen:
                 config.masking.apply(c, s, at, seen, free, packed, scores, width)
             prefetch_step(&coming)
@@ -606,8 +610,8 @@ cdef int few_part(void* arg, int64_t part) noexcept nogil:
         state = states + i * of_state
         put(config, state, 0, -INFINITY)
         put(config, state, 1, 0)
-    if config.mask:
-        # What lies beyond the keys is compared too.
+    if config.mask or config.softcap:
+        # What lies beyond the keys is compared, or capped, too.
         memset(packed, 0, (FEW_KEYS + config.width) * config.size)
         memset(scores, 0, (FEW_KEYS + config.width) * config.size)
     while at < s.end:
@@ -623,6 +627,8 @@ cdef int few_part(void* arg, int64_t part) noexcept nogil:
                 keys = rows_at(c, s, &c.k, at + done, &here)
                 f.dots(scores + done * config.size, queries + i * of_query, keys, c.k.stride[1], here, c.dim)
                 done += here
+            if config.softcap:
+                f.cap(scores, config.width * config.size, (seen + config.width - 1) // config.width, &c.cap)
             if config.hides_rows:
                 pack_seen(c, s, i, at, seen, packed)
             elif config.mask:
@@ -690,7 +696,7 @@ cdef class Attention:
     """
     def __init__(self, dict functions, object keep, *, size_t gradient, bint wide, int stored, int lanes, int width, list sizes,
                  int keys, bint causal, int inputs=4, int mask_at=3, str mask=None, int mask_stored=0, bint hides_rows=False, bint blocks=False, bint dropout=False,
-                 bint with_lse=False, bint with_mask=False, bint with_grad_lse=False):
+                 bint with_lse=False, bint with_mask=False, bint with_grad_lse=False, double softcap=0):
         cdef Functions* f = &self.config.f
         cdef int i, rows = sizes[0]
         if width != 2 * lanes or width > MAX_WIDTH or rows > MAX_ROWS or len(sizes) > MAX_SIZES or sizes[len(sizes) - 1] != 1:
@@ -705,6 +711,9 @@ cdef class Attention:
         if keys != MASK_BLOCK:
             raise ValueError(f"[Attention] requires tiles of {MASK_BLOCK} keys, those of masks by blocks, got {keys}")
         self.config.dropout, self.config.with_grad_lse = dropout, with_grad_lse
+        self.config.softcap = softcap
+        if softcap:
+            f.cap = <cap_t>at(functions, "cap")
         if dropout:
             f.draw_kept, f.drop = <draw_kept_t>at(functions, "draw_kept"), <drop_t>at(functions, "drop")
             if "drop_words" in functions:

@@ -193,23 +193,46 @@ class AttentionEmitter(Emitter):
     # 2**x
     def exp2(self, x: str) -> str:
         """2**x for x <= 0 or NaN; 0 where that is no normal number."""
+        y, r, power = self.powers(x)
+        y = self.op("fmul", self.fma(y, r, self.constant(1.0)), power)
+        return self.in_range(x, y, "zeroinitializer")
+
+    def in_range(self, x: str, y: str, other: str) -> str:
+        """``y`` where 2**x is a normal number, or x NaN."""
+        least = self.constant(-126.0 if self.type is F32 else -1022.0)
+        inside = self.emit(f"fcmp uge {self.vector} {x}, {least}")
+        return self.emit(f"select <{self.lanes} x i1> {inside}, {self.vector} {y}, {self.vector} {other}")
+
+    def powers(self, x: str) -> tuple[str, str, str]:
+        """Return y, r and a power of 2 whose product with ``1 + y * r`` is 2**x, for normal results."""
         f32 = self.type is F32
-        least = -126.0 if f32 else -1022.0
         coefficients = EXP2_F32 if f32 else EXP2_F64
         word, mantissa, bias = ("i32", 23, 127) if f32 else ("i64", 52, 1023)
         words = f"<{self.lanes} x {word}>"
-        in_range = self.emit(f"fcmp uge {self.vector} {x}, {self.constant(least)}")
         # Adding a number whose last bit is 1 rounds to n; its lowest bits then are the exponent of 2**n.
         magic = self.constant(1.5 * 2.0**mantissa + bias)
         shifted = self.op("fadd", x, magic)
         r = self.op("fsub", x, self.op("fsub", shifted, magic))
         y = self.constant(coefficients[0])
-        for c in (*coefficients[1:], 1.0):
+        for c in coefficients[1:]:
             y = self.fma(y, r, self.constant(c))
         bits = self.emit(f"bitcast {self.vector} {shifted} to {words}")
         power = self.emit(f"shl {words} {bits}, {self.integers(mantissa, word)}")
-        y = self.op("fmul", y, self.emit(f"bitcast {words} {power} to {self.vector}"))
-        return self.emit(f"select <{self.lanes} x i1> {in_range}, {self.vector} {y}, {self.vector} zeroinitializer")
+        return y, r, self.emit(f"bitcast {words} {power} to {self.vector}")
+
+    def tanh(self, x: str) -> str:
+        """Hyperbolic tangent: with m = exp(-2 |x|) - 1, ``-m / (m + 2)`` and the sign of x.
+
+        The 1 is subtracted from the power of 2 alone, so that small numbers keep their digits.
+        """
+        kind = f"v{self.lanes}{self.type.name}"
+        size = self.call(self.vector, f"llvm.fabs.{kind}", [(self.vector, x)])
+        z = self.op("fmul", size, self.constant(-2 / math.log(2)))
+        y, r, power = self.powers(z)
+        m = self.fma(power, self.op("fmul", y, r), self.op("fadd", power, self.constant(-1.0)))
+        m = self.in_range(z, m, self.constant(-1.0))
+        y = self.op("fdiv", self.op("fsub", "zeroinitializer", m), self.op("fadd", m, self.constant(2.0)))
+        return self.call(self.vector, f"llvm.copysign.{kind}", [(self.vector, y), (self.vector, x)])
 
     def finite(self, top: str) -> str:
         """Return the score that others are taken relative to: 0 where nothing has been seen."""

@@ -199,6 +199,8 @@ cdef int gradient_part(void* arg, int64_t index) noexcept nogil:
                         prefetch_step(&coming)
                         score(c, s, d_scores + i * of_scores, row, values + (at - lo) * strip, panel, grads + i * of_g, c.score_value_dim,
                               &c.one, at, 0, seen)
+                        if config.softcap:
+                            f.cap(scores + i * of_scores, row, seen, &c.cap)
                         if free < seen:
                             clear_head(c, s, d_scores + i * of_scores, row, at, seen)
                             config.masking.apply(c, s, at, seen, free, packed, scores + i * of_scores, row)
@@ -207,10 +209,10 @@ cdef int gradient_part(void* arg, int64_t index) noexcept nogil:
                             f.drop(d_scores + i * of_scores, row, seen, kept, &c.kept_scale)
                     if c.pairs:
                         f.softmax_gradient_pairs(scores, d_scores, seen, most, lse + (first + i) * of_row, delta + (first + i) * of_row,
-                                       weights + i * of_weights, d_weights + i * of_weights, interleaved)
+                                       weights + i * of_weights, d_weights + i * of_weights, interleaved, &c.cap)
                     else:
                         f.softmax_gradient(scores + i * strip, d_scores + i * strip, seen, most, lse + (first + i) * of_row,
-                                 delta + (first + i) * of_row)
+                                 delta + (first + i) * of_row, &c.cap)
                     if seen and config.dropout:
                         if c.pairs:
                             f.drop_narrow(weights + i * of_weights, STRIPS * of_weights, seen, kept)

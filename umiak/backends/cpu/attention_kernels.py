@@ -253,21 +253,53 @@ def masked(e: AttentionEmitter, name: str, tile: Tile, add: bool) -> str:
     return masking(e, name, tile, change, "ptr %mask")
 
 
-def softmax_gradient(e: AttentionEmitter, name: str, tile: Tile) -> str:
-    """``name(scores, grads, count, end, lse, delta)``: scores become weights, gradients of weights those of scores.
+def cap(e: AttentionEmitter, name: str, tile: Tile) -> str:
+    """``name(scores, row, count, cap)``: scores become ``cap * tanh(score / cap)``."""
+    most = e.broadcast("%cap")
+    by = e.op("fdiv", e.constant(1.0), most)
 
-    Rows from ``count`` to ``end`` become 0, so that products may run over them. Rows are ``STRIPS`` tiles apart.
+    def change(i: str, s: str, v: int) -> str:
+        return e.op("fmul", e.tanh(e.op("fmul", s, by)), most)
+
+    return masking(e, name, tile, change, "ptr %cap")
+
+
+class Slopes:
+    """Derivatives of capped scores by scores, in terms of the former; 1 where nothing is capped."""
+
+    def __init__(self, e: AttentionEmitter, capped: bool) -> None:
+        self.e, self.capped = e, capped
+        if capped:
+            self.by = e.op("fdiv", e.constant(1.0), e.broadcast("%cap"))
+
+    def times(self, grad: str, score: str) -> str:
+        """``grad * (1 - (score / cap)**2)``; 0 where a score is hidden."""
+        e = self.e
+        if not self.capped:
+            return grad
+        t = e.larger(e.op("fmul", score, self.by), e.constant(-1.0))
+        return e.op("fmul", grad, e.op("fsub", e.constant(1.0), e.op("fmul", t, t)))
+
+
+def softmax_gradient(e: AttentionEmitter, name: str, tile: Tile, capped: bool) -> str:
+    """``name(scores, grads, count, end, lse, delta, cap)``: scores become weights, gradients of weights those of
+    scores.
+
+    Rows from ``count`` to ``end`` become 0, so that products may run over them. Rows are ``STRIPS`` tiles apart. Scores
+    that were ``capped`` get gradients of those before that.
     """
     row = STRIPS * tile.width * e.bytes
+    slopes = Slopes(e, capped)
     shifts = [e.finite(e.load("%lse", v)) for v in vectors(e, tile)]
     deltas = [e.load("%delta", v) for v in vectors(e, tile)]
 
     def step(i: str) -> None:
         at, to = e.element("%scores", i, row), e.element("%grads", i, row)
         for v, shift, delta in zip(vectors(e, tile), shifts, deltas):
-            p = e.exp2(e.op("fsub", e.load(at, v), shift))
+            s = e.load(at, v)
+            p = e.exp2(e.op("fsub", s, shift))
             e.store(p, at, v)
-            e.store(e.op("fmul", p, e.op("fsub", e.load(to, v), delta)), to, v)
+            e.store(slopes.times(e.op("fmul", p, e.op("fsub", e.load(to, v), delta)), s), to, v)
 
     def clear(i: str) -> None:
         for v in vectors(e, tile):
@@ -276,17 +308,18 @@ def softmax_gradient(e: AttentionEmitter, name: str, tile: Tile) -> str:
 
     e.each("%count", step)
     e.each("%end", clear, lo="%count")
-    return e.function(name, "ptr %scores, ptr %grads, i64 %count, i64 %end, ptr %lse, ptr %delta")
+    return e.function(name, "ptr %scores, ptr %grads, i64 %count, i64 %end, ptr %lse, ptr %delta, ptr %cap")
 
 
-def softmax_gradient_pairs(e: AttentionEmitter, name: str, tile: Tile) -> str:
-    """``name(scores, grads, count, end, lse, delta, weights, grads_to, interleaved)``: :func:`softmax_gradient` of a
-    tile by itself, in bfloat16.
+def softmax_gradient_pairs(e: AttentionEmitter, name: str, tile: Tile, capped: bool) -> str:
+    """``name(scores, grads, count, end, lse, delta, weights, grads_to, interleaved, cap)``: :func:`softmax_gradient` of
+    a tile by itself, in bfloat16.
 
     Weights and gradients of scores are written row by row, for products over queries, and the latter two rows at a time
     in words, for products over keys. Rows of ``weights`` and ``grads_to`` have room for as many tiles as a group.
     """
     row, narrow = tile.width * e.bytes, STRIPS * tile.width * 2
+    slopes = Slopes(e, capped)
     shifts = [e.finite(e.load("%lse", v)) for v in vectors(e, tile)]
     deltas = [e.load("%delta", v) for v in vectors(e, tile)]
 
@@ -294,10 +327,11 @@ def softmax_gradient_pairs(e: AttentionEmitter, name: str, tile: Tile) -> str:
         """The gradients of a row."""
         weights, grads = [], []
         for v, shift, delta in zip(vectors(e, tile), shifts, deltas):
-            p = e.exp2(e.op("fsub", e.load(e.element("%scores", i, row), next * row + v), shift))
+            s = e.load(e.element("%scores", i, row), next * row + v)
+            p = e.exp2(e.op("fsub", s, shift))
             weights.append(p)
             d = e.load(e.element("%grads", i, row), next * row + v)
-            grads.append(e.op("fmul", p, e.op("fsub", d, delta)))
+            grads.append(slopes.times(e.op("fmul", p, e.op("fsub", d, delta)), s))
         made = e.joined(*grads)
         e.store_joined(e.joined(*weights), e.offset_by(e.element("%weights", i, narrow), next * narrow))
         e.store_joined(made, e.offset_by(e.element("%grads_to", i, narrow), next * narrow))
@@ -315,7 +349,7 @@ def softmax_gradient_pairs(e: AttentionEmitter, name: str, tile: Tile) -> str:
 
     e.row_pairs("%count", two, [])
     e.each("%end", clear, lo="%count")
-    into = "ptr %weights, ptr %grads_to, ptr %interleaved"
+    into = "ptr %weights, ptr %grads_to, ptr %interleaved, ptr %cap"
     return e.function(name, f"ptr %scores, ptr %grads, i64 %count, i64 %end, ptr %lse, ptr %delta, {into}")
 
 
@@ -640,14 +674,21 @@ def forward(target: Target, type: ScalarType) -> tuple[dict[str, int], object]:
 
 
 @functools.cache
-def gradient(target: Target, type: ScalarType) -> tuple[dict[str, int], object]:
+def capping(target: Target, type: ScalarType) -> tuple[dict[str, int], object]:
+    library = Library(type, target)
+    library.enter("cap", cap, library.tile)
+    return library.load()
+
+
+@functools.cache
+def gradient(target: Target, type: ScalarType, capped: bool) -> tuple[dict[str, int], object]:
     """Return the compiled kernels of the backward pass, as addresses by name, and what keeps them loaded."""
     library = Library(type, target)
     a_row = STRIPS * library.tile.width * type.bytes
     for rows, vecs in product(gemm_kernel.sizes_of(library.tile), (1, library.tile.vecs)):
         name = f"gemm_accumulate_{rows}_{vecs}"
         library.texts[name] = gemm_kernel.gemm_accumulate(library.module, type, library.tile, rows, vecs, a_row, name)
-    library.enter("softmax_gradient", softmax_gradient, library.tile)
+    library.enter("softmax_gradient", softmax_gradient, library.tile, capped)
     return library.load()
 
 
@@ -685,7 +726,7 @@ def mask_functions(target: Target, type: ScalarType, stored: ScalarType) -> tupl
 
 
 @functools.cache
-def pair_functions(target: Target, backward: bool) -> tuple[dict[str, int], object]:
+def pair_functions(target: Target, backward: bool, capped: bool) -> tuple[dict[str, int], object]:
     """Products of bfloat16, two neighbours along the sum at a time."""
     library = Library(F32, target)
     tile, module = library.tile, library.module
@@ -711,7 +752,7 @@ def pair_functions(target: Target, backward: bool) -> tuple[dict[str, int], obje
             name, a_row = f"pair_gemm_accumulate_{rows}_{vecs}", STRIPS * tile.width * 2
             library.texts[name] = gemm_kernel.gemm_accumulate(module, F32, tile, rows, vecs, a_row, name, pairs=True)
     if backward:
-        library.enter("softmax_gradient_pairs", softmax_gradient_pairs, tile)
+        library.enter("softmax_gradient_pairs", softmax_gradient_pairs, tile, capped)
     else:
         library.enter("online_softmax_pairs", online_softmax, tile, True)
         if not amx:
@@ -738,20 +779,22 @@ def multiplies_pairs(stored: ScalarType) -> bool:
 
 
 def functions(
-    stored: ScalarType, mask: ScalarType | None, backward: bool, dropout: bool = False
+    stored: ScalarType, mask: ScalarType | None, backward: bool, dropout: bool = False, capped: bool = False
 ) -> tuple[dict[str, int], Tile, object]:
     """Addresses of the functions for operands and a mask of such types, how tiles are made, and what keeps the code."""
     target, type = host(), F64 if stored is F64 else F32
     parts = [
         shared(target, type),
-        (gradient if backward else forward)(target, type),
+        gradient(target, type, capped) if backward else forward(target, type),
         io_functions(target, type, stored),
     ]
     if mask is not None:
         parts.append(mask_functions(target, type, mask))
     pairs = multiplies_pairs(stored)
     if pairs:
-        parts.append(pair_functions(target, backward))
+        parts.append(pair_functions(target, backward, capped and backward))
+    if capped:
+        parts.append(capping(target, type))
     if dropout:
         parts.append(dropout_functions(target, type, pairs))
     addresses = {name: address for table, _ in parts for name, address in table.items()}

@@ -34,7 +34,8 @@ def kernel(call: Any) -> Kernel | None:
     hides_rows = mask is not None and mask.dtype.is_integer
     kind = None if mask is None else BOOL if mask.dtype.is_bool or hides_rows else stored
     dropout = not isinstance(op, ops.Attention) and op.dropout
-    functions, tile, keep = attention_kernels.functions(stored, kind, gradient, dropout)
+    softcap = 0.0 if isinstance(op, ops.Attention) else op.softcap
+    functions, tile, keep = attention_kernels.functions(stored, kind, gradient, dropout, softcap != 0)
     with_lse = isinstance(op, ops.AttentionTrain) or call.needs is not None
     launcher = Attention(
         functions,
@@ -57,6 +58,7 @@ def kernel(call: Any) -> Kernel | None:
         with_lse=with_lse,
         with_mask=gradient and op.with_mask,
         with_grad_lse=grad_lse is not None,
+        softcap=softcap,
     )
     return Kernel(
         launcher.address,

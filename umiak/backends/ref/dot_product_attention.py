@@ -34,10 +34,16 @@ def hidden(mask, queries, causal):
     return first | ((query >= named.get("second_begin", 0)) & (query < named.get("second_end", 0)))
 
 
+def capped(op, s):
+    """Scores that are kept from growing."""
+    cap = s.dtype.type(getattr(op, "softcap", 0.0))
+    return np.tanh(s / cap) * cap if cap else s
+
+
 def scores(op, q, k, mask, blocks, scale):
     """``[b, key heads, group, sq, sk]``, -inf where a key is not visible."""
     (b, sq, h, _), (sk, heads) = q.shape, k.shape[1:3]
-    s = by_query(q, heads) @ by_key(k).swapaxes(-1, -2) * q.dtype.type(scale)
+    s = capped(op, by_query(q, heads) @ by_key(k).swapaxes(-1, -2) * q.dtype.type(scale))
     if op.causal:
         s = np.where(np.arange(sk) <= np.arange(sq)[:, None] + (sk - sq), s, -np.inf)
     if mask is not None and mask.dtype.kind == "i":
@@ -97,6 +103,8 @@ def attention_grad(op, q, k, v, out, lse, g, mask, blocks, g_lse, scale, *dropou
     if g_lse is not None:
         moved = moved - g_lse.reshape(lse.shape)
     gs = p * (dropped(op, g5 @ by_key(v).swapaxes(-1, -2), *dropout) - moved)
+    if op.softcap:
+        gs = gs * (1 - (np.where(np.isneginf(s), 0, s) / s.dtype.type(op.softcap)) ** 2)
     scaled = gs * q.dtype.type(scale)
     gradients = (
         from_query(scaled @ by_key(k)),
