@@ -51,12 +51,35 @@ def test_matmuls(device, cuda, name, dtype):
     assert cuda.host.read() == {}
 
 
-def test_matmuls_of_narrow_floats_round_once(device):
+def launched(cuda, before):
+    return [name for name, *_ in cuda.driver.launched[before:]]
+
+
+def test_matmuls_of_narrow_floats_run_on_tiles_and_round_once(device, cuda):
     def product(x, y):
         return F.cast(F.matmul(*(F.cast(z, dtype=dt.bfloat16) for z in (x, y))), dtype=dt.float32)
 
+    before = len(cuda.driver.launched)
     expected, got = both(device, product, normals(20, 40), normals(40, 30))
     np.testing.assert_allclose(got, expected, rtol=1e-2, atol=1e-2)
+    assert "tile_matmul_0_bfloat16_64_d8_x2_1" in launched(cuda, before)
+
+
+@pytest.mark.parametrize("step", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_what_follows_a_matmul_of_narrow_floats_is_part_of_its_launch(device, cuda, step):
+    """Captured: an operand that neither rows nor columns of are dense is copied first."""
+
+    def layer(x, weight, bias, residual):
+        y = paddle.nn.functional.linear(x.astype("bfloat16")[:, ::step], weight.astype("bfloat16"),
+                                        bias.astype("bfloat16"))  # fmt: skip
+        return (paddle.nn.functional.silu(y) + residual.astype("bfloat16")).astype("float32")
+
+    given = (normals(12, 24 * step), normals(24, 40), normals(40), normals(12, 40))
+    before = len(cuda.driver.launched)
+    expected, got = both(device, paddle.jit.to_static(layer), *given)
+    np.testing.assert_allclose(got, expected, rtol=2e-2, atol=2e-2)
+    (name,) = (x for x in launched(cuda, before) if x.startswith("tile_matmul"))
+    assert name.endswith("_bias_silu_add")
 
 
 @pytest.mark.parametrize(

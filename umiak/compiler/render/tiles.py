@@ -51,7 +51,7 @@ from umiak.compiler.render.threads import WARP as NUMBER_OF_WARP
 if TYPE_CHECKING:
     from umiak.compiler.render.spmd import Handle, Spmd
 
-STRAIGHT = 16  # turns of a loop that are written one after the other
+STRAIGHT = 8  # turns of a loop that are written one after the other
 
 
 class TileWriter(Protocol):
@@ -212,8 +212,8 @@ class BlockTiles:
                     to = self.number(self.like(s.result, s.tile, element))
                     pair = [out.register(s.result, to)], [spmd.value(s.value)]
                     out.set_register(s.result, to, spmd.combine(s.monoid, types, *pair)[0])
-        for element in range(s.result.elements):  # no loop of the text: there are barriers in it
-            at = self.number(i64(element))
+        for k in range(s.result.elements):  # no loop of the text: there are barriers in it
+            at = self.number(i64(k))
             for mask in (1, 2):
                 own = out.register(s.result, at)
                 other = self.exchange(own, s.value.type, mask)
@@ -238,16 +238,23 @@ class BlockTiles:
             self.begin(tile)
             for turn in self.each_element(tile.elements // s.width):
                 elements = [add(mul(turn, i64(s.width)), i64(k)) for k in range(s.width)]
-                with self.at(tile, s.row, s.column, elements[0], roots), spmd.when(s.where):
-                    index, values = spmd.value(s.index), [spmd.value(s.value)]
-                    for element in elements[1:]:
+                where = None
+                if s.where is not None:
+                    with self.at(tile, s.row, s.column, elements[0], [s.where]):
+                        where = spmd.value(s.where)
+                    spmd.out.open_if(where)
+                with spmd.scope({}):
+                    stored = []
+                    for element in elements:
+                        # What one element's number goes into is not the other's.
                         with self.at(tile, s.row, s.column, element, roots):
-                            spmd.fresh.clear()
-                            values.append(spmd.value(s.value))
+                            stored.append((spmd.value(s.index), spmd.value(s.value)))
                     if s.width == 1:
-                        spmd.out.store(b, index, values[0])
+                        spmd.out.store(b, *stored[0])
                     else:
-                        self.out.put(b, index, values)
+                        self.out.put(b, stored[0][0], [x for _, x in stored])
+                if where is not None:
+                    spmd.out.close()
 
     def copy(self, s: TileCopy) -> None:
         spmd = self.spmd

@@ -51,6 +51,13 @@ def find(device: Device, dtype: DType) -> Gemm | None:
     return cublaslt.gemm(device, library)
 
 
+def by_loop_ir() -> bool:
+    """Return whether no library multiplies matrices here."""
+    from umiak.backends.cuda.providers import cublaslt
+
+    return FLAG.value == "loop" or (FLAG.value == "auto" and isinstance(cublaslt.load(), str))
+
+
 @functools.cache
 def _say_once(reason: str) -> None:
     text = "matmuls run by kernels of the loop IR, far below what the device can do: %s"
