@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from umiak.backends.base import Backend, Kernel, Properties, get
+from umiak.backends.base import Absent, Backend, Kernel, Properties, get
 from umiak.backends.cuda import copies
 from umiak.backends.cuda.device import DEVICE_TYPE, DEVICES, Device, TimedEvent
 from umiak.backends.cuda.driver import DeviceAttribute, Driver
@@ -19,6 +19,7 @@ from umiak.ops.linalg import Matmul
 from umiak.util import log
 
 if TYPE_CHECKING:
+    from umiak.backends.cuda.nccl import NcclCollectives
     from umiak.backends.cuda.programs import Program
     from umiak.core.call_program import CallProgram
 
@@ -34,6 +35,7 @@ class CudaBackend(Backend):
     def __init__(self, driver: Driver) -> None:
         self.driver = driver
         self.host = HostCalls(log.get("cuda"))
+        self.said: set[str] = set()
         self.devices: dict[int, Device] = {}  # by index of the place
 
     def device_count(self) -> int:
@@ -75,6 +77,21 @@ class CudaBackend(Backend):
     def copy(self, target: Buffer, source: Buffer, stream: int) -> bool:
         copies.transfer(target, source, stream)
         return True
+
+    def collectives(self, place: Place) -> NcclCollectives | None:
+        from umiak.backends.cuda import nccl
+
+        try:
+            return nccl.NcclCollectives(self.device(place), nccl.load())
+        except Absent as error:
+            self.say_once(f"groups move elements by the host: {error}")
+            return None
+
+    def say_once(self, text: str) -> None:
+        """Warn of something, the first time."""
+        if text not in self.said:
+            self.said.add(text)
+            log.get("cuda").warning("%s", text)
 
     def replays(self, calls: CallProgram) -> Program | None:
         from umiak.backends.cuda.programs import FEWEST, GRAPHS, Program
