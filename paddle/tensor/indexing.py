@@ -285,11 +285,16 @@ def getitem(x: Tensor, item: Any) -> Tensor:
     basic, advanced = parse(x, item)
     if advanced:
         return _gather(basic(x), advanced)
-    view = basic(x)
-    # An index that selects everything still gives another tensor.
-    if view is x:
-        return apply(_FIRST, (x,), ((0,), (x.shape[0],), (1,))) if x.ndim else F.reshape(x, ())
-    return view
+    # An index that selects everything still gives another tensor: of packed elements a copy, as all indices do.
+    if not basic.axes and (x.dtype.is_packed or not basic.insert):
+        return basic(_everything(x))
+    return basic(x)
+
+
+def _everything(x: Tensor) -> Tensor:
+    if x.ndim:
+        return apply(_FIRST, (x,), ((0,), (x.shape[0],), (1,)))
+    return F.copy(x) if x.dtype.is_packed else F.reshape(x, ())
 
 
 def _gather(x: Tensor, advanced: dict[int, Tensor]) -> Tensor:

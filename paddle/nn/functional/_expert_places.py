@@ -11,7 +11,6 @@ import paddle
 from paddle.tensor._args import create_on
 from umiak import ops as F
 from umiak.core.tensor import Tensor
-from umiak.ir import sym as dim
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,10 @@ def rows_at(index: Tensor, places: int, rows: Tensor, nothing: int) -> Tensor:
 def rows_or_zeros(x: Tensor, index: Tensor) -> Tensor:
     """Rows of x, zeros where an index is the number of rows."""
     n = x.shape[0]
-    if dim.eq(n, 0):
+    if type(n) is not int:  # nor is it known whether there are any: a row of zeros behind them
+        nothing = False if x.dtype.is_bool else 0
+        return F.take(F.pad(x, nothing, axes=(0,), lo=(0,), hi=(1,)), index, axis=0)
+    if n == 0:
         return create_on(x.place, F.full, False if x.dtype.is_bool else 0, x.dtype, (*index.shape, *x.shape[1:]))
     there = F.lt(index, n)
     rows = F.take(x, F.where(there, index, 0), axis=0)

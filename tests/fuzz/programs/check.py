@@ -36,6 +36,10 @@ REFUSALS: dict[str, tuple[str, Callable[[Program, str], bool]]] = {
         # A captured gradient has what it needs, but for one in Python, which asks for tensors.
         lambda p, mode: ("captured" not in mode or "python" in p.tags) and overwrites(p),
     ),
+    "a saved tensor was written to, behind a graph break": (
+        r"requires what it read not to change before the gradient is computed",
+        lambda p, mode: mode == "captured step" and "host" in p.tags and overwrites(p),
+    ),
     "data are read while capturing": (
         r"data of (a tensor|SymTensor).* (read while the function|not known while the program|known only while the)",
         lambda p, mode: mode != "eager" and bool(p.tags & {"mask"}),

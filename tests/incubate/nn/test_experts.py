@@ -37,6 +37,23 @@ def dispatched(x, scores, bias, use_pad):
     return y, weights, place, offsets, chosen
 
 
+def test_a_program_dispatches_any_number_of_tokens(rng):
+    """Of static mode, where the number is not declared, and as a model that was saved; none among them."""
+    paddle.enable_static()
+    try:
+        program = paddle.static.Program()
+        with paddle.static.program_guard(program):
+            given = [paddle.static.data("x", [None, H], "float32"), paddle.static.data("scores", [None, E], "float32")]
+            results = I.moe_gate_dispatch(*given, None, K, CAPACITY, True)
+    finally:
+        paddle.disable_static()
+    for n in (N, 1, 0, 3):
+        x, scores = rng.standard_normal((n, H)).astype("float32"), gate(rng)[0][:n]
+        found = paddle.static.Executor().run(program, {"x": x, "scores": scores}, list(results))
+        for a, b in zip(found, dispatched(x, scores, None, True), strict=True):
+            np.testing.assert_allclose(a, b)
+
+
 DISPATCH_DTYPES = ["float32", "int32", "int64", "int64", "int32"]
 
 
