@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import threading
+from typing import Any
 
 from paddle._public import public
 from paddle.profiler.ranges import RecordEvent
@@ -19,9 +21,21 @@ class _Open(threading.local):
 _open = _Open()
 
 
+@functools.cache
+def _package() -> Any:
+    """The package ``nvtx``, whose ranges tools of NVIDIA show; None where it is not installed."""
+    try:
+        import nvtx
+    except ImportError:
+        return None
+    return nvtx
+
+
 @public("paddle.device paddle.cuda")
 class nvtx:
     """Ranges in the profile, as :class:`paddle.profiler.RecordEvent` makes them, that end in the reverse order.
+
+    Where the package ``nvtx`` is installed, they are ranges of NVTX, too, which tools of NVIDIA show.
 
     Example:
         >>> import paddle
@@ -42,6 +56,9 @@ class nvtx:
         """
         event = RecordEvent(msg)
         event.begin()
+        package = _package()
+        if package is not None:
+            package.push_range(msg)
         _open.ranges.append(event)
 
     @staticmethod
@@ -54,3 +71,6 @@ class nvtx:
         if not _open.ranges:
             raise op_error(RuntimeError, "range_pop", "a range that range_push began in this thread", "none")
         _open.ranges.pop().end()
+        package = _package()
+        if package is not None:
+            package.pop_range()

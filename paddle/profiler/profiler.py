@@ -53,7 +53,8 @@ class Profiler:
 
     Args:
         targets: kinds of devices (``ProfilerTarget``); what this build has not is left out with a warning. None: the
-            host.
+            host. With ``ProfilerTarget.GPU``, kernels and copies of CUDA devices as CUPTI records them, where
+            ``cupti-python`` is installed.
         scheduler: a function from the number of a step to its ``ProfilerState`` (see ``make_scheduler``), a pair
             ``(first, last)`` of steps, or None to record everything.
         on_trace_ready: called with the profiler when a profile is complete; None: nothing is.
@@ -98,6 +99,8 @@ class Profiler:
             raise op_error(ValueError, "Profiler", "devices that this build has", "emit_nvtx")
         targets = {ProfilerTarget.CPU} if targets is None else set(targets)
         traced = _traced(list(custom_device_types), ProfilerTarget.CUSTOM_DEVICE in targets)
+        if ProfilerTarget.GPU in targets and device_count("gpu") and _tracers(["gpu"]):
+            traced = [*traced, "gpu"]
         here = {ProfilerTarget.CPU, *([ProfilerTarget.CUSTOM_DEVICE] if traced else [])}
         for target in targets - here:
             if not (target is ProfilerTarget.GPU and device_count("gpu")):

@@ -11,6 +11,7 @@ from umiak.backends.cuda.device import DEVICE_TYPE, DEVICES, Device, TimedEvent
 from umiak.backends.cuda.driver import DeviceAttribute, Driver
 from umiak.backends.host_calls import HostCalls
 from umiak.backends.strided import densely
+from umiak.core import stream
 from umiak.core.buffer import Buffer
 from umiak.core.place import Place
 from umiak.memory import caching
@@ -21,6 +22,7 @@ from umiak.util import log
 if TYPE_CHECKING:
     from umiak.backends.cuda.nccl import NcclCollectives
     from umiak.backends.cuda.programs import Program
+    from umiak.backends.cuda.tracer import Tracer
     from umiak.core.call_program import CallProgram
 
 
@@ -86,6 +88,20 @@ class CudaBackend(Backend):
         except Absent as error:
             self.say_once(f"groups move elements by the host: {error}")
             return None
+
+    def tracer(self) -> Tracer | None:
+        from umiak.backends.cuda import tracer
+
+        try:
+            return tracer.Tracer(tracer.load(), DEVICE_TYPE, self.synchronize)
+        except Absent as error:
+            self.say_once(f"profiles have no work of devices: {error}")
+            return None
+
+    def synchronize(self) -> None:
+        """Wait for all devices."""
+        for device in self.devices.values():
+            stream.synchronize(device.place.index)
 
     def say_once(self, text: str) -> None:
         """Warn of something, the first time."""
