@@ -27,6 +27,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "examples" / "gpt")]
 
 import paddle  # noqa: E402
 from umiak import backends  # noqa: E402
+from umiak.core.buffer import Buffer  # noqa: E402
 
 TESTS = ["tests/backends/cuda/test_ops.py", "tests/backends/cuda/test_kernels.py"]
 TOLERANCE = 2e-3  # of a loss after some steps: sums have another order
@@ -153,9 +154,91 @@ def rates(place: str, n: int = 1 << 24, rows: int = 4096, least_s: float = 0.2) 
     start, count = time.perf_counter(), 200
     for _ in range(count):
         small + small
-    report["launch_host_s"] = [(time.perf_counter() - start) / count, None]
+    ours = (time.perf_counter() - start) / count
     paddle.device.synchronize(place)
+    theirs = None
+    if torch is not None:
+        other = torch.rand(8, 8, device="cuda")
+        start = time.perf_counter()
+        for _ in range(count):
+            other + other
+        theirs = (time.perf_counter() - start) / count
+        torch.cuda.synchronize()
+    report["launch_host_s"] = [ours, theirs]
     return report
+
+
+def programs(place: str, steps: int = 20) -> dict[str, Any]:
+    """A captured step of training as graphs of the driver and without: its losses, and seconds of a step."""
+    report: dict[str, Any] = {}
+    paddle.set_device(place)
+    for name, graphs in (("graphs", True), ("calls", False)):
+        paddle.set_flags({"FLAGS_cuda_graphs": graphs})
+        try:
+            report[name] = _captured_steps(place, steps)
+        finally:
+            paddle.set_flags({"FLAGS_cuda_graphs": True})
+    report["ok"] = report["graphs"]["losses"] == report["calls"]["losses"]
+    return report
+
+
+def _captured_steps(place: str, steps: int) -> dict[str, Any]:
+    paddle.seed(0)
+    network = paddle.nn.Sequential(paddle.nn.Linear(16, 8), paddle.nn.Dropout(0.1))
+    rate = paddle.optimizer.lr.ExponentialDecay(0.05, 0.9)
+    optimizer = paddle.optimizer.AdamW(rate, parameters=network.parameters())
+
+    @paddle.jit.to_static
+    def step(x: Any) -> Any:
+        loss = (network(x) ** 2).mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+        return loss
+
+    x = paddle.ones([4, 16])
+    losses = [step(x) for _ in range(3)]  # kernels are compiled, and the step is recorded
+    paddle.device.synchronize(place)
+    start = time.perf_counter()
+    for _ in range(steps):
+        losses.append(step(x))
+        rate.step()
+    paddle.device.synchronize(place)
+    seconds = (time.perf_counter() - start) / steps
+    return {"step_s": seconds, "losses": [float(x) for x in losses]}
+
+
+def collectives(place: str) -> dict[str, Any]:
+    """Collectives of a group of one rank by NCCL, where that is installed."""
+    here = paddle.CUDAPlace(0)
+    library = backends.get("cuda").collectives(here)
+    if library is None:
+        return {"ok": True, "nccl": "not installed"}
+    communicator = library.connect(1, library.unique_id(), 0)
+    try:
+        paddle.set_device(place)
+        x, out = paddle.arange(1024, dtype="float32"), paddle.zeros([1024])
+        started = [
+            communicator.start(0, "all_reduce", Buffer(out), Buffer(x), "sum"),
+            communicator.start(0, "all_to_all", Buffer(x), Buffer(out)),
+        ]
+        paddle.device.synchronize(place)
+        done = all(s is not None and s.Test() for s in started)
+        return {"ok": done and bool((x.numpy() == np.arange(1024)).all())}
+    finally:
+        communicator.close()
+
+
+def profile(place: str) -> dict[str, Any]:
+    """Kernels and copies in a profile, where CUPTI is installed."""
+    paddle.set_device(place)
+    if backends.get("cuda").tracer() is None:
+        return {"ok": True, "cupti": "not installed"}
+    with paddle.profiler.Profiler(targets=[paddle.profiler.ProfilerTarget.GPU]) as profiler:
+        (paddle.ones([64, 64]) + 1.0).numpy()
+    spans = [e for e in profiler.profiler_result.events if "correlation" in (e.args or {})]
+    kinds = sorted({e.kind for e in spans})
+    return {"ok": {"Kernel", "Memcpy"} <= set(kinds), "kinds": kinds, "spans": len(spans)}
 
 
 def _seconds(call: Callable[[], Any], synchronize: Callable[[], Any], least_s: float) -> float:
@@ -184,7 +267,8 @@ def torch_with_cuda() -> Any:
 
 
 SECTIONS: dict[str, Callable[..., dict[str, Any]]] = {
-    "device": device, "tests": tests, "training": training, "rates": rates,
+    "device": device, "tests": tests, "training": training, "programs": programs, "collectives": collectives,
+    "profile": profile, "rates": rates,
 }  # fmt: skip
 
 

@@ -30,6 +30,25 @@ def test_rates_and_properties_are_reported(device, cuda, monkeypatch):
     assert all(ours > 0 and theirs is None for ours, theirs in rows.values())
 
 
+def test_graphs_collectives_and_profiles_are_checked(device, cuda, monkeypatch):
+    from recording_nccl import RecordingNccl
+
+    from umiak.backends.cuda import nccl, tracer
+
+    library = RecordingNccl(cuda.driver)
+    monkeypatch.setattr(nccl, "load", lambda: library)
+    only = ["programs", "collectives"]
+    report = json.loads(json.dumps(gpu_check.run(device.name, only, programs={"steps": 2})))
+    assert report["programs"]["ok"] and len(report["programs"]["graphs"]["losses"]) == 5, report
+    assert report["collectives"]["ok"] and library.calls == ["all_reduce", "group", "destroy"], report
+
+    def missing():
+        raise backends.Absent("none")
+
+    monkeypatch.setattr(tracer, "load", missing)
+    assert gpu_check.run(device.name, ["profile"])["profile"]["cupti"] == "not installed"
+
+
 def test_a_section_that_fails_says_why_and_the_others_go_on(device, monkeypatch):
     def broken(place):
         raise RuntimeError("no such thing")
