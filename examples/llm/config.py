@@ -13,6 +13,7 @@ MODELS = ("llama", "mistral", "qwen2")
 ROPES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "default": ((), ()),
     "linear": (("factor",), ("original_max_position_embeddings",)),
+    "dynamic": (("factor",), ("original_max_position_embeddings",)),
     "llama3": (("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"), ()),
     "yarn": (
         ("factor",),
@@ -33,7 +34,9 @@ class BadModel(ValueError):
 
 @dataclass(frozen=True)
 class Config:
-    """Sizes of a decoder. ``rope`` has the fields of its kind (``rope_type``) as the file names them."""
+    """Sizes of a decoder. ``rope`` has the fields of its kind (``rope_type``) as the file names them; a token sees
+    itself and ``sliding_window - 1`` tokens before it, or all of them.
+    """
 
     vocab_size: int
     hidden_size: int
@@ -52,6 +55,7 @@ class Config:
     rope: dict[str, Any] = field(default_factory=lambda: {"rope_type": "default"})
     eos: tuple[int, ...] = ()
     bos: int | None = None
+    sliding_window: int | None = None
 
     @staticmethod
     def read(folder: Path) -> Config:
@@ -67,8 +71,9 @@ class Config:
             raise BadModel(path, f"a model_type of {MODELS}", kind)
         if raw.get("hidden_act", "silu") != "silu":
             raise BadModel(path, "hidden_act 'silu'", raw["hidden_act"])
-        if raw.get("sliding_window") is not None and raw.get("use_sliding_window", kind == "mistral"):
-            raise BadModel(path, "attention without a sliding_window", raw["sliding_window"])
+        windowed = raw.get("sliding_window") is not None and raw.get("use_sliding_window", kind == "mistral")
+        if windowed and kind != "mistral":
+            raise BadModel(path, "one window in all layers, those of a 'mistral'", f"a sliding_window in {kind!r}")
 
         def size(name: str, default: Any = None) -> int:
             value = raw.get(name)
@@ -91,20 +96,27 @@ class Config:
         ends = read_json(folder / "generation_config.json") if (folder / "generation_config.json").exists() else {}
         vocabulary = size("vocab_size")
         bos = raw.get("bos_token_id")
+        most = size("max_position_embeddings", 2048)
+        if rope["rope_type"] == "dynamic":
+            # Beyond this length angles change with it, and keys in the cache would be stale.
+            most = min(most, int(rope.get("original_max_position_embeddings") or most))
+        window = size("sliding_window") if windowed else None
         return Config(
             vocabulary, width, size("intermediate_size"), size("num_hidden_layers"), heads, kv_heads, dim,
-            size("max_position_embeddings", 2048), _number(raw, "rms_norm_eps", 1e-6, path),
+            most, _number(raw, "rms_norm_eps", 1e-6, path),
             _flag(raw, "tie_word_embeddings", False, path), qkv_bias, qkv_bias and kind != "qwen2",
             _flag(raw, "mlp_bias", False, path), theta, rope,
             _ids(ends.get("eos_token_id", raw.get("eos_token_id")), vocabulary, path),
             bos if type(bos) is int and 0 <= bos < vocabulary else None,
+            window if window is not None and window < most else None,
         )  # fmt: skip
 
     def write(self, folder: Path) -> None:
         """Write ``config.json``, which ``read`` and the library ``transformers`` read."""
-        kind = "qwen2" if self.qkv_bias and not self.out_bias else "llama"
+        kind = "qwen2" if self.qkv_bias and not self.out_bias else "mistral" if self.sliding_window else "llama"
+        names = {"llama": "LlamaForCausalLM", "mistral": "MistralForCausalLM", "qwen2": "Qwen2ForCausalLM"}
         out = {
-            "architectures": [{"llama": "LlamaForCausalLM", "qwen2": "Qwen2ForCausalLM"}[kind]],
+            "architectures": [names[kind]],
             "model_type": kind,
             "hidden_act": "silu",
             **{name: getattr(self, name) for name in (
@@ -112,6 +124,7 @@ class Config:
                 "num_key_value_heads", "head_dim", "max_position_embeddings", "rms_norm_eps", "tie_word_embeddings",
                 "mlp_bias", "rope_theta",
             )},
+            **({"sliding_window": self.sliding_window} if kind == "mistral" else {}),
             "attention_bias": self.qkv_bias,
             "rope_scaling": None if self.rope["rope_type"] == "default" else self.rope,
             "eos_token_id": list(self.eos) or None,
@@ -167,8 +180,7 @@ def read_rope(raw: dict[str, Any], path: Path) -> tuple[dict[str, Any], float]:
     rope = dict(given)
     kind = rope.setdefault("rope_type", rope.pop("type", "default"))
     if not isinstance(kind, str) or kind not in ROPES:
-        hint = "; angles of type 'dynamic' change with the length, and keys in the cache would be stale"
-        raise BadModel(path, f"a rope_type of {list(ROPES)}{hint if kind == 'dynamic' else ''}", kind)
+        raise BadModel(path, f"a rope_type of {list(ROPES)}", kind)
     theta = _number(rope if "rope_theta" in rope else raw, "rope_theta", 10000.0, path, least=1.0)
     rope.pop("rope_theta", None)
     required, optional = ROPES[kind]

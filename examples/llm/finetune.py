@@ -45,6 +45,11 @@ class Training:
     ) -> paddle.Tensor:
         """Mean negative log-likelihood of the labels, in nats."""
 
+        window = self.model.config.sliding_window
+        if window is not None:
+            beyond = paddle.arange(window, hidden.shape[2] + window, dtype=hidden.dtype)
+            hidden = paddle.minimum(hidden, beyond.unsqueeze([0, 1, 3]))
+
         def attend(layer: int, q: paddle.Tensor, k: paddle.Tensor, v: paddle.Tensor) -> paddle.Tensor:
             return F.flashmask_attention(q, k, v, hidden, causal=True)
 

@@ -117,5 +117,5 @@ class Decoder(nn.Layer):
 
 
 def causal(layer: int, q: paddle.Tensor, k: paddle.Tensor, v: paddle.Tensor) -> paddle.Tensor:
-    """Attention of whole texts [batch, length, …], without a cache."""
+    """Attention of whole texts [batch, length, …], without a cache or a window."""
     return F.scaled_dot_product_attention(q, k, v, is_causal=True)

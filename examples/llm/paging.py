@@ -55,14 +55,20 @@ class Pool:
 
 
 class Table:
-    """The blocks of one sequence, of which ``length`` tokens are in the cache."""
+    """The blocks of one sequence, of which ``length`` tokens are in the cache; its first ``dropped`` blocks are given
+    back."""
 
     def __init__(self, pool: Pool) -> None:
-        self.pool, self.blocks, self.length = pool, list[int](), 0
+        self.pool, self.blocks, self.length, self.dropped = pool, list[int](), 0, 0
+
+    @property
+    def held(self) -> int:
+        """Return the number of tokens in blocks that the table still has."""
+        return self.length - self.dropped * self.pool.block_size
 
     def missing(self, tokens: int) -> int:
         """Return the number of blocks that ``reserve(tokens)`` takes."""
-        wanted = self.pool.blocks_for(self.length + tokens) - len(self.blocks)
+        wanted = self.pool.blocks_for(self.held + tokens) - len(self.blocks)
         return wanted + (self._writes_to_shared() and tokens > 0)
 
     def _writes_to_shared(self) -> bool:
@@ -84,7 +90,7 @@ class Table:
             copy = self.blocks[-1], self.pool.take()
             self.pool.release(copy[0])
             self.blocks[-1] = copy[1]
-        while len(self.blocks) < self.pool.blocks_for(self.length + tokens):
+        while len(self.blocks) < self.pool.blocks_for(self.held + tokens):
             self.blocks.append(self.pool.take())
         return copy
 
@@ -92,10 +98,17 @@ class Table:
         """Return another table of the same tokens."""
         other = Table(self.pool)
         other.blocks, other.length = [self.pool.share(b) for b in self.blocks], self.length
+        other.dropped = self.dropped
         return other
+
+    def drop(self, tokens: int) -> None:
+        """Give blocks back that hold nothing but the first ``tokens`` tokens of the sequence."""
+        while self.blocks and (self.dropped + 1) * self.pool.block_size <= tokens:
+            self.pool.release(self.blocks.pop(0))
+            self.dropped += 1
 
     def clear(self) -> None:
         """Give all blocks back."""
         for block in self.blocks:
             self.pool.release(block)
-        self.blocks, self.length = [], 0
+        self.blocks, self.length, self.dropped = [], 0, 0

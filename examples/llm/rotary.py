@@ -15,6 +15,7 @@ def frequencies(config: Config) -> tuple[np.ndarray, float]:
     """The angle per position of each pair, and the factor of cosines and sines.
 
     References:
+        dynamic: as default, up to the length of the first training, which a text may not exceed.
         linear: Chen et al., 2023: Extending Context Window of Large Language Models via Positional Interpolation.
         yarn: Peng et al., 2023: YaRN: Efficient Context Window Extension of Large Language Models.
         llama3: Grattafiori et al., 2024: The Llama 3 Herd of Models, with the constants that its files carry.

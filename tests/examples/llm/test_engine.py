@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import threading
 
@@ -78,6 +79,67 @@ def test_lengths_that_grow_are_not_captured_again(llm, model, prompts):
             before = served.runner.step.get_traced_count()
     assert served.runner.step.get_traced_count() == before <= 6
     assert served.runner.step.graph_breaks == []
+
+
+# --- windows ----------------------------------------------------------------------------------------------------------
+
+WINDOW = 7
+
+
+def windowed(layer, q, k, v):
+    """Attention of whole texts in float64 NumPy, from the definition: a token sees itself and those just before it."""
+    q, k, v = (x.astype("float64").numpy()[0].transpose(1, 0, 2) for x in (q, k, v))
+    k, v = (np.repeat(x, len(q) // len(x), 0) for x in (k, v))
+    i, j = np.arange(q.shape[1])[:, None], np.arange(q.shape[1])
+    scores = np.where((j <= i) & (i - j < WINDOW), q @ k.swapaxes(1, 2) / np.sqrt(q.shape[2]), -np.inf)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    out = weights / weights.sum(-1, keepdims=True) @ v
+    return paddle.to_tensor(out.transpose(1, 0, 2)[None].astype("float32"))
+
+
+@pytest.fixture(scope="module")
+def narrow(llm, config):
+    """A decoder with a window."""
+    return llm.model.Decoder(dataclasses.replace(config, sliding_window=WINDOW), llm.sources.Random(5)).eval()
+
+
+@pytest.mark.parametrize("options", [{"capture": True, "chunk": 8}, {"block_size": 1, "blocks": 128, "chunk": 5}])
+def test_windows(llm, narrow, prompts, options):
+    """Logits after prompts in chunks and after single tokens, side by side; blocks outside of the window come back."""
+    served = engine(llm, narrow, **options)
+    seen, run = [], served.runner.run
+
+    def recorded(new, tables):
+        rows = run(new, tables)
+        seen.extend((table, table.length, row) for table, row in zip(tables, rows))
+        assert all(len(t.blocks) <= -(-(WINDOW - 1) // served.pool.block_size) + 1 for t in tables if t.length > 45)
+        return rows
+
+    served.runner.run = recorded
+    requests = [llm.continuations.Sampled(p, 12) for p in (prompts[3], prompts[4])]
+    for request in requests:
+        served.submit(request)
+    tables = {id(text.table): request for request in requests for text in request.texts}
+    served.drain()
+    assert served.pool.free == served.pool.count
+    texts = {id(request): [*request.prompt, *request.output] for request in requests}
+    for table, length, row in seen:
+        tokens = texts[id(tables[id(table)])][:length]
+        with paddle.no_grad():
+            x = narrow(paddle.to_tensor([tokens]), paddle.arange(length), windowed)
+            np.testing.assert_allclose(row, narrow.logits(x[:, -1]).numpy()[0], atol=2e-5)
+
+
+def test_beams_with_a_window_share_blocks(llm, narrow, prompts):
+    texts = []
+    for blocks in (64, 39):
+        served = engine(llm, narrow, blocks)
+        request = llm.continuations.Beams(prompts[3], 9, beams=3)
+        served.submit(request)
+        served.drain()
+        texts.append(request.output)
+        assert served.pool.free == blocks
+    assert texts[0] == texts[1]
 
 
 def test_stops_end_a_text_and_are_not_part_of_it(llm, model, prompts, expected):

@@ -56,7 +56,11 @@ def test_narrow_weights_are_near(llm, directory, model, rng, weights, error):
     assert 0 < np.sqrt(((near - exact) ** 2).mean()) < error * exact.std()
 
 
-@pytest.mark.parametrize("changes", [{"qkv_bias": True}, {"tie_word_embeddings": True, "rope_theta": 5e5}], ids=str)
+@pytest.mark.parametrize(
+    "changes",
+    [{"qkv_bias": True}, {"tie_word_embeddings": True, "rope_theta": 5e5}, {"sliding_window": 9}],
+    ids=str,
+)
 def test_configs_are_read_as_they_were_written(llm, config, changes, tmp_path):
     written = llm.config.Config(**{**vars(config), **changes})
     written.write(tmp_path)
@@ -71,6 +75,28 @@ def test_names_of_newer_files(llm, directory, tmp_path):
     (tmp_path / "generation_config.json").write_text(json.dumps({"eos_token_id": [1, 2]}))
     config = llm.config.Config.read(tmp_path)
     assert (config.rope, config.rope_theta, config.eos) == ({"rope_type": "linear", "factor": 2.0}, 3e4, (1, 2))
+
+
+def config_of(llm, directory, tmp_path, **fields):
+    raw = json.loads((directory / "config.json").read_text()) | fields
+    (tmp_path / "config.json").write_text(json.dumps(raw))
+    return llm.config.Config.read(tmp_path)
+
+
+@pytest.mark.parametrize(("fields", "most"), [({}, 256), ({"original_max_position_embeddings": 64}, 64)])
+def test_angles_that_change_beyond_a_length_are_plain_up_to_it(llm, directory, tmp_path, fields, most):
+    rope = {"rope_type": "dynamic", "factor": 4.0, **fields}
+    config = config_of(llm, directory, tmp_path, rope_scaling=rope)
+    assert config.max_position_embeddings == most
+    (angles, scale), plain = llm.rotary.frequencies(config), llm.rotary.frequencies(llm.config.Config.read(directory))
+    np.testing.assert_array_equal(angles, plain[0])
+    assert scale == 1.0
+
+
+@pytest.mark.parametrize(("window", "expected"), [(128, 128), (256, None), (None, None)])
+def test_windows_that_hide_something_are_read(llm, directory, tmp_path, window, expected):
+    config = config_of(llm, directory, tmp_path, model_type="mistral", sliding_window=window)
+    assert config.sliding_window == expected
 
 
 # --- damaged directories ----------------------------------------------------------------------------------------------
@@ -125,8 +151,9 @@ DAMAGES = {
     "a million layers": (changed(num_hidden_layers=1_000_000), "model.layers.2"),
     "fewer layers": (changed(num_hidden_layers=1), "'model.layers.1"),
     "heads that do not divide": (changed(num_key_value_heads=3), "groups of equal size"),
-    "a window": (changed(model_type="mistral", sliding_window=128), "sliding_window"),
-    "angles that change": (changed(rope_scaling={"rope_type": "dynamic", "factor": 2.0}), "stale"),
+    "a window of some layers": (changed(model_type="qwen2", sliding_window=8, use_sliding_window=True), "one window"),
+    "a window of nothing": (changed(model_type="mistral", sliding_window=0), "sliding_window as an integer"),
+    "unknown angles": (changed(rope_scaling={"rope_type": "longrope", "factor": 2.0}), "a rope_type of"),
     "angles without a factor": (changed(rope_scaling={"type": "linear"}), "factor as a number"),
     "angles as a number": (changed(rope_scaling=3), "rope_scaling as an object"),
     "angles of unknown fields": (changed(rope_scaling={"factor": 2}), "fields of a rope_type 'default'"),
