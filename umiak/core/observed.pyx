@@ -1,5 +1,5 @@
 # cython: language_level=3, binding=False
-"""Call programs as Python sees them: what each step reads, and a run that Python is told of step by step.
+"""Call programs as Python sees them: what each step reads, and a run that Python is observer of step by step.
 
 For backends that record what a program hands to a device, and replay it: docs/design/cuda.md.
 """
@@ -25,8 +25,8 @@ cdef class _Told(StepObserver):
         cdef Step* s = &self.program.steps[i]
         cdef OpBase op = <OpBase>self.program.ops[i]
         cdef int k
-        made = tuple([<object>outs[k] for k in range(s.n_out)])
-        self.after(i, operand_tuple(xs, s.n_x), unpack_params(op, params, s.sig), made, into)
+        results = tuple([<object>outs[k] for k in range(s.n_out)])
+        self.after(i, operand_tuple(xs, s.n_x), unpack_params(op, params, s.sig), results, into)
         return 0
 
 
@@ -37,16 +37,16 @@ def registers_read(CallProgram program not None):
     cdef list steps = []
     for i in range(program.n_steps):
         s = &program.steps[i]
-        found = []
+        read = []
         for j in range(s.n_x):
             k = -2 - s.x[j]
             if k >= 0:
-                found.append(program.scalar_reg[k])
+                read.append(program.scalar_reg[k])
                 if program.scalar_tag[k] == TAG_COMPLEX:
-                    found.append(program.scalar_reg2[k])
+                    read.append(program.scalar_reg2[k])
         for j in range(s.n_params):
-            found.append(s.params[j])
-        steps.append(tuple(found))
+            read.append(s.params[j])
+        steps.append(tuple(read))
     return steps
 
 
@@ -58,13 +58,13 @@ def registers(CallProgram program not None, list words not None):
 def run(CallProgram program not None, list inputs not None, list words not None, bytes donation, after not None):
     """``CallProgram.run``, where ``after(i, operands, params, results, into)`` is called behind every step: ``into`` tells that the results
     were there before. What it raises ends the run."""
-    cdef _Told told = _Told.__new__(_Told)
+    cdef _Told observer = _Told.__new__(_Told)
     cdef PyObject** slots = <PyObject**>calloc(program.n_inputs + 1, sizeof(PyObject*))
     cdef PyObject** outs = <PyObject**>calloc(program.n_outputs + 1, sizeof(PyObject*))
     cdef int64_t* ints = <int64_t*>calloc(len(words) + 1, sizeof(int64_t))
     cdef int i
     cdef list results = []
-    told.program, told.after = program, after
+    observer.program, observer.after = program, after
     try:
         if slots == NULL or outs == NULL or ints == NULL:
             raise MemoryError()
@@ -72,7 +72,7 @@ def run(CallProgram program not None, list inputs not None, list words not None,
             slots[i] = <PyObject*>inputs[i] if inputs[i] is not None else NULL
         for i in range(len(words)):
             ints[i] = <int64_t>float_bits(words[i]) if isinstance(words[i], float) else words[i]
-        program.replay(slots, ints, outs, FLAG_INNER, NULL if donation is None else PyBytes_AS_STRING(donation), told)
+        program.replay(slots, ints, outs, FLAG_INNER, NULL if donation is None else PyBytes_AS_STRING(donation), observer)
         for i in range(program.n_outputs):
             results.append(<object>outs[i] if outs[i] != NULL else None)
             Py_XDECREF(outs[i])

@@ -25,7 +25,7 @@ from umiak.util import flags
 
 if TYPE_CHECKING:
     from umiak.backends.cuda.launches import Given, Launch
-    from umiak.backends.cuda.recordings import Recording
+    from umiak.backends.cuda.recordings import GraphSequence
 
 DEVICE_TYPE = "gpu"
 THREADS = 256  # of a block, for kernels of the loop IR
@@ -251,7 +251,7 @@ class Device(QueueDriver):
         self.lost: CudaError | None = None  # the failure after which the driver gives nothing more
         self.lock = threading.RLock()
         self.queues: dict[int, Queue] = {}
-        self.recording: Recording | None = None  # what is being captured
+        self.recording: GraphSequence | None = None  # what is being captured
         self.probe: Probe | None = None  # of a run that may be captured later
         self.events: list[int] = []  # of the driver, not in use
         self.timed: list[int] = []  # likewise, of those that note the time

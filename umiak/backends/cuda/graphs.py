@@ -12,7 +12,7 @@ from typing import Any
 
 from umiak.backends.base import Kernel
 from umiak.backends.cuda.device import CaptureError, Device
-from umiak.backends.cuda.recordings import LOCK, Recording
+from umiak.backends.cuda.recordings import LOCK, GraphSequence
 from umiak.backends.transfer import copy
 from umiak.core.tensor import Tensor, empty
 
@@ -33,7 +33,7 @@ class Graph:
         if not examples or any(x.place is not place for x in examples):
             raise CaptureError(f"[graph] requires tensors of {place.name}")
         with LOCK:
-            self.recording = recording = Recording(device)
+            self.recording = recording = GraphSequence(device)
             try:
                 with recording.entered():
                     self.inputs = [empty(tuple(x.shape), x.dtype, place) for x in examples]

@@ -37,7 +37,7 @@ class Scratch:
 
 
 class Given(NamedTuple):
-    """What a launch gives to its kernel beside the integers: addresses, and the words of the scalar pack."""
+    """Arguments of a launch beside the integers: addresses, and the words of the scalar pack."""
 
     pointers: list[int]
     words: list[int]

@@ -17,7 +17,7 @@ from umiak.backends.base import runs_everywhere
 from umiak.backends.cuda import copies
 from umiak.backends.cuda.device import DEVICES, Capture, CaptureError, Device, Probe, Recorded
 from umiak.backends.cuda.launches import Launch
-from umiak.backends.cuda.recordings import LOCK, Recording
+from umiak.backends.cuda.recordings import LOCK, GraphSequence
 from umiak.backends.nest_launches import word
 from umiak.core import eager, inplace, observed
 from umiak.core.buffer import Buffer
@@ -36,7 +36,7 @@ _logger = log.get("cuda")
 
 
 class Changed(Exception):
-    """What was recorded does not serve: ``apart`` is the call that has to be between two graphs."""
+    """The graphs do not serve: ``apart`` is the call that has to be between two of them; -1: none."""
 
     def __init__(self, apart: int) -> None:
         super().__init__(apart)
@@ -139,7 +139,7 @@ class Form:
         self.seen: list[Any] | None = None  # the inputs of the last run that was not a replay, weakly
         self.apart: set[int] = set()
         self.moving: set[int] = set()  # inputs that are other tensors at each run
-        self.recording: Recording | None = None
+        self.recording: GraphSequence | None = None
         self.recordings = 0
         self.refused = ""
 
@@ -192,7 +192,7 @@ class Form:
         self.moving |= {i for i, x in enumerate(inputs) if self.seen[i]() is not x}
         self.seen = [weakref.ref(x) for x in inputs]
         try:
-            recording = Recording(self.device, settable=True)
+            recording = GraphSequence(self.device, settable=True)
         except CaptureError as error:
             self.refuse(str(error))
             return self.program.calls.run(inputs, words, donation)
@@ -208,7 +208,7 @@ class Form:
         self.recording = recording
         return self.results(inputs)
 
-    def capture(self, recording: Recording, inputs: list[Tensor], words: list, donation: bytes | None) -> None:
+    def capture(self, recording: GraphSequence, inputs: list[Tensor], words: list, donation: bytes | None) -> None:
         """Run the calls, and record what they hand to the device."""
         program, place = self.program, self.device.place
         self.given: list[Tensor] = list(inputs)

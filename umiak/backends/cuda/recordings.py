@@ -34,7 +34,7 @@ class Segment(NamedTuple):
     blocks: set[int]
 
 
-class Recording:
+class GraphSequence:
     """Graphs of one device, and what is done between them, in order. ``settable``: see :class:`Capture`."""
 
     def __init__(self, device: Device, settable: bool = False) -> None:

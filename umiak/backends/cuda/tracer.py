@@ -6,11 +6,10 @@ import time
 from typing import Any
 
 from umiak.backends.base import Absent, Span
-from umiak.observe.event import KERNEL
 
 # CUpti_ActivityKind of cupti_activity.h, and what a profile calls them
 MEMCPY, MEMSET, CONCURRENT_KERNEL = 1, 2, 10
-KINDS = {CONCURRENT_KERNEL: KERNEL, MEMCPY: "Memcpy", MEMSET: "Memset"}
+KINDS = {CONCURRENT_KERNEL: "Kernel", MEMCPY: "Memcpy", MEMSET: "Memset"}
 # CUpti_ActivityMemcpyKind
 DIRECTIONS = {1: "host to device", 2: "device to host", 8: "device to device", 10: "peer to peer"}
 BUFFER = 8 << 20  # bytes of a buffer that CUPTI fills
