@@ -16,8 +16,11 @@ from umiak.compiler.jit import object_cache  # noqa: F401  declares the switch
 
 
 @pytest.fixture
-def nothing_kept() -> Iterator[None]:
-    """No kernel of a random program is worth a place on disk."""
+def slow_kept_nowhere(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Kernels of the programs that every run draws are kept on disk; those of the many others are not worth a place."""
+    if request.node.get_closest_marker("slow") is None:
+        yield
+        return
     before = paddle.get_flags("FLAGS_jit_cache")
     paddle.set_flags({"FLAGS_jit_cache": False})
     yield

@@ -15,7 +15,7 @@ SAMPLE, EACH = 12, 3
 ALL, CHUNK = 2_000, 50
 
 
-pytestmark = pytest.mark.usefixtures("nothing_kept")
+pytestmark = pytest.mark.usefixtures("slow_kept_nowhere")
 
 
 def holds(seeds: range) -> None:

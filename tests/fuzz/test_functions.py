@@ -13,7 +13,7 @@ ALL, CHUNK = 2_000, 50
 CAPTURED = ("bytecode", "source")
 
 
-pytestmark = pytest.mark.usefixtures("nothing_kept")
+pytestmark = pytest.mark.usefixtures("slow_kept_nowhere")
 
 
 def holds(seeds: range) -> None:

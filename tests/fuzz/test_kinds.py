@@ -23,7 +23,7 @@ from tests.fuzz.programs.storage.statements import family as storage
 from umiak import ops as F
 from umiak.ops import _common
 
-pytestmark = pytest.mark.usefixtures("fake", "nothing_kept")
+pytestmark = pytest.mark.usefixtures("fake", "slow_kept_nowhere")
 
 # Programs of each kind in `make test`, and beyond these in `make test-all`.
 SAMPLES = {"complex": (12, 4_000), "storage": (30, 5_000), "devices": (18, 4_000), "sharded": (18, 3_000)}

@@ -20,18 +20,12 @@ from tests.fuzz.programs import run
 from tests.fuzz.programs.check import precision
 from tests.fuzz.programs.generate import generate
 from tests.fuzz.programs.record import Program
-from umiak.compiler.jit import object_cache  # noqa: F401  declares the switch
 
 ALL, CHUNK = 4_000, 50
 TOLERANCE = 1e-7  # the judge magnifies noise up to 300 times in a run of the program
 
 
-@pytest.fixture(autouse=True)
-def nothing_kept() -> Any:
-    before = paddle.get_flags("FLAGS_jit_cache")
-    paddle.set_flags({"FLAGS_jit_cache": False})
-    yield
-    paddle.set_flags(before)
+pytestmark = pytest.mark.usefixtures("slow_kept_nowhere")
 
 
 def fits(program: Program) -> bool:

@@ -15,7 +15,7 @@ SAMPLE = 6
 ALL, CHUNK = 600, 20
 
 
-pytestmark = pytest.mark.usefixtures("nothing_kept")
+pytestmark = pytest.mark.usefixtures("slow_kept_nowhere")
 
 
 @pytest.mark.parametrize("seed", range(SAMPLE))
