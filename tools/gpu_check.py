@@ -236,6 +236,7 @@ def profile(place: str) -> dict[str, Any]:
         return {"ok": True, "cupti": "not installed"}
     with paddle.profiler.Profiler(targets=[paddle.profiler.ProfilerTarget.GPU]) as profiler:
         (paddle.ones([64, 64]) + 1.0).numpy()
+    assert profiler.profiler_result is not None
     spans = [e for e in profiler.profiler_result.events if "correlation" in (e.args or {})]
     kinds = sorted({e.kind for e in spans})
     return {"ok": {"Kernel", "Memcpy"} <= set(kinds), "kinds": kinds, "spans": len(spans)}
