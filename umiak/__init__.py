@@ -17,7 +17,6 @@ _SWITCHES = {
     "umiak.backends.cpu.tile_registers": "cpu_f32_by_bf16_tiles",
     "umiak.backends.cuda.device": "cuda_mapped_memory",
     "umiak.backends.cuda.programs": "cuda_graphs",
-    "umiak.backends.cuda.programs": "cuda_graphs",
     "umiak.backends.cuda.providers.gemm": "cuda_gemm",
     "umiak.checkpoint.checksum": "verify_checksums",
     "umiak.comm.group": "check_collectives",
