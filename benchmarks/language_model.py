@@ -1,5 +1,5 @@
 """A language model of 1.1 thousand million numbers writes tokens one by one: as floats and in 8 and 4 bits, against
-the rate of memory, and against PyTorch.
+the rate of memory, against PyTorch and against llama.cpp.
 
 Weights are random, and the same numbers on both sides: PyTorch gets its floats without a copy. Times are the fastest
 of the rounds, in processor time, with the rate of reading taken between them: memory belongs to all who use it.
@@ -7,101 +7,29 @@ of the rounds, in processor time, with the rate of reading taken between them: m
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
 import torch
 from measure import Settings
+from models.decoder import Decoder, decoder
+from models.decoder_sizes import GROUP, HEAD, LAYERS, PROMPT, WIDTH
 from reading import reader
 from rows import Outcome, add_row, add_section, duration
+from training import Process, by_turns
 
 import paddle
-import paddle.nn.functional as F
 from paddle import nn
-from paddle.nn.quant import weight_only_linear, weight_quantize
 
 LANGUAGE_MODEL = add_section("language_model", "A language model of 1.1B, a token at a time", figure="figure")
-WIDTH, HIDDEN, LAYERS, HEADS, KEY_HEADS, HEAD, WORDS = 2048, 5632, 22, 32, 4, 64, 32000
-GROUP = 64  # inputs of 4 bits that share a scale
-PROMPT = 512
 ROUNDS = 8
+RUNS = {"token": 8, "prompt": 2}  # of a round against another process
 SHARES = {"float32": 0.85, "bfloat16": 0.85, "int8": 0.8, "int4": 0.6}
-
-
-class LowBit(nn.Layer):
-    """A linear map by integers."""
-
-    def __init__(self, inputs: int, outputs: int, kind: str) -> None:
-        super().__init__()
-        self.kind, self.group = kind, GROUP if kind == "int4" else -1
-        weight = paddle.randn([inputs, outputs]).astype("bfloat16") * 0.02
-        values, scales = weight_quantize(weight, f"weight_only_{kind}", group_size=self.group)
-        self.register_buffer("weight", values)
-        self.register_buffer("scales", scales)
-
-    def forward(self, x: paddle.Tensor) -> paddle.Tensor:
-        return weight_only_linear(x, self.weight, None, self.scales, self.kind, group_size=self.group)
-
-
-def linear(kind: str, inputs: int, outputs: int) -> nn.Layer:
-    return LowBit(inputs, outputs, kind) if kind.startswith("int") else nn.Linear(inputs, outputs, bias_attr=False)
-
-
-class Block(nn.Layer):
-    def __init__(self, kind: str) -> None:
-        super().__init__()
-        self.norm1, self.norm2 = nn.RMSNorm(WIDTH), nn.RMSNorm(WIDTH)
-        self.q, self.k, self.v = (linear(kind, WIDTH, HEAD * n) for n in (HEADS, KEY_HEADS, KEY_HEADS))
-        self.out = linear(kind, HEADS * HEAD, WIDTH)
-        self.gate, self.up = (linear(kind, WIDTH, HIDDEN) for _ in range(2))
-        self.down = linear(kind, HIDDEN, WIDTH)
-
-    def forward(self, x: Any, cos: Any, sin: Any, cache: list[Any]) -> Any:
-        batch, length, _ = x.shape
-        y = self.norm1(x)
-        q, k, v = (f(y).reshape([batch, length, -1, HEAD]) for f in (self.q, self.k, self.v))
-        q, k = rotated(q, cos, sin), rotated(k, cos, sin)
-        if cache:
-            k, v = paddle.concat([cache[0], k], 1), paddle.concat([cache[1], v], 1)
-        cache[:] = [k, v]
-        y = F.scaled_dot_product_attention(q, k, v, is_causal=length > 1)
-        x = x + self.out(y.reshape([batch, length, -1]))
-        y = self.norm2(x)
-        return x + self.down(F.silu(self.gate(y)) * self.up(y))
-
-
-def rotated(x: paddle.Tensor, cos: paddle.Tensor, sin: paddle.Tensor) -> paddle.Tensor:
-    a, b = x.chunk(2, -1)
-    return paddle.concat([a * cos - b * sin, b * cos + a * sin], -1)
-
-
-class Decoder(nn.Layer):
-    def __init__(self, kind: str, layers: int) -> None:
-        super().__init__()
-        self.embedding = nn.Embedding(WORDS, WIDTH)
-        self.blocks = nn.LayerList([Block(kind) for _ in range(layers)])
-        self.norm = nn.RMSNorm(WIDTH)
-        self.head = linear(kind, WIDTH, WORDS)
-        angles = paddle.arange(2.0 * PROMPT).reshape([-1, 1, 1]) * 1e4 ** (-paddle.arange(HEAD / 2) / (HEAD / 2))
-        self.register_buffer("cos", angles.cos())
-        self.register_buffer("sin", angles.sin())
-
-    def forward(self, ids: Any, caches: list[list[Any]]) -> Any:
-        start = caches[0][0].shape[1] if caches[0] else 0
-        cos, sin = (t[start : start + ids.shape[1]] for t in (self.cos, self.sin))
-        x = self.embedding(ids)
-        for block, cache in zip(self.blocks, caches, strict=True):
-            x = block(x, cos, sin, cache)
-        return self.head(self.norm(x)[:, -1])
-
-
-def decoder(kind: str, layers: int) -> Decoder:
-    paddle.seed(0)
-    model = Decoder(kind, layers)
-    model.eval()
-    return model if kind == "float32" else model.to(dtype="bfloat16")
 
 
 def read_per_token(model: nn.Layer) -> int:
@@ -111,21 +39,23 @@ def read_per_token(model: nn.Layer) -> int:
 
 
 class Tokens:
-    """A model that continues a prompt, one token at a call."""
+    """A model that continues a prompt, one token at a call; ``step`` is the model, or its capture."""
 
-    def __init__(self, model: Any, ids: Any, caches: list[list[Any]]) -> None:
-        self.model, self.ids, self.caches = model, ids, caches
+    def __init__(self, model: Any, ids: Any, caches: list[list[Any]], step: Callable[..., Any] | None = None) -> None:
+        self.model, self.ids, self.caches, self.step = model, ids, caches, step or model
 
     def __call__(self) -> float:
         begin = time.process_time()
         with paddle.no_grad(), torch.no_grad():
-            self.ids = self.model(self.ids, self.caches).argmax(-1).reshape([1, 1])
+            self.ids = self.step(self.ids, self.caches).argmax(-1).reshape([1, 1])
         return time.process_time() - begin
 
 
-def ours(kind: str, settings: Settings) -> Tokens:
+def ours(kind: str, settings: Settings, captured: bool = False) -> Tokens:
     layers = 1 if settings.check else LAYERS
-    return Tokens(decoder(kind, layers), paddle.to_tensor([[1, 2, 3, 4]]), [[] for _ in range(layers)])
+    model = decoder(kind, layers)
+    step = paddle.jit.to_static(model.forward) if captured else model
+    return Tokens(model, paddle.to_tensor([[1, 2, 3, 4]]), [[] for _ in range(layers)], step)
 
 
 # --- PyTorch ----------------------------------------------------------------------------------------------------------
@@ -198,18 +128,40 @@ class TorchDecoder:
 def fastest(settings: Settings, *sides: Callable[[], float]) -> list[float]:
     """The least that each side returns, taken in turns."""
     for side in sides:
-        side(), side()
+        side(), side(), side()
     rounds = 1 if settings.check else ROUNDS
     return list(map(min, zip(*([side() for side in sides] for _ in range(rounds)), strict=True)))
 
 
 def against_memory(kind: str, settings: Settings) -> Outcome:
-    tokens, read = ours(kind, settings), reader()
+    tokens, read = ours(kind, settings, captured=True), reader()
     took, seconds_per_byte = fastest(settings, tokens, lambda: 1 / read())
     bytes = read_per_token(tokens.model)
     share = bytes * seconds_per_byte / took
     rates = f"{bytes / took / 1e9:.3g} GB/s", f"reading: {1e-9 / seconds_per_byte:.3g} GB/s"
     return Outcome(f"{duration(took)}, {rates[0]}", rates[1], f"{100 * share:.3g} %", share >= SHARES[kind], share)
+
+
+def against_llama(kind: str, what: str, threads: int, settings: Settings) -> Outcome:
+    """Ours, captured, against llama.cpp, each in a process of its own, by turns.
+
+    ``PEER_LLAMA_PYTHON`` names the other's interpreter.
+    """
+    layers, python = str(1 if settings.check else LAYERS), os.environ.get("PEER_LLAMA_PYTHON", "")
+    if not python:
+        if settings.check:
+            return Outcome("–", "–", "–", False)
+        raise RuntimeError(
+            "[language_model] requires PEER_LLAMA_PYTHON, an interpreter that has llama-cpp-python and gguf, got none"
+        )
+    arguments = [kind, what, str(threads), layers]
+    with ExitStack() as stack:
+        workers = [
+            stack.enter_context(Process(p, ["models.decoder_worker", side, *arguments], settings, threads, {}))
+            for p, side in ((sys.executable, "ours"), (python, "peer"))
+        ]
+        took, other = by_turns(workers, *((1, 1) if settings.check else (ROUNDS, RUNS[what])))
+    return Outcome(duration(took), duration(other), f"{other / took:.3g}×", other / took >= 1.0, other / took)
 
 
 def against_torch(kind: str, peer: str, factor: float, settings: Settings) -> Outcome:
@@ -267,3 +219,11 @@ for _name, _kind, _against, _factor in (
         _name, f"a prompt of {PROMPT} tokens, {_kind}, against {_against}", f"it takes ≥ {_factor:g}×",
         partial(prompt, _kind, _against, _factor), LANGUAGE_MODEL,
     )  # fmt: skip
+for _kind, _theirs in (("int8", "Q8_0"), ("int4", "Q4_0")):
+    for _what, _words in (("token", "a token"), ("prompt", f"a prompt of {PROMPT} tokens")):
+        for _threads, _end, _word in ((1, "", "1 thread"), (2, "_two", "2 threads")):
+            add_row(
+                f"llm_{_kind}_llama_{_what}{_end}",
+                f"{_words}, {_kind} weights, against llama.cpp with {_theirs}, {_word}",
+                "it takes ≥ 1×", partial(against_llama, _kind, _what, _threads), LANGUAGE_MODEL,
+            )  # fmt: skip
