@@ -1,6 +1,6 @@
 """Common parts of the drivers of attention: a call's sizes, addresses, tiles and masks. See attention.pyx."""
-from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.string cimport memset
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy, memset
 
 cdef extern from *:
     """
@@ -17,6 +17,7 @@ cdef enum:
     PREFETCH_BYTES = 1024 << 10          # bytes that are prefetched, at most: about an L2 cache
     ALIGN = 64
     AMX_STEP = 16               # pairs of a step of the sums that tile registers make
+    TERMS = 3                   # of bfloat16 that a number of float32 is
     NO_MEMORY = 1               # what a part returns
     RANDOM_WORDS = 4            # of a block of random numbers
     MASK_BLOCK = 128            # queries and keys of a block of a mask by blocks
@@ -38,12 +39,21 @@ ctypedef void (*pairs_top_t)(void* c, int64_t c_row, const void* a, int64_t a_pa
                             void* top, const void* factor) noexcept nogil
 ctypedef void (*amx_switch_t)() noexcept nogil
 ctypedef void (*amx_scores_t)(void* c, int64_t c_row, const void* a, int64_t a_panel, const void* b, int64_t k, int64_t rows, int64_t free,
-                             void* top, const void* factor) noexcept nogil
+                             void* top, const void* factor, int64_t a_plane, int64_t b_plane) noexcept nogil
 ctypedef void (*amx_accumulate_t)(void* c, const void* a, int64_t a_row, const void* b, int64_t b_row, int64_t k, int64_t rows,
-                                 const void* factor) noexcept nogil
+                                 const void* factor, int64_t a_plane, int64_t b_plane) noexcept nogil
+ctypedef void (*pack_terms_t)(void* to, void** rows, int64_t n, int64_t plane, const void* scale) noexcept nogil
+ctypedef void (*terms_t)(void* to, int64_t to_row, const void* source, int64_t source_row, int64_t rows, int64_t n, int64_t plane) noexcept nogil
+ctypedef void (*in_range_t)(const void* source, int64_t source_row, int64_t rows, int64_t n, int64_t* outside) noexcept nogil
 ctypedef void (*gemm_scaled_t)(void* c, const void* a, const void* b, int64_t b_step, int64_t k, int64_t more, const void* factor) noexcept nogil
 ctypedef void (*gemm_accumulate_t)(void* c, const void* a, const void* b, int64_t k, int64_t blocks) noexcept nogil
 ctypedef void (*online_softmax_t)(void* scores, int64_t first, int64_t count, const void* top, void* most, void* total, void* factor) noexcept nogil
+ctypedef void (*online_softmax_terms_t)(void* scores, int64_t first, int64_t count, const void* top, void* most, void* total, void* factor,
+                                       void* weights) noexcept nogil
+ctypedef void (*softmax_beside_t)(void* c, const void* a, int64_t a_row, const void* b, int64_t b_row, int64_t k, int64_t rows,
+                                 const void* factor, int64_t a_plane, int64_t b_plane,
+                                 void* scores, int64_t first, int64_t count, const void* top, void* most, void* total, void* next_factor,
+                                 void* weights) noexcept nogil
 ctypedef void (*causal_t)(void* scores, int64_t row, int64_t count, const int32_t* last, int64_t first) noexcept nogil
 ctypedef void (*masked_t)(void* scores, int64_t row, int64_t count, const void* mask) noexcept nogil
 ctypedef void (*cap_t)(void* scores, int64_t row, int64_t count, const void* cap) noexcept nogil
@@ -81,6 +91,14 @@ cdef struct Functions:          # compiled; see attention_kernels.py
     amx_scores_t amx_scores
     amx_accumulate_t amx_scaled, amx_accumulate
     interleave_t transpose_pairs
+    pack_terms_t pack_terms                             # the same for float32 in terms of bfloat16: attention_terms.py
+    terms_t copy_terms, transpose_terms, interleave_terms
+    amx_scores_t term_scores
+    amx_accumulate_t term_scaled, term_accumulate
+    online_softmax_terms_t online_softmax_terms
+    softmax_beside_t softmax_beside
+    softmax_gradient_pairs_t softmax_gradient_terms
+    in_range_t in_range
     online_softmax_t online_softmax_pairs
     softmax_gradient_pairs_t softmax_gradient_pairs
     gemm_scaled_t[MAX_ROWS + 1] gemm_scaled                     # by rows
@@ -137,6 +155,7 @@ cdef struct Config:             # a class of calls
     bint wide                   # computes in f64
     bint pairs                  # has functions for pairs
     bint amx                    # and of tile registers
+    bint terms                  # has functions for terms
     bint causal, mask, mask_bool, with_mask, with_lse
     int inputs, mask_at         # of operands: how many, and which is the mask
     bint hides_rows             # the mask says for each key which queries do not see it
@@ -157,6 +176,8 @@ cdef struct Call:
     int64_t padded_dim, padded_value_dim            # whole vectors
     bint pairs                  # all are matmuls of pairs; sums over dims are of so many words
     bint amx                    # and by tile registers
+    bint terms                  # of pairs of float32 in terms, by tile registers
+    const uint8_t* by_terms     # NULL, or of each key head whether they are
     int64_t score_dim, score_value_dim
     Operand q, k, v, mask, blocks, out, lse, grad, grad_lse, dq, dk, dv, dmask
     const int64_t* table        # NULL, or in which pages the keys of the one sequence lie: strides of k and v are of [page, row, head, dim]
@@ -240,12 +261,15 @@ cdef inline void pack_strip(const Call* c, const Strip* s, const Operand* x, cha
     (c.config.f.pack if x.stride[3] == c.config.stored else c.config.f.pack_any)(to, table, n, x.stride[3], scale)
 
 cdef inline void pack_scored(const Call* c, const Strip* s, const Operand* x, char* to, int64_t n, const Number* scale) noexcept nogil:
-    """A strip for :func:`score`: in pairs as it is, else times ``scale``."""
+    """A strip for :func:`score`: in pairs of bfloat16 as it is, else times ``scale``."""
     cdef void* table[MAX_WIDTH]
     if not c.pairs:
         pack_strip(c, s, x, to, n, scale)
         return
     table_of(table, x, c, s)
+    if c.terms:
+        c.config.f.pack_terms(to, table, n, packed_plane(c, words_of(n)), scale)
+        return
     c.config.f.pack_pairs(to, table, n // 2, 0, scale)
 
 cdef inline void unpack_strip(const Call* c, const Strip* s, const Operand* x, const char* source, int64_t n, const char* factor,
@@ -314,6 +338,10 @@ cdef inline void copy_scored(const Call* c, const Strip* s, const Operand* x, ch
     while count > 0:
         here, done = count, 0
         source = rows_at(c, s, x, first, &here)
+        while c.terms and done < words_of(n):
+            config.f.copy_terms(to + done // config.width * each, config.width * config.size, source + 2 * done * config.size, x.stride[1], here,
+                                min(2 * config.width, n - 2 * done), panels_of(c, words_of(n)) * each)
+            done += config.width
         while done < n // 2:
             config.f.copy_pairs(to + done // config.width * each, config.width * config.size, source + done * config.size, x.stride[1], here,
                                 min(config.width, n // 2 - done), 0, &c.one)
@@ -332,12 +360,47 @@ cdef inline void interleave_panels(const Call* c, char* to, int64_t each, const 
         to += each
         done += config.width
 
+cdef inline void interleave_terms(const Call* c, char* to, int64_t each, const char* source, int64_t source_row, int64_t rows,
+                                  int64_t n) noexcept nogil:
+    """As ``interleave_panels``, of floats in terms."""
+    cdef const Config* config = c.config
+    cdef int64_t i
+    for i in range(panels_of(c, n)):
+        config.f.interleave_terms(to + i * each, config.width * config.size, source + i * config.width * config.size, source_row, rows,
+                                  min(config.width, n - i * config.width), panels_of(c, n) * each)
+
 cdef inline int64_t transposed_row(const Config* config) noexcept nogil:
     """Bytes of a transposed row of a tile, of pairs of keys, with room for a step that begins at the last one."""
     return (config.keys // 2 + AMX_STEP) * config.size
 
+cdef inline int64_t words_of(int64_t n) noexcept nogil:
+    """Pairs that ``n`` elements are, the last of which may be half of one."""
+    return (n + 1) // 2
+
+# Terms: from a term to the next, in bytes. Of `packed_plane`, n is a number of words.
+cdef inline int64_t packed_plane(const Call* c, int64_t n) noexcept nogil:
+    return round_up(n, AMX_STEP) * c.config.width * c.config.size
+
+cdef inline int64_t summed_plane(const Call* c, int64_t n) noexcept nogil:
+    return round_up(n, 2 * c.config.lanes) * transposed_row(c.config)
+
+cdef inline int64_t packed_room(const Call* c, int64_t n) noexcept nogil:
+    """Bytes of a strip that :func:`pack_scored` writes."""
+    return TERMS * packed_plane(c, words_of(n)) if c.terms else round_up(n, c.config.lanes) * c.config.width * c.config.size
+
+cdef inline int64_t scored_room(const Call* c, int64_t panel, int64_t n) noexcept nogil:
+    """Bytes of rows that :func:`copy_scored` writes, of which a panel of floats has so many."""
+    return (TERMS * panels_of(c, words_of(n)) if c.terms else panels_of(c, n)) * panel
+
+cdef inline int64_t summed_room(const Call* c, int64_t panel, int64_t n) noexcept nogil:
+    """Bytes of rows that :func:`copy_summed` writes, of which a panel of floats has so many."""
+    cdef int64_t tile = c.config.keys * c.config.width * c.config.size
+    return (panel + tile - 1) // tile * TERMS * summed_plane(c, n) if c.terms else panels_of(c, n) * panel
+
 cdef inline int64_t summed_at(const Call* c, int64_t first, int64_t n) noexcept nogil:
     """Where :func:`copy_summed` has put the tile that begins at row ``first``, in bytes."""
+    if c.terms:
+        return first // c.config.keys * TERMS * summed_plane(c, n)
     if c.amx:
         return first // c.config.keys * round_up(n, c.config.lanes) * transposed_row(c.config)
     return (first // 2 if c.pairs else first) * c.config.width * c.config.size
@@ -351,6 +414,11 @@ cdef inline void copy_summed(const Call* c, const Strip* s, const Operand* x, ch
         while done < count:
             here = min(count - done, c.config.keys - done % c.config.keys)
             source = rows_at(c, s, x, first + done, &here)
+            if c.terms:
+                c.config.f.transpose_terms(to + summed_at(c, done, n) + done % c.config.keys // 2 * c.config.size, transposed_row(c.config),
+                                           source, x.stride[1], here, n, summed_plane(c, n))
+                done += here
+                continue
             c.config.f.transpose_pairs(to + summed_at(c, done, n) + done % c.config.keys // 2 * c.config.size, transposed_row(c.config),
                                        source, x.stride[1], here, n)
             done += here
@@ -375,16 +443,37 @@ cdef inline void multiply_pairs(Call* c, bint pairs) noexcept nogil:
     """Settle whether matmuls are of pairs, and by tile registers."""
     c.pairs = pairs and c.config.pairs
     c.amx = c.pairs and c.config.amx
+    c.terms = False
     c.score_dim = c.dim // 2 if c.pairs else c.dim
     c.score_value_dim = c.value_dim // 2 if c.pairs else c.value_dim
+
+cdef inline void multiply_terms(Call* c) noexcept nogil:
+    """Settle that matmuls are of terms, by tile registers."""
+    c.pairs = c.amx = c.terms = True
+    c.score_dim, c.score_value_dim = words_of(c.dim), words_of(c.value_dim)
+
+cdef inline Call* of_part(Call* c, Call* own, int64_t unit) noexcept nogil:
+    """The call as it is for a part of a key head's work, in ``own`` if that is of terms."""
+    if c.by_terms == NULL or not c.by_terms[unit]:
+        return c
+    memcpy(own, c, sizeof(Call))
+    multiply_terms(own)
+    return own
 
 cdef inline void copy_queries(const Call* c, const Strip* s, const Operand* x, char* to, int64_t each, int64_t n) noexcept nogil:
     """A strip's rows, for sums over queries."""
     cdef int64_t i, two, of_row = c.config.width * c.config.size
     cdef char* row
     if c.amx:
-        for i in range(panels_of(c, n)):                  # sums run over all lanes
+        for i in range(panels_of(c, n) * (TERMS if c.terms else 1)):    # sums run over all lanes
             memset(to + i * each + s.lanes // 2 * of_row, 0, (c.config.width // 2 - s.lanes // 2) * of_row)
+    if c.terms:
+        i = 0
+        while i < s.lanes:                                # neighbours are equally far apart where a key head has one query head
+            row, two = row_of(x, c, s, s.first + i), s.lanes - i if c.group == 1 else min(<int64_t>2, s.lanes - i)
+            interleave_terms(c, to + i // 2 * of_row, each, row, row_of(x, c, s, s.first + i + 1) - row if two > 1 else 0, two, n)
+            i += two
+        return
     if c.pairs:
         for i in range(0, s.lanes, 2):
             row, two = row_of(x, c, s, s.first + i), min(<int64_t>2, s.lanes - i)
@@ -423,6 +512,12 @@ cdef inline int64_t head_of_strip(const Strip* s, int64_t at, int64_t seen) noex
     """How many of the ``seen`` keys from ``at`` on more than the last vector of a strip sees."""
     return between(0, s.half - at, seen)
 
+cdef inline void score_by_tiles(const Call* c, char* scores, int64_t scores_row, const char* rows, int64_t panel, const char* packed,
+                                int64_t n, const Number* factor, int64_t free, int64_t seen, char* top) noexcept nogil:
+    """All of :func:`score`; the first ``free`` rows raise ``top``."""
+    (c.config.f.term_scores if c.terms else c.config.f.amx_scores)(
+        scores, scores_row, rows, panel, packed, n, seen, free, top, factor, panels_of(c, n) * panel, packed_plane(c, n))
+
 cdef inline void score(const Call* c, const Strip* s, char* scores, int64_t scores_row, const char* rows, int64_t panel,
                        const char* packed, int64_t n, const Number* factor, int64_t at, int64_t done, int64_t seen) noexcept nogil:
     """Matmuls of rows of a tile, of ``n`` columns, with the packed strip, after ``done`` of them: for lanes that see some of them.
@@ -433,7 +528,7 @@ cdef inline void score(const Call* c, const Strip* s, char* scores, int64_t scor
     cdef int i
     if c.amx:
         memset(top, 0, row)
-        config.f.amx_scores(scores, scores_row, rows, panel, packed, n, seen, 0, top, factor)
+        score_by_tiles(c, scores, scores_row, rows, panel, packed, n, factor, 0, seen, <char*>top)
         return
     scores += done * scores_row
     rows += done * row
@@ -518,6 +613,8 @@ cdef inline void draw_kept(const Call* c, const Strip* s, int64_t first, int64_t
 cdef bint hides_tile(const Call* c, const Strip* strips, int64_t n, int64_t first) noexcept nogil
 cdef int bound_tiles(Call* c) noexcept nogil
 cdef void free_bounds(Call* c) noexcept nogil
+cdef int choose_terms(Call* c, bint gradient, double work) noexcept nogil
+cdef void free_terms(Call* c) noexcept nogil
 cdef void add_weighted_values(const Call* c, const Strip* s, char* to, const char* values, int64_t panel, char* weights, int64_t weight_row,
                   int64_t n, const char* factor, int64_t at, int64_t seen, Prefetch* coming) noexcept nogil
 cdef int prepare(Call* c, const Config* config, void** ptrs, const int64_t* dims, const uint64_t* scalars, int gradient) noexcept nogil

@@ -6,8 +6,8 @@ strips: for each tile of keys, in order, keys and values are copied, then each s
 into weights and adds weighted values. What lane a query is in does not matter to its result, nor how strips are divided
 among threads. Few queries per key head (a step of decoding) go one by one, over keys and values where they lie.
 """
-from libc.math cimport INFINITY, ceil, log, logf
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.math cimport INFINITY, ceil, fabs, log, logf
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free as release, malloc
 from libc.string cimport memcpy, memset
 
@@ -22,6 +22,12 @@ cdef enum:
     FEW_KEYS = 256              # keys at once then
     STRIPS_PER_PART = 16         # that share copied keys; about 512 queries
 
+    # Below these, splitting into terms costs more than it saves: queries of a key head and keys; dims; their product.
+    TERM_ROWS = 128
+    TERM_DIM = 48
+    TERM_WORK = 256 * 64
+
+cdef double LEAST_SCALE = 1.0 / 65536, MOST_SCALE = 16     # that leave queries about as large as they are
 cdef double PARALLEL_WORK = 1e6         # matmuls and sums, below which no thread is asked
 cdef double LN_2 = 0.6931471805599453
 
@@ -350,15 +356,58 @@ cdef void apply_rows(const Call* c, const Strip* s, int64_t first, int64_t count
         config.f.masked(scores, row, count, room)
 
 
+# ---- float32 in terms of bfloat16 ------------------------------------------------------------------------------------
+cdef int look_at_head(void* arg, int64_t unit) noexcept nogil:
+    """Settle whether all numbers of a key head are such that terms hold them."""
+    cdef Call* c = <Call*>arg
+    cdef int64_t outside = 0, batch = unit // c.key_heads, head = unit % c.key_heads, i
+    cdef in_range_t look = c.config.f.in_range
+    look(c.k.data + batch * c.k.stride[0] + head * c.k.stride[2], c.k.stride[1], c.keys, c.dim, &outside)
+    look(c.v.data + batch * c.v.stride[0] + head * c.v.stride[2], c.v.stride[1], c.keys, c.value_dim, &outside)
+    for i in range(head * c.group, (head + 1) * c.group):
+        look(c.q.data + batch * c.q.stride[0] + i * c.q.stride[2], c.q.stride[1], c.queries, c.dim, &outside)
+        if c.grad.data != NULL:
+            look(c.grad.data + batch * c.grad.stride[0] + i * c.grad.stride[2], c.grad.stride[1], c.queries, c.value_dim, &outside)
+    (<uint8_t*>c.by_terms)[unit] = not outside
+    return 0
+
+
+cdef int choose_terms(Call* c, bint gradient, double work) noexcept nogil:
+    """Settle which key heads are multiplied in terms. Sizes and numbers alone decide."""
+    cdef const Config* config = c.config
+    cdef int64_t heads = c.batch * c.key_heads, size = config.size
+    cdef double scale = fabs(get(config, <const char*>&c.scale, 0))
+    cdef int result = 0
+    cdef int64_t rows = min(c.n_rows, c.keys), dim = min(c.dim, c.value_dim)
+    if (not config.terms or rows < TERM_ROWS or dim < TERM_DIM or rows * dim < TERM_WORK
+            or config.with_mask or not LEAST_SCALE <= scale <= MOST_SCALE or c.q.stride[3] != size or c.k.stride[3] != size
+            or c.v.stride[3] != size or gradient and c.grad.stride[3] != size):
+        return 0
+    c.by_terms = <const uint8_t*>malloc(heads)
+    if c.by_terms == NULL:
+        return NO_MEMORY
+    run_parts(look_at_head, c, heads, work, &result)
+    return result
+
+
+cdef void free_terms(Call* c) noexcept nogil:
+    release(<void*>c.by_terms)
+
+
 # ---- forward -----------------------------------------------------------------------------------------------------------
 cdef int64_t forward_scratch(const Call* c) noexcept nogil:
     """Bytes of a part's scratch."""
     cdef const Config* config = c.config
     cdef int64_t strip = config.width * config.size
     cdef int64_t block = config.lanes * strip
-    return (align_up(config.keys * (panels_of(c, c.dim) + panels_of(c, c.value_dim)) * strip)
-            + c.strips_per_part * (align_up(c.padded_dim * strip) + align_up(c.padded_value_dim * strip) + 2 * align_up(strip) + align_up(sizeof(Strip)))
-            + align_up(kept_room(c)) + align_up(config.keys * strip) + align_up(config.keys * strip + block) + 2 * align_up(strip) + align_up(c.padded_value_dim * config.stored))
+    return (align_up(scored_room(c, config.keys * strip, c.dim)) + align_up(summed_room(c, config.keys * strip, c.value_dim)) + 2 * weights_room(c)
+            + c.strips_per_part * (align_up(packed_room(c, c.dim)) + align_up(c.padded_value_dim * strip) + 2 * align_up(strip) + align_up(sizeof(Strip)))
+            + align_up(kept_room(c)) + align_up(config.keys * strip) + align_up(config.keys * strip + block) + 3 * align_up(strip) + align_up(c.padded_value_dim * config.stored))
+
+
+cdef inline int64_t weights_room(const Call* c) noexcept nogil:
+    """Bytes of a tile's weights in terms, which do not take the place of scores."""
+    return TERMS * words_plane(c) if c.terms else 0
 
 
 cdef void plan_prefetch(const Call* c, int64_t part, int64_t steps, Prefetch* a) noexcept nogil:
@@ -377,14 +426,15 @@ cdef void plan_prefetch(const Call* c, int64_t part, int64_t steps, Prefetch* a)
 
 
 cdef int forward_part(void* arg, int64_t part) noexcept nogil:
-    cdef Call* c = <Call*>arg
+    cdef Call own
+    cdef Call* c = of_part(<Call*>arg, &own, part // (<Call*>arg).parts_per_head)
     cdef const Config* config = c.config
     cdef const Functions* f = &config.f
     # The last queries have the most to do where attention is causal: first come, first served.
     cdef int64_t first_strip = (c.parts_per_head - 1 - part % c.parts_per_head) * c.strips_per_part
     cdef int64_t n_strips = min(c.strips_per_part, c.n_strips - first_strip)
     cdef int64_t width = config.width * config.size, unit = part // c.parts_per_head, panel = config.keys * width
-    cdef int64_t i, at, count, seen, free, blocks, done, end = 0, tiles = 0
+    cdef int64_t i, k, at, count, seen, free, blocks, done, end = 0, tiles = 0, before, before_seen
     cdef Prefetch coming
     cdef char* memory = <char*>umiak_scratch_get(0, c.local)
     cdef char* base = memory
@@ -395,6 +445,9 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
     cdef char* most
     cdef char* total
     cdef char* scores
+    cdef char* weights
+    cdef char* before_weights
+    cdef char* before_factor
     cdef char* packed
     cdef char* kept
     cdef char* top
@@ -402,21 +455,24 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
     cdef char* spare
     cdef Strip* strips
     cdef Strip* s
-    cdef int64_t of_queries = align_up(c.padded_dim * width), of_sums = align_up(c.padded_value_dim * width), of_row = align_up(width)
+    cdef int64_t of_queries = align_up(packed_room(c, c.dim)), of_sums = align_up(c.padded_value_dim * width), of_row = align_up(width)
     if memory == NULL:
         return NO_MEMORY
-    keys = carve(&memory, panels_of(c, c.dim) * panel)
-    values = carve(&memory, panels_of(c, c.value_dim) * panel)
+    keys = carve(&memory, scored_room(c, panel, c.dim))
+    values = carve(&memory, summed_room(c, panel, c.value_dim))
     queries = carve(&memory, n_strips * of_queries)
     sums = carve(&memory, n_strips * of_sums)
     most = carve(&memory, n_strips * of_row)
     total = carve(&memory, n_strips * of_row)
     strips = <Strip*>carve(&memory, n_strips * sizeof(Strip))
     scores = carve(&memory, panel)
+    weights = carve(&memory, weights_room(c)) if c.terms else scores
+    before_weights = carve(&memory, weights_room(c))
     packed = carve(&memory, panel + config.lanes * width)
     kept = carve(&memory, kept_room(c))
     top = carve(&memory, width)
     factor = carve(&memory, width)
+    before_factor = carve(&memory, width)
     spare = carve(&memory, c.value_dim * config.stored)
     for i in range(n_strips):
         s = &strips[i]
@@ -440,6 +496,7 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
             continue
         copy_scored(c, strips, &c.k, keys, panel, at, count, c.dim)
         copy_summed(c, strips, &c.v, values, panel, at, count, c.value_dim)
+        before = -1
         for i in range(n_strips):
             s = &strips[i]
             seen = min(count, s.end - at)
@@ -455,7 +512,7 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
             done = blocks * config.rows
             if c.amx:
                 done = 0 if config.softcap else free // 4 * 4
-                f.amx_scores(scores, width, keys, panel, queries + i * of_queries, c.score_dim, seen, done, top, &c.scale_log2)
+                score_by_tiles(c, scores, width, keys, panel, queries + i * of_queries, c.score_dim, &c.scale_log2, done, seen, top)
             elif c.pairs:
                 f.pairs_top(scores, width, keys, panel, queries + i * of_queries, c.score_dim, blocks, top, &c.scale_log2)
             else:
@@ -467,14 +524,32 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
             if free < seen:
                 config.masking.apply(c, s, at, seen, free, packed, scores, width)
             prefetch_step(&coming)
-            (f.online_softmax_pairs if c.pairs else f.online_softmax)(scores, done, seen, top, most + i * of_row, total + i * of_row, factor)
+            if not c.terms:
+                (f.online_softmax_pairs if c.pairs else f.online_softmax)(scores, done, seen, top, most + i * of_row, total + i * of_row, factor)
+            elif before < 0:
+                f.online_softmax_terms(scores, done, seen, top, most + i * of_row, total + i * of_row, factor, weights)
+            else:
+                for k in range(pieces_of(c, c.value_dim)):
+                    prefetch_step(&coming)
+                # Weighted values of the strip before, in tile registers, while vectors hold this one's softmax.
+                f.softmax_beside(sums + before * of_sums, values, transposed_row(config), before_weights, width,
+                                 end_weights(c, before_weights, width, before_seen), c.value_dim, before_factor, summed_plane(c, c.value_dim),
+                                 words_plane(c), scores, done, seen, top, most + i * of_row, total + i * of_row, factor, weights)
             if config.dropout:
                 draw_kept(c, s, at, seen, kept)
                 if c.pairs:
-                    f.drop_words(scores, width, seen, kept)
+                    for k in range(TERMS if c.terms else 1):
+                        f.drop_words(weights + k * words_plane(c), width, seen, kept)
                 else:
                     f.drop(scores, width, seen, kept, &c.one)
-            add_weighted_values(c, s, sums + i * of_sums, values, panel, scores, width, c.value_dim, factor, at, seen, &coming)
+            if c.terms:
+                before, before_seen = i, seen
+                weights, before_weights, factor, before_factor = before_weights, weights, before_factor, factor
+            else:
+                add_weighted_values(c, s, sums + i * of_sums, values, panel, scores, width, c.value_dim, factor, at, seen, &coming)
+        if before >= 0:
+            add_weighted_values(c, &strips[before], sums + before * of_sums, values, panel, before_weights, width, c.value_dim, before_factor, at,
+                                before_seen, &coming)
         at += count
     for i in range(n_strips):
         finish_strip(c, &strips[i], sums + i * of_sums, most + i * of_row, total + i * of_row, factor, spare)
@@ -492,10 +567,9 @@ cdef void add_weighted_values(const Call* c, const Strip* s, char* to, const cha
     if c.amx:
         for rows in range(pieces_of(c, n)):
             prefetch_step(coming)
-        low = (seen + 1) // 2
-        rows = round_up(low, AMX_STEP)
-        memset(weights + low * weight_row, 0, (rows - low) * weight_row)
-        config.f.amx_scaled(to, values, transposed_row(config), weights, weight_row, rows, n, factor)
+        rows = end_weights(c, weights, weight_row, seen)
+        (config.f.term_scaled if c.terms else config.f.amx_scaled)(
+            to, values, transposed_row(config), weights, weight_row, rows, n, factor, summed_plane(c, n), words_plane(c))
         return
     if c.pairs:
         # Of a pair that not all lanes see, the others' weights are 0.
@@ -513,6 +587,19 @@ cdef void add_weighted_values(const Call* c, const Strip* s, char* to, const cha
             left -= rows
             pieces -= 1
         values += panel - config.width * config.size
+
+
+cdef inline int64_t end_weights(const Call* c, char* weights, int64_t row, int64_t seen) noexcept nogil:
+    """Fill the last step of sums over keys with zeros; words of the sums."""
+    cdef int64_t low = words_of(seen), k = round_up(low, AMX_STEP), i
+    for i in range(TERMS if c.terms else 1):
+        memset(weights + i * words_plane(c) + low * row, 0, (k - low) * row)
+    return k
+
+
+cdef inline int64_t words_plane(const Call* c) noexcept nogil:
+    """Bytes of a tile of pairs of keys."""
+    return c.config.keys // 2 * c.config.width * c.config.size
 
 
 cdef void finish_strip(const Call* c, const Strip* s, const char* sums, const char* most, const char* total, char* factor,
@@ -661,7 +748,7 @@ cdef int few_part(void* arg, int64_t part) noexcept nogil:
 # ---- launch ------------------------------------------------------------------------------------------------------------
 cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil:
     cdef const Config* config = <const Config*>self
-    cdef Call c
+    cdef Call c, by_terms
     cdef double work
     cdef int64_t heads, wanted
     cdef int result
@@ -684,7 +771,14 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
         c.local = forward_scratch(&c)
         if config.hides_rows and bound_tiles(&c) != 0:
             return no_memory()
-        run_parts(forward_part, &c, heads * c.parts_per_head, work, &result)
+        result = choose_terms(&c, False, work)
+        if c.by_terms != NULL:
+            by_terms = c
+            multiply_terms(&by_terms)
+            c.local = max(c.local, forward_scratch(&by_terms))
+        if result == 0:
+            run_parts(forward_part, &c, heads * c.parts_per_head, work, &result)
+        free_terms(&c)
         free_bounds(&c)
     return no_memory() if result != 0 else 0
 
@@ -755,6 +849,18 @@ cdef class Attention:
                 f.amx_scaled, f.amx_accumulate = <amx_accumulate_t>at(functions, "amx_scaled"), <amx_accumulate_t>at(functions, "amx_accumulate")
             elif not gradient:
                 f.pairs_top = <pairs_top_t>at(functions, "pairs_top")
+        self.config.terms = "in_range" in functions
+        if self.config.terms:
+            f.amx_begin, f.amx_end = <amx_switch_t>at(functions, "amx_begin"), <amx_switch_t>at(functions, "amx_end")
+            f.pack_terms, f.copy_terms = <pack_terms_t>at(functions, "pack_terms"), <terms_t>at(functions, "copy_terms")
+            f.transpose_terms, f.interleave_terms = <terms_t>at(functions, "transpose_terms"), <terms_t>at(functions, "interleave_terms")
+            f.term_scores, f.in_range = <amx_scores_t>at(functions, "term_scores"), <in_range_t>at(functions, "in_range")
+            f.term_scaled, f.term_accumulate = <amx_accumulate_t>at(functions, "term_scaled"), <amx_accumulate_t>at(functions, "term_accumulate")
+            if gradient:
+                f.softmax_gradient_terms = <softmax_gradient_pairs_t>at(functions, "softmax_gradient_terms")
+            else:
+                f.online_softmax_terms = <online_softmax_terms_t>at(functions, "online_softmax_terms")
+                f.softmax_beside = <softmax_beside_t>at(functions, "softmax_beside")
         for i in range(len(sizes)):
             self.config.sizes[i] = sizes[i]
             f.scores[i] = <scores_t>at(functions, f"scores_{sizes[i]}_2")

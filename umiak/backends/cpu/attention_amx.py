@@ -37,11 +37,20 @@ def end(e: AttentionEmitter, name: str) -> str:
     return e.function(name, "")
 
 
+ACCUMULATE = (
+    "ptr %c, ptr %a, i64 %a_row, ptr %b, i64 %b_row, i64 %k, i64 %rows, ptr %factor, i64 %a_plane, i64 %b_plane"
+)
+# Products of terms (left, right; attention_terms.py) in an order that loads few tiles: those of about 2**-24 are left.
+PRODUCTS = ((0, 0), (0, 1), (1, 1), (1, 0), (2, 0), (0, 2))
+
+
 def block(
     e: AttentionEmitter, k: str, left: Callable[[str], str], left_row: Stride, right: str, right_row: Stride,
-    to: str, to_row: Stride,
+    to: str, to_row: Stride, planes: tuple[Stride, Stride] | None = None, beside: Callable[[], None] | None = None,
 ) -> None:  # fmt: skip
-    """The sums of a block over ``k`` words. ``left(at)`` is where rows of the left operand have word ``at``."""
+    """The sums of a block over ``k`` words. ``left(at)`` is where rows of the left operand have word ``at``. Terms of
+    the operands are so many bytes apart, if they have several. ``beside`` emits what is computed in vectors meanwhile,
+    once for each product of terms."""
     for i in range(4):
         e.call("void", "llvm.x86.tilezero", [("i8", str(i))])
 
@@ -50,13 +59,22 @@ def block(
 
     def step(at: str) -> None:
         a, b = left(at), e.element(right, at, right_row)
-        load(4, a, left_row)
-        load(6, b, right_row)
-        load(7, e.offset_by(b, ROW_BYTES), right_row)
-        load(5, e.offset_by(a, e.times(left_row, TILE_ROWS)), left_row)
-        for i in range(4):
-            registers = (i, 4 + i // 2, 6 + i % 2)
-            e.call("void", "llvm.x86.tdpbf16ps", [("i8", str(r)) for r in registers])
+        before = (-1, -1)
+        for term in PRODUCTS[: 1 if planes is None else None]:
+            x, y = (p if planes is None else e.offset_by(p, e.times(planes[i], term[i])) for i, p in enumerate((a, b)))
+            if term[0] != before[0]:
+                load(4, x, left_row)
+            if term[1] != before[1]:
+                load(6, y, right_row)
+                load(7, e.offset_by(y, ROW_BYTES), right_row)
+            if term[0] != before[0]:
+                load(5, e.offset_by(x, e.times(left_row, TILE_ROWS)), left_row)
+            before = term
+            for i in range(4):
+                registers = (i, 4 + i // 2, 6 + i % 2)
+                e.call("void", "llvm.x86.tdpbf16ps", [("i8", str(r)) for r in registers])
+            if beside is not None:
+                beside()
 
     e.each(k, step, step=STEP)
     for i in range(4):
@@ -64,8 +82,9 @@ def block(
         e.call("void", "llvm.x86.tilestored64", [("i8", str(i)), ("ptr", at), ("i64", str(to_row))])
 
 
-def scores(e: AttentionEmitter, name: str, tile: Tile) -> str:
-    """``name(c, c_row, a, a_panel, b, k, rows, free, top, factor)``: c = a b * factor, as ``gemm`` of pairs.
+def scores(e: AttentionEmitter, name: str, tile: Tile, terms: bool = False) -> str:
+    """``name(c, c_row, a, a_panel, b, k, rows, free, top, factor, a_plane, b_plane)``: c = a b * factor, as ``gemm`` of
+    pairs. The last two are of operands of several ``terms``, which have no factor.
 
     The first ``free`` rows, a multiple of 4, raise ``top``.
     """
@@ -79,13 +98,16 @@ def scores(e: AttentionEmitter, name: str, tile: Tile) -> str:
             within = e.times(e.emit(f"urem i64 {at}, {tile.width}"), e.bytes)
             return e.offset_by(e.offset_by(a, panel), within)
 
-        block(e, "%k", left, row, "%b", row, e.element("%c", first, "%c_row"), "%c_row")
+        planes = ("%a_plane", "%b_plane") if terms else None
+        block(e, "%k", left, row, "%b", row, e.element("%c", first, "%c_row"), "%c_row", planes)
 
     e.each("%rows", products, step=BLOCK)
-    factor = e.broadcast("%factor")
+    factor = "" if terms else e.broadcast("%factor")
 
     def scaled(i: str) -> list[str]:
         at = e.element("%c", i, "%c_row")
+        if terms:
+            return [e.load(at, v) for v in vectors(e, tile)]
         made = [e.op("fmul", e.load(at, v), factor) for v in vectors(e, tile)]
         for v, x in zip(vectors(e, tile), made):
             e.store(x, at, v)
@@ -102,13 +124,45 @@ def scores(e: AttentionEmitter, name: str, tile: Tile) -> str:
     def rest(i: str) -> None:
         scaled(i)
 
-    e.each("%rows", rest, lo="%free")
+    if not terms:
+        e.each("%rows", rest, lo="%free")
     kinds = "ptr %c, i64 %c_row, ptr %a, i64 %a_panel, ptr %b, i64 %k, i64 %rows, i64 %free"
-    return e.function(name, f"{kinds}, ptr %top, ptr %factor")
+    return e.function(name, f"{kinds}, ptr %top, ptr %factor, i64 %a_plane, i64 %b_plane")
 
 
-def accumulate(e: AttentionEmitter, name: str, tile: Tile, scaled: bool) -> str:
-    """``name(c, a, a_row, b, b_row, k, rows, factor)``: c = c * factor + a b, with rows of c as long as a strip.
+class Beside:
+    """``steps(first, end)`` for parts of ``count``, spread over all products of terms that :func:`accumulate` takes."""
+
+    def __init__(self, e: AttentionEmitter, count: str, steps: Callable[[str, str], None]) -> None:
+        self.e, self.count, self.steps = e, count, steps
+        self.done, self.due = (e.emit("alloca i64, align 8") for _ in range(2))
+        for x in (self.done, self.due):
+            e.emit_void(f"store i64 0, ptr {x}, align 8")
+        blocks = e.emit(f"lshr i64 {e.emit(f'add i64 %rows, {BLOCK - 1}')}, {BLOCK.bit_length() - 1}")
+        products = e.emit(f"mul i64 {blocks}, {e.emit(f'mul i64 %k, {len(PRODUCTS)}')}")
+        wanted = e.emit(f"mul i64 {count}, {STEP << 16}")
+        self.each = e.emit(f"udiv i64 {e.emit(f'add i64 {wanted}, {products}')}, {products}")
+
+    def __call__(self) -> None:
+        e = self.e
+        due = e.emit(f"add i64 {e.emit(f'load i64, ptr {self.due}, align 8')}, {self.each}")
+        e.emit_void(f"store i64 {due}, ptr {self.due}, align 8")
+        self._until(e.call("i64", "llvm.smin.i64", [("i64", e.emit(f"lshr i64 {due}, 16")), ("i64", self.count)]))
+
+    def _until(self, end: str) -> None:
+        e = self.e
+        self.steps(e.emit(f"load i64, ptr {self.done}, align 8"), end)
+        e.emit_void(f"store i64 {end}, ptr {self.done}, align 8")
+
+    def rest(self) -> None:
+        self._until(self.count)
+
+
+def accumulate(
+    e: AttentionEmitter, name: str, tile: Tile, scaled: bool, terms: bool = False, beside: Beside | None = None
+) -> str:
+    """``name(c, a, a_row, b, b_row, k, rows, factor, a_plane, b_plane)``: c = c * factor + a b, with rows of c as long
+    as a strip. The last two are of operands of several ``terms``. With ``beside`` a function has this and more.
 
     ``factor`` points to one number per column; without ``scaled`` it is not read, and stands for 1.
     """
@@ -118,7 +172,8 @@ def accumulate(e: AttentionEmitter, name: str, tile: Tile, scaled: bool) -> str:
 
     def products(first: str) -> None:
         a, c = e.element("%a", first, "%a_row"), e.element("%c", first, row)
-        block(e, "%k", lambda at: e.element(a, at, e.bytes), "%a_row", "%b", "%b_row", sums, row)
+        planes = ("%a_plane", "%b_plane") if terms else None
+        block(e, "%k", lambda at: e.element(a, at, e.bytes), "%a_row", "%b", "%b_row", sums, row, planes, beside)
         left = e.emit(f"sub i64 %rows, {first}")
 
         def add(i: str) -> None:
@@ -131,7 +186,7 @@ def accumulate(e: AttentionEmitter, name: str, tile: Tile, scaled: bool) -> str:
         e.each(e.call("i64", "llvm.smin.i64", [("i64", left), ("i64", str(BLOCK))]), add)
 
     e.each("%rows", products, step=BLOCK)
-    return e.function(name, "ptr %c, ptr %a, i64 %a_row, ptr %b, i64 %b_row, i64 %k, i64 %rows, ptr %factor")
+    return "" if beside else e.function(name, ACCUMULATE)
 
 
 def transpose_pairs(e: AttentionEmitter, name: str) -> str:

@@ -46,10 +46,12 @@ cdef int64_t part_room(const Call* c) noexcept nogil:
     cdef const Config* config = c.config
     cdef int64_t strip = config.width * config.size, block = config.lanes * strip, of_row = align_up(strip)
     cdef int64_t panels = panels_of(c, c.dim) + panels_of(c, c.value_dim)
-    return (4 * align_up(c.chunk * panels * strip)
-            + STRIPS * (align_up(sizeof(Strip)) + align_up(c.padded_dim * strip) + align_up(c.padded_value_dim * strip))
-            + 2 * c.n_strips * of_row + 2 * align_up(STRIPS * config.width * panels * strip)
-            + 2 * align_up(config.keys * STRIPS * strip) + align_up(config.keys * strip + block) + align_up(kept_room(c)) + of_row
+    cdef int64_t terms = TERMS if c.terms else 1, chunk = c.chunk * strip
+    return (align_up(summed_room(c, chunk, c.dim)) + align_up(scored_room(c, chunk, c.dim)) + align_up(scored_room(c, chunk, c.value_dim))
+            + 2 * align_up(panels * chunk)
+            + STRIPS * (align_up(sizeof(Strip)) + align_up(packed_room(c, c.dim)) + align_up(packed_room(c, c.value_dim)))
+            + 2 * c.n_strips * of_row + 2 * terms * align_up(STRIPS * config.width * panels * strip)
+            + (4 if c.terms else 2) * align_up(config.keys * STRIPS * strip) + align_up(config.keys * strip + block) + align_up(kept_room(c)) + of_row
             + align_up(c.dim * config.stored))
 
 
@@ -71,15 +73,17 @@ cdef void plan_prefetch(const Call* c, int64_t index, int64_t steps, Prefetch* a
 
 cdef int gradient_part(void* arg, int64_t index) noexcept nogil:
     """The chunks of one split of one key head."""
-    cdef Call* c = <Call*>arg
+    cdef Call own
+    cdef Call* c = of_part(<Call*>arg, &own, index // (<Call*>arg).splits)
     cdef const Config* config = c.config
     cdef const Functions* f = &config.f
-    cdef int64_t unit = index // c.splits, first, group, n, i, at, count, end, seen, free, most, lo, hi, tiles
+    cdef int64_t unit = index // c.splits, k, first, group, n, i, at, count, end, seen, free, most, lo, hi, tiles
     cdef int64_t size = config.size, strip = config.width * size, block = config.lanes * strip
     cdef int64_t rows = STRIPS * config.width, wide = STRIPS * strip, panel = c.chunk * strip, query_panel = rows * strip
-    cdef int64_t of_q = align_up(c.padded_dim * strip), of_g = align_up(c.padded_value_dim * strip), of_row = align_up(strip)
+    cdef int64_t of_q = align_up(packed_room(c, c.dim)), of_g = align_up(packed_room(c, c.value_dim)), of_row = align_up(strip)
+    cdef int64_t of_dq = align_up(c.padded_dim * strip), terms = TERMS if c.terms else 1
     # Scores: from row to row, and from strip to strip of a group; and from strip to strip of weights.
-    cdef int64_t row = strip if c.pairs else wide, of_scores = 0 if c.pairs else strip, of_weights = config.width * config.stored
+    cdef int64_t row = strip if c.pairs else wide, of_scores = 0 if c.pairs else strip, of_weights = config.width * (2 if c.pairs else config.stored)
     cdef int64_t of_rows = (config.width // 2 if c.pairs else config.width) * strip
     cdef bint any, met = False
     cdef Prefetch coming
@@ -111,9 +115,9 @@ cdef int gradient_part(void* arg, int64_t index) noexcept nogil:
     d_queries = c.partial + index * c.partial_each if c.splits > 1 else <char*>umiak_scratch_get(1, queries_room(c))
     if memory == NULL or d_queries == NULL and queries_room(c) > 0:
         return NO_MEMORY
-    keys = carve(&memory, panels_of(c, c.dim) * panel)
-    score_keys = carve(&memory, panels_of(c, c.score_dim) * panel) if c.pairs else keys
-    values = carve(&memory, panels_of(c, c.score_value_dim) * panel)
+    keys = carve(&memory, summed_room(c, panel, c.dim))
+    score_keys = carve(&memory, scored_room(c, panel, c.dim)) if c.pairs else keys
+    values = carve(&memory, scored_room(c, panel, c.value_dim))
     d_keys = carve(&memory, panels_of(c, c.dim) * panel)
     d_values = carve(&memory, panels_of(c, c.value_dim) * panel)
     strips = <Strip*>carve(&memory, STRIPS * align_up(sizeof(Strip)))
@@ -121,14 +125,14 @@ cdef int gradient_part(void* arg, int64_t index) noexcept nogil:
     grads = carve(&memory, STRIPS * of_g)
     lse = carve(&memory, c.n_strips * of_row)
     delta = carve(&memory, c.n_strips * of_row)
-    query_rows = carve(&memory, panels_of(c, c.dim) * query_panel)
-    grad_rows = carve(&memory, panels_of(c, c.value_dim) * query_panel)
+    query_rows = carve(&memory, terms * panels_of(c, c.dim) * query_panel)
+    grad_rows = carve(&memory, terms * panels_of(c, c.value_dim) * query_panel)
     # In pairs, a strip's scores become weights of bfloat16 of the group; else they stay where they are.
     scores = carve(&memory, config.keys * row)
     d_scores = carve(&memory, config.keys * row)
-    weights = carve(&memory, config.keys * wide // 2) if c.pairs else scores
-    d_weights = carve(&memory, config.keys * wide // 2) if c.pairs else d_scores
-    interleaved = carve(&memory, config.keys * strip // 2) if c.pairs else NULL
+    weights = carve(&memory, terms * config.keys * wide // 2) if c.pairs else scores
+    d_weights = carve(&memory, terms * config.keys * wide // 2) if c.pairs else d_scores
+    interleaved = carve(&memory, terms * config.keys * strip // 2) if c.pairs else NULL
     packed = carve(&memory, config.keys * strip + block)
     kept = carve(&memory, kept_room(c))
     ones = carve(&memory, strip)
@@ -208,21 +212,23 @@ cdef int gradient_part(void* arg, int64_t index) noexcept nogil:
                             draw_kept(c, s, at, seen, kept)
                             f.drop(d_scores + i * of_scores, row, seen, kept, &c.kept_scale)
                     if c.pairs:
-                        f.softmax_gradient_pairs(scores, d_scores, seen, most, lse + (first + i) * of_row, delta + (first + i) * of_row,
-                                       weights + i * of_weights, d_weights + i * of_weights, interleaved, &c.cap)
+                        (f.softmax_gradient_terms if c.terms else f.softmax_gradient_pairs)(
+                            scores, d_scores, seen, most, lse + (first + i) * of_row, delta + (first + i) * of_row,
+                            weights + i * of_weights, d_weights + i * of_weights, interleaved, &c.cap)
                     else:
                         f.softmax_gradient(scores + i * strip, d_scores + i * strip, seen, most, lse + (first + i) * of_row,
                                  delta + (first + i) * of_row, &c.cap)
                     if seen and config.dropout:
                         if c.pairs:
-                            f.drop_narrow(weights + i * of_weights, STRIPS * of_weights, seen, kept)
+                            for k in range(terms):
+                                f.drop_narrow(weights + i * of_weights + k * (config.keys * wide // 2), STRIPS * of_weights, seen, kept)
                         else:
                             f.drop(scores + i * strip, wide, seen, kept, &c.one)
                     if seen and c.pairs:
-                        add_weighted_values(c, s, d_queries + (first + i) * of_q, keys + summed_at(c, at - lo, c.dim), panel, interleaved, strip, c.dim, ones, at,
+                        add_weighted_values(c, s, d_queries + (first + i) * of_dq, keys + summed_at(c, at - lo, c.dim), panel, interleaved, strip, c.dim, ones, at,
                                 seen, &coming)
                     elif seen:
-                        add_weighted_values(c, s, d_queries + (first + i) * of_q, keys + summed_at(c, at - lo, c.dim), panel, d_scores + i * strip, wide,
+                        add_weighted_values(c, s, d_queries + (first + i) * of_dq, keys + summed_at(c, at - lo, c.dim), panel, d_scores + i * strip, wide,
                                 c.dim, ones, at, seen, &coming)
                         if config.with_mask:
                             add_mask(c, s, at, seen, d_scores + i * strip, wide)
@@ -238,7 +244,7 @@ cdef int gradient_part(void* arg, int64_t index) noexcept nogil:
         lo += c.splits * c.chunk
     if c.splits == 1:
         for i in range(c.n_strips):
-            give_queries(c, strips, i, d_queries + i * of_q, ones, spare)
+            give_queries(c, strips, i, d_queries + i * of_dq, ones, spare)
         umiak_scratch_put(queries_room(c), d_queries)
     if c.amx:
         f.amx_end()
@@ -300,7 +306,7 @@ cdef void add_rows(const Call* c, int64_t strip, int64_t strips, char* to, int64
     """``to += weights rows`` for ``count`` keys from ``at`` on, over the queries of ``strips`` strips that see them."""
     cdef const Config* config = c.config
     cdef int64_t row = config.width * config.size, first = strip * config.width, queries = min(strips * config.width, c.n_rows - first)
-    cdef int64_t weight_row = STRIPS * config.width * (config.stored if c.pairs else config.size)
+    cdef int64_t weight_row = STRIPS * config.width * (2 if c.pairs else config.size)
     cdef int64_t done, size, blocks, unseen, skipped, steps, k = 0, of
     cdef gemm_accumulate_t add
     cdef int i = 0
@@ -308,8 +314,9 @@ cdef void add_rows(const Call* c, int64_t strip, int64_t strips, char* to, int64
         # All lanes of the strips, in whole steps; weights of queries that do not see a key, or are not there, are 0.
         skipped = between(0, (at + c.queries - c.keys) * c.group - first, queries) // 2 // AMX_STEP * AMX_STEP if config.causal else 0
         for of in range(panels_of(c, n)):
-            config.f.amx_accumulate(to + of * panel, weights + skipped * config.size, weight_row, rows + (of * STRIPS * config.width + skipped) * row,
-                                    row, strips * config.width // 2 - skipped, count, NULL)
+            (config.f.term_accumulate if c.terms else config.f.amx_accumulate)(
+                to + of * panel, weights + skipped * config.size, weight_row, rows + (of * STRIPS * config.width + skipped) * row,
+                row, strips * config.width // 2 - skipped, count, NULL, config.keys * weight_row, panels_of(c, n) * STRIPS * config.width * row)
         return
     while k < count:
         while config.sizes[i] > count - k:
@@ -433,7 +440,7 @@ cdef int with_mask(Call* c, const int64_t* dims, void* to, double work) noexcept
 
 cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil:
     cdef const Config* config = <const Config*>self
-    cdef Call c
+    cdef Call c, by_terms
     cdef int64_t heads, tiles, chunks
     cdef double work
     cdef int result = 0
@@ -452,7 +459,14 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
     c.local = part_room(&c)
     if config.hides_rows and bound_tiles(&c) != 0:
         return no_memory()
-    if config.with_mask:
+    result = choose_terms(&c, True, work)
+    if c.by_terms != NULL:
+        by_terms = c
+        multiply_terms(&by_terms)
+        c.local = max(c.local, part_room(&by_terms))
+    if result != 0:
+        pass
+    elif config.with_mask:
         result = with_mask(&c, dims, ptrs[config.inputs + 3], work)
     elif c.splits == 1:
         run_parts(gradient_part, &c, heads, work, &result)
@@ -460,12 +474,14 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
         c.partial_each = queries_room(&c)
         c.partial = <char*>aligned_alloc(ALIGN, heads * c.splits * c.partial_each + ALIGN)
         if c.partial == NULL:
+            free_terms(&c)
             free_bounds(&c)
             return no_memory()
         run_parts(gradient_part, &c, heads * c.splits, work, &result)
         if result == 0:
             run_parts(combine, &c, heads * c.n_strips, <double>heads * c.splits * c.partial_each, &result)
         free(c.partial)
+    free_terms(&c)
     free_bounds(&c)
     return no_memory() if result != 0 else 0
 

@@ -14,7 +14,7 @@ import functools
 from collections.abc import Callable
 from itertools import product
 
-from umiak.backends.cpu import attention_amx, gemm_kernel, tile_registers
+from umiak.backends.cpu import attention_amx, attention_terms, gemm_kernel, tile_registers
 from umiak.backends.cpu.attention import STRIPS
 from umiak.backends.cpu.attention_emitter import NEVER, AttentionEmitter, vectors
 from umiak.backends.cpu.gemm_kernel import Tile, tile_of
@@ -165,51 +165,114 @@ def online_softmax(e: AttentionEmitter, name: str, tile: Tile, pairs: bool = Fal
     is what sums of before are to be multiplied by. A maximum passes NaN over; it shows in the sums. With ``pairs``, two
     rows of weights become one of words of bfloat16, and half as many rows are left.
     """
-    row = tile.width * e.bytes
-    before = [e.load("%most", v) for v in vectors(e, tile)]
-    most = [(e.vector, e.larger(e.load("%top", v), m)) for v, m in zip(vectors(e, tile), before)]
-
-    def raised(i: str, most: list[str]) -> list[str]:
-        at = e.element("%scores", i, row)
-        return [e.larger(e.load(at, v), m) for v, m in zip(vectors(e, tile), most)]
-
-    shifts, kept = [], []
-    after = e.loop("%first", "%count", 1, most, raised)
-    for v, old, new in zip(vectors(e, tile), before, after):
-        shift = e.finite(new)
-        factor = e.exp2(e.op("fsub", old, shift))
-        e.store(new, "%most", v)
-        e.store(factor, "%factor", v)
-        shifts.append(shift)
-        kept.append(e.op("fmul", e.load("%total", v), factor))
+    softmax = Softmax(e, tile, "%factor")
+    row = softmax.row
 
     def step(i: str, sums: list[str]) -> list[str]:
         at, made = e.element("%scores", i, row), []
-        for v, shift, total in zip(vectors(e, tile), shifts, sums):
+        for v, shift, total in zip(vectors(e, tile), softmax.shifts, sums):
             p = e.exp2(e.op("fsub", e.load(at, v), shift))
             e.store(p, at, v)
             made.append(e.op("fadd", total, p))
         return made
 
-    def two(i: str, both: bool, sums: list[str]) -> list[str]:
-        at, to, made = e.element("%scores", i, row), e.element("%scores", e.half(i), row), []
-        for v, shift, total in zip(vectors(e, tile), shifts, sums):
+    def write(i: str, v: int, p: str, q: str) -> None:
+        words = e.joined(p, q)
+        e.store(e.interleaved(words, 0, words, e.lanes), e.element("%scores", e.half(i), row), v)
+
+    none = ["zeroinitializer"] * tile.vecs
+    if pairs:
+        sums = e.row_pairs("%count", lambda i, both, now: softmax.pair(i, both, now, write), none)
+    else:
+        sums = e.loop("0", "%count", 1, [(e.vector, x) for x in none], step)
+    softmax.add(sums)
+    return e.function(name, f"{SOFTMAX}, ptr %factor")
+
+
+SOFTMAX = "ptr %scores, i64 %first, i64 %count, ptr %top, ptr %most, ptr %total"
+
+
+class Softmax:
+    """What :func:`online_softmax` does before and after it turns scores into weights, and the weights of two rows."""
+
+    def __init__(self, e: AttentionEmitter, tile: Tile, factor_at: str) -> None:
+        self.e, self.tile, self.row = e, tile, tile.width * e.bytes
+        before = [e.load("%most", v) for v in vectors(e, tile)]
+        most = [(e.vector, e.larger(e.load("%top", v), m)) for v, m in zip(vectors(e, tile), before)]
+
+        def raised(i: str, most: list[str]) -> list[str]:
+            at = e.element("%scores", i, self.row)
+            return [e.larger(e.load(at, v), m) for v, m in zip(vectors(e, tile), most)]
+
+        self.shifts, self.kept = [], []
+        after = e.loop("%first", "%count", 1, most, raised)
+        for v, old, new in zip(vectors(e, tile), before, after):
+            shift = e.finite(new)
+            factor = e.exp2(e.op("fsub", old, shift))
+            e.store(new, "%most", v)
+            e.store(factor, factor_at, v)
+            self.shifts.append(shift)
+            self.kept.append(e.op("fmul", e.load("%total", v), factor))
+
+    def pair(self, i: str, both: bool, sums: list[str], write: Callable[[str, int, str, str], None]) -> list[str]:
+        """``write(i, offset, weights, weights of the next row)`` for each vector; the sums with them."""
+        e, made = self.e, []
+        at = e.element("%scores", i, self.row)
+        for v, shift, total in zip(vectors(e, self.tile), self.shifts, sums):
             p = e.exp2(e.op("fsub", e.load(at, v), shift))
-            q = e.exp2(e.op("fsub", e.load(at, row + v), shift)) if both else "zeroinitializer"
-            words = e.joined(p, q)
-            e.store(e.interleaved(words, 0, words, e.lanes), to, v)
+            q = e.exp2(e.op("fsub", e.load(at, self.row + v), shift)) if both else "zeroinitializer"
+            write(i, v, p, q)
             made.append(e.op("fadd", total, e.op("fadd", p, q) if both else p))
         return made
 
-    # The tile's own sum first: rounding errors are those of a tile and of so many tiles, not of all keys in a row.
-    none = ["zeroinitializer"] * len(kept)
-    if pairs:
-        sums = e.row_pairs("%count", two, none)
-    else:
-        sums = e.loop("0", "%count", 1, [(e.vector, x) for x in none], step)
-    for v, earlier, here in zip(vectors(e, tile), kept, sums):
-        e.store(e.op("fadd", earlier, here), "%total", v)
-    return e.function(name, "ptr %scores, i64 %first, i64 %count, ptr %top, ptr %most, ptr %total, ptr %factor")
+    def add(self, sums: list[str]) -> None:
+        # The tile's own sum first: rounding errors are those of a tile and of so many tiles, not of all keys in a row.
+        for v, earlier, here in zip(vectors(self.e, self.tile), self.kept, sums):
+            self.e.store(self.e.op("fadd", earlier, here), "%total", v)
+
+
+def online_softmax_terms(e: AttentionEmitter, name: str, tile: Tile, beside: bool) -> str:
+    """``name(scores, first, count, top, most, total, next_factor, weights)``: as :func:`online_softmax`, with weights
+    in terms, a tile of half as many rows for each. With ``beside`` arguments of :func:`attention_amx.accumulate` come
+    first: weighted values of the strip before are added up at the same time."""
+    softmax = Softmax(e, tile, "%next_factor")
+    row = softmax.row
+
+    def write(i: str, v: int, p: str, q: str) -> None:
+        to = e.offset_by(e.element("%weights", e.half(i), row), v)
+        attention_terms.store(e, attention_terms.beside(e, p, q), to, KEYS // 2 * row)
+
+    def pair(i: str, both: bool, sums: list[str]) -> list[str]:
+        return softmax.pair(i, both, sums, write)
+
+    if not beside:
+        softmax.add(e.row_pairs("%count", pair, ["zeroinitializer"] * tile.vecs))
+        return e.function(name, f"{SOFTMAX}, ptr %next_factor, ptr %weights")
+    sums = [e.emit(f"alloca {e.vector}, align {e.vector_bytes}") for _ in range(tile.vecs)]
+    for x in sums:
+        e.store("zeroinitializer", x)
+
+    def keep(now: list[str]) -> None:
+        for x, to in zip(now, sums):
+            e.store(x, to)
+
+    def steps(first: str, end: str) -> None:
+        def two(i: str, now: list[str]) -> list[str]:
+            return pair(e.emit(f"shl i64 {i}, 1"), True, now)
+
+        keep(e.loop(first, end, 1, [(e.vector, e.load(x)) for x in sums], two))
+
+    work = attention_amx.Beside(e, e.half("%count"), steps)
+    attention_amx.accumulate(e, name, tile, True, True, work)
+    work.rest()
+
+    def last() -> list[str]:
+        keep(pair(e.emit("add i64 %count, -1"), False, [e.load(x) for x in sums]))
+        return []
+
+    e.guarded(e.emit("trunc i64 %count to i1"), last)
+    softmax.add([e.load(x) for x in sums])
+    return e.function(name, f"{attention_amx.ACCUMULATE}, {SOFTMAX}, ptr %next_factor, ptr %weights")
 
 
 def masking(e: AttentionEmitter, name: str, tile: Tile, change: Callable[[str, str, int], str], args: str) -> str:
@@ -311,20 +374,21 @@ def softmax_gradient(e: AttentionEmitter, name: str, tile: Tile, capped: bool) -
     return e.function(name, "ptr %scores, ptr %grads, i64 %count, i64 %end, ptr %lse, ptr %delta, ptr %cap")
 
 
-def softmax_gradient_pairs(e: AttentionEmitter, name: str, tile: Tile, capped: bool) -> str:
+def softmax_gradient_pairs(e: AttentionEmitter, name: str, tile: Tile, capped: bool, terms: bool = False) -> str:
     """``name(scores, grads, count, end, lse, delta, weights, grads_to, interleaved, cap)``: :func:`softmax_gradient` of
     a tile by itself, in bfloat16.
 
     Weights and gradients of scores are written row by row, for products over queries, and the latter two rows at a time
-    in words, for products over keys. Rows of ``weights`` and ``grads_to`` have room for as many tiles as a group.
+    in words, for products over keys. Rows of ``weights`` and ``grads_to`` have room for as many tiles as a group. With
+    ``terms`` there is a tile of each for each term.
     """
     row, narrow = tile.width * e.bytes, STRIPS * tile.width * 2
     slopes = Slopes(e, capped)
     shifts = [e.finite(e.load("%lse", v)) for v in vectors(e, tile)]
     deltas = [e.load("%delta", v) for v in vectors(e, tile)]
 
-    def one(i: str, next: int) -> str:
-        """The gradients of a row."""
+    def one(i: str, next: int) -> list[str]:
+        """The gradients of a row, by vector."""
         weights, grads = [], []
         for v, shift, delta in zip(vectors(e, tile), shifts, deltas):
             s = e.load(e.element("%scores", i, row), next * row + v)
@@ -332,20 +396,31 @@ def softmax_gradient_pairs(e: AttentionEmitter, name: str, tile: Tile, capped: b
             weights.append(p)
             d = e.load(e.element("%grads", i, row), next * row + v)
             grads.append(slopes.times(e.op("fmul", p, e.op("fsub", d, delta)), s))
-        made = e.joined(*grads)
-        e.store_joined(e.joined(*weights), e.offset_by(e.element("%weights", i, narrow), next * narrow))
-        e.store_joined(made, e.offset_by(e.element("%grads_to", i, narrow), next * narrow))
-        return made
+        for x, to in ((weights, "%weights"), (grads, "%grads_to")):
+            at = e.offset_by(e.element(to, i, narrow), next * narrow)
+            if terms:
+                words = attention_terms.behind(e, *(attention_terms.terms(e, part) for part in x))
+                attention_terms.store(e, words, at, KEYS * narrow)
+            else:
+                e.store_joined(e.joined(*x), at)
+        return grads
 
     def two(i: str, both: bool, _: list[str]) -> list[str]:
-        first, second = one(i, 0), one(i, 1) if both else "zeroinitializer"
-        for at, v in zip((0, e.lanes), vectors(e, tile)):
-            e.store(e.interleaved(first, at, second, at), e.element("%interleaved", e.half(i), row), v)
+        first, second = one(i, 0), one(i, 1) if both else ["zeroinitializer"] * tile.vecs
+        to = e.element("%interleaved", e.half(i), row)
+        for j, v in enumerate(vectors(e, tile)):
+            if terms:
+                words = attention_terms.beside(e, first[j], second[j])
+                attention_terms.store(e, words, e.offset_by(to, v), KEYS // 2 * row)
+            else:
+                at = j * e.lanes
+                a, b = e.joined(*first), e.joined(*second)
+                e.store(e.interleaved(a, at, b, at), to, v)
         return []
 
     def clear(i: str) -> None:
-        for to in ("%weights", "%grads_to"):
-            e.store_joined("zeroinitializer", e.element(to, i, narrow))
+        for to, term in product(("%weights", "%grads_to"), range(attention_terms.TERMS if terms else 1)):
+            e.store_joined("zeroinitializer", e.offset_by(e.element(to, i, narrow), term * KEYS * narrow))
 
     e.row_pairs("%count", two, [])
     e.each("%end", clear, lo="%count")
@@ -762,6 +837,28 @@ def pair_functions(target: Target, backward: bool, capped: bool) -> tuple[dict[s
 
 
 @functools.cache
+def term_functions(target: Target, backward: bool, capped: bool) -> tuple[dict[str, int], object]:
+    """Products of float32, whose operands are three terms of bfloat16 each."""
+    library = Library(F32, target)
+    tile = library.tile
+    library.enter("amx_begin", attention_amx.begin)
+    library.enter("amx_end", attention_amx.end)
+    library.enter("term_scores", attention_amx.scores, tile, True)
+    library.enter("term_scaled", attention_amx.accumulate, tile, True, True)
+    library.enter("term_accumulate", attention_amx.accumulate, tile, False, True)
+    for make in (attention_terms.copy_terms, attention_terms.transpose_terms, attention_terms.interleave_terms):
+        library.enter(make.__name__, make)
+    library.enter("pack_terms", attention_terms.pack_terms, tile.width)
+    library.enter("in_range", attention_terms.in_range)
+    if backward:
+        library.enter("softmax_gradient_terms", softmax_gradient_pairs, tile, capped, True)
+    else:
+        library.enter("online_softmax_terms", online_softmax_terms, tile, False)
+        library.enter("softmax_beside", online_softmax_terms, tile, True)
+    return library.load()
+
+
+@functools.cache
 def dropout_functions(target: Target, type: ScalarType, pairs: bool) -> tuple[dict[str, int], object]:
     library = Library(type, target)
     library.enter("draw_kept", draw_kept, library.tile)
@@ -770,6 +867,11 @@ def dropout_functions(target: Target, type: ScalarType, pairs: bool) -> tuple[di
         library.enter("drop_words", drop_words, library.tile)
         library.enter("drop_narrow", drop_narrow, library.tile)
     return library.load()
+
+
+def multiplies_terms(stored: ScalarType) -> bool:
+    """Return whether such elements are multiplied as three terms of bfloat16, where sizes and numbers let them."""
+    return stored is F32 and tile_registers.splits_f32(host())
 
 
 def multiplies_pairs(stored: ScalarType) -> bool:
@@ -793,9 +895,12 @@ def functions(
     pairs = multiplies_pairs(stored)
     if pairs:
         parts.append(pair_functions(target, backward, capped and backward))
+    terms = multiplies_terms(stored)
+    if terms:
+        parts.append(term_functions(target, backward, capped and backward))
     if capped:
         parts.append(capping(target, type))
     if dropout:
-        parts.append(dropout_functions(target, type, pairs))
+        parts.append(dropout_functions(target, type, pairs or terms))
     addresses = {name: address for table, _ in parts for name, address in table.items()}
     return addresses, tile_of(target, type), [library for _, library in parts]

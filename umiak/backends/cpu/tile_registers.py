@@ -27,9 +27,11 @@ def permitted(target: Target) -> bool:
 
 
 def _tell(on: bool) -> None:
+    from umiak.backends import base
     from umiak.backends.cpu.providers import split_matmul
 
     split_matmul.permit(on and permitted(Target.host()))
+    base.clear_plans()  # those of attention have the functions for it, or not
 
 
 SPLIT = flags.define(
