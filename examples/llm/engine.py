@@ -18,13 +18,15 @@ class Refused(ValueError):
 
 @dataclass
 class Statistics:
-    """Sums since the start: tokens of prompts, tokens written, steps, seconds in the model, requests put back."""
+    """Sums since the start: tokens of prompts, tokens written, steps, seconds in the model, requests put back, tokens
+    whose keys and values an earlier text has left."""
 
     prompt_tokens: int = 0
     tokens: int = 0
     steps: int = 0
     seconds: float = 0.0
     preemptions: int = 0
+    reused_tokens: int = 0
 
 
 class Engine:
@@ -33,11 +35,13 @@ class Engine:
     A request is admitted, in order, when its prompt and one more token have room. When a text grows and no block is
     free, the request that was admitted last gives its blocks back and waits at the head of the queue; it is recomputed
     later and nobody sees a difference. ``texts`` run together at most. Of prompts, ``chunk`` tokens are computed
-    between two tokens of the others.
+    between two tokens of the others. With ``reuse`` a text takes over the full blocks of an earlier one that begins
+    alike; not where the model has a window, whose blocks come back early.
     """
 
-    def __init__(self, runner: Runner, blocks: int, texts: int = 32, chunk: int = 512) -> None:
+    def __init__(self, runner: Runner, blocks: int, texts: int = 32, chunk: int = 512, reuse: bool = True) -> None:
         self.runner, self.texts, self.chunk = runner, texts, chunk
+        self.reuse = reuse and runner.model.config.sliding_window is None
         self.pool = Pool(blocks, runner.block_size)
         self.statistics = Statistics()
         self.running: list[Request] = []
@@ -112,8 +116,12 @@ class Engine:
         began = time.perf_counter()
         if texts:
             new = [text.tokens[text.table.length :][:count] for text, count in zip(texts, counts)]
+            before = [text.table.length for text in texts]
             for text, logits in zip(texts, self.runner.run(new, [text.table for text in texts])):
                 text.logits = None if text.pending else logits
+            if self.reuse:
+                for text, length in zip(texts, before):
+                    text.table.tell(text.tokens, length)
         self.statistics.seconds += time.perf_counter() - began
         self.statistics.steps += 1
         for request in self.running:
@@ -126,7 +134,9 @@ class Engine:
         """Move requests from the queue, in order, while their tokens and one more have room."""
         while self.waiting:
             request = self.waiting[0]
+            known = [self._known(text) for text in request.texts]
             needed = sum(text.table.missing(text.pending + 1) for text in request.texts)
+            needed -= sum(not self.pool.is_idle(block) for blocks in known for block in blocks)
             beams = sum(r.beams for r in self.running) + request.beams
             if not request.cancelled and (needed > self.pool.free or beams > self.texts):
                 return
@@ -135,9 +145,17 @@ class Engine:
             if request.cancelled:
                 request.finish("cancelled")
                 continue
-            for text in request.texts:
+            for text, blocks in zip(request.texts, known):
+                if blocks:
+                    text.table.take_over(blocks)
+                    self.statistics.reused_tokens += text.table.length
+            for text in request.texts:  # all have taken over what is known, so that no block of it is taken
                 text.table.reserve(text.pending)
             self.running.append(request)
+
+    def _known(self, text: Text) -> list[int]:
+        """Blocks of earlier texts that a text begins with."""
+        return text.table.known_blocks(text.tokens) if self.reuse and not text.table.length else []
 
     def _reserve(self) -> None:
         """Give each text room for the token that it is about to get; who came last makes room where there is none."""

@@ -1,12 +1,16 @@
 """Which blocks of the cache hold which tokens: integers alone, no tensors.
 
 A block holds the keys and values of ``block_size`` neighbouring tokens in all layers. Tables that were forked share
-blocks until one of them writes.
+blocks until one of them writes. Full blocks are known by the tokens up to their end, so that a text that begins like an
+earlier one takes them over; those that nobody uses any longer are kept until their memory is needed.
 """
 
 from __future__ import annotations
 
+import hashlib
+from array import array
 from collections import Counter
+from collections.abc import Sequence
 
 
 class NoBlocks(Exception):
@@ -20,11 +24,14 @@ class Pool:
         self.count, self.block_size = count, block_size
         self._free = list(range(count - 1, -1, -1))
         self._uses: Counter[int] = Counter()
+        self._by_tokens: dict[bytes, int] = {}
+        self._tokens_of: dict[int, bytes] = {}
+        self._idle: dict[int, None] = {}  # known blocks without a use, the one that was used longest ago first
 
     @property
     def free(self) -> int:
-        """Return the number of free blocks."""
-        return len(self._free)
+        """Return the number of blocks that can be taken."""
+        return len(self._free) + len(self._idle)
 
     def blocks_for(self, tokens: int) -> int:
         """Return the number of blocks that hold so many tokens."""
@@ -32,15 +39,33 @@ class Pool:
 
     def take(self) -> int:
         """Reserve a block."""
-        if not self._free:
+        if self._free:
+            block = self._free.pop()
+        elif self._idle:
+            block = next(iter(self._idle))
+            del self._idle[block], self._by_tokens[self._tokens_of.pop(block)]
+        else:
             raise NoBlocks
-        block = self._free.pop()
         self._uses[block] = 1
         return block
 
     def share(self, block: int) -> int:
         self._uses[block] += 1
+        self._idle.pop(block, None)
         return block
+
+    def know(self, block: int, name: bytes) -> None:
+        """Remember a block that is full by the name of the tokens up to its end, unless another one has it."""
+        if self._by_tokens.setdefault(name, block) == block:
+            self._tokens_of[block] = name
+
+    def known(self, name: bytes) -> int | None:
+        """Return the block of such a name."""
+        return self._by_tokens.get(name)
+
+    def is_idle(self, block: int) -> bool:
+        """Return whether a block is known and free at the same time."""
+        return block in self._idle
 
     def release(self, block: int) -> None:
         """Give a block back; releasing more often than it was taken is an error of ours."""
@@ -48,7 +73,10 @@ class Pool:
         self._uses[block] -= 1
         if not self._uses[block]:
             del self._uses[block]
-            self._free.append(block)
+            if block in self._tokens_of:
+                self._idle[block] = None
+            else:
+                self._free.append(block)
 
     def is_shared(self, block: int) -> bool:
         return self._uses[block] > 1
@@ -106,6 +134,38 @@ class Table:
         while self.blocks and (self.dropped + 1) * self.pool.block_size <= tokens:
             self.pool.release(self.blocks.pop(0))
             self.dropped += 1
+
+    def names(self, tokens: Sequence[int], first: int = 0) -> list[bytes]:
+        """Return the names of the full blocks of a text, from block ``first`` on."""
+        size, name, names = self.pool.block_size, hashlib.sha256(), []
+        for i in range(len(tokens) // size):
+            name.update(array("q", tokens[i * size : (i + 1) * size]).tobytes())
+            names.append(name.digest())
+        return names[first:]
+
+    def known_blocks(self, tokens: Sequence[int]) -> list[int]:
+        """Return the blocks of an earlier text that an empty table may take over for the beginning of this one; at
+        least one token is left to compute."""
+        blocks = []
+        for name in self.names(tokens[:-1]):
+            block = self.pool.known(name)
+            if block is None:
+                break
+            blocks.append(block)
+        return blocks
+
+    def take_over(self, blocks: Sequence[int]) -> None:
+        """Begin with blocks that are known."""
+        assert not self.blocks and not self.length
+        self.blocks = [self.pool.share(block) for block in blocks]
+        self.length = len(blocks) * self.pool.block_size
+
+    def tell(self, tokens: Sequence[int], before: int) -> None:
+        """Make blocks known that are full now and were not when the table had ``before`` tokens."""
+        first, size = before // self.pool.block_size, self.pool.block_size
+        if not self.dropped and self.length // size > first:
+            for i, name in enumerate(self.names(tokens[: self.length], first), first):
+                self.pool.know(self.blocks[i], name)
 
     def clear(self) -> None:
         """Give all blocks back."""

@@ -62,6 +62,7 @@ class Server:
             "llm_prompt_tokens": ("Tokens of prompts computed.", lambda: sums.prompt_tokens),
             "llm_model_seconds": ("Time in the model.", lambda: sums.seconds),
             "llm_preemptions": ("Requests that gave their blocks back and went on later.", lambda: sums.preemptions),
+            "llm_reused_tokens": ("Tokens of prompts that were in the cache already.", lambda: sums.reused_tokens),
             "llm_running_requests": ("Requests that have blocks.", lambda: len(engine.running)),
             "llm_waiting_requests": ("Requests that wait for blocks.", lambda: len(engine.waiting)),
             "llm_free_blocks": ("Blocks of the cache that are free.", lambda: engine.pool.free),

@@ -81,6 +81,58 @@ def test_lengths_that_grow_are_not_captured_again(llm, model, prompts):
     assert served.runner.step.graph_breaks == []
 
 
+# --- texts that begin alike -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"capture": True, "chunk": 8}, {"blocks": 14, "chunk": 16}, {"block_size": 1, "blocks": 128}]
+)
+def test_texts_that_begin_alike_compute_their_beginning_once(llm, model, prompts, options):
+    """Beside each other and one after the other; tokens are those of each alone."""
+    begin = prompts[3][:21]
+    texts = [[*begin, *p] for p in (prompts[0], prompts[2], [])] + [begin[:9]]
+    want = [greedy(llm, model, p, 6) for p in texts]
+    reused = {}
+    for reuse in (True, False):
+        served = engine(llm, model, **options, reuse=reuse)
+        for _ in range(2):
+            requests = [llm.continuations.Sampled(p, 6) for p in texts]
+            served.submit(requests[0])
+            for _ in range(4):
+                served.step()
+            for request in requests[1:]:
+                served.submit(request)
+            served.drain()
+            assert [r.output for r in requests] == want
+            assert served.pool.free == served.pool.count
+        reused[reuse] = served.statistics.reused_tokens
+        computed = served.statistics.prompt_tokens + served.statistics.reused_tokens
+        assert computed >= 2 * sum(len(p) for p in texts) - 8
+    assert reused[True] > 60 and reused[False] == 0
+
+
+def test_known_blocks_are_taken_when_no_others_are_left(llm):
+    pool = llm.paging.Pool(4, 2)
+    table, tokens = llm.paging.Table(pool), [5, 6, 7, 8, 9]
+    table.reserve(5)
+    table.length = 5
+    table.tell(tokens, 0)
+    blocks = list(table.blocks)
+    other = llm.paging.Table(pool)
+    assert other.known_blocks(tokens) == blocks[:2] == other.known_blocks([5, 6, 7, 8, 1])
+    assert other.known_blocks([5, 6, 7, 8]) == blocks[:1]  # one token is left
+    assert other.known_blocks([5, 6, 8, 8, 9]) == blocks[:1] and not other.known_blocks([6, 6, 7, 8, 9])
+    other.take_over(blocks[:2])
+    table.clear()
+    assert pool.free == 2 and (other.blocks, other.length) == (blocks[:2], 4)
+    other.clear()
+    assert pool.free == 4 and all(map(pool.is_idle, blocks[:2]))
+    table.reserve(8)  # all blocks
+    assert pool.free == 0 and not other.known_blocks(tokens)
+    table.clear()
+    assert pool.free == 4
+
+
 # --- windows ----------------------------------------------------------------------------------------------------------
 
 WINDOW = 7
