@@ -329,7 +329,7 @@ class _Attention:
         return F.permute(out, perm=(0, 2, 1, 3))
 
     def checked_mask(self, mask: Tensor, x: Tensor, keys: Any, before: Tensor | None) -> Tensor:
-        """What is added to the scores."""
+        """A mask that is added to the scores."""
         added: Any = _convert_attention_mask(need_tensor(mask, _OP, "attn_mask"), x.dtype)
         if before is not None:
             return checked_mask(_OP, "attn_mask", added, before, x.shape[0], self.heads, x)
