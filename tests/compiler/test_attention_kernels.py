@@ -21,17 +21,15 @@ INPUTS = (("query", F32), ("key", F32), ("value", F32))
 GRADIENTS = (("query_gradient", F32), ("key_gradient", F32), ("value_gradient", F32))
 
 
-def form_of(gradient, mask, blocks=None):
-    more = (("mask", None if mask is None else I32), (forms.BLOCKS, blocks))
-    if not gradient:
-        return forms.Form((*INPUTS, *more), ((forms.RESULT, F32), ("lse", F32)), F32, 4, 4, mask, False, TILE)
-    inputs = (*INPUTS, ("out", F32), ("lse", F32), ("grad", F32), *more, ("grad_lse", None))
-    return forms.Form(inputs, GRADIENTS, F32, 4, 4, mask, False, TILE)
+def form_of(blocks):
+    more = (("mask", I32), (forms.BLOCKS, blocks), ("grad_lse", None))
+    inputs = (*INPUTS, ("out", F32), ("lse", F32), ("grad", F32), *more)
+    return forms.Form(inputs, GRADIENTS, F32, 4, 4, forms.COLUMNS, False, TILE)
 
 
 def listed(mask: ColumnMask, heads: int, blocks=None):
     """Numbers and entries of the lists of rows and of columns of tiles, by name."""
-    form = form_of(True, forms.COLUMNS, None if blocks is None else I32)
+    form = form_of(None if blocks is None else I32)
     batch = mask.indices.shape[0]
     given = {name: None for name, _ in form.inputs} | {"mask": mask.indices, forms.BLOCKS: blocks}
     for name, n in (("query", mask.queries), ("key", mask.keys)):

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from umiak.backends.nest_launches import Launches, NestLaunches, Step, Work
 from umiak.compiler.attention.form import Form, integers, kind_of, names_of, results_of, strides
 from umiak.compiler.attention.kernels import kernels, tiled
+from umiak.compiler.loop.tiles import CHUNK
 from umiak.compiler.loop.types import STORED
 from umiak.compiler.lower.builder import NotANest
 from umiak.compiler.plan import Call
@@ -29,6 +30,11 @@ class _Operand(NamedTuple):
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     dtype: Any
+    aligned: bool
+
+    @classmethod
+    def of(cls, x: Any) -> _Operand:
+        return cls(tuple(x.shape), tuple(x.strides), x.dtype, x.offset % CHUNK == 0)
 
 
 class AttentionLaunches(Launches):
@@ -55,7 +61,7 @@ class AttentionLaunches(Launches):
             raise NotANest(f"{op.name} with the gradient of a mask")
 
     def values(self, ins: Sequence[Any], words: Sequence[int]) -> tuple:
-        return tuple(None if x is None else _Operand(tuple(x.shape), tuple(x.strides), x.dtype) for x in ins)
+        return tuple(None if x is None else _Operand.of(x) for x in ins)
 
     def work(self, values: tuple) -> Work:
         by_name = dict(zip(self.inputs, values, strict=True))
@@ -74,5 +80,11 @@ class AttentionLaunches(Launches):
         inputs = tuple((name, None if x is None else STORED[x.dtype.name]) for name, x in by_name.items())
         outputs = tuple((name, computed if name == "lse" else stored) for name in self.outputs)
         dropout = bool(getattr(self.op, "dropout", False))
-        form = Form(inputs, outputs, computed, query.shape[3], value.shape[3], kind_of(mask), dropout)
+        width = CHUNK // stored.bytes
+        for x in (query, by_name["key"], value):
+            whole = x.strides[3] == 1 and not x.shape[3] % width and not any(s % width for s in x.strides[:3])
+            width = width if whole and x.aligned else 1
+        form = Form(
+            inputs, outputs, computed, query.shape[3], value.shape[3], kind_of(mask), dropout, width=width
+        )  # fmt: skip
         return tiled(form, self.most_shared, max(sizes["queries"], sizes["keys"]))

@@ -162,6 +162,7 @@ def test_what_else_hides_scores(device, kind):
     same(results[1], results[0])
 
 
+@pytest.mark.slow
 def test_public_functions_need_no_host(device, opencl):
     def run():
         q = paddle.to_tensor(drawn(1, N, 4, 16), stop_gradient=False)

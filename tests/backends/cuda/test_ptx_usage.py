@@ -79,7 +79,8 @@ def of_ops():
         for case in cases:
             operands = [tensor(x, place=place) if isinstance(x, ARRAYS) else x for x in case.sample.inputs]
             case.on(place).call(*operands)
-    return list(launches)
+    # Those of attention keep tiles in registers: test_attention.py has a table of theirs.
+    return [kernel for kernel in launches if not kernel[0].startswith("attention_")]
 
 
 @pytest.mark.slow

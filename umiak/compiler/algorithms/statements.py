@@ -40,7 +40,8 @@ class Statements:
         return n.axis(f"s{self._fresh()}")
 
     @contextmanager
-    def _inside(self) -> Iterator[list[Statement]]:
+    def inside(self) -> Iterator[list[Statement]]:
+        """What is written meanwhile, as a list of its own."""
         self._stack.append([])
         yield self._stack[-1]
         self._stack.pop()
@@ -50,7 +51,7 @@ class Statements:
         """``lo <= i < hi``, in order; as ``lanes`` side by side, by the threads of a block."""
         index = self._axis()
         self.together |= lanes
-        with self._inside() as body:
+        with self.inside() as body:
             yield index
         axis = Axis(index, self.integer(hi), self.integer(lo), LANE if lanes else SERIAL)
         self.emit(Loop(axis, tuple(body)))
@@ -65,7 +66,7 @@ class Statements:
     @contextmanager
     def when(self, condition: Node) -> Iterator[None]:
         """Statements where a condition holds; one on lanes has to be part of their stores."""
-        with self._inside() as body:
+        with self.inside() as body:
             yield
         self.emit(If(condition, tuple(body)))
 

@@ -8,8 +8,9 @@ from typing import Any
 
 from umiak.compiler.loop import node as n
 from umiak.compiler.loop.node import Node
+from umiak.compiler.loop.tiles import ROWS
 from umiak.compiler.loop.tree import IN, OUT, Buffer
-from umiak.compiler.loop.types import F64, I32, U8, ScalarType
+from umiak.compiler.loop.types import BF16, F16, F64, I32, U8, ScalarType
 from umiak.ops import dot_product_attention as ops
 
 COLUMNS, BOOLEAN, ADDED = "columns", "boolean", "added"  # kinds of masks
@@ -42,6 +43,8 @@ class Form:
     dropout: bool
     tile: int = TILES[0]
     shared: bool = True  # tiles lie in memory of the block, else in scratch
+    width: int = 1  # elements of a row that may be copied at once
+    persistent: bool = True  # blocks claim what they do next; else the grid says what each does
 
     @property
     def stored(self) -> ScalarType:
@@ -53,6 +56,11 @@ class Form:
     @property
     def gradient(self) -> bool:
         return self.outputs[0][0] != RESULT
+
+    @property
+    def tensor_cores(self) -> bool:
+        """Return whether forward matmuls are those of tensor cores: of 16 bits, a warp for 16 rows."""
+        return self.stored in (F16, BF16) and self.shared and self.tile >= ROWS and not self.gradient
 
     @property
     def patch(self) -> int:
@@ -74,25 +82,27 @@ class Form:
     @property
     def temporaries(self) -> dict[str, ScalarType]:
         """Buffers of a launch that follow operands and results among its pointers."""
-        lists = {"bounds": I32, "row_counts": I32, "row_tiles": I32}
+        lists = {"bounds": I32, "row_counts": I32, "row_tiles": I32, "row_claims": I32}
         if not self.gradient:
             return lists
-        return lists | {"key_counts": I32, "key_tiles": I32, "moved": self.computed}
+        return lists | {"key_counts": I32, "key_tiles": I32, "key_claims": I32, "moved": self.computed}
 
     def temporary_sizes(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
         """Bytes of each."""
         units = (sizes["batch"] if sizes["mask_step"] else 1) * sizes["mask_heads"]
         rows, keys = (-(-sizes[name] // self.tile) for name in ("queries", "keys"))
-        lists = [units * keys * 8 * 4, units * rows * 4, units * rows * keys * 4]
+        lists = [units * keys * 8 * 4, units * rows * 4, units * rows * keys * 4, 4]
         if not self.gradient:
             return tuple(lists)
         moved = sizes["batch"] * sizes["heads"] * sizes["queries"] * self.computed.bytes
-        return (*lists, units * keys * 4, units * rows * keys * 4, moved)
+        return (*lists, units * keys * 4, units * rows * keys * 4, 4, moved)
 
     def name(self, role: str) -> str:
         parts = [role, self.stored, self.dim, self.value_dim, self.tile]
         parts += ["dropout"] if self.dropout else []
         parts += [] if self.shared else ["scratch"]
+        parts += [f"x{self.width}"] if self.width > 1 else []
+        parts += [] if self.persistent else ["static"]
         parts += [self.mask] if self.mask else []
         parts += [name for name in (BLOCKS, "lse", "grad_lse") if self.has(name)]
         return "attention_" + "_".join(map(str, parts))

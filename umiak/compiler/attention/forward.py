@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from umiak.compiler.attention.form import RESULT, Form
 from umiak.compiler.attention.text import LOG2_E, PARTS, POINT, Memory, Place, Product, Text, divided
@@ -18,12 +19,8 @@ def forward(form: Form) -> Kernel:
     """Results, and the log-sum-exp where it is wanted. Scores are in units of log 2."""
     w = Text(form)
     f, a, tile = form, w.arguments, form.tile
-    rows, queries, keys = a.tiles("queries"), a.size("queries"), a.size("keys")
-    lead = n.div(POINT, rows)
-    row = n.sub(n.sub(rows, 1), n.sub(POINT, n.mul(lead, rows)))  # of causal attention the last ones take longest
-    batch = n.div(lead, a.size("heads"))
-    place = Place(batch, n.sub(lead, n.mul(batch, a.size("heads"))))
-    key_place = place._replace(head=n.div(place.head, a.size("group")))
+    queries, keys = a.size("queries"), a.size("keys")
+    rows, row, place, key_place, points = row_block(w)
     first = n.mul(row, tile)
 
     q, k = w.memory("query", tile, f.padded_dim), w.memory("key", tile, f.padded_dim)
@@ -72,8 +69,29 @@ def forward(form: Form) -> Kernel:
             to = n.add(n.mul(n.add(n.mul(place.batch, a.size("heads")), place.head), queries), query)
             value = n.mul(n.add(top(i), n.call("log2", total(i))), w.const(LN_2))
             w.store("lse", to, value, n.lt(query, queries))
-    points = n.mul(n.mul(a.size("batch"), a.size("heads")), rows)
-    return w.kernel("forward", points, [RESULT, "lse"] if f.has("lse") else [RESULT])
+    return w.kernel("forward", points, [RESULT, "lse"] if f.has("lse") else [RESULT], claims="row_claims")
+
+
+class RowBlock(NamedTuple):
+    """A tile of queries, and where it is."""
+
+    rows: Node  # of tiles
+    row: Node
+    place: Place
+    key_place: Place
+    points: Node  # of the grid
+
+
+def row_block(w: Text) -> RowBlock:
+    """The tile of queries at a point of the grid. The last come first: of causal attention they take longest."""
+    a = w.arguments
+    rows = a.tiles("queries")
+    lead = n.div(POINT, rows)
+    row = n.sub(n.sub(rows, 1), n.sub(POINT, n.mul(lead, rows)))
+    batch = n.div(lead, a.size("heads"))
+    place = Place(batch, n.sub(lead, n.mul(batch, a.size("heads"))))
+    key_place = place._replace(head=n.div(place.head, a.size("group")))
+    return RowBlock(rows, row, place, key_place, n.mul(n.mul(a.size("batch"), a.size("heads")), rows))
 
 
 def softmax(w: Text, scores: Memory, top: Memory, total: Memory, factor: Memory, tops: Memory, totals: Memory) -> None:

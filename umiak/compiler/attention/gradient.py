@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from umiak.compiler.attention.form import Form
+from umiak.compiler.attention.forward import row_block
 from umiak.compiler.attention.text import LOG2_E, POINT, Memory, Place, Product, Text, divided
 from umiak.compiler.loop import node as n
 from umiak.compiler.loop.node import Node
@@ -118,12 +119,7 @@ def gradient_of_queries(form: Form) -> Kernel:
     """A block for each tile of queries, over the tiles of keys that are listed for it."""
     w = Text(form)
     f, a, tile = form, w.arguments, form.tile
-    n_rows = a.tiles("queries")
-    lead = n.div(POINT, n_rows)
-    row = n.sub(n.sub(n_rows, 1), n.sub(POINT, n.mul(lead, n_rows)))
-    batch = n.div(lead, a.size("heads"))
-    place = Place(batch, n.sub(lead, n.mul(batch, a.size("heads"))))
-    key_place = place._replace(head=n.div(place.head, a.size("group")))
+    n_rows, row, place, key_place, points = row_block(w)
     first = n.mul(row, tile)
     rows, columns = row_memory(w), column_memory(w)
     scores, changes = w.memory("score", tile, tile), w.memory("change", tile, tile)
@@ -139,8 +135,7 @@ def gradient_of_queries(form: Form) -> Kernel:
         w.accumulate(found, f.padded_dim, Product(tile, changes, columns.key))
     # Keys were multiplied by the scale and by log2(e).
     w.write("query_gradient", found, f.dim, place, first, "queries", "heads", w.const(1 / LOG2_E))
-    points = n.mul(n.mul(a.size("batch"), a.size("heads")), n_rows)
-    return w.kernel("query_gradient", points, ["query_gradient"])
+    return w.kernel("query_gradient", points, ["query_gradient"], claims="row_claims")
 
 
 def gradient_of_keys(form: Form) -> Kernel:
@@ -173,4 +168,4 @@ def gradient_of_keys(form: Form) -> Kernel:
     w.write("key_gradient", of_keys, f.dim, key_place, begin, "keys", "key_heads", a.number(0))
     w.write("value_gradient", of_values, f.value_dim, key_place, begin, "keys", "key_heads", w.const(1.0))
     points = n.mul(n.mul(a.size("batch"), a.size("key_heads")), n_columns)
-    return w.kernel("key_gradient", points, ["key_gradient", "value_gradient"])
+    return w.kernel("key_gradient", points, ["key_gradient", "value_gradient"], claims="key_claims")

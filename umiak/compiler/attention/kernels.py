@@ -9,11 +9,17 @@ from umiak.compiler.attention.form import COLUMNS, TILES, Form
 from umiak.compiler.attention.forward import forward
 from umiak.compiler.attention.gradient import gradient_of_keys, gradient_of_queries, moved
 from umiak.compiler.attention.lists import bounds, lists
+from umiak.compiler.attention.tensor_forward import tensor_forward
 from umiak.compiler.loop.tree import SHARED, Kernel
 from umiak.util import flags
 
 TILE = flags.define(
     "attention_tile", 0, "queries, and keys, of a tile of attention on devices: 64, 32, 16 or 8; 0: as many as fit"
+)
+PERSISTENT = flags.define(
+    "attention_persistent",
+    True,
+    "blocks of attention on devices claim the next tile when they are done with one",
 )
 CELLS = 4096  # bytes of a block that scans and reductions of threads need at most
 
@@ -24,7 +30,7 @@ def kernels(form: Form) -> tuple[Kernel, ...]:
     made = [bounds(form)] if form.mask == COLUMNS else []
     made.append(lists(form, True))
     if not form.gradient:
-        return (*made, forward(form))
+        return (*made, tensor_forward(form) if form.tensor_cores else forward(form))
     return (*made, lists(form, False), moved(form), gradient_of_queries(form), gradient_of_keys(form))
 
 
@@ -37,6 +43,7 @@ def tiled(form: Form, most_shared: int, tokens: int) -> Form:
     """The form with the largest tiles for which there is room in the memory of a block, and that are not much more than
     a sequence of so many tokens; tiles lie in scratch where heads are too large for any."""
     wanted = TILE.value
+    form = replace(form, persistent=PERSISTENT.value)
     if wanted and wanted not in TILES:
         raise ValueError(
             f"[attention] requires FLAGS_attention_tile of {', '.join(map(str, TILES))} or 0, got {wanted}"

@@ -12,6 +12,7 @@ from umiak.compiler.attention.form import ADDED, BOOLEAN, COLUMNS, PATCH, Argume
 from umiak.compiler.loop import node as n
 from umiak.compiler.loop.monoid import lowest
 from umiak.compiler.loop.node import Node
+from umiak.compiler.loop.tiles import Tile
 from umiak.compiler.loop.tree import BLOCK, LOCAL, SHARED, Axis, Buffer, Kernel, Loop, Store
 from umiak.compiler.loop.types import F32, I64, ScalarType
 from umiak.ops.dot_product_attention import WORDS
@@ -68,15 +69,22 @@ class Text(Statements):
         self.form, self.arguments = form, Arguments(form)
         self.scratch: list[Buffer] = []
 
-    def kernel(self, role: str, points: Node, written: Sequence[str], kind: str = BLOCK) -> Kernel:
+    def kernel(
+        self, role: str, points: Node, written: Sequence[str], kind: str = BLOCK, claims: str | None = None,
+        tiles: Sequence[Tile] = (), threads: int | None = None,
+    ) -> Kernel:  # fmt: skip
+        """``claims``: the buffer that counts which points blocks have claimed, where they do."""
         (body,) = self._stack
-        loop = Loop(Axis(POINT, points, kind=kind), tuple(body), parallel=True)
-        buffers = (*self.arguments.buffers(*written), *self.scratch)
-        return Kernel(self.form.name(role), buffers, self.arguments.dims, (loop,))
+        counter = claims if self.form.persistent else None
+        loop = Loop(Axis(POINT, points, kind=kind), tuple(body), parallel=True, counter=counter)
+        buffers = (*self.arguments.buffers(*written, *([counter] if counter else [])), *self.scratch)
+        return Kernel(self.form.name(role), buffers, self.arguments.dims, (loop,), tuple(tiles), threads)
 
-    def memory(self, name: str, rows: int, columns: int, padded: bool = True) -> Memory:
+    def memory(
+        self, name: str, rows: int, columns: int, padded: bool = True, type_: ScalarType | None = None, padding: int = 1
+    ) -> Memory:
         """Memory of the block. ``padded``: what lies below each other is in different banks."""
-        found = Memory(f"{name}_s", self.form.computed, columns + padded)
+        found = Memory(f"{name}_s", type_ or self.form.computed, columns + padding * padded)
         space = SHARED if self.form.shared else LOCAL
         self.scratch.append(Buffer(found.name, found.type, space, n.i64(rows * found.stride)))
         return found
