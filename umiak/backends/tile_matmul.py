@@ -76,6 +76,8 @@ def activation(name: str, x: Node) -> Node:
 
 def lines(x: Matrices, left: bool) -> tuple[Lines, int] | None:
     """How an operand lies, and the stride of its lines; None where neither rows nor columns are dense."""
+    if not x.x.size:
+        return Lines(True, 1), 0  # nothing is read
     if x.column == 1 or x.columns == 1:
         rows, stride, along = True, x.row, x.columns
     elif x.row == 1 or x.rows == 1:
