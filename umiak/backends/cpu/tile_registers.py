@@ -6,7 +6,9 @@ import ctypes
 import functools
 import platform
 import sys
+from collections.abc import Callable
 
+from umiak.backends import base
 from umiak.compiler.render.target import Target
 from umiak.util import flags
 
@@ -26,11 +28,13 @@ def permitted(target: Target) -> bool:
     return ctypes.CDLL(None).syscall(_ARCH_PRCTL, _ASK_FOR_STATE, _TILE_DATA) == 0
 
 
-def _tell(on: bool) -> None:
-    from umiak.backends import base
-    from umiak.backends.cpu.providers import split_matmul
+# Told what :func:`splits_f32` says when the switch changes.
+LISTENERS: list[Callable[[bool], object]] = []
 
-    split_matmul.permit(on and permitted(Target.host()))
+
+def _tell(on: bool) -> None:
+    for listener in LISTENERS:
+        listener(on and permitted(Target.host()))
     base.clear_plans()  # those of attention have the functions for it, or not
 
 

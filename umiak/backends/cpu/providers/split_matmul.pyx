@@ -41,10 +41,10 @@ cdef enum:
 cdef double BY_VECTORS = 12.2, BY_TILES = 7.0, PACKING = 250, WRITING = 300
 
 cdef enum:                     # states
-    NOT_ASKED = 0
+    UNDECIDED = 0
     PERMITTED = 1
     REFUSED = 2
-cdef int state = NOT_ASKED
+cdef int state = UNDECIDED
 
 
 cdef struct Work:
@@ -68,10 +68,11 @@ def permit(bint on):
 
 
 cdef int prepare() except -1:
-    if state == NOT_ASKED:
+    if state == UNDECIDED:
         from umiak.backends.cpu import tile_registers
         from umiak.compiler.render.target import Target
 
+        tile_registers.LISTENERS.append(permit)
         permit(tile_registers.splits_f32(Target.host()))
     return 0
 
@@ -147,7 +148,7 @@ cdef int multiply_unit(void* arg, int64_t part) noexcept nogil:
 
 
 cdef int multiply(Work* w) noexcept nogil:
-    """What the terms in hand contribute to the columns in hand."""
+    """Add the contribution of the terms in hand to the columns in hand."""
     cdef int64_t blocks = up(w.a.lines, BLOCK) // BLOCK
     cdef int bad = parallel_for(pack_columns, w, up(w.columns, BLOCK) // BLOCK)
     w.share = up(w.columns, MIN_COLUMNS)
