@@ -25,7 +25,7 @@ def launches_of(call: Call, prepare: Callable[[Work], Any], most_shared: int) ->
 
 
 class _Operand(NamedTuple):
-    """What is known of an operand when a launch is prepared."""
+    """An operand as it is known when a launch is prepared."""
 
     shape: tuple[int, ...]
     strides: tuple[int, ...]
@@ -82,8 +82,8 @@ class AttentionLaunches(Launches):
         dropout = bool(getattr(self.op, "dropout", False))
         width = CHUNK // stored.bytes
         for x in (query, by_name["key"], value):
-            whole = x.strides[3] == 1 and not x.shape[3] % width and not any(s % width for s in x.strides[:3])
-            width = width if whole and x.aligned else 1
+            by_chunks = x.strides[3] == 1 and not x.shape[3] % width and not any(s % width for s in x.strides[:3])
+            width = width if by_chunks and x.aligned else 1
         form = Form(
             inputs, outputs, computed, query.shape[3], value.shape[3], kind_of(mask), dropout, width=width
         )  # fmt: skip

@@ -17,8 +17,8 @@ class Logic(NamedTuple):
 
     lt: Callable[[Any, Any], Any]
     le: Callable[[Any, Any], Any]
-    both: Callable[[Any, Any], Any]
-    either: Callable[[Any, Any], Any]
+    conjunction: Callable[[Any, Any], Any]
+    disjunction: Callable[[Any, Any], Any]
 
 
 ARRAYS = Logic(operator.lt, operator.le, operator.and_, operator.or_)
@@ -39,10 +39,10 @@ def hidden_and_touched(logic: Logic, low: Any, high: Any, intervals: Sequence[In
     hidden: Any = False
     touched: Any = False
     for x in intervals:
-        all_in = logic.both(logic.le(x.most_begin, low), logic.le(high, x.least_end))
-        any_in = logic.both(logic.lt(low, x.most_end), logic.lt(x.least_begin, high))
-        hidden = all_in if hidden is False else logic.either(hidden, all_in)
-        touched = any_in if touched is False else logic.either(touched, any_in)
+        all_in = logic.conjunction(logic.le(x.most_begin, low), logic.le(high, x.least_end))
+        any_in = logic.conjunction(logic.lt(low, x.most_end), logic.lt(x.least_begin, high))
+        hidden = all_in if hidden is False else logic.disjunction(hidden, all_in)
+        touched = any_in if touched is False else logic.disjunction(touched, any_in)
     return hidden, touched
 
 

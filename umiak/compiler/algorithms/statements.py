@@ -41,7 +41,7 @@ class Statements:
 
     @contextmanager
     def inside(self) -> Iterator[list[Statement]]:
-        """What is written meanwhile, as a list of its own."""
+        """A list of its own for statements that are written meanwhile."""
         self._stack.append([])
         yield self._stack[-1]
         self._stack.pop()

@@ -134,5 +134,5 @@ def largest_of(top: Memory, tops: Memory, i: Node) -> Node:
 
 
 def relative(w: Text, top: Node) -> Node:
-    """What weights are relative to: 0 for a row that has seen nothing."""
+    """The score that weights are relative to: 0 for a row that has seen nothing."""
     return n.select(n.eq(top, -math.inf), w.const(0.0), top)

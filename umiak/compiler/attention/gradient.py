@@ -34,7 +34,7 @@ def moved(form: Form) -> Kernel:
 
 
 class Rows(NamedTuple):
-    """What a tile of queries needs, in memory of the block."""
+    """Operands of a tile of queries, in memory of the block."""
 
     query: Memory
     grad: Memory
