@@ -20,7 +20,16 @@ ROOT = Path(__file__).parents[2]
 OF_SUBCLASSES = {
     "OpBase": {"dtype", "elementwise", "inputs", "name", "overwritable", "param_fields"},
     "Tensor": {"_construct"},
-    "CapturedRun": {"_differentiable_gradients", "_drawn", "_holds", "_plain", "_recording", "_rows", "_with_rows", "_zeros"},
+    "CapturedRun": {
+        "_differentiable_gradients",
+        "_drawn",
+        "_holds",
+        "_plain",
+        "_recording",
+        "_rows",
+        "_with_rows",
+        "_zeros",
+    },
     "FrameCall": {"_general"},
     "OperatorCall": {"_general", "_with_gradient"},
 }

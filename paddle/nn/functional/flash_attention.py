@@ -187,10 +187,10 @@ def _attend_within(
         mask = causal_columns_of(rows, query.shape[0], left)
     else:
         mask = columns_of(rows, key_rows, key.shape[0], left, right)
-    operands = (*(F.unsqueeze(t, axes=(0,)) for t in (query, key, value)), mask, by_order, scale, dropout)
-    if not lse:
-        return F.squeeze(attend(*operands), axes=(0,)), None
-    out, sums, _ = attend_with_lse(*operands, softcap=softcap)
+    q, k, v = (F.unsqueeze(t, axes=(0,)) for t in (query, key, value))
+    if not lse and not softcap:
+        return F.squeeze(attend(q, k, v, mask, by_order, scale, dropout), axes=(0,)), None
+    out, sums, _ = attend_with_lse(q, k, v, mask, by_order, scale, dropout, softcap=softcap)
     return F.squeeze(out, axes=(0,)), F.squeeze(sums, axes=(0,))
 
 
