@@ -8,6 +8,7 @@ from tests.fuzz.programs.ops import (
     comparisons,
     complex_numbers,
     custom,
+    experts,
     fused,
     gradients,
     in_place,
@@ -33,7 +34,7 @@ FAMILIES = (
     unary.family, binary.family, in_place.family, comparisons.family, views.family, writes.family, indexing.family,
     reductions.family, norms.family, matmuls.family, joining.family, losses.family, gradients.family, random.family,
     resizing.family, rows.family, custom.family, fused.family, masked_attention.family,
-    caches.family,
+    caches.family, experts.family,
 )  # fmt: skip
 
 OPS: dict[str, Op] = {}
@@ -65,8 +66,8 @@ COMPLEX: dict[str, Op] = {
     **complex_numbers.family.ops,
 }
 
-# Positions of sparse tensors are read on the host.
-_ANYWHERE = {name: op for name, op in OPS.items() if "host" not in op.tags}
+# Positions of sparse tensors are read on the host. Experts are programs of one place so far.
+_ANYWHERE = {name: op for name, op in OPS.items() if "host" not in op.tags and name not in experts.family.ops}
 PLACED: dict[str, Op] = {name: places.beside_operands(op) for name, op in _ANYWHERE.items()} | places.family.ops
 
 # On ranks: not what has a number of elements that data decide, nor what draws, whose words a run hands out. Shards are
