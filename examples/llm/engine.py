@@ -66,10 +66,20 @@ class Engine:
             raise Refused(f"{config.max_position_embeddings} tokens at most are required, got {got}")
         if not 1 <= request.beams <= self.texts:
             raise Refused(f"1 to {self.texts} beams are required, got {request.beams}")
-        needed = request.beams * self.pool.blocks_for(total)
-        if needed > self.pool.count:
+        held = self._held_at_most(total)
+        if request.beams * self.pool.blocks_for(held) > self.pool.count:
             room = self.pool.count * self.pool.block_size
-            raise Refused(f"{room} tokens in the cache are required at most, got {request.beams} × {total}")
+            raise Refused(f"{room} tokens in the cache are required at most, got {request.beams} × {held}")
+
+    def _held_at_most(self, total: int) -> int:
+        """Tokens that a text of this length has in the cache at one time: all, or a window, what else is in its first
+        block, and those of a step."""
+        window = self.runner.model.config.sliding_window
+        return total if window is None else min(total, window + self.pool.block_size - 1 + self.chunk)
+
+    def _next(self, text: Text) -> int:
+        """Tokens that need room in the cache now: all that are pending, or those of a step, since a window passes on."""
+        return text.pending if self.runner.model.config.sliding_window is None else min(text.pending, self.chunk)
 
     def submit(self, request: Request) -> None:
         """Put a request into the queue; any thread may."""
@@ -135,7 +145,7 @@ class Engine:
         while self.waiting:
             request = self.waiting[0]
             known = [self._known(text) for text in request.texts]
-            needed = sum(text.table.missing(text.pending + 1) for text in request.texts)
+            needed = sum(text.table.missing(self._next(text) + 1) for text in request.texts)
             needed -= sum(not self.pool.is_idle(block) for blocks in known for block in blocks)
             beams = sum(r.beams for r in self.running) + request.beams
             if not request.cancelled and (needed > self.pool.free or beams > self.texts):
@@ -150,7 +160,7 @@ class Engine:
                     text.table.take_over(blocks)
                     self.statistics.reused_tokens += text.table.length
             for text in request.texts:  # all have taken over what is known, so that no block of it is taken
-                text.table.reserve(text.pending)
+                text.table.reserve(self._next(text))
             self.running.append(request)
 
     def _known(self, text: Text) -> list[int]:
@@ -163,7 +173,7 @@ class Engine:
             for text in request.texts:
                 while request in self.running and text.logits is None:
                     try:
-                        copied = text.table.reserve(text.pending)
+                        copied = text.table.reserve(self._next(text))
                     except NoBlocks:
                         self._put_back()
                         continue

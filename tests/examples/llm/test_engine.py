@@ -182,6 +182,22 @@ def test_windows(llm, narrow, prompts, options):
             np.testing.assert_allclose(row, narrow.logits(x[:, -1]).numpy()[0], atol=2e-5)
 
 
+def test_a_window_of_blocks_is_room_for_longer_texts(llm, narrow, prompts):
+    """Also for those that give their blocks back, and take their tokens through the window again."""
+    texts = []
+    for blocks in (64, 6):  # 13 hold a text, and 5 what it has at one time: 7 + 3 + 8 tokens
+        served = engine(llm, narrow, blocks, chunk=8)
+        requests = [llm.continuations.Sampled(p, 12) for p in (prompts[3], prompts[1])]
+        for request in requests:
+            served.submit(request)
+        served.drain()
+        texts.append([request.output for request in requests])
+        assert served.pool.free == blocks
+    assert texts[0] == texts[1] and served.statistics.preemptions
+    with pytest.raises(llm.engine.Refused, match="16 tokens in the cache are required at most, got 1 × 18"):
+        engine(llm, narrow, 4, chunk=8).submit(requests[0])
+
+
 def test_beams_with_a_window_share_blocks(llm, narrow, prompts):
     texts = []
     for blocks in (64, 39):
