@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 
 from umiak import ops as F
@@ -18,8 +20,9 @@ from umiak.runtime.selected_rows import SelectedRows
 class RowExchange:
     """The rows of all ranks, one after the other, on their way.
 
-    How many there are is said first, and what follows begins when that has arrived: at another moment on every rank, so
-    over a group of its own, on which one exchange follows the other.
+    How many there are is said first, and what follows begins when that has arrived, whatever this rank waits for then
+    (the others may need it to go on): at another moment on every rank, so over a group of its own, on which one
+    exchange follows the other.
 
     Args:
         group: the ranks.
@@ -40,29 +43,38 @@ class RowExchange:
         self.task: Task = group.all_gather(self.all, self.mine)
         self.parts: tuple[np.ndarray, np.ndarray] | None = None
         self.rest: list[Task] = []
-        self.arrived = False
+        self.arrived = self.begun = False
+        self.lock = threading.Lock()  # any thread of the rank may notice that the counts have arrived
+        self.task.then(self.begin)
+
+    def begin(self) -> None:
+        """Start the messages with rows, once the counts have arrived."""
+        with self.lock:
+            if self.begun:
+                return
+            self.begun = True
+            size, most = self.group.size, int(self.all[:, 0].max())
+            if not most:
+                return
+            # Parts of equal length: ranks have about as many rows.
+            index = np.zeros(most, np.int64)
+            value = to_numpy(empty((most, *self.leaf.shape[1:]), self.leaf.dtype, CPU))
+            if self.held is not None:
+                n = int(self.mine[0])
+                index[:n] = host_values(self.held.index)
+                value[:n] = host_values(self.held.value())
+            indexes = np.empty((size, most), np.int64)
+            values = to_numpy(empty((size, *value.shape), self.leaf.dtype, CPU))
+            self.rest = [self.group.all_gather(indexes, index), self.group.all_gather(values, value)]
+            self.parts = indexes, values
 
     def more(self) -> bool:
-        """Start the next message, when the present one has arrived; return False when that was the last."""
-        if self.rest:
-            self.task = self.rest.pop()
-            return True
-        size, most = self.group.size, int(self.all[:, 0].max())
-        if self.parts is not None or not most:
+        """Go on to the next message, when the present one has arrived; return False when that was the last."""
+        self.begin()
+        if not self.rest:
             self.arrived = True
             return False
-        # Parts of equal length: ranks have about as many rows.
-        index = np.zeros(most, np.int64)
-        value = to_numpy(empty((most, *self.leaf.shape[1:]), self.leaf.dtype, CPU))
-        if self.held is not None:
-            n = int(self.mine[0])
-            index[:n] = host_values(self.held.index)
-            value[:n] = host_values(self.held.value())
-        indexes = np.empty((size, most), np.int64)
-        values = to_numpy(empty((size, *value.shape), self.leaf.dtype, CPU))
-        self.task = self.group.all_gather(indexes, index)
-        self.rest = [self.group.all_gather(values, value)]
-        self.parts = indexes, values
+        self.task = self.rest.pop(0)
         return True
 
     def progress(self) -> bool:
