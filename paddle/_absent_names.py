@@ -34,7 +34,6 @@ NAMES = {
     "paddle.incubate.nn": "FusedDropout",
     "paddle.incubate.nn.functional": (
         "batched_gemm block_multihead_attention_xpu cudnn_flash_attention fused_dot_product_attention "
-        "fused_gate_attention fused_partial_rope moe_combine_no_weight "
     ),
     "paddle.incubate.optimizer": "DistributedFusedLamb GradientMergeOptimizer PipelineOptimizer RecomputeOptimizer",
     "paddle.inference": "InternalUtils",

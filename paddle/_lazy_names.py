@@ -107,7 +107,8 @@ NAMES = {
         "paddle.incubate.nn.functional.decode_attention": "masked_multihead_attention",
         "paddle.incubate.nn.functional.dropouts": "fused_bias_dropout_residual_layer_norm fused_dropout_add",
         "paddle.incubate.nn.functional.expert_dispatch": (
-            "moe_combine moe_gate_dispatch moe_gate_dispatch_partial_nosoftmaxtopk moe_gate_dispatch_permute "
+            "moe_combine moe_combine_no_weight moe_gate_dispatch moe_gate_dispatch_partial_nosoftmaxtopk "
+            "moe_gate_dispatch_permute "
         ),
         "paddle.incubate.nn.functional.expert_ids": (
             "build_src_rank_and_local_expert_id expand_modality_expert_id int_bincount "
@@ -117,6 +118,7 @@ NAMES = {
             "fused_stack_transpose_quant fused_transpose_split_quant fused_transpose_wlch_split_quant "
         ),
         "paddle.incubate.nn.functional.fp8_swiglu": "fused_swiglu_weighted_bwd fused_weighted_swiglu_act_quant",
+        "paddle.incubate.nn.functional.gate_attention": "fused_gate_attention",
         "paddle.incubate.nn.functional.gradients": "cross_entropy_with_softmax_bwd_w_downcast embedding_grad_add_to_",
         "paddle.incubate.nn.functional.linears": "fused_linear fused_linear_activation fused_matmul_bias",
         "paddle.incubate.nn.functional.moe_dispatch_fp8": "moe_gate_dispatch_and_quant",
@@ -124,6 +126,7 @@ NAMES = {
         "paddle.incubate.nn.functional.norms": (
             "fast_ln fast_rms_norm fused_layer_norm fused_rms_norm fused_rms_norm_ext "
         ),
+        "paddle.incubate.nn.functional.partial_rotary": "fused_partial_rope",
         "paddle.incubate.nn.functional.rotary": "fused_rotary_position_embedding",
         "paddle.incubate.nn.functional.sequence_attention": (
             "blha_get_max_len variable_length_memory_efficient_attention "

@@ -117,6 +117,30 @@ def test_gradients_of_dispatch_and_combination(rng):
     np.testing.assert_allclose(gweights.numpy(), np.einsum("nkh,nh->nk", rows, back), rtol=1e-12)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "bfloat16"])
+def test_combination_of_weighted_rows_leaves_dropped_tokens_out(rng, dtype):
+    """A place of a dropped token means nothing, whatever is there: neither its row nor its gradient counts."""
+    weights = rng.uniform(0.1, 1, (N, K)) * (rng.random((N, K)) < 0.6)
+    weights[0] = 1e-12, 0.0  # below the epsilon; a token without any expert
+    places = rng.integers(1, 9, (N, K)) * (weights > 1e-9)
+    x = rng.integers(-8, 8, (9, H)).astype("float64")
+    rows = paddle.to_tensor(x).astype(dtype)
+    rows[0] = float("nan")
+    rows.stop_gradient = False
+    operands = paddle.to_tensor(weights.astype("float32")), paddle.to_tensor(places.astype("int32"))
+    expected = (x[places] * (weights > 1e-9)[..., None]).sum(1)
+    call = lambda rows, *operands: I.moe_combine_no_weight(rows, *operands, epsilon=1e-9)  # noqa: E731
+    y = call(rows, *operands)
+    assert y.dtype.name == dtype
+    for found in (y, paddle.jit.to_static(call)(rows, *operands)):
+        np.testing.assert_array_equal(found.astype("float64").numpy(), expected)
+    back = rng.integers(-3, 3, y.shape).astype("float64")
+    (gradient,) = paddle.grad(y, rows, paddle.to_tensor(back).astype(dtype))
+    of_rows = np.zeros_like(x)
+    np.add.at(of_rows, places, (weights > 1e-9)[..., None] * back[:, None])
+    np.testing.assert_array_equal(gradient.astype("float64").numpy(), of_rows)
+
+
 def test_permuted_places_go_by_local_expert(rng):
     scores, _ = gate(rng)
     x, logits = paddle.to_tensor(rng.standard_normal((N, H)).astype("float32")), paddle.to_tensor(scores)
@@ -277,6 +301,13 @@ def test_refusals():
         some(x, paddle.ones([3, 1]), chosen, 1, 2, E, True, 2, 2, False)
     with pytest.raises(IndexError):
         I.moe_combine(x, paddle.ones([1, 1]), paddle.to_tensor([[3]])).numpy()
+    one = paddle.to_tensor([[0]])
+    with pytest.raises(TypeError, match=r"\[moe_combine_no_weight\] requires a floating combine_weight, got int64"):
+        I.moe_combine_no_weight(x, one, one)
+    with pytest.raises(ValueError, match=r"requires combine_weight and scatter_index of one shape \[tokens, k\], got"):
+        I.moe_combine_no_weight(x, paddle.ones([1, 2]), one)
+    with pytest.raises(ValueError, match=r"requires an epsilon of 0 or more, got -1"):
+        I.moe_combine_no_weight(x, paddle.ones([1, 1]), one, epsilon=-1)
     routes, ones = paddle.to_tensor(ROUTES), paddle.ones([4, 3])
     with pytest.raises(ValueError, match=r"requires tokens_per_expert as in expert_routemap_topk, \[2, 2, 2\], got"):
         F.moe_permute(paddle.ones([4, H]), None, routes, ones, 3, [2, 1, 2], 1)

@@ -9,6 +9,7 @@ from paddle.incubate.nn.functional.dropouts import (
 )
 from paddle.incubate.nn.functional.dropouts import fused_dropout_add as fused_dropout_add
 from paddle.incubate.nn.functional.expert_dispatch import moe_combine as moe_combine
+from paddle.incubate.nn.functional.expert_dispatch import moe_combine_no_weight as moe_combine_no_weight
 from paddle.incubate.nn.functional.expert_dispatch import moe_gate_dispatch as moe_gate_dispatch
 from paddle.incubate.nn.functional.expert_dispatch import (
     moe_gate_dispatch_partial_nosoftmaxtopk as moe_gate_dispatch_partial_nosoftmaxtopk,
@@ -29,6 +30,7 @@ from paddle.incubate.nn.functional.fp8_experts import (
 )
 from paddle.incubate.nn.functional.fp8_swiglu import fused_swiglu_weighted_bwd as fused_swiglu_weighted_bwd
 from paddle.incubate.nn.functional.fp8_swiglu import fused_weighted_swiglu_act_quant as fused_weighted_swiglu_act_quant
+from paddle.incubate.nn.functional.gate_attention import fused_gate_attention as fused_gate_attention
 from paddle.incubate.nn.functional.gradients import (
     cross_entropy_with_softmax_bwd_w_downcast as cross_entropy_with_softmax_bwd_w_downcast,
 )
@@ -43,6 +45,7 @@ from paddle.incubate.nn.functional.norms import fast_rms_norm as fast_rms_norm
 from paddle.incubate.nn.functional.norms import fused_layer_norm as fused_layer_norm
 from paddle.incubate.nn.functional.norms import fused_rms_norm as fused_rms_norm
 from paddle.incubate.nn.functional.norms import fused_rms_norm_ext as fused_rms_norm_ext
+from paddle.incubate.nn.functional.partial_rotary import fused_partial_rope as fused_partial_rope
 from paddle.incubate.nn.functional.rotary import fused_rotary_position_embedding as fused_rotary_position_embedding
 from paddle.incubate.nn.functional.sequence_attention import blha_get_max_len as blha_get_max_len
 from paddle.incubate.nn.functional.sequence_attention import (
@@ -69,12 +72,14 @@ __all__ = [
     "fused_bias_dropout_residual_layer_norm",
     "fused_dropout_add",
     "fused_feedforward",
+    "fused_gate_attention",
     "fused_layer_norm",
     "fused_linear",
     "fused_linear_activation",
     "fused_matmul_bias",
     "fused_multi_head_attention",
     "fused_multi_transformer",
+    "fused_partial_rope",
     "fused_rms_norm",
     "fused_rms_norm_ext",
     "fused_rotary_position_embedding",
@@ -86,6 +91,7 @@ __all__ = [
     "int_bincount",
     "masked_multihead_attention",
     "moe_combine",
+    "moe_combine_no_weight",
     "moe_gate_dispatch",
     "moe_gate_dispatch_and_quant",
     "moe_gate_dispatch_partial_nosoftmaxtopk",

@@ -279,15 +279,62 @@ def moe_combine(x: Tensor, combine_weights: Tensor, scatter_index: Tensor, name:
         [[20.5]]
     """
     op_name = "moe_combine"
-    if need_tensor(x, op_name).ndim != 2 or not x.dtype.is_floating:
-        raise op_error(ValueError, op_name, "a floating x of shape [places, hidden]", f"{x.dtype.name} {list(x.shape)}")
-    if not need_tensor(scatter_index, op_name, "scatter_index").dtype.is_integer:
-        raise op_error(TypeError, op_name, "integers for scatter_index", scatter_index.dtype.name)
-    shape = need_tensor(combine_weights, op_name, "combine_weights").shape
-    if len(shape) != 2 or scatter_index.ndim != 2 or not all(map(dim.eq, shape, scatter_index.shape)):
-        required = "combine_weights and scatter_index of one shape [tokens, k]"
-        raise op_error(ValueError, op_name, required, f"{list(shape)} and {list(scatter_index.shape)}")
+    _check_places(op_name, x, combine_weights, scatter_index, "combine_weights")
     wide = x.dtype.compute
     rows = cast(F.take(x, scatter_index, axis=0), wide)
     weighted = F.mul(rows, F.unsqueeze(cast(combine_weights, wide), axes=(2,)))
     return cast(F.sum(weighted, axes=(1,)), x.dtype)
+
+
+@public("paddle.incubate.nn.functional", usual=False)
+def moe_combine_no_weight(
+    x: Tensor, combine_weight: Tensor, scatter_index: Tensor, epsilon: float = 1e-15, name: str | None = None
+) -> Tensor:
+    """Sums of rows that carry their weights already: ``y[n]`` is the sum of ``x[scatter_index[n, k]]`` over those k
+    whose ``combine_weight[n, k]`` is above ``epsilon``.
+
+    Args:
+        x: floating tensor ``[places, H]``, what experts gave for their tokens, times the weights.
+        combine_weight: floating tensor ``[N, k]``, the weights; 0 for a token that was dropped, whose place means
+            nothing.
+        scatter_index: int32 or int64 tensor ``[N, k]``, the places of tokens.
+        epsilon: a weight up to this one is that of a dropped token; 0 or more.
+
+    Returns:
+        Tensor ``[N, H]`` of x's dtype. Gradients reach x alone.
+
+    Raises:
+        TypeError: combine_weight is not floating, or scatter_index no integers.
+        ValueError: x is not floating or no matrix, shapes that do not fit, or a negative epsilon.
+        IndexError: a place that x does not have.
+
+    Example:
+        >>> import paddle
+        >>> x, weight = paddle.to_tensor([[1.0], [10.0]]), paddle.to_tensor([[0.5, 2.0], [0.5, 0.0]])
+        >>> place = paddle.to_tensor([[0, 1], [1, 0]])
+        >>> paddle.incubate.nn.functional.moe_combine_no_weight(x, weight, place).tolist()
+        [[11.0], [10.0]]
+    """
+    op_name = "moe_combine_no_weight"
+    _check_places(op_name, x, combine_weight, scatter_index, "combine_weight")
+    if not combine_weight.dtype.is_floating:
+        raise op_error(TypeError, op_name, "a floating combine_weight", combine_weight.dtype.name)
+    if not epsilon >= 0:
+        raise op_error(ValueError, op_name, "an epsilon of 0 or more", epsilon)
+    rows = cast(F.take(x, scatter_index, axis=0), x.dtype.compute)
+    # In float32 at least: a small epsilon is 0 in float16.
+    weight = cast(combine_weight, combine_weight.dtype.compute)
+    counts = F.unsqueeze(F.gt(weight, float(epsilon)), axes=(2,))
+    return cast(F.sum(F.where(counts, rows, 0), axes=(1,)), x.dtype)
+
+
+def _check_places(op_name: str, x: Tensor, weights: Tensor, scatter_index: Tensor, arg_name: str) -> None:
+    """Refuse rows, weights and places that do not belong together."""
+    if need_tensor(x, op_name).ndim != 2 or not x.dtype.is_floating:
+        raise op_error(ValueError, op_name, "a floating x of shape [places, hidden]", f"{x.dtype.name} {list(x.shape)}")
+    if not need_tensor(scatter_index, op_name, "scatter_index").dtype.is_integer:
+        raise op_error(TypeError, op_name, "integers for scatter_index", scatter_index.dtype.name)
+    shape = need_tensor(weights, op_name, arg_name).shape
+    if len(shape) != 2 or scatter_index.ndim != 2 or not all(map(dim.eq, shape, scatter_index.shape)):
+        required = f"{arg_name} and scatter_index of one shape [tokens, k]"
+        raise op_error(ValueError, op_name, required, f"{list(shape)} and {list(scatter_index.shape)}")
