@@ -26,6 +26,7 @@ _flags.define(
 )
 # Those of modules that are loaded when they are used.
 _LAZY = {
+    "attention_accumulation": "paddle.nn.functional._attention_accumulation",
     "check_nan_inf": "paddle.amp.debugging",
     "check_nan_inf_level": "paddle.amp.debugging",
     "dataloader_start_method": "paddle.io.loader",

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from paddle.framework.mode import when_evaluated
 from paddle.framework.random import get_random_seed_generator
+from paddle.nn.functional._attention_accumulation import ACCUMULATION, widened
 from paddle.tensor._args import InternedOps, create_on, fraction, need_tensor
 from umiak import ops as F
 from umiak.core import dtype as dt
@@ -75,6 +76,8 @@ def attend(
     dropout: Dropout = NO_DROPOUT,
 ) -> Tensor:  # fmt: skip
     """The result of attention; operands are ``[batch, sequence, heads, dim]``."""
+    if ACCUMULATION.value != "auto" and (wide := widened(query, key, value, mask)) is not None:
+        return wide.rounded(attend(*wide.operands, causal, scale, dropout))
     if not dropout.p:
         return apply(_ATTENTION[bool(causal)], (query, key, value, mask), (scale,))
     return attend_with_lse(query, key, value, mask, causal, scale, dropout)[0]
@@ -85,6 +88,9 @@ def attend_with_lse(
     dropout: Dropout = NO_DROPOUT, blocks: Tensor | None = None, softcap: float = 0.0,
 ) -> tuple[Tensor, Tensor, tuple]:  # fmt: skip
     """The result, the log-sum-exp ``[batch, heads, queries]``, and the seed and the offset that dropout drew from."""
+    if ACCUMULATION.value != "auto" and (wide := widened(query, key, value, mask)) is not None:
+        out, lse, drawn = attend_with_lse(*wide.operands, causal, scale, dropout, blocks, softcap)
+        return wide.rounded(out), wide.rounded_sums(lse), drawn
     operands = (query, key, value, mask, blocks)
     if not dropout.p:
         out, lse = F.attention_train(*operands, causal=bool(causal), softcap=softcap, scale=scale)
@@ -131,6 +137,9 @@ def weighted_values(
 
     A query that sees no key has the weights 0, as in the engine's op; of one seed and offset, the same are dropped.
     """
+    if (wide := widened(query, key, value, mask)) is not None:
+        out, weights = weighted_values(*wide.operands, scale, dropout)
+        return wide.rounded(out), wide.rounded(weights)
     scores, seen = masked_scores(query, key, mask, scale)
     weights = F.softmax(scores, axis=3)
     if seen is not None:

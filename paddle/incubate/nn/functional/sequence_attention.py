@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from paddle._public import need_tensor, public
+from paddle.nn.functional.attention_call import attend
 from paddle.tensor._args import create_on
 from umiak import ops as F
 from umiak.core import dtype as dt
@@ -87,8 +88,8 @@ def variable_length_memory_efficient_attention(
         if causal:
             seen = F.logical_and(seen, F.le(position, F.add(row, pre_cache_length)))
         mask = F.where(seen, cast(mask, query.dtype), -math.inf)
-    by_position = (F.permute(x, perm=(0, 2, 1, 3)) for x in (query, key, value))
-    return F.permute(F.attention(*by_position, mask, causal=False, scale=scale), perm=(0, 2, 1, 3))
+    q, k, v = (F.permute(x, perm=(0, 2, 1, 3)) for x in (query, key, value))
+    return F.permute(attend(q, k, v, mask, False, scale), perm=(0, 2, 1, 3))
 
 
 def lengths(op_name: str, arg_name: str, x: Tensor, batch: Any, most: Any) -> Tensor:
