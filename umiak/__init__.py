@@ -22,6 +22,7 @@ _SWITCHES = {
     "umiak.comm.group": "check_collectives",
     "umiak.comm.slow_link": "comm_link",
     "umiak.comm.task": "comm_look_s comm_timeout_s",
+    "umiak.compiler.attention.kernels": "attention_persistent attention_tile",
     "umiak.compiler.dump": "dump dump_folder",
     "umiak.compiler.jit.engine": "jit_keep jit_keep_mb",
     "umiak.compiler.jit.processor": "jit_opt",

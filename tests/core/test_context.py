@@ -319,7 +319,8 @@ for _reason, _names in {
         "paddle.decomposition.register:RULES paddle.jit.sot.frame:HANDLERS "
         "paddle.jit.sot.models.table:_HELD paddle.jit.sot.models.table:_MODELS "
         "umiak.backends.base:_absent umiak.backends.base:_loader umiak.backends.cuda.device:DEVICES "
-        "umiak.backends.cuda.graphs:_streams umiak.backends.plugin.discovery:_loaded "
+        "umiak.backends.cuda.recordings:_free umiak.backends.cuda.recordings:_opened "
+        "umiak.backends.plugin.discovery:_loaded "
         "umiak.backends.plugin.structures:SCALARS umiak.compiler.algorithms.writer:ALGORITHMS "
         "umiak.core.custom_calls:GIVE_BACK umiak.core.custom_calls:SAVE umiak.core.extension:CALL "
         "umiak.core.extension:DEVICE_TYPES umiak.core.extension:ERRORS umiak.core.extension:ID_OF "
@@ -386,7 +387,7 @@ for _reason, _names in {
         "umiak.backends.cpu.providers.common:engine_threads umiak.backends.cpu.providers.common:kept "
         "umiak.backends.cpu.providers.common:kept_bytes umiak.backends.cpu.providers.common:kept_count "
         "umiak.backends.cpu.providers.common:thread_count umiak.backends.cpu.providers.few_rows:_kept "
-        "umiak.backends.cpu.providers.onednn:usable "
+        "umiak.backends.cpu.providers.onednn:usable umiak.backends.cpu.providers.split_matmul:state "
         "umiak.backends.cpu.providers.onednn:version_found"
     ),
     "which way convolutions go, for tests and measurements": (

@@ -75,7 +75,7 @@ def activation(name: str, x: Node) -> Node:
 
 
 def lines(x: Matrices, left: bool) -> tuple[Lines, int] | None:
-    """How an operand lies, and the stride of its lines; None where neither rows nor columns are dense."""
+    """The way in which an operand lies, and the stride of its lines; None where neither rows nor columns are dense."""
     if not x.x.size:
         return Lines(True, 1), 0  # nothing is read
     if x.column == 1 or x.columns == 1:
@@ -204,6 +204,6 @@ def _stage(
 
 
 def _element(at: Node, outer: Node, step: Node, x: Lines, stride: Node) -> Node:
-    """Where an element lies: ``outer`` is its row or column of the result, ``step`` its place along the depth."""
+    """Position of an element: ``outer`` is its row or column of the result, ``step`` its place along the depth."""
     line, along = (outer, step) if x.along_depth else (step, outer)
     return add(at, add(mul(line, stride), along))

@@ -193,7 +193,7 @@ SOFTMAX = "ptr %scores, i64 %first, i64 %count, ptr %top, ptr %most, ptr %total"
 
 
 class Softmax:
-    """What :func:`online_softmax` does before and after it turns scores into weights, and the weights of two rows."""
+    """Steps of :func:`online_softmax` before and after scores become weights, and the weights of two rows."""
 
     def __init__(self, e: AttentionEmitter, tile: Tile, factor_at: str) -> None:
         self.e, self.tile, self.row = e, tile, tile.width * e.bytes

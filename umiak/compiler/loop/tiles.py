@@ -93,7 +93,7 @@ def place(tile: Tile, warp: Node, lane: Node, element: Node) -> Place:
 
 
 class Holder(NamedTuple):
-    """Who has a point of a tile."""
+    """The warp, the lane and the register that hold a point of a tile."""
 
     warp: Node
     lane: Node
@@ -123,7 +123,7 @@ class Matrix:
     transposed: bool = False
 
     def index(self, row: Node, column: Node) -> Node:
-        """Where an element is."""
+        """Position of an element."""
         line, along = (column, row) if self.transposed else (row, column)
         return add(self.offset, add(mul(line, i64(self.pitch)), along))
 
@@ -138,18 +138,25 @@ def _maybe(f: Callable[[Node], Node], x: Node | None) -> Node | None:
 @dataclass(frozen=True)
 class TileMap(BlockStatement):
     """``results`` become ``values`` at each point (``row``, ``column``), axes that the expressions may use besides
-    elements of tiles (``Tile.at``) and memory. Values are of the points as they were before."""
+    elements of tiles (``Tile.at``) and memory. Values are of the points as they were before.
+
+    ``where``: points at which it does not hold keep their numbers. It names no tiles, so that it can be computed by a
+    loop before any value: written once for each element, long conditions take more registers than there are.
+    """
 
     results: tuple[Tile, ...]
     values: tuple[Node, ...]
     row: Node
     column: Node
+    where: Node | None = None
 
     def nodes(self) -> Iterator[Node]:
         yield from self.values
+        if self.where is not None:
+            yield self.where
 
     def replaced(self, f: Callable[[Node], Node]) -> TileMap:
-        return replace(self, values=tuple(map(f, self.values)))
+        return replace(self, values=tuple(map(f, self.values)), where=_maybe(f, self.where))
 
 
 @dataclass(frozen=True)

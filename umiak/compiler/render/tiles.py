@@ -16,6 +16,7 @@ from umiak.compiler.loop.node import (
     add,
     call,
     cast,
+    const,
     div,
     fma,
     i64,
@@ -23,6 +24,7 @@ from umiak.compiler.loop.node import (
     load,
     lt,
     mul,
+    ne,
     rem,
     sub,
     var,
@@ -44,13 +46,14 @@ from umiak.compiler.loop.tiles import (
     place,
 )
 from umiak.compiler.loop.tree import BlockStatement, Buffer
-from umiak.compiler.loop.types import F32, I64, ScalarType
+from umiak.compiler.loop.types import F32, I64, U32, ScalarType
 from umiak.compiler.render.threads import LANE_OF_WARP, TID
 from umiak.compiler.render.threads import WARP as NUMBER_OF_WARP
 
 if TYPE_CHECKING:
     from umiak.compiler.render.spmd import Handle, Spmd
 
+BITS = 32  # of a word of conditions
 STRAIGHT = 8  # turns of a loop that are written one after the other
 
 
@@ -183,7 +186,7 @@ class BlockTiles:
         return add(mul(block, i64(2)), div(rem(element, i64(4)), i64(2)))
 
     def begin(self, tile: Tile) -> None:
-        """What all elements' points have in common, once."""
+        """Compute once the common part of all elements' points."""
         first = place(tile, self.warp, self.lane, i64(0))
         for x in first:
             self.spmd.value(x)
@@ -194,11 +197,48 @@ class BlockTiles:
         spmd, tile = self.spmd, s.results[0]
         with self.members(tile):
             self.begin(tile)
+            where = self.condition(s) if s.where is not None else None
+            before = () if s.where is None else tuple(t.at for t in s.results)
             for element in self.each_element(tile.elements):
-                with self.at(tile, s.row, s.column, element, s.values):
-                    values = [spmd.value(x) for x in s.values]
-                    for t, x in zip(s.results, values, strict=True):
+                with self.at(tile, s.row, s.column, element, [*s.values, *before]):
+                    values = list(s.values)
+                    if where is not None:
+                        holds = where(element)
+                        values = [call("select", holds, x, old) for x, old in zip(values, before, strict=True)]
+                    handles = [spmd.value(x) for x in values]
+                    for t, x in zip(s.results, handles, strict=True):
                         self.out.set_register(t, self.number(element), x)
+
+    def condition(self, s: TileMap) -> Callable[[Node], Node]:
+        """The condition of a map at an element; of elements that are Python's numbers, from bits that a loop finds.
+
+        A turn is a fragment, whose last element's bit ends up on top of the word.
+        """
+        spmd, out, tile = self.spmd, self.out, s.results[0]
+        assert s.where is not None
+        root = s.where
+        if not out.unrolled:
+            return lambda _: root
+        words = []
+        for first in range(0, tile.elements, BITS):
+            count = min(BITS, tile.elements - first)
+            each = min(4, count)
+            word = out.variable(U32, spmd.value(const(0, U32)))
+            turn, bits = var("$turn", I64), var("$bits", U32)
+            with spmd.each(turn, i64(first), i64(first + count), i64(each), ()):
+                for k in range(each):
+                    with self.at(tile, s.row, s.column, add(turn, i64(k)), [root]), spmd.scope({bits: out.get(word)}):
+                        top = mul(cast(root, U32), const(1 << BITS - 1, U32))
+                        out.set(word, spmd.value(call("or", call("shr", bits, const(1, U32)), top)))
+            words.append((var(f"$bits{first}", U32), BITS - count, out.get(word)))
+
+        def holds(element: Node) -> Node:
+            k = element.attr
+            name, below, handle = words[k // BITS]
+            spmd.scopes[-1][name] = handle
+            return ne(call("and", name, const(1 << k % BITS + below, U32)), const(0, U32))
+
+        return holds
 
     def reduce(self, s: TileReduce) -> None:
         spmd, out, types = self.spmd, self.out, (s.value.type,)
