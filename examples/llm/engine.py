@@ -78,7 +78,7 @@ class Engine:
         return total if window is None else min(total, window + self.pool.block_size - 1 + self.chunk)
 
     def _next(self, text: Text) -> int:
-        """Tokens that need room in the cache now: all that are pending, or those of a step, since a window passes on."""
+        """Tokens that need room in the cache now: all that are pending, or those of a step, under a window."""
         return text.pending if self.runner.model.config.sliding_window is None else min(text.pending, self.chunk)
 
     def submit(self, request: Request) -> None:

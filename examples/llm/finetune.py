@@ -120,7 +120,10 @@ def main(argv: list[str] | None = None) -> int:
         if len(losses) >= args.steps:
             break
     write(args.out, config, source.source.given)
-    for name in ("tokenizer.json", "tokenizer_config.json", "generation_config.json", "special_tokens_map.json"):
+    for name in (
+        "tokenizer.json", "tokenizer_config.json", "chat_template.jinja", "generation_config.json",
+        "special_tokens_map.json",
+    ):  # fmt: skip
         if (args.model / name).exists():
             shutil.copyfile(args.model / name, args.out / name)
     print(f"wrote {args.out}")

@@ -13,6 +13,7 @@ from linear import WEIGHTS
 from model import Decoder
 from runner import Runner
 from sources import Check, Files, Reader
+from templates import Template
 from text import read_tokenizer
 from tokenizers import Tokenizer
 
@@ -21,10 +22,11 @@ import paddle
 
 @dataclass
 class Loaded:
-    """An engine with a tokenizer; bytes of weights and of the cache."""
+    """An engine with a tokenizer and a chat template; bytes of weights and of the cache."""
 
     config: Config
     tokenizer: Tokenizer
+    template: Template
     engine: Engine
     weight_bytes: int
     cache_bytes: int
@@ -73,7 +75,7 @@ def load(args: argparse.Namespace) -> Loaded:
     check = Check(files, args.weights)
     Decoder(config, check)
     check.finish(config)
-    tokenizer = read_tokenizer(folder, config.vocab_size)
+    tokenizer, template = read_tokenizer(folder, config.vocab_size), Template.read(folder)
     element = 2 if args.weights == "bfloat16" else 4
     block = 2 * config.num_hidden_layers * config.num_key_value_heads * args.block_size * config.head_dim * element
     blocks = (args.cache_megabytes << 20) // block
@@ -87,4 +89,5 @@ def load(args: argparse.Namespace) -> Loaded:
     model = Decoder(config, reader)
     runner = Runner(model, blocks, args.block_size, capture=not args.eager)
     size = sum(b.size * b.element_size() for b in {id(b): b for b in model.buffers()}.values())
-    return Loaded(config, tokenizer, Engine(runner, blocks, args.max_texts, args.chunk), size, blocks * block)
+    engine = Engine(runner, blocks, args.max_texts, args.chunk)
+    return Loaded(config, tokenizer, template, engine, size, blocks * block)

@@ -1,7 +1,7 @@
 """Serve a language model over HTTP: ``python serve.py MODEL --port 8080``, until it is told to stop.
 
-``POST /v1/completions`` takes and gives what clients of such services know; with ``"stream": true`` tokens come as they
-are written, as server-sent events.
+``POST /v1/completions`` and ``/v1/chat/completions`` take and give what clients of such services know; with
+``"stream": true`` tokens come as they are written, as server-sent events.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from itertools import count
 from typing import Any
 
-from asking import Ask, Malformed, parse
+from asking import Ask, Malformed
 from config import BadModel
 from engine import Refused
+from formats import CHAT, COMPLETION, Format
 from loading import Loaded, add_options, load
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -46,6 +47,8 @@ class Server:
         self.ready = True
         self.answers = Counter("status")
         self.numbers = count(1)
+        # So many bodies of a path are read at a time: templates that take long leave threads for the other path.
+        self.parsing = {form.id: asyncio.Semaphore(4) for form in (COMPLETION, CHAT)}
         self._thread = threading.Thread(target=loaded.engine.serve, name="engine", daemon=True)
         self._thread.start()
 
@@ -54,6 +57,7 @@ class Server:
         self.ready = False
         self.loaded.engine.close()
         self._thread.join()
+        self.loaded.template.close()
 
     def metrics(self) -> str:
         engine, sums = self.loaded.engine, self.loaded.engine.statistics
@@ -99,25 +103,28 @@ class Server:
             LOG.info("%d tokens, %.1f per second, %s", len(request.output), rate, request.reason or "left")
 
 
-async def completed(call: Call, server: Server) -> Response:
+async def completed(call: Call, server: Server, form: Format) -> Response:
     if call.headers.get("content-type", "application/json").partition(";")[0].strip().lower() != "application/json":
         return error_response(415, f"a body of application/json is required, got {call.headers['content-type']!r}")
     body = await read_body(call, MOST_BYTES)
     if body is None:
         return error_response(413, f"a body of {MOST_BYTES} bytes at most is required", {"Connection": "close"})
     try:
-        ask = await run_in_threadpool(parse, body, server.loaded)
+        async with server.parsing[form.id]:
+            ask = await run_in_threadpool(form.parse, body, server.loaded)
         server.loaded.engine.check(ask.request)
     except (Malformed, Refused) as error:
         return error_response(400, str(error))
+    except RuntimeError as error:
+        return error_response(500, str(error))
     if not server.ready:
         return error_response(503, "the server is shutting down", {"Retry-After": "1"})
     if len(server.loaded.engine.waiting) >= server.most_waiting:
         return error_response(503, f"{server.most_waiting} requests wait already", {"Retry-After": "1"})
-    head = {"id": f"cmpl-{next(server.numbers)}", "object": "text_completion", "model": server.name}
+    head = {"id": f"{form.id}-{next(server.numbers)}", "created": int(time.time()), "model": server.name}
 
-    def answer(text: str, reason: str | None) -> dict[str, Any]:
-        out = {**head, "choices": [{"index": 0, "text": text, "logprobs": None, "finish_reason": reason}]}
+    def answer(text: str, reason: str | None, event: bool = False) -> dict[str, Any]:
+        out = form.answer(head, (form.piece if event else form.choice)(text), reason, event)
         if reason:
             used = len(ask.request.prompt), len(ask.request.output)
             out["usage"] = {"prompt_tokens": used[0], "completion_tokens": used[1], "total_tokens": sum(used)}
@@ -125,9 +132,11 @@ async def completed(call: Call, server: Server) -> Response:
 
     async def events() -> AsyncIterator[bytes]:
         try:
+            if form.first:
+                yield b"data: " + json.dumps(form.answer(head, form.first, None, True)).encode() + b"\n\n"
             async with contextlib.aclosing(server.pieces(ask)) as pieces:
                 async for text, reason in pieces:
-                    yield b"data: " + json.dumps(answer(text, reason)).encode() + b"\n\n"
+                    yield b"data: " + json.dumps(answer(text, reason, True)).encode() + b"\n\n"
         except RuntimeError as error:
             yield b"data: " + json.dumps({"error": str(error)}).encode() + b"\n\n"
         yield b"data: [DONE]\n\n"
@@ -166,10 +175,13 @@ def application(server: Server) -> Starlette:
         finally:
             await run_in_threadpool(server.close)
 
-    async def completions(call: Call) -> Response:
-        response = await completed(call, server)
-        server.answers.add(str(response.status_code))
-        return response
+    def completions(form: Format) -> Callable[[Call], Awaitable[Response]]:
+        async def endpoint(call: Call) -> Response:
+            response = await completed(call, server, form)
+            server.answers.add(str(response.status_code))
+            return response
+
+        return endpoint
 
     async def models(call: Call) -> Response:
         config = server.loaded.config
@@ -180,7 +192,8 @@ def application(server: Server) -> Starlette:
         routes=[
             *state_routes(lambda: server.ready, server.metrics),
             Route("/v1/models", models),
-            Route("/v1/completions", completions, methods=["POST"]),
+            Route("/v1/completions", completions(COMPLETION), methods=["POST"]),
+            Route("/v1/chat/completions", completions(CHAT), methods=["POST"]),
         ],
         exception_handlers={HTTPException: refused},
         lifespan=lifespan,

@@ -6,6 +6,7 @@ Nothing is downloaded. The text is the language reference that every Python carr
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from pathlib import Path
 
@@ -15,6 +16,12 @@ from sources import Random, write
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 END = "<|end|>"
+CHAT = """\
+{% for message in messages %}
+{{ message.role }}: {{ message.content | trim }}{{ eos_token }}
+{% endfor %}
+{% if add_generation_prompt %}assistant:{% endif %}
+"""
 
 
 def train_tokenizer(text: str, size: int) -> Tokenizer:
@@ -41,6 +48,9 @@ def make(folder: Path, config: Config, text: str, seed: int = 0, shard: int = 4 
     Decoder(config, source)
     write(folder, config, source.given, shard)
     train_tokenizer(text, config.vocab_size).save(str(folder / "tokenizer.json"))
+    (folder / "tokenizer_config.json").write_text(
+        json.dumps({"eos_token": END, "chat_template": CHAT}, indent=2) + "\n"
+    )
 
 
 def main(argv: list[str] | None = None) -> int:

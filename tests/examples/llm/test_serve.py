@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -42,13 +43,13 @@ class Server:
         with self.asked(method, path, body, kind) as answer:
             return answer.status, answer.read()
 
-    def complete(self, **fields):
-        status, body = self.ask("POST", "/v1/completions", fields)
+    def complete(self, path="/v1/completions", **fields):
+        status, body = self.ask("POST", path, fields)
         assert status == 200, body
         return json.loads(body)
 
-    def stream(self, **fields):
-        with self.asked("POST", "/v1/completions", {**fields, "stream": True}) as answer:
+    def stream(self, path="/v1/completions", **fields):
+        with self.asked("POST", path, {**fields, "stream": True}) as answer:
             assert answer.status == 200 and answer.headers["Content-Type"].startswith("text/event-stream")
             events = answer.read().decode().split("\n\n")
         assert events[-2:] == ["data: [DONE]", ""]
@@ -118,6 +119,42 @@ def test_answers(server, llm, directory, model):
     assert free(server.numbers())
 
 
+CHAT = "/v1/chat/completions"
+SAID = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "  the cat?\n"}]
+LIKELIEST = {"max_tokens": 12, "temperature": 0}
+
+
+def test_chats(server, llm, directory):
+    """An answer is the text after the prompt that the template makes of the messages."""
+    end = "<|end|>"
+    prompt = f"system: Be brief.{end}\nuser: the cat?{end}\nassistant:"
+    tokens = llm.text.read_tokenizer(directory, 288).encode(prompt).ids
+    assert tokens.count(0) == 2  # the ends are tokens
+    plain = server.complete(prompt=tokens, **LIKELIEST)
+    expected = plain["choices"][0]["text"]
+    answer = server.complete(CHAT, messages=SAID, **LIKELIEST)
+    assert answer["object"] == "chat.completion" and answer["id"].startswith("chatcmpl-")
+    message = {"role": "assistant", "content": expected}
+    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "length"}
+    assert answer["choices"] == [choice] and answer["usage"] == plain["usage"]
+    parts = [SAID[0], {"role": "user", "content": [{"type": "text", "text": t} for t in ("the ", "cat?")]}]
+    assert server.complete(CHAT, messages=parts, max_completion_tokens=12, temperature=0)["choices"] == [choice]
+
+    events = server.stream(CHAT, messages=SAID, **LIKELIEST)
+    assert {(e["object"], e["id"]) for e in events} == {("chat.completion.chunk", events[0]["id"])}
+    deltas = [e["choices"][0]["delta"] for e in events]
+    assert deltas[0] == {"role": "assistant", "content": ""} and len(deltas) > 3
+    assert "".join(d.get("content", "") for d in deltas) == expected and all(
+        d.keys() <= {"content"} for d in deltas[1:]
+    )
+    assert [e["choices"][0]["finish_reason"] for e in events] == [None] * (len(events) - 1) + ["length"]
+    assert events[-1]["usage"] == answer["usage"]
+
+    cut = server.complete(CHAT, messages=SAID, stop=expected[3:6], **LIKELIEST)["choices"][0]
+    assert (cut["message"]["content"], cut["finish_reason"]) == (expected.split(expected[3:6])[0], "stop")
+    assert free(server.numbers())
+
+
 def test_requests_side_by_side(server):
     def ask(seed):
         return server.complete(prompt=PROMPT, max_tokens=16, seed=seed % 3, temperature=0.9)["choices"][0]["text"]
@@ -168,6 +205,36 @@ BAD = {
 }
 
 
+def message(content, role="user", **fields):
+    return {"messages": [{"role": role, "content": content, **fields}]}
+
+
+BAD_CHATS = {
+    "no messages": ({}, "'messages' as a list of 1 or more"),
+    "an empty list": ({"messages": []}, "'messages' as a list of 1 or more"),
+    "a text": ({"messages": "hi"}, "'messages' as a list of 1 or more"),
+    "a list of texts": ({"messages": ["hi"]}, "'messages[0]' as an object"),
+    "no content": ({"messages": [{"role": "user"}]}, "'messages[0]' as an object of 'role' and 'content'"),
+    "another field": (message("hi", name="x"), "'messages[0]' as an object"),
+    "another role": (message("hi", "tool"), "'messages[0].role' as one of ['system', 'user', 'assistant']"),
+    "a role of no text": (message("hi", []), "'messages[0].role' as one of"),
+    "a number": (message(5), "'messages[0].content' as a text"),
+    "an image": (message([{"type": "image_url", "image_url": {"url": "x"}}]), "'messages[0].content' as a text"),
+    "half a character": (message("\ud800"), "surrogate"),
+    "a prompt": ({**message("hi"), "prompt": "a"}, "got 'prompt'"),
+    "two limits": ({**message("hi"), "max_tokens": 1, "max_completion_tokens": 1}, "got both"),
+    "no tokens": ({**message("hi"), "max_completion_tokens": 0}, "'max_completion_tokens' as an integer from 1"),
+    "too long": (message("a" * 300), "256 tokens at most"),
+}
+
+
+def test_bad_chats_are_told_what_is_wrong(server):
+    for body, expected in BAD_CHATS.values():
+        status, text = server.ask("POST", CHAT, body)
+        assert status == 400 and expected in json.loads(text)["error"], (body, text)
+    assert free(server.numbers())
+
+
 def test_bad_requests_are_told_what_is_wrong(server):
     for body, message in BAD.values():
         status, text = server.ask("POST", "/v1/completions", body)
@@ -201,6 +268,34 @@ def test_told_to_stop_it_answers_what_it_has(directory):
         server.process.send_signal(signal.SIGTERM)
         assert (first + answer.read()).decode().endswith("data: [DONE]\n\n")
         assert server.process.wait(WAIT) == 0
+
+
+HOSTILE = """\
+{% if messages | length == 2 %}{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}{% endif %}
+{% if messages[0].role != 'user' %}{{ raise_exception('A user begins.') }}{% endif %}
+{{ messages[0].content }}"""
+
+
+def test_templates_that_are_hostile_or_missing(llm, directory, tmp_path):
+    def copied(name, **fields):
+        shutil.copytree(directory, tmp_path / name)
+        (tmp_path / name / "tokenizer_config.json").write_text(json.dumps(fields))
+        return tmp_path / name
+
+    with running(copied("hostile", chat_template=HOSTILE), "--eager") as server:
+        status, text = server.ask("POST", CHAT, message("hi", "system"))
+        assert status == 400 and "refuses these messages: A user begins." in json.loads(text)["error"]
+        with ThreadPoolExecutor(1) as pool:
+            slow = pool.submit(server.ask, "POST", CHAT, {"messages": message("hi")["messages"] * 2})
+            server.complete(prompt=PROMPT, max_tokens=2)  # meanwhile
+            status, text = slow.result()
+        assert status == 400 and "1 seconds of a processor at most" in json.loads(text)["error"]
+        assert server.complete(CHAT, **message("hi"), max_tokens=2)["choices"][0]["finish_reason"]
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(WAIT) == 0
+    args = llm.generate.parser().parse_args([str(copied("none")), "--cache-megabytes", "1"])
+    with pytest.raises(llm.asking.Malformed, match=r"'chat_template' in tokenizer_config\.json.*got neither in 'none'"):
+        llm.asking.parse_chat(json.dumps(message("hi")).encode(), llm.loading.load(args))
 
 
 def test_obstacles_to_a_start(llm, directory, tmp_path, capsys):
