@@ -184,6 +184,28 @@ def test_reductions_along_rows_and_operands_in_registers(device, rng):
 # --- copies ---
 
 
+@pytest.mark.parametrize("device", TARGETS)
+def test_conditions_leave_numbers(device, rng):
+    """More elements of a lane than a word has bits, and a column with three blocks of rows."""
+    rows, columns = 48, 40
+    t, m = Tile("d", F32, rows, columns, (1, 1)), Tile("m", F32, rows, 1, (1, 1))
+    at, number = add(mul(R, i64(columns)), C), cast(R, F32)
+    body = (
+        TileMap((t,), (number,), R, C),
+        TileMap((m,), (const(-1.0, F32),), R, C),
+        TileMap((m,), (number,), R, C, lt(R, i64(17))),
+        TileMap((t,), (add(t.at, m.at),), R, C, lt(const(0.0, F32), load("x", F32, at))),
+        TileStore(t, "out", R, C, at, t.at),
+    )
+    kernel = blocks_of(*body, buffers=(Buffer("x", F32, IN), Buffer("out", F32, OUT)), tiles=(t, m))
+    verify(kernel)
+    x, out = rng.standard_normal(rows * columns).astype(np.float32), np.zeros(rows * columns, np.float32)
+    assert DEVICES[device]().run(kernel, [x, out], [1]) == 0
+    row = np.arange(rows, dtype=np.float32)[:, None]
+    added = np.where(x.reshape(rows, columns) > 0, np.where(row < 17, row, -1), 0)
+    np.testing.assert_array_equal(out.reshape(rows, columns), row + added)
+
+
 def pipeline(producers, slots=3, steps=7, count=None):
     """Sums of products over a depth that comes in parts, the last one of them short."""
     rows, columns, part = 16, 16, 32
@@ -348,6 +370,9 @@ WRONG = {
     "tiles of one shape": (
         (TileMap((SMALL, Tile("m", F32, 16, 1, (1, 1))), (const(0.0, F32),) * 2, R, C),),
         {"tiles": (SMALL, Tile("m", F32, 16, 1, (1, 1)))},
+    ),
+    "a condition of places and memory, got one of d": (
+        (TileMap((SMALL,), (const(0.0, F32),), R, C, lt(SMALL.at, const(0.0, F32))),), {}
     ),
     "a result of one column": ((TileReduce(SMALL, SMALL, SUM, SMALL.at, R, C),), {}),
     "monoid of one number": ((TileReduce(SMALL, SMALL, ARGMAX, SMALL.at, R, C),), {}),

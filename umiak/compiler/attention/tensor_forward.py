@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from umiak.compiler.attention.form import RESULT, Form
+from umiak.compiler.attention.form import ADDED, RESULT, Form
 from umiak.compiler.attention.forward import LN_2, relative, row_block
 from umiak.compiler.attention.text import LOG2_E, Memory, Place, Text
 from umiak.compiler.loop import node as n
@@ -68,10 +68,13 @@ class TensorText(Text):
     def point(self) -> tuple[Node, Node]:
         return n.axis(f"row{self._fresh()}"), n.axis(f"column{self._fresh()}")
 
-    def map(self, *pairs: tuple[Tile, Callable[[Node, Node], Node]]) -> None:
-        """Numbers of tiles of one shape, by row and column."""
+    def map(
+        self, *pairs: tuple[Tile, Callable[[Node, Node], Node]], where: Callable[[Node, Node], Node] | None = None
+    ) -> None:
+        """Numbers of tiles of one shape, by row and column; others stay where ``where`` does not hold."""
         row, column = self.point()
-        self.emit(TileMap(tuple(t for t, _ in pairs), tuple(f(row, column) for _, f in pairs), row, column))
+        condition = None if where is None else where(row, column)
+        self.emit(TileMap(tuple(t for t, _ in pairs), tuple(f(row, column) for _, f in pairs), row, column, condition))
 
     def copied(
         self, to: Memory, line: Node | int, name: str, place: Place, first: Node, tokens: str, columns: int,
@@ -118,7 +121,8 @@ def tensor_forward(form: Form) -> Kernel:
         scores(w, q, Matrix(k.name, n.mul(line, k.stride), k.stride, True), depth, place, first, begin, partial)
         softmax(w)
         if f.dropout:
-            w.map((r.scores, lambda i, j: n.select(w.kept(place, n.add(first, i), n.add(begin, j)), r.scores.at, zero)))
+            dropped = lambda i, j: n.call("not", w.kept(place, n.add(first, i), n.add(begin, j)))  # noqa: E731
+            w.map((r.scores, lambda *_: zero), where=dropped)
         w.map((r.weights, lambda *_: n.cast(r.scores.at, f.stored)))
         w.map((r.sums, lambda *_: n.mul(r.sums.at, r.factor.at)))
         w.emit(TileProduct(r.sums, r.weights, Matrix(v.name, n.mul(line, v.stride), v.stride), tile))
@@ -146,7 +150,10 @@ def scores(
 
     w.map((r.scores, scaled))
     with w.when(partial):
-        w.map((r.scores, lambda i, j: w.masked(r.scores.at, place, n.add(first, i), n.add(begin, j))))
+        if w.form.mask == ADDED:
+            w.map((r.scores, lambda i, j: w.with_added(r.scores.at, place, n.add(first, i), n.add(begin, j))))
+        hidden = lambda i, j: w.hidden(place, n.add(first, i), n.add(begin, j))  # noqa: E731
+        w.map((r.scores, lambda *_: lowest(w.form.computed)), where=hidden)
 
 
 def softmax(w: TensorText) -> None:

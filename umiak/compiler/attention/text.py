@@ -199,6 +199,20 @@ class Text(Statements):
 
     def masked(self, score: Node, place: Place, query: Node, key: Node) -> Node:
         """A score of a tile that is looked at: -inf where the query does not see the key."""
+        hidden = self.hidden(place, query, key)
+        return n.select(hidden, lowest(self.form.computed), self.with_added(score, place, query, key))
+
+    def with_added(self, score: Node, place: Place, query: Node, key: Node) -> Node:
+        """A score and what an added mask has for it."""
+        f, a = self.form, self.arguments
+        if f.mask != ADDED:
+            return score
+        inside = n.call("and", n.lt(query, a.size("queries")), n.lt(key, a.size("keys")))
+        added = n.cast(a.load("mask", place.batch, place.head, query, key, where=inside), f.computed)
+        return n.add(score, n.mul(added, self.const(LOG2_E)))
+
+    def hidden(self, place: Place, query: Node, key: Node) -> Node:
+        """Return whether the query does not see the key."""
         f, a = self.form, self.arguments
         inside = n.call("and", n.lt(query, a.size("queries")), n.lt(key, a.size("keys")))
         hidden = n.lt(n.add(query, a.size("shift")), key)
@@ -209,10 +223,7 @@ class Text(Statements):
         elif f.mask == BOOLEAN:
             seen = a.load("mask", place.batch, place.head, query, key, where=inside)
             hidden = n.call("or", hidden, n.call("not", seen))
-        elif f.mask == ADDED:
-            added = n.cast(a.load("mask", place.batch, place.head, query, key, where=inside), f.computed)
-            score = n.add(score, n.mul(added, self.const(LOG2_E)))
-        return n.select(hidden, lowest(f.computed), score)
+        return hidden
 
     def kept(self, place: Place, query: Node, key: Node) -> Node:
         """Return whether dropout keeps a weight."""

@@ -30,8 +30,9 @@ _all_targets = False
 _machines: dict[tuple[Target, bool], Any] = {}
 
 
-def _binding() -> Any:
-    """``llvmlite.binding``, with the host's code generator ready."""
+def binding() -> Any:
+    """``llvmlite.binding``, with the host's code generator ready and LLVM's options set: whoever compiles begins here,
+    so that what comes out does not depend on who came first. Hold ``LOCK``."""
     global _llvm
     if _llvm is None:
         import llvmlite.binding as llvm
@@ -47,7 +48,7 @@ def _binding() -> Any:
 def describe_host() -> Target:
     """Return the target that describes the processor of this machine."""
     with LOCK:
-        llvm = _binding()
+        llvm = binding()
         triple, cpu = llvm.get_process_triple(), llvm.get_host_cpu_name()
         features = llvm.get_host_cpu_features().flatten()
         machine = llvm.Target.from_triple(triple).create_target_machine(cpu=cpu, features=features)
@@ -64,7 +65,7 @@ def target_machine(target: Target, library: bool = False) -> Any:
     global _all_targets
     machine = _machines.get((target, library))
     if machine is None:
-        llvm = _binding()
+        llvm = binding()
         if not _all_targets and target.machine != platform.machine():
             llvm.initialize_all_targets()
             llvm.initialize_all_asmprinters()
@@ -94,7 +95,7 @@ def _with_module(text: str, target: Target, name: str, emit: Any) -> Any:
     Each text has a context of its own, since a context keeps every type and constant it has seen. The first line
     carries the target, so that LLVM's line numbers stay those of the text.
     """
-    llvm = _binding()
+    llvm = binding()
     head = "" if "target triple" in text else f'target triple = "{target.triple}" '
     head += "" if "target datalayout" in text else f'target datalayout = "{target.layout}" '
     context = llvm.create_context()

@@ -40,7 +40,7 @@ def load_object(data: bytes, target: Target, name: str) -> Library:
     names = parsed.defined()
     imports = {symbol: resolve(symbol, name) for symbol in parsed.undefined() if symbol != "_GLOBAL_OFFSET_TABLE_"}
     with codegen.LOCK:
-        llvm = codegen._binding()
+        llvm = codegen.binding()
         if _engine is None:
             _engine = llvm.create_lljit_compiler(codegen.target_machine(target), suppress_errors=True)
         while _dropped:

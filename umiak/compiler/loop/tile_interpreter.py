@@ -101,8 +101,11 @@ class Tiles:
         return [np.broadcast_to(v, (rows, columns)) for v in values]
 
     def map(self, s: TileMap) -> None:
-        values = self.points(s.results[0], s.row, s.column, s.values)
-        for tile, value in zip(s.results, values, strict=True):
+        where = [] if s.where is None else [s.where]
+        found = self.points(s.results[0], s.row, s.column, [*s.values, *where])
+        for tile, value in zip(s.results, found, strict=False):
+            if where:
+                value = np.where(found[-1], value, self.numbers[tile.name])
             self.numbers[tile.name] = np.array(value, DTYPES[tile.type.name])
 
     def reduce(self, s: TileReduce) -> None:

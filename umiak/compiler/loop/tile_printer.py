@@ -38,7 +38,7 @@ def show_statement(s: BlockStatement, names: Namer) -> str:
 
     if isinstance(s, TileMap):
         values = ", ".join(map(names.text, s.values))
-        return f"{', '.join(t.name for t in s.results)} = {values} for {s.row.attr}, {s.column.attr}"
+        return f"{', '.join(t.name for t in s.results)} = {values} for {s.row.attr}, {s.column.attr}{condition()}"
     if isinstance(s, TileReduce):
         return f"{s.result.name} = reduce {s.monoid} {names.text(s.value)} along {s.column.attr} of {s.tile.name}"
     if isinstance(s, TileProduct):

@@ -121,7 +121,11 @@ class Tiles:
             self.tile(t)
             if (t.rows, t.columns, t.warps) != (first.rows, first.columns, first.warps):
                 c.fail("tiles of one shape", t)
-        self.points(first, s.row, s.column, [(x, t.type) for x, t in zip(s.values, s.results)])
+        where = [] if s.where is None else [(s.where, BOOL)]
+        named = {t.name for t in self.known if s.where is not None and t.at in s.where.axes}
+        if named:
+            c.fail("a condition of places and memory", f"one of {', '.join(sorted(named))}")
+        self.points(first, s.row, s.column, [*((x, t.type) for x, t in zip(s.values, s.results)), *where])
 
     def reduce(self, s: TileReduce) -> None:
         c, t = self.checker, s.tile

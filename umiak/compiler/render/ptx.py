@@ -11,12 +11,14 @@ import functools
 import re
 from typing import Any
 
+from umiak.compiler.jit import codegen
 from umiak.compiler.loop.node import Node
 from umiak.compiler.loop.tree import IN, OUT, SHARED, Buffer, Kernel
 from umiak.compiler.loop.types import BOOL, F16, F32, F64, I64, ScalarType
 from umiak.compiler.render.basic import expand, expand_ldexp
 from umiak.compiler.render.ptx_tiles import PtxTiles
 from umiak.compiler.render.ptx_types import cell_of, literal, name_of
+from umiak.compiler.render.scratch import layout
 from umiak.compiler.render.spmd import THREADS, Handle, Spmd, Update, words
 from umiak.compiler.render.threads import BLOCK, BLOCKS, HI, LANE_OF_WARP, LO, TID, WARP
 
@@ -28,6 +30,11 @@ PARAMETER_BYTES = 4096  # what every driver and architecture accepts
 # Versions of PTX: what an architecture needs at least, and the newest that LLVM writes.
 OLDEST_VERSION = {"sm_80": 70, "sm_86": 71, "sm_89": 78, "sm_90": 78, "sm_100": 86}
 NEWEST_VERSION = 90
+# Memory of a multiprocessor that its blocks share: CUDA C++ Programming Guide, "Technical Specifications per Compute
+# Capability". A block has 1 KiB more than it asks for.
+SHARED_BYTES = {"sm_80": 164 << 10, "sm_86": 100 << 10, "sm_89": 100 << 10, "sm_90": 228 << 10, "sm_100": 228 << 10}
+SYSTEM_BYTES = 1 << 10
+REGISTERS = 1 << 16  # of a multiprocessor
 
 _INTEGER = {"add": "add", "sub": "sub", "mul": "mul", "and": "and", "or": "or", "xor": "xor"}
 _FLOAT = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
@@ -48,29 +55,30 @@ def render(kernel: Kernel, arch: str = "sm_80", threads: int = THREADS) -> str:
 
 def assemble(text: str, arch: str = "sm_80", version: int | None = None) -> str:
     """PTX of LLVM IR text, of the oldest version that the architecture has, or of ``version`` (78 for 7.8)."""
-    from llvmlite import binding
-
     version = OLDEST_VERSION[arch] if version is None else version
     if not OLDEST_VERSION[arch] <= version <= NEWEST_VERSION:  # LLVM ends the process
         required = f"a version of PTX from {OLDEST_VERSION[arch]} to {NEWEST_VERSION}"
         raise ValueError(f"[assemble] requires {required} for {arch}, got {version}")
-    machine = _machine(arch, version)
-    try:
-        module = binding.parse_assembly(text)
-        module.data_layout = str(machine.target_data)
-        module.verify()
-    except RuntimeError as e:
-        raise RuntimeError(f"LLVM refuses the text of a kernel for {arch}: {e}\n{text}") from e
-    return machine.emit_assembly(module)
+    with codegen.LOCK:
+        llvm, machine = codegen.binding(), _machine(arch, version)
+        context = llvm.create_context()  # a context keeps every type and constant that it has seen
+        try:
+            with llvm.parse_assembly(text, context=context) as module:
+                module.data_layout = str(machine.target_data)
+                module.verify()
+                return machine.emit_assembly(module)
+        except RuntimeError as e:
+            raise RuntimeError(f"LLVM refuses the text of a kernel for {arch}: {e}\n{text}") from e
+        finally:
+            context.close()
 
 
 @functools.cache
 def _machine(arch: str, version: int) -> Any:
-    from llvmlite import binding
-
-    binding.initialize_all_targets()
-    binding.initialize_all_asmprinters()
-    return binding.Target.from_triple(TRIPLE).create_target_machine(cpu=arch, features=f"+ptx{version}", opt=3)
+    llvm = codegen.binding()
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    return llvm.Target.from_triple(TRIPLE).create_target_machine(cpu=arch, features=f"+ptx{version}", opt=3)
 
 
 # The remainder by subtracting the largest doubling of the divisor that fits, over and over: every step is exact.
@@ -142,6 +150,7 @@ class _Ptx(PtxTiles):
             raise ValueError(f"[{k.name}] requires at most {PARAMETER_BYTES // 8} arguments, got {len(args)}")
         if any(b.space == SHARED for b in k.buffers):
             self.globals.append(f"@{k.name}_shared = external addrspace(3) global [0 x i8], align 64")
+        most = f' "nvvm.maxnreg"="{REGISTERS // (2 * self.threads)}"' if self.alone else ""
         return "\n".join(
             [
                 f'target triple = "{TRIPLE}"',
@@ -154,12 +163,22 @@ class _Ptx(PtxTiles):
                 *self.lines,
                 "  ret void",
                 "}",
-                f'attributes #0 = {{ nounwind "nvvm.reqntid"="{self.threads}" "target-cpu"="{self.arch}" }}',
+                f'attributes #0 = {{ nounwind "nvvm.reqntid"="{self.threads}"{most} "target-cpu"="{self.arch}" }}',
                 "attributes #1 = { nounwind convergent }",
                 "attributes #2 = { nounwind }",
                 "",
             ]
         )
+
+    @property
+    def alone(self) -> bool:
+        """Return whether a block without tiles in registers has a multiprocessor to itself, for want of memory.
+
+        Unasked, the assembler saves registers for more blocks, and spills. Half of what there is keeps it from
+        unrolling loops until all are used.
+        """
+        size = layout(self.kernel, SHARED)[1]
+        return not self.kernel.tiles and size.op == "const" and 2 * (size.attr + SYSTEM_BYTES) > SHARED_BYTES[self.arch]
 
     # --- statements ---
 

@@ -195,16 +195,15 @@ class BlockTiles:
 
     def map(self, s: TileMap) -> None:
         spmd, tile = self.spmd, s.results[0]
-        with self.members(tile):
+        with self.members(tile), spmd.scope({}):
             self.begin(tile)
             where = self.condition(s) if s.where is not None else None
-            before = () if s.where is None else tuple(t.at for t in s.results)
             for element in self.each_element(tile.elements):
-                with self.at(tile, s.row, s.column, element, [*s.values, *before]):
-                    values = list(s.values)
-                    if where is not None:
-                        holds = where(element)
-                        values = [call("select", holds, x, old) for x, old in zip(values, before, strict=True)]
+                values = list(s.values)
+                if where is not None:
+                    holds = where(element)
+                    values = [call("select", holds, x, t.at) for x, t in zip(values, s.results, strict=True)]
+                with self.at(tile, s.row, s.column, element, values):
                     handles = [spmd.value(x) for x in values]
                     for t, x in zip(s.results, handles, strict=True):
                         self.out.set_register(t, self.number(element), x)
@@ -212,7 +211,7 @@ class BlockTiles:
     def condition(self, s: TileMap) -> Callable[[Node], Node]:
         """The condition of a map at an element; of elements that are Python's numbers, from bits that a loop finds.
 
-        A turn is a fragment, whose last element's bit ends up on top of the word.
+        The bit of a word's last element ends up on top.
         """
         spmd, out, tile = self.spmd, self.out, s.results[0]
         assert s.where is not None
@@ -222,7 +221,7 @@ class BlockTiles:
         words = []
         for first in range(0, tile.elements, BITS):
             count = min(BITS, tile.elements - first)
-            each = min(4, count)
+            each = 2 if count % 4 else 4
             word = out.variable(U32, spmd.value(const(0, U32)))
             turn, bits = var("$turn", I64), var("$bits", U32)
             with spmd.each(turn, i64(first), i64(first + count), i64(each), ()):
@@ -230,12 +229,12 @@ class BlockTiles:
                     with self.at(tile, s.row, s.column, add(turn, i64(k)), [root]), spmd.scope({bits: out.get(word)}):
                         top = mul(cast(root, U32), const(1 << BITS - 1, U32))
                         out.set(word, spmd.value(call("or", call("shr", bits, const(1, U32)), top)))
-            words.append((var(f"$bits{first}", U32), BITS - count, out.get(word)))
+            words.append((var(f"$bits{first}", U32), BITS - count))
+            spmd.scopes[-1][words[-1][0]] = out.get(word)
 
         def holds(element: Node) -> Node:
             k = element.attr
-            name, below, handle = words[k // BITS]
-            spmd.scopes[-1][name] = handle
+            name, below = words[k // BITS]
             return ne(call("and", name, const(1 << k % BITS + below, U32)), const(0, U32))
 
         return holds
