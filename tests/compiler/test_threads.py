@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import operator
+import subprocess
+import sys
 
 import assembler
 import numpy as np
@@ -440,6 +442,23 @@ def test_ptx_has_the_instructions_that_it_should():
     text = ptx.assemble(ptx.render(half))
     assert "cvt.f32.f16" in text and ".global.add.f32" in text
     assert x.space == IN
+
+
+def test_options_of_llvm_do_not_depend_on_who_compiles_first():
+    """Loop-strength reduction, where it runs, makes another pointer for each of these."""
+    body = tuple(Store("o", add(mul(K, i64(9)), i64(n)), load("x", F32, add(mul(K, i64(7)), i64(n)))) for n in range(2))
+    text = ptx.render(rows(Loop(Axis(K, dim(1)), body)))
+    code = "import sys; from umiak.compiler.render import ptx; print(ptx.assemble(sys.stdin.read()), end='')"
+    fresh = subprocess.run([sys.executable, "-c", code], input=text, capture_output=True, text=True, check=True)
+    assert fresh.stdout == ptx.assemble(text)
+
+
+@pytest.mark.parametrize(("kib", "most"), [(90, True), (40, False)])
+def test_a_block_that_is_alone_may_have_half_of_the_registers(kib, most):
+    memory = Buffer("s", F32, SHARED, i64(kib * 256))
+    body = (Loop(LANES, (Store("s", J, X),)), Loop(LANES, (Store("o", AT, load("s", F32, J)),)))
+    kernel = rows(*body, scratch=(memory,))
+    assert (".maxnreg 128" in ptx.assemble(ptx.render(kernel))) == most
 
 
 def test_arithmetic_is_not_contracted():

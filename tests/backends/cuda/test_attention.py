@@ -14,6 +14,7 @@ from umiak.compiler.loop.types import BF16, F32, I32
 from umiak.compiler.render import ptx
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy, host_values
+from umiak.core.place import Place
 
 N = 37
 
@@ -52,6 +53,32 @@ def test_tensor_cores_multiply_16_bits(device, cuda, dtype):
     expected = reference.attention(q, k, v, mask.visible(), 0.25, np.zeros_like(q))
     np.testing.assert_allclose(lse, expected["lse"], rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(out, expected["out"], rtol=2e-2, atol=1e-2)
+    assert cuda.host.read() == {}
+
+
+@pytest.mark.parametrize("kind", ["boolean", "added", "dropout"])
+def test_tensor_cores_and_what_else_hides_scores(device, cuda, kind):
+    """Against the host, which is tested by itself."""
+    rng = np.random.default_rng(0)
+    host = Place("cpu", 0)
+    q, k, v = (rng.standard_normal((2, n, heads, 16)) for n, heads in ((N, 4), (N + 9, 2), (N + 9, 2)))
+    mask, more = None, {}
+    if kind == "boolean":
+        mask = rng.random((N, N + 9)) < 0.4
+    elif kind == "added":
+        mask = np.where(rng.random((2, 1, N, N + 9)) < 0.3, -np.inf, rng.standard_normal((2, 1, N, N + 9)))
+    else:
+        more = {"dropout": True, "p": 0.3, "seed": 5, "offset": 8}
+    found = []
+    for place in (host, device):
+        given = [F.cast(from_numpy(x, place), dtype=dt.bfloat16) for x in (q, k, v)]
+        if mask is not None:
+            given.append(from_numpy(mask, place))
+            given[3] = given[3] if kind == "boolean" else F.cast(given[3], dtype=dt.bfloat16)
+        found.append(F.attention_train(*given, causal=mask is None, scale=0.25, **more))
+    for x, y in zip(*found, strict=True):
+        x, y = (host_values(z).astype(np.float64) for z in (x, y))
+        np.testing.assert_allclose(y, x, rtol=2e-2, atol=2e-2)
     assert cuda.host.read() == {}
 
 
