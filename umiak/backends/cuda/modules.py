@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from umiak.backends.cuda import targets
-from umiak.compiler.jit import object_cache
+from umiak.compiler.jit import codegen, object_cache
 from umiak.compiler.loop.tree import Kernel
 from umiak.compiler.render import ptx
 
@@ -88,7 +88,7 @@ class Modules:
 
 def ptx_of(text: str, arch: str, version: int) -> str:
     """PTX of a rendered kernel, from disk where it is there."""
-    words = (text, arch, version, ptx.NEWEST_VERSION)
+    words = (text, arch, version, ptx.NEWEST_VERSION, codegen.LLVM_OPTIONS)
     key = f"ptx-{hashlib.sha256(repr(words).encode()).hexdigest()}"
     kept = object_cache.get(key)
     if kept is not None:

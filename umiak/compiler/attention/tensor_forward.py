@@ -84,12 +84,17 @@ class TensorText(Text):
         a = self.arguments
         row, column = self.point()
         token = n.add(first, row)
-        inside = n.call("and", n.lt(token, a.size(tokens)), n.lt(column, columns))
+        inside = within(n.lt(token, a.size(tokens)), column, columns)
         target = Matrix(to.name, n.mul(n.add(line, n.i64(0)), to.stride), to.stride)
         at = a.at(name, place.batch, token, place.head, column)
         return TileCopy(
             target, self.form.tile, -(-columns // DEPTH) * DEPTH, name, row, column, at, inside, self.form.width, late
         )
+
+
+def within(inside: Node, column: Node, columns: int) -> Node:
+    """A row's condition and that of its columns, of which a tile may have more."""
+    return n.call("and", inside, n.lt(column, columns)) if columns % DEPTH else inside
 
 
 def tensor_forward(form: Form) -> Kernel:
@@ -138,21 +143,22 @@ def tensor_forward(form: Form) -> Kernel:
 def scores(
     w: TensorText, q: Memory, key: Matrix, depth: int, place: Place, first: Node, begin: Node, partial: Node
 ) -> None:
-    """Scores of a tile, of which only a partial one is looked at."""
+    """Scores of a tile. Only those of a partial one are looked at, and of one that the last key is in."""
     a, r = w.arguments, w.tiles
     scale = n.mul(a.number(0), w.const(LOG2_E))
     w.map((r.scores, lambda *_: w.const(0.0)))
     w.emit(TileProduct(r.scores, Matrix(q.name, n.i64(0), q.stride), key, depth))
 
-    def scaled(_: Node, j: Node) -> Node:
-        inside = n.lt(n.add(begin, j), a.size("keys"))
-        return n.select(inside, n.mul(r.scores.at, scale), lowest(w.form.computed))
-
-    w.map((r.scores, scaled))
-    with w.when(partial):
-        if w.form.mask == ADDED:
+    w.map((r.scores, lambda *_: n.mul(r.scores.at, scale)))
+    if w.form.mask == ADDED:
+        with w.when(partial):
             w.map((r.scores, lambda i, j: w.with_added(r.scores.at, place, n.add(first, i), n.add(begin, j))))
-        hidden = lambda i, j: w.hidden(place, n.add(first, i), n.add(begin, j))  # noqa: E731
+
+    def hidden(i: Node, j: Node) -> Node:
+        key = n.add(begin, j)
+        return n.call("or", n.le(a.size("keys"), key), w.hidden(place, n.add(first, i), key))
+
+    with w.when(n.call("or", partial, n.lt(n.sub(a.size("keys"), begin), w.form.tile))):
         w.map((r.scores, lambda *_: lowest(w.form.computed)), where=hidden)
 
 
@@ -176,7 +182,7 @@ def results(w: TensorText, place: Place, first: Node) -> None:
     row, column = w.point()
     query = n.add(first, row)
     lead = n.add(n.mul(n.add(n.mul(place.batch, a.size("queries")), query), a.size("heads")), place.head)
-    inside = n.call("and", n.lt(query, a.size("queries")), n.lt(column, f.value_dim))
+    inside = within(n.lt(query, a.size("queries")), column, f.value_dim)
     value = n.cast(n.mul(r.sums.at, r.factor.at), f.stored)
     pair = 1 if f.value_dim % 2 else 2
     w.emit(TileStore(r.sums, RESULT, row, column, n.add(n.mul(lead, f.value_dim), column), value, inside, pair))

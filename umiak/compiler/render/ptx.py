@@ -35,6 +35,8 @@ NEWEST_VERSION = 90
 SHARED_BYTES = {"sm_80": 164 << 10, "sm_86": 100 << 10, "sm_89": 100 << 10, "sm_90": 228 << 10, "sm_100": 228 << 10}
 SYSTEM_BYTES = 1 << 10
 REGISTERS = 1 << 16  # of a multiprocessor
+MOST_REGISTERS = 255  # of a thread
+TILE_REGISTERS = 64  # for tiles, with which the assembler finds room for the rest
 
 _INTEGER = {"add": "add", "sub": "sub", "mul": "mul", "and": "and", "or": "or", "xor": "xor"}
 _FLOAT = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
@@ -150,7 +152,7 @@ class _Ptx(PtxTiles):
             raise ValueError(f"[{k.name}] requires at most {PARAMETER_BYTES // 8} arguments, got {len(args)}")
         if any(b.space == SHARED for b in k.buffers):
             self.globals.append(f"@{k.name}_shared = external addrspace(3) global [0 x i8], align 64")
-        most = f' "nvvm.maxnreg"="{REGISTERS // (2 * self.threads)}"' if self.alone else ""
+        most = f' "nvvm.maxnreg"="{self.most_registers}"' if self.most_registers else ""
         return "\n".join(
             [
                 f'target triple = "{TRIPLE}"',
@@ -171,14 +173,18 @@ class _Ptx(PtxTiles):
         )
 
     @property
-    def alone(self) -> bool:
-        """Return whether a block without tiles in registers has a multiprocessor to itself, for want of memory.
-
-        Unasked, the assembler saves registers for more blocks, and spills. Half of what there is keeps it from
-        unrolling loops until all are used.
+    def most_registers(self) -> int | None:
+        """Registers that a thread may have; None: the assembler chooses. It chooses for several blocks on a
+        multiprocessor, and spills: where tiles take many, or memory leaves no room for a second block anyway. Half of
+        what there is keeps it then from unrolling loops until all are used.
         """
+        if self.kernel.tiles:
+            held = sum(t.elements * t.type.bits // 32 for t in self.kernel.tiles)
+            return min(MOST_REGISTERS, REGISTERS // self.threads) if held > TILE_REGISTERS else None
         size = layout(self.kernel, SHARED)[1]
-        return not self.kernel.tiles and size.op == "const" and 2 * (size.attr + SYSTEM_BYTES) > SHARED_BYTES[self.arch]
+        if size.op == "const" and 2 * (size.attr + SYSTEM_BYTES) > SHARED_BYTES[self.arch]:
+            return REGISTERS // (2 * self.threads)
+        return None
 
     # --- statements ---
 
