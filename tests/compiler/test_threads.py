@@ -453,8 +453,8 @@ def test_options_of_llvm_do_not_depend_on_who_compiles_first():
     assert fresh.stdout == ptx.assemble(text)
 
 
-@pytest.mark.parametrize(("kib", "most"), [(90, True), (40, False)])
-def test_a_block_that_is_alone_may_have_half_of_the_registers(kib, most):
+@pytest.mark.parametrize(("kib", "most"), [(90, True), (60, True), (40, False)])
+def test_a_block_that_needs_much_memory_may_have_half_of_the_registers(kib, most):
     memory = Buffer("s", F32, SHARED, i64(kib * 256))
     body = (Loop(LANES, (Store("s", J, X),)), Loop(LANES, (Store("o", AT, load("s", F32, J)),)))
     kernel = rows(*body, scratch=(memory,))

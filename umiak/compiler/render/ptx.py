@@ -175,14 +175,14 @@ class _Ptx(PtxTiles):
     @property
     def most_registers(self) -> int | None:
         """Registers that a thread may have; None: the assembler chooses. It chooses for several blocks on a
-        multiprocessor, and spills: where tiles take many, or memory leaves no room for a second block anyway. Half of
-        what there is keeps it then from unrolling loops until all are used.
+        multiprocessor, and spills: where tiles take many, or memory leaves no room for a third block anyway. Half of
+        what there is leaves room for two, and keeps it from unrolling loops until all are used.
         """
         if self.kernel.tiles:
             held = sum(t.elements * t.type.bits // 32 for t in self.kernel.tiles)
             return min(MOST_REGISTERS, REGISTERS // self.threads) if held > TILE_REGISTERS else None
         size = layout(self.kernel, SHARED)[1]
-        if size.op == "const" and 2 * (size.attr + SYSTEM_BYTES) > SHARED_BYTES[self.arch]:
+        if size.op == "const" and 3 * (size.attr + SYSTEM_BYTES) > SHARED_BYTES[self.arch]:
             return REGISTERS // (2 * self.threads)
         return None
 
