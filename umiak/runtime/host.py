@@ -13,7 +13,7 @@ from umiak import ops as F
 from umiak.backends.base import Kernel
 from umiak.core import dtype as dt
 from umiak.core import eager
-from umiak.core.array import to_numpy
+from umiak.core.array import host_values
 
 _FULL = F.Full(dtype=dt.bool)
 
@@ -30,7 +30,7 @@ def kernel(call: Any) -> Kernel:
 
 
 def _require(op: F.Require, flag: Any) -> None:
-    if to_numpy(flag).all():
+    if host_values(flag).all():
         return
     error = getattr(builtins, op.kind)(*op.args)
     if not op.place:

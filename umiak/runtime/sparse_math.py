@@ -13,6 +13,7 @@ import numpy as np
 
 from umiak import ops as F
 from umiak.core.array import from_numpy
+from umiak.core.context import place_guard
 from umiak.core.dtype import int64 as _INT64
 from umiak.core.tensor import Tensor
 from umiak.ops.promotion import promote
@@ -378,7 +379,8 @@ def softmax(x: Any, axis: int) -> Any:
 
 def softmax_of_groups(values: Tensor, which: np.ndarray, n: int) -> Tensor:
     """Softmax over values of the same group."""
-    low = F.full(-math.inf, dtype=values.dtype, shape=(n, *values.shape[1:]))
+    with place_guard(values.place):
+        low = F.full(-math.inf, dtype=values.dtype, shape=(n, *values.shape[1:]))
     index = index_tensor(which, _INT64, values.place)
     highest = F.put(low, index, values.detach(), axis=0, mode="max")
     powers = F.exp(values - F.take(highest, index, axis=0))

@@ -16,6 +16,7 @@ import numpy as np
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy, host_values
+from umiak.core.context import place_guard
 from umiak.core.dtype import DType
 from umiak.core.tensor import KIND_SPARSE, KIND_SYMBOLIC, Tensor
 from umiak.ir.tracer import DataUnknown
@@ -212,7 +213,8 @@ class SparseTensor(Tensor):
         """Run gradients back from the values; ``grad_tensor`` is sparse or dense, None means ones at the values."""
         g = None if grad_tensor is None else self.aligned_values(grad_tensor, "backward")
         if g is None:
-            g = F.full(1, dtype=self._values.dtype, shape=tuple(self._values.shape))
+            with place_guard(self._values.place):
+                g = F.full(1, dtype=self._values.dtype, shape=tuple(self._values.shape))
         self._values.backward(g, retain_graph)
 
     def clear_gradient(self, set_to_zero: bool = True) -> None:
@@ -597,7 +599,8 @@ def added(values: Tensor, at: np.ndarray, n: int) -> Tensor:
     """``n`` sums: values that have the same index add up."""
     index = from_numpy(np.ascontiguousarray(at), values.place)
     wide = F.cast(values, dtype=dt.int32) if values.dtype.is_bool else values
-    zeros = F.full(0, dtype=wide.dtype, shape=(n, *values.shape[1:]))
+    with place_guard(values.place):
+        zeros = F.full(0, dtype=wide.dtype, shape=(n, *values.shape[1:]))
     sums = F.put(zeros, index, wide, axis=0, mode="add")
     return F.cast(sums, dtype=dt.bool) if values.dtype.is_bool else sums
 

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from paddle._public import need_tensor, public
-from paddle.tensor._args import integer
+from paddle.tensor._args import create_on, integer
 from paddle.tensor.random import randperm
 from umiak import ops as F
 from umiak.core import dtype as dt
@@ -122,7 +122,8 @@ def shuffle_batch(x: Tensor, seed: Any = None) -> Tensor:
     *around, last = x.shape
     rows = math.prod(around)
     if seed is None:
-        order = randperm(rows)
+        order = create_on(x.place, randperm, rows)
     else:
-        order = F.rand_perm(dt.int64, rows, *Generator(integer(seed, op, "seed")).reserve(0))
+        words = Generator(integer(seed, op, "seed")).reserve(0)
+        order = create_on(x.place, F.rand_perm, dt.int64, rows, *words)
     return F.reshape(F.take(F.reshape(x, (rows, last)), order, axis=0), tuple(x.shape))

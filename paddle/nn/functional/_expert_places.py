@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import paddle
 from paddle.tensor._args import create_on
 from umiak import ops as F
+from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
 
 
@@ -38,7 +39,8 @@ def queues(requested: Tensor, experts: int) -> Queues:
     n = requested.shape[0]
     order = paddle.argsort(requested, stable=True)
     counts = F.bincount_sized(requested, None, count=experts)
-    position = paddle.scatter(paddle.zeros([n], "int64"), order, paddle.arange(n, dtype="int64"))
+    zeros = create_on(order.place, F.full, 0, dt.int64, (n,))
+    position = paddle.scatter(zeros, order, create_on(order.place, F.iota, 0, 1, dt.int64, n))
     return Queues(position - paddle.gather(paddle.cumsum(counts) - counts, requested), counts)
 
 
@@ -46,9 +48,8 @@ def rows_at(index: Tensor, places: int, rows: Tensor, nothing: int) -> Tensor:
     """For each place the row that is there, ``nothing`` where there is none; places from ``places`` on are left out."""
     kept = index < places
     # What is left out goes to one place more, which is cut off.
-    return paddle.scatter(
-        paddle.full([places + 1], nothing, "int64"), paddle.where(kept, index, paddle.full_like(index, places)), rows
-    )[:places]
+    empty = create_on(index.place, F.full, nothing, dt.int64, (places + 1,))
+    return paddle.scatter(empty, paddle.where(kept, index, paddle.full_like(index, places)), rows)[:places]
 
 
 def rows_or_zeros(x: Tensor, index: Tensor) -> Tensor:

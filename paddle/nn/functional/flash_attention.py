@@ -32,6 +32,7 @@ from paddle.nn.functional.packed_sequences import (
     sequences,
     visible,
 )
+from paddle.tensor._args import create_on
 from umiak import ops as F
 from umiak.core.context import no_grad_guard
 from umiak.core.tensor import Tensor
@@ -485,8 +486,8 @@ def calc_reduced_attention_scores(query: Tensor, key: Tensor, softmax_lse: Tenso
     k = k if heads == key_heads else F.repeat_interleave(k, axis=2, repeats=heads // key_heads)
     lse = F.cast(F.slice(softmax_lse, axes=(2,), starts=(0,), sizes=(queries,), steps=(1,)), dtype=wide)
     # The gradient of values are the sums of weights times the gradient of the result.
-    v = F.full(0.0, dtype=wide, shape=(batch, keys, heads, 1))
-    out, ones = (F.full(x, dtype=wide, shape=(batch, queries, heads, 1)) for x in (0.0, 1.0))
+    v = create_on(query.place, F.full, 0.0, dtype=wide, shape=(batch, keys, heads, 1))
+    out, ones = (create_on(query.place, F.full, x, dtype=wide, shape=(batch, queries, heads, 1)) for x in (0.0, 1.0))
     with no_grad_guard():
         sums = F.attention_grad(q, k, v, out, lse, ones, None, causal=False, scale=1.0 / math.sqrt(size or 1))[2]
     return F.permute(sums, perm=(0, 2, 3, 1))

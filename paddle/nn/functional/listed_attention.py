@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from paddle._public import need_tensor, public
+from paddle.tensor._args import create_on
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
+from umiak.core.place import Place
 from umiak.core.tensor import Tensor
 from umiak.runtime import sparse_math
 from umiak.runtime.sparse_tensor import SparseCsr, read
@@ -70,7 +72,9 @@ def sparse_attention(
     ):
         if mask is not None and list(need_tensor(mask, OP, arg_name).shape) != shape:
             raise op_error(ValueError, OP, f"{arg_name} of shape {shape}", list(mask.shape))
-    return sparse_math.attention(query, key, value, _pattern(offsets, columns, length), key_padding_mask, attn_mask)
+    return sparse_math.attention(
+        query, key, value, _pattern(offsets, columns, length, query.place), key_padding_mask, attn_mask
+    )
 
 
 def _integers(x: Tensor, arg_name: str, shape: list) -> np.ndarray:
@@ -84,7 +88,7 @@ def _integers(x: Tensor, arg_name: str, shape: list) -> np.ndarray:
     return read(x, OP, arg_name)
 
 
-def _pattern(offsets: np.ndarray, columns: np.ndarray, length: int) -> SparseCsr:
+def _pattern(offsets: np.ndarray, columns: np.ndarray, length: int, place: Place) -> SparseCsr:
     """The positions of all heads as one sparse tensor ``[batch * heads, length, length]``."""
     batch, heads, positions = columns.shape
     flat = offsets.reshape(batch * heads, length + 1).astype(np.int64)
@@ -95,5 +99,7 @@ def _pattern(offsets: np.ndarray, columns: np.ndarray, length: int) -> SparseCsr
     keys = columns.reshape(batch * heads, positions)[listed].astype(np.int64)
     if ((keys < 0) | (keys >= length)).any():
         raise op_error(ValueError, OP, f"sparse_csr_columns from 0 to {length - 1}", f"{keys.min()} to {keys.max()}")
-    ones = F.full(1.0, dtype=dt.float32, shape=(keys.size,))
-    return SparseCsr(from_numpy(flat.reshape(-1)), from_numpy(keys), ones, [batch * heads, length, length])
+    ones = create_on(place, F.full, 1.0, dtype=dt.float32, shape=(keys.size,))
+    return SparseCsr(
+        from_numpy(flat.reshape(-1), place), from_numpy(keys, place), ones, [batch * heads, length, length]
+    )

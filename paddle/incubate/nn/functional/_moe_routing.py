@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 import paddle
 from paddle.nn.functional._expert_places import queues, rows_at
+from paddle.tensor._args import create_on
+from umiak import ops as F
+from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
 
 
@@ -47,7 +50,7 @@ def route(scores: Tensor, bias: Tensor | None, k: int, capacity: int, use_pad: b
     place = requested * capacity + queued.rank if use_pad else queued.position(requested)
     taken = queued.rank < capacity
     places = experts * capacity if use_pad else k * n
-    token = paddle.arange(n, dtype="int64")
+    token = create_on(scores.place, F.iota, 0, 1, dt.int64, n)
     tokens = paddle.tile(token, [k]) if use_pad else paddle.repeat_interleave(token, k)
     token_of_place = rows_at(paddle.where(taken, place, paddle.full_like(place, places)), places, tokens, n)
 

@@ -6,6 +6,7 @@ import paddle
 from paddle._public import need_tensor, public
 from paddle.incubate.nn.functional._moe_routing import route
 from paddle.nn.functional._expert_places import queues, rows_at, rows_or_zeros
+from paddle.tensor._args import create_on
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
@@ -237,14 +238,16 @@ def moe_gate_dispatch_partial_nosoftmaxtopk(
     taken_in_order = in_order < here
     taken_counts = placed.counts[:here]
     places = here * capacity if use_pad else int(taken_counts.sum())
-    token_in_order = paddle.repeat_interleave(paddle.arange(n, dtype="int64"), k)
+    token_in_order = paddle.repeat_interleave(create_on(x.place, F.iota, 0, 1, dt.int64, n), k)
     token_of_place = rows_at(
         paddle.where(taken_in_order, place, paddle.full_like(place, places)), places, token_in_order, n
     )
     place = paddle.where(taken_in_order, place, paddle.zeros_like(place)).reshape([n, k])
     weights = paddle.where(taken_in_order.reshape([n, k]), combine_weights, paddle.zeros_like(combine_weights))
     counts = queued.counts[:here] if use_pad else taken_counts
-    elsewhere = [paddle.zeros([m], "int64") for m in (expert_start_index, num_experts - expert_end_index)]
+    elsewhere = [
+        create_on(x.place, F.full, 0, dt.int64, (m,)) for m in (expert_start_index, num_experts - expert_end_index)
+    ]
     return (
         rows_or_zeros(x, token_of_place),
         weights,

@@ -8,6 +8,8 @@ from paddle.amp.auto_cast import auto_cast
 from paddle.incubate.nn.functional import _fp8
 from paddle.incubate.nn.functional._fp8 import ROWS
 from paddle.incubate.nn.functional._moe_routing import route
+from paddle.tensor._args import create_on
+from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.context import no_grad_guard
 from umiak.core.tensor import Tensor
@@ -78,8 +80,8 @@ def moe_gate_dispatch_and_quant(
     with no_grad_guard(), auto_cast(enable=False):
         routing = route(gate_logits, corr_bias, k, capacity, use_pad)
         q = quantise(x, E4M3, ROWS, power_of_two=use_pow2_scale)
-        codes = paddle.concat([q.codes, paddle.zeros([1, x.shape[1]], E4M3)])
-        scale = paddle.concat([q.scale, paddle.ones([1, q.scale.shape[1]])])
+        codes = paddle.concat([q.codes, create_on(x.place, F.full, 0, E4M3, (1, x.shape[1]))])
+        scale = paddle.concat([q.scale, create_on(x.place, F.full, 1.0, dt.float32, (1, q.scale.shape[1]))])
         return (
             paddle.gather(codes, routing.token_of_place),
             paddle.gather(scale, routing.token_of_place),
