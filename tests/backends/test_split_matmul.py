@@ -85,6 +85,12 @@ def test_numbers_of_any_size(left, right):
     assert np.all(np.abs(result - exact)[~over] <= np.abs(exact[~over]) * 30 * UNIT + 2.0**-126)
 
 
+@pytest.mark.parametrize("size", [2.0**-126, 2.0**100, np.finfo(np.float32).max])
+def test_zeros_times_numbers_of_any_size_are_zeros(size):
+    zeros, x = np.zeros((256, 256), np.float32), np.full((256, 256), size, np.float32)
+    assert not matmul(zeros, x).any() and not matmul(x, zeros).any()
+
+
 def test_lines_of_different_sizes():
     """A row, or a column, has the accuracy of its own numbers, whatever is in the others."""
     rng = np.random.default_rng(3)

@@ -14,7 +14,6 @@
  */
 #pragma once
 #include <stdint.h>
-#include <string.h>
 
 enum {
     SPLIT_LINES = 32,             /* of a panel */
@@ -39,14 +38,16 @@ static inline SplitRange split_both(SplitRange a, SplitRange b) {
     return (SplitRange){a.least < b.least ? a.least : b.least, a.most > b.most ? a.most : b.most};
 }
 
+/* A part of a number of 2^125 and more may be infinite, which zeros of the other operand would make NaN. */
+static inline int split_holds(SplitRange a) { return (a.most >> 23) < 252 && (!a.most || (a.least >> 23) >= 27); }
+
 /* Whether sums of `terms` products keep what float32 has: what a part loses below 2^-126, and an overflow of a part of a sum that
  * is finite, are excluded. Exponents are biased by 127. */
 static inline int split_fits(SplitRange a, SplitRange b, int64_t terms) {
     int low_a = (int)(a.least >> 23), low_b = (int)(b.least >> 23), high_a = (int)(a.most >> 23), high_b = (int)(b.most >> 23);
     int longest = 64 - __builtin_clzll((unsigned long long)terms);
-    if (!a.most || !b.most) return a.most < 0x7f800000u && b.most < 0x7f800000u;
-    return low_a >= 27 && low_b >= 27 && low_a + low_b >= 154 && high_a < 252 && high_b < 252 &&
-           high_a + high_b + longest < 380;
+    if (!split_holds(a) || !split_holds(b)) return 0;
+    return !a.most || !b.most || (low_a + low_b >= 154 && high_a + high_b + longest < 380);
 }
 
 #if defined(__x86_64__) && defined(__linux__) && ((defined(__GNUC__) && __GNUC__ >= 11) || defined(__clang__))
