@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import struct
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -50,7 +51,7 @@ class Work(NamedTuple):
     steps: tuple[tuple[Step, ...], ...]
 
 
-class Launches:
+class Launches(ABC):
     """The launches of one class of calls, each of some work that its sizes and strides decide on.
 
     ``prepare(work)`` is called once per class of sizes and strides, as long as that is remembered.
@@ -84,13 +85,13 @@ class Launches:
             result = self.known[values] = self.prepare(self.work(values))
         return result
 
+    @abstractmethod
     def values(self, ins: Sequence[Any], words: Sequence[int]) -> tuple:
         """Return the numbers of a launch that its work depends on."""
-        raise NotImplementedError
 
+    @abstractmethod
     def work(self, values: tuple) -> Work:
         """The work of launches with these numbers."""
-        raise NotImplementedError
 
 
 class NestLaunches(Launches):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from umiak.compiler.loop.tiles import Tile, TileProduct
+from umiak.compiler.loop.tiles import Tile
 from umiak.compiler.loop.tree import Buffer
 from umiak.compiler.loop.types import ScalarType
 from umiak.compiler.render.opencl_types import cell_of, name_of
 
 if TYPE_CHECKING:
-    from umiak.compiler.render.spmd import Handle, Spmd
+    from umiak.compiler.render.spmd import Handle
 
 
 class OpenCLTiles:
@@ -51,12 +51,3 @@ class OpenCLTiles:
 
     def wait(self, pending: int) -> None:
         """They have arrived."""
-
-    def multiply(self, spmd: Spmd, s: TileProduct) -> None:
-        raise NotImplementedError("products are loops")
-
-    def across(self, x: Handle, type: ScalarType, mask: int) -> Handle:
-        raise NotImplementedError("lanes exchange numbers through local memory")
-
-    def meet(self, number: Handle, threads: int, wait: bool) -> None:
-        raise NotImplementedError("barriers are of all threads")

@@ -1,7 +1,7 @@
 """Statements on tiles for a block of threads: each lane has the registers that ``loop.tiles.place`` gives it.
 
 Targets with ``warp`` have instructions for products, for copies beside other work, and barriers for some of the threads
-(:class:`TileWriter`). Elsewhere a lane sums up its own elements of a product in a loop, reads what it needs of matrices
+(:class:`WarpWriter`). Elsewhere a lane sums up its own elements of a product in a loop, reads what it needs of matrices
 in shared memory, and of a left operand in registers from those who hold it, by way of shared memory.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
+from typing import cast as cast_type
 
 from umiak.compiler.loop.node import (
     Node,
@@ -75,6 +76,11 @@ class TileWriter(Protocol):
 
     def commit(self) -> None: ...
     def wait(self, pending: int) -> None: ...
+
+
+class WarpWriter(TileWriter, Protocol):
+    """Text of a target with ``warp``."""
+
     def multiply(self, spmd: Spmd, s: TileProduct) -> None: ...
     def across(self, x: Handle, type: ScalarType, mask: int) -> Handle:
         """A number of the lane that differs by the bits of the mask."""
@@ -90,6 +96,11 @@ class BlockTiles:
         self.spmd, self.out = spmd, spmd.out
         self.pending: set[str] = set()  # buffers that copies are on their way to
         self.first = 0  # the first thread of those that copy
+
+    @property
+    def warp_out(self) -> WarpWriter:
+        """The writer of a target with ``warp``."""
+        return cast_type(WarpWriter, self.out)
 
     def declare(self) -> None:
         for t in self.spmd.kernel.tiles:
@@ -262,7 +273,7 @@ class BlockTiles:
         """A number of the lane that differs by the bits of the mask. All threads of the group come here."""
         spmd = self.spmd
         if spmd.out.warp:
-            return self.out.across(x, type, mask)
+            return self.warp_out.across(x, type, mask)
         cell = spmd.cells("exchange", type, spmd.threads)
         spmd.out.store(cell, spmd.value(TID), x)
         spmd.out.barrier()
@@ -329,7 +340,7 @@ class BlockTiles:
     def product(self, s: TileProduct) -> None:
         if self.spmd.out.warp:
             with self.members(s.result):
-                self.out.multiply(self.spmd, s)
+                self.warp_out.multiply(self.spmd, s)
         else:
             self.sums(s)
 
@@ -391,7 +402,7 @@ class BlockTiles:
         free = lambda index: add(full(index), i64(s.slots))  # noqa: E731
 
         def meet(number: Node, wait: bool) -> None:
-            self.out.meet(spmd.value(number), threads, wait)
+            self.warp_out.meet(spmd.value(number), threads, wait)
 
         spmd.barrier()
         spmd.value(self.warp)
