@@ -52,9 +52,9 @@ class RowExchange:
         with self.lock:
             if self.begun:
                 return
-            self.begun = True
             size, most = self.group.size, int(self.all[:, 0].max())
             if not most:
+                self.begun = True
                 return
             # Parts of equal length: ranks have about as many rows.
             index = np.zeros(most, np.int64)
@@ -67,6 +67,7 @@ class RowExchange:
             values = to_numpy(empty((size, *value.shape), self.leaf.dtype, CPU))
             self.rest = [self.group.all_gather(indexes, index), self.group.all_gather(values, value)]
             self.parts = indexes, values
+            self.begun = True  # not before: who asks again after a failure gets it too
 
     def more(self) -> bool:
         """Go on to the next message, when the present one has arrived; return False when that was the last."""
