@@ -68,6 +68,9 @@ NAMES = {
             "set_stream stream stream_guard synchronize "
         ),
     },
+    "paddle.device.cuda": {
+        "paddle.device.cuda": "cuda_graphed_layer graphs",
+    },
     "paddle.device.xpu": {
         "paddle.device.generators": "get_rng_state manual_seed set_rng_state",
     },

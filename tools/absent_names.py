@@ -53,10 +53,10 @@ def absent() -> dict[str, list[str]]:
     return {module: sorted(names) for module, names in sorted(found.items()) if names}
 
 
-def entry(key: str, names: list[str]) -> list[str]:
-    """The lines of a table for a key and its names."""
+def entry(key: str, names: list[str], indent: int = 4) -> list[str]:
+    """The lines of a table for a key and its names, which are indented by so much in the end."""
     rows = textwrap.wrap(" ".join(names), 104)
-    if len(rows) == 1 and len(key) + len(rows[0]) <= 109:  # with what stands around them a line of 120
+    if len(rows) == 1 and len(key) + len(rows[0]) <= 113 - indent:  # a line of 120, with what stands around
         return [f'    "{key}": "{rows[0]}",\n']
     return [f'    "{key}": (\n', *(f'        "{r} "\n' for r in rows), "    ),\n"]
 

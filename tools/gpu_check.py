@@ -13,6 +13,7 @@ import operator
 import os
 import subprocess
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Callable, Sequence
@@ -208,6 +209,41 @@ def _captured_steps(place: str, steps: int) -> dict[str, Any]:
     return {"step_s": seconds, "losses": [float(x) for x in losses]}
 
 
+def captures(place: str, replays: int = 20) -> dict[str, Any]:
+    """Work that ``CUDAGraph`` records, with random numbers, against the same calls; seconds of a replay."""
+    paddle.set_device(place)
+    x, total = paddle.zeros([64, 64]), paddle.zeros([64, 64])
+
+    def work() -> Any:
+        total.add_(paddle.nn.functional.dropout(paddle.tanh(x), 0.5))
+
+    work()  # kernels are compiled
+    totals = []
+    for recorded in (True, False):
+        paddle.seed(1)
+        total.fill_(0.0)
+        graph = paddle.device.cuda.graphs.CUDAGraph(place)
+        if recorded:
+            graph.capture_begin()
+            work()
+            graph.capture_end()
+        call = graph.replay if recorded else work
+        x.fill_(0.5)
+        start = time.perf_counter()
+        for _ in range(replays):
+            call()
+        paddle.device.synchronize(place)
+        totals.append((total.numpy(), (time.perf_counter() - start) / replays))
+        if recorded:
+            with tempfile.TemporaryDirectory() as folder:
+                graph.print_to_dot_files(folder)
+                segments = sorted(os.listdir(folder))
+        graph.reset()
+    (ours, replay_s), (calls, call_s) = totals
+    right = bool((ours == calls).all()) and bool(ours.any()) and segments == ["segment_0.dot"]
+    return {"ok": right, "replay_s": replay_s, "calls_s": call_s, "segments": segments}
+
+
 def collectives(place: str) -> dict[str, Any]:
     """Collectives of a group of one rank by NCCL, where that is installed."""
     here = paddle.CUDAPlace(0)
@@ -268,8 +304,8 @@ def torch_with_cuda() -> Any:
 
 
 SECTIONS: dict[str, Callable[..., dict[str, Any]]] = {
-    "device": device, "tests": tests, "training": training, "programs": programs, "collectives": collectives,
-    "profile": profile, "rates": rates,
+    "device": device, "tests": tests, "training": training, "programs": programs, "captures": captures,
+    "collectives": collectives, "profile": profile, "rates": rates,
 }  # fmt: skip
 
 

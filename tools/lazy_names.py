@@ -96,7 +96,7 @@ def text() -> str:
     for module, homes in lazy().items():
         lines.append(f'    "{module}": {{\n')
         for home, names in sorted(homes.items()):
-            lines += [f"    {row}" for row in absent_names.entry(home, sorted(names))]
+            lines += [f"    {row}" for row in absent_names.entry(home, sorted(names), 8)]
         lines.append("    },\n")
     return HEAD + "".join(lines) + "}\n"
 

@@ -87,6 +87,25 @@ class TimeMark(Protocol):
         """Wait for this mark and a later one of the same device; the time between them."""
 
 
+class WorkCapture(Protocol):
+    """Work of a device that is recorded rather than done, and done at each replay."""
+
+    def begin(self) -> None:
+        """Record what this thread hands to the device from now on."""
+
+    def end(self) -> None:
+        """End the recording."""
+
+    def replay(self) -> None:
+        """Do the work, on the current stream."""
+
+    def write_dot_files(self, folder: str, flags: int) -> None:
+        """Write what was recorded to files in the language of Graphviz."""
+
+    def reset(self) -> None:
+        """Give what was recorded back."""
+
+
 class Properties(NamedTuple):
     """A device as its maker describes it: model, version of what it can do, bytes of memory, units that compute."""
 
@@ -151,6 +170,11 @@ class Backend:
         """Return whether work that a stream gets is recorded into a graph of the device, rather than done."""
         return False
 
+    def work_capture(self, place: Place, pool: int | None) -> WorkCapture | None:
+        """A new recording of work of a device, which has its memory in common with others of the same pool; None where
+        the device records none."""
+        return None
+
     def time_mark(self, place: Place, stream: int) -> TimeMark | None:
         """Mark the end of what a stream has, by the device's own clock; None where it has none."""
         return None
@@ -199,6 +223,11 @@ class Backend:
     def fuses_epilogue(self, op: Op, metas: Sequence[Any], params: Sequence[Any], steps: Sequence[Any]) -> bool:
         """Return whether ``steps`` behind a matmul or a convolution of operands ``metas`` had better be part of its
         launch (compiler.epilogue.FusedEpilogue)."""
+        return False
+
+    def fuses_gradient(self, op: Op, metas: Sequence[Any], gated: bool, summed: str) -> bool:
+        """Return whether a matmul of operands ``metas`` had better put relu's gradient behind it, where ``gated``, and
+        give sums of ``summed``, in its launch (compiler.gradient_epilogue.FusedGradient)."""
         return False
 
     def adds_bias(self, op: Op, metas: Sequence[Any]) -> bool:

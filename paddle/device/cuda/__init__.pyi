@@ -1,5 +1,7 @@
 """Made by ``tools/public_stubs.py``."""
 
+from paddle.device.cuda import cuda_graphed_layer as cuda_graphed_layer
+from paddle.device.cuda import graphs as graphs
 from paddle.device.cuda.functions import create_event as create_event
 from paddle.device.cuda.functions import create_stream as create_stream
 from paddle.device.cuda.functions import device_count as device_count
@@ -29,6 +31,7 @@ __all__ = [
     "Stream",
     "create_event",
     "create_stream",
+    "cuda_graphed_layer",
     "current_stream",
     "device_count",
     "empty_cache",
@@ -36,6 +39,7 @@ __all__ = [
     "get_device_name",
     "get_device_properties",
     "get_rng_state",
+    "graphs",
     "manual_seed",
     "max_memory_allocated",
     "max_memory_reserved",

@@ -37,9 +37,10 @@ def test_graphs_collectives_and_profiles_are_checked(device, cuda, monkeypatch):
 
     library = RecordingNccl(cuda.driver)
     monkeypatch.setattr(nccl, "load", lambda: library)
-    only = ["programs", "collectives"]
-    report = json.loads(json.dumps(gpu_check.run(device.name, only, programs={"steps": 2})))
+    only = ["programs", "captures", "collectives"]
+    report = json.loads(json.dumps(gpu_check.run(device.name, only, programs={"steps": 2}, captures={"replays": 2})))
     assert report["programs"]["ok"] and len(report["programs"]["graphs"]["losses"]) == 5, report
+    assert report["captures"]["ok"], report
     assert report["collectives"]["ok"] and library.calls == ["all_reduce", "group", "destroy"], report
 
     def missing():

@@ -20,6 +20,7 @@ from umiak.ops.linalg import Matmul
 from umiak.util import log
 
 if TYPE_CHECKING:
+    from umiak.backends.cuda.captures import StreamCapture
     from umiak.backends.cuda.nccl import NcclCollectives
     from umiak.backends.cuda.programs import Program
     from umiak.backends.cuda.tracer import Tracer
@@ -66,6 +67,11 @@ class CudaBackend(Backend):
 
     def capturing(self, place: Place, stream: int) -> bool:
         return self.device(place).queue(stream).capture is not None
+
+    def work_capture(self, place: Place, pool: int | None) -> StreamCapture:
+        from umiak.backends.cuda.captures import StreamCapture
+
+        return StreamCapture(self.device(place), pool)
 
     def time_mark(self, place: Place, stream: int) -> TimedEvent:
         return TimedEvent(self.device(place).queue(stream))
@@ -122,6 +128,11 @@ class CudaBackend(Backend):
 
         return fuses(op, metas, steps)
 
+    def fuses_gradient(self, op: Any, metas: Sequence[Any], gated: bool, summed: str) -> bool:
+        from umiak.backends.cuda.epilogues import fuses_gradient
+
+        return fuses_gradient(metas)
+
     def kernel(self, call: Any) -> Kernel | None:
         # Imported with the first kernel: they load the compiler.
         from umiak.backends.cuda import epilogues
@@ -129,6 +140,7 @@ class CudaBackend(Backend):
         from umiak.backends.cuda.matmuls import Kernels, convolution, matmul
         from umiak.backends.cuda.nests import NestKernel
         from umiak.compiler.epilogue import FusedEpilogue
+        from umiak.compiler.gradient_epilogue import FusedGradient
         from umiak.compiler.lower.builder import NotANest
 
         device, op = self.device(call.place), call.op
@@ -138,6 +150,8 @@ class CudaBackend(Backend):
             return convolution(Kernels(device), call)
         if type(op) is FusedEpilogue:
             return epilogues.kernel(Kernels(device), call)
+        if type(op) is FusedGradient:
+            return epilogues.gradient(Kernels(device), call)
         product = matmul(Kernels(device), call) if type(op) is Matmul else None
         if product is not None:
             return product

@@ -43,17 +43,30 @@ class Recorded(NamedTuple):
     given: Given
 
 
+class Draw(NamedTuple):
+    """Launches of a capture that draw random numbers: which ones, the seed and the offset that they got, and where the
+    two are in their scalar pack."""
+
+    launches: slice
+    seed: int
+    offset: int
+    at_seed: int
+    at_offset: int
+
+
 class Capture:
     """Work that a stream records into a graph in place of doing it.
 
     ``settable``: numbers that launches are given will be set anew in the graph, so that random numbers may be drawn.
+    ``draws``: those of draws alone will be; None: not even those.
     ``addresses`` that the graph will use; ``storages`` of other streams' memory among them, which are pinned; ``keep``
     what has to live as long; ``pending`` what is to be done after each launch of the graph; ``launches`` of kernels of
     the loop IR; ``others`` counts the work that is no nest.
     """
 
-    def __init__(self, settable: bool = False) -> None:
+    def __init__(self, settable: bool = False, draws: bool = False) -> None:
         self.settable = settable
+        self.draws: list[Draw] | None = [] if draws else None
         self.addresses: set[int] = set()
         self.storages: dict[int, Storage] = {}  # by id
         self.keep: list[object] = []

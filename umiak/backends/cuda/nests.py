@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from umiak.backends.attention_launches import launches_of
-from umiak.backends.cuda.device import CaptureError, Device
+from umiak.backends.cuda.device import CaptureError, Device, Draw
 from umiak.backends.cuda.launches import Given, Launch, Scratch, prepare
 from umiak.backends.late_failures import DataCheck
 from umiak.backends.nest_launches import Work
@@ -51,6 +51,10 @@ class NestKernel:
         self.name = self.launches.name
         operations = call.op.group.operations if isinstance(call.op, Fused) else ()
         self.random = call.op.random or any(o.op.random for o in operations)
+        # Where the words of a stream of random numbers begin is among the params of ops that draw them.
+        names = list(call.op.param_fields)
+        self.streamed = {"seed", "offset"} <= {*names}
+        self.dropout = names.index("p") if self.streamed and not self.random and "p" in names else -1
 
     def prepare(self, work: Work) -> Prepared:
         steps = []
@@ -82,8 +86,11 @@ class NestKernel:
     ) -> None:
         device, place = self.device, outs[0].place
         queue, driver = device.queue(current().get_stream(place)), device.driver
-        if self.random and queue.capture is not None and not queue.capture.settable:
+        capture = queue.capture
+        draws = capture is not None and not capture.settable and self.draws(params)
+        if draws and (capture.draws is None or not self.streamed):  # type: ignore[union-attr]
             raise CaptureError(f"[graph] requires a function that draws no random numbers, got {op.name}")
+        first = len(capture.launches) if capture is not None else 0
         scratch = Scratch(place)
         # Numbers and absent operands have a place among the pointers, too.
         pointers = [x.pointer if isinstance(x, Buffer) else 0 for x in (*ins, *outs)]
@@ -103,6 +110,8 @@ class NestKernel:
 
         if not prepared.fails:
             queue.put(op.name, enqueue, uses=(*ins, *outs), nest=True)
+            if draws:
+                self.note_draw(capture, op, params, words, slice(first, first + len(work)))
             return
         block = device.pinned.take(4)
         code = ctypes.c_uint32.from_address(block[0])
@@ -114,3 +123,20 @@ class NestKernel:
 
         check = DataCheck(op, ins, params, lambda: code.value, device.memory.array)
         queue.put(op.name, checked, check, partial(device.pinned.give, block), (*ins, *outs), nest=True)
+        if draws:
+            self.note_draw(capture, op, params, words, slice(first, first + len(work)))
+
+    def draws(self, params: tuple) -> bool:
+        """Return whether a call draws random numbers: attention does where its ``p`` is not 0."""
+        return self.random or (self.dropout >= 0 and params[self.dropout] != 0)
+
+    def note_draw(self, capture: Any, op: Any, params: tuple, words: list[int], launches: slice) -> None:
+        """Tell a capture of launches that draw."""
+        at: dict[str, int] = {}
+        behind = len(words)
+        for (name, field), value in reversed([*zip(op.param_fields.items(), params, strict=True)]):
+            behind -= len(value) if field.kind == "ints" else 1
+            at[name] = behind
+        capture.draws.append(
+            Draw(launches, words[at["seed"]], params[list(op.param_fields).index("offset")], at["seed"], at["offset"])
+        )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from umiak.backends.cuda.device import Capture, CaptureError, Device
@@ -25,6 +26,17 @@ _free: dict[int, list[int]] = {}  # streams of closed recordings, by index of th
 _opened: dict[int, int] = {}
 
 
+@dataclass
+class Pool:
+    """A stream that several recordings have in common."""
+
+    stream: int
+    users: int = 1
+
+
+_pools: dict[tuple[int, int], Pool] = {}  # by index of the place and number of the pool
+
+
 class Segment(NamedTuple):
     """A graph of the driver, ready to be launched."""
 
@@ -35,14 +47,17 @@ class Segment(NamedTuple):
 
 
 class GraphSequence:
-    """Graphs of one device, and what is done between them, in order. ``settable``: see :class:`Capture`."""
+    """Graphs of one device, and what is done between them, in order. ``settable``, ``draws``: see :class:`Capture`.
 
-    def __init__(self, device: Device, settable: bool = False) -> None:
+    Those of one ``pool`` have one stream, and so their memory, in common.
+    """
+
+    def __init__(self, device: Device, settable: bool = False, draws: bool = False, pool: int | None = None) -> None:
         self.device = device
         self.place: Place = device.place
-        self.settable = settable
+        self.settable, self.draws, self.pool = settable, draws, pool
         self.steps: list[Segment | Callable[[], None]] = []
-        self.stream = _take_stream(self.place)
+        self.stream = _take_stream(self.place, pool)
         self.queue = device.queue(self.stream)
         self.outer = current().get_stream(self.place)
         self.launches = 0
@@ -53,7 +68,7 @@ class GraphSequence:
     def begin(self) -> None:
         """Record what the stream gets from now on."""
         self.device.enter().stream_begin_capture(self.queue.handle)
-        self.queue.capture = Capture(self.settable)
+        self.queue.capture = Capture(self.settable, self.draws)
         self.device.recording = self
 
     def end(self) -> Segment | None:
@@ -62,11 +77,18 @@ class GraphSequence:
         capture, queue.capture = queue.capture, None
         self.device.recording = None
         assert capture is not None
-        graph = driver.stream_end_capture(queue.handle)
-        if not capture.work:
-            driver.graph_destroy(graph)
-            return None
-        instance = driver.graph_instantiate(graph)
+        graph = 0
+        try:
+            graph = driver.stream_end_capture(queue.handle)
+            if not capture.work:
+                driver.graph_destroy(graph)
+                return None
+            instance = driver.graph_instantiate(graph)
+        except CudaError:
+            if graph:
+                driver.graph_destroy(graph)
+            _release(capture)
+            raise
         segment = Segment(graph, instance, capture, self.device.memory.protect(capture.addresses))
         self.steps.append(segment)
         return segment
@@ -147,7 +169,7 @@ class GraphSequence:
             driver.graph_destroy(segment.graph)
             _release(segment.capture)
             self.device.memory.unprotect(segment.blocks)
-        _free.setdefault(self.place.index, []).append(self.stream)
+        _give_stream(self.place, self.stream, self.pool)
 
 
 def _release(capture: Capture) -> None:
@@ -161,7 +183,30 @@ def _release(capture: Capture) -> None:
     capture.storages.clear()
 
 
-def _take_stream(place: Place) -> int:
+def _take_stream(place: Place, pool: int | None) -> int:
+    with LOCK:
+        if pool is not None and (place.index, pool) in _pools:
+            shared = _pools[place.index, pool]
+            shared.users += 1
+            return shared.stream
+        id = _new_stream(place)
+        if pool is not None:
+            _pools[place.index, pool] = Pool(id)
+        return id
+
+
+def _give_stream(place: Place, id: int, pool: int | None) -> None:
+    with LOCK:
+        if pool is not None:
+            shared = _pools[place.index, pool]
+            shared.users -= 1
+            if shared.users:
+                return
+            del _pools[place.index, pool]
+        _free.setdefault(place.index, []).append(id)
+
+
+def _new_stream(place: Place) -> int:
     with LOCK:
         free = _free.setdefault(place.index, [])
         if free:
