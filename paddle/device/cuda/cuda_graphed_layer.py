@@ -68,7 +68,8 @@ class CUDAGraphedLayer(Layer):
         if self._captured is None:
             from paddle import jit
 
-            self._captured = jit.to_static(lambda *args, **kwargs: self.layer(*args, **kwargs))
+            layer = self.layer  # not of self: a layer that nobody has any more gives its graphs back at once
+            self._captured = jit.to_static(lambda *args, **kwargs: layer(*args, **kwargs))
         return self._captured(*args, **kwargs)
 
     def is_warmup_step(self) -> bool:

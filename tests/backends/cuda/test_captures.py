@@ -223,7 +223,7 @@ def test_a_driver_that_refuses_ends_the_recording(device, cuda):
 def test_a_graphed_layer_gives_what_its_layer_does(device, cuda):
     paddle.seed(0)
     layer = paddle.nn.Sequential(paddle.nn.Linear(4, 2), paddle.nn.Tanh())
-    graphed = CUDAGraphedLayer(layer, num_warmup_steps=1)
+    graphed, former = CUDAGraphedLayer(layer, num_warmup_steps=1), {*cuda.driver.graphs}
     for k in range(4):
         assert graphed.is_warmup_step() == (k < 1) and graphed.is_cuda_graph_step() == (k >= 1)
         results = []
@@ -238,3 +238,6 @@ def test_a_graphed_layer_gives_what_its_layer_does(device, cuda):
         for mine, expected in zip(results[1], results[0], strict=True):
             np.testing.assert_allclose(mine, expected, rtol=1e-5, atol=1e-6)
     assert "cuGraphLaunch" in cuda.driver.calls
+    del layer, graphed, call
+    gc.collect()
+    assert former.issuperset(cuda.driver.graphs)
