@@ -2011,6 +2011,7 @@ MADE_INSIDE = {
     ),
     "fused": "made by the compiler inside of call programs; every test of a composite or a gradient runs some",
     "fused_epilogue": "made by the compiler inside of programs; tests of the executor run some",
+    "fused_gradient": "made by the compiler inside of programs; tests/backends/cuda/test_cublaslt.py runs some",
     "channels_last": "made by the compiler inside of programs; tests of layouts run some",
     **dict.fromkeys(("strip_conv", "strip_matmul"), "made by a pass; tests of passes run some"),
     "relayout": "made by the compiler inside of programs; tests of layouts run some",

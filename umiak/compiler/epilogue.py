@@ -9,8 +9,11 @@ from umiak import ops as F
 from umiak.compiler.calls import live
 from umiak.compiler.codes import MAX_EPILOGUE
 from umiak.compiler.strips import StripConv, StripMatmul
+from umiak.core import dtype as dt
 from umiak.core import eager
-from umiak.ir.meta import identical
+from umiak.core.context import place_guard
+from umiak.ir import sym as dim
+from umiak.ir.meta import Meta, identical
 from umiak.ir.program import Operation, Value
 from umiak.ir.rewrite import Sweep
 from umiak.ops import activation, convolution, elementwise, linalg, movement
@@ -54,12 +57,17 @@ class FusedEpilogue(Op):
     """``inner`` (a matmul or a convolution of two tensors) and ``steps`` that are done to its result: "bias" and "add"
     bring an operand each, ("scale", factor) and ("shift", term) a number, activations nothing.
 
+    With ``mask``, a second result tells which elements a "relu" at the end has let through, for
+    :class:`umiak.compiler.gradient_epilogue.FusedGradient`: uint8 ``[rows, bytes]``, in the form of the library that
+    writes it. Nobody else reads it.
+
     What was rounded between the steps of a narrow type is not: a provider computes them in float32.
     """
 
     inputs = ("*xs",)
     inner: Any
     steps: Any
+    mask: bool = False
     elementwise: ClassVar[bool] = False
     vjp = None
 
@@ -71,7 +79,8 @@ class FusedEpilogue(Op):
         object.__setattr__(self, "param_fields", self.inner.param_fields)
 
     def infer(self, *args: Any) -> Any:
-        return self.inner.infer(*args[:2], *args[self.n :])
+        out = self.inner.infer(*args[:2], *args[self.n :])
+        return (out, mask_meta(out.shape)) if self.mask else out
 
     def decompose(self, *args: Any) -> Any:
         y = eager.apply(self.inner, args[:2], args[self.n :])
@@ -87,7 +96,15 @@ class FusedEpilogue(Op):
                 y = (F.mul if step[0] == "scale" else F.add)(y, step[1])
             else:
                 y = ACTIVATIONS[step](y)
-        return y
+        if not self.mask:
+            return y
+        with place_guard(y.place):
+            return y, F.full(0, dt.uint8, mask_meta(y.shape).shape)
+
+
+def mask_meta(shape: Any) -> Meta:
+    """The mask of a result: a bit for each of its elements, rows of a multiple of 128 bits."""
+    return Meta((dim.product(shape[:-1]), (shape[-1] + 127) // 128 * 16), dt.uint8)
 
 
 def with_epilogues(

@@ -21,6 +21,7 @@ from umiak.compiler.dump import dump
 from umiak.compiler.epilogue import FusedEpilogue
 from umiak.compiler.fuse import fuse
 from umiak.compiler.fused import Fused
+from umiak.compiler.gradient_epilogue import FusedGradient
 from umiak.compiler.lower.builder import NotANest
 from umiak.compiler.lower.group import has_rule, lowerable, nest_of
 from umiak.compiler.nest import Chain, Nest
@@ -488,7 +489,7 @@ def expander(backend: Any) -> Callable[[Op], bool] | None:
     return lambda op: (
         op.decompose is not None
         and not lowerable(op)
-        and type(op) not in (FusedEpilogue, StripConv, StripMatmul)
+        and type(op) not in (FusedEpilogue, FusedGradient, StripConv, StripMatmul)
         and not backend.opaque(op)
     )
 

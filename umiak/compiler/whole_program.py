@@ -12,6 +12,7 @@ from umiak.compiler.dump import dump
 from umiak.compiler.early_writes import early_writes
 from umiak.compiler.epilogue import with_epilogues
 from umiak.compiler.fuse import fuse
+from umiak.compiler.gradient_epilogue import with_gradient_epilogues
 from umiak.compiler.layout import Layouts, prefers_channels_last
 from umiak.compiler.overlap import overlapped
 from umiak.compiler.plan import expander, plain_modes, show_operations
@@ -85,6 +86,7 @@ def _fused(
 ) -> tuple[list[Operation], list[Value], list[Value | None], list[Sym], dict[int, Value | None]]:
     """(operations, inputs, results, conditions, what inputs are given up to) of a block without its regions."""
     operations, results = with_epilogues(program.ops, wanted, backend.fuses_epilogue, backend.adds_bias, backend.opaque)
+    operations, results = with_gradient_epilogues(operations, results, backend.fuses_gradient)
     operations, inputs, results, conditions = _expanded(program, operations, results, backend)
     operations, results = simplify(operations, results, backend.lays_out)
     operations, results = _apart(operations, inputs, results, [any(v is x for x in program.inputs) for v in wanted])

@@ -1,7 +1,6 @@
 """Matmuls by cuBLASLt, from the wheel ``nvidia-cublas`` or wherever ``cuda.pathfinder`` finds it.
 
 The library is column-major: what is written is the transpose of the result, from the right operand and the left one.
-Constants are those of ``cublasLt.h`` and ``library_types.h``.
 """
 
 from __future__ import annotations
@@ -9,13 +8,17 @@ from __future__ import annotations
 import ctypes
 import functools
 import itertools
+import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from umiak.backends.cuda import copies
 from umiak.backends.cuda.launches import Scratch
+from umiak.backends.cuda.providers import lt_library as lt
+from umiak.backends.cuda.providers.epilogue import PLAIN, Epilogue
+from umiak.backends.cuda.providers.lt_library import Heuristic, Library
 from umiak.backends.matmul_work import Matrices
-from umiak.backends.strided import merged
+from umiak.backends.strided import merged, reshaped
 from umiak.core.buffer import Buffer
 from umiak.core.context import current
 from umiak.core.tensor import empty
@@ -23,28 +26,11 @@ from umiak.core.tensor import empty
 if TYPE_CHECKING:
     from umiak.backends.cuda.device import Device
 
-# By dtype: the type of elements, of sums, and of the factors of a call.
-DTYPES = {"float32": (0, 68, 0), "float64": (1, 70, 1), "float16": (2, 68, 0), "bfloat16": (14, 68, 0)}
-_FACTORS = {0: ctypes.c_float, 1: ctypes.c_double}
-_TRANSA, _TRANSB = 3, 4  # cublasLtMatmulDescAttributes_t
-_BATCH_COUNT, _BATCH_OFFSET = 5, 6  # cublasLtMatrixLayoutAttribute_t
-_WORKSPACE, _ALIGNMENTS = 1, (5, 6, 7, 8)  # cublasLtMatmulPreferenceAttributes_t
-_PLAIN, _TRANSPOSED = 0, 1  # cublasOperation_t
+# Dtypes of operands and results alike.
+DTYPES = ("float32", "float64", "float16", "bfloat16")
 
 WORKSPACE = 32 << 20  # bytes that a call may use
 MOST_ALIGNED = 256
-
-
-class Heuristic(ctypes.Structure):
-    """``cublasLtMatmulHeuristicResult_t``."""
-
-    _fields_ = [
-        ("algo", ctypes.c_uint64 * 8),
-        ("workspace", ctypes.c_size_t),
-        ("state", ctypes.c_int),
-        ("waves", ctypes.c_float),
-        ("reserved", ctypes.c_int * 4),
-    ]
 
 
 class Layout(NamedTuple):
@@ -59,31 +45,13 @@ class Layout(NamedTuple):
 class Problem(NamedTuple):
     """One class of calls: what the library chooses an algorithm by."""
 
-    dtype: str
+    dtypes: tuple[str, str, str]  # of the library's operands and of the result
     batch: int
     transposes: tuple[int, int]  # of the library's operands
     layouts: tuple[Layout, Layout, Layout]
-    alignments: tuple[int, int, int]
-
-
-class Library:
-    """The functions of the library; a status other than 0 is an error."""
-
-    def __init__(self, functions: Any) -> None:
-        self.functions = functions
-
-    def call(self, name: str, *arguments: Any) -> None:
-        status = getattr(self.functions, f"cublasLt{name}")(*arguments)
-        if status:
-            raise RuntimeError(f"[cublasLt{name}] failed with status {status}")
-
-    def new(self, name: str, *arguments: Any) -> ctypes.c_void_p:
-        made = ctypes.c_void_p()
-        self.call(f"{name}Create", ctypes.byref(made), *arguments)
-        return made
-
-    def set(self, kind: str, of: ctypes.c_void_p, attribute: int, value: Any) -> None:
-        self.call(f"{kind}SetAttribute", of, attribute, ctypes.byref(value), ctypes.c_size_t(ctypes.sizeof(value)))
+    alignments: tuple[int, ...]  # of operands, result and what is added
+    attributes: tuple[tuple[int, int], ...]  # of the descriptor beside these, with their values
+    pointers: tuple[tuple[int, int], ...]  # attributes that are addresses, with their alignments
 
 
 @functools.cache
@@ -110,9 +78,9 @@ def column_major(rows: int, columns: int, row: int, column: int) -> tuple[int, i
     """Rows, columns and step of a column-major matrix, and whether it is the transpose of one whose elements lie
     ``row`` and ``column`` apart; None where no such matrix lies so."""
     if (column == 1 or columns == 1) and (row >= columns or rows == 1):
-        return columns, rows, max(row, columns), _PLAIN  # its rows are the library's columns
+        return columns, rows, max(row, columns), lt.PLAIN  # its rows are the library's columns
     if (row == 1 or rows == 1) and (column >= rows or columns == 1):
-        return rows, columns, max(column, rows), _TRANSPOSED
+        return rows, columns, max(column, rows), lt.TRANSPOSED
     return None
 
 
@@ -123,7 +91,10 @@ class Chosen(NamedTuple):
 
 
 class CublasLt:
-    """cuBLASLt on one device (:class:`umiak.backends.cuda.providers.Gemm`)."""
+    """cuBLASLt on one device (:class:`umiak.backends.cuda.providers.gemm.Gemm`).
+
+    ``masks``: addresses of the masks that the library has written, by which alone it is told which ones it can read.
+    """
 
     def __init__(self, device: Device, library: Library) -> None:
         self.device, self.library = device, library
@@ -131,70 +102,87 @@ class CublasLt:
         self.handle = ctypes.c_void_p()
         library.call("Create", ctypes.byref(self.handle))
         self.chosen: dict[Problem, Chosen | None] = {}
+        self.masks: set[int] = set()
+        self.lock = threading.Lock()  # of descriptors, in which addresses are set for each call
 
-    def multiply(self, out: Buffer, a: Matrices, b: Matrices, name: str) -> bool:
-        if not a.columns:
+    def multiply(self, out: Buffer, a: Matrices, b: Matrices, name: str, epilogue: Epilogue = PLAIN) -> bool:
+        if epilogue.mask is not None:
+            self.masks.discard(epilogue.mask.pointer)  # a former call's
+        if not a.columns or (epilogue.gate is not None and epilogue.gate.pointer not in self.masks):
             return False  # sums of nothing
-        a, b = (x if self.fits(x) else self.dense(x, name) for x in (a, b))
+        added = epilogue.added
+        out, a, b, added = one_matrix(out, a, b, added)
+        a, b = (x if fits(x) else self.dense(x, name) for x in (a, b))
         m, n = out.shape[-2:]
         batch = out.shape[:-2]
         of_out = Matrices(out, False).strides
         sizes, (to, of_a, of_b) = merged(batch, of_out, a.steps(batch), b.steps(batch))
-        item = out.dtype.itemsize
+        several = sizes != [1]
+        if several and not (epilogue.mask is epilogue.gate is epilogue.sums is None):
+            return False  # these are of one matrix
         left, right = (column_major(x.rows, x.columns, x.row, x.column) for x in (b, a))
         assert left is not None and right is not None
         layouts = (
             Layout(*left[:3], of_b[-1]), Layout(*right[:3], of_a[-1]), Layout(n, m, n, to[-1]),
         )  # fmt: skip
+        operands = [(b.x, of_b), (a.x, of_a), (out, to), (out if added is None else added, to)]
+        attributes, addresses = of_epilogue(epilogue)
         for index in itertools.product(*map(range, sizes[:-1])):
             pointers = tuple(
-                x.pointer + item * sum(i * s for i, s in zip(index, steps))
-                for x, steps in ((b.x, of_b), (a.x, of_a), (out, to))
+                x.pointer + x.dtype.itemsize * sum(i * s for i, s in zip(index, steps)) for x, steps in operands
             )
-            aligned = tuple(min(MOST_ALIGNED, p & -p) for p in pointers)
-            problem = Problem(out.dtype.name, sizes[-1], (left[3], right[3]), layouts, aligned)  # type: ignore[arg-type]
-            chosen = self.choice(problem)
+            problem = Problem(
+                (b.x.dtype.name, a.x.dtype.name, out.dtype.name), sizes[-1], (left[3], right[3]), layouts,
+                tuple(map(aligned, pointers)), attributes, tuple((k, aligned(p)) for k, p in addresses),
+            )  # fmt: skip
+            with self.lock:
+                chosen = self.choice(problem, addresses)
             if chosen is None:
                 return False
-            self.put(problem, chosen, pointers, (a.x, b.x, out), name)
+            uses = (a.x, b.x, *epilogue.buffers, out)
+            self.put(problem, chosen, pointers, addresses, float(added is not None), uses, name)
+        if epilogue.mask is not None:
+            self.masks.add(epilogue.mask.pointer)
         return True
-
-    def fits(self, x: Matrices) -> bool:
-        return column_major(x.rows, x.columns, x.row, x.column) is not None
 
     def dense(self, x: Matrices, name: str) -> Matrices:
         """A copy whose rows lie one after the other."""
-        view = Buffer.__new__(Buffer)
-        view.storage, view.offset, view.dtype = x.x.storage, x.x.offset, x.x.dtype
-        view.shape, view.strides = (*x.batch, x.rows, x.columns), (*x.strides, x.row, x.column)
+        view = reshaped(x.x, (*x.batch, x.rows, x.columns), (*x.strides, x.row, x.column))
         copy = Buffer(empty(view.shape, view.dtype, view.place))
         copies.copy(self.device, copy, view, name)
         return Matrices(copy, False)
 
-    def choice(self, problem: Problem) -> Chosen | None:
+    def choice(self, problem: Problem, addresses: Sequence[tuple[int, int]]) -> Chosen | None:
         """The library's choice for a class of calls; None where it has none."""
         if problem not in self.chosen:
-            self.chosen[problem] = self.choose(problem)
+            self.chosen[problem] = self.choose(problem, addresses)
         return self.chosen[problem]
 
-    def choose(self, problem: Problem) -> Chosen | None:
+    def choose(self, problem: Problem, addresses: Sequence[tuple[int, int]]) -> Chosen | None:
         library = self.library
-        number, compute, scale = DTYPES[problem.dtype]
+        _, compute, scale = lt.DTYPES[problem.dtypes[2]]
         descriptor = library.new("MatmulDesc", compute, scale)
-        for attribute, value in zip((_TRANSA, _TRANSB), problem.transposes):
-            library.set("MatmulDesc", descriptor, attribute, ctypes.c_int32(value))
-        layouts = tuple(self.layout(x, number, problem.batch) for x in problem.layouts)
+        layouts = tuple(
+            self.layout(x, lt.DTYPES[dtype][0], problem.batch) for x, dtype in zip(problem.layouts, problem.dtypes)
+        )
         preference = library.new("MatmulPreference")
-        library.set("MatmulPreference", preference, _WORKSPACE, ctypes.c_uint64(WORKSPACE))
-        for attribute, value in zip(_ALIGNMENTS, (*problem.alignments, problem.alignments[2])):
+        library.set("MatmulPreference", preference, lt.WORKSPACE, ctypes.c_uint64(WORKSPACE))
+        of_a, of_b, of_out, of_added = problem.alignments
+        for attribute, value in zip(lt.ALIGNMENTS, (of_a, of_b, of_added, of_out)):
             library.set("MatmulPreference", preference, attribute, ctypes.c_uint32(value))
         heuristic, count = Heuristic(), ctypes.c_int()
         try:
+            for attribute, value in zip((lt.TRANSA, lt.TRANSB), problem.transposes):
+                library.set("MatmulDesc", descriptor, attribute, ctypes.c_int32(value))
+            for attribute, value in problem.attributes:
+                kind = ctypes.c_int64 if attribute == lt.AUX_STEP else ctypes.c_int32
+                library.set("MatmulDesc", descriptor, attribute, kind(value))
+            self.point(descriptor, addresses)  # their alignment counts
             library.call(
                 "MatmulAlgoGetHeuristic", self.handle, descriptor, layouts[0], layouts[1], layouts[2], layouts[2],
                 preference, 1, ctypes.byref(heuristic), ctypes.byref(count),
             )  # fmt: skip
-        except RuntimeError:  # CUBLAS_STATUS_NOT_SUPPORTED
+        except RuntimeError:  # CUBLAS_STATUS_NOT_SUPPORTED, or an attribute that this version does not know
             return None
         finally:
             library.call("MatmulPreferenceDestroy", preference)
@@ -204,27 +192,92 @@ class CublasLt:
         made = ctypes.c_void_p()
         arguments = (number, ctypes.c_uint64(x.rows), ctypes.c_uint64(x.columns), ctypes.c_int64(x.step))
         self.library.call("MatrixLayoutCreate", ctypes.byref(made), *arguments)
-        self.library.set("MatrixLayout", made, _BATCH_COUNT, ctypes.c_int32(batch))
-        self.library.set("MatrixLayout", made, _BATCH_OFFSET, ctypes.c_int64(x.batch))
+        self.library.set("MatrixLayout", made, lt.BATCH_COUNT, ctypes.c_int32(batch))
+        self.library.set("MatrixLayout", made, lt.BATCH_OFFSET, ctypes.c_int64(x.batch))
         return made
 
+    def point(self, descriptor: ctypes.c_void_p, addresses: Sequence[tuple[int, int]]) -> None:
+        """Set the addresses that a descriptor holds."""
+        for attribute, address in addresses:
+            self.library.set("MatmulDesc", descriptor, attribute, ctypes.c_void_p(address))
+
     def put(
-        self, problem: Problem, chosen: Chosen, pointers: Sequence[int], uses: tuple[Buffer, ...], name: str
+        self,
+        problem: Problem,
+        chosen: Chosen,
+        pointers: Sequence[int],
+        addresses: Sequence[tuple[int, int]],
+        beta: float,
+        uses: tuple[Buffer, ...],
+        name: str,
     ) -> None:
         out = uses[-1]
         queue = self.device.queue(current().get_stream(out.place))
         scratch = Scratch(out.place)
         workspace = scratch.take(chosen.heuristic.workspace)
-        factor = _FACTORS[DTYPES[problem.dtype][2]]
-        one, zero = factor(1), factor(0)
-        left, right, result = (ctypes.c_void_p(p) for p in pointers)
+        factor = lt.FACTORS[lt.DTYPES[problem.dtypes[2]][2]]
+        one, of_added = factor(1), factor(beta)
+        left, right, result, added = (ctypes.c_void_p(p) for p in pointers)
 
         def enqueue(stream: int) -> None:
-            self.library.call(
-                "Matmul", self.handle, chosen.descriptor, ctypes.byref(one), left, chosen.layouts[0], right,
-                chosen.layouts[1], ctypes.byref(zero), result, chosen.layouts[2], result, chosen.layouts[2],
-                ctypes.byref(chosen.heuristic), ctypes.c_void_p(workspace),
-                ctypes.c_size_t(chosen.heuristic.workspace), ctypes.c_void_p(stream),
-            )  # fmt: skip
+            with self.lock:
+                self.point(chosen.descriptor, addresses)
+                self.library.call(
+                    "Matmul", self.handle, chosen.descriptor, ctypes.byref(one), left, chosen.layouts[0], right,
+                    chosen.layouts[1], ctypes.byref(of_added), added, chosen.layouts[2], result, chosen.layouts[2],
+                    ctypes.byref(chosen.heuristic), ctypes.c_void_p(workspace),
+                    ctypes.c_size_t(chosen.heuristic.workspace), ctypes.c_void_p(stream),
+                )  # fmt: skip
 
         queue.put(name, enqueue, uses=uses)
+
+
+def fits(x: Matrices) -> bool:
+    """Return whether the library can read matrices as they lie."""
+    return column_major(x.rows, x.columns, x.row, x.column) is not None
+
+
+def aligned(pointer: int) -> int:
+    """The power of two that an address is a multiple of."""
+    return min(MOST_ALIGNED, pointer & -pointer)
+
+
+def of_epilogue(x: Epilogue) -> tuple[tuple[tuple[int, int], ...], list[tuple[int, int]]]:
+    """Attributes of a descriptor that say an epilogue, and those of them that are addresses."""
+    if x == PLAIN:
+        return (), []
+    bits = lt.ACTIVATIONS[x.activation] | (lt.EPILOGUE_BIAS if x.bias is not None else 0)
+    addresses = [] if x.bias is None else [(lt.BIAS_POINTER, x.bias.pointer)]
+    attributes = []
+    mask = x.gate if x.mask is None else x.mask
+    if mask is not None:
+        bits |= lt.EPILOGUE_AUX if x.gate is None else lt.RELU_GRADIENT
+        attributes.append((lt.AUX_STEP, 8 * mask.shape[-1]))
+        addresses.append((lt.AUX_POINTER, mask.pointer))
+    if x.sums is not None:
+        # The library's first operand is the right one.
+        bits |= {"left": lt.SUMS_OF_B, "right": lt.SUMS_OF_A, "result": lt.SUMS_OF_RESULT}[x.summed]
+        addresses.append((lt.BIAS_POINTER, x.sums.pointer))
+    return ((lt.EPILOGUE, bits or lt.EPILOGUE_NONE), *attributes), addresses
+
+
+def one_matrix(
+    out: Buffer, a: Matrices, b: Matrices, added: Buffer | None
+) -> tuple[Buffer, Matrices, Matrices, Buffer | None]:
+    """The same as rows of one matrix, where one right operand serves a batch whose left ones lie one after the
+    other."""
+    batch = out.shape[:-2]
+    if not batch or any(b.steps(batch)):
+        return out, a, b, added
+    sizes, (steps,) = merged((*batch, a.rows), (*a.steps(batch), a.row))
+    if len(sizes) > 1 or (sizes[0] > 1 and not steps[0]):
+        return out, a, b, added
+    shape = (sizes[0], b.columns)
+    left = reshaped(a.x, (sizes[0], a.columns), (steps[0] or a.columns, a.column))
+    right = reshaped(b.x, (b.rows, b.columns), (b.row, b.column))
+    return (
+        reshaped(out, shape),
+        Matrices(left, False),
+        Matrices(right, False),
+        None if added is None else reshaped(added, shape),
+    )

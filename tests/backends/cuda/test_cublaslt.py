@@ -1,0 +1,226 @@
+"""Matmuls by cuBLASLt: what its functions are told, and what is done where it is told nothing."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+import pytest
+from cublaslt_double import CublasLtDouble
+from test_kernels import both, normals
+from test_matmuls import SHAPES
+
+import paddle
+from umiak import ops as F
+from umiak.backends.base import clear_plans
+from umiak.backends.cuda.providers import cublaslt, gemm
+from umiak.backends.cuda.providers import lt_library as lt
+
+
+@pytest.fixture
+def flag():
+    """What chooses the library, as it was before."""
+    former = gemm.FLAG.value
+    yield
+    gemm.FLAG.set(former)
+
+
+@pytest.fixture
+def library(cuda, monkeypatch):
+    double = CublasLtDouble(cuda.driver)
+    loaded = cublaslt.Library(double)
+    monkeypatch.setattr(cublaslt, "load", lambda: loaded)
+    former = gemm.FLAG.value
+    gemm.FLAG.set("cublaslt")
+    clear_plans()
+    yield double
+    gemm.FLAG.set(former)
+    clear_plans()
+
+
+STRIDED = {
+    **{k: v for k, v in SHAPES.items() if k != "nothing"},
+    "two batches": ((2, 3, 4, 5), (2, 3, 5, 6), {}),
+    "batches apart": ((2, 1, 4, 5), (1, 3, 5, 6), {}),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, pytest.param(np.float64, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", STRIDED)
+def test_cublaslt_gets_the_matrices_as_they_lie(device, cuda, library, name, dtype):
+    a, b, flags = STRIDED[name]
+    x, y = (np.round(normals(*s, dtype=np.float64) * 8).astype(dtype) for s in (a, b))
+    before = len(cuda.driver.launched)
+    expected, got = both(device, lambda x, y: F.matmul(x, y, **flags), x, y)
+    np.testing.assert_array_equal(got, expected)
+    assert not [k for k, *_ in cuda.driver.launched[before:] if k.startswith(("matmul", "copy"))]
+
+
+def test_operands_that_the_library_cannot_read_are_copied_first(device, cuda, library):
+    before = len(cuda.driver.launched)
+    expected, got = both(device, lambda x, y: F.matmul(x[:, ::2], y[::-1]), normals(4, 10), normals(5, 3))
+    np.testing.assert_allclose(got, expected, rtol=1e-5)
+    assert [k for k, *_ in cuda.driver.launched[before:] if k.startswith("copy")]
+
+
+def test_an_algorithm_is_chosen_once_for_a_class_of_calls(device, library):
+    x = paddle.to_tensor(normals(8, 8))
+    x @ x
+    chosen = len(library.objects)
+    for _ in range(3):
+        x @ x
+    assert len(library.objects) == chosen
+
+
+def test_what_the_library_does_not_do_runs_by_the_loop_ir(device, cuda, library):
+    library.refuses = True
+    before = len(cuda.driver.launched)
+    expected, got = both(device, F.matmul, normals(6, 11), normals(11, 3))
+    np.testing.assert_allclose(got, expected, rtol=1e-5)
+    assert [k for k, *_ in cuda.driver.launched[before:] if k.startswith("matmul")]
+
+
+@pytest.mark.parametrize("dtype", lt.DTYPES)
+def test_the_library_itself_reads_back_what_it_is_told(dtype):
+    """Its descriptors need no device."""
+    library = cublaslt.load()
+    if isinstance(library, str):
+        pytest.skip("requires nvidia-cublas, which umiak[cuda] has")
+    number, compute, scale = lt.DTYPES[dtype]
+    descriptor = library.new("MatmulDesc", compute, scale)
+    library.set("MatmulDesc", descriptor, lt.TRANSA, ctypes.c_int32(1))
+    numbers = {
+        lt.EPILOGUE: ctypes.c_int32(lt.RELU_GRADIENT | lt.SUMS_OF_RESULT), lt.BIAS_POINTER: ctypes.c_void_p(256),
+        lt.AUX_POINTER: ctypes.c_void_p(512), lt.AUX_STEP: ctypes.c_int64(256),
+        **{k: ctypes.c_void_p(1024) for k in lt.SCALE_POINTERS}, **{k: ctypes.c_int32(3) for k in lt.SCALE_MODES},
+    }  # fmt: skip
+    for attribute, value in numbers.items():
+        library.set("MatmulDesc", descriptor, attribute, value)
+    layout = ctypes.c_void_p()
+    sizes = (ctypes.c_uint64(5), ctypes.c_uint64(7), ctypes.c_int64(9))
+    library.call("MatrixLayoutCreate", ctypes.byref(layout), number, *sizes)
+    library.set("MatrixLayout", layout, lt.BATCH_COUNT, ctypes.c_int32(3))
+    library.set("MatrixLayout", layout, lt.BATCH_OFFSET, ctypes.c_int64(100))
+    preference = library.new("MatmulPreference")
+    library.set("MatmulPreference", preference, lt.WORKSPACE, ctypes.c_uint64(cublaslt.WORKSPACE))
+    for attribute in lt.ALIGNMENTS:
+        library.set("MatmulPreference", preference, attribute, ctypes.c_uint32(16))
+
+    def read(kind, of, attribute, value):
+        count = ctypes.c_size_t()
+        get = getattr(library.functions, f"cublasLt{kind}GetAttribute")
+        assert get(of, attribute, ctypes.byref(value), ctypes.c_size_t(ctypes.sizeof(value)), ctypes.byref(count)) == 0
+        return value.value
+
+    assert read("MatmulDesc", descriptor, lt.TRANSA, ctypes.c_int32()) == 1
+    for attribute, value in numbers.items():
+        assert read("MatmulDesc", descriptor, attribute, type(value)()) == value.value, attribute
+    kinds = {0: "uint32", 2: "uint64", 3: "uint64", 4: "int64", 5: "int32", 6: "int64"}
+    got = [read("MatrixLayout", layout, k, getattr(ctypes, f"c_{kind}")()) for k, kind in kinds.items()]
+    assert got == [number, 5, 7, 9, 3, 100]
+    assert read("MatmulPreference", preference, lt.WORKSPACE, ctypes.c_uint64()) == cublaslt.WORKSPACE
+
+
+def test_a_machine_without_the_library_says_so_once(device, monkeypatch, caplog, flag):
+    monkeypatch.setattr(cublaslt, "load", lambda: "cuBLASLt is not there")
+    gemm._say_once.cache_clear()
+    gemm.FLAG.set("auto")
+    x = paddle.to_tensor(normals(4, 4))
+    for dtype in ("float32", "float64"):
+        x.astype(dtype) @ x.astype(dtype)
+    assert [r.getMessage() for r in caplog.records] == [
+        "matmuls run by kernels of the loop IR, far below what the device can do: cuBLASLt is not there"
+    ]
+    gemm.FLAG.set("cublaslt")
+    with pytest.raises(RuntimeError, match=r"\[FLAGS_cuda_gemm\] requires cuBLASLt, got cuBLASLt is not there"):
+        x @ x
+    with pytest.raises(ValueError, match=r"\[FLAGS_cuda_gemm\] requires one of auto, cublaslt, loop"):
+        gemm.FLAG.set("mkl")
+
+
+# --- epilogues of captured programs ---
+
+
+def linear(x, weight, bias):
+    return paddle.nn.functional.linear(x, weight, bias)
+
+
+def gelu(x, weight, bias):
+    return paddle.nn.functional.gelu(linear(x, weight, bias), approximate=True)
+
+
+EPILOGUES = {
+    "bias": (linear, (lt.EPILOGUE_BIAS,)),
+    "bias relu": (lambda *a: F.relu(linear(*a)), (lt.EPILOGUE_BIAS | 2,)),
+    "relu": (lambda x, w, b: F.relu(F.matmul(x, w)), (2,)),
+    "bias gelu by tanh": (gelu, (lt.EPILOGUE_BIAS | 32,)),
+    "gelu by erf": (lambda *a: F.gelu(linear(*a)), (lt.EPILOGUE_BIAS,)),
+    "bias silu": (lambda *a: F.silu(linear(*a)), (lt.EPILOGUE_BIAS,)),
+    "bias relu and more": (lambda *a: F.relu(linear(*a)) * 2.0 + 1.0, (lt.EPILOGUE_BIAS | 2,)),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", pytest.param("bfloat16", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", EPILOGUES)
+def test_what_the_library_can_do_behind_a_matmul_is_part_of_its_launch(device, cuda, library, name, dtype):
+    """Rows of a batch are rows of one matrix; what it cannot say is a kernel behind it."""
+    layer, expected_calls = EPILOGUES[name]
+
+    @paddle.jit.to_static
+    def program(*operands):
+        return layer(*(x.astype(dtype) for x in operands)).astype("float32")
+
+    expected, got = both(device, program, normals(2, 5, 24), normals(24, 40), normals(40))
+    tolerance = 1e-5 if dtype == "float32" else 2e-2
+    np.testing.assert_allclose(got, expected, rtol=tolerance, atol=tolerance)
+    assert tuple(library.calls) == expected_calls
+    layouts = [x for x in library.objects.values() if isinstance(x, dict) and "rows" in x]
+    assert {x[lt.BATCH_COUNT] for x in layouts} == {1} and any(x["columns"] == 10 for x in layouts)
+
+
+def test_a_residual_is_the_librarys_third_matrix(device, cuda, library):
+    @paddle.jit.to_static
+    def program(x, weight, bias, residual):
+        return F.relu(linear(x, weight, bias) + residual)
+
+    given = (normals(3, 6, 8), normals(8, 16), normals(16), normals(3, 6, 16))
+    before = len(cuda.driver.launched)
+    expected, got = both(device, program, *given)
+    np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-5)
+    assert library.calls == [lt.EPILOGUE_BIAS | 2]
+    assert len(cuda.driver.launched) == before, "no kernel of the loop IR"
+
+
+@pytest.mark.parametrize("refused", [(), (lt.EPILOGUE_BIAS | 2,), (lt.RELU_GRADIENT | 16,), (lt.SUMS_OF_A,), True])
+def test_gradients_of_biases_and_of_relu_are_parts_of_launches(device, cuda, library, refused):
+    """A step of training, with losses of the host, whatever the library refuses."""
+    library.refuses = refused
+    rng = np.random.default_rng(0)
+    x, first, second = (rng.standard_normal(s).astype("float32") for s in ((6, 8), (8, 136), (136, 4)))
+    results = []
+    for place in ("cpu", device.name):
+        paddle.set_device(place)
+        network = paddle.nn.Sequential(paddle.nn.Linear(8, 136), paddle.nn.ReLU(), paddle.nn.Linear(136, 4))
+        for layer, value in ((network[0], first), (network[2], second)):
+            layer.weight.set_value(value)
+            layer.bias.set_value(value[0])
+        optimizer = paddle.optimizer.SGD(0.01, parameters=network.parameters())
+
+        @paddle.jit.to_static
+        def step(x, network=network, optimizer=optimizer):
+            loss = (network(x) ** 2).mean()
+            loss.backward()
+            optimizer.step()
+            optimizer.clear_grad()
+            return loss
+
+        losses = [float(step(paddle.to_tensor(x))) for _ in range(3)]
+        results.append([losses, *(p.numpy() for p in network.parameters())])
+    for a, b in zip(*results):
+        np.testing.assert_allclose(b, a, rtol=1e-4, atol=1e-5)
+    bias_relu, of_relu = lt.EPILOGUE_BIAS | 2 | lt.EPILOGUE_AUX, lt.RELU_GRADIENT | lt.SUMS_OF_RESULT
+    if not refused:
+        assert set(library.calls) == {bias_relu, lt.EPILOGUE_BIAS, of_relu, lt.SUMS_OF_A, lt.EPILOGUE_NONE}
+        assert len(library.calls) == 3 * 5
+    elif refused is not True:
+        assert not {*refused} & {*library.calls} and lt.EPILOGUE_BIAS in library.calls
