@@ -238,6 +238,6 @@ def test_a_graphed_layer_gives_what_its_layer_does(device, cuda):
         for mine, expected in zip(results[1], results[0], strict=True):
             np.testing.assert_allclose(mine, expected, rtol=1e-5, atol=1e-6)
     assert "cuGraphLaunch" in cuda.driver.calls
-    del layer, graphed, call
+    del layer, graphed, call, x, y
     gc.collect()
     assert former.issuperset(cuda.driver.graphs)
