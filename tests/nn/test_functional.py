@@ -401,6 +401,45 @@ def test_batch_norm(shape, agree, rng):
     np.testing.assert_array_equal(mine[0].numpy(), before)
 
 
+@pytest.mark.parametrize("shape", [(1, 3), (1, 3, 1, 1)])
+def test_batch_norm_of_one_element(shape, rng):
+    """A batch without a deviation passes through and leaves the running values alone: the last of an epoch may be one."""
+    norm = paddle.nn.BatchNorm(3)
+    x = paddle.to_tensor(f32(rng, *shape), stop_gradient=False)
+    step = paddle.jit.to_static(norm)
+    for call in (norm, step, step):
+        x.clear_grad()
+        y = call(x)
+        (y * y).sum().backward()
+        assert y.tolist() == x.tolist() and x.grad.tolist() == (2 * x).tolist()
+        assert norm.weight.grad.tolist() == norm.bias.grad.tolist() == norm._mean.tolist() == [0.0] * 3
+        assert norm._variance.tolist() == [1.0] * 3
+    step(paddle.to_tensor(f32(rng, 4, *shape[1:])))
+    assert norm._variance.tolist() != [1.0] * 3
+
+
+def test_batch_norm_of_open_sizes(rng):
+    main, start = paddle.static.Program(), paddle.static.Program()
+    paddle.enable_static()
+    try:
+        with paddle.static.program_guard(main, start):
+            norm = paddle.nn.BatchNorm1D(3)
+            y = norm(paddle.static.data("x", [None, 3, None]))
+        executor = paddle.static.Executor()
+        executor.run(start)
+        before = np.zeros(3, np.float32)
+        for shape, mean in (((1, 3, 1), 0.0), ((2, 3, 1), 0.1), ((1, 3, 2), 0.1), ((1, 3, 1), 0.0)):
+            x = f32(rng, *shape)
+            got, after = executor.run(main, feed={"x": x}, fetch_list=[y, norm._mean])
+            np.testing.assert_allclose(after, before if mean == 0 else 0.9 * before + mean * x.mean((0, 2)), rtol=1e-5)
+            before = after
+            deviation = np.sqrt(x.var((0, 2), keepdims=True) + 1e-5)
+            want = x if mean == 0 else (x - x.mean((0, 2), keepdims=True)) / deviation
+            np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+    finally:
+        paddle.disable_static()
+
+
 def test_group_and_instance_norm(agree, rng):
     x, w, b = f32(rng, 2, 6, 3, 4), f32(rng, 6), f32(rng, 6)
     agree(

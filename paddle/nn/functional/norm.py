@@ -10,9 +10,12 @@ from paddle._public import OtherOrder, need_tensor, public
 from paddle.framework.mode import when_evaluated
 from paddle.tensor._args import InternedOps, create_on
 from umiak import ops as F
+from umiak.core import dtype as dt
 from umiak.core.eager import apply
 from umiak.core.inplace import apply_into
 from umiak.core.tensor import Tensor
+from umiak.ir import expr
+from umiak.ir import sym as dim
 from umiak.util.errors import op_error
 
 _BATCH = InternedOps(F.BatchNorm)
@@ -140,10 +143,12 @@ def batch_norm(
 ) -> Tensor:
     """Batch normalisation: each channel less its mean, over its standard deviation, times weight plus bias.
 
+    With the statistics of a batch that has one element for each channel, which has no deviation, the result is x.
+
     Args:
         x: floating tensor ``[N, C]`` or ``[N, C, *]``, or channels last by ``data_format``.
         running_mean: tensor ``[C]``; in training it becomes ``momentum * running + (1 - momentum) * batch``, in place;
-            an x without elements leaves it alone.
+            an x without elements, or with one for each channel, leaves it alone.
         running_var: tensor ``[C]``, moved in the same way towards the biased variance.
         weight: tensor ``[C]``, or None for ones.
         bias: tensor ``[C]``, or None for zeros.
@@ -172,18 +177,28 @@ def batch_norm(
     if use_global_stats or (use_global_stats is None and not training):
         return apply(_BATCH_INFER[axis], (x, running_mean, running_var, weight, bias), (epsilon,))
     y, mean, var = apply(_BATCH[axis], (x, weight, bias), (epsilon,))
+    count = dim.product(n for i, n in enumerate(x.shape) if i != axis)
+    alone = _is_one(count)
+    if alone is not False:
+        y = F.where(create_on(x.place, F.full, dim.where(alone, 1, 0), dt.bool, ()), x, y)
     if use_global_stats is None:
         when_evaluated(y, _evaluated_batch_norm, axis, x, running_mean, running_var, weight, bias, epsilon)
-    if not (type(x._count) is int and x._count == 0):
-        follow(running_mean, running_var, mean, var, momentum)
+    if alone is not True and not (type(count) is int and count == 0):
+        follow(running_mean, running_var, mean, var, dim.where(alone, 1.0, momentum))
     return y
+
+
+def _is_one(n: dim.Int) -> dim.Bool:
+    """Return whether a count is 1; where only a run of the program knows, a symbol of that."""
+    alone = expr.compare_eq(n, 1)
+    return dim.settle(alone, "") if type(alone) is dim.Sym and alone.hinted else alone
 
 
 def _evaluated_batch_norm(axis: int, *args: Any) -> Tensor:
     return apply(_BATCH_INFER[axis], args[:-1], args[-1:])
 
 
-def follow(running_mean: Tensor, running_var: Tensor, mean: Tensor, var: Tensor, momentum: float) -> None:
+def follow(running_mean: Tensor, running_var: Tensor, mean: Tensor, var: Tensor, momentum: dim.Number) -> None:
     """Move the running values towards those of a batch, in place."""
     for running, batch in ((running_mean, mean), (running_var, var)):
         if batch.dtype is not running.dtype:  # a layer of a low precision throughout; statistics are of a wide one
