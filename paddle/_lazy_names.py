@@ -36,6 +36,9 @@ NAMES = {
     "paddle.autograd": {
         "paddle.autograd.functional": "Hessian Jacobian hessian jacobian jvp vjp",
     },
+    "paddle.compat": {
+        "paddle.compat.triton_package": "paddle_triton_fun",
+    },
     "paddle.cuda": {
         "paddle.cuda.runtime": "CudaError check_error cudart is_initialized mem_get_info set_device",
         "paddle.device.default": "current_device",

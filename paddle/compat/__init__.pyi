@@ -19,6 +19,7 @@ from paddle.compat.proxy import disable_torch_proxy as disable_torch_proxy
 from paddle.compat.proxy import enable_torch_proxy as enable_torch_proxy
 from paddle.compat.proxy import extend_torch_proxy_blocked_modules as extend_torch_proxy_blocked_modules
 from paddle.compat.proxy import use_torch_proxy_guard as use_torch_proxy_guard
+from paddle.compat.triton_package import paddle_triton_fun as paddle_triton_fun
 
 __all__ = [
     "MedianRetType",
@@ -34,6 +35,7 @@ __all__ = [
     "min",
     "nanmedian",
     "nn",
+    "paddle_triton_fun",
     "seed",
     "slogdet",
     "sort",

@@ -43,6 +43,7 @@ from paddle.jit.sot.rewritten import Simulated, is_rewriting
 from paddle.jit.sot.sources import Fixed, Item, Member, fixed
 from paddle.jit.sot.trace import MUTABLE, TABLES, ListAppend, TensorMethod, Trace, Unset, symbolic_in
 from paddle.jit.sot.translation import (
+    advice,
     has_captured_branches,
     is_interpreted,
     is_library,
@@ -357,7 +358,7 @@ class Simulator:
             elif module == "logging" and f.__name__ in _TELLING:
                 return self._tell(f, args, kwargs)
             else:
-                return self.break_graph(f"a call of {module}.{name_of(f)}")
+                return self.break_graph(f"a call of {module}.{name_of(f)}{advice(module)}")
         if type(f) is Direct:
             f = f.function
         if is_library(module) and self.trace.policy.leaves.get(f.__code__):

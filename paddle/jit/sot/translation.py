@@ -34,6 +34,17 @@ _STANDARD = frozenset(
 )
 
 
+# Packages whose functions launch kernels of their own: what they do is seen by no graph.
+KERNELS = frozenset(("triton", "tvm_ffi"))
+
+
+def advice(module: str) -> str:
+    """Return what to do about a call of a module's function that no graph has; empty where there is no advice."""
+    if module.partition(".")[0] not in KERNELS:
+        return ""
+    return ". Let an operator launch it (paddle.library.custom_op), whose register_fake says what the results are like"
+
+
 def is_library(module: str | None) -> bool:
     """Return whether a module is a part of the library."""
     return (module or "").partition(".")[0] in _OWN
@@ -46,7 +57,7 @@ def is_interpreted(module: str) -> bool:
         return module.startswith(_INTERPRETED)
     if is_ignored(module):
         return False
-    if top in ("numpy", "scipy", "torch", "logging"):
+    if top in ("numpy", "scipy", "torch", "logging") or top in KERNELS:
         return False
     return top not in sys.stdlib_module_names or module in _STANDARD or module == "__main__"
 

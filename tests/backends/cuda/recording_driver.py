@@ -17,8 +17,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from machine_code import Signature, sections, signature
+from shared_blocks import SharedBlock
 
-from umiak.backends.cuda.driver import CudaError, DeviceAttribute
+from umiak.backends.cuda.driver import CudaError, DeviceAttribute, FunctionAttribute
 
 TAG = 0xC1 << 48  # no address of x86-64 or AArch64 begins so
 GUARD = 64
@@ -70,7 +72,7 @@ class Work:
     run: Callable[[], None]
     uses: tuple[int, ...] = ()
     module: int = 0
-    kernel: tuple | None = None  # function, blocks, threads, shared, arguments
+    kernel: tuple | None = None  # function, grid, threads, shared, arguments
 
 
 @dataclass
@@ -94,7 +96,7 @@ class Event:
 @dataclass
 class Module:
     context: int
-    image: str
+    image: str | bytes
     functions: dict[int, str] = field(default_factory=dict)
 
 
@@ -110,7 +112,9 @@ class RecordingDriver:
     """:class:`umiak.backends.cuda.driver.Driver` of ``devices`` devices with ``memory`` bytes each.
 
     ``execute(driver, image, name, blocks, threads, shared, arguments)`` runs a kernel; without it they do nothing.
-    ``launched`` and ``calls`` list what came.
+    ``bodies`` has functions ``(driver, grid, arguments)`` that stand for the machine code of kernels, by name.
+    ``launched`` and ``calls`` list what came: of a launch name, blocks (of a grid of several dims all), threads, shared
+    memory and arguments; ``special`` those with attributes besides.
     """
 
     def __init__(
@@ -136,11 +140,15 @@ class RecordingDriver:
         self.graphs: dict[int, list[Work]] = {}
         self.instances: dict[int, list[Work]] = {}
         self.peers: set[tuple[int, int]] = set()
+        self.exported: dict[int, SharedBlock] = {}  # blocks that processes share, by address
+        self.opened: dict[int, bytes] = {}  # those among them of another process, with their handles
         self.calls: list[str] = []
-        self.launched: list[tuple[str, int, int, int, tuple[int, ...]]] = []
+        self.launched: list[tuple[str, int | tuple[int, int, int], int, int, tuple[int, ...]]] = []
+        self.special: list[tuple[str, int, bool, bool]] = []  # name, cluster, cooperative, overlapping
+        self.bodies: dict[str, Callable[[RecordingDriver, tuple[int, int, int], tuple[int, ...]], None]] = {}
         self.failing: dict[str, CudaError] = {}
         self.number = 0x100
-        self.counts: dict[int, int] = {}  # of parameters, by function
+        self.signatures: dict[int, Signature] = {}  # by function
         self.raised: BaseException | None = None  # within a call by its address
         self.entry = LAUNCH(self.launch)
 
@@ -289,6 +297,10 @@ class RecordingDriver:
     def mem_free(self, address: int) -> None:
         self.called("cuMemFree")
         with self.lock:
+            require(address not in self.opened, "cuMemFree of memory of another process")
+            if address in self.exported:
+                require(not self.exported[address].users.value, "cuMemFree of memory that another process has open")
+                self.exported.pop(address).close()
             block = self.take_out(address, "cuMemFree")
             require(block.device >= 0, "cuMemFree of pinned memory")
             self.free_bytes[block.device] += block.nbytes
@@ -372,17 +384,39 @@ class RecordingDriver:
 
     def ipc_get_mem_handle(self, address: int) -> bytes:
         self.called("cuIpcGetMemHandle")
-        require(address in self.blocks, "cuIpcGetMemHandle of what is no block")
-        return address.to_bytes(8, "little").ljust(64, b"\0")
+        block = self.blocks.get(address)
+        require(block is not None and block.data is not None, "cuIpcGetMemHandle of what is no block")
+        require(address not in self.opened, "cuIpcGetMemHandle of memory of another process")
+        require(address & (1 << 47) == 0, "cuIpcGetMemHandle of memory that is mapped")
+        with self.lock:
+            if address not in self.exported:
+                self.exported[address] = SharedBlock.of(block.data)
+                block.data = self.exported[address].data
+        return self.exported[address].handle()
 
     def ipc_open_mem_handle(self, handle: bytes) -> int:
-        self.called("cuIpcOpenMemHandle")
+        device = self.called("cuIpcOpenMemHandle") - 1
         # The driver refuses handles of the same process; so does this.
-        raise CudaError("cuIpcOpenMemHandle", 201, "CUDA_ERROR_INVALID_CONTEXT")
+        if handle in [x.handle() for x in self.exported.values()]:
+            raise CudaError("cuIpcOpenMemHandle", 201, "CUDA_ERROR_INVALID_CONTEXT")
+        require(handle not in self.opened.values(), "a handle is opened twice")
+        shared = SharedBlock.opened(handle)
+        with self.lock:
+            block = Block(0, shared.nbytes - 2 * GUARD, device, shared.data)
+            block.address = TAG + block.host
+            self.blocks[block.address] = block
+            self.opened[block.address] = handle
+            self.exported[block.address] = shared
+        return block.address
 
     def ipc_close_mem_handle(self, address: int) -> None:
         self.called("cuIpcCloseMemHandle")
-        raise Violation("cuIpcCloseMemHandle of a handle that was not opened")
+        with self.lock:
+            require(self.opened.pop(address, None), "cuIpcCloseMemHandle of a handle that was not opened")
+            self.take_out(address, "cuIpcCloseMemHandle")
+            shared = self.exported.pop(address)
+            shared.users.value -= 1
+            shared.close()
 
     # --- streams and events ---
 
@@ -500,10 +534,12 @@ class RecordingDriver:
         """``cuLaunchKernel`` itself."""
         try:
             self.stream(stream, "cuLaunchKernel")
-            require((y, z, second, third, extra) == (1, 1, 1, 1, None), "a grid or block of more than one dim")
-            count = self.parameters(function)
-            words = tuple(ctypes.c_uint64.from_address(arguments[i]).value for i in range(count))
-            self.put(stream, self.kernel(function, x, threads, shared, words))
+            require((second, third, extra) == (1, 1, None), "a block of more than one dim")
+            sizes = self.signature(function).sizes
+            words = tuple(
+                int.from_bytes(ctypes.string_at(arguments[i], size), "little") for i, size in enumerate(sizes)
+            )
+            self.put(stream, self.kernel(function, (x, y, z), threads, shared, words))
         except BaseException as error:  # nothing crosses the call by its address; `check` raises it
             self.raised = error
             return 999
@@ -516,38 +552,70 @@ class RecordingDriver:
         if code:
             raise CudaError(call, code, "CUDA_ERROR_UNKNOWN")
 
-    def parameters(self, function: int) -> int:
-        """The number of parameters of a kernel, as its text has them."""
+    def launch_kernel_ex(
+        self,
+        function: int,
+        grid: tuple[int, int, int],
+        threads: int,
+        cluster: int,
+        cooperative: bool,
+        overlapping: bool,
+        shared: int,
+        stream: int,
+        arguments: Sequence[int],
+    ) -> None:
+        self.stream(stream, "cuLaunchKernelEx")
+        require(grid[0] % cluster == 0, "a grid that clusters do not divide")
+        sizes = self.signature(function).sizes
+        require(len(sizes) == len(arguments), f"{len(arguments)} arguments of {len(sizes)} parameters")
+        words = tuple(a & ((1 << 8 * size) - 1) for a, size in zip(arguments, sizes))
+        work = self.kernel(function, grid, threads, shared, words)
+        self.special.append((work.name, cluster, cooperative, overlapping))
+        self.put(stream, work)
+
+    def signature(self, function: int) -> Signature:
+        """The parameters of a kernel, as its text or its machine code has them."""
         module = next((m for m in self.modules.values() if function in m.functions), None)
         require(module is not None, "a kernel of a module that was unloaded, or never loaded")
-        if function not in self.counts:
-            name = re.escape(module.functions[function])
-            llvm = re.search(rf"define ptx_kernel void @{name}\((.*)\) #0", module.image)
-            text = llvm or re.search(rf"\.entry {name}\(([^)]*)\)", module.image)
-            self.counts[function] = text[1].count(",") + 1
-        return self.counts[function]
+        if function not in self.signatures:
+            name = module.functions[function]
+            if isinstance(module.image, bytes):
+                self.signatures[function] = signature(module.image, name)
+            else:
+                llvm = re.search(rf"define ptx_kernel void @{re.escape(name)}\((.*)\) #0", module.image)
+                text = llvm or re.search(rf"\.entry {re.escape(name)}\(([^)]*)\)", module.image)
+                self.signatures[function] = Signature((8,) * (text[1].count(",") + 1), 0)
+        return self.signatures[function]
 
-    def kernel(self, function: int, blocks: int, threads: int, shared: int, arguments: tuple[int, ...]) -> Work:
+    def kernel(
+        self, function: int, grid: int | tuple[int, int, int], threads: int, shared: int, arguments: tuple[int, ...]
+    ) -> Work:
         number, module = next(((n, m) for n, m in self.modules.items() if function in m.functions), (0, None))
         require(module is not None, "a kernel of a module that was unloaded, or never loaded")
-        require(0 < blocks < 1 << 31 and 0 < threads <= 1024, "a grid that no device has")
+        x, y, z = grid if isinstance(grid, tuple) else (grid, 1, 1)
+        require(0 < x < 1 << 31 and 0 < y < 1 << 16 and 0 < z < 1 << 16, "a grid that no device has")
+        most = self.signature(function).threads or 1024
+        require(0 < threads <= most, f"blocks of {threads} threads of a kernel for {most}")
         name, image = module.functions[function], module.image
         uses = tuple(a for a in arguments if a >> 48 == TAG >> 48 and self.is_memory(a))
+        blocks = (x, y, z) if (y, z) != (1, 1) else x
 
         def run() -> None:
             require(number in self.modules, f"{name} runs when its module was unloaded")
             self.launched.append((name, blocks, threads, shared, arguments))
-            if self.execute is not None:
-                self.execute(self, image, name, blocks, threads, shared, arguments)
+            if name in self.bodies:
+                self.bodies[name](self, (x, y, z), arguments)
+            elif self.execute is not None and isinstance(image, str):
+                self.execute(self, image, name, x, threads, shared, arguments)
 
-        return Work(name, run, uses, number, (function, blocks, threads, shared, arguments))
+        return Work(name, run, uses, number, (function, grid, threads, shared, arguments))
 
     def is_memory(self, address: int) -> bool:
         return any(b.address <= address < b.address + b.nbytes for b in self.blocks.values())
 
     # --- modules ---
 
-    def module_load_data(self, image: str) -> int:
+    def module_load_data(self, image: str | bytes) -> int:
         current = self.called("cuModuleLoadDataEx")
         number = self.new()
         self.modules[number] = Module(current, image)
@@ -564,13 +632,22 @@ class RecordingDriver:
 
     def module_get_function(self, module: int, name: str) -> int:
         self.called("cuModuleGetFunction")
-        require(f"@{name}(" in self.modules[module].image or f".entry {name}(" in self.modules[module].image, name)
+        image = self.modules[module].image
+        if isinstance(image, bytes):
+            require(any(section == f".text.{name}" for section, _ in sections(image)), name)
+        else:
+            require(f"@{name}(" in image or f".entry {name}(" in image, name)
         function = self.new()
         self.modules[module].functions[function] = name
         return function
 
     def func_set_max_dynamic_shared_size(self, function: int, nbytes: int) -> None:
         self.called("cuFuncSetAttribute")
+
+    def func_get_attribute(self, function: int, attribute: FunctionAttribute) -> int:
+        self.called("cuFuncGetAttribute")
+        threads = self.signature(function).threads or 1024
+        return {FunctionAttribute.NUM_REGS: 32, FunctionAttribute.LOCAL_SIZE_BYTES: 0}.get(attribute, threads)
 
     # --- graphs ---
 

@@ -11,7 +11,7 @@ import pytest
 
 from umiak.backends.base import Absent
 from umiak.backends.cuda import nvidia, targets
-from umiak.backends.cuda.driver import CudaError, DeviceAttribute, Driver
+from umiak.backends.cuda.driver import CudaError, DeviceAttribute, Driver, FunctionAttribute
 from umiak.compiler.render import ptx
 
 try:
@@ -95,8 +95,10 @@ CALLS = {
     "stream_synchronize": (5,), "stream_wait_event": (5, 6), "event_create": (True,), "event_destroy": (5,),
     "event_record": (5, 6), "event_query": (5,), "event_synchronize": (5,), "event_elapsed_time": (5, 6),
     "memcpy_async": (64, 128, 8, 5), "memcpy_peer_async": (64, 5, 128, 6, 8, 7), "memset_d32_async": (64, 0, 2, 5),
-    "launch_entry": (), "check": ("cuLaunchKernel", 1), "module_load_data": ("text",), "module_unload": (5,),
-    "module_get_function": (5, "name"), "func_set_max_dynamic_shared_size": (5, 1 << 16), "stream_begin_capture": (5,),
+    "launch_entry": (), "launch_kernel_ex": (5, (4, 2, 1), 128, 2, True, True, 64, 6, [1, 2]),
+    "check": ("cuLaunchKernel", 1), "module_load_data": (b"code",), "module_unload": (5,),
+    "module_get_function": (5, "name"), "func_set_max_dynamic_shared_size": (5, 1 << 16),
+    "func_get_attribute": (5, FunctionAttribute.NUM_REGS), "stream_begin_capture": (5,),
     "stream_end_capture": (5,), "stream_captured_node": (5,), "graph_debug_dot_print": (5, "graph.dot", 1),
     "graph_instantiate": (5,),
     "graph_exec_kernel_node_set_params": (5, 6, 7, 1, 256, 0, [1]), "graph_launch": (5, 6), "graph_exec_destroy": (5,),

@@ -18,6 +18,9 @@ def load_backend() -> CudaBackend:
     """
     driver = load()
     # Imported here: machines without a device load nothing of it.
+    from umiak.backends.cuda import triton_driver
     from umiak.backends.cuda.backend import CudaBackend
 
-    return CudaBackend(driver)
+    backend = CudaBackend(driver)
+    triton_driver.attach(backend)
+    return backend

@@ -39,6 +39,14 @@ class DeviceAttribute(IntEnum):
     VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED = 102
 
 
+class FunctionAttribute(IntEnum):
+    """Attributes of a kernel, by the driver's numbers."""
+
+    MAX_THREADS_PER_BLOCK = 0
+    LOCAL_SIZE_BYTES = 3
+    NUM_REGS = 4
+
+
 class Driver(Protocol):
     """The driver. Calls that concern memory, streams, events, modules and graphs need a current context.
 
@@ -121,14 +129,30 @@ class Driver(Protocol):
     def launch_entry(self) -> int:
         """Return the address of ``cuLaunchKernel``, which launches call without Python."""
 
+    def launch_kernel_ex(
+        self,
+        function: int,
+        grid: tuple[int, int, int],
+        threads: int,
+        cluster: int,
+        cooperative: bool,
+        overlapping: bool,
+        shared: int,
+        stream: int,
+        arguments: Sequence[int],
+    ) -> None:
+        """Launch a kernel with attributes: ``cluster`` blocks beside each other share memory, all blocks of a
+        ``cooperative`` grid are there at once, an ``overlapping`` one may begin before the work in front of it ends."""
+
     # --- modules ---
 
-    def module_load_data(self, image: str) -> int:
-        """Load PTX, which the driver assembles for the device of the current context."""
+    def module_load_data(self, image: str | bytes) -> int:
+        """Load PTX, which the driver assembles for the device of the current context, or machine code (bytes)."""
 
     def module_unload(self, module: int) -> None: ...
     def module_get_function(self, module: int, name: str) -> int: ...
     def func_set_max_dynamic_shared_size(self, function: int, nbytes: int) -> None: ...
+    def func_get_attribute(self, function: int, attribute: FunctionAttribute) -> int: ...
 
     # --- graphs ---
 

@@ -20,3 +20,8 @@ class Entry:
         self, stream: int, pointers: list[int], words: list[int], local: int, global_scratch: int, error: int
     ) -> int:
         """Launch it; the driver's code."""
+
+def launch(
+    address: int, function: int, grid: tuple[int, int, int], threads: int, shared: int, stream: int, words: list[int]
+) -> int:
+    """Launch a kernel of others once, whose arguments fit into words of 64 bits; the driver's code."""

@@ -90,3 +90,30 @@ cdef class Entry:
             return code
         finally:
             free(room)
+
+
+def launch(size_t address, size_t function, tuple grid not None, unsigned int threads, unsigned int shared, size_t stream, list words not None):
+    """Launch a kernel of others once, whose arguments fit into words of 64 bits; the driver's code."""
+    cdef uint64_t[INLINE] values_inline
+    cdef void* addresses_inline[INLINE]
+    cdef uint64_t* values = values_inline
+    cdef void** addresses = addresses_inline
+    cdef Py_ssize_t n = PyList_GET_SIZE(words), i
+    cdef unsigned int x, y, z
+    cdef char* room = NULL
+    cdef int code
+    x, y, z = grid
+    if n > INLINE:
+        room = <char*>malloc(n * 16)
+        if room == NULL:
+            raise MemoryError()
+        values, addresses = <uint64_t*>room, <void**>(room + 8 * n)
+    try:
+        words_into(values, words, n)
+        for i in range(n):
+            addresses[i] = &values[i]
+        with nogil:
+            code = (<LaunchKernel><void*>address)(<void*>function, x, y, z, threads, 1, 1, shared, <void*>stream, addresses, NULL)
+        return code
+    finally:
+        free(room)

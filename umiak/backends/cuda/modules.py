@@ -23,7 +23,7 @@ INLINE_SHARED = 48 << 10  # bytes of shared memory of a block that need no permi
 class Module:
     """A loaded kernel. When nobody refers to it any more, and no stream runs it, it is unloaded."""
 
-    def __init__(self, modules: Modules, image: str, name: str) -> None:
+    def __init__(self, modules: Modules, image: str | bytes, name: str) -> None:
         driver = modules.device.enter()
         self.modules = modules
         self.handle = driver.module_load_data(image)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from umiak.backends.base import Absent
-from umiak.backends.cuda.driver import CudaError, DeviceAttribute
+from umiak.backends.cuda.driver import CudaError, DeviceAttribute, FunctionAttribute
 
 LIBRARY = "libcuda.so.1"
 LOG_BYTES = 1 << 14
@@ -236,15 +236,53 @@ class NvidiaDriver:
         assert address is not None
         return address
 
+    def launch_kernel_ex(
+        self,
+        function: int,
+        grid: tuple[int, int, int],
+        threads: int,
+        cluster: int,
+        cooperative: bool,
+        overlapping: bool,
+        shared: int,
+        stream: int,
+        arguments: Sequence[int],
+    ) -> None:
+        attributes = []
+        if cluster > 1:
+            clustered = self._launch_attribute("CLUSTER_DIMENSION")
+            clustered.value.clusterDim.x = cluster
+            clustered.value.clusterDim.y = clustered.value.clusterDim.z = 1
+            attributes.append(clustered)
+        if cooperative:
+            attributes.append(self._launch_attribute("COOPERATIVE"))
+            attributes[-1].value.cooperative = 1
+        if overlapping:
+            attributes.append(self._launch_attribute("PROGRAMMATIC_STREAM_SERIALIZATION"))
+            attributes[-1].value.programmaticStreamSerializationAllowed = 1
+        words = Words(arguments)
+        config = self.cuda.CUlaunchConfig()
+        config.gridDimX, config.gridDimY, config.gridDimZ = grid
+        config.blockDimX, config.blockDimY, config.blockDimZ = threads, 1, 1
+        config.sharedMemBytes, config.hStream = shared, self.cuda.CUstream(stream)
+        config.attrs, config.numAttrs = attributes, len(attributes)
+        self.call("cuLaunchKernelEx", config, self.cuda.CUfunction(function), words.address, 0)
+
+    def _launch_attribute(self, name: str) -> Any:
+        attribute = self.cuda.CUlaunchAttribute()
+        attribute.id = getattr(self.cuda.CUlaunchAttributeID, f"CU_LAUNCH_ATTRIBUTE_{name}")
+        return attribute
+
     # --- modules ---
 
-    def module_load_data(self, image: str) -> int:
+    def module_load_data(self, image: str | bytes) -> int:
         option = self.cuda.CUjit_option
         log = bytearray(LOG_BYTES)
         options = [option.CU_JIT_ERROR_LOG_BUFFER, option.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES]
-        code, module = self.cuda.cuModuleLoadDataEx(image.encode() + b"\0", 2, options, [log, LOG_BYTES])
+        data = image if isinstance(image, bytes) else image.encode() + b"\0"
+        code, module = self.cuda.cuModuleLoadDataEx(data, 2, options, [log, LOG_BYTES])
         said = log.split(b"\0")[0].decode(errors="replace").strip()
-        self.accept("cuModuleLoadDataEx", code, f"{said}\n{image}")
+        self.accept("cuModuleLoadDataEx", code, f"{said}\n{image if isinstance(image, str) else ''}".strip())
         return int(module)
 
     def module_unload(self, module: int) -> None:
@@ -256,6 +294,9 @@ class NvidiaDriver:
     def func_set_max_dynamic_shared_size(self, function: int, nbytes: int) -> None:
         attribute = self.cuda.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
         self.call("cuFuncSetAttribute", function, attribute, nbytes)
+
+    def func_get_attribute(self, function: int, attribute: FunctionAttribute) -> int:
+        return int(self.call("cuFuncGetAttribute", self.cuda.CUfunction_attribute(int(attribute)), function))
 
     # --- graphs ---
 
