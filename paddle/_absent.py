@@ -14,12 +14,11 @@ from paddle._absent_names import NAMES
 from paddle._paths import is_made
 
 _IMPORT_FROM = opmap["IMPORT_FROM"]
-# What stands for the kernels of the reference, whose arguments are those of its build.
-_KERNELS = ("paddle._C_ops", "paddle._legacy_C_ops")
+_KERNELS = ("paddle._C_ops", "paddle._legacy_C_ops")  # modules of the reference's kernels by name
 
 
 def _message(full: str) -> str:
-    if full in _KERNELS:
+    if full.rpartition(".")[0] in _KERNELS:
         return f"{full} is not in Umiak: call the public function of the same meaning, and paddle.grad for a gradient"
     return f"{full} is not in Umiak yet"
 
@@ -33,7 +32,6 @@ def _error(owner: str, name: str, known: bool) -> AttributeError:
 
 def refuse(module: str, name: str, known: bool, asking: FrameType) -> Exception:
     """The error for a name that a module does not have; ``known``: the reference has it."""
-    known = known or f"{module}.{name}" in _KERNELS
     if known and asking.f_lasti >= 0 and asking.f_code.co_code[asking.f_lasti] == _IMPORT_FROM:
         # `from paddle import name` would replace the message of an AttributeError by its own.
         return ImportError(_message(f"{module}.{name}"), name=f"{module}.{name}")
@@ -48,7 +46,7 @@ class Finder:
 
     def find_spec(self, fullname: str, path: Any = None, target: ModuleType | None = None) -> None:
         parent, _, leaf = fullname.rpartition(".")
-        if fullname in _KERNELS or (parent in NAMES and leaf in NAMES[parent].split()) or is_made(parent):
+        if (parent in NAMES and leaf in NAMES[parent].split()) or is_made(parent):
             # An import fails with a message; importlib.util.find_spec, which only asks, gets None.
             if sys._getframe(2).f_code.co_name == "_find_and_load_unlocked":
                 raise ModuleNotFoundError(_message(fullname), name=fullname)

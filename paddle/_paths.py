@@ -23,6 +23,8 @@ _PLACED = "_current_expected_place=current_place _current_expected_place_=curren
 
 PATHS: dict[str, str | dict[str, str]] = {
     # --- paddle ------------------------------------------------------------------------------------------------------
+    "paddle._C_ops": "paddle.static.formats.calls",
+    "paddle._legacy_C_ops": {},
     "paddle": {"paddle.version": "__git_commit__=commit", "umiak.core.dtype": "int=int32 long=int64 short=int16"},
     "paddle.functional": {
         "paddle": ("atleast_1d atleast_2d atleast_3d broadcast_shapes einsum meshgrid norm unique_consecutive"),

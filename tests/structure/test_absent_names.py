@@ -66,13 +66,3 @@ def test_programs_may_add_names():
 
 def test_dir_of_a_module_does_not_list_them():
     assert "quantization" not in dir(paddle)
-
-
-@pytest.mark.parametrize("name", ["_C_ops", "_legacy_C_ops"])
-def test_kernels_of_the_reference_name_what_to_call_instead(name):
-    assert not hasattr(paddle, name)
-    with pytest.raises(AttributeError, match="call the public function of the same meaning"):
-        getattr(paddle, name)
-    for statement in (f"import paddle.{name}", f"from paddle import {name}"):
-        with pytest.raises(ImportError, match="call the public function of the same meaning"):
-            exec(statement)
