@@ -28,8 +28,6 @@ _TRANSPOSED = "x filter strides paddings output_padding output_size padding_algo
 _SUMMED = (
     "x y axis fuse_activation fuse_alpha fuse_beta fused_output_scale fused_unsqueeze2_axes scale_x scale_y scale_out"
 )
-    "x y axis fuse_activation fuse_alpha fuse_beta fused_output_scale fused_unsqueeze2_axes scale_x scale_y scale_out"
-)
 
 # Arguments of kernels where they differ from the operands and attributes of our function: another order, or arguments
 # that have no meaning here. Facts of the reference's headers (phi/api/include/api.h).
