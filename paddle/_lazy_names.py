@@ -90,7 +90,7 @@ NAMES = {
     },
     "paddle.incubate": {
         "paddle.geometric.math": "segment_max segment_mean segment_min segment_sum",
-        "paddle.incubate": "asp autotune jit layers nn operators",
+        "paddle.incubate": "asp autotune jit layers multiprocessing nn operators",
         "paddle.incubate.jit.inference_decorator": "inference",
         "paddle.incubate.operators.graphs": "graph_khop_sampler graph_reindex graph_sample_neighbors graph_send_recv",
         "paddle.incubate.operators.losses": "identity_loss",

@@ -244,6 +244,41 @@ def captures(place: str, replays: int = 20) -> dict[str, Any]:
     return {"ok": right, "replay_s": replay_s, "calls_s": call_s, "segments": segments}
 
 
+def _double(connection: Any) -> None:
+    """Another process: doubles the tensors that come, until None comes."""
+    while (x := connection.recv()) is not None:
+        x.add_(x)
+        paddle.device.synchronize(x.place)
+        del x
+        paddle.device.ipc_collect()
+        connection.send("done")
+
+
+def sharing(place: str, elements: int = 1 << 20) -> dict[str, Any]:
+    """Memory that another process computes on, and gives back; seconds from sending it to the answer."""
+    from paddle.incubate import multiprocessing
+
+    paddle.set_device(place)
+    context = multiprocessing.get_context("spawn")
+    connection, its = context.Pipe()
+    process = context.Process(target=_double, args=(its,))
+    process.start()
+    its.close()
+    try:
+        x, seconds = paddle.arange(elements, dtype="float32"), []
+        for _ in range(3):
+            start = time.perf_counter()
+            connection.send(x)
+            connection.recv()
+            seconds.append(time.perf_counter() - start)
+        right = bool((x.numpy() == 8 * np.arange(elements, dtype=np.float32)).all())
+        paddle.device.ipc_collect()
+        return {"ok": right and not x.storage.pinned, "seconds": seconds}
+    finally:
+        connection.send(None)
+        process.join()
+
+
 def collectives(place: str) -> dict[str, Any]:
     """Collectives of a group of one rank by NCCL, where that is installed."""
     here = paddle.CUDAPlace(0)
@@ -305,7 +340,7 @@ def torch_with_cuda() -> Any:
 
 SECTIONS: dict[str, Callable[..., dict[str, Any]]] = {
     "device": device, "tests": tests, "training": training, "programs": programs, "captures": captures,
-    "collectives": collectives, "profile": profile, "rates": rates,
+    "sharing": sharing, "collectives": collectives, "profile": profile, "rates": rates,
 }  # fmt: skip
 
 

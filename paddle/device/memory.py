@@ -195,7 +195,9 @@ def memory_summary(device: Any = None) -> str:
 
 @public("paddle.device paddle.cuda")
 def ipc_collect() -> None:
-    """Free memory of CUDA devices and XPUs that other processes have stopped using; none is ever shared with them.
+    """Free memory of CUDA devices and XPUs that other processes have stopped using.
+
+    Each tensor that is sent to another process (:mod:`paddle.incubate.multiprocessing`) does the same first.
 
     Raises:
         RuntimeError: no backend for CUDA devices or XPUs is installed.
@@ -207,3 +209,8 @@ def ipc_collect() -> None:
     """
     if {"gpu", "xpu"}.isdisjoint(available_types()):
         raise op_error(RuntimeError, "ipc_collect", "a backend for CUDA devices or XPUs", "none")
+    from umiak import backends
+
+    for kind in {"gpu", "xpu"}.intersection(available_types()):
+        for backend in backends.backends_of(kind):
+            backend.collect_shared()

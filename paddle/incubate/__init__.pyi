@@ -10,6 +10,7 @@ from paddle.incubate import autotune as autotune
 from paddle.incubate import distributed as distributed
 from paddle.incubate import jit as jit
 from paddle.incubate import layers as layers
+from paddle.incubate import multiprocessing as multiprocessing
 from paddle.incubate import nn as nn
 from paddle.incubate import operators as operators
 from paddle.incubate import optimizer as optimizer
@@ -44,6 +45,7 @@ __all__ = [
     "inference",
     "jit",
     "layers",
+    "multiprocessing",
     "nn",
     "offload_saved_tensors",
     "operators",

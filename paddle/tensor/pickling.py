@@ -18,7 +18,7 @@ from umiak.core.tensor import Tensor
 _COPY = F.Copy()
 
 
-def _own(self: Tensor) -> dict[str, Any]:
+def own_attributes(self: Tensor) -> dict[str, Any]:
     """The attributes that were set on a tensor; subclasses keep them in a dict of their own."""
     return {**getattr(self, "__dict__", {}), **self._attributes}
 
@@ -52,7 +52,7 @@ def _deepcopy(self: Tensor, memo: dict) -> Tensor:
     if copied is None:
         copied = memo[id(self)] = apply1(_COPY, self.detach())
         copied.stop_gradient = self.stop_gradient
-        for key, value in _own(self).items():
+        for key, value in own_attributes(self).items():
             setattr(copied, key, copy.deepcopy(value, memo))
         if self.grad is not None:
             copied.grad = copy.deepcopy(self.grad, memo)
@@ -62,6 +62,11 @@ def _deepcopy(self: Tensor, memo: dict) -> Tensor:
 def _rebuild(cls: type, array: np.ndarray, dtype: str, stop_gradient: bool, attributes: dict) -> Tensor:
     d = dt.convert(dtype)
     x = from_numpy(array if array.dtype == d.numpy else array.view(d.numpy))
+    return with_class(x, cls, stop_gradient, attributes)
+
+
+def with_class(x: Tensor, cls: type, stop_gradient: bool, attributes: dict) -> Tensor:
+    """A new tensor as one of a subclass, with what was set on it."""
     if cls is not Tensor:
         shell = cls.__new__(cls)  # type: ignore[call-overload]
         shell._share(x)
@@ -91,7 +96,7 @@ def _reduce(self: Tensor) -> tuple:
     a = numpy(self.detach())
     if a.dtype.kind not in "biufc":
         a = np.ascontiguousarray(a).reshape(a.shape).view(_CARRIER[a.dtype.itemsize])
-    return _rebuild, (type(self), a, self.dtype.name, self.stop_gradient, _own(self))
+    return _rebuild, (type(self), a, self.dtype.name, self.stop_gradient, own_attributes(self))
 
 
 def _reduce_ex(self: Tensor, protocol: Any) -> tuple:

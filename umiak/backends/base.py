@@ -106,6 +106,17 @@ class WorkCapture(Protocol):
         """Give what was recorded back."""
 
 
+class Sharing(Protocol):
+    """Tensors of a device that other processes use, as long as they use them."""
+
+    def send(self, x: Any) -> tuple[Any, int]:
+        """Describe a tensor to another process, once: something to pickle, and a descriptor that goes with it, which
+        stays the sender's."""
+
+    def receive(self, shared: Any, descriptor: int, like: tuple[Any, Sequence[int], Sequence[int]]) -> Any:
+        """The tensor that another process has described, of a dtype, sizes and strides; the descriptor is closed."""
+
+
 class Properties(NamedTuple):
     """A device as its maker describes it: model, version of what it can do, bytes of memory, units that compute."""
 
@@ -174,6 +185,13 @@ class Backend:
         """A new recording of work of a device, which has its memory in common with others of the same pool; None where
         the device records none."""
         return None
+
+    def sharing(self, place: Place) -> Sharing | None:
+        """Return what shares tensors of a place with other processes; None where they have to be copied."""
+        return None
+
+    def collect_shared(self) -> None:
+        """Let go of memory that other processes have stopped using."""
 
     def time_mark(self, place: Place, stream: int) -> TimeMark | None:
         """Mark the end of what a stream has, by the device's own clock; None where it has none."""

@@ -21,6 +21,7 @@ from umiak.util import log
 
 if TYPE_CHECKING:
     from umiak.backends.cuda.captures import StreamCapture
+    from umiak.backends.cuda.ipc import Ipc
     from umiak.backends.cuda.nccl import NcclCollectives
     from umiak.backends.cuda.programs import Program
     from umiak.backends.cuda.tracer import Tracer
@@ -72,6 +73,13 @@ class CudaBackend(Backend):
         from umiak.backends.cuda.captures import StreamCapture
 
         return StreamCapture(self.device(place), pool)
+
+    def sharing(self, place: Place) -> Ipc:
+        return self.device(place).ipc
+
+    def collect_shared(self) -> None:
+        for device in self.devices.values():
+            device.ipc.collect()
 
     def time_mark(self, place: Place, stream: int) -> TimedEvent:
         return TimedEvent(self.device(place).queue(stream))

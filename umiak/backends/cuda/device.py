@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from umiak.backends.cuda.driver import PEER_ACCESS_ALREADY_ENABLED, CudaError, DeviceAttribute, Driver
+from umiak.backends.cuda.ipc import Ipc
 from umiak.backends.cuda.memory import MappedMemory, Memory, PinnedBlocks
 from umiak.backends.cuda.modules import Modules
 from umiak.backends.late_failures import Check, LateFailures
@@ -275,6 +276,7 @@ class Device(QueueDriver):
         self.modules = Modules(self)
         self.pinned = PinnedBlocks(self)
         self.memory = MappedMemory(self) if MAPPED.value else Memory(self)
+        self.ipc = Ipc(self)
 
     def attribute(self, attribute: DeviceAttribute) -> int:
         return self.driver.device_get_attribute(self.number, attribute)
@@ -316,6 +318,7 @@ class Device(QueueDriver):
             if self.lost is None:
                 queue.wait(queue.stream.submitted)
                 driver.stream_destroy(queue.handle)
+        self.ipc.close()
         if self.lost is None:
             self.modules.close()
             self.pinned.trim()

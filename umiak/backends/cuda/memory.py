@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 class Memory:
     """Blocks of one device (``umiak.memory.caching.DeviceMemory``)."""
 
+    has_handles = True  # that other processes open
+
     def __init__(self, device: Device) -> None:
         self.device = device
         self.lock = threading.RLock()
@@ -124,6 +126,8 @@ class MappedMemory(Memory):
     Addresses and memory are apart, so that :meth:`reserve`, :meth:`map` and :meth:`unmap` can move memory to other
     addresses and back without a copy.
     """
+
+    has_handles = False  # those of cuIpcGetMemHandle are of blocks that cuMemAlloc gave
 
     def __init__(self, device: Device) -> None:
         super().__init__(device)
