@@ -10,7 +10,7 @@ import numpy as np
 from paddle.inference import loading
 from paddle.static.formats import files
 from paddle.static.formats.graph import Module, Operation
-from paddle.static.formats.record import Values, parameters_of
+from paddle.static.formats.record import Values, callstack, parameters_of
 from paddle.static.scope import Scope
 from umiak.core.array import from_numpy
 from umiak.core.tensor import Tensor
@@ -38,9 +38,10 @@ def located(config: Any, inputs: Mapping[str, Tensor], error: Exception) -> Exce
         Values(read.program, held, inputs).run()
     except FAILURES as found:
         operation: Operation | None = getattr(found, "operation", None)
-        if operation is None or not (lines := operation.plain("op_callstack")):
+        lines = None if operation is None else callstack(operation)
+        if operation is None or lines is None or lines[0].strip() in str(error):
             return None
-        shown = "\n".join(f"    {line}" for text in lines for line in str(text).splitlines())
+        shown = "\n".join(f"    {line}" for text in lines for line in text.splitlines())
         return type(error)(f"{error}\n\n  {operation.name} of the model was written here:\n{shown}")
     return None
 

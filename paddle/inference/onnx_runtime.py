@@ -60,7 +60,10 @@ class OnnxRuntime:
 
         def compute(given: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
             fed = {name: np.ascontiguousarray(x) for name, x in zip(inputs, given, strict=True) if name in read}
-            return session.run(None, fed)
+            try:
+                return session.run(None, fed)
+            except Exception as error:  # theirs have no other class
+                raise RuntimeError(f"[onnxruntime] {error}") from error
 
         return compute
 

@@ -13,6 +13,7 @@ from paddle.inference import engines, loading
 from paddle.inference.config import LOG, Config
 from paddle.static.formats.cut import reads
 from paddle.static.formats.graph import (
+    ASSERT,
     COMBINE,
     DATA,
     FETCH,
@@ -93,6 +94,8 @@ def parts_of(module: Module, takes: Callable[[Operation], bool], smallest: int) 
     for part in reversed(parts):
         own = [r for o in part.operations for r in o.results]
         part.gives = {r.number: r.type for r in own if r.number in wanted and isinstance(r.type, TensorType)}
+        if not part.gives and any(o.name == ASSERT for o in part.operations):
+            part.gives, part.engine = dict(part.feeds), False  # what is required of them is tested here
         if part.gives:
             wanted.update(part.feeds)
     return [part for part in parts if part.gives]  # what others do for themselves is nobody's

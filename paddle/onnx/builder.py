@@ -125,10 +125,14 @@ class Value:
 
 @dataclass
 class Graph:
-    """A graph under construction: the model's, or that of a branch or a loop's body."""
+    """A graph under construction: the model's, or that of a branch or a loop's body.
+
+    ``zero``: a vector of one 0 that is there if all holds that the graph requires; None where it requires nothing.
+    """
 
     inputs: list[Value] = field(default_factory=list)
     nodes: list[NodeProto] = field(default_factory=list)
+    zero: Value | None = None
 
 
 @functools.cache

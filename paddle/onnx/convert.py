@@ -17,6 +17,7 @@ from paddle import version
 from paddle.onnx.builder import Builder, Unsayable, Value, described
 from paddle.onnx.elements import PARTS
 from paddle.onnx.opsets import NEWEST, OLDEST
+from paddle.onnx.requirements import behind
 from paddle.onnx.table import RULES, TAKE_COMPLEX, Call, load
 from paddle.onnx.weights import within
 from paddle.static.formats.graph import (
@@ -265,6 +266,7 @@ def _model(
             raise op_error(
                 ValueError, converter.op, "results of real elements, as of paddle.as_real", f"{y.dtype} for {label!r}"
             )
+        y = behind(builder, y)
         nodes.append(NodeProto(op_type="Identity", name=label, input=[y.name], output=[label]))
         sizes = None if y.shape is None else [n if n >= 0 else None for n in y.shape]
         outputs.append(described(y, label, sizes))

@@ -63,7 +63,8 @@ def export(layer: Any, path: str, input_spec: Any = None, opset_version: int = 9
         OSError: a file cannot be written.
 
     Note:
-        ONNX has no assertions and prints nothing: a model is exported without them.
+        ONNX has no assertions and prints nothing. What the program requires of sizes and data becomes a node
+        ``Reshape`` that fails, with the condition in its name; texts are left out.
 
     Example:
         >>> import onnx, os, paddle, tempfile

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -32,7 +32,6 @@ class Builder:
         self.outer: list[Block] = []  # the blocks around it, the program's first
         self._next = 1 + max((v.id for v in _numbered(self.program)), default=-1)
         self.recompute = 0  # the region to be recomputed that calls belong to now
-        self.locate: Callable[[], Any] | None = None  # says for each operation where the user's source calls it
         self._orders: dict[str, int] = {}
         for operation in self.program.walk():
             cls = order_class(operation.op)
@@ -65,8 +64,8 @@ class Builder:
             metas = infer(op, operands, params, regions)
         operation = Operation(op, operands, params, metas, regions)
         operation.recompute = self.recompute
-        if self.locate is not None:
-            operation.line = self.locate()
+        if self.scope.locate is not None:
+            operation.line = self.scope.locate()
         for value in operation.results:
             self.number(value)
         cls = order_class(op)

@@ -15,6 +15,7 @@ from umiak.ir import printer
 from umiak.ir.expr import Sym
 from umiak.ir.meta import Meta, identity
 from umiak.ir.scope import Check, substitute, symbols_of
+from umiak.util.errors import Line
 
 if TYPE_CHECKING:
     from umiak.core.place import Place
@@ -84,7 +85,7 @@ class Operation:
         # Number within its order class (see `order_class`); -1 while it has none.
         self.order = -1
         self.recompute = 0
-        self.line: tuple[str, int, str] | None = None
+        self.line: Line | None = None
 
     @property
     def name(self) -> str:
@@ -241,7 +242,7 @@ class Program:
         for check in self.checks:
             condition = substitute(check.condition, mapping)
             if type(condition) is Sym:
-                out.checks.append(Check(condition, check.message))
+                out.checks.append(Check(condition, check.message, check.lines))
             elif not condition:
                 raise ValueError(f"with {mapping} the program's check fails: {check.message}")
         return out

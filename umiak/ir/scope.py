@@ -3,20 +3,40 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from umiak.ir import expr
 from umiak.ir.expr import Bool, ConditionUnknown, DimError, Sym
+from umiak.util.errors import Line, shown
 
 
 @dataclass(frozen=True, eq=False)
 class Check:
-    """A condition that the running program must test before it computes."""
+    """A condition that the running program must test before it computes.
+
+    ``lines``: the place in the user's source that needs it, as tracebacks show it, where that is noted.
+    """
 
     condition: Sym
     message: str
+    lines: Sequence[str] = ()
+
+    @property
+    def steers(self) -> bool:
+        """Has code made it by a branch on a size? The program is another one where it does not hold."""
+        return self.message.startswith(RECORDED_FOR)
+
+    def failure(self, values: Mapping[Sym, Any]) -> str:
+        """The text of an error where it does not hold for these values of symbols."""
+        return failure(self.message, [f"{s.name} = {values[s]}" for s in symbols_of(self.condition)], self.lines)
+
+
+def failure(message: str, got: Sequence[str], lines: Sequence[str]) -> str:
+    """The text of an error for a condition that does not hold."""
+    text = f"{message}; got {', '.join(got)}" if got else message
+    return "\n".join([f"{text}. The line that needs it:", *lines]) if lines else text
 
 
 def specialise_zero_one(hint: int) -> bool:
@@ -50,6 +70,7 @@ class Scope:
         self.symbols: list[Sym] = []
         self.guards: list[Sym] = []
         self.checks: list[Check] = []
+        self.locate: Callable[[], Line | None] | None = None  # says where the user's source is now
         self._facts: set[Sym] = set()
         self._equal: dict[Sym, Any] = {}
         self._outer: list[Scope | None] = []
@@ -121,10 +142,12 @@ class Scope:
         self._assume(held)
         return value
 
-    def check(self, condition: Sym, message: str) -> None:
-        """Leave a condition to run time."""
+    def check(self, condition: Sym, message: str, lines: Sequence[str] = ()) -> None:
+        """Leave a condition to run time. ``lines``: as of :class:`Check`; none: where the user's source is now."""
         condition = self.simplify(condition)
-        self.checks.append(Check(condition, message))
+        if not lines and self.locate is not None:
+            lines = shown(self.locate())
+        self.checks.append(Check(condition, message, lines))
         self._assume(condition)
 
     def assume_as_example(self, condition: Sym) -> bool:
@@ -297,8 +320,11 @@ def truth(condition: Sym) -> bool:
     )
 
 
-def settle(condition: Bool, message: str) -> bool:
-    """The three regimes of seam 8: evaluate, guard by hint, or leave a run-time check and go on."""
+def settle(condition: Bool, message: str, lines: Sequence[str] = ()) -> bool:
+    """The three regimes of seam 8: evaluate, guard by hint, or leave a run-time check and go on.
+
+    ``lines``: as of :class:`Check`.
+    """
     if type(condition) is not Sym:
         return bool(condition)
     scope = require_scope(condition)
@@ -307,7 +333,7 @@ def settle(condition: Bool, message: str) -> bool:
         return known
     if condition.hinted:
         return scope.guard(condition)
-    scope.check(condition, message)
+    scope.check(condition, message, lines)
     return True
 
 

@@ -43,21 +43,21 @@ def eq(a: Int, b: Int) -> bool:
     """Return whether two sizes are equal. Without hints the answer is True and the program checks it."""
     if type(a) is int and type(b) is int:
         return a == b
-    return settle(expr.compare_eq(a, b), f"{a} == {b}")
+    return settle(expr.compare_eq(a, b), f"requires {a} == {b}")
 
 
 def le(a: Int, b: Int) -> bool:
     """Return whether ``a <= b``; regimes as for :func:`eq`."""
     if type(a) is int and type(b) is int:
         return a <= b
-    return settle(expr.compare_le(a, b), f"{a} <= {b}")
+    return settle(expr.compare_le(a, b), f"requires {a} <= {b}")
 
 
 def lt(a: Int, b: Int) -> bool:
     """Return whether ``a < b``; regimes as for :func:`eq`."""
     if type(a) is int and type(b) is int:
         return a < b
-    return settle(expr.compare_lt(a, b), f"{a} < {b}")
+    return settle(expr.compare_lt(a, b), f"requires {a} < {b}")
 
 
 def same(a: Number, b: Number) -> bool:

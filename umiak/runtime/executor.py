@@ -352,7 +352,7 @@ class Executor:
                 )
         for check in self.program.checks:
             if not evaluate(check.condition, env):
-                raise ValueError(f"[program {self.program.name}] {check.message}")
+                raise ValueError(f"[program {self.program.name}] {check.failure(env)}")
 
     def _refuse(self, i: int, x: Tensor) -> None:
         wanted = self.program.inputs[i].meta

@@ -53,7 +53,7 @@ class ProgramTracer(Capture):
     def __init__(self, origin: ProgramTracer | None = None) -> None:
         super().__init__()
         self.scope.by_example = True
-        self.builder.locate = users_line
+        self.scope.locate = users_line
         self.origin = origin
         self.for_files = False  # whether it never runs here, but is written to a file: then data may decide sizes
         self.names: dict[str, Tensor] = {}  # tensors that were given or asked for a name
@@ -433,9 +433,10 @@ def read_by(program: Program) -> set[int]:
 
 
 def unread_dropped(program: Program) -> _Kept:
-    """A program without the inputs that nothing reads or writes, and without the conditions on their sizes alone."""
+    """A program without the inputs that nothing reads or writes, and without what is required of their sizes alone."""
     wanted = read_by(program) | {id(w.target) for w in program.effects}
     needed = symbols_of([x for x in program.outputs if type(x) is Sym])
+    needed.update(symbols_of([c.condition for c in program.checks if c.steers]))
     for o in program.walk():
         needed.update(symbols_of([r.meta.shape for r in o.results]))
         needed.update(symbols_of([*(x for x in o.operands if type(x) is Sym), o.params]))

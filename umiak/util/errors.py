@@ -6,6 +6,7 @@ names that function nevertheless, and its traceback ends there (``frames.py``).
 
 from __future__ import annotations
 
+import linecache
 import sys
 from types import FrameType
 from typing import Any
@@ -50,12 +51,23 @@ def inside(frame: FrameType) -> bool:
     return frame.f_globals.get("__name__", "").partition(".")[0] in _PACKAGES
 
 
-def users_line() -> tuple[str, int, str] | None:
-    """File, line and function of the innermost frame of the user's; None where there is none."""
+Line = tuple[str, int, str] | list[str]  # file, number and function; or its text, as tracebacks show it
+
+
+def users_line() -> Line | None:
+    """The innermost line of the user's that runs; None where there is none."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and inside(frame):
         frame = frame.f_back
     return None if frame is None else (frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+
+
+def shown(line: Line | None) -> list[str]:
+    """A line as tracebacks show it; nothing for None."""
+    if line is None or isinstance(line, list):
+        return line or []
+    file, number, function = line
+    return [f'  File "{file}", line {number}, in {function}', f"    {linecache.getline(file, number).strip()}"]
 
 
 def _public(frame: FrameType) -> str | None:

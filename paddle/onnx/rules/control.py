@@ -8,6 +8,7 @@ from typing import Any
 from paddle.onnx.builder import Builder, Unsayable, Value, graph_proto
 from paddle.onnx.convert import writes
 from paddle.onnx.elements import NUMBERS
+from paddle.onnx.requirements import behind, require, require_all_of
 from paddle.onnx.shapes import known, reshape, scalar
 from paddle.onnx.table import Call, rule
 from paddle.static.formats.graph import Block, TensorType
@@ -42,20 +43,25 @@ def if_(g: Builder, o: Call) -> tuple[Value, ...]:
     operation, converter = o.operation, o.converter
     outside = _written(operation.regions, converter.values)
     types = [r.type for r in operation.results]
-    protos, kinds = [], []
+    graphs, kinds = [], []
     for block in operation.regions:
         kept = dict(converter.values)
         with g.graph([]) as graph:
-            ys = _typed(g, converter.run(block), types) + [_made(converter.values[n]) for n in outside]
-            protos.append(graph_proto(graph, g.fresh("branch"), ys))
-        kinds.append(ys)
+            kinds.append(_typed(g, converter.run(block), types) + [_made(converter.values[n]) for n in outside])
+        graphs.append(graph)
         converter.values = kept
-    count = len(types) + len(outside)
-    if count == 0:
+    required = any(graph.zero is not None for graph in graphs)
+    if required:
+        for graph, ys in zip(graphs, kinds, strict=True):
+            ys.append(g.ints([0]) if graph.zero is None else graph.zero)
+    if not kinds[0]:
         return ()
+    protos = [graph_proto(graph, g.fresh("branch"), ys) for graph, ys in zip(graphs, kinds, strict=True)]
     condition = scalar(g, g.cast(o[0], "bool"))
-    made = g.node("If", condition, outputs=count, made="bool", then_branch=protos[0], else_branch=protos[1])
+    made = g.node("If", condition, outputs=len(kinds[0]), made="bool", then_branch=protos[0], else_branch=protos[1])
     results = _named(g, made, kinds[0])
+    if required:
+        require_all_of(g, results.pop())
     for n, y in zip(outside, results[len(types) :], strict=True):
         converter.values[n] = y
     return tuple(results[: len(types)])
@@ -96,7 +102,8 @@ def while_(g: Builder, o: Call) -> tuple[Value, ...]:
         again, *ys = converter.run(block)
         ys = _typed(g, ys, types) + [_made(converter.values[n]) for n in outside]
         ys = [y if y.sequence else g.cast(y, s.dtype) for y, s in zip(ys, states, strict=True)]
-        proto = graph_proto(graph, g.fresh("body"), [scalar(g, g.cast(_made(again), "bool")), *ys])
+        going = scalar(g, behind(g, scalar(g, g.cast(_made(again), "bool"))))
+        proto = graph_proto(graph, g.fresh("body"), [going, *ys])
     converter.values = kept
     condition = scalar(g, g.cast(o[0], "bool"))
     made = g.node("Loop", None, condition, *states, outputs=len(states), made="bool", body=proto)
@@ -124,7 +131,8 @@ def print_(g: Builder, o: Call) -> Value:
 
 @rule("assert")
 def assert_(g: Builder, o: Call) -> tuple[()]:
-    # ONNX has no way to fail: the model computes what it would behind a check that holds.
+    lines = [str(line).strip() for line in o("op_callstack", ())]
+    require(g, o[0], " ".join([str(o("message") or "requires that a condition of the model holds"), *lines]))
     return ()
 
 

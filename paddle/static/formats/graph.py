@@ -84,6 +84,7 @@ class Block:
 # Operations with a meaning of their own in a module.
 PARAMETER = "builtin.parameter"  # attribute `parameter_name`; traits persistable, stop_gradient, trainable
 COMBINE, SPLIT = "builtin.combine", "builtin.split"  # a list of tensors, and the parts of one
+ASSERT = "pd_op.assert"  # a flag that must be true, and what is shown where it is not
 DATA = "pd_op.data"  # what a run is fed: attributes `name`, `shape`, `dtype`
 FETCH = "pd_op.fetch"  # what a run gives: attributes `name`, `col`
 YIELD = "cf.yield"  # the last operation of a region

@@ -6,7 +6,8 @@ loops, feeds and fetches.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -80,23 +81,41 @@ class Values:
         self.fetched: dict[int, Tensor] = {}  # by column
         self._values: dict[int, Any] = {}
         self._unrolled_operations = 0
+        self._line: list[str] | None = None  # of the source that the operation at hand was written for
 
     def run(self) -> list[Tensor]:
         """Call all operations; return what is fetched."""
-        self._block(self.module.block)
+        with self._located():
+            self._block(self.module.block)
         return [self.fetched[i] for i in sorted(self.fetched)]
+
+    @contextmanager
+    def _located(self) -> Iterator[None]:
+        """A program that notes lines of source gets those of the file."""
+        scope = dim.get_scope()
+        if scope is None or scope.locate is None:
+            yield
+            return
+        before, scope.locate = scope.locate, lambda: self._line
+        try:
+            yield
+        finally:
+            scope.locate = before
 
     def _block(self, block: Block) -> list[Any]:
         """Call the operations of a block; return what it yields: tensors, `Known`, lists."""
         for i, o in enumerate(block.operations):
             if o.name == YIELD:
                 return self._operands(o)
+            around, self._line = self._line, callstack(o)
             try:
                 results = self._results(o)
             except REFUSALS as error:
                 if not hasattr(error, "operation"):  # the innermost one
                     error.operation, error.place = o, i  # type: ignore[union-attr]
                 raise
+            finally:
+                self._line = around
             for result, value in zip(o.results, results, strict=False):
                 self._values[result.number] = value
         return []
@@ -216,6 +235,12 @@ _RULES: dict[str, Callable[[Values, Operation], Sequence[Any]]] = {
     COMBINE: lambda self, o: [self._operands(o)], SPLIT: Values._split, IF: Values._if, WHILE: Values._while,
     PYLAYER: Values._pylayer, SLICE: Values._slice,
 }  # fmt: skip
+
+
+def callstack(o: Operation) -> list[str] | None:
+    """The line of the user's source that an operation was written for, as tracebacks show it, if the file has it."""
+    lines = o.plain("op_callstack")
+    return [str(line) for line in lines] if isinstance(lines, (list, tuple)) and lines else None
 
 
 def _truth(condition: Any) -> bool:

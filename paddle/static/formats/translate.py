@@ -25,11 +25,10 @@ from paddle.static.formats.emit import (
     shapes,
     windows,
 )
-from paddle.static.formats.emit.emitter import ANYWHERE, Attribute, Emitter, element, i32, i64, text, type_of
+from paddle.static.formats.emit.emitter import ANYWHERE, Attribute, Emitter, element, i32, text, type_of
 from paddle.static.formats.graph import DATA, FETCH, Module
 from umiak.core.tensor import Tensor
 from umiak.ir.program import Program, Value
-from umiak.ir.scope import RECORDED_FOR, symbols_of
 
 # Imported for what they enter in the table.
 _SUBJECTS = (
@@ -83,14 +82,9 @@ def translate(
         }  # fmt: skip
         e.bind(value, e.append(DATA, [], [kind], attributes)[0])
         e.block.operations[-1].traits["stop_gradient"] = [not value.meta.dtype.is_floating]  # type: ignore[union-attr]
+    e.conditions()
     e.operations(program.ops)
-    sizes = {s for s, at in program.sources().items() if at is not None}
-    for check in program.checks:
-        # Other sizes would give another program.
-        if check.message.startswith(RECORDED_FOR) and all(
-            s in sizes or e.knows(s) for s in symbols_of(check.condition)
-        ):
-            e.call("assert", [e.number(check.condition), e.combine([])], [], summarize=i64(-1))
+    e.conditions(last=True)
     fetched = [x for x in program.outputs[:results] if type(x) is Value]
     fed = {id(v): name for name, v in zip(feeds, program.arguments(), strict=True)}
     for i, value in enumerate(fetched):  # an input that is returned keeps its name

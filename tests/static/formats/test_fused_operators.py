@@ -232,5 +232,7 @@ def test_a_choice_of_inputs():
 
 def test_a_check_of_the_program():
     assert call("assert", paddle.to_tensor([True]), None) == ()
-    with pytest.raises(ValueError, match="the program's own check has failed"):
+    with pytest.raises(ValueError, match=r"requires that a condition of the model holds$"):
         call("assert", paddle.to_tensor([False]), None)
+    with pytest.raises(ValueError, match=r"a condition of the model holds; got 3, 0\.5$"):
+        call("assert", paddle.to_tensor([False]), [paddle.to_tensor(3), paddle.to_tensor([0.5])])

@@ -147,7 +147,7 @@ def _filled(e: Emitter, old: Result, x: Result, at: Result, after: Result) -> Re
 @emits(F.Require)
 def require(e: Emitter, o: ir.Operation) -> Result:
     flag = e.of(o.operands[0])
-    e.call("assert", [flag, e.combine([])], [], summarize=i64(-1))
+    e.require(flag, " ".join(map(str, o.op.args)))
     return e.reshape(flag, ()) if typed(flag).shape else flag
 
 

@@ -6,7 +6,6 @@ None where these operands cannot be said so: then the op's own meaning in smalle
 
 from __future__ import annotations
 
-import linecache
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from typing import Any, cast
 import numpy as np
 
 from paddle.static.formats.graph import (
+    ASSERT,
     COMBINE,
     PARAMETER,
     SPLIT,
@@ -31,8 +31,9 @@ from umiak.ir import program as ir
 from umiak.ir import sym as dim
 from umiak.ir.builder import scope_of
 from umiak.ir.expr import Sym
-from umiak.ir.scope import symbols_of
+from umiak.ir.scope import Check, symbols_of
 from umiak.ir.tracer import trace
+from umiak.util.errors import shown
 
 Emit = Callable[["Emitter", ir.Operation], "Result | Sequence[Result | None] | None"]
 TABLE: dict[type, Emit] = {}
@@ -111,6 +112,8 @@ class Emitter:
         self.parameters: dict[str, Tensor] = {}
         self.missing: dict[str, None] = {}
         self.scope = scope_of(program)
+        self._unwritten: list[Check] = []  # conditions on numbers that are not there yet
+        self._met = 0  # how many of the scope's were looked at
         self.values: dict[int, Result] = {}
         self._read: set[int] = set()  # values and numbers that something reads
         self._counted: set[Sym] = set()
@@ -299,10 +302,7 @@ class Emitter:
             for key in [k for k in known if type(k) is Sym and symbol in symbols_of(k)]:
                 del known[key]
         self._known[symbol] = made
-
-    def knows(self, symbol: Sym) -> bool:
-        """Was the value of a symbol computed?"""
-        return symbol in self._known
+        self.conditions()
 
     def reads(self, value: ir.Value) -> bool:
         """Does something read a value?"""
@@ -316,6 +316,7 @@ class Emitter:
         """Note what a program reads."""
         self._read |= {id(x) for x in program.outputs}
         self._counted.update(symbols_of([x for x in program.outputs if type(x) is Sym]))
+        self._counted.update(symbols_of([c.condition for c in program.checks]))
         for o in program.walk():
             self._read |= {id(v) for v in ir.uses(o)}
             bound = set(ir.bound(o))
@@ -460,11 +461,39 @@ class Emitter:
 
     def emit(self, o: ir.Operation) -> None:
         """Write one operation of the program."""
-        around, self.line = self.line, _shown(o.line) or self.line
-        try:
+        with self.written_for(shown(o.line)):
             self._emit(o)
+
+    @contextmanager
+    def written_for(self, lines: Sequence[str]) -> Iterator[None]:
+        """Operations are written for a line of the user's source, as text; none: for the same as before."""
+        around, self.line = self.line, list(lines) or self.line
+        try:
+            yield
         finally:
             self.line = around
+
+    def conditions(self, last: bool = False) -> None:
+        """Write the conditions on sizes and other numbers that are there by now; ``last``: all that are left."""
+        waiting = self._unwritten + self.scope.checks[self._met :]
+        self._met = len(self.scope.checks)
+        self._unwritten = []
+        sizes = self.program.sources()
+        for check in waiting:
+            if last or all(s in self._known or sizes.get(s) is not None for s in symbols_of(check.condition)):
+                self._condition(check)
+            else:
+                self._unwritten.append(check)
+
+    def _condition(self, check: Check) -> None:
+        with self.written_for(check.lines):
+            numbers = [self.number(s) for s in symbols_of(check.condition)]
+            self.require(self.number(check.condition), check.message, numbers)
+
+    def require(self, flag: Result, message: str, shown: Sequence[Result] = ()) -> None:
+        """Write that a flag must be true. ``shown``: what is said beside the message where it is not."""
+        said = {"summarize": i64(-1), "message": text(message)}
+        self.append(ASSERT, [flag, self.combine(shown)], [], said)
 
     def _emit(self, o: ir.Operation) -> None:
         found = next((TABLE[cls] for cls in type(o.op).__mro__ if cls in TABLE), None)
@@ -496,6 +525,7 @@ class Emitter:
         for value, x in zip(program.arguments(), given, strict=True):
             self.bind(value, self.of(x))
         self.constants(program, {})
+        self.conditions()
         self.operations(program.ops)
         return [self.of(x) for x in program.outputs]
 
@@ -527,14 +557,6 @@ class Emitter:
             yield self.block
         finally:
             self.block, self._known = outer, known
-
-
-def _shown(line: tuple[str, int, str] | None) -> list[str] | None:
-    """A line of the user's source as tracebacks show it."""
-    if line is None:
-        return None
-    file, number, function = line
-    return [f'  File "{file}", line {number}, in {function}', f"    {linecache.getline(file, number).strip()}"]
 
 
 def type_of(meta: Any) -> TensorType:

@@ -9,8 +9,11 @@ import numpy as np
 import paddle
 from paddle.static.formats.operators.known import Known, known_elements, tensor_of
 from paddle.static.formats.operators.table import Number, Raw, Sizes, Tensors, bounded, known, operator, small, unary
+from umiak import ops as F
 from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
 from umiak.ir.expr import Sym
+from umiak.ir.scope import failure
 
 unary(paddle.assign, "assign", "share_data", "share_data_sr", "memcpy", "memcpy_d2h", "memcpy_h2d", "npu_identity")
 unary(lambda x: x, "nop", "print", "sync_calc_stream", "shadow_feed")
@@ -32,12 +35,21 @@ def select_input(mask: Raw, *xs: Tensor) -> Any:
     return y
 
 
-# Whether it holds is known when the program runs, and nothing reads the result: it is left out of programs.
+_MOST_SHOWN = 20  # numbers beside a condition that does not hold
+
+
 @operator("assert")
-def assert_(condition: Raw, data: Raw | None = None, *, summarize: int = -1) -> Any:
+def assert_(
+    condition: Raw, data: Raw | None = None, *, summarize: int = -1, message: str = "", op_callstack: Any = ()
+) -> Any:
+    message = message or "requires that a condition of the model holds"
     found = known_elements(condition)
-    if found is not None and not all(found):
-        raise ValueError("[assert] requires a condition that holds: the program's own check has failed")
+    if found is None:
+        F.require(tensor_of(condition), kind="ValueError", args=(f"[assert] {failure(message, (), op_callstack)}",))
+    elif not all(dim.settle(x, message, op_callstack) for x in found):
+        seen = [] if data is None else (known_elements(data) or [])[:_MOST_SHOWN]
+        got = [str(x.hint if type(x) is Sym else x) for x in seen]
+        raise ValueError(f"[assert] {failure(message, got, op_callstack)}")
     return ()
 
 

@@ -65,9 +65,12 @@ def symbols_of_sizes(program: Program, shapes: Shapes) -> dict[Sym, Any]:
         got = substitute(tuple(argument.meta.shape), known)
         if got != tuple(shape):
             raise uncompilable(f"an input of shape {argument.meta.shape}", shape)
-    for condition in (*program.guards, *(c.condition for c in program.checks)):
-        if all(s in known for s in symbols_of(condition)) and not evaluate(condition, known):
-            raise uncompilable("sizes that the program takes", f"{list(shapes)}: {condition} does not hold")
+    for guard in program.guards:
+        if all(s in known for s in symbols_of(guard)) and not evaluate(guard, known):
+            raise uncompilable("sizes that the program takes", f"{list(shapes)}: {guard} does not hold")
+    for check in program.checks:
+        if all(s in known for s in symbols_of(check.condition)) and not evaluate(check.condition, known):
+            raise uncompilable("sizes that the program takes", f"{list(shapes)}: {check.failure(known)}")
     return known
 
 

@@ -39,7 +39,7 @@ from umiak.ir.meta import Meta
 from umiak.ir.program import Operation, Program, Value
 from umiak.ir.registry import REGISTRY
 from umiak.ir.tracer import Tracer
-from umiak.ops import convolution, linalg, movement, sorting
+from umiak.ops import convolution, effects, linalg, movement, sorting
 
 MOST_POINTERS = 64  # of a kernel: UM_MAX_POINTERS
 MOST_JOINED = 16  # tensors that one kernel joins
@@ -138,6 +138,8 @@ class _Planner:
             self.sort(o)
         elif type(op) in (movement.Concat, movement.Stack) and len(o.operands) > MOST_JOINED:
             self.joined(o)
+        elif type(op) is effects.Require:
+            self.flag(o)
         elif type(op) is Relayout:
             inner = Operation(movement.Permute(perm=op.perm), o.operands, (), [o.results[0].meta])
             self.kernel(o, [inner], list(o.values), inner.results)
@@ -310,6 +312,14 @@ class _Planner:
             o.op, tuple(array.from_numpy(x) if isinstance(x, np.ndarray) else x for x in operands), o.params
         )
         return array.to_numpy(made[o.results.index(v)] if isinstance(made, tuple) else made)
+
+    # --- conditions
+
+    def flag(self, o: Operation) -> None:
+        place = self.dense(self.places[o.operands[0]])  # type: ignore[index]
+        said = " ".join(map(str, o.op.args)) or o.name
+        self.steps.append(Step("um_run_flag", "um_flag", said, {}, {"flag": place.ref}, 1, 1.0))
+        self.places[o.results[0]] = Place(place.memory, place.dtype, (), (), place.offset)
 
     # --- order
 

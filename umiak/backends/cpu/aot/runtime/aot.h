@@ -47,6 +47,12 @@ typedef struct {
 } um_nest;
 um_run um_run_nest;
 
+/* ---- a flag that must be true; the name of the step says why ---- */
+typedef struct {
+    um_ref flag;
+} um_flag;
+um_run um_run_flag;
+
 /* ---- matmuls of float32 ----
    A panel is a block of columns of b, one step of k after the other. Micro-kernels compute blocks of rows of one panel. */
 typedef void um_micro(float* c, int64_t c_row, const float* a, int64_t a_row, int64_t a_step, const float* b, int64_t k,
