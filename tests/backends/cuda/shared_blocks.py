@@ -19,6 +19,7 @@ class SharedBlock:
 
     def __init__(self, descriptor: int, nbytes: int) -> None:
         self.descriptor, self.nbytes = descriptor, nbytes
+        self.former: np.ndarray | None = None
         self.file = mmap.mmap(descriptor, HEAD + nbytes)
         self.users = ctypes.c_int64.from_buffer(self.file)
         self.data = np.frombuffer(self.file, np.uint8, nbytes, HEAD)
@@ -30,6 +31,7 @@ class SharedBlock:
         os.ftruncate(descriptor, HEAD + data.nbytes)
         block = cls(descriptor, data.nbytes)
         block.data[:] = data
+        block.former = data  # the block's address is made of where this is: nothing else may lie there
         return block
 
     @classmethod
