@@ -64,7 +64,7 @@ class _Product(PyLayer):
         with auto_cast(enable=False):
             left = recipe.left(x, recipe.forward, of_x)
             kept = left if recipe.is_symmetric else recipe.left(F.permute(x, (1, 0)), recipe.forward).T
-            y = matmul(left, recipe.weight(weight, of_weight))
+            y = matmul(left, recipe.weight(weight, of_weight), out if bias is None else dt.float32)
             y = y if bias is None else y + F.cast(bias, dtype=dt.float32)
             ctx.save_for_backward(kept.codes, kept.scale, weight, of_weight)
             ctx.layer, ctx.block, ctx.bias = layer, kept.block, None if bias is None else bias.dtype
@@ -80,8 +80,8 @@ class _Product(PyLayer):
             factor = layer.gradient_history.factor(g) if recipe.is_delayed else None
             left = recipe.left(g, recipe.backward, factor)
             right = left if recipe.is_symmetric else recipe.right(g, recipe.backward)
-            to_x = F.cast(matmul(left, recipe.transposed_weight(weight, of_weight)), dtype=ctx.dtypes[0])
-            to_weight = F.cast(matmul(x.T, right), dtype=ctx.dtypes[1])
+            to_x = matmul(left, recipe.transposed_weight(weight, of_weight), ctx.dtypes[0])
+            to_weight = matmul(x.T, right, ctx.dtypes[1])
             to_bias = F.cast(F.sum(F.cast(g, dtype=dt.float32), axes=(0,)), dtype=ctx.bias) if ctx.bias else None
         # One for each tensor that forward got; factors have none.
         return to_x, to_weight, *((to_bias,) if ctx.bias else ()), *((None, None) if recipe.is_delayed else ())

@@ -7,10 +7,10 @@ from typing import Any
 from paddle._public import need_tensor, public
 from umiak import ops as F
 from umiak.core import dtype as dt
-from umiak.core.context import current, no_grad_guard
+from umiak.core.context import current, no_grad_guard, place_guard
 from umiak.core.dtype import convert
 from umiak.core.tensor import Tensor
-from umiak.fp8 import E4M3, E5M2
+from umiak.fp8 import E4M3, E5M2, Quantised, matmul
 from umiak.util.errors import OperandError, op_error
 
 # By name of an activation, of float32.
@@ -81,9 +81,19 @@ def fp8_fp8_half_gemm_fused(
     context.set_amp(0, *modes[1:])  # float32 stays float32
     try:
         with no_grad_guard():
-            codes = (F.cast(value, dtype=dt.bfloat16) for value in (x, y))  # exact
-            product = F.widening_matmul(*codes, transpose_x=transpose_x, transpose_y=transpose_y) * float(scale)
+            if x.ndim == 2:
+                with place_guard(x.place):
+                    scales = [F.full(value, dt.float32, (1, 1)) for value in (float(scale), 1.0)]
+                one = Quantised(_operand(x, transpose_x), scales[0], (None, None))
+                product = matmul(one, Quantised(_operand(y, transpose_y), scales[1], (None, None)))
+            else:
+                codes = (F.cast(value, dtype=dt.bfloat16) for value in (x, y))  # exact
+                product = F.widening_matmul(*codes, transpose_x=transpose_x, transpose_y=transpose_y) * float(scale)
             product = product if bias is None else product + F.cast(bias, dtype=dt.float32)
             return F.cast(_ACTIVATIONS[act](product), dtype=low)
     finally:
         context.set_amp(*modes)
+
+
+def _operand(x: Tensor, transposed: bool) -> Tensor:
+    return F.permute(x, (1, 0)) if transposed else x

@@ -675,6 +675,27 @@ def widening_matmul(x: np.ndarray, y: np.ndarray, transpose_x: bool, transpose_y
 
 
 @reference()
+def scaled_matmul(
+    x: np.ndarray,
+    y: np.ndarray,
+    x_scale: np.ndarray,
+    y_scale: np.ndarray,
+    rows: int,
+    depth: int,
+    columns: int,
+    power_of_two: bool,
+    parts: int,
+    dtype: Any,
+) -> Any:
+    def wide(codes: np.ndarray, scale: np.ndarray, *block: int) -> np.ndarray:
+        for axis, size in enumerate(block):
+            scale = scale.repeat(size or codes.shape[axis], axis) if scale.size else scale
+        return codes.astype(np.float64) * (scale[: codes.shape[0], : codes.shape[1]] if codes.size else 1.0)
+
+    return (wide(x, x_scale, rows, depth) @ wide(y, y_scale, depth, columns)).astype(dtype.numpy)
+
+
+@reference()
 def solve(x: Any, y: Any) -> Any:
     return torch_call(torch.linalg.solve, x, y)
 

@@ -308,7 +308,7 @@ STEPS = {"nextafter"}
 WIDE = (
     "as_complex cholesky cholesky_solve complex det eig eigh eigvals eigvalsh fft finite_probe full "
     "householder_product ihfft inverse label_weights linspace lstsq lu lu_unpack matrix_exp matrix_power pinv "
-    "polar qr rfft slogdet solve square_sum svd svdvals triangular_solve widening_matmul"
+    "polar qr rfft scaled_matmul slogdet solve square_sum svd svdvals triangular_solve widening_matmul"
 ).split()
 
 

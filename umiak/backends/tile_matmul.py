@@ -1,4 +1,5 @@
-"""Matmuls of narrow floats by tiles of the loop IR, with what follows them: for devices whose blocks have tensor cores.
+"""Matmuls of floats of 16 and 8 bits by tiles of the loop IR, with what follows them: for devices whose blocks have
+tensor cores.
 
 A block computes a tile of the result. Parts of the operands come to shared memory while earlier ones are multiplied,
 and bias, activations and residuals are added in f32 to what is in registers; the result is rounded once.
@@ -20,10 +21,12 @@ from umiak.compiler.loop.tree import Buffer as LoopBuffer
 from umiak.compiler.loop.types import F32, STORED, ScalarType
 from umiak.core.buffer import Buffer
 
-DTYPES = ("bfloat16", "float16")
+DTYPES = ("bfloat16", "float16")  # of operands and results alike
+BYTES = ("float8_e4m3fn", "float8_e5m2")  # of operands alone: sm_89 and later
+RESULTS = (*DTYPES, "float32")
 SLOTS = 3  # parts of the operands in shared memory
-DEPTH = 32  # of a part
-WIDEST = 8  # elements that are copied at once: 16 bytes
+DEPTH_BYTES = 64  # of a line of a part
+WIDEST = 16  # bytes that are copied at once
 GROUP = 8  # tiles side by side that blocks compute one after the other, so that they find operands in the cache
 WORDS = 5  # dims of a kernel before those of the batch
 
@@ -84,7 +87,8 @@ def lines(x: Matrices, left: bool) -> tuple[Lines, int] | None:
         rows, stride, along = False, x.column, x.rows
     else:
         return None
-    width = math.gcd(WIDEST, along, stride, x.x.pointer // x.x.dtype.itemsize, *x.strides)
+    item = x.x.dtype.itemsize
+    width = math.gcd(WIDEST // item, along, stride, x.x.pointer // item, *x.strides)
     return Lines(rows == left, width), stride
 
 
@@ -93,13 +97,17 @@ def tile_matmul_work(
 ) -> tuple[Kernel, tuple[int, ...]] | None:
     """The kernel that computes ``out = a b`` and ``steps`` behind it, and its dims; None where it cannot.
 
-    The kernel reads ``a``, ``b`` and an operand for each step "bias" (numbers of columns) and "add" (of the result's
-    shape, dense), and writes ``out``, which is dense. ``units``: how many blocks the device runs at once at least.
+    The kernel reads ``a``, ``b`` and an operand for each step "bias" (numbers of columns), "add" (of the result's
+    shape, dense), "rows" and "columns" (float32 numbers that these are multiplied with), and writes ``out``, which is
+    dense. Operands of 8 bits lie along the depth. ``units``: how many blocks the device runs at once at least.
     """
-    if out.dtype.name not in DTYPES:
+    dtype = a.x.dtype
+    if dtype is not b.x.dtype or dtype.name not in DTYPES + BYTES or out.dtype.name not in RESULTS:
         return None
     of_a, of_b = lines(a, True), lines(b, False)
     if of_a is None or of_b is None:
+        return None
+    if dtype.itemsize == 1 and not (of_a[0].along_depth and of_b[0].along_depth):
         return None
     batch = out.shape[:-2]
     rows, columns, count = a.rows, b.columns, math.prod(batch)
@@ -109,14 +117,17 @@ def tile_matmul_work(
 
     shape = LARGE if min(rows, columns) > SMALL.rows and tiles(LARGE) >= units else SMALL
     pairs = columns % 2 == 0 and out.pointer % (2 * out.dtype.itemsize) == 0
-    kernel = _kernel(len(batch), out.dtype.name, shape, of_a[0], of_b[0], pairs, tuple(steps))
+    kernel = _kernel(len(batch), dtype.name, out.dtype.name, shape, of_a[0], of_b[0], pairs, tuple(steps))
     dims = (rows, columns, a.columns, of_a[1], of_b[1], tiles(shape), *batch, *a.steps(batch), *b.steps(batch))
     return kernel, dims
 
 
 @functools.cache
-def _kernel(rank: int, dtype: str, shape: Shape, a: Lines, b: Lines, pairs: bool, steps: tuple[Step, ...]) -> Kernel:
-    cell = STORED[dtype]
+def _kernel(
+    rank: int, dtype: str, result: str, shape: Shape, a: Lines, b: Lines, pairs: bool, steps: tuple[Step, ...]
+) -> Kernel:
+    cell, written = STORED[dtype], STORED[result]
+    part = DEPTH_BYTES // cell.bytes
     rows, columns, depth, first = dim(0), dim(1), dim(2), WORDS + 1
     block, k, slot, r, c = (axis(name) for name in ("block", "k", "slot", "r", "c"))
     tile = Tile("sums", F32, shape.rows, shape.columns, shape.warps)
@@ -139,15 +150,15 @@ def _kernel(rank: int, dtype: str, shape: Shape, a: Lines, b: Lines, pairs: bool
         at_a, at_b = add(at_a, mul(index, dim(first + rank + j))), add(at_b, mul(index, dim(first + 2 * rank + j)))
         rest = counted(rest, size)
 
-    start = mul(k, i64(DEPTH))
+    start = mul(k, i64(part))
     sa, size_a = _stage("sa", a.along_depth, shape.rows, cell, slot, transposed=not a.along_depth)
     sb, size_b = _stage("sb", b.along_depth, shape.columns, cell, slot, transposed=b.along_depth)
     row, column, step_a, step_b = add(top, r), add(left, c), add(start, c), add(start, r)
     index_a = _element(at_a, row, step_a, a, dim(3))
     index_b = _element(at_b, column, step_b, b, dim(4))
     produce = (
-        TileCopy(sa, shape.rows, DEPTH, "a", r, c, index_a, _both(lt(row, rows), lt(step_a, depth)), a.width, True),
-        TileCopy(sb, DEPTH, shape.columns, "b", r, c, index_b, _both(lt(column, columns), lt(step_b, depth)),
+        TileCopy(sa, shape.rows, part, "a", r, c, index_a, _both(lt(row, rows), lt(step_a, depth)), a.width, True),
+        TileCopy(sb, part, shape.columns, "b", r, c, index_b, _both(lt(column, columns), lt(step_b, depth)),
                  b.width, True),
     )  # fmt: skip
 
@@ -156,9 +167,13 @@ def _kernel(rank: int, dtype: str, shape: Shape, a: Lines, b: Lines, pairs: bool
     for j, step in enumerate(steps):
         if step in ("bias", "add"):
             name = f"extra{j}"
-            extras.append(LoopBuffer(name, cell, IN))
+            extras.append(LoopBuffer(name, written, IN))
             index, there = (column, lt(column, columns)) if step == "bias" else (here, where)
-            value = add(value, n.cast(n.load(name, cell, index, there), F32))
+            value = add(value, n.cast(n.load(name, written, index, there), F32))
+        elif step in ("rows", "columns"):
+            name, index, size = f"extra{j}", *((row, rows) if step == "rows" else (column, columns))
+            extras.append(LoopBuffer(name, F32, IN))
+            value = mul(value, n.load(name, F32, index, lt(index, size)))
         elif isinstance(step, tuple):
             value = mul(value, step[1]) if step[0] == "scale" else add(value, step[1])
         else:
@@ -166,15 +181,16 @@ def _kernel(rank: int, dtype: str, shape: Shape, a: Lines, b: Lines, pairs: bool
     body = (
         TileMap((tile,), (n.const(0.0, F32),), r, c),
         Pipeline(
-            Axis(k, counted(add(depth, i64(DEPTH - 1)), i64(DEPTH))), slot, SLOTS, produce,
-            (TileProduct(tile, sa, sb, DEPTH),),
+            Axis(k, counted(add(depth, i64(part - 1)), i64(part))), slot, SLOTS, produce,
+            (TileProduct(tile, sa, sb, part),),
         ),
-        TileStore(tile, "out", r, c, here, n.cast(value, cell), where, 2 if pairs else 1),
+        TileStore(tile, "out", r, c, here, n.cast(value, written), where, 2 if pairs else 1),
     )  # fmt: skip
     parts = (f"{'d' if x.along_depth else 'x'}{x.width}" for x in (a, b))
-    name = "_".join(("tile_matmul", str(rank), dtype, str(shape.rows), *parts, str(int(pairs)), *map(_word, steps)))
+    dtypes = (dtype,) if result == dtype else (dtype, result)
+    name = "_".join(("tile_matmul", str(rank), *dtypes, str(shape.rows), *parts, str(int(pairs)), *map(_word, steps)))
     buffers = (
-        LoopBuffer("a", cell, IN), LoopBuffer("b", cell, IN), *extras, LoopBuffer("out", cell, OUT),
+        LoopBuffer("a", cell, IN), LoopBuffer("b", cell, IN), *extras, LoopBuffer("out", written, OUT),
         LoopBuffer("sa", cell, SHARED, i64(size_a)), LoopBuffer("sb", cell, SHARED, i64(size_b)),
     )  # fmt: skip
     loop = Loop(Axis(block, dim(WORDS)), body, parallel=True)
@@ -197,9 +213,9 @@ def _stage(
 ) -> tuple[Matrix, int]:
     """A part of an operand in shared memory, and the elements of all slots. Lines are 16 bytes longer than they need
     be, which puts those that follow each other into different banks."""
-    spare = 16 // cell.bytes
-    size = length * (DEPTH + spare) if along_depth else DEPTH * (length + spare)
-    pitch = (DEPTH if along_depth else length) + spare
+    spare, part = 16 // cell.bytes, DEPTH_BYTES // cell.bytes
+    size = length * (part + spare) if along_depth else part * (length + spare)
+    pitch = (part if along_depth else length) + spare
     return Matrix(name, mul(slot, i64(size)), pitch, transposed), SLOTS * size
 
 

@@ -117,16 +117,17 @@ class CublasLtDouble:
         wide = x.astype(np.float32) if x.dtype.itemsize < 4 else x
         if not pointer:
             return wide
+        assert pointer % 16 == 0
         _, outer, depth = x.shape
         blocks = -(-depth // 128)
-        if mode == lt.SCALE_TENSOR:
+        if mode == lt.SCALES["tensor"]:
             return wide * self.array(pointer, "f4", (1,))
-        if mode == lt.SCALE_VECTOR:
+        if mode == lt.SCALES["vector"]:
             return wide * self.array(pointer, "f4", (outer, 1))
-        if mode == lt.SCALE_STRIPS:
+        if mode == lt.SCALES["strips"]:
             scales = self.array(pointer, "f4", (outer, blocks), (1, outer))
         else:
-            assert mode == lt.SCALE_SQUARES
+            assert mode == lt.SCALES["squares"]
             step = -(-blocks // 4) * 4
             scales = self.array(pointer, "f4", (-(-outer // 128), blocks), (step, 1)).repeat(128, 0)[:outer]
         return wide * scales.repeat(128, 1)[:, :depth]
@@ -171,6 +172,7 @@ class CublasLtDouble:
                 self.array(bias, out.dtype, (out.shape[2],))[:] = right[0].astype(np.float32).sum(0)
             out[...] = x
 
-        uses = (a.value, b.value, c.value, d.value, workspace.value, *filter(None, (bias, mask)))
+        scales = [operation.get(k) for k in lt.SCALE_POINTERS]
+        uses = (a.value, b.value, c.value, d.value, workspace.value, *filter(None, (bias, mask, *scales)))
         self.driver.put(stream.value, Work("cublasLtMatmul", run, uses))
         return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,10 +12,18 @@ from test_kernels import both, normals
 from test_matmuls import SHAPES
 
 import paddle
+from paddle.amp.fp8 import FP8Linear, Recipe
+from umiak import fp8
 from umiak import ops as F
 from umiak.backends.base import clear_plans
 from umiak.backends.cuda.providers import cublaslt, gemm
 from umiak.backends.cuda.providers import lt_library as lt
+from umiak.core import dtype as dt
+
+
+def some(cases, *quick):
+    """Cases, of which only these are quick enough for every run."""
+    return [x if x in quick else pytest.param(x, marks=pytest.mark.slow) for x in cases]
 
 
 @pytest.fixture
@@ -161,7 +170,7 @@ EPILOGUES = {
 
 
 @pytest.mark.parametrize("dtype", ["float32", pytest.param("bfloat16", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", EPILOGUES)
+@pytest.mark.parametrize("name", some(EPILOGUES, "bias relu", "bias gelu by tanh", "bias silu"))
 def test_what_the_library_can_do_behind_a_matmul_is_part_of_its_launch(device, cuda, library, name, dtype):
     """Rows of a batch are rows of one matrix; what it cannot say is a kernel behind it."""
     layer, expected_calls = EPILOGUES[name]
@@ -191,7 +200,16 @@ def test_a_residual_is_the_librarys_third_matrix(device, cuda, library):
     assert len(cuda.driver.launched) == before, "no kernel of the loop IR"
 
 
-@pytest.mark.parametrize("refused", [(), (lt.EPILOGUE_BIAS | 2,), (lt.RELU_GRADIENT | 16,), (lt.SUMS_OF_A,), True])
+REFUSED = [
+    (),
+    (lt.EPILOGUE_BIAS | 2 | lt.EPILOGUE_AUX,),
+    (lt.RELU_GRADIENT | lt.SUMS_OF_RESULT,),
+    (lt.SUMS_OF_A,),
+    True,
+]
+
+
+@pytest.mark.parametrize("refused", [*REFUSED[:2], *(pytest.param(x, marks=pytest.mark.slow) for x in REFUSED[2:])])
 def test_gradients_of_biases_and_of_relu_are_parts_of_launches(device, cuda, library, refused):
     """A step of training, with losses of the host, whatever the library refuses."""
     library.refuses = refused
@@ -224,3 +242,87 @@ def test_gradients_of_biases_and_of_relu_are_parts_of_launches(device, cuda, lib
         assert len(library.calls) == 3 * 5
     elif refused is not True:
         assert not {*refused} & {*library.calls} and lt.EPILOGUE_BIAS in library.calls
+
+
+# --- operands of 8 bits ---
+
+
+def quantised(x, dtype, block):
+    """A matrix quantised on the host, and on the device."""
+    place = paddle.get_device()
+    paddle.set_device("cpu")
+    q = fp8.quantise(paddle.to_tensor(x), dtype, block)
+    paddle.set_device(place)
+    return replace(q, codes=q.codes.to(place), scale=q.scale.to(place)), restored(q)
+
+
+def restored(q):
+    """The numbers that codes and scales stand for, in float64."""
+    return np.asarray(q.dequantise().numpy(), np.float64)
+
+
+SCALED = {  # blocks of both operands, format of the left one, the scale modes of the library's operands
+    "tensor": ((None, None), (None, None), fp8.E4M3, (0, 0)),
+    "row": ((1, None), (None, 1), fp8.E5M2, (3, 3)),
+    "row of one": ((1, None), (None, None), fp8.E4M3, (3, 3)),
+    "block": ((1, 128), (128, 128), fp8.E4M3, (5, 4)),
+    "strips": ((1, 128), (128, 1), fp8.E4M3, (4, 4)),
+    "squares": ((128, 128), (128, 128), fp8.E4M3, (5, 4)),
+}
+
+
+@pytest.mark.parametrize("dtype", [dt.float32, pytest.param(dt.bfloat16, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", some(SCALED, "row", "block"))
+def test_codes_go_to_the_library_with_their_scales(device, cuda, library, name, dtype):
+    """Whichever way operands lie: they come to lie along what is contracted, as bytes."""
+    left, right, of_left, modes = SCALED[name]
+    x, y = normals(140, 144), normals(144, 160)[:, ::-1].copy()
+    (a, exact_a), (b, exact_b) = quantised(x, of_left, left), quantised(y, fp8.E4M3, right)
+    before = len(cuda.driver.launched)
+    got = fp8.matmul(a, b, dtype).astype("float32").numpy()
+    names = [k for k, *_ in cuda.driver.launched[before:]]
+    tolerance = 1e-5 if dtype is dt.float32 else 1e-2
+    np.testing.assert_allclose(got, exact_a @ exact_b, rtol=tolerance, atol=tolerance * 30)
+    (told,) = (x for x in library.objects.values() if isinstance(x, dict) and lt.SCALE_POINTERS[0] in x)
+    assert tuple(told.get(k, 0) for k in lt.SCALE_MODES) == modes
+    assert library.calls == [lt.EPILOGUE_NONE] and not [k for k in names if "matmul" in k]
+
+
+def test_formats_and_sizes_that_the_library_refuses_are_tiles_or_decompositions(device, cuda, library):
+    def product(k, formats, block=(1, None)):
+        x, y = normals(20, k), normals(k, 33)
+        (a, exact_a), (b, exact_b) = quantised(x, formats[0], block), quantised(y, formats[1], block[::-1])
+        before = len(cuda.driver.launched)
+        got = fp8.matmul(a, b).numpy()
+        np.testing.assert_allclose(got, exact_a @ exact_b, rtol=1e-4, atol=1e-4)
+        return [k for k, *_ in cuda.driver.launched[before:] if "tile_matmul" in k]
+
+    (name,) = product(40, (fp8.E5M2, fp8.E5M2))
+    assert name.startswith("tile_matmul_0_float8_e5m2_float32_64") and name.endswith("_rows_columns")
+    assert product(24, (fp8.E4M3, fp8.E5M2)) == [], "codes of two formats: bfloat16, by the library"
+    assert library.calls[-1:] == [lt.EPILOGUE_NONE]
+    library.refuses = True
+    assert [k[:32] for k in product(40, (fp8.E4M3, fp8.E5M2), (1, 128))] == ["tile_matmul_0_bfloat16_float32_6"]
+
+
+@pytest.mark.parametrize("scaling", ["tensor", pytest.param("block", marks=pytest.mark.slow)])
+def test_linear_layers_of_8_bits_widen_nothing(device, cuda, library, scaling):
+    """A step, forward and backward, as on the host; results are of 16 bits where the layer's are."""
+    results = []
+    for place in ("cpu", device.name):
+        paddle.set_device(place)
+        layer = FP8Linear(32, 48, Recipe(scaling=scaling, backward=fp8.E4M3), bias_attr=False)
+        layer.weight.set_value(normals(32, 48))
+
+        @paddle.jit.to_static
+        def step(x, layer=layer):
+            y = layer(x.astype("bfloat16"))
+            (y.astype("float32") ** 2).sum().backward()
+            return y.astype("float32")
+
+        y = step(paddle.to_tensor(normals(16, 32)))
+        results.append([y.numpy(), layer.weight.grad.numpy()])
+    for a, b in zip(*results):
+        np.testing.assert_allclose(b, a, rtol=2e-2, atol=2e-2 * np.abs(a).max())
+    layouts = [x["type"] for x in library.objects.values() if isinstance(x, dict) and "rows" in x]
+    assert set(layouts) == {28, 14, 0} and len(library.calls) >= 2

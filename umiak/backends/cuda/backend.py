@@ -16,7 +16,8 @@ from umiak.core.buffer import Buffer
 from umiak.core.place import Place
 from umiak.memory import caching
 from umiak.ops.convolution import Conv, ConvInputGrad, ConvWeightGrad
-from umiak.ops.linalg import Matmul
+from umiak.ops.linalg import Matmul, WideningMatmul
+from umiak.ops.quantised import ScaledMatmul
 from umiak.util import log
 
 if TYPE_CHECKING:
@@ -131,6 +132,9 @@ class CudaBackend(Backend):
     def supports(self, op: Any) -> bool:
         return op.decompose is not None or get("cpu").supports(op) or get("ref").supports(op)
 
+    def opaque(self, op: Any) -> bool:
+        return type(op) in (WideningMatmul, ScaledMatmul)
+
     def fuses_epilogue(self, op: Any, metas: Sequence[Any], params: Sequence[Any], steps: Sequence[Any]) -> bool:
         from umiak.backends.cuda.epilogues import fuses
 
@@ -147,6 +151,7 @@ class CudaBackend(Backend):
         from umiak.backends.cuda.graphs import between
         from umiak.backends.cuda.matmuls import Kernels, convolution, matmul
         from umiak.backends.cuda.nests import NestKernel
+        from umiak.backends.cuda.scaled_matmuls import scaled_matmul
         from umiak.compiler.epilogue import FusedEpilogue
         from umiak.compiler.gradient_epilogue import FusedGradient
         from umiak.compiler.lower.builder import NotANest
@@ -160,7 +165,9 @@ class CudaBackend(Backend):
             return epilogues.kernel(Kernels(device), call)
         if type(op) is FusedGradient:
             return epilogues.gradient(Kernels(device), call)
-        product = matmul(Kernels(device), call) if type(op) is Matmul else None
+        if type(op) is ScaledMatmul:
+            return scaled_matmul(Kernels(device), call)
+        product = matmul(Kernels(device), call) if type(op) in (Matmul, WideningMatmul) else None
         if product is not None:
             return product
         try:

@@ -7,9 +7,11 @@ import functools
 from umiak.backends.cuda.device import DEVICES, Device
 from umiak.backends.cuda.launches import Given, Launch, prepare
 from umiak.backends.cuda.memory import upload
-from umiak.backends.strided import copy_work, is_dense
+from umiak.backends.matmul_work import Matrices
+from umiak.backends.strided import copy_work, is_dense, reshaped
 from umiak.core.buffer import Buffer
 from umiak.core.context import current
+from umiak.core.tensor import empty
 
 
 def transfer(target: Buffer, source: Buffer, id: int) -> None:
@@ -55,3 +57,13 @@ def copy(device: Device, target: Buffer, source: Buffer, name: str = "copy") -> 
     launch = _prepared(device, *copy_work(target, source))
     given = Given([source.pointer, target.pointer], [])
     queue.put(name, lambda s: launch.put(queue, given), uses=(target, source))
+
+
+def dense(device: Device, x: Matrices, name: str, transposed: bool = False) -> Matrices:
+    """A copy of matrices whose rows lie one after the other; ``transposed``: whose columns do."""
+    last = (x.columns, x.rows) if transposed else (x.rows, x.columns)
+    steps = (x.column, x.row) if transposed else (x.row, x.column)
+    view = reshaped(x.x, (*x.batch, *last), (*x.strides, *steps))
+    target = Buffer(empty(view.shape, view.dtype, view.place))
+    copy(device, target, view, name)
+    return Matrices(target, transposed)

@@ -15,12 +15,13 @@ from umiak.backends.cuda.providers import gemm
 from umiak.backends.im2col import Convolutions
 from umiak.backends.matmul_work import Geometry, Matrices, columns_work, images_work, matmul_work
 from umiak.backends.strided import Run, densely
-from umiak.backends.tile_matmul import tile_matmul_work
+from umiak.backends.tile_matmul import DTYPES, tile_matmul_work
 from umiak.compiler.loop.tree import Kernel as LoopKernel
 from umiak.core import dtype as dt
 from umiak.core import eager
 from umiak.core.buffer import Buffer
 from umiak.core.context import current
+from umiak.ops.linalg import WideningMatmul
 
 
 class Kernels:
@@ -34,9 +35,13 @@ class Kernels:
         if not out.size:
             return
         library = gemm.find(self.device, out.dtype)
-        if library is None or not library.multiply(out, a, b, name):
-            work = tile_matmul_work(out, a, b, self.device.units) or matmul_work(out, a, b)
-            self.run(work, (a.x, b.x, out), name)
+        if library is not None and library.multiply(out, a, b, name):
+            return
+        work = tile_matmul_work(out, a, b, self.device.units)
+        if work is None and a.x.dtype is not out.dtype:  # neither rows nor columns of an operand are dense
+            a, b = (copies.dense(self.device, x, name) for x in (a, b))
+            work = tile_matmul_work(out, a, b, self.device.units)
+        self.run(work or matmul_work(out, a, b), (a.x, b.x, out), name)
 
     def columns(self, s: Geometry, columns: Buffer, x: Buffer, steps: tuple[int, int, int], name: str) -> None:
         self.run(columns_work(s, x.shape[0], steps, x.dtype.name), (x, columns), name)
@@ -56,9 +61,9 @@ class Kernels:
 
 
 def matmul(kernels: Kernels, call: Any) -> Kernel | None:
-    """The kernel of ``matmul``; None for vectors, which are nests."""
+    """The kernel of ``matmul``; None for vectors, which are nests, and where ``widening_matmul`` widens nothing."""
     op, (x, y) = call.op, call.metas
-    if min(len(x.shape), len(y.shape)) < 2:
+    if min(len(x.shape), len(y.shape)) < 2 or (type(op) is WideningMatmul and x.dtype.name not in DTYPES):
         return None
     if x.dtype.is_complex:
         return Kernel(call=lambda operands, params: (_complex(op, *operands),))

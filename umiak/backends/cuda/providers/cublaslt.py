@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from umiak.backends.cuda import copies
 from umiak.backends.cuda.launches import Scratch
 from umiak.backends.cuda.providers import lt_library as lt
-from umiak.backends.cuda.providers.epilogue import PLAIN, Epilogue
+from umiak.backends.cuda.providers.epilogue import PLAIN, Epilogue, Scales
 from umiak.backends.cuda.providers.lt_library import Heuristic, Library
 from umiak.backends.matmul_work import Matrices
 from umiak.backends.strided import merged, reshaped
@@ -105,14 +105,22 @@ class CublasLt:
         self.masks: set[int] = set()
         self.lock = threading.Lock()  # of descriptors, in which addresses are set for each call
 
-    def multiply(self, out: Buffer, a: Matrices, b: Matrices, name: str, epilogue: Epilogue = PLAIN) -> bool:
+    def multiply(
+        self,
+        out: Buffer,
+        a: Matrices,
+        b: Matrices,
+        name: str,
+        epilogue: Epilogue = PLAIN,
+        scales: Scales | None = None,
+    ) -> bool:
         if epilogue.mask is not None:
             self.masks.discard(epilogue.mask.pointer)  # a former call's
         if not a.columns or (epilogue.gate is not None and epilogue.gate.pointer not in self.masks):
             return False  # sums of nothing
         added = epilogue.added
         out, a, b, added = one_matrix(out, a, b, added)
-        a, b = (x if fits(x) else self.dense(x, name) for x in (a, b))
+        a, b = (x if fits(x) else copies.dense(self.device, x, name) for x in (a, b))
         m, n = out.shape[-2:]
         batch = out.shape[:-2]
         of_out = Matrices(out, False).strides
@@ -126,7 +134,7 @@ class CublasLt:
             Layout(*left[:3], of_b[-1]), Layout(*right[:3], of_a[-1]), Layout(n, m, n, to[-1]),
         )  # fmt: skip
         operands = [(b.x, of_b), (a.x, of_a), (out, to), (out if added is None else added, to)]
-        attributes, addresses = of_epilogue(epilogue)
+        attributes, addresses = (x + y for x, y in zip(of_epilogue(epilogue), of_scales(scales)))
         for index in itertools.product(*map(range, sizes[:-1])):
             pointers = tuple(
                 x.pointer + x.dtype.itemsize * sum(i * s for i, s in zip(index, steps)) for x, steps in operands
@@ -139,18 +147,11 @@ class CublasLt:
                 chosen = self.choice(problem, addresses)
             if chosen is None:
                 return False
-            uses = (a.x, b.x, *epilogue.buffers, out)
+            uses = (a.x, b.x, *epilogue.buffers, *(() if scales is None else scales[:2]), out)
             self.put(problem, chosen, pointers, addresses, float(added is not None), uses, name)
         if epilogue.mask is not None:
             self.masks.add(epilogue.mask.pointer)
         return True
-
-    def dense(self, x: Matrices, name: str) -> Matrices:
-        """A copy whose rows lie one after the other."""
-        view = reshaped(x.x, (*x.batch, x.rows, x.columns), (*x.strides, x.row, x.column))
-        copy = Buffer(empty(view.shape, view.dtype, view.place))
-        copies.copy(self.device, copy, view, name)
-        return Matrices(copy, False)
 
     def choice(self, problem: Problem, addresses: Sequence[tuple[int, int]]) -> Chosen | None:
         """The library's choice for a class of calls; None where it has none."""
@@ -242,10 +243,13 @@ def aligned(pointer: int) -> int:
     return min(MOST_ALIGNED, pointer & -pointer)
 
 
-def of_epilogue(x: Epilogue) -> tuple[tuple[tuple[int, int], ...], list[tuple[int, int]]]:
+Attributes = tuple[tuple[int, int], ...]  # of a descriptor, with their values
+
+
+def of_epilogue(x: Epilogue) -> tuple[Attributes, Attributes]:
     """Attributes of a descriptor that say an epilogue, and those of them that are addresses."""
     if x == PLAIN:
-        return (), []
+        return (), ()
     bits = lt.ACTIVATIONS[x.activation] | (lt.EPILOGUE_BIAS if x.bias is not None else 0)
     addresses = [] if x.bias is None else [(lt.BIAS_POINTER, x.bias.pointer)]
     attributes = []
@@ -258,7 +262,17 @@ def of_epilogue(x: Epilogue) -> tuple[tuple[tuple[int, int], ...], list[tuple[in
         # The library's first operand is the right one.
         bits |= {"left": lt.SUMS_OF_B, "right": lt.SUMS_OF_A, "result": lt.SUMS_OF_RESULT}[x.summed]
         addresses.append((lt.BIAS_POINTER, x.sums.pointer))
-    return ((lt.EPILOGUE, bits or lt.EPILOGUE_NONE), *attributes), addresses
+    return ((lt.EPILOGUE, bits or lt.EPILOGUE_NONE), *attributes), tuple(addresses)
+
+
+def of_scales(x: Scales | None) -> tuple[Attributes, Attributes]:
+    """The same of scales. The library's first operand is the right one."""
+    if x is None:
+        return (), ()
+    modes = tuple(zip(lt.SCALE_MODES, (lt.SCALES[x.of_right], lt.SCALES[x.of_left])))
+    return modes if any(mode for _, mode in modes) else (), tuple(
+        zip(lt.SCALE_POINTERS, (x.right.pointer, x.left.pointer))
+    )
 
 
 def one_matrix(

@@ -35,6 +35,18 @@ class Epilogue(NamedTuple):
 PLAIN = Epilogue()
 
 
+class Scales(NamedTuple):
+    """Scales of a left and a right operand of 8 bits, float32, and the numbers that share one: a "tensor"; with
+    "vector", a row of the left and a column of the right one; or 128 along the contracted dim, of one row or column in
+    "strips", of 128 in "squares". Scales of strips lie along rows or columns, those of squares along the contracted
+    dim, in lines of a multiple of four."""
+
+    left: Buffer
+    right: Buffer
+    of_left: str
+    of_right: str
+
+
 # Steps behind a matmul (umiak.compiler.epilogue) that a library does: its gelu is the one by tanh.
 _STEPS = re.compile(r"(,bias)?(,add)?(?:,(relu|gelu_tanh))?")
 

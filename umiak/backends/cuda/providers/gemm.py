@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Protocol
 
-from umiak.backends.cuda.providers.epilogue import PLAIN, Epilogue
+from umiak.backends.cuda.providers.epilogue import PLAIN, Epilogue, Scales
 from umiak.backends.matmul_work import Matrices
 from umiak.core.buffer import Buffer
 from umiak.core.dtype import DType
@@ -31,9 +31,17 @@ def _choose(name: str) -> None:
 class Gemm(Protocol):
     """A library's matmul."""
 
-    def multiply(self, out: Buffer, a: Matrices, b: Matrices, name: str, epilogue: Epilogue = PLAIN) -> bool:
+    def multiply(
+        self,
+        out: Buffer,
+        a: Matrices,
+        b: Matrices,
+        name: str,
+        epilogue: Epilogue = PLAIN,
+        scales: Scales | None = None,
+    ) -> bool:
         """Queue ``out = a b`` over broadcast batches, and what the epilogue says, on the current stream, as part of op
-        ``name``; ``out`` is dense. False, and nothing done, where the library does not do it with such operands."""
+        ``name``; ``out`` is dense. ``scales``: of operands of 8 bits, which lie along what is contracted. False, and nothing done, where the library does not do it with such operands."""
 
 
 @functools.cache

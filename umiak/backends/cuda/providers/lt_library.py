@@ -31,7 +31,7 @@ RELU_GRADIENT, SUMS_OF_RESULT = 8 | EPILOGUE_AUX, 16
 SUMS_OF_A, SUMS_OF_B = 256, 512
 
 # cublasLtMatmulMatrixScale_t
-SCALE_TENSOR, SCALE_VECTOR, SCALE_STRIPS, SCALE_SQUARES = 0, 3, 4, 5
+SCALES = {"tensor": 0, "vector": 3, "strips": 4, "squares": 5}
 
 
 class Heuristic(ctypes.Structure):
