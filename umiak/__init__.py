@@ -15,7 +15,7 @@ __version__ = "0.1.0"
 _SWITCHES = {
     "umiak.backends.cpu.providers": "cpu_deterministic cpu_providers cpu_winograd",
     "umiak.backends.cpu.tile_registers": "cpu_f32_by_bf16_tiles",
-    "umiak.backends.cuda.device": "cuda_mapped_memory",
+    "umiak.backends.cuda.device": "benchmark check_cuda_error cuda_mapped_memory gpu_memory_limit_mb",
     "umiak.backends.cuda.programs": "cuda_graphs",
     "umiak.backends.cuda.providers.gemm": "cuda_gemm",
     "umiak.checkpoint.checksum": "verify_checksums",

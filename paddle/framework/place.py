@@ -9,6 +9,7 @@ from typing import Any
 from paddle._public import public
 from umiak.core.context import current, place_guard
 from umiak.core.place import Place
+from umiak.util import flags
 from umiak.util.errors import op_error
 
 # Public device names and the engine's: "gpu:1" is the second CUDA device.
@@ -137,6 +138,29 @@ def require(device_type: str, device_id: int, op: str) -> Place:
     return Place(device_type, device_id)
 
 
+def _numbers(text: str) -> None:
+    if not re.fullmatch(r"(\d+(,\d+)*)?", text):
+        raise op_error(ValueError, "FLAGS_selected_gpus", "numbers of devices with commas between them", repr(text))
+
+
+_HELP = "the numbers of the devices that this process uses, with commas between them; the first is that of a name alone"
+SELECTED = {
+    "gpu": flags.define("selected_gpus", "", _HELP, on_change=_numbers),
+    "xpu": flags.define("selected_xpus", "", _HELP, on_change=_numbers),
+}
+
+
+def selected(device_type: str) -> list[int]:
+    """The numbers of the devices of a type that this process uses; none where it may use all."""
+    flag = SELECTED.get(device_type)
+    return [int(n) for n in flag.value.split(",")] if flag is not None and flag.value else []
+
+
+def first_of(device_type: str) -> int:
+    """The number of the device that the name of its type alone stands for."""
+    return next(iter(selected(device_type)), 0)
+
+
 def place_of(device: Any, op: str = "device") -> Place:
     """A place from a place, a name (``"gpu:1"``), or None for the current one."""
     if device is None:
@@ -147,7 +171,7 @@ def place_of(device: Any, op: str = "device") -> Place:
         match = _DEVICE.fullmatch(device)
         if match and match[1] in {*DEVICE_TYPES, *available_types()}:
             kind = DEVICE_TYPES.get(match[1], match[1])
-            return require(kind, int(match[2] or 0), op)
+            return require(kind, int(match[2]) if match[2] else first_of(kind), op)
         raise op_error(ValueError, op, "a device like 'cpu', 'gpu' or 'gpu:0'", repr(device))
     inner = getattr(device, "place", None)
     if isinstance(inner, Place):

@@ -7,11 +7,11 @@ _GROUPS: tuple[tuple[bool | int | float | str, str], ...] = (
         False,
         (
             "all_blocks_convert_trt allreduce_record_one_event ap_enable_classic_gemm_epilogue apply_pass_to_program "
-            "async_fast_eager_deletion_mode benchmark benchmark_nccl blha_use_fp32_qk_sum cache_inference_while_scope "
-            "check_cuda_error check_infer_symbolic conv2d_disable_cudnn cuda_core_int8_gemm "
+            "async_fast_eager_deletion_mode benchmark_nccl blha_use_fp32_qk_sum cache_inference_while_scope "
+            "check_infer_symbolic conv2d_disable_cudnn cuda_core_int8_gemm "
             "cudnn_batchnorm_spatial_persistent cudnn_exhaustive_search dataloader_use_file_descriptor "
             "disable_dyshape_in_train dump_chunk_info dump_vmm_allocation_info eager_communication_connection "
-            "einsum_opt embedding_deterministic enable_all2all_use_fp16 enable_ap enable_async_trace "
+            "einsum_opt enable_all2all_use_fp16 enable_ap enable_async_trace "
             "enable_auto_growth_allocator_add_lock enable_auto_layout_pass_in_inference "
             "enable_auto_parallel_align_mode enable_blaslt_global_search enable_cinn_accuracy_check "
             "enable_cinn_auto_tune enable_cinn_kernel_cache enable_collect_shape enable_compact_mem "
@@ -33,7 +33,7 @@ _GROUPS: tuple[tuple[bool | int | float | str, str], ...] = (
             "print_allocator_trace_info print_kernel_run_info print_offload_info "
             "query_dest_rank_by_multi_node reader_queue_speed_test_mode record_alloc_event run_kp_kernel "
             "save_cf_stack_op save_static_runtime_data set_to_1d share_tensor_for_grad_tensor_holder "
-            "sort_sum_gradient specialize_device_in_dy2st sync_after_alloc sync_nccl_allreduce "
+            "sort_sum_gradient specialize_device_in_dy2st sync_after_alloc "
             "tensor_md5_checksum_use_binary_format trt_ibuilder_cache try_allocate use_accuracy_compatible_kernel "
             "use_auto_growth_pinned_allocator use_auto_growth_v2 use_autotune use_cinn "
             "use_cuda_malloc_async_allocator use_cuda_managed_memory use_default_stream use_fast_math use_legacy_gemm "
@@ -51,8 +51,8 @@ _GROUPS: tuple[tuple[bool | int | float | str, str], ...] = (
             "enable_pir_with_pt_in_dy2st fast_eager_deletion_mode gpugraph_load_node_list_into_hbm "
             "graph_embedding_split_infer_mode logging_trunc_pir_py_code multi_node_sample_use_gpu_table "
             "new_executor_use_local_scope offload_inplace_tensor pir_apply_inplace_pass prim_skip_dynamic "
-            "tcp_store_using_libuv use_pinned_memory use_stream_safe_cuda_allocator use_stride_compute_kernel "
-            "use_stride_kernel"
+            "sync_nccl_allreduce tcp_store_using_libuv use_pinned_memory use_stream_safe_cuda_allocator "
+            "use_stride_compute_kernel use_stride_kernel"
         ),
     ),
     (-1.0, "fuse_parameter_memory_size"),
@@ -75,8 +75,9 @@ _GROUPS: tuple[tuple[bool | int | float | str, str], ...] = (
     (
         0,
         (
-            "auto_growth_chunk_size_in_mb deep_ep_comm_prealloc_in_mb dist_threadpool_size dygraph_debug "
-            "enable_adjust_op_order executor_log_deps_every_microseconds gpu_memory_limit_mb "
+            "auto_growth_chunk_size_in_mb cublaslt_exhaustive_search_times deep_ep_comm_prealloc_in_mb "
+            "dist_threadpool_size dygraph_debug "
+            "embedding_deterministic enable_adjust_op_order executor_log_deps_every_microseconds "
             "gpugraph_dedup_pull_push_mode gpugraph_offload_param_stat gpugraph_sparse_table_storage_mode "
             "initial_gpu_memory_in_mb inner_op_parallelism large_pool_auto_growth_chunk_size_in_mb "
             "large_pool_pre_alloc_in_mb low_precision_op_list max_inplace_grad_add reallocate_gpu_memory_in_mb "
@@ -119,7 +120,7 @@ _GROUPS: tuple[tuple[bool | int | float | str, str], ...] = (
             "disable_logging_op_attr_list dump_api_and_gradnode_python_stack_dir dump_api_python_stack_path "
             "dump_grad_node_forward_stack_path enable_custom_engine force_sync_ops hml_dir "
             "ir_inplace_kernel_blacklist lapack_dir logging_pir_py_code_dir mkl_dir mklml_dir nccl_dir "
-            "nvidia_package_dir op_dir prim_forward_blacklist print_sub_graph_dir selected_gpus selected_xpus "
+            "nvidia_package_dir op_dir prim_forward_blacklist print_sub_graph_dir "
             "static_executor_perfstat_filepath tensor_md5_checksum_output_path tensorrt_dir tracer_onednn_ops_off "
             "tracer_onednn_ops_on win_cuda_bin_dir"
         ),

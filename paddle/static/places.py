@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from paddle._public import public
-from paddle.framework.place import CPUPlace, CUDAPlace, XPUPlace, available_types, device_count, on_device
+from paddle.framework.place import CPUPlace, CUDAPlace, XPUPlace, available_types, device_count, on_device, selected
 from umiak.util.errors import op_error
 
 # Of device_guard, beside the types of devices that are there.
@@ -37,13 +37,12 @@ def cpu_places(device_count: int | None = None) -> list[Any]:
     return [CPUPlace() for _ in range(count)]
 
 
-def _places(op_name: str, device_type: str, kind: Any, selected: str, device_ids: Sequence[int] | None) -> list[Any]:
+def _places(op_name: str, device_type: str, kind: Any, device_ids: Sequence[int] | None) -> list[Any]:
     if device_type not in available_types():
         # The reference asserts it.
         raise op_error(AssertionError, op_name, f"a backend for {device_type!r}", f"{list(available_types())}")
     if device_ids is None:
-        chosen = os.environ.get(selected)
-        device_ids = [int(n) for n in chosen.split(",")] if chosen else range(device_count(device_type))
+        device_ids = selected(device_type) or range(device_count(device_type))
     return [kind(n) for n in device_ids]
 
 
@@ -52,7 +51,7 @@ def cuda_places(device_ids: Sequence[int] | None = None) -> list[Any]:
     """Return the places of CUDA devices.
 
     Args:
-        device_ids: numbers of devices; None: those that ``FLAGS_selected_gpus`` names in the environment, else all.
+        device_ids: numbers of devices; None: those that ``FLAGS_selected_gpus`` names, else all.
 
     Returns:
         A list of ``CUDAPlace``.
@@ -65,7 +64,7 @@ def cuda_places(device_ids: Sequence[int] | None = None) -> list[Any]:
         >>> if paddle.is_compiled_with_cuda():
         ...     assert len(paddle.static.cuda_places([0])) == 1
     """
-    return _places("cuda_places", "gpu", CUDAPlace, "FLAGS_selected_gpus", device_ids)
+    return _places("cuda_places", "gpu", CUDAPlace, device_ids)
 
 
 @public("paddle.static")
@@ -73,7 +72,7 @@ def xpu_places(device_ids: Sequence[int] | None = None) -> list[Any]:
     """Return the places of XPUs.
 
     Args:
-        device_ids: numbers of devices; None: those that ``FLAGS_selected_xpus`` names in the environment, else all.
+        device_ids: numbers of devices; None: those that ``FLAGS_selected_xpus`` names, else all.
 
     Returns:
         A list of ``XPUPlace``.
@@ -86,7 +85,7 @@ def xpu_places(device_ids: Sequence[int] | None = None) -> list[Any]:
         >>> if paddle.is_compiled_with_xpu():
         ...     assert len(paddle.static.xpu_places([0])) == 1
     """
-    return _places("xpu_places", "xpu", XPUPlace, "FLAGS_selected_xpus", device_ids)
+    return _places("xpu_places", "xpu", XPUPlace, device_ids)
 
 
 @public("paddle.static")

@@ -163,11 +163,11 @@ def test_a_flag_without_meaning_is_kept(name, caplog, monkeypatch):
 
 
 def test_values_have_types():
-    for name in ("FLAGS_benchmark", "FLAGS_alignment_size", "FLAGS_eager_delete_tensor_gb"):
+    for name in ("FLAGS_enable_cse_in_dy2st", "FLAGS_alignment_size", "FLAGS_eager_delete_tensor_gb"):
         with pytest.raises(ValueError, match=name):
             paddle.set_flags({name: "neither"})
-    with pytest.raises(ValueError, match="FLAGS_benchmark"):
-        paddle.set_flags({"FLAGS_alignment_size": 7, "FLAGS_benchmark": "neither"})
+    with pytest.raises(ValueError, match="FLAGS_enable_cse_in_dy2st"):
+        paddle.set_flags({"FLAGS_alignment_size": 7, "FLAGS_enable_cse_in_dy2st": "neither"})
     assert paddle.get_flags("FLAGS_alignment_size") == {"FLAGS_alignment_size": 256}
 
 

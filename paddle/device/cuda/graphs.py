@@ -8,7 +8,6 @@ from typing import Any
 from paddle import _lazy
 from paddle._public import public
 from paddle.framework.place import available_types, current_place, place_of
-from umiak.util import flags
 from umiak.util.errors import op_error
 
 ALL_MODES = ["global", "thread_local", "relaxed"]
@@ -69,7 +68,7 @@ class CUDAGraph:
         if mode not in ALL_MODES:
             raise op_error(ValueError, "CUDAGraph", f"a mode of {ALL_MODES}", repr(mode))
         if place is None and current_place().device_type != "gpu":
-            place = f"gpu:{flags.lookup('FLAGS_selected_gpus').value.split(',')[0] or 0}"
+            place = "gpu"
         self._place = place_of(place, "CUDAGraph")
         capture = backends.get(self._place).work_capture(self._place, pool_id)
         if capture is None:

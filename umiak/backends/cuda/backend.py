@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from umiak.backends.base import Absent, Backend, Kernel, Properties, get
 from umiak.backends.cuda import copies
-from umiak.backends.cuda.device import DEVICE_TYPE, DEVICES, Device, TimedEvent
+from umiak.backends.cuda.device import DEVICE_TYPE, DEVICES, LIMIT, Device, TimedEvent
 from umiak.backends.cuda.driver import DeviceAttribute, Driver
 from umiak.backends.host_calls import HostCalls
 from umiak.backends.strided import densely
@@ -86,7 +86,7 @@ class CudaBackend(Backend):
         return TimedEvent(self.device(place).queue(stream))
 
     def allocator(self, place: Place) -> Any:
-        return caching.device_allocator(place.index, self.device(place).memory)
+        return caching.device_allocator(place.index, self.device(place).memory, LIMIT.value << 20)
 
     def stream_driver(self, place: Place) -> Device:
         return self.device(place)

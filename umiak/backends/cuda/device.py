@@ -17,12 +17,13 @@ from umiak.backends.cuda.ipc import Ipc
 from umiak.backends.cuda.memory import MappedMemory, Memory, PinnedBlocks
 from umiak.backends.cuda.modules import Modules
 from umiak.backends.late_failures import Check, LateFailures
-from umiak.core import stream
+from umiak.core import storage, stream
 from umiak.core.buffer import Buffer
 from umiak.core.place import Place
 from umiak.core.storage import Storage
 from umiak.core.stream import Event, QueueDriver
 from umiak.util import flags
+from umiak.util.errors import op_error
 
 if TYPE_CHECKING:
     from umiak.backends.cuda.launches import Given, Launch
@@ -33,6 +34,22 @@ THREADS = 256  # of a block, for kernels of the loop IR
 
 MAPPED = flags.define(
     "cuda_mapped_memory", False, "memory of CUDA devices is mapped to reserved addresses; read at a device's first use"
+)
+DEVICES: weakref.WeakValueDictionary[int, Device] = weakref.WeakValueDictionary()  # by index of the place
+
+_EACH = "work of CUDA devices is done when the call that hands it in returns; what fails, fails there"
+EACH = (flags.define("benchmark", False, _EACH), flags.define("check_cuda_error", False, _EACH))
+
+
+def _limit(mib: int) -> None:
+    if mib < 0:
+        raise op_error(ValueError, "FLAGS_gpu_memory_limit_mb", "0 MiB or more", mib)
+    for device in DEVICES.values():
+        storage.allocator(device.place.index).limit = mib << 20
+
+
+LIMIT = flags.define(
+    "gpu_memory_limit_mb", 0, "MiB that each CUDA device may hold; 0: all that it has", on_change=_limit
 )
 
 
@@ -157,6 +174,8 @@ class Queue:
                     self.capture.pending.append((name, check))
             elif check is not None or done is not None:
                 self.pending.append(Pending(ticket, name, check, done))
+        if (EACH[0].value or EACH[1].value) and self.capture is None:
+            self.stream.synchronize()
         return ticket
 
     def mark(self) -> None:
@@ -366,6 +385,3 @@ class Device(QueueDriver):
 
     def native_handle(self, id: int) -> int:
         return self.queue(id).handle
-
-
-DEVICES: weakref.WeakValueDictionary[int, Device] = weakref.WeakValueDictionary()  # by index of the place
