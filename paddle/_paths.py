@@ -25,6 +25,7 @@ PATHS: dict[str, str | dict[str, str]] = {
     # --- paddle ------------------------------------------------------------------------------------------------------
     "paddle._C_ops": "paddle.static.formats.calls",
     "paddle._legacy_C_ops": {},
+    "paddle.paddle": "paddle",
     "paddle": {"paddle.version": "__git_commit__=commit", "umiak.core.dtype": "int=int32 long=int64 short=int16"},
     "paddle.functional": {
         "paddle": ("atleast_1d atleast_2d atleast_3d broadcast_shapes einsum meshgrid norm unique_consecutive"),
@@ -32,11 +33,12 @@ PATHS: dict[str, str | dict[str, str]] = {
     },
     # --- paddle.base -------------------------------------------------------------------------------------------------
     "paddle.base": {
-        "paddle": f"Tensor disable_signal_handler {_BUILD} {_DYNAMIC}",
+        "paddle": f"Tensor disable_signal_handler no_grad {_BUILD} {_DYNAMIC}",
         "paddle.framework": f"{_PLACES} ParamAttr get_flags set_flags in_dygraph_mode=in_dynamic_mode",
         "paddle.framework.mode": "in_dynamic_or_pir_mode in_pir_mode",
         "paddle.framework.tensor_type": "Variable",
         "paddle.nn.initializer": "set_global_initializer",
+        "paddle.static": "device_guard",
         "paddle.utils": "require_version",
     },
     "paddle.base.core": "paddle.framework.core",
@@ -47,11 +49,13 @@ PATHS: dict[str, str | dict[str, str]] = {
         "paddle.framework.tracer": "Tracer",
     },
     "paddle.base.dygraph.base": {
+        "contextlib": "param_guard=nullcontext",
         "paddle": (
             "enable_dygraph=disable_static enable_grad grad is_grad_enabled no_grad no_grad_=no_grad set_grad_enabled"
         ),
         "paddle.framework.mode": "enabled=in_dynamic_mode guard in_declarative_mode",
     },
+    "paddle.base.dygraph.parallel_helper": {"paddle.distributed": "_is_parallel_ctx_initialized=is_initialized"},
     "paddle.base.dygraph.tracer": {"paddle.framework.tracer": "Tracer"},
     "paddle.base.framework": {
         "paddle": f"{_BUILD} Tensor",
@@ -62,10 +66,13 @@ PATHS: dict[str, str | dict[str, str]] = {
         "paddle.framework.place": f"{_PLACED} _set_expected_place=set_current_place",
         "paddle.framework.tensor_type": "Variable",
         "paddle.framework.tracer": _TRACING,
+        "paddle.static": "default_main_program default_startup_program program_guard",
+        "paddle.static.program": "Block",
         "paddle.utils": "require_version unique_name",
     },
     "paddle.base.initializer": {"paddle.nn.initializer": "set_global_initializer"},
     "paddle.base.io": {"paddle.io": "DataLoader"},
+    "paddle.base.layer_helper": {"paddle.framework.layer_helper": "LayerHelper"},
     "paddle.base.layers": {},
     "paddle.base.libpaddle": {},
     "paddle.base.libpaddle.pir": "paddle.pir",
@@ -82,6 +89,7 @@ PATHS: dict[str, str | dict[str, str]] = {
         "contextlib": "_no_check_dy2st_diff=nullcontext",
         "paddle": "grad",
         "paddle.framework.flags": "_global_flags=variables",
+        "paddle.framework.layer_helper": "LayerHelper",
         "paddle.framework.parameter": "is_parameter",
         "paddle.framework.place": f"{_PLACED} _set_expected_place=set_current_place",
         "paddle.framework.tracer": _TRACING,
@@ -115,6 +123,8 @@ PATHS: dict[str, str | dict[str, str]] = {
     "paddle.framework.framework": {
         "paddle": "get_default_dtype set_default_dtype",
     },
+    "paddle.framework.io": {"paddle.framework": "EagerParamBase"},
+    "paddle.framework.random": {"paddle.static.program": "_manual_program_seed=seed_default_programs"},
     # --- paddle.hapi -------------------------------------------------------------------------------------------------
     "paddle.hapi.callbacks": {
         "paddle.callbacks": (
@@ -124,6 +134,7 @@ PATHS: dict[str, str | dict[str, str]] = {
         "paddle.hapi.progressbar": "ProgressBar",
     },
     "paddle.hapi.dynamic_flops": {"paddle": "flops"},
+    "paddle.hapi.model": {"paddle.hapi.model": "_all_gather=_gathered"},
     "paddle.hapi.model_summary": {"paddle": "summary"},
     # --- the rest ----------------------------------------------------------------------------------------------------
     "paddle.common_ops_import": {
@@ -131,6 +142,7 @@ PATHS: dict[str, str | dict[str, str]] = {
         "paddle.framework": "in_dygraph_mode=in_dynamic_mode",
         "paddle.framework.checks": "check_dtype check_type check_variable_and_dtype convert_dtype",
         "paddle.framework.dtype": "convert_np_dtype_to_dtype_",
+        "paddle.framework.layer_helper": "LayerHelper",
         "paddle.framework.mode": "dygraph_only",
         "paddle.framework.tensor_type": "VarDesc Variable",
         "paddle.framework.tracer": _TRACING,
@@ -142,6 +154,7 @@ PATHS: dict[str, str | dict[str, str]] = {
         ),
         "paddle.distributed.communication.group": "Group _get_global_group",
     },
+    "paddle.distributed.parallel": {"paddle.base.dygraph": "parallel_helper"},
     "paddle.distributed.communication.all_to_all": {"paddle.distributed": "alltoall alltoall_single"},
     "paddle.distributed.fleet.base": {},
     "paddle.distributed.fleet.base.distributed_strategy": {"paddle.distributed.fleet": "DistributedStrategy"},
@@ -164,6 +177,7 @@ PATHS: dict[str, str | dict[str, str]] = {
         )
     },
     "paddle.io.dataloader.batch_sampler": {"paddle.io": "BatchSampler DistributedBatchSampler"},
+    "paddle.io.dataloader.dataloader_iter": {"paddle.io.loader": "_DataLoaderIterBase=_BatchIterator"},
     "paddle.io.dataloader.dataset": {
         "paddle.io": (
             "ChainDataset ComposeDataset ConcatDataset Dataset IterableDataset Subset TensorDataset random_split"
@@ -173,12 +187,16 @@ PATHS: dict[str, str | dict[str, str]] = {
         "paddle.io": "RandomSampler Sampler SequenceSampler SubsetRandomSampler WeightedRandomSampler"
     },
     "paddle.io.dataloader.worker": {"paddle.io": "get_worker_info"},
+    "paddle.vision.transforms.functional": {
+        "paddle.vision.transforms._kinds": "_is_pil_image=is_pil _is_tensor_image=is_tensor"
+    },
     "paddle.vision.transforms.transforms": {
+        "paddle.vision.transforms.jitter": "_check_input=check_input",
         "paddle.vision.transforms": (
             "BaseTransform BrightnessTransform CenterCrop ColorJitter Compose ContrastTransform Grayscale HueTransform "
             "Normalize Pad RandomAffine RandomCrop RandomErasing RandomHorizontalFlip RandomPerspective "
             "RandomResizedCrop RandomRotation RandomVerticalFlip Resize SaturationTransform ToTensor Transpose"
-        )
+        ),
     },
     "paddle.incubate.tensor": {"paddle.incubate": "segment_max segment_mean segment_min segment_sum"},
     "paddle.incubate.tensor.math": {"paddle.incubate": "segment_max segment_mean segment_min segment_sum"},

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass, fields
 from typing import Any
 
+from paddle import _lazy
 from paddle._public import public
 from paddle.distributed.communication import group as groups
 from paddle.distributed.communication.group import Group
@@ -262,3 +263,6 @@ def gloo_release() -> None:
         >>> import paddle
         >>> paddle.distributed.gloo_release()
     """
+
+
+__getattr__, __dir__ = _lazy.attributes_of(__name__)

@@ -21,6 +21,7 @@ from typing import Any, BinaryIO
 import ml_dtypes
 import numpy as np
 
+from paddle import _lazy
 from paddle._public import public
 from paddle.framework import trailer
 from paddle.framework.pickled import Array, Corrupt, DType, Machine, Pair, Span
@@ -437,3 +438,6 @@ def save_to_memory(obj: Any, protocol: int = 4) -> bytes:
     f = io.BytesIO()
     save(obj, f, protocol)
     return f.getvalue()
+
+
+__getattr__, __dir__ = _lazy.attributes_of(__name__)

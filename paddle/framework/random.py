@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from paddle import _lazy
 from paddle._public import public
 from paddle.framework.place import current_place, device_count, place_of
 from umiak.core.context import capture_of, current
@@ -269,3 +270,6 @@ def set_cuda_rng_state(state_list: Sequence[GeneratorState]) -> None:
     _refuse_in_capture("set_cuda_rng_state")
     for place, state in zip(places, state_list, strict=True):
         default_generator(place).set_state(state.state)
+
+
+__getattr__, __dir__ = _lazy.attributes_of(__name__)

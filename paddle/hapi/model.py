@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import paddle
+from paddle import _lazy
 from paddle import distributed as dist
 from paddle._public import public
 from paddle.amp import GradScaler, auto_cast, decorate
@@ -827,3 +828,6 @@ def _renamed(state: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
     if isinstance(out.get("master_weights"), dict):
         out["master_weights"] = {new(key): value for key, value in out["master_weights"].items()}
     return out
+
+
+__getattr__, __dir__ = _lazy.attributes_of(__name__)

@@ -331,6 +331,12 @@ def default_startup_program() -> Program:
     return _defaults()[1]
 
 
+def seed_default_programs(seed: int) -> None:
+    """Seed what both default programs draw."""
+    for program in _defaults():
+        program.random_seed = seed
+
+
 @public("paddle.static")
 @contextmanager
 def program_guard(main_program: Program, startup_program: Program | None = None) -> Iterator[None]:

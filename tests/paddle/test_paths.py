@@ -244,8 +244,8 @@ def test_private_helpers_that_packages_import():
     found = _parse_every_object({"a": [1, (2,)], "b": {3}}, lambda x: isinstance(x, int), lambda x: x + 1)
     assert found == {"a": [2, (3,)], "b": {4}}
     assert _get_unique_endpoints(["a:1", "a:2", "b:1"]) == {"a:1", "b:1"}
-    with pytest.raises(AttributeError, match="LayerHelper is not in Umiak yet"):
-        paddle.common_ops_import.LayerHelper  # noqa: B018
+    with pytest.raises(AttributeError, match="OpProtoHolder is not in Umiak yet"):
+        paddle.common_ops_import.OpProtoHolder  # noqa: B018
 
 
 def test_names_of_the_package():

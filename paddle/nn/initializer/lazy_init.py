@@ -39,3 +39,22 @@ class LazyGuard:
 
     def __exit__(self, *error: Any) -> None:
         current().state.values[LAZY] = self._before
+
+
+class _Helper:
+    """What the reference keeps about lazy initialisation."""
+
+    @property
+    def state(self) -> bool:
+        """Are parameters made without values now?"""
+        return current().state.values.get(LAZY, False)
+
+    _state = state
+
+
+_HELPER = _Helper()
+
+
+def lazy_init_helper() -> _Helper:
+    """Return the one helper."""
+    return _HELPER

@@ -18,6 +18,11 @@ def is_pil(img: Any) -> bool:
     return pil is not None and isinstance(img, pil.Image)
 
 
+def is_tensor(img: Any) -> bool:
+    """Return whether an object is a tensor."""
+    return isinstance(img, Tensor)
+
+
 def functions_of(img: Any, op: str) -> ModuleType:
     """The functions of the image's kind: ``_pil``, ``_cv2`` (arrays) or ``_tensor``."""
     if isinstance(img, np.ndarray):

@@ -31,6 +31,18 @@ def _interval(
     return None if bounds == (center, center) else bounds
 
 
+def check_input(
+    value: Any,
+    name: str,
+    center: float = 1,
+    bound: tuple[float, float] = (0, float("inf")),
+    clip_first_on_zero: bool = True,
+) -> list[float] | None:
+    """The interval of a transform of the user's, which takes what those here do."""
+    bounds = _interval(value, name, "value", center, max(bound[0], 0) if clip_first_on_zero else bound[0], bound[1])
+    return None if bounds is None else list(bounds)
+
+
 class _RandomFactor(BaseTransform):
     """Transform that draws a factor from ``value`` for each image."""
 

@@ -375,3 +375,27 @@ def check_leaves_are_written_to_without_history(rank, size):
     dist.all_reduce(w[0:1])  # a view of a leaf, which remains one
     close(w[0:1], np.full(1, total * size * size))
     assert w.is_leaf
+
+
+def check_fused_gradients(rank, size):
+    from paddle.distributed.fleet.utils.hybrid_parallel_util import (
+        fused_allreduce_gradients,
+        fused_allreduce_gradients_with_group,
+    )
+
+    arrays = [data(rank, shape, i) for i, shape in enumerate([(3, 2), (), (5,)])]
+    wanted = [np.mean([data(r, a.shape, i) for r in range(size)], 0) for i, a in enumerate(arrays)]
+    for reduce, factor in (
+        (lambda ps: fused_allreduce_gradients(ps, None), 1),
+        (lambda ps: fused_allreduce_gradients_with_group(ps, None, 1), 1),
+        (lambda ps: fused_allreduce_gradients_with_group(ps, None, 50, 1.0), size),
+    ):
+        parameters = [leaf(np.ones(a.shape)) for a in arrays] + [leaf(np.ones(2))]
+        for p, a in zip(parameters, arrays, strict=False):
+            F.sum(F.mul(p, from_numpy(a)), axes=tuple(range(a.ndim))).backward()
+        kept = [p.grad for p in parameters]
+        reduce(parameters)
+        assert parameters[-1].grad is None
+        for p, g, w in zip(parameters, kept, wanted, strict=False):
+            close(p.grad, w * factor)
+            close(g, w * factor)
