@@ -23,6 +23,7 @@ from umiak.core.dtype cimport DType, dtype_from_id
 from umiak.core.extension_abi cimport *
 from umiak.core.place cimport Place, place_from_index
 from umiak.core.storage cimport ACCESS_HOST, ACCESS_NOTHING, Storage, pin, place_access, resident, unpin
+from umiak.core.stream cimport Stream, get_stream, stream_handle
 from umiak.core.tensor cimport *
 
 from umiak.util.dtypes import TABLE
@@ -53,6 +54,7 @@ for _id, _row in enumerate(TABLE):
 
 cdef object CALL = None       # (name, arguments) -> results: functions of the library, which the layer above gives
 cdef dict ERRORS = {}         # thread -> (exception, its text)
+cdef dict LENT = {}           # thread -> streams that its running calls have asked for
 cdef list LIBRARIES = []      # tables, which live as long as the process
 
 
@@ -239,6 +241,44 @@ cdef int64_t host_call(const char* name, const umiak_value* arguments, int64_t n
         return -1
 
 
+cdef int host_stream(umiak_tensor* x, void** out) noexcept with gil:
+    cdef Tensor t
+    cdef Stream s
+    try:
+        t = (<Handle><void*>x).t
+        if place_access(t.storage.place) == ACCESS_HOST:
+            raise RuntimeError("a tensor on a device with streams is required, got one on the host")
+        s = get_stream(t.storage.place, (<EngineContext>context_pointer()).stream[t.storage.place])
+        out[0] = stream_handle(s.state)
+        LENT.setdefault(threading.get_ident(), []).append(s)
+        return 0
+    except BaseException as error:
+        keep_error(error)
+        return -1
+
+
+cdef int64_t lent_before() except -1:
+    """The number of streams that outer calls of this thread have asked for."""
+    return len(LENT.get(threading.get_ident(), ())) if LENT else 0
+
+
+cdef int take_back(int64_t before) except -1:
+    """Count a piece of work on each stream that a call has asked for: whoever waits for it waits for what the call handed in."""
+    cdef list streams
+    if not LENT:
+        return 0
+    thread = threading.get_ident()
+    streams = LENT.get(thread)
+    if streams is None:
+        return 0
+    for s in streams[before:]:
+        s.submit()
+    del streams[before:]
+    if not streams:
+        del LENT[thread]
+    return 0
+
+
 cdef object tensor_at(umiak_tensor* x):
     return None if x == NULL else (<Handle><void*>x).t
 
@@ -288,6 +328,7 @@ HOST.describe = <int (*)(umiak_tensor*, umiak_tensor_info*) noexcept nogil>host_
 HOST.empty = <umiak_tensor* (*)(int32_t, int32_t, const int64_t*, const char*, int32_t) noexcept nogil>host_empty
 HOST.call = <int64_t (*)(const char*, const umiak_value*, int64_t, umiak_tensor**, int64_t) noexcept nogil>host_call
 HOST.last_error = <const char* (*)() noexcept nogil>host_last_error
+HOST.stream = <int (*)(umiak_tensor*, void**) noexcept nogil>host_stream
 
 
 # ---- arguments for the library
@@ -513,7 +554,7 @@ cdef class Declaration:
         cdef umiak_tensor* results[MAX_RESULTS]
         cdef umiak_call call
         cdef list kept = [], out = []
-        cdef int64_t i, n = len(args), elements = 0
+        cdef int64_t i, n = len(args), elements = 0, before
         cdef int status
         if function == NULL:
             raise NotImplementedError(f"[{self.label}] requires a function that its library does not have ({self.file}:{self.line})")
@@ -543,11 +584,13 @@ cdef class Declaration:
         call.give_shape = <void (*)(void*, int32_t, const int64_t*) noexcept nogil>give_shape
         call.give_dtype = <void (*)(void*, int32_t) noexcept nogil>give_dtype
         call.give_mapping = <void (*)(void*, int32_t, int32_t, const int64_t*, int32_t, const int64_t*) noexcept nogil>give_mapping
+        before = lent_before()
         if elements > LONG_CALL:
             with nogil:
                 status = function(self.row.self, &call)
         else:
             status = function(self.row.self, &call)
+        take_back(before)
         if status != UMIAK_OK:
             for i in range(min(max(call.n_results, 0), MAX_RESULTS)):
                 if results[i] != NULL:

@@ -24,5 +24,12 @@ inline const umiak_host& host() {
 
 [[noreturn]] inline void raise_host_error() { throw HostError(host().last_error()); }
 
+/* The current stream of a tensor's device, as the device's own library knows it. Work goes to it within the running call. */
+inline void* stream_of(umiak_tensor* x) {
+  void* stream = nullptr;
+  if (host().stream(x, &stream)) raise_host_error();
+  return stream;
+}
+
 }  // namespace umiak
 UMIAK_END

@@ -6,6 +6,10 @@
 #include <utility>
 #include <vector>
 
+#ifdef PADDLE_WITH_CUDA
+#include <cuda_runtime_api.h>
+#endif
+
 #include "umiak/host.h"
 #include "umiak/types.h"
 
@@ -44,6 +48,10 @@ class Held {
 }  // namespace umiak
 
 namespace paddle {
+
+#ifdef PADDLE_WITH_CUDA
+using gpuStream_t = cudaStream_t;
+#endif
 
 class Tensor final {
  public:
@@ -105,6 +113,11 @@ class Tensor final {
     return true;
   }
   inline Tensor contiguous() const;
+
+#ifdef PADDLE_WITH_CUDA
+  /* The current stream of the device: kernels that the running call launches go there. */
+  gpuStream_t stream() const { return static_cast<gpuStream_t>(::umiak::stream_of(held("stream").handle)); }
+#endif
 
   void* data() { return held("data").data; }
   const void* data() const { return held("data").data; }

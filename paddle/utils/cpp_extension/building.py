@@ -62,13 +62,17 @@ def CppExtension(sources: Sequence[str], *args: Any, **kwargs: Any) -> setuptool
 def CUDAExtension(sources: Sequence[str], *args: Any, **kwargs: Any) -> setuptools.Extension:
     """Return an extension of sources in C++ and CUDA, for :func:`setup`; ``nvcc`` compiles the latter.
 
+    ``nvcc`` is that of ``CUDA_HOME``, of the path, of ``/usr/local/cuda``, or of NVIDIA's wheels of CUDA 13.
+    ``PADDLE_CUDA_ARCH_LIST`` lists the devices that it compiles for (``8.0;9.0+PTX``); else they are the machine's.
+
     Args:
         sources: paths of the sources; those that end in ``.cu`` are CUDA.
         *args: as for :func:`CppExtension`.
         **kwargs: as for :func:`CppExtension`.
 
     Returns:
-        A ``setuptools.Extension``. Building it raises RuntimeError where a source wants ``nvcc`` and none is there.
+        A ``setuptools.Extension``. Building it raises RuntimeError where ``nvcc`` or a part of its toolkit is missing,
+        and says which.
 
     Raises:
         ValueError: no sources.
@@ -78,7 +82,9 @@ def CUDAExtension(sources: Sequence[str], *args: Any, **kwargs: Any) -> setuptoo
         >>> paddle.utils.cpp_extension.CUDAExtension(["relu.cc", "relu.cu"]).language
         'c++'
     """
-    return _extension("CUDAExtension", sources, args, kwargs)
+    extension = _extension("CUDAExtension", sources, args, kwargs)
+    extension.with_cuda = True
+    return extension
 
 
 @public("paddle.utils.cpp_extension")
@@ -115,7 +121,7 @@ class BuildExtension(build_ext):
             Path(self.build_temp, ext.name, ext.name).absolute(), [os.path.abspath(s) for s in ext.sources],
             [*defines, *(flags.get("cxx") or [])], [*defines, *(flags.get("nvcc") or [])],
             [*(ext.extra_link_args or []), *(f"-l{name}" for name in ext.libraries)], ext.include_dirs,
-            ext.library_dirs, bool(self.verbose), "setup",
+            ext.library_dirs, bool(self.verbose), "setup", getattr(ext, "with_cuda", False),
         )  # fmt: skip
         target.parent.mkdir(parents=True, exist_ok=True)
         self.copy_file(str(library), str(target))

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from paddle._public import public
 from paddle.sysconfig import get_include
+from paddle.utils.cpp_extension.cuda_toolkit import Toolkit, architecture_flags, toolkit
 from umiak.util.errors import op_error
 
 CUDA = (".cu", ".cuh")
@@ -54,14 +55,8 @@ def get_build_directory(verbose: bool = False) -> str:
 def compiler(source: str, function: str) -> list[str]:
     """The compiler for a source."""
     if source.endswith(CUDA):
-        home = os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH")
-        program = shutil.which("nvcc") or (shutil.which(os.path.join(home, "bin", "nvcc")) if home else None)
-        if program is None:
-            raise op_error(
-                RuntimeError, function, f"nvcc for {source}", "none on PATH or in CUDA_HOME",
-                "Install NVIDIA's toolkit, or leave .cu sources out.",
-            )  # fmt: skip
-        return [program]
+        host = shlex.split(os.environ.get("CXX", ""))[:1]
+        return [toolkit(source, function).nvcc, *(["-ccbin", *host] if host else [])]
     words = shlex.split(os.environ.get("CXX", "")) or ["c++"]
     program = shutil.which(words[0]) or (shutil.which("g++") if not os.environ.get("CXX") else None)
     if program is None:
@@ -72,12 +67,35 @@ def compiler(source: str, function: str) -> list[str]:
     return [program, *words[1:]]
 
 
-def flags_for(source: str, cxx: Sequence[str], cuda: Sequence[str], folders: Sequence[str]) -> list[str]:
-    """Flags for a source, own ones last."""
+def flags_for(
+    source: str, cxx: Sequence[str], cuda: Sequence[str], folders: Sequence[str], kit: Toolkit | None, function: str
+) -> list[str]:
+    """Flags for a source, own ones last. ``kit``: the toolkit of a library that has kernels of devices."""
     includes = [f"-I{folder}" for folder in (*folders, *include_folders())]
+    with_cuda = [] if kit is None else ["-DPADDLE_WITH_CUDA"]
     if source.endswith(CUDA):
-        return ["-std=c++17", "-O2", "-Xcompiler", "-fPIC", "-DPADDLE_WITH_CUDA", *includes, *cuda]
-    return ["-std=c++17", "-O2", "-fPIC", *includes, *cxx]
+        assert kit is not None
+        own = ["-std=c++17", "-O2", "-Xcompiler", "-fPIC", "--expt-relaxed-constexpr", "--expt-extended-lambda"]
+        return [*own, *with_cuda, *includes, *architecture_flags(cuda, function), *cuda]
+    headers = [] if kit is None else [word for folder in kit.includes for word in ("-isystem", folder)]
+    return ["-std=c++17", "-O2", "-fPIC", *with_cuda, *includes, *headers, *cxx]
+
+
+def linking_for(sources: Sequence[str], cuda: Sequence[str], kit: Toolkit | None, function: str) -> list[str]:
+    """The command that links objects of sources, and the libraries that they need behind them."""
+    if kit is None:
+        return [*compiler(sources[0], function), "-shared"]
+    if any("rdc" in flag or flag in ("-dc", "--device-c") for flag in cuda):
+        # Code of devices is linked by nvcc alone.
+        return [*compiler(next(s for s in sources if s.endswith(CUDA)), function), "-shared"]
+    return [*compiler(f"linking {sources[0]} with C++", function), "-shared"]
+
+
+def run_time_libraries(kit: Toolkit | None) -> list[str]:
+    """What links NVIDIA's run-time library into the extension: no file of it is needed where it runs."""
+    if kit is None:
+        return []
+    return [*(f"-L{folder}" for folder in kit.libraries), "-lcudart_static", "-ldl", "-lrt", "-lpthread"]
 
 
 def run(command: Sequence[str], function: str, verbose: bool) -> None:
@@ -96,19 +114,28 @@ def run(command: Sequence[str], function: str, verbose: bool) -> None:
 
 def compile_library(
     target: Path, sources: Sequence[str], cxx: Sequence[str], cuda: Sequence[str], links: Sequence[str],
-    folders: Sequence[str], libraries: Sequence[str], verbose: bool, function: str,
+    folders: Sequence[str], libraries: Sequence[str], verbose: bool, function: str, with_cuda: bool = False,
 ) -> Path:  # fmt: skip
     """Compile sources to a library, unless one of the same sources, headers, flags and compiler is there.
 
-    Its name has a hash of all these: a library that a process has loaded cannot be exchanged.
+    Its name has a hash of all these: a library that a process has loaded cannot be exchanged. ``with_cuda``: sources in
+    C++ call NVIDIA's run-time library, as they may where one is CUDA.
     """
-    commands = []
     for source in sources:
         if not os.path.exists(source):
             raise op_error(FileNotFoundError, function, "sources that exist", source)
-        commands.append([*compiler(source, function), *flags_for(source, cxx, cuda, folders), "-c", source])
-    linking = [*links, *(f"-L{folder}" for folder in libraries), *(f"-Wl,-rpath,{folder}" for folder in libraries)]
-    key = hashlib.sha256(repr((commands, linking, _contents(sources, folders))).encode()).hexdigest()[:16]
+    first = next((s for s in sources if s.endswith(CUDA)), sources[0] if with_cuda else None)
+    kit = None if first is None else toolkit(first, function)
+    commands = [
+        [*compiler(source, function), *flags_for(source, cxx, cuda, folders, kit, function), "-c", source]
+        for source in sources
+    ]
+    linker = linking_for(sources, cuda, kit, function)
+    paths = [f"-Wl,-rpath,{folder}" for folder in libraries]
+    linking = [*links, *(f"-L{folder}" for folder in libraries), *paths, *run_time_libraries(kit)]
+    if linker[0].endswith("nvcc"):
+        linking = [word for flag in linking for word in _for_nvcc(flag)]
+    key = hashlib.sha256(repr((commands, linker, linking, _contents(sources, folders))).encode()).hexdigest()[:16]
     library = target.with_name(f"{target.name}-{key}.so")
     if library.exists():
         return library
@@ -116,27 +143,30 @@ def compile_library(
     with target.with_name(f"{target.name}.lock").open("w") as lock:  # ranks and test workers compile the same at once
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not library.exists():
-            _compile(library, sources, commands, linking, verbose, function)
+            _compile(library, commands, linker, linking, verbose, function)
     return library
 
 
+def _for_nvcc(flag: str) -> list[str]:
+    return ["-Xlinker", flag.removeprefix("-Wl,")] if flag.startswith("-Wl,") else [flag]
+
+
 def _compile(
-    library: Path, sources: Sequence[str], commands: Sequence[list[str]], linking: Sequence[str], verbose: bool,
+    library: Path, commands: Sequence[list[str]], linker: list[str], linking: Sequence[str], verbose: bool,
     function: str,
 ) -> None:  # fmt: skip
     own = f"{library.stem}-{os.getpid()}"
-    objects = [str(library.with_name(f"{own}-{i}.o")) for i in range(len(sources))]
+    objects = [str(library.with_name(f"{own}-{i}.o")) for i in range(len(commands))]
     part = str(library.with_name(f"{own}.part"))
     try:
-        with ThreadPoolExecutor(max(1, min(len(sources), os.cpu_count() or 1))) as pool:
+        with ThreadPoolExecutor(max(1, min(len(commands), os.cpu_count() or 1))) as pool:
             jobs = [
                 pool.submit(run, [*command, "-o", out], function, verbose)
                 for command, out in zip(commands, objects, strict=True)
             ]
             for job in jobs:
                 job.result()
-        linker = next((s for s in sources if s.endswith(CUDA)), sources[0])
-        run([*compiler(linker, function), "-shared", "-o", part, *objects, *linking], function, verbose)
+        run([*linker, "-o", part, *objects, *linking], function, verbose)
         os.replace(part, library)
     finally:
         for name in (*objects, part):
@@ -145,7 +175,7 @@ def _compile(
 
 def _contents(sources: Sequence[str], folders: Sequence[str]) -> list[tuple[str, str]]:
     """Hashes of the sources, and of headers beside them, in given folders and of this installation."""
-    headers = {h for s in sources for h in Path(s).parent.glob("*.h*")}
-    headers |= {h for folder in (*folders, get_include()) for h in Path(folder).rglob("*.h*") if h.is_file()}
+    headers = {h for s in sources for h in Path(s).parent.glob("*.*h*")}
+    headers |= {h for folder in (*folders, get_include()) for h in Path(folder).rglob("*.*h*") if h.is_file()}
     files = sorted({*map(Path, sources), *headers})
     return [(str(f), hashlib.sha256(f.read_bytes()).hexdigest()) for f in files]
