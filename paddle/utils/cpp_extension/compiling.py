@@ -92,7 +92,7 @@ def linking_for(sources: Sequence[str], cuda: Sequence[str], kit: Toolkit | None
 
 
 def run_time_libraries(kit: Toolkit | None) -> list[str]:
-    """What links NVIDIA's run-time library into the extension: no file of it is needed where it runs."""
+    """Flags that link NVIDIA's run-time library into the extension: no file of it is needed where it runs."""
     if kit is None:
         return []
     return [*(f"-L{folder}" for folder in kit.libraries), "-lcudart_static", "-ldl", "-lrt", "-lpthread"]
