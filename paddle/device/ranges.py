@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import threading
-from typing import Any
 
 from paddle._public import public
 from paddle.profiler.ranges import RecordEvent
+from umiak.observe.collector import EventCollector
+from umiak.observe.emitter import Emitter
+from umiak.observe.emitter import nvtx as _package
 from umiak.util.errors import op_error
 
 
@@ -15,20 +16,10 @@ class _Open(threading.local):
     """The ranges of a thread that are open, the innermost last."""
 
     def __init__(self) -> None:
-        self.ranges: list[RecordEvent] = []
+        self.ranges: list[tuple[RecordEvent, Emitter | None]] = []  # and what was told besides
 
 
 _open = _Open()
-
-
-@functools.cache
-def _package() -> Any:
-    """The package ``nvtx``, whose ranges tools of NVIDIA show; None where it is not installed."""
-    try:
-        import nvtx
-    except ImportError:
-        return None
-    return nvtx
 
 
 @public("paddle.device paddle.cuda")
@@ -56,10 +47,11 @@ class nvtx:
         """
         event = RecordEvent(msg)
         event.begin()
-        package = _package()
-        if package is not None:
-            package.push_range(msg)
-        _open.ranges.append(event)
+        collector = EventCollector.active
+        emitter = None if collector is not None and collector.emitter is not None else _package()
+        if emitter is not None:  # else a profiler has told it
+            emitter.push_range(msg)
+        _open.ranges.append((event, emitter))
 
     @staticmethod
     def range_pop() -> None:
@@ -70,7 +62,7 @@ class nvtx:
         """
         if not _open.ranges:
             raise op_error(RuntimeError, "range_pop", "a range that range_push began in this thread", "none")
-        _open.ranges.pop().end()
-        package = _package()
-        if package is not None:
-            package.pop_range()
+        event, emitter = _open.ranges.pop()
+        if emitter is not None:
+            emitter.pop_range()
+        event.end()

@@ -17,6 +17,7 @@ from umiak import backends
 from umiak.backends import Tracer
 from umiak.observe import tables
 from umiak.observe.collector import EventCollector, Range
+from umiak.observe.emitter import nvtx
 from umiak.observe.event import STEP
 from umiak.observe.profile import Profile
 from umiak.util.errors import op_error
@@ -61,13 +62,15 @@ class Profiler:
         record_shapes: note operands and results of ops.
         profile_memory: note what tensors hold, after each op.
         timer_only: record nothing, only time the steps for ``step_info``.
-        emit_nvtx: for devices that this build has not: refused.
+        emit_nvtx: let every range that is recorded be one of NVTX, too, for tools of NVIDIA that look at the process
+            (the package ``nvtx`` makes them). With ``timer_only``, that is all that is done with them.
         custom_device_types: types of devices whose plug-ins record what they do. Empty: with
             ``ProfilerTarget.CUSTOM_DEVICE`` among the targets, all that can.
         with_flops: accepted; the work of kernels is counted in any case.
 
     Raises:
-        ValueError: ``emit_nvtx``, a custom type of device that has no profiler, or a pair of steps in the wrong order.
+        ImportError: ``emit_nvtx`` without the package ``nvtx``.
+        ValueError: a custom type of device that has no profiler, or a pair of steps in the wrong order.
         TypeError: another scheduler.
 
     Example:
@@ -95,8 +98,9 @@ class Profiler:
         custom_device_types: Iterable[str] = (),
         with_flops: bool = False,
     ) -> None:
-        if emit_nvtx:
-            raise op_error(ValueError, "Profiler", "devices that this build has", "emit_nvtx")
+        emitter = nvtx() if emit_nvtx else None
+        if emit_nvtx and emitter is None:
+            raise op_error(ImportError, "Profiler", "the package nvtx for emit_nvtx", "none", "pip install nvtx")
         targets = {ProfilerTarget.CPU} if targets is None else set(targets)
         traced = _traced(list(custom_device_types), ProfilerTarget.CUSTOM_DEVICE in targets)
         if ProfilerTarget.GPU in targets and device_count("gpu") and _tracers(["gpu"]):
@@ -117,7 +121,10 @@ class Profiler:
         self.step_num = 0
         self.current_state = CLOSED
         self.profiler_result: Profile | None = None
-        self._make = lambda: EventCollector(record_shapes, profile_memory, _tracers(traced))
+        self._emits = emit_nvtx
+        self._make = lambda: EventCollector(
+            record_shapes, profile_memory, [] if timer_only else _tracers(traced), emitter, keep=not timer_only
+        )
         self._recorder: EventCollector | None = None
         self._range: Range | None = None
         self._timer = StepTimer()
@@ -130,7 +137,10 @@ class Profiler:
         self.step_num = 0
         self._timer.start()
         if self.timer_only:
-            self._instruments.on(all=False)
+            if self._emits:
+                self._recorder = self._make()
+                self._recorder.start()
+            self._instruments.on(all=self._emits)
         else:
             self._enter(self.scheduler(0))
 

@@ -591,8 +591,6 @@ def test_merged_times():
 def test_refusals(tmp_path):
     with pytest.raises(RuntimeError, match=r"\[export_protobuf\] requires a format that is public"):
         profiler.export_protobuf(str(tmp_path))
-    with pytest.raises(ValueError, match=r"\[Profiler\] requires devices that this build has, got emit_nvtx"):
-        Profiler(emit_nvtx=True)
     with pytest.raises(ValueError, match="custom_device_types"):
         Profiler(custom_device_types=["npu"])
     with pytest.raises(TypeError, match="a function or a pair of steps as scheduler, got 3"):
@@ -610,3 +608,66 @@ def test_refusals(tmp_path):
     with pytest.raises(ValueError, match=r"\[Profiler.export\] requires the name of a file"):
         p.export()
     assert load.__doc__
+
+
+# --- ranges for profilers outside ------------------------------------------------------------------------------------
+
+
+class Ranges:
+    """The package ``nvtx``: the ranges that are open, and all that there were with the number of those around."""
+
+    def __init__(self):
+        self.open, self.seen = [], []
+
+    def push_range(self, name):
+        self.seen.append((name, len(self.open)))
+        self.open.append(name)
+
+    def pop_range(self):
+        self.open.pop()
+
+
+@pytest.fixture
+def nvtx(monkeypatch):
+    package = Ranges()
+    monkeypatch.setattr(paddle.profiler.profiler, "nvtx", lambda: package)
+    monkeypatch.setattr(paddle.device.ranges, "_package", lambda: package)
+    yield package
+    assert not package.open
+
+
+@pytest.mark.parametrize("timer_only", [False, True])
+def test_ranges_are_emitted(nvtx, timer_only):
+    x = paddle.ones([2, 2], dtype="float32")
+    x.stop_gradient = False
+    with Profiler(emit_nvtx=True, timer_only=timer_only) as p:
+        with profiler.RecordEvent("mine"):
+            paddle.device.nvtx.range_push("inner")
+            y = x * 3.0
+            paddle.device.nvtx.range_pop()
+        y.sum().backward()
+        p.step()
+    depth = dict(reversed(nvtx.seen))
+    assert depth["inner"] == depth["mine"] + 1 == depth["mul"] - 1
+    assert {"sum", "mul_grad"} <= set(depth)
+    assert [name for name, _ in nvtx.seen].count("inner") == 1
+    assert (p.profiler_result is None) == timer_only
+    nvtx.seen.clear()
+    x + 1.0
+    assert not nvtx.seen
+
+
+def test_a_range_that_outlives_its_profiler_ends(nvtx):
+    p = Profiler(emit_nvtx=True, timer_only=True)
+    p.start()
+    with profiler.RecordEvent("outer"):
+        profiler.RecordEvent("left open").begin()
+        p.stop()
+        assert nvtx.open
+    assert not nvtx.open
+
+
+def test_ranges_need_their_package(monkeypatch):
+    monkeypatch.setattr(paddle.profiler.profiler, "nvtx", lambda: None)
+    with pytest.raises(ImportError, match=r"\[Profiler\] requires the package nvtx for emit_nvtx, got none"):
+        Profiler(emit_nvtx=True)

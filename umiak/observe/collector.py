@@ -18,6 +18,7 @@ from umiak.compiler import statistics
 from umiak.core.context import current
 from umiak.core.place import Place
 from umiak.core.tensor import Tensor
+from umiak.observe.emitter import Emitter
 from umiak.observe.event import BACKWARD, INNER, KERNEL, OPERATOR, Counter, Event
 from umiak.observe.profile import Profile, processor_seconds
 from umiak.runtime import observe
@@ -39,13 +40,20 @@ class EventCollector:
     """One at a time is on: ``start`` ... ``take`` (what there is so far) ... ``stop``.
 
     ``shapes`` notes operands, ``memory`` counts what tensors hold of the current place. ``tracers`` record what devices
-    do.
+    do. ``emitter`` gets all ranges as they begin and end; without ``keep``, nothing else is done with them.
     """
 
     active: EventCollector | None = None
 
-    def __init__(self, shapes: bool = False, memory: bool = False, tracers: Sequence[Tracer] = ()) -> None:
-        self.shapes, self.memory, self.tracers = shapes, memory, tracers
+    def __init__(
+        self,
+        shapes: bool = False,
+        memory: bool = False,
+        tracers: Sequence[Tracer] = (),
+        emitter: Emitter | None = None,
+        keep: bool = True,
+    ) -> None:
+        self.shapes, self.memory, self.tracers, self.emitter, self.keep = shapes, memory, tracers, emitter, keep
         self.profile = Profile()
         self.local = _Thread()
         self.held = 0
@@ -124,19 +132,27 @@ class EventCollector:
         if e.in_op and kind == OPERATOR:
             e.kind = INNER
         stack.append(e)
+        if self.emitter is not None:
+            self.emitter.push_range(name)
         return e
 
     def end(self, e: Event) -> None:
         e.end = now()
-        local = self.local
-        stack = local.stack
-        while stack and stack.pop() is not e:  # ranges that were left open inside end here, too
-            pass
-        self.add(e, local)
+        self.leave(e)
+        self.add(e, self.local)
+
+    def leave(self, e: Event) -> None:
+        """A range of this thread is over; those that were left open inside are, too."""
+        stack = self.local.stack
+        over = False
+        while stack and not over:
+            over = stack.pop() is e
+            if self.emitter is not None:
+                self.emitter.pop_range()
 
     def add(self, e: Event, local: _Thread) -> None:
         profile = self.profile
-        if e.start < profile.start:
+        if e.start < profile.start or not self.keep:
             return
         if local.seen is not profile:
             local.seen = profile
@@ -222,5 +238,9 @@ class Range:
 
     def __exit__(self, *exc: object) -> None:
         collector, self.collector = self.collector, None
-        if collector is not None and collector is EventCollector.active:
+        if collector is None:
+            return
+        if collector is EventCollector.active:
             collector.end(self.event)
+        else:
+            collector.leave(self.event)
