@@ -17,6 +17,7 @@ import llvm_host
 import numpy as np
 import pytest
 
+from umiak.backends.cuda import targets
 from umiak.compiler.loop import interpreter
 from umiak.compiler.loop.node import Node, dim, i64, replace
 from umiak.compiler.loop.tree import IN, OUT
@@ -42,6 +43,10 @@ def number(x: Node, dims: Sequence[int]) -> int:
 def pack(words: Sequence[float | int]) -> list[int]:
     """The scalar pack's words as integers."""
     return [struct.unpack("q", struct.pack("d" if isinstance(w, float) else "q", w))[0] for w in words]
+
+
+class Fault(Exception):
+    """Threads did what a device does not have to stand."""
 
 
 class Interpreter:
@@ -139,7 +144,10 @@ class Emulated(Device):
         values = [a.ctypes.data for a in arrays] + integers + [a.ctypes.data for a in (local, whole, error)]
         values += [*part, ctypes.addressof(memory)]
         args = (ctypes.c_int64 * len(values))(*values)
-        if runtime.emulated_run(ctypes.c_void_p(self.entry(kernel)), args, blocks, threads):
+        code = runtime.emulated_run(ctypes.c_void_p(self.entry(kernel)), args, blocks, threads)
+        if code == 2:
+            raise Fault(f"{kernel.name}: {ctypes.c_char_p.in_dll(runtime, 'emulated_fault').value.decode()}")
+        if code:
             raise Diverged(kernel.name)
 
 
@@ -156,8 +164,11 @@ class OpenCL(Emulated):
 
 
 INSTRUCTION = re.compile(
-    r'^  (?:(\S+) = )?call (\{[^}]*\}|\w+) asm(?: sideeffect)? "([\w.]+) [^"]*", "[^"]*"\((.*)\) #1$', re.M
+    r'^  (?:(\S+) = )?call (\{[^}]*\}|\w+) asm(?: sideeffect)? "([\w.:]+) [^"]*", "[^"]*"\((.*)\) #1$', re.M
 )
+STORE = re.compile(r"^  store (?:<(\d+) x (\w+)>|(\w+)) \S+, ptr addrspace\(3\) (\S+), align \d+.*$", re.M)
+BYTES = {"i8": 1, "i16": 2, "half": 2, "i32": 4, "float": 4, "i64": 8, "double": 8}
+FORMATS = ("bf16", "f16", "e4m3", "e5m2")  # as the emulator counts them
 
 
 def with_calls(text: str) -> str:
@@ -165,8 +176,23 @@ def with_calls(text: str) -> str:
     give where their first argument points to."""
     names: dict[str, str] = {}
 
+    def many(result: str | None, type_: str, instruction: str, given: str) -> str:
+        """An instruction with more registers than a function of C has arguments: by way of memory."""
+        arguments = [a for a in given.split(", ") if a]
+        lines = [f"  store {a}, ptr getelementptr (i8, ptr @taken, i64 {8 * k})" for k, a in enumerate(arguments)]
+        name = f"emulated_wgmma_{instruction.split('.')[1]}"
+        operands = ["ptr @given", "ptr @taken", f"i32 {type_.count(',') + 1 if result else 0}", f"i32 {len(arguments)}"]
+        shape = re.search(r"\.f32\.(\w+)\.", instruction)
+        if shape is not None:
+            operands.append(f"i32 {FORMATS.index(shape[1])}")
+        names[name] = f"declare void @{name}({', '.join(o.split()[0] for o in operands)}) #1"
+        lines.append(f"  call void @{name}({', '.join(operands)}) #1")
+        return "\n".join([*lines, *([f"  {result} = load {type_}, ptr @given"] if result else [])])
+
     def call(found: re.Match) -> str:
         result, type_, instruction, given = found.groups()
+        if instruction.startswith("wgmma"):
+            return many(result, type_, instruction, given)
         name = "emulated_" + re.sub(r"[.:]+", "_", instruction)
         types = [a.split()[0] for a in given.split(", ") if a]
         names[name] = f"declare void @{name}({', '.join(['ptr', *types])}) #1"
@@ -174,11 +200,19 @@ def with_calls(text: str) -> str:
         line = f"  call void @{name}({arguments}) #1"
         return line if result is None else f"{line}\n  {result} = load {type_}, ptr @given"
 
+    def stored(found: re.Match) -> str:
+        count, element, scalar, address = found.groups()
+        size = int(count or 1) * BYTES[element or scalar]
+        return f"{found[0]}\n  call void @emulated_stored(ptr addrspace(3) {address}, i32 {size})"
+
+    if "wgmma" in text:  # what threads write, tensor cores see when it is published
+        text = STORE.sub(stored, text)
+        names["emulated_stored"] = "declare void @emulated_stored(ptr, i32)"
     text = INSTRUCTION.sub(call, text)
     assert " asm " not in text, "an instruction that is not understood"
     if names:
-        first = "@given = internal global [256 x i8] zeroinitializer, align 16"
-        text = text.replace("\n", "\n" + "\n".join([first, *names.values()]) + "\n", 1)
+        first = [f"@{x} = internal global [4096 x i8] zeroinitializer, align 16" for x in ("given", "taken")]
+        text = text.replace("\n", "\n" + "\n".join([*first, *names.values()]) + "\n", 1)
     return text
 
 
@@ -226,6 +260,12 @@ class Ptx(Emulated):
         engine = binding.create_mcjit_compiler(module, machine)
         engine.finalize_object()
         return engine
+
+
+class Warpgroups(Ptx):
+    """That of devices whose warps multiply by four."""
+
+    arch = "sm_90a"
 
 
 class Pocl(Device):
@@ -283,9 +323,9 @@ class Cuda(Device):
         self.call("cuCtxSetCurrent", context)
         for attribute, value in ((75, major), (76, minor)):
             self.call("cuDeviceGetAttribute", ctypes.byref(value), attribute, device)
-        here = 10 * major.value + minor.value
-        # PTX of an older architecture runs on a newer one.
-        self.arch = max((a for a in ptx.ARCHITECTURES if int(a[3:]) <= here), key=lambda a: int(a[3:]))
+        version = ctypes.c_int()
+        self.call("cuDriverGetVersion", ctypes.byref(version))
+        self.arch = targets.architecture((major.value, minor.value), version.value)
 
     def call(self, name, *args):
         code = getattr(self.driver, name)(*args)
@@ -316,6 +356,6 @@ class Cuda(Device):
 
 
 DEVICES = {
-    "interpreter": Interpreter, "cpu": Processor, "avx2": Avx2, "ptx": Ptx, "opencl": OpenCL, "pocl": Pocl,
-    "cuda": Cuda,
+    "interpreter": Interpreter, "cpu": Processor, "avx2": Avx2, "ptx": Ptx, "wgmma": Warpgroups, "opencl": OpenCL,
+    "pocl": Pocl, "cuda": Cuda,
 }  # fmt: skip

@@ -12,7 +12,7 @@ import tile_usage
 from devices import DEVICES
 
 from umiak.backends.matmul_work import Matrices
-from umiak.backends.tile_matmul import LARGE, SMALL, activation, tile_matmul_work
+from umiak.backends.tile_matmul import GROUPED, LARGE, SMALL, WIDE, Cores, activation, tile_matmul_work
 from umiak.compiler.epilogue import ACTIVATIONS
 from umiak.compiler.loop.evaluate import DTYPES, evaluate
 from umiak.compiler.loop.node import i64, load
@@ -25,26 +25,28 @@ from umiak.core.place import Place
 
 REAL = [pytest.param(name, marks=pytest.mark.slow) for name in ("pocl", "cuda")]
 MACHINES = ("interpreter", "opencl", "ptx", *REAL)
-BF16, F16 = DTYPES["bf16"], DTYPES["f16"]
+BF16, F16, E4M3, E5M2 = (DTYPES[name] for name in ("bf16", "f16", "f8e4m3fn", "f8e5m2"))
+NAMES = {BF16: dt.bfloat16, E4M3: dt.float8_e4m3fn, E5M2: dt.float8_e5m2}
+SIXTEEN, ALL = Cores(), Cores(bytes=True, together=True)
 
 
 def buffer(x):
     """What a launch knows of an operand. Memory of devices begins at multiples of 16 bytes."""
     strides = tuple(s // x.itemsize for s in x.strides)
-    dtype = dt.bfloat16 if x.dtype == BF16 else getattr(dt, x.dtype.name)
+    dtype = NAMES.get(x.dtype) or getattr(dt, x.dtype.name)
     return SimpleNamespace(shape=x.shape, strides=strides, size=x.size, pointer=1 << 12, dtype=dtype)
 
 
-def work_of(a, b, transposed=(False, False), steps=(), units=1 << 30):
+def work_of(a, b, transposed=(False, False), steps=(), units=1 << 30, cores=SIXTEEN, dtype=None):
     of_a, of_b = Matrices(buffer(a), transposed[0]), Matrices(buffer(b), transposed[1])
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    out = np.zeros((*batch, of_a.rows, of_b.columns), a.dtype)
-    return out, tile_matmul_work(buffer(out), of_a, of_b, units, steps)
+    out = np.zeros((*batch, of_a.rows, of_b.columns), dtype or a.dtype)
+    return out, tile_matmul_work(buffer(out), of_a, of_b, units, steps, cores)
 
 
-def multiply(machine, a, b, transposed=(False, False), steps=(), extras=(), units=1 << 30):
+def multiply(machine, a, b, transposed=(False, False), steps=(), extras=(), **options):
     """The product of dense operands on one machine."""
-    out, (kernel, dims) = work_of(a, b, transposed, steps, units)
+    out, (kernel, dims) = work_of(a, b, transposed, steps, **options)
     verify(kernel)
     flat = [x.reshape(-1) for x in (a, b, *extras, out)]
     assert DEVICES[machine]().run(kernel, flat, dims, blocks=2) == 0
@@ -81,6 +83,42 @@ def test_large_tiles(machine, rng):
     a, b = (rng.integers(-2, 3, s).astype(BF16) for s in ((130, 64), (64, 136)))
     got = multiply(machine, a, b, units=1)
     np.testing.assert_array_equal(np.float32(got), np.float32((np.float32(a) @ np.float32(b)).astype(BF16)))
+
+
+TOGETHER = {  # lines of each operand along the depth or across it, whole parts and others, more tiles than one
+    "rows": ((130, 72), (72, 136), (False, False), BF16),
+    "weights": ((66, 330), (72, 330), (False, True), F16),
+    "columns": ((130, 70), (130, 66), (True, False), BF16),
+    "odd": ((65, 7), (7, 65), (False, False), BF16),
+    "nothing to add": ((65, 0), (0, 65), (False, False), BF16),
+    "e4m3": ((66, 272), (72, 272), (False, True), E4M3),
+    "e5m2": ((130, 66), (72, 66), (False, True), E5M2),
+}
+
+
+QUICK = [("interpreter", "rows"), ("interpreter", "odd"), *(("wgmma", x) for x in ("weights", "columns", "e4m3"))]
+
+
+@pytest.mark.parametrize(
+    ("machine", "name"),
+    [
+        pytest.param(m, x, marks=() if (m, x) in QUICK else pytest.mark.slow)
+        for m in ("interpreter", "ptx", "wgmma", "cuda") for x in TOGETHER
+    ],
+)  # fmt: skip
+def test_four_warps_multiply_together(machine, name, rng):
+    left, right, transposed, dtype = TOGETHER[name]
+    a, b = (rng.integers(-2, 3, s).astype(dtype) for s in (left, right))
+    got = multiply(machine, a, b, transposed, units=1, cores=ALL, dtype=np.float32)
+    np.testing.assert_array_equal(got, expected_of(a, b, transposed))
+
+
+def test_products_of_8_bits_by_one_warp(rng):
+    """Those of small results, and of devices before."""
+    a, b = (rng.integers(-2, 3, s).astype(E4M3) for s in ((20, 70), (24, 70)))
+    got = multiply("ptx", a, b, (False, True), cores=Cores(bytes=True), dtype=np.float32)
+    np.testing.assert_array_equal(got, expected_of(a, b, (False, True)))
+    assert work_of(a, b, (False, True), dtype=np.float32)[1] is None
 
 
 @pytest.mark.parametrize("machine", MACHINES)
@@ -123,6 +161,19 @@ def test_kernels_are_chosen_by_sizes_and_alignment():
     assert name(1024, 512, 1024, 65) == ("tile_matmul_0_bfloat16_64_d8_x8_1", SMALL.threads)
     assert name(64, 12, 62, 1) == ("tile_matmul_0_bfloat16_64_d4_x2_1", SMALL.threads)
     assert name(65, 7, 65, 1) == ("tile_matmul_0_bfloat16_128_d1_x1_0", LARGE.threads)
+
+    def grouped(rows, columns, units, dtype=BF16, out=None):
+        a, b = np.zeros((rows, 16), dtype), np.zeros((columns, 16), dtype)
+        kernel, _ = work_of(a, b, (False, True), units=units, cores=ALL, dtype=out)[1]
+        return kernel.name, kernel.threads
+
+    assert grouped(1024, 1024, 32) == ("tile_matmul_0_bfloat16_128x256_d8_d8_1", WIDE.threads)
+    assert grouped(1024, 1024, 33) == ("tile_matmul_0_bfloat16_128x128_d8_d8_1", GROUPED.threads)
+    assert grouped(1024, 1024, 65) == ("tile_matmul_0_bfloat16_64_d8_d8_1", SMALL.threads)
+    assert grouped(65, 128, 1) == ("tile_matmul_0_bfloat16_128x128_d8_d8_1", GROUPED.threads)
+    assert grouped(65, 128, 1, E4M3, np.float32) == (
+        "tile_matmul_0_float8_e4m3fn_float32_128x128_d16_d16_1", GROUPED.threads,
+    )  # fmt: skip
 
 
 # --- NVIDIA's assembler ---

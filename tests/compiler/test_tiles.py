@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from devices import DEVICES, Diverged, Ptx
+from devices import DEVICES, Diverged, Fault, Ptx, Warpgroups
 
 from umiak.compiler.loop.evaluate import DTYPES, evaluate
 from umiak.compiler.loop.monoid import ARGMAX, MAX, SUM
@@ -21,7 +21,9 @@ from umiak.compiler.loop.tiles import (
     Commit,
     Exchange,
     Matrix,
+    Panels,
     Pipeline,
+    ProductWait,
     Tile,
     TileCopy,
     TileMap,
@@ -53,6 +55,7 @@ from umiak.compiler.render import ptx
 
 REAL = [pytest.param(name, marks=pytest.mark.slow) for name in ("pocl", "cuda")]
 TARGETS = ("interpreter", "opencl", "ptx", *REAL)
+TOGETHER = ("interpreter", "opencl", "ptx", "wgmma", *REAL)  # those of matrices in panels
 BLOCK, R, C, K, SLOT = axis("block"), axis("r"), axis("c"), axis("k"), axis("slot")
 ROW, COLUMN = axis("row"), axis("column")
 
@@ -134,13 +137,151 @@ def test_products(device, name, rng):
     np.testing.assert_array_equal(out.reshape(rows, columns), expected)  # whole numbers: nothing is rounded
 
 
-def attention(depth=64, keys=32):
+# Lines of the left one across the depth, of the right one along it; by one group of four warps, or several.
+PANELS = {
+    "along": (BF16, 64, 40, (4, 1), False, True),
+    "across": (F16, 64, 96, (4, 1), True, False),
+    "two groups": (BF16, 128, 128, (4, 2), True, False),
+    "two blocks": (BF16, 256, 8, (8, 1), False, False),
+    "e4m3": (F8E4M3FN, 64, 16, (4, 1), False, True),
+    "e5m2": (F8E5M2, 64, 24, (4, 1), False, True),
+}
+
+
+def product_of_panels(type_, rows, columns, warps, a_transposed, b_transposed, depth=160, asynchronous=True):
+    """out = a b + 1, of matrices of more than a panel along the depth."""
+    tile, width = Tile("d", F32, rows, columns, warps), 128 // type_.bytes
+    lines_a, lines_b = depth if a_transposed else rows, columns if b_transposed else depth
+    a, b = (
+        Panels("sa", i64(0), lines_a, width, a_transposed),
+        Panels("sb", i64(8 * width), lines_b, width, b_transposed),
+    )
+    index_a = add(mul(C, i64(rows)), R) if a_transposed else add(mul(R, i64(depth)), C)
+    index_b = add(mul(C, i64(depth)), R) if b_transposed else add(mul(R, i64(columns)), C)
+    body = (
+        TileMap((tile,), (const(1.0, F32),), R, C),
+        TileCopy(a, rows, depth, "a", R, C, index_a, None, 8),
+        TileCopy(b, depth, columns, "b", R, C, index_b, None, 8, True),
+        Commit(), Wait(0), Barrier(),
+        TileProduct(tile, a, b, depth, asynchronous),
+        *((ProductWait(0),) if asynchronous else ()),
+        TileStore(tile, "out", R, C, add(mul(R, i64(columns)), C), tile.at, None, 2),
+    )  # fmt: skip
+    sizes = [lines * -(-along // width) * width
+             for lines, along in ((lines_a, rows + depth - lines_a), (lines_b, columns + depth - lines_b))]  # fmt: skip
+    buffers = (
+        Buffer("a", type_, IN), Buffer("b", type_, IN), Buffer("out", F32, OUT),
+        Buffer("sa", type_, SHARED, i64(sizes[0])), Buffer("sb", type_, SHARED, i64(8 * width + sizes[1])),
+    )  # fmt: skip
+    return blocks_of(*body, buffers=buffers, tiles=(tile,), threads=32 * tile.count)
+
+
+def run_product(device, kernel, type_, rows, columns, a_transposed, b_transposed, rng, depth=160):
+    a, b = (rng.integers(-8, 9, s).astype(DTYPES[type_.name]) for s in ((rows, depth), (depth, columns)))
+    stored = a.T if a_transposed else a, b.T if b_transposed else b
+    out = np.zeros(rows * columns, np.float32)
+    assert device.run(kernel, [*(np.ascontiguousarray(x).ravel() for x in stored), out], [1]) == 0
+    expected = a.astype(np.float32) @ b.astype(np.float32) + 1
+    np.testing.assert_array_equal(out.reshape(rows, columns), expected)
+
+
+@pytest.mark.parametrize("device", TOGETHER)
+@pytest.mark.parametrize("name", PANELS)
+def test_products_of_panels(device, name, rng):
+    """One instruction for four warps where there is one, else as of any matrix: the elements lie where they lie."""
+    type_, rows, columns, _, *transposed = PANELS[name]
+    kernel = product_of_panels(*PANELS[name])
+    verify(kernel)
+    run_product(DEVICES[device](), kernel, type_, rows, columns, *transposed, rng)
+    text = ptx.render(kernel, "sm_90a")
+    assert text.count("wgmma.mma_async") == 160 * type_.bytes // 32 * kernel.tiles[0].row_fragments
+
+
+def test_pieces_of_panels_are_in_different_banks():
+    m, row, column = Panels("s", i64(64), 16, 64), var("row", I64), var("column", I64)
+    numbers = np.indices((16, 128)).reshape(2, -1)
+    (at,) = evaluate([m.index(row, column)], dict(zip((row, column), numbers)))
+    assert sorted(at) == list(range(64, 64 + 16 * 128))
+    at = at.reshape(16, 128)
+    np.testing.assert_array_equal(at[:, 0] - 64, [64 * r + 8 * (r % 8) for r in range(16)])
+    np.testing.assert_array_equal(at[3, 64:72], 64 + 1024 + 3 * 64 + 8 * 3 + np.arange(8))
+
+
+class Wrong(Warpgroups):
+    """Text in which something is another way."""
+
+    def __init__(self, pattern, replacement):
+        self.pattern, self.replacement = pattern, replacement
+        self.engines = {}
+
+    def engine(self, name, text):
+        changed = re.sub(self.pattern, self.replacement, text, flags=re.M)
+        assert changed != text
+        return super().engine(name, changed)
+
+
+FAULTS = {
+    "a product of what was not published": (r'^.*"fence\.proxy\.async.*\n', ""),
+    "products that not all of four warps did": (r'^.*"wgmma\.commit_group.*\n', ""),
+    "a descriptor without 128-byte swizzling": (str(1 << 62 | 64 << 32 | 1 << 16), str(2 << 62 | 64 << 32 | 1 << 16)),
+    "a descriptor with a base offset": (str(1 << 62 | 64 << 32 | 1 << 16), str(1 << 62 | 1 << 49 | 64 << 32 | 1 << 16)),
+}
+
+
+@pytest.mark.parametrize("what", FAULTS)
+def test_the_emulator_notices_what_devices_do_not_stand(what, rng):
+    type_, rows, columns, _, *transposed = PANELS["along"]
+    kernel = product_of_panels(*PANELS["along"])
+    with pytest.raises(Fault, match=what):
+        run_product(Wrong(*FAULTS[what]), kernel, type_, rows, columns, *transposed, rng)
+
+
+def overtaken(*between):
+    """A product, and a copy to where its operand is."""
+    kernel = product_of_panels(*PANELS["along"])
+    (loop,) = kernel.body
+    *first, product, wait, last = loop.body
+    body = (*first, product, *between, first[1], wait, last)
+    return replace(kernel, body=(replace(loop, body=body),))
+
+
+def test_operands_stay_until_products_are_done(rng):
+    type_, rows, columns, _, *transposed = PANELS["along"]
+    for device in ("interpreter", "wgmma"):
+        run_product(DEVICES[device](), overtaken(ProductWait(0)), type_, rows, columns, *transposed, rng)
+    with pytest.raises(ValueError, match="a wait for products before what they read of sa is written"):
+        run_product(DEVICES["interpreter"](), overtaken(), type_, rows, columns, *transposed, rng)
+    a, b = (rng.integers(-8, 9, n).astype(DTYPES["bf16"]) for n in (64 * 160, 160 * 40))
+    kernel = overtaken()
+    (loop,) = kernel.body
+    body = [replace(s, index=add(mul(R, i64(160)), sub(i64(159), C)), width=1) if k == 7 else s
+            for k, s in enumerate(loop.body)]  # fmt: skip
+    kernel = replace(kernel, body=(replace(loop, body=tuple(body)),))
+    with pytest.raises(Fault, match="what a product reads was written before it was done"):
+        DEVICES["wgmma"]().run(kernel, [a, b, np.zeros(64 * 40, np.float32)], [1])
+
+
+def test_results_of_products_are_waited_for(rng):
+    type_, rows, columns, _, *transposed = PANELS["along"]
+    kernel = product_of_panels(*PANELS["along"])
+    (loop,) = kernel.body
+    early = replace(kernel, body=(replace(loop, body=tuple(s for s in loop.body if not isinstance(s, ProductWait))),))
+    with pytest.raises(ValueError, match="a wait for products before their results are used, got d not done"):
+        run_product(DEVICES["interpreter"](), early, type_, rows, columns, *transposed, rng)
+    with pytest.raises(Fault, match="nobody has waited for"):
+        run_product(DEVICES["wgmma"](), early, type_, rows, columns, *transposed, rng)
+
+
+def attention(depth=64, keys=32, together=False):
     """One block of softmax(q k^T) v, the weights as a left operand in registers."""
-    rows, warps = 32, (2, 1)
+    rows, warps = (64, (4, 1)) if together else (32, (2, 1))
     s, o = Tile("s", F32, rows, keys, warps), Tile("o", F32, rows, depth, warps)
     p, m, total = Tile("p", BF16, rows, keys, warps), Tile("m", F32, rows, 1, warps), Tile("t", F32, rows, 1, warps)
     pitch = depth + 8
-    q, k, v = (Matrix(name, i64(0), pitch) for name in ("sq", "sk", "sv"))
+    q, k, v = (
+        Panels(name, i64(0), lines, 64) if together else Matrix(name, i64(0), pitch)
+        for name, lines in (("sq", rows), ("sk", keys), ("sv", keys))
+    )
     along = add(mul(R, i64(depth)), C)
     body = (
         *(TileCopy(x, n, depth, name, R, C, along, None, 8, True)
@@ -161,24 +302,29 @@ def attention(depth=64, keys=32):
     names = ("q", "k", "v")
     buffers = (
         *(Buffer(x, BF16, IN) for x in names), Buffer("out", F32, OUT), Buffer("most", F32, OUT),
-        *(Buffer(f"s{x}", BF16, SHARED, i64(32 * pitch)) for x in names),
+        *(Buffer(f"s{x}", BF16, SHARED, i64(rows * pitch)) for x in names),
     )  # fmt: skip
-    return blocks_of(*body, buffers=buffers, tiles=(s, o, p, m, total), threads=96)
+    return blocks_of(*body, buffers=buffers, tiles=(s, o, p, m, total), threads=160 if together else 96)
 
 
-@pytest.mark.parametrize("device", TARGETS)
-def test_reductions_along_rows_and_operands_in_registers(device, rng):
-    kernel = attention()
+CASES = [(device, False) for device in ("interpreter", "opencl", "ptx")] + [("ptx", True), ("wgmma", True)]
+
+
+@pytest.mark.parametrize(
+    ("device", "together"), [*CASES, *(pytest.param(name, True, marks=pytest.mark.slow) for name in ("pocl", "cuda"))]
+)
+def test_reductions_along_rows_and_operands_in_registers(device, together, rng):
+    kernel, rows = attention(together=together), 64 if together else 32
     verify(kernel)
-    q, k, v = (rng.standard_normal((32, 64)).astype(DTYPES["bf16"]) for _ in range(3))
-    out, most = np.zeros(32 * 64, np.float32), np.zeros(32, np.float32)
+    q, k, v = (rng.standard_normal((n, 64)).astype(DTYPES["bf16"]) for n in (rows, 32, 32))
+    out, most = np.zeros(rows * 64, np.float32), np.zeros(rows, np.float32)
     assert DEVICES[device]().run(kernel, [q.ravel(), k.ravel(), v.ravel(), out, most], [1]) == 0
     q, k, v = (x.astype(np.float32) for x in (q, k, v))
     scores = q @ k.T
     weights = np.exp(scores - scores.max(1, keepdims=True))
     weights = (weights / weights.sum(1, keepdims=True)).astype(DTYPES["bf16"]).astype(np.float32)
-    np.testing.assert_allclose(out.reshape(32, 64), weights @ v, rtol=1e-2, atol=1e-2)
-    np.testing.assert_allclose(most, np.where(np.arange(32) < 20, scores.max(1), 0), rtol=1e-6)
+    np.testing.assert_allclose(out.reshape(rows, 64), weights @ v, rtol=1e-2, atol=1e-2)
+    np.testing.assert_allclose(most, np.where(np.arange(rows) < 20, scores.max(1), 0), rtol=1e-6)
 
 
 # --- copies ---
@@ -387,6 +533,13 @@ WRONG = {
     "lines of at most 40": ((TileCopy(LINES, 16, 48, "x", R, C, POINTS, None, 8),), {}),
     "a copy between buffers of one type": ((TileCopy(LINES, 16, 16, "out", R, C, POINTS),), {}),
     "a number of groups": ((Wait(-1),), {}),
+    "panels of 128 bytes": ((TileProduct(SMALL, Panels("s", i64(0), 16, 32), LINES, 16),), {}),
+    "a multiple of 8 lines": ((TileProduct(SMALL, Panels("s", i64(0), 12, 64), LINES, 16),), {}),
+    "at most 16 lines": ((TileCopy(Panels("s", i64(0), 16, 64), 24, 16, "x", R, C, POINTS),), {}),
+    "asynchronous products of panels, by four warps": ((TileProduct(SMALL, LINES, LINES, 16, True),), {}),
+    "a slot that is filled beside those that are held": (
+        (Pipeline(Axis(K, i64(3)), SLOT, 3, (), (), held=2),), {}
+    ),
     "2 to 6 slots": ((Pipeline(Axis(K, i64(3)), SLOT, 1, (), ()),), {}),
     "asynchronous copies alone": (
         (Pipeline(Axis(K, i64(3)), SLOT, 2, (TileCopy(LINES, 16, 16, "x", R, C, POINTS),), ()),), {}

@@ -46,6 +46,8 @@ def usage(text: str, arch: str) -> Usage:
     """Assemble PTX of one kernel; a RuntimeError with the text where it is refused."""
     command = [path(), f"-arch={arch}", "-v", "-o", "/dev/null", "-"]
     done = subprocess.run(command, input=text, capture_output=True, text=True)
+    if "Potential Performance Loss" in done.stderr:
+        raise RuntimeError(f"{' '.join(command)}: {done.stderr}")
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)}: {done.stderr}\n{text}")
     stack, stores, loads = map(

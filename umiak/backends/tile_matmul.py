@@ -3,6 +3,9 @@ tensor cores.
 
 A block computes a tile of the result. Parts of the operands come to shared memory while earlier ones are multiplied,
 and bias, activations and residuals are added in f32 to what is in registers; the result is rounded once.
+
+Where four warps multiply together, parts lie in panels, warps of their own copy them, and products go on while the next
+part is waited for (:class:`Shape` has what differs).
 """
 
 from __future__ import annotations
@@ -15,18 +18,29 @@ from dataclasses import dataclass
 from umiak.backends.matmul_work import Matrices
 from umiak.compiler.loop import node as n
 from umiak.compiler.loop.node import Node, add, axis, counted, dim, i64, lt, mul, rem, sub
-from umiak.compiler.loop.tiles import Matrix, Pipeline, Tile, TileCopy, TileMap, TileProduct, TileStore
-from umiak.compiler.loop.tree import IN, OUT, SHARED, Axis, Kernel, Loop
+from umiak.compiler.loop.tiles import (
+    CHUNK,
+    PANEL,
+    WARP,
+    Matrix,
+    Panels,
+    Pipeline,
+    ProductWait,
+    Tile,
+    TileCopy,
+    TileMap,
+    TileProduct,
+    TileStore,
+)
+from umiak.compiler.loop.tree import IN, OUT, SHARED, Axis, Kernel, Loop, Statement
 from umiak.compiler.loop.tree import Buffer as LoopBuffer
 from umiak.compiler.loop.types import F32, STORED, ScalarType
 from umiak.core.buffer import Buffer
 
 DTYPES = ("bfloat16", "float16")  # of operands and results alike
-BYTES = ("float8_e4m3fn", "float8_e5m2")  # of operands alone: sm_89 and later
+BYTES = ("float8_e4m3fn", "float8_e5m2")  # of operands alone
 RESULTS = (*DTYPES, "float32")
-SLOTS = 3  # parts of the operands in shared memory
-DEPTH_BYTES = 64  # of a line of a part
-WIDEST = 16  # bytes that are copied at once
+LEAST_BYTES = 4  # that are copied at once, if it is more than one element
 GROUP = 8  # tiles side by side that blocks compute one after the other, so that they find operands in the cache
 WORDS = 5  # dims of a kernel before those of the batch
 
@@ -34,19 +48,36 @@ Step = str | tuple[str, float]
 
 
 @dataclass(frozen=True)
+class Cores:
+    """Abilities of a device's tensor cores beyond products of 16 bits by one warp."""
+
+    bytes: bool = False  # products of 8 bits
+    together: bool = False  # four warps multiply, from panels
+
+
+@dataclass(frozen=True)
 class Shape:
-    """Rows and columns of a block's tile, and the grid of warps over it."""
+    """A block's tile, the grid of warps over it, and the parts of operands that come to shared memory."""
 
     rows: int
     columns: int
     warps: tuple[int, int]
+    slots: int = 3  # parts in shared memory
+    part: int = 64  # bytes along the depth
+    together: bool = False  # four warps multiply, from panels
+    producers: int = 0  # warps that only copy
 
     @property
     def threads(self) -> int:
-        return 32 * self.warps[0] * self.warps[1]
+        return WARP * (self.warps[0] * self.warps[1] + self.producers)
+
+    def fits(self, rows: int, columns: int) -> bool:
+        """Return whether more than a half of a tile is used at the ends of such a result."""
+        return rows > self.rows // 2 and columns > self.columns // 2
 
 
 LARGE, SMALL = Shape(128, 128, (2, 4)), Shape(64, 64, (2, 2))
+WIDE, GROUPED = (Shape(128, n, (8, 1), 4, PANEL, True, producers=4) for n in (256, 128))
 
 
 @dataclass(frozen=True)
@@ -88,12 +119,14 @@ def lines(x: Matrices, left: bool) -> tuple[Lines, int] | None:
     else:
         return None
     item = x.x.dtype.itemsize
-    width = math.gcd(WIDEST // item, along, stride, x.x.pointer // item, *x.strides)
+    width = math.gcd(CHUNK // item, along, stride, x.x.pointer // item, *x.strides)
+    if width * item < LEAST_BYTES:
+        width = 1
     return Lines(rows == left, width), stride
 
 
 def tile_matmul_work(
-    out: Buffer, a: Matrices, b: Matrices, units: int, steps: Sequence[Step] = ()
+    out: Buffer, a: Matrices, b: Matrices, units: int, steps: Sequence[Step] = (), cores: Cores = Cores()
 ) -> tuple[Kernel, tuple[int, ...]] | None:
     """The kernel that computes ``out = a b`` and ``steps`` behind it, and its dims; None where it cannot.
 
@@ -102,7 +135,8 @@ def tile_matmul_work(
     dense. Operands of 8 bits lie along the depth. ``units``: how many blocks the device runs at once at least.
     """
     dtype = a.x.dtype
-    if dtype is not b.x.dtype or dtype.name not in DTYPES + BYTES or out.dtype.name not in RESULTS:
+    known = DTYPES + BYTES if cores.bytes else DTYPES
+    if dtype is not b.x.dtype or dtype.name not in known or out.dtype.name not in RESULTS:
         return None
     of_a, of_b = lines(a, True), lines(b, False)
     if of_a is None or of_b is None:
@@ -115,7 +149,8 @@ def tile_matmul_work(
     def tiles(s: Shape) -> int:
         return -(-rows // s.rows) * -(-columns // s.columns) * count
 
-    shape = LARGE if min(rows, columns) > SMALL.rows and tiles(LARGE) >= units else SMALL
+    large = (WIDE, GROUPED) if cores.together else (LARGE,)
+    shape = next((s for s in large if s.fits(rows, columns) and tiles(s) >= units), SMALL)
     pairs = columns % 2 == 0 and out.pointer % (2 * out.dtype.itemsize) == 0
     kernel = _kernel(len(batch), dtype.name, out.dtype.name, shape, of_a[0], of_b[0], pairs, tuple(steps))
     dims = (rows, columns, a.columns, of_a[1], of_b[1], tiles(shape), *batch, *a.steps(batch), *b.steps(batch))
@@ -127,7 +162,7 @@ def _kernel(
     rank: int, dtype: str, result: str, shape: Shape, a: Lines, b: Lines, pairs: bool, steps: tuple[Step, ...]
 ) -> Kernel:
     cell, written = STORED[dtype], STORED[result]
-    part = DEPTH_BYTES // cell.bytes
+    part = shape.part // cell.bytes
     rows, columns, depth, first = dim(0), dim(1), dim(2), WORDS + 1
     block, k, slot, r, c = (axis(name) for name in ("block", "k", "slot", "r", "c"))
     tile = Tile("sums", F32, shape.rows, shape.columns, shape.warps)
@@ -151,8 +186,8 @@ def _kernel(
         rest = counted(rest, size)
 
     start = mul(k, i64(part))
-    sa, size_a = _stage("sa", a.along_depth, shape.rows, cell, slot, transposed=not a.along_depth)
-    sb, size_b = _stage("sb", b.along_depth, shape.columns, cell, slot, transposed=b.along_depth)
+    sa, size_a = _stage("sa", a.along_depth, shape.rows, cell, slot, shape, transposed=not a.along_depth)
+    sb, size_b = _stage("sb", b.along_depth, shape.columns, cell, slot, shape, transposed=b.along_depth)
     row, column, step_a, step_b = add(top, r), add(left, c), add(start, c), add(start, r)
     index_a = _element(at_a, row, step_a, a, dim(3))
     index_b = _element(at_b, column, step_b, b, dim(4))
@@ -178,17 +213,22 @@ def _kernel(
             value = mul(value, step[1]) if step[0] == "scale" else add(value, step[1])
         else:
             value = activation(step, value)
+    # Products of one part go on while the next one is waited for.
+    held = int(shape.together)
+    product = TileProduct(tile, sa, sb, part, asynchronous=shape.together)
+    consume: tuple[Statement, ...] = (product, ProductWait(held)) if held else (product,)
     body = (
         TileMap((tile,), (n.const(0.0, F32),), r, c),
         Pipeline(
-            Axis(k, counted(add(depth, i64(part - 1)), i64(part))), slot, SLOTS, produce,
-            (TileProduct(tile, sa, sb, part),),
+            Axis(k, counted(add(depth, i64(part - 1)), i64(part))), slot, shape.slots, produce, consume,
+            shape.producers, held,
         ),
         TileStore(tile, "out", r, c, here, n.cast(value, written), where, 2 if pairs else 1),
     )  # fmt: skip
     parts = (f"{'d' if x.along_depth else 'x'}{x.width}" for x in (a, b))
     dtypes = (dtype,) if result == dtype else (dtype, result)
-    name = "_".join(("tile_matmul", str(rank), *dtypes, str(shape.rows), *parts, str(int(pairs)), *map(_word, steps)))
+    edges = f"{shape.rows}x{shape.columns}" if shape.together else str(shape.rows)
+    name = "_".join(("tile_matmul", str(rank), *dtypes, edges, *parts, str(int(pairs)), *map(_word, steps)))
     buffers = (
         LoopBuffer("a", cell, IN), LoopBuffer("b", cell, IN), *extras, LoopBuffer("out", written, OUT),
         LoopBuffer("sa", cell, SHARED, i64(size_a)), LoopBuffer("sb", cell, SHARED, i64(size_b)),
@@ -209,14 +249,17 @@ def _both(a: Node, b: Node) -> Node:
 
 
 def _stage(
-    name: str, along_depth: bool, length: int, cell: ScalarType, slot: Node, transposed: bool
-) -> tuple[Matrix, int]:
+    name: str, along_depth: bool, length: int, cell: ScalarType, slot: Node, shape: Shape, transposed: bool
+) -> tuple[Matrix | Panels, int]:
     """A part of an operand in shared memory, and the elements of all slots. Lines are 16 bytes longer than they need
-    be, which puts those that follow each other into different banks."""
-    spare, part = 16 // cell.bytes, DEPTH_BYTES // cell.bytes
-    size = length * (part + spare) if along_depth else part * (length + spare)
-    pitch = (part if along_depth else length) + spare
-    return Matrix(name, mul(slot, i64(size)), pitch, transposed), SLOTS * size
+    be, which puts those that follow each other into different banks; or they lie in panels."""
+    part = shape.part // cell.bytes
+    lines, line = (length, part) if along_depth else (part, length)
+    if shape.together:
+        size = lines * line
+        return Panels(name, mul(slot, i64(size)), lines, PANEL // cell.bytes, transposed), shape.slots * size
+    pitch = line + CHUNK // cell.bytes
+    return Matrix(name, mul(slot, i64(lines * pitch)), pitch, transposed), shape.slots * lines * pitch
 
 
 def _element(at: Node, outer: Node, step: Node, x: Lines, stride: Node) -> Node:

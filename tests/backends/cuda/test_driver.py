@@ -123,21 +123,26 @@ def test_the_bindings_take_what_they_are_given(name):
 
 
 @pytest.mark.parametrize(
-    ("capability", "arch"),
-    [((8, 0), "sm_80"), ((8, 7), "sm_86"), ((9, 0), "sm_90"), ((10, 3), "sm_100"), ((12, 1), "sm_100")],
-)
-def test_a_device_gets_the_newest_ptx_that_runs_on_it(capability, arch):
-    assert targets.architecture(capability) == arch
+    ("capability", "driver", "arch"),
+    [
+        ((8, 0), 13000, "sm_80"), ((8, 7), 13000, "sm_86"), ((9, 0), 12000, "sm_90a"), ((9, 0), 11080, "sm_90"),
+        ((10, 0), 12070, "sm_100a"), ((10, 0), 12060, "sm_100"), ((10, 3), 13000, "sm_100"),
+        ((12, 1), 13000, "sm_100"),
+    ],
+)  # fmt: skip
+def test_a_device_gets_the_newest_ptx_that_runs_on_it(capability, driver, arch):
+    """That of one capability alone where the driver takes it."""
+    assert targets.architecture(capability, driver) == arch
 
 
 def test_devices_that_are_too_old_are_refused():
     with pytest.raises(ValueError, match=r"requires a device of compute capability 8\.0 at least, got one of 7\.5"):
-        targets.architecture((7, 5))
+        targets.architecture((7, 5), 13000)
 
 
 def test_the_driver_chooses_the_version_of_ptx():
     assert targets.version(12060, "sm_90") == 85
-    assert targets.version(12080, "sm_100") == 87
+    assert targets.version(12080, "sm_100a") == 87
     assert targets.version(13050, "sm_90") == ptx.NEWEST_VERSION
     assert all(targets.version(13000, arch) >= ptx.OLDEST_VERSION[arch] for arch in ptx.ARCHITECTURES)
     with pytest.raises(ValueError, match=r"requires a driver of CUDA 12\.7 at least for sm_100, got 12\.4"):

@@ -60,6 +60,19 @@ def test_matmuls_of_narrow_floats_run_on_tiles_and_round_once(device, cuda):
     assert "tile_matmul_0_bfloat16_64_d8_x2_1" in launched(cuda, before)
 
 
+def test_large_tiles_are_those_of_four_warps(device, cuda, monkeypatch):
+    """On a device of compute capability 9.0."""
+    monkeypatch.setattr(cuda.device(device), "units", 1)
+
+    def product(x, y):
+        return F.cast(F.matmul(*(F.cast(z, dtype=dt.bfloat16) for z in (x, y)), transpose_y=True), dtype=dt.float32)
+
+    before = len(cuda.driver.launched)
+    expected, got = both(device, product, normals(65, 72), normals(66, 72))
+    np.testing.assert_allclose(got, expected, rtol=1e-2, atol=1e-2)
+    assert "tile_matmul_0_bfloat16_128x128_d8_d8_1" in launched(cuda, before)
+
+
 @pytest.mark.parametrize("step", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_what_follows_a_matmul_of_narrow_floats_is_part_of_its_launch(device, cuda, step):
     """Captured: an operand that neither rows nor columns of are dense is copied first."""

@@ -10,13 +10,16 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from umiak.backends.cuda import targets
 from umiak.backends.cuda.driver import PEER_ACCESS_ALREADY_ENABLED, CudaError, DeviceAttribute, Driver
 from umiak.backends.cuda.ipc import Ipc
 from umiak.backends.cuda.memory import MappedMemory, Memory, PinnedBlocks
 from umiak.backends.cuda.modules import Modules
 from umiak.backends.late_failures import Check, LateFailures
+from umiak.backends.tile_matmul import Cores
 from umiak.core import storage, stream
 from umiak.core.buffer import Buffer
 from umiak.core.place import Place
@@ -306,6 +309,11 @@ class Device(QueueDriver):
             self.attribute(DeviceAttribute.COMPUTE_CAPABILITY_MAJOR),
             self.attribute(DeviceAttribute.COMPUTE_CAPABILITY_MINOR),
         )
+
+    @cached_property
+    def cores(self) -> Cores:
+        """Abilities of its tensor cores, as the PTX that it gets has them."""
+        return targets.cores(*self.modules.target)
 
     def enter(self) -> Driver:
         """Make the context current to this thread; the driver. Other libraries change it, so it is not remembered."""

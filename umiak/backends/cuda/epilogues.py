@@ -57,7 +57,7 @@ def _by_tiles(kernels: Kernels, call: Any) -> Kernel:
         a, b = ins[:2]
         for _ in range(2):
             of_a, of_b = Matrices(a, inner.transpose_x), Matrices(b, inner.transpose_y)
-            work = tile_matmul_work(out, of_a, of_b, kernels.device.units, op.steps)
+            work = tile_matmul_work(out, of_a, of_b, kernels.device.units, op.steps, kernels.device.cores)
             if work is not None:
                 kernels.run(work, (a, b, *extras, out), op.name)
                 return

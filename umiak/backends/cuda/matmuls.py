@@ -37,10 +37,10 @@ class Kernels:
         library = gemm.find(self.device, out.dtype)
         if library is not None and library.multiply(out, a, b, name):
             return
-        work = tile_matmul_work(out, a, b, self.device.units)
+        work = tile_matmul_work(out, a, b, self.device.units, cores=self.device.cores)
         if work is None and a.x.dtype is not out.dtype:  # neither rows nor columns of an operand are dense
             a, b = (copies.dense(self.device, x, name) for x in (a, b))
-            work = tile_matmul_work(out, a, b, self.device.units)
+            work = tile_matmul_work(out, a, b, self.device.units, cores=self.device.cores)
         self.run(work or matmul_work(out, a, b), (a.x, b.x, out), name)
 
     def columns(self, s: Geometry, columns: Buffer, x: Buffer, steps: tuple[int, int, int], name: str) -> None:

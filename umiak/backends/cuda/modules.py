@@ -54,8 +54,9 @@ class Modules:
     @cached_property
     def target(self) -> tuple[str, int]:
         """Architecture and version of the PTX that the device gets."""
-        arch = targets.architecture(self.device.capability)
-        return arch, targets.version(self.device.driver.driver_get_version(), arch)
+        driver = self.device.driver.driver_get_version()
+        arch = targets.architecture(self.device.capability, driver)
+        return arch, targets.version(driver, arch)
 
     def load(self, kernel: Kernel, threads: int) -> Module:
         """The module of a kernel for blocks of so many threads."""

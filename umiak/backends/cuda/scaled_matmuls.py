@@ -12,7 +12,6 @@ from umiak.backends.cuda.providers import gemm
 from umiak.backends.cuda.providers.epilogue import PLAIN, Scales
 from umiak.backends.matmul_work import Matrices
 from umiak.backends.tile_matmul import RESULTS, tile_matmul_work
-from umiak.compiler.render.ptx_tiles import BEFORE_BYTES, BYTES_VERSION
 from umiak.core.buffer import Buffer
 from umiak.core.tensor import empty
 from umiak.ops.quantised import spread
@@ -85,19 +84,13 @@ def _laid(x: Any) -> Buffer:
     return Buffer(x if x.is_contiguous() and Buffer(x).pointer % ALIGNED == 0 else F.copy(x))
 
 
-def _takes_bytes(kernels: Kernels) -> bool:
-    """Return whether the device's tensor cores take operands of 8 bits, and its driver says so."""
-    arch, version = kernels.device.modules.target
-    return arch not in BEFORE_BYTES and version >= BYTES_VERSION
-
-
 def _by_tiles(kernels: Kernels, op: Any, out: Buffer, a: Matrices, b: Matrices, x_scale: Any, y_scale: Any) -> bool:
-    if op.depth or not _takes_bytes(kernels):
+    if op.depth or not kernels.device.cores.bytes:
         return False
     right = F.permute(y_scale, (1, 0))
     sides = ((x_scale, op.rows, a.rows), (right, op.columns, b.columns))
     extras = [_laid(_vector(*side)) for side in sides]
-    work = tile_matmul_work(out, a, b, kernels.device.units, ("rows", "columns"))
+    work = tile_matmul_work(out, a, b, kernels.device.units, ("rows", "columns"), kernels.device.cores)
     if work is None:
         return False  # of two formats
     kernels.run(work, (a.x, b.x, *extras, out), op.name)

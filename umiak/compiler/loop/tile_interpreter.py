@@ -1,19 +1,24 @@
-"""The meaning of the statements on tiles: matrices, and asynchronous copies that arrive as late as they may."""
+"""The meaning of the statements on tiles: matrices, and copies and products that end as late as they may."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
 from umiak.compiler.loop.evaluate import DTYPES
 from umiak.compiler.loop.monoid import Monoid
-from umiak.compiler.loop.node import Node
+from umiak.compiler.loop.node import Node, axis
 from umiak.compiler.loop.tiles import (
+    CHUNK,
+    PANEL,
+    PATTERN,
     Commit,
     Matrix,
+    Panels,
     Pipeline,
+    ProductWait,
     Tile,
     TileCopy,
     TileMap,
@@ -27,6 +32,7 @@ from umiak.compiler.loop.tree import BlockStatement, Kernel, Statement
 from umiak.compiler.loop.types import ScalarType
 
 Array = Any
+_ROW, _COLUMN = axis("$row"), axis("$column")
 
 
 class Machine(Protocol):
@@ -53,6 +59,7 @@ class Tiles:
         self.open: list[tuple[str, Array, Array]] = []  # copies since the last Commit
         self.groups: list[list[tuple[str, Array, Array]]] = []
         self.late: dict[str, set[int]] = {}  # elements of buffers that are on their way
+        self.products: list[tuple[str, Array, list[tuple[str, set[int]]]]] = []  # not done: results, what they read
 
     def run(self, s: BlockStatement) -> None:
         if isinstance(s, Commit):
@@ -60,6 +67,11 @@ class Tiles:
             self.open = []
         elif isinstance(s, Wait):
             self.arrive(len(self.groups) - s.pending)
+        elif isinstance(s, ProductWait):
+            done = max(len(self.products) - s.pending, 0)
+            for name, value, _ in self.products[:done]:
+                self.numbers[name] = value
+            del self.products[:done]
         elif isinstance(s, Pipeline):
             self.machine.body(in_order(s))
         else:
@@ -71,6 +83,18 @@ class Tiles:
                 self.machine.memory[buffer][index] = value
                 self.late[buffer] -= set(index.ravel().tolist())
         del self.groups[: max(count, 0)]
+
+    def free(self, buffer: str, index: Array) -> None:
+        """An error where elements are written that products may still read."""
+        read = [elements for _, _, operands in self.products for name, elements in operands if name == buffer]
+        if read and not set().union(*read).isdisjoint(index.ravel().tolist()):
+            self.fail(f"a wait for products before what they read of {buffer} is written", "some that are not done")
+
+    def done(self, tiles: Iterable[str]) -> None:
+        """An error where tiles are used whose products are not done."""
+        late = {name for name, *_ in self.products} & {*tiles}
+        if late:
+            self.fail("a wait for products before their results are used", f"{', '.join(sorted(late))} not done")
 
     def settled(self, buffer: str, index: Array) -> None:
         """An error where elements are used that have not arrived."""
@@ -90,6 +114,8 @@ class Tiles:
     ) -> list[Array]:
         env = self.machine.env
         former = dict(env)
+        used = frozenset[Node]().union(*(x.axes for x in roots))
+        self.done(t.name for t in self.machine.kernel.tiles if t.at in used)
         env[row], env[column] = np.arange(rows)[:, None], np.arange(columns)[None, :]
         if like is not None:
             for t in self.machine.kernel.tiles:
@@ -102,6 +128,7 @@ class Tiles:
 
     def map(self, s: TileMap) -> None:
         where = [] if s.where is None else [s.where]
+        self.done(t.name for t in s.results)
         found = self.points(s.results[0], s.row, s.column, [*s.values, *where])
         for tile, value in zip(s.results, found, strict=False):
             if where:
@@ -122,29 +149,42 @@ class Tiles:
             (total,) = self.machine.combine(s.monoid, [total[:, ::2]], [total[:, 1::2]], types)
         self.numbers[s.result.name] = np.array(total, DTYPES[s.result.type.name])
 
-    def read(self, m: Matrix, rows: int, columns: int) -> Array:
-        """A matrix in shared memory, widened."""
+    def elements(self, m: Matrix | Panels, rows: int, columns: int) -> Array:
+        """Positions of a matrix's elements in its buffer."""
         (offset,) = self.machine.values([m.offset])
-        line, along = np.arange(rows)[:, None], np.arange(columns)[None, :]
-        if m.transposed:
-            line, along = along, line
-        index = int(offset) + line * m.pitch + along
+        (index,) = self.on(rows, columns, _ROW, _COLUMN, [m.index(_ROW, _COLUMN)])
         self.machine.check(m.buffer, index)
-        memory = self.machine.memory[m.buffer]
-        if int(offset) * memory.itemsize % 16:
-            self.fail("matrices that begin at multiples of 16 bytes", f"{m.buffer} at {int(offset)}")
-        return memory[index].astype(np.float64)
+        begin = PANEL * PATTERN if isinstance(m, Panels) else CHUNK
+        if int(offset) * self.machine.memory[m.buffer].itemsize % begin:
+            self.fail(f"matrices that begin at multiples of {begin} bytes", f"{m.buffer} at {int(offset)}")
+        return index
 
     def product(self, s: TileProduct) -> None:
         rows, columns = s.result.rows, s.result.columns
+        operands: list[tuple[str, set[int]]] = []
+
+        def read(m: Matrix | Panels, *size: int) -> Array:
+            index = self.elements(m, *size)
+            operands.append((m.buffer, set(index.ravel().tolist())))
+            return self.machine.memory[m.buffer][index].astype(np.float64)
+
         a = (
-            self.read(s.a, rows, s.depth)
-            if isinstance(s.a, Matrix)
-            else self.numbers[s.a.name][:, : s.depth].astype(np.float64)
+            self.numbers[s.a.name][:, : s.depth].astype(np.float64)
+            if isinstance(s.a, Tile)
+            else read(s.a, rows, s.depth)
         )
-        b = self.read(s.b, s.depth, columns)
+        b = read(s.b, s.depth, columns)
+        former = self.numbers[s.result.name]
+        if s.asynchronous:
+            former = next((x for name, x, _ in reversed(self.products) if name == s.result.name), former)
+        else:
+            self.done((s.result.name, *([s.a.name] if isinstance(s.a, Tile) else ())))
         with np.errstate(all="ignore"):
-            self.numbers[s.result.name] = (self.numbers[s.result.name] + a @ b).astype(np.float32)
+            total = (former + a @ b).astype(np.float32)
+        if s.asynchronous:
+            self.products.append((s.result.name, total, operands))
+        else:
+            self.numbers[s.result.name] = total
 
     def store(self, s: TileStore) -> None:
         where = [] if s.where is None else [s.where]
@@ -179,6 +219,7 @@ class Tiles:
         value[here] = memory[index[here]]
         (to,) = self.on(s.rows, s.columns, s.row, s.column, [s.target.index(s.row, s.column)])
         self.machine.check(s.target.buffer, to)
+        self.free(s.target.buffer, to)
         if not s.asynchronous:
             self.machine.memory[s.target.buffer][to] = value
             return

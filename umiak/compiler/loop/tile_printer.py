@@ -6,7 +6,9 @@ from umiak.compiler.loop.expression_text import Namer
 from umiak.compiler.loop.tiles import (
     Commit,
     Matrix,
+    Panels,
     Pipeline,
+    ProductWait,
     Tile,
     TileCopy,
     TileMap,
@@ -30,11 +32,12 @@ def show_statement(s: BlockStatement, names: Namer) -> str:
         where = getattr(s, "where", None)
         return "" if where is None else f" where {names.text(where)}"
 
-    def matrix(x: Matrix | Tile, rows: int, columns: int) -> str:
+    def matrix(x: Matrix | Panels | Tile, rows: int, columns: int) -> str:
         if isinstance(x, Tile):
             return x.name
         transposed = " transposed" if x.transposed else ""
-        return f"{x.buffer}[{names.text(x.offset)}: {rows} x {columns} by {x.pitch}{transposed}]"
+        by = f"in panels of {x.lines} x {x.width}" if isinstance(x, Panels) else f"by {x.pitch}"
+        return f"{x.buffer}[{names.text(x.offset)}: {rows} x {columns} {by}{transposed}]"
 
     if isinstance(s, TileMap):
         values = ", ".join(map(names.text, s.values))
@@ -43,7 +46,7 @@ def show_statement(s: BlockStatement, names: Namer) -> str:
         return f"{s.result.name} = reduce {s.monoid} {names.text(s.value)} along {s.column.attr} of {s.tile.name}"
     if isinstance(s, TileProduct):
         a, b = matrix(s.a, s.result.rows, s.depth), matrix(s.b, s.depth, s.result.columns)
-        return f"{s.result.name} += {a} @ {b}"
+        return f"{s.result.name} += {a} @ {b}{' later' if s.asynchronous else ''}"
     if isinstance(s, TileStore):
         target = f"{s.buffer}[{names.text(s.index)}]"
         return f"{target} = {names.text(s.value)} for {s.row.attr}, {s.column.attr} of {s.tile.name}{condition()}"
@@ -57,8 +60,11 @@ def show_statement(s: BlockStatement, names: Namer) -> str:
         return "commit"
     if isinstance(s, Wait):
         return f"wait for all but {s.pending}"
+    if isinstance(s, ProductWait):
+        return f"wait for all products but {s.pending}"
     if isinstance(s, Pipeline):
         span = f"[{names.text(s.axis.lo)}, {names.text(s.axis.hi)})"
         producers = f", {s.producers} warps copy" if s.producers else ""
-        return f"pipeline {s.axis.index.attr} in {span}, {s.slot.attr} of {s.slots} slots{producers}:"
+        held = f", {s.held} held" if s.held else ""
+        return f"pipeline {s.axis.index.attr} in {span}, {s.slot.attr} of {s.slots} slots{held}{producers}:"
     raise TypeError(f"printer requires a statement of loop/tiles.py, got {type(s).__name__}")

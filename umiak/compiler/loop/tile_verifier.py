@@ -9,11 +9,15 @@ from umiak.compiler.loop.node import Node
 from umiak.compiler.loop.tiles import (
     CHUNK,
     COLUMNS,
+    PANEL,
+    PATTERN,
     ROWS,
     WARP,
     Commit,
     Matrix,
+    Panels,
     Pipeline,
+    ProductWait,
     Tile,
     TileCopy,
     TileMap,
@@ -84,7 +88,7 @@ class Tiles:
         c = self.checker
         if c.lanes:
             c.fail("tiles outside of lanes", f"some inside of {c.lanes[-1].attr}")
-        if isinstance(s, Wait):
+        if isinstance(s, (Wait, ProductWait)):
             if s.pending < 0:
                 c.fail("a number of groups", s.pending)
         elif not isinstance(s, Commit):
@@ -138,13 +142,16 @@ class Tiles:
             c.fail("warps in one column, and a result of one column like them", f"{t}, {s.result}")
         self.points(t, s.row, s.column, [(s.value, s.result.type)])
 
-    def matrix(self, m: Matrix) -> Buffer | None:
+    def matrix(self, m: Matrix | Panels) -> Buffer | None:
         c = self.checker
         b = c.buffers.get(m.buffer)
         if b is None or b.space != SHARED:
             c.fail("a matrix in a shared buffer", repr(m.buffer))
             return None
-        if m.pitch < 1 or m.pitch * b.type.bytes % CHUNK:
+        if isinstance(m, Panels):
+            if m.width * b.type.bytes != PANEL or m.lines < 1 or m.lines % PATTERN:
+                c.fail(f"panels of {PANEL} bytes, and of a multiple of {PATTERN} lines", f"{m.lines} of {m.width}")
+        elif m.pitch < 1 or m.pitch * b.type.bytes % CHUNK:
             c.fail(f"lines of a multiple of {CHUNK} bytes", f"{m.pitch} of {b.type} in {m.buffer!r}")
         c.expression(m.offset, I64)
         return b
@@ -170,8 +177,10 @@ class Tiles:
             c.fail("operands of one type, of 16 or 8 bits", f"{left} and {right.type}")
         if s.depth < 1 or s.depth % (2 * CHUNK // left.bytes):
             c.fail(f"a depth that is a multiple of {2 * CHUNK // left.bytes}", s.depth)
-        if left in BYTES[1] and (not s.b.transposed or (isinstance(s.a, Matrix) and s.a.transposed)):
+        if left in BYTES[1] and (not s.b.transposed or (not isinstance(s.a, Tile) and s.a.transposed)):
             c.fail("numbers of 8 bits side by side along the depth", f"{s.a}, {s.b}")
+        if s.asynchronous and not (s.grouped and isinstance(s.a, Panels)):
+            c.fail("asynchronous products of panels, by four warps and 64 rows", f"{s.a}, {s.b}")
 
     def store(self, s: TileStore) -> None:
         c, b = self.checker, self.checker.buffers.get(s.buffer)
@@ -189,9 +198,12 @@ class Tiles:
             c.fail("a copy from a declared buffer that is not shared", repr(s.source))
         elif target is not None and (source.type is not target.type or source.type is BOOL):
             c.fail("a copy between buffers of one type of numbers", f"{source.type} and {target.type}")
-        line = s.rows if s.target.transposed else s.columns
-        if min(s.rows, s.columns) < 1 or line > s.target.pitch or line % s.width:
-            c.fail(f"lines of at most {s.target.pitch} elements, a multiple of {s.width}", line)
+        line, lines = (s.rows, s.columns) if s.target.transposed else (s.columns, s.rows)
+        longest = line if isinstance(s.target, Panels) else s.target.pitch
+        if min(s.rows, s.columns) < 1 or line > longest or line % s.width:
+            c.fail(f"lines of at most {longest} elements, a multiple of {s.width}", line)
+        if isinstance(s.target, Panels) and lines > s.target.lines:
+            c.fail(f"at most {s.target.lines} lines", lines)
         if target is not None and s.width * target.type.bytes not in (target.type.bytes, 4, 8, 16):
             c.fail("an element, or 4, 8 or 16 bytes at once", f"{s.width} of {target.type}")
         where = [] if s.where is None else [(s.where, BOOL)]
@@ -205,6 +217,8 @@ class Tiles:
             c.fail("a serial axis in steps of 1, and an axis for slots", a)
         if not 2 <= s.slots <= MOST_SLOTS:
             c.fail(f"2 to {MOST_SLOTS} slots", s.slots)
+        if not 0 <= s.held < s.slots - 1:
+            c.fail("a slot that is filled beside those that are held and used", f"{s.held} of {s.slots} held")
         for x in walk_statements(s.produce):
             if not isinstance(x, (TileCopy, If)) or (isinstance(x, TileCopy) and not x.asynchronous):
                 c.fail("asynchronous copies alone", type(x).__name__)

@@ -16,14 +16,27 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from umiak.compiler.loop.monoid import Monoid
-from umiak.compiler.loop.node import Node, add, div, i64, lt, mul, rem, sub, var
+from umiak.compiler.loop.node import Node, add, call, div, i64, lt, mul, rem, sub, var
 from umiak.compiler.loop.node import replace as replace_nodes
-from umiak.compiler.loop.tree import Axis, Barrier, BlockStatement, If, Loop, Statement, with_expressions
+from umiak.compiler.loop.tree import (
+    Axis,
+    Barrier,
+    BlockStatement,
+    If,
+    Kernel,
+    Loop,
+    Statement,
+    walk_statements,
+    with_expressions,
+)
 from umiak.compiler.loop.types import ScalarType
 
 WARP = 32
+WARPGROUP = 4  # warps whose tensor cores multiply together
 ROWS, COLUMNS = 16, 8  # of a fragment
 CHUNK = 16  # bytes that tensor cores read at once: lines of matrices begin at multiples of it
+PANEL = 128  # bytes of a line in a panel
+PATTERN = 8  # lines after which the order of pieces in a panel repeats
 
 
 @dataclass(frozen=True)
@@ -131,6 +144,45 @@ class Matrix:
         return replace(self, offset=f(self.offset))
 
 
+@dataclass(frozen=True)
+class Panels:
+    """A matrix in a ``shared`` buffer as tensor cores read it themselves. Its lines are cut into panels of ``width``
+    elements, 128 bytes; a panel has that part of all ``lines``, one after the other. Of the eight pieces of 16 bytes of
+    a line the one that stands at place p is number p xor the line's number modulo 8, so that pieces above each other
+    are in different banks. Panels begin at multiples of 1024 bytes.
+
+    Source: PTX ISA, "Shared memory matrix layout" of ``wgmma``, the canonical layouts with 128-byte swizzling: K-major
+    where lines run along the depth of a product, MN-major where they run across it.
+    """
+
+    buffer: str
+    offset: Node
+    lines: int
+    width: int
+    transposed: bool = False
+
+    def index(self, row: Node, column: Node) -> Node:
+        """Position of an element."""
+        line, along = (column, row) if self.transposed else (row, column)
+        width, piece = i64(self.width), i64(self.width // PATTERN)
+        inside = rem(along, width)
+        place = call("xor", div(inside, piece), rem(line, i64(PATTERN)))
+        before = add(mul(div(along, width), i64(self.lines)), line)
+        return add(self.offset, add(mul(before, width), add(mul(place, piece), rem(inside, piece))))
+
+    def replaced(self, f: Callable[[Node], Node]) -> Panels:
+        return replace(self, offset=f(self.offset))
+
+
+def panelled(kernel: Kernel) -> frozenset[str]:
+    """The buffers of a kernel in which there are panels."""
+    found = set()
+    for s in walk_statements(kernel.body):
+        named = s.matrices() if isinstance(s, TileProduct) else (s.target,) if isinstance(s, TileCopy) else ()
+        found |= {m.buffer for m in named if isinstance(m, Panels)}
+    return frozenset(found)
+
+
 def _maybe(f: Callable[[Node], Node], x: Node | None) -> Node | None:
     return None if x is None else f(x)
 
@@ -185,21 +237,34 @@ class TileProduct(BlockStatement):
 
     ``a``: a matrix, or a tile of 16 bits, whose warps stand in one column as those of the result do. Both operands are
     of one type: bf16 or f16, or f8e4m3fn or f8e5m2, where lines of ``a`` are rows and those of ``b`` columns.
+
+    ``asynchronous``, of two matrices in panels: the sums are there after the :class:`ProductWait` for it. Until then
+    nobody uses the result but for the next such product, or writes where the operands are.
     """
 
     result: Tile
-    a: Matrix | Tile
-    b: Matrix
+    a: Matrix | Panels | Tile
+    b: Matrix | Panels
     depth: int
+    asynchronous: bool = False
 
-    def matrices(self) -> tuple[Matrix, ...]:
-        return tuple(x for x in (self.a, self.b) if isinstance(x, Matrix))
+    @property
+    def grouped(self) -> bool:
+        """Return whether four warps, 64 rows, can do it together from matrices in panels."""
+        d, width = self.result, self.result.columns // self.result.warps[1]
+        if not isinstance(self.b, Panels) or isinstance(self.a, Matrix) or d.warps[0] % WARPGROUP or width > 256:
+            return False
+        # A warp's columns begin with a panel where lines run along them.
+        return self.b.transposed or d.warps[1] == 1 or width % self.b.width == 0
+
+    def matrices(self) -> tuple[Matrix | Panels, ...]:
+        return tuple(x for x in (self.a, self.b) if not isinstance(x, Tile))
 
     def nodes(self) -> Iterator[Node]:
         yield from (x.offset for x in self.matrices())
 
     def replaced(self, f: Callable[[Node], Node]) -> TileProduct:
-        a = self.a.replaced(f) if isinstance(self.a, Matrix) else self.a
+        a = self.a if isinstance(self.a, Tile) else self.a.replaced(f)
         return replace(self, a=a, b=self.b.replaced(f))
 
     def reads(self) -> tuple[str, ...]:
@@ -243,7 +308,7 @@ class TileCopy(BlockStatement):
     targets copy them beside whatever else they do.
     """
 
-    target: Matrix
+    target: Matrix | Panels
     rows: int
     columns: int
     source: str
@@ -283,6 +348,13 @@ class Wait(BlockStatement):
 
 
 @dataclass(frozen=True)
+class ProductWait(BlockStatement):
+    """All asynchronous products but the last ``pending`` are done."""
+
+    pending: int
+
+
+@dataclass(frozen=True)
 class Pipeline(BlockStatement):
     """``produce``, then ``consume``, at each index of a serial ``axis``, in order. ``produce`` has asynchronous copies
     alone, into matrices that depend on ``slot``, which counts the indices modulo ``slots``; it may run up to ``slots``
@@ -290,6 +362,9 @@ class Pipeline(BlockStatement):
 
     ``producers``: warps at the end of the block that do nothing but copy, where a target can have threads wait for some
     of the others; 0: every thread copies ahead. The tiles of ``consume`` are those of the other warps.
+
+    ``held``: asynchronous products of ``consume`` may still read the slots of so many indices, the last ones. At the
+    end all are done.
     """
 
     axis: Axis
@@ -298,6 +373,12 @@ class Pipeline(BlockStatement):
     produce: tuple[Statement, ...]
     consume: tuple[Statement, ...]
     producers: int = 0
+    held: int = 0
+
+    @property
+    def prefetched(self) -> int:
+        """Indices whose copies are under way while one is used."""
+        return self.slots - 1 - self.held
 
     @property
     def body(self) -> tuple[Statement, ...]:
@@ -318,16 +399,18 @@ class Pipeline(BlockStatement):
 
 
 def in_order(p: Pipeline) -> tuple[Statement, ...]:
-    """A pipeline as a loop in which every thread copies ahead: by ``slots - 1`` indices, with one barrier in each."""
-    a, prefetched = p.axis, p.slots - 1
+    """A pipeline as a loop in which every thread copies ahead, with one barrier in each iteration."""
+    a, prefetched = p.axis, p.prefetched
 
     def filled(index: Node) -> tuple[Statement, ...]:
         return If(lt(index, a.hi), p.at(p.produce, index)), Commit()
 
     first = [s for k in range(prefetched) for s in filled(add(a.lo, i64(k)))]
-    # The slot that is filled is the one of the index before, which all threads have left at the barrier.
+    # The slot that is filled is the one of the index before, or of the last one that is not held: all threads have left
+    # it at the barrier.
     each = (Wait(prefetched - 1), Barrier(), *filled(add(a.index, i64(prefetched))), *p.at(p.consume, a.index))
-    return (*first, Loop(a, each), Wait(0), Barrier())
+    last = (ProductWait(0),) if p.held else ()
+    return (*first, Loop(a, each), *last, Wait(0), Barrier())
 
 
 @dataclass(frozen=True)

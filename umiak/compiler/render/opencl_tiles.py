@@ -51,3 +51,9 @@ class OpenCLTiles:
 
     def wait(self, pending: int) -> None:
         """They have arrived."""
+
+    def publish(self) -> None:
+        """Barriers do."""
+
+    def finish(self, pending: int) -> None:
+        """Products are done where they stand."""

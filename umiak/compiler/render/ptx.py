@@ -13,28 +13,36 @@ from typing import Any
 
 from umiak.compiler.jit import codegen
 from umiak.compiler.loop.node import Node
+from umiak.compiler.loop.tiles import PANEL, PATTERN, Tile, panelled
 from umiak.compiler.loop.tree import IN, OUT, SHARED, Buffer, Kernel
 from umiak.compiler.loop.types import BOOL, F16, F32, F64, I64, ScalarType
 from umiak.compiler.render.basic import expand, expand_ldexp
 from umiak.compiler.render.ptx_tiles import PtxTiles
 from umiak.compiler.render.ptx_types import cell_of, literal, name_of
-from umiak.compiler.render.scratch import layout
+from umiak.compiler.render.scratch import ALIGN, layout
 from umiak.compiler.render.spmd import THREADS, Handle, Spmd, Update, words
 from umiak.compiler.render.threads import BLOCK, BLOCKS, HI, LANE_OF_WARP, LO, TID, WARP
 
 TRIPLE = "nvptx64-nvidia-cuda"
-# Features differ by instructions that LLVM may choose; kernels are the same text for all.
-ARCHITECTURES = ("sm_80", "sm_86", "sm_89", "sm_90", "sm_100")
+# Features differ by instructions that LLVM may choose; kernels without tiles are the same text for all. PTX of those
+# with a letter has instructions that no other device runs.
+ARCHITECTURES = ("sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100a")
 NATIVE = frozenset({"f16"})  # conversions
 PARAMETER_BYTES = 4096  # what every driver and architecture accepts
 # Versions of PTX: what an architecture needs at least, and the newest that LLVM writes.
-OLDEST_VERSION = {"sm_80": 70, "sm_86": 71, "sm_89": 78, "sm_90": 78, "sm_100": 86}
+OLDEST_VERSION = {
+    "sm_80": 70, "sm_86": 71, "sm_89": 78, "sm_90": 78, "sm_90a": 80, "sm_100": 86, "sm_100a": 86,
+}  # fmt: skip
 NEWEST_VERSION = 90
 # Memory of a multiprocessor that its blocks share: CUDA C++ Programming Guide, "Technical Specifications per Compute
 # Capability". A block has 1 KiB more than it asks for.
-SHARED_BYTES = {"sm_80": 164 << 10, "sm_86": 100 << 10, "sm_89": 100 << 10, "sm_90": 228 << 10, "sm_100": 228 << 10}
+SHARED_BYTES = {
+    "sm_80": 164 << 10, "sm_86": 100 << 10, "sm_89": 100 << 10, "sm_90": 228 << 10, "sm_90a": 228 << 10,
+    "sm_100": 228 << 10, "sm_100a": 228 << 10,
+}  # fmt: skip
 SYSTEM_BYTES = 1 << 10
 REGISTERS = 1 << 16  # of a multiprocessor
+REGISTER_STEP = 8  # in which threads get them
 MOST_REGISTERS = 255  # of a thread
 TILE_REGISTERS = 64  # for tiles, with which the assembler finds room for the rest
 
@@ -131,6 +139,7 @@ class _Ptx(PtxTiles):
         self.types: dict[str, ScalarType] = {}
         self.ends: list[list[str]] = []  # what closes each open block
         self.helpers: dict[str, str] = {}
+        self.late: dict[str, Tile] = {}
         self.count = 0
 
     def text(self) -> str:
@@ -151,7 +160,8 @@ class _Ptx(PtxTiles):
         if 8 * len(args) > PARAMETER_BYTES:
             raise ValueError(f"[{k.name}] requires at most {PARAMETER_BYTES // 8} arguments, got {len(args)}")
         if any(b.space == SHARED for b in k.buffers):
-            self.globals.append(f"@{k.name}_shared = external addrspace(3) global [0 x i8], align 64")
+            align = PANEL * PATTERN if panelled(k) else ALIGN
+            self.globals.append(f"@{k.name}_shared = external addrspace(3) global [0 x i8], align {align}")
         most = f' "nvvm.maxnreg"="{self.most_registers}"' if self.most_registers else ""
         return "\n".join(
             [
@@ -180,7 +190,8 @@ class _Ptx(PtxTiles):
         """
         if self.kernel.tiles:
             held = sum(t.elements * t.type.bits // 32 for t in self.kernel.tiles)
-            return min(MOST_REGISTERS, REGISTERS // self.threads) if held > TILE_REGISTERS else None
+            fitting = REGISTERS // self.threads // REGISTER_STEP * REGISTER_STEP
+            return min(MOST_REGISTERS, fitting) if held > TILE_REGISTERS else None
         size = layout(self.kernel, SHARED)[1]
         if size.op == "const" and 3 * (size.attr + SYSTEM_BYTES) > SHARED_BYTES[self.arch]:
             return REGISTERS // (2 * self.threads)

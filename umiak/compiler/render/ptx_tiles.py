@@ -6,14 +6,15 @@ Instructions are written as inline assembly, as the PTX ISA has them ("Warp-leve
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from umiak.compiler.loop.node import Node, add, div, i64, mul, rem
-from umiak.compiler.loop.tiles import CHUNK, COLUMNS, ROWS, Matrix, Tile, TileProduct
+from umiak.compiler.loop.tiles import CHUNK, COLUMNS, ROWS, Matrix, Panels, Tile, TileProduct
 from umiak.compiler.loop.tree import Buffer
 from umiak.compiler.loop.types import BF16, F8E4M3FN, F8E5M2, F16, ScalarType
 from umiak.compiler.render.ptx_types import cell_of, name_of
+from umiak.compiler.render.ptx_warpgroups import PtxWarpgroups
 
 if TYPE_CHECKING:
     from umiak.compiler.render.spmd import Handle, Spmd
@@ -25,7 +26,7 @@ BEFORE_BYTES = ("sm_80", "sm_86")  # architectures whose tensor cores do not tak
 BYTES_VERSION = 84  # of PTX
 
 
-class PtxTiles:
+class PtxTiles(PtxWarpgroups):
     """The part of the writer for tiles; registers are stack slots, one each."""
 
     kernel: Any
@@ -147,6 +148,9 @@ class PtxTiles:
 
     def multiply(self, spmd: Spmd, s: TileProduct) -> None:
         """A fragment of 16 rows and one of 8 columns at a time; fragments of a step along the depth are read once."""
+        if s.grouped and self.warpgroups:
+            self.multiply_together(spmd, s)
+            return
         type = spmd.buffers[s.b.buffer].type
         shape, name = _OPERANDS[type]
         if type.bytes == 1 and self.arch in BEFORE_BYTES:
@@ -157,43 +161,49 @@ class PtxTiles:
         low, second, third = rem(lane, i64(8)), rem(div(lane, i64(8)), i64(2)), div(lane, i64(16))
         # Which row or column, and which half of the depth, each lane points to: PTX ISA, "ldmatrix".
         left = add(mul(across, i64(ROWS)), add(low, mul(second, i64(8)))), mul(third, i64(half))
-        if isinstance(s.a, Matrix) and s.a.transposed:
+        if not isinstance(s.a, Tile) and s.a.transposed:
             left = add(mul(across, i64(ROWS)), mul(second, i64(8))), add(low, mul(third, i64(half)))
         width = COLUMNS * s.result.column_fragments
         right = add(mul(down, i64(width)), add(low, mul(third, i64(8)))), mul(second, i64(half))
         if not s.b.transposed:
             right = add(mul(down, i64(width)), mul(third, i64(8))), add(low, mul(second, i64(half)))
-        of_a = self.origin(spmd, s.a, *left) if isinstance(s.a, Matrix) else ""
-        of_b = self.origin(spmd, s.b, right[1], right[0])
+        of_a = None if isinstance(s.a, Tile) else self.places(spmd, s.a, *left)
+        of_b = self.places(spmd, s.b, right[1], right[0])
         rows, columns = s.result.row_fragments, s.result.column_fragments
         for k in range(0, s.depth, step):
             a = []
             for i in range(rows):
-                if isinstance(s.a, Matrix):
-                    at = self.distance(s.a, ROWS * s.result.warps[0] * i, k) * type.bytes
-                    a.append(self.fragments(of_a, at, 4, s.a.transposed))
+                if of_a is not None and not isinstance(s.a, Tile):
+                    a.append(self.fragments(of_a(ROWS * s.result.warps[0] * i, k), 4, s.a.transposed))
                 else:
+                    assert isinstance(s.a, Tile)
                     first = 4 * (i * s.a.column_fragments + k // COLUMNS)
                     a.append([self.pair(s.a, first + 2 * j) for j in range(4)])
             for j in range(0, columns, 2):
-                at = self.distance(s.b, k, COLUMNS * j) * type.bytes
-                b = self.fragments(of_b, at, 4 if j + 1 < columns else 2, not s.b.transposed)
+                b = self.fragments(of_b(k, COLUMNS * j), 4 if j + 1 < columns else 2, not s.b.transposed)
                 for i in range(rows):
                     for c in range(len(b) // 2):
                         self.fragment_product(s.result, i * columns + j + c, a[i], b[2 * c : 2 * c + 2], shape, name)
 
-    @staticmethod
-    def distance(m: Matrix, row: int, column: int) -> int:
-        line, along = (column, row) if m.transposed else (row, column)
-        return line * m.pitch + along
+    def places(self, spmd: Spmd, m: Matrix | Panels, row: Node, column: Node) -> Callable[[int, int], Handle]:
+        """The addresses in shared memory of an element, and of what is so many rows and columns further."""
+        if isinstance(m, Panels):  # where pieces are follows from the line
+            return lambda rows, columns: self.origin(spmd, m, add(row, i64(rows)), add(column, i64(columns)))
+        first, bytes_ = self.origin(spmd, m, row, column), spmd.buffers[m.buffer].type.bytes
 
-    def origin(self, spmd: Spmd, m: Matrix, row: Node, column: Node) -> Handle:
+        def further(rows: int, columns: int) -> Handle:
+            line, along = (columns, rows) if m.transposed else (rows, columns)
+            at = (line * m.pitch + along) * bytes_
+            return self.new(f"add i32 {first}, {at}") if at else first
+
+        return further
+
+    def origin(self, spmd: Spmd, m: Matrix | Panels, row: Node, column: Node) -> Handle:
         """The address in shared memory of an element."""
         at = self.address(spmd.buffers[m.buffer], spmd.value(m.index(row, column)))
         return self.new(f"ptrtoint {at} to i32")
 
-    def fragments(self, start: Handle, at: int, count: int, transposed: bool) -> list[Handle]:
-        address = self.new(f"add i32 {start}, {at}") if at else start
+    def fragments(self, address: Handle, count: int, transposed: bool) -> list[Handle]:
         turn = ".trans" if transposed else ""
         operands = ", ".join(f"${k}" for k in range(count))
         return self.assembly(

@@ -35,7 +35,7 @@ from umiak.compiler.loop.node import (
     walk,
 )
 from umiak.compiler.loop.node import div as divide
-from umiak.compiler.loop.tiles import Commit, Exchange, Wait
+from umiak.compiler.loop.tiles import Commit, Exchange, ProductWait, Wait
 from umiak.compiler.loop.tree import (
     GLOBAL,
     IN,
@@ -347,7 +347,7 @@ class Spmd:
     @staticmethod
     def begins_apart(body: Sequence[Statement]) -> bool:
         """Return whether a body has a barrier before it does anything."""
-        first = next((s for s in body if not isinstance(s, (Wait, Commit))), None)
+        first = next((s for s in body if not isinstance(s, (Wait, Commit, ProductWait))), None)
         return isinstance(first, Barrier)
 
     def serial(self, a: Axis, body: Iterable[Statement]) -> AbstractContextManager[None]:

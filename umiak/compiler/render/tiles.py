@@ -7,7 +7,7 @@ in shared memory, and of a left operand in registers from those who hold it, by 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 from typing import cast as cast_type
@@ -17,6 +17,7 @@ from umiak.compiler.loop.node import (
     add,
     call,
     cast,
+    conjunction,
     const,
     div,
     fma,
@@ -34,7 +35,9 @@ from umiak.compiler.loop.tiles import (
     WARP,
     Commit,
     Matrix,
+    Panels,
     Pipeline,
+    ProductWait,
     Tile,
     TileCopy,
     TileMap,
@@ -44,6 +47,7 @@ from umiak.compiler.loop.tiles import (
     Wait,
     holder,
     in_order,
+    panelled,
     place,
 )
 from umiak.compiler.loop.tree import BlockStatement, Buffer
@@ -76,6 +80,11 @@ class TileWriter(Protocol):
 
     def commit(self) -> None: ...
     def wait(self, pending: int) -> None: ...
+    def publish(self) -> None:
+        """Let tensor cores see what this thread has written to panels, once a barrier has come."""
+
+    def finish(self, pending: int) -> None:
+        """Wait for all asynchronous products but the last ones."""
 
 
 class WarpWriter(TileWriter, Protocol):
@@ -95,6 +104,8 @@ class BlockTiles:
     def __init__(self, spmd: Spmd) -> None:
         self.spmd, self.out = spmd, spmd.out
         self.pending: set[str] = set()  # buffers that copies are on their way to
+        self.reading: set[str] = set()  # buffers that asynchronous products read
+        self.panels = panelled(spmd.kernel)
         self.first = 0  # the first thread of those that copy
 
     @property
@@ -112,7 +123,11 @@ class BlockTiles:
             self.out.commit()
         elif isinstance(s, Wait):
             self.out.wait(s.pending)
+            self.published(self.pending)
             spmd.dirty |= self.pending
+        elif isinstance(s, ProductWait):
+            self.out.finish(s.pending)
+            spmd.seen |= self.reading  # until here: whoever writes there waits for all
         elif isinstance(s, Pipeline):
             if s.producers and spmd.out.warp:
                 self.divided(s)
@@ -129,6 +144,13 @@ class BlockTiles:
         else:
             spmd.settle([s])
             self.statements[type(s)](self, s)
+            if isinstance(s, TileCopy):
+                self.published({s.target.buffer})
+
+    def published(self, buffers: Collection[str]) -> None:
+        """Let tensor cores see what this thread has written to panels among these buffers."""
+        if not self.panels.isdisjoint(buffers):
+            self.out.publish()
 
     # --- points ---
 
@@ -338,6 +360,8 @@ class BlockTiles:
     # --- products ---
 
     def product(self, s: TileProduct) -> None:
+        if s.asynchronous:
+            self.reading |= {*s.reads()}
         if self.spmd.out.warp:
             with self.members(s.result):
                 self.warp_out.multiply(self.spmd, s)
@@ -364,10 +388,12 @@ class BlockTiles:
         if isinstance(s.a, Tile):
             spmd.barrier()
 
-    def element(self, where: Matrix | Buffer, operand: Matrix | Tile, row: Node, column: Node) -> Handle:
+    def element(
+        self, where: Matrix | Panels | Buffer, operand: Matrix | Panels | Tile, row: Node, column: Node
+    ) -> Handle:
         """An element of an operand, as f32."""
         spmd = self.spmd
-        if isinstance(where, Matrix):
+        if not isinstance(where, Buffer):
             b = spmd.buffers[where.buffer]
             return spmd.value(cast(load(b.name, b.type, where.index(row, column)), F32))
         assert isinstance(operand, Tile)
@@ -395,7 +421,7 @@ class BlockTiles:
     def divided(self, s: Pipeline) -> None:
         """Barriers 1 to ``slots`` tell that a slot is full, the next ones that it is free; one more is of those who
         compute."""
-        spmd, a, prefetched = self.spmd, s.axis, s.slots - 1
+        spmd, a, prefetched = self.spmd, s.axis, s.prefetched
         threads = spmd.threads
         consumers = threads - WARP * s.producers
         full = lambda index: add(rem(sub(index, a.lo), i64(s.slots)), i64(1))  # noqa: E731
@@ -408,12 +434,26 @@ class BlockTiles:
         spmd.value(self.warp)
         with spmd.when(lt(self.warp, i64(consumers // WARP))):
             spmd.threads, spmd.group = consumers, 2 * s.slots + 1
-            with spmd.each(a.index, a.lo, a.hi, i64(1), ()):
-                meet(full(a.index), True)
-                spmd.body(s.at(s.consume, a.index))
+
+            def consumed(index: Node) -> None:
+                meet(full(index), True)
+                spmd.body(s.at(s.consume, index))
                 spmd.release(s.consume)
-                with spmd.when(lt(add(a.index, i64(s.slots)), a.hi)):
-                    meet(free(a.index), False)
+
+            # The first index stands before the loop where products go on from one to the next: were registers at the
+            # loop's beginning those of products that go on, or others, the assembler would have each one waited for.
+            first = i64(1) if s.held else i64(0)
+            with spmd.when(lt(a.lo, a.hi) if s.held else None):
+                if s.held:
+                    consumed(a.lo)
+                with spmd.each(a.index, add(a.lo, first), a.hi, i64(1), ()):
+                    consumed(a.index)
+                    left = sub(a.index, i64(s.held))
+                    begun = le(a.lo, left) if s.held > 1 else None
+                    with spmd.when(conjunction(begun, lt(add(left, i64(s.slots)), a.hi))):
+                        meet(free(left), False)
+                if s.held:
+                    self.out.finish(0)
             spmd.group = None
         with spmd.when(le(i64(consumers // WARP), self.warp)):
             spmd.threads, self.first = threads - consumers, consumers
@@ -424,6 +464,7 @@ class BlockTiles:
                     self.filled(s)
                 self.out.commit()
                 self.out.wait(prefetched)
+                self.published(spmd.effects(s.produce)[1])
                 before = sub(a.index, i64(prefetched))
                 with spmd.when(le(a.lo, before)):
                     meet(full(before), False)
