@@ -263,8 +263,9 @@ cdef int64_t lent_before() except -1:
 
 
 cdef int take_back(int64_t before) except -1:
-    """Count a piece of work on each stream that a call has asked for: whoever waits for it waits for what the call handed in."""
+    """Ask each stream again that a call has asked for: its driver counts what was handed in since then as work."""
     cdef list streams
+    cdef Stream s
     if not LENT:
         return 0
     thread = threading.get_ident()
@@ -272,7 +273,7 @@ cdef int take_back(int64_t before) except -1:
     if streams is None:
         return 0
     for s in streams[before:]:
-        s.submit()
+        stream_handle(s.state)
     del streams[before:]
     if not streams:
         del LENT[thread]

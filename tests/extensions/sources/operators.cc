@@ -296,8 +296,6 @@ std::vector<paddle::Tensor> Refused(const paddle::Tensor& x, int how) {
   if (how == 11) return {paddle::Tensor().copy_to(x.place(), true)};
   if (how == 12) x.data<int64_t>();
   if (how == 13) return {paddle::zeros({-3}, x.dtype(), x.place())};
-  // The number of the stream that kernels of a device go to.
-  if (how == 14) return {paddle::full_like(x, static_cast<int64_t>(reinterpret_cast<intptr_t>(::umiak::stream_of(x.handle()))))};
   return {x};
 }
 

@@ -392,4 +392,7 @@ class Device(QueueDriver):
             return queue.failures.take()
 
     def native_handle(self, id: int) -> int:
-        return self.queue(id).handle
+        queue = self.queue(id)
+        with queue.lock:
+            queue.stream.submit()  # whoever asks hands in work of its own: a mark that is set from now on is behind it
+        return queue.handle
