@@ -198,6 +198,15 @@ PATHS: dict[str, str | dict[str, str]] = {
             "RandomResizedCrop RandomRotation RandomVerticalFlip Resize SaturationTransform ToTensor Transpose"
         ),
     },
+    "paddle.incubate.nn.layer": {},
+    "paddle.incubate.nn.layer.fused_dropout_add": {"paddle.incubate.nn": "FusedDropoutAdd"},
+    "paddle.incubate.nn.layer.fused_linear": {"paddle.incubate.nn": "FusedLinear"},
+    "paddle.incubate.nn.layer.fused_transformer": {
+        "paddle.incubate.nn": (
+            "FusedBiasDropoutResidualLayerNorm FusedFeedForward FusedMultiHeadAttention FusedMultiTransformer "
+            "FusedTransformerEncoderLayer"
+        )
+    },
     "paddle.incubate.tensor": {"paddle.incubate": "segment_max segment_mean segment_min segment_sum"},
     "paddle.incubate.tensor.math": {"paddle.incubate": "segment_max segment_mean segment_min segment_sum"},
     "paddle.pir": {
@@ -221,6 +230,12 @@ PATHS: dict[str, str | dict[str, str]] = {
             "load_program_state load_vars normalize_program save save_inference_model save_to_file save_vars "
             "serialize_persistables serialize_program set_program_state"
         )
+    },
+    "paddle.utils.cpp_extension.cpp_extension": {
+        "paddle.utils.cpp_extension": "BuildExtension CUDAExtension CppExtension load setup"
+    },
+    "paddle.utils.cpp_extension.extension_utils": {
+        "paddle.utils.cpp_extension": "get_build_directory load_op_meta_info_and_register_op"
     },
     "paddle.utils.unique_name": "paddle.framework.unique_name",
 }

@@ -62,6 +62,13 @@ def _mode() -> tuple[int, int, int]:
     return context.amp()
 
 
+def amp_state() -> dict[str, Any] | None:
+    """The mode of :class:`auto_cast` that ops run under: ``level`` and ``dtype`` by their names; None outside of it."""
+    level, dtype, _ = _mode()
+    names = {number: name for name, number in _LEVELS.items()}
+    return {"enable": True, "level": names[level], "dtype": from_id(dtype).name} if level else None
+
+
 @public("paddle.amp")
 class auto_cast:
     """Run ops in low precision where that is safe: matmuls are, losses and exponentials are not.

@@ -55,6 +55,13 @@ def test_refusals(call, error, message):
 
 
 def test_private_names_that_packages_import():
+    from paddle.amp.auto_cast import amp_state
+
+    assert amp_state() is None
+    with paddle.amp.auto_cast(level="O2", dtype="bfloat16"):
+        assert amp_state() == {"enable": True, "level": "O2", "dtype": "bfloat16"}
+    with paddle.amp.auto_cast(False):
+        assert amp_state() is None
     import paddle.vision.transforms as T
     from paddle.nn.initializer.lazy_init import lazy_init_helper
     from paddle.vision.transforms.transforms import _check_input

@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 from paddle._public import need_tensor, public
-from paddle.incubate.nn.attn_bias import AttentionBias, LowerTriangularMaskWithTensorBias
+from paddle.incubate.nn.attn_bias import (
+    AttentionBias,
+    BlockDiagonalCausalMask,
+    BlockDiagonalCausalWithOffsetPaddedKeysMask,
+    BlockDiagonalMask,
+    LowerTriangularMask,
+    LowerTriangularMaskWithTensorBias,
+)
 from paddle.nn.functional.flash_attention import scaled_dot_product_attention
 from paddle.nn.functional.flashmask import flashmask_attention
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
+
+# Masks that programs import from here.
+_MASKS = (
+    BlockDiagonalCausalMask,
+    BlockDiagonalCausalWithOffsetPaddedKeysMask,
+    BlockDiagonalMask,
+    LowerTriangularMask,
+)
 
 
 @public("paddle.incubate.nn.memory_efficient_attention")
