@@ -508,7 +508,7 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
     out = need_tensor(inputs[0], "add_n", "inputs")
     for x in inputs[1:]:
         sizes = need_tensor(x, "add_n", "inputs").shape
-        if len(sizes) != len(out.shape) or False in map(dim.eq, sizes, out.shape):
+        if len(sizes) != len(out.shape) or not builtins.all(map(dim.eq, sizes, out.shape)):
             raise op_error(ValueError, "add_n", "tensors of one shape", f"{list(out.shape)} and {list(x.shape)}")
         out = out + x
     return out if len(inputs) > 1 else F.copy(out)

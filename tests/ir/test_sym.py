@@ -193,11 +193,31 @@ def test_without_hints_checks_are_left_to_run_time() -> None:
         out = dim.broadcast(b, c)
         dim.require(c <= 9, "c is small")
         assert not dim.eq(a, -1)
+        assert all(c.lines == () for c in scope.checks)
     linear = dim.linearise([out], scope.symbols, scope.checks)
     assert linear.run([3, 3, 1]) == (3,) and linear.run([1, 1, 4]) == (4,) and linear.run([0, 0, 1]) == (0,)
     for values, message in [((3, 4, 1), "s0 == s1"), ((3, 3, 2), "do not broadcast"), ((1, 1, 10), "c is small")]:
         with pytest.raises(dim.DimError, match=message):
             linear.run(values)
+
+
+def test_one_of_several_sizes_is_one_condition() -> None:
+    assert dim.one_of(3, 1, 3) and not dim.one_of(2, 1, 3) and not dim.one_of(2)
+    scope = Scope()
+    x, y = scope.size(hint=5), scope.size(hint=7)
+    with scope:
+        assert dim.one_of(x, 1, x) and not scope.guards
+        assert dim.one_of(x, y, 5) and not dim.one_of(x, 1, y)
+    scope = Scope()
+    scope.locate = lambda: ("net.py", 7, "forward")
+    a, b = (scope.size() for _ in range(2))
+    with scope:
+        assert dim.one_of(a, 1, b) and dim.one_of(a, 1, b) and not dim.one_of(a, -1)
+    (check,) = scope.checks
+    assert [dim.evaluate(check.condition, {a: n, b: 4}) for n in (1, 4, 3)] == [True, True, False]
+    text = check.failure({a: 3, b: 4})
+    assert text.startswith("requires s0 to be 1 or s1; got s0 = 3, s1 = 4. The line that needs it:\n")
+    assert 'File "net.py", line 7, in forward' in text
 
 
 def test_a_condition_outside_of_any_scope_is_refused() -> None:

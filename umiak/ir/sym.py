@@ -40,7 +40,11 @@ from umiak.ir.scope import (
 
 
 def eq(a: Int, b: Int) -> bool:
-    """Return whether two sizes are equal. Without hints the answer is True and the program checks it."""
+    """Return whether two sizes are equal. Without hints the answer is True and the program checks it.
+
+    It is for what is required, so that False is an error. What only chooses among forms branches on ``a == b``, which
+    is never taken for true, or asks :func:`same`.
+    """
     if type(a) is int and type(b) is int:
         return a == b
     return settle(expr.compare_eq(a, b), f"requires {a} == {b}")
@@ -58,6 +62,14 @@ def lt(a: Int, b: Int) -> bool:
     if type(a) is int and type(b) is int:
         return a < b
     return settle(expr.compare_lt(a, b), f"requires {a} < {b}")
+
+
+def one_of(a: Int, *sizes: Int) -> bool:
+    """Return whether a size is one of some; as :func:`eq`, for what is required."""
+    if type(a) is int and all(type(n) is int for n in sizes):
+        return a in sizes
+    condition = expr.disjunction(*(expr.compare_eq(a, n) for n in sizes))
+    return settle(condition, f"requires {a} to be {' or '.join(map(str, sizes))}")
 
 
 def same(a: Number, b: Number) -> bool:
@@ -157,6 +169,7 @@ __all__ = [
     "lt",
     "maximum",
     "minimum",
+    "one_of",
     "product",
     "require",
     "same",

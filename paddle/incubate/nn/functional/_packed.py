@@ -49,6 +49,17 @@ def features(
     return F.reshape(x, shape=(x.shape[0], n // size, size))
 
 
+def row_lengths(op_name: str, arg_name: str, x: Tensor, batch: Any = None) -> Tensor:
+    """``[batch]``, of lengths ``[batch]`` or ``[batch, 1]`` of int32 or int64; None: of any number of sequences."""
+    if need_tensor(x, op_name, arg_name).dtype not in (dt.int32, dt.int64):
+        raise op_error(TypeError, op_name, f"{arg_name} of int32 or int64", x.dtype.name)
+    wanted = (x.shape[0] if batch is None and x.ndim else batch, 1)
+    if x.ndim not in (1, 2) or not all(map(dim.eq, x.shape, wanted)):
+        shown = "batch" if batch is None else batch
+        raise op_error(ValueError, op_name, f"{arg_name} of shape [{shown}] or [{shown}, 1]", list(x.shape))
+    return x if x.ndim == 1 else F.squeeze(x, axes=(1,))
+
+
 def flat(op_name: str, arg_name: str, x: Tensor, n: Any) -> Tensor:
     """``x``, a number for each of ``n`` features, in one dim."""
     shape = need_tensor(x, op_name, arg_name).shape

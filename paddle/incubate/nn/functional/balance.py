@@ -74,7 +74,7 @@ def cal_aux_loss(
     counted = None if tokens_mask is None else _total(op_name, "tokens_mask", tokens_mask, dtype)
     if dispatch_tokens_mask is not None:
         tokens = _total(op_name, "dispatch_tokens_mask", dispatch_tokens_mask, dtype)
-        if counted is not None and not dim.eq(gate_prob.shape[0], dispatch_tokens_mask.shape[0]):
+        if counted is not None and gate_prob.shape[0] != dispatch_tokens_mask.shape[0]:
             scale = F.div(tokens, F.maximum(counted, float(clip_min)))
     elif counted is not None:
         tokens = counted

@@ -6,7 +6,7 @@ import math
 from typing import Any, NamedTuple
 
 from paddle._public import need_tensor, public
-from paddle.incubate.nn.functional._packed import Levels, features
+from paddle.incubate.nn.functional._packed import Levels, features, row_lengths
 from paddle.incubate.nn.functional.decode_attention import rotate
 from paddle.tensor._args import create_on
 from paddle.tensor.search import nonzero
@@ -150,7 +150,7 @@ def block_multihead_attention(
     with no_grad_guard():
         cache = _cache(key_cache, value_cache, block_size)
         new, decoded, prompt = (
-            _lengths(name, x)
+            row_lengths(_BLOCKS, name, x)
             for name, x in (
                 ("seq_lens_this_time", seq_lens_this_time),
                 ("seq_lens_decoder", seq_lens_decoder),
@@ -242,31 +242,19 @@ def _cache(keys: Tensor, values: Tensor, block_size: int) -> _Cache:
     return _Cache(keys, values, *keys.shape[1:])
 
 
-def _lengths(name: str, x: Tensor) -> Tensor:
-    """``[batch]``, of ``[batch]`` or ``[batch, 1]``."""
-    if need_tensor(x, _BLOCKS, name).dtype not in (dt.int32, dt.int64):
-        raise op_error(TypeError, _BLOCKS, f"{name} of int32 or int64", x.dtype.name)
-    if x.ndim == 2 and dim.eq(x.shape[1], 1):
-        return F.squeeze(x, axes=(1,))
-    if x.ndim != 1:
-        raise op_error(ValueError, _BLOCKS, f"{name} of shape [batch] or [batch, 1]", list(x.shape))
-    return x
-
-
 def _rotate(x: Tensor, n: Any, table: Tensor, neox: bool, new: Tensor, before: Tensor) -> Tensor:
     """``x`` with its first ``n`` heads rotated by the angles of their tokens' positions."""
     half = x.shape[2] // 2
     shape = need_tensor(table, _BLOCKS, "rope_emb").shape
     fits = len(shape) == 5 and dim.eq(shape[0], 2) and dim.eq(shape[3], 1)
-    fits = fits and (dim.eq(shape[4], half) or (neox and dim.eq(shape[4], 2 * half)))
-    if not fits or not (dim.eq(shape[1], 1) or dim.eq(shape[1], new.shape[0])):
+    fits = fits and dim.one_of(shape[4], half, *((2 * half,) if neox else ()))
+    if not fits or not dim.one_of(shape[1], 1, new.shape[0]):
         required = f"rope_emb of shape [2, 1 or {new.shape[0]}, positions, 1, {half}]"
         raise op_error(ValueError, _BLOCKS, required, list(shape))
     if not dim.eq(x.shape[2] % 2, 0):
         raise op_error(ValueError, _BLOCKS, "an even head_dim for a rotation", x.shape[2])
     sequence, _, position = places(new, before, x.shape[0])
-    if dim.eq(shape[1], 1):
-        sequence = F.mul(sequence, 0)
+    sequence = F.minimum(sequence, shape[1] - 1)  # one table serves all sequences
     rows = F.index_get(F.permute(F.squeeze(table, axes=(3,)), perm=(1, 2, 0, 3)), [sequence, position])
     pairs = F.permute(F.slice(rows, axes=(2,), starts=(0,), sizes=(half,), steps=(1,)), perm=(1, 0, 2))
     numbers = F.concat([pairs, pairs], axis=2) if neox else F.repeat_interleave(pairs, axis=2, repeats=2)
@@ -304,9 +292,9 @@ def _added(
             given.append(None)
             continue
         shape = need_tensor(m, _BLOCKS, name).shape
-        fits = len(shape) == 4 and (dim.eq(shape[0], 1) or dim.eq(shape[0], batch))
+        fits = len(shape) == 4 and dim.one_of(shape[0], 1, batch)
         fits = fits and (m is mask or dim.eq(shape[2], 1))
-        if not fits or not (dim.eq(shape[1], 1) or dim.eq(shape[1], heads)):
+        if not fits or not dim.one_of(shape[1], 1, heads):
             required = f"{name} of shape [1 or {batch}, 1 or {heads}, {'new tokens' if m is mask else 1}, positions]"
             raise op_error(ValueError, _BLOCKS, required, list(shape))
         if not m.dtype.is_floating:
@@ -336,17 +324,18 @@ def _added(
 def _wide(mask: Tensor, positions: Any) -> Tensor:
     """A mask with a column for every position of a table; those that are new are not looked at."""
     n = mask.shape[3]
-    if dim.eq(n, positions):
+    if dim.same(n, positions):
         return mask
     column = F.minimum(create_on(mask.place, F.iota, 0, 1, dt.int64, positions), n - 1)
     return F.take(mask, column, axis=3)
 
 
 class _Scales:
-    """Factors of keys and values that are stored as bytes, and their reciprocals, by sequence (or for all) and head."""
+    """Factors of keys and values that are stored as bytes, and their reciprocals, by head: for all sequences, or for
+    each (``apart``)."""
 
-    def __init__(self, to: tuple, back: tuple, given: tuple = ()) -> None:
-        self.to, self.back, self.given = to, back, given
+    def __init__(self, to: tuple, back: tuple, apart: bool, given: tuple = ()) -> None:
+        self.to, self.back, self.apart, self.given = to, back, apart, given
 
     @staticmethod
     def of(cache: _Cache, to: tuple, back: tuple, dynamic: bool, batch: Any) -> _Scales | None:
@@ -366,9 +355,9 @@ class _Scales:
         if not low:
             return None
         if dynamic:
-            return _Scales(to, back, (*to, *back))
+            return _Scales(to, back, True, (*to, *back))
         to, back = (tuple(F.unsqueeze(m, axes=(0,)) for m in pair) for pair in (to, back))
-        return _Scales(to, back)
+        return _Scales(to, back, False)
 
     def measure(self, new: tuple, where: _Where, prompt: Tensor) -> None:
         """Scales of the sequences that begin, which are written in place."""
@@ -392,16 +381,16 @@ class _Scales:
 
     def rows(self, index: Tensor) -> _Scales:
         """The scales of some of the sequences."""
-        if dim.eq(self.to[0].shape[0], 1):
+        if not self.apart:
             return self
         to, back = (tuple(F.take(m, index, axis=0) for m in pair) for pair in (self.to, self.back))
-        return _Scales(to, back)
+        return _Scales(to, back, True)
 
     def bytes_of(self, i: int, x: Tensor, where: _Where, rounding: tuple) -> Tensor:
         """Keys (0) or values (1) of new tokens as levels of uint8."""
         round_type, most, least = rounding
         factor = self.to[i]
-        if not dim.eq(factor.shape[0], 1):
+        if self.apart:
             factor = F.take(factor, places(where.counts, where.before, x.shape[0])[0], axis=0)
         level = F.mul(cast(x, dt.float32), F.unsqueeze(factor, axes=(2,)))
         level = rounded_away(level) if round_type else F.round(level)

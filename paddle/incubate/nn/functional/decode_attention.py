@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from paddle._public import need_tensor, public
-from paddle.incubate.nn.functional._packed import Levels, features
+from paddle.incubate.nn.functional._packed import Levels, features, row_lengths
 from paddle.incubate.nn.functional.rotary import _partners
 from paddle.tensor._args import create_on
 from umiak import ops as F
@@ -159,14 +159,7 @@ def _positions(lengths: Tensor | None, mask: Tensor | None, batch: Any) -> Tenso
             raise op_error(ValueError, _OP, "src_mask or sequence_lengths", "neither")
         size = need_tensor(mask, _OP, "src_mask").shape[-1]
         return create_on(mask.place, F.full, size - 1, dt.int64, (batch,))
-    if need_tensor(lengths, _OP, "sequence_lengths").dtype not in (dt.int32, dt.int64):
-        raise op_error(TypeError, _OP, "sequence_lengths of int32 or int64", lengths.dtype.name)
-    if lengths.ndim == 2 and dim.eq(lengths.shape[1], 1):
-        lengths = F.squeeze(lengths, axes=(1,))
-    if lengths.ndim != 1 or not dim.eq(lengths.shape[0], batch):
-        required = f"sequence_lengths of shape [{batch}] or [{batch}, 1]"
-        raise op_error(ValueError, _OP, required, list(lengths.shape))
-    return lengths
+    return row_lengths(_OP, "sequence_lengths", lengths, batch)
 
 
 def checked_mask(
@@ -174,8 +167,8 @@ def checked_mask(
 ) -> Tensor:
     """A mask ``[batch or 1, heads or 1, 1, positions]`` of x's dtype that covers what the new tokens attend to."""
     shape = need_tensor(mask, op_name, arg_name).shape
-    fits = len(shape) == 4 and (dim.eq(shape[0], batch) or dim.eq(shape[0], 1)) and dim.eq(shape[2], 1)
-    if not fits or not (dim.eq(shape[1], 1) or dim.eq(shape[1], heads)):
+    fits = len(shape) == 4 and dim.one_of(shape[0], 1, batch) and dim.eq(shape[2], 1)
+    if not fits or not dim.one_of(shape[1], 1, heads):
         required = f"{arg_name} of shape [{batch}, 1 or {heads}, 1, positions]"
         raise op_error(ValueError, op_name, required, list(shape))
     if not mask.dtype.is_floating:

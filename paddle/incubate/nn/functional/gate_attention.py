@@ -158,13 +158,13 @@ def _added(bias: Tensor | None, mask: Tensor | None, query: Tensor, full: tuple[
             continue
         if not need_tensor(x, _OP, name).dtype.is_floating:
             raise op_error(TypeError, _OP, f"a floating {name}, which is added to scores", x.dtype.name)
-        if x.ndim != 5 or not all(dim.eq(m, n) or dim.eq(m, 1) for m, n in zip(x.shape, shape, strict=True)):
+        if x.ndim != 5 or not all(dim.one_of(m, 1, n) for m, n in zip(x.shape, shape, strict=True)):
             raise op_error(ValueError, _OP, f"{name} of a shape that broadcasts to {list(shape)}", list(x.shape))
         x = cast(x, query.dtype)
         total = x if total is None else F.add(total, x)
     if total is None:
         return None
     batch, rows, *rest = total.shape
-    if not (dim.eq(batch, 1) and dim.eq(rows, 1)):
+    if not (dim.same(batch, 1) and dim.same(rows, 1)):
         total, batch, rows = F.broadcast_to(total, shape=(*full[:2], *rest)), full[0], full[1]
     return F.reshape(total, shape=(batch * rows, *rest))

@@ -97,7 +97,6 @@ def cross_entropy_with_softmax_bwd_w_downcast(
 def _of_rows(op_name: str, arg_name: str, v: Tensor, rows: tuple) -> Tensor:
     """A number for each row; the last dim may be there with size 1."""
     shape = tuple(v.shape)
-    for wanted in (rows, (*rows, 1)):
-        if len(shape) == len(wanted) and all(map(dim.eq, shape, wanted)):
-            return F.reshape(v, shape=rows)
-    raise op_error(ValueError, op_name, f"{arg_name} of shape {[*rows, 1]} or {[*rows]}", list(shape))
+    if len(shape) - len(rows) not in (0, 1) or not all(map(dim.eq, shape, (*rows, 1))):
+        raise op_error(ValueError, op_name, f"{arg_name} of shape {[*rows, 1]} or {[*rows]}", list(shape))
+    return F.reshape(v, shape=rows)

@@ -334,7 +334,7 @@ class _Attention:
         if before is not None:
             return checked_mask(_OP, "attn_mask", added, before, x.shape[0], self.heads, x)
         wanted = (x.shape[0], self.heads, x.shape[1], keys)
-        if mask.ndim != 4 or not all(dim.eq(m, 1) or dim.eq(m, n) for m, n in zip(mask.shape, wanted, strict=True)):
+        if mask.ndim != 4 or not all(dim.one_of(m, 1, n) for m, n in zip(mask.shape, wanted, strict=True)):
             required = f"attn_mask of shape [{wanted[0]}, 1 or {wanted[1]}, {wanted[2]}, {keys}]"
             raise op_error(ValueError, _OP, required, list(mask.shape))
         return added

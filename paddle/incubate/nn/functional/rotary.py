@@ -137,9 +137,11 @@ def _given_tables(
         if not need_tensor(table, _OP, name).dtype.is_floating:
             raise op_error(TypeError, _OP, f"a floating {name}", table.dtype.name)
         shape = table.shape
-        if table.ndim == 4 and dim.eq(shape[0], 1) and dim.eq(shape[2], 1):
+        ones = (shape[0], shape[2]) if table.ndim == 4 else ()
+        fits = table.ndim in (2, 4) and all(dim.eq(n, 1) for n in ones)
+        if fits and ones:
             table = F.squeeze(table, axes=(0, 2))
-        fits = table.ndim == 2 and dim.eq(table.shape[1], size)
+        fits = fits and dim.eq(table.shape[1], size)
         if fits and position_ids is None:
             fits = dim.eq(table.shape[0], sequence)
         if not fits:

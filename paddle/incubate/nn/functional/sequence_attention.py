@@ -6,12 +6,12 @@ import math
 from typing import Any
 
 from paddle._public import need_tensor, public
+from paddle.incubate.nn.functional._packed import row_lengths
 from paddle.nn.functional.attention_call import attend
 from paddle.tensor._args import create_on
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
-from umiak.ir import sym as dim
 from umiak.ops.promotion import cast
 from umiak.util.errors import op_error
 
@@ -94,12 +94,7 @@ def variable_length_memory_efficient_attention(
 
 def lengths(op_name: str, arg_name: str, x: Tensor, batch: Any, most: Any) -> Tensor:
     """``[batch]`` of int64, from 0 to ``most``, of ``[batch]`` or ``[batch, 1]``."""
-    if need_tensor(x, op_name, arg_name).dtype not in (dt.int32, dt.int64):
-        raise op_error(TypeError, op_name, f"{arg_name} of int32 or int64", x.dtype.name)
-    if x.ndim == 2 and dim.eq(x.shape[1], 1):
-        x = F.squeeze(x, axes=(1,))
-    if x.ndim != 1 or not dim.eq(x.shape[0], batch):
-        raise op_error(ValueError, op_name, f"{arg_name} of shape [{batch}] or [{batch}, 1]", list(x.shape))
+    x = row_lengths(op_name, arg_name, x, batch)
     ok = F.all(F.logical_and(F.ge(x, 0), F.le(x, most)), axes=(0,), keepdim=False)
     F.require(ok, kind="ValueError", args=(f"[{op_name}] requires {arg_name} from 0 to {most}, got others",))
     return cast(x, dt.int64)
