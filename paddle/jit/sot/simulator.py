@@ -285,7 +285,7 @@ class Simulator:
             return f(*args)
         if isinstance(f, np.ufunc) and self._makes_constants(f, "numpy", args, kwargs):
             return self.pure(f, args, kwargs)
-        return self.break_graph(f"a call of {name_of(f)}")
+        return self.break_graph(f"a call of {name_of(f)}{advice(type(f).__module__)}")
 
     def _tensor_method(self, f: TensorMethod, args: tuple, kwargs: dict[str, Any]) -> Any:
         x, name = f.tensor, f.name
