@@ -72,6 +72,8 @@ def _resolve_symbolic(x: Tensor, wanted: tuple, op: str) -> tuple:
         raise op_error(ValueError, op, "at most one size of -1", list(wanted))
     if free:
         sizes[free[0]] = x._count // math.prod(n for i, n in enumerate(sizes) if i != free[0])
+    elif type(x._count) is int and not x._count and not any(type(n) is int and n == 0 for n in sizes):
+        return wanted  # nothing, of a shape with a 0
     return tuple(sizes)
 
 

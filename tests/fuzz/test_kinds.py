@@ -1,4 +1,5 @@
-"""Random programs of other kinds: over complex numbers, over narrow dtypes, on devices, on the ranks of a mesh.
+"""Random programs of other kinds: over complex numbers, over narrow dtypes, on devices, on the ranks of a mesh, of
+parts of language models.
 
 ``docs/design/fuzzing.md`` has the counts.
 """
@@ -26,7 +27,13 @@ from umiak.ops import _common
 pytestmark = pytest.mark.usefixtures("fake", "slow_kept_nowhere")
 
 # Programs of each kind in `make test`, and beyond these in `make test-all`.
-SAMPLES = {"complex": (12, 4_000), "storage": (30, 5_000), "devices": (18, 4_000), "sharded": (18, 3_000)}
+SAMPLES = {
+    "complex": (12, 4_000),
+    "storage": (30, 5_000),
+    "devices": (18, 4_000),
+    "sharded": (18, 3_000),
+    "language": (2, 3_000),
+}
 EACH, CHUNK = 6, 50
 
 

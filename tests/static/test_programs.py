@@ -61,6 +61,7 @@ CALLS = {
     ),
     "interpolated and joined": (lambda x: paddle.concat([F.interpolate(F.max_pool2d(x, 2), scale_factor=2), x], 1), X4),
     "batch_norm": (lambda x: F.batch_norm(x, paddle.zeros([3]), paddle.ones([3]), training=True), X4),
+    "nothing, of a shape with a 0": (lambda x: x[:, :0].flatten().reshape([x.shape[0], 0, 2]), X2),
     "layer_norm": (lambda x: F.layer_norm(x, x.shape[-1:]), X2),
     "einsum": (lambda x: paddle.einsum("ij,kj->ik", x, x), X2),
     "cond": (lambda x: paddle.static.nn.cond(x.sum() > 0, lambda: x * 2, lambda: x - 1), X2),

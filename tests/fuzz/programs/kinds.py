@@ -8,6 +8,7 @@ from collections import Counter
 from tests.fuzz.programs import generate as general
 from tests.fuzz.programs.check import Check
 from tests.fuzz.programs.devices import DeviceCheck
+from tests.fuzz.programs.language import LanguageCheck
 from tests.fuzz.programs.parts import ShardedCheck
 from tests.fuzz.programs.record import Program
 from tests.fuzz.programs.storage import generate as narrow
@@ -32,6 +33,7 @@ CHECKS: dict[str, type[Check]] = {
     "devices": DeviceCheck,
     "sharded": ShardedCheck,
     "storage": StorageCheck,
+    "language": LanguageCheck,
 }
 ON_DEVICES = ("devices", "storage")  # need the fake backend (tests/support/fake.py)
 

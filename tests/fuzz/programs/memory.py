@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from tests.fuzz.programs import formulas
+
 
 class Cell:
     def __init__(self, tensor: torch.Tensor) -> None:
@@ -151,7 +153,7 @@ class Judge:
 
     def names(self) -> dict[str, Any]:
         return {"torch": torch, "np": np, "F": torch.nn.functional, "made": self.made, "draw": self.draw,
-                "noisy": self.noisy, "at_least": at_least, "unbound": unbound}  # fmt: skip
+                "noisy": self.noisy, "at_least": at_least, "unbound": unbound, "L": formulas}  # fmt: skip
 
     def made(self, tensor: Any) -> Variable:
         return make(self.noisy(tensor))

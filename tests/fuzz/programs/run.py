@@ -19,11 +19,13 @@ from paddle import inference
 from paddle.distributed.fleet.utils import recompute
 from paddle.inference.compile import compile_model
 from paddle.inference.loading import files_of
+from tests.fuzz.programs import models
 from tests.fuzz.programs.generate import leaf
 from tests.fuzz.programs.layers import Layered
 from tests.fuzz.programs.memory import Judge, Noise, array_of
 from tests.fuzz.programs.record import Input, Program
 from tests.support.native_libraries import Native
+from umiak import ops
 from umiak.backends.cpu.aot.errors import Uncompilable
 
 Arrays = list[np.ndarray | None]
@@ -74,6 +76,7 @@ class Draws:
 
 def function_of(program: Program, draws: Draws | None = None) -> Callable[..., Any]:
     names: dict[str, Any] = {"paddle": paddle, "F": F, "dropout": F.dropout, "drawn": same, "Layered": Layered}
+    names |= {"models": models, "ops": ops}
     if draws is not None:
         names |= {"dropout": draws.dropout, "drawn": draws.drawn}
     if program.kind == "devices":

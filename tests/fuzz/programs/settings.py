@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tests.fuzz.programs.ops.table import COMPLEX, OPS, PLACED, SHARDED
+from tests.fuzz.programs.ops.table import COMPLEX, LANGUAGE, OPS, PLACED, SHARDED
 from tests.fuzz.programs.record import Op
 
 SHARING = frozenset(
@@ -59,6 +59,7 @@ def _setting(kind: str, ops: Mapping[str, Op], dtypes: dict[str, float], others:
 
 FLOATING = {"float32": 0.56, "float64": 0.34, "bfloat16": 0.05, "float16": 0.05}
 BESIDE = {"int64": 0.2, "int32": 0.2, "float64": 0.3, "float32": 0.3}
+MODELS = {"float32": 0.7, "float64": 0.1, "bfloat16": 0.1, "float16": 0.1}
 PARTS = {"complex64": 0.4, "complex128": 0.4, "float32": 0.1, "float64": 0.1}
 
 SETTINGS = {
@@ -68,5 +69,6 @@ SETTINGS = {
         _setting("complex", COMPLEX, PARTS, dict.fromkeys(PARTS, 0.25), mixed=0.4, stream=(1,), complex=True),
         _setting("devices", PLACED, FLOATING, BESIDE, stream=(2,)),
         _setting("sharded", SHARDED, {"float64": 1.0}, {"int64": 0.3, "int32": 0.2, "float64": 0.5}, stream=(3,)),
+        _setting("language", LANGUAGE, MODELS, BESIDE, stream=(5,)),
     )
 }

@@ -205,6 +205,7 @@ def script(program: Program, failure: Failure) -> str:
         "",
         "dropout, drawn = F.dropout, lambda x: x",
         *([DEVICES] if program.kind in ON_DEVICES else []),
+        *(["from tests.fuzz.programs import models", "from umiak import ops"] if program.kind == "language" else []),
         *(STORAGE if program.kind == "storage" else []),
         "",
         "",

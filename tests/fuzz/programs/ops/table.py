@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.fuzz.programs.ops import (
     binary,
     caches,
@@ -14,15 +16,19 @@ from tests.fuzz.programs.ops import (
     in_place,
     indexing,
     joining,
+    language,
     losses,
+    low_precision,
     masked_attention,
     matmuls,
     norms,
+    pages,
     places,
     random,
     reductions,
     resizing,
     rows,
+    transformers,
     unary,
     views,
     writes,
@@ -41,6 +47,17 @@ OPS: dict[str, Op] = {}
 for _family in FAMILIES:
     assert OPS.keys().isdisjoint(_family.ops)
     OPS |= _family.ops
+
+# Language models, among plain statements that are drawn less often. Results of a random size, and of a user's
+# operator, have nothing to do with them.
+_MODELS = language.family, transformers.family, pages.family, low_precision.family
+_RARE = {name: replace(op, weight=0.12 * op.weight) for name, op in OPS.items() if not op.tags & {"mask", "users"}}
+_MORE = (fused, masked_attention, caches, experts)
+LANGUAGE: dict[str, Op] = {
+    **_RARE,
+    **{name: op for part in _MORE for name, op in part.family.ops.items()},
+    **{name: op for part in _MODELS for name, op in part.ops.items()},
+}
 
 # What means the same of complex numbers as of real ones, to both sides. Dropout, and activations but for sigmoid, take
 # no complex numbers.
