@@ -69,13 +69,12 @@ def parse_chat(body: bytes, loaded: Loaded) -> Ask:
         _whole(table, "max_completion_tokens", 1, 1)
         table["max_tokens"] = table.pop("max_completion_tokens")
     try:
-        prompt = loaded.template.render(_messages(table.get("messages")))
+        prompt = loaded.chats.encode(_messages(table.get("messages")))
     except NoPrompt as error:
         raise Malformed(str(error)) from None
     end = loaded.tokenizer.token_to_id(loaded.template.names.get("eos_token", ""))
     stops = loaded.config.eos if end is None else (*loaded.config.eos, end)
-    # The template writes special tokens itself.
-    return _ask(table, loaded.tokenizer.encode(prompt, add_special_tokens=False).ids, stops)
+    return _ask(table, prompt, stops)
 
 
 def _read(body: bytes, fields: dict[str, str]) -> dict[str, Any]:

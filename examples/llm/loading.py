@@ -7,6 +7,7 @@ import resource
 from dataclasses import dataclass
 from pathlib import Path
 
+from chats import Chats
 from config import BadModel, Config
 from engine import Engine
 from linear import WEIGHTS
@@ -22,11 +23,12 @@ import paddle
 
 @dataclass
 class Loaded:
-    """An engine with a tokenizer and a chat template; bytes of weights and of the cache."""
+    """An engine with a tokenizer and a chat template, and both for chats; bytes of weights and of the cache."""
 
     config: Config
     tokenizer: Tokenizer
     template: Template
+    chats: Chats
     engine: Engine
     weight_bytes: int
     cache_bytes: int
@@ -90,4 +92,5 @@ def load(args: argparse.Namespace) -> Loaded:
     runner = Runner(model, blocks, args.block_size, capture=not args.eager)
     size = sum(b.size * b.element_size() for b in {id(b): b for b in model.buffers()}.values())
     engine = Engine(runner, blocks, args.max_texts, args.chunk)
-    return Loaded(config, tokenizer, template, engine, size, blocks * block)
+    chats = Chats(tokenizer, template)
+    return Loaded(config, tokenizer, template, chats, engine, size, blocks * block)
