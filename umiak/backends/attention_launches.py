@@ -18,10 +18,12 @@ ATTENTION = (ops.Attention, ops.AttentionTrain, ops.AttentionGrad)
 TYPES = ("float16", "bfloat16", "float32", "float64")
 
 
-def launches_of(call: Call, prepare: Callable[[Work], Any], most_shared: int) -> Launches:
-    """The launches of a class of calls on a device whose blocks have so many bytes of shared memory; raises NotANest
-    where there are none."""
-    return AttentionLaunches(call, prepare, most_shared) if type(call.op) in ATTENTION else NestLaunches(call, prepare)
+def launches_of(call: Call, prepare: Callable[[Work], Any], most_shared: int, together: bool = False) -> Launches:
+    """The launches of a class of calls on a device whose blocks have so many bytes of shared memory, and four of whose
+    warps multiply ``together``; raises NotANest where there are none."""
+    if type(call.op) not in ATTENTION:
+        return NestLaunches(call, prepare)
+    return AttentionLaunches(call, prepare, most_shared, together)
 
 
 class _Operand(NamedTuple):
@@ -41,10 +43,10 @@ class AttentionLaunches(Launches):
     """The launches of a class of calls of attention; raises NotANest for types that are mixed, capped scores, and where
     the gradient of an added mask is wanted."""
 
-    def __init__(self, call: Call, prepare: Callable[[Work], Any], most_shared: int) -> None:
+    def __init__(self, call: Call, prepare: Callable[[Work], Any], most_shared: int, together: bool = False) -> None:
         super().__init__(call, prepare)
         op: Any = call.op
-        self.op, self.most_shared, self.name = op, most_shared, op.name
+        self.op, self.most_shared, self.together, self.name = op, most_shared, together, op.name
         with_lse = isinstance(op, ops.AttentionTrain) or call.needs is not None
         self.inputs, self.outputs = names_of(op), results_of(op, with_lse)
         dtypes: dict[str, Any] = {
@@ -85,6 +87,7 @@ class AttentionLaunches(Launches):
             by_chunks = x.strides[3] == 1 and not x.shape[3] % width and not any(s % width for s in x.strides[:3])
             width = width if by_chunks and x.aligned else 1
         form = Form(
-            inputs, outputs, computed, query.shape[3], value.shape[3], kind_of(mask), dropout, width=width
+            inputs, outputs, computed, query.shape[3], value.shape[3], kind_of(mask), dropout, width=width,
+            together=self.together,
         )  # fmt: skip
         return tiled(form, self.most_shared, max(sizes["queries"], sizes["keys"]))

@@ -47,7 +47,7 @@ class NestKernel:
     def __init__(self, device: Device, call: Any) -> None:
         self.device = device
         self.lock = threading.Lock()  # what is prepared is found by all threads
-        self.launches = launches_of(call, self.prepare, device.most_shared)
+        self.launches = launches_of(call, self.prepare, device.most_shared, device.cores.together)
         self.name = self.launches.name
         operations = call.op.group.operations if isinstance(call.op, Fused) else ()
         self.random = call.op.random or any(o.op.random for o in operations)

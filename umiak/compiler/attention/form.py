@@ -8,7 +8,7 @@ from typing import Any
 
 from umiak.compiler.loop import node as n
 from umiak.compiler.loop.node import Node
-from umiak.compiler.loop.tiles import ROWS
+from umiak.compiler.loop.tiles import ROWS, WARPGROUP
 from umiak.compiler.loop.tree import IN, OUT, Buffer
 from umiak.compiler.loop.types import BF16, F16, F64, I32, U8, ScalarType
 from umiak.ops import dot_product_attention as ops
@@ -25,6 +25,7 @@ RESULT = "result"  # of a forward call
 BLOCKS = "kept_blocks"
 PATCH = 4  # rows, and columns, that a thread multiplies at once; rows in memory of the block end with a patch
 TILES = (64, 32, 16, 8)  # queries, and keys, of a tile; a block of a mask by blocks holds whole ones
+LARGEST = 128  # likewise, where four warps multiply together
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ class Form:
     shared: bool = True  # tiles lie in memory of the block, else in scratch
     width: int = 1  # elements of a row that may be copied at once
     persistent: bool = True  # blocks claim what they do next; else the grid says what each does
+    together: bool = False  # four warps of the device multiply together, from panels
 
     @property
     def stored(self) -> ScalarType:
@@ -60,7 +62,22 @@ class Form:
     @property
     def tensor_cores(self) -> bool:
         """Return whether forward matmuls are those of tensor cores: of 16 bits, a warp for 16 rows."""
-        return self.stored in (F16, BF16) and self.shared and self.tile >= ROWS and not self.gradient
+        return self.narrow and self.shared and self.tile >= ROWS
+
+    @property
+    def narrow(self) -> bool:
+        """Return whether what is multiplied has 16 bits as it is."""
+        return self.stored in (F16, BF16) and not self.gradient
+
+    @property
+    def grouped(self) -> bool:
+        """Return whether four warps multiply together."""
+        return self.together and self.tensor_cores and self.tile % (ROWS * WARPGROUP) == 0
+
+    @property
+    def tiles(self) -> tuple[int, ...]:
+        """Sizes of tiles, the largest first. What is added to the scores of the largest spills registers."""
+        return (LARGEST, *TILES) if self.together and self.narrow and self.mask != ADDED else TILES
 
     @property
     def patch(self) -> int:
@@ -102,6 +119,7 @@ class Form:
         parts += ["dropout"] if self.dropout else []
         parts += [] if self.shared else ["scratch"]
         parts += [f"x{self.width}"] if self.width > 1 else []
+        parts += ["grouped"] if self.grouped else []
         parts += [] if self.persistent else ["static"]
         parts += [self.mask] if self.mask else []
         parts += [name for name in (BLOCKS, "lse", "grad_lse") if self.has(name)]

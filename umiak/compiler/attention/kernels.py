@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from dataclasses import replace
 
-from umiak.compiler.attention.form import COLUMNS, TILES, Form
+from umiak.compiler.attention.form import COLUMNS, Form
 from umiak.compiler.attention.forward import forward
 from umiak.compiler.attention.gradient import gradient_of_keys, gradient_of_queries, moved
 from umiak.compiler.attention.lists import bounds, lists
@@ -14,7 +14,10 @@ from umiak.compiler.loop.tree import SHARED, Kernel
 from umiak.util import flags
 
 TILE = flags.define(
-    "attention_tile", 0, "queries, and keys, of a tile of attention on devices: 64, 32, 16 or 8; 0: as many as fit"
+    "attention_tile",
+    0,
+    "queries, and keys, of a tile of attention on devices: 128 (of 16 bits, where four warps "
+    "multiply together), 64, 32, 16 or 8; 0: as many as fit",
 )
 PERSISTENT = flags.define(
     "attention_persistent",
@@ -44,11 +47,12 @@ def tiled(form: Form, most_shared: int, tokens: int) -> Form:
     a sequence of so many tokens; tiles lie in scratch where heads are too large for any."""
     wanted = TILE.value
     form = replace(form, persistent=PERSISTENT.value)
-    if wanted and wanted not in TILES:
+    sizes = form.tiles
+    if wanted and wanted not in sizes:
         raise ValueError(
-            f"[attention] requires FLAGS_attention_tile of {', '.join(map(str, TILES))} or 0, got {wanted}"
+            f"[attention] requires FLAGS_attention_tile of {', '.join(map(str, sizes))} or 0, got {wanted}"
         )
-    small = [t for t in TILES if t < 2 * tokens or t == TILES[-1]]
+    small = [t for t in sizes if t < 2 * tokens or t == sizes[-1]]
     return _fitting(form, most_shared, (wanted,) if wanted else tuple(small))
 
 

@@ -1,4 +1,5 @@
 """The forward kernel with tensor cores: a warp for 16 queries, and one more that copies tiles of keys and values ahead.
+Where four warps multiply together, operands in memory lie in panels.
 
 Scores, weights and sums stay in registers; weights are rounded to the operands' 16 bits for the second matmul, their
 totals are of float32.
@@ -17,9 +18,11 @@ from umiak.compiler.loop.monoid import MAX, SUM, lowest
 from umiak.compiler.loop.node import Node
 from umiak.compiler.loop.tiles import (
     COLUMNS,
+    PANEL,
     ROWS,
     WARP,
     Matrix,
+    Panels,
     Pipeline,
     Tile,
     TileCopy,
@@ -62,8 +65,20 @@ class TensorText(Text):
         )  # fmt: skip
 
     def lines(self, name: str, count: int, columns: int) -> Memory:
-        """Memory of the block for matmuls. Lines of 16 bytes more than a multiple of 128 begin in different banks."""
-        return self.memory(name, count, columns, type_=self.form.stored, padding=COLUMNS)
+        """Memory of the block for matmuls. Lines of 16 bytes more than a multiple of 128 begin in different banks;
+        there are as many panels as hold one."""
+        stored = self.form.stored
+        if self.form.grouped:
+            width = PANEL // stored.bytes
+            return self.memory(name, count, -(-columns // width) * width, type_=stored, padding=0)
+        return self.memory(name, count, columns, type_=stored, padding=COLUMNS)
+
+    def matrix(self, m: Memory, slot: Node | int, transposed: bool = False) -> Matrix | Panels:
+        """A tile's lines in memory of the block, the first ones or those of a slot."""
+        offset = n.mul(n.add(slot, n.i64(0)), self.form.tile * m.stride)
+        if self.form.grouped:
+            return Panels(m.name, offset, self.form.tile, PANEL // m.type.bytes, transposed)
+        return Matrix(m.name, offset, m.stride, transposed)
 
     def point(self) -> tuple[Node, Node]:
         return n.axis(f"row{self._fresh()}"), n.axis(f"column{self._fresh()}")
@@ -77,18 +92,26 @@ class TensorText(Text):
         self.emit(TileMap(tuple(t for t, _ in pairs), tuple(f(row, column) for _, f in pairs), row, column, condition))
 
     def copied(
-        self, to: Memory, line: Node | int, name: str, place: Place, first: Node, tokens: str, columns: int,
+        self, to: Memory, slot: Node | int, name: str, place: Place, first: Node, tokens: str, columns: int,
         late: bool = False,
     ) -> TileCopy:  # fmt: skip
-        """The copy of a tile's rows of an operand into lines of a matrix; 0 beyond its end."""
+        """The copy of a tile's rows of an operand into those of a slot; 0 beyond its end."""
         a = self.arguments
         row, column = self.point()
         token = n.add(first, row)
         inside = within(n.lt(token, a.size(tokens)), column, columns)
-        target = Matrix(to.name, n.mul(n.add(line, n.i64(0)), to.stride), to.stride)
         at = a.at(name, place.batch, token, place.head, column)
         return TileCopy(
-            target, self.form.tile, -(-columns // DEPTH) * DEPTH, name, row, column, at, inside, self.form.width, late
+            self.matrix(to, slot),
+            self.form.tile,
+            -(-columns // DEPTH) * DEPTH,
+            name,
+            row,
+            column,
+            at,
+            inside,
+            self.form.width,
+            late,
         )
 
 
@@ -117,20 +140,19 @@ def tensor_forward(form: Form) -> Kernel:
     entry = n.cast(n.load("row_tiles", f.temporaries["row_tiles"], n.add(n.mul(base, a.tiles("keys")), index)), I64)
     partial = n.le(0, entry)
     begin = n.mul(n.select(partial, entry, n.sub(-1, entry)), tile)
-    line = n.mul(slot, tile)
     produce: list[Statement] = [
-        w.copied(k, line, "key", key_place, begin, "keys", f.dim, True),
-        w.copied(v, line, "value", key_place, begin, "keys", f.value_dim, True),
+        w.copied(k, slot, "key", key_place, begin, "keys", f.dim, True),
+        w.copied(v, slot, "value", key_place, begin, "keys", f.value_dim, True),
     ]
     with w.inside() as consume:
-        scores(w, q, Matrix(k.name, n.mul(line, k.stride), k.stride, True), depth, place, first, begin, partial)
+        scores(w, q, w.matrix(k, slot, True), depth, place, first, begin, partial)
         softmax(w)
         if f.dropout:
             dropped = lambda i, j: n.call("not", w.kept(place, n.add(first, i), n.add(begin, j)))  # noqa: E731
             w.map((r.scores, lambda *_: zero), where=dropped)
         w.map((r.weights, lambda *_: n.cast(r.scores.at, f.stored)))
         w.map((r.sums, lambda *_: n.mul(r.sums.at, r.factor.at)))
-        w.emit(TileProduct(r.sums, r.weights, Matrix(v.name, n.mul(line, v.stride), v.stride), tile))
+        w.emit(TileProduct(r.sums, r.weights, w.matrix(v, slot), tile))
     w.emit(Pipeline(Axis(index, count), slot, SLOTS, tuple(produce), tuple(consume), producers=1))
     by = w.kept_scale if f.dropout else w.const(1.0)
     w.map((r.factor, lambda *_: n.div(by, n.select(n.eq(r.total.at, 0.0), w.const(1.0), r.total.at))))
@@ -141,13 +163,13 @@ def tensor_forward(form: Form) -> Kernel:
 
 
 def scores(
-    w: TensorText, q: Memory, key: Matrix, depth: int, place: Place, first: Node, begin: Node, partial: Node
+    w: TensorText, q: Memory, key: Matrix | Panels, depth: int, place: Place, first: Node, begin: Node, partial: Node
 ) -> None:
     """Scores of a tile. Only those of a partial one are looked at, and of one that the last key is in."""
     a, r = w.arguments, w.tiles
     scale = n.mul(a.number(0), w.const(LOG2_E))
     w.map((r.scores, lambda *_: w.const(0.0)))
-    w.emit(TileProduct(r.scores, Matrix(q.name, n.i64(0), q.stride), key, depth))
+    w.emit(TileProduct(r.scores, w.matrix(q, 0), key, depth))
 
     w.map((r.scores, lambda *_: n.mul(r.scores.at, scale)))
     if w.form.mask == ADDED:
