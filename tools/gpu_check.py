@@ -24,7 +24,9 @@ from typing import Any
 import numpy as np
 
 ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "examples" / "gpt")]
+sys.path[:0] = [str(ROOT), str(ROOT / "tools"), str(ROOT / "examples" / "gpt")]
+
+from gpu_libraries import convolutions, eight_bits, epilogues, seconds, torch_with_cuda  # noqa: E402
 
 import paddle  # noqa: E402
 from umiak import backends  # noqa: E402
@@ -132,24 +134,24 @@ def rates(place: str, n: int = 1 << 24, rows: int = 4096, least_s: float = 0.2) 
     width = min(n, 4096)
     x = paddle.rand([n // width, width])
     for name, (moved, call, other) in RATES.items():
-        ours = moved(n) / _seconds(partial(call, x), partial(paddle.device.synchronize, place), least_s) / 1e9
+        ours = moved(n) / seconds(partial(call, x), partial(paddle.device.synchronize, place), least_s) / 1e9
         theirs = None
         if torch is not None:
             t = torch.rand(n // width, width, device="cuda")
-            theirs = moved(n) / _seconds(partial(other, t, torch), torch.cuda.synchronize, least_s) / 1e9
+            theirs = moved(n) / seconds(partial(other, t, torch), torch.cuda.synchronize, least_s) / 1e9
         report[f"{name}_gbs"] = [ours, theirs]
     for dtype in MATMULS:
         a = paddle.rand([rows, rows]).astype(dtype)
         ours = (
             2
             * rows**3
-            / _seconds(partial(operator.matmul, a, a), partial(paddle.device.synchronize, place), least_s)
+            / seconds(partial(operator.matmul, a, a), partial(paddle.device.synchronize, place), least_s)
             / 1e12
         )
         theirs = None
         if torch is not None:
             b = torch.rand(rows, rows, device="cuda", dtype=getattr(torch, dtype))
-            theirs = 2 * rows**3 / _seconds(partial(operator.matmul, b, b), torch.cuda.synchronize, least_s) / 1e12
+            theirs = 2 * rows**3 / seconds(partial(operator.matmul, b, b), torch.cuda.synchronize, least_s) / 1e12
         report[f"matmul_{dtype}_tflops"] = [ours, theirs]
     small = paddle.rand([8, 8])
     start, count = time.perf_counter(), 200
@@ -254,6 +256,21 @@ def _double(connection: Any) -> None:
         connection.send("done")
 
 
+def pinned(place: str, elements: int = 1 << 24, least_s: float = 0.2) -> dict[str, Any]:
+    """Copies from memory of the host, plain and pinned, and back; GB/s of each."""
+    paddle.set_device(place)
+    plain = paddle.arange(elements, dtype="float32").cpu()
+    locked = plain.pin_memory()
+    y = locked.cuda(blocking=False)
+    calls: dict[str, Callable[[], Any]] = {
+        "plain_to_device": plain.cuda, "pinned_to_device": lambda: locked.cuda(blocking=False),
+        "device_to_plain": y.cpu, "device_to_pinned": y.pin_memory,
+    }  # fmt: skip
+    synchronize = partial(paddle.device.synchronize, place)
+    gbs = {f"{k}_gbs": y.size * 4 / seconds(call, synchronize, least_s) / 1e9 for k, call in calls.items()}
+    return {"ok": bool((y.numpy() == plain.numpy()).all() and (y.pin_memory().numpy() == plain.numpy()).all()), **gbs}
+
+
 def sharing(place: str, elements: int = 1 << 20) -> dict[str, Any]:
     """Memory that another process computes on, and gives back; seconds from sending it to the answer."""
     from paddle.incubate import multiprocessing
@@ -313,34 +330,10 @@ def profile(place: str) -> dict[str, Any]:
     return {"ok": {"Kernel", "Memcpy"} <= set(kinds), "kinds": kinds, "spans": len(spans)}
 
 
-def _seconds(call: Callable[[], Any], synchronize: Callable[[], Any], least_s: float) -> float:
-    """Seconds of a call, of as many as take ``least_s`` together, once it is compiled."""
-    call()
-    count = 1
-    while True:
-        synchronize()
-        start = time.perf_counter()
-        for _ in range(count):
-            call()
-        synchronize()
-        taken = time.perf_counter() - start
-        if taken >= least_s:
-            return taken / count
-        count *= 4
-
-
-def torch_with_cuda() -> Any:
-    """PyTorch, where it is installed and has a device."""
-    try:
-        import torch
-    except ImportError:
-        return None
-    return torch if torch.cuda.is_available() else None
-
-
 SECTIONS: dict[str, Callable[..., dict[str, Any]]] = {
     "device": device, "tests": tests, "training": training, "programs": programs, "captures": captures,
-    "sharing": sharing, "collectives": collectives, "profile": profile, "rates": rates,
+    "pinned": pinned, "sharing": sharing, "collectives": collectives, "profile": profile, "rates": rates,
+    "epilogues": epilogues, "eight_bits": eight_bits, "convolutions": convolutions,
 }  # fmt: skip
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 
 from paddle._public import constants, public
-from paddle.framework.place import place_of
+from paddle.framework.place import available_types, place_of
 from paddle.tensor import casting
 from paddle.tensor._args import cast, dtype_of, need_tensor, op_error
 from umiak import ops as F
@@ -63,10 +64,17 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
     return cast(self, need_tensor(other, "type_as", "other").dtype)
 
 
-def _to_place(x: Tensor, place: Place) -> Tensor:
+def _unawaited() -> AbstractContextManager[None]:
+    from umiak.backends import transfer  # loaded with the first place that is used
+
+    return transfer.unawaited()
+
+
+def _to_place(x: Tensor, place: Place, blocking: bool = True) -> Tensor:
     if x.place is place:
         return x
-    moved = F.transfer(x, source=x.place.name, target=place.name)
+    with nullcontext() if blocking else _unawaited():
+        moved = F.transfer(x, source=x.place.name, target=place.name)
     if moved.stop_gradient != x.stop_gradient:
         moved.stop_gradient = x.stop_gradient  # in no_grad
     return moved
@@ -82,7 +90,8 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         *args: a place or the name of a device, an int, which is the number of a GPU, a dtype or its name, or a tensor
             whose place and dtype are taken.
         **kwargs: ``device``, ``dtype`` and ``other``, the same by keyword; ``copy``, whether to copy what is there
-            already. ``blocking`` and ``non_blocking`` are without effect.
+            already; ``blocking=False`` or ``non_blocking=True``: memory that :meth:`pin_memory` gave may be read after
+            the call has returned, so it must not be written before the device is done.
 
     Returns:
         Tensor of the same shape. Without ``copy`` the tensor itself where nothing changes, unless the dtype is given by
@@ -101,8 +110,8 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     device, dtype = kwargs.pop("device", None), kwargs.pop("dtype", None)
     named = isinstance(dtype, str)
     other, make_copy = kwargs.pop("other", None), kwargs.pop("copy", False)
-    kwargs.pop("blocking", None)
-    kwargs.pop("non_blocking", None)
+    blocking, non_blocking = kwargs.pop("blocking", None), kwargs.pop("non_blocking", None)
+    blocking = not non_blocking if blocking is None else bool(blocking)
     if kwargs:
         raise TypeError(f"to() got an unexpected keyword argument {min(kwargs)!r}")
     for a in args:
@@ -123,7 +132,7 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
             raise op_error(TypeError, "to", "a device, a dtype or a Tensor", type(a).__name__)
     if other is not None:
         dtype, device = dtype or other.dtype, device or other.place
-    out = self if device is None else _to_place(self, place_of(device, "to"))
+    out = self if device is None else _to_place(self, place_of(device, "to"), blocking)
     if dtype is not None:
         out = cast(out, dtype_of(dtype))
     return apply1(_COPY, out) if (make_copy or named) and out is self else out
@@ -151,7 +160,8 @@ def cuda(self: Tensor, device_id: int | None = None, blocking: bool = True) -> T
 
     Args:
         device_id: the number of the device, by default 0.
-        blocking: without effect.
+        blocking: False: memory that :meth:`pin_memory` gave may be read after the call has returned, so it must not be
+            written before the device is done.
 
     Returns:
         The tensor itself if it is there already, otherwise a copy.
@@ -167,29 +177,50 @@ def cuda(self: Tensor, device_id: int | None = None, blocking: bool = True) -> T
         ...     print("There is no such device.")
         There is no such device.
     """
-    return _to_place(self, place_of(f"gpu:{device_id or 0}", "cuda"))
+    return _to_place(self, place_of(f"gpu:{device_id or 0}", "cuda"), blocking)
 
 
 @public("Tensor")
 def pin_memory(self: Tensor, blocking: bool = True) -> Tensor:
-    """Tensor in memory of the host that devices read directly.
+    """Tensor in memory of the host that a CUDA device reads and writes by itself, page-locked.
+
+    Copies to the device with ``blocking=False`` begin without the host reading the tensor first. Its place is the
+    host's, and the host computes with it as with any other. Such memory is scarce: the system cannot move it away.
 
     Args:
-        blocking: without effect.
+        blocking: accepted; the elements are there when the call returns.
 
     Returns:
-        The tensor itself.
-
-    Raises:
-        TypeError: there are further arguments.
+        The tensor itself where it lies in such memory, or where there is no CUDA device; otherwise a copy.
 
     Example:
         >>> import paddle
-        >>> x = paddle.ones([2])
-        >>> x.pin_memory() is x
-        True
+        >>> x = paddle.ones([2]).pin_memory()
+        >>> x.place
+        Place(cpu)
+        >>> if paddle.cuda.is_available():
+        ...     y = x.cuda(blocking=False)
     """
-    return self
+    if "gpu" not in available_types() or not self.size:
+        return self.cpu()
+    from umiak import backends
+    from umiak.backends import transfer
+
+    place = self.place if self.place.device_type == "gpu" else place_of("gpu", "pin_memory")
+    backend = backends.get(place)
+    if self.place.device_type == "cpu" and backend.is_pinned(self):
+        return self
+    pinned = backend.pinned(place, tuple(self.shape), self.dtype)
+    if pinned is None:
+        return self.cpu()
+    source = self if self.is_contiguous() else apply1(_COPY, self)
+    transfer.copy(pinned, source.detach())
+    if self.is_leaf or self.stop_gradient:
+        pinned.stop_gradient = self.stop_gradient
+        return pinned
+    out = source.cpu() if self.place.device_type != "cpu" else apply1(_COPY, source)
+    out._share(pinned)  # with the history of the copy
+    return out
 
 
 @public("Tensor")

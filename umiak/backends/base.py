@@ -205,6 +205,15 @@ class Backend:
         """Return the driver of the streams of ``place``; None when all work is done as soon as it is handed in."""
         return None
 
+    def pinned(self, place: Place, sizes: Sequence[int], dtype: Any) -> Any:
+        """A new tensor of the host, whose memory the device of a place reads and writes by itself; None where there is
+        no such memory."""
+        return None
+
+    def is_pinned(self, x: Any) -> bool:
+        """Return whether a tensor lies in memory of the host that :meth:`pinned` gave."""
+        return False
+
     def copy(self, target: Buffer, source: Buffer, stream: int) -> bool:
         """Hand a copy of contiguous elements to ``stream``: of the place of ``target``, or where that is memory of the
         host, of ``source``. At least one of them is of this backend's.

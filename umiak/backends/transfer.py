@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import numpy as np
@@ -19,6 +22,28 @@ from umiak.ops.places import parse_place
 
 CPU = Place("cpu")
 _COPY = F.Copy()
+
+
+class _Copies(threading.local):
+    unawaited = False
+
+
+_copies = _Copies()
+
+
+@contextmanager
+def unawaited() -> Iterator[None]:
+    """Within, copies of this thread from pinned memory may read it later; it stays as it is until then."""
+    before, _copies.unawaited = _copies.unawaited, True
+    try:
+        yield
+    finally:
+        _copies.unawaited = before
+
+
+def reads_later() -> bool:
+    """Return whether the copy that a backend makes may read pinned memory when it has returned."""
+    return _copies.unawaited
 
 
 def current_stream(place: Place) -> Stream:

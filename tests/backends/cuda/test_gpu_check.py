@@ -37,10 +37,11 @@ def test_graphs_collectives_and_profiles_are_checked(device, cuda, monkeypatch):
 
     library = RecordingNccl(cuda.driver)
     monkeypatch.setattr(nccl, "load", lambda: library)
-    only = ["programs", "captures", "collectives"]
-    report = json.loads(json.dumps(gpu_check.run(device.name, only, programs={"steps": 2}, captures={"replays": 2})))
+    only = ["programs", "captures", "pinned", "collectives"]
+    sizes = {"programs": {"steps": 2}, "captures": {"replays": 2}, "pinned": {"elements": 1 << 10, "least_s": 0.0}}
+    report = json.loads(json.dumps(gpu_check.run(device.name, only, **sizes)))
     assert report["programs"]["ok"] and len(report["programs"]["graphs"]["losses"]) == 5, report
-    assert report["captures"]["ok"], report
+    assert report["captures"]["ok"] and report["pinned"]["ok"], report
     assert report["collectives"]["ok"] and library.calls == ["all_reduce", "group", "destroy"], report
 
     def missing():

@@ -9,11 +9,14 @@ from umiak.backends.base import Absent, Backend, Kernel, Properties, get
 from umiak.backends.cuda import copies
 from umiak.backends.cuda.device import DEVICE_TYPE, DEVICES, LIMIT, Device, TimedEvent
 from umiak.backends.cuda.driver import DeviceAttribute, Driver
+from umiak.backends.cuda.memory import PinnedBlocks
 from umiak.backends.host_calls import HostCalls
 from umiak.backends.strided import densely
 from umiak.core import stream
 from umiak.core.buffer import Buffer
+from umiak.core.dtype import DType
 from umiak.core.place import Place
+from umiak.core.tensor import Tensor
 from umiak.memory import caching
 from umiak.ops.convolution import Conv, ConvInputGrad, ConvWeightGrad
 from umiak.ops.linalg import Matmul, WideningMatmul
@@ -94,6 +97,12 @@ class CudaBackend(Backend):
     def copy(self, target: Buffer, source: Buffer, stream: int) -> bool:
         copies.transfer(target, source, stream)
         return True
+
+    def pinned(self, place: Place, sizes: Sequence[int], dtype: DType) -> Tensor:
+        return self.device(place).pinned.tensor(sizes, dtype)
+
+    def is_pinned(self, x: Tensor) -> bool:
+        return PinnedBlocks.holds(x.data_ptr())
 
     def collectives(self, place: Place) -> NcclCollectives | None:
         from umiak.backends.cuda import nccl

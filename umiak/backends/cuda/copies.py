@@ -6,9 +6,10 @@ import functools
 
 from umiak.backends.cuda.device import DEVICES, Device
 from umiak.backends.cuda.launches import Given, Launch, prepare
-from umiak.backends.cuda.memory import upload
+from umiak.backends.cuda.memory import PinnedBlocks, upload, upload_later
 from umiak.backends.matmul_work import Matrices
 from umiak.backends.strided import copy_work, is_dense, reshaped
+from umiak.backends.transfer import reads_later
 from umiak.core.buffer import Buffer
 from umiak.core.context import current
 from umiak.core.tensor import empty
@@ -23,6 +24,8 @@ def transfer(target: Buffer, source: Buffer, id: int) -> None:
         of.queue(id).refuse_waiting()
         device, array = of, target.host_bytes()
         of.queue(id).put("copy", lambda s: device.driver.memcpy_async(array.ctypes.data, source.pointer, nbytes, s))
+    elif of is None and reads_later() and PinnedBlocks.holds(source.pointer):
+        upload_later(to.queue(id), target.pointer, source)
     elif of is None:
         upload(to.queue(id), target.pointer, source.host_bytes())
     elif to is of:

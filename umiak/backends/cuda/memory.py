@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import ctypes
+import math
+import sys
 import threading
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from umiak.backends.cuda.driver import OUT_OF_MEMORY, CudaError, DeviceAttribute
+from umiak.backends.foreign_tensor import tensor_at
 from umiak.backends.late_failures import read_array
 from umiak.core.buffer import Buffer
+from umiak.core.dtype import DType
+from umiak.core.place import Place
+from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 
 if TYPE_CHECKING:
@@ -185,9 +192,10 @@ class MappedMemory(Memory):
 
 
 class PinnedBlocks:
-    """Pinned memory of the host, kept for reuse. Blocks are powers of two."""
+    """Pinned memory of the host, kept for reuse. Blocks are powers of two. Every device can use it."""
 
     SMALLEST = 1 << 12
+    lent: ClassVar[dict[int, int]] = {}  # sizes by address of the blocks that tensors lie in, of all devices
 
     def __init__(self, device: Device) -> None:
         self.device = device
@@ -209,6 +217,17 @@ class PinnedBlocks:
         with self.lock:
             self.free.setdefault(size, []).append(address)
 
+    def tensor(self, sizes: Sequence[int], dtype: DType) -> Tensor:
+        """A new tensor of the host in such memory, which comes back with the tensor."""
+        strides = [math.prod(sizes[i + 1 :]) for i in range(len(sizes))]
+        lent = Lent(self, max(math.prod(sizes) * dtype.itemsize, 1))
+        return tensor_at(Place("cpu"), lent.block[0], dtype, sizes, strides, lent)
+
+    @classmethod
+    def holds(cls, address: int) -> bool:
+        """Return whether an address is one of a tensor's in such memory."""
+        return any(b <= address < b + n for b, n in cls.lent.items())
+
     def trim(self) -> None:
         """Give all that is unused back to the system."""
         with self.lock:
@@ -218,8 +237,33 @@ class PinnedBlocks:
             self.device.enter().mem_free_host(address)
 
 
+class Lent:
+    """A block that a tensor lies in."""
+
+    def __init__(self, blocks: PinnedBlocks, nbytes: int) -> None:
+        self.blocks = blocks
+        self.block = blocks.take(nbytes)
+        blocks.lent[self.block[0]] = self.block[1]
+
+    def __del__(self) -> None:
+        if hasattr(self, "block") and not sys.is_finalizing():
+            del self.blocks.lent[self.block[0]]
+            self.blocks.give(self.block)
+
+
 PIECE = 1 << 22  # bytes of a large upload that are staged at a time
 STAGED = 8  # pieces of one upload that may wait for the device
+
+
+def upload_later(queue: Queue, target: int, source: Buffer) -> None:
+    """Queue a copy of pinned memory of the host, which is read when the stream comes to it."""
+    nbytes, address, driver = source.nbytes, source.pointer, queue.device.driver
+    kept = source.storage
+    queue.put(
+        "copy",
+        lambda s: driver.memcpy_async(target, address, nbytes, s),
+        done=lambda kept=kept: None,  # type: ignore[misc]
+    )
 
 
 def upload(queue: Queue, target: int, source: np.ndarray) -> None:
