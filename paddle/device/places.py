@@ -367,17 +367,22 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
 
 @public("paddle paddle.device")
 def get_cudnn_version() -> int | None:
-    """Return None: there is no cuDNN.
+    """Return the version of cuDNN, which convolves on CUDA devices where it is installed.
 
     Returns:
-        None.
+        An int, 10000 for each major version and 100 for each minor one: 91002 is 9.10.2. None where cuDNN is not
+        installed.
 
     Example:
         >>> import paddle
-        >>> paddle.device.get_cudnn_version() is None
+        >>> version = paddle.device.get_cudnn_version()
+        >>> version is None or version >= 90000
         True
     """
-    return None
+    from umiak.backends.cuda.providers import cudnn  # with whoever asks: it loads the library
+
+    library = cudnn.load()
+    return None if isinstance(library, str) else library.version()
 
 
 @public("paddle paddle.device")

@@ -9,7 +9,7 @@ _GROUPS: tuple[tuple[bool | int | float | str, str], ...] = (
             "all_blocks_convert_trt allreduce_record_one_event ap_enable_classic_gemm_epilogue apply_pass_to_program "
             "async_fast_eager_deletion_mode benchmark_nccl blha_use_fp32_qk_sum cache_inference_while_scope "
             "check_infer_symbolic conv2d_disable_cudnn cuda_core_int8_gemm "
-            "cudnn_batchnorm_spatial_persistent cudnn_exhaustive_search dataloader_use_file_descriptor "
+            "cudnn_batchnorm_spatial_persistent dataloader_use_file_descriptor "
             "disable_dyshape_in_train dump_chunk_info dump_vmm_allocation_info eager_communication_connection "
             "einsum_opt enable_all2all_use_fp16 enable_ap enable_async_trace "
             "enable_auto_growth_allocator_add_lock enable_auto_layout_pass_in_inference "
@@ -107,7 +107,6 @@ _GROUPS: tuple[tuple[bool | int | float | str, str], ...] = (
     (32, "pir_broadcast_tree_limit"),
     (5, "async_trace_count gpugraph_slot_feasign_max_num"),
     (500, "initial_cpu_memory_in_mb"),
-    (512, "conv_workspace_size_limit"),
     (55, "cur_allocated_threshold_in_gb"),
     (64, "gpugraph_parallel_copyer_split_maxsize"),
     (70, "max_reserved_threshold_in_gb"),

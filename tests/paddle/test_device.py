@@ -71,7 +71,8 @@ def test_what_there_is():
     assert device.is_compiled_with_distribute()
     for absent in ("rocm", "ipu", "cinn"):
         assert getattr(device, f"is_compiled_with_{absent}")() is False
-    assert device.get_cudnn_version() is None
+    version = device.get_cudnn_version()
+    assert version is None or version >= 90000
 
 
 def test_without_cuda():

@@ -326,3 +326,18 @@ def test_linear_layers_of_8_bits_widen_nothing(device, cuda, library, scaling):
         np.testing.assert_allclose(b, a, rtol=2e-2, atol=2e-2 * np.abs(a).max())
     layouts = [x["type"] for x in library.objects.values() if isinstance(x, dict) and "rows" in x]
     assert set(layouts) == {28, 14, 0} and len(library.calls) >= 2
+
+
+@pytest.mark.slow  # kernels of matmuls by the emulator
+def test_the_check_of_a_device_reports_on_epilogues_and_eight_bits(device, cuda, library, monkeypatch):
+    import gpu_libraries
+
+    import gpu_check
+
+    monkeypatch.setattr(gpu_libraries, "torch_with_cuda", lambda: None)
+    sizes = {
+        "epilogues": {"rows": 16, "width": 16, "least_s": 0.0}, "eight_bits": {"rows": 16, "least_s": 0.0},
+    }  # fmt: skip
+    report = gpu_check.run(device.name, list(sizes), **sizes)
+    assert report["epilogues"]["ok"] and report["epilogues"]["nan_passes_relu"], report
+    assert report["eight_bits"]["ok"] and report["eight_bits"]["row"]["tflops"][0] > 0, report

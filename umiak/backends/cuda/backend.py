@@ -18,7 +18,6 @@ from umiak.core.dtype import DType
 from umiak.core.place import Place
 from umiak.core.tensor import Tensor
 from umiak.memory import caching
-from umiak.ops.convolution import Conv, ConvInputGrad, ConvWeightGrad
 from umiak.ops.linalg import Matmul, WideningMatmul
 from umiak.ops.quantised import ScaledMatmul
 from umiak.util import log
@@ -145,9 +144,14 @@ class CudaBackend(Backend):
         return type(op) in (WideningMatmul, ScaledMatmul)
 
     def fuses_epilogue(self, op: Any, metas: Sequence[Any], params: Sequence[Any], steps: Sequence[Any]) -> bool:
-        from umiak.backends.cuda.epilogues import fuses
+        from umiak.backends.cuda import convolutions, epilogues
 
-        return fuses(op, metas, steps)
+        return epilogues.fuses(op, metas, steps) or convolutions.fuses(op, metas, steps)
+
+    def channels_last(self, op: Any, metas: Sequence[Any]) -> bool:
+        from umiak.backends.cuda.convolutions import channels_last
+
+        return channels_last(op, metas)
 
     def fuses_gradient(self, op: Any, metas: Sequence[Any], gated: bool, summed: str) -> bool:
         from umiak.backends.cuda.epilogues import fuses_gradient
@@ -157,8 +161,9 @@ class CudaBackend(Backend):
     def kernel(self, call: Any) -> Kernel | None:
         # Imported with the first kernel: they load the compiler.
         from umiak.backends.cuda import epilogues
+        from umiak.backends.cuda.convolutions import convolution
         from umiak.backends.cuda.graphs import between
-        from umiak.backends.cuda.matmuls import Kernels, convolution, matmul
+        from umiak.backends.cuda.matmuls import Kernels, matmul
         from umiak.backends.cuda.nests import NestKernel
         from umiak.backends.cuda.scaled_matmuls import scaled_matmul
         from umiak.compiler.epilogue import FusedEpilogue
@@ -168,8 +173,9 @@ class CudaBackend(Backend):
         device, op = self.device(call.place), call.op
         if op.name == "copy":
             return Kernel(run=lambda op, outs, ins, params: copies.copy(device, outs[0], ins[0]), name="copy")
-        if type(op) in (Conv, ConvInputGrad, ConvWeightGrad):
-            return convolution(Kernels(device), call)
+        convolved = convolution(Kernels(device), call)
+        if convolved is not None:
+            return convolved
         if type(op) is FusedEpilogue:
             return epilogues.kernel(Kernels(device), call)
         if type(op) is FusedGradient:

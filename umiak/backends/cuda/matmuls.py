@@ -1,4 +1,4 @@
-"""Matmuls and convolutions: by a provider where there is one, else by kernels of the loop IR."""
+"""Matmuls by a provider where there is one, else by kernels of the loop IR; the parts of convolutions as matmuls."""
 
 from __future__ import annotations
 
@@ -12,13 +12,10 @@ from umiak.backends.cuda import copies
 from umiak.backends.cuda.device import Device
 from umiak.backends.cuda.launches import Given, prepare
 from umiak.backends.cuda.providers import gemm
-from umiak.backends.im2col import Convolutions
 from umiak.backends.matmul_work import Geometry, Matrices, columns_work, images_work, matmul_work
 from umiak.backends.strided import Run, densely
 from umiak.backends.tile_matmul import DTYPES, tile_matmul_work
 from umiak.compiler.loop.tree import Kernel as LoopKernel
-from umiak.core import dtype as dt
-from umiak.core import eager
 from umiak.core.buffer import Buffer
 from umiak.core.context import current
 from umiak.ops.linalg import WideningMatmul
@@ -78,16 +75,3 @@ def matmul(kernels: Kernels, call: Any) -> Kernel | None:
 def _complex(op: Any, x: Any, y: Any) -> Any:
     a, b, c, d = F.real(x), F.imag(x), F.real(y), F.imag(y)
     return F.complex(F.sub(op(a, c), op(b, d)), F.add(op(a, d), op(b, c)))
-
-
-def convolution(kernels: Kernels, call: Any) -> Kernel:
-    """The kernel of a convolution, or of one of its gradients."""
-    op, dtype = call.op, call.metas[0].dtype
-    if dtype.name in ("float32", "float64"):
-        return Kernel(run=kernels.densely(Convolutions(kernels)), name=op.name)
-
-    def wide(operands: tuple, params: tuple) -> tuple:
-        result = eager.apply(op, tuple(F.cast(x, dtype=dt.float32) for x in operands), params)
-        return (F.cast(result, dtype=dtype),)
-
-    return Kernel(call=wide)

@@ -21,7 +21,6 @@ from umiak.backends.matmul_work import Matrices
 from umiak.backends.strided import merged, reshaped
 from umiak.core.buffer import Buffer
 from umiak.core.context import current
-from umiak.core.tensor import empty
 
 if TYPE_CHECKING:
     from umiak.backends.cuda.device import Device

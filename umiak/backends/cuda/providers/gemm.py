@@ -41,7 +41,8 @@ class Gemm(Protocol):
         scales: Scales | None = None,
     ) -> bool:
         """Queue ``out = a b`` over broadcast batches, and what the epilogue says, on the current stream, as part of op
-        ``name``; ``out`` is dense. ``scales``: of operands of 8 bits, which lie along what is contracted. False, and nothing done, where the library does not do it with such operands."""
+        ``name``; ``out`` is dense. ``scales``: of operands of 8 bits, which lie along what is contracted. False, and
+        nothing done, where the library does not do it with such operands."""
 
 
 @functools.cache
