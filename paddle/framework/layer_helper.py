@@ -36,6 +36,15 @@ class LayerHelper:
             kwargs["name"] = unique_name.generate(layer_type)
         self.name = kwargs["name"]
 
+    @staticmethod
+    def get_default_dtype() -> str:
+        """Return the dtype of parameters that are made without one, by its name.
+
+        Returns:
+            A name such as ``"float32"``.
+        """
+        return paddle.get_default_dtype()
+
     @property
     def main_program(self) -> Any:
         """The program that is recorded."""

@@ -21,6 +21,7 @@ def test_a_layer_as_a_function():
     y = fc(x, 3, None, paddle.ParamAttr(initializer=constant(1.0)), paddle.ParamAttr(initializer=constant(2.0)))
     assert y.tolist() == [[1.0, 1.0, 1.0]]
     assert fc(x, 3, bias_attr=False).shape == [1, 3]
+    assert paddle.nn.Linear(1, 1)._helper.get_default_dtype() == "float32"
     assert LayerHelper("fc", name="mine").name == "mine" and LayerHelper("fc").name.startswith("fc_")
 
 

@@ -251,6 +251,13 @@ class Layer:
         """The unique name of this layer, such as ``linear_0``."""
         return self._full_name
 
+    @property
+    def _helper(self) -> Any:
+        """What layers that others write ask for the default dtype."""
+        from paddle.framework.layer_helper import LayerHelper
+
+        return LayerHelper(self._full_name, name=self._full_name)
+
     # --- making parameters and buffers -----------------------------------------------------------------------------
 
     def create_parameter(
