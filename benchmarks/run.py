@@ -41,6 +41,7 @@ MODULES = (
     "attention_masks",
     "attention_rates",
     "threads",
+    "branches",
     "compile_times",
     "decode",
     "language_model",

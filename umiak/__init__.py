@@ -42,7 +42,18 @@ def _assemble() -> None:
 
     from umiak import backends, ops
     from umiak.backends import transfer
-    from umiak.core import array, backward_run, context, dispatch, dlpack, eager, inplace, leaf_gradients
+    from umiak.core import (
+        array,
+        backward_run,
+        branches,
+        context,
+        dispatch,
+        dlpack,
+        eager,
+        frozen,
+        inplace,
+        leaf_gradients,
+    )
     from umiak.core import tape as _tape
     from umiak.core.dtype import all_dtypes
     from umiak.core.place import Place
@@ -99,6 +110,7 @@ def _assemble() -> None:
         "umiak.backends.cpu.launcher",
         lambda launcher: launcher.install_parallel(parallel.ADDRESS, parallel.COUNT_ADDRESS),
     )
+    branches.install(parallel.LANES_ADDRESS, parallel.COUNT_ADDRESS)
     flags.declare_lazy({name: module for module, names in _SWITCHES.items() for name in names.split()})
     array.install(transfer.moved)
     backends.install_loader(lambda folder: import_module("umiak.backends.plugin.discovery").libraries(folder))
@@ -112,6 +124,7 @@ def _assemble() -> None:
     backends.provide(BucketOp, lambda call: import_module("umiak.comm.captured_buckets").kernel(call))
     backends.provide(OnHost, lambda call: import_module("umiak.runtime.host").kernel(call))
     records: dict[str, Any] = dict(ops.REGISTRY)
+    frozen.install(lambda plan: import_module("umiak.backends.cpu.by_threads").kind(plan), records["copy"]())
     dispatch.install(
         copy=records["copy"](),
         on_miss=lazy("on_miss", "umiak.compiler.plan"),

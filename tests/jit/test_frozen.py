@@ -267,6 +267,17 @@ def test_the_rate_of_a_parameter_is_read_at_every_run():
         np.testing.assert_allclose(p.numpy(), q.numpy(), 1e-5, 1e-6)
 
 
+def test_a_copy_where_strides_allow_no_view_is_a_launch():
+    m = nn.Sequential(nn.Linear(8, 64), nn.Linear(8, 64))
+    static = to_static(lambda x: m[1](m[0](x).transpose([1, 0]).reshape([-1, 8])).transpose([1, 0]).reshape([-1]))
+    with paddle.no_grad():
+        for n in (16, 16, 16, 16, 24, 24, 24, 16):
+            x = randn(n, 8)
+            y = m[1](paddle.to_tensor(np.ascontiguousarray(m[0](x).numpy().T).reshape(-1, 8)))
+            np.testing.assert_allclose(static(x).numpy(), y.numpy().T.reshape(-1), 1e-5, 1e-5)
+    assert frozen_of(static)
+
+
 def test_updates_of_small_layers_are_made_in_place():
     """Nothing is copied in the end: what a run writes to lies where it was, and was made there."""
     m, step = trained()

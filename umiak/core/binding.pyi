@@ -41,3 +41,10 @@ class Binding:
 
     def frozen(self) -> list[int]:
         """The number of launches of each form of the program that is a list of them."""
+
+    def side_by_side(self) -> list[list[list[list[int]]]]:
+        """The groups of launches of each of these forms that run side by side: a list of launches per lane."""
+
+    def accesses(self) -> list[list[tuple[list[tuple[int, int, int]], list[tuple[int, int, int]]]]]:
+        """By form and launch: what it reads and what it writes, as (memory, first byte, end); -1 is the memory for
+        values inside, which all launches of a form share."""

@@ -222,6 +222,16 @@ cdef class Binding:
         cdef Frozen one
         return [one.n_launches for one in self.forms()]
 
+    def side_by_side(self):
+        """The groups of launches of each of these forms that run side by side, as lanes of numbers of launches."""
+        cdef Frozen one
+        return [one.branches.used() if one.branches is not None else [] for one in self.forms()]
+
+    def accesses(self):
+        """By form and launch: (what it reads, what it writes), as (memory, first byte, end), where -1 is the scratch memory."""
+        cdef Frozen one
+        return [one.accesses() for one in self.forms()]
+
     def copies(self):
         """The number of values that each of these forms copies to where they belong in the end."""
         cdef Frozen one
@@ -394,7 +404,7 @@ cdef class Binding:
                 if grouped is None:
                     return GENERAL
                 lowering = self.fused[place] = grouped
-                lowering.frozen = [] if lowering.calls.n_steps > 2 else None
+                lowering.frozen = [] if lowering.calls.n_steps > 1 else None
                 if self.prepare(lowering):
                     return GENERAL                       # this frame has no room for it
             if lowering.conditions is not None:

@@ -2,18 +2,9 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
+from umiak.core.branches cimport Branches
 from umiak.core.call_program cimport CallProgram
-from umiak.core.plan cimport flat_t, launch_t
-
-cdef struct Launch:
-    launch_t launch
-    flat_t flat                # NULL: `launch` is called
-    void* self
-    int64_t elements           # for `flat`
-    int64_t* dims              # for `launch`
-    int step                   # of the call program
-    int n_ptrs, first_ptr
-    int n_scalars, first_scalar
+from umiak.core.launch_list cimport Launch
 
 cdef struct Pointer:
     int root                   # -1: NULL
@@ -68,10 +59,19 @@ cdef class Frozen:
     cdef uint32_t** versions   # by target: what counts its writes
     cdef int64_t* regs
     cdef list dims             # keeps `Launch.dims`
+    cdef Branches branches     # launches that may run side by side; None where none may
+    cdef list spans            # (root, first step, last step, bytes) of what is in the scratch memory
+    cdef list written          # by launch: (what makes two launches equal, the bytes of each of its results)
+    cdef int64_t most          # bytes that it may have
+    cdef int n_ptrs, n_words
     cdef int run(self, PyObject** inputs, const int64_t* words, const int64_t* sizes, const char* donation, PyObject** outs, int64_t stamp) except -1
     cdef bint take(self, PyObject* t, int i) noexcept
     cdef int locate(self, PyObject** inputs, list new_tensors, const int* roots, const int* pointers) noexcept
     cdef int play(self, int64_t stream, int* at) noexcept nogil
+    cdef int make_room(self, int64_t scratch) except -1
+    cdef int divide(self) except -1
+    cdef list accesses(self)
+    cdef bint alike(self, int at) except -1
     cdef int fail(self, int at, int code, int64_t stream) except -1
 
 cdef Frozen freeze(CallProgram p, PyObject** inputs, const int64_t* words, const int64_t* sizes, int n_sizes, const char* donation,

@@ -6,26 +6,45 @@ of one class and size all of that is known after one run: which kernel each step
 lives. What is left is a list of launches over one block of scratch memory, with new tensors for the outputs alone. A run that finds
 anything else than was recorded leaves it to the call program.
 """
+from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from cpython.exc cimport PyErr_Occurred
+from cpython.exc cimport PyErr_Clear, PyErr_Occurred
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcmp, memcpy, memset
 
 cimport cython
+from umiak.core.branches cimport ALWAYS, DUE, MEASURES, Branches, mode, wanted
 from umiak.core.context cimport EngineContext, MODE_GRAD, context_pointer
 from umiak.core.call_program cimport CallProgram, Step, StepObserver
+from umiak.core.launch_list cimport Launch, play_launch
 from umiak.core.launches cimport *
 from umiak.core.operand cimport *
 from umiak.core.plan cimport *
-from umiak.core.dtype cimport ITEMSIZE
-from umiak.core.place cimport Place
+from umiak.core.dtype cimport BFLOAT16, FLOAT32, FLOAT64, ITEMSIZE
+from umiak.core.place cimport Place, place_from_index
 from umiak.core.scalar cimport ScalarProgram
 from umiak.core.storage cimport RESIDENT, Storage, foreign_storage
 from umiak.core.stream cimport RUNNING
 from umiak.core.tensor cimport *
+
+from umiak.core.branches import grouped
+
+# What a launch on one thread is to one on all: see `install`.
+APART, SAME, TO_BE_SEEN = range(3)
+cdef object KIND = None
+cdef OpBase COPY = None
+
+
+def install(kind, OpBase copy not None):
+    """``copy``: the op that makes contiguous copies. ``kind(plan)`` says whether its launches may run beside others on one thread: ``APART``: no; ``SAME``: yes, their bits do not depend
+    on the number of threads; ``TO_BE_SEEN``: where that is so."""
+    global KIND, COPY
+    KIND = kind
+    COPY = copy
+
 
 cdef enum:
     R_INPUT = 0
@@ -109,18 +128,23 @@ cdef class Frozen:
                 self.stamp = stamp
             else:
                 self.locate(inputs, new_tensors, self.moving, self.moved)
-            if self.work < NOGIL_ELEMENTS:
+            if self.branches is None and self.work < NOGIL_ELEMENTS:
                 code = self.play(0, &at)
             else:
                 RUNNING[self.place] += 1
                 with nogil:
-                    code = self.play(0, &at)
+                    code = self.play(0, &at) if self.branches is None else self.branches.play(self.ptrs, self.regs, 0, &at)
                 RUNNING[self.place] -= 1
             if code:
                 self.fail(at, code, 0)
             for i in range(self.n_copied):
                 memcpy(tensor_data(<Tensor>inputs[self.copied[i].target]),
                        self.bases[self.copied[i].source.root] + self.copied[i].source.offset, self.copied[i].nbytes)
+            if self.branches is not None and self.branches.phase == DUE:
+                try:
+                    self.divide()
+                except MemoryError:
+                    self.branches = None                 # what needs more memory is no faster way
         finally:
             self.busy = False
         for i in range(self.n_outputs - self.n_results):
@@ -169,18 +193,9 @@ cdef class Frozen:
         """All launches; the code of one that failed, which is number ``at``."""
         cdef Launch* l = self.launches
         cdef Launch* end = l + self.n_launches
-        cdef uint64_t* words = self.words
-        cdef int64_t* regs = self.regs
-        cdef int* registers
-        cdef int k, code
+        cdef int code
         while l < end:
-            registers = self.scalars + l.first_scalar
-            for k in range(l.n_scalars):
-                words[k] = <uint64_t>regs[registers[k]]
-            if l.flat != NULL:
-                code = l.flat(l.self, self.ptrs + l.first_ptr, l.elements, words, stream)
-            else:
-                code = l.launch(l.self, self.ptrs + l.first_ptr, l.dims, words, stream)
+            code = play_launch(l, self.ptrs, self.scalars, self.regs, self.words, stream)
             if code:
                 at[0] = <int>(l - self.launches)
                 return code
@@ -196,6 +211,8 @@ cdef class Frozen:
         cdef Operand* xs
         cdef object room
         cdef int i, n_weak = 0
+        for i in range(l.n_scalars):
+            self.words[i] = <uint64_t>self.regs[self.scalars[l.first_scalar + i]]
         if code < 0:
             if PyErr_Occurred():
                 return -1
@@ -216,6 +233,143 @@ cdef class Frozen:
                     n_weak += xs[i].n_bits
         launch_failed(plan, xs, s.n_x, self.words + n_weak, s.sig, code)
         return 0
+
+    cdef int make_room(self, int64_t scratch) except -1:
+        """Have memory for values inside, and for the pointers and numbers of a run."""
+        cdef int64_t* regs = self.regs
+        cdef void* before = self.room
+        cdef int n_regs = self.program.scalar_program.n_regs
+        cdef char* room
+        self.room = malloc(scratch + 128 + 8 * (self.n_roots + self.n_ptrs + self.n_words + n_regs + 4))
+        if self.room == NULL:
+            self.room = before
+            raise MemoryError()
+        room = <char*>((<size_t>self.room + 63) & ~<size_t>63)
+        self.scratch = room
+        self.scratch_size = scratch
+        self.bases = <char**>(room + ((scratch + 63) & ~<int64_t>63))
+        self.ptrs = <void**>(self.bases + self.n_roots + 1)
+        self.words = <uint64_t*>(self.ptrs + self.n_ptrs + 1)
+        self.regs = <int64_t*>(self.words + self.n_words + 1)
+        if before != NULL:
+            memcpy(self.regs, regs, 8 * n_regs)
+            free(before)
+        self.stamp = -1
+        return 0
+
+    # ---- launches side by side ---------------------------------------------------------------------------------------
+    cdef int divide(self) except -1:
+        """Choose the launches that run side by side, now that it is known what each takes."""
+        cdef Branches b = self.branches
+        cdef list groups
+        cdef dict seen = {}
+        cdef int i, last
+        cdef bint settled = False
+        cdef int64_t scratch
+        while not settled:
+            groups = b.sets()
+            settled = True
+            for i in [i for _, _, lanes in groups for lane in lanes for i in lane]:
+                if b.allowed[i] == TO_BE_SEEN:
+                    key = self.written[i][0]
+                    if key not in seen:
+                        seen[key] = self.alike(i)
+                    b.allowed[i] = SAME if seen[key] else APART
+                    settled &= <bint>seen[key]
+        if not groups:
+            self.branches = None
+            return 0
+        steps = [(self.launches[<int>begin].step, self.launches[<int>end - 1].step) for begin, end, _ in groups]
+        places, scratch = arranged(spread(self.spans, steps), self.program.n_steps)
+        if scratch > self.most:
+            self.branches = None
+            return 0
+        self.make_room(scratch)
+        for root, _, _, _ in self.spans:
+            self.roots[<int>root].offset = places[root]
+        b.set_groups(groups)
+        return 0
+
+    cdef list accesses(self):
+        """By launch: what it reads and what it writes, each as (memory, first byte, end). Memory: -1 the scratch memory, else a root."""
+        cdef dict length = {root: nbytes for root, _, _, nbytes in self.spans}
+        cdef int i, k, n_x
+        cdef Pointer* p
+        out = []
+        for i in range(self.n_launches):
+            n_x = self.launches[i].n_ptrs - (<Plan>self.plans[i]).n_out
+            ranges = ([], [])
+            for k in range(self.launches[i].n_ptrs):
+                p = &self.pointers[self.launches[i].first_ptr + k]
+                if p.root >= 0:
+                    ranges[k >= n_x].append(
+                        (-1, self.roots[p.root].offset, self.roots[p.root].offset + length[p.root]) if p.root in length
+                        else (p.root, 0, 1))
+            out.append(ranges)
+        return out
+
+    cdef bint alike(self, int at) except -1:
+        """Return whether a launch gives the same bits on one thread as on all, tried with random numbers."""
+        cdef Launch* l = &self.launches[at]
+        cdef Plan plan = <Plan>self.plans[at]
+        cdef int n_x = l.n_ptrs - plan.n_out, i
+        cdef int64_t nbytes
+        cdef uint64_t state = 0x9E3779B97F4A7C15
+        cdef list memory = [], together = [], alone = []
+        cdef bytes room = PyBytes_FromStringAndSize(NULL, 16 * (self.n_ptrs + 1))
+        cdef void** ptrs = <void**>PyBytes_AS_STRING(room)
+        cdef void** others = ptrs + self.n_ptrs
+        for i in range(l.n_ptrs):
+            ptrs[l.first_ptr + i] = others[l.first_ptr + i] = NULL
+            described = self.explained[at][i] if i < n_x else None
+            if i >= n_x:
+                nbytes = self.written[at][1][i - n_x]
+                for kept, to in ((together, 0), (alone, 1)):
+                    kept.append(PyByteArray_FromStringAndSize(NULL, nbytes + 64))
+                    memset(PyByteArray_AS_STRING(kept[len(kept) - 1]), 0, nbytes + 64)
+                ptrs[l.first_ptr + i] = aligned(together[i - n_x])
+                others[l.first_ptr + i] = aligned(alone[i - n_x])
+            elif isinstance(described, tuple):
+                dtype, shape, strides = described
+                if (shape and min(strides) < 0) or dtype not in (FLOAT32, FLOAT64, BFLOAT16):
+                    return False
+                nbytes = ITEMSIZE[<int>dtype] * (1 + sum([s * (n - 1) for n, s in zip(shape, strides) if n > 1]))
+                memory.append(PyByteArray_FromStringAndSize(NULL, nbytes + 64))
+                ptrs[l.first_ptr + i] = others[l.first_ptr + i] = aligned(memory[len(memory) - 1])
+                fill_random(ptrs[l.first_ptr + i], nbytes // ITEMSIZE[<int>dtype], dtype, &state)
+        if not self.branches.alone_is_alike(at, ptrs, others, self.regs):
+            PyErr_Clear()
+            return False
+        for i in range(len(together)):
+            if memcmp(aligned(together[i]), aligned(alone[i]), self.written[at][1][i]) != 0:
+                return False
+        return True
+
+
+cdef inline void* aligned(object memory):
+    return <void*>((<size_t>PyByteArray_AS_STRING(memory) + 63) & ~<size_t>63)
+
+
+cdef int fill_random(void* data, int64_t n, int dtype, uint64_t* state) noexcept:
+    """Numbers from -1 to 1."""
+    cdef int64_t i
+    cdef uint64_t s = state[0]
+    cdef float f
+    cdef uint32_t word
+    for i in range(n):
+        s ^= s << 13
+        s ^= s >> 7
+        s ^= s << 17
+        f = <float>(<int64_t>s >> 40) / 8388608.0
+        if dtype == FLOAT32:
+            (<float*>data)[i] = f
+        elif dtype == FLOAT64:
+            (<double*>data)[i] = f
+        else:
+            memcpy(&word, &f, 4)
+            (<uint16_t*>data)[i] = <uint16_t>(word >> 16)
+    state[0] = s
+    return 0
 
 
 cdef Tensor tensor_like(tuple declared_tensor, EngineContext ctx):
@@ -280,6 +434,17 @@ cdef Plan plan_of(OpBase op, Operand* xs, int n, uint64_t sig, EngineContext ctx
     return None
 
 
+cdef Plan copying(Operand* xs):
+    """The plan that makes a contiguous copy of an operand."""
+    cdef EngineContext ctx = <EngineContext>context_pointer()
+    cdef uint64_t modes = ctx.plan_mode
+    ctx.plan_mode = 0
+    try:
+        return plan_of(COPY, xs, 1, 0, ctx)
+    finally:
+        ctx.plan_mode = modes
+
+
 cdef bint reads(ScalarProgram program, Plan plan, int register):
     """Return whether sizes or integers of a launch are computed from a register."""
     cdef int i, k = 0
@@ -334,6 +499,7 @@ cdef class LaunchCollector(StepObserver):
     cdef list last             # by root: the last step that uses it
     cdef list launches         # (plan, step, flat, elements, dims, pointers, registers, descriptions)
     cdef list guards           # (register, value)
+    cdef list sizes            # by launch: the bytes of what it writes
     cdef set shared            # ids of storages that several inputs have
 
     cdef object pointer(self, Tensor t, int code, int step):
@@ -356,7 +522,7 @@ cdef class LaunchCollector(StepObserver):
         cdef int64_t* regs
         cdef PyObject* row_outs[MAX_OUT + 1]
         cdef Tensor t
-        cdef int k, j = 0, code
+        cdef int k, j = 0, code, n_params = s.n_params
         cdef bint flat = False, scalars = False
         if not self.replayable:
             return 0
@@ -368,6 +534,11 @@ cdef class LaunchCollector(StepObserver):
             return 0
         if len(results) == 1 and not into and any([results[0] is x for x in tensors]):
             return 0                                     # it gave its operand
+        if plan.kind == PLAN_RESHAPE and not into and (<Tensor>results[0]).storage is not (<Tensor>xs[0].t).storage:
+            plan, n_params = copying(xs), 0              # strides allowed no view
+            if plan is None:
+                self.replayable = False
+                return 0
         if plan.kind == PLAN_VIEW or plan.kind == PLAN_RESHAPE:
             if into or (<Tensor>results[0]).storage is not (<Tensor>xs[0].t).storage:
                 self.replayable = False
@@ -391,7 +562,7 @@ cdef class LaunchCollector(StepObserver):
             t = <Tensor>tensors[0]
             dims = list(as_tuple(t.dims, t.ndim))
         else:
-            pack = <uint64_t*>malloc((2 * s.n_x + s.n_params + plan.shape.n_regs + 2) * 8)
+            pack = <uint64_t*>malloc((2 * s.n_x + n_params + plan.shape.n_regs + 2) * 8)
             if pack == NULL:
                 raise MemoryError()
             try:
@@ -399,8 +570,8 @@ cdef class LaunchCollector(StepObserver):
                     if xs[k].t == NULL:
                         memcpy(pack + j, xs[k].bits, 8 * xs[k].n_bits)
                         j += xs[k].n_bits
-                memcpy(pack + j, params, 8 * s.n_params)
-                regs = <int64_t*>(pack + 2 * s.n_x + s.n_params)
+                memcpy(pack + j, params, 8 * n_params)
+                regs = <int64_t*>(pack + 2 * s.n_x + n_params)
                 load_sources(plan.sources, plan.n_sources, xs, pack, regs)
                 if plan.shape.run(regs):
                     self.replayable = False
@@ -424,7 +595,7 @@ cdef class LaunchCollector(StepObserver):
                 registers.append(p.scalar_reg[-2 - code])
                 if xs[k].n_bits == 2:
                     registers.append(p.scalar_reg2[-2 - code])
-        for k in range(s.n_params):
+        for k in range(n_params):
             registers.append(s.params[k])
         if dims is not None:
             for k in range(plan.n_sources):
@@ -438,6 +609,7 @@ cdef class LaunchCollector(StepObserver):
                 self.kinds.append((R_SCRATCH, i, 0, memory_of(t)))
                 self.last.append(i)
             pointers.append(self.pointer(t, -1 if not into else self.input_of(t), i))
+        self.sizes.append([(<Tensor>x).numel * ITEMSIZE[(<Tensor>x).key & K_DTYPE_MASK] for x in results])
         self.launches.append((plan, i, flat, (<Tensor>results[0]).numel, dims, pointers, registers, described))
         return 0
 
@@ -455,7 +627,7 @@ cdef Frozen freeze(CallProgram p, PyObject** inputs, const int64_t* words, const
     cdef int i
     r.program = p
     r.replayable = p.n_steps <= MOST_STEPS
-    r.roots, r.kinds, r.last, r.launches, r.guards, r.shared = {}, [], [], [], [], set()
+    r.roots, r.kinds, r.last, r.launches, r.guards, r.sizes, r.shared = {}, [], [], [], [], [], set()
     for i in range(p.n_inputs):
         t = <Tensor>inputs[i]
         if (t.key >> K_LAYOUT_SHIFT) & K_LAYOUT_MASK:
@@ -478,8 +650,7 @@ cdef Frozen frozen_of(LaunchCollector r, PyObject** inputs, const int64_t* words
     cdef list new_tensors = [], outputs = [], copied = []
     cdef dict tensors = {}     # root -> number of a new tensor
     cdef int i, k, root, n_ptrs = 0, n_scalars = 0, most_scalars = 1, n_results = p.n_outputs - n_targets
-    cdef int64_t scratch, at
-    cdef char* room
+    cdef int64_t scratch
     for i in range(p.n_outputs):
         if outs[i] == NULL:
             if i >= n_results:
@@ -513,7 +684,9 @@ cdef Frozen frozen_of(LaunchCollector r, PyObject** inputs, const int64_t* words
             outputs.append(tensors[root])
         else:
             outputs.append((tensors[root], as_tuple(t.dims, t.ndim), as_tuple(t.strides, t.ndim), t.offset))
-    places, scratch = arranged(r, tensors)
+    spans = [(i, kind[1], r.last[i], (<int64_t>kind[3][3] + 63) & ~<int64_t>63 or 64)
+             for i, kind in enumerate(r.kinds) if kind[0] == R_SCRATCH and i not in tensors]
+    places, scratch = arranged(spans, p.n_steps)
     if scratch > most:
         return None
     f.program = p
@@ -540,17 +713,11 @@ cdef Frozen frozen_of(LaunchCollector r, PyObject** inputs, const int64_t* words
     f.targets = <int*>calloc(n_targets + 1, sizeof(int))
     f.guards = <int*>calloc(f.n_guards + 1, sizeof(int))
     f.guarded = <int64_t*>calloc(f.n_guards + 1, 8)
-    f.room = malloc(scratch + 128 + 8 * (f.n_roots + n_ptrs + most_scalars + p.scalar_program.n_regs + 4))
+    f.n_ptrs, f.n_words, f.spans, f.most = n_ptrs, most_scalars, spans, most
     if f.keys == NULL or f.sizes == NULL or f.roots == NULL or f.launches == NULL or f.pointers == NULL or f.scalars == NULL or \
-            f.copied == NULL or f.targets == NULL or f.guards == NULL or f.guarded == NULL or f.room == NULL:
+            f.copied == NULL or f.targets == NULL or f.guards == NULL or f.guarded == NULL:
         raise MemoryError()
-    room = <char*>((<size_t>f.room + 63) & ~<size_t>63)
-    f.scratch = room
-    f.scratch_size = scratch
-    f.bases = <char**>(room + ((scratch + 63) & ~<int64_t>63))
-    f.ptrs = <void**>(f.bases + f.n_roots + 1)
-    f.words = <uint64_t*>(f.ptrs + n_ptrs + 1)
-    f.regs = <int64_t*>(f.words + most_scalars + 1)
+    f.make_room(scratch)
     for i in range(f.n_inputs):
         f.keys[i] = (<Tensor>inputs[i]).key & SEEN
     memcpy(f.sizes, sizes, 8 * n_sizes)
@@ -612,23 +779,63 @@ cdef Frozen frozen_of(LaunchCollector r, PyObject** inputs, const int64_t* words
         for register in registers:
             f.scalars[n_scalars] = register
             n_scalars += 1
+    if wanted() and place_from_index(f.place).device_type == "cpu":
+        f.branches = branches_of(f, r)
     return f
 
 
-cdef tuple arranged(LaunchCollector r, dict tensors):
+cdef Branches branches_of(Frozen f, LaunchCollector r):
+    """Launches that may run side by side; None where each needs the one before it."""
+    cdef Branches b = Branches.__new__(Branches)
+    cdef int i, k, n_out
+    cdef dict writer = {}, readers = {}    # root -> launches
+    b.before, b.allowed = [], []
+    f.written = []
+    for i, (plan, _, _, elements, dims, pointers, _, _) in enumerate(r.launches):
+        n_out = (<Plan>plan).n_out
+        read = {root for root, _ in pointers[:len(pointers) - n_out] if root >= 0}
+        write = {root for root, _ in pointers[len(pointers) - n_out:]}
+        after = {writer[root] for root in read | write if root in writer}
+        after.update([launch for root in write for launch in readers.get(root, ())])
+        after.discard(i)
+        b.before.append(sorted(after))
+        for root in read:
+            readers.setdefault(root, []).append(i)
+        for root in write:
+            writer[root], readers[root] = i, []
+        # Where an input is written to, another one may be in the same memory, unless it is the run's to give away.
+        b.allowed.append(KIND(plan))
+        for k in write:
+            if r.kinds[k][0] == R_INPUT and (f.donation is None or PyBytes_AS_STRING(f.donation)[k] != 2):
+                b.allowed[i] = APART
+        f.written.append(((id(plan), elements, None if dims is None else tuple(dims)), r.sizes[i]))
+    b.launches, b.scalars, b.n_launches = f.launches, f.scalars, f.n_launches
+    b.n_words = (f.n_words + 8) & ~7
+    b.alone = <int64_t*>malloc((f.n_launches + 1) * 8)
+    b.together = <int64_t*>malloc((f.n_launches + 1) * 8)
+    b.words = <uint64_t*>malloc(b.n_words * 8)
+    if b.alone == NULL or b.together == NULL or b.words == NULL:
+        raise MemoryError()
+    for i in range(f.n_launches):
+        b.alone[i] = b.together[i] = INT64_MAX
+    if not grouped(b.before, [1] * f.n_launches, [2] * f.n_launches, b.allowed, f.n_launches + 1, 0):
+        return None
+    b.phase = DUE if mode() == ALWAYS else MEASURES
+    return b
+
+
+cdef tuple arranged(list spans, int n_steps):
     """(place in the scratch memory by root, its size): what lives at the same time lies apart."""
-    cdef list ends = [[] for _ in range(r.program.n_steps + 1)], starts = [[] for _ in range(r.program.n_steps + 1)]
+    cdef list ends = [[] for _ in range(n_steps + 1)], starts = [[] for _ in range(n_steps + 1)]
     cdef dict places = {}
     cdef list free_parts = []  # (begin, end), in order
     cdef int64_t top = 0, begin, size
-    cdef int root, step
-    for root in range(len(r.kinds)):
-        if r.kinds[root][0] == R_SCRATCH and root not in tensors:
-            starts[r.kinds[root][1]].append(root)
-            ends[r.last[root]].append(root)
-    for step in range(r.program.n_steps):
-        for root in starts[step]:
-            size = (<int64_t>r.kinds[root][3][3] + 63) & ~<int64_t>63 or 64
+    cdef int step
+    for span in spans:
+        starts[<int>span[1]].append(span)
+        ends[<int>span[2]].append(span)
+    for step in range(n_steps):
+        for root, _, _, size in starts[step]:
             for i, (a, b) in enumerate(free_parts):
                 if b - a >= size:
                     places[root] = a
@@ -637,13 +844,24 @@ cdef tuple arranged(LaunchCollector r, dict tensors):
             else:
                 places[root] = top
                 top += size
-        for root in ends[step]:
+        for root, _, _, size in ends[step]:
             begin = places[root]
-            size = (<int64_t>r.kinds[root][3][3] + 63) & ~<int64_t>63 or 64
             free_parts.append((begin, begin + size))
         if ends[step]:
             free_parts = joined(sorted(free_parts))
     return places, top
+
+
+cdef list spread(list spans, list steps):
+    """The spans where all that a group touches lives as long as the group: its lanes are in no order."""
+    cdef list out = []
+    cdef int first, last, begin, end
+    for root, first, last, size in spans:
+        for begin, end in steps:
+            if first <= end and last >= begin:
+                first, last = min(first, begin), max(last, end)
+        out.append((root, first, last, size))
+    return out
 
 
 cdef list joined(list parts):

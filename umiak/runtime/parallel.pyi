@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 ADDRESS: int  # of parallel_for
 COUNT_ADDRESS: int  # of ``int thread_count(void)``
+LANES_ADDRESS: int  # of parallel_for in which each part has one thread for what it does
 DRIVERS: tuple[str, ...]
 
 def set_num_threads(n: int) -> None:

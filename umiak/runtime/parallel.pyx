@@ -182,6 +182,28 @@ def shutdown():
         atomic_store(&umiak_busy, 0)
 
 
+# ---- parts with one thread each --------------------------------------------------------------------------------------
+cdef struct Lanes:
+    part_t fn
+    void* arg
+
+
+cdef int lane(void* arg, int64_t part) noexcept nogil:
+    global umiak_own
+    cdef Lanes* work = <Lanes*>arg
+    cdef int before = umiak_own, code
+    umiak_own = 1
+    code = work.fn(work.arg, part)
+    umiak_own = before
+    return code
+
+
+cdef int run_lanes(part_t fn, void* arg, int64_t parts) noexcept nogil:
+    cdef Lanes work
+    work.fn, work.arg = fn, arg
+    return parallel_for(lane, &work, parts)
+
+
 # ---- from Python -----------------------------------------------------------------------------------------------------
 cdef class PythonParts:
     cdef object fn
@@ -215,6 +237,7 @@ def run(fn, int64_t parts):
 
 ADDRESS = <size_t><void*>&parallel_for
 COUNT_ADDRESS = <size_t><void*>&thread_count
+LANES_ADDRESS = <size_t><void*>&run_lanes
 
 cdef int _environment = _from_environment()
 _THREADS = flags.define("paddle_num_threads", 0, "threads that work on one op; 0: OMP_NUM_THREADS, or one per CPU",

@@ -18,6 +18,7 @@ from tests.fuzz.programs.ops.dtypes import promoted
 from tests.fuzz.programs.record import Program
 from tests.fuzz.programs.run import Around, Found, itself
 from tests.fuzz.programs.saved import overwrites
+from umiak.runtime import parallel
 
 # By the narrowest dtype: what is allowed in any case, relative to the largest value (at least 1); the noise that the
 # judge is given; and how many times what the noise does is allowed. What magnifies noise further is not compared.
@@ -27,6 +28,7 @@ TOLERANCES = {
     "float16": (2e-2, 2e-3, 6.0),
     "bfloat16": (6e-2, 8e-3, 6.0),
 }
+ROW = 6  # calls after which launches that may run side by side do
 ILL = 0.05  # relative change under noise beyond which nothing is compared
 
 # What is refused by design. Each with the reason, and when it may be.
@@ -175,6 +177,7 @@ class Check:
         "captured": 0.3,
         "captured step": 0.3,
         "captured again": 0.2,
+        "side by side": 0.1,
         "twice": 0.15,
         "captured twice": 0.06,
         "recomputed": 0.15,
@@ -459,6 +462,26 @@ class Check:
                 except Exception as error:
                     found.append(error)
             self.alike(mode, f"for a size of {n} and {options}", n, *found)
+        self.tally[mode] += 1
+
+    def side_by_side(self) -> None:
+        """Launches of a capture that need nothing of each other at the same time: the bits are those of a row."""
+        mode, threads, found = "side by side", parallel.get_num_threads(), []
+        parallel.set_num_threads(2)
+        try:
+            for flag in ("never", "always"):
+                paddle.set_flags({"FLAGS_parallel_branches": flag})
+                static = paddle.jit.to_static(run.function_of(self.program))
+                found.append([self.run("captured", self.first, static) for _ in range(ROW)])
+        finally:
+            paddle.set_flags({"FLAGS_parallel_branches": "auto"})
+            parallel.set_num_threads(threads)
+        for k, (a, b) in enumerate(zip(*found, strict=True)):
+            if a is None or b is None:
+                continue
+            for (what, x), (_, y) in zip(a.parts(), b.parts(), strict=True):
+                if (x is None) != (y is None) or (x is not None and x.tobytes() != y.tobytes()):
+                    raise Failure(mode, f"{what} of call {k} is\n{y}\nand not\n{x}")
         self.tally[mode] += 1
 
     def alike(self, mode: str, when: str, n: int, a: Any, b: Any) -> None:
