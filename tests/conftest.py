@@ -41,6 +41,8 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
         gc.collect()
         gc.freeze()
+        if "umiak" in sys.modules:
+            os.environ["UMIAK_BUILT"] = "1"  # an editable install looks for work at every start (tools/ninja)
 
 
 @pytest.fixture(autouse=True)

@@ -65,15 +65,19 @@ def test_kernels_give_what_numpy_gives(device, name, maker, schedule, rng):
 
 
 @pytest.mark.parametrize(
-    "device", [d if d in (*QUICK, "ptx") else pytest.param(d, marks=pytest.mark.slow) for d in DEVICES]
+    ("device", "maker"),
+    [
+        pytest.param(d, maker, marks=[] if {**QUICK, "ptx": "gpu"}.get(d) == maker else pytest.mark.slow)
+        for d in DEVICES
+        for maker in ("cpu", "gpu")
+    ],
 )
 @pytest.mark.parametrize("name", [name for name, make in CASES.items() if has_sums(make(np.random.default_rng(0)))])
-def test_long_sums(device, name, rng, monkeypatch):
+def test_long_sums(device, maker, name, rng, monkeypatch):
     nests.short_runs(monkeypatch)
     case = CASES[name](rng)
     for schedule in case.schedules:
-        run(DEVICES[device](), case, "cpu", schedule, 2, long=True)
-        run(DEVICES[device](), case, "gpu", schedule, 2, long=True)
+        run(DEVICES[device](), case, maker, schedule, 2, long=True)
 
 
 @pytest.mark.parametrize("name", CASES)

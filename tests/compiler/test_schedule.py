@@ -3,6 +3,7 @@
 import nests
 import numpy as np
 import pytest
+from draw import drawn_order
 
 from umiak.compiler.loop.interpreter import run
 from umiak.compiler.loop.node import walk
@@ -59,10 +60,13 @@ def test_pointwise(name):
         run_case(case, schedule, tile)
 
 
+@pytest.mark.parametrize(
+    "most", [2, pytest.param(None, marks=pytest.mark.slow)], ids=["two schedules", "all schedules"]
+)
 @pytest.mark.parametrize("name", REDUCED)
-def test_reduced(name):
+def test_reduced(name, most):
     case = REDUCED[name]()
-    for schedule, tile in nests.schedules(case):
+    for schedule, tile in drawn_order(nests.schedules(case), name)[:most]:
         run_case(case, schedule, tile, block=7)
 
 

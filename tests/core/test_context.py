@@ -415,7 +415,7 @@ for _reason, _names in {
         "umiak.compiler.statistics:_Spent umiak.observe.collector:EventCollector umiak.observe.collector:_Thread"
     ),
     "ops that were made once, or texts that were parsed: what they hold follows from their key": (
-        "paddle.tensor.indexing:_SLICES paddle._public:_shown paddle.tensor.casting:_CAST "
+        "umiak.compiler.fuse:_TRIALS paddle.tensor.indexing:_SLICES paddle._public:_shown paddle.tensor.casting:_CAST "
         "paddle.tensor.joining:_CONCAT paddle.tensor.axes:_PERMUTE paddle.tensor.joining:_STACK "
         "paddle.tensor.properties:_PERMUTE paddle.nn.functional.pooling:_PLAIN paddle.tensor.random:_DRAWS "
         "paddle.jit.source.convert:_CONVERTED paddle.jit.source.convert:_DONE paddle.jit.source.find:_FILES "

@@ -163,7 +163,7 @@ def tolerance(case: Case, scale: float, default: tuple[float, float]) -> float:
     return atol + rtol * scale
 
 
-@over_samples(quick=2, where=wanted)
+@over_samples(quick=1, where=wanted)
 def test_first_derivatives(case: Case) -> None:
     check_first_derivatives(freed(case), few_masks(freed(case)))
 
@@ -197,7 +197,7 @@ def check_first_derivatives(case: Case, sets: list[tuple[int, ...]]) -> None:
             )
 
 
-@over_samples(quick=2, where=wanted)
+@over_samples(quick=1, where=wanted)
 def test_second_derivatives(case: Case) -> None:
     """S = sum of the first gradients weighted with v; its gradients for operands and for the weights of the results."""
     case = freed(case)
@@ -238,7 +238,7 @@ def test_second_derivatives(case: Case) -> None:
         )
 
 
-@over_samples(quick=2, where=lambda case: wanted(case) and bool(case.differentiable))
+@over_samples(quick=1, where=lambda case: wanted(case) and bool(case.differentiable))
 def test_gradients_in_the_samples_own_dtype(case: Case) -> None:
     """Low precision included: shape and dtype of the operand, and near the gradient in float64."""
     mask = case.differentiable
@@ -273,7 +273,7 @@ def test_gradients_in_the_samples_own_dtype(case: Case) -> None:
             )
 
 
-@over_samples(quick=2, where=lambda case: wanted(case) and bool(case.differentiable) and several(case))
+@over_samples(quick=1, where=lambda case: wanted(case) and bool(case.differentiable) and several(case))
 def test_absent_gradients_of_some_results(case: Case) -> None:
     """Each result alone: the others' gradients are absent, which must equal zeros."""
     problem = Problem(case)
@@ -303,7 +303,7 @@ def test_absent_gradients_of_some_results(case: Case) -> None:
 
 
 @over_samples(
-    quick=2, where=lambda case: bool(case.differentiable) and not wanted(case) and rules.differentiable(case.op)
+    quick=1, where=lambda case: bool(case.differentiable) and not wanted(case) and rules.differentiable(case.op)
 )
 def test_gradients_of_nothing(case: Case) -> None:
     """Operands without elements get gradients without elements."""

@@ -33,7 +33,7 @@ def compare(found: Any, expected: Any, what: str, factor: float = 4) -> None:
             assert_close(array.host_values(a), array.host_values(b), f"{what} {i}", factor=factor)
 
 
-@over_samples(quick=2, where=lambda case: bool(case.arrays))
+@over_samples(quick=1, where=lambda case: bool(case.arrays))
 def test_results(case: Case) -> None:
     expected = case.call(*operands_on(case, CPU))
     case = case.on(FAKE)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import ast
 import fnmatch
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import filterfalse
@@ -81,9 +82,11 @@ def all_calls(methods: set[str], listed: Sequence[str] = ()) -> list[Call]:
     """Every call once. ``methods``: names of the methods of tensors; ``listed``: patterns of calls that differ."""
     found: dict[str, Call] = {}
     shown: set[str] = set()
+    # One expression for all patterns: thousands of calls meet hundreds of these.
+    is_listed = re.compile("|".join(f"{fnmatch.translate(p)}|{re.escape(p)}\\Z" for p in listed) or "(?!)").match
 
     def repeated(call: str) -> bool:
-        lines = {pattern for pattern in listed if fits(call, pattern)}
+        lines = {pattern for pattern in listed if fits(call, pattern)} if is_listed(call) else set()
         seen = bool(lines & shown)
         shown.update(lines)
         return seen
@@ -95,7 +98,7 @@ def all_calls(methods: set[str], listed: Sequence[str] = ()) -> list[Call]:
             random, alone = line.startswith("~"), line.startswith("!")
             line = line.lstrip("~!").strip()
             found.setdefault(line, Call(file.stem, line, random))
-            if not derive or alone or any(fits(line, pattern) for pattern in listed):
+            if not derive or alone or is_listed(line):
                 continue
             for other in filterfalse(repeated, as_method(line, methods)):
                 found.setdefault(other, Call(file.stem, other, random))

@@ -36,7 +36,7 @@ UNCUT = {
 }  # fmt: skip
 
 
-@over_samples(quick=2, never=UNCUT)
+@over_samples(quick=1, never=UNCUT)
 def test_parts_of_calls(case: Case) -> None:
     check_parts(case, quick=False)
 
@@ -108,7 +108,7 @@ def test_gradients_of_parts(case: Case) -> None:
 # --- partial values --------------------------------------------------------------------------------------------------
 
 
-@over_samples(quick=2, where=lambda case: bool(case.op.linear or case.op.monotone))
+@over_samples(quick=1, where=lambda case: bool(case.op.linear or case.op.monotone))
 def test_partial_values_pass(case: Case) -> None:
     """What ``linear`` and ``monotone`` promise: the op on parts of values gives parts of its results."""
     check_partial(case, quick=True)

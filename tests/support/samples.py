@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 import traceback
-import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pytest
+from draw import drawn_order, seed_of
 from harness import tensor, values
 
 from umiak import ops as F
@@ -22,10 +22,6 @@ from umiak.ir.meta import SHORT, Meta, weak_kind
 from umiak.ops.base import Op, Sample
 
 ARRAYS = (np.ndarray, np.generic)
-
-
-def seed_of(*words: Any) -> int:
-    return zlib.crc32("/".join(map(str, words)).encode())
 
 
 def dtype_of(array: Any) -> DType:
@@ -171,7 +167,7 @@ def over_samples(
         tested = set()
         for name in sorted(own_ops()):
             cases = [c for c in cases_of(name) if usable(c) and where(c)]
-            order = sorted(cases, key=lambda c: seed_of(check.__name__, c.name, c.index))
+            order = drawn_order(cases, check.__name__, name, name=lambda c: c.index)
             rest = order[quick:]
             for label, part, spare, marks in (("", order[:quick], rest, []), ("-rest", rest, None, [pytest.mark.slow])):
                 if part:

@@ -30,6 +30,10 @@ MAX_OPERATIONS = 48
 # Each element of a concatenation is computed for all parts, and one is chosen: parts of more operations are stored.
 JOINING = (movement.Concat, movement.Stack)
 MOST_WORK = 8
+# What trials said, by what decides it: gradients for other layouts and functions that are captured anew have the groups
+# of earlier programs.
+MOST_TRIALS = 2048
+_TRIALS: dict[tuple, bool] = {}
 
 
 @dataclass(eq=False)
@@ -88,8 +92,6 @@ class _Fusion:
         self.parts: dict[_Part, None] = {}
         self.part_of: dict[int, _Part] = {}
         self.effect: _Part | None = None
-        self.trials: dict[tuple, bool] = {}
-        self.exact: dict[tuple, bool] = {}  # the same, for the sizes that were tried
 
     def run(self, repeat: bool) -> tuple[list[Operation], list[Value | None]]:
         for o in self.operations:
@@ -144,11 +146,10 @@ class _Fusion:
     def nest(self, operations: Sequence[Operation]) -> bool:
         """Return whether the operations can be one kernel. Layers of one kind are tried once."""
         inputs, results = self.ends(operations)
-        key = _structure(operations, inputs, results)
-        trial = self.trials.get(key)
+        key = _structure(operations, inputs, results, across=True)
+        trial = _TRIALS.get(key)
         if trial is None:
-            trial = self.trials[key] = is_nest(operations, inputs, results)
-            self.exact[_structure(operations, inputs, results, sizes=_KNOWN)] = trial
+            trial = _TRIALS[key] = _tried(operations, inputs, results)
         return trial
 
     def contents(self, p: _Part) -> _Contents:
@@ -171,10 +172,7 @@ class _Fusion:
     def fits(self, contents: _Contents) -> bool:
         """Return whether what a part would compute is one kernel, with the sizes that there are."""
         operations, inputs, _, _, results = contents
-        key = _structure(operations, inputs, results, sizes=_KNOWN)
-        if key not in self.exact:
-            self.exact[key] = is_nest(operations, inputs, results)
-        return self.exact[key] and len(operations) <= MAX_OPERATIONS
+        return _tried(operations, inputs, results) and len(operations) <= MAX_OPERATIONS
 
     def place_of(self, p: _Part) -> int:
         """Return where a part's call comes, as near as it can."""
@@ -339,16 +337,41 @@ def _is_float(x: Any) -> bool:
 _KNOWN, _PATTERN, _SOME = range(3)
 
 
+def _tried(operations: Sequence[Operation], inputs: Sequence[Value], results: Sequence[Value]) -> bool:
+    """Return whether operations, with the sizes that they have, are one kernel; what was tried before is known."""
+    key = _structure(operations, inputs, results, sizes=_KNOWN, across=True)
+    trial = _TRIALS.get(key)
+    if trial is None:
+        if len(_TRIALS) >= MOST_TRIALS:
+            _TRIALS.clear()
+        trial = _TRIALS[key] = is_nest(operations, inputs, results)
+    return trial
+
+
 def _structure(
-    operations: Sequence[Operation], inputs: Sequence[Value], results: Sequence[Value], sizes: int = _PATTERN
+    operations: Sequence[Operation],
+    inputs: Sequence[Value],
+    results: Sequence[Value],
+    sizes: int = _PATTERN,
+    across: bool = False,
 ) -> tuple:
     """Return a key that decides whether operations are a nest: equal for layers that differ in sizes only.
 
     Sizes are numbered as they come: which are equal matters, and which are 1. With ``_KNOWN`` they are what they are,
-    with ``_SOME`` it only matters which are 1.
+    with ``_SOME`` it only matters which are 1. A key ``across`` programs outlives them: symbols are numbered, too.
     """
     number = {id(v): i for i, v in enumerate(inputs)}
     seen: dict[int, tuple] = {}
+    symbols: dict[int, tuple] = {}
+
+    def symbol(x: Sym) -> tuple:
+        known = symbols.get(id(x))
+        if known is not None:
+            return known
+        name = symbols[id(x)] = ("symbol", len(symbols))
+        if x.op == "symbol":
+            return (*name, x.kind, x.lo, x.hi, x.hint)
+        return (*name, x.op, *(symbol(a) if type(a) is Sym else identity(a) for a in x.args))
 
     def plain(x: Any) -> Any:
         if type(x) is tuple:
@@ -357,7 +380,7 @@ def _structure(
             return float
         if type(x) is int and x > 1 and sizes != _KNOWN:
             return "size" if sizes == _SOME else seen.setdefault(x, ("size", len(seen)))
-        return identity(x)
+        return symbol(x) if across and type(x) is Sym else identity(x)
 
     rows = []
     for o in operations:
@@ -369,14 +392,14 @@ def _structure(
             if _is_float(x)
             else (type(x),)
             if type(x) is int
-            else (identity(x),)
+            else (plain(x),)
             for x in o.operands
         )
-        rows.append((id(o.op), operands, plain(o.params)))
+        rows.append((o.op, operands, plain(o.params)))
         for r in o.results:
             number[id(r)] = len(number)
     given = tuple((plain(tuple(v.meta.shape)), v.meta.dtype) for v in inputs)
-    return tuple(rows), given, tuple(number[id(r)] for r in results)
+    return sizes, tuple(rows), given, tuple(number[id(r)] for r in results)
 
 
 def is_nest(operations: Sequence[Operation], inputs: Sequence[Value], results: Sequence[Value]) -> bool:

@@ -32,9 +32,12 @@ class Verdict:
         return not self.lines
 
 
-def check(program: Program, mode_name: str, limit: float = 60.0) -> Verdict:
-    """Run a program eagerly and in a mode, and compare. ``limit`` seconds are left to the mode's run."""
-    wanted = run(program, Mode("eager"))
+def check(program: Program, mode_name: str, limit: float = 60.0, wanted: Run | None = None) -> Verdict:
+    """Run a program eagerly (which gave ``wanted``, if it has run) and in a mode, and compare.
+
+    ``limit`` seconds are left to the mode's run.
+    """
+    wanted = wanted or run(program, Mode("eager"))
     raised = [r.raised for r in wanted.effects if r.raised is not None]
     if {r.kind for r in raised} != program.raises:
         told = "; ".join(map(str, raised)) or "nothing"

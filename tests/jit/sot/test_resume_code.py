@@ -130,7 +130,7 @@ forks = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:Depreca
 def test_some_instructions(function, arguments):
     offsets = [i.offset for i in dis.get_instructions(function)]
     first = zlib.crc32(function.__name__.encode()) % 3
-    step = max(2, len(offsets) // 8)
+    step = max(2, len(offsets) // 5)
     places, refused = check(function, arguments, set(offsets[first::step]).__contains__)
     assert places > refused
 

@@ -11,7 +11,9 @@ def every(*names: str, virtual: bool = False) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(("module", "name"), cases, ids=[name.removeprefix("check_") for _, name in cases])
 
 
-@pytest.mark.parametrize("size", [1, 2, 4], ids="{} processes".format)
+@pytest.mark.parametrize(
+    "size", [1, 2, pytest.param(4, marks=pytest.mark.slow)], ids=["1 process", "2 processes", "4 processes"]
+)
 @every("collective_checks")
 def test_processes(module, name, size):
     assert_passes(size, module, name)

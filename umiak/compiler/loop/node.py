@@ -116,7 +116,7 @@ def make(op: str, type: ScalarType, args: tuple[Node, ...] = (), attr: Any = Non
     if op == "const":
         # 0.0, -0.0, 0 and False are different; so that NaN equals itself, floats go by their bits.
         ident = struct.pack("d", attr) if isinstance(attr, float) else (attr.__class__, attr)
-    key = (op, type, tuple(map(id, args)), ident)
+    key = (op, type, args, ident)
     reference = _interned.get(key)
     node = None if reference is None else reference()
     if node is None:
@@ -127,7 +127,11 @@ def make(op: str, type: ScalarType, args: tuple[Node, ...] = (), attr: Any = Non
         elif not args:
             node.axes = _NONE
         else:
-            node.axes = args[0].axes if len(args) == 1 else frozenset().union(*(a.axes for a in args))
+            axes = args[0].axes
+            for a in args:
+                if a.axes is not axes and a.axes:
+                    axes = axes | a.axes if axes else a.axes
+            node.axes = axes
         _interned[key] = KeyedRef(node, _forget, key)
     return node
 
@@ -233,15 +237,24 @@ def call(op: str, *args: Node) -> Node:
     count = OPS[op][0]
     if len(args) != count:
         raise TypeError(f"{op} requires {count} operands, got {len(args)}")
-    values = args[1:] if op == "select" else args
-    if any(a.type is not values[0].type for a in values) or (op == "select" and args[0].type is not BOOL):
-        raise TypeError(f"{op} requires operands of one type, got {', '.join(a.type.name for a in args)}")
-    if values[0].type.is_storage and op != "select":
-        raise TypeError(f"{op} cannot compute in {values[0].type}: cast to f32 first")
+    last = args[-1].type
+    if op == "select":
+        if args[1].type is not last or args[0].type is not BOOL:
+            raise _mixed(op, args)
+    else:
+        for a in args:
+            if a.type is not last:
+                raise _mixed(op, args)
+        if last.is_storage:
+            raise TypeError(f"{op} cannot compute in {last}: cast to f32 first")
     folded = _fold(op, args)
     if folded is not None:
         return folded
-    return make(op, BOOL if op in COMPARISONS else U32 if op == "philox" else values[0].type, args)
+    return make(op, BOOL if op in COMPARISONS else U32 if op == "philox" else last, args)
+
+
+def _mixed(op: str, args: tuple[Node, ...]) -> TypeError:
+    return TypeError(f"{op} requires operands of one type, got {', '.join(a.type.name for a in args)}")
 
 
 def _fold(op: str, args: tuple[Node, ...]) -> Node | None:
@@ -265,7 +278,7 @@ def _fold(op: str, args: tuple[Node, ...]) -> Node | None:
             return a
         return None
     b = args[1] if len(args) > 1 else None
-    if all(x.op == "const" for x in args):
+    if a.op == "const" and (b is None or b.op == "const"):
         value = _EVALUATE.get(op)
         if value is not None:
             return const(value(*(x.attr for x in args)), BOOL if op in COMPARISONS else t)
@@ -423,8 +436,8 @@ def replace(roots: Iterable[Node], table: dict[Node, Node]) -> list[Node]:
     for x in walk(roots):
         if x in replaced:
             continue
-        args = tuple(replaced[a] for a in x.args)
-        replaced[x] = x if all(p is q for p, q in zip(args, x.args, strict=True)) else rebuild(x, args)
+        args = tuple([replaced[a] for a in x.args])
+        replaced[x] = x if args == x.args else rebuild(x, args)  # nodes are equal where they are the same
     return [replaced[r] for r in roots]
 
 

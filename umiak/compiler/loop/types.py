@@ -7,7 +7,7 @@ arithmetic. Complex numbers are pairs of floats everywhere below the ops.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -15,43 +15,54 @@ import numpy as np
 from umiak.util import dtypes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ScalarType:
-    """One type: ``kind`` is ``b`` (bool), ``i``, ``u`` or ``f``; ``bits`` in memory (bool takes a byte there)."""
+    """One type: ``kind`` is ``b`` (bool), ``i``, ``u`` or ``f``; ``bits`` in memory (bool takes a byte there).
+
+    There is one object of each, which ``scalar_type`` gives: types are compared by identity.
+    """
 
     name: str
     kind: str
     bits: int
 
-    @property
+    @cached_property
     def bytes(self) -> int:
         return max(self.bits // 8, 1)
 
-    @property
+    @cached_property
     def is_float(self) -> bool:
         return self.kind == "f"
 
-    @property
+    @cached_property
     def is_integer(self) -> bool:
         return self.kind in "iu"
 
-    @property
+    @cached_property
     def is_storage(self) -> bool:
         """Return whether values are only loaded, stored and cast."""
         return self.kind == "f" and self.name not in ("f32", "f64")
+
+    def __reduce__(self) -> tuple:
+        return scalar_type, (self.name, self.kind, self.bits)
 
     def __repr__(self) -> str:
         return self.name
 
 
+@cache
+def scalar_type(name: str, kind: str, bits: int) -> ScalarType:
+    """Return the type of this name, kind and size."""
+    return ScalarType(name, kind, bits)
+
+
 _KINDS = {dtypes.BOOL: "b", dtypes.SIGNED: "i", dtypes.UNSIGNED: "u", dtypes.FLOAT: "f"}
 
 
-@cache  # types are compared by identity
 def _scalar(row: dtypes.Row) -> ScalarType:
     if row.kind == dtypes.BOOL:
-        return ScalarType("bool", "b", 1)
-    return ScalarType(row.short, _KINDS[row.kind], row.bits)
+        return scalar_type("bool", "b", 1)
+    return scalar_type(row.short, _KINDS[row.kind], row.bits)
 
 
 # By the name of the data type. The parts of complex numbers are floats, and packed types are moved as whole bytes.
@@ -62,7 +73,7 @@ STORED: dict[str, ScalarType] = {
 BOOL = STORED["bool"]
 I8, I16, I32, I64 = (STORED[f"int{n}"] for n in (8, 16, 32, 64))
 U8 = STORED["uint8"]
-U16, U32, U64 = (ScalarType(f"u{n}", "u", n) for n in (16, 32, 64))  # of numbers on their way: no tensor has them
+U16, U32, U64 = (scalar_type(f"u{n}", "u", n) for n in (16, 32, 64))  # of numbers on their way: no tensor has them
 F16, BF16, F32, F64 = (STORED[name] for name in ("float16", "bfloat16", "float32", "float64"))
 F8E4M3FN, F8E5M2 = STORED["float8_e4m3fn"], STORED["float8_e5m2"]
 

@@ -12,14 +12,18 @@ if TYPE_CHECKING:
 def walk(roots: Iterable[Node]) -> Iterator[Node]:
     """Every node below the roots once, operands first."""
     seen: set[Node] = set()
-    stack: list[tuple[Node, bool]] = [(r, False) for r in roots][::-1]
+    stack: list[Node | None] = [*roots][::-1]
     while stack:
-        x, ready = stack.pop()
-        if x in seen:
+        x = stack.pop()
+        if x is None:  # the operands of the next one have been read
+            x = stack.pop()
+            assert x is not None
+        elif x in seen:
             continue
-        if ready:
+        elif x.args:
+            stack += (x, None)
+            stack.extend([a for a in x.args[::-1] if a not in seen])
+            continue
+        if x not in seen:
             seen.add(x)
             yield x
-        else:
-            stack.append((x, True))
-            stack.extend((a, False) for a in reversed(x.args) if a not in seen)

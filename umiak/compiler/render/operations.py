@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from umiak.compiler.loop.functions.bounds import largest
 from umiak.compiler.loop.functions.narrow import ROUND_BF16
 from umiak.compiler.loop.node import Node
-from umiak.compiler.loop.types import BF16, F32, F64, I32, I64, U32, U64, ScalarType
+from umiak.compiler.loop.types import BF16, F32, F64, I32, I64, U32, U64, ScalarType, scalar_type
 from umiak.compiler.render.text import Writer, literal, spell, suffix
 
 _INSTRUCTIONS = {
@@ -136,7 +136,7 @@ class Operations(Writer):
         reaches the next integer."""
         f = F32 if t.bits <= 16 else F64
         sign = "s" if t.kind == "i" else "u"
-        wide = ScalarType(f"{t.kind}{2 * t.bits}", t.kind, 2 * t.bits)  # the lowest integer by -1
+        wide = scalar_type(f"{t.kind}{2 * t.bits}", t.kind, 2 * t.bits)  # the lowest integer by -1
         p, q = (self.convert(f"{sign}itofp", v, t, f, lanes) for v in a)
         r = self.emit(f"fdiv {spell(f, lanes)} {p}, {q}")
         # By zero: any number will do, but the conversion must be defined.
@@ -192,7 +192,7 @@ class Operations(Writer):
 
     def op_mulhi(self, x: Node, a: Sequence[str], lanes: int) -> str:
         t = x.type
-        wide = ScalarType(f"u{2 * t.bits}", "u", 2 * t.bits)
+        wide = scalar_type(f"u{2 * t.bits}", "u", 2 * t.bits)
         p, q = (self.convert("zext", v, t, wide, lanes) for v in a)
         full = spell(wide, lanes)
         product = self.emit(f"mul nuw {full} {p}, {q}")
