@@ -137,7 +137,7 @@ class Cudnn:
         return True
 
     def run(self, plan: Plan, buffers: dict[int, Buffer], workspace: int) -> Callable[[int], None]:
-        """What hands a plan to a stream."""
+        """A function that hands a plan to a stream."""
         pack = Descriptor(self.library, dnn.PACK)
         pack.set(dnn.PACK_IDS, dnn.INT64, *buffers)
         pack.set(dnn.PACK_POINTERS, dnn.POINTER, *(x.pointer for x in buffers.values()))

@@ -167,7 +167,7 @@ def operation(library: Library, kind: int, of: Descriptor, x: Descriptor, w: Des
 
 
 def step(library: Library, mode: int, x: Descriptor, y: Descriptor, b: Descriptor | None = None) -> Descriptor:
-    """What is done element by element to ``x``, perhaps with ``b``, in float32."""
+    """A pointwise operation on ``x``, perhaps with ``b``, in float32."""
     of = Descriptor(library, POINTWISE).set(POINTWISE_MODE_NAME, POINTWISE_MODE, mode)
     of.set(POINTWISE_PRECISION, DATA_TYPE, FLOAT).finalise()
     made = Descriptor(library, POINTWISE_OPERATION).set(STEP_OF, DESCRIPTOR, of).set(STEP_X, DESCRIPTOR, x)
