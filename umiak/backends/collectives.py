@@ -33,7 +33,13 @@ class Communicator(Protocol):
 
 
 class Collectives(Protocol):
-    """A library of collectives for one place."""
+    """A library of collectives for one place.
+
+    ``pairs``: two ranks may be connected by a thread of each, beside all other connections, so that single messages of
+    the two go by it.
+    """
+
+    pairs: bool
 
     def unique_id(self) -> bytes:
         """Bytes by which the ranks of a new communicator find each other; one rank asks, and tells the others."""

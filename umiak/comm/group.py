@@ -16,6 +16,7 @@ import numpy as np
 from umiak.comm import algorithms
 from umiak.comm.channel import Channel
 from umiak.comm.device_links import DeviceLinks
+from umiak.comm.device_messages import DeviceMessages
 from umiak.comm.errors import CommError, SizeMismatch
 from umiak.comm.peer_status import PeerStatus, summarize
 from umiak.comm.staging import Data, StagedArray, described
@@ -63,6 +64,7 @@ class Group:
             {} if beside is None else beside._open
         )  # what the rank has under way, on any group
         self.given_up: deque[int] = deque(maxlen=RECENT)  # calls that have ended with an error
+        self.device_messages = DeviceMessages(channel)
         self.device_links = DeviceLinks(self.size, self.rank, lambda obj: self.broadcast_object(obj, 0))
         # Tells what some global ranks do on a group, at a call of it
         self.ask_status: Callable[[Group, int | None, Sequence[int]], list[PeerStatus]] | None = None
@@ -405,7 +407,12 @@ class Group:
         def message(_: int) -> algorithms.Steps:
             yield [start(algorithms.bytes_of(staged.array), peer, tag)]
 
-        steps = self._collective_steps("", reads, writes, [], [], message)(tag)
+        library = None if check_flag.value else self.device_messages.library(staged, peer, tag)
+        if library is not None:
+            assert staged.device is not None
+            steps = (self.device_messages.send if reads else self.device_messages.recv)(library, staged.device, peer)
+        else:
+            steps = self._collective_steps("", reads, writes, [], [], message)(tag)
         task = Task(self, f"{op_name} {self.ranks[peer]} (group {self.name!r})", steps)
         if task._steps is not None:
             self._open[id(task)] = task
@@ -511,6 +518,7 @@ class Group:
 
     def close(self) -> None:
         """Release what the transport and libraries of devices hold for the group."""
+        self.device_messages.close()
         self.device_links.close()
         self.channel.close()
 

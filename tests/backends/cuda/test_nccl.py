@@ -94,6 +94,19 @@ def test_messages_of_a_batch_start_together(connected):
     np.testing.assert_array_equal([array.host_values(o) for o in outs], values[::-1])
 
 
+def test_a_single_message_is_handed_in_before_the_other_side_comes(connected):
+    xs, values = given(3)
+    out = empty((3,), xs[1].dtype, xs[1].place)
+    side = [stream.new_stream(x.place.index).id for x in xs]
+    connected[0].exchange(side[0], [(collectives.SEND, Buffer(xs[0]), 1)])
+    y = F.add(xs[0], 1.0)  # work of other streams goes on
+    np.testing.assert_array_equal(array.host_values(y), values[0] + 1)
+    got = connected[1].exchange(side[1], [(collectives.RECEIVE, Buffer(out), 0)])
+    stream.stream(out.place.index, side[1]).synchronize()
+    assert got.Test()
+    np.testing.assert_array_equal(array.host_values(out), values[0])
+
+
 def test_collectives_come_in_the_order_of_their_stream(connected):
     """Behind what makes their operands, in front of what reads their results; memory stays until they are done."""
     xs, values = given(4)

@@ -50,6 +50,8 @@ def load() -> Any:
 class NcclCollectives:
     """NCCL for one device (``umiak.backends.collectives.Collectives``)."""
 
+    pairs = True
+
     def __init__(self, device: Device, nccl: Any) -> None:
         self.device, self.nccl = device, nccl
 

@@ -41,6 +41,8 @@ def units(x: Buffer) -> tuple[int, int]:
 class XcclCollectives:
     """The library, for one device (``umiak.backends.collectives.Collectives``)."""
 
+    pairs = False  # nobody says that its functions may be called by several threads
+
     def __init__(self, device: PluginDevice) -> None:
         self.device = device
 
