@@ -24,7 +24,7 @@ _PLACED = "_current_expected_place=current_place _current_expected_place_=curren
 PATHS: dict[str, str | dict[str, str]] = {
     # --- paddle ------------------------------------------------------------------------------------------------------
     "paddle._C_ops": "paddle.static.formats.calls",
-    "paddle._legacy_C_ops": {},
+    "paddle._legacy_C_ops": "paddle.static.formats.legacy.calls",
     "paddle.paddle": "paddle",
     "paddle": {"paddle.version": "__git_commit__=commit", "umiak.core.dtype": "int=int32 long=int64 short=int16"},
     "paddle.functional": {

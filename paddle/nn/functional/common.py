@@ -43,7 +43,8 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None, name: str | No
 
     Args:
         x: floating or complex tensor ``[*, in_features]``.
-        weight: tensor ``[in_features, out_features]`` of x's dtype.
+        weight: tensor ``[in_features, out_features]`` of x's dtype; of another rank it is multiplied as by
+            :func:`paddle.matmul`.
         bias: tensor ``[out_features]`` of x's dtype, or None.
 
     Returns:
@@ -58,6 +59,9 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None, name: str | No
         >>> paddle.nn.functional.linear(paddle.ones([2, 3]), paddle.ones([3, 4])).shape
         paddle.Size([2, 4])
     """
+    if isinstance(weight, Tensor) and weight.ndim != 2:
+        y = F.matmul(x, weight)
+        return y if bias is None else F.add(y, bias)
     return apply(_LINEAR, (x, weight, bias))
 
 

@@ -148,8 +148,7 @@ def _call_of(name: str, operator: Operator) -> Callable[..., Any]:
             raise TypeError(f"[{name}] requires at most {len(order)} arguments ({', '.join(order)}), got {len(args)}")
         given = dict(zip(order, args, strict=False))
         values = [given.get(x) for x in own[0]] + list(args[len(order) :])
-        named = {x: Attribute("", _plain(given[x])) for x in own[1] if given.get(x) is not None}
-        results = _tensors(operator.call(Operation(f"pd_op.{base}", attributes=named), values))
+        results = operator_call(f"pd_op.{base}", values, {x: given[x] for x in own[1] if given.get(x) is not None})
         if count is None:
             return results
         results = results if isinstance(results, (tuple, list)) else (results,)
@@ -165,6 +164,12 @@ def _call_of(name: str, operator: Operator) -> Callable[..., Any]:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"What ``pd_op.{name}`` of {', '.join(order)} means in a program."
     return function
+
+
+def operator_call(name: str, values: list[Any], attributes: dict[str, Any]) -> Any:
+    """The results of an operator of the table."""
+    named = {x: Attribute("", _plain(value)) for x, value in attributes.items()}
+    return _tensors(TABLE[name].call(Operation(name, attributes=named), values))
 
 
 def _tensors(x: Any) -> Any:

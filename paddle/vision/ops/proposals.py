@@ -40,8 +40,8 @@ def generate_proposals(
         scores: floating tensor ``[N, A, H, W]``: how likely each of A anchors holds an object.
         bbox_deltas: tensor ``[N, 4 * A, H, W]``: moves of centres and logarithms of sizes, anchor by anchor.
         img_size: tensor ``[N, 2]``: height and width of each image.
-        anchors: tensor ``[H, W, A, 4]``: (x1, y1, x2, y2) in pixels.
-        variances: tensor ``[H, W, A, 4]``, by which moves are multiplied.
+        anchors: tensor ``[H, W, A, 4]``, or with the first dims as one: (x1, y1, x2, y2) in pixels.
+        variances: tensor of that shape, by which moves are multiplied.
         pre_nms_top_n: how many anchors of an image are considered, the best ones; 0 or less for all.
         post_nms_top_n: how many regions of an image stay, the best ones; 0 or less for all.
         nms_thresh: intersection over union above which the worse of two regions is suppressed; 0 or less for none.
@@ -78,7 +78,8 @@ def generate_proposals(
         n, a, rows, columns = scores.shape
         expected = ([n, 4 * a, rows, columns], [n, 2], [rows, columns, a, 4], [rows, columns, a, 4])
         for shape, (arg_name, value) in zip(expected, list(named.items())[1:], strict=True):
-            if list(value.shape) != shape:
+            joined = [math.prod(shape[:3]), 4] if len(shape) == 4 and arg_name != "bbox_deltas" else shape
+            if list(value.shape) not in (shape, joined):
                 raise op_error(ValueError, op_name, f"{arg_name} of shape {shape}", list(value.shape))
         total = rows * columns * a
         with no_grad_guard():

@@ -12,7 +12,7 @@ import paddle.nn.functional as F
 from paddle.static.formats import calls
 from paddle.static.formats.operators.table import TABLE
 
-C = paddle._C_ops
+C, L = paddle._C_ops, paddle._legacy_C_ops
 FACTS = Path(__file__).parents[2] / "data" / "kernel_arguments.txt"
 RENAMED = {"complex": {"real": "x", "imag": "y"}, "mv": {"vec": "y"}, "trunc": {"input": "x"}}
 KERNELS = {
@@ -87,6 +87,18 @@ def test_results_that_only_gradients_read_are_none():
     assert isinstance(C.dropout(x, None, 0.0, False, "upscale_in_train", 0, False), paddle.Tensor)
 
 
+def test_older_operators():
+    np.testing.assert_array_equal(L.softmax(x, "axis", 0).numpy(), F.softmax(x, 0).numpy())
+    np.testing.assert_array_equal(L.matmul_v2(x, x, "trans_y", True).numpy(), (x @ x.T).numpy())
+    y, shape = L.reshape2(x, None, None, "shape", [3, 4])
+    assert y.shape == [3, 4] and shape is None and L.cast(x, "out_dtype", paddle.int32).dtype == paddle.int32
+    boxes = paddle.to_tensor([[0.0, 0.0, 10.0, 10.0], [0.0, 0.0, 300.0, 300.0]])
+    levels = ("min_level", 2, "max_level", 5, "refer_level", 4, "refer_scale", 224, "pixel_offset", False)
+    parts, restored, counts = L.distribute_fpn_proposals(boxes, paddle.to_tensor([2], "int32"), 4, 4, *levels)
+    assert [len(p) for p in parts] == [1, 0, 1, 0] and restored.tolist() == [[0], [1]]
+    assert [n.tolist() for n in counts] == [[1], [0], [1], [0]]
+
+
 def test_in_place():
     w = paddle.to_tensor([-1.0, 2.0], stop_gradient=False)
     y = w * 3
@@ -105,7 +117,11 @@ def test_what_is_refused():
         C.relu(x, x)
     with pytest.raises(ValueError, match="'y' is required"):
         C.add(x)
-    for module, name in ((C, "relu_grad"), (paddle._legacy_C_ops, "matmul_v2")):
+    with pytest.raises(TypeError, match="pairs of name and value"):
+        L.softmax(x, "axis")
+    with pytest.raises(TypeError, match=r"at most 1 tensors \(X\), got 2"):
+        L.softmax(x, x)
+    for module, name in ((C, "relu_grad"), (L, "matmul_v2_grad"), (L, "elementwise_add")):
         assert not hasattr(module, name)
         with pytest.raises(AttributeError, match="call the public function of the same meaning"):
             getattr(module, name)
@@ -117,4 +133,4 @@ def test_ways_to_import():
 
     assert kernels is _C_ops is C and "relu" in dir(C) and _legacy_C_ops is paddle._legacy_C_ops
     with pytest.raises(ImportError, match="call the public function"):
-        from paddle._legacy_C_ops import matmul_v2  # noqa: F401
+        from paddle._legacy_C_ops import matmul_v2_grad  # noqa: F401
