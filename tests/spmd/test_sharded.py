@@ -38,6 +38,12 @@ UNCUT = {
 
 @over_samples(quick=1, never=UNCUT)
 def test_parts_of_calls(case: Case) -> None:
+    """In a few of the ways in which the call can be cut."""
+    check_parts(case, quick=True)
+
+
+@over_samples(quick=0, never=UNCUT)
+def test_all_parts_of_calls(case: Case) -> None:
     check_parts(case, quick=False)
 
 

@@ -65,6 +65,11 @@ def identifiers(text: str, suffix: str) -> Iterator[tuple[str, int]]:
 
 
 @cache
+def first_word(words: str) -> str:
+    return words.lower().split()[0]
+
+
+@cache
 def phrase(words: str) -> re.Pattern[str]:
     """A pattern of words in lower case, which may go over the end of a line, also of a comment."""
     return re.compile(r"\b" + r"(?:[ \t]*\n[ \t#*]*|[ \t]+)".join(map(re.escape, words.lower().split())) + r"\b")
@@ -85,7 +90,7 @@ def breaches(path: str, text: str, rules: Iterable[Rule]) -> Iterator[str]:
     lowered = text.lower()
     for rule in here:
         # A text is sooner searched for the first word of a phrase than for the pattern of it.
-        if rule.scope == "phrase" and rule.banned.lower().split()[0] in lowered:
+        if rule.scope == "phrase" and first_word(rule.banned) in lowered:
             for m in phrase(rule.banned).finditer(lowered):
                 yield f"{path}:{text.count(chr(10), 0, m.start()) + 1}: {rule.banned!r}; the term is {rule.standard!r}"
 

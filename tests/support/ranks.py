@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -51,21 +51,22 @@ def simulate(n: int, module: str, name: str) -> None:
 
 
 @functools.cache
-def run_ranks(n: int, module: str) -> dict[str, list[str]]:
-    """Run the checks of a module on ``n`` ranks: for each its failures, by rank. One rank is this process."""
+def run_ranks(n: int, module: str, names: tuple[str, ...]) -> dict[str, list[str]]:
+    """Run checks of a module on ``n`` ranks: for each its failures, by rank. One rank is this process."""
     if n == 1:
-        return _alone(module)
+        return _alone(module, names)
     pytest.importorskip("mpi4py")
     program = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     if program is None:
         pytest.skip("mpiexec is not there")
     with tempfile.TemporaryDirectory() as folder:
         command = [program, "-n", str(n), sys.executable, "-W", "error", "-m", "tests.support.ranks", module, folder]
+        command += names
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
         said = f"{done.stdout}{done.stderr}"[-4000:]
         results = [_read(Path(folder) / f"{rank}.json") for rank in range(n)]
     out = {}
-    for name in checks(module):
+    for name in names:
         failures = [f"rank {r}:\n{found.get(name, 'ended before')}" for r, found in enumerate(results)]
         out[name] = [f for r, f in enumerate(failures) if results[r].get(name, "ended before") is not None]
         if out[name]:
@@ -73,9 +74,9 @@ def run_ranks(n: int, module: str) -> dict[str, list[str]]:
     return out
 
 
-def assert_passes(n: int, module: str, name: str) -> None:
-    """One check on ``n`` ranks."""
-    failures = run_ranks(n, module)[name]
+def assert_passes(n: int, module: str, name: str, together: Sequence[str] = ()) -> None:
+    """One check on ``n`` ranks, with one start of the processes for those that run ``together``, or for all."""
+    failures = run_ranks(n, module, tuple(together or checks(module)))[name]
     assert not failures, "\n".join(failures)
 
 
@@ -83,18 +84,18 @@ def _read(path: Path) -> dict[str, str | None]:
     return json.loads(path.read_text()) if path.exists() else {}
 
 
-def _alone(module: str) -> dict[str, list[str]]:
+def _alone(module: str, names: Sequence[str]) -> dict[str, list[str]]:
     from umiak.core import context
 
     former = context.new_rank(0).activate()
     try:
-        results = _run(module, lambda found: None)
+        results = _run(module, names, lambda found: None)
     finally:
         former.activate()
     return {name: [] if text is None else [text] for name, text in results.items()}
 
 
-def _run(module: str, report: Callable[[dict], None]) -> dict[str, str | None]:
+def _run(module: str, names: Sequence[str], report: Callable[[dict], None]) -> dict[str, str | None]:
     """This rank's part: what went wrong in each check, None where nothing did."""
     import paddle
     from umiak import comm
@@ -107,7 +108,7 @@ def _run(module: str, report: Callable[[dict], None]) -> dict[str, str | None]:
     results: dict[str, str | None] = {}
     former = paddle.get_flags("FLAGS_comm_timeout_s")
     good = True
-    for name in checks(module):
+    for name in names:
         paddle.set_flags({"FLAGS_comm_timeout_s": LIMIT})
         text = None if good else NOT_RUN
         if good:
@@ -124,12 +125,12 @@ def _run(module: str, report: Callable[[dict], None]) -> dict[str, str | None]:
     return results
 
 
-def main(module: str, folder: str) -> None:
+def main(module: str, folder: str, *names: str) -> None:
     """What each process runs."""
     from umiak import comm
 
     rank = comm.start().rank
-    _run(module, lambda found: (Path(folder) / f"{rank}.json").write_text(json.dumps(found)) and None)
+    _run(module, names, lambda found: (Path(folder) / f"{rank}.json").write_text(json.dumps(found)) and None)
     sys.stdout.flush()
 
 
