@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tests.fuzz import steps
-from tests.fuzz.steps import CLIPS, OPTIMIZERS, PARTS, WAYS, check, draw
+from tests.fuzz.steps import CLIPS, EIGHT, OPTIMIZERS, PARTS, WAYS, check, draw
 from umiak.comm.captured_buckets import CapturedReduction
 
 SAMPLE = 6
@@ -32,7 +32,7 @@ def test_all(first):
 def test_a_seed_is_a_case_of_every_kind():
     cases = [draw(seed) for seed in range(500)]
     assert [draw(seed) for seed in range(5)] == cases[:5]
-    assert {part for case in cases for part in case.parts} == set(PARTS)
+    assert {part for case in cases for part in case.parts} == {*PARTS, EIGHT}
     assert {case.optimizer for case in cases} == set(OPTIMIZERS) and {case.clip for case in cases} == set(CLIPS)
     counts = collections.Counter(case.ways for case in cases)
     assert counts["captured", "captured"] > 100 and len(counts) == len(WAYS) ** 2

@@ -48,7 +48,7 @@ REFUSALS: dict[str, tuple[str, Callable[[Program, str], bool]]] = {
     ),
     "code branched on a size that differs between runs": (
         r"the program was recorded for sizes with|in static mode, declare the size|sizes that are declared",
-        lambda p, mode: mode.startswith(("static", "saved", "predicted")),
+        lambda p, mode: mode.startswith(("static", "saved", "predicted", "exported")),
     ),
     "differentiated twice, a captured function needs what it wrote over": (
         r"writes to tensors whose values from before its gradient needs",

@@ -341,14 +341,38 @@ def multi_transformer(
 
 def auxiliary_loss(
     gate_prob: Tensor, dispatch_mask: Tensor, num_experts: int, use_group: bool, moe_k: int, clip_min: float,
-    tokens_mask: Tensor | None = None,
+    tokens_mask: Tensor | None = None, dispatch_tokens_mask: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    ce = (dispatch_mask if dispatch_mask.dim() == 1 else dispatch_mask.sum(0)).to(gate_prob.dtype)
-    tokens = torch.tensor(float(gate_prob.shape[0])) if tokens_mask is None else tokens_mask.sum()
-    tokens = tokens.clamp(min=clip_min)
-    weighted = gate_prob if tokens_mask is None else gate_prob * tokens_mask[:, None]
-    loss = num_experts * (weighted.sum(0) / tokens * (ce / tokens).detach()).sum()
+    sent = (dispatch_mask if dispatch_mask.dim() == 1 else dispatch_mask.sum(0)).double()
+    counted = next((m for m in (dispatch_tokens_mask, tokens_mask) if m is not None), torch.ones(gate_prob.shape[0]))
+    tokens = counted.sum().double().clamp(min=clip_min)
+    loss = num_experts * (gate_prob.sum(0) / tokens * (sent / tokens).detach()).sum()
     return loss / moe_k if use_group else loss
+
+
+# --- experts ---------------------------------------------------------------------------------------------------------
+
+
+def requests(scores: Tensor, k: int, experts: int) -> Tensor:
+    """Of the experts of the largest scores, 1 for each that a token asks for: ``[k, tokens, experts]``."""
+    return F.one_hot(torch.topk(scores, k, 1)[1].T, experts).double()
+
+
+def taken(asked: Tensor, capacity: int, last: bool = False) -> Tensor:
+    """The requests ``[k, tokens, experts]`` that experts take, in their order or from the end."""
+    k, n, experts = asked.shape
+    order = asked.reshape(-1, experts)
+    place = order.flip(0).cumsum(0).flip(0) if last else order.cumsum(0)
+    return asked * (place <= capacity).reshape(k, n, experts)
+
+
+def by_routes(routes: Sequence[Sequence[int]], first: int, stop: int, capacity: int, last: bool) -> Tensor:
+    """Which of the experts of each token take it, ``[tokens, k]``, of those from ``first`` to before ``stop``."""
+    chosen = torch.tensor(routes)
+    experts = int(chosen.max()) + 1
+    asked = F.one_hot(chosen.T, experts).double()
+    here = torch.tensor([first <= e < stop for e in range(experts)])
+    return (taken(asked, capacity, last) * here).sum(2).T
 
 
 # --- pages -----------------------------------------------------------------------------------------------------------
@@ -356,10 +380,12 @@ def auxiliary_loss(
 
 def cached_attention(
     qkv: Tensor, heads: int, key_heads: int, bias: Tensor | None = None, rope: Tensor | None = None,
-    neox: bool = False, prefix: Tensor | None = None, mask: Tensor | None = None,
+    neox: bool = False, prefix: Tensor | None = None, mask: Tensor | None = None, scales: Tensor | None = None,
+    prompt: int = 0,
 ) -> Tensor:  # fmt: skip
     """Of ``[batch, tokens, features]``, each token over those up to its own and over a prefix
-    ``[2, batch, key heads, positions, dim]``."""
+    ``[2, batch, key heads, positions, dim]``. ``scales``, or the largest numbers of a ``prompt``: keys and values are
+    levels of 8 bits."""
     b, n, _ = qkv.shape
     x = (qkv if bias is None else qkv + bias.flatten()).reshape(b, n, heads + 2 * key_heads, -1)
     q, k, v = x[:, :, :heads], x[:, :, heads : heads + key_heads], x[:, :, heads + key_heads :]
@@ -367,9 +393,24 @@ def cached_attention(
         cos, sin = (t[:, :n] for t in rope)  # [batch or 1, positions, 1, dim / 2]
         cos, sin = ((t.repeat(1, 1, 1, 2) if neox else t.repeat_interleave(2, -1)) for t in (cos, sin))
         q, k = (turned(t, sin, cos, not neox) for t in (q, k))
+    if scales is not None:
+        k, v = (_levels(x, 20.0 * s[:, None]) for x, s in zip((k, v), scales, strict=True))
+    if prompt:
+        k, v = (_levels(x, _factors(x[:, :prompt])) for x in (k, v))
     if prefix is not None:
         k, v = (torch.cat([old.transpose(1, 2), new], 1) for old, new in zip(prefix, (k, v), strict=True))
     return attend(q, k, v, None, mask, mask is None)[0].flatten(2).detach()
+
+
+def _factors(x: Tensor) -> Tensor:
+    most = x.detach().abs().amax((1, 3), keepdim=True)
+    return torch.where(most > 0, 127 / torch.where(most > 0, most, 1.0), 1.0)
+
+
+def _levels(x: Tensor, factors: Tensor) -> Tensor:
+    """What is left of numbers that are stored as whole numbers of their factors' inverses; ties go away from 0."""
+    y = x.detach() * factors
+    return torch.sign(y) * torch.floor(y.abs() + 0.5).clamp(max=127) / factors
 
 
 # --- 8 bits ----------------------------------------------------------------------------------------------------------

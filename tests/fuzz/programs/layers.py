@@ -21,4 +21,5 @@ class Layered(PyLayer):
     @staticmethod
     def backward(ctx: Any, g: Any, h: Any) -> Any:
         x, y, t = ctx.saved_tensor()
-        return g * y * ctx.scale + h * (1.0 - t * t), g * x * ctx.scale
+        to_x = g * y * ctx.scale + h * (1.0 - t * t)
+        return to_x.astype(x.dtype), (g * x * ctx.scale).astype(y.dtype)  # operands of two dtypes: mixed precision

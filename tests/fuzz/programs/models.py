@@ -93,10 +93,14 @@ def weighted_swiglu8(x: Any, prob: Any, power_of_two: bool) -> Any:
     return I.fused_act_dequant(*I.fused_weighted_swiglu_act_quant(x, prob, power_of_two)).astype("float32")
 
 
-def stored_linear(x: Any, weight: Any, bias: Any, bits: int, group: int) -> Any:
-    """A linear map by a weight that is stored in few bits."""
+def stored_linear(x: Any, weight: Any, bias: Any, bits: int, group: int, plain: bool) -> Any:
+    """A linear map by a weight that is stored in few bits; ``plain``: by what it stands for."""
     with paddle.no_grad():
         numbers, scale = paddle.nn.quant.weight_quantize(weight, f"weight_only_int{bits}", None, group)
+        if plain:
+            weight = paddle.nn.quant.weight_dequantize(numbers, scale, f"weight_only_int{bits}", group_size=group)
+    if plain:
+        return paddle.nn.functional.linear(x, weight, bias)
     return paddle.nn.quant.weight_only_linear(x, numbers, bias, scale, f"int{bits}", None, group)
 
 
@@ -109,16 +113,23 @@ def packed_qkv(q: Any, k: Any, v: Any, **words: Any) -> Any:
 
 def paged_attention(
     qkv: Any, heads: int, key_heads: int, chunks: Sequence[int], block_size: int, bias: Any = None, rope: Any = None,
-    neox: bool = False, prefix: Any = None, mask: Any = None,
+    neox: bool = False, prefix: Any = None, mask: Any = None, scales: Any = None, dynamic: bool = False,
 ) -> Any:  # fmt: skip
-    """Attention over a cache in blocks: a prompt and what follows, in chunks."""
+    """Attention over a cache in blocks: a prompt and what follows, in chunks. ``scales``: of keys and of values that
+    are stored as bytes, ``[2, key_heads]``; ``dynamic``: those of each sequence's prompt."""
     b, n = qkv.shape[0], sum(chunks)
     dim = qkv.shape[2] // (heads + 2 * key_heads)
     before = 0 if prefix is None else prefix.shape[3]
     columns = -(-(n + before) // block_size)
-    caches = [paddle.zeros([b * columns + 1, key_heads, block_size, dim], qkv.dtype) for _ in range(2)]
+    kept = "uint8" if dynamic or scales is not None else qkv.dtype
+    caches = [paddle.zeros([b * columns + 1, key_heads, block_size, dim], kept) for _ in range(2)]
     table = paddle.arange(b * columns, 0, -1, dtype="int32").reshape([b, columns])
     more = {} if prefix is None else {"pre_key_cache": prefix[0], "pre_value_cache": prefix[1]}
+    if kept == "uint8":
+        to = list((20.0 * scales).unbind(0)) if scales is not None else [paddle.zeros([b, key_heads]) for _ in "kv"]
+        back = [1.0 / x for x in to] if scales is not None else [paddle.zeros([b, key_heads]) for _ in "kv"]
+        names = [f"cache_{x}_{kind}_scales" for kind in ("quant", "dequant") for x in "kv"]
+        more |= {**dict(zip(names, to + back)), "use_dynamic_cachekv_quant": dynamic}
     outs, old = [], 0
     for new in chunks:
         counts = [paddle.full([b], c, "int32") for c in (0 if old else new, old, new)]

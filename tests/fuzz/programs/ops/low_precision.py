@@ -168,12 +168,12 @@ def stored(d: Draw) -> Proposal:
     bits, group = d.choose((8, 4)), d.choose([g for g in (-1, 64, 128) if g == -1 or n % g == 0])
     w = a.input([n, 16], grad=False)
     b = a.input([16]) if d.chance(0.5) else "None"
-    return a.proposal(w=w, b=b, bits=bits, group=group)
+    return a.proposal(w=w, b=b, bits=bits, group=group, plain=d.chance(0.3))
 
 
 op(
     "stored_linear",
-    "models.stored_linear({0}, {w}, {b}, {bits}, {group})[..., ::5] * 0.2",
+    "models.stored_linear({0}, {w}, {b}, {bits}, {group}, {plain})[..., ::5] * 0.2",
     "((lambda y, b: y if b is None else y + b)({0} @ L.stored({w}, {bits}, {group}), {b}))[..., ::5] * 0.2",
     stored,
     tags="quantised",

@@ -67,6 +67,27 @@ family.op(
 )
 
 
+def in_bytes(d: Draw) -> Proposal:
+    a, _, tokens, heads, key_heads, _ = _begun(d)
+    first = d.integer(1, tokens)
+    chunks = [first] if first == tokens else [first, tokens - first]
+    ours, judged = "dynamic=True", f"prompt={first}"
+    if d.chance(0.5):
+        ours = judged = f"scales={a.input([2, key_heads], 'float32', fill='positive', grad=False)}"
+    return a.proposal(heads=heads, key_heads=key_heads, chunks=chunks, size=d.integer(1, 4), ours=ours, judged=judged)
+
+
+family.op(
+    "paged_attention_of_bytes",
+    "models.paged_attention({0}, {heads}, {key_heads}, {chunks}, {size}, {ours})",
+    "L.cached_attention({0}, {heads}, {key_heads}, {judged})",
+    in_bytes,
+    dtype=lambda x, *others: x,
+    weight=0.5,
+    tags="cut quantised",
+)
+
+
 def stepped(d: Draw) -> Proposal:
     a, batch, tokens, heads, key_heads, dim = _begun(d)
     a.give("bias", [heads + 2 * key_heads, dim], 0.4)

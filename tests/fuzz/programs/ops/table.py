@@ -10,6 +10,7 @@ from tests.fuzz.programs.ops import (
     comparisons,
     complex_numbers,
     custom,
+    dispatch,
     experts,
     fused,
     gradients,
@@ -50,7 +51,7 @@ for _family in FAMILIES:
 
 # Language models, among plain statements that are drawn less often. Results of a random size, and of a user's
 # operator, have nothing to do with them.
-_MODELS = language.family, transformers.family, pages.family, low_precision.family
+_MODELS = language.family, transformers.family, pages.family, low_precision.family, dispatch.family
 _RARE = {name: replace(op, weight=0.12 * op.weight) for name, op in OPS.items() if not op.tags & {"mask", "users"}}
 _MORE = (fused, masked_attention, caches, experts)
 LANGUAGE: dict[str, Op] = {
