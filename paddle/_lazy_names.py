@@ -242,6 +242,7 @@ NAMES = {
         "paddle.utils.cpp_extension": "building compiling loading",
         "paddle.utils.cpp_extension.building": "BuildExtension CUDAExtension CppExtension setup",
         "paddle.utils.cpp_extension.compiling": "get_build_directory",
+        "paddle.utils.cpp_extension.cuda_home": "CUDA_HOME",
         "paddle.utils.cpp_extension.loading": "load load_op_meta_info_and_register_op parse_op_info",
     },
     "paddle.vision": {

@@ -132,7 +132,9 @@ def stub(module: str, rows: list) -> str:
         elif isinstance(value, type) and value.__module__.startswith("umiak.core."):
             imports.append(f"from {value.__module__} import {value.__name__} as {name}")
         elif not callable(value) and isinstance(value, (int, float, str, DType, type(None))):
-            defined.append(f"{name}: {_constant(value)}")
+            # What differs from machine to machine says its type itself.
+            own = vars(importlib.import_module(row.home)).get("__annotations__", {}).get(name)
+            defined.append(f"{name}: {_type(own) if own else _constant(value)}")
         elif getattr(value, "_aliases", None) or getattr(value, "_ints", -1) >= 0:
             owners = row.exported_by
             first = owners[0] if owners[0] != "paddle" or len(owners) == 1 else owners[1]

@@ -15,7 +15,7 @@ import pytest
 import paddle
 from paddle.utils.cpp_extension import CUDAExtension, load
 from paddle.utils.cpp_extension.compiling import compiler, flags_for, linking_for, run_time_libraries
-from paddle.utils.cpp_extension.cuda_toolkit import architecture_flags, toolkit
+from paddle.utils.cpp_extension.cuda_toolkit import architecture_flags, home, toolkit
 from tests.support import extras
 from tests.support.extensions import SOURCES
 
@@ -53,6 +53,7 @@ def test_the_environment_names_the_toolkit(alone, monkeypatch):
         assert kit == (f"{root}/bin/nvcc", [f"{root}/include"], [f"{root}/lib"])
         monkeypatch.delenv(name)
     assert toolkit("a.cu", "load").nvcc == f"{alone}/usual/bin/nvcc"
+    assert home() == f"{alone}/usual"
 
 
 def test_a_script_on_the_path_tells_where_its_toolkit_is(alone):
@@ -81,6 +82,7 @@ def test_where_there_is_none_it_is_said_what_to_install(alone):
     )
     with pytest.raises(RuntimeError, match=wanted):
         load("none", [str(alone / "a.cu")], build_directory=str(alone))
+    assert home() is None
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Made by ``tools/public_stubs.py``."""
 
+import builtins
+
 from paddle.utils.cpp_extension import building as building
 from paddle.utils.cpp_extension import compiling as compiling
 from paddle.utils.cpp_extension import loading as loading
@@ -12,7 +14,10 @@ from paddle.utils.cpp_extension.loading import load as load
 from paddle.utils.cpp_extension.loading import load_op_meta_info_and_register_op as load_op_meta_info_and_register_op
 from paddle.utils.cpp_extension.loading import parse_op_info as parse_op_info
 
+CUDA_HOME: builtins.str | None
+
 __all__ = [
+    "CUDA_HOME",
     "BuildExtension",
     "CUDAExtension",
     "CppExtension",

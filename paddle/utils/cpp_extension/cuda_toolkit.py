@@ -91,6 +91,11 @@ def toolkit(source: str, function: str) -> Toolkit:
     )
 
 
+def home() -> str | None:
+    """Return the folder of the toolkit that compiles, None where there is none that is complete."""
+    return next((str(root) for root in _roots() if not _missing(root)), None)
+
+
 def architecture_flags(given: Sequence[str], function: str) -> list[str]:
     """Flags that say for which devices ``nvcc`` compiles, unless given ones do.
 

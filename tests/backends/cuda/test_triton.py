@@ -386,6 +386,31 @@ def test_streams_of_pytorch_keep_their_driver(unloaded, monkeypatch):
 
     with pytest.raises(RuntimeError, match="0 active drivers"):
         triton.runtime.driver.active  # noqa: B018
+    backend = CudaBackend(RecordingDriver())
+    triton_driver.take(backend)
+    driver = triton.runtime.driver.active
+    assert driver.backend is backend
+    triton_driver.take(backend)
+    assert triton.runtime.driver.active is driver
+
+
+def test_the_package_comes_with_the_driver(unloaded, cuda):
+    try:
+        triton = paddle.compat.paddle_triton_fun()
+        assert triton is sys.modules["triton"] and triton.runtime.driver.active.backend is cuda
+    finally:
+        paddle.disable_compat()
+
+
+def test_a_package_that_is_missing_is_said(monkeypatch):
+    monkeypatch.setitem(sys.modules, "triton", None)
+    try:
+        with pytest.raises(
+            ImportError, match=r"\[paddle_triton_fun\] requires the package triton, got .*\. Install it"
+        ):
+            paddle.compat.paddle_triton_fun()
+    finally:
+        paddle.disable_compat()
 
 
 def test_buffers_of_a_launch_are_told(triton, cuda, device):
