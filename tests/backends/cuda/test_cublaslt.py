@@ -81,6 +81,38 @@ def test_an_algorithm_is_chosen_once_for_a_class_of_calls(device, library):
     assert len(library.objects) == chosen
 
 
+@pytest.fixture
+def less_precise():
+    names = ["FLAGS_enable_cublas_tensor_op_math", "FLAGS_gemm_use_half_precision_compute_type"]
+    yield lambda on: paddle.set_flags(dict.fromkeys(names, on))
+    paddle.set_flags(dict.fromkeys(names, False))
+
+
+@pytest.mark.parametrize(("dtype", "x", "rough"), [("float32", 1 + 2**-12, 4.0), ("float16", 2048.0, 2048.0)])
+def test_flags_allow_less_precision(device, library, less_precise, dtype, x, rough):
+    """TF32 has 10 bits behind the point; float16 has no odd numbers above 2048."""
+    depth = 4
+    a = paddle.ones([2, depth], dtype=dtype)
+    b = paddle.full([depth, 2], x if dtype == "float32" else 1.0, dtype=dtype)
+    if dtype == "float16":
+        b[0] = x
+        exact = 2051.0  # which is then rounded to 2052
+    else:
+        exact = depth * x
+    for on, expected in ((False, np.dtype(dtype).type(exact)), (True, rough), (False, np.dtype(dtype).type(exact))):
+        less_precise(on)
+        assert (a @ b).tolist() == [[expected] * 2] * 2
+
+
+def test_float64_and_bfloat16_are_as_precise_with_these_flags(device, library, less_precise):
+    less_precise(True)
+    for name in ("float64", "bfloat16"):
+        x = paddle.ones([2, 2], dtype=name)
+        x @ x
+    kinds = {o["compute"] for o in library.objects.values() if isinstance(o, dict) and "compute" in o}
+    assert kinds == {lt.DTYPES["float64"][1], lt.DTYPES["bfloat16"][1]}
+
+
 def test_what_the_library_does_not_do_runs_by_the_loop_ir(device, cuda, library):
     library.refuses = True
     before = len(cuda.driver.launched)
@@ -209,7 +241,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("refused", [*REFUSED[:2], *(pytest.param(x, marks=pytest.mark.slow) for x in REFUSED[2:])])
+@pytest.mark.parametrize("refused", [REFUSED[0], *(pytest.param(x, marks=pytest.mark.slow) for x in REFUSED[1:])])
 def test_gradients_of_biases_and_of_relu_are_parts_of_launches(device, cuda, library, refused):
     """A step of training, with losses of the host, whatever the library refuses."""
     library.refuses = refused
@@ -288,6 +320,7 @@ def test_codes_go_to_the_library_with_their_scales(device, cuda, library, name, 
     assert library.calls == [lt.EPILOGUE_NONE] and not [k for k in names if "matmul" in k]
 
 
+@pytest.mark.slow  # matmuls by the emulator
 def test_formats_and_sizes_that_the_library_refuses_are_tiles_or_decompositions(device, cuda, library):
     def product(k, formats, block=(1, None)):
         x, y = normals(20, k), normals(k, 33)

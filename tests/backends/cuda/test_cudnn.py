@@ -42,11 +42,17 @@ CASES = {
     "three dims": ((1, 2, 4, 3, 5), (3, 2, 2, 2, 2), {"padding": 1}),
     "channels last": ((2, 6, 5, 3), (4, 3, 3, 2), {"data_format": "NHWC", "padding": 1}),
 }
-QUICK = ("grouped", "asymmetric", "one dim", "channels last")
+QUICK = {("grouped", "float32"), ("one dim", "float32"), ("channels last", "bfloat16")}
 
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16", pytest.param("float16", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in CASES])
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [
+        (name, dtype) if (name, dtype) in QUICK else pytest.param(name, dtype, marks=pytest.mark.slow)
+        for name in CASES
+        for dtype in ("float32", "bfloat16", "float16")
+    ],
+)
 def test_convolutions_and_both_gradients(device, cuda, library, name, dtype):
     """No columns, and no kernel of ours that multiplies; of 16 bits images have channels last."""
     image, window, options = CASES[name]
@@ -172,6 +178,7 @@ def test_the_library_itself_takes_the_descriptors():
         dnn.operation(library, dnn.FORWARD, of, x, w, tensor(3, (2, 6, 9, 8)))
 
 
+@pytest.mark.slow
 def test_the_check_of_a_device_has_a_section_for_each_library(device, cuda, library, monkeypatch):
     """As small as may be; convolutions by the double, the others without a library."""
     import gpu_libraries
