@@ -18,6 +18,7 @@ _SWITCHES = {
     "umiak.backends.cuda.device": "benchmark check_cuda_error cuda_mapped_memory gpu_memory_limit_mb",
     "umiak.backends.cuda.programs": "cuda_graphs",
     "umiak.backends.cuda.providers.gemm": "cuda_gemm",
+    "umiak.backends.cuda.providers.matmul_flags": "enable_cublas_tensor_op_math gemm_use_half_precision_compute_type",
     "umiak.checkpoint.checksum": "verify_checksums",
     "umiak.comm.group": "check_collectives",
     "umiak.comm.slow_link": "comm_link",

@@ -24,6 +24,18 @@ def given(x):
     return getattr(getattr(x, "_obj", x), "value", x)
 
 
+def product(compute, a, b):
+    """Products of batches, with sums of a type."""
+    if compute == lt.TF32[0]:
+        a, b = ((x.view("u4") & 0xFFFFE000).view("f4") for x in map(np.ascontiguousarray, (a, b)))
+    if compute != lt.HALF[0]:
+        return a @ b
+    sums = np.zeros((*a.shape[:-1], b.shape[-1]), "f2")
+    for k in range(a.shape[-1]):
+        sums += (a[..., k, None] * b[..., k, None, :]).astype("f2")
+    return sums
+
+
 class CublasLtDouble:
     """The functions of the library. Objects are numbers into ``objects``. ``refuses``: epilogues that no algorithm
     has, or True. ``calls``: the epilogues of what it has computed."""
@@ -134,8 +146,9 @@ class CublasLtDouble:
 
     def cublasLtMatmul(self, handle, desc, alpha, a, a_layout, b, b_layout, beta, c, c_layout, d, d_layout,
                        algo, workspace, nbytes, stream):  # fmt: skip
-        assert (given(alpha), nbytes.value) == (1, 256) and workspace.value and c_layout is d_layout
-        operation, factor = dict(self.objects[desc.value]), given(beta)
+        operation = dict(self.objects[desc.value])
+        one, factor = (np.uint16(given(x)).view("f2") if operation["scale"] == 2 else given(x) for x in (alpha, beta))
+        assert (one, nbytes.value) == (1, 256) and workspace.value and c_layout is d_layout
         assert factor == 1 or (factor == 0 and c.value == d.value)
         epilogue = operation.get(lt.EPILOGUE, lt.EPILOGUE_NONE)
         bias, mask = operation.get(lt.BIAS_POINTER), operation.get(lt.AUX_POINTER)
@@ -144,7 +157,11 @@ class CublasLtDouble:
             left = self.matrices(a.value, a_layout, operation[lt.TRANSA])
             right = self.matrices(b.value, b_layout, operation[lt.TRANSB])
             out = self.matrices(d.value, d_layout)
-            x = self.scaled(operation, 0, left) @ self.scaled(operation, 1, right.swapaxes(1, 2)).swapaxes(1, 2)
+            x = product(
+                operation["compute"],
+                self.scaled(operation, 0, left),
+                self.scaled(operation, 1, right.swapaxes(1, 2)).swapaxes(1, 2),
+            )
             if factor:
                 x = x + self.matrices(c.value, c_layout).astype(x.dtype)
             self.calls.append(epilogue)

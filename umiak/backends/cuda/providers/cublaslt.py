@@ -17,6 +17,7 @@ from umiak.backends.cuda.launches import Scratch
 from umiak.backends.cuda.providers import lt_library as lt
 from umiak.backends.cuda.providers.epilogue import PLAIN, Epilogue, Scales
 from umiak.backends.cuda.providers.lt_library import Heuristic, Library
+from umiak.backends.cuda.providers.matmul_flags import HALF_SUMS, TENSOR_OP_MATH
 from umiak.backends.matmul_work import Matrices
 from umiak.backends.strided import merged, reshaped
 from umiak.core.buffer import Buffer
@@ -45,6 +46,7 @@ class Problem(NamedTuple):
     """One class of calls: what the library chooses an algorithm by."""
 
     dtypes: tuple[str, str, str]  # of the library's operands and of the result
+    kinds: tuple[int, int]  # of sums, and of the factors of a call
     batch: int
     transposes: tuple[int, int]  # of the library's operands
     layouts: tuple[Layout, Layout, Layout]
@@ -133,13 +135,14 @@ class CublasLt:
             Layout(*left[:3], of_b[-1]), Layout(*right[:3], of_a[-1]), Layout(n, m, n, to[-1]),
         )  # fmt: skip
         operands = [(b.x, of_b), (a.x, of_a), (out, to), (out if added is None else added, to)]
+        dtypes = (b.x.dtype.name, a.x.dtype.name, out.dtype.name)
         attributes, addresses = (x + y for x, y in zip(of_epilogue(epilogue), of_scales(scales)))
         for index in itertools.product(*map(range, sizes[:-1])):
             pointers = tuple(
                 x.pointer + x.dtype.itemsize * sum(i * s for i, s in zip(index, steps)) for x, steps in operands
             )
             problem = Problem(
-                (b.x.dtype.name, a.x.dtype.name, out.dtype.name), sizes[-1], (left[3], right[3]), layouts,
+                dtypes, kinds_of(dtypes, attributes), sizes[-1], (left[3], right[3]), layouts,
                 tuple(map(aligned, pointers)), attributes, tuple((k, aligned(p)) for k, p in addresses),
             )  # fmt: skip
             with self.lock:
@@ -160,8 +163,7 @@ class CublasLt:
 
     def choose(self, problem: Problem, addresses: Sequence[tuple[int, int]]) -> Chosen | None:
         library = self.library
-        _, compute, scale = lt.DTYPES[problem.dtypes[2]]
-        descriptor = library.new("MatmulDesc", compute, scale)
+        descriptor = library.new("MatmulDesc", *problem.kinds)
         layouts = tuple(
             self.layout(x, lt.DTYPES[dtype][0], problem.batch) for x, dtype in zip(problem.layouts, problem.dtypes)
         )
@@ -215,8 +217,7 @@ class CublasLt:
         queue = self.device.queue(current().get_stream(out.place))
         scratch = Scratch(out.place)
         workspace = scratch.take(chosen.heuristic.workspace)
-        factor = lt.FACTORS[lt.DTYPES[problem.dtypes[2]][2]]
-        one, of_added = factor(1), factor(beta)
+        one, of_added = (lt.factor(problem.kinds[1], x) for x in (1.0, beta))
         left, right, result, added = (ctypes.c_void_p(p) for p in pointers)
 
         def enqueue(stream: int) -> None:
@@ -230,6 +231,15 @@ class CublasLt:
                 )  # fmt: skip
 
         queue.put(name, enqueue, uses=uses)
+
+
+def kinds_of(dtypes: tuple[str, str, str], attributes: tuple) -> tuple[int, int]:
+    """The types of sums and of factors. In float16 the library adds up where nothing else is part of the launch."""
+    if TENSOR_OP_MATH.value and {*dtypes} == {"float32"}:
+        return lt.TF32
+    if HALF_SUMS.value and {*dtypes} == {"float16"} and not attributes:
+        return lt.HALF
+    return lt.DTYPES[dtypes[2]][1:]
 
 
 def fits(x: Matrices) -> bool:

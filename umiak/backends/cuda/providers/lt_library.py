@@ -8,12 +8,23 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
+import numpy as np
+
 # By dtype: the type of elements, of sums, and of the factors of a call.
 DTYPES = {
     "float32": (0, 68, 0), "float64": (1, 70, 1), "float16": (2, 68, 0), "bfloat16": (14, 68, 0),
     "float8_e4m3fn": (28, 68, 0), "float8_e5m2": (29, 68, 0),
 }  # fmt: skip
-FACTORS = {0: ctypes.c_float, 1: ctypes.c_double}
+TF32 = (77, 0)  # of sums and factors, where operands of float32 may be rounded to TF32 first
+HALF = (64, 2)  # where float16 is added up in float16
+
+
+def factor(type: int, value: float) -> Any:
+    """A factor of a call, of one of these types."""
+    if type == HALF[1]:
+        return ctypes.c_uint16(int(np.float16(value).view(np.uint16)))
+    return (ctypes.c_float if type == DTYPES["float32"][2] else ctypes.c_double)(value)
+
 
 # cublasLtMatmulDescAttributes_t
 TRANSA, TRANSB = 3, 4
