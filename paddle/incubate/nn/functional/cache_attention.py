@@ -128,6 +128,10 @@ def block_multihead_attention(
         IndexError: a block that there is not, or a position that rope_emb has not. Nothing has been written after any
             of these.
 
+    Note:
+        How many sequences get a prefix is read from the lengths: a captured function does it between two graphs, and
+        programs of static mode refuse it.
+
     References:
         Kwon et al., Efficient Memory Management for Large Language Model Serving with PagedAttention, 2023.
 
