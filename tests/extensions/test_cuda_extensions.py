@@ -155,7 +155,7 @@ def test_kernels_are_compiled_and_loaded(wheels):
         from paddle.utils.cpp_extension import CUDAExtension, setup
 
         setup(name="cuda-ops", ext_modules=CUDAExtension(
-            [{str(SOURCES / "relu.cu")!r}, {str(SOURCES / "versions.cc")!r}],
+            [{str(SOURCES / "relu.cu")!r}, {str(SOURCES / "torch_relu.cu")!r}, {str(SOURCES / "versions.cc")!r}],
             extra_compile_args={{"cxx": ["-O0"], "nvcc": ["-O1"]}}))
         """)
     )
@@ -167,7 +167,9 @@ def test_kernels_are_compiled_and_loaded(wheels):
         import cuda_ops
     finally:
         sys.path.pop(0)
-    assert cuda_ops.__all__ == ["cuda_relu", "cuda_version"]
+    assert cuda_ops.__all__ == ["cuda_relu", "cuda_version", "torch_relu"]
     assert float(cuda_ops.cuda_version(paddle.ones([1]))) >= 13000
     with pytest.raises(RuntimeError, match=r"\[cuda_relu\] x must be on a gpu \(.*relu\.cu:11\)"):
         cuda_ops.cuda_relu(paddle.ones([1]))
+    with pytest.raises(RuntimeError, match=r"x must be on a gpu"):
+        paddle.ops.cuda_tests.torch_relu(paddle.ones([1]))

@@ -241,14 +241,14 @@ cdef int64_t host_call(const char* name, const umiak_value* arguments, int64_t n
         return -1
 
 
-cdef int host_stream(umiak_tensor* x, void** out) noexcept with gil:
-    cdef Tensor t
+cdef int host_stream(umiak_tensor* x, const char* device_type, int32_t device_id, void** out) noexcept with gil:
+    cdef int place
     cdef Stream s
     try:
-        t = (<Handle><void*>x).t
-        if place_access(t.storage.place) == ACCESS_HOST:
-            raise RuntimeError("a tensor on a device with streams is required, got one on the host")
-        s = get_stream(t.storage.place, (<EngineContext>context_pointer()).stream[t.storage.place])
+        place = place_for(device_type, device_id) if x == NULL else (<Handle><void*>x).t.storage.place
+        if place_access(place) == ACCESS_HOST:
+            raise RuntimeError("a device with streams is required, got the host")
+        s = get_stream(place, (<EngineContext>context_pointer()).stream[place])
         out[0] = stream_handle(s.state)
         LENT.setdefault(threading.get_ident(), []).append(s)
         return 0
@@ -329,7 +329,7 @@ HOST.describe = <int (*)(umiak_tensor*, umiak_tensor_info*) noexcept nogil>host_
 HOST.empty = <umiak_tensor* (*)(int32_t, int32_t, const int64_t*, const char*, int32_t) noexcept nogil>host_empty
 HOST.call = <int64_t (*)(const char*, const umiak_value*, int64_t, umiak_tensor**, int64_t) noexcept nogil>host_call
 HOST.last_error = <const char* (*)() noexcept nogil>host_last_error
-HOST.stream = <int (*)(umiak_tensor*, void**) noexcept nogil>host_stream
+HOST.stream = <int (*)(umiak_tensor*, const char*, int32_t, void**) noexcept nogil>host_stream
 
 
 # ---- arguments for the library

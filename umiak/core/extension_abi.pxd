@@ -75,7 +75,7 @@ cdef extern from "paddle/include/umiak/extension_abi.h" nogil:
         umiak_tensor* (*empty)(int32_t, int32_t, const int64_t*, const char*, int32_t) noexcept nogil
         int64_t (*call)(const char*, const umiak_value*, int64_t, umiak_tensor**, int64_t) noexcept nogil
         const char* (*last_error)() noexcept nogil
-        int (*stream)(umiak_tensor*, void**) noexcept nogil
+        int (*stream)(umiak_tensor*, const char*, int32_t, void**) noexcept nogil
 
     ctypedef struct umiak_call:
         uint32_t size

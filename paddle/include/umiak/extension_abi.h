@@ -121,9 +121,9 @@ typedef struct umiak_host {
   /* A function of the library by name. `results` has room for so many; their number comes back, or -1. */
   int64_t (*call)(const char* name, const umiak_value* arguments, int64_t n_arguments, umiak_tensor** results, int64_t room);
   const char* (*last_error)(void); /* what the kept error of this thread says; empty where there is none */
-  /* 1.1: the current stream of a tensor's device, as the device's own library knows it (a CUstream). Work that the running call hands
-     to it comes before what the host hands in later. */
-  int (*stream)(umiak_tensor* x, void** stream);
+  /* 1.1: the current stream of a tensor's device, as the device's own library knows it (a CUstream). x null: of the device that is
+     named, as for `empty`. Work that the running call hands to it comes before what the host hands in later. */
+  int (*stream)(umiak_tensor* x, const char* device_type, int32_t device_id, void** stream);
 } umiak_host;
 
 enum umiak_status { UMIAK_OK = 0, UMIAK_FAILED = 1, UMIAK_HOST_FAILED = 2 };

@@ -27,7 +27,14 @@ inline const umiak_host& host() {
 /* The current stream of a tensor's device, as the device's own library knows it. Work goes to it within the running call. */
 inline void* stream_of(umiak_tensor* x) {
   void* stream = nullptr;
-  if (host().stream(x, &stream)) raise_host_error();
+  if (host().stream(x, nullptr, 0, &stream)) raise_host_error();
+  return stream;
+}
+
+/* That of a device; of the running call's where the type is null. */
+inline void* stream_of(const char* device_type, int32_t device_id) {
+  void* stream = nullptr;
+  if (host().stream(nullptr, device_type, device_id, &stream)) raise_host_error();
   return stream;
 }
 

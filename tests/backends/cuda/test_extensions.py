@@ -17,8 +17,11 @@ ASKING = """
 #include "umiak/extension_abi.h"
 static const umiak_host* host;
 void* seen;
+void* asked;
 static int run(void* self, umiak_call* call) {
-  if (host->stream(call->arguments[0].as.tensor, &seen)) return UMIAK_HOST_FAILED;
+  if (host->stream(call->arguments[0].as.tensor, 0, 0, &seen)) return UMIAK_HOST_FAILED;
+  if (host->stream(0, 0, 0, &asked)) return UMIAK_HOST_FAILED;
+  if (asked != seen || host->stream(0, "gpu", 0, &asked) || asked != seen) return UMIAK_FAILED;
   if (host->call("clone", call->arguments, 1, call->results, 1) != 1) return UMIAK_HOST_FAILED;
   call->n_results = 1;
   return UMIAK_OK;
@@ -66,9 +69,7 @@ def test_what_a_kernel_launches_is_work_of_the_stream(device, asking):
 
 
 def test_tensors_of_the_host_have_no_stream(cuda, asking):
-    with pytest.raises(
-        RuntimeError, match=r"\[asking\] a tensor on a device with streams is required, got one on the host"
-    ):
+    with pytest.raises(RuntimeError, match=r"\[asking\] a device with streams is required, got the host"):
         asking[0](paddle.ones([2]))
 
 
