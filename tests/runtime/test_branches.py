@@ -250,6 +250,26 @@ def test_measured_groups_give_the_same_bits():
         assert [bits(static(x)) for x in xs] == expected
 
 
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_launches_whose_bits_may_depend_on_threads(dtype):
+    """Libraries split sums as they like, which rounding to 16 bits hides from those who try."""
+    parallel.set_num_threads(4)
+    x = paddle.randn([3000, 60]).astype(dtype)
+    weights = [paddle.randn([3000, 4]).astype(dtype) for _ in range(2)]
+
+    def function(x):
+        return [paddle.matmul(x, w, transpose_x=True) for w in weights]
+
+    with paddle.no_grad():
+        expected = bits(function(x))
+        before = parallel.own_threads(1)
+        alone = bits(function(x))
+        parallel.own_threads(before)
+        static = captured(function)
+        assert [bits(static(x)) for _ in range(CALLS)] == [expected] * CALLS
+        assert groups(static) == ([] if dtype == "bfloat16" or alone != expected else [[[0], [1]]])
+
+
 # --- errors
 
 
