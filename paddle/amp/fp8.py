@@ -64,12 +64,11 @@ class _Product(PyLayer):
         with auto_cast(enable=False):
             left = recipe.left(x, recipe.forward, of_x)
             kept = left if recipe.is_symmetric else recipe.left(F.permute(x, (1, 0)), recipe.forward).T
-            y = matmul(left, recipe.weight(weight, of_weight), out if bias is None else dt.float32)
-            y = y if bias is None else y + F.cast(bias, dtype=dt.float32)
+            y = matmul(left, recipe.weight(weight, of_weight), out, bias)
             ctx.save_for_backward(kept.codes, kept.scale, weight, of_weight)
             ctx.layer, ctx.block, ctx.bias = layer, kept.block, None if bias is None else bias.dtype
             ctx.dtypes = x.dtype, weight.dtype
-            return F.cast(y, dtype=out)
+            return y
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> tuple:

@@ -680,6 +680,7 @@ def scaled_matmul(
     y: np.ndarray,
     x_scale: np.ndarray,
     y_scale: np.ndarray,
+    bias: np.ndarray | None,
     rows: int,
     depth: int,
     columns: int,
@@ -692,7 +693,8 @@ def scaled_matmul(
             scale = scale.repeat(size or codes.shape[axis], axis) if scale.size else scale
         return codes.astype(np.float64) * (scale[: codes.shape[0], : codes.shape[1]] if codes.size else 1.0)
 
-    return (wide(x, x_scale, rows, depth) @ wide(y, y_scale, depth, columns)).astype(dtype.numpy)
+    sums = wide(x, x_scale, rows, depth) @ wide(y, y_scale, depth, columns)
+    return (sums if bias is None else sums + bias).astype(dtype.numpy)
 
 
 @reference()

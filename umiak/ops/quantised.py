@@ -8,7 +8,7 @@ from typing import Any
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.ir.meta import Meta, identical
-from umiak.ops._common import draw, elements, same_shape
+from umiak.ops._common import accept, draw, elements, same_shape
 from umiak.ops.base import Op, Sample, register
 from umiak.ops.movement import require
 
@@ -17,7 +17,8 @@ CODES = ("float8_e4m3fn", "float8_e5m2")
 
 @register
 class ScaledMatmul(Op):
-    """``[M, K]`` codes by ``[K, N]`` codes, each times the scale of its block; sums are in float32 and rounded once.
+    """``[M, K]`` codes by ``[K, N]`` codes, each times the scale of its block, and a bias ``[N]``; sums are in float32
+    and rounded once.
 
     Blocks of the left operand are ``rows`` × ``depth``, those of the right one ``depth`` × ``columns``; 0 is all there
     is. Scales are float32, one for each block. ``power_of_two``: they are known to be powers of two. ``parts``: the
@@ -27,7 +28,7 @@ class ScaledMatmul(Op):
     Codes times scales that are powers of two are exact in bfloat16: then one matmul adds up all of K.
     """
 
-    inputs = ("x", "y", "x_scale", "y_scale")
+    inputs = ("x", "y", "x_scale", "y_scale", "bias?")
     amp = "keep"
     vjp = None  # whoever trains with codes has gradients of their own (paddle.amp.fp8)
     rows: int
@@ -44,7 +45,7 @@ class ScaledMatmul(Op):
         """Return the blocks of both operands."""
         return (self.rows, self.depth), (self.depth, self.columns)
 
-    def infer(self, x, y, x_scale, y_scale):
+    def infer(self, x, y, x_scale, y_scale, bias):
         for name, m in (("x", x), ("y", y)):
             if m.dtype.name not in CODES:
                 self.fail(TypeError, f"{name} of {' or '.join(CODES)}", m.dtype.name)
@@ -60,10 +61,14 @@ class ScaledMatmul(Op):
         for m, scale, block in zip((x, y), (x_scale, y_scale), self.blocks(), strict=True):
             counts = [-(-n // b) if b else 1 for n, b in zip(m.shape, block, strict=True)]
             same_shape(self, tuple(scale.shape), tuple(counts), "a scale for each block")
+        if bias is not None:
+            accept(self, "f", bias)
+            same_shape(self, bias.shape, y.shape[1:], "a bias of the size of the result")
         return Meta((x.shape[0], y.shape[1]), self.dtype)
 
-    def decompose(self, x, y, x_scale, y_scale):
-        return F.cast(self._sums(x, y, x_scale, y_scale), dtype=self.dtype)
+    def decompose(self, x, y, x_scale, y_scale, bias):
+        sums = self._sums(x, y, x_scale, y_scale)
+        return F.cast(sums if bias is None else sums + F.cast(bias, dtype=dt.float32), dtype=self.dtype)
 
     def _sums(self, x, y, x_scale, y_scale):
         of_x, of_y = self.blocks()
@@ -94,7 +99,7 @@ class ScaledMatmul(Op):
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
-        def case(m, k, n, rows, depth, columns, power_of_two=False, note=""):
+        def case(m, k, n, rows, depth, columns, power_of_two=False, bias=False, note=""):
             parts = -(-k // depth) if depth else 1
 
             def scale(size, block):
@@ -103,6 +108,7 @@ class ScaledMatmul(Op):
             scales = [rng.integers(-3, 4, s) for s in ((scale(m, rows), parts), (parts, scale(n, columns)))]
             scales = [(2.0**s * (1.0 if power_of_two else 1.1)).astype("float32") for s in scales]
             operands = (draw(rng, (m, k), dt.float8_e4m3fn), draw(rng, (k, n), dt.float8_e5m2), *scales)
+            operands = (*operands, draw(rng, (n,), dt.float32) if bias else None)
             static = {
                 "rows": rows, "depth": depth, "columns": columns, "power_of_two": power_of_two, "parts": parts,
                 "dtype": dt.float32,
@@ -110,7 +116,7 @@ class ScaledMatmul(Op):
             return Sample(operands, static, note=note)
 
         yield case(3, 5, 4, 0, 0, 0)
-        yield case(3, 5, 4, 1, 0, 1)
+        yield case(3, 5, 4, 1, 0, 1, bias=True)
         yield case(5, 9, 6, 1, 4, 4)
         yield case(5, 9, 6, 4, 4, 1, True)
         yield case(0, 3, 2, 1, 0, 1, note="0-size")

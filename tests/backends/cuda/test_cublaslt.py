@@ -320,6 +320,21 @@ def test_codes_go_to_the_library_with_their_scales(device, cuda, library, name, 
     assert library.calls == [lt.EPILOGUE_NONE] and not [k for k in names if "matmul" in k]
 
 
+@pytest.mark.parametrize("refused", [False, True])
+def test_biases_of_the_results_type_are_part_of_the_launch_of_codes(device, cuda, library, refused):
+    """Of another type, and where the library refuses them, a kernel adds them to float32."""
+    library.refuses = (lt.EPILOGUE_BIAS,) if refused else ()
+    (a, exact_a), (b, exact_b) = (quantised(normals(32, 32), fp8.E4M3, (None, None)) for _ in range(2))
+    bias = paddle.to_tensor(normals(32))
+    for given, call in ((bias, lt.EPILOGUE_NONE), (bias.astype("bfloat16"), lt.EPILOGUE_BIAS)):
+        before = len(cuda.driver.launched)
+        got = fp8.matmul(a, b, dt.bfloat16, given).astype("float32").numpy()
+        np.testing.assert_allclose(got, exact_a @ exact_b + normals(32), rtol=2e-2, atol=2e-2)
+        tiles = [k for k, *_ in cuda.driver.launched[before:] if k.startswith("tile_matmul")]
+        assert library.calls == [lt.EPILOGUE_NONE if refused else call] and not tiles
+        library.calls.clear()
+
+
 @pytest.mark.slow  # matmuls by the emulator
 def test_formats_and_sizes_that_the_library_refuses_are_tiles_or_decompositions(device, cuda, library):
     def product(k, formats, block=(1, None)):
