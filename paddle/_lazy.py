@@ -36,12 +36,22 @@ def attributes_of(module: str, classes_of: str = "") -> tuple[Callable[[str], An
     absent = frozenset(ABSENT.get(module, "").split())
     is_path = is_made(module)
 
+    def is_module(name: str) -> bool:
+        """Is there a module below this one that nobody has imported yet? The reference imports all of its own."""
+        if name.startswith("_") or not hasattr(sys.modules[module], "__path__"):
+            return False
+        from importlib.util import find_spec
+
+        return find_spec(f"{module}.{name}") is not None
+
     def __getattr__(name: str) -> Any:
         home, attribute = homes.get(name, ("", ""))
         if not home:
             value = getattr(sys.modules.get(classes_of), name, None)
             if isinstance(value, type):
                 return value
+            if is_module(name):
+                return import_module(f"{module}.{name}")
             raise refuse(module, name, name in absent or (is_path and not name.startswith("__")), sys._getframe(1))
         value = import_module(home)
         if attribute:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 import paddle
@@ -53,6 +56,13 @@ def test_refusals(call, error, message):
     helper = LayerHelper("thing", xs=[paddle.ones([1]), paddle.ones([1], "int64")], act="nothing")
     with pytest.raises(error, match=message):
         call(helper)
+
+
+def test_modules_are_attributes_of_packages():
+    code = "import paddle; print(paddle.nn.layer.transformer.MultiHeadAttention, paddle.nn.initializer.lazy_init)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "MultiHeadAttention" in done.stdout and "lazy_init" in done.stdout, done.stderr
+    assert not hasattr(paddle, "nowhere") and not hasattr(paddle.nn.layer, "nowhere")
 
 
 def test_private_names_that_packages_import():
