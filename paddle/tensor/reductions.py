@@ -490,7 +490,8 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
 
     Raises:
         TypeError: an element of the list is no tensor, or the dtypes cannot be promoted.
-        ValueError: the list is empty, or the shapes differ; tensors without elements count as absent.
+        ValueError: the list is empty, or the shapes differ; tensors without elements count as absent, and a scalar may
+            stand beside one element of any rank.
 
     Example:
         >>> import paddle
@@ -508,6 +509,9 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
     out = need_tensor(inputs[0], "add_n", "inputs")
     for x in inputs[1:]:
         sizes = need_tensor(x, "add_n", "inputs").shape
+        if not (out.shape and sizes) and out._count == x._count == 1:  # a scalar and one element of any rank
+            out = out + x
+            continue
         if len(sizes) != len(out.shape) or not builtins.all(map(dim.eq, sizes, out.shape)):
             raise op_error(ValueError, "add_n", "tensors of one shape", f"{list(out.shape)} and {list(x.shape)}")
         out = out + x

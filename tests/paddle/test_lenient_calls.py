@@ -76,6 +76,12 @@ def test_a_sum_of_tensors_passes_over_those_without_elements():
     none, two = paddle.ones([0]), paddle.ones([2])
     assert paddle.add_n([none, two]).tolist() == [1.0, 1.0] == paddle.add_n([two, none]).tolist()
     assert paddle.add_n([none, none]).shape == [0]
+    scalar = paddle.to_tensor(1.0, stop_gradient=False)
+    for terms, shape in (([scalar, paddle.ones([1])], [1]), ([paddle.ones([1, 1]), scalar, scalar], [1, 1])):
+        total = paddle.add_n(terms)
+        assert total.shape == shape and total.item() == len(terms)
+    with pytest.raises(ValueError, match="tensors of one shape"):
+        paddle.add_n([scalar, two])
     with pytest.raises(ValueError, match="tensors of one shape"):
         paddle.add_n([two, paddle.ones([3])])
 
