@@ -177,12 +177,15 @@ def batch_norm(
     if use_global_stats or (use_global_stats is None and not training):
         return apply(_BATCH_INFER[axis], (x, running_mean, running_var, weight, bias), (epsilon,))
     y, mean, var = apply(_BATCH[axis], (x, weight, bias), (epsilon,))
+    evaluated = _evaluated_batch_norm, axis, x, running_mean, running_var, weight, bias, epsilon
+    if use_global_stats is None:
+        when_evaluated(y, *evaluated)  # which leaves out what moves statistics
     count = dim.product(n for i, n in enumerate(x.shape) if i != axis)
     alone = _is_one(count)
     if alone is not False:
         y = F.where(create_on(x.place, F.full, dim.where(alone, 1, 0), dt.bool, ()), x, y)
-    if use_global_stats is None:
-        when_evaluated(y, _evaluated_batch_norm, axis, x, running_mean, running_var, weight, bias, epsilon)
+        if use_global_stats is None:
+            when_evaluated(y, *evaluated)
     if alone is not True and not (type(count) is int and count == 0):
         follow(running_mean, running_var, mean, var, dim.where(alone, 1.0, momentum))
     return y
