@@ -7,7 +7,7 @@ Others are copied. A tensor that gradients pass through has to be detached first
 
 from multiprocessing import *  # noqa: F403 the names of the standard library
 
+from paddle import _lazy
 from paddle.incubate.multiprocessing import reductions
 
-reductions.init_reductions()
-__all__: list[str] = []
+__getattr__, __dir__, __all__ = _lazy.contents(__name__)

@@ -115,3 +115,6 @@ def init_reductions() -> None:
     """Let queues and pipes of :mod:`multiprocessing` share tensors from now on."""
     for kind in (Tensor, Parameter):
         ForkingPickler.register(kind, _reduce)
+
+
+init_reductions()  # whoever imports this has asked for it

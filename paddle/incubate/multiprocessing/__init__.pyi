@@ -1,0 +1,3 @@
+"""Made by ``tools/public_stubs.py``."""
+
+__all__ = []
