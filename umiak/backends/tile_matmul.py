@@ -149,7 +149,9 @@ def tile_matmul_work(
     def tiles(s: Shape) -> int:
         return -(-rows // s.rows) * -(-columns // s.columns) * count
 
-    large = (WIDE, GROUPED) if cores.together else (LARGE,)
+    # Copies of elements one by one take registers that the widest tile does not leave.
+    single = min(of_a[0].width, of_b[0].width) == 1
+    large = ((GROUPED,) if single else (WIDE, GROUPED)) if cores.together else (LARGE,)
     shape = next((s for s in large if s.fits(rows, columns) and tiles(s) >= units), SMALL)
     pairs = columns % 2 == 0 and out.pointer % (2 * out.dtype.itemsize) == 0
     kernel = _kernel(len(batch), dtype.name, out.dtype.name, shape, of_a[0], of_b[0], pairs, tuple(steps))

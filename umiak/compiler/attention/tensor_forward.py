@@ -1,5 +1,5 @@
 """The forward kernel with tensor cores: a warp for 16 queries, and one more that copies tiles of keys and values ahead.
-Where four warps multiply together, operands in memory lie in panels.
+Where four warps multiply together, operands in memory lie in panels, and two warps copy.
 
 Scores, weights and sums stay in registers; weights are rounded to the operands' 16 bits for the second matmul, their
 totals are of float32.
@@ -58,6 +58,9 @@ class TensorText(Text):
         warps, tile = (form.tile // ROWS, 1), form.tile
         width = -(-form.value_dim // DEPTH) * DEPTH
         f32, one = form.computed, 1
+        # One warp could not copy as fast as groups of four multiply; with more there would be too few registers, as
+        # there are for dropout.
+        self.producers = 2 if form.grouped and not form.dropout else 1
         self.tiles = Registers(
             Tile("scores", f32, tile, tile, warps), Tile("weights", form.stored, tile, tile, warps),
             Tile("sums", f32, tile, width, warps),
@@ -153,12 +156,12 @@ def tensor_forward(form: Form) -> Kernel:
         w.map((r.weights, lambda *_: n.cast(r.scores.at, f.stored)))
         w.map((r.sums, lambda *_: n.mul(r.sums.at, r.factor.at)))
         w.emit(TileProduct(r.sums, r.weights, w.matrix(v, slot), tile))
-    w.emit(Pipeline(Axis(index, count), slot, SLOTS, tuple(produce), tuple(consume), producers=1))
+    w.emit(Pipeline(Axis(index, count), slot, SLOTS, tuple(produce), tuple(consume), w.producers))
     by = w.kept_scale if f.dropout else w.const(1.0)
     w.map((r.factor, lambda *_: n.div(by, n.select(n.eq(r.total.at, 0.0), w.const(1.0), r.total.at))))
     results(w, place, first)
     written = [RESULT, "lse"] if f.has("lse") else [RESULT]
-    threads = (tile // ROWS + 1) * WARP
+    threads = (tile // ROWS + w.producers) * WARP
     return w.kernel("tensor_forward", points, written, claims="row_claims", tiles=r, threads=threads)
 
 

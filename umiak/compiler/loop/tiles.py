@@ -144,6 +144,13 @@ class Matrix:
         return replace(self, offset=f(self.offset))
 
 
+def parted(x: Node, size: int) -> tuple[Node, Node]:
+    """Quotient and remainder of a number that is not negative: bits of it where the size is a power of two."""
+    if size & (size - 1):
+        return div(x, i64(size)), rem(x, i64(size))
+    return call("shr", x, i64(size.bit_length() - 1)), call("and", x, i64(size - 1))
+
+
 @dataclass(frozen=True)
 class Panels:
     """A matrix in a ``shared`` buffer as tensor cores read it themselves. Its lines are cut into panels of ``width``
@@ -164,11 +171,12 @@ class Panels:
     def index(self, row: Node, column: Node) -> Node:
         """Position of an element."""
         line, along = (column, row) if self.transposed else (row, column)
-        width, piece = i64(self.width), i64(self.width // PATTERN)
-        inside = rem(along, width)
-        place = call("xor", div(inside, piece), rem(line, i64(PATTERN)))
-        before = add(mul(div(along, width), i64(self.lines)), line)
-        return add(self.offset, add(mul(before, width), add(mul(place, piece), rem(inside, piece))))
+        panel, inside = parted(along, self.width)
+        piece = self.width // PATTERN
+        number, rest = parted(inside, piece)
+        place = call("xor", number, parted(line, PATTERN)[1])
+        before = add(mul(panel, i64(self.lines)), line)
+        return add(self.offset, add(mul(before, i64(self.width)), add(mul(place, i64(piece)), rest)))
 
     def replaced(self, f: Callable[[Node], Node]) -> Panels:
         return replace(self, offset=f(self.offset))

@@ -44,7 +44,8 @@ SYSTEM_BYTES = 1 << 10
 REGISTERS = 1 << 16  # of a multiprocessor
 REGISTER_STEP = 8  # in which threads get them
 MOST_REGISTERS = 255  # of a thread
-TILE_REGISTERS = 64  # for tiles, with which the assembler finds room for the rest
+TILE_REGISTERS = 64  # for tiles, with which the rest finds room among few
+FEW_REGISTERS = 128  # with which two blocks of 256 threads fit
 
 _INTEGER = {"add": "add", "sub": "sub", "mul": "mul", "and": "and", "or": "or", "xor": "xor"}
 _FLOAT = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
@@ -160,6 +161,7 @@ class _Ptx(PtxTiles):
         if 8 * len(args) > PARAMETER_BYTES:
             raise ValueError(f"[{k.name}] requires at most {PARAMETER_BYTES // 8} arguments, got {len(args)}")
         if any(b.space == SHARED for b in k.buffers):
+            # The assembler makes memory of fixed size, which lies before, a multiple of it.
             align = PANEL * PATTERN if panelled(k) else ALIGN
             self.globals.append(f"@{k.name}_shared = external addrspace(3) global [0 x i8], align {align}")
         most = f' "nvvm.maxnreg"="{self.most_registers}"' if self.most_registers else ""
@@ -191,7 +193,7 @@ class _Ptx(PtxTiles):
         if self.kernel.tiles:
             held = sum(t.elements * t.type.bits // 32 for t in self.kernel.tiles)
             fitting = REGISTERS // self.threads // REGISTER_STEP * REGISTER_STEP
-            return min(MOST_REGISTERS, fitting) if held > TILE_REGISTERS else None
+            return min(MOST_REGISTERS if held > TILE_REGISTERS else FEW_REGISTERS, fitting)
         size = layout(self.kernel, SHARED)[1]
         if size.op == "const" and 3 * (size.attr + SYSTEM_BYTES) > SHARED_BYTES[self.arch]:
             return REGISTERS // (2 * self.threads)

@@ -30,6 +30,7 @@ from umiak.compiler.loop.node import (
     rem,
     sub,
     var,
+    walk,
 )
 from umiak.compiler.loop.tiles import (
     WARP,
@@ -48,6 +49,7 @@ from umiak.compiler.loop.tiles import (
     holder,
     in_order,
     panelled,
+    parted,
     place,
 )
 from umiak.compiler.loop.tree import BlockStatement, Buffer
@@ -335,16 +337,26 @@ class BlockTiles:
         own = sub(TID, i64(self.first)) if self.first else TID
         source, target = spmd.buffers[s.source], spmd.buffers[s.target.buffer]
 
+        count = lines * across
+
         def one(number: Node) -> None:
-            place_of_line, along = div(number, i64(across)), mul(rem(number, i64(across)), i64(s.width))
+            place_of_line, piece = parted(number, across)
+            along = mul(piece, i64(s.width))
             row, column = (along, place_of_line) if s.target.transposed else (place_of_line, along)
             with spmd.scope({s.row: spmd.value(row), s.column: spmd.value(column)}):
                 to = spmd.value(s.target.index(s.row, s.column))
                 index, where = spmd.value(s.index), None if s.where is None else spmd.value(s.where)
                 self.out.chunk(target, to, source, index, where, s.width, s.asynchronous)
 
-        count = lines * across
-        with spmd.apart():
+        def common() -> None:
+            """Compute once what all chunks have in common, loads too: some thread has a chunk."""
+            roots = [s.index, s.target.offset, *([] if s.where is None else [s.where])]
+            for x in walk(spmd.expanded(roots)):
+                if not x.axes & {s.row, s.column} and all(spmd.find(a) is not None for a in x.axes):
+                    spmd.value(x)
+
+        with spmd.apart(), spmd.scope({}):  # nobody else keeps it in registers
+            common()
             if self.out.unrolled and count <= STRAIGHT * threads:
                 for first in range(0, count, threads):
                     number = add(own, i64(first))
