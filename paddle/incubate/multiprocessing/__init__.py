@@ -7,7 +7,4 @@ Others are copied. A tensor that gradients pass through has to be detached first
 
 from multiprocessing import *  # noqa: F403 the names of the standard library
 
-from paddle import _lazy
-from paddle.incubate.multiprocessing import reductions
-
-__getattr__, __dir__, __all__ = _lazy.contents(__name__)
+from paddle.incubate.multiprocessing import reductions  # which registers how tensors are sent

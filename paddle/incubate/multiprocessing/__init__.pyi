@@ -1,3 +1,0 @@
-"""Made by ``tools/public_stubs.py``."""
-
-__all__ = []
