@@ -353,6 +353,17 @@ def test_formats_and_sizes_that_the_library_refuses_are_tiles_or_decompositions(
     assert [k[:32] for k in product(40, (fp8.E4M3, fp8.E5M2), (1, 128))] == ["tile_matmul_0_bfloat16_float32_6"]
 
 
+def test_codes_by_four_warps_that_multiply_together(device, cuda, library, monkeypatch):
+    """On a device of compute capability 9.0, which the library leaves to tiles for their format."""
+    monkeypatch.setattr(cuda.device(device), "units", 1)
+    x, y = normals(65, 48), normals(48, 66)
+    (a, exact_a), (b, exact_b) = quantised(x, fp8.E5M2, (1, None)), quantised(y, fp8.E5M2, (None, 1))
+    before = len(cuda.driver.launched)
+    np.testing.assert_allclose(fp8.matmul(a, b).numpy(), exact_a @ exact_b, rtol=1e-4, atol=1e-4)
+    names = [k for k, *_ in cuda.driver.launched[before:] if "tile_matmul" in k]
+    assert names == ["tile_matmul_0_float8_e5m2_float32_128x128_d16_d16_1_rows_columns"]
+
+
 @pytest.mark.parametrize("scaling", ["tensor", pytest.param("block", marks=pytest.mark.slow)])
 def test_linear_layers_of_8_bits_widen_nothing(device, cuda, library, scaling):
     """A step, forward and backward, as on the host; results are of 16 bits where the layer's are."""
