@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterable
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from paddle.distributed.fleet.utils import recompute
 from paddle.jit.sot.control import Control, Refused
 from paddle.jit.sot.models.classes import class_attribute, is_iterator
 from paddle.jit.sot.object_state import ObjectState
-from paddle.jit.sot.sources import Attribute, fixed
+from paddle.jit.sot.sources import Attribute, Fixed, fixed
 from paddle.jit.sot.trace import MUTABLE, TABLES, TensorMethod, symbolic_in
 from paddle.jit.sot.translation import is_library
 from paddle.jit.state import attributes_read, is_simple
@@ -35,6 +36,8 @@ PLAIN = (int, float, bool, complex, str, bytes, type(None), range, slice, frozen
 BUILT_IN = (
     *PLAIN, tuple, list, dict, set, *MUTABLE, *TABLES, FunctionType, MethodType, BuiltinFunctionType, CodeType,
 )  # fmt: skip
+
+_NOTHING = object()
 
 
 def leaf(sim: Simulator, f: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -64,7 +67,8 @@ def leaf(sim: Simulator, f: Callable[..., Any], args: tuple, kwargs: dict[str, A
         _guard_state(sim, method, owner, kept.attributes)
     capture.may_end = is_backward(f) and sim.can_end_graph()
     try:
-        result = f(*args, **kwargs)
+        with _cells_lent(sim, (*args, *kwargs.values())):
+            result = f(*args, **kwargs)
     except (Control, NumberUnknown):
         if kept is not None:
             kept.taken_back()
@@ -159,6 +163,61 @@ def _fill_cells(sim: Simulator, f: Any, seen: set[int]) -> None:
             continue
         if type(value) is FunctionType:
             _fill_cells(sim, value, seen)
+
+
+@contextmanager
+def _cells_lent(sim: Simulator, values: Iterable[Any]) -> Iterator[None]:
+    """Variables of closures that belong to one call, of a frame that goes on behind a break, hold what stands for their
+    values while the library reads them by itself."""
+    lent: dict[int, tuple[CellType, Any, Any]] = {}
+    for x in values:
+        _lend_cells(sim, x, lent)
+    try:
+        for cell, _, stand_in in lent.values():
+            cell.cell_contents = stand_in
+        yield
+    finally:
+        for cell, real, stand_in in lent.values():
+            value = _held_by(cell)
+            if real is _NOTHING:
+                del cell.cell_contents
+            else:
+                cell.cell_contents = real
+            if value is not stand_in and value is not _NOTHING:
+                sim.trace.write_cell(cell, value)
+
+
+def reads_one_call(sim: Simulator, f: Any) -> bool:
+    """Return whether a function that the library calls later reads variables of one call: it would find them there."""
+    lent: dict[int, tuple[CellType, Any, Any]] = {}
+    _lend_cells(sim, f, lent)
+    return any(real is not value for _, real, value in lent.values())
+
+
+def _held_by(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return _NOTHING
+
+
+def _lend_cells(sim: Simulator, x: Any, lent: dict[int, tuple[CellType, Any, Any]]) -> None:
+    if type(x) in (list, tuple, dict):
+        for item in x.values() if type(x) is dict else x:
+            _lend_cells(sim, item, lent)
+    f = x.__func__ if isinstance(x, MethodType) else x
+    if not isinstance(f, FunctionType) or is_library(f.__module__):
+        return
+    for cell, name in zip(f.__closure__ or (), f.__code__.co_freevars):
+        source = sim.trace.sources.get(id(cell))
+        if source is None or isinstance(source, Fixed) or id(cell) in lent:
+            continue
+        try:
+            value = sim.trace.contents(cell, name)
+        except ValueError:  # it has none yet
+            continue
+        lent[id(cell)] = cell, _held_by(cell), value
+        _lend_cells(sim, value, lent)
 
 
 def is_backward(f: Any) -> bool:

@@ -33,7 +33,7 @@ from paddle.jit.sot import attributes, leaves
 from paddle.jit.sot.control import Control, GraphBreak, Operation, Refused, Restart, Uncapturable
 from paddle.jit.sot.effects import effects_of
 from paddle.jit.sot.frame import YIELDED, Frame
-from paddle.jit.sot.leaves import BUILT_IN, PLAIN, holds, name_of
+from paddle.jit.sot.leaves import BUILT_IN, PLAIN, holds, name_of, reads_one_call
 from paddle.jit.sot.models import every  # noqa: F401 registers all
 from paddle.jit.sot.models.attributes import get_attribute, remove_attribute, write_attribute
 from paddle.jit.sot.models.classes import NOTHING, bound, class_attribute, is_enum, is_iterator
@@ -296,6 +296,8 @@ class Simulator:
             if isinstance(x, SymTensor) and x._value.hooks and effects_of(self, args[0], [x]) is not None:
                 raise Uncapturable("a hook that cannot be captured follows one that was")  # their order would change
             self.probe(args[0], [x])
+            if reads_one_call(self, args[0]):
+                return self.break_graph(f"{name_of(args[0])}, a hook of variables that the frame had before a break")
         plain = (
             method.__func__
             if type(method) is MethodType and is_library(getattr(method.__func__, "__module__", None))

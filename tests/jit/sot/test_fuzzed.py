@@ -283,3 +283,64 @@ def test_a_mode_is_left_by_an_exception_after_a_break():
         assert f(x).tolist() == f.dygraph_function(x).tolist()
         assert paddle.is_grad_enabled()
     assert not f.fallbacks
+
+
+def a_branch(a, b, k):
+    float(b.sum())
+    return paddle.static.nn.cond(a.sum() < 1e30, lambda: a * k, lambda: a)
+
+
+def a_branch_of_branches(a, b, k):
+    float(b.sum())
+
+    def one():
+        return a * k
+
+    return paddle.static.nn.cond(a.sum() < 1e30, lambda: one() + b, lambda: one())
+
+
+def a_loop(a, b, k):
+    float(b.sum())
+    return paddle.static.nn.while_loop(lambda i: i.sum() < k + 0 * a.sum(), lambda i: [i + b], [b * 0])[0] + a
+
+
+def a_branch_that_sets_a_variable(a, b, k):
+    float(b.sum())
+    c = a
+
+    def inner():
+        nonlocal c
+        c = a * k
+        return c + 0
+
+    return paddle.static.nn.cond(a.sum() < 1e30, inner, inner) + c
+
+
+def a_hook(a, b, k):
+    y = b * 2
+    float(b.sum())
+    if not y.stop_gradient:
+        y.register_hook(lambda g: g * a)
+    return y * k
+
+
+@pytest.mark.parametrize(
+    "function",
+    [a_branch, a_branch_of_branches, a_loop, a_branch_that_sets_a_variable, a_hook],
+    ids=lambda f: f.__name__,
+)
+def test_functions_that_the_library_calls_behind_a_break_read_variables_of_this_call(function):
+    """They read cells that are those of the frame, and were filled in by the call before the break."""
+    f = captured(function)
+    for n, (enabled, k) in enumerate([(True, 2), (True, 3), (False, 3), (True, 2)]):
+        results = []
+        for run in (function, f):
+            a, b = (paddle.full([2], float(x)) for x in (n + 1, 1))
+            a.stop_gradient = b.stop_gradient = False
+            with paddle.set_grad_enabled(enabled):
+                y = run(a, b, k)
+            if enabled:
+                y.sum().backward()
+            results.append([y.tolist(), *(None if x.grad is None else x.grad.tolist() for x in (a, b))])
+        assert results[0] == results[1]
+    assert f.graph_breaks
