@@ -269,6 +269,8 @@ class Generator:
         for _ in range(20):
             x, y = d.pick(), d.pick()
             op = OPS[d.choose(("add", "multiply", "matmul", "subtract"))]
+            if self.setting.complex and d.dtypes[x] != d.dtypes[y]:
+                continue  # the judge's matmul takes one dtype alone
             s = Statement(op, (f"v{self.count}",), (x, y))
             code = compile(s.judge(), "<statement>", "exec")
             refused = []

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from tests.fuzz.programs.draw import Draw, Proposal
@@ -29,14 +30,18 @@ out_of_range = Op(
 )
 
 
+_MADE = re.compile(r"paddle\.(arange|rand|randn|to_tensor|full|zeros)\(")
+
+
 def beside_operands(given: Op) -> Op:
     """What an op makes of no tensor, brought to its operand."""
-    for made in ("paddle.arange(", "paddle.rand(", "paddle.randn("):
-        if made in given.ours:
-            head, tail = given.ours.split(made)
-            depth, end = 1, 0
-            while depth:
-                depth += {"(": 1, ")": -1}.get(tail[end], 0)
-                end += 1
-            return replace(given, ours=f"{head}near({made}{tail[:end]}, {{0}}){tail[end:]}")
-    return given
+    text, at = given.ours, 0
+    while (found := _MADE.search(text, at)) is not None:
+        depth, end = 1, found.end()
+        while depth:
+            depth += {"(": 1, ")": -1}.get(text[end], 0)
+            end += 1
+        call = f"near({text[found.start() : end]}, {{0}})"
+        text = text[: found.start()] + call + text[end:]
+        at = found.end() + len("near(")  # there may be others within
+    return given if text == given.ours else replace(given, ours=text)
