@@ -199,6 +199,12 @@ PATHS: dict[str, str | dict[str, str]] = {
         ),
     },
     "paddle.incubate.nn.layer": {},
+    "paddle.incubate.nn.memory_efficient_attention": {
+        "paddle.incubate.nn.attn_bias": (
+            "BlockDiagonalCausalMask BlockDiagonalCausalWithOffsetPaddedKeysMask BlockDiagonalMask LowerTriangularMask "
+            "LowerTriangularMaskWithTensorBias"
+        )
+    },
     "paddle.incubate.nn.layer.fused_dropout_add": {"paddle.incubate.nn": "FusedDropoutAdd"},
     "paddle.incubate.nn.layer.fused_linear": {"paddle.incubate.nn": "FusedLinear"},
     "paddle.incubate.nn.layer.fused_transformer": {

@@ -100,7 +100,7 @@ class Profiler:
     ) -> None:
         emitter = nvtx() if emit_nvtx else None
         if emit_nvtx and emitter is None:
-            raise op_error(ImportError, "Profiler", "the package nvtx for emit_nvtx", "none", "pip install nvtx")
+            raise op_error(ImportError, "Profiler", "the package nvtx for emit_nvtx", "none", "Install it")
         targets = {ProfilerTarget.CPU} if targets is None else set(targets)
         traced = _traced(list(custom_device_types), ProfilerTarget.CUSTOM_DEVICE in targets)
         if ProfilerTarget.GPU in targets and device_count("gpu") and _tracers(["gpu"]):

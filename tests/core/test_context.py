@@ -341,7 +341,16 @@ for _reason, _names in {
         "umiak.core.leaf_gradients:ADD umiak.core.leaf_gradients:COPY umiak.core.leaf_gradients:FULL "
         "umiak.core.backward_run:VJP_PLAN "
         "umiak.core.stream:_opener umiak.backends.cpu.launcher:parallel_for umiak.backends.cpu.launcher:thread_count "
-        "umiak.util.lazy:_actions umiak.core.tensor:Tensor"
+        "umiak.util.lazy:_actions umiak.core.tensor:Tensor umiak.core.frozen:COPY umiak.core.frozen:KIND "
+        "umiak.core.branches:run_lanes umiak.core.branches:thread_count"
+    ),
+    "which way launches go, chosen by a switch of the process": "umiak.core.branches:chosen",
+    "memory of the process that other processes or recordings refer to, by where it lies": (
+        "paddle.incubate.multiprocessing.reductions:_blocks umiak.backends.cuda.recordings:_pools "
+        "umiak.backends.foreign_tensor:_used"
+    ),
+    "calls of a thread that run now: streams that they asked for, copies that they need not wait for": (
+        "umiak.core.extension:LENT umiak.backends.transfer:_Copies umiak.backends.transfer:_copies"
     ),
     "threads that the ranks of a process share, as they share its CPUs": (
         "umiak.runtime.parallel:umiak_driver umiak.runtime.parallel:umiak_threads umiak.backends.cpu.launcher:_forks"

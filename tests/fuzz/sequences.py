@@ -174,7 +174,7 @@ def judged(case: Case, step: int) -> dict[str, np.ndarray]:
     """The result and all gradients of a step, by PyTorch in float64."""
     given = {k: torch.from_numpy(x).requires_grad_() for k, x in arrays_of(case, step).items()}
     mask = mask_of(case, step)
-    seen = formulas.seen_by_columns(torch.from_numpy(mask.indices), mask.causal, case.tokens)
+    seen = formulas.seen_in_columns(torch.from_numpy(mask.indices), mask.causal, case.tokens)
 
     def attend(q: Any, k: Any, v: Any) -> Any:
         return formulas.attend(q, k, v, seen, None, mask.causal, 0.0, case.scale)[0]

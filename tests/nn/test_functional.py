@@ -403,7 +403,7 @@ def test_batch_norm(shape, agree, rng):
 
 @pytest.mark.parametrize("shape", [(1, 3), (1, 3, 1, 1)])
 def test_batch_norm_of_one_element(shape, rng):
-    """A batch without a deviation passes through and leaves the running values alone: the last of an epoch may be one."""
+    """A batch without a deviation passes through and leaves the running values alone: the last one may be such."""
     norm = paddle.nn.BatchNorm(3)
     x = paddle.to_tensor(f32(rng, *shape), stop_gradient=False)
     step = paddle.jit.to_static(norm)

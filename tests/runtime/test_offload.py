@@ -93,15 +93,17 @@ def test_one_memory_is_put_away_once():
     assert off.put == before + 800
 
 
-def test_wrong_arguments():
+def test_wrong_arguments(tmp_path):
     with pytest.raises(
         ValueError, match=r"\[offload\] requires 'file', 'memory' or None as what to offload to, got 'disk'"
     ):
         Offload(to="disk")
     with pytest.raises(ValueError, match="a threshold of at least 0 bytes, got -1"):
         Offload(threshold=-1)
-    with pytest.raises(FileNotFoundError):
-        Offload(folder="/nowhere/at/all").pack(from_numpy(np.ones(4)))
+    file = tmp_path / "file"  # no folder can be below one, whoever asks
+    file.touch()
+    with pytest.raises(NotADirectoryError):
+        Offload(folder=str(file / "folder")).pack(from_numpy(np.ones(4)))
 
 
 # --- room in files ---------------------------------------------------------------------------------------------------

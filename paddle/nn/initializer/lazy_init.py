@@ -42,7 +42,7 @@ class LazyGuard:
 
 
 class _Helper:
-    """What the reference keeps about lazy initialisation."""
+    """State of lazy initialisation, as the reference names it."""
 
     @property
     def state(self) -> bool:

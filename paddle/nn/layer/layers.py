@@ -253,7 +253,7 @@ class Layer:
 
     @property
     def _helper(self) -> Any:
-        """What layers that others write ask for the default dtype."""
+        """A helper that layers of packages ask for the default dtype."""
         from paddle.framework.layer_helper import LayerHelper
 
         return LayerHelper(self._full_name, name=self._full_name)

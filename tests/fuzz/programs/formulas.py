@@ -30,7 +30,7 @@ def _halves(x: Tensor, activation: Any) -> Tensor:
 # --- attention -------------------------------------------------------------------------------------------------------
 
 
-def seen_by_columns(columns: Tensor, causal: bool, queries: int) -> Tensor:
+def seen_in_columns(columns: Tensor, causal: bool, queries: int) -> Tensor:
     """Which scores count: bools ``[batch, heads, queries, keys]`` of ``[batch, heads, keys, columns]``."""
     i = torch.arange(queries)[:, None]
     at = [c[:, :, None] for c in columns.unbind(-1)]
@@ -77,7 +77,7 @@ def columns_attention(
     q: Tensor, k: Tensor, v: Tensor, columns: Tensor, causal: bool = False, softmax_scale: float | None = None,
     block_mask: Tensor | None = None, softcap: float = 0.0,
 ) -> Tensor:  # fmt: skip
-    seen = seen_by_columns(columns, causal, q.shape[1])
+    seen = seen_in_columns(columns, causal, q.shape[1])
     if block_mask is not None:
         blocks = block_mask[:, :, torch.arange(q.shape[1]) // 128][..., torch.arange(k.shape[1]) // 128] != 0
         seen = seen & blocks
@@ -137,7 +137,7 @@ def reduced_scores(q: Tensor, k: Tensor) -> Tensor:
 # --- rotations and norms ---------------------------------------------------------------------------------------------
 
 
-def turned(x: Tensor, sin: Tensor, cos: Tensor, neighbours: bool) -> Tensor:
+def rotated(x: Tensor, sin: Tensor, cos: Tensor, neighbours: bool) -> Tensor:
     """Pairs of the last dim by the angles of each of its features."""
     if neighbours:
         other = torch.stack([-x[..., 1::2], x[..., ::2]], -1).flatten(-2)
@@ -164,7 +164,7 @@ def rotary(
         sin, cos = (t[:n][None, :, None] for t in (sin, cos))
     else:
         sin, cos = (t[position_ids.long()][:, :, None] for t in (sin, cos))
-    y = turned(x, sin, cos, use_neox_rotary_style)
+    y = rotated(x, sin, cos, use_neox_rotary_style)
     return y.transpose(0, 1) if time_major else y
 
 
@@ -328,7 +328,7 @@ def multi_transformer(
         q, k, v = y[:, :, :heads], y[:, :, heads : heads + key_heads], y[:, :, heads + key_heads :]
         if rotary_embs is not None and rotary_emb_dims:
             cos, sin = (t.transpose(1, 2) for t in rotary_embs)
-            q, k = (turned(t, sin, cos, not use_neox_rotary_style) for t in (q, k))
+            q, k = (rotated(t, sin, cos, not use_neox_rotary_style) for t in (q, k))
         out = attend(q, k, v, None, attn_mask, causal)[0].flatten(2)
         x = x * residual_alpha + _linear(out, linear_weights[i], at(linear_biases, i))
         x = x if pre_layer_norm else normal(x, ln_scales[i], at(ln_biases, i))
@@ -392,7 +392,7 @@ def cached_attention(
     if rope is not None:
         cos, sin = (t[:, :n] for t in rope)  # [batch or 1, positions, 1, dim / 2]
         cos, sin = ((t.repeat(1, 1, 1, 2) if neox else t.repeat_interleave(2, -1)) for t in (cos, sin))
-        q, k = (turned(t, sin, cos, not neox) for t in (q, k))
+        q, k = (rotated(t, sin, cos, not neox) for t in (q, k))
     if scales is not None:
         k, v = (_levels(x, 20.0 * s[:, None]) for x, s in zip((k, v), scales, strict=True))
     if prompt:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 def walk(roots: Iterable[Node]) -> Iterator[Node]:
     """Every node below the roots once, operands first."""
     seen: set[Node] = set()
-    stack: list[Node | None] = [*roots][::-1]
+    stack: list[Node | None] = list(reversed([*roots]))
     while stack:
         x = stack.pop()
         if x is None:  # the operands of the next one have been read

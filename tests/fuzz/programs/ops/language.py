@@ -24,7 +24,7 @@ def _queries(d: Draw, alike: bool = False) -> tuple[Arguments, int, int | str, i
     return a, batch, rows, keys, key_heads
 
 
-def by_columns(d: Draw) -> Proposal:
+def column_masks(d: Draw) -> Proposal:
     a, batch, rows, keys, key_heads = _queries(d)
     heads = d.shape(a.operands[0])[2]
     causal = d.chance(0.5)
@@ -43,7 +43,7 @@ op(
     "columns_attention",
     "models.columns_attention({0}, {1}, {2}, {3}, {more})",
     "L.columns_attention({0}, {1}, {2}, {3}, {more})",
-    by_columns,
+    column_masks,
     dtype=lambda q, *others: q,
     weight=1.5,
 )
@@ -66,7 +66,7 @@ def capped(d: Draw) -> Proposal:
     if d.chance(0.3):
         a.say(scale=0.4)
     mask = given["columns"] if kind == "columns" else given["mask"]
-    seen = f"L.seen_by_columns({mask}, {causal}, {{0}}.shape[1])" if kind == "columns" else mask
+    seen = f"L.seen_in_columns({mask}, {causal}, {{0}}.shape[1])" if kind == "columns" else mask
     return a.proposal(mask=mask, seen=seen)
 
 
@@ -209,7 +209,7 @@ def long(d: Draw) -> Proposal:
     kind, seen = d.choose(("none", "columns")), "None"
     if kind == "columns":
         mask = a.input([1, 1, rows, 2], "int32", fill=f"index:{rows + 20}")
-        seen = f"L.seen_by_columns({mask}, {causal}, {rows})"
+        seen = f"L.seen_in_columns({mask}, {causal}, {rows})"
     a.say(causal=causal, softcap=d.choose((0.0, 0.0, 2.0)))
     return a.proposal(mask="None" if kind == "none" else mask, seen=seen, step=rows // 3, columns=dim // 2)
 
@@ -232,9 +232,9 @@ def long_product(d: Draw) -> Proposal:
     a = Arguments(d, x)
     rows, terms, columns = d.choose(((64, 192, 96), (130, 70, 130), (192, 192, 192)))
     a.input([rows, terms])
-    turned = d.chance(0.5)
-    y = a.input([columns, terms] if turned else [terms, columns])
-    return a.proposal(y=f"{y}.mT" if turned else y, rows=rows // 3, columns=columns // 3)
+    transposed = d.chance(0.5)
+    y = a.input([columns, terms] if transposed else [terms, columns])
+    return a.proposal(y=f"{y}.mT" if transposed else y, rows=rows // 3, columns=columns // 3)
 
 
 op(

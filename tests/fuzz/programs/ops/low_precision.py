@@ -49,15 +49,15 @@ op(
 def widened(d: Draw) -> Proposal:
     x = rows_of(d)
     a = Arguments(d, x)
-    turned, n = d.chance(0.5), d.shape(x)[-1]
-    y = a.input([2, n] if turned else [n, 2], d.choose(("float32", "bfloat16")))
+    transposed, n = d.chance(0.5), d.shape(x)[-1]
+    y = a.input([2, n] if transposed else [n, 2], d.choose(("float32", "bfloat16")))
     low = d.choose(("bfloat16", "float16"))
-    return a.proposal(y=y, turned=turned, low=low, mT=".mT" if turned else "")
+    return a.proposal(y=y, transposed=transposed, low=low, mT=".mT" if transposed else "")
 
 
 op(
     "widening_product",
-    "ops.widening_matmul({0}.astype('{low}'), {y}.astype('{low}'), transpose_y={turned})",
+    "ops.widening_matmul({0}.astype('{low}'), {y}.astype('{low}'), transpose_y={transposed})",
     "L.rounded({0}, '{low}') @ L.rounded({y}, '{low}'){mT}",
     widened,
     dtype=always("float32"),

@@ -280,20 +280,22 @@ both("partial_rope", "fused_partial_rope", "partial_rope", partly_rotated, weigh
 def product(d: Draw) -> Proposal:
     x = d.pick(lambda x: len(d.shape(x)) == 2 and fixed(d, x, 0, 1) and 0 not in d.shape(x))
     a = Arguments(d, x)
-    turned, y_turned = d.chance(0.4), d.chance(0.4)
-    n, m = d.shape(x)[0 if turned else 1], d.integer(1, 4)
-    y = a.input([m, n] if y_turned else [n, m])
+    transposed, y_transposed = d.chance(0.4), d.chance(0.4)
+    n, m = d.shape(x)[0 if transposed else 1], d.integer(1, 4)
+    y = a.input([m, n] if y_transposed else [n, m])
     b = a.input([m]) if d.chance(0.6) else "None"
-    of = f"({{0}}{'.mT' if turned else ''} @ {y}{'.mT' if y_turned else ''})" + ("" if b == "None" else f" + {b}")
+    of = f"({{0}}{'.mT' if transposed else ''} @ {y}{'.mT' if y_transposed else ''})" + (
+        "" if b == "None" else f" + {b}"
+    )
     call = d.choose(("fused_matmul_bias", "fused_linear_activation", "fused_linear"))
     activation = "none"
     if call == "fused_linear_activation" and b != "None":
         activation = d.choose(("relu", "gelu", "none"))
-        text = f"fused_linear_activation({{0}}, {y}, {b}, {turned}, {y_turned}, '{activation}')"
-    elif call == "fused_linear" and not turned:
-        text = f"fused_linear({{0}}, {y}, {b}, {y_turned})"
+        text = f"fused_linear_activation({{0}}, {y}, {b}, {transposed}, {y_transposed}, '{activation}')"
+    elif call == "fused_linear" and not transposed:
+        text = f"fused_linear({{0}}, {y}, {b}, {y_transposed})"
     else:
-        text = f"fused_matmul_bias({{0}}, {y}, {b}, {turned}, {y_turned})"
+        text = f"fused_matmul_bias({{0}}, {y}, {b}, {transposed}, {y_transposed})"
     judge = {"none": of, "relu": f"torch.relu({of})", "gelu": f"F.gelu({of}, approximate='tanh')"}[activation]
     return a.proposal(text=text, judge=judge)
 
@@ -327,14 +329,14 @@ def layers(d: Draw) -> Proposal:
     heads, size, hidden = d.choose((1, 2)), d.choose((2, 4)), d.choose((2, 3))
     count = d.integer(1, 2)
     key_heads = d.choose((-1, 1))
-    turned = d.chance(0.6)
+    transposed = d.chance(0.6)
     activation = d.choose(("relu", "gelu", "swiglu", "geglu"))
     norm = d.choose(("layernorm", "rmsnorm"))
     qkv = [3, heads, size] if key_heads < 0 else [heads + 2 * key_heads, size]
     between = 2 * hidden if activation.endswith("glu") else hidden
     a.give_each("ln_scales", [[width]] * count)
     a.give_each("ln_biases", [[width]] * count, 0.5)
-    a.give_each("qkv_weights", [[*qkv, width] if turned else [width, *qkv]] * count)
+    a.give_each("qkv_weights", [[*qkv, width] if transposed else [width, *qkv]] * count)
     a.give_each("qkv_biases", [qkv] * count, 0.5)
     a.give_each("linear_weights", [[heads * size, width]] * count)
     a.give_each("linear_biases", [[width]] * count, 0.5)
@@ -344,7 +346,7 @@ def layers(d: Draw) -> Proposal:
     a.give_each("ffn1_biases", [[between]] * count, 0.5)
     a.give_each("ffn2_weights", [[hidden, width]] * count)
     a.give_each("ffn2_biases", [[width]] * count, 0.5)
-    a.say(pre_layer_norm=d.chance(0.5), epsilon=0.2, residual_alpha=d.choose((1.0, 0.5)), trans_qkvw=turned)
+    a.say(pre_layer_norm=d.chance(0.5), epsilon=0.2, residual_alpha=d.choose((1.0, 0.5)), trans_qkvw=transposed)
     a.say(activation=activation, norm_type=norm, gqa_group_size=key_heads)
     tokens = d.shape(x)[1]
     prompt = d.integer(1, tokens) if cached else 0
