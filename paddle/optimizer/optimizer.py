@@ -106,6 +106,7 @@ class Optimizer:
     Raises:
         ValueError: no parameters, or one of them twice.
         TypeError: arguments of another kind.
+        NotImplementedError: a subclass that defines ``_append_optimize_op``, the reference's way to make a step.
 
     Example:
         >>> import paddle
@@ -153,6 +154,12 @@ class Optimizer:
         name: str | None = None,
     ) -> None:
         op_name = type(self).__name__
+        if hasattr(type(self), "_append_optimize_op"):
+            raise NotImplementedError(
+                f"[{op_name}] defines _append_optimize_op, by which optimizers of the reference make a step; it would "
+                "not be called. Define _update(state, grad, lr), or set a parameter's factor on the rate by "
+                'optimize_attr["learning_rate"]'
+            )
         tracer = capture_of()
         recorded = tracer is not None and tracer.static  # in static mode, where `minimize` finds parameters
         if parameters is None:

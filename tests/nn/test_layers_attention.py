@@ -54,6 +54,33 @@ def test_static_cache(rng):
     assert isinstance(pair, layer.Cache) and pair.k is kept.k
 
 
+class DoubledQueries(nn.MultiHeadAttention):
+    def _prepare_qkv(self, query, key, value, cache=None):
+        q, *rest = super()._prepare_qkv(query, key, value, cache)
+        return (2 * q, *rest)
+
+
+class DoubledValues(nn.MultiHeadAttention):
+    def compute_kv(self, key, value):
+        k, v = super().compute_kv(key, value)
+        return k, 2 * v
+
+
+@pytest.mark.parametrize(("kind", "part"), [(DoubledQueries, "q_proj"), (DoubledValues, "v_proj")])
+@pytest.mark.parametrize("weights", [False, True])
+def test_classes_replace_how_heads_are_made(kind, part, weights, rng):
+    layer, plain = kind(8, 2, need_weights=weights), nn.MultiHeadAttention(8, 2, need_weights=weights)
+    plain.set_state_dict(layer.state_dict())
+    for parameter in getattr(plain, part).parameters():
+        parameter.set_value(2 * parameter)
+    x, mask = normal(rng, 2, 5, 8), normal(rng, 2, 2, 5, 5)
+    for arguments in ((x, x, x, mask), (x,), (x, x, x, None, layer.gen_cache(x))):
+        results, wanted = (paddle.utils.flatten(f(*arguments)) for f in (layer, plain))
+        assert len(results) == len(wanted)
+        for got, want in zip(results, wanted, strict=True):
+            same(got, want)
+
+
 @pytest.mark.parametrize("before", [False, True])
 def test_stacks_decode_step_by_step(before, rng):
     words = {"dropout": 0.0, "normalize_before": before}

@@ -691,6 +691,8 @@ class Captured(CapturedRun):
         given = records and not self.custom and any(map(is_given, traced.walk()))
         self._given_gradients = remove_dead(merge_common(traced.copy())) if given else None
         program = self.program = remove_dead(merge_common(resolve(traced.copy() if self.custom else traced)))
+        # Whether runs that are recorded give results with a history.
+        self.has_history = records and bool(self._given(program))
         # Gradients that the function met are those of the coming run, not those of the first one.
         held = {id(g): at for at, g in enumerate(before) if g is not None}
         self._late = {n: held[id(x)] for n, x in program.captured.items() if id(x) in held}

@@ -46,7 +46,7 @@ def memory_efficient_attention(
         >>> x = paddle.ones([1, 5, 2, 8])
         >>> mask = BlockDiagonalMask.from_seqlens([2, 3]).make_causal()
         >>> memory_efficient_attention(x, x, x, mask).shape
-        [1, 5, 2, 8]
+        paddle.Size([1, 5, 2, 8])
     """
     name = "memory_efficient_attention"
     for x, label in ((query, "query"), (key, "key"), (value, "value")):

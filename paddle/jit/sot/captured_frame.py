@@ -14,7 +14,7 @@ from typing import Any
 from paddle.jit.concrete import ConcreteProgram, spec_of
 from paddle.jit.sot import report, switches
 from paddle.jit.sot.bytecode import VERSION, decode
-from paddle.jit.sot.control import Control, GraphBreak, Raised, Restart, Uncapturable
+from paddle.jit.sot.control import Control, GraphBreak, HasHistory, Raised, Restart, Uncapturable
 from paddle.jit.sot.frame import HANDLERS, NULL, RETURNED, Frame
 from paddle.jit.sot.leaves import is_backward
 from paddle.jit.sot.liveness import live_locals
@@ -76,6 +76,9 @@ class CapturedFrame(FrameCall):
     """A frame whose calls run as graphs. What cannot be captured runs as it was written."""
 
     most = MOST_ENTRIES
+    begins_without_gradients = False  # though it is called with them
+    # The frame that does so, where calls without gradients give results with a history.
+    recording: CapturedFrame | None = None
 
     def __init__(self, family: Family, name: str, code: CodeType, parameters: list[inspect.Parameter]) -> None:
         self.family = family
@@ -109,18 +112,22 @@ class CapturedFrame(FrameCall):
     def _general(self, args: tuple, kwargs: dict[str, Any] | None) -> Any:
         ctx = current()
         if ctx.trace or not ctx.state.values.get(SWITCH, True) or self.abandoned is not None:
-            return self.native(args, kwargs)
+            return self._run_as_written(args, kwargs)
+        if self.recording is not None and not ctx.grad_enabled:
+            return self._record(args, kwargs)
         bound = self.bind(args, kwargs)
         if bound is None:
-            return self.native(args, kwargs)
+            return self._run_as_written(args, kwargs)
         for again in (True, False):
             with _LOCK:
                 try:
                     entry = self._capture(bound)
-                except Uncapturable as error:
-                    stopped: Uncapturable | None = error
+                except (Uncapturable, HasHistory) as error:
+                    stopped: Uncapturable | HasHistory | None = error
                 else:
                     stopped = None
+            if isinstance(stopped, HasHistory):
+                return self._record(args, kwargs)
             if stopped is not None:
                 return self._give_up(stopped, args, kwargs)
             result = self._attempt(entry, args, kwargs)
@@ -134,7 +141,7 @@ class CapturedFrame(FrameCall):
     def _unserved(self, why: str, args: tuple, kwargs: dict[str, Any] | None) -> Any:
         """Run a call that its own graph does not serve: it changes what it was captured for, or memory is shared."""
         _LOG.info("%s: the graph does not serve the call that it was captured for (%s)", self.name, why)
-        return self.native(args, kwargs)
+        return self._run_as_written(args, kwargs)
 
     def _give_up(self, error: Uncapturable, args: tuple, kwargs: dict[str, Any] | None) -> Any:
         """Run a call without a graph, and note why."""
@@ -142,7 +149,35 @@ class CapturedFrame(FrameCall):
             self.abandoned = error.reason
         report.say(1, "%s runs without a graph: %s", self.name, error.reason)
         self.family.fall_back(error.reason)
+        return self._run_as_written(args, kwargs)
+
+    def _run_as_written(self, args: tuple, kwargs: dict[str, Any] | None) -> Any:
+        if self.begins_without_gradients:
+            current().grad_enabled = False
         return self.native(args, kwargs)
+
+    def _record(self, args: tuple, kwargs: dict[str, Any] | None) -> Any:
+        """Run a call without gradients that gives results with a history.
+
+        A run is recorded in the mode that it is called in. So it is called with gradients, which the frame disables
+        before it begins.
+        """
+        ctx = current()
+        ctx.grad_enabled = True
+        try:
+            return FrameCall.__call__(self._frame_that_records(), *args, **(kwargs or {}))
+        except BaseException:
+            ctx.grad_enabled = False
+            raise
+
+    def _frame_that_records(self) -> CapturedFrame:
+        """Return this frame once more: with entries of its own, and what this one has learned."""
+        with _LOCK:
+            if self.recording is None:
+                frame = type(self).__new__(type(self))
+                frame.__dict__.update(self.__dict__, begins_without_gradients=True)
+                self.recording = frame
+            return self.recording
 
     def bind(self, args: tuple, kwargs: dict[str, Any] | None) -> dict[str, Any] | None:
         """Return the values of the parameters; None where a call does not fit them."""
@@ -191,6 +226,8 @@ class CapturedFrame(FrameCall):
         capture = trace.capture
         try:
             with capture:
+                if self.begins_without_gradients:
+                    ctx.grad_enabled = False
                 variables = {n: Unset(x, argument(n)) for n, x in bound.items()}
                 frame = self.begin(simulator, variables)
                 broken: GraphBreak | None = None
@@ -262,9 +299,6 @@ class CapturedFrame(FrameCall):
             ending = [(f"return {rebuilder.value(frame.result)}", line)]
         else:
             ending = self._ending(rebuilder, broken)
-            if broken.reason is not None:
-                self.family.break_graph(broken.reason)
-                report.say(1, "%s: graph break: %s", self.name, broken.reason)
         effects, told = rebuilder.effects(), rebuilder.told()
         trace.keep_apart()
         if after != before:
@@ -275,13 +309,19 @@ class CapturedFrame(FrameCall):
         for condition in capture.conditions:
             condition()
         self._keep_histories(trace, rebuilder.outputs)
+        _set_modes(current(), before)  # of the calls that the entry is for
         try:
             captured = Captured(capture, rebuilder.outputs, self.name, trace.owners, {})
         except (CaptureError, RuntimeError) as error:
             raise Uncapturable(str(error), lasting=False) from error
+        if captured.has_history and not before[0]:
+            raise HasHistory
         self._once(trace, captured)
         program = captured.program
         self._refuse_overlap(trace, program)
+        if broken is not None and broken.reason is not None:
+            self.family.break_graph(broken.reason)
+            report.say(1, "%s: graph break: %s", self.name, broken.reason)
         size = len(program.ops)
         run: Captured | None = captured
         asked = program.guards or program.effects or capture.leaves or capture.outer or capture.streams

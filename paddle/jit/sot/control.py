@@ -18,6 +18,10 @@ class Restart(Control):
     """The capture begins anew, under a policy that has learned something."""
 
 
+class HasHistory(Control):
+    """The frame was called without gradients, and gives results with a history: it enables gradients inside."""
+
+
 class Uncapturable(Control):
     """The frame cannot be captured, and runs as it was written. ``lasting``: at later calls, too."""
 

@@ -11,7 +11,7 @@ from typing import Any
 from paddle.jit.concrete import Arguments, ConcreteProgram, spec_of
 from paddle.jit.function import StaticFunction, as_function
 from paddle.jit.sot.captured_frame import CapturedFrame, Family, FunctionFrame, Position, ResumedFrame
-from paddle.jit.sot.control import Raised, Refused, Uncapturable
+from paddle.jit.sot.control import HasHistory, Raised, Refused, Uncapturable
 from paddle.jit.sot.rebuild import raise_at
 from paddle.jit.sot.sources import Item, Source
 from paddle.jit.sot.trace import argument
@@ -69,7 +69,14 @@ class SymbolicStaticFunction(StaticFunction, FunctionFrame):
         if bound is None:
             raise op_error(TypeError, self.__name__, f"arguments {inspect.signature(self.dygraph_function)}", "others")
         try:
-            self._capture(bound)
+            try:
+                self._capture(bound)
+            except HasHistory:
+                current().grad_enabled = True
+                try:
+                    self._frame_that_records()._capture(bound)
+                finally:
+                    current().grad_enabled = False
         except Uncapturable as error:
             raise CaptureError(f"[get_concrete_program] cannot capture {self.__name__}: {error.reason}") from error
         return self.concrete[-1]

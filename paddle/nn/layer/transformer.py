@@ -226,13 +226,17 @@ class MultiHeadAttention(Layer):
             raise ValueError(
                 f"[MultiHeadAttention] requires a query [batch, queries, {self.embed_dim}], got {list(query.shape)}"
             )
-        q = self._heads(self.q_proj(query))
-        if cache is None:
-            k = self._heads(self.k_proj(query if key is None else key))
-            v = self._heads(self.v_proj(query if value is None else value))
-        else:
-            cache = self._extended(cache, query if key is None else key, query if value is None else value)
+        key, value = query if key is None else key, query if value is None else value
+        if type(self)._prepare_qkv is not _PREPARED or type(self).compute_kv is not _COMPUTED:
+            q, k, v, *caches = self._prepare_qkv(query, key, value, cache)
+            cache = caches[0] if caches else None
             # The op wants heads after positions: views, not copies.
+            q, k, v = (ops.permute(x, perm=(0, 2, 1, 3)) for x in (q, k, v))
+        elif cache is None:
+            q, k, v = (self._heads(x) for x in (self.q_proj(query), self.k_proj(key), self.v_proj(value)))
+        else:
+            q = self._heads(self.q_proj(query))
+            cache = self._extended(cache, key, value)
             k, v = ops.permute(cache.k, perm=(0, 2, 1, 3)), ops.permute(cache.v, perm=(0, 2, 1, 3))
         weights = None
         drops = dropout_of("MultiHeadAttention", self.dropout, self.training)
@@ -247,12 +251,26 @@ class MultiHeadAttention(Layer):
             return (out, weights) if self.need_weights else out
         return (out, weights, cache) if self.need_weights else (out, cache)
 
+    def _prepare_qkv(self, query: Tensor, key: Tensor, value: Tensor, cache: Any = None) -> tuple:
+        """Return heads of query, key and value, ``[batch, heads, positions, head_dim]``, and the new cache if there is
+        one. Classes and programs that change how these are made, by rotations for one, replace it or ``compute_kv``.
+        """
+        q = ops.permute(self._heads(self.q_proj(query)), perm=(0, 2, 1, 3))
+        if cache is None:
+            return (q, *self.compute_kv(key, value))
+        cache = self._extended(cache, key, value)
+        return q, cache.k, cache.v, cache
+
     def _extended(self, cache: Any, key: Tensor, value: Tensor) -> Any:
         """Return the keys and values of this call: a static cache as it is, another with the new ones appended."""
         if isinstance(cache, self.StaticCache):
             return cache
         new = self.compute_kv(key, value)
         return self.Cache(*(ops.concat([old, n], axis=2) for old, n in zip(cache, new, strict=True)))
+
+
+# What `forward` leaves out where nobody has replaced it.
+_PREPARED, _COMPUTED = MultiHeadAttention._prepare_qkv, MultiHeadAttention.compute_kv
 
 
 def _activation(op_name: str, name: str) -> Callable:

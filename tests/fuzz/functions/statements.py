@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 
 from tests.fuzz.functions.draw import Draw, Refused
 from tests.fuzz.functions.expressions import draw
@@ -740,18 +741,21 @@ def view(d: Draw) -> None:
 @statement(0.5)
 def gradient(d: Draw) -> None:
     x, g = d.fresh(), d.fresh()
-    d.line(f"{x} = {draw(d, 'M', 1)}.detach() * 0.5")
-    d.line(f"{x}.stop_gradient = False")
+    enables = d.chance(0.4)  # whatever the mode of the call is
+    with d.block("with paddle.enable_grad():") if enables else nullcontext():
+        d.line(f"{x} = {draw(d, 'M', 1)}{'' if enables and d.chance(0.5) else '.detach()'} * 0.5")
+        d.line(f"{x}.stop_gradient = False")
+        d.bind(x, "M")
+        form = d.integer(0, 2)
+        value = f"(paddle.tanh({x}) * {draw(d, 'M', 1)} + {x}).sum()"
+        if form == 0:
+            d.line(f"({g},) = paddle.grad([{value}], [{x}])")
+        elif form == 1:
+            d.line(f"{g} = paddle.grad({value}, {x}, create_graph=True)[0]")
+        else:
+            d.line(f"{value}.backward()")
+            d.line(f"{g} = {x}.grad")
     d.bind(x, "M")
-    form = d.integer(0, 2)
-    value = f"(paddle.tanh({x}) * {draw(d, 'M', 1)} + {x}).sum()"
-    if form == 0:
-        d.line(f"({g},) = paddle.grad([{value}], [{x}])")
-    elif form == 1:
-        d.line(f"{g} = paddle.grad({value}, {x}, create_graph=True)[0]")
-    else:
-        d.line(f"{value}.backward()")
-        d.line(f"{g} = {x}.grad")
     d.bind(g, "M")
 
 

@@ -76,7 +76,7 @@ def linear8(x: Any, weight: Any, bias: Any, dtype: str, forward: str, backward: 
 
 
 def product8(x: Any, y: Any, x_rows: int, y_rows: int, power_of_two: bool) -> Any:
-    """The product of matrices that are quantised in blocks of so many rows by 128, ``x @ y.T``."""
+    """Matmul of operands that are quantised in blocks of so many rows by 128, ``x @ y.T``."""
 
     def given(z: Any, rows: int) -> Any:
         return I.fp8_quant_blockwise(

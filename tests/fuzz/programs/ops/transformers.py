@@ -284,9 +284,8 @@ def product(d: Draw) -> Proposal:
     n, m = d.shape(x)[0 if transposed else 1], d.integer(1, 4)
     y = a.input([m, n] if y_transposed else [n, m])
     b = a.input([m]) if d.chance(0.6) else "None"
-    of = f"({{0}}{'.mT' if transposed else ''} @ {y}{'.mT' if y_transposed else ''})" + (
-        "" if b == "None" else f" + {b}"
-    )
+    of = f"({{0}}{'.mT' if transposed else ''} @ {y}{'.mT' if y_transposed else ''})"
+    of += "" if b == "None" else f" + {b}"
     call = d.choose(("fused_matmul_bias", "fused_linear_activation", "fused_linear"))
     activation = "none"
     if call == "fused_linear_activation" and b != "None":
