@@ -8,7 +8,7 @@ from typing import Any
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.ir.meta import Meta, identical
-from umiak.ops._common import accept, draw, elements, same_shape
+from umiak.ops._common import accept, draw, elements, same_shape, shard_string
 from umiak.ops.base import Op, Sample, register
 from umiak.ops.movement import require
 
@@ -65,6 +65,15 @@ class ScaledMatmul(Op):
             accept(self, "f", bias)
             same_shape(self, bias.shape, y.shape[1:], "a bias of the size of the result")
         return Meta((x.shape[0], y.shape[1]), self.dtype)
+
+    def shard(self, x, y, x_scale, y_scale, bias):
+        # Rows and columns with scales of their own are independent; blocks of several, and terms, stay together.
+        named = {0: "1", 1: "i"}.get(self.rows, "m"), {0: "1", 1: "j"}.get(self.columns, "n")
+        block = "p" if self.depth else "1"
+        together = dict.fromkeys(("k", "p", "m", "n"), "replicated")
+        together.update({f: "replicated" for f, size in (("i", self.rows), ("j", self.columns)) if size > 1})
+        operands = [["i", "k"], ["k", "j"], [named[0], block], [block, named[1]], [] if bias is None else ["j"]]
+        return shard_string(operands, [["i", "j"]], **together)
 
     def decompose(self, x, y, x_scale, y_scale, bias):
         sums = self._sums(x, y, x_scale, y_scale)
