@@ -42,7 +42,7 @@ from umiak.ir.expr import Sym
 from umiak.ir.tracer import SymTensor
 from umiak.runtime.capture import recorded
 from umiak.util.pytree import is_namedtuple
-from umiak.util.size import Size
+from umiak.util.size import ElementCount, Size, count_of
 
 _CONSTANT = (
     FunctionType, BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType, GetSetDescriptorType, CodeType,
@@ -195,6 +195,9 @@ class Rebuilder:
         if kind in ITERATORS:
             name = self._known[id(x)] = self.variable(f"new({self.names.name(kind)})")
             self.filling += [f"{name}.{slot} = {self.value(getattr(x, slot))}" for slot in kind.__slots__]
+            return name
+        if kind is ElementCount:
+            name = self._known[id(x)] = self.variable(f"{self.names.name(count_of)}({int(x)}, {self.value(x())})")
             return name
         if kind is TensorMethod:
             return f"{self.value(x.tensor)}.{x.name}"

@@ -24,11 +24,15 @@ from paddle.nn.layer.layers import Layer
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
 from umiak.ir.tracer import SymTensor
+from umiak.util.size import ElementCount
 
 if TYPE_CHECKING:
     from paddle.jit.sot.simulator import Simulator
 
-EXACT = (int, float, bool, complex, str, bytes, type(None), tuple, list, dict, set, frozenset, range, slice, *MUTABLE)
+EXACT = (
+    int, ElementCount, float, bool, complex, str, bytes, type(None), tuple, list, dict, set, frozenset, range, slice,
+    *MUTABLE,
+)  # fmt: skip
 
 
 def is_exact(x: Any) -> bool:

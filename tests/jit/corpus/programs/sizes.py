@@ -20,6 +20,14 @@ def size_in_arithmetic(x):
 
 
 @program(*ROWS)
+def number_of_elements(x):
+    n = x.size
+    mean = x.sum() / n if n else x.sum()
+    numbers = -n, +n, abs(n), ~n, n + 1, 2 * n, n // 2, n**2, float(n)
+    return mean, numbers, (n == 6, n > 4, min(n, 4), max([n, 3]), f"{n}", n, n())
+
+
+@program(*ROWS)
 def size_in_comparisons(x):
     n, m = x.shape
     flags = (
