@@ -58,6 +58,23 @@ def test_refusals(call, error, message):
         call(helper)
 
 
+def test_layers_keep_how_their_parameters_were_to_be_made():
+    nn, attr = paddle.nn, paddle.ParamAttr(learning_rate=0.5)
+    for kind, sizes in (
+        (nn.Linear, (2, 2)),
+        (nn.Bilinear, (2, 2, 2)),
+        (nn.LayerNorm, (2,)),
+        (nn.GroupNorm, (1, 2)),
+        (nn.BatchNorm1D, (2,)),
+    ):
+        layer = kind(*sizes, weight_attr=attr, bias_attr=False)
+        assert layer._weight_attr is attr and layer._bias_attr is False, layer
+    assert nn.InstanceNorm1D(2, weight_attr=attr)._weight_attr is attr
+    layer = nn.Conv2D(1, 1, 1, weight_attr=attr, bias_attr=False)
+    assert layer._param_attr is attr and layer._bias_attr is False
+    assert nn.Embedding(2, 2, weight_attr=attr)._weight_attr is attr is nn.PReLU(weight_attr=attr)._weight_attr
+
+
 def test_modules_are_attributes_of_packages():
     code = "import paddle; print(paddle.nn.layer.transformer.MultiHeadAttention, paddle.nn.initializer.lazy_init)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

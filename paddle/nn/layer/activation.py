@@ -217,6 +217,7 @@ class PReLU(Layer):
         self._init = init
         self._data_format = data_format
         self._name = name
+        self._weight_attr = weight_attr
         self._weight = self.create_parameter([num_parameters], weight_attr, default_initializer=Constant(init))
 
     def forward(self, x: Tensor) -> Tensor:

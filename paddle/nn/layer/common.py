@@ -88,6 +88,7 @@ class Linear(Layer):
         self.in_features = in_features
         self.out_features = out_features
         self.name = name
+        self._weight_attr, self._bias_attr = weight_attr, bias_attr
         self.weight = self.create_parameter([in_features, out_features], weight_attr)
         self.bias = self.create_parameter([out_features], bias_attr, is_bias=True)
 
@@ -139,6 +140,7 @@ class Bilinear(Layer):
         self._in1_features = in1_features
         self._in2_features = in2_features
         self._out_features = out_features
+        self._weight_attr, self._bias_attr = weight_attr, bias_attr
         self.weight = self.create_parameter([out_features, in1_features, in2_features], weight_attr)
         self.bias = self.create_parameter([1, out_features], bias_attr, is_bias=True)
 
@@ -229,6 +231,7 @@ class Embedding(Layer):
         elif _freeze:
             weight_attr = ParamAttr._to_attr(weight_attr)
             weight_attr.trainable = False
+        self._weight_attr = weight_attr
         self.weight = self.create_parameter([num_embeddings, embedding_dim], weight_attr, self._dtype, device=device)
         if padding_idx is not None and _weight is None:
             self.weight.after_initialization(lambda weight: weight.__setitem__(padding_idx, 0.0))

@@ -88,6 +88,7 @@ class LayerNorm(Layer):
         elif not bias:
             bias_attr = False
         dtype, one = self._dtype, Constant(1.0)
+        self._weight_attr, self._bias_attr = weight_attr, bias_attr
         self.weight = self.create_parameter(size, weight_attr, dtype, default_initializer=one, device=device)
         self.bias = self.create_parameter(size, bias_attr, dtype, is_bias=True, device=device)
 
@@ -209,6 +210,7 @@ class GroupNorm(Layer):
         self._data_format = data_format
         if not affine:
             weight_attr = bias_attr = False
+        self._weight_attr, self._bias_attr = weight_attr, bias_attr
         self.weight = self.create_parameter(
             [num_channels], weight_attr, self._dtype, default_initializer=Constant(1.0), device=device
         )
@@ -241,6 +243,7 @@ class _InstanceNormBase(Layer):
         self._epsilon = epsilon
         self._momentum = momentum
         self._data_format = data_format
+        self._weight_attr, self._bias_attr = weight_attr, bias_attr
         self.scale = self.create_parameter([num_features], weight_attr, default_initializer=Constant(1.0))
         self.bias = self.create_parameter([num_features], bias_attr, is_bias=True)
 
@@ -425,6 +428,8 @@ class _BatchNormBase(Layer):
         self._use_global_stats = use_global_stats
         self._name = name
         one = Constant(1.0)
+        self._weight_attr = self._param_attr = weight_attr
+        self._bias_attr = bias_attr
         self.weight = self.create_parameter([num_features], weight_attr, self._dtype, default_initializer=one)
         self.bias = self.create_parameter([num_features], bias_attr, self._dtype, is_bias=True)
 
