@@ -140,7 +140,7 @@ def _count(
             floats[0]
             if floats
             else default_float()
-            if any(isinstance(v, float) for v in (start, end, step))
+            if any(dim.kind_of(v) == "float" for v in (start, end, step))
             else dt.int64
         )
     if d.is_integer:

@@ -67,8 +67,8 @@ cdef class Binding:
     cdef int* argument         # by input: number of the argument, -1 for a constant
     cdef uint32_t* keys        # dtype and rank of the inputs
     cdef Origin* origins       # of the symbols
-    cdef int* size_symbols     # those that are sizes
-    cdef int n_size_symbols
+    cdef int* size_registers   # what sizes of inputs are
+    cdef int n_size_registers
     cdef ScalarProgram scalar_program
     cdef int* sizes            # registers of the sizes of all inputs, one input after the other
     cdef int n_outputs

@@ -133,8 +133,11 @@ cdef class Binding:
             self.origins[i].input = input
             self.origins[i].at = at
             self.n_scalars += input < 0
-        self.size_symbols = int_array([i for i, (input, _) in enumerate(symbols) if input >= 0])
-        self.n_size_symbols = len(symbols) - self.n_scalars
+        # Sizes may be computed from numbers, too: those of what another program has kept for this one.
+        seen = dict.fromkeys([i for i, (input, _) in enumerate(symbols) if input >= 0])
+        seen.update(dict.fromkeys([x for x in sizes if not scalar_program.n_inputs <= x < scalar_program.n_inputs + scalar_program.n_const]))
+        self.size_registers = int_array(list(seen))
+        self.n_size_registers = len(seen)
         self.scalar_program = scalar_program
         self.outputs = outputs
         self.n_outputs = len(outputs)
@@ -179,7 +182,7 @@ cdef class Binding:
         free(self.argument)
         free(self.keys)
         free(self.origins)
-        free(self.size_symbols)
+        free(self.size_registers)
         free(self.storages)
         free(self.sizes)
         free(self.extras)
@@ -267,7 +270,7 @@ cdef class Binding:
     cdef Frame frame(self):
         cdef Frame f = self.spare
         cdef int n_outs = self.n_outputs + self.n_targets
-        cdef size_t words = self.n_inputs + n_outs + self.scalar_program.n_regs + self.most_words + self.most_scratch + self.n_symbols + 8
+        cdef size_t words = self.n_inputs + n_outs + self.scalar_program.n_regs + self.most_words + self.most_scratch + max(self.n_symbols, self.n_size_registers) + 8
         cdef char* room
         self.spare = None
         if f is not None and f.size == words:
@@ -283,7 +286,7 @@ cdef class Binding:
         f.regs = <int64_t*>(f.outs + n_outs + 1)
         f.words = f.regs + self.scalar_program.n_regs + 1
         f.scratch = f.words + self.most_words + 1            # of conditions, or the sizes
-        f.donation = <char*>(f.scratch + self.most_scratch + self.n_symbols + 1)
+        f.donation = <char*>(f.scratch + self.most_scratch + max(self.n_symbols, self.n_size_registers) + 1)
         memset(f.outs, 0, (n_outs + 1) * 8)
         memcpy(f.inputs, self.pattern, self.n_inputs * sizeof(PyObject*))
         return f
@@ -462,14 +465,14 @@ cdef class Binding:
         cdef Frozen frozen
         cdef int i
         if l.frozen is not None:
-            for i in range(self.n_size_symbols):
-                f.scratch[i] = f.regs[self.size_symbols[i]]
+            for i in range(self.n_size_registers):
+                f.scratch[i] = f.regs[self.size_registers[i]]
             for frozen in l.frozen:
                 if frozen.run(f.inputs, f.words, f.scratch, donation, f.outs, self.stamp):
                     return 1
             if l.ran and l.tried < MOST_TRIALS and not timed():
                 l.tried += 1
-                frozen = freeze(l.calls, f.inputs, f.words, f.scratch, self.n_size_symbols, donation, self.targets, self.n_targets, self.given_inputs,
+                frozen = freeze(l.calls, f.inputs, f.words, f.scratch, self.n_size_registers, donation, self.targets, self.n_targets, self.given_inputs,
                                 f.outs, self.arena)
                 if frozen is not None:
                     l.frozen = [frozen, *l.frozen[:MOST_FROZEN - 1]]

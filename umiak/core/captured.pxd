@@ -53,7 +53,7 @@ cdef class CapturedRun:
     cdef set apart
     cdef list leaves, kept, hooks, streams, open, constants, tensors, assigned, outer, ended
     cdef readonly list sources
-    cdef bytes absent, needs, dtypes
+    cdef bytes absent, inner, needs, dtypes
     cdef bint records, leaves_are_arguments
     cdef int* replaced         # pairs of a leaf and what comes
     cdef int n_replaced, n_results

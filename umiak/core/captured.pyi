@@ -65,6 +65,7 @@ class CapturedRun:
         apart: set[int],
         leaves: list[Any],
         absent: list[bool],
+        inner: list[bool],
         hooks: list[Any],
         kept: list[Tensor],
         needs: list[bool],

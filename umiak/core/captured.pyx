@@ -195,12 +195,12 @@ cdef class CapturedRun:
     hold where C could not; ``_differentiable_gradients(...)`` computes gradients that have a history. ``_rows(table, index, values)`` makes a
     gradient of selected rows, ``_with_rows(gradients, tables)`` those among the results of the backward part, which has more of them then."""
 
-    def _prepare(self, *, name, pinned, apart, leaves, absent, hooks, kept, needs, sources, streams, open, constants, tensors, replaced, assigned, outer,
+    def _prepare(self, *, name, pinned, apart, leaves, absent, inner, hooks, kept, needs, sources, streams, open, constants, tensors, replaced, assigned, outer,
                  records, results, ended):
         """``pinned``: (number, tensor) of arguments that are captured tensors; ``apart``: ids of captured tensors that no argument may be.
         ``open``: whether it is known after the run alone how many words a stream gives; the last outputs say it then.
-        ``leaves``, whose ``.grad`` counts: captured tensors or indices of arguments; ``absent``: whether they have none, ``hooks`` what
-        they have. ``kept``: captured tensors, ``needs``: their stop_gradient. ``constants``: the results, ``tensors``: the places of tensors
+        ``leaves``, whose ``.grad`` counts: captured tensors or indices of arguments; ``absent``: whether they have none, ``inner``: whether
+        they have a history, which is where gradients go then, ``hooks`` what they have. ``kept``: captured tensors, ``needs``: their stop_gradient. ``constants``: the results, ``tensors``: the places of tensors
         among them; ``replaced``: (leaf, what comes: ``NONE``, ``GIVEN``, ``ZEROS``, ``ROWS``) of those that get another one. ``assigned`` are written to after the run,
         as they have a history then, ``outer`` have one before, and gradients that go on there. ``results``: outputs of the program. ``ended``: results
         whose history the function has used up by ``backward``."""
@@ -210,6 +210,7 @@ cdef class CapturedRun:
         self.leaves = leaves
         self.leaves_are_arguments = any(isinstance(x, int) for x in leaves)
         self.absent = bytes(absent)
+        self.inner = bytes(inner)
         self.hooks = hooks
         self.kept = kept
         self.needs = bytes(needs)
@@ -284,6 +285,7 @@ cdef class CapturedRun:
     cdef bint serves(self, list tensors, list leaves) except -1:
         """Return whether tensors are in the state that the function was captured for."""
         cdef const char* absent = self.absent
+        cdef const char* inner = self.inner
         cdef PyObject* leaf
         cdef Tensor t
         cdef object wanted
@@ -294,6 +296,9 @@ cdef class CapturedRun:
                     return False
         for i in range(len(leaves)):
             leaf = PyList_GET_ITEM(leaves, i)
+            refresh_if_view(<Tensor>leaf)
+            if ((<Tensor>leaf).node is not None) != inner[i]:
+                return False
             # Zeros that nobody has looked at are as good as none, and are made for who reads them.
             if ((<Tensor>leaf).held_grad is None and (absent[i] or (<Tensor>leaf).grad_state != GRAD_CLEARED)) != absent[i]:
                 return False

@@ -543,6 +543,15 @@ cdef class LaunchCollector(StepObserver):
             return 0
         if len(results) == 1 and not into and any([results[0] is x for x in tensors]):
             return 0                                     # it gave its operand
+        if plan.kind == PLAN_VIEW or plan.kind == PLAN_RESHAPE:
+            # Places and sizes of what is seen follow from numbers of the run.
+            for k in range(n_params):
+                self.guard(s.params[k])
+            for k in range(s.n_x):
+                if xs[k].t == NULL and xs[k].n_bits:
+                    self.guard(p.scalar_reg[-2 - s.x[k]])
+                    if xs[k].n_bits == 2:
+                        self.guard(p.scalar_reg2[-2 - s.x[k]])
         if plan.kind == PLAN_RESHAPE and not into and (<Tensor>results[0]).storage is not (<Tensor>xs[0].t).storage:
             plan, n_params = copying(xs), 0              # strides allowed no view
             if plan is None:
@@ -609,7 +618,7 @@ cdef class LaunchCollector(StepObserver):
         if dims is not None:
             for k in range(plan.n_sources):
                 if plan.sources[k].operand < 0 and reads(plan.shape, plan, k):
-                    self.guards.append((registers[plan.sources[k].axis], None))
+                    self.guard(registers[plan.sources[k].axis])
         for k in range(len(results)):
             t = <Tensor>results[k]
             if not (into and any([t.storage is (<Tensor>x).storage for x in tensors])):
@@ -620,6 +629,12 @@ cdef class LaunchCollector(StepObserver):
             pointers.append(self.pointer(t, -1 if not into else self.input_of(t), i))
         self.sizes.append([(<Tensor>x).numel * ITEMSIZE[(<Tensor>x).key & K_DTYPE_MASK] for x in results])
         self.launches.append((plan, i, flat, (<Tensor>results[0]).numel, dims, pointers, registers, described))
+        return 0
+
+    cdef int guard(self, int register) except -1:
+        """Have the list serve only runs in which a register has the value of this one."""
+        if not is_constant(self.program.scalar_program, register) and (register, None) not in self.guards:
+            self.guards.append((register, None))
         return 0
 
     cdef int input_of(self, Tensor t):

@@ -708,6 +708,7 @@ class Captured(CapturedRun):
             apart=set(map(id, self.known)),
             leaves=owners_of_grads,
             absent=[g is None for g in before],
+            inner=[id(r) in capture._inner for r, _ in kept] if owners_of_grads else [],
             hooks=[leaf._hooks for _, leaf in kept] if owners_of_grads else [],
             kept=own,
             needs=[x.stop_gradient for x in own],

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import paddle
+from umiak.util.size import ElementCount
 
 PLAIN = (type(None), bool, int, float, complex, str, bytes, bytearray, range, type(...), type(NotImplemented))
 VALUES = (tuple, frozenset, slice)  # which of two equal ones is there, does not matter
@@ -61,6 +62,8 @@ class Snapshot:
         """The structure of ``x``, whose functions are taken apart if ``closures`` is true."""
         if isinstance(x, enum.Enum):
             return repr(x)
+        if type(x) is ElementCount:  # an int, where sizes are open
+            x = int(x)
         if type(x) in PLAIN:
             return x
         if hasattr(type(x), "dygraph_function"):

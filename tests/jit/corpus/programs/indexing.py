@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import paddle
-from tests.jit.corpus.reasons import BREAKS, MADE_LEAF, READS
+from tests.jit.corpus.reasons import MADE_LEAF, READS
 from tests.jit.corpus.registry import given, program
 
 
@@ -52,7 +52,6 @@ def index_tuples_in_variables(x, axis):
     lambda t: t(1, 3),
     lambda t: t(2, 3, dtype="float64"),
     lambda t: t(2, 3, grad=False),
-    refused=BREAKS,
 )
 def attributes_of_tensors(x):
     about = x.shape, x.dtype == paddle.float32, x.ndim, x.stop_gradient, x.size, x.is_leaf, len(x), list(x.shape)
