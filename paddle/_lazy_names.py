@@ -106,6 +106,12 @@ NAMES = {
         "paddle.incubate.nn.multi_transformer": "FusedMultiTransformer",
         "paddle.incubate.nn.transformers": "FusedFeedForward FusedMultiHeadAttention FusedTransformerEncoderLayer",
     },
+    "paddle.incubate.nn.attn_bias": {
+        "paddle.incubate.nn.attention_masks": (
+            "AttentionBias BlockDiagonalCausalMask BlockDiagonalCausalWithOffsetPaddedKeysMask BlockDiagonalMask "
+            "LowerTriangularMask LowerTriangularMaskWithTensorBias PaddedSeqLenInfo SeqLenInfo "
+        ),
+    },
     "paddle.incubate.nn.functional": {
         "paddle.incubate.nn.functional.activations": "fused_bias_act",
         "paddle.incubate.nn.functional.balance": "cal_aux_loss",
@@ -138,6 +144,9 @@ NAMES = {
             "blha_get_max_len variable_length_memory_efficient_attention "
         ),
         "paddle.incubate.nn.functional.transformers": "fused_feedforward fused_multi_head_attention",
+    },
+    "paddle.incubate.nn.memory_efficient_attention": {
+        "paddle.incubate.nn.masked_attention": "memory_efficient_attention",
     },
     "paddle.inference": {
         "paddle.inference.config": "Config",

@@ -671,7 +671,7 @@ def test_thread_count():
 FORK = """
 import os, sys
 import numpy as np
-sys.path.insert(0, {tests!r})
+sys.path[:0] = {tests!r}
 import test_providers as t
 from umiak.backends.cpu import providers, select_provider
 t.flags.set_flags({{"FLAGS_cpu_providers": {name!r}}})
@@ -702,7 +702,7 @@ work()
 @pytest.mark.parametrize("name", ["onednn", "blas"])
 def test_a_forked_child_runs_on_one_thread(name):
     use(name)
-    code = FORK.format(tests=str(Path(__file__).parent), name=name)
+    code = FORK.format(tests=[str(Path(__file__).parent), str(Path(__file__).parents[1] / "support")], name=name)
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert run.returncode == 0, run.stderr
 

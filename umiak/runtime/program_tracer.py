@@ -374,7 +374,8 @@ class Run(CapturedRun):
         self.feeds = [(feed, traced.inputs[i].meta) for i in kept.inputs if (feed := names[i]) is not None]
         own = list(program.captured.values())
         self._described: dict[str, Any] = {
-            "name": name, "pinned": [], "apart": set(), "leaves": [], "absent": [], "hooks": [], "kept": own,
+            "name": name, "pinned": [], "apart": set(), "leaves": [], "absent": [], "inner": [], "hooks": [],
+            "kept": own,
             "needs": [x.stop_gradient for x in own], "sources": [s.scalars for s in tracer.sources],
             "streams": [s.stream for s in streams], "open": is_open, "constants": [None] * len(outputs),
             "tensors": list(range(len(outputs))), "replaced": [], "assigned": [], "outer": [], "records": False,
