@@ -134,10 +134,9 @@ cdef class Binding:
             self.origins[i].at = at
             self.n_scalars += input < 0
         # Sizes may be computed from numbers, too: those of what another program has kept for this one.
-        seen = dict.fromkeys([i for i, (input, _) in enumerate(symbols) if input >= 0])
-        seen.update(dict.fromkeys([x for x in sizes if not scalar_program.n_inputs <= x < scalar_program.n_inputs + scalar_program.n_const]))
-        self.size_registers = int_array(list(seen))
-        self.n_size_registers = len(seen)
+        computed = {x for x in sizes if not scalar_program.n_inputs <= x < scalar_program.n_inputs + scalar_program.n_const}
+        self.size_registers = int_array(sorted(computed))
+        self.n_size_registers = len(computed)
         self.scalar_program = scalar_program
         self.outputs = outputs
         self.n_outputs = len(outputs)

@@ -507,7 +507,7 @@ cdef class LaunchCollector(StepObserver):
     cdef list kinds            # by root: (R_INPUT, number, bytes where it begins, None) or (R_SCRATCH, step, 0, what it is)
     cdef list last             # by root: the last step that uses it
     cdef list launches         # (plan, step, flat, elements, dims, pointers, registers, descriptions)
-    cdef list guards           # (register, value)
+    cdef dict guards           # registers whose values count, in order
     cdef list sizes            # by launch: the bytes of what it writes
     cdef set shared            # ids of storages that several inputs have
 
@@ -633,8 +633,8 @@ cdef class LaunchCollector(StepObserver):
 
     cdef int guard(self, int register) except -1:
         """Have the list serve only runs in which a register has the value of this one."""
-        if not is_constant(self.program.scalar_program, register) and (register, None) not in self.guards:
-            self.guards.append((register, None))
+        if not is_constant(self.program.scalar_program, register):
+            self.guards[register] = None
         return 0
 
     cdef int input_of(self, Tensor t):
@@ -651,7 +651,7 @@ cdef Frozen freeze(CallProgram p, PyObject** inputs, const int64_t* words, const
     cdef int i
     r.program = p
     r.replayable = p.n_steps <= MOST_STEPS
-    r.roots, r.kinds, r.last, r.launches, r.guards, r.sizes, r.shared = {}, [], [], [], [], [], set()
+    r.roots, r.kinds, r.last, r.launches, r.guards, r.sizes, r.shared = {}, [], [], [], {}, [], set()
     for i in range(p.n_inputs):
         t = <Tensor>inputs[i]
         if (t.key >> K_LAYOUT_SHIFT) & K_LAYOUT_MASK:
@@ -772,7 +772,7 @@ cdef Frozen frozen_of(LaunchCollector r, PyObject** inputs, const int64_t* words
         raise MemoryError()
     memcpy(f.regs, words, 8 * p.scalar_program.n_inputs)
     p.scalar_program.run(f.regs)                         # its checks have been passed
-    for i, (register, _) in enumerate(r.guards):
+    for i, register in enumerate(r.guards):
         f.guards[i] = register
         f.guarded[i] = f.regs[<int>register]
     for i, (root, offset, target, nbytes) in enumerate(copied):

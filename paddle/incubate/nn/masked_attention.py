@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from paddle._public import need_tensor, public
-from paddle.incubate.nn.attention_masks import AttentionBias, LowerTriangularMaskWithTensorBias
+from paddle.incubate.nn.attention_masks import AttentionBias, LowerTriangularMask, LowerTriangularMaskWithTensorBias
 from paddle.nn.functional.flash_attention import scaled_dot_product_attention
 from paddle.nn.functional.flashmask import flashmask_attention
 from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
 from umiak.util.errors import op_error
 
 
@@ -55,6 +56,8 @@ def memory_efficient_attention(
     if isinstance(attn_bias, LowerTriangularMaskWithTensorBias):
         # The tensor is as large as the scores may be.
         attn_bias = attn_bias.materialize([query.shape[1], key.shape[1]], query.dtype)
+    if type(attn_bias) is LowerTriangularMask and dim.same(query.shape[1], key.shape[1]):
+        return scaled_dot_product_attention(query, key, value, None, p, True, training, scale=scale)
     if attn_bias is None or isinstance(attn_bias, Tensor):
         return scaled_dot_product_attention(query, key, value, attn_bias, p, False, training, scale=scale)
     if not isinstance(attn_bias, AttentionBias):

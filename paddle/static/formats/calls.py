@@ -139,16 +139,16 @@ def __dir__() -> list[str]:
 def _call_of(name: str, operator: Operator) -> Callable[..., Any]:
     """The function of an operator."""
     base = name.removesuffix("_")
-    own = [x for x, *_ in operator.operands], [x for x, _ in operator.attributes]
-    order = _ARGUMENTS[base].split() if base in _ARGUMENTS else [*own[0], *own[1]]
+    operands, attributes = [x for x, *_ in operator.operands], [x for x, _ in operator.attributes]
+    order = _ARGUMENTS[base].split() if base in _ARGUMENTS else [*operands, *attributes]
     count = _RESULTS.get(base)
 
     def call(*args: Any) -> Any:
         if len(args) > len(order) and not operator.variadic:
             raise TypeError(f"[{name}] requires at most {len(order)} arguments ({', '.join(order)}), got {len(args)}")
         given = dict(zip(order, args, strict=False))
-        values = [given.get(x) for x in own[0]] + list(args[len(order) :])
-        results = operator_call(f"pd_op.{base}", values, {x: given[x] for x in own[1] if given.get(x) is not None})
+        values = [given.get(x) for x in operands] + list(args[len(order) :])
+        results = operator_call(f"pd_op.{base}", values, {x: given[x] for x in attributes if given.get(x) is not None})
         if count is None:
             return results
         results = results if isinstance(results, (tuple, list)) else (results,)

@@ -10,6 +10,7 @@ import paddle
 from paddle import distributed as dist
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
+from umiak.util.parts import parts_of
 
 _BUCKET = 128 << 20
 
@@ -78,14 +79,5 @@ def fused_allreduce_gradients_with_group(
 def _buckets(gradients: list[Tensor], most: int) -> Iterator[list[Tensor]]:
     """Gradients of one dtype in their order, of so many bytes together."""
     for dtype in dict.fromkeys(g.dtype for g in gradients):
-        bucket: list[Tensor] = []
-        held = 0
-        for g in (g for g in gradients if g.dtype is dtype):
-            size = math.prod(g.shape) * dtype.itemsize
-            if bucket and held + size > most:
-                yield bucket
-                bucket, held = [], 0
-            bucket.append(g)
-            held += size
-        if bucket:
-            yield bucket
+        of_dtype = (g for g in gradients if g.dtype is dtype)
+        yield from parts_of(of_dtype, lambda g: math.prod(g.shape) * g.dtype.itemsize, most)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from umiak.core.array import from_numpy
 from umiak.core.place import Place
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
+from umiak.util.parts import parts_of
 
 GROWTH = 8 << 30
 
@@ -62,7 +63,7 @@ def full_param(
         names = names[len(names) * shard_idx // num_splits : len(names) * (shard_idx + 1) // num_splits]
     memory = Memory(arrays)
     place = weights[0].local_tensor.place if weights else None
-    for batch in _batches([infos[n] for n in names], min(memory_growth_threshold, BUDGET)):
+    for batch in parts_of((infos[n] for n in names), _bytes_of, min(memory_growth_threshold, BUDGET)):
         wanted = [Block(i.key, i.dtype, i.shape, Box.full(i.shape)) for i in batch]
         # Every rank makes the same plan, as it has the same facts.
         plan = plan_load([wanted] * group.size, sources, layout=layout, readable=readable)
@@ -73,19 +74,8 @@ def full_param(
             yield info.key, t if place is None or t.place is place else t.to(place)
 
 
-def _batches(infos: Sequence[TensorInfo], limit: int) -> Iterator[list[TensorInfo]]:
-    """Tensors in order, as many together as take so many bytes, or one that takes more."""
-    batch: list[TensorInfo] = []
-    total = 0
-    for info in infos:
-        nbytes = math.prod(info.shape) * itemsize(info.dtype)
-        if batch and total + nbytes > limit:
-            yield batch
-            batch, total = [], 0
-        batch.append(info)
-        total += nbytes
-    if batch:
-        yield batch
+def _bytes_of(info: TensorInfo) -> int:
+    return math.prod(info.shape) * itemsize(info.dtype)
 
 
 class _Grid:
