@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from tests.support.garbage import collect_garbage
+
 # The same examples every time, and no verdict by the clock.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
@@ -81,7 +83,7 @@ def threads(request: pytest.FixtureRequest) -> Iterator[int]:
 @pytest.fixture
 def no_garbage() -> Iterator[None]:
     """Memory is only what the test itself uses: cycles that earlier tests left are gone, and none goes meanwhile."""
-    gc.collect()
+    collect_garbage()
     gc.disable()
     yield
     gc.enable()

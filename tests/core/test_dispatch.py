@@ -622,6 +622,7 @@ def test_reference_counts_stay(rng):
     assert all(abs(a - b) < 25 for a, b in zip(after, before)), list(zip(before, after))
 
 
+@pytest.mark.usefixtures("no_garbage")
 def test_memory_returns_to_the_allocator():
     a = storage.allocator(CPU.index)
     x = tensor(np.ones(1000))

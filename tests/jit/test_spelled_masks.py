@@ -480,6 +480,7 @@ def test_static_programs(programs, branches):
     assert all(branches)
 
 
+@pytest.mark.usefixtures("no_garbage")
 def test_memory():
     """Of a step, forward and backward, less than a fraction of one head's scores."""
     n = 1024

@@ -191,6 +191,7 @@ def test_other_observers_go_on():
     assert names(p.profiler_result, OPERATOR) == {"full": 1, "add": 1}
 
 
+@pytest.mark.usefixtures("no_garbage")
 def test_shapes_and_memory():
     found = recorded(
         lambda: paddle.ones([256, 4]).astype("float64").sum(axis=0), record_shapes=True, profile_memory=True

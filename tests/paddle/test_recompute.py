@@ -491,6 +491,7 @@ def held(function):
     return kept, memory.stats(place)["allocated_peak"] - before
 
 
+@pytest.mark.usefixtures("no_garbage")
 @MODES
 def test_memory_falls(use_reentrant):
     layers = nn.Sequential(*(nn.Sequential(nn.Linear(256, 1024), nn.GELU(), nn.Linear(1024, 256)) for _ in range(6)))
@@ -528,6 +529,7 @@ def test_graphs_are_freed(use_reentrant):
         gc.enable()
 
 
+@pytest.mark.usefixtures("no_garbage")
 @MODES
 def test_offloaded_arguments(use_reentrant):
     place = Place("cpu", 0)

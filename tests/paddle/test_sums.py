@@ -28,6 +28,7 @@ def test_sums_beyond_32_bits():
     assert paddle.sum(paddle.zeros([0, 2], "int32"), 0).tolist() == [0, 0]
 
 
+@pytest.mark.usefixtures("no_garbage")
 def test_integers_are_not_copied():
     x = paddle.ones([1 << 16], "int32")
     paddle.sum(x)

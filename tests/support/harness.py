@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import umiak  # noqa: F401  fills the slots of the core
+from tests.support.garbage import collect_garbage
 from umiak.compiler import plan as planner
 from umiak.core import array, dispatch, storage, tape
 from umiak.core.node import Node
@@ -107,7 +108,7 @@ def allocated(place: Place = CPU) -> int:
 def leaves_nothing(f: Callable[[], Any], place: Place = CPU) -> None:
     """Running ``f`` a second time leaves no tensor, node or memory behind, and no cycle for the collector to find."""
     f()  # plans are made and kept
-    gc.collect()
+    collect_garbage()
     objects, memory = live_objects(), allocated(place)
     gc.disable()
     try:
