@@ -194,7 +194,8 @@ cdef struct Call:
     int64_t strips_per_part, parts_per_head
     int64_t local               # bytes of a part's scratch
     int64_t chunk, splits       # the gradient's: keys at a time, and parts of a key head
-    char* partial               # sums for queries, by split
+    int64_t first_head          # key head (of a batch) that the parts of this turn begin with
+    char* partial               # sums for queries, by key head of the turn and split
     int64_t partial_each
     int64_t threads             # that take parts
 

@@ -4,7 +4,8 @@
 One walk gives all gradients. A part takes keys of one key head, a *chunk* at a time, and for each chunk all queries that see
 some of it, a *group* of strips at a time. Gradients of a chunk's keys and values are complete after it, those of queries are
 added up in a buffer of the part. Where there are few key heads, their chunks are dealt out to several parts, whose sums are
-added in order at the end: how many depends on sizes alone, so that results do not depend on threads.
+added in order at the end: how many depends on sizes alone, so that results do not depend on threads. Such heads take turns,
+as many at once as keep all threads busy, so that few of these buffers are there at a time.
 """
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint64_t
@@ -12,7 +13,7 @@ from libc.stdlib cimport free
 from libc.string cimport memset
 
 from umiak.backends.cpu.attention cimport *
-from umiak.backends.cpu.launcher cimport no_memory
+from umiak.backends.cpu.launcher cimport no_memory, thread_count
 
 cdef extern from "<stdlib.h>" nogil:
     void* aligned_alloc(size_t alignment, size_t size)
@@ -26,6 +27,7 @@ cdef enum:
     CHUNK = 8                   # tiles of keys, at most
     ENOUGH_PARTS = 8            # more key heads than this are not split
     LEAST_CHUNK = 2             # tiles of a chunk that is there for the sake of a part
+    PARTS_PER_THREAD = 2        # of a turn, so that threads that are done early have something to do
 
 cdef double LOG2_E = 1.4426950408889634
 
@@ -74,10 +76,11 @@ cdef void plan_prefetch(const Call* c, int64_t index, int64_t steps, Prefetch* a
 cdef int gradient_part(void* arg, int64_t index) noexcept nogil:
     """The chunks of one split of one key head."""
     cdef Call own
-    cdef Call* c = of_part(<Call*>arg, &own, index // (<Call*>arg).splits)
+    cdef int64_t unit = (<Call*>arg).first_head + index // (<Call*>arg).splits
+    cdef Call* c = of_part(<Call*>arg, &own, unit)
     cdef const Config* config = c.config
     cdef const Functions* f = &config.f
-    cdef int64_t unit = index // c.splits, k, first, group, n, i, at, count, end, seen, free, most, lo, hi, tiles
+    cdef int64_t k, first, group, n, i, at, count, end, seen, free, most, lo, hi, tiles
     cdef int64_t size = config.size, strip = config.width * size, block = config.lanes * strip
     cdef int64_t rows = STRIPS * config.width, wide = STRIPS * strip, panel = c.chunk * strip, query_panel = rows * strip
     cdef int64_t of_q = align_up(packed_room(c, c.dim)), of_g = align_up(packed_room(c, c.value_dim)), of_row = align_up(strip)
@@ -381,8 +384,8 @@ cdef int combine(void* arg, int64_t index) noexcept nogil:
     """Sum the query gradients that the splits of a head have computed for a strip of queries, and write them out."""
     cdef Call* c = <Call*>arg
     cdef const Config* config = c.config
-    cdef int64_t unit = index // c.n_strips, of_q = align_up(c.padded_dim * config.width * config.size), i, k
-    cdef char* to = c.partial + unit * c.splits * c.partial_each + index % c.n_strips * of_q
+    cdef int64_t head = index // c.n_strips, of_q = align_up(c.padded_dim * config.width * config.size), i, k
+    cdef char* to = c.partial + head * c.splits * c.partial_each + index % c.n_strips * of_q
     cdef char* memory = <char*>umiak_scratch_get(0, align_up(config.width * config.size) + c.dim * config.stored)
     cdef const char* more
     cdef Strip s
@@ -396,8 +399,8 @@ cdef int combine(void* arg, int64_t index) noexcept nogil:
         else:
             for k in range(of_q // 4):
                 (<float*>to)[k] += (<const float*>more)[k]
-    s.batch = unit // c.key_heads
-    s.head = unit % c.key_heads
+    s.batch = (c.first_head + head) // c.key_heads
+    s.head = (c.first_head + head) % c.key_heads
     give_queries(c, &s, index % c.n_strips, to, memory, memory + align_up(config.width * config.size))
     return 0
 
@@ -438,6 +441,24 @@ cdef int with_mask(Call* c, const int64_t* dims, void* to, double work) noexcept
     return result
 
 
+cdef int with_splits(Call* c, int64_t heads, double work) noexcept nogil:
+    """Turn after turn of key heads whose chunks several parts share."""
+    cdef int64_t turn = min(heads, (PARTS_PER_THREAD * thread_count() + c.splits - 1) // c.splits), n
+    cdef int result = 0
+    c.partial_each = queries_room(c)
+    c.partial = <char*>aligned_alloc(ALIGN, turn * c.splits * c.partial_each + ALIGN)
+    if c.partial == NULL:
+        return NO_MEMORY
+    while c.first_head < heads and result == 0:
+        n = min(turn, heads - c.first_head)
+        run_parts(gradient_part, c, n * c.splits, work * n / heads, &result)
+        if result == 0:
+            run_parts(combine, c, n * c.n_strips, <double>n * c.splits * c.partial_each, &result)
+        c.first_head += n
+    free(c.partial)
+    return result
+
+
 cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil:
     cdef const Config* config = <const Config*>self
     cdef Call c, by_terms
@@ -471,16 +492,7 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
     elif c.splits == 1:
         run_parts(gradient_part, &c, heads, work, &result)
     else:
-        c.partial_each = queries_room(&c)
-        c.partial = <char*>aligned_alloc(ALIGN, heads * c.splits * c.partial_each + ALIGN)
-        if c.partial == NULL:
-            free_terms(&c)
-            free_bounds(&c)
-            return no_memory()
-        run_parts(gradient_part, &c, heads * c.splits, work, &result)
-        if result == 0:
-            run_parts(combine, &c, heads * c.n_strips, <double>heads * c.splits * c.partial_each, &result)
-        free(c.partial)
+        result = with_splits(&c, heads, work)
     free_terms(&c)
     free_bounds(&c)
     return no_memory() if result != 0 else 0
