@@ -74,7 +74,7 @@ PATHS: dict[str, str | dict[str, str]] = {
     "paddle.base.io": {"paddle.io": "DataLoader"},
     "paddle.base.layer_helper": {"paddle.framework.layer_helper": "LayerHelper"},
     "paddle.base.layers": {},
-    "paddle.base.libpaddle": {},
+    "paddle.base.libpaddle": {"paddle": "DataType=dtype"},
     "paddle.base.libpaddle.pir": "paddle.pir",
     "paddle.base.log_helper": {"paddle.utils.logs": "get_logger"},
     "paddle.base.param_attr": {"paddle": "ParamAttr"},

@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from paddle._public import public
+from paddle.optimizer.loaded import power_of
 from paddle.optimizer.lr import LRScheduler
-from paddle.optimizer.optimizer import Optimizer, Row, State, power_of
+from paddle.optimizer.optimizer import Optimizer, Row, State
 from umiak import ops as F
 from umiak.core.slot import ABSENT, GRAD, RATE, TARGET, VALUE
 from umiak.core.tensor import Tensor
@@ -44,13 +45,25 @@ class _Moments(Optimizer):
 
     _saved_beta: Any = float
 
+    # By which classes of packages ask for states.
+    _moment2_acc_max_str = "moment2_max"
+    _beta1_pow_acc_str = "beta1_pow_acc"
+    _beta2_pow_acc_str = "beta2_pow_acc"
+
+    def _add_states(self, p: Any) -> None:
+        self._add_moments_pows(p)
+
+    def _add_moments_pows(self, p: Any) -> None:
+        """Make the states of a parameter or its copy; packages define it to have others."""
+        super()._add_states(p)
+
     def _set_betas(self, beta1: Any, beta2: Any, epsilon: Any) -> None:
         self._beta1, self._beta2, self._epsilon = _check_betas(type(self).__name__, beta1, beta2, epsilon)
         self._hypers: dict[tuple, tuple] = {}  # one object for all that are equal
         self._latest: dict[int, tuple[int, tuple]] = {}  # by the id of one of these: a step, and its params
 
-    def _make_state(self, p: Any, hyper: Any) -> State:
-        return super()._make_state(p, self._hypers.setdefault(hyper, hyper))
+    def _hyper_of(self, p: Any, hyper: Any) -> Any:
+        return self._hypers.setdefault(hyper, hyper)
 
     def _params(self, state: State) -> tuple:
         """The params of this step's op. Most parameters share them: the same tuple is parsed once."""
@@ -187,7 +200,7 @@ class AdamW(_Moments):
         True
     """
 
-    hyperparameters = ("beta1", "beta2", "epsilon", "decay")
+    hyperparameters = ("beta1", "beta2", "epsilon", "weight_decay")
 
     def __init__(
         self,
@@ -216,21 +229,23 @@ class AdamW(_Moments):
         self._op = F.AdamwUpdate(amsgrad)
         self._layout = (TARGET, GRAD, VALUE, VALUE + 1, RATE, VALUE + 2 if amsgrad else ABSENT)
         self._by_rows = lazy_mode
-        self._decay = float(weight_decay)
-        super().__init__(learning_rate, parameters, None, grad_clip, name)
+        super().__init__(learning_rate, parameters, float(weight_decay), grad_clip, name)
+
+    def _regularizer(self, decay: Any) -> None:
+        """None: decay is a number of the step here, not a penalty on the gradient."""
 
     def _add_param_group(self, group: dict[str, Any]) -> None:
-        # Decay is a number of the step here, not a penalty on the gradient.
-        group["decay"] = float(group.pop("weight_decay", self._decay))
+        if "weight_decay" in group:
+            group["weight_decay"] = float(group["weight_decay"])
         super()._add_param_group(group)
 
     def _accumulator_names(self) -> tuple[str, ...]:
         return (*self.accumulators, "moment2_max") if self._amsgrad else self.accumulators
 
-    def _make_state(self, p: Any, hyper: Any) -> State:
+    def _hyper_of(self, p: Any, hyper: Any) -> Any:
         decays = self._apply_decay_param_fun is None or self._apply_decay_param_fun(p.name)
         ratio = 1.0 if self._lr_ratio is None else float(self._lr_ratio(p))
-        return super()._make_state(p, (*hyper[:3], hyper[3] if decays else 0.0, ratio))
+        return super()._hyper_of(p, (*hyper[:3], hyper[3] if decays else 0.0, ratio))
 
     def _make_params(self, hyper: tuple, steps: int) -> tuple:
         return *super()._make_params(hyper, steps), hyper[3]
@@ -360,9 +375,9 @@ class Lamb(_Moments):
         self._op, self._plain, self._layout = F.LambUpdate(), F.AdamUpdate(False), None
         super().__init__(learning_rate, parameters, None, grad_clip, name)
 
-    def _make_state(self, p: Any, hyper: Any) -> State:
+    def _hyper_of(self, p: Any, hyper: Any) -> Any:
         excluded = self._exclude_from_weight_decay_fn is not None and self._exclude_from_weight_decay_fn(p)
-        return super()._make_state(p, (*hyper[:3], 0.0 if excluded else hyper[3]))
+        return super()._hyper_of(p, (*hyper[:3], 0.0 if excluded else hyper[3]))
 
     def _adapts(self, hyper: tuple) -> bool:
         return hyper[3] != 0.0 or self._always_adapt

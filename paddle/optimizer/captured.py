@@ -38,6 +38,8 @@ def captured_step(optimizer: Optimizer, tracer: Capture, groups: list, own_rate:
     class_name = type(optimizer).__name__
     if optimizer._one_by_one:
         raise CaptureError(f"[{class_name}] requires an optimizer that defines _row, got one that updates in Python")
+    if optimizer._is_hooked:
+        raise CaptureError(f"[{class_name}] requires an optimizer without hooks, got one that steps in Python")
     if optimizer._made_in == id(tracer) and optimizer.accumulators:
         raise CaptureError(
             f"[{class_name}] requires an optimizer that is made outside of the captured function, got one made inside: "

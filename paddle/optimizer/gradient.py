@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from paddle._public import public
+from paddle.optimizer.loaded import as_state
 from paddle.optimizer.lr import LRScheduler
-from paddle.optimizer.optimizer import Optimizer, Row, State, as_state
+from paddle.optimizer.optimizer import Optimizer, Row, State
 from paddle.tensor._args import create_on
 from umiak import ops as F
 from umiak.core.dtype import int64

@@ -9,7 +9,8 @@ from typing import Any
 from paddle._public import public
 from paddle.framework.grad_mode import enable_grad
 from paddle.optimizer.line_search import Point, strong_wolfe
-from paddle.optimizer.optimizer import Optimizer, RegularizedGrad, _with_penalties
+from paddle.optimizer.optimizer import Optimizer
+from paddle.optimizer.penalties import RegularizedGrad, with_penalties
 from paddle.tensor._args import create_on
 from umiak import ops as F
 from umiak.core.context import no_grad_guard
@@ -118,8 +119,8 @@ class LBFGS(Optimizer):
         self.line_search_fn = line_search_fn
         self._state: dict[str, Any] = {"func_evals": 0, "n_iter": 0}
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
-        if len(self._param_groups) != 1:
-            raise ValueError(f"[LBFGS] requires one group of parameters, got {len(self._param_groups)}")
+        if len(self._groups) != 1:
+            raise ValueError(f"[LBFGS] requires one group of parameters, got {len(self._groups)}")
 
     # --- parameters as one vector ----------------------------------------------------------------------------------
 
@@ -134,12 +135,12 @@ class LBFGS(Optimizer):
             if g is None:
                 g = create_on(p.place, F.full, 0.0, p.dtype, tuple(p.shape))
             grads.append(g.to_dense() if isinstance(g, SelectedRows) else g)
-        group = self._param_groups[0]
+        group = self._groups[0]
         with no_grad_guard():
             if group["grad_clip"] is not None:
                 grads = group["grad_clip"].clipped(params, grads)
             if group["_regularizer"] is not None or any(getattr(p, "regularizer", None) for p in params):
-                grads = _with_penalties(group["_regularizer"], [RegularizedGrad(p) for p in params], grads)
+                grads = with_penalties(group["_regularizer"], [RegularizedGrad(p, p) for p in params], grads)
             return F.concat([F.reshape(g, shape=(math.prod(g.shape),)) for g in map(_as_real, grads)], axis=0)
 
     def _positions(self) -> list[Any]:

@@ -5,9 +5,7 @@ one.
 from __future__ import annotations
 
 import copy
-import math
 import re
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
 from typing import Any, ClassVar
@@ -16,15 +14,17 @@ import numpy as np
 
 from paddle._public import public
 from paddle.nn.clip import ClipGradBase
+from paddle.optimizer.hooks import HookedStep, defines_hooks
+from paddle.optimizer.loaded import as_state
 from paddle.optimizer.lr import LRScheduler
-from paddle.regularizer import L1Decay, L2Decay, WeightDecayRegularizer
+from paddle.optimizer.penalties import with_penalties
+from paddle.regularizer import L2Decay, WeightDecayRegularizer
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
 from umiak.core.buffer import ACCESS_HOST, access
 from umiak.core.context import capture_of, no_grad_guard, place_guard
-from umiak.core.dtype import DType
-from umiak.core.foreach import apply_foreach, apply_foreach_into
+from umiak.core.foreach import apply_foreach_into
 from umiak.core.inplace import apply_into
 from umiak.core.optimizer_step import (
     drop_gradients,
@@ -48,7 +48,6 @@ _ALL = repeat(None)  # of every group
 _STATE = ("param", "hyper", "master", "target", "name", "rate", "penalty", "values", "outs", "steps")
 _CASTS = {d: F.Cast(d) for d in (dt.float16, dt.bfloat16)}
 _FULL_RATE = {"learning_rate": 1.0}
-_PENALTIES: dict[type, Any] = {L2Decay: F.RegularizedGrad(False), L1Decay: F.RegularizedGrad(True)}
 
 
 class State(Slot):
@@ -88,11 +87,13 @@ class State(Slot):
 
 
 @public("paddle.optimizer")
-class Optimizer:
+class Optimizer(HookedStep):
     """Base of all optimizers.
 
-    A subclass declares its state tensors in ``accumulators`` and its numbers in ``numbers``, and defines
-    ``_update(state, grad, lr)``: one step of one parameter, in place.
+    A subclass declares its state tensors in ``accumulators`` and its numbers in ``hyperparameters``, and defines
+    ``_update(state, grad, lr)``: one step of one parameter, in place. Or it defines what optimizers of the reference
+    do: ``_create_accumulators(block, parameters)``, which makes states by ``_add_accumulator(name, parameter)``, and
+    ``_append_optimize_op(block, param_and_grad)``, which updates one parameter.
 
     Args:
         learning_rate: a number, or a schedule of ``paddle.optimizer.lr``.
@@ -106,7 +107,6 @@ class Optimizer:
     Raises:
         ValueError: no parameters, or one of them twice.
         TypeError: arguments of another kind.
-        NotImplementedError: a subclass that defines ``_append_optimize_op``, the reference's way to make a step.
 
     Example:
         >>> import paddle
@@ -144,6 +144,8 @@ class Optimizer:
         cls._one_by_one = cls._update is not Optimizer._update
         if "_row" in cls.__dict__ and "_singly" not in cls.__dict__:
             cls._singly = True
+        for name in cls.__dict__.get("accumulators", ()):
+            setattr(cls, f"_{name.lstrip('_')}_acc_str", name)  # by which classes of packages ask for states
 
     def __init__(
         self,
@@ -154,12 +156,6 @@ class Optimizer:
         name: str | None = None,
     ) -> None:
         op_name = type(self).__name__
-        if hasattr(type(self), "_append_optimize_op"):
-            raise NotImplementedError(
-                f"[{op_name}] defines _append_optimize_op, by which optimizers of the reference make a step; it would "
-                "not be called. Define _update(state, grad, lr), or set a parameter's factor on the rate by "
-                'optimize_attr["learning_rate"]'
-            )
         tracer = capture_of()
         recorded = tracer is not None and tracer.static  # in static mode, where `minimize` finds parameters
         if parameters is None:
@@ -188,10 +184,13 @@ class Optimizer:
         self._made_in = None if recorded else id(tracer)  # where it is made while a function is captured
         self._written_back: list[tuple[State, Tensor, tuple]] = []
         self._multi_precision = getattr(self, "_multi_precision", False)
-        self._param_groups: list[dict[str, Any]] = []
+        self._groups: list[dict[str, Any]] = []
         self._parameter_list: list[Any] = []
         given = list(parameters)
-        if given and isinstance(given[0], dict):
+        self._is_grouped = bool(given) and isinstance(given[0], dict)
+        if defines_hooks(type(self)):
+            self._start_hooks()
+        if self._is_grouped:
             for group in given:
                 self._add_param_group(dict(group))
         else:
@@ -224,7 +223,7 @@ class Optimizer:
         group["_regularizer"] = self._regularizer(group["weight_decay"]) if own else self.regularization
         group.setdefault("grad_clip", self._grad_clip)
         group["_states"] = None  # those of `params`, in their order (None where there is none yet)
-        self._param_groups.append(group)
+        self._groups.append(group)
         self._parameter_list.extend(params)
 
     # --- the step --------------------------------------------------------------------------------------------------
@@ -240,7 +239,7 @@ class Optimizer:
             >>> opt.step()
             >>> opt.clear_grad()
         """
-        groups = self._param_groups
+        groups = self._groups
         if len(groups) != 1 or not self._step_at_once(groups[0]):
             self._step(groups)
 
@@ -276,6 +275,9 @@ class Optimizer:
             with no_grad_guard():
                 record(self, tracer, list(zip(groups, given)), type(self).get_lr is not Optimizer.get_lr)
             return
+        if self._is_hooked:
+            self._hooked_step(groups, given)
+            return
         updates: Rows = {}
         casts: Rows = {}
         stepped: list[State] = []
@@ -310,7 +312,7 @@ class Optimizer:
             grads = group["grad_clip"].clipped(params, grads)
         states = self._states_for(group, params, grads)
         if group["_regularizer"] is not None or self._penalised:
-            grads = _with_penalties(group["_regularizer"], states, grads)
+            grads = with_penalties(group["_regularizer"], states, grads)
         before, lr = len(stepped), self.get_lr()
         if not self._steps_together():
             self._collect_singly(states, grads, lr, updates, stepped)
@@ -385,7 +387,10 @@ class Optimizer:
         ``state.steps`` is the number of this step, from 1. A subclass defines it, or ``_op`` and ``_layout``.
         """
         if self._layout is None:
-            raise NotImplementedError(f"{type(self).__name__} defines no _row")
+            raise NotImplementedError(
+                f"[{type(self).__name__}] defines neither _append_optimize_op nor _update(state, grad, lr), of which "
+                "one says what a step of one parameter is"
+            )
         given = (state.target, grad, lr, None, *state.values)
         return self._op, (state.outs, tuple(given[i] for i in self._layout), self._params(state))
 
@@ -406,10 +411,51 @@ class Optimizer:
 
     # --- states ----------------------------------------------------------------------------------------------------
 
+    def _hyper_of(self, p: Any, hyper: Any) -> Any:
+        """The numbers of a parameter's steps, from those of its group."""
+        return hyper
+
+    def _first_scalars(self, p: Any) -> dict[str, np.ndarray]:
+        """The states that are numbers here, before the first step."""
+        return self._scalars(State(p, self._hyper_of(p, self._own_hyper()), None))
+
+    def _own_hyper(self) -> tuple:
+        return tuple(getattr(self, "_" + n) for n in self.hyperparameters)
+
+    def _update_one(self, param: Any, grad: Any, lr: float) -> None:
+        """The step of a parameter whose states are kept by name."""
+        hyper = self._own_hyper()
+        values = tuple(self._get_accumulator_master(name, param) for name in self._accumulator_names())
+        state = self._states.get(param)
+        if state is None or any(x is not y for x, y in zip(state.values, values, strict=True)):
+            state = self._make_state(param, hyper)
+        state.hyper = self._hyper_of(param, hyper)
+        state.steps += 1
+        try:
+            if isinstance(grad, SelectedRows) and self._steps_together():
+                apply_into(self._op, *self._rows_row(state, grad, lr))
+                self._write_back()
+            else:
+                self._update(state, grad.to_dense() if isinstance(grad, SelectedRows) else grad, lr)
+        except BaseException:
+            state.steps -= 1
+            raise
+        finally:
+            self._written_back = []
+        for name, value in self._scalars(state).items():
+            kept = self._accumulators[self._key(name)].get(state.name)
+            if kept is not None:
+                apply_into(F.Copy(), (kept,), (from_numpy(value.reshape(kept.shape), kept.place),))
+        if state.master is not None:
+            apply_into(_CASTS[param.dtype], (param,), (state.master,))
+
     def _make_state(self, p: Any, hyper: Any) -> State:
+        hyper = self._hyper_of(p, hyper)
         low = p.dtype.compute is not p.dtype
         master = None
-        if low and self._multi_precision:
+        if self._is_hooked:
+            master = self._master_weights.get(p.name) if low and self._multi_precision else None
+        elif low and self._multi_precision:
             saved = self._saved.get("master_weights", {}).pop(p.name, None)
             master = F.cast(p, dtype=dt.float32) if saved is None else as_state(saved, p)
             master.name = p.name + "_fp32_master_0"
@@ -420,6 +466,9 @@ class Optimizer:
         shape = tuple(p.shape)
         values, n_loaded = [], 0
         for name in self._accumulator_names():
+            if self._is_hooked:
+                values.append(self._get_accumulator_master(name, p))
+                continue
             saved = self._take(state, name)
             if saved is None:
                 start = self._initial(name)
@@ -435,16 +484,13 @@ class Optimizer:
                         f"[{type(self).__name__}.set_state_dict] requires {state.name}_{name} of shape {list(shape)}, "
                         f"got {list(value.shape)}"
                     )
-            value.name = f"{state.name}_{name}_0"
+            value.name = f"{state.name}_{self._key(name)}_0"
             values.append(value)
         state.values = tuple(values)
         state.outs = (state.target, *values)
         n_loaded += self._load_scalars(state)
-        if self._saved.get("*") and values and not n_loaded:
-            warnings.warn(
-                f"[{type(self).__name__}.set_state_dict] found nothing for {state.name}: it starts afresh",
-                stacklevel=4,
-            )
+        if self._saved.get("*") and values and not n_loaded and not self._is_hooked:
+            self._warn_of(state.name)
         return state
 
     def _accumulator_names(self) -> tuple[str, ...]:
@@ -461,7 +507,9 @@ class Optimizer:
     def _step_numbers(self) -> dict[str, np.ndarray]:
         """Numbers of steps done, by name, as a state dict has them."""
         return {
-            f"{s.name}_{name}_0": number for s in self._ordered_states() for name, number in self._scalars(s).items()
+            f"{s.name}_{self._key(name)}_0": number
+            for s in self._ordered_states()
+            for name, number in self._scalars(s).items()
         }
 
     def _set_step_numbers(self, saved: Mapping[str, Any]) -> None:
@@ -472,20 +520,41 @@ class Optimizer:
         self._saved = {}
 
     def _take(self, state: State, accumulator: str) -> Any:
-        return self._saved.pop(f"{state.name}_{accumulator}", None)
+        key = self._key(accumulator)
+        kept = self._accumulators.get(key, {}).get(state.name) if self._is_hooked else None
+        return self._saved.pop(f"{state.name}_{key}", None) if kept is None else kept
 
     @property
     def _accumulators(self) -> dict[str, dict[str, Tensor]]:
         """State tensors by accumulator and parameter name."""
-        out: dict[str, dict[str, Tensor]] = {n: {} for n in self._accumulator_names()}
+        if self._is_hooked:
+            return self._states_by_name
+        out: dict[str, dict[str, Tensor]] = {self._key(n): {} for n in self._accumulator_names()}
         for state in self._ordered_states():
             for name, value in zip(self._accumulator_names(), state.values, strict=True):
-                out[name][state.name] = value
+                out[self._key(name)][state.name] = value
         return out
 
     @property
     def _master_weights(self) -> dict[str, Tensor]:
+        if self._is_hooked:
+            return self._copies
         return {s.param.name: s.master for s in self._ordered_states() if s.master is not None}
+
+    @_master_weights.setter
+    def _master_weights(self, copies: dict[str, Tensor]) -> None:
+        if self._is_hooked:
+            self._copies = copies
+        elif copies:
+            raise AttributeError(
+                f"[{type(self).__name__}] keeps float32 copies itself: give them to set_state_dict() under "
+                '"master_weights"'
+            )
+
+    @property
+    def _param_groups(self) -> list[Any]:
+        """The groups where parameters were given as groups, else the parameters."""
+        return self._groups if self._is_grouped else self._parameter_list
 
     def _ordered_states(self) -> list[State]:
         return [self._states[p] for p in self._parameter_list if p in self._states]
@@ -506,15 +575,15 @@ class Optimizer:
             >>> len(opt.state_dict())
             8
         """
-        states = self._ordered_states()
-        out: dict[str, Any] = {}
-        for i in range(len(self._accumulator_names())):
+        states = [] if self._is_hooked else self._ordered_states()
+        out: dict[str, Any] = self._hooked_state_dict() if self._is_hooked else {}
+        for i in range(len(self._accumulator_names()) if states else 0):
             out.update((s.values[i].name, s.values[i]) for s in states)
         numbers = [(s, self._scalars(s)) for s in states]
         for name in numbers[0][1] if numbers else ():
             for s, number in numbers:
                 value: Any = from_numpy(number[name], s.param.place)
-                value.name = f"{s.name}_{name}_0"
+                value.name = f"{s.name}_{self._key(name)}_0"
                 out[value.name] = value
         masters = self._master_weights
         if masters:
@@ -566,15 +635,20 @@ class Optimizer:
         if schedule is not None and isinstance(self._learning_rate, LRScheduler):
             self._learning_rate.set_state_dict(schedule)
         masters = dict(saved.pop("master_weights", None) or {})
+        if self._is_hooked:
+            self._set_hooked_states(saved, masters)
+            return
         # The number at the end of a name says how many optimizers came before in its process: it is not compared.
         self._saved = {re.sub(r"_\d+$", "", k): v for k, v in saved.items()}
         self._saved.update({"master_weights": masters, "*": bool(saved)})
         # Values are copied now, not at the next step: the tensors given may go on changing.
         known, self._states = self._states, {}
-        for group in self._param_groups:
+        for group in self._groups:
             group["_states"] = None
             for p in group["params"]:
-                names = (f"{p.name}{m}_{a}" for m in ("", "_fp32_master_0") for a in self._accumulator_names())
+                names = (
+                    f"{p.name}{m}_{self._key(a)}" for m in ("", "_fp32_master_0") for a in self._accumulator_names()
+                )
                 if p in known or p.name in masters or any(n in self._saved for n in names):
                     self._make_state(p, group["_hyper"])
 
@@ -697,11 +771,8 @@ class Optimizer:
         Returns:
             A list of pairs of parameter and new gradient.
         """
-        params, grads = [p for p, _ in parameters_and_grads], [g for _, g in parameters_and_grads]
         with no_grad_guard():
-            return list(
-                zip(params, _with_penalties(regularization, [RegularizedGrad(p) for p in params], grads), strict=True)
-            )
+            return [(p, self._create_regularization_of_grad(p, g, regularization)) for p, g in parameters_and_grads]
 
     def apply_gradients(self, params_grads: Sequence[tuple[Tensor, Tensor]]) -> list:
         """Update parameters with given gradients.
@@ -713,8 +784,8 @@ class Optimizer:
             An empty list.
         """
         given = {id(p): (p, g) for p, g in params_grads}
-        pairs = ([given[id(p)] for p in g["params"] if id(p) in given] for g in self._param_groups)
-        self._step(self._param_groups, pairs)
+        pairs = ([given[id(p)] for p in g["params"] if id(p) in given] for g in self._groups)
+        self._step(self._groups, pairs)
         return []
 
     def minimize(
@@ -746,37 +817,6 @@ class Optimizer:
         return [], pairs
 
 
-class RegularizedGrad:
-    """A parameter and its own regularizer: what a penalty asks of a state."""
-
-    __slots__ = ("param", "penalty")
-
-    def __init__(self, param: Any) -> None:
-        self.param = param
-        self.penalty = getattr(param, "regularizer", None)
-
-
-def _with_penalties(common: WeightDecayRegularizer | None, states: list[Any], grads: Grads) -> Grads:
-    """Gradients with the derivatives of penalties added: a parameter's own regularizer, else the common one."""
-    grads = list(grads)
-    together: dict[Any, list[tuple[int, tuple]]] = {}
-    for i, (state, g) in enumerate(zip(states, grads, strict=True)):
-        penalty = None if g is None else state.penalty or common
-        if penalty is None:
-            continue
-        grads[i] = g = g.to_dense() if isinstance(g, SelectedRows) else g
-        op = _PENALTIES.get(type(penalty))
-        if op is None:
-            grads[i] = penalty(state.param, g)
-        else:
-            coeff: float = penalty._coeff  # type: ignore[union-attr]
-            together.setdefault(op, []).append((i, ((g, state.param, coeff), ())))
-    for op, rows in together.items():
-        for (i, _), g in zip(rows, apply_foreach(op, [row for _, row in rows]), strict=True):
-            grads[i] = g
-    return grads
-
-
 def _is_number(x: Any) -> bool:
     return isinstance(x, (int, float)) and not isinstance(x, bool)
 
@@ -787,19 +827,3 @@ def _put_rows(x: Tensor, index: Tensor, rows: Tensor) -> None:
         write_rows(x, index, rows)
     else:
         apply_into(F.Copy(), (x,), (F.put(x, index, rows, axis=0),))
-
-
-def as_state(saved: Any, p: Tensor) -> Any:
-    """A loaded state as a tensor of its own, in the compute type, where the parameter is."""
-    value = saved.detach() if isinstance(saved, Tensor) else from_numpy(np.asarray(saved), p.place)
-    wide: DType = p.dtype.compute
-    value = F.copy(value) if value.dtype is wide else F.cast(value, dtype=wide)
-    return value if value.place is p.place else value.to(p.place)
-
-
-def power_of(saved: Any, base: float, offset: int) -> int | None:
-    """The n of a saved ``base ** (n + offset)``; None where it has underflowed."""
-    value = float(np.asarray(saved.numpy() if isinstance(saved, Tensor) else saved).ravel()[0])
-    if not 0.0 < base < 1.0 or not 1e-30 < value <= 1.0:
-        return None
-    return round(math.log(value) / math.log(base)) - offset

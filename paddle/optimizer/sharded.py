@@ -63,7 +63,7 @@ def sharded_states(optimizer: Optimizer, model: Mapping[str, Any]) -> dict[str, 
         owners.setdefault(id(weight.local_tensor), weight)
         by_name.setdefault(weight.local_tensor.name, weight)
     out: dict[str, ShardedWeight] = {}
-    for group in optimizer._param_groups:
+    for group in optimizer._groups:
         for p in group["params"]:
             if p.stop_gradient:
                 continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -135,6 +135,11 @@ class Program:
     def blocks(self) -> list[Block]:
         """All blocks: one, since branches and loops are inside of their operations."""
         return [Block(self)]
+
+    @staticmethod
+    def _optimized_guard(param_and_grads: Any) -> AbstractContextManager[None]:
+        """Nothing to enter: operations need no mark that says that they update parameters."""
+        return nullcontext()
 
     def num_ops(self) -> int:
         """Return the number of operations.

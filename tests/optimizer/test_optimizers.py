@@ -297,7 +297,7 @@ def test_groups():
     adam = O.AdamW(
         0.1, parameters=[{"params": [a], "weight_decay": 0.0, "beta1": 0.5}, {"params": [b]}], weight_decay=0.9
     )
-    assert [g["_hyper"] for g in adam._param_groups] == [(0.5, 0.999, 1e-8, 0.0), (0.9, 0.999, 1e-8, 0.9)]
+    assert [g["_hyper"] for g in adam._groups] == [(0.5, 0.999, 1e-8, 0.0), (0.9, 0.999, 1e-8, 0.9)]
 
 
 def test_settings_of_a_parameter():
@@ -455,12 +455,3 @@ def test_the_product_of_nadam_s_momenta_in_any_order():
             momenta = [hyper[0] * (1.0 - 0.5 * 0.96 ** (t * 0.004)) for t in range(1, steps + 1)]
             assert opt._product(hyper, steps) == math.prod(momenta, start=1.0)
     assert opt._product((0.5, 0.9, 1e-8), 10_000_000) == 0.0
-
-
-def test_steps_by_the_references_hook_are_refused():
-    class ByLayer(paddle.optimizer.AdamW):
-        def _append_optimize_op(self, block, param_and_grad):
-            return super()._append_optimize_op(block, param_and_grad)
-
-    with pytest.raises(NotImplementedError, match=r"\[ByLayer\] defines _append_optimize_op"):
-        ByLayer(parameters=paddle.nn.Linear(1, 1).parameters())

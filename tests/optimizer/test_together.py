@@ -168,7 +168,7 @@ def test_what_else_is_asked_of_a_group_after_its_first_step(rng):
             p.grad = paddle.ones(p.shape)
         opt.step()
         opt.set_lr(0.1)
-    later._param_groups[0]["grad_clip"] = nn.ClipGradByGlobalNorm(0.1)
+    later._groups[0]["grad_clip"] = nn.ClipGradByGlobalNorm(0.1)
     for params, opt in zip(sides, (later, at_once), strict=True):
         for p in params:
             p.grad = paddle.ones(p.shape)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from paddle._public import public
-from paddle.optimizer.optimizer import Optimizer, as_state
+from paddle.optimizer.loaded import as_state
+from paddle.optimizer.optimizer import Optimizer
 from paddle.tensor._args import create_on
 from umiak import ops as F
 from umiak.core.array import from_numpy

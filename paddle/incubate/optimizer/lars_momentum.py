@@ -66,9 +66,8 @@ class LarsMomentumOptimizer(Optimizer):
         self._adapting, self._plain = F.LarsUpdate(True), F.LarsUpdate(False)
         super().__init__(learning_rate, parameter_list, regularization, grad_clip, name)
 
-    def _make_state(self, p: Any, hyper: Any) -> State:
-        excluded = any(text in p.name for text in self._excluded)
-        return super()._make_state(p, 0.0 if excluded else self._lars_weight_decay)
+    def _hyper_of(self, p: Any, hyper: Any) -> Any:
+        return 0.0 if any(text in p.name for text in self._excluded) else self._lars_weight_decay
 
     def _row(self, state: State, grad: Tensor, lr: float) -> tuple[Any, Row]:
         if self._rescale_grad != 1.0:

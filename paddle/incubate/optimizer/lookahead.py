@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from paddle._public import public
-from paddle.optimizer.optimizer import Optimizer, as_state
+from paddle.optimizer.loaded import as_state
+from paddle.optimizer.optimizer import Optimizer
 from umiak import ops as F
 from umiak.core.context import no_grad_guard
 from umiak.core.foreach import apply_foreach, apply_foreach_into

@@ -14,6 +14,7 @@ from typing import Any
 
 from paddle._absent import refuse
 from paddle._public import into
+from paddle.optimizer.kernels import KERNELS
 from paddle.static.formats import operators
 from paddle.static.formats.graph import Attribute, Operation
 from paddle.static.formats.operators.known import tensor_of
@@ -126,6 +127,8 @@ _RESULTS = {
 
 def __getattr__(name: str) -> Any:
     operator = None if name.startswith("__") else TABLE.get(f"pd_op.{name}")
+    if operator is None and name in KERNELS:
+        return KERNELS[name]
     if operator is None:
         raise refuse("paddle._C_ops", name, not name.startswith("__"), sys._getframe(1))
     function = globals()[name] = _call_of(name, operator)
@@ -133,7 +136,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(name.removeprefix("pd_op.") for name in TABLE)
+    return sorted({name.removeprefix("pd_op.") for name in TABLE} | KERNELS.keys())
 
 
 def _call_of(name: str, operator: Operator) -> Callable[..., Any]:
