@@ -65,7 +65,7 @@ class Prepared:
         self.feeds, self.outputs, self.tail = list(model.feeds), model.outputs, model.tail
         if config._flags["save_optimised"]:
             self._save(model, kept)
-        optimise(config, model, [n for n in names if n == PACKING])
+        optimise(config, model, [n for n in names if n == PACKING], recurrent=_recurrent(config))
         declared = {name: x._value.meta for name, x in model.program._tracer.feeds}
         self.metas: dict[str, Meta] = {name: declared[name] for name in self.feeds}
         return run_of(model)
@@ -86,7 +86,7 @@ class Prepared:
         self.feeds, self.outputs, self.tail, self.metas = list(types), output_names(read.program), None, metas
 
         def compiled(model: loading.Model) -> Run:
-            optimise(config, model, config._passes(), config._narrow())
+            optimise(config, model, config._passes(), config._narrow(), _recurrent(config))
             return run_of(model)
 
         return staged(config, request, read.program, read.values, metas, compiled)
@@ -145,13 +145,19 @@ def run_of(model: loading.Model) -> Run:
     return Run(tracer, values, "model", held_by=held_by, arena=1 << 62)  # type: ignore[arg-type]
 
 
-def optimise(config: Config, model: loading.Model, names: Sequence[str], narrow: str | None = None) -> None:
-    """Run passes over a model; ``narrow``: the type that it shall compute in, beside float32."""
+def optimise(
+    config: Config, model: loading.Model, names: Sequence[str], narrow: str | None = None, recurrent: str = "float32"
+) -> None:
+    """Run passes over a model; ``narrow``: the type that it shall compute in, beside float32; ``recurrent``: that of
+    products in recurrent layers."""
     program = model.program
     before = program.num_ops()
     steps: list[tuple[str, dict[str, Any] | None]] = [
         (name, {"__param_scope__": model.scope} if "scope" in PASSES[name].options else None) for name in names
     ]
+    for name, options in steps:
+        if name == PACKING and options is not None:
+            options["recurrent"] = recurrent
     if narrow is not None:
         at = next((i for i, (name, _) in enumerate(steps) if name == FOLDING), len(steps))
         lists = _lists(config, narrow)
@@ -166,6 +172,16 @@ def optimise(config: Config, model: loading.Model, names: Sequence[str], narrow:
         manager.run(program, model.fetched)
     if config._flags["glog"] and steps:
         LOG.info("%d passes: %d operations, %d before", len(steps), program.num_ops(), before)
+
+
+def _recurrent(config: Config) -> str:
+    """The type of products in recurrent layers, whose states stay wide."""
+    narrow = config._narrow()
+    if narrow is None:
+        return "float32"
+    lists = _lists(config, narrow)
+    named = "rnn" in lists["custom_white_list"] or not config._bfloat16
+    return narrow if named and "rnn" not in lists["custom_black_list"] else "float32"
 
 
 def _lists(config: Config, narrow: str) -> dict[str, Any]:

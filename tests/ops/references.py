@@ -2036,7 +2036,7 @@ MADE_INSIDE = {
     "fused_epilogue": "made by the compiler inside of programs; tests of the executor run some",
     "fused_gradient": "made by the compiler inside of programs; tests/backends/cuda/test_cublaslt.py runs some",
     "channels_last": "made by the compiler inside of programs; tests of layouts run some",
-    **dict.fromkeys(("strip_conv", "strip_matmul"), "made by a pass; tests of passes run some"),
+    **dict.fromkeys(("strip_conv", "strip_matmul", "strip_rnn"), "made by a pass; tests of passes run some"),
     "relayout": "made by the compiler inside of programs; tests of layouts run some",
     "cond": "its regions are programs; tests of control flow run them",
     "while_": "its regions are programs; tests of control flow run them",

@@ -270,8 +270,8 @@ class Backend:
     def kernel_strip(self, op: Op, metas: Sequence[Any], params: Sequence[Any]) -> tuple[int, int] | None:
         """Return the strips in which the launch of a convolution wants its kernels (compiler.strips), for images with
         channels last: so many output channels, and a multiple of so many input channels; or those of a matmul in which
-        it wants the second matrix, of columns and rows. None: as they are. ``metas`` are of x, w and the result,
-        without symbols."""
+        it wants the second matrix, of columns and rows; or those of a recurrent layer, whose w may be narrower than x.
+        None: as they are. ``metas`` are of x, w and the result, without symbols."""
         return None
 
     def lays_out(self, op: Op, metas: Sequence[Any]) -> bool:

@@ -3,6 +3,7 @@
 from typing import Any
 
 MAX_ROWS: int  # of a tile
+NARROW: tuple[int, int] | None  # (width, block) of strips of bfloat16; None where they cannot be compiled
 
 class Recurrent:
     address: int
@@ -28,4 +29,7 @@ class Recurrent:
         lanes: int,
         width: int,
         rows: int,
+        strips: bool = False,
+        narrow: bool = False,
+        units: bool = False,
     ) -> None: ...

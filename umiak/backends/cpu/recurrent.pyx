@@ -6,9 +6,12 @@ few that what it gives is still in the cache when the steps read it. A step is a
 and one compiled function over the gates (recurrent_kernels.py). Rows of the batch do not meet, so threads divide the batch and
 never wait for each other; what a row gets does not depend on how it is divided.
 
+Weights that stay as they are come in strips (``strips``), as others are packed. In bfloat16 (``narrow``) rows of the input and of the
+state are rounded to it for the products, whose sums, gates and states are float32.
+
 Where sequences end, a mask per step chooses between a step's results and the states as they were, which then lie in scratch.
 """
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from umiak.backends.cpu.axes cimport Ctx, kernel_t
@@ -21,7 +24,17 @@ cdef extern from *:
     """
     void umiak_soon(const void* p) nogil
 
+cdef extern from "recurrent_narrow.h" nogil:
+    ctypedef void (*narrow_product_t)(float* c, int64_t c_row, const uint16_t* a, int64_t a_row, const uint16_t* b, int64_t rows, int64_t k,
+                                      int64_t n) noexcept nogil
+    enum:
+        NARROW_COMPILED, NARROW_COLUMNS, NARROW_TERMS
+    void narrow_row(const float* x, int64_t n, uint16_t* to, int64_t padded)
+    void narrow_by_dots(float* c, int64_t c_row, const uint16_t* a, int64_t a_row, const uint16_t* b, int64_t rows, int64_t k, int64_t n)
+    void narrow_by_units(float* c, int64_t c_row, const uint16_t* a, int64_t a_row, const uint16_t* b, int64_t rows, int64_t k, int64_t n)
+
 cdef enum:
+    FEWEST_FOR_UNITS = 3        # rows of a product
     MAX_ROWS = 8                # of a tile
     MAX_SLOTS = 24              # pointers of a kernel
     MAX_PIECES = 32
@@ -52,6 +65,7 @@ cdef struct Config:             # a class of calls
     int gates, kept
     bint lstm, gru, reverse, train, masked, projected, gradient
     bint wide, lengths_wide     # f64; lengths of 64 bits
+    bint strips, narrow, units  # weights in strips; of bfloat16; by matrix units
     int64_t size, width, rows, lanes
 
 cdef struct Job:                # a launch
@@ -100,6 +114,8 @@ cdef struct Job:                # a launch
     char* passed
     char* mask
     char* before
+    uint16_t* x_low             # rows of the input and of the state in bfloat16
+    uint16_t* h_low
 
 
 # ---- pieces --------------------------------------------------------------------------------------------------------
@@ -181,6 +197,18 @@ cdef void multiply(const Config* config, char* c, int64_t c_row, const char* a, 
         j += config.width
 
 
+cdef void multiply_narrow(const Config* config, char* c, int64_t c_row, const char* a, int64_t a_row, uint16_t* low, const char* strips,
+                          int64_t rows, int64_t k, int64_t n) noexcept nogil:
+    """``c = a w`` by a matrix of bfloat16 in strips; ``low`` has room for the rows of a."""
+    cdef int64_t padded = round_up(k, NARROW_TERMS), i
+    for i in range(rows):
+        narrow_row(<const float*>(a + i * a_row), k, low + i * padded, padded)
+    if config.units and rows >= FEWEST_FOR_UNITS:
+        narrow_by_units(<float*>c, c_row // 4, low, padded, <const uint16_t*>strips, rows, padded, n)
+    else:
+        narrow_by_dots(<float*>c, c_row // 4, low, padded, <const uint16_t*>strips, rows, padded, n)
+
+
 cdef inline int64_t length(const Job* j, int64_t row) noexcept nogil:
     return (<const int64_t*>j.lengths)[row] if j.config.lengths_wide else (<const int32_t*>j.lengths)[row]
 
@@ -209,7 +237,11 @@ cdef void project_input(Job* j, int64_t first, int64_t steps, int64_t row, int64
     if rows == j.batch:
         steps, rows = 1, steps * rows
     for i in range(steps):
-        multiply(config, to + i * j.batch * out_row, out_row, x + i * j.batch * in_row, in_row, j.packed_ih, rows, j.features, j.n, NULL, 0)
+        if config.narrow:
+            multiply_narrow(config, to + i * j.batch * out_row, out_row, x + i * j.batch * in_row, in_row,
+                            j.x_low + row * round_up(j.features, NARROW_TERMS), j.packed_ih, rows, j.features, j.n)
+        else:
+            multiply(config, to + i * j.batch * out_row, out_row, x + i * j.batch * in_row, in_row, j.packed_ih, rows, j.features, j.n, NULL, 0)
 
 
 cdef inline char* gates_at(const Job* j, int64_t t, int64_t first, int64_t row) noexcept nogil:
@@ -253,7 +285,11 @@ cdef void forward_steps(Job* j, int64_t first, int64_t count, int64_t row, int64
             h = at_step(j.out, before, row, j.batch, h_row)
         else:
             h = j.h0 + row * h_row
-        multiply(config, j.sums + row * s_row, s_row, h, h_row, j.packed, rows, j.proj, j.n, NULL, 0)
+        if config.narrow:
+            multiply_narrow(config, j.sums + row * s_row, s_row, h, h_row, j.h_low + row * round_up(j.proj, NARROW_TERMS), j.packed, rows, j.proj,
+                            j.n)
+        else:
+            multiply(config, j.sums + row * s_row, s_row, h, h_row, j.packed, rows, j.proj, j.n, NULL, 0)
         n = 0
         a = gates_at(j, t, first, row)
         for k in range(config.gates):
@@ -499,8 +535,8 @@ cdef int begin(Job* j, Reader* r, const Config* config, void** ptrs, const int64
     else:
         j.x = read(r, ptrs[0], 3, j.steps, j.batch, j.features, size)
     j.h0 = read(r, ptrs[1], 2, 0, j.batch, j.proj, size)
-    j.w_ih = read(r, NULL if config.gradient else ptrs[2], 2, 0, all_gates, j.features, size)
-    j.w_hh = read(r, ptrs[3], 2, 0, all_gates, j.proj, size)
+    j.w_ih = read(r, NULL if config.gradient or config.strips else ptrs[2], 2, 0, all_gates, j.features, size)
+    j.w_hh = read(r, NULL if config.strips else ptrs[3], 2, 0, all_gates, j.proj, size)
     j.b_ih = read(r, NULL if config.gradient else ptrs[4], 1, 0, 0, all_gates, size)
     j.b_hh = read(r, NULL if config.gradient else ptrs[5], 1, 0, 0, all_gates, size)
     j.c0 = read(r, ptrs[6], 2, 0, j.batch, j.hidden, size)
@@ -556,7 +592,11 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
     else:
         j.gates_row = n
     # Each piece has room for its alignment.
-    total = packed_bytes(config, j.proj, n) + packed_bytes(config, j.features, n) + (n + j.hidden) * size
+    total = (n + j.hidden) * size
+    if not config.strips:
+        total += packed_bytes(config, j.proj, n) + packed_bytes(config, j.features, n)
+    if config.narrow:
+        total += j.batch * (j.chunk * round_up(j.features, NARROW_TERMS) + round_up(j.proj, NARROW_TERMS)) * 2
     total += j.batch * (j.padded_n + j.proj + 2 * j.hidden + j.p_room) * size + j.batch + 16 * ALIGN
     if config.projected:
         total += packed_bytes(config, j.hidden, j.proj)
@@ -566,10 +606,16 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
     if scratch == NULL or r.bad:
         release(&r, scratch)
         return no_memory()
-    j.packed = carve(&memory, packed_bytes(config, j.proj, n))
-    pack_matrix(config, j.packed, j.w_hh, j.proj, n, 1, j.proj)
-    j.packed_ih = carve(&memory, packed_bytes(config, j.features, n))
-    pack_matrix(config, j.packed_ih, j.w_ih, j.features, n, 1, j.features)
+    if config.strips:
+        j.packed_ih, j.packed = <char*>ptrs[2], <char*>ptrs[3]
+    else:
+        j.packed = carve(&memory, packed_bytes(config, j.proj, n))
+        pack_matrix(config, j.packed, j.w_hh, j.proj, n, 1, j.proj)
+        j.packed_ih = carve(&memory, packed_bytes(config, j.features, n))
+        pack_matrix(config, j.packed_ih, j.w_ih, j.features, n, 1, j.features)
+    if config.narrow:
+        j.x_low = <uint16_t*>carve(&memory, j.batch * j.chunk * round_up(j.features, NARROW_TERMS) * 2)
+        j.h_low = <uint16_t*>carve(&memory, j.batch * round_up(j.proj, NARROW_TERMS) * 2)
     if config.projected:
         j.packed_ho = carve(&memory, packed_bytes(config, j.hidden, j.proj))
         pack_matrix(config, j.packed_ho, j.w_ho, j.hidden, j.proj, j.proj, 1)
@@ -721,7 +767,7 @@ cdef class Recurrent:
     cdef readonly size_t address, self_pointer
 
     def __init__(self, dict functions, object keep, *, tuple step, tuple project, int gates, int kept, bint lstm, bint gru, bint reverse,
-                 bint train, bint masked, bint projected, bint gradient, bint wide, bint lengths_wide, int lanes, int width, int rows):
+                 bint train, bint masked, bint projected, bint gradient, bint wide, bint lengths_wide, int lanes, int width, int rows, bint strips=False, bint narrow=False, bint units=False):
         cdef int i
         if rows > MAX_ROWS or width > 64:
             raise ValueError(f"[Recurrent] requires tiles of at most {MAX_ROWS} by 64, got {rows} by {width}")
@@ -736,9 +782,12 @@ cdef class Recurrent:
         self.config.gates, self.config.kept, self.config.lstm, self.config.gru = gates, kept, lstm, gru
         self.config.reverse, self.config.train, self.config.masked, self.config.gradient = reverse, train, masked, gradient
         self.config.wide, self.config.lengths_wide, self.config.size = wide, lengths_wide, 8 if wide else 4
+        if narrow and not (strips and NARROW_COMPILED):
+            raise ValueError("[Recurrent] requires weights in strips, and a compiler that knows the instructions, for bfloat16")
         self.config.width, self.config.rows, self.config.lanes = width, rows, lanes
+        self.config.strips, self.config.narrow, self.config.units = strips, narrow, units
         self.address = <size_t><void*>launch_back if gradient else <size_t><void*>launch
         self.self_pointer = <size_t><void*>&self.config
 
 
-globals().update(MAX_ROWS=MAX_ROWS)
+globals().update(MAX_ROWS=MAX_ROWS, NARROW=(NARROW_COLUMNS, NARROW_TERMS) if NARROW_COMPILED else None)

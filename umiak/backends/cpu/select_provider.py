@@ -17,7 +17,7 @@ from umiak.compiler.epilogue import FusedEpilogue
 from umiak.compiler.layout import ChannelsLast, to_first
 from umiak.compiler.strips import StripConv, StripMatmul
 from umiak.ir.meta import dense
-from umiak.ops import convolution, linalg
+from umiak.ops import convolution, linalg, recurrent
 
 # What a convolution's launch does at least as fast as a kernel behind it does: no functions, no residual.
 CONVOLUTION_EPILOGUES = re.compile(",bias(,relu)?")
@@ -147,8 +147,13 @@ def channels_last(op: Any, metas: Sequence[Any]) -> bool:
 
 def kernel_strip(op: Any, metas: Sequence[Any], params: Sequence[Any]) -> tuple[int, int] | None:
     """Return (output channels, multiple of input channels) of the strips in which the library has its kernels, or the
-    second matrix of a matmul; None: others compute it, or it had better lie as it is."""
+    second matrix of a matmul, or a recurrent layer its weights; None: others compute it, or it had better lie as it
+    is."""
     dtype = metas[0].dtype
+    if isinstance(op, recurrent.Rnn):
+        from umiak.backends.cpu import select_rnn
+
+        return select_rnn.strip_of(dtype.name, metas[1].dtype.name)
     if not channels_last(op, metas) or any(m.dtype is not dtype for m in metas):
         return None
     if isinstance(op, linalg.Matmul):

@@ -6,26 +6,44 @@ from collections.abc import Sequence
 from typing import Any
 
 from umiak.backends.base import Kernel
-from umiak.backends.cpu import recurrent_kernels, work
-from umiak.backends.cpu.recurrent import Recurrent
+from umiak.backends.cpu import recurrent_kernels, tile_registers, work
+from umiak.backends.cpu.recurrent import NARROW, Recurrent
 from umiak.backends.cpu.registry import serves
+from umiak.compiler.render.target import Target
+from umiak.compiler.strip_rnn import StripRnn
 from umiak.ops import recurrent as ops
 
 RANKS = (3, 2, 2, 2, 1, 1, 2, 2, 1, 3, 3, 3, 3, 2, 2)  # of the operands
-LENGTHS = 8  # which operand
+LAID_OUT, LENGTHS = (2, 3), 8  # which operands: weights that may come in strips
 
 
-@serves(ops.Rnn, ops.RnnTrain, ops.RnnGrad, opaque=True)
+def strip_of(dtype: str, low: str) -> tuple[int, int] | None:
+    """Return (width, block) of the strips in which a layer of ``dtype`` reads weights of type ``low``; None where there
+    is no kernel for it."""
+    if dtype != "float32":
+        return None
+    if low == "bfloat16":
+        return NARROW if "avx512bf16" in Target.host().has else None
+    return (recurrent_kernels.functions(dtype)[1].width, 1) if low == dtype else None
+
+
+@serves(ops.Rnn, ops.RnnTrain, ops.RnnGrad, StripRnn, opaque=True)
 def kernel(call: Any) -> Kernel | None:
     """The kernel of a class of calls; None for 16-bit floats, and lengths that are neither int32 nor int64."""
     op, metas = call.op, call.classes.metas
+    strip, low = None, ""
+    if isinstance(op, StripRnn):
+        op, strip, low = op.inner, op.strip, metas[LAID_OUT[0]].dtype.name
+        if strip != strip_of(metas[0].dtype.name, low) or not all(call.operands[i].is_contiguous() for i in LAID_OUT):
+            return None
     dtype = metas[0].dtype.name
     lengths, w_ho = metas[LENGTHS], metas[7]
     if not call.symbolic or dtype not in ("float32", "float64"):
         return None
     if lengths is not None and lengths.dtype.name not in ("int32", "int64"):
         return None
-    if any(m is not None and m.dtype is not metas[0].dtype for i, m in enumerate(metas) if i != LENGTHS):
+    apart = (LENGTHS,) if strip is None else (LENGTHS, *LAID_OUT)
+    if any(m is not None and m.dtype is not metas[0].dtype for i, m in enumerate(metas) if i not in apart):
         return None
     gradient, mode = isinstance(op, ops.RnnGrad), op.mode
     if gradient and (
@@ -68,6 +86,9 @@ def kernel(call: Any) -> Kernel | None:
         lanes=tile.lanes,
         width=tile.width,
         rows=tile.rows,
+        strips=strip is not None,
+        narrow=low == "bfloat16",
+        units=low == "bfloat16" and tile_registers.permitted(Target.host()),
     )
     return Kernel(
         launcher.address,
@@ -75,7 +96,7 @@ def kernel(call: Any) -> Kernel | None:
         residuals=True,
         keep=launcher,
         dims=dims(call, w_ho),
-        work=work.of_op(op),
+        work=work.of_op(call.op),
     )
 
 
@@ -85,6 +106,7 @@ def dims(call: Any, w_ho: Any) -> list[Any]:
     asked = [*x.shape, h0.shape[1] if w_ho is None else w_ho.shape[0], h0.shape[1]]
     strides: Sequence[Any]
     for i, m in enumerate(call.classes.metas):
-        strides = (0,) * RANKS[i] if m is None else call.strides(i)
+        laid_out = isinstance(call.op, StripRnn) and i in LAID_OUT
+        strides = (0,) * RANKS[i] if m is None or laid_out else call.strides(i)
         asked += strides
     return asked

@@ -11,8 +11,10 @@ from umiak.compiler.layout import FEWEST
 from umiak.compiler.passes.folding import fold_constants
 from umiak.compiler.passes.fusion import Found, Made, fuse_operations, tensor
 from umiak.compiler.passes.registry import register_pass
+from umiak.compiler.strip_rnn import StripRnn
 from umiak.compiler.strips import StripConv, StripMatmul, to_strips
 from umiak.core import eager
+from umiak.core.dtype import DType, convert
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
 from umiak.ir.meta import Meta
@@ -21,6 +23,7 @@ from umiak.ir.program import Operation, Program
 from umiak.ir.scope import substitute, symbols_of
 from umiak.ops.convolution import Conv
 from umiak.ops.linalg import Linear, Matmul
+from umiak.ops.recurrent import Rnn
 
 # What stands for open sizes when strips are chosen: one image of some usual sizes, which choose by majority.
 IMAGES, PLACES = 1, (224, 320, 640, 960)
@@ -28,11 +31,12 @@ PRODUCT = Matmul()
 
 
 @register_pass("weight_packing_pass")
-def pack_weights(program: Program, scope: Callable[[Tensor], Tensor] | None = None) -> None:
+def pack_weights(program: Program, scope: Callable[[Tensor], Tensor] | None = None, recurrent: str = "float32") -> None:
     """Keep kernels of convolutions in strips of output channels, and matrices in strips of columns, where the backend
     reads them so.
 
     ``scope``: gives the values of captured tensors, which must not change from then on; without it nothing is packed.
+    ``recurrent``: the type of the weights of recurrent layers of float32, "bfloat16" where their products may be so.
     """
     if scope is None:
         return
@@ -43,9 +47,10 @@ def pack_weights(program: Program, scope: Callable[[Tensor], Tensor] | None = No
     if len(packable) < FEWEST:
         packable = []
     packable += [o for o in program.ops if _multiplies(o, weights)]
+    layers = {id(o): _layer_strip(o, weights, recurrent) for o in program.ops}
     usual = usual_sizes(program)
     strips = {id(o): _strip(o, weights[id(o.operands[1])], usual) for o in packable}
-    if not any(strips.values()):
+    if not any((*strips.values(), *layers.values())):
         return
 
     def convolution(found: Found, o: Operation) -> Callable[[], Made] | None:
@@ -72,7 +77,20 @@ def pack_weights(program: Program, scope: Callable[[Tensor], Tensor] | None = No
 
         return made
 
-    fuse_operations(program, [("conv", convolution), ("matmul", product), ("linear", product)])
+    def layer(found: Found, o: Operation) -> Callable[[], Made] | None:
+        laid_out = layers.get(id(o))
+        if laid_out is None:
+            return None
+        dtype, strip = laid_out
+
+        def made() -> Made:
+            x, h0, *w, b_ih, b_hh, c0, w_ho, lengths = (None if x is None else tensor(x) for x in o.operands)
+            w = [to_strips(F.cast(v, dtype=dtype), *strip) for v in w]
+            return eager.apply(StripRnn(inner=o.op, strip=strip), (x, h0, *w, b_ih, b_hh, c0, w_ho, lengths))
+
+        return made
+
+    fuse_operations(program, [("conv", convolution), ("matmul", product), ("linear", product), ("rnn", layer)])
     fold_constants(program, scope)
     remove_dead(program)
 
@@ -89,6 +107,20 @@ def _multiplies(o: Operation, weights: Mapping[int, Tensor]) -> bool:
         return False
     x, w = o.values[:2]
     return len(w.meta.shape) == 2 and len(x.meta.shape) > 1 and not getattr(o.op, "transpose_x", False)
+
+
+def _layer_strip(o: Operation, weights: Mapping[int, Tensor], narrow: str) -> tuple[DType, tuple[int, int]] | None:
+    """Return the type and the strips in which the backend reads the weights of a recurrent layer; None: as they are."""
+    if type(o.op) is not Rnn or not all(id(w) in weights for w in o.operands[2:4]):
+        return None
+    x, _, w_ih = (v.meta for v in o.values[:3])
+    place = weights[id(o.operands[2])].place
+    for dtype in (convert(narrow), w_ih.dtype):
+        metas = [x, Meta(w_ih.shape, dtype), o.results[0].meta]
+        strip = plan.BACKEND_OF(place).kernel_strip(o.op, metas, o.params)
+        if dtype is not None and strip is not None:
+            return dtype, strip
+    return None
 
 
 def _is_transposed(o: Operation) -> bool:
