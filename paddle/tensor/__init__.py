@@ -26,6 +26,7 @@ from paddle.tensor import (
     logic,
     low_rank,
     masking,
+    memory_methods,
     new_tensors,
     norms,
     operators,
