@@ -99,6 +99,10 @@ PATHS: dict[str, str | dict[str, str]] = {
         "paddle": f"{_BUILD} dtype DataType=dtype",
         "paddle.amp": "is_bfloat16_supported is_float16_supported",
         "paddle.device": "get_all_custom_device_type get_all_device_type",
+        "paddle.device.memory": (
+            "device_memory_stat_current_value device_memory_stat_peak_value device_memory_stat_reset_peak_value "
+            "host_memory_stat_current_value host_memory_stat_peak_value host_memory_stat_reset_peak_value"
+        ),
         "paddle.device.places": "get_custom_device_count",
         "paddle.framework": f"{_PLACES} Generator",
         "paddle.framework.decomposition": (
@@ -109,7 +113,7 @@ PATHS: dict[str, str | dict[str, str]] = {
         ),
         "paddle.framework.dense_tensor": "DenseTensor LoDTensor=DenseTensor Tensor=DenseTensor",
         "paddle.framework.flags": "globals=variables",
-        "paddle.framework.random": "default_cpu_generator=generator_of",
+        "paddle.framework.random": "default_cpu_generator=cpu_generator default_cuda_generator=cuda_generator",
         "paddle.framework.tensor_type": "VarDesc size_of_dtype",
         "paddle.framework.tracer": "AmpLevel Tracer _has_grad=has_grad _set_has_grad=set_has_grad",
         "paddle.tensor.buffers": "MmapStorage frombuffer",
@@ -238,7 +242,7 @@ PATHS: dict[str, str | dict[str, str]] = {
         )
     },
     "paddle.utils.cpp_extension.cpp_extension": {
-        "paddle.utils.cpp_extension": "BuildExtension CUDAExtension CppExtension load setup"
+        "paddle.utils.cpp_extension": "BuildExtension CUDAExtension CUDA_HOME CppExtension load setup"
     },
     "paddle.utils.cpp_extension.extension_utils": {
         "paddle.utils.cpp_extension": "get_build_directory load_op_meta_info_and_register_op"

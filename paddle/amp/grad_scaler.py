@@ -112,16 +112,26 @@ class GradScaler:
         _require_scale("GradScaler", init_loss_scaling)
         self._enable = enable
         self._use_dynamic_loss_scaling = enable and use_dynamic_loss_scaling
-        self._scale = self._init_loss_scaling = float(init_loss_scaling) if enable else 1.0
+        self._factor = self._init_loss_scaling = float(init_loss_scaling) if enable else 1.0
         self._incr_ratio = incr_ratio
         self._decr_ratio = decr_ratio
         self._incr_every_n_steps = incr_every_n_steps
         self._decr_every_n_nan_or_inf = decr_every_n_nan_or_inf
         self._incr_count = 0
         self._decr_count = 0
-        self._found_inf = False
+        self._found_inf: Any = False
+        self._cache_found_inf = False  # of the last step
         self._unscaled: set[int] = set()
         self._stepped: set[int] = set()
+
+    @property
+    def _scale(self) -> Tensor:
+        """The scale as a tensor ``[1]`` of float32, for programs that read and write it so."""
+        return F.full(self._factor, dtype=dt.float32, shape=(1,))
+
+    @_scale.setter
+    def _scale(self, scale: Any) -> None:
+        self._factor = float(scale.item() if hasattr(scale, "item") else scale)
 
     def scale(self, var: Tensor) -> Tensor:
         """Multiply a loss by the scale.
@@ -132,7 +142,7 @@ class GradScaler:
         Returns:
             A tensor of its shape and dtype; the loss itself where the scaler is off.
         """
-        return F.mul(var, self._scale) if self._enable else var
+        return F.mul(var, self._factor) if self._enable else var
 
     def unscale_(self, optimizer: Optimizer) -> None:
         """Divide the gradients of an optimizer by the scale, in place, to clip them for example.
@@ -147,14 +157,20 @@ class GradScaler:
             return
         if id(optimizer) in self._unscaled:
             raise RuntimeError("[unscale_] requires one call between two update(), got two")
-        inverse = 1.0 / self._scale
+        self._unscale(optimizer)
+        self._unscaled.add(id(optimizer))
+
+    def _unscale(self, optimizer: Optimizer) -> None:
+        """Divide gradients by the scale and note whether one is infinite or NaN. Packages put their own in its place,
+        which set ``_found_inf``.
+        """
+        inverse = 1.0 / self._factor
         with no_grad_guard():
             scaled = [g for g in gradients(optimizer._parameter_list) if g is not None]
             grads = [g.value() if isinstance(g, SelectedRows) else g for g in scaled]
             apply_foreach_into(_MUL, [((g,), (g, inverse), ()) for g in grads])
             if not all_finite(grads):
                 self._found_inf = True
-        self._unscaled.add(id(optimizer))
 
     def step(self, optimizer: Optimizer) -> None:
         """Call ``optimizer.step()`` with gradients scaled down, unless one of them is infinite or NaN.
@@ -172,7 +188,8 @@ class GradScaler:
             raise RuntimeError("[step] requires one call between two update(), got two")
         if id(optimizer) not in self._unscaled:
             self.unscale_(optimizer)
-        if not self._found_inf:
+        self._cache_found_inf = bool(self._found_inf)
+        if not self._cache_found_inf:
             optimizer.step()
         self._stepped.add(id(optimizer))
         if not self._use_dynamic_loss_scaling:
@@ -180,21 +197,24 @@ class GradScaler:
 
     def update(self) -> None:
         """Adapt the scale to what the last steps met."""
-        if not self._use_dynamic_loss_scaling:
-            return
+        if self._use_dynamic_loss_scaling:
+            self._update()
+            self._forget()
+
+    def _update(self) -> None:
+        """Adapt the scale to whether a gradient was infinite or NaN."""
         if self._found_inf:
             self._incr_count = 0
             self._decr_count += 1
             if self._decr_count == self._decr_every_n_nan_or_inf:
-                self._scale = max(self._scale * self._decr_ratio, 1.0)
+                self._factor = max(self._factor * self._decr_ratio, 1.0)
                 self._decr_count = 0
         else:
             self._decr_count = 0
             self._incr_count += 1
             if self._incr_count == self._incr_every_n_steps:
-                self._scale *= self._incr_ratio
+                self._factor *= self._incr_ratio
                 self._incr_count = 0
-        self._forget()
 
     def _forget(self) -> None:
         self._found_inf = False
@@ -218,7 +238,8 @@ class GradScaler:
         if id(optimizer) not in self._unscaled:
             self.unscale_(optimizer)
         done: tuple[Any, Any] = (None, None)
-        if not self._found_inf:
+        self._cache_found_inf = bool(self._found_inf)
+        if not self._cache_found_inf:
             done = optimizer.minimize(*args, **kwargs)
         if self._use_dynamic_loss_scaling:
             self.update()
@@ -235,7 +256,7 @@ class GradScaler:
         if not self._enable:
             return {}
         return {
-            "scale": np.array([self._scale], "float32"),
+            "scale": np.array([self._factor], "float32"),
             "incr_ratio": self._incr_ratio,
             "decr_ratio": self._decr_ratio,
             "incr_every_n_steps": self._incr_every_n_steps,
@@ -260,7 +281,7 @@ class GradScaler:
         if not state_dict:
             raise RuntimeError("[GradScaler.load_state_dict] requires a state of an enabled scaler, got an empty one")
         scale = state_dict["scale"]
-        self._scale = float(scale.item() if hasattr(scale, "item") else scale)
+        self._scale = scale
         self._incr_ratio = state_dict["incr_ratio"]
         self._decr_ratio = state_dict["decr_ratio"]
         self._incr_every_n_steps = state_dict["incr_every_n_steps"]
@@ -291,7 +312,7 @@ class GradScaler:
             ValueError: it is not positive.
         """
         _require_scale("set_init_loss_scaling", new_init_loss_scaling)
-        self._scale = self._init_loss_scaling = float(new_init_loss_scaling)
+        self._factor = self._init_loss_scaling = float(new_init_loss_scaling)
 
     def get_incr_ratio(self) -> float:
         """Return the factor of growing."""

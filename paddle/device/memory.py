@@ -214,3 +214,59 @@ def ipc_collect() -> None:
     for kind in {"gpu", "xpu"}.intersection(available_types()):
         for backend in backends.backends_of(kind):
             backend.collect_shared()
+
+
+# --- statistics by name ----------------------------------------------------------------------------------------------
+
+_STATISTICS = {"Allocated": "allocated", "Reserved": "reserved"}
+
+
+def device_memory_stat_current_value(stat_type: str, dev_id: int) -> int:
+    """Bytes of a GPU that are in use (``"Allocated"``) or held (``"Reserved"``); 0 where there is no GPU."""
+    return _statistic("device_memory_stat_current_value", stat_type, _gpu(dev_id))
+
+
+def device_memory_stat_peak_value(stat_type: str, dev_id: int) -> int:
+    """The peak of :func:`device_memory_stat_current_value`."""
+    return _statistic("device_memory_stat_peak_value", stat_type, _gpu(dev_id), "_peak")
+
+
+def device_memory_stat_reset_peak_value(stat_type: str, dev_id: int) -> None:
+    """Let the peaks of a GPU start again, of both statistics."""
+    _reset("device_memory_stat_reset_peak_value", stat_type, _gpu(dev_id))
+
+
+def host_memory_stat_current_value(stat_type: str, dev_id: int = 0) -> int:
+    """Bytes of the host that tensors use (``"Allocated"``) or the allocator holds (``"Reserved"``)."""
+    return _statistic("host_memory_stat_current_value", stat_type, _place("cpu"))
+
+
+def host_memory_stat_peak_value(stat_type: str, dev_id: int = 0) -> int:
+    """The peak of :func:`host_memory_stat_current_value`."""
+    return _statistic("host_memory_stat_peak_value", stat_type, _place("cpu"), "_peak")
+
+
+def host_memory_stat_reset_peak_value(stat_type: str, dev_id: int = 0) -> None:
+    """Let the peaks of the host start again, of both statistics."""
+    _reset("host_memory_stat_reset_peak_value", stat_type, _place("cpu"))
+
+
+def _gpu(dev_id: int) -> Place | None:
+    return _place(int(dev_id)) if "gpu" in available_types() else None
+
+
+def _statistic(op: str, stat_type: str, place: Place | None, of: str = "") -> int:
+    key = _key(op, stat_type) + of
+    return 0 if place is None else memory.stats(place)[key]
+
+
+def _reset(op: str, stat_type: str, place: Place | None) -> None:
+    _key(op, stat_type)
+    if place is not None:
+        memory.reset_peaks(place)
+
+
+def _key(op: str, stat_type: str) -> str:
+    if stat_type not in _STATISTICS:
+        raise op_error(ValueError, op, f"one of {sorted(_STATISTICS)} as stat_type", repr(stat_type))
+    return _STATISTICS[stat_type]

@@ -46,6 +46,16 @@ def generator_of(device: Any = None) -> _Generator:
     return default_generator(current_place() if device is None else place_of(device))
 
 
+def cpu_generator() -> _Generator:
+    """The generator of the host."""
+    return generator_of("cpu")
+
+
+def cuda_generator(device_id: int = -1) -> _Generator:
+    """The generator of a GPU; -1: the current one, or the first."""
+    return generator_of("gpu" if device_id < 0 else f"gpu:{device_id}")
+
+
 def _refuse_in_capture(name: str) -> None:
     tracer = capture_of()
     if current().trace and not (tracer is not None and tracer.static):

@@ -567,6 +567,10 @@ class Model:
             return [np.concatenate(parts) for parts in zip(*batches)]
         return list(zip(*batches))
 
+    def _reset_metrics(self) -> None:
+        for metric in self._metrics:
+            metric.reset()
+
     def _metrics_name(self) -> list[str]:
         names = ["loss"] if self._loss is not None else []
         return names + [name for metric in self._metrics for name in listed(metric.name())]
@@ -693,8 +697,7 @@ class _Run:
 
     def train(self, source: Any, epoch: int, steps: int | None) -> None:
         model = self.model
-        for metric in model._metrics:
-            metric.reset()
+        model._reset_metrics()
         model._samples_left = None
         names = model._metrics_name()
         model._enter("train", begins=True)
@@ -726,8 +729,7 @@ class _Run:
     def evaluate(self, op_name: str, source: Any, num_iters: int | None) -> None:
         model = self.model
         names = model._metrics_name()
-        for metric in model._metrics:
-            metric.reset()
+        model._reset_metrics()
         steps = length(source)
         if num_iters is not None and steps is not None:
             steps = min(steps, num_iters)

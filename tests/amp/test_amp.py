@@ -216,3 +216,31 @@ def test_batch_norm_in_low_precision_throughout(dtype):
     assert str(y.dtype).endswith(dtype) and str(low._mean.dtype).endswith(dtype)
     np.testing.assert_allclose(y.astype("float32").numpy(), expected.numpy(), atol=0.05)
     np.testing.assert_allclose(low._mean.astype("float32").numpy(), full._mean.numpy(), atol=0.01)
+
+
+def test_what_packages_read_of_a_scaler_and_put_in_its_place():
+    layer = paddle.nn.Linear(2, 1)
+    opt = paddle.optimizer.SGD(0.1, parameters=layer.parameters())
+    scaler = paddle.amp.GradScaler(init_loss_scaling=8.0, incr_every_n_steps=1)
+    asked = []
+
+    def unscale(optimizer):
+        asked.append(optimizer)
+        type(scaler)._unscale(scaler, optimizer)
+        if len(asked) == 2:
+            scaler._found_inf = paddle.to_tensor([True])  # of another rank
+
+    scaler._unscale = unscale
+    before = layer.weight.numpy().copy()
+    seen = []
+    for _ in range(3):
+        scaler.scale(layer(paddle.ones([1, 2])).sum()).backward()
+        scaler.step(opt)
+        seen.append(scaler._cache_found_inf)
+        scaler.update()
+        opt.clear_grad()
+        seen.append(scaler._scale.tolist())
+    assert asked == [opt] * 3 and seen == [False, [16.0], True, [8.0], False, [16.0]]
+    np.testing.assert_allclose(before - layer.weight.numpy(), [[0.2], [0.2]], rtol=1e-5)
+    scaler._scale = paddle.to_tensor([4.0])
+    assert scaler.scale(paddle.ones([])).item() == 4.0 and scaler._scale.dtype is paddle.float32

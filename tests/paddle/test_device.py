@@ -297,3 +297,24 @@ def test_what_tests_run_on_is_no_device_of_a_plug_in():
     assert "null" not in device.get_all_custom_device_type()
     assert not any(name.startswith("null") for name in device.get_available_custom_device())
     assert device.is_bf16_supported("cpu") is True
+
+
+def test_statistics_and_generators_by_the_names_of_the_core():
+    core = paddle.base.core
+    kept = paddle.ones([4096])
+    for kind, name in (("Allocated", "memory_allocated"), ("Reserved", "memory_reserved")):
+        of_host = getattr(paddle.device, name)("cpu")
+        assert core.host_memory_stat_current_value(kind, 0) == of_host >= 4 * kept.size
+        assert core.host_memory_stat_peak_value(kind, 0) >= of_host
+        gpu = paddle.device.cuda.device_count() > 0
+        assert core.device_memory_stat_current_value(kind, 0) == (getattr(paddle.device, name)(0) if gpu else 0)
+        assert core.device_memory_stat_peak_value(kind, 0) >= core.device_memory_stat_current_value(kind, 0)
+    core.host_memory_stat_reset_peak_value("Allocated", 0)
+    core.device_memory_stat_reset_peak_value("Allocated", 0)
+    with pytest.raises(ValueError, match=r"one of \['Allocated', 'Reserved'\] as stat_type, got 'Used'"):
+        core.host_memory_stat_current_value("Used", 0)
+    generator = core.default_cpu_generator()
+    state = generator.get_state()
+    first = paddle.rand([2]).tolist()
+    generator.set_state(state)
+    assert paddle.rand([2]).tolist() == first

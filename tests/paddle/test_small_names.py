@@ -114,3 +114,18 @@ def test_kinds_of_ranges():
 def test_sizes_and_gains_that_are_integers():
     assert type(paddle.tensor.array_length([paddle.ones([1])])) is int
     assert type(I.calculate_gain("linear")) is int
+
+
+def test_names_that_packages_ask_of_models_and_reductions():
+    from paddle.distributed.communication.reduce import ReduceOp, _get_reduce_op
+
+    assert [_get_reduce_op(op, "all_reduce") for op in (ReduceOp.SUM, ReduceOp.AVG)] == [ReduceOp.SUM, ReduceOp.AVG]
+    with pytest.raises(ValueError, match=r"\[all_reduce\] requires an op of paddle.distributed.ReduceOp, got 9"):
+        _get_reduce_op(9, "all_reduce")
+    model = paddle.Model(paddle.nn.Linear(2, 2))
+    metric = paddle.metric.Accuracy()
+    model.prepare(metrics=metric)
+    metric.update(metric.compute(paddle.eye(2), paddle.to_tensor([[0], [0]])))
+    assert metric.accumulate() == 0.5
+    model._reset_metrics()
+    assert metric.accumulate() == 0.0

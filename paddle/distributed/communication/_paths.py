@@ -268,16 +268,16 @@ class ReduceOp:
     AVG = 4
 
 
-_NAMES = {ReduceOp.SUM: "sum", ReduceOp.MAX: "max", ReduceOp.MIN: "min", ReduceOp.PROD: "prod", ReduceOp.AVG: "avg"}
+REDUCTIONS = {ReduceOp.SUM: "sum", ReduceOp.MAX: "max", ReduceOp.MIN: "min", ReduceOp.PROD: "prod", ReduceOp.AVG: "avg"}
 
 
 @lru_cache(maxsize=512)
 def reduction(op_name: str, op: int, dtype: DType) -> str:
     """The engine's name of a reduction, which must have a meaning for ``dtype``."""
-    if op not in _NAMES:
+    if op not in REDUCTIONS:
         raise op_error(ValueError, op_name, "an op of paddle.distributed.ReduceOp", repr(op))
-    check_reduction(F.REGISTRY[_OPS[op_name]](group="any", op=_NAMES[op]), Meta((), dtype))
-    return _NAMES[op]
+    check_reduction(F.REGISTRY[_OPS[op_name]](group="any", op=REDUCTIONS[op]), Meta((), dtype))
+    return REDUCTIONS[op]
 
 
 _OPS = {"all_reduce": "all_reduce", "reduce": "reduce_to", "reduce_scatter": "reduce_scatter"}

@@ -7,9 +7,17 @@ from typing import Any
 
 from paddle._public import public
 from paddle.distributed.communication import stream
-from paddle.distributed.communication._paths import ReduceOp
+from paddle.distributed.communication._paths import REDUCTIONS, ReduceOp
 from paddle.distributed.communication.group import Group
 from umiak.core.tensor import Tensor
+from umiak.util.errors import op_error
+
+
+def _get_reduce_op(reduce_op: int, func_name: str) -> int:
+    """The reduction that a function of packages is given, which must be one of ``ReduceOp``."""
+    if reduce_op not in REDUCTIONS:
+        raise op_error(ValueError, func_name, "an op of paddle.distributed.ReduceOp", repr(reduce_op))
+    return reduce_op
 
 
 @public("paddle.distributed paddle.distributed.communication")

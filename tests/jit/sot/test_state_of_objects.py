@@ -59,7 +59,7 @@ def test_a_loss_scale_that_changes(growing):
         run = paddle.jit.to_static(step) if captured else step
         huge = paddle.full([2], 3e38)
         xs = [paddle.to_tensor([1.0, 2.0]) if growing or i % 2 else huge for i in range(7)]
-        found = [(float(run(x)), scaler._scale) for x in xs]
+        found = [(float(run(x)), float(scaler._scale)) for x in xs]
         factors[captured] = [(None if np.isnan(a) or np.isinf(a) else a, b) for a, b in found]
         weights[captured] = w.numpy()
     assert factors[True] == factors[False]
