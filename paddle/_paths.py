@@ -113,7 +113,10 @@ PATHS: dict[str, str | dict[str, str]] = {
         ),
         "paddle.framework.dense_tensor": "DenseTensor LoDTensor=DenseTensor Tensor=DenseTensor",
         "paddle.framework.flags": "globals=variables",
-        "paddle.framework.random": "default_cpu_generator=cpu_generator default_cuda_generator=cuda_generator",
+        "paddle.framework.random": (
+            "default_cpu_generator=cpu_generator default_cuda_generator=cuda_generator "
+            "default_custom_device_generator=generator_of default_xpu_generator=xpu_generator"
+        ),
         "paddle.framework.tensor_type": "VarDesc size_of_dtype",
         "paddle.framework.tracer": "AmpLevel Tracer _has_grad=has_grad _set_has_grad=set_has_grad",
         "paddle.tensor.buffers": "MmapStorage frombuffer",
@@ -123,11 +126,15 @@ PATHS: dict[str, str | dict[str, str]] = {
         "paddle": "Tensor",
         "paddle.autograd": "PyLayer",
         "paddle.autograd.saved_tensors": "register_saved_tensors_hooks reset_saved_tensors_hooks",
+        "paddle.utils.cpp_extension.loading": "_run_custom_op=run_custom_op",
     },
     "paddle.framework.framework": {
         "paddle": "get_default_dtype set_default_dtype",
     },
-    "paddle.framework.io": {"paddle.framework": "EagerParamBase"},
+    "paddle.framework.io": {
+        "paddle.framework": "EagerParamBase",
+        "paddle.framework.dense_tensor": "_to_LodTensor=dense_tensor_of _transformed_from_lodtensor=tensor_of",
+    },
     "paddle.framework.random": {"paddle.static.program": "_manual_program_seed=seed_default_programs"},
     # --- paddle.hapi -------------------------------------------------------------------------------------------------
     "paddle.hapi.callbacks": {
@@ -158,7 +165,10 @@ PATHS: dict[str, str | dict[str, str]] = {
         ),
         "paddle.distributed.communication.group": "Group _get_global_group",
     },
-    "paddle.distributed.parallel": {"paddle.base.dygraph": "parallel_helper"},
+    "paddle.distributed.parallel": {
+        "paddle.base.dygraph": "parallel_helper",
+        "paddle.distributed.data_parallel": "sync_params_buffers",
+    },
     "paddle.distributed.communication.all_to_all": {"paddle.distributed": "alltoall alltoall_single"},
     "paddle.distributed.fleet.base": {},
     "paddle.distributed.fleet.base.distributed_strategy": {"paddle.distributed.fleet": "DistributedStrategy"},
@@ -173,6 +183,7 @@ PATHS: dict[str, str | dict[str, str]] = {
     "paddle.distributed.fleet.utils.log_util": {"paddle.utils.logs": "logger=fleet"},
     "paddle.incubate.framework": {"paddle.incubate": "get_rng_state register_rng_state_as_index set_rng_state"},
     "paddle.incubate.optimizer.modelaverage": {"paddle.incubate": "ModelAverage"},
+    "paddle.io.reader": {"paddle.io": "DataLoader", "paddle.io.pinned": "use_pinned_memory"},
     "paddle.io.dataloader": {
         "paddle.io": (
             "BatchSampler ChainDataset ComposeDataset ConcatDataset Dataset DistributedBatchSampler IterableDataset "
@@ -266,7 +277,6 @@ _PARTS = {
         "student_t=StudentT transformed_distribution=TransformedDistribution uniform=Uniform"
     ),
     "paddle.incubate.optimizer": "lbfgs=LBFGS",
-    "paddle.io": "reader=DataLoader",
     "paddle.jit": "marker=not_to_static translated_layer=TranslatedLayer",
     "paddle.nn.functional": "extension=diag_embed,gather_tree,sequence_mask,temporal_shift",
     "paddle.nn.initializer": (

@@ -19,6 +19,28 @@ from umiak.util.errors import op_error
 MB = 1 << 20
 
 
+def sync_params_buffers(
+    model: Layer, comm_group: Any = None, src_rank: int = 0, is_model_parallel: bool = False, fuse_params: bool = True,
+    is_moe_sharding_parallel: bool = False,
+) -> None:  # fmt: skip
+    """Give parameters and buffers of a model the values of rank ``src_rank``, a number among all ranks.
+
+    Those with ``no_sync`` set keep theirs, unless they are an ``expert``'s and ``is_moe_sharding_parallel`` is true;
+    with ``is_model_parallel`` those with ``is_distributed`` set do, too.
+    """
+    group = comm.world() if comm_group is None else member(comm_group, "sync_params_buffers")
+    if group is None:
+        raise op_error(ValueError, "sync_params_buffers", "a group that the caller is in", comm_group)
+
+    def is_shared(x: Tensor) -> bool:
+        apart = getattr(x, "no_sync", False) and not (is_moe_sharding_parallel and getattr(x, "expert", False))
+        return not apart and not (is_model_parallel and getattr(x, "is_distributed", False))
+
+    shared = [x for _, x in (*model.named_parameters(), *model.named_buffers()) if x is not None and is_shared(x)]
+    if group.size > 1 and shared:
+        broadcast_all(shared, group, group.ranks.index(src_rank))
+
+
 @public("paddle")
 class DataParallel(Layer):
     """A layer whose gradients are the means over all ranks: each computes its part of the batch.

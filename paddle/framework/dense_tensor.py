@@ -105,3 +105,17 @@ class DenseTensor:
         x = self._tensor
         lines = [f"shape: {self.shape()}", f"layout: {self._layout()}", f"place: {x.place!r}", f"dtype: {x.dtype.name}"]
         return "\n".join(f"  - {line}" for line in [*lines, f"data: {np.asarray(x.detach().numpy()).ravel()}"])
+
+
+def dense_tensor_of(array: np.ndarray) -> DenseTensor:
+    """The elements of an array, copied to the host."""
+    made = DenseTensor()
+    made.set(array, "cpu")
+    return made
+
+
+def tensor_of(memory: DenseTensor) -> Tensor:
+    """A tensor over the memory."""
+    if not isinstance(memory, DenseTensor):
+        raise op_error(TypeError, "_transformed_from_lodtensor", "a DenseTensor", type(memory).__name__)
+    return memory._tensor.detach()

@@ -56,6 +56,11 @@ def cuda_generator(device_id: int = -1) -> _Generator:
     return generator_of("gpu" if device_id < 0 else f"gpu:{device_id}")
 
 
+def xpu_generator(device_id: int = -1) -> _Generator:
+    """The generator of an XPU; -1: the current one, or the first."""
+    return generator_of("xpu" if device_id < 0 else f"xpu:{device_id}")
+
+
 def _refuse_in_capture(name: str) -> None:
     tracer = capture_of()
     if current().trace and not (tracer is not None and tracer.static):

@@ -1232,3 +1232,6 @@ def linear_lr_warmup(
         0.0
     """
     return LinearWarmup(learning_rate, warmup_steps, start_lr, end_lr)
+
+
+__all__ = [name for name, x in list(vars().items()) if isinstance(x, type) and issubclass(x, LRScheduler)]

@@ -427,6 +427,11 @@ def nonzero(x: Tensor, as_tuple: bool = False, *, out: Any = None) -> Any:
     return tuple(F.unbind(coordinates, 1, x.ndim)) if as_tuple else coordinates
 
 
+def _restrict_nonzero(condition: Tensor, total_true_num: int) -> Tensor:
+    """Coordinates of the elements that are not zero, ``total_true_num`` of them: nothing waits for a count."""
+    return F.nonzero_sized(need_tensor(condition, "_restrict_nonzero", "condition"), int(total_true_num))
+
+
 @public(aliases={"x": "input"})
 def argwhere(input: Tensor) -> Tensor:
     """Coordinates of the elements that are not zero, as :func:`nonzero` gives them.

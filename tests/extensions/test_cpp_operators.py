@@ -221,3 +221,12 @@ def test_functions_tell_what_they_are(ops):
     assert "cpp::test_add_optional(Tensor x, Tensor? y) -> Tensor" in ops.test_add_optional.__doc__
     assert parse_op_info("test_ends") == (["X"], ["count"], ["Head", "Sizes"])
     assert not hasattr(ops, "test_relu_grad")
+
+
+def test_operators_by_name(ops, rng):
+    x = leaf(rng, 2, 3)
+    run = paddle.base.core.eager._run_custom_op
+    (y,) = run("test_relu", x)
+    assert y.tolist() == ops.test_relu(x).tolist() and slopes(y, x)[0].any()
+    with pytest.raises(ValueError, match=r"\[_run_custom_op\] requires the name of an operator .*'test_relu'"):
+        run("nothing", x)

@@ -129,3 +129,24 @@ def test_names_that_packages_ask_of_models_and_reductions():
     assert metric.accumulate() == 0.5
     model._reset_metrics()
     assert metric.accumulate() == 0.0
+
+
+def test_private_names_of_parts():
+    from paddle.framework.io import _to_LodTensor, _transformed_from_lodtensor
+    from paddle.io import reader
+    from paddle.tensor.search import _restrict_nonzero
+
+    schedules = paddle.optimizer.lr.__all__
+    assert len(schedules) == len(set(schedules)) == 18 and {"LRScheduler", "OneCycleLR"} < set(schedules)
+    assert _restrict_nonzero(paddle.to_tensor([[0, 1], [2, 0]]), 2).tolist() == [[0, 1], [1, 0]]
+    memory = _to_LodTensor(np.array([1.0, 2.0], "float32"))
+    assert memory.shape() == [2] and _transformed_from_lodtensor(memory).tolist() == [1.0, 2.0]
+    with pytest.raises(TypeError, match="a DenseTensor, got list"):
+        _transformed_from_lodtensor([1.0])
+    before = reader.use_pinned_memory()
+    try:
+        assert reader.use_pinned_memory(not before) is None and reader.use_pinned_memory() is not before
+        with pytest.raises(TypeError, match="no argument, or a bool"):
+            reader.use_pinned_memory(1)
+    finally:
+        reader.use_pinned_memory(before)

@@ -38,6 +38,18 @@ def functions_of(path: str) -> dict[str, Callable[..., Any]]:
     return _loaded[real]
 
 
+def run_custom_op(op_name: str, *args: Any) -> list[Any]:
+    """The results of an operator that a loaded library declares, by its name: a list, also of one."""
+    functions = next((functions for functions in _loaded.values() if op_name in functions), None)
+    if functions is None:
+        names = sorted(name for known in _loaded.values() for name in known)
+        raise op_error(
+            ValueError, "_run_custom_op", f"the name of an operator of a loaded library: {names}", repr(op_name)
+        )
+    results = functions[op_name](*args)
+    return list(results) if isinstance(results, (list, tuple)) else [results]
+
+
 def _called(name: str, arguments: list[Any]) -> Any:
     """A function of the library that C++ asks for."""
     function = getattr(paddle, name, None) or getattr(paddle.nn.functional, name, None)

@@ -872,3 +872,26 @@ def test_cross_entropy_of_logits():
         return grads_of(net)
 
     check_same(on(4, work), whole(work))
+
+
+def test_parameters_of_one_rank_for_all():
+    """``sync_params_buffers`` leaves experts and what is cut alone, and takes the values of a rank of the group."""
+    from paddle.distributed.parallel import sync_params_buffers
+
+    def run():
+        net = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1D(2), nn.Linear(2, 1))
+        for x in (*net.parameters(), *net.buffers()):
+            with paddle.no_grad():
+                x.fill_(float(comm.world().rank))
+        net[0].bias.no_sync = net[2].weight.no_sync = True
+        net[2].weight.expert = net[0].weight.is_distributed = True
+        sync_params_buffers(net, src_rank=2)
+        first = {n: x.mean().item() for n, x in net.named_parameters()}
+        sync_params_buffers(net, src_rank=1, is_model_parallel=True, is_moe_sharding_parallel=True)
+        return first, {n: x.mean().item() for n, x in net.named_parameters()}
+
+    for rank, (first, second) in enumerate(on(3, run)):
+        own = {"0.bias": rank, "2.weight": rank}
+        assert first == {**dict.fromkeys(first, 2.0), **own} and "1._mean" in first
+        own = {"0.bias": rank, "0.weight": 2.0}
+        assert second == {**dict.fromkeys(first, 1.0), **own}
