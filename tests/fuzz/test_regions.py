@@ -21,6 +21,7 @@ from tests.fuzz.programs.check import precision
 from tests.fuzz.programs.generate import generate
 from tests.fuzz.programs.record import Program
 
+SAMPLE = 8
 ALL, CHUNK = 4_000, 50
 TOLERANCE = 1e-7  # the judge magnifies noise up to 300 times in a run of the program
 
@@ -130,7 +131,8 @@ def holds(seed: int) -> bool:
         try:
             got = found(program, captured, n)
         except RuntimeError as error:
-            if "needs, and they are not kept" in str(error):  # twice through what it writes over
+            # Twice through what it writes over, or through what is written in Python.
+            if "needs, and they are not kept" in str(error) or "requires create_graph=False" in str(error):
                 continue
             raise AssertionError(f"seed {seed}, size {n}: {error}\n{program.ours()}") from error
         for i, (a, b) in enumerate(zip(got, wanted, strict=True)):
@@ -145,10 +147,10 @@ def holds(seed: int) -> bool:
 
 
 def test_a_sample() -> None:
-    assert sum(holds(seed) for seed in range(20)) > 1
+    assert sum(holds(seed) for seed in range(SAMPLE)) > 1
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(20, 20 + ALL, CHUNK))
+@pytest.mark.parametrize("first", range(SAMPLE, SAMPLE + ALL, CHUNK))
 def test_all(first: int) -> None:
     assert sum(holds(seed) for seed in range(first, first + CHUNK))

@@ -336,8 +336,11 @@ def derivative(
     present: Iterable[int] | None = None,
     live: Tracer | None = None,
     scope: Scope | None = None,
+    inner: Sequence[Value] = (),
 ) -> Derivative:
     """Forward and backward programs for the inputs numbered ``wrt``, given the gradients of the outputs ``present``.
+
+    With ``live`` the gradients of its values ``inner`` come behind those of the inputs.
 
     By default every continuous output has a gradient. The program itself is not changed, unless gradients need Python
     functions (hooks, custom gradients): then they are traced by ``live``, the tracer that made the program, into it.
@@ -351,7 +354,7 @@ def derivative(
     with tracer:
         # What a run overwrites is kept as a copy; those that nothing reads are removed again.
         copies = {id(v): F.copy(symbolic(v)).value for v in inputs if id(v) in written}
-        driver = _Driver(tracer, joint, [inputs[i] for i in wrt], hooks=None if live is None else {})
+        driver = _Driver(tracer, joint, [*(inputs[i] for i in wrt), *inner], hooks=None if live is None else {})
         grads: list[Value] = []
         for i in present:
             grads.append(tracer.input(outputs[i].meta).value)  # type: ignore[union-attr]

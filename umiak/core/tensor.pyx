@@ -386,10 +386,9 @@ cdef class Tensor:
             g = value
             if (value.full_shape if g.kind & KIND_SELECTED_ROWS else g.shape) != self.shape:
                 raise ValueError(f"[grad] requires the tensor's shape {list(self.shape)}, got {list(g.shape)}")
-        else:
-            tracer = capture_of()
-            if tracer is not None:
-                tracer.replaces(self)
+        tracer = capture_of()
+        if tracer is not None:
+            tracer.replaces(self)
         set_grad(self, value, GRAD_GIVEN)
 
     @property

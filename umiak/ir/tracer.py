@@ -170,6 +170,8 @@ class SymTensor(Tensor):
 
     @stop_gradient.setter
     def stop_gradient(self, stop: bool) -> None:
+        if self._tracer is not None and bool(stop) != self.stop_gradient:
+            self._tracer.flags(self, bool(stop))
         value = self.value
         self._stop = bool(stop)
         if stop and value.operation is not None:
@@ -178,7 +180,8 @@ class SymTensor(Tensor):
     @property
     def is_leaf(self) -> bool:  # type: ignore[override]
         """Return whether it is what the program is given and no result of it, as far as gradients go."""
-        return self.stop_gradient or self._tracer is None or (self._tracer.given(self) and not self._made)
+        tracer = self._tracer
+        return self.stop_gradient or tracer is None or (tracer.given(self) and not self._made) or tracer.makes(self)
 
     def detach(self) -> SymTensor:
         """The same data, through which no gradient flows; it remains an alias."""
@@ -190,6 +193,8 @@ class SymTensor(Tensor):
         """Forget the history of this tensor."""
         if self._base is not None:
             raise RuntimeError("[detach_] requires a tensor that is not a view of another, got a view. Use detach().")
+        if self._tracer is not None and not self._stop:
+            self._tracer.flags(self, True)
         if self._tracer is not None and not self._tracer.given(self):
             self._value = self.detach()._value  # what was computed of it before has its history
         self._stop = True
@@ -442,6 +447,13 @@ class Tracer:
         """Return the program operand that stands for ``x``."""
         return self.tensor(x).value if isinstance(x, Tensor) else x
 
+    def flags(self, x: SymTensor, stop: bool) -> None:
+        """``stop_gradient`` of ``x`` is about to change."""
+
+    def makes(self, x: SymTensor) -> bool:
+        """Return whether ``x`` is a leaf, wanting a gradient, that the traced function has made."""
+        return False
+
     # --- calls
 
     def record(self, op: Any, operands: Iterable[Any], params: Iterable[Any]) -> Any:
@@ -522,8 +534,8 @@ class Tracer:
                 )
             self.frames[-1].write(target, root)
         flows = context.current().grad_enabled
-        if flows and self.is_leaf(root):
-            self._check_leaf(target, root)
+        if flows and (self.is_leaf(root) or self.makes(target)):
+            self._check_leaf(target, target if self.makes(target) else root)
             flows = not (target.stop_gradient and source.stop_gradient)
         if overlaps(target):
             raise RuntimeError(

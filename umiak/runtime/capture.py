@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any
 
 from umiak import ops as F
@@ -115,6 +116,10 @@ class Capture(Tracer):
         # now will be differentiated.
         self.gradients: dict[int, tuple[Operation, Callable]] = {}
         self.retained: list[tuple[SymTensor, Value]] = []
+        # Leaves that want a gradient and that the function has made, by id, with the value that gradients are of; what
+        # data decide to be one, or something else, by id.
+        self.made: dict[int, tuple[SymTensor, Value]] = {}
+        self.undecided: dict[int, SymTensor] = {}
         self.creating = False
         self.asked = False  # for gradients
         # Whether gradients go on after a run into histories from before it; what reads gradients inside misses them.
@@ -166,6 +171,46 @@ class Capture(Tracer):
         self.hooks_before[id(recorded(stand_in.value))] = len(hooks)
         self.arguments.append(stand_in)
         return stand_in
+
+    # --- leaves that the function makes
+
+    def flags(self, x: SymTensor, stop: bool) -> None:
+        if self.frames and x._block is not self.builder.block:
+            raise CaptureError(
+                "stop_gradient of a tensor from outside is set in a branch or loop body on data, where it would be set "
+                "whichever way the program takes. Set it outside, or on a tensor made there"
+            )
+        if stop:
+            self.made.pop(id(x), None)
+            self.undecided.pop(id(x), None)
+        elif not self.given(x) and _continuous(x):
+            value = x.value
+            if not x._cut:  # what else has this value is another tensor
+                (value,) = self.builder.append(F.Copy(), (value,), ())
+                value.place, x._value = x._value.place, value
+            self.begin(x, value)
+
+    def begin(self, x: SymTensor, value: Value) -> None:
+        """Let ``x`` be a leaf that wants a gradient, which no other tensor shares ``value`` with."""
+        value.stop = True
+        x._stop = False
+        self.made[id(x)] = x, value
+
+    def makes(self, x: SymTensor) -> bool:
+        return id(x) in self.made
+
+    def is_leaf(self, x: SymTensor | None) -> bool:
+        return super().is_leaf(x) or (x is not None and self.makes(x))
+
+    def value_of(self, x: SymTensor) -> Value:
+        """Return the value that gradients of ``x`` are of."""
+        value = recorded(x.value)
+        if self.makes(x) and value is not self.made[id(x)][1]:
+            raise CaptureError(
+                "a leaf that the captured function has made of the memory of another tensor was written to through "
+                "that one. Make the leaf of a copy (x.clone().detach())"
+            )
+        return value
 
     def has_new_hook(self, value: Value) -> bool:
         """Return whether the function has given an argument a hook for its gradient."""
@@ -313,9 +358,10 @@ class Capture(Tracer):
         self.ends += [self.tensor(t).value for t in tensors]
         leaves = self._leaves()
         taken: dict[int, tuple[Any, list]] = {}
-        retained = [(symbolic(v, self), t) for t, v in self.retained]
-        gradients = self.gradients_in(tensors, grads, [root for root, _ in (*leaves, *retained)])
-        for (root, leaf), g in zip((*leaves, *retained), gradients, strict=True):
+        own: list[tuple[SymTensor, Tensor]] = [(symbolic(v, self), t) for t, v in self.retained]
+        own += [(x, x) for x, _ in self.made.values() if x._block is self.builder.block]
+        gradients = self.gradients_in(tensors, grads, [root for root, _ in (*leaves, *own)])
+        for (root, leaf), g in zip((*leaves, *own), gradients, strict=True):
             if g is None:
                 continue
             if id(root) in self._inner:
@@ -330,14 +376,13 @@ class Capture(Tracer):
                 continue
             sink = leaf_gradients.sink_of(leaf)
             held = leaf_gradients.held_gradient(leaf)
-            if not any(leaf is t for _, t in retained):
-                self._note(leaf, held)
+            self._note(leaf, held)
             if sink is not None:
                 taken.setdefault(id(sink.owner), (sink.owner, []))[1].append((sink.key, leaf, g))
                 continue
             with context.no_grad_guard():
                 self._note_rows(leaf, g, held is None)
-                leaf.grad = g if held is None else F.add(held, g)
+                leaf._grad = g if held is None else F.add(held, g)
             self.cleared.discard(id(leaf))
         for owner, items in taken.values():
             with context.no_grad_guard():
@@ -361,6 +406,7 @@ class Capture(Tracer):
         """The function is about to replace the gradient of a leaf, other than by ``backward``."""
         self._note(leaf, leaf_gradients.held_gradient(leaf))
         self.cleared.discard(id(leaf))
+        self.rows.pop(id(leaf), None)
 
     def asks_for_gradients(self, leaves: Iterable[Tensor]) -> None:
         """Note that which leaves have a gradient decides what the function does, also where none has one."""
@@ -368,6 +414,8 @@ class Capture(Tracer):
             self._note(leaf, leaf_gradients.held_gradient(leaf))
 
     def _note(self, leaf: Tensor, held: Tensor | None) -> None:
+        if isinstance(leaf, SymTensor) and not self.given(leaf):
+            return  # of the function's own making, which the result alone may show
         if id(leaf) not in self.leaves:
             self.leaves[id(leaf)] = leaf, held
             if leaf_gradients.is_cleared(leaf):
@@ -380,6 +428,8 @@ class Capture(Tracer):
         for leaf in leaves:
             if id(leaf) in self.rows:
                 self.drops([leaf])
+            elif id(leaf) in self.made:
+                leaf._grad = None if leaf._grad is None else F.full(0.0, dtype=leaf.dtype, shape=tuple(leaf.shape))
             elif leaf_gradients.held_gradient(leaf) is not None:
                 self.replaces(leaf)
                 self.cleared.add(id(leaf))
@@ -389,7 +439,6 @@ class Capture(Tracer):
         """The function sets gradients to None."""
         for leaf in leaves:
             self.replaces(leaf)
-            self.rows.pop(id(leaf), None)
             leaf._grad = None
 
     def _leaves(self) -> list[tuple[SymTensor, Tensor]]:
@@ -400,6 +449,23 @@ class Capture(Tracer):
     def knows(self, x: Tensor) -> bool:
         """Return whether a tensor is one that the program has captured."""
         return id(x) in self._captured
+
+    def count_known(self) -> int:
+        """Return the number of tensors that the program has captured."""
+        return len(self._captured)
+
+    def wrote_first(self, x: Tensor, known: int) -> bool:
+        """Return whether ``x`` was captured after the first ``known`` tensors, and has been written to: what a function
+        of the library gives back so is of its own making."""
+        root = self._captured.get(id(x))
+        if root is None or id(x) in islice(self._captured, known):
+            return False
+        return root._value is not next(value for other, value in self._roots if other is root)
+
+    def forget_write(self, x: Tensor) -> None:
+        """Leave a captured tensor as it is: what the program has written to it is another tensor's."""
+        root = self._captured[id(x)]
+        root._value = next(value for other, value in self._roots if other is root)
 
     def captured(self) -> dict[int, Tensor]:
         """The captured tensors, by the ids of what stands for them."""
@@ -431,7 +497,7 @@ class Capture(Tracer):
             seeds.append((y.value, self.operand(g)))
         self.asked = True
         blocks = [*self.builder.outer, self.builder.block]
-        targets = [recorded(self.tensor(x).value) for x in wrt]
+        targets = [self.value_of(self.tensor(x)) for x in wrt]
         fuse_plain_attention(self.builder.program, self, (*targets, *(y for y, _ in seeds)))
         operations = [o for b in blocks for o in b.operations]
         hooks = {
@@ -604,9 +670,17 @@ def _paths(program: Program, wrt: Sequence[Value], seeded: Sequence[Any]) -> tup
 class _Pair:
     """The forward and the backward part of a program; ``seeded``: the outputs that have a gradient."""
 
-    def __init__(self, program: Program, wrt: Sequence[int], seeded: list[int], live: Tracer | None = None) -> None:
-        self.paths = _paths(program, [program.inputs[i] for i in wrt], [program.outputs[i] for i in seeded])
-        d = derivative(program, wrt, seeded, live)
+    def __init__(
+        self,
+        program: Program,
+        wrt: Sequence[int],
+        seeded: list[int],
+        live: Tracer | None = None,
+        inner: Sequence[Value] = (),
+    ) -> None:
+        sources = [*(program.inputs[i] for i in wrt), *inner]
+        self.paths = _paths(program, sources, [program.outputs[i] for i in seeded])
+        d = derivative(program, wrt, seeded, live, inner=inner)
         self.seeded = seeded
         self.saved = d.saved
         self.forward, self.backward = d.forward, d.backward
@@ -654,6 +728,21 @@ class Captured(CapturedRun):
             for at, (g, b, c) in enumerate(zip(grads, before, cleared, strict=True)) if g is not b or c
         ]  # fmt: skip
         outputs: list[Any] = [x if type(x) is Sym else capture.tensor(x) for x in (leaves[i] for i in places)]
+        if any(id(x) in capture.undecided for x in outputs):
+            raise CaptureError(
+                "a result is a leaf that the function has made, or something else, as data decide: which gradient it "
+                "would have is not known. Return x.detach(), or x * 1.0, which has a history on every way"
+            )
+        # Results that are leaves of the function's own, with the values that gradients are of.
+        made_leaves = {i: capture.value_of(x) for i, x in enumerate(outputs) if type(x) is not Sym and capture.makes(x)}
+        if any(v.hooks for v in made_leaves.values()):
+            raise CaptureError(
+                "a leaf that the function has made and given a hook is a result: its hook would be part of the graph "
+                "alone. Register the hook outside"
+            )
+        for i in made_leaves:
+            with context.no_grad_guard():
+                outputs[i] = F.copy(outputs[i])
         # Where an input is that the function wrote to and that has a history by that: it is assigned after the run.
         assigned: list[Any] = []
         for root in capture.derived():
@@ -676,7 +765,7 @@ class Captured(CapturedRun):
         self.stops = [type(x) is Sym or x.stop_gradient for x in outputs]
         _apart(capture, outputs)
         roots = [v for _, v in capture.gradient_roots()]
-        fuse_plain_attention(traced, wanted=roots)
+        fuse_plain_attention(traced, wanted=[*roots, *made_leaves.values()])
         wanted = set(map(id, roots))
         self.wrt = [i for i, v in enumerate(traced.inputs) if id(v) in wanted and _continuous(v.meta)]
         # Those of them, by their number in `wrt`, whose gradients eager calls would keep as rows, if they are leaves.
@@ -684,9 +773,10 @@ class Captured(CapturedRun):
         self._tables = [at for at, i in enumerate(self.wrt) if id(traced.inputs[i]) in tables]
         self._by_rows: list[int] = []
         open_ends = any(not s and _continuous(x) for s, x in zip(self.stops, outputs, strict=True))
-        records = not capture.differentiated and bool(self.wrt) and open_ends
-        # Whether gradients of the program's results need Python functions, which only this trace can call.
-        self.custom = records and _has_python(traced)
+        records = not capture.differentiated and bool(self.wrt or capture.made) and open_ends
+        # Whether gradients of the program's results need this trace, which alone can call Python functions, and in
+        # which two leaves of the same elements are two.
+        self.custom = records and (bool(made_leaves) or _has_python(traced))
         # Gradients of regions that were written in Python stand in the program until it is differentiated.
         given = records and not self.custom and any(map(is_given, traced.walk()))
         self._given_gradients = remove_dead(merge_common(traced.copy())) if given else None
@@ -722,6 +812,7 @@ class Captured(CapturedRun):
             outer=outer,
             records=records,
             results=len(program.outputs),
+            made=list(made_leaves),
             ended=[
                 i
                 for i, x in zip(places, outputs, strict=False)
@@ -740,7 +831,7 @@ class Captured(CapturedRun):
             amp = ctx.amp()
             ctx.set_amp(0, amp[1], 0)
             try:
-                self._pair = _Pair(traced, self.wrt, self._given(traced), capture)
+                self._pair = _Pair(traced, self.wrt, self._given(traced), capture, list(made_leaves.values()))
             finally:
                 ctx.set_amp(*amp)
 
@@ -855,7 +946,7 @@ class Captured(CapturedRun):
         return SelectedRows(index, values, list(table.shape))
 
     def _with_rows(self, gradients: Sequence[Any], tables: Sequence[Tensor]) -> list[Any]:
-        count = len(self.wrt)
+        count = len(tables)
         given = list(gradients[:count])
         for at, index in zip(self._by_rows, gradients[count:], strict=True):
             rows = self._rows(tables[at], index, given[at])
@@ -866,8 +957,9 @@ class Captured(CapturedRun):
         """The gradients with a history of their own: through the operations, run one by one."""
         if self.custom or self._given_gradients is not None:
             raise RuntimeError(
-                f"[{self.program.name}] requires create_graph=False: hooks and gradients written in Python, which the "
-                "captured function has, are differentiated only inside of it. Call paddle.grad there"
+                f"[{self.program.name}] requires create_graph=False: hooks, gradients written in Python, and leaves "
+                "that the captured function makes and returns, are differentiated only inside of it. Call "
+                "paddle.grad there"
             )
         if self._pure is None:
             program = self.program.copy()

@@ -77,6 +77,9 @@ class ProgramTracer(Capture):
         """Another one after every change of the program."""
         return len(self.builder.program.ops), self.version
 
+    def flags(self, x: SymTensor, stop: bool) -> None:
+        """What is a leaf matters to ``append_backward``, which is told what gradients are of."""
+
     # --- what is recorded
 
     def feed(self, name: str, meta: Meta, stop_gradient: bool = True) -> SymTensor:

@@ -8,7 +8,7 @@ it is traced again until nothing is new.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from umiak import ops as F
@@ -24,7 +24,8 @@ from umiak.ir.rewrite import Sweep
 from umiak.ir.scope import symbols_of
 from umiak.ir.tracer import SymTensor, Tracer, current, symbolic
 from umiak.ops.control import Cond, Scan, While
-from umiak.runtime.capture import recorded
+from umiak.runtime.capture import CaptureError, recorded
+from umiak.runtime.modes import changed, modes_now, set_modes
 from umiak.util.errors import op_error
 
 MOST_ATTEMPTS = 50  # to trace a body: each finds something new that the loop carries
@@ -60,13 +61,14 @@ class _Body:
                 root._value, root._stop = x._value, stop
                 x._stop = stop
             before = {id(root): root._value for root, _ in roots}
-            self.leaves = call([*arguments[:n], *arguments[m:]])
+            self.leaves = _in_modes(lambda: call([*arguments[:n], *arguments[m:]]))
             tensors = {i: tracer.tensor(x) for i, x in enumerate(self.leaves) if isinstance(x, Tensor)}
             self.values = {i: x.value for i, x in tensors.items()}
             self.places = {id(self.leaves[i]): i for i in tensors}
             settled = tracer.settled() if tracer.captures else {}
             self.values = {i: settled.get(id(v), v) for i, v in self.values.items()}
             self.stops = {i: x.stop_gradient for i, x in tensors.items()}
+            self.kinds = {i: leaf_kind(tracer, x) for i, x in tensors.items()}
             self.written: dict[int, SymTensor] = dict(frame.written)
             self.after = {
                 k: (settled.get(id(r._value), r._value), r._stop, r._made) for k, r in self.written.items()
@@ -92,9 +94,50 @@ class _Body:
         outside = tracer.tensor(x)
         return outside.value, outside.stop_gradient
 
+    def kind(self, tracer: Tracer, x: Tensor | None) -> int | None:
+        """Return the ``leaf_kind`` of a leaf, or of a tensor from outside; None where there is none."""
+        if x is None:
+            return None
+        i = self.places.get(id(x))
+        return leaf_kind(tracer, tracer.tensor(x)) if i is None else self.kinds[i]
+
     def is_quiet(self, root: SymTensor) -> bool:
         """Return whether the history of a tensor from outside stays as it was."""
         return id(root) in self.quiet or id(root) not in self.written
+
+
+def _in_modes(call: Callable[[], list[Any]]) -> list[Any]:
+    """Call a function whose modes end with it: it may not run at all."""
+    modes = modes_now()
+    try:
+        leaves = call()
+        if different := changed(modes):
+            raise CaptureError(
+                f"a branch or loop body on data leaves {' and '.join(different)} changed behind it: whether it runs is "
+                "known with the data alone. Change that inside of a with statement there, or outside"
+            )
+    finally:
+        set_modes(modes)
+    return leaves
+
+
+HISTORY, LEAF, UNDECIDED = range(3)
+
+
+def leaf_kind(tracer: Tracer, x: SymTensor) -> int:
+    """Return whether ``x`` is a leaf that the function has made; UNDECIDED: as data decide."""
+    if tracer.makes(x):
+        return LEAF
+    return UNDECIDED if id(x) in getattr(tracer, "undecided", ()) else HISTORY
+
+
+def _settle_kind(tracer: Tracer, x: SymTensor, kinds: Iterable[int | None]) -> None:
+    """Let the result of an operation be a leaf where it is one on all ways."""
+    those = {k for k in kinds if k is not None}
+    if those == {LEAF}:
+        tracer.begin(x, x._value)  # type: ignore[attr-defined]
+    elif those != {HISTORY} and those:
+        tracer.undecided[id(x)] = x  # type: ignore[attr-defined]
 
 
 class _Into(Sweep):
@@ -251,6 +294,8 @@ def branch(
         body.block.outputs = [*outputs, *(body.of(r)[0] for r in roots)]
     made = tracer.builder.append(Cond(), (flag.value, *_close([a.block, b.block])), (taken,), (a.block, b.block))
     results = _results(tracer, made, [*results_stop, *(a.of(r)[1] and b.of(r)[1] for r in roots)])
+    for pair, x in zip(pairs, results, strict=False):
+        _settle_kind(tracer, x, (body.kind(tracer, y) for body, y in zip(bodies, pair, strict=True)))
     for r, x in zip(roots, results[len(pairs) :], strict=True):
         tracer.replaced(r, x, a.of(r)[2] or b.of(r)[2], a.is_quiet(r) and b.is_quiet(r))
     total = {}
@@ -383,6 +428,8 @@ class _Loop:
         set_words(self.tracer, self.stand(count))
         out = list(self.first)
         for i, x in zip(at, results, strict=False):
+            first = leaf_kind(self.tracer, self.first[i])
+            _settle_kind(self.tracer, x, (first, traced.kinds.get(i)))
             out[i] = x
         return out
 

@@ -32,6 +32,7 @@ from umiak.ir.overlap import overlapping
 from umiak.ir.program import Program, Value
 from umiak.ir.tracer import SymTensor
 from umiak.runtime.capture import Captured, CaptureError
+from umiak.runtime.modes import Modes, modes_now, set_modes
 
 _LOG = logging.getLogger("paddle.jit")
 SWITCH = "enable_to_static"  # of the rank's values
@@ -218,7 +219,7 @@ class CapturedFrame(FrameCall):
 
     def _attempt_capture(self, bound: dict[str, Any]) -> GuardedEntry:
         ctx = current()
-        modes = _modes(ctx)
+        modes = modes_now()
         if ctx.saved_hooks is not None:
             raise Uncapturable("hooks of saved tensors are called at every call", lasting=False)
         trace = Trace(self.policy, self.name)
@@ -245,11 +246,11 @@ class CapturedFrame(FrameCall):
                     raise Raised(f"{type(error).__name__}: {error} is raised", lasting=False) from error
                 if done is not RETURNED:
                     raise Uncapturable("a generator")
-                return self._finish(trace, frame, broken, modes, _modes(ctx))
+                return self._finish(trace, frame, broken, modes, modes_now())
         finally:
             capture.world = None  # which leads back to it
             capture.restore()
-            _set_modes(ctx, modes)
+            set_modes(modes)
 
     def _once(self, trace: Trace, captured: Captured) -> None:
         """A tensor that is given and that the function knows by itself, too, is one tensor: capture anew."""
@@ -291,7 +292,7 @@ class CapturedFrame(FrameCall):
             raise Uncapturable("tensors that share memory are written to", lasting=False)
 
     def _finish(
-        self, trace: Trace, frame: Frame, broken: GraphBreak | None, before: tuple, after: tuple
+        self, trace: Trace, frame: Frame, broken: GraphBreak | None, before: Modes, after: Modes
     ) -> GuardedEntry:
         rebuilder = Rebuilder(trace)
         line = frame.instruction.line if broken is None else broken.frames[-1].instruction.line
@@ -302,19 +303,19 @@ class CapturedFrame(FrameCall):
         effects, told = rebuilder.effects(), rebuilder.told()
         trace.keep_apart()
         if after != before:
-            name = rebuilder.names.name(_set_modes_here)
+            name = rebuilder.names.name(set_modes)
             effects.append(f"{name}({rebuilder.names.name(after)})")
         capture = trace.capture
         numbers = trace.scalars() if trace.numbers else None
         for condition in capture.conditions:
             condition()
         self._keep_histories(trace, rebuilder.outputs)
-        _set_modes(current(), before)  # of the calls that the entry is for
+        set_modes(before)  # of the calls that the entry is for
         try:
             captured = Captured(capture, rebuilder.outputs, self.name, trace.owners, {})
         except (CaptureError, RuntimeError) as error:
             raise Uncapturable(str(error), lasting=False) from error
-        if captured.has_history and not before[0]:
+        if captured.has_history and not before.gradients:
             raise HasHistory
         self._once(trace, captured)
         program = captured.program
@@ -691,19 +692,3 @@ class Readers(dict[Source, tuple[CodeType, Namespace]]):
             return eval(code, names, bound)
         except (KeyError, IndexError, AttributeError, ValueError, TypeError):
             return None
-
-
-def _modes(ctx: Any) -> tuple:
-    return ctx.grad_enabled, ctx.amp(), ctx.saved_hooks, ctx.state.default_dtype
-
-
-def _set_modes(ctx: Any, modes: tuple) -> None:
-    ctx.grad_enabled = modes[0]
-    ctx.set_amp(*modes[1])
-    ctx.saved_hooks = modes[2]
-    ctx.state.default_dtype = modes[3]
-
-
-def _set_modes_here(modes: tuple) -> None:
-    """Set the modes of this thread as a frame has left them."""
-    _set_modes(current(), modes)

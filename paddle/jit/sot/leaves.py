@@ -23,7 +23,7 @@ from paddle.jit.state import attributes_read, is_simple
 from paddle.nn.layer.layers import Layer
 from paddle.optimizer.optimizer import Optimizer
 from umiak import ops as F
-from umiak.core.context import current
+from umiak.core.context import current, no_grad_guard
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import NumberUnknown
 from umiak.ir.tracer import DataUnknown, SymTensor
@@ -62,6 +62,7 @@ def leaf(sim: Simulator, f: Callable[..., Any], args: tuple, kwargs: dict[str, A
         if sim.trace.policy.keeps_histories or retains not in (False, (), (False,)):
             return sim.break_graph("backward() leaves a history that is gone on with")
     capture = sim.trace.capture
+    known = capture.count_known()
     kept = _state_of(sim, owner)
     if kept is not None:
         _guard_state(sim, method, owner, kept.attributes)
@@ -89,10 +90,11 @@ def leaf(sim: Simulator, f: Callable[..., Any], args: tuple, kwargs: dict[str, A
         sim.end_graph()
     if current().saved_hooks is not None:
         return sim.break_graph(f"{name_of(f)}: hooks of saved tensors are called at every call")
-    if isinstance(result, Tensor) and not isinstance(result, SymTensor) and not _is_known(sim, result, args):
-        if not result.stop_gradient:
-            return sim.break_graph(f"{name_of(f)} makes a leaf that has a gradient")
-        return F.copy(result)  # another one at every run
+    if isinstance(result, Tensor) and not isinstance(result, SymTensor):
+        if not _is_from_outside(sim, result, f, args):
+            was_made = capture.wrote_first(result, known)
+            if was_made or not capture.knows(result):
+                return _another(sim, f, result, was_made)
     if kept is not None and kept.taken_back():
         return sim.break_graph(f"{name_of(f)} changes the state of {type(owner).__name__}")
     if type(result) in (int, float, bool, str) and _has_state(sim, owner):
@@ -102,11 +104,25 @@ def leaf(sim: Simulator, f: Callable[..., Any], args: tuple, kwargs: dict[str, A
     return result
 
 
-def _is_known(sim: Simulator, x: Tensor, args: tuple) -> bool:
-    """Return whether a tensor is one from outside."""
-    if any(x is a for a in args) or id(x) in sim.trace.sources:
+def _another(sim: Simulator, f: Callable[..., Any], x: Tensor, written: bool) -> Any:
+    """What stands for a tensor that a function of the library makes: another one at every run."""
+    if not (x.stop_gradient or sim.trace.policy.full_graph):
+        return sim.break_graph(f"{name_of(f)} makes a leaf that has a gradient")
+    with no_grad_guard():
+        made = F.copy(x)
+    if written:
+        sim.trace.capture.forget_write(x)
+    if not x.stop_gradient:
+        made.stop_gradient = False
+    return made
+
+
+def _is_from_outside(sim: Simulator, x: Tensor, f: Callable[..., Any], args: tuple) -> bool:
+    """Return whether a tensor, which ``f`` has given back, is one from outside."""
+    owner = f.tensor if isinstance(f, TensorMethod) else getattr(f, "__self__", None)
+    if x is owner or any(x is a for a in args) or id(x) in sim.trace.sources:
         return True
-    return any(x is a.grad for a in args if isinstance(a, Tensor)) or sim.trace.capture.knows(x)
+    return any(x is a.grad for a in args if isinstance(a, Tensor))
 
 
 def _has_state(sim: Simulator, x: Any) -> bool:

@@ -132,7 +132,11 @@ class Rebuilder:
                 return self.names.name(constant)
             if source is not None and not trace.capture.has_new_hook(recorded(x.value)):
                 return self.load(source)
-            return self._gradient(x) or self._view(x) or self._output(x)
+            if source is not None and x.is_leaf and not trace.policy.full_graph:
+                raise Uncapturable("a leaf that was given a hook is a result: it would come as another tensor")
+            if trace.capture.makes(x):
+                return self._with_gradient(x)
+            return self._gradient(x) or self._view(x) or self._with_gradient(x)
         shadow = trace.shadow_of.get(id(x))
         if shadow is not None:
             x = shadow.real
@@ -144,6 +148,14 @@ class Rebuilder:
         if trace.is_fresh(x):
             return self._made(x, kind)
         return self._plain(x, kind)
+
+    def _with_gradient(self, x: SymTensor) -> str:
+        """A tensor that the frame has made, with memory of its own, and its gradient."""
+        if x.grad is None:
+            return self._output(x)
+        name = self._known[id(x)] = self.variable(self._output(x))
+        self.filling.append(f"{name}.grad = {self.value(x.grad)}")
+        return name
 
     def _gradient(self, x: SymTensor) -> str | None:
         """The gradient of a tensor from outside, which is that object after the run."""

@@ -759,6 +759,73 @@ def gradient(d: Draw) -> None:
     d.bind(g, "M")
 
 
+@statement(0.5)
+def made_leaf(d: Draw) -> None:
+    """A leaf that wants a gradient, which it has by ``backward`` inside, or by that outside, if it is a result."""
+    x, kind = d.fresh(), d.choose(("M", "V"))
+    value = draw(d, kind, 1)
+    forms = ["{}.detach()", "{}.detach().clone()", "paddle.zeros_like({})"]
+    if kind == "V":
+        forms += ["paddle.to_tensor([0.5, -1.0, 2.0, {k}.0], stop_gradient=False)"]
+        if not d.pure:
+            forms += [
+                "paddle.create_parameter([4], 'float32', default_initializer=paddle.nn.initializer.Constant(0.5))"
+            ]
+    form = d.choose(forms)
+    d.line(f"{x} = {form.format(value, k=d.integer(0, 3))}")
+    if "{}" in form:
+        d.line(f"{x}.stop_gradient = False")
+    d.bind(x, kind)
+    if d.chance(0.3) and form != forms[0]:  # a copy, which is written to alone
+        with d.block("with paddle.no_grad():"):
+            d.line(f"{x}.{d.choose(('add_(1.0)', 'scale_(0.5)'))}")
+    if d.chance(0.3) and not d.scope.nested:
+        d.line(f"({x} * {draw(d, kind, 1)}.detach()).sum().backward()")
+        d.line(f"{x}.grad = {d.choose(('None', f'{x}.grad * 0.5', f'paddle.ones_like({x})'))}")
+    if d.chance(0.7):
+        made(d, "A" if kind == "M" else "V", f"{x} * {draw(d, kind, 1)}")
+
+
+@statement(0.3)
+def gradient_set(d: Draw) -> None:
+    """The gradient of a leaf from outside is set, or written to."""
+    outside(d)
+    if d.scope.nested:
+        raise Refused
+    value = draw(d, "V", 1)
+    d.line(f"WEIGHT.grad = {d.choose(('WEIGHT.detach() * 2', f'paddle.zeros_like(WEIGHT) + {value}.detach()'))}")
+    if d.chance(0.5):
+        d.line(d.choose(("WEIGHT.grad.scale_(0.5)", "WEIGHT.grad = WEIGHT.grad * 0.5", "WEIGHT.clear_gradient(False)")))
+
+
+@statement(0.4)
+def left_by_an_error(d: Draw) -> None:
+    """What an exception passes leaves the mode of gradients changed, or not."""
+    compound(d)
+    if d.scope.nested > 1:
+        raise Refused
+    enabled, name, t, y = (d.fresh(n) for n in ("enabled", "quiet", "t", "y"))
+    d.line(f"{enabled} = paddle.is_grad_enabled()")
+    decorated = d.chance(0.4)
+    if decorated:
+        d.line(d.choose(("@paddle.no_grad()", "@paddle.enable_grad()")))
+    with d.function(f"def {name}({t}):", None, {t: "A"}):
+        if not decorated or d.chance(0.3):
+            d.line(f"paddle.set_grad_enabled({d.choose(('False', 'True', 'False'))})")
+        with d.block(f"if {draw(d, 'b', 1)}:"):
+            d.line(f"raise KeyError({draw(d, 's', 1)})")
+        d.line(f"return {t} * 2")
+    with d.block("try:"):
+        d.line(f"{y} = {name}({draw(d, 'A', 1)})")
+    with d.block("except KeyError:"):
+        d.line(f"{y} = {draw(d, 'A', 1)}")
+    d.bind(y, "A")
+    if d.chance(0.6):
+        made(d, "b", "paddle.is_grad_enabled()")
+        made(d, "A", f"{y} * 0.5")
+    d.line(f"paddle.set_grad_enabled({enabled})")
+
+
 @statement(0.3)
 def step(d: Draw) -> None:
     """A step of the optimizer."""

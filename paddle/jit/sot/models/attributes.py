@@ -48,10 +48,6 @@ def _setattr(sim: Simulator, x: Any, name: str, value: Any) -> Any:
         if isinstance(x, SymTensor) and kept and changes_flag and value and x._base is None:
             sim.leaf(x.detach_, (), {})  # what was computed of it before has its history
             return None
-        if isinstance(x, SymTensor) and kept and changes_flag and not value:
-            sim.leaf(setattr, (x, name, value), {})
-            x.retain_grads()  # which is what a leaf does
-            return None
         if (isinstance(x, SymTensor) and kept) or name == "grad":
             return sim.leaf(setattr, (x, name, value), {})
         return sim.break_graph(f"the attribute {name} of a tensor is set")
