@@ -33,11 +33,13 @@ _INSERT = InternedOps(lambda axis: F.Unsqueeze((axis,)))
 
 
 def _resolve(x: Tensor, shape: Any, op: str) -> tuple[int, ...]:
-    """A target shape without -1 (what is left) and 0 (the size of x at that place; where x has no elements and those
-    sizes would give some, 0 itself)."""
+    """A target shape without -1 (what is left) and 0 (the size of x at that place; 0 itself where x has no
+    elements)."""
     wanted: tuple[Any, ...] = shape_of(shape, op)
     if any(type(n) is Sym for n in wanted):
         return _resolve_symbolic(x, wanted, op)
+    if type(x._count) is int and not x._count and 0 in wanted:
+        return _resolve_empty(x, wanted, op)
     sizes = list(wanted)
     free = -1
     known = 1
@@ -54,14 +56,24 @@ def _resolve(x: Tensor, shape: Any, op: str) -> tuple[int, ...]:
             known *= n
     if free >= 0:
         if known == 0 or x._count % known:
-            if not (known == 0 and x._count == 0):
-                raise op_error(ValueError, op, f"a shape for {x._count} elements", list(sizes))
-            sizes[free] = 0
-        else:
-            sizes[free] = x._count // known
-    elif type(known) is int and known and 0 in wanted and type(x._count) is int and not x._count:
-        return tuple(wanted)
+            raise op_error(ValueError, op, f"a shape for {x._count} elements", list(sizes))
+        sizes[free] = x._count // known
     return tuple(sizes)
+
+
+def _resolve_empty(x: Tensor, wanted: tuple[int, ...], op: str) -> tuple[int, ...]:
+    """Of nothing, to a shape with a 0: -1 is what the other sizes leave, if there are as many zeros."""
+    if min(wanted) < -1 or wanted.count(-1) > 1:
+        raise op_error(ValueError, op, "sizes of -1 or more, at most one of -1", list(wanted))
+    if -1 not in wanted:
+        return wanted
+    left = math.prod(n for n in x.shape if type(n) is not int or n)
+    known = math.prod(n for n in wanted if n > 0)
+    if wanted.count(0) != sum(1 for n in x.shape if type(n) is int and not n) or left % known:
+        raise op_error(
+            ValueError, op, f"as many zeros as in {list(x.shape)}, and other sizes that leave one for -1", list(wanted)
+        )
+    return tuple(left // known if n == -1 else n for n in wanted)
 
 
 def _resolve_symbolic(x: Tensor, wanted: tuple, op: str) -> tuple:
@@ -84,8 +96,8 @@ def reshape(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
     Args:
         x: tensor of any shape and dtype.
         shape: the new sizes, as a list, a tuple, an integer tensor or separate ints. One of them may be -1, which
-            stands for as many as are left; 0 stands for the size of x at that place, or, where x has no elements and
-            that would ask for some, for 0.
+            stands for as many as are left; 0 stands for the size of x at that place, or for 0 where x has no elements.
+            Of such an x, -1 beside a 0 stands for what the other sizes of x leave: x then has as many sizes of 0.
 
     Returns:
         Tensor of x's dtype and the new shape.

@@ -30,6 +30,7 @@ STATEMENTS = (
     "paddle.where({x} > 0.1 * k, {x}, {x} * 2)", "{x}.unsqueeze(0).expand([k + 1, *{x}.shape]).mean(0)",
     "paddle.index_select({x}, paddle.arange(min(k + 1, {x}.shape[0])), 0)", "{x} ** (k % 3 + 1)", "{x} / {x}.size",
     "paddle.stack([{x}, {x} * k], 1).flatten(0, 1)", "{x}.T.reshape([{x}.shape[1], -1])",
+    "{x}[2 * k :].reshape([0, -1])", "{x}[:, 3 * k :].reshape([-1, 0])",
 )  # fmt: skip
 CALLS = 14
 
