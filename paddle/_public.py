@@ -22,7 +22,7 @@ import numpy as np
 
 from paddle._documents import indented
 from umiak.core.direct import Direct, by_axis, by_ints, by_op, by_operator, by_reduction, with_other_order
-from umiak.core.inplace import assign, call_before_overwrite
+from umiak.core.inplace import assign, overwrite
 from umiak.core.inplace import rebind as rebind_tensor
 from umiak.core.tensor import Tensor
 from umiak.ops.promotion import cast
@@ -340,6 +340,7 @@ def inplace(
     any_shape: bool = False,
     keeps_out: bool = False,
     by: Callable[..., Tensor] | None = None,
+    write: Callable[..., Tensor] = overwrite,
 ) -> F:
     """Declare the in-place form: ``acos_(x)`` writes ``acos(x)`` into ``x`` and returns it.
 
@@ -355,14 +356,14 @@ def inplace(
         keeps_out: the signature shows ``out``.
         by: what is computed, if it is not ``base``: its dtype may be another. Its signature is shown, unless it takes
             any arguments.
+        write: ``write(function, x, args, kwargs, differs)``, as of :func:`umiak.core.inplace.overwrite`.
     """
     compute = by or base
     label = name or base.__name__ + "_"
     # What the forms use are variables of this function: their globals are those of the module that declares them, where
     # errors find them by name.
-    need, apart, write, take, refuse, value_error, missing, named = (
+    need, write_other, take, refuse, value_error, missing, named = (
         need_tensor,
-        call_before_overwrite,
         rebind,
         rebind_tensor,
         op_error,
@@ -375,12 +376,15 @@ def inplace(
     def written(x: Any = missing, /, *args: Any, **kwargs: Any) -> Any:
         if x is missing:
             x = first(kwargs)
-        value = apart(compute, need(x, label), args, kwargs)
+        return write(compute, need(x, label), args, kwargs, differs)
+
+    def differs(x: Tensor, args: tuple, kwargs: dict[str, Any], value: Tensor) -> Tensor:
+        """The result has another shape or dtype."""
         if value.dtype is not x.dtype:
             keeps_kind(label, x, (*args, *kwargs.values()), value)
         if value.shape != x.shape and not any_shape:
             raise refuse(value_error, label, f"a result of the tensor's shape {list(x.shape)}", value.shape)
-        return write(x, value)
+        return write_other(x, value)
 
     def reshaped(x: Any = missing, /, *args: Any, **kwargs: Any) -> Any:
         if x is missing:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paddle.tensor._args import cast, create_on, integer, number_in, op_error, write_part
+from paddle.tensor.overwriting import Update
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
@@ -239,6 +240,8 @@ def _simple(x: Tensor, items: tuple) -> Tensor | None:
 
 
 _SLICES: dict[tuple, Any] = {}
+_WHERE, _INDEX_PUT = F.Where(), F.IndexPut()
+_FEW = 4  # a tensor of so many times the elements is not copied for their sake
 _FIRST = F.Slice((0,))
 _DROP_FIRST = F.Squeeze((0,))
 _TAKE_FIRST = F.Take(0)
@@ -369,7 +372,8 @@ def setitem(x: Tensor, item: Any, value: Any) -> None:
         new = _masked(region, mask, value, x, advanced)
     else:
         new = _put(region, advanced, value, x)
-    write_part(x, basic.__call__, new)
+    if type(new) is not Update or not new.write(region):
+        write_part(x, basic.__call__, apply(*new) if type(new) is Update else new)
 
 
 def _is_leaf(x: Tensor) -> bool:
@@ -408,7 +412,7 @@ def _made(value: Any, x: Tensor) -> Tensor:
     return create_on(x.place, F.full, value, x.dtype, ())
 
 
-def _masked(region: Tensor, mask: Tensor, value: Any, x: Tensor, advanced: dict[int, Tensor]) -> Tensor:
+def _masked(region: Tensor, mask: Tensor, value: Any, x: Tensor, advanced: dict[int, Tensor]) -> Tensor | Update:
     v = _tensor(value, x)
     new = where_masked(region, mask, v)
     if new is not None:
@@ -419,7 +423,7 @@ def _masked(region: Tensor, mask: Tensor, value: Any, x: Tensor, advanced: dict[
     return F.masked_scatter(region, mask, F.broadcast_to(v, (count,)))
 
 
-def where_masked(x: Tensor, mask: Tensor, v: Tensor, add: bool = False) -> Tensor | None:
+def where_masked(x: Tensor, mask: Tensor, v: Tensor, add: bool = False) -> Update | None:
     """``x`` with ``v`` put or added where a mask of its first dims holds; None where v differs from place to place.
 
     How many places there are need not be known, which it is not while a function is captured.
@@ -432,10 +436,10 @@ def where_masked(x: Tensor, mask: Tensor, v: Tensor, add: bool = False) -> Tenso
     if rest:
         v = F.broadcast_to(v, rest)
         mask = F.reshape(mask, (*mask.shape, *[1] * len(rest)))
-    return F.where(mask, F.add(x, v) if add else v, x)
+    return Update(_WHERE, (mask, F.add(x, v) if add else v, x))
 
 
-def _put(region: Tensor, advanced: dict[int, Tensor], value: Any, x: Tensor) -> Tensor:
+def _put(region: Tensor, advanced: dict[int, Tensor], value: Any, x: Tensor) -> Tensor | Update:
     from paddle.tensor.sequences import broadcast_shapes
 
     by_axis = _indices_by_axis(advanced)
@@ -443,10 +447,10 @@ def _put(region: Tensor, advanced: dict[int, Tensor], value: Any, x: Tensor) -> 
     if len(by_axis) == 1:
         ((axis, index),) = by_axis.items()
         s = region.shape
-        return F.put(region, index, _value(value, x, (*s[:axis], *index.shape, *s[axis + 1 :])), axis)
+        v = _value(value, x, (*s[:axis], *index.shape, *s[axis + 1 :]))
+        return Update(F.Put(axis), (region, index, v))
     rest = tuple(a for a in range(region.ndim) if a not in by_axis)
     order = axes + rest
-    front = region if order == tuple(range(len(order))) else F.permute(region, order)
     indices = _aligned(list(by_axis.values()))
     k = broadcast_shapes(*(i.shape for i in indices))
     tail = [region.shape[a] for a in rest]
@@ -456,10 +460,27 @@ def _put(region: Tensor, advanced: dict[int, Tensor], value: Any, x: Tensor) -> 
         v = F.permute(v, (*range(p, p + n), *range(p), *range(p + n, v.ndim)))
     else:
         v = _value(value, x, (*k, *tail))
-    new = F.index_put(front, v, indices)
-    if front is region:
-        return new
+    if order == tuple(range(len(order))):
+        return Update(_INDEX_PUT, (region, v, *indices))
+    if type(v._count) is type(region._count) is int and v._count <= region._count // _FEW:
+        return Update(_INDEX_PUT, (region, v, *_every_axis(region, axes, indices)))
+    new = F.index_put(F.permute(region, order), v, indices)
     back = [0] * len(order)
     for i, a in enumerate(order):
         back[a] = i
     return F.permute(new, tuple(back))
+
+
+def _every_axis(x: Tensor, axes: tuple[int, ...], indices: list[Tensor]) -> list[Tensor]:
+    """Indices of all axes up to the last one of ``axes``, with all elements of those between at the end."""
+    between = [a for a in range(axes[-1]) if a not in axes]
+    given = iter(indices)
+    found = []
+    for a in range(axes[-1] + 1):
+        if a in axes:
+            i, behind = next(given), len(between)
+            found.append(F.reshape(i, (*i.shape, *[1] * behind)))
+        else:
+            i, behind = create_on(x.place, F.iota, 0, 1, dt.int64, x.shape[a]), len(between) - between.index(a) - 1
+            found.append(F.reshape(i, (x.shape[a], *[1] * behind)))
+    return found

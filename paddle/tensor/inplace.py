@@ -12,7 +12,7 @@ from paddle.tensor._args import cast, create_on, need_tensor, op_error, shape_of
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
-from umiak.core.inplace import assign
+from umiak.core.inplace import assign, overwrite
 from umiak.core.tensor import Tensor
 
 
@@ -43,7 +43,11 @@ def fill_(x: Tensor, value: Any) -> Tensor:
         if value._count != 1:
             raise op_error(ValueError, "fill_", "a value of one element", value.shape)
         value = F.reshape(value, ())
-    return assign(x, create_on(x.place, F.full, value, x.dtype, tuple(x.shape)))
+    return overwrite(_full_like, x, (value,), {})
+
+
+def _full_like(x: Tensor, value: Any) -> Tensor:
+    return create_on(x.place, F.full, value, x.dtype, tuple(x.shape))
 
 
 @public("Tensor", usual=False)

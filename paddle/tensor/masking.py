@@ -12,6 +12,7 @@ from paddle.tensor._args import (
     number_in,
     op_error,
 )
+from paddle.tensor.overwriting import Update, some_elements
 from paddle.tensor.sequences import broadcast_shape
 from umiak import ops as F
 from umiak.core.tensor import Tensor
@@ -87,10 +88,12 @@ def masked_fill(x: Tensor, mask: Tensor, value: Any, name: str | None = None) ->
     elif not x.dtype.is_complex:
         value = number(value)
         value = bool(value) if x.dtype.is_bool else int(value) if x.dtype.is_integer else value
-    return F.where(_mask(mask, "masked_fill"), value, x)
+    if _mask(mask, "masked_fill").shape != x.shape or (isinstance(value, Tensor) and value.ndim):
+        return F.where(mask, value, x)
+    return Update(F.Where(), (mask, value, x)).result(x)
 
 
-masked_fill_ = inplace(masked_fill)
+masked_fill_ = inplace(masked_fill, write=some_elements)
 
 
 @public

@@ -20,7 +20,9 @@ from paddle.tensor._args import (
 )
 from paddle.tensor._args import cast as _cast_to
 from paddle.tensor.gathering import alike_but, broadcast_but, cut_to, need_rank
+from paddle.tensor.overwriting import Update, some_elements
 from umiak import ops as F
+from umiak.core.eager import apply
 from umiak.core.tensor import Tensor
 
 _REDUCE = {
@@ -95,7 +97,7 @@ def put_along_axis(
     return _scatter_along(arr, indices, values, k, _REDUCE[reduce], bool(include_self), op)
 
 
-put_along_axis_ = inplace(put_along_axis, "paddle.tensor Tensor")
+put_along_axis_ = inplace(put_along_axis, "paddle.tensor Tensor", write=some_elements)
 
 
 def _cut_all(values: Tensor, indices: Tensor, op: str) -> Tensor:
@@ -120,7 +122,10 @@ def _scatter_along(
         share = F.floor_div(total, F.maximum(count, 1)) if x.dtype.is_integer else F.div(total, F.maximum(count, 1))
         shares = F.where(touched, share, corner)
     else:
-        shares = F.scatter_along(corner, index, values, axis, mode=mode, include_self=include_self)
+        update = Update(F.ScatterAlong(axis, mode, include_self), (corner, index, values))
+        if corner is x:
+            return update.result(x)
+        shares = apply(*update)
     if corner is x:
         return shares
     return write_part(F.copy(x), lambda x: cut_to(x, index, axis, op), shares)
@@ -152,7 +157,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     return put_along_axis(input, index, src, dim, "add", True, False)
 
 
-scatter_add_ = inplace(scatter_add)
+scatter_add_ = inplace(scatter_add, write=some_elements)
 
 
 @public(aliases={"x": "input"})
@@ -244,13 +249,13 @@ def scatter(
     index = F.reshape(index, (index._count,))
     updates = _cast_to(updates, x.dtype)
     if overwrite:
-        return F.put(x, index, updates, 0, mode="set")
+        return Update(F.Put(0), (x, index, updates)).result(x)
     nothing = create_on(x.place, F.full, 0, x.dtype, tuple(updates.shape))
     cleared = F.put(x, index, nothing, 0, mode="set")
-    return F.put(cleared, index, updates, 0, mode="add")
+    return Update(F.Put(0, "add"), (cleared, index, updates)).result(x)
 
 
-scatter_ = inplace(scatter)
+scatter_ = inplace(scatter, write=some_elements)
 
 
 @public
@@ -371,11 +376,11 @@ def index_add(
     """
     k = axis_of(axis, need_tensor(x, "index_add").ndim, "index_add")
     need_tensor(index, "index_add", "index")
-    value = _cast_to(need_tensor(value, "index_add", "value"), x.dtype)
-    return F.put(x, F.reshape(index, (index._count,)), _times(value, alpha, "index_add"), k, mode="add")
+    value = _times(_cast_to(need_tensor(value, "index_add", "value"), x.dtype), alpha, "index_add")
+    return Update(F.Put(k, "add"), (x, F.reshape(index, (index._count,)), value)).result(x)
 
 
-index_add_ = inplace(index_add)
+index_add_ = inplace(index_add, write=some_elements)
 
 
 @public
@@ -411,11 +416,13 @@ def index_fill(x: Tensor, index: Tensor, axis: Any, value: Any, name: str | None
             raise op_error(ValueError, "index_fill", "a value of one element", value.shape)
         value = _cast_to(F.reshape(value, ()), x.dtype)
     if isinstance(value, Tensor):
-        return F.put(x, index, F.broadcast_to(value, shape), k)
-    return F.put(x, index, create_on(x.place, F.full, value, x.dtype, shape), k)
+        value = F.broadcast_to(value, shape)
+    else:
+        value = create_on(x.place, F.full, value, x.dtype, shape)
+    return Update(F.Put(k), (x, index, value)).result(x)
 
 
-index_fill_ = inplace(index_fill)
+index_fill_ = inplace(index_fill, write=some_elements)
 
 
 @public(aliases={"values": "value"}, takes_out=True)
@@ -450,14 +457,14 @@ def index_put(
     need_tensor(x, "index_put")
     if len(indices) == 1 and need_tensor(mask := indices[0], "index_put", "each of indices").dtype.is_bool:
         if 0 < mask.ndim <= x.ndim and mask.shape == x.shape[: mask.ndim]:
-            new = where_masked(x, mask, _put_value(value, x), accumulate)
-            if new is not None:
-                return new
+            update = where_masked(x, mask, _put_value(value, x), accumulate)
+            if update is not None:
+                return update.result(x)
     places = [p for i in indices for p in coordinates(need_tensor(i, "index_put", "each of indices"))]
     return _index_put(x, places, value, "add" if accumulate else "set", "index_put")
 
 
-index_put_ = inplace(index_put)
+index_put_ = inplace(index_put, write=some_elements)
 
 
 def _index_put(x: Tensor, indices: list[Tensor], value: Any, mode: str, op: str) -> Tensor:
@@ -469,7 +476,7 @@ def _index_put(x: Tensor, indices: list[Tensor], value: Any, mode: str, op: str)
     value = _put_value(value, x)
     if tuple(value.shape) != shape:
         value = F.broadcast_to(value, shape)
-    return F.index_put(x, value, indices, mode=mode)
+    return Update(F.IndexPut(mode), (x, value, *indices)).result(x)
 
 
 def _put_value(value: Any, x: Tensor) -> Tensor:

@@ -87,11 +87,13 @@ def python_calls(f: Callable[[], Any]) -> list[str]:
             entered.append(f"{frame.f_code.co_filename.rpartition('/')[2]}:{frame.f_code.co_name}")
 
     former = sys.getprofile()
+    gc.disable()  # what a collection calls is not called by f
     sys.setprofile(profile)
     try:
         f()
     finally:
         sys.setprofile(former)
+        gc.enable()
     return entered
 
 

@@ -129,6 +129,8 @@ class _Fusion:
         if self.reach(inside, sources.difference(inside)):
             return None
         operations = sorted([x for p in inside for x in p.operations] + [o], key=self.order.__getitem__)
+        if _reads_base(o, operations):
+            return None
         results = outside_reads(operations, self.users, self.kept)
         last = terminal_of(o) is not None
         pointwise = o.op.elementwise and not last and all(p.pointwise for p in inside)
@@ -293,6 +295,15 @@ class _Fusion:
                 if unspecialised != Unspecialised() and pointers <= MAX_POINTERS and alike[0].is_nest(unspecialised):
                     for d in alike:
                         d.unspecialised = unspecialised
+
+
+def _reads_base(o: Operation, operations: Sequence[Operation]) -> bool:
+    """Return whether other operations read the tensor in whose memory ``o`` may write: it would be copied then."""
+    bases = [
+        x for i, x in enumerate(o.operands) if type(x) is Value and not o.op.elementwise and o.op.overwritable >> i & 1
+    ]
+    own = {id(r) for x in operations for r in x.results}
+    return any(v is b for b in bases if id(b) not in own for x in operations if x is not o for v in x.values)
 
 
 def _divisors(operations: Sequence[Operation]) -> tuple[int, ...]:

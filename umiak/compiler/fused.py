@@ -61,13 +61,23 @@ class FusionGroup:
         return {i for i, v in enumerate(self.arguments) if id(v) in wanted}
 
     def in_place(self, argument: Value) -> bool:
-        """Return whether each element of an argument is read only where the results have the same one."""
+        """Return whether each element of an argument is read only where the results have the same one.
+
+        An operation that may write into its operand reads it so.
+        """
         shape = argument.meta.shape
         if any(not identical(v.meta.shape, shape) for v in self.results):
             return False
         follow = {id(argument)}
         for o in self.operations:
-            if any(id(v) in follow for v in o.values):
+            read = [i for i, v in enumerate(o.operands) if id(v) in follow]
+            if read:
+                if (
+                    o is self.operations[-1]
+                    and all(o.op.overwritable >> i & 1 for i in read)
+                    and follow == {id(argument)}
+                ):
+                    return True
                 if not o.op.elementwise or any(not identical(r.meta.shape, shape) for r in o.results):
                     return False
                 follow.update(map(id, o.results))

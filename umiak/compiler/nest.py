@@ -152,11 +152,19 @@ class Temporary:
 @dataclass(frozen=True)
 class Chain:
     """Nests that one launch runs one after the other, each over axes of its own. They share the buffers, which end
-    with the temporaries; a temporary is an output of the nests that write it."""
+    with the temporaries; a temporary is an output of the nests that write it.
+
+    ``into``: a result that may lie in an operand's memory, the operand first. There ``checks`` comes before everything
+    else, so that a launch that fails has written nothing, and the first nest is left out where it ``copies`` the
+    operand to the result.
+    """
 
     name: str
     nests: tuple[Nest, ...]
     temporaries: tuple[Temporary, ...] = ()
+    into: tuple[str, str] | None = None
+    checks: Nest | None = None
+    copies: bool = False
 
 
 # Strides of the kinds that are known.

@@ -11,20 +11,18 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcmp, memcpy, memset
+from libc.string cimport memcpy, memset
 
 cimport cython
 from umiak.core.call_program cimport CallProgram
 from umiak.core.context cimport AMP_MASK, EngineContext, MODE_GRAD, context_pointer
 from umiak.core.dispatch cimport detached_copy
-from umiak.core.dtype cimport ITEMSIZE
 from umiak.core.frozen cimport Frozen, freeze
 from umiak.core.launches cimport timed
 from umiak.core.layout cimport byte_range
 from umiak.core.place cimport PLACE_COUNT, Place
 from umiak.core.plan cimport FLAG_INNER, int_array
 from umiak.core.scalar cimport ScalarProgram
-from umiak.core.storage cimport exchange
 from umiak.core.tensor cimport *
 
 cdef extern from "Python.h":
@@ -33,6 +31,7 @@ cdef extern from "Python.h":
 from itertools import accumulate
 
 from umiak.core.inplace import assign
+from umiak.core.inplace cimport take_memory
 
 cdef enum:
     MOST_FROZEN = 4            # sizes that a program is recorded for
@@ -573,7 +572,7 @@ cdef class Binding:
             if self.in_target(f, t):
                 self.put(f, i, self.owner.copied(t) if t.key & K_NEEDS_GRAD else detached_copy(t))
         for i in range(self.n_targets):
-            if f.outs[n + i] != f.inputs[self.targets[i]] and not take_memory(<Tensor>f.inputs[self.targets[i]], f.outs[n + i]):
+            if f.outs[n + i] != f.inputs[self.targets[i]] and not takes(<Tensor>f.inputs[self.targets[i]], f.outs[n + i]):
                 assign(<Tensor>f.inputs[self.targets[i]], <Tensor>f.outs[n + i])
         return 0
 
@@ -585,16 +584,10 @@ cdef class Binding:
         return 0
 
 
-cdef bint take_memory(Tensor t, PyObject* value) noexcept:
-    """Have ``t`` take the memory of a value that nobody else has, instead of a copy of it."""
+cdef bint takes(Tensor target, PyObject* value) noexcept:
+    """Have a target take the memory of a value without history that nobody else has, instead of a copy of it."""
     cdef Tensor v = <Tensor>value                        # one more reference
-    if t.kind or v.kind or t.node is not None or v.node is not None or v.counter is not None or Py_REFCNT(value) > 2 or \
-            Py_REFCNT(<PyObject*>v.storage) > 1 or (t.key ^ v.key) & ~<uint32_t>K_NEEDS_GRAD or \
-            (t.key >> K_LAYOUT_SHIFT) & K_LAYOUT_MASK or t.offset or v.offset or t.storage.nbytes != t.numel * ITEMSIZE[t.key & K_DTYPE_MASK] or \
-            memcmp(t.dims, v.dims, 8 * t.ndim) != 0 or not exchange(t.storage, v.storage):
-        return False
-    bump_version(t)
-    return True
+    return not target.kind and target.node is None and v.node is None and Py_REFCNT(value) <= 2 and take_memory(target, v)
 
 
 cdef object number_in(int64_t word, int kind):

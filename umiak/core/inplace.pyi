@@ -19,6 +19,11 @@ def with_own_history(x: Tensor, value: Tensor) -> Tensor:
     """``x``, a view of a leaf, has the history of ``value`` from here on, of which its memory has the elements. Returns
     ``x``."""
 
+def overwrite(function: Any, x: Tensor, args: tuple, kwargs: dict, differs: Any = None) -> Tensor:
+    """Write ``function(x, *args, **kwargs)`` into ``x``, without a copy where nobody else has the result's memory.
+    ``differs(x, args, kwargs, result)`` is asked about one of another shape or dtype; where it returns None, the result
+    is written all the same. Returns ``x``."""
+
 def call_before_overwrite(function: Any, x: Tensor, args: tuple, kwargs: dict) -> Any:
     """``function(x, *args, **kwargs)``, which keeps for its gradient what ``x`` holds now: ``x`` may be overwritten."""
 

@@ -1,6 +1,7 @@
 # cython: language_level=3, binding=False
 """Writes in place: the results of an op, a value of the same shape or of another, and what gradients keep of the old value."""
 from cpython.object cimport PyObject
+from libc.string cimport memcmp
 
 from umiak.core.context import no_grad_guard
 from umiak.core.context cimport EngineContext, MODE_GRAD, OBSERVE_TRACE, context_pointer
@@ -11,7 +12,7 @@ from umiak.core.launches cimport write_hazard
 from umiak.core.layout cimport byte_range, refuse_overlap, self_overlaps
 from umiak.core.operand cimport *
 from umiak.core.plan cimport *
-from umiak.core.storage cimport UNFILLED, Storage, adopt, fill, foreign_storage, forsake, pin, resident, unpin
+from umiak.core.storage cimport UNFILLED, Storage, adopt, exchange, fill, foreign_storage, forsake, pin, resident, unpin
 from umiak.core.tensor cimport *
 from umiak.util.errors import LeafError
 from umiak.core.views cimport drop_stale_view, refresh, take_history, view_params, with_current_history
@@ -88,6 +89,11 @@ def assign(Tensor x not None, Tensor value not None):
     Raises RuntimeError for a leaf that requires grad outside ``no_grad``, ValueError when shapes differ. A view of such a leaf gets a
     history of its own, in which the overwritten elements of the leaf have no part.
     """
+    return put_value(x, value, False)
+
+
+cdef Tensor put_value(Tensor x, Tensor value, bint dying):
+    """Write ``value`` into ``x``; one that nobody will ask for again may lose its memory to ``x``."""
     cdef EngineContext ctx = <EngineContext>context_pointer()
     cdef bint tracked
     if (x.kind | value.kind) & ~<uint8_t>KIND_VIEW or ctx.observers & OBSERVE_TRACE:
@@ -109,10 +115,24 @@ def assign(Tensor x not None, Tensor value not None):
         value = call1(COPY, value)                       # a node of its own, so that x becomes no leaf
     if x.storage.state == UNFILLED and bytes_of(x.key & K_DTYPE_MASK, x.numel) == x.storage.nbytes and x.shape == value.shape:
         fill(x.storage)                                  # all of it is written
-    write_into(x, value)
+    if not dying or not take_memory(x, value):
+        write_into(x, value)
     if tracked:
         rebase(x, value)
     return x
+
+
+cdef bint take_memory(Tensor x, Tensor value) noexcept:
+    """Have ``x`` take the memory of a value that is not needed any more, instead of a copy of it. False where others have the memory of
+    the value or know the address of that of ``x``, or where ``x`` is only a part of its memory."""
+    cdef int64_t nbytes = bytes_of(x.key & K_DTYPE_MASK, x.numel)
+    if x.kind & ~<uint8_t>KIND_VIEW or value.kind or value.counter is not None or Py_REFCNT(<PyObject*>value.storage) > 1 or \
+            (x.key ^ value.key) & ~<uint32_t>K_NEEDS_GRAD or (x.key >> K_LAYOUT_SHIFT) & K_LAYOUT_MASK or x.offset or value.offset or \
+            x.storage.nbytes != nbytes or value.storage.nbytes != nbytes or memcmp(x.dims, value.dims, 8 * x.ndim) != 0 or \
+            not exchange(x.storage, value.storage):
+        return False
+    bump_version(x)
+    return True
 
 
 cdef bint wanting_leaf(Tensor x) noexcept:
@@ -294,6 +314,27 @@ cdef bint needs_grad(object o):
             if needs_grad(item):
                 return True
     return False
+
+
+def overwrite(function, Tensor x not None, tuple args, dict kwargs, differs=None):
+    """Write ``function(x, *args, **kwargs)`` into ``x``, and return ``x``.
+
+    A result of another shape or dtype is for ``differs``, called with ``x``, the arguments and the result; where there is none, or where it
+    returns None, the result is written all the same.
+    """
+    cdef Tensor value = call_before_overwrite(function, x, args, kwargs)
+    if differs is not None and not alike(x, value):
+        written = differs(x, args, kwargs, value)
+        if written is not None:
+            return written
+    return put_value(x, value, Py_REFCNT(<PyObject*>value) == 1)
+
+
+cdef bint alike(Tensor x, Tensor value):
+    """Return whether both are of one dtype and shape."""
+    if (x.kind | value.kind) & ~<uint8_t>KIND_VIEW:
+        return x.dtype is value.dtype and x.shape == value.shape
+    return not (x.key ^ value.key) & K_DTYPE_MASK and x.ndim == value.ndim and memcmp(x.dims, value.dims, 8 * x.ndim) == 0
 
 
 def call_before_overwrite(function, Tensor x not None, tuple args not None, dict kwargs not None):

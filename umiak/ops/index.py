@@ -320,6 +320,7 @@ class Scatter(Op):
 
     inputs = ("x", "index", "updates")
     abstract = True
+    overwritable = 1
 
     @property
     def packed(self):
@@ -539,6 +540,7 @@ class IndexPut(Op):
     """
 
     inputs = ("x", "values", "*indices")
+    overwritable = 1
     mode: str = "set"
 
     @property

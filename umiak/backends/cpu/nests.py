@@ -9,7 +9,7 @@ from weakref import WeakValueDictionary
 
 from umiak.backends.base import Kernel
 from umiak.backends.cpu import work
-from umiak.backends.cpu.chain import ChainLauncher
+from umiak.backends.cpu.chain import ALWAYS, APART, TOGETHER, ChainLauncher
 from umiak.backends.cpu.launcher import MAX_ACCESSES, MOST_AXES, NestLauncher
 from umiak.backends.ref.evaluate import evaluate
 from umiak.compiler import jit, schedule, statistics
@@ -124,11 +124,19 @@ def launch_dims(nest: Nest) -> list[Any]:
 
 def make_chain(chain: Chain) -> tuple[ChainLauncher, list[Any]]:
     """The launcher of a chain, and the integers that it takes."""
-    launchers = [make_launcher(nest) for nest in chain.nests]
-    asked = [launch_dims(nest) for nest in chain.nests]
-    links = [(x.address, x.self_pointer, len(dims)) for x, dims in zip(launchers, asked, strict=True)]
-    pointers = len(chain.nests[0].buffers) - len(chain.temporaries)
-    launcher = ChainLauncher(links, pointers, len(chain.temporaries), launchers)
+    nests, when = list(chain.nests), [ALWAYS] * len(chain.nests)
+    if chain.copies:
+        when[0] = APART
+    if chain.checks is not None:
+        nests.insert(0, chain.checks)
+        when.insert(0, TOGETHER)
+    launchers = [make_launcher(nest) for nest in nests]
+    asked = [launch_dims(nest) for nest in nests]
+    links = [(x.address, x.self_pointer, len(dims), w) for x, dims, w in zip(launchers, asked, when, strict=True)]
+    names = [b.name for b in nests[0].buffers]
+    pointers = len(names) - len(chain.temporaries)
+    into = None if chain.into is None else (names.index(chain.into[0]), names.index(chain.into[1]))
+    launcher = ChainLauncher(links, pointers, len(chain.temporaries), launchers, into)
     return launcher, [*(t.size * t.type.bytes for t in chain.temporaries), *(x for dims in asked for x in dims)]
 
 

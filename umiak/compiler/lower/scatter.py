@@ -27,6 +27,7 @@ COMBINE = {"add": m.SUM, "mul": m.PROD, "min": m.MIN, "max": m.MAX}
 ON_BOOLS = {"add": m.ANY, "mul": m.ALL, "min": m.ALL, "max": m.ANY}
 
 # Opens the axes; where an update goes, and what gives it.
+Checks = Callable[[Builder], None]
 Positions = Callable[[Builder], "tuple[Index, Callable[[], Element]]"]
 
 
@@ -100,14 +101,23 @@ class Scatter:
         self.nests.append(b.finish())
         return self
 
-    def finish(self) -> Nest | Chain:
+    def finish(self, base: Any = None, checks: Checks | None = None) -> Nest | Chain:
+        """All of it. Updates of the operand ``base`` may be made in its memory, after ``checks`` of where they go."""
         if self.own:
             b = self.launch.builder()
             at = b.open(self.shape)
             value = n.load(self.own, self.kind, self.address(b, at))
             b.stages += self.launch.stores(b, self.out, at, value)
             self.nests.append(b.finish())
-        return self.launch.chain(self.nests)
+        operand = next((i for i, (x, _) in enumerate(self.launch.inputs) if x is base), None)
+        if self.own or checks is None or operand is None:
+            return self.launch.chain(self.nests)
+        b = self.launch.builder()
+        checks(b)
+        buffers = self.nests[0].buffers
+        return self.launch.chain(
+            self.nests, into=(buffers[operand].name, self.buffer()), checks=b.finish(), copies=True
+        )
 
 
 def _parts(x: Element, dtype: DType) -> tuple[Node, ...]:
@@ -133,11 +143,13 @@ def checked(b: Builder, o: Operation, k: int, at: Index, size: Any) -> Node:
     return b.checked(i, size)[0]
 
 
-def scattered_into_copy(launch: LaunchBuilder, o: Operation, positions: Positions, mode: str) -> Nest | Chain:
-    """Updates into a copy of operand 0."""
+def scattered_into_copy(
+    launch: LaunchBuilder, o: Operation, positions: Positions, checks: Checks, mode: str
+) -> Nest | Chain:  # fmt: skip
+    """Updates into a copy of operand 0, or into its memory."""
     scatter = Scatter(launch, o.results[0], mode != "set")
     scatter.fill(lambda b, at: b.read(o.operands[0], at))
-    return scatter.put(positions, combination(mode, scatter.dtype)).finish()
+    return scatter.put(positions, combination(mode, scatter.dtype)).finish(o.operands[0], checks)
 
 
 @terminal(index.Put)
@@ -150,7 +162,10 @@ def put(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
         i = checked(b, o, 1, each, shape[a])
         return (*others[:a], i, *others[a:]), lambda: update(b, o, 2, (*others[:a], *each, *others[a:]))
 
-    return scattered_into_copy(launch, o, positions, o.op.mode)
+    def checks(b: Builder) -> None:
+        checked(b, o, 1, b.open(o.operands[1].meta.shape), shape[a])
+
+    return scattered_into_copy(launch, o, positions, checks, o.op.mode)
 
 
 @terminal(index.ScatterAlong)
@@ -164,8 +179,11 @@ def scatter_along(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
         i = checked(b, o, 1, at, shape[a])
         return (*others[:a], i, *others[a:]), lambda: update(b, o, 2, at)
 
+    def checks(b: Builder) -> None:
+        checked(b, o, 1, b.open(o.operands[1].meta.shape), shape[a])
+
     if o.op.include_self or mode == "set":
-        return scattered_into_copy(launch, o, positions, mode)
+        return scattered_into_copy(launch, o, positions, checks, mode)
     scatter = Scatter(launch, o.results[0], True)
     monoid = combination(mode, scatter.dtype)
     assert monoid is not None
@@ -191,7 +209,12 @@ def scatter_nd(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
         at = [checked(b, o, 1, (*each, n.i64(d)), shape[d]) for d in range(depth)]
         return (*at, *others), lambda: update(b, o, 2, (*each, *others))
 
-    return scattered_into_copy(launch, o, positions, o.op.mode)
+    def checks(b: Builder) -> None:
+        each = b.open(o.operands[1].meta.shape[:-1])
+        for d in range(depth):
+            checked(b, o, 1, (*each, n.i64(d)), shape[d])
+
+    return scattered_into_copy(launch, o, positions, checks, o.op.mode)
 
 
 @terminal(movement.PadFold)

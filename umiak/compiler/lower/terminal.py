@@ -58,10 +58,10 @@ class LaunchBuilder:
         """The stores of one element of a result."""
         return b.store(self.place[id(v)], v.meta.dtype, dense(tuple(v.meta.shape)).strides, at, value)
 
-    def chain(self, nests: Sequence[Nest]) -> Nest | Chain:
+    def chain(self, nests: Sequence[Nest], **into: Any) -> Nest | Chain:
         if len(nests) == 1 and not self.temporaries:
             return nests[0]
-        return Chain(self.name, tuple(nests), tuple(self.temporaries))
+        return Chain(self.name, tuple(nests), tuple(self.temporaries), **into)
 
 
 Terminal: TypeAlias = "Callable[[LaunchBuilder, Operation], Nest | Chain]"
