@@ -32,7 +32,9 @@ class Kernel(NamedTuple):
 
     Either native: ``address`` of ``int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* scalars,
     int64_t stream)``, called with ``launch_self``; it returns 0, a code > 0 when it failed, or < 0 with a Python error
-    set. ``dims`` are the integers it wants: expressions over the symbols of the call. Or in Python:
+    set, or ``umiak.core.launches.LEFT_TO_PYTHON``: it did nothing, ``run`` is to do this call. ``dims`` are the
+    integers it wants: expressions over the symbols of the call. On a place with streams it is called with the
+    interpreter's lock. Or in Python:
     ``run(op, outs, ins, params)`` with a list of arrays to write, a list of arrays, numbers and Nones to read, and a
     tuple of numbers; beside a native one, it serves outputs that are not contiguous. Where the host cannot read the
     place's memory, arrays are :class:`umiak.core.buffer.Buffer`. Or over tensors: ``call(operands, params)`` gives a

@@ -22,6 +22,7 @@ from umiak.compiler import schedule
 from umiak.compiler.algorithms.launch import algorithm_of, has_algorithm
 from umiak.compiler.loop.node import Node, dim, i64, replace
 from umiak.compiler.loop.tree import Kernel
+from umiak.compiler.loop.walk import walk
 from umiak.compiler.lower.builder import NotANest
 from umiak.compiler.lower.group import has_rule
 from umiak.compiler.nest import Chain, Nest, ScatterStage, Variant
@@ -37,10 +38,14 @@ MOST_REMEMBERED = 256  # classes of sizes and strides of one call whose work is 
 
 
 class Step(NamedTuple):
-    """One kernel and the integers that it gets. Its ``in`` and ``out`` buffers are the pointers of the launch."""
+    """One kernel and the integers that it gets. Its ``in`` and ``out`` buffers are the pointers of the launch.
+
+    ``extras``: which of the launch's extras its first integers are (from, number).
+    """
 
     kernel: Kernel
     dims: tuple[int, ...]
+    extras: tuple[int, int] = (0, 0)
 
 
 class Work(NamedTuple):
@@ -95,7 +100,11 @@ class Launches(ABC):
 
 
 class NestLaunches(Launches):
-    """The launches of a nest; raises NotANest where calls are none."""
+    """The launches of a nest; raises NotANest where calls are none.
+
+    ``extras`` are integers that kernels are handed and no variant is chosen by, as expressions: an offset of random
+    numbers is one. ``symbols`` are those that all else depends on; :meth:`key` gives their values.
+    """
 
     def __init__(self, call: Call, prepare: Callable[[Work], Any]) -> None:
         super().__init__(call, prepare)
@@ -117,22 +126,35 @@ class NestLaunches(Launches):
         linear = linearise(wanted, list(symbols))
         self.program, self.registers = scalar_program(linear), linear.outputs
         self.sources = [call.classes.sources[s] for s in symbols]
+        self.extras = [x for nest in self.nests for x in nest.extras]
+        deciding = dict.fromkeys(s for x in wanted[: self.n_temporaries] for s in symbols_of(x))
+        for nest, dims in zip(self.nests, asked, strict=True):
+            for x in dims[: len(dims) - len(nest.extras)]:
+                deciding.update(symbols_of(x))
+        self.symbols = list(deciding)
+        self.key_sources = [call.classes.sources[s] for s in self.symbols]
 
     def values(self, ins: Sequence[Any], words: Sequence[int]) -> tuple[int, ...]:
         return tuple([_value(ins, words, *source) for source in self.sources])
 
+    def key(self, ins: Sequence[Any], words: Sequence[int]) -> tuple[int, ...]:
+        """Return the values of ``symbols``."""
+        return tuple([_value(ins, words, *source) for source in self.key_sources])
+
     def work(self, values: tuple[int, ...]) -> Work:
         registers = self.program.evaluate(values)
         numbers = [registers[i] for i in self.registers]
-        at, steps = self.n_temporaries, []
+        at, extra, steps = self.n_temporaries, 0, []
         for nest, launcher, count in zip(self.nests, self.launchers, self.counts, strict=True):
             decided = launcher.decide(numbers[at : at + count])
             at += count
+            extras = extra, len(nest.extras)
+            extra += len(nest.extras)
             if decided is not None:
                 fields, dims, _ = decided
                 kernels = kernels_of(_Loops(nest), Variant(*fields))
                 # Split schedules alone read the numbers of blocks, which come last.
-                steps.append(tuple(Step(k, tuple(dims[: k.dims])) for k in kernels))
+                steps.append(tuple(Step(k, tuple(dims[: k.dims]), extras) for k in kernels))
         return Work(tuple(numbers[: self.n_temporaries]), tuple(steps))
 
 
@@ -188,8 +210,15 @@ def kernels_of(loops: _Loops, variant: Variant) -> tuple[Kernel, ...]:
     return tuple(p.kernel for p in phases)
 
 
+def reads_first(x: Node, n: int) -> bool:
+    """Return whether an expression over the dims of a kernel reads one of the first ``n``."""
+    return any(y.op == "dim" and y.attr < n for y in walk([x]))
+
+
 def size_of(x: Node, dims: Sequence[int]) -> int:
     """An expression over the dims of a kernel, as a number (``render.spmd.resources`` has such)."""
+    if x.op == "const":
+        return x.attr
     value = replace([x], {dim(k): i64(v) for k, v in enumerate(dims)})[0]
     if value.op != "const":
         raise ValueError(f"[size_of] requires an expression over {len(dims)} dims, got {value}")

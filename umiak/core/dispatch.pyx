@@ -272,7 +272,7 @@ cdef object run_native(Plan plan, Operand* xs, int n, const uint64_t* params, in
     results[0] = <PyObject*>o
     failed = launch(plan, ptrs, NULL if flat else regs, regs, scalars, stream, elements, xs, n, results)
     if failed:
-        launch_failed(plan, xs, n, params, plan.sig, failed)
+        launch_otherwise(plan, xs, n, params, plan.sig, results, failed)
     if plan.has_streams:
         for i in range(n):
             if xs[i].t != NULL and (<Tensor>xs[i].t).storage.stream != stream:
@@ -416,7 +416,7 @@ cdef object run(Plan plan, Operand* xs, int n, const uint64_t* params, int np, u
                     elements += (<Tensor>outs[i]).numel
                 failed = launch(plan, ptrs, first.dims if same else regs, regs, scalars, stream, elements, xs, n, outs)
                 if failed:
-                    launch_failed(plan, xs, n, params, sig, failed)
+                    launch_otherwise(plan, xs, n, params, sig, outs, failed)
             else:
                 launch_python(plan, xs, n, params, sig, outs)
             if plan.has_streams:

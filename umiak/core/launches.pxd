@@ -11,6 +11,7 @@ from umiak.core.tensor cimport Tensor
 
 cdef enum:
     NOGIL_ELEMENTS = 1 << 16   # releasing the GIL costs 0.04 us: only for kernels that run longer than that
+    LEFT_TO_PYTHON = -64       # of a native launch: it has done nothing, the plan's Python kernel does this call
 
 cdef int64_t LONG_LAUNCH       # launches of fewer elements keep the GIL and are not timed; while a timer is told of launches, none
 
@@ -18,6 +19,7 @@ cdef int launch_long(Plan plan, void** ptrs, const int64_t* dims, const uint64_t
                      Operand* xs, int n, PyObject** outs) except? -1
 cdef int launch_python(Plan plan, Operand* xs, int n, const uint64_t* params, uint64_t sig, PyObject** outs) except -1
 cdef int launch_failed(Plan plan, Operand* xs, int n, const uint64_t* params, uint64_t sig, int code) except -1
+cdef int launch_otherwise(Plan plan, Operand* xs, int n, const uint64_t* params, uint64_t sig, PyObject** outs, int code) except -1
 cdef bint writes_directly(Plan plan, const Operand* xs, int n, PyObject** into) noexcept
 cdef int check_count(Plan plan, PyObject** into) except -1
 cdef int check_into(Plan plan, int i, Tensor o, const int64_t* same, const int64_t* regs, int k) except -1
@@ -30,7 +32,8 @@ cdef inline bint timed() noexcept:
 
 cdef inline int launch(Plan plan, void** ptrs, const int64_t* dims, const int64_t* regs, const uint64_t* scalars, int64_t stream,
                        int64_t elements, Operand* xs, int n, PyObject** outs) except? -1:
-    """Call a native kernel; a long one without the GIL, during which nothing on the place may move.
+    """Call a native kernel; a long one without the GIL, during which nothing on the place may move. On a place with streams a launch hands
+    work in and returns: it keeps the GIL, whatever the sizes.
 
     ``dims`` is what a kernel gets that asked for nothing; NULL: the flat entry. Gives the kernel's code, 0 when all went well.
     """
@@ -46,12 +49,12 @@ cdef inline int launch(Plan plan, void** ptrs, const int64_t* dims, const int64_
         for i in range(plan.n_dims):
             asked[i] = regs[plan.dims[i]]
         dims = asked
-    if elements < LONG_LAUNCH:
+    if elements < LONG_LAUNCH or (plan.has_streams and not timed()):
         failed = plan.flat(plan.launch_self, ptrs, elements, scalars, stream) if flat else \
             plan.launch(plan.launch_self, ptrs, dims, scalars, stream)
     else:
         failed = launch_long(plan, ptrs, dims, scalars, stream, elements, xs, n, outs)
-    if failed < 0 and not PyErr_Occurred():
+    if failed < 0 and failed != LEFT_TO_PYTHON and not PyErr_Occurred():
         raise RuntimeError(f"[{plan.op.name}] kernel failed with code {failed}")
     return failed
 

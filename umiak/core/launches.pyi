@@ -2,6 +2,8 @@
 
 from typing import Any
 
+LEFT_TO_PYTHON: int  # of a native launch: it has done nothing, the plan's Python kernel does this call
+
 def time_launches(timer: Any) -> None:
     """Tell ``timer`` of every launch, on all threads; None ends that.
 

@@ -19,6 +19,8 @@ from umiak.core.tensor cimport *
 cdef object TIMER = None
 cdef int64_t LONG_LAUNCH = NOGIL_ELEMENTS
 
+globals().update(LEFT_TO_PYTHON=LEFT_TO_PYTHON)
+
 
 def time_launches(timer):
     """Tell ``timer`` of every launch, on all threads; None ends that.
@@ -41,7 +43,7 @@ cdef int launch_long(Plan plan, void** ptrs, const int64_t* dims, const uint64_t
         return launch_nogil(plan, ptrs, dims, scalars, stream, elements)
     token = timer.start()
     start = perf_counter()
-    if elements >= NOGIL_ELEMENTS:
+    if elements >= NOGIL_ELEMENTS and not plan.has_streams:
         failed = launch_nogil(plan, ptrs, dims, scalars, stream, elements)
     elif dims == NULL:
         failed = plan.flat(plan.launch_self, ptrs, elements, scalars, stream)
@@ -78,6 +80,13 @@ cdef int launch_failed(Plan plan, Operand* xs, int n, const uint64_t* params, ui
         except Exception as error:
             raise folded(error)
     raise RuntimeError(f"[{plan.op.name}] kernel failed with code {code}")
+
+
+cdef int launch_otherwise(Plan plan, Operand* xs, int n, const uint64_t* params, uint64_t sig, PyObject** outs, int code) except -1:
+    """Go on after a native launch that gave another code than 0: with the Python kernel that it left the call to, or the error."""
+    if code == LEFT_TO_PYTHON:
+        return launch_python(plan, xs, n, params, sig, outs)
+    return launch_failed(plan, xs, n, params, sig, code)
 
 
 # ---- kernels in Python -----------------------------------------------------------------------------------------------

@@ -101,6 +101,7 @@ class Module:
 
 
 _WORD = ctypes.c_uint
+CURRENT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_size_t)
 LAUNCH = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_size_t, *[_WORD] * 7, ctypes.c_size_t, ctypes.POINTER(ctypes.c_void_p), ctypes.c_void_p
 )
@@ -151,6 +152,7 @@ class RecordingDriver:
         self.signatures: dict[int, Signature] = {}  # by function
         self.raised: BaseException | None = None  # within a call by its address
         self.entry = LAUNCH(self.launch)
+        self.setting = CURRENT(self.set_current)
 
     # --- helpers ---
 
@@ -529,6 +531,18 @@ class RecordingDriver:
 
     def launch_entry(self) -> int:
         return ctypes.cast(self.entry, ctypes.c_void_p).value
+
+    def current_entry(self) -> int:
+        return ctypes.cast(self.setting, ctypes.c_void_p).value
+
+    def set_current(self, context: int) -> int:
+        """``cuCtxSetCurrent`` itself."""
+        try:
+            self.ctx_set_current(context)
+        except BaseException as error:
+            self.raised = error
+            return 999
+        return 0
 
     def launch(self, function, x, y, z, threads, second, third, shared, stream, arguments, extra) -> int:
         """``cuLaunchKernel`` itself."""

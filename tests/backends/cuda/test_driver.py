@@ -95,7 +95,7 @@ CALLS = {
     "stream_synchronize": (5,), "stream_wait_event": (5, 6), "event_create": (True,), "event_destroy": (5,),
     "event_record": (5, 6), "event_query": (5,), "event_synchronize": (5,), "event_elapsed_time": (5, 6),
     "memcpy_async": (64, 128, 8, 5), "memcpy_peer_async": (64, 5, 128, 6, 8, 7), "memset_d32_async": (64, 0, 2, 5),
-    "launch_entry": (), "launch_kernel_ex": (5, (4, 2, 1), 128, 2, True, True, 64, 6, [1, 2]),
+    "launch_entry": (), "current_entry": (), "launch_kernel_ex": (5, (4, 2, 1), 128, 2, True, True, 64, 6, [1, 2]),
     "check": ("cuLaunchKernel", 1), "module_load_data": (b"code",), "module_unload": (5,),
     "module_get_function": (5, "name"), "func_set_max_dynamic_shared_size": (5, 1 << 16),
     "func_get_attribute": (5, FunctionAttribute.NUM_REGS), "stream_begin_capture": (5,),

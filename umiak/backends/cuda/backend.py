@@ -11,7 +11,7 @@ from umiak.backends.cuda.device import DEVICE_TYPE, DEVICES, LIMIT, Device, Time
 from umiak.backends.cuda.driver import DeviceAttribute, Driver
 from umiak.backends.cuda.memory import PinnedBlocks
 from umiak.backends.host_calls import HostCalls
-from umiak.backends.strided import densely
+from umiak.backends.strided import densely, is_dense
 from umiak.core import stream
 from umiak.core.buffer import Buffer
 from umiak.core.dtype import DType
@@ -158,6 +158,24 @@ class CudaBackend(Backend):
 
         return fuses_gradient(metas)
 
+    def copy_kernel(self, device: Device, call: Any) -> Kernel:
+        """Copies within a device: nests, but for results that are not dense and dtypes of which there are none."""
+        from umiak.backends.cuda.nests import NestKernel
+        from umiak.compiler.lower.builder import NotANest
+
+        def strided(op: Any, outs: Sequence[Buffer], ins: Sequence[Any], params: tuple) -> None:
+            copies.copy(device, outs[0], ins[0])
+
+        try:
+            nest = NestKernel(device, call)
+        except NotANest:
+            return Kernel(run=strided, name="copy")
+
+        def run(op: Any, outs: Sequence[Buffer], ins: Sequence[Any], params: tuple) -> None:
+            (nest.run if is_dense(outs[0]) else strided)(op, outs, ins, params)
+
+        return nest.kernel(run)
+
     def kernel(self, call: Any) -> Kernel | None:
         # Imported with the first kernel: they load the compiler.
         from umiak.backends.cuda import epilogues
@@ -172,7 +190,7 @@ class CudaBackend(Backend):
 
         device, op = self.device(call.place), call.op
         if op.name == "copy":
-            return Kernel(run=lambda op, outs, ins, params: copies.copy(device, outs[0], ins[0]), name="copy")
+            return self.copy_kernel(device, call)
         convolved = convolution(Kernels(device), call)
         if convolved is not None:
             return convolved
@@ -192,4 +210,4 @@ class CudaBackend(Backend):
                 return None  # as its decomposition
             return between(device, self.host.kernel(call))
         run = densely(nest.run, lambda target, source, name: copies.copy(device, target, source, name))
-        return Kernel(run=run, residuals=True, keep=nest, name=nest.name)
+        return nest.kernel(run)

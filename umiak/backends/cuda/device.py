@@ -10,7 +10,7 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from umiak.backends.cuda import targets
@@ -18,6 +18,7 @@ from umiak.backends.cuda.driver import PEER_ACCESS_ALREADY_ENABLED, CudaError, D
 from umiak.backends.cuda.ipc import Ipc
 from umiak.backends.cuda.memory import MappedMemory, Memory, PinnedBlocks
 from umiak.backends.cuda.modules import Modules
+from umiak.backends.cuda.nest_calls import Line, Lines, wait_for_each
 from umiak.backends.late_failures import Check, LateFailures
 from umiak.backends.tile_matmul import Cores
 from umiak.core import storage, stream
@@ -41,7 +42,10 @@ MAPPED = flags.define(
 DEVICES: weakref.WeakValueDictionary[int, Device] = weakref.WeakValueDictionary()  # by index of the place
 
 _EACH = "work of CUDA devices is done when the call that hands it in returns; what fails, fails there"
-EACH = (flags.define("benchmark", False, _EACH), flags.define("check_cuda_error", False, _EACH))
+EACH = tuple(
+    flags.define(name, False, _EACH, on_change=partial(wait_for_each, bit))
+    for bit, name in enumerate(("benchmark", "check_cuda_error"))
+)
 
 
 def _limit(mib: int) -> None:
@@ -137,12 +141,14 @@ class Pending(NamedTuple):
     done: Callable[[], None] | None
 
 
-class Queue:
+class Queue(Line):
     """The work of one stream."""
 
+    capture: Capture | None
+
     def __init__(self, device: Device, id: int) -> None:
+        super().__init__(device.place.index, id, device.enter().stream_create())
         self.device = device
-        self.handle = device.enter().stream_create()
         self.stream = stream.stream(device.place.index, id)
         self.lock = threading.RLock()
         self.marks: deque[tuple[int, int]] = deque()  # tickets, and the events behind them
@@ -150,7 +156,6 @@ class Queue:
         self.completed = 0
         self.marked = 0
         self.failures = LateFailures(device.place.name)
-        self.capture: Capture | None = None
 
     def put(
         self,
@@ -293,6 +298,7 @@ class Device(QueueDriver):
         self.timed: list[int] = []  # likewise, of those that note the time
         self.peers: list[int] = []  # numbers of devices whose memory this one reaches
         self.launch_entry = driver.launch_entry()
+        self.lines = Lines(self.place.index, driver.current_entry(), self.context, driver.check)
         self.units = self.attribute(DeviceAttribute.MULTIPROCESSOR_COUNT)
         self.most_shared = self.attribute(DeviceAttribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
         self.modules = Modules(self)
@@ -324,6 +330,7 @@ class Device(QueueDriver):
         with self.lock:
             if id not in self.queues:
                 self.queues[id] = Queue(self, id)
+                self.lines.add(id, self.queues[id])
             return self.queues[id]
 
     def connect(self, other: Device) -> None:
@@ -353,6 +360,7 @@ class Device(QueueDriver):
             for event in (*self.events, *self.timed):
                 driver.event_destroy(event)
             driver.device_primary_ctx_release(self.number)
+        self.lines.clear()
         self.queues.clear()
         self.events.clear()
         self.timed.clear()

@@ -129,6 +129,9 @@ class Driver(Protocol):
     def launch_entry(self) -> int:
         """Return the address of ``cuLaunchKernel``, which launches call without Python."""
 
+    def current_entry(self) -> int:
+        """Return the address of ``cuCtxSetCurrent``, which they call before."""
+
     def launch_kernel_ex(
         self,
         function: int,

@@ -15,11 +15,6 @@ cimport cython
 cdef extern from "Python.h":
     unsigned long long PyLong_AsUnsignedLongLongMask(object) except? 0xFFFFFFFFFFFFFFFF
 
-# CUresult cuLaunchKernel(function, grid x, y, z, block x, y, z, shared bytes, stream, arguments, extra)
-ctypedef int (*LaunchKernel)(
-    void*, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int, void*, void**, void**
-) noexcept nogil
-
 cdef enum:
     INLINE = 64                # arguments of a launch that need no memory of their own
     BEHIND = 5                 # words behind the scalar pack
@@ -36,12 +31,6 @@ cdef int words_into(uint64_t* at, list numbers, Py_ssize_t n) except -1:
 cdef class Entry:
     """A kernel's grid and integers. ``address``: of the driver's function; ``n_words``: how much of the scalar pack the kernel takes;
     ``begin``, ``end``: of the parallel range."""
-    cdef LaunchKernel call
-    cdef void* function
-    cdef unsigned int blocks, threads, shared
-    cdef uint64_t* dims
-    cdef Py_ssize_t n_dims, n_words
-    cdef uint64_t begin, end
 
     def __init__(self, size_t address, size_t function, unsigned int blocks, unsigned int threads, unsigned int shared, list dims not None,
                  Py_ssize_t n_words, uint64_t begin, uint64_t end):
@@ -58,36 +47,53 @@ cdef class Entry:
     def __dealloc__(self):
         free(self.dims)
 
-    def launch(self, size_t stream, list pointers not None, list words not None, uint64_t local, uint64_t global_scratch, uint64_t error):
-        """Launch it; the driver's code."""
+    cdef int put(self, void* stream, Given* given) except? -1:
         cdef uint64_t[INLINE] values_inline
         cdef void* addresses_inline[INLINE]
         cdef uint64_t* values = values_inline
         cdef void** addresses = addresses_inline
-        cdef Py_ssize_t n_pointers = PyList_GET_SIZE(pointers), n = n_pointers + self.n_dims + self.n_words + BEHIND, i
+        cdef Py_ssize_t n = given.n_pointers + self.n_dims + self.n_words + BEHIND, i
         cdef uint64_t* at
         cdef char* room = NULL
         cdef int code
-        if PyList_GET_SIZE(words) < self.n_words:
-            raise ValueError(f"[launch] requires {self.n_words} words of scalars, got {PyList_GET_SIZE(words)}")
         if n > INLINE:
             room = <char*>malloc(n * 16)
             if room == NULL:
                 raise MemoryError()
             values, addresses = <uint64_t*>room, <void**>(room + 8 * n)
+        at = values
+        memcpy(at, given.pointers, given.n_pointers * sizeof(uint64_t))
+        at += given.n_pointers
+        memcpy(at, given.first, given.n_first * sizeof(uint64_t))
+        memcpy(at + given.n_first, self.dims + given.n_first, (self.n_dims - given.n_first) * sizeof(uint64_t))
+        at += self.n_dims
+        memcpy(at, given.words, self.n_words * sizeof(uint64_t))
+        at += self.n_words
+        at[0], at[1], at[2], at[3], at[4] = given.local, given.global_scratch, given.error, self.begin, self.end
+        for i in range(n):
+            addresses[i] = &values[i]
+        with nogil:                                      # a full queue of the device makes this wait
+            code = self.call(self.function, self.blocks, 1, 1, self.threads, 1, 1, self.shared, stream, addresses, NULL)
+        free(room)
+        return code
+
+    def launch(self, size_t stream, list pointers not None, list words not None, uint64_t local, uint64_t global_scratch, uint64_t error):
+        """Launch it; the driver's code."""
+        cdef Py_ssize_t n = PyList_GET_SIZE(pointers)
+        cdef Given given
+        cdef uint64_t* room
+        if PyList_GET_SIZE(words) < self.n_words:
+            raise ValueError(f"[launch] requires {self.n_words} words of scalars, got {PyList_GET_SIZE(words)}")
+        room = <uint64_t*>malloc((n + self.n_words + 1) * sizeof(uint64_t))
+        if room == NULL:
+            raise MemoryError()
         try:
-            words_into(values, pointers, n_pointers)
-            at = values + n_pointers
-            memcpy(at, self.dims, self.n_dims * sizeof(uint64_t))
-            at += self.n_dims
-            words_into(at, words, self.n_words)
-            at += self.n_words
-            at[0], at[1], at[2], at[3], at[4] = local, global_scratch, error, self.begin, self.end
-            for i in range(n):
-                addresses[i] = &values[i]
-            with nogil:                                  # a full queue of the device makes this wait
-                code = self.call(self.function, self.blocks, 1, 1, self.threads, 1, 1, self.shared, <void*>stream, addresses, NULL)
-            return code
+            words_into(room, pointers, n)
+            words_into(room + n, words, self.n_words)
+            given.n_pointers, given.pointers, given.words = n, room, room + n
+            given.n_first, given.first = 0, NULL
+            given.local, given.global_scratch, given.error = local, global_scratch, error
+            return self.put(<void*>stream, &given)
         finally:
             free(room)
 

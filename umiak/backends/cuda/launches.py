@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from umiak.backends.cuda.launch_entry import Entry
 from umiak.backends.cuda.modules import Module
-from umiak.backends.nest_launches import size_of
+from umiak.backends.nest_launches import reads_first, size_of
 from umiak.compiler.loop.tree import Kernel
-from umiak.compiler.render.spmd import LAUNCH, THREAD, resources
+from umiak.compiler.render.spmd import LAUNCH, THREAD
 from umiak.core import dtype as dt
 from umiak.core.tensor import empty
 
@@ -60,6 +60,8 @@ class Launch(NamedTuple):
     local: int  # bytes of scratch of all units
     global_scratch: int  # bytes of scratch of the launch
     entry: Entry
+    extras: tuple[int, int]  # which extras of the call its first integers are: from, number
+    fixed: bool  # grid and scratch are the same for all extras
 
     def arguments(self, given: Given) -> list[int]:
         """The arguments of the kernel (:mod:`umiak.compiler.render.ptx`)."""
@@ -82,12 +84,11 @@ class Launch(NamedTuple):
             queue.device.driver.check("cuLaunchKernel", code)
         if queue.capture is not None:
             queue.capture.launched(queue, self, given)
-        self.module.used[queue] = queue.stream.submitted + 1
 
 
-def prepare(device: Device, kernel: Kernel, dims: tuple[int, ...]) -> Launch:
-    """The launch of a kernel with these dims."""
-    need = resources(kernel, THREADS)
+def prepare(device: Device, kernel: Kernel, dims: tuple[int, ...], extras: tuple[int, int] = (0, 0)) -> Launch:
+    """The launch of a kernel with these dims, the first of which are ``extras`` of the call."""
+    need, module = device.modules.of(kernel, THREADS)
     count = size_of(need.range, dims)
     blocks = 1 if need.unit == LAUNCH else -(-count // need.threads) if need.unit == THREAD else count
     blocks = max(1, min(blocks, BLOCKS_PER_UNIT * device.units))
@@ -97,11 +98,13 @@ def prepare(device: Device, kernel: Kernel, dims: tuple[int, ...]) -> Launch:
             f"[{kernel.name}] requires at most {device.most_shared} bytes of shared memory on {device.place.name}, "
             f"got {shared}"
         )
-    module = device.modules.load(kernel, need.threads)
     module.allow_shared(shared)
     units = blocks * (need.threads if need.unit == THREAD else 1)
     local, global_scratch = units * size_of(need.local, dims), size_of(need.global_scratch, dims)
     entry = Entry(
         device.launch_entry, module.function, blocks, need.threads, shared, list(dims), need.words, BEGIN, END
     )
-    return Launch(module, kernel.name, blocks, need.threads, shared, dims, need.words, local, global_scratch, entry)
+    fixed = not any(reads_first(x, extras[1]) for x in (need.range, need.shared, need.local, need.global_scratch))
+    return Launch(
+        module, kernel.name, blocks, need.threads, shared, dims, need.words, local, global_scratch, entry, extras, fixed
+    )

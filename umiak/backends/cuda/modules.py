@@ -7,17 +7,19 @@ import threading
 import weakref
 from collections import deque
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from umiak.backends.cuda import targets
 from umiak.compiler.jit import codegen, object_cache
 from umiak.compiler.loop.tree import Kernel
 from umiak.compiler.render import ptx
+from umiak.compiler.render.spmd import Resources, resources
 
 if TYPE_CHECKING:
     from umiak.backends.cuda.device import Device, Queue
 
 INLINE_SHARED = 48 << 10  # bytes of shared memory of a block that need no permission
+MOST_KNOWN = 4096  # kernels whose text need not be written again
 
 
 class Module:
@@ -29,7 +31,6 @@ class Module:
         self.handle = driver.module_load_data(image)
         self.function = driver.module_get_function(self.handle, name)
         self.shared = INLINE_SHARED
-        self.used: dict[Queue, int] = {}  # the last ticket of each stream that runs it
 
     def allow_shared(self, nbytes: int) -> None:
         """Let launches have so much shared memory."""
@@ -38,8 +39,18 @@ class Module:
             self.shared = nbytes
 
     def __del__(self) -> None:
-        if hasattr(self, "used"):
-            self.modules.retired.append((self.handle, self.used))
+        if hasattr(self, "function"):
+            # Launches do not note which streams they go to: what has been handed to any of them may run it.
+            queues = [*self.modules.device.queues.values()]
+            self.modules.retired.append((self.handle, [(q, q.stream.submitted) for q in queues]))
+
+
+class Known(NamedTuple):
+    """A kernel that was asked for, and what it came to: to write its text again takes milliseconds."""
+
+    kernel: Kernel
+    need: Resources
+    module: weakref.ref[Module]
 
 
 class Modules:
@@ -49,7 +60,8 @@ class Modules:
         self.device = device
         self.lock = threading.Lock()
         self.loaded: weakref.WeakValueDictionary[tuple[str, int], Module] = weakref.WeakValueDictionary()
-        self.retired: deque[tuple[int, dict[Queue, int]]] = deque()
+        self.known: dict[tuple[int, int], Known] = {}  # by identity of the kernel, and threads of a block
+        self.retired: deque[tuple[int, list[tuple[Queue, int]]]] = deque()  # with tickets that may run them
 
     @cached_property
     def target(self) -> tuple[str, int]:
@@ -57,6 +69,19 @@ class Modules:
         driver = self.device.driver.driver_get_version()
         arch = targets.architecture(self.device.capability, driver)
         return arch, targets.version(driver, arch)
+
+    def of(self, kernel: Kernel, threads: int) -> tuple[Resources, Module]:
+        """The needs of launches of a kernel, and its module; ``threads``: of a block, where the kernel does not say."""
+        known = self.known.get((id(kernel), threads))
+        module = None if known is None else known.module()
+        if known is not None and module is not None:
+            return known.need, module
+        need = resources(kernel, threads)
+        module = self.load(kernel, need.threads)
+        if len(self.known) >= MOST_KNOWN:
+            self.known.clear()
+        self.known[id(kernel), threads] = Known(kernel, need, weakref.ref(module))
+        return need, module
 
     def load(self, kernel: Kernel, threads: int) -> Module:
         """The module of a kernel for blocks of so many threads."""
@@ -73,14 +98,14 @@ class Modules:
         """Unload what nobody refers to and no stream runs."""
         for _ in range(len(self.retired)):
             try:
-                handle, used = self.retired.popleft()
+                handle, tickets = self.retired.popleft()
             except IndexError:  # another thread was first
                 return
-            if all(queue.poll() >= ticket for queue, ticket in used.items()):
+            if all(queue.poll() >= ticket for queue, ticket in tickets):
                 if self.device.lost is None:
                     self.device.enter().module_unload(handle)
             else:
-                self.retired.append((handle, used))
+                self.retired.append((handle, tickets))
 
     def close(self) -> None:
         """Unload what nobody refers to; no stream has work."""

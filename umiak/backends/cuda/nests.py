@@ -9,10 +9,13 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from umiak.backends.attention_launches import launches_of
+from umiak.backends.base import Kernel
 from umiak.backends.cuda.device import CaptureError, Device, Draw
+from umiak.backends.cuda.launch_entry import Entry
 from umiak.backends.cuda.launches import Given, Launch, Scratch, prepare
+from umiak.backends.cuda.nest_calls import Table
 from umiak.backends.late_failures import DataCheck
-from umiak.backends.nest_launches import Work
+from umiak.backends.nest_launches import NestLaunches, Work
 from umiak.compiler.dump import dump
 from umiak.compiler.fused import Fused
 from umiak.compiler.loop import tree
@@ -26,6 +29,11 @@ class Prepared(NamedTuple):
     temporaries: tuple[int, ...]
     steps: tuple[tuple[Launch, ...], ...]  # launches of one step share global scratch
     fails: bool
+
+    @property
+    def alone(self) -> bool:
+        """Launches need nothing of Python: no check behind them, nothing that extras decide on."""
+        return not self.fails and all(k.fixed for step in self.steps for k in step)
 
 
 class Sizes(NamedTuple):
@@ -41,6 +49,16 @@ class Sizes(NamedTuple):
         return cls(x.dtype, x.offset, x.shape, x.strides)
 
 
+def _flat(prepared: Prepared) -> list[tuple[Entry, int, int, int, int]]:
+    """The launches of all steps: each one's entry, the scratch that it shares with those behind it in its step (-1: it
+    is such a one), its own, and its extras."""
+    return [
+        (k.entry, -1 if i else max(x.global_scratch for x in step), k.local, *k.extras)
+        for step in prepared.steps
+        for i, k in enumerate(step)
+    ]
+
+
 class NestKernel:
     """The launches of one class of calls on one device; raises NotANest where they are no nest."""
 
@@ -49,6 +67,11 @@ class NestKernel:
         self.lock = threading.Lock()  # what is prepared is found by all threads
         self.launches = launches_of(call, self.prepare, device.most_shared, device.cores.together)
         self.name = self.launches.name
+        self.nest: NestLaunches | None = None  # of calls that may be launched without Python
+        self.table: Table | None = None
+        if isinstance(self.launches, NestLaunches):
+            self.nest = self.launches
+            self.table = Table(device.lines, len(self.nest.symbols), len(self.nest.extras))
         operations = call.op.group.operations if isinstance(call.op, Fused) else ()
         self.random = call.op.random or any(o.op.random for o in operations)
         # Where the words of a stream of random numbers begin is among the params of ops that draw them.
@@ -61,7 +84,7 @@ class NestKernel:
         for kernels in work.steps:
             for k in kernels:
                 dump("loop", self.name, partial(show_kernel, k.kernel))
-            steps.append(tuple(prepare(self.device, k.kernel, k.dims) for k in kernels))
+            steps.append(tuple(prepare(self.device, *k) for k in kernels))
         bodies = [tree.walk_statements(k.kernel.body) for kernels in work.steps for k in kernels]
         fails = any(isinstance(s, tree.Fail) for body in bodies for s in body)
         return Prepared(work.temporaries, tuple(steps), fails)
@@ -70,8 +93,20 @@ class NestKernel:
         words = self.launches.words(ins, params)
         with self.lock:
             prepared = self.launches.prepared(ins, words)
+            if self.nest is not None and self.table is not None and prepared.alone:
+                key = self.nest.key(ins, words)
+                self.table.add(key, len(ins) + len(outs), prepared.temporaries, _flat(prepared), prepared)
         if prepared.steps:
             self.launch(prepared, op, outs, ins, params, words)
+
+    def kernel(self, run: Any) -> Kernel:
+        """Of calls that ``run`` does where they are not ready to be launched without Python."""
+        if self.nest is None or self.table is None:
+            return Kernel(run=run, residuals=True, keep=self, name=self.name)
+        return Kernel(
+            address=self.table.address, launch_self=id(self.table), dims=[*self.nest.symbols, *self.nest.extras],
+            run=run, residuals=True, keep=self, name=self.name,
+        )  # fmt: skip
 
     def resized(self, prepared: Prepared, sizes: list[Any], index: int, words: list[int]) -> Launch | None:
         """The launch of that number in what was prepared, for other words; None where they want other kernels."""

@@ -42,6 +42,17 @@ def load() -> NvidiaDriver:
     return driver
 
 
+def _address(name: str) -> int:
+    """The address of a function of the driver."""
+    try:
+        function = getattr(ctypes.CDLL(LIBRARY), name)
+    except OSError as error:
+        raise RuntimeError(f"[gpu] requires the NVIDIA driver: {error}") from error
+    address = ctypes.cast(function, ctypes.c_void_p).value
+    assert address is not None
+    return address
+
+
 class NvidiaDriver:
     """:class:`umiak.backends.cuda.driver.Driver` by a module with the names of ``cuda.bindings.driver``."""
 
@@ -228,13 +239,10 @@ class NvidiaDriver:
         self.call("cuMemsetD32Async", address, value, count, stream)
 
     def launch_entry(self) -> int:
-        try:
-            function = ctypes.CDLL(LIBRARY).cuLaunchKernel
-        except OSError as error:
-            raise RuntimeError(f"[gpu] requires the NVIDIA driver: {error}") from error
-        address = ctypes.cast(function, ctypes.c_void_p).value
-        assert address is not None
-        return address
+        return _address("cuLaunchKernel")
+
+    def current_entry(self) -> int:
+        return _address("cuCtxSetCurrent")
 
     def launch_kernel_ex(
         self,

@@ -147,7 +147,7 @@ class Launcher:
 
         for x in tensors:
             x.storage.use_on_stream(queue.stream.id)
-        module.used[queue] = queue.put(self.name, enqueue, uses=[Buffer(x) for x in tensors])
+        queue.put(self.name, enqueue, uses=[Buffer(x) for x in tensors])
         if queue.capture is not None:
             queue.capture.keep.append(module)
 
