@@ -71,6 +71,8 @@ install: $(INSTALLED) ## set up .venv for changing the project: all tools, PyTor
 
 build: $(INSTALLED) ## compile what changed in the Cython modules
 	$(compile)
+	@$(BIN)/python -m compileall -q -x '/(test_[^/]*|conftest)\.py$$' tests tools
+	@$(BIN)/python tools/rewrite_tests.py
 
 demo: $(or $(wildcard $(INSTALLED)),$(DEMO)) ## set up what the demo needs, train a small GPT, kill it, resume it, let it write
 	$(compile)
@@ -82,10 +84,17 @@ lint: $(INSTALLED) ## ruff and mypy alone
 	$(BIN)/mypy
 	@$(BIN)/python tools/long_files.py
 
-test: build lint $(MODEL) $(PACKAGES) ## set up .venv, then ruff, mypy and the tests that are not slow
+# mypy has one process, beside which there is time to compile.
+define check
+	@$(MAKE) --no-print-directory -j 2 --output-sync build lint
+endef
+
+test: $(INSTALLED) $(MODEL) $(PACKAGES) ## set up .venv, then ruff, mypy and the tests that are not slow
+	$(check)
 	$(PYTEST) -m "not slow"
 
-test-all: build lint $(MODEL) $(PACKAGES) ## the same with every test
+test-all: $(INSTALLED) $(MODEL) $(PACKAGES) ## the same with every test
+	$(check)
 	$(PYTEST)
 
 # The oldest NumPy that fits, in a folder that comes first; the tests are those of what meets arrays.

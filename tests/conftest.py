@@ -13,12 +13,18 @@ from collections.abc import Generator, Iterator
 import numpy as np
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 
 from tests.support.garbage import collect_garbage
 
 # The same examples every time, and no verdict by the clock.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
+
+# Constants of all modules that are loaded are examples, too, which then depend on the tests before and on all sources;
+# to parse those takes a second.
+if hasattr(providers, "_get_local_constants"):
+    providers._get_local_constants = lambda: providers._local_constants
 
 # Workers of a run share the CPUs, so threads of GNU OpenMP that spin until there is work keep others from theirs: that
 # took a third of the time of tests of layers. Read when the library is loaded, which NumPy does not.
@@ -35,13 +41,13 @@ def pytest_collection() -> Generator[None, object, object]:
 
     Modules and items, 47,000 of them, are a million and a half objects that live as long as the session. To walk them
     takes a third of the time of collection, and a second in each test that collects garbage to see what is left of it.
+    Nor is it walked once for the garbage in it, which stays.
     """
     gc.disable()
     try:
         return (yield)
     finally:
         gc.enable()
-        gc.collect()
         gc.freeze()
         if "umiak" in sys.modules:
             os.environ["UMIAK_BUILT"] = "1"  # an editable install looks for work at every start (tools/ninja)

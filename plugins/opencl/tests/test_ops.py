@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from harness import CPU, tensor
-from samples import ARRAYS, Case, assert_close, cases_of, seed_of, usable
+from samples import ARRAYS, Case, assert_close, cases_of, own_ops, seed_of, usable
 
 from umiak import ops as F
 from umiak.autodiff import rules
@@ -23,7 +23,7 @@ LONG = ("deformable", "index_put", "psroi", "repeat_interleave", "rnn", "roi")
 
 def ops(property: str, where: Any) -> list[Any]:
     """An item per op that has a case, the first ``QUICK`` of a drawn order but ``LONG`` ones among the quick tests."""
-    names = [n for n in F.REGISTRY if any(usable(c) and where(c) for c in cases_of(n))]
+    names = [n for n in own_ops() if any(usable(c) and where(c) for c in cases_of(n))]
     names.sort(key=lambda name: (name.startswith(LONG), seed_of(property, name)))
     return [pytest.param(n, marks=[] if i < QUICK else pytest.mark.slow) for i, n in enumerate(names)]
 
