@@ -11,7 +11,7 @@ from paddle.jit.sot.psdb import in_sot
 from paddle.vision import ops
 from tests.fuzz.calls.check import FAMILIES, MODES, Failure, calls_of, check, family_of
 
-SAMPLE, EACH = 12, 3
+SAMPLE, EACH = 6, 3
 ALL, CHUNK = 2_000, 50
 
 

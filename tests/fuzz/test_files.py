@@ -6,7 +6,7 @@ from tests.fuzz.files.__main__ import NAMES
 from tests.fuzz.files.check import check
 from tests.support.native_libraries import CC
 
-QUICK, ALL, CHUNK = 100, 50_000, 5_000
+QUICK, ALL, CHUNK = 40, 50_000, 5_000
 
 
 def judge(name: str, first: int, last: int) -> None:

@@ -8,7 +8,7 @@ from tests.fuzz.functions.check import Failure, check
 from tests.fuzz.functions.generate import Program, generate
 from tests.fuzz.functions.shrink import shrink
 
-SAMPLE, EACH = 24, 4
+SAMPLE, EACH = 12, 4
 ALL, CHUNK = 2_000, 50
 CAPTURED = ("bytecode", "source")
 

@@ -15,9 +15,9 @@ from umiak.comm.launcher.monitor import JobMonitor
 
 pytestmark = needs_mpi
 
-SAMPLE, EACH = 20, 4
+SAMPLE, EACH = 8, 4
 ALL, CHUNK = 300, 25
-LOOPS, LOOP_CHUNK, QUICK_LOOPS = 1000, 100, 12
+LOOPS, LOOP_CHUNK, QUICK_LOOPS = 1000, 100, 6
 AT_ONCE = 3
 
 # What a loop runs: how rank 1 ends -> the exit status. The others wait, end well, or fail of the same.

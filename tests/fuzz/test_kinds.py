@@ -28,11 +28,11 @@ pytestmark = pytest.mark.usefixtures("fake", "slow_kept_nowhere")
 
 # Programs of each kind in `make test`, and beyond these in `make test-all`.
 SAMPLES = {
-    "complex": (12, 4_000),
-    "storage": (30, 5_000),
-    "devices": (18, 4_000),
-    "sharded": (18, 3_000),
-    "language": (2, 3_000),
+    "complex": (6, 4_000),
+    "storage": (12, 5_000),
+    "devices": (12, 4_000),
+    "sharded": (12, 3_000),
+    "language": (1, 3_000),
 }
 EACH, CHUNK = 6, 50
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
@@ -13,37 +14,43 @@ import torch
 from tests.fuzz.programs import run
 from tests.fuzz.programs.check import Failure
 from tests.fuzz.programs.generate import generate, leaf
-from tests.fuzz.programs.kinds import check
+from tests.fuzz.programs.kinds import CHECKS, check
 from tests.fuzz.programs.memory import Judge, Unclear
 from tests.fuzz.programs.ops.table import OPS
 from tests.fuzz.programs.record import Input, Program, Statement
 from tests.fuzz.programs.shrink import script, shrink
 from tests.support.native_libraries import CC
 
-SAMPLE, PARTS = 150, 8
+SAMPLE, PARTS, AHEAD = 150, 8, 4
 ALL, CHUNK = 20_150, 50
 
 
 pytestmark = pytest.mark.usefixtures("slow_kept_nowhere")
 
 
-def holds(programs: Iterable[Program]) -> None:
-    for program in programs:
+def holds(programs: Iterable[tuple[Program, str | None]]) -> None:
+    """``programs``: each with the one mode besides eager in which it runs, or None for all that it draws."""
+    for program, mode in programs:
         try:
-            check(program)
+            check(program, only=mode)
         except Failure as failure:
             pytest.fail(script(*shrink(program, failure)), pytrace=False)
 
 
 @cache
-def covering() -> list[Program]:
-    """Of the first programs as many as it takes to call each op that these call."""
+def covering() -> list[tuple[Program, str]]:
+    """Of the first programs as many as it takes to call each op that these call, each with one of the modes that it
+    draws: that which the fewest before it have."""
     programs = list(map(generate, range(SAMPLE)))
     ops = [{s.op.name for s in program.statements} for program in programs]
     missing, chosen = set().union(*ops), []
+    modes: Counter[str] = Counter()
     while missing:
         at = max(range(SAMPLE), key=lambda i: len(ops[i] & missing))
-        chosen.append(programs[at])
+        drawn = CHECKS[programs[at].kind](programs[at], Counter()).drawn_modes()
+        mode = min(drawn or ["eager"], key=modes.__getitem__)
+        modes[mode] += 1
+        chosen.append((programs[at], mode))
         missing -= ops[at]
     return chosen
 
@@ -55,10 +62,15 @@ def test_a_sample(part):
     holds(programs)
 
 
+def test_the_sample_has_every_mode_that_is_drawn():
+    modes = {mode for mode, share in CHECKS["plain"].modes.items() if share}
+    assert {mode for _, mode in covering()} - {"eager"} == modes
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, ALL, CHUNK))
 def test_all(first):
-    holds(map(generate, range(first, first + CHUNK)))
+    holds((generate(seed), None) for seed in range(first, first + CHUNK))
 
 
 def compiled(seeds: range) -> None:
@@ -74,11 +86,11 @@ def compiled(seeds: range) -> None:
 
 
 def test_a_sample_compiled_ahead_of_time():
-    compiled(range(6))
+    compiled(range(AHEAD))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(6, 406, CHUNK))
+@pytest.mark.parametrize("first", range(AHEAD, 406, CHUNK))
 def test_more_compiled_ahead_of_time(first):
     compiled(range(first, first + CHUNK))
 

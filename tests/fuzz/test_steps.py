@@ -11,7 +11,7 @@ from tests.fuzz import steps
 from tests.fuzz.steps import CLIPS, EIGHT, OPTIMIZERS, PARTS, WAYS, check, draw
 from umiak.comm.captured_buckets import CapturedReduction
 
-SAMPLE = 6
+SAMPLE = 3
 ALL, CHUNK = 600, 20
 
 

@@ -617,7 +617,9 @@ def explain(seed, steps, captured):
         pytest.fail(f"seed {seed}, {short}: {alias_programs.check(seed, short, captured)}")
 
 
-@pytest.mark.parametrize("start", range(0, 120, 20))
+@pytest.mark.parametrize(
+    "start", [pytest.param(start, marks=[pytest.mark.slow] * (start >= 40)) for start in range(0, 120, 20)]
+)
 def test_random_programs(start):
     for seed in range(start, start + 20):
         explain(seed, alias_programs.make(seed), False)

@@ -152,10 +152,12 @@ def over_samples(
     where: Callable[[Case], bool] = lambda case: True,
     known: dict[str, str] | None = None,
     never: Mapping[str, str] | None = None,
+    share: int = 1,
 ) -> Callable[[Callable[[Case], None]], Callable]:
     """Make a check of a case the test of a property: an item per op, which runs ``quick`` of its samples.
 
-    The other samples are an item marked slow. The quick ones are drawn from the names of property and op. ``known``
+    The other samples are an item marked slow. The quick ones are drawn from the names of property and op. Where another
+    property shows much of the same, the quick samples of one op in ``share`` are among the quick tests. ``known``
     holds ops that fail the property, with the reason; it is an error when they do not. A check that raises
     ``ShowsNothing`` leaves its case out; an op of which no case shows anything fails, unless ``never`` has it, with the
     reason. An op in ``never`` of which a case shows something fails too.
@@ -169,7 +171,11 @@ def over_samples(
             cases = [c for c in cases_of(name) if usable(c) and where(c)]
             order = drawn_order(cases, check.__name__, name, name=lambda c: c.index)
             rest = order[quick:]
-            for label, part, spare, marks in (("", order[:quick], rest, []), ("-rest", rest, None, [pytest.mark.slow])):
+            marks_of_quick = [pytest.mark.slow] * (seed_of(name, check.__name__) % share > 0)
+            for label, part, spare, marks in (
+                ("", order[:quick], rest, marks_of_quick),
+                ("-rest", rest, None, [pytest.mark.slow]),
+            ):
                 if part:
                     tested.add(name)
                     if known and name in known:

@@ -9,7 +9,7 @@ MODULE = "tests.paddle.distributed.captured_step_checks"
 CHECKS = checks(MODULE)
 every = pytest.mark.parametrize("name", CHECKS, ids=lambda name: name.removeprefix("check_"))
 # Virtual ranks make every check in the quick suite, processes a few.
-FEW = 8
+FEW = 4
 TOGETHER = drawn_order(CHECKS)[:FEW]
 
 
