@@ -13,6 +13,8 @@ from umiak.core.place import Place
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 
+_BFLOAT16 = frozenset(("avx512bf16", "amx-bf16", "bf16"))  # features of processors
+
 # Built-in types of the reference framework; any other is a custom device there.
 _KNOWN = ("cpu", "gpu", "xpu", "ipu", "gpu_pinned")
 
@@ -349,10 +351,11 @@ def get_device_capability(device: Any = None) -> tuple[int, int]:
 
 @public("paddle.device paddle.cuda")
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Say whether bfloat16 works; on the host it is computed in float32.
+    """Say whether bfloat16 works on the current device.
 
     Args:
-        including_emulation: accepted, and returned: it works by such emulation alone.
+        including_emulation: True counts devices that compute it in float32, which all do; False only those with
+            instructions for it: processors with AVX512-BF16, AMX-BF16 or ARM's BF16, GPUs from capability 8.0 on.
 
     Returns:
         A bool.
@@ -362,7 +365,13 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
         >>> paddle.device.is_bf16_supported()
         True
     """
-    return bool(including_emulation)
+    if including_emulation:
+        return True
+    if current_place().is_cpu_place():
+        from umiak.compiler.render.target import Target  # with whoever asks: it loads the compiler
+
+        return not _BFLOAT16.isdisjoint(Target.host().has)
+    return get_device_capability() >= (8, 0)
 
 
 @public("paddle paddle.device")

@@ -478,6 +478,9 @@ def test_group_and_instance_norm(agree, rng):
         ((1, 2, 3, 4), [1, 0, 0, 0, 0, 0, 0, 2], {"pad_from_left_axis": False}, (3, 2, 3, 5)),
         ((1, 2, 3, 4), [1, 2, 3, 4, 1, 1], {}, (1, 4, 10, 7)),
         ((1, 2, 3, 4), [1, 2, 3, 4], {"data_format": "NHWC"}, (1, 9, 6, 4)),
+        ((1, 2, 3, 4), [1, 2], {"data_format": "NHWC"}, (1, 2, 3, 7)),
+        ((1, 2, 3, 4), [1, 2, 3, 4, 1, 1], {"data_format": "NHWC"}, (1, 4, 10, 7)),
+        ((1, 2, 3, 4), [1, 2], {"data_format": "NLC"}, (1, 2, 3, 7)),
         ((2, 3), [1, 2], {}, (2, 6)),
         ((2, 3), [1, 2, 0, 0], {}, (5, 3)),
         ((1, 2, 3, 4), [-1, 0, 0, 0], {}, (1, 2, 3, 3)),
@@ -486,6 +489,16 @@ def test_group_and_instance_norm(agree, rng):
 )
 def test_pad_shapes(shape, pad, kw, expected):
     assert tuple(F.pad(paddle.ones(shape), pad, **kw).shape) == expected
+
+
+@pytest.mark.parametrize(("rank", "data_format"), [(3, "NCHW"), (4, "NLC"), (4, "NCDHW"), (5, "NHWC")])
+def test_formats_of_another_rank_are_refused(rank, data_format):
+    x = paddle.ones([2] * rank)
+    for pad in (1, [1, 1] * (rank - 2)):
+        with pytest.raises(ValueError, match=rf"a data_format of {rank} letters for rank {rank}"):
+            F.pad(x, pad, data_format=data_format)
+    with pytest.raises(ValueError, match=r"\[BatchNorm3D\] requires a data_format of NCDHW, .*, got 'NCL'"):
+        paddle.nn.BatchNorm3D(2, data_format="NCL")(paddle.ones([1, 2, 1, 1, 1]))
 
 
 @pytest.mark.parametrize("mode", ["constant", "reflect", "replicate", "circular"])

@@ -266,6 +266,7 @@ def test_summary():
         assert word in text
 
 
+@pytest.mark.usefixtures("no_garbage")
 def test_peaks_of_a_training_step():
     layer = paddle.nn.Linear(64, 64)
     device.reset_peak_memory_stats("cpu")
@@ -297,6 +298,10 @@ def test_what_tests_run_on_is_no_device_of_a_plug_in():
     assert "null" not in device.get_all_custom_device_type()
     assert not any(name.startswith("null") for name in device.get_available_custom_device())
     assert device.is_bf16_supported("cpu") is True
+    with open("/proc/cpuinfo") as file:
+        flags = next((line.split() for line in file if line.startswith(("flags", "Features"))), [])
+    native = not {"avx512_bf16", "amx_bf16", "bf16"}.isdisjoint(flags)
+    assert device.is_bf16_supported(including_emulation=False) is native
 
 
 def test_statistics_and_generators_by_the_names_of_the_core():

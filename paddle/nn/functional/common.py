@@ -342,9 +342,9 @@ def pad(
     Args:
         x: tensor of any dtype and shape; of rank 3 to 5 for modes other than ``"constant"``.
         pad: list or tensor of pairs (before, after). As many pairs as dims (constant mode only) go from the first dim
-            to the last; fewer go from the last spatial dim to the first (left, right, top, bottom, front, back), and,
-            in constant mode, on to the other dims from the last to the first. One int pads every spatial dim on both
-            sides. Negative numbers crop in constant mode.
+            to the last. As many as spatial dims go from the last of these to the first (left, right, top, bottom,
+            front, back). Any other number (constant mode only) goes from the last dim backwards, whatever the format.
+            One int pads every spatial dim on both sides. Negative numbers crop in constant mode.
         mode: ``"constant"``, ``"reflect"`` (mirrored, without the edge element), ``"replicate"`` (the edge element) or
             ``"circular"`` (the other end); the last three pad all spatial dims.
         value: the number added in constant mode.
@@ -372,7 +372,11 @@ def pad(
     if flat is None:
         flat = tuple([n if type(n) is Sym else int(n) for n in (pad.tolist() if hasattr(pad, "tolist") else pad)])
         pads_by_axis = _pads_by_axis.__wrapped__  # a symbolic number lives as long as its program
-    axes, lo, hi = pads_by_axis(x.ndim, spatial, flat, mode, bool(pad_from_left_axis))
+    ndim = x.ndim
+    if data_format is not None and ndim in (3, 4, 5) and len(data_format) != ndim:
+        if isinstance(flat, int) or len(flat) == 2 * len(spatial):  # else the format is not read
+            raise op_error(ValueError, "pad", f"a data_format of {ndim} letters for rank {ndim}", repr(data_format))
+    axes, lo, hi = pads_by_axis(ndim, spatial, flat, mode, bool(pad_from_left_axis))
     if mode == "circular" and any(a < 0 or b < 0 or max(a, b) > x.shape[d] for d, a, b in zip(axes, lo, hi)):
         return _wrapped(x, list(zip(axes, zip(lo, hi))))
     return apply(_PAD[mode, axes], (x, _number_of(x, value)), (lo, hi))
@@ -392,9 +396,9 @@ def _pads_by_axis(
     if mode == "constant" and len(pairs) == rank:
         axes = range(rank) if from_left else range(rank - 1, -1, -1)
     elif mode == "constant":
-        # Dims before the spatial ones follow them where there are more pairs.
-        order = [*reversed(spatial), *(a for a in range(rank - 1, -1, -1) if a not in spatial)]
-        axes = order[: len(pairs)]  # type: ignore[assignment]
+        # As many pairs as spatial dims are for these, others for the last dims, whatever the format.
+        order = spatial if len(pairs) == len(spatial) else range(rank)
+        axes = tuple(reversed(order))[: len(pairs)]  # type: ignore[assignment]
     else:
         if len(pairs) != len(spatial) or rank not in (3, 4, 5):
             raise op_error(ValueError, "pad", f"{len(spatial)} pairs for rank {rank} in mode {mode!r}", len(pairs))

@@ -20,6 +20,7 @@ from umiak import ops
 from umiak.core.dtype import convert
 from umiak.core.eager import apply
 from umiak.core.tensor import Tensor
+from umiak.util.errors import op_error
 
 if TYPE_CHECKING:
     from umiak import comm
@@ -399,6 +400,7 @@ class _BatchNormBase(Layer):
     """Shared by batch norms of every rank. The running mean and variance are parameters that are not trained."""
 
     ranks: tuple[int, ...]
+    formats: tuple[str, ...] = ()  # that are taken; all that the function takes where none is named
     # What is asked of the running mean and variance beside their values.
     _running_attrs: Sequence[ParamAttr] = (ParamAttr(trainable=False), ParamAttr(trainable=False))
     weight: Tensor | None
@@ -447,6 +449,9 @@ class _BatchNormBase(Layer):
             raise ValueError(
                 f"[{type(self).__name__}] requires rank {' or '.join(map(str, self.ranks))}, got {input.ndim}"
             )
+        if self.formats and self._data_format not in self.formats:
+            need = f"a data_format of {', '.join(self.formats)}"
+            raise op_error(ValueError, type(self).__name__, need, repr(self._data_format))
 
     def forward(self, input: Tensor) -> Tensor:
         self._check(input)
@@ -514,6 +519,7 @@ class BatchNorm1D(_BatchNormBase):
     """
 
     ranks = (2, 3)
+    formats = ("NC", "NCL", "NLC", "NCHW", "NHWC")
 
     def __init__(
         self,
@@ -574,6 +580,7 @@ class BatchNorm2D(_BatchNormBase):
     """
 
     ranks = (4,)
+    formats = ("NCHW", "NHWC")
 
     def __init__(
         self,
@@ -634,6 +641,7 @@ class BatchNorm3D(_BatchNormBase):
     """
 
     ranks = (5,)
+    formats = ("NCDHW", "NDHWC", "NCHW", "NHWC")
 
     def __init__(
         self,
