@@ -21,8 +21,8 @@ from typing import Any, NamedTuple, TypeVar, overload
 import numpy as np
 
 from paddle._documents import indented
-from umiak.core.direct import Direct, by_axis, by_ints, by_op, by_operator, by_reduction, with_other_order
-from umiak.core.inplace import assign, overwrite
+from umiak.core.direct import Direct, by_axis, by_ints, by_op, by_operator, by_reduction, overwrite, with_other_order
+from umiak.core.inplace import assign
 from umiak.core.inplace import rebind as rebind_tensor
 from umiak.core.tensor import Tensor
 from umiak.ops.promotion import cast
@@ -356,7 +356,7 @@ def inplace(
         keeps_out: the signature shows ``out``.
         by: what is computed, if it is not ``base``: its dtype may be another. Its signature is shown, unless it takes
             any arguments.
-        write: ``write(function, x, args, kwargs, differs)``, as of :func:`umiak.core.inplace.overwrite`.
+        write: ``write(function, x, args, kwargs, differs)``, as of :func:`umiak.core.direct.overwrite`.
     """
     compute = by or base
     label = name or base.__name__ + "_"

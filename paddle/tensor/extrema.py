@@ -13,6 +13,7 @@ from paddle.tensor._args import (
     promoted,
     same_dtype,
 )
+from paddle.tensor.overwriting import Update, some_elements
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.context import current
@@ -52,15 +53,22 @@ def clip(x: Tensor, min: Any = None, max: Any = None, name: str | None = None, *
 clamp = also(clip, "clamp")
 
 
+def _are_numbers(bounds: dict[str, Any]) -> bool:
+    return builtins.all(type(b) in (float, int) for b in bounds.values())
+
+
 def _clip_within(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """Integers stay integers in place, where a bound has a fraction, too."""
+    """Integers stay integers in place, where a bound has a fraction, too; floats take one pass over the memory."""
+    bounds = {**dict(zip(("min", "max"), args, strict=False)), **kwargs}
+    if x.dtype.is_floating and len(args) <= 2 and bounds.keys() == {"min", "max"} and _are_numbers(bounds):
+        return Update(F.Clip(), (x, bounds["min"], bounds["max"])).result(x)
     clipped = clip(x, *args, **kwargs)
     return cast(clipped, x.dtype) if x.dtype.is_integer else clipped
 
 
-clip_ = inplace(clip, "paddle.tensor Tensor", by=_clip_within)
+clip_ = inplace(clip, "paddle.tensor Tensor", by=_clip_within, write=some_elements)
 
-clamp_ = inplace(clip, "paddle.tensor Tensor", name="clamp_", by=_clip_within)
+clamp_ = inplace(clip, "paddle.tensor Tensor", name="clamp_", by=_clip_within, write=some_elements)
 
 
 _NUMBERS = (float, int, type(None))

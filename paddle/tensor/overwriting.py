@@ -18,6 +18,7 @@ class Update(NamedTuple):
 
     op: OpBase
     operands: tuple
+    params: tuple = ()
 
     def write(self, x: Tensor) -> bool:
         """Write the result into ``x``. False, and nothing is done, where a gradient or a program has to know of it, and
@@ -25,12 +26,12 @@ class Update(NamedTuple):
         recorded = current().grad_enabled and any(isinstance(o, Tensor) and not o.stop_gradient for o in self.operands)
         if recorded or not is_plain(x):
             return False
-        apply_into(self.op, (x,), self.operands)
+        apply_into(self.op, (x,), self.operands, self.params)
         return True
 
     def result(self, x: Tensor) -> Tensor:
         """The result for ``x``: a new tensor, or ``x`` in its in-place form."""
-        return x if x is current().values.get(_TARGET) and self.write(x) else apply(self.op, self.operands)
+        return x if x is current().values.get(_TARGET) and self.write(x) else apply(*self)
 
 
 def is_plain(x: Tensor) -> bool:

@@ -224,3 +224,80 @@ def test_results_that_others_hold_are_copied():
     b.exp_()  # the derivative is the result itself
     b.sum().backward()
     np.testing.assert_allclose(a.grad.numpy(), np.exp([1.0, 2.0]), rtol=1e-6)
+
+
+ELEMENTWISE = {
+    "add_": lambda x, y: x.add_(y),
+    "subtract_": lambda x, y: x.subtract_(y),
+    "multiply_": lambda x, y: x.multiply_(2),
+    "divide_": lambda x, y: x.divide_(y),
+    "exp_": lambda x, y: x.exp_(),
+    "relu_": lambda x, y: paddle.nn.functional.relu_(x),
+    "scale_": lambda x, y: x.scale_(2.0, bias=-1.0),
+    "clip_": lambda x, y: x.clip_(-0.5, 0.5),
+    "masked_fill_": lambda x, y: x.masked_fill_(y > 1, -1.0),
+    "sigmoid_": lambda x, y: x.sigmoid_(),
+    "maximum": lambda x, y: x.lerp_(y, 0.25),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float64"])
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_elementwise(rng, name, dtype):
+    """In place as apart, of tensors, of views with gaps, and where an operand overlaps the target."""
+    write = ELEMENTWISE[name]
+    y = paddle.to_tensor(rng.random((4, 6)) + 0.5).astype(dtype)
+    for part in (lambda x: x, lambda x: x[:, 1:4], lambda x: x[1:3], lambda x: x.t()):
+        x = paddle.to_tensor(rng.standard_normal((4, 6))).astype(dtype)
+        version, other = x.inplace_version, part(y).contiguous()
+        want = write(part(x).clone(), other)
+        all_of_it = x.clone()
+        part(all_of_it).copy_(want)
+        target = part(x)
+        assert write(target, other) is target
+        assert values(x).tolist() == values(all_of_it).tolist()
+        assert x.inplace_version > version
+
+
+def test_operands_that_overlap(rng):
+    x = paddle.to_tensor(rng.standard_normal(8).astype("float32"))
+    want = x.clone()
+    want[1:] = want[1:] + want[:-1]
+    x[1:].add_(x[:-1])
+    assert x.tolist() == want.tolist()
+    x.add_(x)
+    assert x.tolist() == (want * 2).tolist()
+
+
+@pytest.mark.parametrize(
+    ("write", "message"),
+    [
+        (lambda x: x.add_(paddle.ones([2, 3])), r"\[add_\] requires a result of the tensor's shape"),
+        (lambda x: x.expand([2, 3]).exp_(), "memory of their own"),
+        (lambda x: x.multiply_(1j), r"multiply_"),
+    ],
+)
+def test_refusals(write, message):
+    x = paddle.ones([3])
+    with pytest.raises((ValueError, TypeError, RuntimeError), match=message):
+        write(x)
+    assert x.tolist() == [1.0] * 3
+
+
+def test_other_dtypes_and_broadcasts():
+    x = paddle.ones([2, 3])
+    x.add_(paddle.to_tensor([1.0, 2.0, 3.0]))
+    assert x.tolist() == [[2.0, 3.0, 4.0]] * 2
+    assert x.add_(paddle.ones([2, 3], "float64").sum()).tolist() == [[8.0, 9.0, 10.0]] * 2
+    n = paddle.to_tensor([1, 2, 3])
+    assert n.add_(paddle.to_tensor([1, 1, 1])).tolist() == [2, 3, 4] and n.dtype is paddle.int64
+    assert paddle.ones([3]).logical_not_().tolist() == [False] * 3
+
+
+def test_amp_and_hooks():
+    """A context that asks for other dtypes changes no target."""
+    x, y = paddle.ones([4, 4]), paddle.full([4, 4], 2.0)
+    with paddle.amp.auto_cast(level="O2", dtype="bfloat16"):
+        x.add_(y).scale_(2.0)
+        x[paddle.to_tensor([0])] = 1.0
+    assert x.dtype is paddle.float32 and x.numpy()[1].tolist() == [6.0] * 4 and x.numpy()[0].tolist() == [1.0] * 4

@@ -5,6 +5,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from umiak.core.plan import OpBase
+from umiak.core.tensor import Tensor
 
 _F = TypeVar("_F", bound=Callable)
 
@@ -32,6 +33,10 @@ class Direct:
 
 class Module(ModuleType):
     """A module whose names are looked up before the attributes of its class: ``__getattr__`` makes them no slower."""
+
+def overwrite(function: Any, x: Tensor, args: tuple, kwargs: dict, differs: Any = None) -> Tensor:
+    """Write ``function(x, *args, **kwargs)`` into ``x``, as :func:`umiak.core.inplace.overwrite` does; an op that works
+    element by element, whose result no gradient wants, runs in the memory of ``x``. Returns ``x``."""
 
 def set_beside_slots(owner: type, name: str, value: Any) -> None:
     """Let ``owner.name`` be this callable, while the operator stays that of the slot in C."""

@@ -9,13 +9,18 @@ cimport cython
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_DECREF
 from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memcmp
 
-from umiak.core.eager cimport reduction
-from umiak.core.context cimport EngineContext, context_pointer
+from umiak.core.context cimport AMP_MASK, MODE_GRAD, EngineContext, context_pointer
 from umiak.core.dispatch cimport call1, call2, dispatch
+from umiak.core.dtype cimport FLOATING_IDS, is_in
+from umiak.core.eager cimport operator_op, reduction
+from umiak.core.launches cimport write_hazard
 from umiak.core.operand cimport Operand, parse_operand
-from umiak.core.plan cimport OpBase
-from umiak.core.tensor cimport B_LT, B_SHL, KIND_VIEW, Tensor, tensor_slots
+from umiak.core.plan cimport FLAG_INTO, FLAG_UNOBSERVED, OpBase
+from umiak.core.tensor cimport B_DIV, B_LT, B_SHL, K_DTYPE_MASK, K_NEEDS_GRAD, K_PLACE_MASK, K_PLACE_SHIFT, KIND_VIEW, Tensor, tensor_slots
+
+from umiak.core.inplace import overwrite as overwrite_with_result
 
 MAXIMUM = 1 << 30
 SIGNS = ("+", "-", "*", "/", "//", "%", "**", "@", "&", "|", "^", "<", "<=", ">", ">=", "==", "!=")
@@ -369,6 +374,49 @@ cdef object attempt(Direct f, PyObject** args, Py_ssize_t n, PyObject* names):
     if f.call_kind == INTS:
         return of_ints(f, x, args[1]) if n == 2 and names == NULL else None
     return along(f, x, args, n, names)
+
+
+# ---- in-place forms --------------------------------------------------------------------------------------------------
+def overwrite(function, Tensor x not None, tuple args, dict kwargs, differs=None):
+    """Write ``function(x, *args, **kwargs)`` into ``x``, and return ``x``: see :func:`umiak.core.inplace.overwrite`.
+
+    An op that works element by element, whose result no gradient wants, runs in the memory of ``x``.
+    """
+    if not kwargs and isinstance(function, Direct) and runs_in(<Direct>function, x, args):
+        return x
+    return overwrite_with_result(function, x, args, kwargs, differs)
+
+
+cdef bint runs_in(Direct f, Tensor x, tuple args) except -1:
+    """Run a function's op in the memory of ``x``. False, and nothing is done, where the call is another one or the result something else."""
+    cdef EngineContext ctx = <EngineContext>context_pointer()
+    cdef Operand[MOST] xs
+    cdef PyObject* into[2]
+    cdef OpBase op = f.op if f.call_kind == OPERANDS else operator_op(f.binary) if f.call_kind == OPERATOR and f.binary <= B_DIV else None
+    cdef int i, n = len(args) + 1
+    cdef Tensor t
+    if op is None or not op.pointwise or n != op.n_operands or ctx.observers or ctx.plan_mode & AMP_MASK or \
+            not is_in(FLOATING_IDS, x.key & K_DTYPE_MASK):
+        return False
+    for i in range(n):
+        if parse_operand(x if i == 0 else args[i - 1], &xs[i]):
+            return False
+        if xs[i].t == NULL:
+            if type(args[i - 1]) is not float and type(args[i - 1]) is not int:
+                return False
+            continue
+        t = <Tensor>xs[i].t
+        if t.kind & ~<uint8_t>KIND_VIEW or (t.key ^ x.key) & (K_DTYPE_MASK | K_PLACE_MASK << K_PLACE_SHIFT) or t.ndim != x.ndim or \
+                memcmp(t.dims, x.dims, 8 * x.ndim) != 0 or t.key & K_NEEDS_GRAD and ctx.plan_mode & MODE_GRAD:
+            return False
+    if write_hazard(op, x, xs, n):
+        return False
+    into[0], into[1] = <PyObject*>x, NULL
+    try:
+        dispatch(op, xs, n, NULL, 0, 0, FLAG_INTO | FLAG_UNOBSERVED, into)
+    except ValueError:                                   # of another dtype than x: the function says what becomes of it
+        return False
+    return True
 
 
 cdef object of_ints(Direct f, Tensor x, PyObject* ints):

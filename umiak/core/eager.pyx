@@ -225,6 +225,10 @@ cdef object binary(int which, object a, object b):
     return dispatch(<OpBase>BINARY_OPS[which], xs, 2, NULL, 0, 0, 0, NULL)
 
 
+cdef OpBase operator_op(int which):
+    return None if BINARY_OPS[which] == NULL else <OpBase>BINARY_OPS[which]
+
+
 cdef object unary(int which, object a):
     return call1(<OpBase>UNARY_OPS[which], <Tensor>a)
 
