@@ -71,6 +71,29 @@ case("masked-select", "paddle.masked_select(x, m)", "torch.masked_select(x, m)",
      lambda: {"x": normal(1024, 1024), "m": bools(1024, 1024)})  # fmt: skip
 case("one-hot", "F.one_hot(i, 256)", "F.one_hot(i, 256)", lambda: {"i": ints(256, 4096)})
 
+# --- writes in place -------------------------------------------------------------------------------------------------
+
+
+def cache() -> dict[str, Any]:
+    """Pages of keys, and what is new for three of them."""
+    new = {"b": ints(1000, 3), "o": ints(16, 3), "v": normal(3, 8, 64), "w": normal(3, 8, 16, 64)}
+    return {"x": normal(1000, 8, 16, 64), **new}
+
+
+case("write-pages", "(x.__setitem__(b, w), x)[1]", inputs=cache, what="`x[b] = w`, 3 of 1,000 pages of 32 kB")
+case("write-places", "(x.__setitem__((b, slice(None), o), v), x)[1]", inputs=cache,
+     what="`x[b, :, o] = v`, a place in 3 of 1,000 pages of 32 kB")  # fmt: skip
+case(
+    "scatter_", "x.scatter_(b, w)", "x.index_copy_(0, b, w)", cache, what="`x.scatter_(b, w)`, 3 of 1,000 rows of 32 kB"
+)
+for name, theirs in (("add_", "add_"), ("multiply_", "mul_")):
+    case(name, f"x.{name}(y)", f"x.{theirs}(y)",
+         lambda: {"x": normal(1024, 1024), "y": normal(1024, 1024, seed=1) * 0 + 1})  # fmt: skip
+case("scale_", "x.scale_(1.0)", "x.mul_(1.0)")
+case("clip_", "x.clip_(-1.0, 1.0)", "x.clamp_(-1.0, 1.0)")
+case("exp_", "F.relu_(x).exp_().clip_(0.0, 1.0)", "F.relu_(x).exp_().clamp_(0.0, 1.0)")
+case("masked-fill_", "x.masked_fill_(m, 0.5)", inputs=lambda: {"x": normal(1024, 1024), "m": bools(1024, 1024)})
+
 # --- sort and top-k --------------------------------------------------------------------------------------------------
 
 case("sort", "paddle.sort(x, axis=-1)", "torch.sort(x, -1)[0]")
