@@ -60,6 +60,9 @@ def test_activations_with_weights(agree, rng):
     agree(F.prelu, T.prelu, f32(rng, 2, 3, 4), f32(rng, 3))
     agree(F.prelu, T.prelu, f32(rng, 2, 3), f32(rng, 1))
     agree(F.swiglu, lambda x, y: T.silu(x) * y, f32(rng, 2, 3), f32(rng, 2, 3))
+    agree(lambda x, w: F.prelu(x, w, "NC"), T.prelu, f32(rng, 2, 3, 3), f32(rng, 3))
+    with pytest.raises(ValueError, match=r"\[prelu\] requires data_format 'NC', .*, got 'XX'"):
+        F.prelu(paddle.ones([2, 3]), paddle.ones([3]), "XX")
     last = lambda x, w: T.prelu(x.movedim(-1, 1), w).movedim(1, -1)  # noqa: E731
     agree(lambda x, w: F.prelu(x, w, "NHWC"), last, f32(rng, 2, 2, 2, 3), f32(rng, 3))
 

@@ -309,15 +309,15 @@ def prelu(x: Tensor, weight: Tensor, data_format: str = "NCHW", name: str | None
         x: floating tensor of any shape.
         weight: tensor of x's dtype: ``[1]`` or ``[]``, ``[channels]`` with a slope for each channel, or any other that
             broadcasts to x.
-        data_format: channels are the last dim for ``"NC"``, ``"NLC"``, ``"NHWC"`` and ``"NDHWC"``, dim 1 for every
-            other string.
+        data_format: channels are the last dim for ``"NLC"``, ``"NHWC"`` and ``"NDHWC"``, dim 1 for ``"NC"``, ``"NCL"``,
+            ``"NCHW"`` and ``"NCDHW"``.
 
     Returns:
         Tensor of x's shape and dtype.
 
     Raises:
         TypeError: the operands are not floating, or of different dtypes.
-        ValueError: weight has another number of elements than 1 or the channels.
+        ValueError: weight has another number of elements than 1 or the channels, or the format is unknown.
 
     References:
         He et al., Delving Deep into Rectifiers, 2015.
@@ -329,7 +329,11 @@ def prelu(x: Tensor, weight: Tensor, data_format: str = "NCHW", name: str | None
         [[-0.5, -1.0]]
     """
     if weight.ndim == 1 and weight.shape[0] != 1:
-        axis = x.ndim - 1 if data_format in ("NC", "NLC", "NHWC", "NDHWC") else 1
+        last = data_format in ("NLC", "NHWC", "NDHWC")
+        if not last and data_format not in ("NC", "NCL", "NCHW", "NCDHW"):
+            need = "data_format 'NC', 'NCL', 'NCHW', 'NCDHW', 'NLC', 'NHWC' or 'NDHWC'"
+            raise op_error(ValueError, "prelu", need, repr(data_format))
+        axis = x.ndim - 1 if last else 1
         if x.ndim < 2 or x.shape[axis] != weight.shape[0]:
             channels = x.shape[axis] if x.ndim > 1 else 1
             raise op_error(ValueError, "prelu", f"a weight of 1 or {channels} elements", weight.shape[0])

@@ -188,8 +188,8 @@ class PReLU(Layer):
         num_parameters: 1, or the number of channels for a slope of each.
         init: first value of the weight.
         weight_attr: attributes of the weight ``[num_parameters]``; an initializer there replaces ``init``.
-        data_format: channels are the last dim for ``"NC"``, ``"NLC"``, ``"NHWC"`` and ``"NDHWC"``, dim 1 for every
-            other string.
+        data_format: channels are the last dim for ``"NLC"``, ``"NHWC"`` and ``"NDHWC"``, dim 1 for ``"NC"``, ``"NCL"``,
+            ``"NCHW"`` and ``"NCDHW"``.
 
     Shape:
         input: any shape, of the weight's dtype.
