@@ -12,9 +12,9 @@ from __future__ import annotations
 import functools
 import struct
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from umiak.backends.cpu.launcher import MAX_ACCESSES, MOST_AXES
 from umiak.backends.cpu.nests import launch_dims, make_launcher, name_of
@@ -35,6 +35,7 @@ from umiak.ir.linearise import linearise
 from umiak.ir.scope import symbols_of
 
 MOST_REMEMBERED = 256  # classes of sizes and strides of one call whose work is kept
+MOST_KERNELS = 4096  # of one cache
 
 
 class Step(NamedTuple):
@@ -54,6 +55,31 @@ class Work(NamedTuple):
 
     temporaries: tuple[int, ...]
     steps: tuple[tuple[Step, ...], ...]
+
+
+T = TypeVar("T")
+
+
+class KernelCache(Generic[T]):
+    """Values that backends have worked out of kernels, such as their text, which takes milliseconds to write. Kernels
+    are told apart by identity (:func:`kernels_of` gives the same ones again); ``more`` is what else values depend on.
+    """
+
+    def __init__(self) -> None:
+        self.known: dict[tuple, tuple[Kernel, T]] = {}
+
+    def get(self, kernel: Kernel, *more: Hashable) -> T | None:
+        """The value that was put last; None where there is none."""
+        found = self.known.get((id(kernel), *more))
+        return None if found is None else found[1]
+
+    def put(self, value: T, kernel: Kernel, *more: Hashable) -> T:
+        """Keep a value, and the kernel with it, since another one could get its identity."""
+        if len(self.known) >= MOST_KERNELS:
+            self.known.clear()
+        key = (id(kernel), *more)
+        self.known[key] = kernel, value
+        return value
 
 
 class Launches(ABC):

@@ -7,6 +7,7 @@ import pytest
 
 import paddle
 from umiak import ops as F
+from umiak.compiler.render import opencl
 from umiak.core import array, generator
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
@@ -58,6 +59,18 @@ def test_updates_of_one_element_come_in_order(device):
     paddle.nn.functional.embedding(paddle.to_tensor(at), table).sum().backward()
     assert table.grad.place is device
     np.testing.assert_array_equal(table.grad.numpy()[:, 0], np.bincount(at, minlength=4))
+
+
+def test_random_numbers_write_no_kernel_anew(device, monkeypatch):
+    """Each draw has integers of its own, and the text of the last one."""
+    paddle.uniform([31])
+
+    def render(*args, **kwargs):
+        raise AssertionError("a kernel was written anew")
+
+    monkeypatch.setattr(opencl, "render", render)
+    x, y = paddle.uniform([31]), paddle.uniform([31])
+    assert x.place is device and not np.array_equal(x.numpy(), y.numpy())
 
 
 def test_random_bits_are_those_of_the_host(device):

@@ -13,12 +13,12 @@ import pyopencl as cl
 
 from umiak.backends.attention_launches import launches_of
 from umiak.backends.late_failures import DataCheck
-from umiak.backends.nest_launches import Step, Work, size_of
+from umiak.backends.nest_launches import KernelCache, Step, Work, size_of
 from umiak.compiler.dump import dump
 from umiak.compiler.loop import tree
 from umiak.compiler.loop.printer import show_kernel
 from umiak.compiler.render import opencl
-from umiak.compiler.render.spmd import LAUNCH, THREAD, resources
+from umiak.compiler.render.spmd import LAUNCH, THREAD, Resources, resources
 from umiak.core import dtype as dt
 from umiak.core.buffer import Buffer
 from umiak.core.context import current
@@ -29,6 +29,8 @@ from umiak_opencl.programs import program
 BEGIN, END = struct.pack("q", 0), struct.pack("q", 1 << 62)  # of the parallel range: beyond its end does no harm
 BLOCKS_PER_UNIT = 32  # work-groups of a launch: more of them only repeat what each does at its beginning
 NO_ERROR = np.zeros(1, np.uint32)
+NEEDS: KernelCache[Resources] = KernelCache()  # by threads of a work-group
+TEXTS: KernelCache[str] = KernelCache()  # by that, and where integers come from
 
 
 Found = tuple[cl.Buffer, int]  # an object and the offset in it
@@ -94,16 +96,21 @@ class NestKernel:
         keep: list[cl.Buffer] = []
         steps = []
         for kernels in work.steps:
-            whole = max(size_of(resources(k.kernel).global_scratch, k.dims) for k in kernels)
+            whole = max(size_of(self.needs(k).global_scratch, k.dims) for k in kernels)
             steps.append((whole, tuple(self.launchable(k, keep) for k in kernels)))
         bodies = [tree.walk_statements(k.kernel.body) for kernels in work.steps for k in kernels]
         fails = any(isinstance(s, tree.Fail) for body in bodies for s in body)
         return Prepared(work.temporaries, tuple(steps), fails, keep)
 
+    def needs(self, step: Step) -> Resources:
+        """Return what launches of a step's kernel need."""
+        threads = self.device.threads
+        return NEEDS.get(step.kernel, threads) or NEEDS.put(resources(step.kernel, threads), step.kernel, threads)
+
     def launchable(self, step: Step, keep: list[cl.Buffer]) -> Launchable:
         device, kernel, dims = self.device, step.kernel, step.dims
         dump("loop", self.name, partial(show_kernel, kernel))
-        need = resources(kernel, device.threads)
+        need = self.needs(step)
         pointers = sum(b.space in (tree.IN, tree.OUT) for b in kernel.buffers)
         count = size_of(need.range, dims)
         groups = 1 if need.unit == LAUNCH else -(-count // need.threads) if need.unit == THREAD else count
@@ -111,7 +118,9 @@ class NestKernel:
         # Pointers and words, each with an offset; scratch likewise; the range.
         others = 8 * (2 * pointers + need.words + 2 * 3 + 3)
         in_memory = others + 8 * len(dims) > device.device.max_parameter_size
-        text = opencl.render(kernel, need.threads, offsets=True, dims_in_memory=in_memory)
+        text = TEXTS.get(kernel, need.threads, in_memory) or TEXTS.put(
+            opencl.render(kernel, need.threads, offsets=True, dims_in_memory=in_memory), kernel, need.threads, in_memory
+        )
         made = cl.Kernel(program(device, text), kernel.name)
         first = 2 * pointers
         if in_memory:

@@ -13,7 +13,9 @@ from umiak import ops as F
 from umiak.backends.cuda.driver import CudaError
 from umiak.backends.cuda.launches import Launch
 from umiak.backends.cuda.nest_calls import Line, Lines, Table
+from umiak.backends.nest_launches import MOST_KERNELS, KernelCache
 from umiak.compiler import statistics
+from umiak.compiler.loop.tree import Kernel
 from umiak.core import array, generator, stream
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
@@ -235,3 +237,14 @@ def test_a_table_refuses_what_does_not_fit(cuda, device):
     for n in range(600):
         table.add((n, 7), 3, (), [], None)
     assert 0 < table.count <= 256
+
+
+def test_values_of_kernels_are_found_by_identity():
+    cache = KernelCache()
+    kernels = [Kernel("k", (), 0, ()) for _ in range(2)]
+    assert kernels[0] == kernels[1] and cache.put("first", kernels[0], 256) == "first"
+    assert cache.get(kernels[0], 256) == "first"
+    assert cache.get(kernels[0], 128) is None and cache.get(kernels[1], 256) is None
+    for n in range(MOST_KERNELS):
+        cache.put("other", kernels[1], n)
+    assert cache.get(kernels[1], MOST_KERNELS - 1) == "other" and len(cache.known) <= MOST_KERNELS

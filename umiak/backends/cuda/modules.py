@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from umiak.backends.cuda import targets
+from umiak.backends.nest_launches import KernelCache
 from umiak.compiler.jit import codegen, object_cache
 from umiak.compiler.loop.tree import Kernel
 from umiak.compiler.render import ptx
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from umiak.backends.cuda.device import Device, Queue
 
 INLINE_SHARED = 48 << 10  # bytes of shared memory of a block that need no permission
-MOST_KNOWN = 4096  # kernels whose text need not be written again
 
 
 class Module:
@@ -46,9 +46,8 @@ class Module:
 
 
 class Known(NamedTuple):
-    """A kernel that was asked for, and what it came to: to write its text again takes milliseconds."""
+    """The needs of launches of a kernel, and its module."""
 
-    kernel: Kernel
     need: Resources
     module: weakref.ref[Module]
 
@@ -60,7 +59,7 @@ class Modules:
         self.device = device
         self.lock = threading.Lock()
         self.loaded: weakref.WeakValueDictionary[tuple[str, int], Module] = weakref.WeakValueDictionary()
-        self.known: dict[tuple[int, int], Known] = {}  # by identity of the kernel, and threads of a block
+        self.known: KernelCache[Known] = KernelCache()  # by threads of a block
         self.retired: deque[tuple[int, list[tuple[Queue, int]]]] = deque()  # with tickets that may run them
 
     @cached_property
@@ -72,15 +71,13 @@ class Modules:
 
     def of(self, kernel: Kernel, threads: int) -> tuple[Resources, Module]:
         """The needs of launches of a kernel, and its module; ``threads``: of a block, where the kernel does not say."""
-        known = self.known.get((id(kernel), threads))
+        known = self.known.get(kernel, threads)
         module = None if known is None else known.module()
         if known is not None and module is not None:
             return known.need, module
         need = resources(kernel, threads)
         module = self.load(kernel, need.threads)
-        if len(self.known) >= MOST_KNOWN:
-            self.known.clear()
-        self.known[id(kernel), threads] = Known(kernel, need, weakref.ref(module))
+        self.known.put(Known(need, weakref.ref(module)), kernel, threads)
         return need, module
 
     def load(self, kernel: Kernel, threads: int) -> Module:
