@@ -9,6 +9,7 @@ import weakref
 
 import numpy as np
 import pytest
+from garbage import collect_garbage
 from harness import NULL, backward, count_plans, grad_of, leaf, leaves_nothing, run_threads, tensor, values
 
 from umiak import ops as F
@@ -964,12 +965,12 @@ def test_leaving_nothing_after_an_error_in_a_hook():
         del caught
 
     run()
-    gc.collect()
+    collect_garbage()
     from harness import live_objects
 
     before = live_objects()
     run()
-    gc.collect()
+    collect_garbage()
     assert live_objects() == before
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 
 import paddle
 from paddle.incubate import multiprocessing
+from tests.support.garbage import collect_garbage
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def test_sizes_without_elements_and_without_axes(sent, x):
 
 def test_descriptors_are_closed_with_the_last_tensor(sent):
     def descriptors():
-        gc.collect()
+        collect_garbage()
         return len(os.listdir("/proc/self/fd"))
 
     sent(paddle.ones([2]))  # the thread that hands descriptors out

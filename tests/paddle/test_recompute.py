@@ -510,6 +510,7 @@ def test_memory_falls(use_reentrant):
     assert peak_again < 0.5 * peak
 
 
+@pytest.mark.usefixtures("no_garbage")
 @MODES
 def test_graphs_are_freed(use_reentrant):
     place = Place("cpu", 0)
@@ -519,14 +520,9 @@ def test_graphs_are_freed(use_reentrant):
         recompute(layer, leaf(4, 8), use_reentrant=use_reentrant).sum()
 
     once()
-    gc.collect()
-    gc.disable()
-    try:
-        before = memory.stats(place)["allocated"]
-        once()
-        assert memory.stats(place)["allocated"] == before
-    finally:
-        gc.enable()
+    before = memory.stats(place)["allocated"]
+    once()
+    assert memory.stats(place)["allocated"] == before
 
 
 @pytest.mark.usefixtures("no_garbage")
@@ -678,6 +674,7 @@ def test_captured_functions_are_exact_with_dropout(step):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.usefixtures("no_garbage")
 @pytest.mark.parametrize("step", [False, True])
 def test_captured_functions_take_less_memory(step):
     place = Place("cpu", 0)

@@ -17,6 +17,7 @@ import paddle
 from paddle import nn
 from paddle.distributed.fleet.utils import recompute
 from paddle.incubate import offload_saved_tensors
+from tests.support.garbage import collect_garbage
 from umiak import memory
 from umiak import ops as F
 from umiak.core import dtype as dt
@@ -32,7 +33,7 @@ EVERY = [
 
 
 def allocated():
-    gc.collect()
+    collect_garbage()
     return memory.stats(HOST)["allocated"]
 
 

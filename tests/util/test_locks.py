@@ -27,10 +27,10 @@ def test_child_gets_a_free_lock(recwarn):
     threading.Timer(0.05, go.set).start()
     child = os.fork()
     if child == 0:
-        os._exit(0 if lock.acquire(timeout=5) else 1)
+        os._exit(0 if lock.acquire(timeout=60) else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     thread.join()
-    assert lock.acquire(timeout=5)
+    assert lock.acquire(timeout=60)
     lock.release()
 
 

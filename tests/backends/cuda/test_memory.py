@@ -123,6 +123,7 @@ def test_strided_elements_are_read_as_they_lie(device, cuda):
     assert got.tolist() == np.arange(24.0).reshape(4, 6)[3:0:-2, 1::2].tolist()
 
 
+@pytest.mark.usefixtures("no_garbage")
 def test_memory_is_counted_and_used_again(device):
     before = memory.stats(device)
     x = empty((1000,), dtype.float32, device)
