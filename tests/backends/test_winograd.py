@@ -327,3 +327,64 @@ def test_the_switch_refuses_what_it_does_not_know():
         flags.set_flags({"FLAGS_cpu_winograd": "3"})
     with pytest.raises(ValueError, match=r"\[winograd\] requires tiles of 2 or 4, 0 or -1, got 3"):
         winograd.choose(3)
+
+
+def in_strips(w, width):
+    """``[o, c, 3, 3]`` as ``[strips, 3, 3, c, width]``, filled up with zeros; sizes are those of what it holds."""
+    o, c, *kernel = w.shape
+    filled = np.zeros((-(-o // width) * width, c, *kernel), w.dtype)
+    filled[:o] = w
+    laid_out = np.ascontiguousarray(filled.reshape(-1, width, c, *kernel).transpose(0, 3, 4, 2, 1))
+    return np.ndarray(w.shape, w.dtype, laid_out)
+
+
+STEPS = (
+    (),
+    ("bias", "relu"),
+    ("add",),
+    ("bias", "add", "relu"),
+    ("bias", "hard_swish", ("scale", 0.5), ("shift", 2.0)),
+)
+
+
+@pytest.mark.parametrize("steps", STEPS, ids=lambda s: "-".join(map(str, s)) or "plain")
+@pytest.mark.parametrize("lanes", [8, 16])
+@pytest.mark.parametrize("tile", [2, 4])
+def test_kernels_in_strips(tile, lanes, steps, rng):
+    """They give the bits of kernels as they are, before what follows."""
+    if providers.refusal("onednn"):
+        pytest.skip("requires oneDNN, whose strips they are")
+    shapes = ((1, 16, 48, (7, 5)), (2, 70, 33, (9, 4)), (3, 33, 16, (15, 17)), (1, 128, 64, (3, 3)))
+    try:
+        for n, c, o, size in shapes:
+            x, w = rng.standard_normal((n, c, *size)).astype("f"), rng.standard_normal((o, c, 3, 3)).astype("f")
+            bias, residual = rng.standard_normal(o).astype("f"), rng.standard_normal((n, o, *size)).astype("f")
+            metas = [Meta(v.shape, dt.float32) for v in (x, w)]
+            words = (1, 1, 1, 1, 1, 1, 1, 1, 1)
+            winograd.choose(tile, lanes)
+            for arrange in (first, last):
+                plain = np.zeros((n, o, *size), "f")
+                assert call(providers.find(conv_ops.Conv(2), metas), [x, w], [plain], words)() == 0
+                want, given = plain, []
+                for step in steps:
+                    if step == "bias":
+                        want, given = want + bias[:, None, None], [*given, bias]
+                    elif step == "add":
+                        want, given = want + residual, [*given, arrange(residual)]
+                    elif step == "relu":
+                        want = np.maximum(want, 0)
+                    elif step == "hard_swish":
+                        want = want * np.clip(want + 3, 0, 6) / 6
+                    else:
+                        want = want * step[1] if step[0] == "scale" else want + step[1]
+                for width in (16, 64):
+                    found = arrange(np.full_like(want, 77))
+                    launch = providers.find(conv_ops.Conv(2), metas, steps, (width, 1))
+                    assert call(launch, [arrange(x), in_strips(w, width), *given], [found], words)() == 0
+                    # The library adds a residual to results that are not written in full vectors, by another algorithm.
+                    exact = "add" not in steps or (arrange is last and o % lanes == 0)
+                    np.testing.assert_allclose(found, want, atol=1e-5 if exact else 5e-4, rtol=1e-5)
+                    if not steps:
+                        np.testing.assert_array_equal(found, want)
+    finally:
+        winograd.choose()

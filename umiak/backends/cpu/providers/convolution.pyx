@@ -24,7 +24,7 @@ from umiak.backends.cpu.providers.gemm cimport (
 from umiak.backends.cpu.providers.layout cimport CHANNELS_FIRST, CHANNELS_LAST, ELSEWISE, layout_of, strides_of
 from umiak.backends.cpu.providers.onednn cimport *
 from umiak.backends.cpu.providers.table cimport Entry, Shapes, Table, add, find, release
-from umiak.backends.cpu.providers.winograd cimport by_winograd, winograd_tile
+from umiak.backends.cpu.providers.winograd cimport by_winograd, takes_residual, takes_strips, winograd_tile
 from umiak.compiler.codes cimport MAX_EPILOGUE
 
 cdef extern from "epilogue.h" nogil:
@@ -458,20 +458,24 @@ cdef bint steps_are_plain(const Launcher* self) noexcept nogil:
     return self.steps == 0 or self.step[self.steps - 1] == STEP_RELU or self.steps == 1 and self.step[0] == STEP_BIAS
 
 
-cdef bint by_channel(const Launcher* self, After* after) noexcept nogil:
-    """Return whether nothing follows but a bias, relu or hard swish, a factor and a term, in this order."""
+cdef bint by_channel(const Launcher* self, After* after, int* residual) noexcept nogil:
+    """Return whether nothing follows but a bias, a residual, relu or hard swish, a factor and a term, in this order. ``residual``: which of the
+    epilogue's operands it is; -1: none."""
     cdef int i, last = -1, rank
+    residual[0] = -1
     after.bias, after.relu, after.hard_swish, after.scale, after.shift = NULL, False, False, 1, 0
     for i in range(self.steps):
         if self.step[i] == STEP_BIAS:
             rank = 0
+        elif self.step[i] == STEP_ADD:
+            rank, residual[0] = 1, i
         elif self.step[i] == STEP_RELU or self.step[i] == STEP_HARD_SWISH:
-            rank = 1
+            rank = 2
             after.relu, after.hard_swish = self.step[i] == STEP_RELU, self.step[i] == STEP_HARD_SWISH
         elif self.step[i] == STEP_SCALE:
-            rank, after.scale = 2, self.number[i]
+            rank, after.scale = 3, self.number[i]
         elif self.step[i] == STEP_SHIFT:
-            rank, after.shift = 3, self.number[i]
+            rank, after.shift = 4, self.number[i]
         else:
             return False
         if rank <= last:
@@ -527,6 +531,7 @@ cdef int run(Launcher* self, int dtype, Geometry* q, Operand* x, Operand* w, Ope
     cdef int i, bad = 0, r = q.nd + 2, out = 2 if self.kind == FORWARD else 0 if self.kind == INPUT_GRAD else 1
     cdef int size = itemsize_of(dtype), tile
     cdef After after
+    cdef int residual
     cdef bint done = False, single, wide = dtype == T_BF16 and self.libs & USE_SMALL and better_widened(self, q)
     all[0], all[1], all[2] = x, w, g
     for i in range(3):
@@ -543,11 +548,12 @@ cdef int run(Launcher* self, int dtype, Geometry* q, Operand* x, Operand* w, Ope
     if (wide and not single or dtype == T_F32 and self.libs & USE_SMALL) and layouts[1] == CHANNELS_FIRST:
         tile = winograd_tile(self.kind, q, multiplications(self, q), has_few_positions(q)) if steps_are_plain(self) else 0
         if tile:
+            by_channel(self, &after, &residual)
+            after.bias = extra[0] if self.extras else NULL
             return by_winograd(
-                self.kind, tile, wide, q, layouts[0] == CHANNELS_LAST, layouts[2] == CHANNELS_LAST, x.data, w.data, g.data,
-                extra[0] if self.extras else NULL, self.steps > 0 and self.step[self.steps - 1] == STEP_RELU,
+                self.kind, tile, wide, q, layouts[0] == CHANNELS_LAST, layouts[2] == CHANNELS_LAST, x.data, w.data, g.data, &after, NULL, 0
             )
-    if self.kind == FORWARD and self.libs & USE_SMALL and by_channel(self, &after) and layouts[0] == layouts[2] == CHANNELS_LAST:
+    if self.kind == FORWARD and self.libs & USE_SMALL and by_channel(self, &after, &residual) and residual < 0 and layouts[0] == layouts[2] == CHANNELS_LAST:
         if (dtype == T_F32 or dtype == T_BF16) and is_depthwise(q, dtype == T_BF16):
             after.bias = extra[0] if self.extras else NULL
             return by_depthwise(q, dtype == T_BF16, x.data, w.data, g.data, after)
@@ -688,6 +694,16 @@ cdef int out_of_strips(const Launcher* self, const Geometry* q, const char* stri
     return 0
 
 
+cdef int winograd_of_strips(Launcher* self, const Geometry* q, bint g_last, After* after, int* residual) noexcept nogil:
+    """Return the tile of Winograd's algorithm, which reads strips of full vectors; 0: another algorithm."""
+    cdef Geometry trimmed = q[0]
+    if self.dtype != T_F32 or not self.libs & USE_SMALL or not takes_strips(self.strip) or trim_taps(self, &trimmed) >= 0:
+        return 0
+    if not by_channel(self, after, residual) or residual[0] >= 0 and not takes_residual(q, g_last):
+        return 0
+    return winograd_tile(FORWARD, q, multiplications(self, q), has_few_positions(q))
+
+
 cdef int launch_strips(Launcher* self, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil:
     """``conv`` of images with channels last, by kernels in strips."""
     cdef Geometry q
@@ -696,8 +712,10 @@ cdef int launch_strips(Launcher* self, void** ptrs, const int64_t* dims, const u
     cdef int64_t plain[32]
     cdef int64_t by[5]
     cdef Launcher bare
+    cdef After after
     cdef char* kernels = NULL
     cdef int layouts[3]
+    cdef int tile
     cdef int i, bad, r = self.nd + 2
     cdef bint done = False
     parse(self, dims, scalars, &q)
@@ -707,6 +725,13 @@ cdef int launch_strips(Launcher* self, void** ptrs, const int64_t* dims, const u
         strides_of(layouts[0], x.sizes, r, x.by)
         strides_of(layouts[2], g.sizes, r, g.by)
         pointers[0], pointers[1], pointers[2] = ptrs[0], ptrs[1], ptrs[2 + self.extras]
+        tile = winograd_of_strips(self, &q, layouts[2] == CHANNELS_LAST, &after, &i)
+        if tile:
+            after.bias = ptrs[2] if self.steps and self.step[0] == STEP_BIAS else NULL
+            return by_winograd(
+                FORWARD, tile, False, &q, layouts[0] == CHANNELS_LAST, layouts[2] == CHANNELS_LAST, ptrs[0], ptrs[1], pointers[2], &after,
+                ptrs[2 + i] if i >= 0 else NULL, self.strip,
+            )
         for i in range(self.extras):
             pointers[3 + i] = ptrs[2 + i]
         bad = by_library(self, &q, self.dtype, layouts, x.sizes, g.sizes, pointers, &done)
@@ -864,9 +889,8 @@ def strip_of(int dtype, int nd, int libs, tuple dims, tuple scalars):
         return None
     if trim_taps(&self, &q) >= 0 or dtype == T_F32 and is_one_matmul(&q):
         return None
-    if libs & USE_SMALL:
-        if better_widened(&self, &q) if dtype == T_BF16 else winograd_tile(FORWARD, &q, multiplications(&self, &q), has_few_positions(&q)):
-            return None
+    if libs & USE_SMALL and dtype == T_BF16 and better_widened(&self, &q):
+        return None
     found = None
     before = enter()
     pd = described(&self, &q, dtype, Recipe(LAST, ITS_CHOICE, LAST), x.sizes, g.sizes)
@@ -879,6 +903,9 @@ def strip_of(int dtype, int nd, int libs, tuple dims, tuple scalars):
                 drop(desc)
         library().pd_destroy(pd)
     leave(before)
+    if found is not None and dtype == T_F32 and libs & USE_SMALL and not takes_strips(found[0]):
+        if winograd_tile(FORWARD, &q, multiplications(&self, &q), has_few_positions(&q)):
+            return None
     return found
 
 

@@ -25,13 +25,18 @@ typedef struct {
 } WinogradImage;
 
 typedef struct {
-    int tile, flipped, relu, add;
+    int tile, flipped, add;
+    int relu, hard_swish;                /* what follows the sum, the bias and the residual; then a factor and a term */
+    int scaled;
+    float scale, shift;
     int64_t images, down, across, tiles; /* tiles of an image along both axes; of all images */
     WinogradImage x, y;                  /* y: the result, or the other factor of a gradient of kernels */
     void *w;                             /* kernels, contiguous */
     int narrow;                          /* w is bfloat16 */
     int64_t w_made, w_summed;            /* elements from one channel of the result, or that is summed over, to the next */
+    int64_t strip;                       /* or w is [strips, 9, c, strip], float32 of a forward pass; else 0 */
     const float *bias;
+    const void *residual;                /* lies as y */
     const float *nothing;                /* zeros, a row of channels */
     float *u, *v, *z;                    /* transformed kernels; x; y, or what its transform is made of */
     int64_t first, last;                 /* tiles whose transforms v and z hold */
@@ -83,6 +88,7 @@ static inline int64_t winograd_panels(const WinogradImage *x, int lanes) { retur
 #define LOAD _mm512_loadu_ps
 #define STORE _mm512_storeu_ps
 #define MAX(a, b) _mm512_max_ps(a, b) /* b where either is NaN */
+#define MIN(a, b) _mm512_min_ps(a, b)
 #define FMA _mm512_fmadd_ps
 #define FNMA _mm512_fnmadd_ps
 
@@ -161,6 +167,7 @@ WINO_INLINE void WINO(join)(const VEC *g, int64_t n, float *d) {
 #define LOAD _mm256_loadu_ps
 #define STORE _mm256_storeu_ps
 #define MAX(a, b) _mm256_max_ps(a, b)
+#define MIN(a, b) _mm256_min_ps(a, b)
 #define FMA _mm256_fmadd_ps
 #define FNMA _mm256_fnmadd_ps
 

@@ -9,6 +9,7 @@ Pieces follow from sizes alone, and no sum is divided among threads, so results 
 from libc.stdint cimport int64_t, uint16_t
 from libc.string cimport memcpy, memset
 
+from umiak.backends.cpu.providers.depthwise cimport After
 from umiak.backends.cpu.launcher cimport parallel_for, part_t, thread_count
 from umiak.backends.cpu.providers.im2col cimport FORWARD, INPUT_GRAD, WEIGHT_GRAD, Geometry
 from umiak.backends.cpu.providers.common cimport NO_MEMORY, copy_strided, scratch_free, scratch_alloc, threads
@@ -22,13 +23,15 @@ cdef extern from "winograd.h" nogil:
         int narrow
         int64_t h, w, c, room, top, left
     ctypedef struct Winograd:
-        int tile, flipped, relu, add
+        int tile, flipped, add, relu, hard_swish, scaled
+        float scale, shift
         int64_t images, down, across, tiles
         WinogradImage x, y
         void* w
         int narrow
-        int64_t w_made, w_summed
+        int64_t w_made, w_summed, strip
         const float* bias
+        const void* residual
         const float* nothing
         float* u
         float* v
@@ -119,6 +122,15 @@ cdef int winograd_tile(int kind, const Geometry* q, double direct, bint by_taps)
     return found
 
 
+cdef bint takes_residual(const Geometry* q, bint g_last) noexcept nogil:
+    """Return whether results are written where they lie, and a residual is read so."""
+    return g_last and q.o % winograd_kernels(most_lanes).lanes == 0
+
+
+cdef bint takes_strips(int64_t width) noexcept nogil:
+    return winograd_kernels(most_lanes) != NULL and width % winograd_kernels(most_lanes).lanes == 0
+
+
 # --- pieces of work -------------------------------------------------------------------------------------------------
 
 
@@ -188,10 +200,12 @@ cdef inline int64_t carve(int64_t* total, int64_t elements) noexcept nogil:
 
 
 cdef int by_winograd(
-    int kind, int tile, bint low, const Geometry* q, bint x_last, bint g_last, void* x, void* w, void* g, const void* bias, bint relu
+    int kind, int tile, bint low, const Geometry* q, bint x_last, bint g_last, void* x, void* w, void* g, const After* after,
+    const void* residual, int64_t strip
 ) noexcept nogil:
-    """All three are contiguous, x and g with channels first or last. Nothing is empty. ``bias`` (or NULL) and ``relu`` follow a
-    forward pass. ``low``: all are bfloat16, else float32."""
+    """All three are contiguous, x and g with channels first or last. Nothing is empty. ``after``, and a ``residual`` that lies as g does (or
+    NULL; where ``takes_residual``), follow a forward pass. ``low``: all are bfloat16, else float32. ``strip``: kernels of float32 of a forward
+    pass are in strips of so many channels; 0: they are not."""
     cdef const WinogradKernels* kernels = winograd_kernels(most_lanes)
     cdef Winograd job
     cdef bint read_last = x_last, made_last = g_last, keep, read_staged, made_staged
@@ -200,6 +214,7 @@ cdef int by_winograd(
     cdef float* memory
     cdef void* read = x
     cdef void* made = g
+    cdef const void* bias = after.bias
     memset(&job, 0, sizeof(job))
     if kind == INPUT_GRAD:
         describe_image(&job.x, g, low, q.out, q.o, kernels.lanes, 2 - q.lo[0], 2 - q.lo[1])
@@ -210,7 +225,9 @@ cdef int by_winograd(
         describe_image(&job.x, x, low, q.size, q.c, kernels.lanes, q.lo[0], q.lo[1])
         describe_image(&job.y, g, low, q.out, q.o, kernels.lanes, 0, 0)
         job.w_summed, job.w_made = 9, q.c * 9
-    job.tile, job.w, job.narrow, job.relu, job.images = tile, w, low, relu, q.n
+    job.tile, job.w, job.narrow, job.images, job.strip = tile, w, low, q.n, strip
+    job.relu, job.hard_swish, job.scale, job.shift, job.residual = after.relu, after.hard_swish, after.scale, after.shift, residual
+    job.scaled = after.scale != 1 or after.shift != 0
     job.down, job.across = (job.y.h + tile - 1) // tile, (job.y.w + tile - 1) // tile
     job.tiles = job.images * job.down * job.across
     points = winograd_points(&job)

@@ -254,7 +254,9 @@ WINO_INLINE void WINO(scatter_to)(const int tile, const int narrow, const Winogr
     for (; first < last; first++, m += by, WINO(next)(q, &t)) {
         const int64_t y0 = t.y * tile, x0 = t.x * tile;
         const int64_t rows = y->h - y0 < tile ? y->h - y0 : tile, columns = y->w - x0 < tile ? y->w - x0 : tile;
-        char *base = (char *)y->data + ((t.image * y->h + y0) * y->w + x0) * row;
+        const int64_t origin = ((t.image * y->h + y0) * y->w + x0) * row;
+        char *base = (char *)y->data + origin;
+        const char *beside = q->residual ? (const char *)q->residual + origin : 0;
         for (int64_t c = low; c < high; c += LANES) {
             const float *from = m + c - low;
             char *to = base + c * bytes;
@@ -270,9 +272,14 @@ WINO_INLINE void WINO(scatter_to)(const int tile, const int narrow, const Winogr
                 VEC r[4];
                 WINO(to_output)(tile, made[i], r);
                 UNROLL for (int j = 0; j < tile; j++) {
+                    const int64_t at = (i * y->w + j) * row;
+                    const int inside = i < rows && j < columns;
                     if (q->bias) r[j] = r[j] + bias;
+                    if (beside && inside) r[j] = r[j] + WINO(load)(narrow, beside + at + c * bytes);
                     if (q->relu) r[j] = MAX(ZERO(), r[j]);
-                    if (i < rows && j < columns) WINO(store)(narrow, to + (i * y->w + j) * row, r[j]);
+                    if (q->hard_swish) r[j] = r[j] * MIN(SET(6), MAX(ZERO(), r[j] + SET(3))) / SET(6);
+                    if (q->scaled) r[j] = r[j] * SET(q->scale) + SET(q->shift);
+                    if (inside) WINO(store)(narrow, to + at, r[j]);
                 }
             }
         }
@@ -328,12 +335,12 @@ WINO_TRANSPOSE(transpose_image, 0, 0)
 WINO_TRANSPOSE(transpose_wide, 1, 0)
 WINO_TRANSPOSE(transpose_narrow, 0, 1)
 
-WINO_INLINE void WINO(transform)(const int tile, const int flipped, const float *taps, float *u, int64_t slice) {
+WINO_INLINE void WINO(transform)(const int tile, const int flipped, const float *taps, int64_t tap, float *u, int64_t slice) {
     const int n = tile + 2;
     VEC made[6][3];
     UNROLL for (int j = 0; j < 3; j++) {
         VEC g[3], r[6];
-        UNROLL for (int i = 0; i < 3; i++) g[i] = LOAD(taps + (flipped ? 8 - 3 * i - j : 3 * i + j) * LANES);
+        UNROLL for (int i = 0; i < 3; i++) g[i] = LOAD(taps + (flipped ? 8 - 3 * i - j : 3 * i + j) * tap);
         WINO(from_kernel)(tile, g, r);
         UNROLL for (int i = 0; i < n; i++) made[i][j] = r[i];
     }
@@ -342,6 +349,11 @@ WINO_INLINE void WINO(transform)(const int tile, const int flipped, const float 
         WINO(from_kernel)(tile, made[i], r);
         UNROLL for (int j = 0; j < n; j++) STORE(u + (i * n + j) * slice, r[j]);
     }
+}
+
+/* The first tap of channel 0 for lanes from channel k of the result on, in kernels in strips. */
+WINO_INLINE const float *WINO(in_strip)(const Winograd *q, int64_t k) {
+    return (const float *)q->w + k / q->strip * 9 * q->x.c * q->strip + k % q->strip;
 }
 
 /* A panel of channels of the result, the channels [low, high) that are summed over: number e of channels c and k at
@@ -353,7 +365,11 @@ WINO_INLINE void WINO(kernel_panel)(const int tile, const Winograd *q, int64_t p
     memset(edge, 0, sizeof edge);
     for (int64_t k = panel * PANEL; k < q->y.room && k < (panel + 1) * PANEL; k += LANES, u += LANES) {
         const int64_t lanes = q->y.c - k < LANES ? q->y.c - k : LANES;
-        if (q->flipped)
+        if (q->strip) {
+            const float *from = WINO(in_strip)(q, k);
+            for (int64_t c = low; c < high; c++)
+                WINO(transform)(tile, 0, from + c * q->strip, q->x.c * q->strip, u + (c - low) * PANEL, slice);
+        } else if (q->flipped)
             for (int64_t c = low; c < high; c++) {
                 const char *from = (const char *)q->w + (c * q->w_summed + k * 9) * bytes;
                 const float *s = (const float *)from;
@@ -370,7 +386,7 @@ WINO_INLINE void WINO(kernel_panel)(const int tile, const Winograd *q, int64_t p
                 WINO(split)(s, to);
                 if ((c - low) % LANES == LANES - 1 || c == high - 1)
                     for (int64_t e = c - (c - low) % LANES; e <= c; e++)
-                        WINO(transform)(tile, 1, taps + (e - low) % LANES * 9 * LANES, u + (e - low) * PANEL, slice);
+                        WINO(transform)(tile, 1, taps + (e - low) % LANES * 9 * LANES, LANES, u + (e - low) * PANEL, slice);
             }
         else
             for (int64_t c = low; c < high; c += LANES) {
@@ -378,7 +394,7 @@ WINO_INLINE void WINO(kernel_panel)(const int tile, const Winograd *q, int64_t p
                 const char *from = (const char *)q->w + (k * q->w_made + c * 9) * bytes;
                 (q->narrow ? WINO(transpose_wide) : WINO(transpose_image))(from, q->w_made, lanes, some * 9, taps, LANES, LANES);
                 for (int64_t e = 0; e < some; e++)
-                    WINO(transform)(tile, 0, taps + e * 9 * LANES, u + (c - low + e) * PANEL, slice);
+                    WINO(transform)(tile, 0, taps + e * 9 * LANES, LANES, u + (c - low + e) * PANEL, slice);
             }
     }
 }
@@ -532,6 +548,7 @@ static const WinogradKernels WINO(all) = {
 #undef LOAD
 #undef STORE
 #undef MAX
+#undef MIN
 #undef FMA
 #undef FNMA
 #undef KERNEL_CASES
