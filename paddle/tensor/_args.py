@@ -164,7 +164,7 @@ def reduced_axes(axis: Any, ndim: int, op: str) -> tuple[int, ...]:
         return tuple(range(ndim))
     if type(axis) is int and -ndim <= axis < ndim:
         return (axis + ndim if axis < 0 else axis,)
-    if ndim == 0 and type(axis) is int and axis in (0, -1):
+    if ndim == 0 and integers(axis, op, "axis") in ((0,), (-1,)):
         return ()
     return axes_of(axis, ndim, op) or tuple(range(ndim))
 

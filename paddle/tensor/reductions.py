@@ -419,7 +419,10 @@ def nansum(x: Tensor, axis: Any = None, dtype: Any = None, keepdim: bool = False
     if not (x.dtype.is_floating or x.dtype.is_complex):
         return sum(x, axis, dtype, keepdim)
     if dtype is not None:
-        x = cast(x, dtype_of(dtype))
+        to = dtype_of(dtype)
+        if not (to.is_floating or to.is_complex):
+            return sum(F.where(F.isnan(x), 0, x), axis, to, keepdim)
+        x = cast(x, to)
     return F.nansum(x, reduced_axes(axis, x.ndim, "nansum"), keepdim=builtins.bool(keepdim))
 
 

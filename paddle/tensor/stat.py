@@ -159,6 +159,8 @@ def std(x: Tensor, axis: Any = None, unbiased: bool = True, keepdim: bool = Fals
 def _last(x: Tensor, axis: Any, op: str) -> tuple[Tensor, int, tuple[int, ...]]:
     """x with the axes to reduce as one, that one, and all of them."""
     axes = reduced_axes(axis, x.ndim, op)
+    if not x.ndim:
+        return F.reshape(x, (1,)), 0, ()
     if len(axes) == 1:
         return x, axes[0], axes
     rest = tuple(a for a in range(x.ndim) if a not in axes)
@@ -184,7 +186,7 @@ def _median(x: Tensor, axis: Any, keepdim: bool, mode: str, ignore_nan: bool, op
     if mode == "avg":
         x = floating(x)
         x = cast(x, x.dtype.compute)
-    y, k, axes = _last(x, axis, op) if x.ndim else (F.reshape(x, (1,)), 0, ())
+    y, k, axes = _last(x, axis, op)
     if 0 in y.shape[k : k + 1]:
         value, index = _of_nothing(y, k)
         return _keep(value, axes, given.ndim) if keepdim else value if mode == "avg" or axis is None else (value, index)
@@ -289,7 +291,7 @@ def _quantile(x: Tensor, q: Any, axis: Any, keepdim: bool, interpolation: str, i
         if values.size == 0 or (values < 0).any() or (values > 1).any():
             raise op_error(ValueError, op, "fractions from 0 to 1", q)
         fractions = from_numpy(values.astype(x.dtype.numpy), x.place)
-    y, k, axes = _last(x, axis, op) if x.ndim else (F.reshape(x, (1,)), 0, ())
+    y, k, axes = _last(x, axis, op)
     result = F.quantile(y, fractions, k, False, interpolation, ignore_nan)
     if keepdim:
         result = _keep(result, axes, x.ndim, 1)

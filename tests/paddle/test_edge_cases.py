@@ -135,3 +135,33 @@ def test_methods_that_take_what_they_do_not_need():
     x = paddle.ones([2])
     assert x.retain_grads() is None
     assert x.numpy(False).tolist() == [1, 1]
+
+
+REDUCED = "sum mean prod max min amax amin nansum nanmean logsumexp nanmedian all any count_nonzero".split()
+
+
+@pytest.mark.parametrize("name", REDUCED)
+def test_axes_of_a_tensor_without_dims(name):
+    """0 and -1, in a sequence too; no other, and none twice."""
+    x = paddle.to_tensor(True) if name in ("all", "any") else paddle.to_tensor(3.0)
+    f = getattr(paddle, name)
+    for axis in (0, -1, [0], (-1,)):
+        y = f(x, axis=axis)
+        assert y.shape == [] and float(y) == (1.0 if name in ("all", "any", "count_nonzero") else 3.0)
+    for axis in (1, -2, [1], [0, 0]):
+        with pytest.raises(ValueError):
+            f(x, axis=axis)
+
+
+def test_softmax_without_dims():
+    for f, value in ((paddle.nn.functional.softmax, 1.0), (paddle.nn.functional.log_softmax, 0.0)):
+        assert f(paddle.to_tensor(2.0), axis=0).item() == f(paddle.to_tensor(2.0)).item() == value
+        for axis in (1, -2):
+            with pytest.raises(IndexError, match="an axis from -1 to 0"):
+                f(paddle.to_tensor(2.0), axis=axis)
+
+
+def test_nansum_in_integers():
+    x = paddle.to_tensor([[1.5, float("nan")], [2.5, 1.0]])
+    assert paddle.nansum(x, dtype="int64").tolist() == 4
+    assert paddle.nansum(x, axis=1, dtype="int32").tolist() == [1, 3]

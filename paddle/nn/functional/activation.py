@@ -6,7 +6,7 @@ from typing import Any
 
 from paddle._public import also, inplace, need_tensor, public
 from paddle.nn._ops import random_apply, random_tensor
-from paddle.tensor._args import InternedOps, create_on
+from paddle.tensor._args import InternedOps, axis_of, create_on
 from umiak import ops as F
 from umiak.core.dtype import convert
 from umiak.core.eager import apply, apply1, apply2, apply_axis
@@ -736,7 +736,7 @@ def softmax(
     except TypeError:
         need_tensor(x, "softmax")
         raise
-    return _along_0d(_SOFTMAX, x) if y is None else y
+    return _along_0d(_SOFTMAX, x, axis, "softmax") if y is None else y
 
 
 softmax_ = inplace(softmax, "paddle.nn.functional")
@@ -766,9 +766,10 @@ def log_softmax(x: Tensor, axis: int = -1, dtype: Any = None, name: str | None =
     if dtype is not None:
         x = _cast(x, dtype)
     try:
-        if axis < 0:
-            axis += x.ndim or 1
-        return apply1(_LOG_SOFTMAX[axis], x) if x.ndim else _along_0d(_LOG_SOFTMAX, x)
+        ndim = x.ndim
+        if not ndim:
+            return _along_0d(_LOG_SOFTMAX, x, axis, "log_softmax")
+        return apply1(_LOG_SOFTMAX[axis + ndim if axis < 0 else axis], x)
     except AttributeError:
         need_tensor(x, "log_softmax")
         raise
@@ -783,7 +784,8 @@ def _cast(x: Tensor, dtype: Any) -> Tensor:
         raise
 
 
-def _along_0d(ops: InternedOps, x: Tensor) -> Tensor:
+def _along_0d(ops: InternedOps, x: Tensor, axis: int, op: str) -> Tensor:
+    axis_of(axis, 1, op)
     return F.reshape(apply1(ops[0], F.reshape(x, shape=(1,))), shape=())
 
 
