@@ -41,8 +41,8 @@ def pytest_collection() -> Generator[None, object, object]:
 
     Modules and items, 47,000 of them, are a million and a half objects that live as long as the session. To walk them
     takes a third of the time of collection, and a second in each test that collects garbage to see what is left of it.
-    Nor is it walked once for the garbage in it, which stays. What tests make is walked less often, too, which takes a tenth
-    of the time of captured functions as Python sets it.
+    Nor is it walked once for the garbage in it, which stays. What tests make is walked less often, too, which took a
+    tenth of the time of captured functions.
     """
     gc.disable()
     try:
