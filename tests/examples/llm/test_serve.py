@@ -302,5 +302,6 @@ def test_obstacles_to_a_start(llm, directory, tmp_path, capsys):
     assert llm.serve.main([str(tmp_path)]) == 3
     assert "the model cannot be loaded: " in capsys.readouterr().err
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        assert llm.serve.main([str(directory), "--cache-megabytes", "1", "--port", str(taken.getsockname()[1])]) == 4
+        arguments = [str(directory), "--eager", "--cache-megabytes", "1", "--port", str(taken.getsockname()[1])]
+        assert llm.serve.main(arguments) == 4
     assert "cannot be had" in capsys.readouterr().err
