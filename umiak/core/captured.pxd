@@ -54,7 +54,7 @@ cdef class CapturedRun:
     cdef list leaves, kept, hooks, streams, open, constants, tensors, assigned, outer, ended
     cdef readonly list sources
     cdef bytes absent, inner, needs, dtypes
-    cdef list made             # results that are leaves which the function makes
+    cdef list own_leaves             # results that are leaves which the function makes
     cdef bint records, leaves_are_arguments
     cdef int* replaced         # pairs of a leaf and what comes
     cdef int n_replaced, n_results

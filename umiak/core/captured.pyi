@@ -80,7 +80,7 @@ class CapturedRun:
         records: bool,
         results: int,
         ended: list[int],
-        made: Sequence[int] = (),
+        own_leaves: Sequence[int] = (),
     ) -> None: ...
     def run(self, tensors: list[Tensor]) -> list[Any]:
         """The leaves for these tensors. Raises :class:`Stale` where the capture does not serve."""

@@ -196,14 +196,14 @@ cdef class CapturedRun:
     gradient of selected rows, ``_with_rows(gradients, tables)`` those among the results of the backward part, which has more of them then."""
 
     def _prepare(self, *, name, pinned, apart, leaves, absent, inner, hooks, kept, needs, sources, streams, open, constants, tensors, replaced, assigned, outer,
-                 records, results, ended, made=()):
+                 records, results, ended, own_leaves=()):
         """``pinned``: (number, tensor) of arguments that are captured tensors; ``apart``: ids of captured tensors that no argument may be.
         ``open``: whether it is known after the run alone how many words a stream gives; the last outputs say it then.
         ``leaves``, whose ``.grad`` counts: captured tensors or indices of arguments; ``absent``: whether they have none, ``inner``: whether
         they have a history, which is where gradients go then, ``hooks`` what they have. ``kept``: captured tensors, ``needs``: their stop_gradient. ``constants``: the results, ``tensors``: the places of tensors
         among them; ``replaced``: (leaf, what comes: ``NONE``, ``GIVEN``, ``ZEROS``, ``ROWS``) of those that get another one. ``assigned`` are written to after the run,
         as they have a history then, ``outer`` have one before, and gradients that go on there. ``results``: outputs of the program. ``ended``: results
-        whose history the function has used up by ``backward``; ``made``: outputs that are leaves, to which gradients go."""
+        whose history the function has used up by ``backward``; ``own_leaves``: outputs that are leaves, to which gradients go."""
         self.name = name
         self.pinned = pinned
         self.apart = apart
@@ -228,7 +228,7 @@ cdef class CapturedRun:
         self.records = records
         self.n_results = results
         self.ended = ended
-        self.made = list(made)
+        self.own_leaves = list(own_leaves)
 
     def __dealloc__(self):
         free(self.replaced)
@@ -433,7 +433,7 @@ cdef class CapturedRun:
             out[self.tensors[i]] = results[i]
         for i in self.ended:
             end_history(<Tensor>out[i])
-        for i in self.made:
+        for i in self.own_leaves:
             (<Tensor>results[i]).key |= K_NEEDS_GRAD
         for at in self.assigned:
             assign(tensors[at] if isinstance(at, int) else at, results[k])
@@ -493,13 +493,13 @@ cdef class CapturedRun:
             r.like = [((<Tensor>results[b.seeded[i]]).shape, (<Tensor>results[b.seeded[i]]).dtype) for i in range(b.n_seeded)]
         node.n_out = b.n_seeded
         node.python = r
-        make_room(node, b.n_wrt + <int>len(self.made), 0, 0)
-        for i in range(b.n_wrt + <int>len(self.made)):
+        make_room(node, b.n_wrt + <int>len(self.own_leaves), 0, 0)
+        for i in range(b.n_wrt + <int>len(self.own_leaves)):
             if i < b.n_wrt:
                 t = <Tensor>f.inputs[b.wrt[i]]
                 refresh_if_view(t)
             else:
-                t = <Tensor>results[self.made[i - b.n_wrt]]
+                t = <Tensor>results[self.own_leaves[i - b.n_wrt]]
                 t.key |= K_NEEDS_GRAD
             r.sources.append(t)
             if not t.key & K_NEEDS_GRAD or not b.reached[i]:

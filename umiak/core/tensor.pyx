@@ -375,6 +375,9 @@ cdef class Tensor:
 
     @property
     def grad(self):
+        cdef object tracer = capture_of()
+        if tracer is not None:
+            tracer.asks_for_gradients((self,))
         return tensor_grad(self)
 
     @grad.setter

@@ -165,7 +165,7 @@ class Capture(Tracer):
     def argument(self, x: Tensor, dynamic: Iterable[int] = ()) -> SymTensor:
         """A tensor that every run is given, with the gradient and the hooks that ``x`` has now."""
         stand_in = self.example(x, dynamic)
-        stand_in._grad = x.grad
+        stand_in._grad = x._grad
         hooks = [e for e in x._hooks or () if type(e) is not leaf_gradients.Sink]
         stand_in._grad_hooks().extend(hooks)
         self.hooks_before[id(recorded(stand_in.value))] = len(hooks)
@@ -446,6 +446,10 @@ class Capture(Tracer):
         captured = self.captured()
         return [(r, captured.get(id(r), r)) for r, _ in self.gradient_roots() if _continuous(r)]
 
+    def is_outer_leaf(self, x: Tensor) -> bool:
+        """Return whether a tensor from outside, or what stands for one, has no history from before."""
+        return id(x) not in self._inner if isinstance(x, SymTensor) else x.is_leaf
+
     def knows(self, x: Tensor) -> bool:
         """Return whether a tensor is one that the program has captured."""
         return id(x) in self._captured
@@ -546,12 +550,17 @@ class Capture(Tracer):
         blocked: Any,
     ) -> list[Any]:
         """``tape.grad`` inside of the function."""
-        if blocked:
-            raise CaptureError("[grad] requires no_grad_vars=None in a captured function: detach them instead")
         # What came in with a history may depend on the inputs that are asked for, which is not known here.
         asked = {id(self.tensor(x)) for x in inputs}
         before = [root for root, _ in self.gradient_roots() if id(root) in self._inner and id(root) not in asked]
-        gradients = self.gradients_in(outputs, grads, [*inputs, *before], create_graph)
+        stops = [v for x in blocked or () if not (v := recorded(self.tensor(x).value)).stop]
+        for v in stops:
+            v.stop = True  # for this walk back
+        try:
+            gradients = self.gradients_in(outputs, grads, [*inputs, *before], create_graph)
+        finally:
+            for v in stops:
+                v.stop = False
         if any(g is not None for g in gradients[len(inputs) :]):
             raise CaptureError(
                 "paddle.grad is asked for a gradient through a tensor whose history began outside of the captured "
@@ -798,7 +807,7 @@ class Captured(CapturedRun):
             apart=set(map(id, self.known)),
             leaves=owners_of_grads,
             absent=[g is None for g in before],
-            inner=[id(r) in capture._inner for r, _ in kept] if owners_of_grads else [],
+            inner=[not capture.is_outer_leaf(leaf) for _, leaf in kept] if owners_of_grads else [],
             hooks=[leaf._hooks for _, leaf in kept] if owners_of_grads else [],
             kept=own,
             needs=[x.stop_gradient for x in own],
@@ -812,7 +821,7 @@ class Captured(CapturedRun):
             outer=outer,
             records=records,
             results=len(program.outputs),
-            made=list(made_leaves),
+            own_leaves=list(made_leaves),
             ended=[
                 i
                 for i, x in zip(places, outputs, strict=False)

@@ -8,7 +8,7 @@ from umiak.core.context import current
 
 
 class Modes(NamedTuple):
-    """Whether calls are recorded, mixed precision, hooks of saved tensors, and the default dtype."""
+    """Recording of calls, mixed precision, hooks of saved tensors, and the default dtype."""
 
     gradients: bool
     amp: tuple[Any, ...]

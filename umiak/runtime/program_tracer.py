@@ -78,7 +78,7 @@ class ProgramTracer(Capture):
         return len(self.builder.program.ops), self.version
 
     def flags(self, x: SymTensor, stop: bool) -> None:
-        """What is a leaf matters to ``append_backward``, which is told what gradients are of."""
+        """Leave leaves to ``append_backward``, which is told what gradients are of."""
 
     # --- what is recorded
 

@@ -206,7 +206,8 @@ class CapturedFrame(FrameCall):
                     entry = self._attempt_capture(bound)
                 except Restart:
                     continue
-                self._enter(entry, self.most)
+                if not self.policy.single:
+                    self._enter(entry, self.most)
                 report.captured(self, entry, self.captures[-1] if self.captures else None)
                 if len(self.records) >= self.most:
                     self.abandoned = f"{self.name} has been captured for {self.most} kinds of calls"
@@ -255,7 +256,7 @@ class CapturedFrame(FrameCall):
     def _once(self, trace: Trace, captured: Captured) -> None:
         """A tensor that is given and that the function knows by itself, too, is one tensor: capture anew."""
         known = set(map(id, captured.known))
-        leaves = {id(leaf.grad): leaf for leaf in captured.leaves_with_gradients()}
+        leaves = {id(leaf._grad): leaf for leaf in captured.leaves_with_gradients()}
         policy, learned = self.policy, False
         for item in trace.inputs:
             leaf = leaves.get(id(item.tensor))
@@ -306,6 +307,7 @@ class CapturedFrame(FrameCall):
             name = rebuilder.names.name(set_modes)
             effects.append(f"{name}({rebuilder.names.name(after)})")
         capture = trace.capture
+        self.policy.single = trace.single
         numbers = trace.scalars() if trace.numbers else None
         for condition in capture.conditions:
             condition()

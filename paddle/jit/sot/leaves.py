@@ -105,9 +105,12 @@ def leaf(sim: Simulator, f: Callable[..., Any], args: tuple, kwargs: dict[str, A
 
 
 def _another(sim: Simulator, f: Callable[..., Any], x: Tensor, written: bool) -> Any:
-    """What stands for a tensor that a function of the library makes: another one at every run."""
+    """The stand-in of a tensor that a function of the library makes: another one at every run."""
     if not (x.stop_gradient or sim.trace.policy.full_graph):
         return sim.break_graph(f"{name_of(f)} makes a leaf that has a gradient")
+    if type(x) is not Tensor:  # a parameter is known by itself, and kept by layers: every call makes its own
+        sim.trace.single = True
+        return x
     with no_grad_guard():
         made = F.copy(x)
     if written:
@@ -122,7 +125,7 @@ def _is_from_outside(sim: Simulator, x: Tensor, f: Callable[..., Any], args: tup
     owner = f.tensor if isinstance(f, TensorMethod) else getattr(f, "__self__", None)
     if x is owner or any(x is a for a in args) or id(x) in sim.trace.sources:
         return True
-    return any(x is a.grad for a in args if isinstance(a, Tensor))
+    return any(x is a._grad for a in args if isinstance(a, Tensor))
 
 
 def _has_state(sim: Simulator, x: Any) -> bool:

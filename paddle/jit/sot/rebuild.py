@@ -135,8 +135,8 @@ class Rebuilder:
             if source is not None and x.is_leaf and not trace.policy.full_graph:
                 raise Uncapturable("a leaf that was given a hook is a result: it would come as another tensor")
             if trace.capture.makes(x):
-                return self._with_gradient(x)
-            return self._gradient(x) or self._view(x) or self._with_gradient(x)
+                return self._with_details(x, self._output(x))
+            return self._with_details(x, self._gradient(x) or self._view(x) or self._output(x))
         shadow = trace.shadow_of.get(id(x))
         if shadow is not None:
             x = shadow.real
@@ -149,12 +149,16 @@ class Rebuilder:
             return self._made(x, kind)
         return self._plain(x, kind)
 
-    def _with_gradient(self, x: SymTensor) -> str:
-        """A tensor that the frame has made, with memory of its own, and its gradient."""
-        if x.grad is None:
-            return self._output(x)
-        name = self._known[id(x)] = self.variable(self._output(x))
-        self.filling.append(f"{name}.grad = {self.value(x.grad)}")
+    def _with_details(self, x: SymTensor, text: str) -> str:
+        """A tensor that the frame has made, with its gradient and attributes."""
+        _, attributes = self.trace.details.get(id(x), (x, {}))
+        gradient = x._grad if text.startswith("r[") else None
+        if gradient is None and not attributes:
+            return text
+        name = self._known[id(x)] = self.variable(text)
+        if gradient is not None:
+            self.filling.append(f"{name}.grad = {self.value(gradient)}")
+        self.filling += [f"setattr({name}, {k!r}, {self.value(v)})" for k, v in attributes.items()]
         return name
 
     def _gradient(self, x: SymTensor) -> str | None:

@@ -96,6 +96,7 @@ class Policy:
         default_factory=dict
     )  # functions of the library that are called as they are, and why
     keeps_histories: bool = False  # `backward` runs outside of graphs
+    single: bool = False  # the last capture serves its own call alone
     full_graph: bool = False  # the function is one graph, of its source rewritten, or it is refused
     # Of the coming capture: the operations, by number, that run outside of the graph, and why.
     breaks: dict[int, str] = field(default_factory=dict)
@@ -193,6 +194,8 @@ class Trace:
         self.globals: dict[tuple[int, str], tuple[dict, Any]] = {}  # written global variables
         self.fresh: dict[int, Any] = {}  # objects that the frame has made
         self.owners: list[Tensor] = []  # tensors whose gradients the frame may read
+        self.details: dict[int, tuple[Tensor, dict[str, Any]]] = {}  # attributes that it has given to its tensors
+        self.single = False  # whether it serves one call alone, whose own objects it has met
         self.appended: dict[int, tuple[ListAppend, list[Any]]] = {}  # what was appended to lists that were not read
         # Calls that tell something outside, after the run: function, arguments, line.
         self.later: list[tuple[Any, tuple, dict[str, Any], int]] = []
@@ -324,7 +327,7 @@ class Trace:
                 self.guards.same(source, known.source)
             return known.stand_in
         leaf = self.policy.gradients.get(source)
-        if leaf is not None and leaf.grad is x:
+        if leaf is not None and leaf._grad is x:
             self.guards.same(source, Member(fixed(leaf), "grad"))
             self.know_gradient(x, leaf)
             return x

@@ -746,9 +746,13 @@ def gradient(d: Draw) -> None:
         d.line(f"{x} = {draw(d, 'M', 1)}{'' if enables and d.chance(0.5) else '.detach()'} * 0.5")
         d.line(f"{x}.stop_gradient = False")
         d.bind(x, "M")
-        form = d.integer(0, 2)
+        form = d.integer(0, 3)
         value = f"(paddle.tanh({x}) * {draw(d, 'M', 1)} + {x}).sum()"
-        if form == 0:
+        if form == 3:
+            h = d.fresh("h")
+            d.line(f"{h} = paddle.tanh({x}) * 0.5")
+            d.line(f"({g},) = paddle.grad([({h} * {x}).sum() + {value}], [{x}], no_grad_vars=[{h}])")
+        elif form == 0:
             d.line(f"({g},) = paddle.grad([{value}], [{x}])")
         elif form == 1:
             d.line(f"{g} = paddle.grad({value}, {x}, create_graph=True)[0]")
@@ -798,6 +802,22 @@ def gradient_set(d: Draw) -> None:
         d.line(d.choose(("WEIGHT.grad.scale_(0.5)", "WEIGHT.grad = WEIGHT.grad * 0.5", "WEIGHT.clear_gradient(False)")))
 
 
+@statement(0.3)
+def gradient_read(d: Draw) -> None:
+    """A gradient from before the call, if there is one."""
+    made(d, "V", "WEIGHT[0] if WEIGHT.grad is None else WEIGHT.grad[0] * 0.5")
+
+
+@statement(0.2)
+def tagged(d: Draw) -> None:
+    """A tensor gets an attribute, which is read from it."""
+    x = d.fresh()
+    d.line(f"{x} = {draw(d, 'A', 1)} {d.choose(('* 2', '+ 1.0'))}")
+    d.bind(x, "A")
+    d.line(f"{x}.tag = {draw(d, 'i', 1)}")
+    made(d, "i", f"{x}.tag")
+
+
 @statement(0.4)
 def left_by_an_error(d: Draw) -> None:
     """What an exception passes leaves the mode of gradients changed, or not."""
@@ -812,7 +832,8 @@ def left_by_an_error(d: Draw) -> None:
     with d.function(f"def {name}({t}):", None, {t: "A"}):
         if not decorated or d.chance(0.3):
             d.line(f"paddle.set_grad_enabled({d.choose(('False', 'True', 'False'))})")
-        with d.block(f"if {draw(d, 'b', 1)}:"):
+        # Not on data: what one graph raises cannot be caught.
+        with d.block(f"if {d.choose(('True', 'False', 'rows > 1'))}:"):
             d.line(f"raise KeyError({draw(d, 's', 1)})")
         d.line(f"return {t} * 2")
     with d.block("try:"):

@@ -35,4 +35,3 @@ KEPT_AS_EVER = {"source": KEPT["bytecode"]}
 PRINTED = {"source": "a number that a loop on a tensor changes is a tensor, and printed as one"}
 ARRAYS = {"source": "an array from outside is a tensor inside"}
 NO_ITERATION = {"source": "whether gradients flow through a loop does not depend on how many iterations it has"}
-MADE_LEAF = {"source": "a tensor made inside of a program is no leaf, even where its flag is set"}

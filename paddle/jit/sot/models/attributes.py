@@ -48,6 +48,10 @@ def _setattr(sim: Simulator, x: Any, name: str, value: Any) -> Any:
         if isinstance(x, SymTensor) and kept and changes_flag and value and x._base is None:
             sim.leaf(x.detach_, (), {})  # what was computed of it before has its history
             return None
+        if isinstance(x, SymTensor) and name not in ("stop_gradient", "grad"):
+            kept = not sim.trace.capture.given(x)
+            if kept:
+                sim.trace.details.setdefault(id(x), (x, {}))[1][name] = value
         if (isinstance(x, SymTensor) and kept) or name == "grad":
             return sim.leaf(setattr, (x, name, value), {})
         return sim.break_graph(f"the attribute {name} of a tensor is set")

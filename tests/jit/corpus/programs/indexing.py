@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import paddle
-from tests.jit.corpus.reasons import MADE_LEAF, READS
+from tests.jit.corpus.reasons import READS
 from tests.jit.corpus.registry import given, program
 
 
@@ -69,7 +69,7 @@ def branches_on_stop_gradient(x, y):
     return z + frozen, z.stop_gradient, frozen.stop_gradient
 
 
-@program(lambda t: t(3), lambda t: t(3), differs=MADE_LEAF)
+@program(lambda t: t(3), lambda t: t(3))
 def stop_gradient_set_inside(x):
     y = x * 2
     w = paddle.ones([3])
