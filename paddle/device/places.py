@@ -360,6 +360,9 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
     Returns:
         A bool.
 
+    Raises:
+        ValueError: with False, a current device that tells no capability: one of a plug-in.
+
     Example:
         >>> import paddle
         >>> paddle.device.is_bf16_supported()

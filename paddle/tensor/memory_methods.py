@@ -82,6 +82,10 @@ def _to(self: Tensor, device: Any = None, dtype: Any = None, blocking: bool | No
     Returns:
         Tensor of the same shape; the tensor itself where nothing changes.
 
+    Raises:
+        TypeError: ``dtype`` is not a dtype.
+        ValueError: there is no such device.
+
     Example:
         >>> import paddle
         >>> paddle.ones([2])._to("cpu", "float64").dtype
@@ -216,6 +220,9 @@ def _is_shared_buffer_with(self: Tensor, other: Tensor) -> bool:
     Returns:
         True where both are of one piece of memory, though their parts of it may lie apart.
 
+    Raises:
+        TypeError: something else than a tensor.
+
     Example:
         >>> import paddle
         >>> x = paddle.ones([4])
@@ -283,6 +290,9 @@ def _is_shared_underline_tensor_with(self: Tensor, other: Tensor) -> bool:
 
     Returns:
         A bool.
+
+    Raises:
+        TypeError: something else than a tensor.
 
     Example:
         >>> import paddle
@@ -410,7 +420,11 @@ def _set_grad_ivar(self: Tensor, value: Tensor) -> None:
     """Set the gradient of the tensor.
 
     Args:
-        value: the gradient, of the tensor's shape.
+        value: the gradient, of the tensor's shape, or None.
+
+    Raises:
+        TypeError: something else.
+        ValueError: a tensor of another shape.
 
     Example:
         >>> import paddle
@@ -493,6 +507,9 @@ def _remove_grad_hook(self: Tensor, hook_id: int) -> bool:
 
     Returns:
         True where there was one.
+
+    Raises:
+        TypeError: what cannot be a key of a dict.
 
     Example:
         >>> import paddle
