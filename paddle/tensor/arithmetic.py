@@ -8,7 +8,7 @@ from typing import Any
 
 from paddle._public import also, inplace, public
 from paddle.tensor._args import cast, need_tensor, number, op_error, operate, real_number, same_dtype, tensor
-from paddle.tensor.overwriting import Update, some_elements
+from paddle.tensor.overwriting import some_elements, updated
 from umiak import ops as F
 from umiak.core.tensor import Tensor
 
@@ -71,13 +71,15 @@ def scale(
     return _ACTS[act](out)
 
 
+_SCALE_OP = F.Scale(True)
+
+
 def _scaled(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """Float numbers in one pass over the memory of ``x``."""
-    given = {**dict(zip(("scale", "bias"), args, strict=False)), **kwargs}
-    if len(args) > 2 or not given.keys() <= {"scale", "bias"} or not x.dtype.is_floating:
+    if len(args) != 1 or kwargs.keys() - {"bias"} or not x.dtype.is_floating:
         return scale(x, *args, **kwargs)
-    numbers = (real_number(given.get(key, default), "scale_", key) for key, default in (("scale", 1.0), ("bias", 0.0)))
-    return Update(F.Scale(True), (x,), tuple(numbers)).result(x)
+    factor, shift = real_number(args[0], "scale", "scale"), real_number(kwargs.get("bias", 0.0), "scale", "bias")
+    return updated(x, _SCALE_OP, (x,), (factor, shift))
 
 
 scale_ = inplace(scale, "paddle.tensor Tensor", by=_scaled, write=some_elements)

@@ -13,7 +13,7 @@ from paddle.tensor._args import (
     promoted,
     same_dtype,
 )
-from paddle.tensor.overwriting import Update, some_elements
+from paddle.tensor.overwriting import some_elements, updated
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.context import current
@@ -53,15 +53,20 @@ def clip(x: Tensor, min: Any = None, max: Any = None, name: str | None = None, *
 clamp = also(clip, "clamp")
 
 
-def _are_numbers(bounds: dict[str, Any]) -> bool:
-    return builtins.all(type(b) in (float, int) for b in bounds.values())
+_NUMBERS = (float, int, type(None))
+_CLIP_OP = F.Clip()
 
 
 def _clip_within(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """Integers stay integers in place, where a bound has a fraction, too; floats take one pass over the memory."""
-    bounds = {**dict(zip(("min", "max"), args, strict=False)), **kwargs}
-    if x.dtype.is_floating and len(args) <= 2 and bounds.keys() == {"min", "max"} and _are_numbers(bounds):
-        return Update(F.Clip(), (x, bounds["min"], bounds["max"])).result(x)
+    low, high = args if len(args) == 2 else (kwargs.get("min"), kwargs.get("max"))
+    if (
+        type(low) in (float, int)
+        and type(high) in (float, int)
+        and len(args) + len(kwargs) == 2
+        and x.dtype.is_floating
+    ):
+        return updated(x, _CLIP_OP, (x, low, high))
     clipped = clip(x, *args, **kwargs)
     return cast(clipped, x.dtype) if x.dtype.is_integer else clipped
 
@@ -69,9 +74,6 @@ def _clip_within(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 clip_ = inplace(clip, "paddle.tensor Tensor", by=_clip_within, write=some_elements)
 
 clamp_ = inplace(clip, "paddle.tensor Tensor", name="clamp_", by=_clip_within, write=some_elements)
-
-
-_NUMBERS = (float, int, type(None))
 
 
 def _clip(x: Tensor, min: Any, max: Any) -> Tensor:

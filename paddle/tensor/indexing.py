@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paddle.tensor._args import cast, create_on, integer, number_in, op_error, write_part
-from paddle.tensor.overwriting import Update
+from paddle.tensor.overwriting import op_of, update
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
@@ -20,6 +20,7 @@ from umiak.core.context import current
 from umiak.core.eager import apply, apply1, apply_rows
 from umiak.core.inplace import assign
 from umiak.core.place import Place
+from umiak.core.plan import OpBase
 from umiak.core.tensor import KIND_SYMBOLIC, Tensor
 from umiak.ir import sym as dim
 from umiak.ir.expr import Sym
@@ -42,6 +43,9 @@ class Basic(NamedTuple):
         if self.drop:
             x = F.squeeze(x, self.drop)
         return F.unsqueeze(x, self.insert) if self.insert else x
+
+
+_Call = tuple[OpBase, tuple]  # an op and its operands
 
 
 def _bad(item: Any) -> Exception:
@@ -241,7 +245,7 @@ def _simple(x: Tensor, items: tuple) -> Tensor | None:
 
 _SLICES: dict[tuple, Any] = {}
 _WHERE, _INDEX_PUT = F.Where(), F.IndexPut()
-_FEW = 4  # a tensor of so many times the elements is not copied for their sake
+_WORTH_A_COPY = 4  # a tensor of so many times the elements is not copied for their sake
 _FIRST = F.Slice((0,))
 _DROP_FIRST = F.Squeeze((0,))
 _TAKE_FIRST = F.Take(0)
@@ -369,11 +373,13 @@ def setitem(x: Tensor, item: Any, value: Any) -> None:
         and mask.dtype.is_bool
         and mask.shape == region.shape[: mask.ndim]
     ):
-        new = _masked(region, mask, value, x, advanced)
+        replaced = _masked(region, mask, value, x, advanced)
     else:
-        new = _put(region, advanced, value, x)
-    if type(new) is not Update or not new.write(region):
-        write_part(x, basic.__call__, apply(*new) if type(new) is Update else new)
+        replaced = _put(region, advanced, value, x)
+    if isinstance(replaced, Tensor):
+        write_part(x, basic.__call__, replaced)
+    elif not update(region, *replaced):
+        write_part(x, basic.__call__, apply(*replaced))
 
 
 def _is_leaf(x: Tensor) -> bool:
@@ -412,7 +418,7 @@ def _made(value: Any, x: Tensor) -> Tensor:
     return create_on(x.place, F.full, value, x.dtype, ())
 
 
-def _masked(region: Tensor, mask: Tensor, value: Any, x: Tensor, advanced: dict[int, Tensor]) -> Tensor | Update:
+def _masked(region: Tensor, mask: Tensor, value: Any, x: Tensor, advanced: dict[int, Tensor]) -> Tensor | _Call:
     v = _tensor(value, x)
     new = where_masked(region, mask, v)
     if new is not None:
@@ -423,7 +429,7 @@ def _masked(region: Tensor, mask: Tensor, value: Any, x: Tensor, advanced: dict[
     return F.masked_scatter(region, mask, F.broadcast_to(v, (count,)))
 
 
-def where_masked(x: Tensor, mask: Tensor, v: Tensor, add: bool = False) -> Update | None:
+def where_masked(x: Tensor, mask: Tensor, v: Tensor, add: bool = False) -> _Call | None:
     """``x`` with ``v`` put or added where a mask of its first dims holds; None where v differs from place to place.
 
     How many places there are need not be known, which it is not while a function is captured.
@@ -436,10 +442,10 @@ def where_masked(x: Tensor, mask: Tensor, v: Tensor, add: bool = False) -> Updat
     if rest:
         v = F.broadcast_to(v, rest)
         mask = F.reshape(mask, (*mask.shape, *[1] * len(rest)))
-    return Update(_WHERE, (mask, F.add(x, v) if add else v, x))
+    return _WHERE, (mask, F.add(x, v) if add else v, x)
 
 
-def _put(region: Tensor, advanced: dict[int, Tensor], value: Any, x: Tensor) -> Tensor | Update:
+def _put(region: Tensor, advanced: dict[int, Tensor], value: Any, x: Tensor) -> Tensor | _Call:
     from paddle.tensor.sequences import broadcast_shapes
 
     by_axis = _indices_by_axis(advanced)
@@ -448,7 +454,7 @@ def _put(region: Tensor, advanced: dict[int, Tensor], value: Any, x: Tensor) -> 
         ((axis, index),) = by_axis.items()
         s = region.shape
         v = _value(value, x, (*s[:axis], *index.shape, *s[axis + 1 :]))
-        return Update(F.Put(axis), (region, index, v))
+        return op_of(F.Put, axis), (region, index, v)
     rest = tuple(a for a in range(region.ndim) if a not in by_axis)
     order = axes + rest
     indices = _aligned(list(by_axis.values()))
@@ -461,9 +467,9 @@ def _put(region: Tensor, advanced: dict[int, Tensor], value: Any, x: Tensor) -> 
     else:
         v = _value(value, x, (*k, *tail))
     if order == tuple(range(len(order))):
-        return Update(_INDEX_PUT, (region, v, *indices))
-    if type(v._count) is type(region._count) is int and v._count <= region._count // _FEW:
-        return Update(_INDEX_PUT, (region, v, *_every_axis(region, axes, indices)))
+        return _INDEX_PUT, (region, v, *indices)
+    if type(v._count) is type(region._count) is int and v._count <= region._count // _WORTH_A_COPY:
+        return _INDEX_PUT, (region, v, *_every_axis(region, axes, indices))
     new = F.index_put(F.permute(region, order), v, indices)
     back = [0] * len(order)
     for i, a in enumerate(order):

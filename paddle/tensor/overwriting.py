@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import Any
 
 from umiak.core.context import AMP_MASK, current
 from umiak.core.eager import apply
@@ -10,45 +11,48 @@ from umiak.core.inplace import apply_into, overwrite
 from umiak.core.plan import OpBase
 from umiak.core.tensor import KIND_VIEW, Tensor
 
+_QUICKLY_COPIED = 1 << 14  # elements: a copy of fewer takes less time than to find out whether it is needed
 _TARGET = "overwriting.target"  # of the context: the tensor that the running in-place form writes
 
 
-class Update(NamedTuple):
-    """One op on a tensor and what replaces some of its elements."""
-
-    op: OpBase
-    operands: tuple
-    params: tuple = ()
-
-    def write(self, x: Tensor) -> bool:
-        """Write the result into ``x``. False, and nothing is done, where a gradient or a program has to know of it, and
-        on devices, which find a wrong index only after others have been written."""
-        recorded = current().grad_enabled and any(isinstance(o, Tensor) and not o.stop_gradient for o in self.operands)
-        if recorded or not is_plain(x):
-            return False
-        apply_into(self.op, (x,), self.operands, self.params)
-        return True
-
-    def result(self, x: Tensor) -> Tensor:
-        """The result for ``x``: a new tensor, or ``x`` in its in-place form."""
-        return x if x is current().values.get(_TARGET) and self.write(x) else apply(*self)
+@lru_cache(maxsize=1024)
+def op_of(kind: Any, *attributes: Any) -> OpBase:
+    """``kind(*attributes)``, which takes some time."""
+    return kind(*attributes)
 
 
-def is_plain(x: Tensor) -> bool:
-    """Return whether a write to ``x`` concerns nothing but its memory."""
+def updated(x: Tensor, op: OpBase, operands: tuple, params: tuple = ()) -> Tensor:
+    """The result of an op for ``x``: a new tensor, or ``x`` where its in-place form runs."""
+    if x is current().values.get(_TARGET) and update(x, op, operands, params):
+        return x
+    return apply(op, operands, params)
+
+
+def update(x: Tensor, op: OpBase, operands: tuple, params: tuple = ()) -> bool:
+    """Write an op's result into ``x``. False, and nothing is done, where a gradient, a program or an observer of calls
+    has to know of it, and on devices, which find a wrong index only after others have been written."""
     c = current()
-    return (
-        x.place.device_type == "cpu"
-        and not x._kind & ~KIND_VIEW
-        and not c.observers
-        and not c.plan_mode & AMP_MASK
-        and not x.dtype.is_packed
-        and (x.stop_gradient or not c.grad_enabled)
-    )
+    if (
+        x.place.device_type != "cpu"
+        or x._kind & ~KIND_VIEW
+        or c.observers
+        or c.plan_mode & AMP_MASK
+        or x.dtype.is_packed
+        or (c.grad_enabled and (not x.stop_gradient or _want_gradients(operands)))
+    ):
+        return False
+    apply_into(op, (x,), operands, params)
+    return True
+
+
+def _want_gradients(operands: tuple) -> bool:
+    return any(isinstance(o, Tensor) and not o.stop_gradient for o in operands)
 
 
 def some_elements(function: Any, x: Tensor, args: tuple, kwargs: dict, differs: Any) -> Tensor:
-    """Write the result of a function that ends with :meth:`Update.result` of its first argument into ``x``."""
+    """Write the result of a function that ends with :func:`updated` of its first argument into ``x``."""
+    if x._kind & ~KIND_VIEW or x._count < _QUICKLY_COPIED:
+        return overwrite(function, x, args, kwargs, differs)
     values = current().values
     former, values[_TARGET] = values.get(_TARGET), x
     try:

@@ -20,7 +20,7 @@ from paddle.tensor._args import (
 )
 from paddle.tensor._args import cast as _cast_to
 from paddle.tensor.gathering import alike_but, broadcast_but, cut_to, need_rank
-from paddle.tensor.overwriting import Update, some_elements
+from paddle.tensor.overwriting import op_of, some_elements, updated
 from umiak import ops as F
 from umiak.core.eager import apply
 from umiak.core.tensor import Tensor
@@ -122,10 +122,10 @@ def _scatter_along(
         share = F.floor_div(total, F.maximum(count, 1)) if x.dtype.is_integer else F.div(total, F.maximum(count, 1))
         shares = F.where(touched, share, corner)
     else:
-        update = Update(F.ScatterAlong(axis, mode, include_self), (corner, index, values))
+        scatter, operands = op_of(F.ScatterAlong, axis, mode, include_self), (corner, index, values)
         if corner is x:
-            return update.result(x)
-        shares = apply(*update)
+            return updated(x, scatter, operands)
+        shares = apply(scatter, operands)
     if corner is x:
         return shares
     return write_part(F.copy(x), lambda x: cut_to(x, index, axis, op), shares)
@@ -249,10 +249,10 @@ def scatter(
     index = F.reshape(index, (index._count,))
     updates = _cast_to(updates, x.dtype)
     if overwrite:
-        return Update(F.Put(0), (x, index, updates)).result(x)
+        return updated(x, op_of(F.Put, 0), (x, index, updates))
     nothing = create_on(x.place, F.full, 0, x.dtype, tuple(updates.shape))
     cleared = F.put(x, index, nothing, 0, mode="set")
-    return Update(F.Put(0, "add"), (cleared, index, updates)).result(x)
+    return updated(x, op_of(F.Put, 0, "add"), (cleared, index, updates))
 
 
 scatter_ = inplace(scatter, write=some_elements)
@@ -377,7 +377,7 @@ def index_add(
     k = axis_of(axis, need_tensor(x, "index_add").ndim, "index_add")
     need_tensor(index, "index_add", "index")
     value = _times(_cast_to(need_tensor(value, "index_add", "value"), x.dtype), alpha, "index_add")
-    return Update(F.Put(k, "add"), (x, F.reshape(index, (index._count,)), value)).result(x)
+    return updated(x, op_of(F.Put, k, "add"), (x, F.reshape(index, (index._count,)), value))
 
 
 index_add_ = inplace(index_add, write=some_elements)
@@ -419,7 +419,7 @@ def index_fill(x: Tensor, index: Tensor, axis: Any, value: Any, name: str | None
         value = F.broadcast_to(value, shape)
     else:
         value = create_on(x.place, F.full, value, x.dtype, shape)
-    return Update(F.Put(k), (x, index, value)).result(x)
+    return updated(x, op_of(F.Put, k), (x, index, value))
 
 
 index_fill_ = inplace(index_fill, write=some_elements)
@@ -457,9 +457,9 @@ def index_put(
     need_tensor(x, "index_put")
     if len(indices) == 1 and need_tensor(mask := indices[0], "index_put", "each of indices").dtype.is_bool:
         if 0 < mask.ndim <= x.ndim and mask.shape == x.shape[: mask.ndim]:
-            update = where_masked(x, mask, _put_value(value, x), accumulate)
-            if update is not None:
-                return update.result(x)
+            call = where_masked(x, mask, _put_value(value, x), accumulate)
+            if call is not None:
+                return updated(x, *call)
     places = [p for i in indices for p in coordinates(need_tensor(i, "index_put", "each of indices"))]
     return _index_put(x, places, value, "add" if accumulate else "set", "index_put")
 
@@ -476,7 +476,7 @@ def _index_put(x: Tensor, indices: list[Tensor], value: Any, mode: str, op: str)
     value = _put_value(value, x)
     if tuple(value.shape) != shape:
         value = F.broadcast_to(value, shape)
-    return Update(F.IndexPut(mode), (x, value, *indices)).result(x)
+    return updated(x, op_of(F.IndexPut, mode), (x, value, *indices))
 
 
 def _put_value(value: Any, x: Tensor) -> Tensor:
