@@ -1234,4 +1234,4 @@ def linear_lr_warmup(
     return LinearWarmup(learning_rate, warmup_steps, start_lr, end_lr)
 
 
-__all__ = [name for name, x in list(vars().items()) if isinstance(x, type) and issubclass(x, LRScheduler)]
+__all__: list[str] = [name for name, x in list(vars().items()) if isinstance(x, type) and issubclass(x, LRScheduler)]
