@@ -147,6 +147,7 @@ def test_work_is_done_when_somebody_waits(loop):
 def test_events_order_streams():
     first, second = paddle.device.Stream("loop:0"), paddle.device.Stream("loop:0")
     x = on(HERE, np.arange(4.0))
+    transfer.current_stream(HERE).synchronize()  # which copies it
     with paddle.device.stream_guard(first):
         y = empty((4,), paddle.float64, HERE)
         transfer.copy(y, x)
