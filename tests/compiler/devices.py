@@ -194,6 +194,9 @@ def with_calls(text: str) -> str:
         if instruction.startswith("wgmma"):
             return many(result, type_, instruction, given)
         name = "emulated_" + re.sub(r"[.:]+", "_", instruction)
+        if instruction.startswith("setmaxnreg"):  # and what threads have at first
+            most = re.search(r'"nvvm.maxnreg"="(\d+)"', text)
+            given += f", i32 {most[1]}"
         types = [a.split()[0] for a in given.split(", ") if a]
         names[name] = f"declare void @{name}({', '.join(['ptr', *types])}) #1"
         arguments = ", ".join(["ptr @given", *([given] if given else [])])

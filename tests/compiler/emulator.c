@@ -105,6 +105,27 @@ void emulated_barrier_cta_sync_aligned(void* result, int32_t number, int32_t thr
     wait_in(OF_SOME, NULL);
 }
 
+/* Registers that threads have beyond those of the launch, or less. Whoever wants more waits until others have given some
+ * away: at the end they have to come out even. */
+static int extra[MOST], most_registers;
+static void share(int32_t count, int32_t most, int sign) {
+    most_registers = most;
+    if (count % 8 || count < 24 || count > 256) fault("a number of registers that no thread can have");
+    if ((count - most) * sign < 0) fault("more registers given than there were, or less wanted");
+    extra[current] = count - most;
+}
+void emulated_setmaxnreg_inc_sync_aligned_u32(void* result, int32_t count, int32_t most) { share(count, most, 1); }
+void emulated_setmaxnreg_dec_sync_aligned_u32(void* result, int32_t count, int32_t most) { share(count, most, -1); }
+
+static int registers_suffice(int threads) {
+    int sum = 0;
+    for (int t = 0; t < threads; t++) {
+        sum += extra[t];
+        if (t % (4 * WARP) && extra[t] != extra[t - 1]) return 0;
+    }
+    return sum <= 0;
+}
+
 /* --- tiles --- */
 
 /* Addresses of shared memory have 32 bits in instructions. */
@@ -468,6 +489,8 @@ int emulated_run(void (*function)(void*), void* args, int n_blocks, int threads)
             round_of[t] = n_copies[t] = n_groups[t] = n_written[t] = fenced[t] = 0;
             state[t] = READY;
         }
+        memset(extra, 0, sizeof extra);
+        most_registers = 0;
         memset(named, 0, sizeof named);
         memset(unpublished, 0, sizeof unpublished);
         for (int w = 0; w < MOST / WARP; w++) {
@@ -487,6 +510,10 @@ int emulated_run(void (*function)(void*), void* args, int n_blocks, int threads)
                 ended += state[t] == ENDED;
             }
             if (ended == threads) {
+                if (most_registers && !registers_suffice(threads)) {
+                    emulated_fault = "more registers than a block has, or other ones in one of four warps";
+                    return 2;
+                }
                 if (products_are_complete(threads)) break;
                 emulated_fault = "products that not all of four warps did, or that nobody has waited for";
                 return 2;

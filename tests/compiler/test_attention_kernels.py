@@ -42,7 +42,9 @@ def listed(mask: ColumnMask, heads: int, blocks=None):
         pointers = []
         for b in (b for b in kernel.buffers if b.space in (IN, OUT)):
             x = memory.get(b.name, given.get(b.name))
-            pointers.append(np.zeros(1, DTYPES[b.type.name]) if x is None or b.name == "moved" else x.reshape(-1))
+            pointers.append(
+                np.zeros(1, DTYPES[b.type.name]) if x is None or b.name in ("moved", "base") else x.reshape(-1)
+            )
         assert interpreter.run(kernel, pointers, [*sizes.values(), *strides]) == 0
     return memory
 

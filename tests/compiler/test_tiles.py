@@ -398,6 +398,55 @@ def test_pipelines(device, producers, depth, rng):
     np.testing.assert_array_equal(out.reshape(3, 16, 16), [expected] * 3)
 
 
+def claimed(times):
+    """Four warps that compute and four that copy, in iterations that are claimed; a product as often as ``times``."""
+    rows, columns, part = 64, 16, 32
+    d, pitch = Tile("d", F32, rows, columns, (4, 1)), part + 8
+    a, b = Matrix("sa", i64(0), pitch), Matrix("sb", mul(SLOT, i64(columns * pitch)), pitch, True)
+    line = lambda x, k: add(mul(add(mul(BLOCK, i64(rows)), x), i64(columns)), k)  # noqa: E731
+    copy = TileCopy(b, part, columns, "b", R, C, add(mul(C, dim(1)), add(mul(K, i64(part)), R)), None, 8, True)
+    product = Pipeline(Axis(K, div(dim(1), i64(part))), SLOT, 2, (copy,), (TileProduct(d, a, b, part),), 4)
+    body = (
+        TileMap((d,), (const(0.0, F32),), R, C),
+        TileCopy(a, rows, part, "a", R, C, add(mul(R, i64(part)), C), None, 8),
+        Loop(Axis(axis("times"), i64(times)), (product,)) if times > 1 else product,
+        TileStore(d, "out", R, C, line(R, C), d.at),
+    )
+    buffers = (
+        Buffer("counter", I32, OUT), Buffer("a", BF16, IN), Buffer("b", BF16, IN), Buffer("out", F32, OUT),
+        Buffer("sa", BF16, SHARED, i64(rows * pitch)), Buffer("sb", BF16, SHARED, i64(2 * columns * pitch)),
+    )  # fmt: skip
+    return blocks_of(*body, buffers=buffers, tiles=(d,), threads=256, dims=2, counter="counter")
+
+
+def run_claimed(machine, times, rng, depth=96):
+    kernel = claimed(times)
+    verify(kernel)
+    a, b = (rng.integers(-8, 9, shape).astype(DTYPES["bf16"]) for shape in ((64, 32), (16, depth)))
+    counter, out = np.zeros(1, np.int32), np.zeros(3 * 64 * 16, np.float32)
+    assert machine.run(kernel, [counter, a.ravel(), b.ravel(), out], [3, depth], blocks=2) == 0
+    expected = a.astype(np.float32) @ b.astype(np.float32).reshape(16, -1, 32).sum(1).T
+    np.testing.assert_array_equal(out.reshape(3, 64, 16), [times * expected] * 3)
+
+
+@pytest.mark.parametrize("device", ["interpreter", "ptx", "wgmma"])
+@pytest.mark.parametrize("times", [1, 2])
+def test_warps_that_copy_claim_what_the_others_do(device, times, rng):
+    run_claimed(DEVICES[device](), times, rng)
+
+
+def test_warps_that_copy_give_registers_away(rng):
+    """Where four do; the others have to get no more than these give."""
+    kernel = claimed(1)
+    assert "setmaxnreg" not in ptx.render(kernel, "sm_90") and "nvvm.maxnreg" in ptx.render(kernel, "sm_90")
+    assert re.findall(r"setmaxnreg\.(\w+).*i32 (\d+)\)", ptx.render(kernel, "sm_90a")) == [
+        ("inc", "216"),
+        ("dec", "40"),
+    ]
+    with pytest.raises(Fault, match="more registers than a block has"):
+        run_claimed(Wrong(r"(setmaxnreg.inc.*i32) 216", r"\1 224"), 1, rng)
+
+
 def copies(*between, width=8, index=None, where=None):
     target = Matrix("s", i64(0), 16)
     tile = Tile("t", F32, 16, 16, (1, 1))

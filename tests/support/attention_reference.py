@@ -36,7 +36,9 @@ def causal(queries: int, keys: int) -> np.ndarray:
     return np.arange(keys) <= np.arange(queries)[:, None] + keys - queries
 
 
-def attention(q: Any, k: Any, v: Any, visible: np.ndarray, scale: float, grad: Any, grad_lse: Any = None) -> dict:
+def attention(
+    q: Any, k: Any, v: Any, visible: np.ndarray, scale: float, grad: Any, grad_lse: Any = None, softcap: float = 0.0
+) -> dict:
     """Results and gradients of ``[batch, tokens, heads, dim]`` operands; ``visible`` broadcasts to ``[batch, heads,
     queries, keys]``."""
     q, k, v, grad = (np.moveaxis(np.asarray(x, np.float64), 2, 1) for x in (q, k, v, grad))
@@ -44,7 +46,11 @@ def attention(q: Any, k: Any, v: Any, visible: np.ndarray, scale: float, grad: A
     wide_k, wide_v = (np.repeat(x, group, 1) for x in (k, v))
     if visible.ndim == 4 and visible.shape[1] not in (1, q.shape[1]):
         visible = np.repeat(visible, q.shape[1] // visible.shape[1], 1)
-    scores = np.where(visible, scale * q @ np.swapaxes(wide_k, 2, 3), -np.inf)
+    scores, slope = scale * q @ np.swapaxes(wide_k, 2, 3), 1.0
+    if softcap:
+        bent = np.tanh(scores / softcap)
+        scores, slope = softcap * bent, 1 - bent * bent
+    scores = np.where(visible, scores, -np.inf)
     top = scores.max(-1, keepdims=True, initial=-np.inf)
     weights = np.exp(scores - np.where(np.isinf(top), 0, top))
     total = weights.sum(-1, keepdims=True)
@@ -53,7 +59,7 @@ def attention(q: Any, k: Any, v: Any, visible: np.ndarray, scale: float, grad: A
         lse = (top + np.log(total))[..., 0]
     out = weights @ wide_v
     moved = (out * grad).sum(-1, keepdims=True) - (0 if grad_lse is None else grad_lse[..., None])
-    change = weights * (grad @ np.swapaxes(wide_v, 2, 3) - moved) * scale
+    change = weights * (grad @ np.swapaxes(wide_v, 2, 3) - moved) * scale * slope
 
     def of_key_heads(x: np.ndarray) -> np.ndarray:
         return x.reshape(x.shape[0], k.shape[1], group, *x.shape[2:]).sum(2)

@@ -40,8 +40,8 @@ class _Operand(NamedTuple):
 
 
 class AttentionLaunches(Launches):
-    """The launches of a class of calls of attention; raises NotANest for types that are mixed, capped scores, and where
-    the gradient of an added mask is wanted."""
+    """The launches of a class of calls of attention; raises NotANest for types that are mixed, and where the gradient
+    of an added mask is wanted."""
 
     def __init__(self, call: Call, prepare: Callable[[Work], Any], most_shared: int, together: bool = False) -> None:
         super().__init__(call, prepare)
@@ -57,8 +57,6 @@ class AttentionLaunches(Launches):
         wide = [dtypes[x] for x in ("lse", "grad_lse") if x in dtypes]
         if dtype.name not in TYPES or any(x is not dtype for x in alike) or any(x is not dtype.compute for x in wide):
             raise NotANest(f"{op.name} of {', '.join(x.name for x in (*alike, *wide))}")
-        if getattr(op, "softcap", 0.0):
-            raise NotANest(f"{op.name} of capped scores")
         if isinstance(op, ops.AttentionGrad) and op.with_mask:
             raise NotANest(f"{op.name} with the gradient of a mask")
 
@@ -83,11 +81,11 @@ class AttentionLaunches(Launches):
         outputs = tuple((name, computed if name == "lse" else stored) for name in self.outputs)
         dropout = bool(getattr(self.op, "dropout", False))
         width = CHUNK // stored.bytes
-        for x in (query, by_name["key"], value):
+        for x in (by_name[name] for name in ("query", "key", "value", "grad") if name in by_name):
             by_chunks = x.strides[3] == 1 and not x.shape[3] % width and not any(s % width for s in x.strides[:3])
             width = width if by_chunks and x.aligned else 1
         form = Form(
             inputs, outputs, computed, query.shape[3], value.shape[3], kind_of(mask), dropout, width=width,
-            together=self.together,
+            together=self.together, softcap=getattr(self.op, "softcap", 0.0),
         )  # fmt: skip
         return tiled(form, self.most_shared, max(sizes["queries"], sizes["keys"]))

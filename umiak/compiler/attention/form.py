@@ -26,6 +26,9 @@ BLOCKS = "kept_blocks"
 PATCH = 4  # rows, and columns, that a thread multiplies at once; rows in memory of the block end with a patch
 TILES = (64, 32, 16, 8)  # queries, and keys, of a tile; a block of a mask by blocks holds whole ones
 LARGEST = 128  # likewise, where four warps multiply together
+STEP = 64  # queries or keys that gradients with tensor cores take at once
+# Columns of sums beside which there are registers for so many; for half as many.
+FEW_SUMS, MOST_SUMS, MOST_SUMS_UNMASKED = 64, 256, 192
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,7 @@ class Form:
     width: int = 1  # elements of a row that may be copied at once
     persistent: bool = True  # blocks claim what they do next; else the grid says what each does
     together: bool = False  # four warps of the device multiply together, from panels
+    softcap: float = 0.0
 
     @property
     def stored(self) -> ScalarType:
@@ -61,13 +65,13 @@ class Form:
 
     @property
     def tensor_cores(self) -> bool:
-        """Return whether forward matmuls are those of tensor cores: of 16 bits, a warp for 16 rows."""
+        """Return whether matmuls are those of tensor cores: of 16 bits, a warp for 16 rows."""
         return self.narrow and self.shared and self.tile >= ROWS
 
     @property
     def narrow(self) -> bool:
-        """Return whether what is multiplied has 16 bits as it is."""
-        return self.stored in (F16, BF16) and not self.gradient
+        """Return whether what is multiplied has 16 bits."""
+        return self.stored in (F16, BF16)
 
     @property
     def grouped(self) -> bool:
@@ -78,6 +82,19 @@ class Form:
     def tiles(self) -> tuple[int, ...]:
         """Sizes of tiles, the largest first. What is added to the scores of the largest spills registers."""
         return (LARGEST, *TILES) if self.together and self.narrow and self.mask != ADDED else TILES
+
+    def step_beside(self, columns: int) -> int:
+        """Queries or keys of a tile that gradients with tensor cores take at once, beside sums of so many columns in
+        registers."""
+        return min(self.tile, STEP if columns <= FEW_SUMS * (2 if self.grouped else 1) else STEP // 2)
+
+    @property
+    def parted(self) -> bool:
+        """Return whether gradients of keys and of values are those of two kernels with tensor cores: where there are
+        no registers for both sums. Where scores are looked at by longer loops, the assembler finds some more."""
+        many = self.dropout or self.mask == COLUMNS or (self.grouped and self.mask != ADDED)
+        most = MOST_SUMS if many else MOST_SUMS_UNMASKED
+        return self.tensor_cores and self.gradient and self.dim + self.value_dim > most
 
     @property
     def patch(self) -> int:
@@ -102,7 +119,13 @@ class Form:
         lists = {"bounds": I32, "row_counts": I32, "row_tiles": I32, "row_claims": I32}
         if not self.gradient:
             return lists
-        return lists | {"key_counts": I32, "key_tiles": I32, "key_claims": I32, "moved": self.computed}
+        lists |= {"key_counts": I32, "key_tiles": I32} | dict.fromkeys(self.key_claims, I32)
+        return lists | {"moved": self.computed, "base": self.computed}
+
+    @property
+    def key_claims(self) -> tuple[str, ...]:
+        """Counters of the kernels for gradients of keys and values."""
+        return ("value_claims", "key_claims") if self.parted else ("key_claims",)
 
     def temporary_sizes(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
         """Bytes of each."""
@@ -111,8 +134,9 @@ class Form:
         lists = [units * keys * 8 * 4, units * rows * 4, units * rows * keys * 4, 4]
         if not self.gradient:
             return tuple(lists)
-        moved = sizes["batch"] * sizes["heads"] * sizes["queries"] * self.computed.bytes
-        return (*lists, units * keys * 4, units * rows * keys * 4, 4, moved)
+        numbers = sizes["batch"] * sizes["heads"] * sizes["queries"] * self.computed.bytes
+        claims = [4] * len(self.key_claims)
+        return (*lists, units * keys * 4, units * rows * keys * 4, *claims, numbers, numbers)
 
     def name(self, role: str) -> str:
         parts = [role, self.stored, self.dim, self.value_dim, self.tile]
@@ -121,6 +145,7 @@ class Form:
         parts += [f"x{self.width}"] if self.width > 1 else []
         parts += ["grouped"] if self.grouped else []
         parts += [] if self.persistent else ["static"]
+        parts += ["capped"] if self.softcap else []
         parts += [self.mask] if self.mask else []
         parts += [name for name in (BLOCKS, "lse", "grad_lse") if self.has(name)]
         return "attention_" + "_".join(map(str, parts))
@@ -157,6 +182,11 @@ class Arguments:
         """The place of an operand's element."""
         first = len(SIZES) + 4 * self.names.index(name)
         return n.total(n.mul(i, n.dim(first + k)) for k, i in enumerate(index))
+
+    def query_number(self, place: Any, query: Node) -> Node:
+        """The place of a query's number among those of all, where no strides are given."""
+        lead = n.add(n.mul(place.batch, self.size("heads")), place.head)
+        return n.add(n.mul(lead, self.size("queries")), query)
 
     def load(self, name: str, *index: Node, where: Node | None = None) -> Node:
         """An operand's element, as it is stored."""

@@ -44,7 +44,7 @@ def forward(form: Form) -> Kernel:
 
         def end(_: int, i: Node, j: Node, x: Node) -> None:
             inside = n.lt(j, n.sub(keys, begin))
-            w.store(scores, scores.at(i, j), n.select(inside, x, lowest(f.computed)))
+            w.store(scores, scores.at(i, j), n.select(inside, w.capped(x), lowest(f.computed)))
 
         zero = w.const(0.0)
         w.multiply(tile, tile, [Product(f.padded_dim, q, lambda d, j: k(j, d))], lambda *_: zero, end)
@@ -66,7 +66,7 @@ def forward(form: Form) -> Kernel:
     if f.has("lse"):
         with w.loop(tile, lanes=True) as i:
             query = n.add(first, i)
-            to = n.add(n.mul(n.add(n.mul(place.batch, a.size("heads")), place.head), queries), query)
+            to = a.query_number(place, query)
             value = n.mul(n.add(top(i), n.call("log2", total(i))), w.const(LN_2))
             w.store("lse", to, value, n.lt(query, queries))
     return w.kernel("forward", points, [RESULT, "lse"] if f.has("lse") else [RESULT], claims="row_claims")

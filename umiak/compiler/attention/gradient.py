@@ -13,8 +13,9 @@ from umiak.compiler.loop.node import Node
 from umiak.compiler.loop.tree import SERIAL, Kernel
 
 
-def moved(form: Form) -> Kernel:
-    """The sum of results times their gradients, less the gradient of the log-sum-exp, for each query; a thread each."""
+def numbers(form: Form) -> Kernel:
+    """Two numbers for each query, a thread each. ``moved``: the sum of results times their gradients, less the gradient
+    of the log-sum-exp. ``base``: what scores are relative to, in units of log 2."""
     w = Text(form)
     a = w.arguments
     lead = n.div(POINT, a.size("queries"))
@@ -30,7 +31,11 @@ def moved(form: Form) -> Kernel:
     if form.has("grad_lse"):
         total = n.sub(total, a.load("grad_lse", batch, head, query))
     w.store("moved", POINT, total)
-    return w.kernel("moved", n.mul(n.mul(a.size("batch"), a.size("heads")), a.size("queries")), ["moved"], SERIAL)
+    lse = n.mul(a.load("lse", batch, head, query), w.const(LOG2_E))
+    # A query that sees nothing has no weights; relative to 0 they are 0 and not NaN.
+    w.store("base", POINT, n.select(n.eq(lse, float("-inf")), w.const(0.0), lse))
+    points = n.mul(n.mul(a.size("batch"), a.size("heads")), a.size("queries"))
+    return w.kernel("numbers", points, ["moved", "base"], SERIAL)
 
 
 class Rows(NamedTuple):
@@ -38,7 +43,7 @@ class Rows(NamedTuple):
 
     query: Memory
     grad: Memory
-    lse: Memory  # in units of log 2
+    base: Memory
     moved: Memory
 
 
@@ -51,7 +56,7 @@ def row_memory(w: Text) -> Rows:
     f = w.form
     return Rows(
         w.memory("query", f.tile, f.padded_dim), w.memory("grad", f.tile, f.padded_value_dim),
-        w.memory("lse", f.tile, 1, padded=False), w.memory("moved", f.tile, 1, padded=False),
+        w.memory("base", f.tile, 1, padded=False), w.memory("moved", f.tile, 1, padded=False),
     )  # fmt: skip
 
 
@@ -67,10 +72,8 @@ def copy_rows(w: Text, to: Rows, place: Place, first: Node) -> None:
     with w.loop(f.tile, lanes=True) as i:
         query = n.add(first, i)
         inside = n.lt(query, a.size("queries"))
-        lse = n.mul(a.load("lse", place.batch, place.head, query, where=inside), w.const(LOG2_E))
-        # A query that sees nothing has no weights; relative to 0 they are 0 and not NaN.
-        w.store(to.lse, to.lse.at(i), n.select(n.eq(lse, float("-inf")), w.const(0.0), lse))
-        at = n.add(n.mul(n.add(n.mul(place.batch, a.size("heads")), place.head), a.size("queries")), query)
+        at = a.query_number(place, query)
+        w.store(to.base, to.base.at(i), n.load("base", f.computed, at, inside))
         w.store(to.moved, to.moved.at(i), n.load("moved", f.computed, at, inside))
 
 
@@ -99,10 +102,12 @@ def weights(
         with w.when(partial if looks else n.call("not", partial)), w.loop(tile * tile, lanes=True) as e:
             i, j = divided(e, tile)
             query, key = n.add(first, i), n.add(begin, j)
-            score = w.masked(scores(i, j), place, query, key) if looks else scores(i, j)
+            raw = w.capped(scores(i, j))
+            raw = w.let(raw) if f.softcap else raw
+            score = w.masked(raw, place, query, key) if looks else raw
             inside = n.lt(key, a.size("keys"))
             score = n.select(inside, score, w.const(float("-inf")))
-            weight = w.let(n.call("exp2", n.sub(score, rows.lse(i))))
+            weight = w.let(n.call("exp2", n.sub(score, rows.base(i))))
             change = changes(i, j)
             kept = weight
             if f.dropout:
@@ -110,6 +115,7 @@ def weights(
                 change = n.select(keeps, n.mul(change, by), zero)
                 kept = n.select(keeps, n.mul(weight, by), zero)
             change = n.mul(weight, n.sub(change, rows.moved(i)))
+            change = n.mul(change, w.capped_slope(raw)) if f.softcap else change
             # A weight of 0 has no part in gradients, whatever the value of its key is.
             w.store(changes, changes.at(i, j), n.select(n.eq(weight, 0.0), zero, change))
             w.store(scores, scores.at(i, j), kept)
@@ -138,15 +144,31 @@ def gradient_of_queries(form: Form) -> Kernel:
     return w.kernel("query_gradient", points, ["query_gradient"], claims="row_claims")
 
 
+class ColumnBlock(NamedTuple):
+    """A tile of keys, and where it is."""
+
+    columns: Node  # of tiles
+    column: Node
+    key_place: Place
+    points: Node  # of the grid
+
+
+def column_block(w: Text) -> ColumnBlock:
+    """The tile of keys at a point of the grid."""
+    a = w.arguments
+    columns = a.tiles("keys")
+    lead = n.div(POINT, columns)
+    column = n.sub(POINT, n.mul(lead, columns))
+    batch = n.div(lead, a.size("key_heads"))
+    key_place = Place(batch, n.sub(lead, n.mul(batch, a.size("key_heads"))))
+    return ColumnBlock(columns, column, key_place, n.mul(n.mul(a.size("batch"), a.size("key_heads")), columns))
+
+
 def gradient_of_keys(form: Form) -> Kernel:
     """A block for each tile of keys, over query heads and the tiles of queries that are listed for it."""
     w = Text(form)
     f, a, tile = form, w.arguments, form.tile
-    n_columns = a.tiles("keys")
-    lead = n.div(POINT, n_columns)
-    column = n.sub(POINT, n.mul(lead, n_columns))
-    batch = n.div(lead, a.size("key_heads"))
-    key_place = Place(batch, n.sub(lead, n.mul(batch, a.size("key_heads"))))
+    n_columns, column, key_place, points = column_block(w)
     begin = n.mul(column, tile)
     rows, columns = row_memory(w), column_memory(w)
     scores, changes = w.memory("score", tile, tile), w.memory("change", tile, tile)
@@ -167,5 +189,4 @@ def gradient_of_keys(form: Form) -> Kernel:
             w.accumulate(of_keys, f.padded_dim, Product(tile, lambda j, i: changes(i, j), rows.query))
     w.write("key_gradient", of_keys, f.dim, key_place, begin, "keys", "key_heads", a.number(0))
     w.write("value_gradient", of_values, f.value_dim, key_place, begin, "keys", "key_heads", w.const(1.0))
-    points = n.mul(n.mul(a.size("batch"), a.size("key_heads")), n_columns)
     return w.kernel("key_gradient", points, ["key_gradient", "value_gradient"], claims="key_claims")

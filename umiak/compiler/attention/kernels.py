@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from umiak.compiler.attention.form import COLUMNS, Form
 from umiak.compiler.attention.forward import forward
-from umiak.compiler.attention.gradient import gradient_of_keys, gradient_of_queries, moved
+from umiak.compiler.attention.gradient import gradient_of_keys, gradient_of_queries, numbers
 from umiak.compiler.attention.lists import bounds, lists
 from umiak.compiler.attention.tensor_forward import tensor_forward
+from umiak.compiler.attention.tensor_gradient import tensor_gradient_of_queries, tensor_gradients_of_keys
 from umiak.compiler.loop.tree import SHARED, Kernel
 from umiak.util import flags
 
@@ -34,7 +35,10 @@ def kernels(form: Form) -> tuple[Kernel, ...]:
     made.append(lists(form, True))
     if not form.gradient:
         return (*made, tensor_forward(form) if form.tensor_cores else forward(form))
-    return (*made, lists(form, False), moved(form), gradient_of_queries(form), gradient_of_keys(form))
+    made += [lists(form, False), numbers(form)]
+    if form.tensor_cores:
+        return (*made, tensor_gradient_of_queries(form), *tensor_gradients_of_keys(form))
+    return (*made, gradient_of_queries(form), gradient_of_keys(form))
 
 
 def shared_bytes(kernel: Kernel) -> int:

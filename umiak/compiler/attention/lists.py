@@ -108,7 +108,8 @@ def lists(form: Form, of_rows: bool) -> Kernel:
     seen = n.cast(kind(second).seen, I64)
     w.emit(Reduce((count,), SUM, (Axis(second, inner, kind=LANE),), (seen,)))
     w.store(counts, POINT, n.cast(count, I32))
-    claims = "row_claims" if of_rows else "key_claims"
-    w.store(claims, n.i64(0), n.const(0, I32), n.eq(POINT, 0))
+    claims = ("row_claims",) if of_rows else w.form.key_claims
+    for name in claims:
+        w.store(name, n.i64(0), n.const(0, I32), n.eq(POINT, 0))
     units = n.mul(n.select(n.eq(a.size("mask_step"), 0), 1, a.size("batch")), a.size("mask_heads"))
-    return w.kernel("rows" if of_rows else "columns", n.mul(units, outer), [counts, tiles, claims])
+    return w.kernel("rows" if of_rows else "columns", n.mul(units, outer), [counts, tiles, *claims])

@@ -197,6 +197,16 @@ class Text(Statements):
         first = column(n.i64(0)), bound("end", a.size("queries"))
         return [first, (bound("second_begin", n.i64(0)), bound("second_end", n.i64(0)))]
 
+    def capped(self, score: Node) -> Node:
+        """A score in units of log 2 with the cap."""
+        most = self.form.softcap * LOG2_E
+        return n.mul(n.call("tanh", n.mul(score, self.const(1 / most))), self.const(most)) if most else score
+
+    def capped_slope(self, score: Node) -> Node:
+        """The derivative of a capped score by what it was."""
+        part = n.mul(score, self.const(1 / (self.form.softcap * LOG2_E)))
+        return n.sub(self.const(1.0), n.mul(part, part))
+
     def masked(self, score: Node, place: Place, query: Node, key: Node) -> Node:
         """A score of a tile that is looked at: -inf where the query does not see the key."""
         hidden = self.hidden(place, query, key)

@@ -371,6 +371,8 @@ class Pipeline(BlockStatement):
     ``producers``: warps at the end of the block that do nothing but copy, where a target can have threads wait for some
     of the others; 0: every thread copies ahead. The tiles of ``consume`` are those of the other warps.
 
+    ``kept``: registers that a thread of theirs keeps, where a target has them give the others to those who compute.
+
     ``held``: asynchronous products of ``consume`` may still read the slots of so many indices, the last ones. At the
     end all are done.
     """
@@ -382,6 +384,7 @@ class Pipeline(BlockStatement):
     consume: tuple[Statement, ...]
     producers: int = 0
     held: int = 0
+    kept: int = 40
 
     @property
     def prefetched(self) -> int:

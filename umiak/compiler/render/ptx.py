@@ -19,6 +19,7 @@ from umiak.compiler.loop.types import BOOL, F16, F32, F64, I64, ScalarType
 from umiak.compiler.render.basic import expand, expand_ldexp
 from umiak.compiler.render.ptx_tiles import PtxTiles
 from umiak.compiler.render.ptx_types import cell_of, literal, name_of
+from umiak.compiler.render.ptx_warpgroups import REGISTER_STEP
 from umiak.compiler.render.scratch import ALIGN, layout
 from umiak.compiler.render.spmd import THREADS, Handle, Spmd, Update, words
 from umiak.compiler.render.threads import BLOCK, BLOCKS, HI, LANE_OF_WARP, LO, TID, WARP
@@ -42,7 +43,6 @@ SHARED_BYTES = {
 }  # fmt: skip
 SYSTEM_BYTES = 1 << 10
 REGISTERS = 1 << 16  # of a multiprocessor
-REGISTER_STEP = 8  # in which threads get them
 MOST_REGISTERS = 255  # of a thread
 TILE_REGISTERS = 64  # for tiles, with which the rest finds room among few
 FEW_REGISTERS = 128  # with which two blocks of 256 threads fit

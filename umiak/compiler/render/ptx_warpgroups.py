@@ -2,7 +2,8 @@
 
 Sources: PTX ISA, "Asynchronous warpgroup level matrix multiply-accumulate instructions" (shapes, register fragments,
 fences, groups), "Matrix descriptor format", "Async proxy". Registers of a fragment are dealt out as those of ``mma``
-are (``loop.tiles.place``), blocks of 16 rows to the four warps in turn.
+are (``loop.tiles.place``), blocks of 16 rows to the four warps in turn. Four warps that copy give registers to those
+that compute ("setmaxnreg").
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ ARCHITECTURES = ("sm_90a",)
 _NAMES = {BF16: "bf16", F16: "f16", F8E4M3FN: "e4m3", F8E5M2: "e5m2"}
 _SWIZZLED = 1 << 62  # of a descriptor: pieces are permuted within 128 bytes
 _ENCODED = 4  # bits that addresses and distances lose in a descriptor
+REGISTER_STEP = 8  # in which threads get them
+MOST_SHARED = 248  # registers of a thread that others give theirs to
 _LOW = (1 << 18) - 1  # bits of an address that it has
 
 
@@ -32,6 +35,8 @@ class PtxWarpgroups:
 
     if TYPE_CHECKING:
 
+        @property
+        def most_registers(self) -> int | None: ...
         def new(self, value: str, name: str | None = None) -> Handle: ...
         def register(self, tile: Tile, element: int) -> Handle: ...
         def set_register(self, tile: Tile, element: int, value: Handle) -> None: ...
@@ -49,6 +54,20 @@ class PtxWarpgroups:
     @property
     def warpgroups(self) -> bool:
         return self.arch in ARCHITECTURES
+
+    def may_share(self, computing: int, copying: int) -> bool:
+        """Return whether warps can give others of their registers: four at a time."""
+        return self.warpgroups and computing % WARPGROUP == 0 and copying % WARPGROUP == 0
+
+    def share_registers(self, computing: int, copying: int, kept: int, computes: bool) -> None:
+        if not computes:
+            self.assembly("setmaxnreg.dec.sync.aligned.u32", "$0;", (), (("i32", "n", str(kept)),))
+            return
+        count = computing + copying
+        assert self.most_registers is not None
+        most = (self.most_registers * count - kept * copying) // computing
+        most = min(most // REGISTER_STEP * REGISTER_STEP, MOST_SHARED)
+        self.assembly("setmaxnreg.inc.sync.aligned.u32", "$0;", (), (("i32", "n", str(most)),))
 
     def publish(self) -> None:
         """Writes of this thread come before reads of tensor cores ("Async proxy": copies in groups are generic)."""

@@ -205,34 +205,36 @@ class Spmd:
         # Iterations are independent: only scratch that the next one uses again has to be free.
         own = {b.name for b in self.kernel.buffers if b.space in (LOCAL, SHARED)}
         if loop.counter is not None:
-            self.claim(loop, self.buffers[loop.counter])
+            for body in self.tiles.roles(loop.body):
+                self.claim(loop, self.buffers[loop.counter], body)
             return
         with self.each(loop.axis.index, add(LO, first), minimum(HI, loop.axis.hi), step, loop.body):
             self.body(loop.body)
             if self.uniform and own & (self.dirty | self.seen):
                 self.barrier()
 
-    def claim(self, loop: Loop, counter: Buffer) -> None:
+    def claim(self, loop: Loop, counter: Buffer, body: Sequence[Statement]) -> None:
         """Iterations of blocks that take the next one when they are done with one."""
         end = self.value(minimum(HI, loop.axis.hi))
         index = self.out.variable(I64, self.value(LO))
         cell, got = self.cells("claimed", I32, 1), var("$claimed", I32)
 
         def following() -> None:
-            self.barrier()
-            with self.when(eq(TID, i64(0))):
-                one = self.value(const(1, I32))
-                self.out.store(cell, self.value(i64(0)), self.out.fetch(counter, self.value(i64(0)), "add", one))
-            self.barrier()
+            self.everybody()
+            if not self.tiles.copies_alone:
+                with self.when(eq(TID, i64(0))):
+                    one = self.value(const(1, I32))
+                    self.out.store(cell, self.value(i64(0)), self.out.fetch(counter, self.value(i64(0)), "add", one))
+            self.everybody()
             with self.scope({got: self.out.load(cell, self.value(i64(0)))}):
                 self.out.set(index, self.value(add(LO, cast(got, I64))))
 
         following()
-        self.hoist(loop.axis.index, loop.body)
+        self.hoist(loop.axis.index, body)
         handle = self.out.open_while(index, end)
         with self.scope({loop.axis.index: handle}):
             self.fresh.clear()
-            self.body(loop.body)
+            self.body(body)
             following()
         self.out.close()
 
@@ -699,6 +701,16 @@ class Spmd:
             self.dirty.clear()
             self.seen.clear()
             self.fresh.clear()
+
+    def everybody(self) -> None:
+        """A barrier of all threads of the block, wherever they are in the text."""
+        if self.tiles.role is None:
+            self.barrier()
+            return
+        self.tiles.warp_out.meet(self.value(i64(0)), self.tiles.all_threads, True)
+        self.dirty.clear()
+        self.seen.clear()
+        self.fresh.clear()
 
     def effects(self, body: Sequence[Statement]) -> tuple[set[str], set[str]]:
         """Buffers that statements read, of those that the kernel may write, and that they write."""

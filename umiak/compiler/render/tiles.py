@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 from typing import cast as cast_type
 
@@ -35,6 +36,7 @@ from umiak.compiler.loop.node import (
 from umiak.compiler.loop.tiles import (
     WARP,
     Commit,
+    Exchange,
     Matrix,
     Panels,
     Pipeline,
@@ -52,7 +54,19 @@ from umiak.compiler.loop.tiles import (
     parted,
     place,
 )
-from umiak.compiler.loop.tree import BlockStatement, Buffer
+from umiak.compiler.loop.tree import (
+    Atomic,
+    BlockStatement,
+    Buffer,
+    Fold,
+    If,
+    Let,
+    Loop,
+    Reduce,
+    Scan,
+    Statement,
+    walk_statements,
+)
 from umiak.compiler.loop.types import F32, I64, U32, ScalarType
 from umiak.compiler.render.threads import LANE_OF_WARP, TID
 from umiak.compiler.render.threads import WARP as NUMBER_OF_WARP
@@ -61,6 +75,7 @@ if TYPE_CHECKING:
     from umiak.compiler.render.spmd import Handle, Spmd
 
 BITS = 32  # of a word of conditions
+COMPUTES, COPIES = "computes", "copies"
 STRAIGHT = 8  # turns of a loop that are written one after the other
 
 
@@ -99,6 +114,12 @@ class WarpWriter(TileWriter, Protocol):
     def meet(self, number: Handle, threads: int, wait: bool) -> None:
         """Arrive at a barrier of so many threads, and wait there or go on."""
 
+    def may_share(self, computing: int, copying: int) -> bool:
+        """Return whether so many warps can have registers of so many others."""
+
+    def share_registers(self, computing: int, copying: int, kept: int, computes: bool) -> None:
+        """Give the warps that compute the registers of those that copy, which keep some; in the text of either."""
+
 
 class BlockTiles:
     """The part of :class:`~umiak.compiler.render.spmd.Spmd` for one kernel's tiles."""
@@ -109,6 +130,10 @@ class BlockTiles:
         self.reading: set[str] = set()  # buffers that asynchronous products read
         self.panels = panelled(spmd.kernel)
         self.first = 0  # the first thread of those that copy
+        self.again = (
+            False  # whether there are several pipelines in an iteration, of which others have a text of their own
+        )
+        self.role: str | None = None  # of the warps whose text it is, where some have a text of their own
 
     @property
     def warp_out(self) -> WarpWriter:
@@ -357,7 +382,7 @@ class BlockTiles:
 
         with spmd.apart(), spmd.scope({}):  # nobody else keeps it in registers
             common()
-            if self.out.unrolled and count <= STRAIGHT * threads:
+            if self.out.unrolled and not self.copies_alone and count <= STRAIGHT * threads:
                 for first in range(0, count, threads):
                     number = add(own, i64(first))
                     rest = lt(number, i64(count)) if first + threads > count else None
@@ -430,60 +455,147 @@ class BlockTiles:
 
     # --- some warps copy, the others compute ---
 
+    @property
+    def copies_alone(self) -> bool:
+        """Return whether the text is that of the warps that copy."""
+        return self.role == COPIES
+
+    @property
+    def all_threads(self) -> int:
+        return self.spmd.kernel.threads or self.spmd.threads
+
+    def roles(self, body: Sequence[Statement]) -> Iterator[Sequence[Statement]]:
+        """Statements of an iteration by role, in a text each, where warps may have different numbers of registers:
+        those of the warps that compute, then of those that copy. Else all of them, also where what is copied depends on
+        what is computed."""
+        spmd = self.spmd
+        pipelines = [s for s in walk_statements(body) if isinstance(s, Pipeline)]
+        copying = max((s.producers for s in pipelines), default=0)
+        computing = spmd.threads // WARP - copying
+        copies = None
+        if copying and spmd.out.warp and self.warp_out.may_share(computing, copying):
+            copied = set[str]().union(*(x for s in pipelines for x in spmd.effects(s.produce)))
+            copies = self.copies_of(body, copied)
+        if copies is None or any(s.producers != copying for s in pipelines):
+            yield body
+            return
+        self.again = len(pipelines) > 1 or any(isinstance(s, Loop) for s in copies)
+        before, kept = spmd.threads, max(s.kept for s in pipelines)
+        spmd.value(self.warp)
+        computes = lt(self.warp, i64(computing))
+        with spmd.when(computes):
+            spmd.threads, spmd.group, self.role = WARP * computing, 2 * max(s.slots for s in pipelines) + 1, COMPUTES
+            self.warp_out.share_registers(computing, copying, kept, True)
+            yield body
+        spmd.group = None
+        with spmd.when(call("not", computes)):
+            spmd.threads, self.first, self.role = WARP * copying, WARP * computing, COPIES
+            self.warp_out.share_registers(computing, copying, kept, False)
+            yield copies
+        spmd.threads, self.first, self.role = before, 0, None
+
+    def copies_of(self, body: Sequence[Statement], copied: Collection[str]) -> tuple[Statement, ...] | None:
+        """The loops, conditions and pipelines of a body without what is not copied ahead; None where they need numbers,
+        or (``copied``) memory, that the rest computes."""
+        found: list[Statement] = []
+        rest: list[Statement] = []
+        for s in body:
+            if isinstance(s, Pipeline):
+                needed = [s.axis.lo, s.axis.hi]
+                found.append(replace(s, consume=()))
+            elif isinstance(s, (Loop, If)) and any(isinstance(x, Pipeline) for x in walk_statements(s.body)):
+                needed = [s.where] if isinstance(s, If) else [s.axis.lo, s.axis.hi]
+                inside = self.copies_of(s.body, copied)
+                if inside is None:
+                    return None
+                found.append(replace(s, body=inside))
+            else:
+                needed = []
+                rest.append(s)
+            if self.spmd.loaded(needed):
+                return None
+        defines = any(isinstance(s, (Let, Reduce, Scan, Fold, Exchange, Atomic)) for s in rest)
+        return None if defines or not self.spmd.effects(rest)[1].isdisjoint(copied) else tuple(found)
+
     def divided(self, s: Pipeline) -> None:
         """Barriers 1 to ``slots`` tell that a slot is full, the next ones that it is free; one more is of those who
         compute."""
-        spmd, a, prefetched = self.spmd, s.axis, s.prefetched
+        spmd = self.spmd
+        if self.role is not None:
+            if self.copies_alone:
+                self.prefetch(s)
+            else:
+                spmd.barrier()
+                self.computed(s)
+            if self.again:  # the slots are filled anew
+                spmd.everybody()
+            return
         threads = spmd.threads
         consumers = threads - WARP * s.producers
-        full = lambda index: add(rem(sub(index, a.lo), i64(s.slots)), i64(1))  # noqa: E731
-        free = lambda index: add(full(index), i64(s.slots))  # noqa: E731
-
-        def meet(number: Node, wait: bool) -> None:
-            self.warp_out.meet(spmd.value(number), threads, wait)
-
         spmd.barrier()
         spmd.value(self.warp)
         with spmd.when(lt(self.warp, i64(consumers // WARP))):
             spmd.threads, spmd.group = consumers, 2 * s.slots + 1
-
-            def consumed(index: Node) -> None:
-                meet(full(index), True)
-                spmd.body(s.at(s.consume, index))
-                spmd.release(s.consume)
-
-            # The first index stands before the loop where products go on from one to the next: were registers at the
-            # loop's beginning those of products that go on, or others, the assembler would have each one waited for.
-            first = i64(1) if s.held else i64(0)
-            with spmd.when(lt(a.lo, a.hi) if s.held else None):
-                if s.held:
-                    consumed(a.lo)
-                with spmd.each(a.index, add(a.lo, first), a.hi, i64(1), ()):
-                    consumed(a.index)
-                    left = sub(a.index, i64(s.held))
-                    begun = le(a.lo, left) if s.held > 1 else None
-                    with spmd.when(conjunction(begun, lt(add(left, i64(s.slots)), a.hi))):
-                        meet(free(left), False)
-                if s.held:
-                    self.out.finish(0)
+            self.computed(s)
             spmd.group = None
         with spmd.when(le(i64(consumers // WARP), self.warp)):
             spmd.threads, self.first = threads - consumers, consumers
-            with spmd.each(a.index, a.lo, add(a.hi, i64(prefetched)), i64(1), ()):
-                with spmd.when(lt(a.index, a.hi)):
-                    with spmd.when(le(add(a.lo, i64(s.slots)), a.index)):
-                        meet(free(a.index), True)
-                    self.filled(s)
-                self.out.commit()
-                self.out.wait(prefetched)
-                self.published(spmd.effects(s.produce)[1])
-                before = sub(a.index, i64(prefetched))
-                with spmd.when(le(a.lo, before)):
-                    meet(full(before), False)
-            self.out.wait(0)
+            self.prefetch(s)
             self.first = 0
         spmd.threads = threads
         spmd.barrier()
+
+    def meet(self, number: Node, wait: bool) -> None:
+        self.warp_out.meet(self.spmd.value(number), self.all_threads, wait)
+
+    @staticmethod
+    def full(s: Pipeline, index: Node) -> Node:
+        """The barrier that tells that the slot of an index is full."""
+        return add(rem(sub(index, s.axis.lo), i64(s.slots)), i64(1))
+
+    def free(self, s: Pipeline, index: Node) -> Node:
+        """The one that tells that it is free."""
+        return add(self.full(s, index), i64(s.slots))
+
+    def computed(self, s: Pipeline) -> None:
+        """The part of the warps that compute."""
+        spmd, a = self.spmd, s.axis
+
+        def consumed(index: Node) -> None:
+            self.meet(self.full(s, index), True)
+            spmd.body(s.at(s.consume, index))
+            spmd.release(s.consume)
+
+        # The first index stands before the loop where products go on from one to the next: were registers at the loop's
+        # beginning those of products that go on, or others, the assembler would have each one waited for.
+        first = i64(1) if s.held else i64(0)
+        with spmd.when(lt(a.lo, a.hi) if s.held else None):
+            if s.held:
+                consumed(a.lo)
+            with spmd.each(a.index, add(a.lo, first), a.hi, i64(1), ()):
+                consumed(a.index)
+                left = sub(a.index, i64(s.held))
+                begun = le(a.lo, left) if s.held > 1 else None
+                with spmd.when(conjunction(begun, lt(add(left, i64(s.slots)), a.hi))):
+                    self.meet(self.free(s, left), False)
+            if s.held:
+                self.out.finish(0)
+
+    def prefetch(self, s: Pipeline) -> None:
+        """The part of the warps that copy."""
+        spmd, a, prefetched = self.spmd, s.axis, s.prefetched
+        with spmd.each(a.index, a.lo, add(a.hi, i64(prefetched)), i64(1), ()):
+            with spmd.when(lt(a.index, a.hi)):
+                with spmd.when(le(add(a.lo, i64(s.slots)), a.index)):
+                    self.meet(self.free(s, a.index), True)
+                self.filled(s)
+            self.out.commit()
+            self.out.wait(prefetched)
+            self.published(spmd.effects(s.produce)[1])
+            before = sub(a.index, i64(prefetched))
+            with spmd.when(le(a.lo, before)):
+                self.meet(self.full(s, before), False)
+        self.out.wait(0)
 
     def filled(self, s: Pipeline) -> None:
         spmd = self.spmd
