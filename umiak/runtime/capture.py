@@ -41,7 +41,7 @@ from umiak.core.generator import Generator
 from umiak.core.tensor import Tensor
 from umiak.ir import sym as dim
 from umiak.ir.expr import Sym
-from umiak.ir.meta import Meta
+from umiak.ir.meta import Meta, Strided, dense
 from umiak.ir.passes import merge_common, remove_dead
 from umiak.ir.program import Operation, Program, Value, bound, uses
 from umiak.ir.scope import symbols_of
@@ -638,10 +638,25 @@ def _apart(capture: Capture, outputs: Sequence[Any]) -> None:
         # Gradients, which come last, do not share with anything.
         own, key = held.setdefault(id(value), {}), id(outputs[i]) if i < len(outputs) else -i
         if key not in own:
-            copied = own or i >= len(outputs)
+            copied = own or i >= len(outputs) or _is_borrowed(outputs[i], value)
             # A copy of the copy before: equal copies of one value would be merged.
             own[key] = builder.append(F.Copy(), (next(reversed(own.values()), value),), ())[0] if copied else value
         program.outputs[i] = own[key]
+
+
+def _is_borrowed(x: Any, value: Value) -> bool:
+    """Return whether a tensor of its own holds the elements of a view of something else, which was written to it."""
+    return type(x) is SymTensor and x.parent is None and _strided(value)[1]
+
+
+def _strided(value: Value) -> tuple[Strided, bool]:
+    """The place of a value's elements in the memory that it shares, and whether it shares some."""
+    o = value.operation
+    if o is not None and o.op.view:
+        strided = o.op.strides(_strided(o.operands[0])[0], *o.params)
+        if strided is not None:
+            return strided, True
+    return dense(value.meta.shape, value.meta.dtype), False
 
 
 def _has_python(program: Program) -> bool:
