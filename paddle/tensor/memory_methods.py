@@ -158,7 +158,7 @@ def _clear_data(self: Tensor) -> None:
         >>> import paddle
         >>> x = paddle.ones([2, 3])
         >>> x._clear_data()
-        >>> x.shape, x._is_initialized()
+        >>> list(x.shape), x._is_initialized()
         ([2, 3], False)
     """
     _cleared(self, tuple(self.shape), "_clear_data")
@@ -275,7 +275,7 @@ def _share_underline_tensor_to(self: Tensor, dst_tensor: Tensor) -> None:
         >>> import paddle
         >>> x, y = paddle.ones([2]), paddle.zeros([3, 3])
         >>> x._share_underline_tensor_to(y)
-        >>> y.shape, x._is_shared_underline_tensor_with(y)
+        >>> list(y.shape), x._is_shared_underline_tensor_with(y)
         ([2], True)
     """
     _need(dst_tensor, "_share_underline_tensor_to")._share(self.detach())

@@ -33,8 +33,8 @@ _INSERT = InternedOps(lambda axis: F.Unsqueeze((axis,)))
 
 
 def _resolve(x: Tensor, shape: Any, op: str) -> tuple[int, ...]:
-    """A target shape without -1 (what is left) and 0 (the size of x at that place; 0 itself where x has no
-    elements)."""
+    """A target shape without -1 (what is left) and 0 (the size of x at that place; 0 itself where x has no elements and
+    these sizes would give some, or beside a -1)."""
     wanted: tuple[Any, ...] = shape_of(shape, op)
     if any(type(n) is Sym for n in wanted):
         return _resolve_symbolic(x, wanted, op)
@@ -66,7 +66,9 @@ def _resolve_empty(x: Tensor, wanted: tuple[int, ...], op: str) -> tuple[int, ..
     if min(wanted) < -1 or wanted.count(-1) > 1:
         raise op_error(ValueError, op, "sizes of -1 or more, at most one of -1", list(wanted))
     if -1 not in wanted:
-        return wanted
+        # A batch of none keeps its other sizes, as a batch of some does; the reference gives sizes of 0.
+        sizes = tuple(x.shape[i] if n == 0 and i < x.ndim else n for i, n in enumerate(wanted))
+        return sizes if 0 in sizes else wanted
     left = math.prod(n for n in x.shape if type(n) is not int or n)
     known = math.prod(n for n in wanted if n > 0)
     if wanted.count(0) != sum(1 for n in x.shape if type(n) is int and not n) or left % known:
@@ -96,8 +98,9 @@ def reshape(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
     Args:
         x: tensor of any shape and dtype.
         shape: the new sizes, as a list, a tuple, an integer tensor or separate ints. One of them may be -1, which
-            stands for as many as are left; 0 stands for the size of x at that place, or for 0 where x has no elements.
-            Of such an x, -1 beside a 0 stands for what the other sizes of x leave: x then has as many sizes of 0.
+            stands for as many as are left; 0 stands for the size of x at that place. Of an x without elements, 0 stands
+            for 0 where those sizes would give some, and beside a -1, which then stands for what the other sizes of x
+            leave: x has as many sizes of 0.
 
     Returns:
         Tensor of x's dtype and the new shape.

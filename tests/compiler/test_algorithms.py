@@ -43,7 +43,7 @@ def interpreted(case: Case) -> list[np.ndarray]:
     results = [np.zeros(m.shape, m.dtype.numpy) for m in visible]
     scratch = [np.zeros(-(-size // 8), np.int64) for size in work.temporaries]
     for steps in work.steps:
-        for kernel, dims in steps:
+        for kernel, dims, *_ in steps:
             verify(kernel)
             assert f".entry {kernel.name}" in ptx.assemble(ptx.render(kernel))
             memory = [b for b in kernel.buffers if b.space in (IN, OUT)]

@@ -376,6 +376,7 @@ for _reason, _names in {
         "umiak.core.stream:_opened umiak.core.stream:_states paddle._public:EXPORTS paddle._public:ROWS"
     ),
     "switches of the process, set by its environment or by set_flags for all of it": (
+        "umiak.backends.cuda.nest_calls:WAITED "
         "umiak.util.flags:REGISTRY umiak.util.flags:ACCEPTED umiak.util.flags:LATE umiak.runtime.observe:CHECK"
     ),
     "stands in where nothing installed a home for the scope: the layer used by itself": (

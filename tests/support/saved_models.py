@@ -795,14 +795,15 @@ def save(folder: str, name: str) -> None:
 def run(folder: str, name: str) -> dict[str, Any]:
     """The largest error of a model that was saved, measured beside the largest element; and whether all types agree."""
     prefix = file_of(folder, name)
-    kept = np.load(prefix + ".npz")
+    with np.load(prefix + ".npz") as file:
+        kept = dict(file)
     layer = paddle.jit.load(prefix)
     layer.eval()
     error, alike = 0.0, True
     for batch in CASES[name].batches:
         with paddle.no_grad():
             got = flat(layer(*map(paddle.to_tensor, inputs_of(name, batch))))
-        wanted = [kept[key] for key in kept.files if key.startswith(f"{batch}_")]
+        wanted = [kept[key] for key in kept if key.startswith(f"{batch}_")]
         alike = alike and [(x.shape, x.dtype) for x in got] == [(x.shape, x.dtype) for x in wanted]
         for x, y in zip(got, wanted):
             if alike and x.size:

@@ -129,16 +129,17 @@ def of_nest(nest: Nest) -> Work:
 
 
 def of_chain(chain: Chain) -> Work:
-    """Return the function that gives bytes and flops of a launch of a chain, temporaries included."""
+    """Return the function that gives bytes and flops of a launch of a chain, temporaries included, as where its result
+    lies apart."""
     known: list[_Nest] = []
+    checked = 0 if chain.checks is None else _Nest(chain.checks).taken  # its integers come first
 
     def work(operands: Sequence[Any], outs: Sequence[Any], dims: Sequence[int] | None) -> tuple[int, int]:
         if not known:
             known.extend(map(_Nest, chain.nests))
         assert dims is not None, "chains have no flat entry"
-        at = len(chain.temporaries)
-        room = [*(touched(x) for x in (*operands, *outs)), *dims[:at]]
-        total = flops = 0
+        room = [*(touched(x) for x in (*operands, *outs)), *dims[: len(chain.temporaries)]]
+        total, flops, at = 0, 0, len(chain.temporaries) + checked
         for one in known:
             more = one(dims[at : at + one.taken], room)
             total, flops, at = total + more[0], flops + more[1], at + one.taken
