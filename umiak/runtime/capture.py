@@ -653,7 +653,9 @@ def _strided(value: Value) -> tuple[Strided, bool]:
     """The place of a value's elements in the memory that it shares, and whether it shares some."""
     o = value.operation
     if o is not None and o.op.view:
-        strided = o.op.strides(_strided(o.operands[0])[0], *o.params)
+        base = o.operands[0]
+        assert type(base) is Value, "views are of tensors"
+        strided = o.op.strides(_strided(base)[0], *o.params)
         if strided is not None:
             return strided, True
     return dense(value.meta.shape, value.meta.dtype), False
