@@ -458,7 +458,9 @@ def _put(region: Tensor, advanced: dict[int, Tensor], value: Any, x: Tensor) -> 
     rest = tuple(a for a in range(region.ndim) if a not in by_axis)
     order = axes + rest
     indices = _aligned(list(by_axis.values()))
-    k = broadcast_shapes(*(i.shape for i in indices))
+    shapes = [tuple(i.shape) for i in indices]
+    alike = not region._kind & KIND_SYMBOLIC and all(s == shapes[0] for s in shapes)
+    k = shapes[0] if alike else broadcast_shapes(*shapes)
     tail = [region.shape[a] for a in rest]
     if _together(axes) and axes[0]:
         p, n = axes[0], len(k)
