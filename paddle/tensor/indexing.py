@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paddle.tensor._args import cast, create_on, integer, number_in, op_error, write_part
-from paddle.tensor.overwriting import op_of, update
+from paddle.tensor.overwriting import INDEX_PUT, PUT, WHERE, update
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
@@ -244,7 +244,6 @@ def _simple(x: Tensor, items: tuple) -> Tensor | None:
 
 
 _SLICES: dict[tuple, Any] = {}
-_WHERE, _INDEX_PUT = F.Where(), F.IndexPut()
 _WORTH_A_COPY = 4  # a tensor of so many times the elements is not copied for their sake
 _FIRST = F.Slice((0,))
 _DROP_FIRST = F.Squeeze((0,))
@@ -442,7 +441,7 @@ def where_masked(x: Tensor, mask: Tensor, v: Tensor, add: bool = False) -> _Call
     if rest:
         v = F.broadcast_to(v, rest)
         mask = F.reshape(mask, (*mask.shape, *[1] * len(rest)))
-    return _WHERE, (mask, F.add(x, v) if add else v, x)
+    return WHERE, (mask, F.add(x, v) if add else v, x)
 
 
 def _put(region: Tensor, advanced: dict[int, Tensor], value: Any, x: Tensor) -> Tensor | _Call:
@@ -454,7 +453,7 @@ def _put(region: Tensor, advanced: dict[int, Tensor], value: Any, x: Tensor) -> 
         ((axis, index),) = by_axis.items()
         s = region.shape
         v = _value(value, x, (*s[:axis], *index.shape, *s[axis + 1 :]))
-        return op_of(F.Put, axis), (region, index, v)
+        return PUT[axis], (region, index, v)
     rest = tuple(a for a in range(region.ndim) if a not in by_axis)
     order = axes + rest
     indices = _aligned(list(by_axis.values()))
@@ -469,9 +468,9 @@ def _put(region: Tensor, advanced: dict[int, Tensor], value: Any, x: Tensor) -> 
     else:
         v = _value(value, x, (*k, *tail))
     if order == tuple(range(len(order))):
-        return _INDEX_PUT, (region, v, *indices)
+        return INDEX_PUT["set"], (region, v, *indices)
     if type(v._count) is type(region._count) is int and v._count <= region._count // _WORTH_A_COPY:
-        return _INDEX_PUT, (region, v, *_every_axis(region, axes, indices))
+        return INDEX_PUT["set"], (region, v, *_every_axis(region, axes, indices))
     new = F.index_put(F.permute(region, order), v, indices)
     back = [0] * len(order)
     for i, a in enumerate(order):

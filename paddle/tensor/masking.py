@@ -12,12 +12,10 @@ from paddle.tensor._args import (
     number_in,
     op_error,
 )
-from paddle.tensor.overwriting import some_elements, updated
+from paddle.tensor.overwriting import WHERE, some_elements, updated
 from paddle.tensor.sequences import broadcast_shape
 from umiak import ops as F
 from umiak.core.tensor import Tensor
-
-_WHERE = F.Where()
 
 
 def _mask(mask: Any, op: str) -> Tensor:
@@ -92,7 +90,7 @@ def masked_fill(x: Tensor, mask: Tensor, value: Any, name: str | None = None) ->
         value = bool(value) if x.dtype.is_bool else int(value) if x.dtype.is_integer else value
     if _mask(mask, "masked_fill").shape != x.shape or (isinstance(value, Tensor) and value.ndim):
         return F.where(mask, value, x)
-    return updated(x, _WHERE, (mask, value, x))
+    return updated(x, WHERE, (mask, value, x))
 
 
 masked_fill_ = inplace(masked_fill, write=some_elements)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
+from paddle.tensor._args import InternedOps
+from umiak import ops as F
 from umiak.core.context import AMP_MASK, current
 from umiak.core.eager import apply
 from umiak.core.inplace import apply_into, overwrite
@@ -13,12 +14,8 @@ from umiak.core.tensor import KIND_VIEW, Tensor
 
 _QUICKLY_COPIED = 1 << 14  # elements: a copy of fewer takes less time than to find out whether it is needed
 _TARGET = "overwriting.target"  # of the context: the tensor that the running in-place form writes
-
-
-@lru_cache(maxsize=1024)
-def op_of(kind: Any, *attributes: Any) -> OpBase:
-    """``kind(*attributes)``, which takes some time."""
-    return kind(*attributes)
+WHERE = F.Where()
+PUT, INDEX_PUT, SCATTER_ALONG = InternedOps(F.Put), InternedOps(F.IndexPut), InternedOps(F.ScatterAlong)
 
 
 def updated(x: Tensor, op: OpBase, operands: tuple, params: tuple = ()) -> Tensor:

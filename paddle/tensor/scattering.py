@@ -20,7 +20,7 @@ from paddle.tensor._args import (
 )
 from paddle.tensor._args import cast as _cast_to
 from paddle.tensor.gathering import alike_but, broadcast_but, cut_to, need_rank
-from paddle.tensor.overwriting import op_of, some_elements, updated
+from paddle.tensor.overwriting import INDEX_PUT, PUT, SCATTER_ALONG, some_elements, updated
 from umiak import ops as F
 from umiak.core.eager import apply
 from umiak.core.tensor import Tensor
@@ -122,7 +122,7 @@ def _scatter_along(
         share = F.floor_div(total, F.maximum(count, 1)) if x.dtype.is_integer else F.div(total, F.maximum(count, 1))
         shares = F.where(touched, share, corner)
     else:
-        scatter, operands = op_of(F.ScatterAlong, axis, mode, include_self), (corner, index, values)
+        scatter, operands = SCATTER_ALONG[axis, mode, include_self], (corner, index, values)
         if corner is x:
             return updated(x, scatter, operands)
         shares = apply(scatter, operands)
@@ -249,10 +249,10 @@ def scatter(
     index = F.reshape(index, (index._count,))
     updates = _cast_to(updates, x.dtype)
     if overwrite:
-        return updated(x, op_of(F.Put, 0), (x, index, updates))
+        return updated(x, PUT[0], (x, index, updates))
     nothing = create_on(x.place, F.full, 0, x.dtype, tuple(updates.shape))
     cleared = F.put(x, index, nothing, 0, mode="set")
-    return updated(x, op_of(F.Put, 0, "add"), (cleared, index, updates))
+    return updated(x, PUT[0, "add"], (cleared, index, updates))
 
 
 scatter_ = inplace(scatter, write=some_elements)
@@ -377,7 +377,7 @@ def index_add(
     k = axis_of(axis, need_tensor(x, "index_add").ndim, "index_add")
     need_tensor(index, "index_add", "index")
     value = _times(_cast_to(need_tensor(value, "index_add", "value"), x.dtype), alpha, "index_add")
-    return updated(x, op_of(F.Put, k, "add"), (x, F.reshape(index, (index._count,)), value))
+    return updated(x, PUT[k, "add"], (x, F.reshape(index, (index._count,)), value))
 
 
 index_add_ = inplace(index_add, write=some_elements)
@@ -419,7 +419,7 @@ def index_fill(x: Tensor, index: Tensor, axis: Any, value: Any, name: str | None
         value = F.broadcast_to(value, shape)
     else:
         value = create_on(x.place, F.full, value, x.dtype, shape)
-    return updated(x, op_of(F.Put, k), (x, index, value))
+    return updated(x, PUT[k], (x, index, value))
 
 
 index_fill_ = inplace(index_fill, write=some_elements)
@@ -476,7 +476,7 @@ def _index_put(x: Tensor, indices: list[Tensor], value: Any, mode: str, op: str)
     value = _put_value(value, x)
     if tuple(value.shape) != shape:
         value = F.broadcast_to(value, shape)
-    return updated(x, op_of(F.IndexPut, mode), (x, value, *indices))
+    return updated(x, INDEX_PUT[mode], (x, value, *indices))
 
 
 def _put_value(value: Any, x: Tensor) -> Tensor:

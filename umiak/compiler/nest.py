@@ -155,8 +155,8 @@ class Chain:
     with the temporaries; a temporary is an output of the nests that write it.
 
     ``into``: a result that may lie in an operand's memory, the operand first. There ``checks`` comes before everything
-    else, so that a launch that fails has written nothing, and the first nest is left out where it ``copies`` the
-    operand to the result.
+    else, so that a launch that fails has written nothing, and the first nest, which copies the operand to the result,
+    is left out.
     """
 
     name: str
@@ -164,7 +164,6 @@ class Chain:
     temporaries: tuple[Temporary, ...] = ()
     into: tuple[str, str] | None = None
     checks: Nest | None = None
-    copies: bool = False
 
 
 # Strides of the kinds that are known.

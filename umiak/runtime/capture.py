@@ -623,8 +623,11 @@ def _continuous(x: Any) -> bool:
     return x.dtype.is_continuous
 
 
-def _apart(capture: Capture, outputs: Sequence[Any]) -> None:
-    """Give memory of their own to gradients, and to outputs that the function made apart and that are one value now."""
+def _apart(capture: Capture, outputs: Sequence[Any], results: int) -> None:
+    """Give memory of their own to gradients, and to outputs that the function made apart and that are one value now.
+
+    The first ``results`` of the outputs go to the caller; the others are assigned, which copies them.
+    """
     builder, program = capture.builder, capture.builder.program
     # By value: what each output that is this value has. What has the value of an input and is none was written to.
     # An input that the function has given a hook comes out as a copy: the gradient of the caller's own tensor would
@@ -638,7 +641,7 @@ def _apart(capture: Capture, outputs: Sequence[Any]) -> None:
         # Gradients, which come last, do not share with anything.
         own, key = held.setdefault(id(value), {}), id(outputs[i]) if i < len(outputs) else -i
         if key not in own:
-            copied = own or i >= len(outputs) or _is_borrowed(outputs[i], value)
+            copied = own or i >= len(outputs) or (i < results and _is_borrowed(outputs[i], value))
             # A copy of the copy before: equal copies of one value would be merged.
             own[key] = builder.append(F.Copy(), (next(reversed(own.values()), value),), ())[0] if copied else value
         program.outputs[i] = own[key]
@@ -789,7 +792,7 @@ class Captured(CapturedRun):
         counts = [stream.words for stream, is_open in zip(self._streams, self._open) if is_open]
         traced = capture.finish([*outputs, *made, *counts], name)
         self.stops = [type(x) is Sym or x.stop_gradient for x in outputs]
-        _apart(capture, outputs)
+        _apart(capture, outputs, len(places))
         roots = [v for _, v in capture.gradient_roots()]
         fuse_plain_attention(traced, wanted=[*roots, *made_leaves.values()])
         wanted = set(map(id, roots))

@@ -125,7 +125,7 @@ def launch_dims(nest: Nest) -> list[Any]:
 def make_chain(chain: Chain) -> tuple[ChainLauncher, list[Any]]:
     """The launcher of a chain, and the integers that it takes."""
     nests, when = list(chain.nests), [ALWAYS] * len(chain.nests)
-    if chain.copies:
+    if chain.into is not None:
         when[0] = APART
     if chain.checks is not None:
         nests.insert(0, chain.checks)

@@ -115,9 +115,7 @@ class Scatter:
         b = self.launch.builder()
         checks(b)
         buffers = self.nests[0].buffers
-        return self.launch.chain(
-            self.nests, into=(buffers[operand].name, self.buffer()), checks=b.finish(), copies=True
-        )
+        return self.launch.chain(self.nests, into=(buffers[operand].name, self.buffer()), checks=b.finish())
 
 
 def _parts(x: Element, dtype: DType) -> tuple[Node, ...]:
