@@ -25,12 +25,13 @@ import pytest
 from checkpoints import cut, infos_of, load, save, save_items, whole
 from safetensors.numpy import save_file
 
-from umiak.checkpoint import storage
+from umiak.checkpoint import commit, storage
 from umiak.checkpoint.async_save import bare_python
 from umiak.checkpoint.box import Box
 from umiak.checkpoint.commit import Saving, complete, keep_last, manifest_uids, newest, open_checkpoint, sweep
 from umiak.checkpoint.errors import CheckpointError
 from umiak.checkpoint.formats.safetensors import read_header
+from umiak.checkpoint.read_lock import lock_for_removal
 from umiak.checkpoint.recovery import resume
 from umiak.checkpoint.safetensors import load_safetensors
 from umiak.checkpoint.storage import Reader, write_file
@@ -382,7 +383,8 @@ def test_reading_beside_cleaning(tmp_path):
                 assert (load(tmp_path, manifest, "w") == manifest.uid).all()
             except Exception as error:
                 failures.append(error)
-            del manifest
+            finally:
+                manifest = None
 
     save(tmp_path, {"w": np.zeros(5)})
     readers = [threading.Thread(target=read) for _ in range(2)]
@@ -397,6 +399,27 @@ def test_reading_beside_cleaning(tmp_path):
     assert failures == []
     keep_last(tmp_path, 1)
     assert sorted(os.listdir(tmp_path)) == ["0_12.distcp", "12.metadata.json"]
+
+
+def test_what_is_being_removed_is_not_damaged(tmp_path, monkeypatch):
+    """A reader that listed the folder before a newer checkpoint came opens the newer one, without a warning."""
+    save(tmp_path, {"w": np.zeros(5)})
+    save(tmp_path, {"w": np.ones(5)})
+    removing = lock_for_removal(tmp_path / "1.metadata.json")
+    assert open_checkpoint(tmp_path).uid == 0  # nothing newer is complete
+    listed = []
+
+    def list_and_save(folder):
+        uids = manifest_uids(folder)
+        if not listed:
+            save(tmp_path, {"w": np.full(5, 2.0)})
+        listed.append(uids)
+        return uids
+
+    monkeypatch.setattr(commit, "manifest_uids", list_and_save)
+    assert open_checkpoint(tmp_path).uid == 2
+    assert listed[0] == [0, 1] and listed[-1] == [0, 1, 2]
+    del removing
 
 
 # Several savers.

@@ -28,7 +28,7 @@ from typing import Any
 
 from umiak.checkpoint import strict_json as sj
 from umiak.checkpoint.data_model import Block, Stored, TensorInfo
-from umiak.checkpoint.errors import CheckpointError
+from umiak.checkpoint.errors import CheckpointError, NoSuchCheckpoint
 from umiak.checkpoint.formats import hf
 from umiak.checkpoint.formats.safetensors import PARTS
 from umiak.checkpoint.manifest import Manifest, encode, manifest_name, read_held_manifest, read_manifest
@@ -348,14 +348,15 @@ def load_manifest(folder: str, uid: int, *, held: bool = False) -> Manifest:
     """The manifest of ``uid``, whose files are all there with their sizes. ``held``: for as long as the result lives.
 
     Raises:
-        CheckpointError: no such manifest, a damaged one, another uid's, or files that are missing or cut off.
+        NoSuchCheckpoint: there is no such manifest, or it is being removed.
+        CheckpointError: a damaged manifest, another uid's, or files that are missing or cut off.
     """
     path = os.path.join(folder, manifest_name(uid))
     try:
         manifest = read_held_manifest(path) if held else read_manifest(path)
     except FileNotFoundError:
         there = manifest_uids(folder)
-        raise op_error(CheckpointError, "checkpoint", path, f"a folder with the checkpoints {there}") from None
+        raise op_error(NoSuchCheckpoint, "checkpoint", path, f"a folder with the checkpoints {there}") from None
     if manifest.uid != uid:
         raise sj.fail(path, f"the manifest of checkpoint {uid}", f"that of {manifest.uid}")
     wrong = problem(folder, manifest)
@@ -366,23 +367,43 @@ def load_manifest(folder: str, uid: int, *, held: bool = False) -> Manifest:
 
 def complete(folder: str | os.PathLike[str]) -> list[int]:
     """The uids of checkpoints whose manifest is valid and whose files are all there in full length, ascending."""
-    folder = os.fspath(folder)
-    checkpoints = []
+    return [manifest.uid for manifest in _complete(os.fspath(folder))]
+
+
+def _complete(folder: str) -> list[Manifest]:
+    manifests = []
     for uid in manifest_uids(folder):
         with contextlib.suppress(CheckpointError, OSError):
-            load_manifest(folder, uid)
-            checkpoints.append(uid)
-    return checkpoints
+            manifests.append(load_manifest(folder, uid))
+    return manifests
 
 
 def newest(folder: str | os.PathLike[str]) -> int | None:
     """The largest uid of a complete checkpoint; None where there is none."""
-    folder = os.fspath(folder)
-    for uid in reversed(manifest_uids(folder)):
-        with contextlib.suppress(CheckpointError, OSError):
-            load_manifest(folder, uid)
-            return uid
-    return None
+    manifest, _ = _newest(os.fspath(folder))
+    return None if manifest is None else manifest.uid
+
+
+def _newest(folder: str, *, held: bool = False) -> tuple[Manifest | None, list[str]]:
+    """The newest complete checkpoint, and what is wrong with those that are newer.
+
+    One that is gone was removed for a newer one, which the list of before may lack: the folder is listed again, as long
+    as it changes. One that is being removed still has its name, and is not damaged.
+    """
+    before: list[int] | None = None
+    wrong: list[str] = []
+    while (uids := manifest_uids(folder)) != before:
+        before, wrong = uids, []
+        for uid in reversed(uids):
+            try:
+                return load_manifest(folder, uid, held=held), wrong
+            except (CheckpointError, OSError) as error:
+                there = os.path.lexists(os.path.join(folder, manifest_name(uid)))
+                if there and not isinstance(error, NoSuchCheckpoint):
+                    wrong.append(str(error))
+                elif manifest_uids(folder) != uids:
+                    break
+    return None, wrong
 
 
 def keep_last(folder: str | os.PathLike[str], n: int) -> list[int]:
@@ -394,9 +415,9 @@ def keep_last(folder: str | os.PathLike[str], n: int) -> list[int]:
         raise op_error(ValueError, "keep_last", "n >= 1", n)
     folder = os.fspath(folder)
     sweep(folder)
-    newest = complete(folder)[-n:]
-    old = [uid for uid in manifest_uids(folder) if len(newest) == n and uid < newest[0]]
-    used = {name for uid in newest for name in load_manifest(folder, uid).files}
+    kept = _complete(folder)[-n:]
+    old = [uid for uid in manifest_uids(folder) if len(kept) == n and uid < kept[0].uid]
+    used = {name for manifest in kept for name in manifest.files}
     removed = []
     for uid in old:
         names = []
@@ -443,22 +464,12 @@ def open_checkpoint(folder: str | os.PathLike[str], uid: int | None = None) -> M
         raise op_error(CheckpointError, "checkpoint", "a folder", f"{folder}, which is none")
     if uid is not None:
         return load_manifest(folder, uid, held=True)
-    before: list[int] | None = None
-    wrong: list[str] = []
-    while (uids := manifest_uids(folder)) != before:  # others may save, and remove what is old, meanwhile
-        before, wrong = uids, []
-        for number in reversed(uids):
-            try:
-                manifest = load_manifest(folder, number, held=True)
-            except (CheckpointError, OSError) as error:
-                if os.path.lexists(os.path.join(folder, manifest_name(number))):
-                    wrong.append(str(error))
-                continue
-            if wrong:
-                warnings.warn(
-                    f"opening checkpoint {number} of {folder}, since newer ones are damaged: {wrong}", stacklevel=2
-                )
-            return manifest
+    manifest, wrong = _newest(folder, held=True)
+    if manifest is not None:
+        if wrong:
+            text = f"opening checkpoint {manifest.uid} of {folder}, since newer ones are damaged: {wrong}"
+            warnings.warn(text, stacklevel=2)
+        return manifest
     if wrong:
         got = f"{len(wrong)} damaged in {folder}: {'; '.join(wrong[:3])}"
         raise op_error(CheckpointError, "checkpoint", "a complete checkpoint", got)
