@@ -159,6 +159,14 @@ def test_the_model_shares_memory_as_tensors_do():
         assert (model.wide(x) == 4).all()
 
 
+def test_elements_of_the_model_may_overflow():
+    """Three times the largest power of two of ``float8_e8m0fnu`` is beyond float32."""
+    product = Statement(storage.ops["scaled"], ("v2",), ("a0",), (("s", "3.0"), ("dtype", "'float8_e8m0fnu'")))
+    program = replace(of("storage", "float8_e8m0fnu", product, fill="codes"), sizes=(400,))
+    assert 2.0**127 in model.wide(program.inputs[0].array(400))
+    check(program)
+
+
 def test_a_failure_that_is_not_told_is_found(monkeypatch):
     program = of("devices", "float64", Statement(PLACED["exp"], ("v2",), ("a0",)))
     tally: Counter[str] = Counter()

@@ -68,7 +68,8 @@ def modelled(program: Program, n: int) -> tuple[list[np.ndarray], list[np.ndarra
     names = model.names()
     exec(compile(program.judge(), "<model>", "exec"), names)
     given = [x.array(n) for x in program.inputs]
-    return list(names["program"](*given)), given
+    with model.overflowing():
+        return list(names["program"](*given)), given
 
 
 class StorageCheck(Check):

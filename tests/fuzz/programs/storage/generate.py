@@ -50,13 +50,15 @@ class Generator:
             self.bind(x)
         for s in self.statements:
             for names in self.worlds:
-                exec(s.judge(), names)
+                with model.overflowing():
+                    exec(s.judge(), names)
 
     def accept(self, s: Statement) -> bool:
         """Run a statement for every size; where it has no plain answer, nothing of it is left."""
         try:
             for names in self.worlds:
-                exec(s.judge(), names)
+                with model.overflowing():
+                    exec(s.judge(), names)
                 if any(names[t].size > MOST_ELEMENTS or names[t].ndim > 4 for t in s.targets):
                     raise model.Unclear("too many elements")
         except (model.Unclear, ValueError, IndexError, TypeError, OverflowError):

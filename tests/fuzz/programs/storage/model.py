@@ -24,6 +24,11 @@ class Unclear(Exception):
     """What the statement means is not agreed upon."""
 
 
+def overflowing() -> np.errstate:
+    """What the text of a program for the model runs in: infinity and NaN are results like others."""
+    return np.errstate(all="ignore")
+
+
 def twin(name: str) -> np.dtype[Any]:
     return np.dtype(getattr(ml_dtypes, name, None) or name)
 
