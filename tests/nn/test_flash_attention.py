@@ -354,6 +354,43 @@ def test_causal_order_from_the_first_key(layout):
     close(got.numpy(), both.numpy())
 
 
+@pytest.mark.parametrize("captured", [False, True])
+def test_one_sequence_without_a_batch(captured):
+    """Masks count from their last dims, as beside a batch of one."""
+    rng = np.random.default_rng(1)
+    q, k, v, mask = draw(rng, 40, 4, 8), draw(rng, 50, 2, 8), draw(rng, 50, 2, 6), draw(rng, 4, 40, 50)
+
+    def single(q, k, v, mask):
+        return F.scaled_dot_product_attention(q, k, v, mask, scale=0.2), F.scaled_dot_product_attention(
+            q, k, v, is_causal=True
+        )
+
+    run = paddle.jit.to_static(single) if captured else single
+    batch = [x.unsqueeze(0) for x in (q, k, v, mask)]
+    results = []
+    for got in (run(q, k, v, mask), [x.squeeze(0) for x in single(*batch)]):
+        results.append([*got, *paddle.grad([sum((x.square().sum() for x in got), paddle.zeros([]))], [q, k, v, mask])])
+    for x, y in zip(*results, strict=True):
+        close(x.numpy(), y.numpy())
+
+
+@pytest.mark.parametrize("words", [{}, {"is_causal": True}, {"scale": 0.3}])
+def test_no_key_at_all(words):
+    q, k = (paddle.ones([2, n, 4, 8]) for n in (3, 0))
+    q.stop_gradient = k.stop_gradient = False
+    out = F.scaled_dot_product_attention(q, k, k[..., :5], **words)
+    out.sum().backward()
+    assert out.tolist() == np.zeros([2, 3, 4, 5]).tolist() and q.grad.abs().sum() == 0 and k.grad.shape == [2, 0, 4, 8]
+
+
+def test_a_mask_counts_beside_causal_order():
+    rng = np.random.default_rng(2)
+    q, k, v, mask = draw(rng, 1, 9, 2, 8), draw(rng, 1, 9, 2, 8), draw(rng, 1, 9, 2, 8), draw(rng, 9, 9)
+    both = paddle.where(paddle.to_tensor(np.tri(9, dtype=bool)), mask, -np.inf)
+    got = F.scaled_dot_product_attention(q, k, v, mask, is_causal=True)
+    close(got.numpy(), F.scaled_dot_product_attention(q, k, v, both).numpy())
+
+
 # --- refusals ------------------------------------------------------------------------------------------------------
 
 X, AT = np.ones((4, 2, 8), np.float32), np.array([0, 2, 4], np.int32)
@@ -406,6 +443,9 @@ def test_refusals(name):
 
 
 def test_refusals_of_types():
+    with pytest.raises(TypeError, match="a mask of bool or float32, got int32"):
+        x = paddle.ones([1, 4, 1, 2])
+        F.scaled_dot_product_attention(x, x, x, paddle.zeros([1, 1, 4, 4], dtype="int32"))
     with pytest.raises(TypeError, match="sparse_csr_offset of int32 or int64, got float64"):
         sparse(offset=((0.0, 1.0, 2.0),))
     x = paddle.ones([1, 3, 1, 4])

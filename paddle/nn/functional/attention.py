@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from paddle._public import need_tensor, public
-from paddle.nn.functional.attention_call import NO_DROPOUT, attend, dropout_of, visible_pairs
+from paddle.nn.functional.attention_call import NO_DROPOUT, attend, dropout_of, visible_pairs, weighted_values
 from paddle.tensor._args import create_on
 from umiak import ops as F
 from umiak.core import dtype as dt
@@ -31,20 +31,20 @@ def scaled_dot_product_attention(
     """Scaled dot-product attention: ``softmax(scale * query @ key^T + mask) @ value`` for each head.
 
     Args:
-        query: floating tensor ``[batch, queries, heads, dim]``.
-        key, value: tensors ``[batch, keys, heads, dim]`` of query's dtype; with ``enable_gqa`` their heads may be
-            fewer, each serving several consecutive query heads.
+        query: floating tensor ``[batch, queries, heads, dim]``, or without a batch ``[queries, heads, dim]``.
+        key, value: tensors ``[batch, keys, heads, dim]`` of query's dtype and rank; with ``enable_gqa`` their heads may
+            be fewer, each serving several consecutive query heads.
         attn_mask: bool (True: visible), or of query's dtype and added to the scores; broadcasts to
             ``[batch, heads, queries, keys]``.
         dropout_p: the probability that a weight is dropped, in training.
-        is_causal: query i sees keys 0 to i.
+        is_causal: query i sees keys 0 to i, and of these what a mask beside it shows.
         training: False turns dropout off.
         backend: accepted; there is one implementation.
         scale: factor of the scores, by default ``dim ** -0.5``.
         enable_gqa: False refuses fewer key than query heads.
 
     Returns:
-        Tensor ``[batch, queries, heads, dim]`` of query's dtype; 0 where a query sees no key.
+        Tensor of query's shape, with value's last dim, and dtype; 0 where a query sees no key.
 
     Raises:
         TypeError: operands that are not floating, or of different dtypes; a mask of another dtype.
@@ -56,6 +56,12 @@ def scaled_dot_product_attention(
         >>> paddle.nn.functional.scaled_dot_product_attention(x, x, x, is_causal=True).shape
         paddle.Size([1, 3, 2, 4])
     """
+    if isinstance(query, Tensor) and query.ndim == 3 == getattr(key, "ndim", 0) == getattr(value, "ndim", 0):
+        q, k, v = (F.unsqueeze(x, axes=(0,)) for x in (query, key, value))
+        out = scaled_dot_product_attention(
+            q, k, v, attn_mask, dropout_p, is_causal, training, scale=scale, enable_gqa=enable_gqa
+        )
+        return F.squeeze(out, axes=(0,))
     dropout = NO_DROPOUT
     try:
         if not enable_gqa and query.shape[2] != key.shape[2]:
@@ -65,12 +71,18 @@ def scaled_dot_product_attention(
             )
         if scale is None:
             scale = 1.0 / math.sqrt(query.shape[3] or 1)
+        if attn_mask is not None and attn_mask.dtype is dt.int32:
+            # The engine would take its numbers for those of a mask by columns.
+            required = f"a mask of bool or {query.dtype.name}"
+            raise op_error(TypeError, "scaled_dot_product_attention", required, "int32")
         key, value, attn_mask, is_causal = from_first_key(query, key, value, attn_mask, is_causal)
         if dropout_p and training:
             dropout = dropout_of("scaled_dot_product_attention", dropout_p, training)
         return attend(query, key, value, attn_mask, is_causal, scale, dropout)
     except (AttributeError, IndexError, ValueError):
         need_heads(query, key, value)
+        if key.shape[1] == value.shape[1] == 0 and key.shape[2] == value.shape[2] != 0:
+            return weighted_values(query, key, value, None, scale or 1.0, dropout)[0]
         raise
 
 
