@@ -49,3 +49,30 @@ def test_a_stopped_argument_gets_nothing():
         assert stopped.grad is None and x.grad is None
         captured(x)
         assert x.grad.tolist() == [[2.0, 4.0]]
+
+
+def test_a_gradient_with_respect_to_what_is_made_inside_passes_nothing_by():
+    def slope(y):
+        v = paddle.tanh(y)
+        (g,) = paddle.grad((v * v).sum(), v, create_graph=True)
+        return g * y
+
+    captured = paddle.jit.to_static(slope)
+    for make in (lambda x: x[1], lambda x: x * 2, lambda x: x):
+        results = []
+        for f in (slope, captured):
+            x = leaf(3)
+            y = f(make(x))
+            y.sum().backward()
+            results.append((y.tolist(), x.grad.tolist()))
+        assert results[0] == results[1]
+    assert not captured.graph_breaks
+
+
+def test_a_gradient_through_an_argument_is_that_of_its_history():
+    def slope(x, y):
+        return paddle.grad((x * y).sum(), x)[0]
+
+    for f in (slope, paddle.jit.to_static(slope)):
+        x = leaf(1)
+        assert f(x, x * 3).tolist() == [[6.0, 12.0]]

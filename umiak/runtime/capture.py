@@ -550,9 +550,13 @@ class Capture(Tracer):
         blocked: Any,
     ) -> list[Any]:
         """``tape.grad`` inside of the function."""
-        # What came in with a history may depend on the inputs that are asked for, which is not known here.
-        asked = {id(self.tensor(x)) for x in inputs}
-        before = [root for root, _ in self.gradient_roots() if id(root) in self._inner and id(root) not in asked]
+        # What came in with a history may depend on the inputs that are asked for, which is not known here, unless these
+        # are all made inside.
+        asked = [self.tensor(x) for x in inputs]
+        before = []
+        if any(map(self.given, asked)):
+            outer = (root for root, _ in self.gradient_roots() if id(root) in self._inner)
+            before = [root for root in outer if not any(root is x for x in asked)]
         stops = [v for x in blocked or () if not (v := recorded(self.tensor(x).value)).stop]
         for v in stops:
             v.stop = True  # for this walk back
