@@ -24,6 +24,7 @@ from paddle.io.transport import Unpacker
 from paddle.io.worker import Job
 
 GRACE = 2.0  # seconds that workers have to finish what they are at
+ENDING = 10.0  # seconds from the end of a worker's channel to that of its process, on a busy machine
 
 _pools: weakref.WeakSet[WorkerPool] = weakref.WeakSet()
 
@@ -174,7 +175,7 @@ class WorkerPool:
                 )
 
     def _ended(self, w: _Worker) -> Exception:
-        w.process.join(1)
+        w.process.join(ENDING)
         code = w.process.exitcode
         if code is None and w.ends_within(0):
             cause, hint = "has ended", "How is not known: something else in this program has waited for it"

@@ -18,7 +18,7 @@ from umiak.checkpoint.box import Box
 from umiak.checkpoint.commit import Saving, complete, open_checkpoint
 from umiak.checkpoint.verify import verify
 
-LONG = 60  # seconds
+LONG = 300  # seconds
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from umiak.checkpoint.box import Box
 from umiak.checkpoint.errors import CheckpointError
 from umiak.checkpoint.recovery import PeerReplicas
 
-LONG = 60.0
+LONG = 600.0
 
 
 def blocks_of(rank, step):

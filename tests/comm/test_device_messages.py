@@ -21,7 +21,7 @@ from umiak.core.dtype import float32
 from umiak.core.tensor import empty
 
 PLACES = (FAKE, OTHER)
-PATIENCE = 20.0
+PATIENCE = 120.0
 
 
 class Request:

@@ -53,7 +53,7 @@ def test_collectives(operation):
             task.wait()
             finish()
 
-    comm.simulate(work, 3, timeout=60.0)
+    comm.simulate(work, 3, timeout=600.0)
 
 
 def test_the_operation_begins_when_the_device_is_done(fake):
@@ -218,6 +218,6 @@ def train(world, places, captured=False):
 @pytest.mark.parametrize("captured", [False, True], ids=["eager", "captured"])
 def test_data_parallel_training(captured):
     (whole,) = comm.simulate(train, 1, 1, None)
-    for found in comm.simulate(train, 2, 2, PLACES, captured, timeout=60.0):
+    for found in comm.simulate(train, 2, 2, PLACES, captured, timeout=600.0):
         for a, b in zip(found, whole, strict=True):
             np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-5)

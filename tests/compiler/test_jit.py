@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.support.garbage import collect_garbage
 from umiak.compiler import jit, statistics
 from umiak.compiler.jit import arena, codegen, engine, image, link, object_cache
 
@@ -98,7 +99,7 @@ def isolated(tmp_path):
     """A cache, a table and counters of the test's own."""
     before = object_cache.FOLDER.value
     object_cache.FOLDER.set(str(tmp_path / "cache"))
-    gc.collect()  # what other tests left in cycles would be found in memory
+    collect_garbage()  # what other tests left in cycles would be found in memory
     engine.forget()
     statistics.reset()
     yield

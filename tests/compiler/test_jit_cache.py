@@ -2,7 +2,6 @@
 
 import ctypes
 import errno
-import gc
 import logging
 import os
 import shutil
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.garbage import collect_garbage
 from umiak.compiler import jit, statistics
 from umiak.compiler.jit import codegen, engine, object_cache, processor
 from umiak.util import flags
@@ -28,7 +28,7 @@ def folder(tmp_path):
     before = object_cache.FOLDER.value
     object_cache.FOLDER.set(str(tmp_path / "cache"))
     jit.host()
-    gc.collect()  # what other tests left in cycles would be found in memory
+    collect_garbage()  # what other tests left in cycles would be found in memory
     engine.forget()
     statistics.reset()
     yield tmp_path / "cache"

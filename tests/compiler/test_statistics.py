@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.support.garbage import collect_garbage
 from umiak.compiler import jit, statistics
 from umiak.compiler.jit import engine, object_cache
 
@@ -14,6 +15,7 @@ def clean(tmp_path):
     before = object_cache.FOLDER.value
     object_cache.FOLDER.set(str(tmp_path / "cache"))
     jit.host()
+    collect_garbage()  # what other tests left in cycles would be found in memory
     engine.forget()
     statistics.reset()
     yield

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import gc
+import sys
 
 import numpy as np
 import pytest
 from harness import CPU, NULL, backward, count_plans, leaf, leaves_nothing, python_calls, run_threads, tensor, values
 from numpys import MOST_AXES
 
+from tests.support.garbage import collect_garbage
 from umiak import ops as F
 from umiak.core import context, eager, inplace, python_nodes, storage, stream, tape
 from umiak.core import dtype as dt
@@ -596,9 +597,8 @@ def test_create_graph_backward_leaves_cycles_only_through_grad():
     leaves_nothing(run)
 
 
+@pytest.mark.usefixtures("no_garbage")
 def test_reference_counts_stay(rng):
-    import sys
-
     x, w = leaf(rng.standard_normal((3, 3))), leaf(rng.standard_normal((3, 3)))
     objects = (x, w, None, 2.5, F.REGISTRY["add"](), dt.float64, CPU, context.current())
 
@@ -613,11 +613,11 @@ def test_reference_counts_stay(rng):
             F.add(x, tensor(np.ones(7)))
 
     run()
-    gc.collect()
+    collect_garbage()
     before = counts()
     for _ in range(50):
         run()
-    gc.collect()
+    collect_garbage()
     after = counts()
     assert all(abs(a - b) < 25 for a, b in zip(after, before)), list(zip(before, after))
 
@@ -649,6 +649,6 @@ def test_threads_launch_long_kernels_side_by_side():
                 tape.grad([y], [x])
 
     run_threads(work, 6)
-    gc.collect()
+    collect_garbage()
     assert a.stats()["allocated"] == 0
     stream.synchronize(place.index)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import paddle
+from tests.support.garbage import collect_garbage
 from umiak.core.tensor import Tensor
 
 
@@ -110,6 +111,7 @@ def test_cycles_are_collected():
     assert not hasattr(paddle.ones([2]), "me")
 
 
+@pytest.mark.usefixtures("no_garbage")
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="None is immortal")
 def test_references_to_none_are_balanced():
     def work():
@@ -122,9 +124,9 @@ def test_references_to_none_are_balanced():
 
     for _ in range(20):
         work()
-    gc.collect()
+    collect_garbage()
     before = sys.getrefcount(None)
     for _ in range(20):
         work()
-    gc.collect()
+    collect_garbage()
     assert abs(sys.getrefcount(None) - before) < 500

@@ -10,7 +10,7 @@ import pytest
 from paddle.inference.serve.batching import Batcher, Closed, Full, Queue
 from paddle.inference.serve.metrics import Counter, Histogram, Metrics
 
-LONG = 20.0
+LONG = 120.0
 
 
 def rows(n, width=2, value=0.0):

@@ -42,14 +42,14 @@ ENDS = {
 }
 SIGNALLED = {
     "interrupted in the loop": (
-        "it = batches(); next(it); ready(); time.sleep(60)",
+        "it = batches(); next(it); ready(); time.sleep(600)",
         signal.SIGINT,
         "KeyboardInterrupt",
     ),
-    "interrupted while waiting": ("it = batches(seconds=60); ready(); next(it)", signal.SIGINT, "KeyboardInterrupt"),
-    "terminated": ("it = batches(seconds=60); ready(); next(it)", signal.SIGTERM, ""),
+    "interrupted while waiting": ("it = batches(seconds=600); ready(); next(it)", signal.SIGINT, "KeyboardInterrupt"),
+    "terminated": ("it = batches(seconds=600); ready(); next(it)", signal.SIGTERM, ""),
     "killed": (
-        "a = batches(seconds=60); b = batches(persistent_workers=True); next(b); ready(); next(a)",
+        "a = batches(seconds=600); b = batches(persistent_workers=True); next(b); ready(); next(a)",
         signal.SIGKILL,
         "",
     ),
@@ -80,7 +80,7 @@ def members(session):
 
 
 def assert_nobody_is_left(session):
-    until = time.monotonic() + 60
+    until = time.monotonic() + 300
     while left := members(session):
         if time.monotonic() > until:
             os.killpg(session, signal.SIGKILL)
@@ -101,7 +101,7 @@ def programs():
 @pytest.mark.parametrize("name", ENDS)
 def test_programs_that_end(programs, name):
     _, code, says = ENDS[name]
-    _, errors = programs[name].communicate(timeout=60)
+    _, errors = programs[name].communicate(timeout=300)
     assert programs[name].returncode == code, errors
     assert says in errors and (says or not errors)
     assert_nobody_is_left(programs[name].pid)
@@ -117,7 +117,7 @@ def test_programs_that_are_signalled(programs, name):
         os.killpg(program.pid, number)  # as a terminal does
     else:
         program.send_signal(number)
-    _, errors = program.communicate(timeout=60)
+    _, errors = program.communicate(timeout=300)
     assert program.returncode == -number or (number == signal.SIGINT and program.returncode == 1), errors
     assert errors.count("Traceback") == bool(says) and says in errors  # of the main process alone
     assert_nobody_is_left(program.pid)

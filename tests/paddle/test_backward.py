@@ -144,25 +144,21 @@ def test_errors_of_grad(call, kind, message):
         call(leaf(1.0))
 
 
+@pytest.mark.usefixtures("no_garbage")
 def test_nothing_is_left_for_the_collector():
-    gc.collect()
-    gc.disable()
-    try:
-        x = leaf(np.ones(100))
-        for _ in range(3):
-            (g,) = paddle.grad((paddle.exp(x) * x).sum(), x, create_graph=True)
-            (g * g).sum().backward()
-            x.clear_grad()
-        del g
-        before = len(gc.get_objects())
-        for _ in range(10):
-            (g,) = paddle.grad((paddle.exp(x) * x).sum(), x, create_graph=True)
-            (g * g).sum().backward()
-            x.clear_grad()
-        del g
-        assert len(gc.get_objects()) - before < 10
-    finally:
-        gc.enable()
+    x = leaf(np.ones(100))
+    for _ in range(3):
+        (g,) = paddle.grad((paddle.exp(x) * x).sum(), x, create_graph=True)
+        (g * g).sum().backward()
+        x.clear_grad()
+    del g
+    before = len(gc.get_objects())
+    for _ in range(10):
+        (g,) = paddle.grad((paddle.exp(x) * x).sum(), x, create_graph=True)
+        (g * g).sum().backward()
+        x.clear_grad()
+    del g
+    assert len(gc.get_objects()) - before < 10
 
 
 # --- recording -----------------------------------------------------------------------------------------------------

@@ -179,6 +179,7 @@ def step(net, x):
     return loss, allocated() - before
 
 
+@pytest.mark.usefixtures("no_garbage")
 @pytest.mark.parametrize("to", ["file", "memory"])
 def test_memory_is_free_meanwhile(to, tmp_path):
     net, x = network(), paddle.to_tensor(np.random.default_rng(0).standard_normal((64, 128)).astype("float32"))

@@ -166,6 +166,7 @@ def test_settings_may_change_while_others_work():
     done, counts = threading.Event(), Counter()
 
     def work() -> None:
+        parallel.run(lambda i: counts.update([i]), 4)
         while not done.is_set():
             parallel.run(lambda i: counts.update([i]), 4)
 

@@ -72,7 +72,7 @@ def holding(word: str) -> set[int]:
     return found - {os.getpid()}
 
 
-def await_none(word: str, seconds: float = 20.0) -> set[int]:
+def await_none(word: str, seconds: float = 120.0) -> set[int]:
     """``holding(word)``, once it is empty or the time is over."""
     deadline = time.monotonic() + seconds
     while (left := holding(word)) and time.monotonic() < deadline:

@@ -22,7 +22,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 NOT_RUN = "not run, as an earlier check failed"
-LIMIT = 10.0  # seconds that a collective may take
+LIMIT = 60.0  # seconds that a collective may take: ranks compile their kernels, and share the machine with others
 
 
 def checks(module: str, virtual: bool = False) -> list[str]:
@@ -47,7 +47,7 @@ def simulate(n: int, module: str, name: str) -> None:
         world = comm.world()
         check(world.rank, world.size)
 
-    comm.simulate(work, n, timeout=60.0)
+    comm.simulate(work, n, timeout=600.0)
 
 
 @functools.cache

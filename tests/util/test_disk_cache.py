@@ -233,7 +233,7 @@ def test_a_process_of_an_unknown_user_leaves_nothing_where_it_runs(tmp_path):
         (tmp_path / name).mkdir()
     run = subprocess.run(
         [sys.executable, "-W", "error", "-c", textwrap.dedent(code)],
-        cwd=tmp_path / "here", env=environment, capture_output=True, text=True, timeout=60,
+        cwd=tmp_path / "here", env=environment, capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert (run.stdout, run.stderr) == ("[2.0, 2.0, 2.0] 64\n", "")
     assert list((tmp_path / "here").iterdir()) == []

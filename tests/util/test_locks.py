@@ -37,7 +37,7 @@ def test_child_gets_a_free_lock(recwarn):
 @pytest.fixture
 def importing(tmp_path, monkeypatch):
     """A thread that is importing the module ``slow`` until the event is set."""
-    (tmp_path / "slow.py").write_text("import builtins\nbuiltins.gate.wait(30)\ndone = True\n")
+    (tmp_path / "slow.py").write_text("import builtins\nbuiltins.gate.wait(60)\ndone = True\n")
     monkeypatch.syspath_prepend(tmp_path)
     gate = threading.Event()
     monkeypatch.setattr(builtins, "gate", gate, raising=False)
@@ -51,7 +51,8 @@ def importing(tmp_path, monkeypatch):
     del sys.modules["slow"]
 
 
-def test_forking_waits_for_imports(importing, recwarn):
+def test_forking_waits_for_imports(importing, monkeypatch, recwarn):
+    monkeypatch.setattr(locks, "IMPORT_SECONDS", 60.0)  # a busy machine sets events late
     threading.Timer(0.05, importing.set).start()
     child = os.fork()
     if child == 0:
@@ -63,6 +64,7 @@ def test_a_child_imports_anew_what_did_not_end_in_time(importing, monkeypatch, r
     monkeypatch.setattr(locks, "IMPORT_SECONDS", 0.01)
     child = os.fork()
     if child == 0:
-        importing.set()
+        builtins.gate = threading.Event()  # the lock of the other one may be held by a thread that is not here
+        builtins.gate.set()
         os._exit(0 if importlib.import_module("slow").done else 1)
     assert os.waitpid(child, 0)[1] == 0

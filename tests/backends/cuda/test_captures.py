@@ -153,6 +153,7 @@ def test_graphs_are_written_for_graphviz(device, captured, tmp_path):
         graph.print_to_dot_files(str(tmp_path), 2048)
 
 
+@pytest.mark.usefixtures("no_garbage")
 def test_a_recording_that_is_dropped_leaves_nothing(device, cuda):
     former = len(cuda.driver.graphs)
     x = paddle.ones([3])
@@ -205,6 +206,7 @@ def test_what_is_no_recording_is_refused(device, tmp_path):
         CUDAGraph("cpu")
 
 
+@pytest.mark.usefixtures("no_garbage")
 def test_a_driver_that_refuses_ends_the_recording(device, cuda):
     x, former = paddle.ones([3]), len(cuda.driver.graphs)
     graph = CUDAGraph()

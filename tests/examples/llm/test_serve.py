@@ -67,9 +67,28 @@ class Server:
             time.sleep(0.01)
 
 
+# The example, whose steps take 50 ms as long as a file is there.
+SLOWED = """
+import os, sys, time
+folder, path = sys.argv[1:3]
+del sys.argv[1:3]
+sys.path.insert(0, folder)
+import engine, serve
+
+def step(self, step=engine.Engine.step):
+    if os.path.exists(path):
+        time.sleep(0.05)
+    step(self)
+
+engine.Engine.step = step
+sys.exit(serve.main())
+"""
+
+
 @contextmanager
-def running(directory, *options):
-    command = [sys.executable, str(FOLDER / "serve.py"), str(directory), "--port", "0", "--cache-megabytes", "1"]
+def running(directory, *options, slowing=None):
+    program = [str(FOLDER / "serve.py")] if slowing is None else ["-c", SLOWED, str(FOLDER), str(slowing)]
+    command = [sys.executable, *program, str(directory), "--port", "0", "--cache-megabytes", "1"]
     process = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         line = process.stdout.readline()
@@ -83,12 +102,26 @@ def running(directory, *options):
 
 
 @pytest.fixture(scope="module")
-def server(directory):
-    with running(directory, "--max-texts", "4", "--max-waiting", "3", "--block-size", "8") as started:
+def slowing(tmp_path_factory):
+    return tmp_path_factory.mktemp("llm") / "slow"
+
+
+@pytest.fixture(scope="module")
+def server(directory, slowing):
+    with running(directory, *"--max-texts 4 --max-waiting 3 --block-size 8".split(), slowing=slowing) as started:
         yield started
 
 
+@pytest.fixture
+def slow(slowing):
+    """Steps take long: on a busy machine, else, all is written before somebody else has his turn."""
+    slowing.touch()
+    yield
+    slowing.unlink(missing_ok=True)
+
+
 def free(numbers):
+    """All blocks are free; those of a text that a stop has cut are so after the next step."""
     return numbers["llm_free_blocks"] == numbers["llm_blocks"]
 
 
@@ -116,7 +149,7 @@ def test_answers(server, llm, directory, model):
     assert (cut["text"], cut["finish_reason"]) == (expected.split(expected[3:6])[0], "stop")
     found = server.complete(prompt=PROMPT, max_tokens=6, beams=3)["choices"][0]
     assert found["text"] and found["finish_reason"] == "length"
-    assert free(server.numbers())
+    server.until(free)
 
 
 CHAT = "/v1/chat/completions"
@@ -152,7 +185,7 @@ def test_chats(server, llm, directory):
 
     cut = server.complete(CHAT, messages=SAID, stop=expected[3:6], **LIKELIEST)["choices"][0]
     assert (cut["message"]["content"], cut["finish_reason"]) == (expected.split(expected[3:6])[0], "stop")
-    assert free(server.numbers())
+    server.until(free)
 
 
 def test_requests_side_by_side(server):
@@ -162,14 +195,14 @@ def test_requests_side_by_side(server):
     with ThreadPoolExecutor(4) as pool:
         texts = list(pool.map(ask, range(6)))
     assert texts[:3] == texts[3:] and len(set(texts)) == 3
-    assert free(server.numbers())
+    server.until(free)
 
 
 LONG = {"prompt": PROMPT, "max_tokens": 200, "temperature": 0}
 
 
 @pytest.mark.parametrize("stream", [True, False])
-def test_a_client_that_leaves_frees_its_blocks(server, stream):
+def test_a_client_that_leaves_frees_its_blocks(server, slow, stream):
     before = server.numbers()["llm_tokens"]
     head = "POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: "
     body = json.dumps({**LONG, "stream": stream})
@@ -232,7 +265,7 @@ def test_bad_chats_are_told_what_is_wrong(server):
     for body, expected in BAD_CHATS.values():
         status, text = server.ask("POST", CHAT, body)
         assert status == 400 and expected in json.loads(text)["error"], (body, text)
-    assert free(server.numbers())
+    server.until(free)
 
 
 def test_bad_requests_are_told_what_is_wrong(server):
@@ -248,15 +281,15 @@ def test_bad_requests_are_told_what_is_wrong(server):
         assert server.ask(method, path, body, kind)[0] == status
     assert server.ask("GET", "/health/ready")[0] == 200
     assert json.loads(server.ask("GET", "/v1/models")[1])["data"][0]["id"] == "tiny"
-    assert free(server.numbers())
+    server.until(free)
 
 
-def test_requests_beyond_the_limit_are_told_to_come_later(server):
+def test_requests_beyond_the_limit_are_told_to_come_later(server, slow):
     with ThreadPoolExecutor(24) as pool:  # of which four run, and three wait
-        answers = list(pool.map(lambda _: server.ask("POST", "/v1/completions", LONG), range(24)))
+        answers = list(pool.map(lambda _: server.ask("POST", "/v1/completions", {**LONG, "max_tokens": 20}), range(24)))
     assert {status for status, _ in answers} == {200, 503}
     assert all(json.loads(body)["error"].startswith("3 requests wait") for status, body in answers if status == 503)
-    assert free(server.numbers())
+    server.until(free)
 
 
 def test_told_to_stop_it_answers_what_it_has(directory):

@@ -47,7 +47,7 @@ elif mode == "recover":
     if restart == 1 and rank == 1:
         os.kill(os.getpid(), signal.SIGKILL)
     if restart < 2:
-        time.sleep(60)
+        time.sleep(600)
     print("recovered")
 elif mode == "exit":
     from mpi4py import MPI
@@ -71,7 +71,7 @@ elif mode == "early":
 elif mode == "wait":
     try:
         child()
-        time.sleep(60)
+        time.sleep(600)
     except KeyboardInterrupt:
         print("interrupted")
         raise
@@ -80,4 +80,4 @@ elif mode == "stubborn":
     child()
     if rank == 1:
         sys.exit("enough")
-    time.sleep(60)
+    time.sleep(600)

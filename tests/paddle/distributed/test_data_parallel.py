@@ -19,7 +19,7 @@ SMALL = {"comm_buffer_size": 0.001, "last_comm_buffer_size": 0.0003}  # megabyte
 
 def on(ranks, fn, *args):
     """What ``fn`` gives on each of some virtual ranks."""
-    return comm.simulate(fn, ranks, *args, timeout=60.0)
+    return comm.simulate(fn, ranks, *args, timeout=600.0)
 
 
 def data(*shape, seed=0):

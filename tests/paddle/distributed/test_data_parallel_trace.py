@@ -34,7 +34,7 @@ def train(steps):
 
 @pytest.fixture(scope="module")
 def recording():
-    found = comm.simulate(train, 2, 3, timeout=60.0)
+    found = comm.simulate(train, 2, 3, timeout=600.0)
     return found[0]
 
 

@@ -19,7 +19,7 @@ FACTS = json.loads((Path(__file__).parents[2] / "data" / "topology.json").read_t
 
 
 def on(ranks, fn, *args):
-    return comm.simulate(fn, ranks, *args, timeout=60.0)
+    return comm.simulate(fn, ranks, *args, timeout=600.0)
 
 
 # --- topologies -------------------------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ def left_over(folder: Path) -> list[int]:
     """Processes that ranks have noted and that still run, after a moment's grace."""
     noted = [pid for path in folder.glob("pids*") for pid in json.loads(path.read_text())]
     assert noted
-    for _ in range(100):
+    for _ in range(2400):
         left = [pid for pid in noted if alive(pid)]
         if not left:
             break
@@ -41,7 +41,7 @@ def left_over(folder: Path) -> list[int]:
 
 
 def await_files(folder: Path, *names: str) -> None:
-    for _ in range(1200):
+    for _ in range(6000):
         if all((folder / name).exists() for name in names):
             return
         time.sleep(0.05)
