@@ -97,7 +97,7 @@ def need_heads(query: Any, key: Any, value: Any) -> None:
         raise op_error(ValueError, op_name, required, got) from None
 
 
-def _both(mask: Tensor, visible: Tensor) -> Tensor:
+def both(mask: Tensor, visible: Tensor) -> Tensor:
     """A mask further restricted to what is visible."""
     return F.bitwise_and(mask, visible) if mask.dtype.is_bool else F.where(visible, mask, -math.inf)
 
@@ -112,16 +112,16 @@ def from_first_key(
     if not causal or queries == keys:
         return key, value, mask, causal
     if queries > keys and mask is None:
-        return key, value, _later_queries(query, queries, keys), False
+        return key, value, later_queries(query, queries, keys), False
     if queries > keys:
-        return key, value, _both(mask, visible_pairs(queries, keys, 0, query)), False  # type: ignore[arg-type]
+        return key, value, both(mask, visible_pairs(queries, keys, 0, query)), False  # type: ignore[arg-type]
     key, value = (F.slice(v, axes=(1,), starts=(0,), sizes=(queries,), steps=(1,)) for v in (key, value))
     if mask is not None and mask.shape[-1] > 1:
         mask = F.slice(mask, axes=(mask.ndim - 1,), starts=(0,), sizes=(queries,), steps=(1,))
     return key, value, mask, True
 
 
-def _later_queries(like: Tensor, queries: int, keys: int) -> Tensor:
+def later_queries(like: Tensor, queries: int, keys: int) -> Tensor:
     """The mask by columns that shows key j to queries from j on."""
     own = create_on(like.place, F.iota, 0, 1, dt.int32, keys)
     columns = F.stack([F.add(F.mul(own, 0), queries), own], axis=1)

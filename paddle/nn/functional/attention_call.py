@@ -111,6 +111,12 @@ def padded_lse(lse: Tensor) -> Tensor:
     return F.pad(lse, math.inf, lo=(0, 0, 0), hi=(0, 0, -lse.shape[2] % LSE_ROWS))
 
 
+def seed_and_offset(like: Tensor, drawn: tuple) -> Tensor:
+    """``[2]``: the seed and the offset that dropout drew from, as a tensor."""
+    numbers = [F.full(n, dtype=dt.int64, shape=()) for n in drawn]
+    return create_on(like.place, F.stack, numbers, axis=0)
+
+
 def masked_scores(query: Tensor, key: Tensor, mask: Tensor | None, scale: float) -> tuple[Tensor, Tensor | None]:
     """Scores ``[batch, heads, queries, keys]`` with -inf where a boolean mask hides a key, and whether a query sees any
     (None where all do): the scores of one that does not are left as they are.

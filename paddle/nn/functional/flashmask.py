@@ -8,7 +8,13 @@ from typing import Any
 from paddle import _lazy
 from paddle._public import need_tensor, public
 from paddle.nn.functional.attention import need_heads
-from paddle.nn.functional.attention_call import attend, attend_with_lse, dropout_of, padded_lse
+from paddle.nn.functional.attention_call import (
+    attend,
+    attend_with_lse,
+    dropout_of,
+    padded_lse,
+    seed_and_offset,
+)
 from paddle.tensor._args import create_on
 from umiak import ops as F
 from umiak.core import dtype as dt
@@ -117,8 +123,7 @@ def flashmask_attention(
     if return_softmax_lse:
         results.append(padded_lse(lse))
     if return_seed_offset:
-        numbers = [F.full(n, dtype=dt.int64, shape=()) for n in drawn]
-        results.append(create_on(query.place, F.stack, numbers, axis=0))
+        results.append(seed_and_offset(query, drawn))
     return results if len(results) > 1 else out
 
 

@@ -3,7 +3,7 @@
 ``relu(x)`` is what ``pd_op.relu`` means in a file (``operators``); ``relu_(x)`` writes it into x. Arguments come by
 position, operands and attributes in the order of the kernel's declaration: that of the operator's function here but for
 ``_ARGUMENTS``. Results that only kernels of gradients read are None. Gradients come by autograd: operators
-``<name>_grad`` are not here.
+``<name>_grad`` are not here, but for those of attention, which programs call in layers of their own.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Any
 
 from paddle._absent import refuse
 from paddle._public import into
-from paddle.optimizer.kernels import KERNELS
+from paddle.nn.functional.attention_kernels import KERNELS as OF_ATTENTION
+from paddle.optimizer.kernels import KERNELS as OF_OPTIMIZERS
 from paddle.static.formats import operators
 from paddle.static.formats.graph import Attribute, Operation
 from paddle.static.formats.operators.known import tensor_of
@@ -23,6 +24,9 @@ from umiak.core.dtype import DType
 from umiak.core.inplace import call_before_overwrite
 
 _SUBJECTS = operators  # imported for what they enter in the table
+
+# Of operators that a file may hold, too, these are called: they give more results than others read there.
+KERNELS = OF_OPTIMIZERS | OF_ATTENTION
 
 _CONVOLUTION = "input filter strides paddings padding_algorithm groups dilations data_format"
 _TRANSPOSED = "x filter strides paddings output_padding output_size padding_algorithm groups dilations data_format"
@@ -45,7 +49,6 @@ _ARGUMENTS = {
     "empty": "shape dtype place",
     "empty_like": "x dtype place",
     "eye": "num_rows num_columns dtype place",
-    "flash_attn": "q k v fixed_seed_offset attn_mask dropout causal return_softmax is_test rng_name",
     "flash_attn_qkvpacked": "qkv fixed_seed_offset attn_mask dropout causal return_softmax is_test rng_name",
     "flash_attn_unpadded": (
         "q k v cu_seqlens_q cu_seqlens_k fixed_seed_offset attn_mask max_seqlen_q max_seqlen_k scale dropout causal "
@@ -119,6 +122,7 @@ _RESULTS = {
         "segment_pool send_u_recv send_ue_recv squeeze unsqueeze warpctc warprnnt".split(),
         1,
     ),
+    "flash_attn_unpadded": 2,
     **dict.fromkeys("einsum fast_ln".split(), 3),
     **dict.fromkeys("add_group_norm_silu cudnn_lstm flash_attn_qkvpacked fused_bias_residual_layernorm".split(), 4),
     **dict.fromkeys("batch_norm fused_batch_norm_act".split(), 6),
@@ -126,9 +130,9 @@ _RESULTS = {
 
 
 def __getattr__(name: str) -> Any:
-    operator = None if name.startswith("__") else TABLE.get(f"pd_op.{name}")
-    if operator is None and name in KERNELS:
+    if name in KERNELS:
         return KERNELS[name]
+    operator = None if name.startswith("__") else TABLE.get(f"pd_op.{name}")
     if operator is None:
         raise refuse("paddle._C_ops", name, not name.startswith("__"), sys._getframe(1))
     function = globals()[name] = _call_of(name, operator)
