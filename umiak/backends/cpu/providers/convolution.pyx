@@ -8,7 +8,7 @@ bfloat16 pairs of input channels lie side by side, ``[strips, *kernel, c / 2, st
 """
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdio cimport snprintf
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from umiak.backends.cpu.providers.im2col cimport (
     FORWARD, INPUT_GRAD, WEIGHT_GRAD, Geometry, by_im2col, by_taps, is_one_matmul, one_matmul, pointwise_weight_grad, put_taps,
@@ -127,6 +127,7 @@ cdef enum:
     PAIRS = 2                  # input channels of bfloat16: what dot products take,
     TILES = 32                 # and what matrix units do
 cdef int* WIDTH = [8, 16, 24, 32, 48, 64]
+cdef int* BLOCKS_OF_CHANNELS = [1, PAIRS, TILES]   # of float32, then of bfloat16
 cdef char** TAPS = [b"", b"c", b"cd", b"cde"]
 cdef int* ELTWISE = [0, 0, ELTWISE_RELU, ELTWISE_TANH, ELTWISE_LOGISTIC, ELTWISE_SWISH, ELTWISE_GELU_TANH, ELTWISE_GELU_ERF, ELTWISE_HARD_SWISH]
 
@@ -181,6 +182,23 @@ cdef handle_t strips_desc(const Geometry* q, int width, int block) noexcept nogi
     if library().desc_named(&desc, q.nd + 2, sizes, F32 if block == 1 else BF16, name):
         return NULL
     return desc
+
+
+cdef bint known_strips(const Geometry* q, int dtype, handle_t desc, int* width, int* block) noexcept nogil:
+    """Return whether ``desc`` has kernels in strips, and say which."""
+    cdef handle_t strips
+    cdef int i, j
+    cdef bint found = False
+    for j in range(dtype == T_BF16, 3 if dtype == T_BF16 else 1):
+        block[0] = BLOCKS_OF_CHANNELS[j]
+        for i in range(WIDTHS):
+            strips = strips_desc(q, WIDTH[i], block[0])
+            found = strips != NULL and library().desc_equal(desc, strips)
+            drop(strips)
+            if found:
+                width[0] = WIDTH[i]
+                return True
+    return False
 
 
 cdef bint is_pointwise(const Geometry* q, bint every) noexcept nogil:
@@ -343,13 +361,17 @@ cdef Program* build(Launcher* self, const Geometry* q, int dtype, bint is_last, 
             bx = inward(p, x, lib.pd_desc(pd, QUERY_SRC, 0), 0)
         if self.kind != WEIGHT_GRAD:
             if self.strip and not lib.desc_equal(w, lib.pd_desc(pd, QUERY_WEIGHTS, 0)):
-                # Other strips than these: the library would reorder them an element at a time.
-                drop(x)
-                drop(g)
+                # Other strips than these, which the library would reorder an element at a time.
                 drop(w)
-                lib.pd_destroy(pd)
-                free_program(p)
-                return new_program()
+                w = NULL
+                if known_strips(q, dtype, lib.pd_desc(pd, QUERY_WEIGHTS, 0), &p.strip, &p.block):
+                    w = strips_desc(q, p.strip, p.block)
+                if w == NULL:
+                    drop(x)
+                    drop(g)
+                    lib.pd_destroy(pd)
+                    free_program(p)
+                    return new_program()
             bw = inward(p, w, lib.pd_desc(pd, QUERY_WEIGHTS, 0), 1)
         if self.kind != FORWARD:
             bg = inward(p, g, lib.pd_desc(pd, QUERY_DIFF_DST, 0), 2)
@@ -433,6 +455,8 @@ cdef int by_library(
     cdef int words = key_of(self, q, dtype, layouts, key), bad = 0, before
     cdef Program* p
     cdef Entry* e
+    cdef void* given
+    cdef char* kernels = NULL
     before = enter()
     e = find(self.table, key, words)
     if e == NULL:
@@ -443,7 +467,16 @@ cdef int by_library(
         bad = LIBRARY_FAILED
     else:
         p = <Program*>e.value
-        if p.step_count:
+        if p.step_count and p.strip:
+            given = pointers[1]
+            bad = into_other_strips(self, q, <const char*>given, p.strip, p.block, &kernels)
+            if not bad:
+                pointers[1] = kernels
+                bad = run_program(p, pointers)
+                scratch_free(kernels)
+                pointers[1] = given
+            done[0] = True
+        elif p.step_count:
             bad = run_program(p, pointers)
             done[0] = True
         release(self.table, e)
@@ -694,6 +727,35 @@ cdef int out_of_strips(const Launcher* self, const Geometry* q, const char* stri
     return 0
 
 
+cdef int into_other_strips(const Launcher* self, const Geometry* q, const char* strips, int strip, int block, char** out) noexcept nogil:
+    """Kernels in strips of other widths: pieces of rows that lie side by side in both. The caller frees them."""
+    cdef int64_t taps = 1, at, end, o, run, pixel = self.itemsize * min(self.block, PAIRS)
+    cdef int64_t rows = (q.c + block - 1) // block * block // min(block, PAIRS)
+    cdef int64_t rows_given = (q.c + self.block - 1) // self.block * self.block // min(self.block, PAIRS)
+    cdef int64_t filled = (q.o + self.strip - 1) // self.strip * self.strip, s, tap, row
+    cdef char* target
+    for i in range(q.nd):
+        taps *= q.kernel[i]
+    out[0] = target = <char*>scratch_alloc((q.o + strip - 1) // strip * strip * taps * rows * pixel)
+    if target == NULL:
+        return NO_MEMORY
+    for s in range((q.o + strip - 1) // strip):
+        for tap in range(taps):
+            for row in range(rows):
+                o, end = s * strip, (s + 1) * strip
+                while o < end:
+                    run = end - o
+                    if o >= filled or row >= rows_given:
+                        memset(target, 0, run * pixel)
+                    else:
+                        run = min(run, self.strip - o % self.strip)
+                        at = ((o // self.strip * taps + tap) * rows_given + row) * self.strip + o % self.strip
+                        memcpy(target, strips + at * pixel, run * pixel)
+                    target += run * pixel
+                    o += run
+    return 0
+
+
 cdef int winograd_of_strips(Launcher* self, const Geometry* q, bint g_last, After* after, int* residual) noexcept nogil:
     """Return the tile of Winograd's algorithm, which reads strips of full vectors; 0: another algorithm."""
     cdef Geometry trimmed = q[0]
@@ -875,8 +937,8 @@ def strip_of(int dtype, int nd, int libs, tuple dims, tuple scalars):
     cdef Operand x, w, g
     cdef int64_t numbers[30]
     cdef uint64_t params[13]
-    cdef handle_t pd, desc
-    cdef int i, before
+    cdef handle_t pd
+    cdef int i, before, width, block
     memset(&self, 0, sizeof(self))
     self.kind, self.dtype, self.itemsize, self.nd, self.libs = FORWARD, dtype, itemsize_of(dtype), nd, libs
     for i, n in enumerate(dims):
@@ -895,12 +957,8 @@ def strip_of(int dtype, int nd, int libs, tuple dims, tuple scalars):
     before = enter()
     pd = described(&self, &q, dtype, Recipe(LAST, ITS_CHOICE, LAST), x.sizes, g.sizes)
     if pd != NULL:
-        for block in [1] if dtype == T_F32 else [PAIRS, TILES]:
-            for i in range(WIDTHS):
-                desc = strips_desc(&q, WIDTH[i], block)
-                if desc != NULL and library().desc_equal(library().pd_desc(pd, QUERY_WEIGHTS, 0), desc):
-                    found = WIDTH[i], block
-                drop(desc)
+        if known_strips(&q, dtype, library().pd_desc(pd, QUERY_WEIGHTS, 0), &width, &block):
+            found = width, block
         library().pd_destroy(pd)
     leave(before)
     if found is not None and dtype == T_F32 and libs & USE_SMALL and not takes_strips(found[0]):

@@ -111,6 +111,7 @@ cdef struct Set:               # memory objects of one run at a time
 
 cdef struct Program:
     int step_count, buffer_count, external_count
+    int strip, block           # in which kernels are to lie that are given in other strips; 0: as they are given
     int64_t scratch            # bytes of what lies between the steps
     Step steps[MAX_STEPS]
     handle_t desc[MAX_BUFFERS] # owned
