@@ -12,6 +12,7 @@ from umiak.backends.cpu import providers, select_provider
 from umiak.compiler.passes.attention import fuse_plain_attention
 from umiak.compiler.passes.manager import INFERENCE, PassManager
 from umiak.compiler.passes.registry import PASSES
+from umiak.compiler.passes.subnormals import has_subnormals
 from umiak.compiler.strips import StripConv, StripMatmul
 from umiak.core import array
 from umiak.core.dtype import convert
@@ -444,6 +445,49 @@ def test_constants_of_one_element_are_numbers(rng):
 def convolved(x, w, stride=1, groups=1):
     pads = tuple((k - 1) // 2 for k in w.shape[2:])
     return F.conv(x, w, nd=2, groups=groups, strides=(stride,) * 2, pads_lo=pads, pads_hi=pads, dilations=(1, 1))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_weights_lose_their_subnormal_numbers(rng, dtype):
+    """Those of products; biases, what else is multiplied, and what the caller holds, stay as they are."""
+    kernels, matrix, bias, factor = (
+        np.where(rng.random(shape) < 0.3, np.finfo(dtype).smallest_subnormal, rng.standard_normal(shape)).astype(dtype)
+        for shape in ((8, 4, 3, 3), (8, 8), (8,), (5, 8))
+    )
+    x = F.full(1.0, dtype=convert(np.dtype(dtype).name), shape=(2, 4, 5, 5))
+    weights = [array.from_numpy(w) for w in (kernels, matrix, bias, factor)]
+
+    def f(x):
+        k, m, b, s = weights
+        y = F.permute(convolved(x, k), perm=(0, 2, 3, 1))
+        return F.mul(F.linear(F.matmul(y, m), m, b), s)
+
+    program = traced(f, x)
+    expected = Executor(program.copy())(x)
+    manager = PassManager()
+    manager.add_pass("flush_subnormals_pass", {"scope": lambda tensor: tensor})
+    manager.run(program)
+    same(Executor(program)(x), expected, 1e-6)
+
+    def read(o):
+        return [array.to_numpy(program.captured[n]) for n, v in program.constants.items() if v in o.values]
+
+    for o in program.ops:
+        for w in read(o):
+            assert has_subnormals(w) == (w.ndim == 1 or o.name == "mul"), o.name
+    assert all(has_subnormals(array.to_numpy(w)) for w in weights)
+    before = str(program)
+    PassManager(["flush_subnormals_pass"]).run(program)
+    assert str(program) == before, "nothing without values"
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_subnormal_numbers_are_found(dtype):
+    info = np.finfo(dtype)
+    normal = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, info.tiny, -info.tiny, info.max], dtype)
+    assert not has_subnormals(normal) and not has_subnormals(normal[:0])
+    for x in (info.smallest_subnormal, -info.smallest_subnormal, np.nextafter(info.tiny, dtype(0))):
+        assert has_subnormals(np.array(x, dtype)) and has_subnormals(np.r_[np.tile(normal, 1 << 14), dtype(x)][::-1])
 
 
 @pytest.mark.skipif(providers.refusal("onednn") is not None, reason="requires oneDNN")

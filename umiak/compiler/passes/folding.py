@@ -35,6 +35,13 @@ def fold_constants(program: Program, scope: Callable[[Tensor], Tensor] | None = 
     remove_dead(program)
 
 
+def unwritten(program: Program) -> dict[int, Tensor]:
+    """The captured tensors that a program does not write, by the value that each is."""
+    written = {id(w.target) for w in program.effects}
+    held = ((v, program.captured.get(name)) for name, v in program.constants.items())
+    return {id(v): x for v, x in held if x is not None and id(v) not in written}
+
+
 class Folding(Sweep):
     in_place = True
 
@@ -46,12 +53,7 @@ class Folding(Sweep):
         self.known: dict[int, Tensor] = {}  # by value
         self.entered: dict[int, Value] = {}  # what stands for one of them in the program
         if scope is not None:
-            written = {id(w.target) for w in program.effects}
-            self.known = {
-                id(v): scope(program.captured[n])
-                for n, v in program.constants.items()
-                if n in program.captured and id(v) not in written
-            }
+            self.known = {i: scope(x) for i, x in unwritten(program).items()}
         self.depth = 0
 
     def block(self, block: Any) -> None:

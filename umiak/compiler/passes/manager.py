@@ -18,6 +18,7 @@ from umiak.compiler.passes import (  # noqa: F401
     packing,
     precision,
     quantisation,
+    subnormals,
 )
 from umiak.compiler.passes.registry import PASSES, Pass, Run
 from umiak.ir.program import Program
@@ -37,6 +38,7 @@ INFERENCE = (
     "add_norm_fuse_pass",
     "fused_flash_attn_pass",
     "constant_folding_pass",
+    "flush_subnormals_pass",
     "weight_packing_pass",
     "dead_code_elimination_pass",
     "inplace_pass",

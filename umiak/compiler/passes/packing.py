@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from umiak import ops as F
 from umiak.compiler import plan
 from umiak.compiler.layout import FEWEST
-from umiak.compiler.passes.folding import fold_constants
+from umiak.compiler.passes.folding import fold_constants, unwritten
 from umiak.compiler.passes.fusion import Found, Made, fuse_operations, tensor
 from umiak.compiler.passes.registry import register_pass
 from umiak.compiler.strip_rnn import StripRnn
@@ -40,9 +40,7 @@ def pack_weights(program: Program, scope: Callable[[Tensor], Tensor] | None = No
     """
     if scope is None:
         return
-    written = {id(w.target) for w in program.effects}
-    known = {id(v): program.captured[n] for n, v in program.constants.items() if n in program.captured}
-    weights = {i: x for i, x in known.items() if i not in written}
+    weights = unwritten(program)
     packable = [o for o in program.ops if _convolves(o, weights)]
     if len(packable) < FEWEST:
         packable = []
