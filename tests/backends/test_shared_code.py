@@ -28,7 +28,10 @@ def rendered(monkeypatch):
 
 @pytest.fixture
 def built(monkeypatch):
-    """(nest, variant) of what is built."""
+    """(nest, variant) of what is built; ops of these tests have been planned for nothing yet."""
+    for name in ("exp", "sum", "cumsum", "expm1", "tanh", "erf"):
+        for op in F.REGISTRY[name]._instances.values():
+            op.clear()
     found = []
     monkeypatch.setattr(nests, "build", lambda *a, of=nests.build: found.append(a) or of(*a))
     return found
@@ -41,7 +44,7 @@ def test_classes_of_operands_whose_nests_are_the_same_share_code(op, rendered, b
 
     expected = {"exp": lambda x, _: np.exp(x), "sum": np.sum, "cumsum": np.cumsum}[op]
     counts = []
-    for rank in (6, 7, 8, 9):  # of no other test
+    for rank in (6, 7, 8, 9):
         x = rng.standard_normal((2,) * (rank - 1) + (40,)).astype(np.float32)
         found = array.to_numpy(call(array.from_numpy(x), rank - 1))
         np.testing.assert_allclose(found, expected(x, rank - 1), rtol=1e-5, atol=1e-5)
