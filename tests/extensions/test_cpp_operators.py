@@ -47,6 +47,15 @@ def test_gradients_of_the_second_order(ops, rng):
     np.testing.assert_array_equal(second.numpy(), 2.0 * (x.numpy() > 0))
 
 
+def test_second_gradients_reach_results_that_first_ones_were_computed_of(ops, rng):
+    x = leaf(rng, 5)
+    y, t = ops.test_tanh(x), np.tanh(x.numpy().astype("float64"))
+    (first,) = paddle.grad((y * y).sum(), x, create_graph=True)
+    np.testing.assert_allclose(first.numpy(), 2 * t * (1 - t**2), rtol=1e-4, atol=1e-6)
+    (second,) = paddle.grad(first.sum(), x)
+    np.testing.assert_allclose(second.numpy(), 2 * (1 - t**2) * (1 - 3 * t**2), rtol=1e-4, atol=1e-5)
+
+
 def test_kernels_get_elements_one_after_the_other(ops, rng):
     x = leaf(rng, 4, 6)
     y = ops.test_relu(x.transpose([1, 0])[1::2])
@@ -90,6 +99,42 @@ def test_inputs_that_are_written_to(ops, rng):
     several = [paddle.ones([2]), paddle.ones([3])]
     assert ops.test_scale_all_(several, 3.0)[1] is several[1]
     assert [x.tolist() for x in several] == [[3.0] * 2, [3.0] * 3]
+
+
+def test_gradients_of_what_is_written_to_see_what_was_written(ops, rng):
+    x = leaf(rng, 2, 3)
+    w = x * 1.0
+    assert ops.test_relu_(w) is w
+    (g,) = paddle.grad((w**3).sum(), x)
+    np.testing.assert_allclose(g.numpy(), 3 * np.maximum(x.numpy(), 0) ** 2, rtol=1e-5)
+
+    @paddle.jit.to_static(full_graph=True)
+    def cubes(x):
+        return (ops.test_relu_(x * 1.0) ** 3).sum()
+
+    np.testing.assert_allclose(paddle.grad(cubes(x), x)[0].numpy(), g.numpy(), rtol=1e-5)
+
+
+def test_sizes_that_the_declaration_leaves_open(ops, rng):
+    """Eager calls do without them, also where a guess from the names was wrong; in programs they are missing."""
+    x = leaf(rng, 2, 3)
+    for _ in range(2):
+        np.testing.assert_array_equal(ops.test_turned(x).numpy(), x.numpy().T)
+        assert ops.test_joined([x, x], paddle.to_tensor([1])).shape == [2, 6]
+    for f in (lambda x: ops.test_turned(x + 1.0), lambda x: ops.test_joined([x, x], paddle.to_tensor([0]) + 1)):
+        np.testing.assert_array_equal(paddle.jit.to_static(f)(x).numpy(), f(x).numpy())  # between two graphs
+        with pytest.raises(RuntimeError, match=r"a call in a program"):
+            paddle.jit.to_static(f, full_graph=True)(x)
+
+
+def test_functions_of_the_library(ops):
+    x = paddle.to_tensor([[1.0, -2.0, 3.5, 0.0], [4.0, 2.0, -1.0, 0.5]])
+    order = paddle.argsort(x, 1, descending=True)
+    begin = [paddle.sort(x, 1, descending=True), order, *paddle.topk(x, 2), (x * (0.5 + x) - x) * 2.0 + 1.0]
+    begin[-1] = paddle.clip(begin[-1], -10.0, 10.0)
+    begin += [x[:, 2:], x[0], x.argmax(1), x.argmin(0), x.cumsum(1)]
+    wanted = np.concatenate([t.astype("float32").numpy().ravel() for t in begin])
+    np.testing.assert_allclose(ops.test_functions(x).numpy()[: len(wanted)], wanted, rtol=1e-6)
 
 
 def test_attributes_of_all_types(ops):
@@ -197,6 +242,32 @@ def test_kernels_that_fail(ops, which, kind, message):
         ops.test_refused(paddle.ones([2, 3]), which)
     assert __file__ in "".join(traceback.format_exception(caught.value))  # where the user has called it
     assert ops.test_refused(paddle.ones([2, 3]), 99).shape == [2, 3]  # and the next call is right
+
+
+ENFORCED = [
+    (
+        0,
+        ValueError,
+        r"\[test_enforced\] 2 of op, 100%:  1.50\|7  \|007\|ff: it is required that rank == 3, got 2 and 3 \(.*c:\d+",
+    ),
+    (1, RuntimeError, r"\[test_enforced\] nothing: it is required that nothing != nullptr, got 0 and nullptr"),
+    (2, IndexError, r"\[test_enforced\] null: nothing must not be null"),
+    (3, TypeError, r"\[test_enforced\] dtype float32: .*, got float32 and int32"),
+    (4, NotImplementedError, r"\[test_enforced\] op is not there \("),
+    (5, SystemError, r"\[test_enforced\] no device"),
+    (6, MemoryError, r"\[test_enforced\] dims \[2, 3\]"),
+    (7, OSError, r"\[test_enforced\] outside"),
+    (8, RuntimeError, r"\[test_enforced\] before"),
+    (9, ValueError, r"\[test_enforced\] flag 1: it is required that x.is_gpu\(\)"),
+    (10, OSError, r"\[test_enforced\] place"),
+]
+
+
+@pytest.mark.parametrize(("which", "kind", "message"), ENFORCED)
+def test_requirements_in_the_words_of_the_reference(ops, which, kind, message):
+    with pytest.raises(kind, match=message):
+        ops.test_enforced(paddle.ones([2, 3]), which)
+    assert ops.test_enforced(paddle.ones([2]), 99).tolist() == [2.0, 2.0]
 
 
 def test_arguments_that_are_none(ops):

@@ -29,11 +29,19 @@ x = paddle.to_tensor([[-1.0, 2.0], [3.0, -4.0]], stop_gradient=False)
 z = paddle.to_tensor([[1.0, 1.0], [1.0, 1.0]], stop_gradient=False)
 
 def plain(r):
-    return [plain(y) for y in r] if isinstance(r, (list, tuple)) else r.tolist()
+    return [plain(y) for y in r] if isinstance(r, (list, tuple)) else (r * 1e4).round().tolist()
 
 def written():
     w = x * 1
     return [ops.test_add_(w, z), w]
+
+def inplace_gradient():
+    w = x * 1
+    return paddle.grad((ops.test_relu_(w) ** 3).sum(), x)
+
+def second():
+    (first,) = paddle.grad((ops.test_tanh(x) ** 2).sum(), x, create_graph=True)
+    return paddle.grad((first**2).sum(), x)
 
 calls = dict(
     relu=lambda: ops.test_relu(x),
@@ -48,9 +56,21 @@ calls = dict(
     attributes=lambda: ops.test_attributes(x, True, 1, 0.5, 2, "abc", [1, 2], [0.5], [3], ["a", "bc"]),
     by_name=lambda: ops.test_ends(x=z, count=1),
     ends=lambda: ops.test_ends(x, 2),
+    inplace_gradient=inplace_gradient,
+    second_gradient=second,
+    turned=lambda: ops.test_turned(paddle.ones([2, 3])),
+    joined=lambda: ops.test_joined([x, z], paddle.to_tensor([1])),
+    functions=lambda: ops.test_functions(paddle.to_tensor([[1.0, -2.0, 3.5, 0.0], [4.0, 2.0, -1.0, 0.5]])),
 )
 for name, call in calls.items():
     print(json.dumps([name, plain(call())]))
+kinds = [ValueError, RuntimeError, IndexError, TypeError, NotImplementedError, SystemError, MemoryError, OSError,
+         RuntimeError, ValueError, OSError]
+for how, kind in enumerate(kinds):
+    try:
+        ops.test_enforced(x, how)
+    except Exception as error:
+        print(json.dumps([f"enforced {how}", isinstance(error, kind)]))
 try:
     ops.test_refused(x, 0)
 except OSError as error:

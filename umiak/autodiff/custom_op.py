@@ -89,10 +89,10 @@ def _through_function(definition: Definition, op: CustomOp, args: tuple, tensors
     outputs, wanted = listed(result), _metas(op, tuple(Meta(tuple(x.shape), x.dtype) for x in tensors), numbers)
     for i, m in enumerate(wanted):
         if len(outputs) != len(wanted) or not isinstance(outputs[i], Tensor):
-            op.fail(ValueError, f"{len(wanted)} tensors, as register_fake says", shown_kind(outputs))
+            op.fail(rules.OtherResults, f"{len(wanted)} tensors, as register_fake says", shown_kind(outputs))
         if tuple(outputs[i].shape) != tuple(m.shape) or outputs[i].dtype is not m.dtype:
             op.fail(
-                ValueError, f"result {i} to be {m.dtype.name} of shape {list(m.shape)}, as register_fake says",
+                rules.OtherResults, f"result {i} to be {m.dtype.name} of shape {list(m.shape)}, as register_fake says",
                 f"{outputs[i].dtype.name} of shape {list(outputs[i].shape)} from its function",
             )  # fmt: skip
     return op.packed_up(outputs)

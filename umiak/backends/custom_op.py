@@ -9,7 +9,7 @@ from umiak.backends.base import Kernel
 from umiak.core.tensor import Tensor
 from umiak.ir.meta import Meta
 from umiak.ops.arguments import caller, is_flat
-from umiak.ops.custom_op import CALL, listed
+from umiak.ops.custom_op import CALL, OtherResults, listed
 
 
 def kernel(call: Any) -> Kernel:
@@ -51,13 +51,13 @@ def _refuse(op: Any, operands: tuple, params: tuple, results: tuple, written: in
     shapes = "register_fake" if op.definition.infer is None else "its declaration"
     rule = "the gradients' arguments" if op.use == "gradient" else shapes
     if len(results) != len(wanted):
-        op.fail(ValueError, f"{len(wanted)} results, as {rule} says", len(results))
+        op.fail(OtherResults, f"{len(wanted)} results, as {rule} says", len(results))
     for i, (r, m) in enumerate(zip(results, wanted, strict=True)):
         if not isinstance(r, Tensor):
             op.fail(TypeError, f"a tensor as result {i}", type(r).__name__)
         if tuple(r.shape) != tuple(m.shape) or r.dtype is not m.dtype:
             op.fail(
-                ValueError, f"result {i} to be {m.dtype.name} of shape {list(m.shape)}, as {rule} says",
+                OtherResults, f"result {i} to be {m.dtype.name} of shape {list(m.shape)}, as {rule} says",
                 f"{r.dtype.name} of shape {list(r.shape)} from its function",
             )  # fmt: skip
         if r.place is not operands[0].place:

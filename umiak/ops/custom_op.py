@@ -39,6 +39,10 @@ GRADIENT = "gradient"  # the gradients of operands, of operands, results and gra
 EVERY_DEVICE = ""
 
 
+class OtherResults(ValueError):
+    """Results of a function that are not of the sizes and dtypes that were inferred."""
+
+
 @dataclass(eq=False)
 class Definition:
     """Facts of an operator; rules may be set later, followed by :meth:`changed`.

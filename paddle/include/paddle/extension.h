@@ -6,5 +6,6 @@
 #endif
 
 #include "umiak/dispatch.h"
+#include "umiak/enforce.h"
 #include "umiak/functions.h"
 #include "umiak/operator.h"

@@ -1,6 +1,8 @@
 /* Functions of tensors: those of the library in Python, under the same names. */
 #pragma once
 
+#include <tuple>
+
 #include "umiak/call.h"
 
 UMIAK_BEGIN
@@ -54,6 +56,8 @@ inline Tensor ones_like(const Tensor& x, DataType dtype = DataType::UNDEFINED, c
   return full_like(x, 1, dtype, place);
 }
 
+inline Tensor fill(const Tensor& x, const Scalar& value = 0) { return full_like(x, value); }
+
 /* --- element by element */
 
 #define UMIAK_UNARY(NAME) \
@@ -77,6 +81,7 @@ UMIAK_UNARY(erfinv)
 UMIAK_UNARY(exp)
 UMIAK_UNARY(expm1)
 UMIAK_UNARY(floor)
+UMIAK_UNARY(hardswish)
 UMIAK_UNARY(imag)
 UMIAK_UNARY(isfinite)
 UMIAK_UNARY(isinf)
@@ -100,8 +105,10 @@ UMIAK_UNARY(sin)
 UMIAK_UNARY(sinh)
 UMIAK_UNARY(sqrt)
 UMIAK_UNARY(square)
+UMIAK_UNARY(swish)
 UMIAK_UNARY(tan)
 UMIAK_UNARY(tanh)
+UMIAK_UNARY(trunc)
 #undef UMIAK_UNARY
 
 #define UMIAK_BINARY(NAME) \
@@ -111,6 +118,7 @@ UMIAK_BINARY(atan2)
 UMIAK_BINARY(bitwise_and)
 UMIAK_BINARY(bitwise_or)
 UMIAK_BINARY(bitwise_xor)
+UMIAK_BINARY(bmm)
 UMIAK_BINARY(divide)
 UMIAK_BINARY(dot)
 UMIAK_BINARY(equal)
@@ -125,6 +133,7 @@ UMIAK_BINARY(less_equal)
 UMIAK_BINARY(less_than)
 UMIAK_BINARY(logical_and)
 UMIAK_BINARY(logical_or)
+UMIAK_BINARY(logical_xor)
 UMIAK_BINARY(masked_select)
 UMIAK_BINARY(maximum)
 UMIAK_BINARY(minimum)
@@ -142,6 +151,13 @@ inline Tensor where(const Tensor& condition, const Tensor& x, const Tensor& y) {
 inline Tensor scale(const Tensor& x, const Scalar& scale = 1.0, const Scalar& bias = 0.0, bool bias_after_scale = true) {
   return call("scale", {x, scale, bias, bias_after_scale});
 }
+
+inline Tensor clip(const Tensor& x, const Scalar& min, const Scalar& max) { return call("clip", {x, min, max}); }
+inline Tensor elu(const Tensor& x, float alpha = 1.0f) { return call("elu", {x, double(alpha)}); }
+inline Tensor gelu(const Tensor& x, bool approximate = false) { return call("gelu", {x, approximate}); }
+inline Tensor leaky_relu(const Tensor& x, double negative_slope = 0.02) { return call("leaky_relu", {x, negative_slope}); }
+inline Tensor softplus(const Tensor& x, double beta = 1.0, double threshold = 20.0) { return call("softplus", {x, beta, threshold}); }
+inline Tensor add_n(const std::vector<Tensor>& xs) { return call("add_n", {xs}); }
 
 /* --- along axes */
 
@@ -161,6 +177,41 @@ inline Tensor min(const Tensor& x, const IntArray& axis = {}, bool keepdim = fal
   return call("min", {x, ::umiak::axes(axis), keepdim});
 }
 inline Tensor softmax(const Tensor& x, int axis = -1) { return call("softmax", {x, axis}); }
+inline Tensor log_softmax(const Tensor& x, int axis = -1) { return call("log_softmax", {x, axis}); }
+inline Tensor addmm(const Tensor& input, const Tensor& x, const Tensor& y, float beta = 1.0f, float alpha = 1.0f) {
+  return call("addmm", {input, x, y, double(beta), double(alpha)});
+}
+#define UMIAK_REDUCTION(NAME)                                                                              \
+  inline Tensor NAME(const Tensor& x, const std::vector<int64_t>& axis = {}, bool keepdim = false) {       \
+    return call(#NAME, {x, ::umiak::axes(IntArray(axis)), keepdim});                                       \
+  }
+UMIAK_REDUCTION(all)
+UMIAK_REDUCTION(amax)
+UMIAK_REDUCTION(amin)
+UMIAK_REDUCTION(any)
+#undef UMIAK_REDUCTION
+inline Tensor mean_all(const Tensor& x) { return call("mean", {x}); }
+inline Tensor prod(const Tensor& x, const IntArray& axis, bool keepdim, bool reduce_all) {
+  return call("prod", {x, reduce_all ? ::umiak::Argument(nullptr) : ::umiak::axes(axis), keepdim});
+}
+#define UMIAK_ARG(NAME)                                                                                                     \
+  inline Tensor NAME(const Tensor& x, const Scalar& axis, bool keepdims = false, bool flatten = false,                      \
+                     DataType dtype = DataType::INT64) {                                                                    \
+    return call(#NAME, {x, flatten ? ::umiak::Argument(nullptr) : ::umiak::Argument(axis.to<int64_t>()), keepdims, dtype}); \
+  }
+UMIAK_ARG(argmax)
+UMIAK_ARG(argmin)
+#undef UMIAK_ARG
+/* Sorted elements, and where they were. */
+inline std::tuple<Tensor, Tensor> argsort(const Tensor& x, int axis = -1, bool descending = false, bool stable = false) {
+  const Tensor order = call("argsort", {x, axis, descending, stable});
+  return {call("take_along_axis", {x, order, axis}), order};
+}
+inline std::tuple<Tensor, Tensor> topk(const Tensor& x, const Scalar& k = 1, int axis = -1, bool largest = true, bool sorted = true) {
+  const std::vector<Tensor> both = ::umiak::call_all("topk", {x, k.to<int64_t>(), axis, largest, sorted});
+  return {both.at(0), both.at(1)};
+}
+inline Tensor cumsum(const Tensor& x, const Scalar& axis = -1) { return call("cumsum", {x, axis.to<int64_t>()}); }
 
 /* --- shapes */
 
@@ -178,6 +229,55 @@ inline std::vector<Tensor> split(const Tensor& x, const IntArray& sections, cons
 }
 inline Tensor gather(const Tensor& x, const Tensor& index, const Scalar& axis = 0) {
   return call("gather", {x, index, axis.to<int64_t>()});
+}
+
+inline Tensor index_select(const Tensor& x, const Tensor& index, int axis = 0) { return call("index_select", {x, index, axis}); }
+inline Tensor take_along_axis(const Tensor& x, const Tensor& indices, int axis) { return call("take_along_axis", {x, indices, axis}); }
+inline Tensor nonzero(const Tensor& condition) { return call("nonzero", {condition}); }
+inline Tensor one_hot(const Tensor& x, const Scalar& num_classes) { return call("one_hot", {x, num_classes.to<int64_t>()}); }
+inline Tensor scatter(const Tensor& x, const Tensor& index, const Tensor& updates, bool overwrite = true) {
+  return call("scatter", {x, index, updates, overwrite});
+}
+inline Tensor scatter_nd_add(const Tensor& x, const Tensor& index, const Tensor& updates) {
+  return call("scatter_nd_add", {x, index, updates});
+}
+inline Tensor flip(const Tensor& x, const std::vector<int>& axis) { return call("flip", {x, IntArray(axis)}); }
+inline Tensor roll(const Tensor& x, const IntArray& shifts = {}, const std::vector<int64_t>& axis = {}) {
+  return call("roll", {x, shifts, ::umiak::axes(IntArray(axis))});
+}
+inline Tensor tril(const Tensor& x, int diagonal = 0) { return call("tril", {x, diagonal}); }
+inline Tensor triu(const Tensor& x, int diagonal = 0) { return call("triu", {x, diagonal}); }
+inline Tensor expand_as(const Tensor& x, const optional<Tensor>& y, const std::vector<int64_t>& target_shape = {}) {
+  return expand(x, y ? IntArray(y.get().shape()) : IntArray(target_shape));
+}
+inline Tensor slice(const Tensor& x, const std::vector<int64_t>& axes, const IntArray& starts, const IntArray& ends,
+                    const std::vector<int64_t>& = {}, const std::vector<int64_t>& decrease_axis = {}) {
+  const Tensor out = call("slice", {x, axes, starts, ends});
+  return decrease_axis.empty() ? out : squeeze(out, decrease_axis);
+}
+inline std::vector<Tensor> split_with_num(const Tensor& x, int num, const Scalar& axis) {
+  return ::umiak::call_all("split", {x, num, axis.to<int64_t>()});
+}
+inline std::vector<Tensor> unbind(const Tensor& x, int axis = 0) { return ::umiak::call_all("unbind", {x, axis}); }
+inline Tensor copy_to(const Tensor& x, const Place& place, bool blocking) { return x.copy_to(place, blocking); }
+
+/* --- with the result in the first operand */
+
+inline Tensor& assign_out_(const Tensor& x, Tensor& out) {
+  call("assign", {x, out});
+  return out;
+}
+#define UMIAK_IN_PLACE(NAME, FUNCTION) \
+  inline Tensor& NAME(Tensor& x, const Tensor& y) { return assign_out_(FUNCTION(x, y), x); }
+UMIAK_IN_PLACE(add_, add)
+UMIAK_IN_PLACE(subtract_, subtract)
+UMIAK_IN_PLACE(multiply_, multiply)
+UMIAK_IN_PLACE(divide_, divide)
+#undef UMIAK_IN_PLACE
+inline Tensor& relu_(Tensor& x) { return assign_out_(relu(x), x); }
+inline Tensor& clip_(Tensor& x, const Scalar& min, const Scalar& max) { return assign_out_(clip(x, min, max), x); }
+inline Tensor& scale_(Tensor& x, const Scalar& factor = 1.0, const Scalar& bias = 0.0, bool bias_after_scale = true) {
+  return assign_out_(scale(x, factor, bias, bias_after_scale), x);
 }
 
 }  // namespace experimental

@@ -83,6 +83,15 @@ UMIAK_TYPE_OF(dtype::complex<float>, COMPLEX64)
 UMIAK_TYPE_OF(dtype::complex<double>, COMPLEX128)
 #undef UMIAK_TYPE_OF
 
+}  // namespace phi
+
+namespace paddle {
+/* An older word for places; kGPU is the first device of that type. */
+enum class PlaceType { kUNK = -1, kCPU, kGPU };
+}  // namespace paddle
+
+namespace phi {
+
 enum class AllocationType : int8_t { UNDEFINED = 0, CPU = 1, GPU = 2, GPUPINNED = 3, XPU = 4, CUSTOM = 9 };
 
 class Place {
@@ -97,6 +106,11 @@ class Place {
                                      : AllocationType::CUSTOM),
         id_(static_cast<int8_t>(id)),
         name_(type_ == AllocationType::CUSTOM ? device_type : "") {}
+
+  Place(paddle::PlaceType type)  // NOLINT: functions that take a place take this
+      : type_(type == paddle::PlaceType::kCPU   ? AllocationType::CPU
+              : type == paddle::PlaceType::kGPU ? AllocationType::GPU
+                                                : AllocationType::UNDEFINED) {}
 
   AllocationType GetType() const { return type_; }
   int8_t GetDeviceId() const { return id_; }
@@ -121,6 +135,9 @@ class Place {
   std::string DebugString() const { return "Place(" + text() + ")"; }
   friend bool operator==(const Place& a, const Place& b) { return a.type_ == b.type_ && a.id_ == b.id_ && a.name_ == b.name_; }
   friend bool operator!=(const Place& a, const Place& b) { return !(a == b); }
+  /* A type stands for all devices of it. */
+  friend bool operator==(const Place& a, paddle::PlaceType b) { return a.type_ == Place(b).type_; }
+  friend bool operator!=(const Place& a, paddle::PlaceType b) { return !(a == b); }
   friend std::ostream& operator<<(std::ostream& out, const Place& p) { return out << p.DebugString(); }
 
  private:

@@ -17,13 +17,14 @@ from paddle.utils.cpp_extension.placement import rule
 from paddle.utils.cpp_extension.shapes import default_sources, dtypes_of, like, shapes_of
 from paddle.utils.cpp_extension.variables import Variable, attribute, count, flattened, grouped, variable
 from umiak import ops as F
+from umiak.core.context import is_tracing
 from umiak.core.custom_calls import GradientContext
 from umiak.core.extension import Declaration
 from umiak.core.inplace import assign
 from umiak.core.tensor import Tensor
 from umiak.ir.meta import Meta
 from umiak.ir.tracer import DataUnknown, SymTensor
-from umiak.ops.custom_op import EVERY_DEVICE, take_out
+from umiak.ops.custom_op import EVERY_DEVICE, OtherResults, take_out
 from umiak.ops.schema import Argument, Schema
 
 NAMESPACE = "cpp"
@@ -134,6 +135,11 @@ class CppOperator:
                 raise ValueError(f"[{self.name}] requires {len(plain)} dtypes from its InferDtypeFn, got {len(dtypes)}")
             for i, dtype in zip(plain, dtypes, strict=True):
                 metas[i] = Meta(metas[i].shape, dtype)
+        for m in metas:
+            if any(type(n) is int and n < 0 for n in m.shape):
+                raise DataUnknown(
+                    f"[{self.name}] requires sizes from its InferShapeFn to be a call in a program, got {list(m.shape)}"
+                )
         return metas[0] if self.is_fixed and len(metas) == 1 else tuple(metas)
 
     def _plain(self, counts: Sequence[int]) -> list[int]:
@@ -162,6 +168,21 @@ class CppOperator:
                 metas += [Meta(tuple(next(rest)), dtype) for _ in range(n)]
         return metas
 
+    def leaves_sizes_open(self, error: Exception) -> bool:
+        """Was a call refused because a rule that was guessed, or sizes of -1, do not say what the results are like?
+
+        Eager calls can do without: the rule is dropped.
+        """
+        if (
+            is_tracing()
+            or self.operator.definition.infer is None
+            or not str(error).startswith((f"[{self.name}]", f"[{self.schema.name}]"))
+        ):
+            return False
+        self.operator.definition.infer = None
+        self.operator.changed()
+        return True
+
     # --- what programs call
 
     def function(self) -> Callable[..., Any]:
@@ -176,7 +197,17 @@ class CppOperator:
             def call(*args: Any, **kwargs: Any) -> Any:
                 return list(operator(*args, **kwargs))
 
+        guessed = not self.declaration.infers_shape
+
         def function(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return call(*args, **kwargs)
+            except OtherResults as error:
+                if not guessed or not self.leaves_sizes_open(error):
+                    raise
+            except DataUnknown as error:
+                if not self.leaves_sizes_open(error):
+                    raise
             return call(*args, **kwargs)
 
         function.__name__ = function.__qualname__ = self.name
@@ -214,8 +245,8 @@ class GradientLink:
         self.kept: list[tuple[str, int]] = []  # for each input of the gradient, where it comes from
         for v in gradient.inputs:
             self.kept.append(self._source(v))
-        wanted = {self._gradient_key(v): i for i, v in enumerate(forward.inputs)}
-        wanted.update({(v.base, v.order, True): i for i, v in enumerate(forward.inputs)})
+        # Of two gradients of one name, that of the variable with fewer is the new one: New(Grad("Out")) is that of Out.
+        wanted = {(v.base, v.order + 1, new): i for i, v in enumerate(forward.inputs) for new in (False, True)}
         self.targets: list[int] = []  # for each output of the gradient, the input that it is the gradient of
         for v in gradient.outputs:
             if v.key not in wanted:
@@ -229,10 +260,6 @@ class GradientLink:
                 f"attributes of {forward.name} ({list(forward.attributes)}) are required, got {missing}"
             )
         self.attributes = [len(forward.inputs) + forward.attributes.index(a) for a in gradient.attributes]
-
-    @staticmethod
-    def _gradient_key(v: Variable) -> tuple[str, int, bool]:
-        return v.base, v.order + 1, False
 
     def _source(self, v: Variable) -> tuple[str, int]:
         f = self.forward
@@ -253,8 +280,12 @@ class GradientLink:
         f: Any = self.forward
         counts = f.counts(inputs)
         results = grouped([output] if isinstance(output, Tensor) else output, f.outputs, counts)
+        # What the kernel writes to is kept as it is afterwards.
+        given = list(inputs)
+        for j, i in f.inplace.items():
+            given[i] = results[j]
         values = [
-            None if place == "gradient" else inputs[i] if place == "input" else results[i] for place, i in self.kept
+            None if place == "gradient" else given[i] if place == "input" else results[i] for place, i in self.kept
         ]
         kept: Any = ctx
         kept.sizes = [len(x) if isinstance(x, (list, tuple)) else None if x is None else -1 for x in values]

@@ -175,7 +175,7 @@ def default_sources(
 
 
 def _is_gradient_of(y: Variable, x: Variable) -> bool:
-    return x.base == y.base and x.vector == y.vector and (y.order == x.order + 1 or (y.new and x.order == y.order))
+    return x.base == y.base and x.vector == y.vector and y.order == x.order + 1
 
 
 def like(args: Sequence[Any], sources: Sequence[int]) -> list[Meta]:

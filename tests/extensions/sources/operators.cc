@@ -59,6 +59,31 @@ PD_BUILD_DOUBLE_GRAD_OP(test_relu)
     .Outputs({paddle::Grad(paddle::Grad("Out"))})
     .SetKernelFn(PD_KERNEL(Masked));
 
+// --- tanh: its second gradient reaches the result that the first one was computed of
+
+std::vector<paddle::Tensor> TanhForward(const paddle::Tensor& x) { return {paddle::tanh(x)}; }
+
+std::vector<paddle::Tensor> TanhBackward(const paddle::Tensor& out, const paddle::Tensor& grad) { return {grad * (1 - out * out)}; }
+
+std::vector<paddle::Tensor> TanhTwice(const paddle::Tensor& out, const paddle::Tensor& slope, const paddle::Tensor& grad) {
+  return {-2 * grad * out * slope, slope * (1 - out * out)};
+}
+
+std::vector<std::vector<int64_t>> TanhShape(const std::vector<int64_t>& out, const std::vector<int64_t>&) { return {out}; }
+
+PD_BUILD_OP(test_tanh).Inputs({"X"}).Outputs({"Out"}).SetKernelFn(PD_KERNEL(TanhForward));
+
+PD_BUILD_GRAD_OP(test_tanh)
+    .Inputs({"Out", paddle::Grad("Out")})
+    .Outputs({paddle::Grad("X")})
+    .SetKernelFn(PD_KERNEL(TanhBackward))
+    .SetInferShapeFn(PD_INFER_SHAPE(TanhShape));
+
+PD_BUILD_DOUBLE_GRAD_OP(test_tanh)
+    .Inputs({"Out", paddle::Grad(paddle::Grad("X")), paddle::Grad("Out")})
+    .Outputs({paddle::New(paddle::Grad("Out")), paddle::Grad(paddle::Grad("Out"))})
+    .SetKernelFn(PD_KERNEL(TanhTwice));
+
 // --- an input that may be none
 
 std::vector<paddle::Tensor> AddForward(const paddle::Tensor& x, const paddle::optional<paddle::Tensor>& y) {
@@ -197,6 +222,26 @@ PD_BUILD_GRAD_OP(test_add_)
     .SetInplaceMap({{paddle::Grad("Out"), paddle::Grad("X")}})
     .SetKernelFn(PD_KERNEL(AddInplaceBackward));
 
+void ReluInplace(paddle::Tensor& x) {
+  PD_DISPATCH_FLOATING_TYPES(x.type(), "relu_", ([&] { relu_elements(x.data<data_t>(), x.data<data_t>(), x.numel()); }));
+}
+
+// `x` is what the kernel has made of it.
+void ReluInplaceBackward(const paddle::Tensor& x, const paddle::Tensor& out, paddle::Tensor& grad) {
+  PADDLE_ENFORCE_EQ(x.numel(), out.numel(), common::errors::InvalidArgument("x and out differ"));
+  PD_DISPATCH_FLOATING_TYPES(grad.type(), "relu_grad_", ([&] {
+                               relu_slopes(grad.data<data_t>(), x.data<data_t>(), grad.data<data_t>(), grad.numel());
+                             }));
+}
+
+PD_BUILD_OP(test_relu_).Inputs({"X"}).Outputs({"Out"}).SetInplaceMap({{"X", "Out"}}).SetKernelFn(PD_KERNEL(ReluInplace));
+
+PD_BUILD_GRAD_OP(test_relu_)
+    .Inputs({"X", "Out", paddle::Grad("Out")})
+    .Outputs({paddle::Grad("X")})
+    .SetInplaceMap({{paddle::Grad("Out"), paddle::Grad("X")}})
+    .SetKernelFn(PD_KERNEL(ReluInplaceBackward));
+
 void ScaleAll(std::vector<paddle::Tensor>& xs, float by) {
   for (auto& x : xs) {
     auto* to = x.data<float>();
@@ -279,6 +324,55 @@ PD_BUILD_OP(test_ends)
     .SetInferShapeFn(PD_INFER_SHAPE(EndsShape))
     .SetInferDtypeFn(PD_INFER_DTYPE(EndsDtype));
 
+// --- results whose sizes the declaration leaves open
+
+std::vector<paddle::Tensor> Turned(paddle::Tensor& x) {
+  const auto turned = paddle::experimental::transpose(x.contiguous(), {1, 0});
+  PD_CHECK(!turned.is_contiguous(), "a view is required");
+  return {turned.contiguous()};
+}
+
+PD_BUILD_OP(test_turned).Inputs({"X"}).Outputs({"Out"}).SetKernelFn(PD_KERNEL(Turned));
+
+std::vector<paddle::Tensor> Joined(const std::vector<paddle::Tensor>& xs, const paddle::Tensor& axis) {
+  return {paddle::concat(xs, axis.data<int64_t>()[0])};
+}
+
+std::vector<std::vector<int64_t>> JoinedShape(const std::vector<std::vector<int64_t>>& xs, const std::vector<int64_t>&) {
+  return {std::vector<int64_t>(xs[0].size(), -1)};
+}
+
+std::vector<paddle::DataType> JoinedDtype(const std::vector<paddle::DataType>& xs, const paddle::DataType&) { return {xs[0]}; }
+
+PD_BUILD_OP(test_joined)
+    .Inputs({paddle::Vec("X"), "Axis"})
+    .Outputs({"Out"})
+    .SetKernelFn(PD_KERNEL(Joined))
+    .SetInferShapeFn(PD_INFER_SHAPE(JoinedShape))
+    .SetInferDtypeFn(PD_INFER_DTYPE(JoinedDtype));
+
+// --- functions of the library
+
+// The elements of all results, one after the other.
+std::vector<paddle::Tensor> Functions(const paddle::Tensor& x) {
+  using namespace paddle::experimental;  // NOLINT
+  const auto [sorted, order] = argsort(x, 1, true);
+  const auto [most, where] = topk(x, 2);
+  auto y = full(x.shape(), 0.5, x.dtype(), x.place());
+  clip_(scale_(subtract_(multiply_(add_(y, x), x), x), 2.0, 1.0), -10.0, 10.0);
+  std::vector<paddle::Tensor> all_of = {
+      sorted, order, most, where, y, split_with_num(x, 2, 1)[1], unbind(x)[0], argmax(x, 1), argmin(x, 0, true), cumsum(x, 1),
+      all(cast(x, paddle::DataType::BOOL)), amax(x, {1}, true), prod(x, {1}, false, false), gelu(x, true), leaky_relu(x),
+      softplus(x), log_softmax(x), index_select(x, zeros({2}, paddle::DataType::INT64), 1), nonzero(x), flip(x, {1}),
+      roll(x, {1}, {1}), triu(x, 1), slice(x, {0}, {0}, {1}, {1}, {0}), add_n({x, x}), mean_all(x), fill(x, 3),
+      scatter_nd_add(x, zeros({1, 1}, paddle::DataType::INT64), ones({1, x.shape()[1]}, x.dtype())),
+      addmm(zeros({1}), x, transpose(x, {1, 0}), 1.0f, 2.0f), expand_as(mean_all(x), x, x.shape()), one_hot(argmax(x, 1), 4)};
+  for (auto& r : all_of) r = reshape(cast(r, x.dtype()), {-1});
+  return {concat(all_of)};
+}
+
+PD_BUILD_OP(test_functions).Inputs({"X"}).Outputs({"Out"}).SetKernelFn(PD_KERNEL(Functions));
+
 // --- errors
 
 std::vector<paddle::Tensor> Refused(const paddle::Tensor& x, int how) {
@@ -299,4 +393,32 @@ std::vector<paddle::Tensor> Refused(const paddle::Tensor& x, int how) {
   return {x};
 }
 
-PD_BUILD_OP(test_refused).Inputs({"X"}).Outputs({"Out"}).Attrs({"how: int"}).SetKernelFn(PD_KERNEL(Refused));
+std::vector<std::vector<int64_t>> RefusedShape(const std::vector<int64_t>& x, int) { return {x}; }
+
+PD_BUILD_OP(test_refused)
+    .Inputs({"X"})
+    .Outputs({"Out"})
+    .Attrs({"how: int"})
+    .SetKernelFn(PD_KERNEL(Refused))
+    .SetInferShapeFn(PD_INFER_SHAPE(RefusedShape));
+
+std::vector<paddle::Tensor> Enforced(const paddle::Tensor& x, int how) {
+  const size_t rank = x.shape().size();
+  const float* nothing = nullptr;
+  const std::string word = "op";
+  if (how == 0) PADDLE_ENFORCE_EQ(rank, 3, common::errors::InvalidArgument("%d of %s, 100%%: %5.2f|%-3d|%03d|%x", rank, word, 1.5, 7, 7, 255));
+  if (how == 1) PADDLE_ENFORCE_NE(nothing, nullptr, phi::errors::NotFound("nothing"));
+  if (how == 2) PADDLE_ENFORCE_NOT_NULL(nothing, common::errors::OutOfRange("null"));
+  if (how == 3) PADDLE_ENFORCE_EQ(x.dtype(), paddle::DataType::INT32, common::errors::InvalidType("dtype %s", x.dtype()));
+  if (how == 4) PADDLE_THROW(common::errors::Unimplemented("%s is not there", word));
+  if (how == 5) PADDLE_ENFORCE_EQ(x.is_gpu(), true, common::errors::Fatal("no device"));
+  if (how == 6) PADDLE_ENFORCE_EQ(x.dims(), common::make_ddim({1}), common::errors::ResourceExhausted("dims [%s]", x.dims()));
+  if (how == 7) PADDLE_ENFORCE_LE(rank, 1, common::errors::External("outside"));
+  if (how == 8) PADDLE_ENFORCE_LT(rank, 1, common::errors::PreconditionNotMet("before"));
+  if (how == 9) PADDLE_ENFORCE(x.is_gpu(), common::errors::InvalidArgument("flag %d", true));
+  if (how == 10) PD_CHECK(x.place() == paddle::PlaceType::kGPU, "place");
+  PD_CHECK(x.place() == paddle::PlaceType::kCPU, "x must be on the cpu");
+  return {paddle::full(x.shape(), 2.0, x.dtype(), paddle::PlaceType::kCPU)};
+}
+
+PD_BUILD_OP(test_enforced).Inputs({"X"}).Outputs({"Out"}).Attrs({"how: int"}).SetKernelFn(PD_KERNEL(Enforced));
