@@ -1,13 +1,15 @@
 """Masks by columns against their definitions: families, densities, tiles, conversion from dense masks, pictures."""
 
+import doctest
 import io
+from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from umiak import masks
-from umiak.masks import ColumnMask, Tile
+from umiak.masks import ColumnMask, Tile, column_mask, families, picture
 
 LENGTH = 10
 ROW, COLUMN = np.arange(LENGTH)[:, None], np.arange(LENGTH)
@@ -108,7 +110,38 @@ def test_picture_shows_tiles_and_scores():
     tiles = masks.sliding_window(32, 5).tiles(8, 8)
     assert f"skip: {int((tiles == Tile.SKIP).sum())}" in text
     assert f"partial: {int((tiles == Tile.PARTIAL).sum())}" in text
-    assert text.count("<rect") == 1 + tiles.size + 3 + int(masks.sliding_window(32, 5).visible().sum())
+    assert text.count("<rect") == 1 + tiles.size + 3
+    assert text.count("z") - text.count("size") == int(masks.sliding_window(32, 5).visible().sum())
+
+
+PICTURE = Path(__file__).parents[2] / "docs" / "guide" / "pictures" / "masks.svg"
+
+
+def shown():
+    """Masks of the guide's picture; ``PICTURE.write_text(masks.gallery(shown(), 4, 4))`` draws it anew."""
+    n, lengths = 24, [10, 6, 8]
+    gone = np.minimum(np.arange(n) + 1 + np.arange(n) * 7 % 11, n)
+    return {
+        "causal": masks.causal(n),
+        "sliding window": masks.sliding_window(n, 5),
+        "causal document": masks.causal_document(lengths),
+        "document": masks.document(lengths),
+        "shared question": masks.share_question([(8, [5, 5, 6])]),
+        "global, sliding": masks.global_sliding(n, 2, 4, 2),
+        "causal blockwise": masks.causal_blockwise([6, 6, 5, 7]),
+        "prefix": masks.prefix(n, 9),
+        "prefix document": masks.prefix_document(lengths, [5, 2, 4]),
+        "QK-sparse": masks.qk_sparse(n, [(4, 5), (14, 6)]),
+        "hash-sparse": masks.hash_sparse([[4, 8, 5, 7]]),
+        "random eviction": masks.random_eviction(gone),
+    }
+
+
+def test_the_picture_of_the_guide_is_up_to_date():
+    text = masks.gallery(shown(), 4, 4)
+    assert PICTURE.read_text() == text
+    assert text.count("<rect") == 1 + 3 + sum(mask.tiles(4, 4).size for mask in shown().values())
+    assert all(name in text for name in shown())
 
 
 def pixels_of(file):
@@ -150,6 +183,7 @@ def test_pictures_of_next_to_nothing(queries, keys):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (lambda: masks.gallery({}), r"\[gallery\] requires a mask or more, got none"),
         (lambda: masks.causal_document([4, 0]), r"\[causal_document\] requires lengths of 1 at least, got \[4, 0\]"),
         (lambda: masks.prefix(4, 5), r"\[prefix\] requires a prefix from 0 to 4, got 5"),
         (lambda: masks.prefix_document([3, 2], [4, 1]), r"\[prefix_document\] requires a prefix for each document"),
@@ -165,3 +199,9 @@ def test_pictures_of_next_to_nothing(queries, keys):
 def test_refusals(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("module", [families, column_mask, picture], ids=lambda m: m.__name__)
+def test_examples(module):
+    result = doctest.testmod(module)
+    assert result.attempted and not result.failed

@@ -16,6 +16,7 @@ from umiak.masks.families import (
     share_question,
     sliding_window,
 )
+from umiak.masks.picture import gallery
 from umiak.masks.tiles import Tile
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "document",
     "from_dense",
     "full",
+    "gallery",
     "global_sliding",
     "hash_sparse",
     "prefix",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from umiak.masks.tiles import Tile
+from umiak.masks.tiles import TILE, Tile
+from umiak.util.errors import op_error
 from umiak.util.png import encode
 from umiak.util.svg import Canvas, Look
 
@@ -14,13 +16,15 @@ if TYPE_CHECKING:
     from umiak.masks.column_mask import ColumnMask
 
 SIDE = 480  # pixels of the longer side
+SMALL_SIDE = 176  # of one of several masks
+ABREAST = 4  # masks in a row of a gallery
 MARGIN = 24
 LOOKS = {
     Tile.SKIP: Look(fill="#f4f5f7", stroke="#c9ced6", radius=0),
     Tile.PARTIAL: Look(fill="#ffe2b8", stroke="#c9ced6", radius=0),
     Tile.FULL: Look(fill="#8fc7a6", stroke="#c9ced6", radius=0),
 }
-SCORE = Look(fill="#3d6fb4", stroke="none", radius=0, width=0)
+SCORE = "#3d6fb4"
 MOST_SCORES = 64  # queries, or keys, of which each score is drawn
 GAP = 0.2  # of a score's side that is left on each side of its square
 LEAST_TILE = 4  # pixels of a tile that has a border
@@ -28,25 +32,70 @@ LEAST_TILE = 4  # pixels of a tile that has a border
 
 def svg(mask: ColumnMask, rows: int, columns: int) -> str:
     """Return a picture of the first head's mask: tiles with their classes, of small masks the scores, too."""
-    queries, keys = mask.queries, mask.keys
-    scale = SIDE / max(queries, keys, 1)
     canvas = Canvas()
-    kinds = mask.tiles(rows, columns)[0, 0]
+    _draw(canvas, MARGIN, MARGIN, SIDE, mask, rows, columns)
     canvas.text(MARGIN, MARGIN - 8, _caption(mask))
-    for (i, k), kind in np.ndenumerate(kinds):
-        top, left = i * rows, k * columns
-        height, width = min(rows, queries - top), min(columns, keys - left)
-        canvas.box(MARGIN + left * scale, MARGIN + top * scale, width * scale, height * scale, LOOKS[Tile(int(kind))])
+    kinds = mask.tiles(rows, columns)[0, 0]
+    y = MARGIN + mask.queries * _scale(mask, SIDE) + 20
+    _legend(canvas, y, {kind: _number_of(kinds, kind) for kind in Tile})
+    return canvas.render()
+
+
+def gallery(masks: Mapping[str, ColumnMask], rows: int = TILE, columns: int = TILE) -> str:
+    """Return a picture of several masks beside each other, each under its name, as SVG.
+
+    Args:
+        masks: by name; of each its first head is drawn.
+        rows, columns: queries and keys of a tile.
+
+    Raises:
+        ValueError: no mask at all.
+
+    Example:
+        >>> from umiak import masks
+        >>> picture = masks.gallery({"causal": masks.causal(24), "full": masks.full(24)}, 8, 8)
+        >>> picture.startswith("<svg"), "causal" in picture
+        (True, True)
+    """
+    if not masks:
+        raise op_error(ValueError, "gallery", "a mask or more", "none")
+    canvas = Canvas()
+    for n, (name, mask) in enumerate(masks.items()):
+        row, column = divmod(n, ABREAST)
+        left, top = MARGIN + column * (SMALL_SIDE + MARGIN), MARGIN + row * (SMALL_SIDE + 3 * MARGIN)
+        canvas.text(left, top, name, bold=True)
+        canvas.text(left, top + 17, f"{mask.density():.0%} visible")
+        _draw(canvas, left, top + MARGIN, SMALL_SIDE, mask, rows, columns)
+    _legend(canvas, top + SMALL_SIDE + 2 * MARGIN, {kind: kind.name.lower() for kind in Tile})
+    return canvas.render()
+
+
+def _scale(mask: ColumnMask, side: float) -> float:
+    """Pixels of a score, on a picture with so long a side."""
+    return side / max(mask.queries, mask.keys, 1)
+
+
+def _draw(canvas: Canvas, left: float, top: float, size: float, mask: ColumnMask, rows: int, columns: int) -> None:
+    queries, keys, scale = mask.queries, mask.keys, _scale(mask, size)
+    for (i, k), kind in np.ndenumerate(mask.tiles(rows, columns)[0, 0]):
+        y, x = i * rows, k * columns
+        height, width = min(rows, queries - y), min(columns, keys - x)
+        canvas.box(left + x * scale, top + y * scale, width * scale, height * scale, LOOKS[Tile(int(kind))])
     if max(queries, keys) <= MOST_SCORES:
-        for i, k in zip(*np.nonzero(mask.visible()[0, 0])):
-            side = (1 - 2 * GAP) * scale
-            canvas.box(MARGIN + (k + GAP) * scale, MARGIN + (i + GAP) * scale, side, side, SCORE)
-    y = MARGIN + queries * scale + 20
-    for n, kind in enumerate(Tile):
+        # One path of all squares: boxes of their own would take ten times the text.
+        side = f"{(1 - 2 * GAP) * scale:.1f}"
+        squares = (
+            f"M{left + (k + GAP) * scale:.1f} {top + (i + GAP) * scale:.1f}h{side}v{side}h-{side}z"
+            for i, k in zip(*np.nonzero(mask.visible()[0, 0]))
+        )
+        canvas.element("path", d="".join(squares), fill=SCORE)
+
+
+def _legend(canvas: Canvas, y: float, texts: Mapping[Tile, str]) -> None:
+    for n, (kind, text) in enumerate(texts.items()):
         x = MARGIN + n * 150
         canvas.box(x, y, 14, 14, LOOKS[kind])
-        canvas.text(x + 20, y + 12, _number_of(kinds, kind))
-    return canvas.render()
+        canvas.text(x + 20, y + 12, text)
 
 
 def png(mask: ColumnMask, rows: int, columns: int) -> bytes:
@@ -54,7 +103,7 @@ def png(mask: ColumnMask, rows: int, columns: int) -> bytes:
     queries, keys = mask.queries, mask.keys
     kinds = mask.tiles(rows, columns)[0, 0]
     text = "; ".join([_caption(mask), *(_number_of(kinds, kind) for kind in Tile)])
-    scale = SIDE / max(queries, keys, 1)
+    scale = _scale(mask, SIDE)
     y, x = ((np.arange(max(1, round(n * scale))) + 0.5) / scale for n in (queries, keys))  # in scores
     pixels = np.empty((len(y), len(x), 3), np.uint8)
     pixels[:] = _rgb(LOOKS[Tile.SKIP].fill)
@@ -70,7 +119,7 @@ def png(mask: ColumnMask, rows: int, columns: int) -> bytes:
         if max(queries, keys) <= MOST_SCORES:
             inner_y, inner_x = (np.abs(at % 1 - 0.5) < 0.5 - GAP for at in (y, x))
             seen = mask.visible()[0, 0][y.astype(int)[:, None], x.astype(int)]
-            pixels[seen & inner_y[:, None] & inner_x] = _rgb(SCORE.fill)
+            pixels[seen & inner_y[:, None] & inner_x] = _rgb(SCORE)
     return encode(pixels, text)
 
 
