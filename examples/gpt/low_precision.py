@@ -22,6 +22,7 @@ from model import GPT, Config
 
 import paddle
 from paddle.amp import fp8
+from umiak.util.chart import chart
 
 # By name: the recipe of the linear layers; None: bfloat16. All else is the same.
 RECIPES = {
@@ -43,6 +44,7 @@ def options(argv: list[str] | None = None) -> argparse.Namespace:
     p.add_argument("--steps", type=int, default=2000)
     p.add_argument("--data", help="a text file; by default the language reference inside Python's help()")
     p.add_argument("--out", help="a file that gets a line of JSON per run; runs that it has are not repeated")
+    p.add_argument("--picture", help="a file for the curves of the loss, as SVG")
     p.add_argument("--vocab", type=int, default=512)
     p.add_argument("--context", type=int, default=64)
     p.add_argument("--layers", type=int, default=2)
@@ -127,6 +129,16 @@ def mean_and_spread(values: list[float]) -> str:
     return f"{statistics.fmean(values):.4f} ± {spread:.4f}"
 
 
+def picture(runs: list[dict]) -> str:
+    """The loss of each run over the steps, as SVG."""
+    series = {}
+    for name in RECIPES:
+        mine = [r for r in runs if r["recipe"] == name]
+        if mine:
+            series[name] = [[(50 * i + 50, loss) for i, loss in enumerate(r["curve"])] for r in mine]
+    return chart(series, "steps", "loss on 50 steps, nats per token; a line for each seed")
+
+
 def main(argv: list[str] | None = None) -> int:
     args = options(argv)
     text = corpus(args.data)
@@ -151,6 +163,8 @@ def main(argv: list[str] | None = None) -> int:
                 flush=True,
             )
     print(table(runs))
+    if args.picture:
+        Path(args.picture).write_text(picture(runs))
     return 0
 
 

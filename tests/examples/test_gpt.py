@@ -272,9 +272,19 @@ def test_low_precision(example, text, tmp_path, capsys):
     study = example("low_precision")
     assert study.main([*arguments, "bfloat16"]) == 0
     once = out.read_text()
-    assert study.main([*arguments, "bfloat16", "block"]) == 0
+    picture = tmp_path / "curves.svg"
+    assert study.main([*arguments, "bfloat16", "block", "--picture", str(picture)]) == 0
     assert out.read_text().startswith(once)
+    assert all(f">{name}<" in picture.read_text() for name in ("bfloat16", "block"))
     plain, low = (json.loads(line) for line in out.read_text().splitlines())
     assert (plain["recipe"], low["recipe"]) == ("bfloat16", "block")
     assert 0 < abs(low["held_out"] - plain["held_out"]) < 0.1
     assert f"| block | 1 | {low['train']:.4f} ± 0.0000 |" in capsys.readouterr().out
+
+
+def test_the_guide_has_the_table_and_the_picture_of_its_runs(example):
+    """``--out docs/guide/pictures/low-precision.jsonl --picture docs/guide/pictures/low-precision.svg`` makes both."""
+    study, guide = example("low_precision"), Path(__file__).parents[2] / "docs" / "guide"
+    runs = [json.loads(line) for line in (guide / "pictures" / "low-precision.jsonl").read_text().splitlines()]
+    assert study.table(runs) in (guide / "low-precision.md").read_text()
+    assert study.picture(runs) == (guide / "pictures" / "low-precision.svg").read_text()
