@@ -12,13 +12,13 @@ from collections.abc import Generator, Iterator
 
 import numpy as np
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
 from tests.support.garbage import without_garbage
 
 # The same examples every time, and no verdict by the clock.
-settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.register_profile("repeatable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("repeatable")
 
 # Constants of all modules that are loaded are examples, too, which then depend on the tests before and on all sources;
