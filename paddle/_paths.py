@@ -256,7 +256,10 @@ PATHS: dict[str, str | dict[str, str]] = {
         "paddle.utils.cpp_extension": "BuildExtension CUDAExtension CUDA_HOME CppExtension load setup"
     },
     "paddle.utils.cpp_extension.extension_utils": {
-        "paddle.utils.cpp_extension": "get_build_directory load_op_meta_info_and_register_op"
+        "paddle.utils.cpp_extension": "get_build_directory load_op_meta_info_and_register_op parse_op_info",
+        "paddle.utils.cpp_extension.commands": (
+            "IS_WINDOWS _import_module_from_library=import_module_from_library _jit_compile=jit_compile run_cmd"
+        ),
     },
     "paddle.utils.unique_name": "paddle.framework.unique_name",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
@@ -157,6 +158,50 @@ def test_packages_need_names_and_extensions():
             make([])
     assert CppExtension(["dir/a.cc", "b.cc"]).name == "a_b"
     assert CppExtension(["a.cc"], name="own").name == "own"
+
+
+def test_steps_of_builds_that_fail(tmp_path):
+    steps = importlib.import_module("paddle.utils.cpp_extension.extension_utils")
+    setup_py = tmp_path / "setup.py"
+    with pytest.raises(FileNotFoundError, match=r"\[_jit_compile\] requires a setup.py that exists, got .*setup.py"):
+        steps._jit_compile(str(setup_py))
+    with pytest.raises(FileNotFoundError, match=r"\[_import_module_from_library\] .*, got .*nothing.so"):
+        steps._import_module_from_library("nothing", str(tmp_path))
+    setup_py.write_text("raise SystemExit('sources are missing')")
+    with pytest.raises(
+        RuntimeError, match=r"(?s)\[_jit_compile\] .* got status 1 of setup.py build .*sources are missing"
+    ):
+        steps._jit_compile(str(setup_py))
+    assert steps.run_cmd("true") == 0
+    with pytest.raises(RuntimeError, match=r"\[run_cmd\] .* got status 3 of 'exit 3'"):
+        steps.run_cmd("exit 3")
+
+
+@pytest.mark.slow
+def test_a_package_builds_its_operators_when_it_is_used(tmp_path):
+    steps = importlib.import_module("paddle.utils.cpp_extension.extension_utils")
+    (tmp_path / "late.cc").write_text(
+        """
+        #include "paddle/extension.h"
+        std::vector<paddle::Tensor> Twice(const paddle::Tensor& x) { return {x + x}; }
+        PD_BUILD_OP(late_twice).Inputs({"X"}).Outputs({"Out"}).SetKernelFn(PD_KERNEL(Twice));
+        """
+    )
+    (tmp_path / "late_setup.py").write_text(
+        textwrap.dedent(f"""
+        from setuptools import setup
+        from paddle.utils.cpp_extension.cpp_extension import BuildExtension, CppExtension
+
+        setup(name="late", ext_modules=[CppExtension(
+            name="late", sources=["late.cc"], extra_compile_args=["-O0"])],
+            cmdclass={{"build_ext": BuildExtension.with_options(output_dir={str(tmp_path)!r})}})
+        """)
+    )
+    steps._jit_compile(str(tmp_path / "late_setup.py"))
+    module = steps._import_module_from_library("late", str(tmp_path))
+    assert (tmp_path / "late.so").is_file()
+    assert module.late_twice(paddle.ones([1])).tolist() == [2.0]
+    assert steps.parse_op_info("late_twice") == (["X"], [], ["Out"])
 
 
 @pytest.mark.slow

@@ -95,6 +95,8 @@ class BuildExtension(build_ext):
         dist: the distribution that is built, which ``setuptools`` passes.
         **kw: attributes of the command.
 
+    With ``output_dir``, an option, a library comes into that folder under the extension's name, and without a module.
+
     Example:
         >>> import paddle
         >>> command = paddle.utils.cpp_extension.BuildExtension
@@ -102,14 +104,22 @@ class BuildExtension(build_ext):
         True
     """
 
+    output_dir: str | None = None
+
     @classmethod
     def with_options(cls, **options: Any) -> type[BuildExtension]:
         """The command with options set: attributes of it by name."""
         return type(cls.__name__, (cls,), options)
 
+    def finalize_options(self) -> None:
+        """Set the folder of what is built."""
+        super().finalize_options()
+        if self.output_dir is not None:
+            self.build_lib = self.output_dir
+
     def get_ext_filename(self, fullname: str) -> str:
         """The path of an extension's library."""
-        return os.path.join(*fullname.split(".")) + _SUFFIX
+        return os.path.join(*fullname.split(".")) + (_SUFFIX if self.output_dir is None else ".so")
 
     def build_extension(self, ext: Any) -> None:
         """Compile one extension, and write its module."""
@@ -125,7 +135,9 @@ class BuildExtension(build_ext):
         )  # fmt: skip
         target.parent.mkdir(parents=True, exist_ok=True)
         self.copy_file(str(library), str(target))
-        target.with_name(target.name.removesuffix(_SUFFIX) + ".py").write_text(_MODULE.format(library=target.name))
+        if self.output_dir is None:
+            module = target.with_name(target.name.removesuffix(_SUFFIX) + ".py")
+            module.write_text(_MODULE.format(library=target.name))
 
 
 @public("paddle.utils.cpp_extension")
