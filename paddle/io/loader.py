@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from paddle._public import public
+from paddle.framework import mode
 from paddle.framework.place import current_place, place_of
 from paddle.io.collate import collate, default_collate_fn, default_convert_fn, stack, stack_tensor, to_tensors
 from paddle.io.dataset import Dataset, IterableDataset, NoLengthError, length_of
@@ -48,9 +49,10 @@ class DataLoader:
     Args:
         dataset: a ``Dataset``, an ``IterableDataset`` or a sequence. Each worker has a copy; a stream is read by every
             worker (see ``get_worker_info``).
-        feed_list: accepted; nothing depends on it.
+        feed_list: the inputs of a static program that the fields of a batch are fed to, in order; see ``return_list``.
         places: where tensors go; None: the current place. Of several, the first.
-        return_list: accepted; nothing depends on it.
+        return_list: False, in static mode: each batch is a list of one dict, of the fields by the names in
+            ``feed_list``, which ``Executor.run`` takes as ``feed``. Otherwise it is a list of the fields.
         batch_sampler: an iterable of lists of indices, instead of batch_size, shuffle and drop_last; None: those.
         batch_size: items per batch, or None for single items without a batch dim.
         shuffle: read in an order drawn for each pass, from NumPy's generator.
@@ -112,6 +114,8 @@ class DataLoader:
         for name, function in (("collate_fn", collate_fn), ("worker_init_fn", worker_init_fn)):
             if function is not None and not callable(function):
                 raise TypeError(f"[DataLoader] requires a callable {name} or None, got {function!r}")
+        if not return_list and feed_list is None and not mode.in_dynamic_mode():
+            raise ValueError("[DataLoader] requires a feed_list with return_list=False in static mode, got None")
         stream = isinstance(dataset, IterableDataset)
         if stream and shuffle:
             raise ValueError("[DataLoader] requires shuffle=False with an IterableDataset, got True")
@@ -168,7 +172,11 @@ class DataLoader:
         return itertools.repeat(None) if isinstance(self.dataset, IterableDataset) else range(len(self.dataset))
 
     def __iter__(self) -> Iterator[Any]:
-        return _SingleProcessIterator(self) if self.num_workers == 0 else _MultiProcessIterator(self)
+        batches = _SingleProcessIterator(self) if self.num_workers == 0 else _MultiProcessIterator(self)
+        if self.return_list or mode.in_dynamic_mode():
+            return batches
+        names = [x.name for x in self.feed_list]
+        return ([dict(zip(names, batch, strict=True))] for batch in batches)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_idle": None}  # a copy has workers of its own

@@ -55,10 +55,11 @@ class State(Slot):
 
     ``target`` is what the step is applied to: the parameter, or the float32 copy ``master`` of a low-precision one.
     ``values`` are the tensors named by ``Optimizer.accumulators``, and ``outs`` both; ``steps`` counts the steps
-    done. ``rate`` and ``penalty`` are the parameter's ``optimize_attr`` and ``regularizer``.
+    done. ``rate`` and ``penalty`` are the parameter's ``optimize_attr`` and ``regularizer``. ``scope``, in static mode:
+    a reference to the scope whose number ``steps`` is.
     """
 
-    __slots__ = ("master", "name", "param", "penalty")
+    __slots__ = ("master", "name", "param", "penalty", "scope")
 
     def __init__(self, param: Any, hyper: Any, master: Any) -> None:
         self.param = param

@@ -62,7 +62,8 @@ class PassManager:
             ValueError: there is no such pass, or it has no such option.
         """
         options = dict(attrs or {})
-        if (scope := options.pop(_SCOPE, None)) is not None:
+        scope = options.pop(_SCOPE, options.pop("scope", None))
+        if scope is not None:
             options["scope"] = _values_in(scope)
         self._manager.add_pass(name, options)
 

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from paddle._public import public
 from paddle.framework.parameter import Parameter
 from paddle.static.program import tracer_of
 from umiak.core.tensor import Tensor
+from umiak.ir.program import Value
 from umiak.runtime.program_tracer import ProgramTracer
 from umiak.util.errors import op_error
 
 
 def _names(xs: Iterable[Any] | None) -> set[str]:
     return {x if isinstance(x, str) else x.name for x in xs or ()}
+
+
+def _values(tracer: ProgramTracer, variables: Iterable[Any] | None) -> Iterator[Value]:
+    """The values of variables of a program, which are given as such or by their names; others are left out."""
+    for x in variables or ():
+        found = tracer.names.get(x) if isinstance(x, str) else x
+        value = tracer.find(found) if isinstance(found, Tensor) else None
+        if value is not None:
+            yield value
 
 
 def parameters_of(
@@ -44,7 +54,7 @@ def append_backward(
     Args:
         loss: a variable with one element.
         parameter_list: parameters, or names of them; None: all that are trainable.
-        no_grad_set: parameters, or names of them, that are left out; None: none.
+        no_grad_set: variables, or names of them, that are taken for constants; None: none.
         callbacks: accepted; nothing is called.
         checkpoints: accepted: what is recomputed is said by ``paddle.distributed.fleet.utils.recompute``.
         distop_context: accepted.
@@ -71,7 +81,8 @@ def append_backward(
     if loss.stop_gradient:
         return []
     params = parameters_of(tracer, parameter_list, no_grad_set)
-    found = tracer.gradients_in([loss], [None], params)
+    with tracer.ending_at(_values(tracer, no_grad_set)):
+        found = tracer.gradients_in([loss], [None], params)
     return [(p, g) for p, g in zip(params, found, strict=True) if g is not None]
 
 
@@ -85,7 +96,8 @@ def gradients(
         targets: a variable or several, whose sum is differentiated.
         inputs: a variable or several.
         target_gradients: gradients of the targets, None for ones; None: ones for all.
-        no_grad_set: inputs, or names of them, whose gradients are None.
+        no_grad_set: variables, or names of them, that are taken for constants: inputs whose gradients are None, and
+            what lies between. None: none.
 
     Returns:
         A list with a variable for each input, None for one that the targets do not depend on.
@@ -121,7 +133,9 @@ def gradients(
     wanted = [x for x in xs if not x.stop_gradient and not (skipped and x.name in skipped)]
     if not open_ends or not wanted:
         return [None] * len(xs)
-    found = tracers[0].gradients_in([ys[i] for i in open_ends], [gs[i] for i in open_ends], wanted, create_graph=True)
+    with tracers[0].ending_at(_values(tracers[0], no_grad_set)):
+        targets, seeds = [ys[i] for i in open_ends], [gs[i] for i in open_ends]
+        found = tracers[0].gradients_in(targets, seeds, wanted, create_graph=True)
     by_input = {id(x): g for x, g in zip(wanted, found, strict=True)}
     return [by_input.get(id(x)) for x in xs]
 

@@ -14,6 +14,7 @@ from paddle.framework.place import current_place, place_of
 from paddle.static.compiled import CompiledProgram
 from paddle.static.program import Program, default_main_program, managed
 from paddle.static.scope import Scope, global_scope
+from paddle.static.steps import begin, count_in
 from umiak.core.array import from_numpy
 from umiak.core.captured import Stale
 from umiak.core.context import no_grad_guard, place_guard
@@ -87,8 +88,8 @@ class Executor:
 
         Args:
             program: what is run, a ``CompiledProgram`` as well; None: the default main program.
-            feed: arrays, tensors or numbers by the names of inputs. Arrays must have the declared dtype; lists and
-                numbers are converted. Names that the program has not are ignored.
+            feed: arrays, tensors or numbers by the names of inputs, or a list of one such dict. Arrays must have the
+                declared dtype; lists and numbers are converted. Names that the program has not are ignored.
             fetch_list: variables, or names of them, whose values are returned.
             feed_var_name: accepted.
             fetch_var_name: accepted.
@@ -111,6 +112,8 @@ class Executor:
             program = program._program
         if not isinstance(program, Program):
             raise op_error(TypeError, "Executor.run", "a Program", type(program).__name__)
+        if isinstance(feed, (list, tuple)) and len(feed) == 1:
+            (feed,) = feed  # as loaders give it, for each of one place
         if feed is not None and not isinstance(feed, Mapping):
             raise op_error(TypeError, "Executor.run", "a dict as feed", type(feed).__name__)
         fetched = _listed(fetch_list)
@@ -118,6 +121,8 @@ class Executor:
         with outside(), place_guard(self.place), no_grad_guard():
             prepared = self._prepared(program, fetched, scope, use_prune)
             given = [self._fed(feed or {}, name, declared) for name, declared in prepared.run.feeds]
+            for optimizer in program._tracer.optimizers:
+                count_in(optimizer, scope)
             with _seeded(program):
                 try:
                     results = prepared.run.run(given)
@@ -126,6 +131,7 @@ class Executor:
                     program._runs.clear()
                     prepared = self._prepared(program, fetched, scope, use_prune)
                     results = prepared.run.run(given)
+            begin(program._tracer, scope)
             return [x.numpy() if return_numpy and isinstance(x, Tensor) else x for x in results]
 
     def _prepared(self, program: Program, fetched: Sequence[Any], scope: Scope, prune: bool) -> _Prepared:
@@ -153,10 +159,11 @@ class Executor:
         if name not in feed:
             raise KeyError(f"[Executor.run] requires {name!r} to be fed, got only {sorted(feed)}")
         x = feed[name]
-        if not isinstance(x, (np.ndarray, Tensor)):
-            x = from_numpy(np.asarray(x), self.place).astype(declared.dtype)
-        elif isinstance(x, np.ndarray):
-            x = from_numpy(x, self.place)
+        if not isinstance(x, Tensor):
+            array = x if isinstance(x, np.ndarray) else _array(name, x)
+            if array.dtype.kind not in "biufcV":  # V: such as bfloat16
+                raise op_error(TypeError, "Executor.run", f"{name!r} fed with numbers", f"an array of {array.dtype}")
+            x = from_numpy(array, self.place) if array is x else from_numpy(array, self.place).astype(declared.dtype)
         if x.dtype is not declared.dtype:
             raise op_error(
                 ValueError, "Executor.run", f"{name!r} fed as {declared.dtype.name}, as it was declared", x.dtype.name
@@ -170,6 +177,15 @@ class Executor:
                 ValueError, "Executor.run", f"{name!r} fed with shape {wanted}, as it was declared", list(shape)
             )
         return x
+
+
+def _array(name: str, x: Any) -> np.ndarray:
+    try:
+        return np.asarray(x)
+    except ValueError as error:  # lists of several lengths
+        raise op_error(
+            ValueError, "Executor.run", f"{name!r} fed with an array", f"{type(x).__name__}: {error}"
+        ) from None
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from paddle.framework.dtype import get_default_dtype
 from paddle.framework.parameter import KNOWN_VARIABLE, NEW_VARIABLE, Parameter
 from paddle.pir.operation import Operation, recorded_in
 from paddle.static.scope import Scope, global_scope
+from paddle.static.steps import count_in
 from umiak.core.context import current
 from umiak.core.dtype import convert
 from umiak.core.tensor import Tensor
@@ -252,6 +253,7 @@ class Program:
                 found[x.name] = np.array(held)
         if mode != "param":
             for optimizer in self._tracer.optimizers:
+                count_in(optimizer, scope)
                 found.update(optimizer._step_numbers())
         return found
 
@@ -277,6 +279,7 @@ class Program:
                 scope._place_of(x, make=True)
                 scope.find_var(x.name).set(state_dict[x.name])  # type: ignore[union-attr]
         for optimizer in self._tracer.optimizers:
+            count_in(optimizer, scope)
             optimizer._set_step_numbers(state_dict)
 
     def to_string(self, throw_on_error: bool = True, with_details: bool = False) -> str:
@@ -434,8 +437,11 @@ def initialized(x: Tensor, fill: Callable[[Tensor], Any]) -> None:
     x._managed = True
     x.persistable = True
     main, startup = _defaults()
-    with startup._tracer:
-        fill(x)
+    first = startup._tracer.kept.get(x.name)
+    # Programs that share a startup program share variables of one name, which are filled once.
+    if first is None or first is x or list(first.shape) != list(x.shape) or first.dtype is not x.dtype:
+        with startup._tracer:
+            fill(x)
     main._tracer.capture(x)  # it belongs to the program, whether or not that reads it
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -81,6 +82,8 @@ class Scope:
 
     def __init__(self) -> None:
         self._held: dict[str, Tensor] = {}
+        # Steps done here by optimizers that count those of another scope now, by their states.
+        self._steps: WeakKeyDictionary[Any, dict[Any, int]] = WeakKeyDictionary()
 
     def find_var(self, name: str) -> Held | None:
         """Return what is held under a name.

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from paddle.static.backward import append_backward
-from paddle.static.program import default_main_program, initialized, program_guard
+from paddle.static.program import default_main_program, default_startup_program, initialized, program_guard
 from umiak import ops as F
 from umiak.core.context import no_grad_guard
 from umiak.core.inplace import assign
@@ -44,12 +44,14 @@ def step(optimizer: Optimizer, tracer: ProgramTracer, groups: list, own_rate: bo
 
     if not any(known is optimizer for known in tracer.optimizers):
         tracer.optimizers.append(optimizer)
+    startup = default_startup_program()._tracer
     before = set(optimizer._states)
     loaded = bool(optimizer._saved)
     with tracer.training():
         captured_step(optimizer, tracer, groups, own_rate)
     for p in [p for p in optimizer._states if p not in before]:
         state = optimizer._states[p]
+        startup.begun.append((optimizer, state, state.steps))
         if state.master is not None:
             _begin(state.master, partial(_cast_of, p))
         for name, value in zip(optimizer._accumulator_names(), state.values, strict=True):

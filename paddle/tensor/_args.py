@@ -75,6 +75,8 @@ def integer(x: Any, op: str, arg_name: str) -> int:
         if (known := _symbol(x, None)) is not None:
             return known
         x = x.item()
+        if type(x) is Sym and x.kind == "int":
+            return x  # type: ignore[return-value]
     try:
         return operator.index(x)
     except TypeError:
@@ -283,5 +285,7 @@ def records_for_files() -> bool:
 def _symbol(x: Tensor, least: int | None) -> Any:
     """The integer in a tensor of one element as a symbol, of at least ``least``; None but in programs for files."""
     if not (records_for_files() and isinstance(x, SymTensor) and x.dtype.is_integer):
+        return None
+    if x._tracer is not None and x._tracer.elements(x) is not None:
         return None
     return capture_of().number_in(F.reshape(x, ()), least)

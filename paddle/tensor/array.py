@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from paddle._public import public
+from paddle.framework import mode
 from paddle.tensor._args import dtype_of, integer, need_tensor, op_error
-from paddle.tensor.filled import empty
+from paddle.tensor.filled import empty, full
 from umiak.core.tensor import Tensor
 
 
@@ -52,14 +53,14 @@ def create_array(dtype: Any, initialized_list: Any = None) -> list:
 
 
 @public("paddle.tensor")
-def array_length(array: list) -> int:
+def array_length(array: list) -> Any:
     """Number of tensors in an array.
 
     Args:
         array: a list, as :func:`create_array` makes it.
 
     Returns:
-        An int.
+        An int; in static mode an int64 tensor of shape ``[1]``.
 
     Raises:
         TypeError: ``array`` is not a list.
@@ -69,7 +70,8 @@ def array_length(array: list) -> int:
         >>> paddle.tensor.array_length([paddle.ones([1]), paddle.ones([2])])
         2
     """
-    return len(_need_list(array, "array_length"))
+    n = len(_need_list(array, "array_length"))
+    return n if mode.in_dynamic_mode() else full([1], n, "int64")
 
 
 @public("paddle.tensor")

@@ -149,7 +149,7 @@ def parse(x: Tensor, item: Any) -> tuple[Basic, dict[int, Tensor]]:
             axis += 1
         elif isinstance(i, slice):
             if i.start is not None or i.stop is not None or i.step is not None:
-                start, size, step = _range(i, shape[axis])
+                start, size, step = range_of(i, shape[axis])
                 if start or size != shape[axis] or step != 1:
                     axes.append(axis)
                     parts.append((start, size, step))
@@ -175,7 +175,7 @@ def _check_mask(mask: list, shape: list) -> None:
         raise op_error(IndexingError, "getitem", f"a mask of shape {shape}", mask)
 
 
-def _range(s: slice, n: int) -> tuple[int, int, int]:
+def range_of(s: slice, n: int) -> tuple[int, int, int]:
     """First element, how many, and the step; from one element no step is taken, however long it is."""
     bounds = (s.start, s.stop, s.step)
     start, stop, step = (v if v is None or type(v) in (int, Sym) else integer(v, "slice", "a bound") for v in bounds)
@@ -189,7 +189,7 @@ def _range(s: slice, n: int) -> tuple[int, int, int]:
 
 
 def _symbolic_range(start: Any, stop: Any, step: int, n: Any) -> tuple[Any, Any, int]:
-    """:func:`_range` where sizes differ between runs."""
+    """:func:`range_of` where sizes differ between runs."""
     low, high = (0, n) if step > 0 else (-1, n - 1)
 
     def place(v: Any, end: Any) -> Any:
@@ -226,7 +226,7 @@ def _simple(x: Tensor, items: tuple) -> Tensor | None:
                 first, last, step = i.indices(n)
                 size = last - first if last > first else 0
             else:
-                first, size, step = _range(i, n)
+                first, size, step = range_of(i, n)
             starts.append(first)
             sizes.append(size)
             steps.append(step)

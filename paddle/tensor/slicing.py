@@ -16,6 +16,7 @@ from paddle.tensor._args import (
     write_part,
 )
 from paddle.tensor._args import cast as _cast_to
+from paddle.tensor.indexing import range_of
 from umiak import ops as F
 from umiak.core.tensor import Tensor
 
@@ -36,17 +37,11 @@ def _sliced(op: str, x: Tensor, axes: Any, starts: Any, ends: Any, strides: Any)
     for k, a, b, s in zip(ks, *given, steps, strict=True):
         if s == 0:
             raise op_error(ValueError, op, "strides other than 0", list(steps))
-        n = x.shape[k]
-        first, count = _bounds(a, b, s, n)
+        first, count, step = range_of(builtins.slice(a, b, s), x.shape[k])
         begin.append(first)
         sizes.append(count)
-        by.append(s if count > 1 else 1)  # from one element no step is taken, however long it is
+        by.append(step)
     return F.slice(x, tuple(ks), tuple(begin), tuple(sizes), tuple(by))
-
-
-def _bounds(a: int, b: int, s: int, n: int) -> tuple[int, int]:
-    first, last, step = builtins.slice(a, b, s).indices(n)
-    return first, len(range(first, last, step))
 
 
 @public(aliases={"x": "input"})

@@ -449,6 +449,16 @@ def _train_branch() -> Any:
 # --- gradients -------------------------------------------------------------------------------------------------------
 
 
+@program("gradients: variables where they end")
+def _ends() -> Any:
+    x = static.data("x", [3])
+    x.stop_gradient = False
+    y = x * 2
+    (whole,) = static.gradients([y * x], [x])
+    (part,) = static.gradients([y * x], [x], no_grad_set={y})
+    return fetched(whole, part, x=normal(3))
+
+
 @program("gradients: three orders")
 def _three() -> Any:
     return signs(lambda x: orders(x * x * x * x * x - 2 * (x * x * x), x, 3))
@@ -586,6 +596,56 @@ def _scopes() -> Any:
     return [fresh, inside, held("first_w")]
 
 
+@program("state: steps that scopes have done")
+def _steps_of_scopes() -> Any:
+    loss, _ = regression()
+    paddle.optimizer.Adam(0.1).minimize(loss)
+    scopes = [static.Scope(), static.Scope()]
+    exe = static.Executor(paddle.CPUPlace())
+    for scope in scopes:
+        exe.run(static.default_startup_program(), scope=scope)
+    feed = {"x": X, "y": Y}
+    return [exe.run(feed=feed, fetch_list=[loss], scope=scopes[i]) for i in (0, 0, 1, 0, 1, 1)]
+
+
+@program("state: a startup program that is run again")
+def _restarted() -> Any:
+    loss, _ = regression()
+    paddle.optimizer.Adam(0.1).minimize(loss)
+    feed = {"x": X, "y": Y}
+    out = []
+    for _ in range(2):
+        exe = started()
+        out.append([exe.run(feed=feed, fetch_list=[loss]) for _ in range(3)])
+    return out
+
+
+@program("state: programs that share a startup program", old=True)
+def _adversaries() -> Any:
+    made, judged, startup = static.Program(), static.Program(), static.default_startup_program()
+
+    def judge(x: Any) -> Any:
+        hidden = static.nn.fc(x, 4, weight_attr=attr("j1", [3, 4]), bias_attr=False, activation="relu")
+        return static.nn.fc(hidden, 1, weight_attr=attr("j2", [4, 1]), bias_attr=attr("jb", [1]))
+
+    with static.program_guard(judged, startup):
+        real, fake = judge(static.data("real", [None, 3])), judge(static.data("fake", [None, 3]))
+        judged_loss = paddle.mean((real - 1) * (real - 1)) + paddle.mean(fake * fake)
+        paddle.optimizer.Adam(0.05).minimize(judged_loss)
+    with static.program_guard(made, startup):
+        out = static.nn.fc(static.data("z", [None, 2]), 3, weight_attr=attr("g", [2, 3]), bias_attr=False)
+        score = judge(out) - 1
+        made_loss = paddle.mean(score * score)
+        own = [p for p in made.all_parameters() if p.name == "g"]
+        paddle.optimizer.Adam(0.05).minimize(made_loss, startup_program=startup, parameters=own)
+    exe, found = started(), []
+    for i in range(3):
+        z = normal(4, 2, seed=i)
+        fake, loss = exe.run(made, {"z": z}, [out, made_loss])
+        found.append([loss, *exe.run(judged, {"real": normal(4, 3, seed=i + 9), "fake": fake}, [judged_loss])])
+    return found
+
+
 @program("state: values of a program", old=True)
 def _state_dict() -> Any:
     x = static.data("x", [None, 3])
@@ -617,6 +677,44 @@ def _sizes() -> Any:
     y = [x.sum(0), paddle.reshape(x, [-1]), x[-1:], paddle.shape(x), F.softmax(x, 0).max(1)]
     exe = started()
     return [exe.run(feed={"x": normal(*s)}, fetch_list=y) for s in ((2, 3), (4, 2), (3, 5))]
+
+
+@program("runs: sizes as tensors")
+def _sizes_as_tensors() -> Any:
+    x = static.data("x", [None, None, 4])
+    sizes = paddle.shape(x)
+    half = paddle.cast(paddle.ceil(paddle.cast(sizes[1], "float32") / 2), "int32")
+    y = [
+        paddle.reshape(x, [sizes[0] * sizes[1], 4]),
+        paddle.reshape(x, paddle.concat([sizes[:1], sizes[2:] * sizes[1]])), paddle.zeros([sizes[0], 2]),
+        paddle.full(paddle.stack([sizes[1], sizes[2]]), 0.5), paddle.arange(sizes[1]),
+        paddle.expand(x[:1, :1, 0], [sizes[0], sizes[1]]), x[:, : sizes[1] - 1], x[:, :half], x[:, sizes[1] // 2 :],
+        paddle.slice(x, [1], [1], [sizes[1]]), paddle.slice(x, [0], [0], [1]), paddle.tile(x, [sizes[0], 1, 1]),
+        paddle.linspace(0.0, 1.0, sizes[1]), F.sequence_mask(sizes[1:2] - 1, maxlen=sizes[1]),
+        paddle.topk(x, paddle.full([1], 2, "int32"))[0],
+    ]  # fmt: skip
+    exe = started()
+    return [exe.run(feed={"x": normal(*s, 4)}, fetch_list=y) for s in ((2, 3), (1, 5), (4, 2))]
+
+
+@program("runs: batches of a loader")
+def _loader() -> Any:
+    x, label = static.data("x", [None, 3]), static.data("label", [None, 1], "int64")
+    loss = F.cross_entropy(linear("w", 3, 3)(x), label)
+    paddle.optimizer.SGD(0.1).minimize(loss)
+    exe, rows = started(), [(X[i], np.array([i % 3])) for i in range(6)]
+    loader = paddle.io.DataLoader(rows, feed_list=[x, label], batch_size=2, return_list=False)
+    return [exe.run(feed=batch, fetch_list=[loss]) for batch in loader]
+
+
+@program("runs: an array of tensors")
+def _array() -> Any:
+    x = static.data("x", [None, 3])
+    array = paddle.tensor.create_array("float32")
+    for i in range(2):
+        array = paddle.tensor.array_write(x * (i + 1), paddle.full([1], i, "int64"), array)
+    length = paddle.tensor.array_length(array)
+    return fetched(paddle.tensor.array_read(array, length - 1), length, x=normal(2, 3))
 
 
 @program("runs: only what is fetched")

@@ -10,6 +10,7 @@ parent has a new value and take their view of it again. What remains of a write 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -255,7 +256,26 @@ class SymTensor(Tensor):
             raise DataUnknown(f"the length of {self!r} is not known while the program is traced: use x.shape[0]")
         return shape[0]
 
-    __bool__ = __int__ = __float__ = __index__ = __complex__ = __array__ = numpy = item = tolist = _refuse
+    __bool__ = __float__ = __complex__ = __array__ = numpy = _refuse
+
+    def _elements(self) -> Any:
+        """The elements as an array of numbers and symbolic ones, where the tracer knows them; else it is refused."""
+        known = None if self._tracer is None else self._tracer.elements(self)
+        return self._refuse() if known is None else known
+
+    def item(self, *at: int) -> Any:
+        """Return an element, where it is known while the program is recorded: a number, or a symbolic one."""
+        return self._elements().item(*at)
+
+    def tolist(self) -> Any:
+        """Return the elements, where they are known while the program is recorded."""
+        return self._elements().tolist()
+
+    def __index__(self) -> int:
+        return operator.index(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
 
     def __repr__(self) -> str:
         return f"SymTensor({self._value!r})"
@@ -346,6 +366,10 @@ class Tracer:
         self._inner: set[int] = set()  # ids of inputs whose tensors are no leaves: eager calls may write to them
         for name, tensor in self.builder.program.captured.items():
             self._captured[id(tensor)] = self._root(self.builder.program.constants[name])
+
+    def elements(self, x: SymTensor) -> Any:
+        """The elements of a tensor as an array of numbers and symbolic ones, where they are known; else None."""
+        return None
 
     def __enter__(self) -> Tracer:
         ctx = context.current()

@@ -540,6 +540,18 @@ class Capture(Tracer):
         carried = [x for f in self.frames for x in f.arguments if not x._stop and _continuous(x)]
         return [x._value for x in carried if not any(x._value is v for v in targets)]
 
+    @contextmanager
+    def ending_at(self, values: Iterable[Value]) -> Iterator[None]:
+        """Gradients that are asked for inside do not flow through these values."""
+        stops = [v for v in map(recorded, values) if not v.stop]
+        for v in stops:
+            v.stop = True
+        try:
+            yield
+        finally:
+            for v in stops:
+                v.stop = False
+
     def gradients_of(
         self,
         outputs: Sequence[Any],
@@ -557,14 +569,8 @@ class Capture(Tracer):
         if any(map(self.given, asked)):
             outer = (root for root, _ in self.gradient_roots() if id(root) in self._inner)
             before = [root for root in outer if not any(root is x for x in asked)]
-        stops = [v for x in blocked or () if not (v := recorded(self.tensor(x).value)).stop]
-        for v in stops:
-            v.stop = True  # for this walk back
-        try:
+        with self.ending_at(self.tensor(x).value for x in blocked or ()):
             gradients = self.gradients_in(outputs, grads, [*inputs, *before], create_graph)
-        finally:
-            for v in stops:
-                v.stop = False
         if any(g is not None for g in gradients[len(inputs) :]):
             raise CaptureError(
                 "paddle.grad is asked for a gradient through a tensor whose history began outside of the captured "

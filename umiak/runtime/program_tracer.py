@@ -18,12 +18,13 @@ from umiak.core import context
 from umiak.core.captured import CapturedRun, Part
 from umiak.core.generator import default_generator
 from umiak.core.tensor import Tensor
+from umiak.ir.elements import MOST, known_elements
 from umiak.ir.expr import Sym
 from umiak.ir.meta import Meta
 from umiak.ir.passes import merge_common, remove_dead
 from umiak.ir.program import Operation, Program, Value, Write, bound, extract, uses
 from umiak.ir.rewrite import Sweep
-from umiak.ir.scope import symbols_of
+from umiak.ir.scope import substitute, symbols_of
 from umiak.ir.sym import evaluate
 from umiak.ir.tracer import SymTensor, refuse_overlap, symbolic
 from umiak.runtime.capture import Capture, CaptureError, DrawnStream, stream_of
@@ -61,6 +62,7 @@ class ProgramTracer(Capture):
         self.narrowed: dict[int, Operation] = {}  # operations that may be computed in a narrower type, by id
         self.kept: dict[str, Tensor] = {}  # captured tensors that are kept between runs
         self.optimizers: list[Any] = []  # whose steps are recorded; they count them
+        self.begun: list[tuple[Any, Any, int]] = []  # of a startup program: optimizers, states, and steps at first
         self.declared: dict[int, list[int]] = {}  # sizes, -1 for unknown ones, of variables that a call writes
         self._variables: list[SymTensor] = []  # those, so that their ids stay theirs
         self.version = 0  # counts what changes the program beside operations
@@ -139,13 +141,32 @@ class ProgramTracer(Capture):
         self.version += 1
 
     def reads(self, x: Tensor) -> None:
-        """Data of constants are known; those of what programs keep from run to run are not."""
-        if not x.persistable:
+        """Data of constants are known; those of what programs keep from run to run, or write to, are not."""
+        if not x.persistable and not self._is_written(x):
             return
         raise CaptureError(
             f"the data of a tensor of shape {list(x.shape)} are read in static mode, where they are known only while "
             "the program runs. Fetch them: Executor.run(program, fetch_list=[...])"
         )
+
+    def elements(self, x: SymTensor) -> Any:
+        """Sizes, constants and what is computed of them."""
+        return known_elements(x.value, self._constant)
+
+    def _constant(self, value: Value) -> Any:
+        """The elements of a captured tensor that is the same in every run."""
+        program = self.builder.program
+        for name, argument in program.constants.items():
+            x = program.captured[name]
+            if argument is value and x.size <= MOST and not (x.persistable or x.dtype.is_packed or self._is_written(x)):
+                with self.paused():
+                    return x.numpy().astype(object)
+        return None
+
+    def _is_written(self, x: Tensor) -> bool:
+        """Return whether the program writes to a tensor that it captured."""
+        root = self._captured.get(id(x))
+        return root is not None and any(root is r and root._value is not v for r, v in self._roots)
 
     def number_in(self, x: Tensor, least: int | None) -> Any:
         """The integer that a tensor will hold when the program runs, as a symbol that is at least ``least``."""
@@ -230,6 +251,7 @@ class ProgramTracer(Capture):
             for o in builder.program.ops[before:]:
                 o.line = operation.line
             table[id(operation.results[0])] = made
+        out.begun = list(self.begun)
         out.streams = {key: (generator, stream.copy()) for key, (generator, stream) in self.streams.items()}
         if not evaluation:
             self._copy_training(out, table)
@@ -369,6 +391,9 @@ class Run(CapturedRun):
         fuse_plain_attention(traced)
         kept = pruned(traced)
         program = self.program = kept.program
+        # Draws of a size that nothing reads are left out, with the input that has the size; none is drawn behind them.
+        known = {*program.symbols, *self._symbols}
+        self._counts = [substitute(n, {s: 0 for s in symbols_of(n) if s not in known}) for n in self._counts]
         program.name = name
         read = read_by(program)
         program.captured = {n: held_by(x, id(program.constants[n]) in read) for n, x in program.captured.items()}
