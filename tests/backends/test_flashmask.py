@@ -130,6 +130,23 @@ def test_blocks(causal, columns, heads, queries, keys, dtype):
         np.testing.assert_array_equal(*(np.asarray(array.to_numpy(t)).view(np.uint8) for t in (x, y)))
 
 
+@pytest.mark.parametrize("form", ["indices", "dense"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+def test_ends_of_a_tile_that_no_query_sees_are_not_multiplied(dtype, form):
+    """Whatever is there, in whole steps of 32."""
+    n, shown = 200, slice(70, 91)
+    q, k, v, _ = operands(1, n, n, 2, 1, 16, 16, dtype)
+    indices = np.zeros((1, 1, n, 1), np.int32)
+    indices[:, :, shown] = n
+    dense = np.zeros((1, 2, n, n), bool)
+    dense[..., shown] = True
+    mask, causal = (indices, True) if form == "indices" else (dense & np.tri(n, dtype=bool), False)
+    want = run(ops.AttentionTrain(causal=causal), q, k, v, mask)
+    k[:, :64], k[:, 96:], v[:, :64], v[:, 96:] = np.inf, np.nan, np.nan, np.inf
+    for x, y in zip(run(ops.AttentionTrain(causal=causal), q, k, v, mask), want, strict=True):
+        np.testing.assert_array_equal(array.to_numpy(x), array.to_numpy(y))
+
+
 @pytest.mark.parametrize("heads", [1, 2, 6])
 def test_dropped_blocks_are_not_multiplied(heads):
     """What is in a block that no query sees does not matter, whatever it is."""

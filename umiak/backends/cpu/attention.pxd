@@ -139,9 +139,13 @@ cdef struct HiddenBounds:       # the least and the largest of these numbers in 
 
 cdef struct Call
 
-# The one place that says which scores count. `visible_prefix` says how many of keys [first, first + count) come before any that is not
-# seen as it is, before their scores are computed (SKIP: nothing is seen, so they are not); `apply` changes the scores of the others.
-ctypedef int64_t (*visible_prefix_t)(const Call* c, const Strip* s, int64_t first, int64_t count, char* room) noexcept nogil
+cdef struct Visible:           # of a tile of keys: what no query of a strip sees lies before `low`, which is a multiple of LOW_STEP, or from `high` on
+    int64_t low, high
+
+# The one place that says which scores count. `visible_prefix` says how many of the keys of a tile, of which there are ``count`` from ``first``
+# on, come before any that is not seen as it is, before their scores are computed (SKIP: nothing is seen, so they are not), and which are
+# seen by any query; `apply` changes the scores of ``count`` keys from ``first`` on, which need not be the tile's first, but for ``free`` ones.
+ctypedef int64_t (*visible_prefix_t)(const Call* c, const Strip* s, int64_t first, int64_t count, char* room, Visible* visible) noexcept nogil
 ctypedef void (*apply_t)(const Call* c, const Strip* s, int64_t first, int64_t count, int64_t free, char* room, char* scores,
                          int64_t row) noexcept nogil
 
@@ -405,6 +409,12 @@ cdef inline int64_t summed_at(const Call* c, int64_t first, int64_t n) noexcept 
     if c.amx:
         return first // c.config.keys * round_up(n, c.config.lanes) * transposed_row(c.config)
     return (first // 2 if c.pairs else first) * c.config.width * c.config.size
+
+cdef inline int64_t summed_within(const Call* c, int64_t row) noexcept nogil:
+    """How far into its tile :func:`copy_summed` has put a row, which is even, in bytes."""
+    if c.amx:
+        return row // 2 * c.config.size
+    return (row // 2 if c.pairs else row) * c.config.width * c.config.size
 
 cdef inline void copy_summed(const Call* c, const Strip* s, const Operand* x, char* to, int64_t each, int64_t first, int64_t count,
                              int64_t n) noexcept nogil:

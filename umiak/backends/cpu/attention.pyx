@@ -21,6 +21,7 @@ cdef extern from "umiak/backends/cpu/scratch.h" nogil:
 cdef enum:
     FEW_KEYS = 256              # keys at once then
     STRIPS_PER_PART = 16         # that share copied keys; about 512 queries
+    LOW_STEP = 32               # keys, of which sums in pairs, by tile registers and by accumulators in turn take whole multiples
 
     # Below these, splitting into terms costs more than it saves: queries of a key head and keys; dims; their product.
     TERM_ROWS = 128
@@ -127,21 +128,25 @@ cdef void run_parts(int (*part)(void*, int64_t) noexcept nogil, Call* c, int64_t
 
 
 # ---- masks -------------------------------------------------------------------------------------------------------------
-cdef int64_t visible_prefix(const Call* c, const Strip* s, int64_t first, int64_t count, char* room) noexcept nogil:
+cdef int64_t visible_prefix(const Call* c, const Strip* s, int64_t first, int64_t count, char* room, Visible* visible) noexcept nogil:
     """Causal attention, and a mask, which is packed into ``room``."""
     cdef const Config* config = c.config
     cdef void* table[MAX_WIDTH]
-    cdef int64_t i
+    cdef int64_t i = 0, last = count * config.width - 1
+    visible.low, visible.high = 0, count
     if not config.mask:
         return between(0, s.last[0] + 1 - first, count) if config.causal else count
     table_of(table, &c.mask, c, s)
     mask_rows(table, c, s, first)
     (config.f.pack_mask if c.mask.stride[3] == config.mask_stored else config.f.pack_mask_any)(room, table, count, c.mask.stride[3], &c.log2_e)
     if config.mask_bool:
-        for i in range(count * config.width):
-            if get(config, room, i) == 0:
-                return 0
-        return SKIP
+        while i <= last and get(config, room, i) != 0:
+            i += 1
+        if i > last:
+            return SKIP
+        while get(config, room, last) != 0:
+            last -= 1
+        visible.low, visible.high = i // config.width // LOW_STEP * LOW_STEP, last // config.width + 1
     return 0
 
 
@@ -164,7 +169,12 @@ cdef void apply(const Call* c, const Strip* s, int64_t first, int64_t count, int
     if config.causal:
         config.f.causal(scores + free * row, row, count - free, s.last, first + free)
     if config.mask:
-        config.f.masked(scores, row, count, room)
+        config.f.masked(scores, row, count, room_of(config, room, first))
+
+
+cdef inline char* room_of(const Config* config, char* room, int64_t first) noexcept nogil:
+    """Where a key's row of a packed mask lies; tiles begin at multiples of their size."""
+    return room + first % config.keys * config.width * config.size
 
 
 # ---- masks that say for each key which queries do not see it ---------------------------------------------------------------
@@ -304,10 +314,10 @@ cdef inline bint in_kept_block(const Call* c, const Strip* s, int64_t row, int64
     return not c.config.blocks or keeps_block(c, s, head, row // c.group // MASK_BLOCK, first)
 
 
-cdef int64_t visible_prefix_of_rows(const Call* c, const Strip* s, int64_t first, int64_t count, char* room) noexcept nogil:
-    """Of a tile that bounds do not settle, ``room`` gets 0 or -inf for each score, and after them whether it did."""
+cdef int64_t visible_prefix_of_rows(const Call* c, const Strip* s, int64_t first, int64_t count, char* room, Visible* visible) noexcept nogil:
+    """Of a tile that bounds do not settle, ``room`` gets 0 or -inf for each score, and at its end whether it did."""
     cdef const Config* config = c.config
-    cdef int64_t begin = s.first // c.group, end = (s.first + s.lanes - 1) // c.group + 1, hidden = 0, seen = count, here, k, i, head, kept
+    cdef int64_t begin = s.first // c.group, end = (s.first + s.lanes - 1) // c.group + 1, seen = count, here, k, i, head, kept
     cdef bint every = True, some = False, alike = heads_in(c, s) == 1
     cdef const HiddenBounds* b
     cdef const char* at
@@ -322,8 +332,10 @@ cdef int64_t visible_prefix_of_rows(const Call* c, const Strip* s, int64_t first
         alike = alike and kept == 1
     if every:
         return SKIP
-    put(config, room, count * config.width, some)
+    put(config, room, config.keys * config.width, some)
+    visible.low, visible.high = 0, count
     if some:
+        visible.low, visible.high = count, 0
         memset(room, 0, count * config.width * config.size)
         for k in range(count):
             here = 0
@@ -340,10 +352,12 @@ cdef int64_t visible_prefix_of_rows(const Call* c, const Strip* s, int64_t first
                         here += 1
             if here and seen == count:
                 seen = k
-            hidden += here
+            if here < s.lanes:
+                visible.low, visible.high = min(visible.low, k), k + 1
             row += config.width * config.size
-        if hidden == count * s.lanes:
+        if visible.high == 0:
             return SKIP
+        visible.low = visible.low // LOW_STEP * LOW_STEP
     return min(seen, between(0, s.last[0] + 1 - first, count)) if config.causal else seen
 
 
@@ -352,8 +366,8 @@ cdef void apply_rows(const Call* c, const Strip* s, int64_t first, int64_t count
     cdef const Config* config = c.config
     if config.causal:
         config.f.causal(scores + free * row, row, count - free, s.last, first + free)
-    if get(config, room, count * config.width) != 0:
-        config.f.masked(scores, row, count, room)
+    if get(config, room, config.keys * config.width) != 0:
+        config.f.masked(scores, row, count, room_of(config, room, first))
 
 
 # ---- float32 in terms of bfloat16 ------------------------------------------------------------------------------------
@@ -434,12 +448,16 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
     cdef int64_t first_strip = (c.parts_per_head - 1 - part % c.parts_per_head) * c.strips_per_part
     cdef int64_t n_strips = min(c.strips_per_part, c.n_strips - first_strip)
     cdef int64_t width = config.width * config.size, unit = part // c.parts_per_head, panel = config.keys * width
-    cdef int64_t i, k, at, count, seen, free, blocks, done, end = 0, tiles = 0, before, before_seen
+    cdef int64_t i, k, at, begin, count, seen, free, blocks, done, end = 0, tiles = 0, before, before_begin, before_seen
+    cdef Visible visible
     cdef Prefetch coming
     cdef char* memory = <char*>umiak_scratch_get(0, c.local)
     cdef char* base = memory
     cdef char* keys
     cdef char* values
+    cdef char* strip_keys
+    cdef char* strip_values
+    cdef char* before_values
     cdef char* queries
     cdef char* sums
     cdef char* most
@@ -502,27 +520,29 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
             seen = min(count, s.end - at)
             if seen <= 0:
                 continue
-            free = config.masking.visible_prefix(c, s, at, seen, packed)
+            free = config.masking.visible_prefix(c, s, at, seen, packed, &visible)
             if free == SKIP:
                 continue
+            begin, seen, free = at + visible.low, visible.high - visible.low, between(0, free - visible.low, visible.high - visible.low)
+            strip_keys, strip_values = keys + visible.low * width, values + summed_within(c, visible.low)
             prefetch_step(&coming)
             fill(config, top, config.width, -INFINITY)
             # Maxima are taken after scores are capped.
-            blocks = 0 if config.softcap else min(free, head_of_strip(s, at, seen)) // config.rows
+            blocks = 0 if config.softcap else min(free, head_of_strip(s, begin, seen)) // config.rows
             done = blocks * config.rows
             if c.amx:
                 done = 0 if config.softcap else free // 4 * 4
-                score_by_tiles(c, scores, width, keys, panel, queries + i * of_queries, c.score_dim, &c.scale_log2, done, seen, top)
+                score_by_tiles(c, scores, width, strip_keys, panel, queries + i * of_queries, c.score_dim, &c.scale_log2, done, seen, top)
             elif c.pairs:
-                f.pairs_top(scores, width, keys, panel, queries + i * of_queries, c.score_dim, blocks, top, &c.scale_log2)
+                f.pairs_top(scores, width, strip_keys, panel, queries + i * of_queries, c.score_dim, blocks, top, &c.scale_log2)
             else:
-                f.scores_top(scores, width, keys, panel, queries + i * of_queries, c.score_dim, blocks, top)
+                f.scores_top(scores, width, strip_keys, panel, queries + i * of_queries, c.score_dim, blocks, top)
             if not c.amx:
-                score(c, s, scores, width, keys, panel, queries + i * of_queries, c.score_dim, &c.scale_log2, at, done, seen)
+                score(c, s, scores, width, strip_keys, panel, queries + i * of_queries, c.score_dim, &c.scale_log2, begin, done, seen)
             if config.softcap:
                 f.cap(scores, width, seen, &c.cap)
             if free < seen:
-                config.masking.apply(c, s, at, seen, free, packed, scores, width)
+                config.masking.apply(c, s, begin, seen, free, packed, scores, width)
             prefetch_step(&coming)
             if not c.terms:
                 (f.online_softmax_pairs if c.pairs else f.online_softmax)(scores, done, seen, top, most + i * of_row, total + i * of_row, factor)
@@ -532,24 +552,24 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
                 for k in range(pieces_of(c, c.value_dim)):
                     prefetch_step(&coming)
                 # Weighted values of the strip before, in tile registers, while vectors hold this one's softmax.
-                f.softmax_beside(sums + before * of_sums, values, transposed_row(config), before_weights, width,
+                f.softmax_beside(sums + before * of_sums, before_values, transposed_row(config), before_weights, width,
                                  end_weights(c, before_weights, width, before_seen), c.value_dim, before_factor, summed_plane(c, c.value_dim),
                                  words_plane(c), scores, done, seen, top, most + i * of_row, total + i * of_row, factor, weights)
             if config.dropout:
-                draw_kept(c, s, at, seen, kept)
+                draw_kept(c, s, begin, seen, kept)
                 if c.pairs:
                     for k in range(TERMS if c.terms else 1):
                         f.drop_words(weights + k * words_plane(c), width, seen, kept)
                 else:
                     f.drop(scores, width, seen, kept, &c.one)
             if c.terms:
-                before, before_seen = i, seen
+                before, before_begin, before_seen, before_values = i, begin, seen, strip_values
                 weights, before_weights, factor, before_factor = before_weights, weights, before_factor, factor
             else:
-                add_weighted_values(c, s, sums + i * of_sums, values, panel, scores, width, c.value_dim, factor, at, seen, &coming)
+                add_weighted_values(c, s, sums + i * of_sums, strip_values, panel, scores, width, c.value_dim, factor, begin, seen, &coming)
         if before >= 0:
-            add_weighted_values(c, &strips[before], sums + before * of_sums, values, panel, before_weights, width, c.value_dim, before_factor, at,
-                                before_seen, &coming)
+            add_weighted_values(c, &strips[before], sums + before * of_sums, before_values, panel, before_weights, width, c.value_dim,
+                                before_factor, before_begin, before_seen, &coming)
         at += count
     for i in range(n_strips):
         finish_strip(c, &strips[i], sums + i * of_sums, most + i * of_row, total + i * of_row, factor, spare)

@@ -98,6 +98,7 @@ cdef int gradient_part(void* arg, int64_t index) noexcept nogil:
     cdef char* values
     cdef char* d_keys
     cdef char* d_values
+    cdef Visible visible
     cdef char* queries
     cdef char* grads
     cdef char* query_rows
@@ -195,11 +196,12 @@ cdef int gradient_part(void* arg, int64_t index) noexcept nogil:
                 for i in range(n):
                     s = &strips[i]
                     seen = max(<int64_t>0, min(count, s.end - at))
-                    free = config.masking.visible_prefix(c, s, at, seen, packed) if seen else SKIP
+                    free = config.masking.visible_prefix(c, s, at, seen, packed, &visible) if seen else SKIP
                     if free == SKIP:
                         seen = 0
                     else:
                         any = True
+                        seen = visible.high
                         prefetch_step(&coming)
                         score(c, s, scores + i * of_scores, row, score_keys + (at - lo) * strip, panel, queries + i * of_q, c.score_dim,
                               &c.scale_log2, at, 0, seen)
