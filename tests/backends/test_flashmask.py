@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import paddle
-from tests.backends.test_attention import by_ref, close, compare, draw, operands, run, wide
+from tests.backends.test_attention import SCALE, by_ref, close, compare, draw, operands, run, wide
+from tests.support.attention_reference import attention
 from tests.support.draw import sampled
 from umiak import masks
 from umiak.core import array
@@ -76,6 +77,38 @@ def test_head_sizes_against_float64(name, dim, dtype):
         made = run(ops.AttentionGrad(causal=mask.causal), q, k, v, out, lse, g, rows)
         for x, y in zip([out, *made], [want[0], *wanted], strict=True):
             close(x, y, dtype)
+
+
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    ("n", "dtype"),
+    [
+        (4096, "float32"),
+        (4224, "bfloat16"),
+        pytest.param(16383, "bfloat16", marks=SLOW),
+        pytest.param(16384, "float32", marks=SLOW),
+        pytest.param(16385, "float32", marks=SLOW),
+    ],
+)
+def test_long_sequences_are_their_documents(n, dtype):
+    """Results, log-sum-exps and gradients of three query heads on one key head, each document by its definition."""
+    rng = np.random.default_rng(n)
+    lengths = np.diff(np.unique([0, n, *rng.integers(1, n, n // 300)]))
+    mask = masks.causal_document(lengths.tolist())
+    q, k, v, g = operands(1, n, n, 3, 1, 16, 16, dtype)
+    out, lse = run(ops.AttentionTrain(causal=True), q, k, v, mask.indices)
+    made = run(ops.AttentionGrad(causal=True), q, k, v, out, lse, g, mask.indices)
+    got = {"lse": lse} | dict(zip(("out", "query", "key", "value"), (out, *made), strict=True))
+    exact = [wide(x) for x in (q, k, v, g)]
+    parts = []
+    for begin, length in zip(np.cumsum(lengths) - lengths, lengths, strict=True):
+        q_, k_, v_, g_ = (x[:, begin : begin + length] for x in exact)
+        parts.append(attention(q_, k_, v_, np.tri(length, dtype=bool), SCALE, g_))
+    for name, x in got.items():
+        want = np.concatenate([part[name] for part in parts], 2 if name == "lse" else 1)
+        close(x, want, dtype)
 
 
 def dense_of(mask, queries, heads, causal):
