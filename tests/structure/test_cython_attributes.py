@@ -23,6 +23,7 @@ OF_SUBCLASSES = {
     "CapturedRun": {
         "_differentiable_gradients",
         "_drawn",
+        "_history_of",
         "_holds",
         "_plain",
         "_recording",
@@ -30,7 +31,7 @@ OF_SUBCLASSES = {
         "_with_rows",
         "_zeros",
     },
-    "FrameCall": {"_general"},
+    "FrameCall": {"_failed", "_general"},
     "OperatorCall": {"_general", "_with_gradient"},
 }
 

@@ -46,6 +46,8 @@ cdef class Backward:
     cdef int n_seeded
     cdef list asked            # where its scalars are known from, see the class
     cdef list histories, reached
+    cdef object between        # results that others depend on, a bit each
+    cdef list read             # inputs that tell whether the operations can run once more
     cdef bint separate         # whether there are several histories
 
 cdef class CapturedRun:

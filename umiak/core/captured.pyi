@@ -52,6 +52,8 @@ class Backward:
         asked: list[Any],
         histories: list[int],
         reached: list[int],
+        between: int = 0,
+        read: list[int] | None = None,
     ) -> None: ...
 
 class CapturedRun:

@@ -14,7 +14,7 @@ cimport cython
 from umiak.core.binding cimport FITS, GENERAL, MISFIT, Binding, Frame
 from umiak.core.context cimport AMP_MASK, EngineContext, MODE_GRAD, context_pointer
 from umiak.core.generator cimport Generator, place_generator, reserve_words
-from umiak.core.node cimport Node, make_room, new_node, set_edge
+from umiak.core.node cimport Node, edge_at, make_room, new_node, set_edge
 from umiak.core.plan cimport int_array
 from umiak.core.tensor cimport *
 
@@ -117,13 +117,16 @@ cdef class Backward:
     """``saved``: ("input", i) or ("output", i) of the forward part. ``asked``: for each scalar of the backward one, which symbol of the
     forward part it is, -1 - i for scalar i of the run, or the symbol that a region of the forward part binds. ``histories``: for each output
     that has a gradient a number, the same for outputs that have an operation in common; ``reached``: for each input with a gradient the
-    outputs that depend on it, a bit each."""
+    outputs that depend on it, a bit each. ``between``: a bit for each output that another one depends on; ``read``: the inputs that tell
+    whether the operations could run once more, None where no output is one of these."""
 
     def __init__(self, Part part not None, saved, list wrt not None, list seeded not None, list asked not None, list histories not None,
-                 list reached not None):
+                 list reached not None, between=0, list read=None):
         self.part = part
         self.histories = histories
         self.reached = reached
+        self.between = between
+        self.read = read if between else None
         self.separate = len(set(histories)) > 1
         self.saved = int_array([i if kind == "input" else -1 - i for kind, i in saved])
         self.n_saved = len(saved)
@@ -161,6 +164,36 @@ class _Ended:
 cdef object ENDED = _Ended()
 
 
+@cython.final
+cdef class Junction:
+    """In the place of a run whose results have histories of their own by now: hands gradients on to these."""
+    cdef readonly str name
+
+    @property
+    def call(self):
+        return self
+
+    @call.setter
+    def call(self, value):
+        pass                                             # there is nothing to free
+
+    def __call__(self, *grads):
+        return grads
+
+    def take_apart(self, Node node not None, int i, bint asked):
+        """Return where the gradient of a result is complete."""
+        e = <object>edge_at(node, i)
+        return (e, node.edge_index[i]) if isinstance(e, Node) else None
+
+
+cdef uint64_t versions(list tensors) except? 0:
+    """A number that changes when one of the tensors is written to: versions grow."""
+    cdef uint64_t total = 1
+    for t in tensors:
+        total += saved_version(<Tensor>t)
+    return total
+
+
 cdef int end_history(Tensor t) except -1:
     """Let a result be no leaf, and refuse gradients: as after ``backward``."""
     cdef Node node = new_node()
@@ -192,7 +225,8 @@ cdef object run_frame(Part part, PyObject** arguments, const int64_t* words, lis
 cdef class CapturedRun:
     """A captured function. A subclass, which made the capture, describes it by :meth:`_prepare` and makes the programs: ``_plain()`` gives
     the part without history, ``_recording()`` the forward part and its ``Backward``. ``_holds(executor, arguments, words)`` says whether the guards
-    hold where C could not; ``_differentiable_gradients(...)`` computes gradients that have a history. ``_rows(table, index, values)`` makes a
+    hold where C could not; ``_differentiable_gradients(...)`` computes gradients that have a history; ``_history_of(run, i)`` gives the results with
+    gradients between them. ``_rows(table, index, values)`` makes a
     gradient of selected rows, ``_with_rows(gradients, tables)`` those among the results of the backward part, which has more of them then."""
 
     def _prepare(self, *, name, pinned, apart, leaves, absent, inner, hooks, kept, needs, sources, streams, open, constants, tensors, replaced, assigned, outer,
@@ -482,6 +516,9 @@ cdef class CapturedRun:
                 r.versions.append(None)
             r.saved.append(t)
         r.inside = inside
+        if b.read is not None:
+            r.read = [<object>f.inputs[<int>i] for i in b.read]
+            r.read_version = versions(r.read)
         for what in b.asked:
             if not isinstance(what, int):
                 r.words.append(inside[what])
@@ -529,6 +566,8 @@ cdef class Replay:
     cdef list like                         # (shape, dtype) of the results that have a gradient, where these are several
     cdef object given                      # the results, a bit each, whose gradient came in the last run
     cdef set used                          # histories of their own that backward runs have gone through
+    cdef list read                         # tensors that the operations read, if a result may be asked for the gradient of another
+    cdef uint64_t read_version
 
     @property
     def call(self):
@@ -544,12 +583,48 @@ cdef class Replay:
             self.used.update([h for i, h in enumerate(self.backward.histories) if self.given >> i & 1])
             if len(self.used) < len(set(self.backward.histories)):
                 return
-        self.saved = self.versions = self.words = self.sources = self.arguments = self.scalars = None
+        self.saved = self.versions = self.words = self.sources = self.arguments = self.scalars = self.read = None
 
     @property
     def seeded(self):
         """The indices of the results that have a gradient."""
         return [self.backward.seeded[i] for i in range(self.backward.n_seeded)]
+
+    def take_apart(self, Node node not None, int i, bint asked):
+        """Let results of which one depends on another have histories of their own: the operations run once more, recorded.
+
+        Return where the gradient of result ``i`` is complete then, None: where it was. ``asked``: for gradients with respect to it.
+        """
+        cdef Tensor t
+        cdef int k
+        if not self.backward.between >> i & 1:
+            return None
+        if self.saved is None or (self.used and self.backward.histories[i] in self.used):
+            if asked:
+                raise RuntimeError(
+                    f"[grad] requires a graph that is still there, got node {self.name!r} whose saved tensors are freed. "
+                    "Pass retain_graph=True to the first backward to run a second one.")
+            return None
+        if node.run != -1:
+            raise RuntimeError(
+                f"[{self.name}] requires hooks on a result that other results of the captured function depend on, and gradients with respect "
+                "to it, to be asked for before backward() goes through these, got a call from a hook. Register it before")
+        if versions(self.read) != self.read_version:
+            raise RuntimeError(
+                f"[{self.name}] requires what it read not to change before a result that others depend on gets a hook, or is asked for its "
+                "gradient, got a tensor that was written to. Ask before, or inside of the captured function")
+        results = self.owner._history_of(self, i)
+        make_room(node, self.backward.n_seeded, 0, 0)
+        for k in range(self.backward.n_seeded):
+            t = <Tensor>results[k]
+            if not t.key & K_NEEDS_GRAD:
+                set_edge(node, k, None)
+                continue
+            set_edge(node, k, t if t.node is None else t.node)
+            node.edge_index[k] = t.shaped if t.node is None else t.out_index
+        node.python = Junction.__new__(Junction)
+        (<Junction>node.python).name = self.name
+        return node.python.take_apart(node, i, asked)
 
     def __call__(self, *grads):
         cdef Part part = self.backward.part

@@ -404,7 +404,8 @@ cdef object NOT_SERVED = object()
 
 
 cdef class FrameCall:
-    """A call of a captured frame: the first entry that fits serves it; ``_general(args, kwargs)`` is any call."""
+    """A call of a captured frame: the first entry that fits serves it; ``_general(args, kwargs)`` is any call, ``_failed(run, error, args,
+    kwargs)`` one whose run has raised."""
     cdef readonly list entries
 
     def __cinit__(self, *args, **kwargs):
@@ -427,6 +428,7 @@ cdef class FrameCall:
     cdef object served(self, GuardedEntry entry, EngineContext ctx, tuple args, dict kwargs):
         cdef tuple values = entry.matched(ctx, args, kwargs)
         cdef list results
+        cdef object error = None
         if values is None:
             return NOT_SERVED
         if entry.run is None:
@@ -436,6 +438,10 @@ cdef class FrameCall:
                 results = entry.run.attempt(<list>values[0])
             except SharedMemory:                         # before anything was changed
                 return NOT_SERVED
+            except Exception as failed:
+                error = failed
+            if error is not None:
+                return self._failed(entry.run, error, args, kwargs)
             while results is None and entry.scalars is not None and entry.scalars.lost():
                 if not entry.scalars.set(<tuple>values[1]):
                     return NOT_SERVED

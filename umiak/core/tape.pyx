@@ -3,6 +3,7 @@
 from cpython.object cimport PyObject
 
 from umiak.core.call_program import drop_cast_weights
+from umiak.core.tensor import own_place
 from umiak.util.errors import op_error
 
 from umiak.core.backward_run cimport PROBE, Run, new_run
@@ -82,7 +83,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, bint create_grap
         refresh_if_view(t)
         if not t.key & K_NEEDS_GRAD:
             raise RuntimeError(f"[grad] requires inputs with stop_gradient=False, got stop_gradient=True at position {i}")
-        key = id(t) if t.node is None else (id(t.node), t.out_index)
+        key = place_of(t)
         if key in run.captures:
             doubles[i] = run.captures[key]
         else:
@@ -91,7 +92,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, bint create_grap
         run.blocked = set()
         for t in no_grad_vars:
             refresh_if_view(t)
-            run.blocked.add(id(t) if t.node is None else (id(t.node), t.out_index))
+            run.blocked.add(place_of(t))
     drive(run, PySequence_Fast_ITEMS(roots), PySequence_Fast_ITEMS(weights), <int>len(roots))
     for i, at in doubles.items():
         run.results[i] = run.results[at]
@@ -101,6 +102,16 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, bint create_grap
                 raise ValueError(
                     f"[grad] requires inputs that the outputs depend on, got an unused one at position {i}. Pass allow_unused=True to get None for it.")
     return run.results
+
+
+cdef object place_of(Tensor t):
+    """The key of the gradient of ``t`` in a run: a leaf, or a node and the number of an output."""
+    if t.node is None:
+        return id(t)
+    if t.node.python is None:
+        return id(t.node), t.out_index
+    node, index = own_place(t, True)
+    return id(node), index
 
 
 def tensors_of(x):

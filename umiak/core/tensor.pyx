@@ -492,19 +492,21 @@ cdef class Tensor:
             return tracer.tensor(self).register_hook(hook)          # of the captured function's gradients
         if self.node is None:
             return HookHandle(self._grad_hooks(), hook)
-        if self.node.tensor_hooks is None:
-            self.node.tensor_hooks = {}
-        return HookHandle(self.node.tensor_hooks.setdefault(self.out_index, []), hook)
+        node, index = own_place(self, False)
+        if (<Node>node).tensor_hooks is None:
+            (<Node>node).tensor_hooks = {}
+        return HookHandle((<Node>node).tensor_hooks.setdefault(index, []), hook)
 
     def retain_grads(self):
         """Keep ``.grad`` of this non-leaf tensor in later backward runs; of others nothing is to be kept, or it is anyway."""
         import weakref
         if self.stop_gradient or self.node is None:
             return
+        node, index = own_place(self, False)
         self.retains = True
-        if self.node.retained is None:
-            self.node.retained = {}
-        self.node.retained[self.out_index] = weakref.ref(self)
+        if (<Node>node).retained is None:
+            (<Node>node).retained = {}
+        (<Node>node).retained[index] = weakref.ref(self)
 
     def detach(self):
         """The same data without history; the version is shared, so writes through it are noticed."""
@@ -648,6 +650,20 @@ cdef int sizes_of(shape, DType dtype, str op, int64_t* dims) except -1:
         dims[n] = size
         n += 1
     return n
+
+
+def own_place(Tensor t not None, bint asked):
+    """The node and the output number where the gradient of this tensor is complete: its own, but where its node is that of several
+    tensors, of which others depend on this one. ``asked``: for gradients with respect to it."""
+    cdef Node node = t.node
+    cdef object index = t.out_index, found, take_apart
+    while node.python is not None:
+        take_apart = getattr(node.python, "take_apart", None)
+        found = None if take_apart is None else take_apart(node, index, asked)
+        if found is None:
+            break
+        node, index = found
+    return node, index
 
 
 def empty(shape, DType dtype not None, Place place=None):

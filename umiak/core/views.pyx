@@ -6,7 +6,10 @@ from umiak.core.context cimport EngineContext, MODE_GRAD, context_pointer
 from umiak.core.eager cimport apply_op
 from umiak.core.operand cimport unpack_params
 from umiak.core.plan cimport FLAG_INNER, FLAG_UNOBSERVED, OpBase
+from umiak.core.node cimport Node
 from umiak.core.tensor cimport *
+
+from umiak.core.tensor import own_place
 
 
 cdef tuple view_params(ViewOrigin r):
@@ -82,8 +85,10 @@ cdef Tensor with_current_history(Tensor t):
 
 
 cdef int take_history(Tensor x, Tensor value) except -1:
-    if x.retains and x.node is not None and x.node.retained is not None:
-        x.node.retained.pop(x.out_index, None)
+    if x.retains and x.node is not None:
+        node, index = own_place(x, False)
+        if (<Node>node).retained is not None:
+            (<Node>node).retained.pop(index, None)
     x.node = value.node
     x.out_index = value.out_index
     x.key = (x.key & ~<uint32_t>K_NEEDS_GRAD) | (value.key & K_NEEDS_GRAD)

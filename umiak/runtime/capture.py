@@ -49,6 +49,7 @@ from umiak.ir.sym import cdiv, evaluate
 from umiak.ir.tracer import Frame, SymTensor, Tracer, symbolic
 from umiak.ops.gradient import WithGradient
 from umiak.runtime.executor import Executor
+from umiak.runtime.paths import Paths
 from umiak.runtime.row_gradients import give_rows, index_and_values
 from umiak.runtime.selected_rows import SelectedRows
 
@@ -633,12 +634,14 @@ def _continuous(x: Any) -> bool:
     return x.dtype.is_continuous
 
 
-def _apart(capture: Capture, outputs: Sequence[Any], results: int) -> None:
-    """Give memory of their own to gradients, and to outputs that the function made apart and that are one value now.
+def _apart(capture: Capture, outputs: Sequence[Any], results: int) -> set[int]:
+    """Give memory of their own to gradients, and to outputs that the function made apart and that are one value now;
+    returns the indices of those.
 
     The first ``results`` of the outputs go to the caller; the others are assigned, which copies them.
     """
     builder, program = capture.builder, capture.builder.program
+    copies = set()
     # By value: what each output that is this value has. What has the value of an input and is none was written to.
     # An input that the function has given a hook comes out as a copy: the gradient of the caller's own tensor would
     # pass the hook by.
@@ -654,7 +657,10 @@ def _apart(capture: Capture, outputs: Sequence[Any], results: int) -> None:
             copied = own or i >= len(outputs) or (i < results and _is_borrowed(outputs[i], value))
             # A copy of the copy before: equal copies of one value would be merged.
             own[key] = builder.append(F.Copy(), (next(reversed(own.values()), value),), ())[0] if copied else value
+            if copied:
+                copies.add(i)
         program.outputs[i] = own[key]
+    return copies
 
 
 def _is_borrowed(x: Any, value: Value) -> bool:
@@ -681,44 +687,21 @@ def _has_python(program: Program) -> bool:
     )
 
 
-def _paths(program: Program, wrt: Sequence[Value], seeded: Sequence[Any]) -> tuple[list[int], list[int]]:
-    """Dependence of outputs on inputs: for each output a number, the same for those that have an operation in common;
-    for each input, a bit for each of the outputs that a gradient comes from."""
-    reach = {id(y): 0 for y in seeded}
-    for i, y in enumerate(seeded):
-        reach[id(y)] |= 1 << i
-    shared = [1 << i for i in range(len(seeded))]  # by output, those that it has an operation in common with
-    for operation in reversed(program.ops):
-        bits = 0
-        for y in operation.results:
-            bits |= 0 if y.stop else reach.get(id(y), 0)
-        for x in uses(operation) if bits else ():
-            reach[id(x)] = reach.get(id(x), 0) | bits
-        for i in range(len(seeded)):
-            if bits >> i & 1:
-                shared[i] |= bits
-    histories = list(range(len(seeded)))
-    for i, bits in enumerate(shared):
-        for k in range(len(seeded)):
-            if bits >> k & 1 and histories[k] != histories[i]:
-                a, b = histories[i], histories[k]
-                histories = [a if h == b else h for h in histories]
-    return histories, [reach.get(id(x), 0) for x in wrt]
-
-
 class _Pair:
-    """The forward and the backward part of a program; ``seeded``: the outputs that have a gradient."""
+    """The forward and the backward part of a program; ``seeded``: the outputs that have a gradient, ``copies``: those
+    that :func:`_apart` has made copies of others."""
 
     def __init__(
         self,
         program: Program,
         wrt: Sequence[int],
         seeded: list[int],
+        copies: set[int],
         live: Tracer | None = None,
         inner: Sequence[Value] = (),
     ) -> None:
         sources = [*(program.inputs[i] for i in wrt), *inner]
-        self.paths = _paths(program, sources, [program.outputs[i] for i in seeded])
+        self.paths = Paths(program, sources, seeded, copies)
         d = derivative(program, wrt, seeded, live, inner=inner)
         self.seeded = seeded
         self.saved = d.saved
@@ -802,7 +785,7 @@ class Captured(CapturedRun):
         counts = [stream.words for stream, is_open in zip(self._streams, self._open) if is_open]
         traced = capture.finish([*outputs, *made, *counts], name)
         self.stops = [type(x) is Sym or x.stop_gradient for x in outputs]
-        _apart(capture, outputs, len(places))
+        self._copies = _apart(capture, outputs, len(places))
         roots = [v for _, v in capture.gradient_roots()]
         fuse_plain_attention(traced, wanted=[*roots, *made_leaves.values()])
         wanted = set(map(id, roots))
@@ -820,6 +803,8 @@ class Captured(CapturedRun):
         given = records and not self.custom and any(map(is_given, traced.walk()))
         self._given_gradients = remove_dead(merge_common(traced.copy())) if given else None
         program = self.program = remove_dead(merge_common(resolve(traced.copy() if self.custom else traced)))
+        # Whether a run that fails has done nothing yet that could be seen.
+        self.leaves_no_trace = all(type(o.op) is F.Require for o in program.walk() if o.op.effect)
         # Whether runs that are recorded give results with a history.
         self.has_history = records and bool(self._given(program))
         # Gradients that the function met are those of the coming run, not those of the first one.
@@ -870,7 +855,9 @@ class Captured(CapturedRun):
             amp = ctx.amp()
             ctx.set_amp(0, amp[1], 0)
             try:
-                self._pair = _Pair(traced, self.wrt, self._given(traced), capture, list(made_leaves.values()))
+                self._pair = _Pair(
+                    traced, self.wrt, self._given(traced), self._copies, capture, list(made_leaves.values())
+                )
             finally:
                 ctx.set_amp(*amp)
 
@@ -948,7 +935,8 @@ class Captured(CapturedRun):
     def _recording(self) -> tuple[Part, Backward]:
         """Its forward part, and the backward one."""
         source = self._given_gradients or self.program
-        pair = self._pair or _Pair(source, self.wrt, self._given(source))
+        pair = self._pair or _Pair(source, self.wrt, self._given(source), self._copies)
+        self._unclear = pair.paths.unclear
         self._by_rows = give_rows(pair.backward, self._tables)
         forward, backward = self._executor_of(pair.forward), Executor(pair.backward)
         # Where a number of the backward part is known from: the forward part's symbols, the run's, or a region.
@@ -963,9 +951,41 @@ class Captured(CapturedRun):
                 self.wrt,
                 pair.seeded,
                 [known.get(s, s) for s in symbols],
-                *pair.paths,
+                pair.paths.histories,
+                pair.paths.reached,
+                pair.paths.between,
+                self._read(pair.forward),
             ),
         )
+
+    def _read(self, program: Program) -> list[int]:
+        """Return the inputs that the forward part reads and does not write to."""
+        written = {id(w.target) for w in program.effects}
+        return [i for i, v in enumerate(program.inputs) if id(v) not in written]
+
+    def _history_of(self, run: Any, at: int) -> list[Tensor]:
+        """The results of a run that have a gradient, with histories between them."""
+        required = "gradients with respect to results that others depend on, and hooks on these, to be inside of it"
+        if self._unclear >> at & 1:
+            raise RuntimeError(
+                f"[{self.program.name}] requires {required}, got one whose value is that of another tensor, too. Ask "
+                "inside of the captured function"
+            )
+        if self._tables:
+            raise RuntimeError(
+                f"[{self.program.name}] requires {required}, where it looks tables up with sparse=True. Ask inside of "
+                "the captured function"
+            )
+        ctx = context.current()
+        amp, enabled = ctx.amp(), ctx.grad_enabled
+        ctx.set_amp(0, amp[1], 0)
+        ctx.grad_enabled = True
+        try:
+            ys = self._once_more(run, required)
+        finally:
+            ctx.set_amp(*amp)
+            ctx.grad_enabled = enabled
+        return [ys[i] for i in run.seeded]
 
     def _holds(self, executor: Executor, tensors: Sequence[Tensor], words: Sequence[int]) -> bool:
         """Return whether the guards hold."""
@@ -994,11 +1014,20 @@ class Captured(CapturedRun):
 
     def _differentiable_gradients(self, run: Any, grads: Sequence[Any]) -> tuple:
         """The gradients with a history of their own: through the operations, run one by one."""
+        ys = self._once_more(run, "create_graph=False")
+        pairs = [
+            (ys[i], g) for i, g in zip(run.seeded, grads, strict=True) if g is not None and not ys[i].stop_gradient
+        ]
+        return tuple(
+            tape.grad([y for y, _ in pairs], run.sources, [g for _, g in pairs], create_graph=True, allow_unused=True)
+        )
+
+    def _once_more(self, run: Any, required: str) -> list[Any]:
+        """The outputs of a run, whose operations run one by one, recorded. ``required``: of who asks for that."""
         if self.custom or self._given_gradients is not None:
             raise RuntimeError(
-                f"[{self.program.name}] requires create_graph=False: hooks, gradients written in Python, and leaves "
-                "that the captured function makes and returns, are differentiated only inside of it. Call "
-                "paddle.grad there"
+                f"[{self.program.name}] requires {required}: hooks, gradients written in Python, and leaves "
+                "that the captured function makes and returns, are differentiated only inside of it. Ask there"
             )
         if self._pure is None:
             program = self.program.copy()
@@ -1007,16 +1036,10 @@ class Captured(CapturedRun):
             remove_dead(program)
             if any(id(v) in written for o in program.ops for v in uses(o)):
                 raise RuntimeError(
-                    f"[{self.program.name}] requires create_graph=False: the captured function writes to tensors whose "
-                    "values from before its gradient needs, and they are not kept. Call paddle.grad inside of it"
+                    f"[{self.program.name}] requires {required}: the captured function writes to tensors whose "
+                    "values from before its gradient needs, and they are not kept. Ask inside of it"
                 )
             self._pure = Executor(cut(program), late=list(self._late))
         scalars = dict(zip(self._symbols, run.scalars, strict=True))
         words = [scalars[s] for s, at in self._pure.sources.items() if at is None]
-        ys = self._pure.from_words(run.arguments, words, {})
-        pairs = [
-            (ys[i], g) for i, g in zip(run.seeded, grads, strict=True) if g is not None and not ys[i].stop_gradient
-        ]
-        return tuple(
-            tape.grad([y for y, _ in pairs], run.sources, [g for _, g in pairs], create_graph=True, allow_unused=True)
-        )
+        return self._pure.from_words(run.arguments, words, {})

@@ -33,6 +33,7 @@ def _require(op: F.Require, flag: Any) -> None:
     if host_values(flag).all():
         return
     error = getattr(builtins, op.kind)(*op.args)
+    error.of_the_text = True
     if not op.place:
         raise error
     exec(_raise_at(*op.place), {"error": error})

@@ -19,11 +19,15 @@ from umiak.core.tensor import Tensor
 from umiak.ir import sym as dim
 from umiak.ir.expr import Sym
 from umiak.ir.meta import Meta
-from umiak.ir.program import Block, Value, bound, free, walk
+from umiak.ir.program import Block, Operation, Value, bound, free, walk
 from umiak.ir.rewrite import Sweep
 from umiak.ir.scope import symbols_of
 from umiak.ir.tracer import SymTensor, Tracer, current, symbolic
 from umiak.ops.control import Cond, Scan, While
+from umiak.ops.create import Full
+from umiak.ops.elementwise import Elementwise
+from umiak.ops.movement import View
+from umiak.ops.reduce import ArgExtremum, Reduction
 from umiak.runtime.capture import CaptureError, recorded
 from umiak.runtime.modes import changed, modes_now, set_modes
 from umiak.util.errors import op_error
@@ -217,7 +221,7 @@ def _drawn(tracer: Tracer, before: dict[int, Any]) -> dict[int, Any]:
 def _steady(op_name: str, drawn: dict[int, Any], inside: set[Sym]) -> None:
     if not inside.isdisjoint(symbols_of(list(drawn.values()))):
         raise op_error(
-            RuntimeError,
+            CaptureError,
             op_name,
             "as many random numbers in every run of a loop body or branch that stands inside of another one",
             "one whose number depends on data",
@@ -228,6 +232,41 @@ def _steady(op_name: str, drawn: dict[int, Any], inside: set[Sym]) -> None:
 def _inside(block: Block) -> set[Sym]:
     """The symbols that operations of a region bind."""
     return {s for o in walk(block) for s in bound(o)}
+
+
+# --- operands that are computed whatever decides --------------------------------------------------------------------
+
+_UNFAILING = (Elementwise, Reduction, ArgExtremum, View, Full)
+
+
+def inlined(
+    call: Callable[[], Any], is_unseen: Callable[[], bool], is_raised: Callable[[BaseException], bool]
+) -> tuple[Any] | None:
+    """``(call(),)``, recorded where the program stands; None, and nothing is recorded, where a call that is not asked
+    for would show: it draws random numbers, writes to a tensor or may fail, or ``is_unseen()`` is false after it.
+
+    ``is_raised``: whether an error is one of the code that is called.
+    """
+    tracer = current()
+    before = words(tracer)
+    try:
+        body = _Body(tracer, lambda _: [call(), is_unseen()])
+    except Exception as error:
+        set_words(tracer, before)
+        if is_raised(error):
+            return None
+        raise
+    x, unseen = body.leaves
+    drawn = any(type(n) is Sym or n for n in _drawn(tracer, before).values())
+    if drawn or body.written or not unseen or not all(map(_is_unfailing, body.block.operations)):
+        set_words(tracer, before)
+        return None
+    tracer.builder.block.operations += body.block.operations
+    return (symbolic(body.values[0], tracer) if isinstance(x, Tensor) else x,)
+
+
+def _is_unfailing(o: Operation) -> bool:
+    return isinstance(o.op, _UNFAILING) and not o.op.effect and not o.op.random
 
 
 # --- branches --------------------------------------------------------------------------------------------------------

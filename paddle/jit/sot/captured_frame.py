@@ -144,6 +144,17 @@ class CapturedFrame(FrameCall):
         _LOG.info("%s: the graph does not serve the call that it was captured for (%s)", self.name, why)
         return self._run_as_written(args, kwargs)
 
+    def _failed(self, run: Captured, error: Exception, args: tuple, kwargs: dict[str, Any] | None) -> Any:
+        """A run has raised an error. Before one that the user's text raises, a run as it was written does what was to be
+        done until then."""
+        if getattr(error, "of_the_text", False) and run.leaves_no_trace:
+            try:
+                self._run_as_written(args, kwargs)
+            except Exception as shown:
+                if type(shown) is not type(error):
+                    raise
+        raise error
+
     def _give_up(self, error: Uncapturable, args: tuple, kwargs: dict[str, Any] | None) -> Any:
         """Run a call without a graph, and note why."""
         if error.lasting:

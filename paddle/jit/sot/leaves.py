@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from paddle.autograd.py_layer import PyLayer
-from paddle.autograd.run import backward, grad
+from paddle.autograd.run import backward
 from paddle.distributed.fleet.utils import recompute
-from paddle.jit.sot.control import Control, Refused, Uncapturable
+from paddle.jit.sot.control import Control, Refused
 from paddle.jit.sot.models.classes import class_attribute, is_iterator
 from paddle.jit.sot.object_state import ObjectState
 from paddle.jit.sot.sources import Attribute, Fixed, fixed
@@ -84,8 +84,6 @@ def leaf(sim: Simulator, f: Callable[..., Any], args: tuple, kwargs: dict[str, A
             if not sim.trace.has_effects():
                 sim.trace.of_library = Refused(error, sim.places())
             raise
-        if f is grad and (kwargs.get("no_grad_vars") or args[7:]):  # tensors that a graph gives have one history
-            raise Uncapturable(f"no_grad_vars of paddle.grad: {error}", lasting=False) from error
         # Outside of the graph it raises what it has to, at the user's line, or it works there.
         return sim.break_graph(f"{name_of(f)}: {type(error).__name__}: {error}")
     if capture.ended:

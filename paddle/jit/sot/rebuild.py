@@ -70,6 +70,27 @@ def quiet_view(op: Any, operands: tuple, params: tuple) -> Tensor:
         return apply(op, operands, params)
 
 
+class _ReadInside:
+    """Beside the node of a view that the graph has read by itself: gradients of results with respect to the view, and
+    hooks on it, would miss that."""
+
+    def take_apart(self, node: Any, index: int, asked: bool) -> NoReturn:
+        """Refuse."""
+        raise RuntimeError(
+            "[to_static] requires gradients with respect to a view that other results of the captured function depend "
+            f"on, and hooks on it, to be asked for inside of it, got a result that is a view ({node.name}). Ask "
+            "inside, or return a copy (x.clone()) that the others are computed of"
+        )
+
+
+def read_inside(view: Tensor) -> Tensor:
+    """A view that other results of its graph depend on."""
+    node = view.grad_fn
+    if node is not None:
+        node.python = _ReadInside()
+    return view
+
+
 class Rebuilder:
     """Writes the lines; ``outputs`` are the tensors and numbers that the graph has to give."""
 
@@ -78,7 +99,7 @@ class Rebuilder:
         self.names = Namespace(
             CellType=CellType, MethodType=MethodType, FunctionType=FunctionType, partial=functools.partial, new=new,
             set_attribute=object.__setattr__, deque=collections.deque, view=apply,
-            stopped=stopped, own=with_own_history, quiet=quiet_view,
+            stopped=stopped, own=with_own_history, quiet=quiet_view, read_inside=read_inside,
         )  # fmt: skip
         self._constants = trace.capture.captured()  # by what stands for them
         self.outputs: list[Any] = []
@@ -182,7 +203,19 @@ class Rebuilder:
             return self.variable(f"own({made}, {self._output(x)})")
         if x.stop_gradient and not x._cut and not quiet:
             made = f"stopped({made})"
+        elif not x.stop_gradient and id(x._value) in self._read:
+            made = f"read_inside({made})"
         return self.variable(f"{made}.detach()" if x._cut else made)
+
+    @functools.cached_property
+    def _read(self) -> set[int]:
+        """The values, by id, of which the graph computes others that have a gradient, views aside."""
+        found: set[int] = set()
+        for o in reversed(self.trace.capture.builder.program.ops):
+            flows = [r for r in o.results if not r.stop and r.meta.dtype.is_continuous]
+            if any(id(r) in found for r in flows) if o.op.view else flows:
+                found.update(map(id, o.values))
+        return found
 
     def _output(self, x: Any) -> str:
         self.outputs.append(x)

@@ -292,6 +292,8 @@ class Simulator:
         if name in ("is_contiguous", "stride", "get_strides", "data_ptr") and isinstance(x, SymTensor):
             return self.break_graph(f"{name}() of a tensor, which differs from call to call")
         method = getattr(x, name)
+        if name in ("register_hook", "_register_grad_hook", "retain_grads") and not self.trace.capture.is_outer_leaf(x):
+            return self.break_graph(f"{name}() of a tensor whose history began outside, where more of its gradient is")
         if name in ("register_hook", "_register_grad_hook"):
             if isinstance(x, SymTensor) and x._value.hooks and effects_of(self, args[0], [x]) is not None:
                 raise Uncapturable("a hook that cannot be captured follows one that was")  # their order would change

@@ -8,6 +8,7 @@ from typing import Any
 
 from paddle.jit.source.branches import value_of
 from paddle.jit.source.errors import ConversionError, place_of
+from paddle.jit.source.speculation import computed_anyway
 from paddle.jit.source.values import holds, is_unknown, truth
 from paddle.jit.source.world import world
 from umiak import ops as F
@@ -51,7 +52,7 @@ def _combined(x: Any, rest: Sequence[Thunk], conjunction: bool) -> Any:
         elif x.dtype.name != "bool":
             return _of_values(x, thunk, rest[n + 1 :], conjunction)
         else:
-            x = _of_flags(x, thunk(), conjunction)
+            x = _of_flags(x, thunk, conjunction, [thunk])
     return x
 
 
@@ -68,8 +69,22 @@ def _of_values(x: Any, thunk: Thunk, after: Sequence[Thunk], conjunction: bool) 
     return value_of(truth(x), first, second, _VALUE, (), [thunk, *after])
 
 
-def _of_flags(x: Any, y: Any, conjunction: bool) -> Any:
-    """``x`` is a truth value. ``y`` is computed whatever it is, which costs less than a branch."""
+def _of_flags(x: Any, thunk: Thunk, conjunction: bool, functions: Sequence[Thunk]) -> Any:
+    """``x`` is a truth value. The second operand is computed whatever it is where nobody can tell, which costs less
+    than a branch; ``functions``: those of the text that ``thunk`` calls."""
+    computed = computed_anyway(thunk, functions)
+    if computed is None:
+
+        def asked() -> Any:
+            y = thunk()
+            return truth(y) if is_unknown(y) else y
+
+        def decided() -> Any:
+            return not conjunction
+
+        first, second = (asked, decided) if conjunction else (decided, asked)
+        return value_of(truth(x), first, second, _VALUE, (), functions)
+    (y,) = computed
     if isinstance(y, bool):
         flag = truth(x)
         return flag if y is conjunction else F.full(y, shape=(), dtype=flag.dtype)
@@ -78,13 +93,7 @@ def _of_flags(x: Any, y: Any, conjunction: bool) -> Any:
         if y.dtype is x.dtype and y.ndim == x.ndim:
             a, b = x, y
         return F.logical_and(a, b) if conjunction else F.logical_or(a, b)
-
-    def first() -> Any:
-        return y if conjunction else x
-
-    def second() -> Any:
-        return x if conjunction else y
-
+    first, second = (lambda: y, lambda: x) if conjunction else (lambda: x, lambda: y)
     return value_of(truth(x), first, second, _VALUE)
 
 
@@ -97,15 +106,15 @@ def compare(symbols: Sequence[str], first: Any, *rest: Thunk) -> Any:
     """``a < b < c``: each operand is computed once, and none behind a comparison that is known not to hold."""
     x: Any = True
     left = first
-    for symbol, thunk in zip(symbols, rest, strict=True):
+    for n, (symbol, thunk) in enumerate(zip(symbols, rest, strict=True)):
         right = thunk()
-        result = world().call(_COMPARE[symbol], left, right)
-        if is_unknown(x):
-            x = _of_flags(truth(x), result, True)
-        else:
-            x = result
-            if not is_unknown(x) and not holds(x):
-                return x
+        x = world().call(_COMPARE[symbol], left, right)
+        more = n + 1 < len(rest)
+        if more and is_unknown(x):
+            left, after = right, n + 1
+            return _of_flags(truth(x), lambda: compare(symbols[after:], left, *rest[after:]), True, rest[after:])
+        if more and not holds(x):
+            return x
         left = right
     return x
 

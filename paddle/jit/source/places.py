@@ -164,9 +164,13 @@ class Snapshot:
             place.set(value)
         world().restore(self._effects)
 
+    def others(self) -> list[str]:
+        """Return what has changed that is no place, in words."""
+        return world().others(self._effects, self.places)
+
     def refuse_others(self, where: str) -> None:
         """Refuse changes of what is no place: they would be made on both ways of a branch, or not at all."""
-        others = world().others(self._effects, self.places)
+        others = self.others()
         if others:
             raise ConversionError(
                 f"[to_static] requires branches and loops on tensors that change names, attributes, lists and dicts "

@@ -36,6 +36,11 @@ def raised(error: Any, caught: bool) -> Any:
     return error
 
 
+def is_raised(error: BaseException) -> bool:
+    """Return whether the user's text has raised an error, in a branch or loop."""
+    return getattr(error, _MARK, None) is not None
+
+
 class as_operation:
     """A block whose ``raise`` statements become an operation of the program. ``error``: the one that did."""
 
