@@ -7,10 +7,12 @@ from typing import Any
 
 from paddle._public import public
 from paddle.jit.function import StaticFunction
+from paddle.jit.marker import DYNAMIC
 from paddle.jit.sot.captured_frame import SWITCH
 from paddle.jit.sot.function import FullGraphFunction, SymbolicStaticFunction
 from paddle.jit.sot.switches import falls_back
 from paddle.nn.layer.layers import Layer
+from paddle.static.compiled import BuildStrategy
 from umiak.core.context import current
 from umiak.runtime.capture import Capture, CaptureError
 from umiak.util.errors import op_error
@@ -35,11 +37,12 @@ def to_static(
     one program. Gradients of a captured layer are otherwise as usual, by ``backward`` on what it returns.
 
     Args:
-        function: a function, a method, or a ``Layer``, whose ``forward`` is captured; None: a decorator.
+        function: a function, a method, or a ``Layer``, whose ``forward`` is captured; None: a decorator. One that is
+            marked by ``not_to_static`` runs as it was written.
         input_spec: an ``InputSpec`` for each tensor argument; sizes of None may differ without a new program. None:
             sizes become symbols when they differ.
         build_strategy: accepted; there is nothing to choose.
-        backend: accepted; there is one compiler.
+        backend: ``"CINN"`` or None; there is one compiler.
         **kwargs: ``full_graph``, False by default: whether the function is one program or refused; ``property``,
             accepted.
 
@@ -49,8 +52,10 @@ def to_static(
 
     Raises:
         CaptureError: at a call with ``full_graph=True``, something that cannot be captured.
-        TypeError: an unknown keyword, something that cannot be called, or a function marked by ``not_to_static``.
-        ValueError: at a call, tensors that ``input_spec`` does not allow.
+        TypeError: an unknown keyword, something that cannot be called, an ``input_spec`` that is no list or tuple, or
+            a ``build_strategy`` that is none.
+        ValueError: another backend, or more specs than parameters; at a call, tensors that ``input_spec`` does not
+            allow.
 
     Example:
         >>> import paddle
@@ -72,24 +77,27 @@ def to_static(
         raise TypeError(f"to_static() got an unexpected keyword argument {sorted(unknown)[0]!r}")
     if function is None:
         return lambda f: to_static(f, input_spec, build_strategy, backend, **kwargs)
+    if build_strategy is not None and not isinstance(build_strategy, BuildStrategy):
+        got = type(build_strategy).__name__
+        raise op_error(TypeError, "to_static", "a BuildStrategy or None as build_strategy", got)
+    if backend not in ("CINN", None):
+        raise op_error(ValueError, "to_static", "'CINN' or None as backend", repr(backend))
+    if not (input_spec is None or isinstance(input_spec, (list, tuple))):
+        raise op_error(TypeError, "to_static", "a list or tuple as input_spec", type(input_spec).__name__)
     if isinstance(function, StaticFunction):
         return function
+    if isinstance(function, (classmethod, staticmethod)):
+        inner = to_static(function.__func__, input_spec, build_strategy, backend, **kwargs)
+        return type(function)(inner)
     make = FullGraphFunction if kwargs.get("full_graph", not falls_back()) else SymbolicStaticFunction
     if isinstance(function, Layer):
         forward = function.forward
         if not isinstance(forward, StaticFunction):
-            _refuse_kept(forward)
             function.__dict__["forward"] = make(forward, input_spec)
         return function
     if not callable(function):
         raise op_error(TypeError, "to_static", "a function or a Layer", type(function).__name__)
-    _refuse_kept(function)
     return make(function, input_spec)
-
-
-def _refuse_kept(function: Any) -> None:
-    if getattr(function, "__not_to_static__", False):
-        raise op_error(TypeError, "to_static", "a function that is not marked by not_to_static", repr(function))
 
 
 @public("paddle.jit")
@@ -100,10 +108,10 @@ def not_to_static(func: Any = None) -> Any:
     was written, and must be one that can be traced.
 
     Args:
-        func: the function; None: a decorator.
+        func: the function, a layer, or a class of layers; None: a decorator.
 
     Returns:
-        A function that does the same and carries the mark.
+        A function that does the same and carries the mark; a layer or a class itself, marked.
 
     Raises:
         CaptureError: at a call from a function that is being traced and was not rewritten.
@@ -118,6 +126,9 @@ def not_to_static(func: Any = None) -> Any:
     """
     if func is None:
         return not_to_static
+    if isinstance(func, (Layer, type)):
+        setattr(func, DYNAMIC, True)
+        return func
 
     @functools.wraps(func)
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -127,7 +138,7 @@ def not_to_static(func: Any = None) -> Any:
             )
         return func(*args, **kwargs)
 
-    run.__not_to_static__ = True
+    setattr(run, DYNAMIC, True)
     return run
 
 

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from paddle.jit.programs import CapturedProgram
 from paddle.static.input import InputSpec
+from paddle.static.program import Program
 from umiak.core.tensor import Tensor
-from umiak.ir.program import Program
 
 
 @dataclass
@@ -16,14 +17,15 @@ class ConcreteProgram:
     """A program that one kind of calls is captured as.
 
     ``inputs`` and ``outputs`` are specs, with -1 for sizes that differ between calls; ``parameters`` are the tensors
-    that the function knows by itself.
+    that the function knows by itself, which have their values: there is nothing for ``startup_program`` to do.
     """
 
     function: Callable[..., Any]
-    main_program: Program
+    main_program: CapturedProgram
     inputs: list[InputSpec]
     outputs: list[InputSpec]
     parameters: list[Tensor] = field(default_factory=list)
+    startup_program: Program = field(default_factory=Program)
 
 
 @dataclass

@@ -10,8 +10,11 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from paddle.jit.concrete import Arguments, ConcreteProgram, FunctionSpec
+from paddle.jit.marker import dynamic_dims
+from paddle.jit.programs import ProgramCache
 from paddle.nn.layer.layers import Layer
 from paddle.static.input import InputSpec
+from paddle.static.program import Program
 from paddle.tensor.filled import full
 from umiak.core.direct import Direct
 from umiak.util import pytree
@@ -49,10 +52,14 @@ class StaticFunction:
         if instance is None:
             return self
         name = "__static_" + self._function.__name__
-        bound = instance.__dict__.get(name)
+        own = getattr(instance, "__dict__", {})
+        bound = own.get(name)
         if bound is None or bound._function is not self._function:
             bound = self._like(self._function, instance)
-            instance.__dict__[name] = bound
+            if isinstance(own, dict):  # an object with slots has nowhere to keep it
+                own[name] = bound
+            else:  # a class, of a class method
+                setattr(instance, name, bound)
         return bound
 
     def __copy__(self) -> StaticFunction:
@@ -71,12 +78,17 @@ class StaticFunction:
         return self._function if self._instance is None else MethodType(self._function, self._instance)
 
     @property
-    def program_cache(self) -> list[Any]:
-        """The programs captured so far; ``print`` shows their operations."""
-        return [c.program for c in self._captures()]
+    def class_instance(self) -> Any:
+        """The object whose method this is; None for a function."""
+        return getattr(self.dygraph_function, "__self__", None)
 
     @property
-    def main_program(self) -> Any:
+    def program_cache(self) -> ProgramCache:
+        """The programs captured so far, as static programs; ``print`` shows their operations."""
+        return ProgramCache(self._concrete(), self)
+
+    @property
+    def main_program(self) -> Program:
         """The program captured last."""
         cache = self.program_cache
         if not cache:
@@ -109,16 +121,16 @@ class StaticFunction:
             if specs is None:
                 required = "a call of the function before, or input_spec"
                 raise op_error(RuntimeError, "concrete_program", required, "neither")
-            examples = pytree.map(_example, specs)
-            return self.get_concrete_program(*(examples if isinstance(examples, (list, tuple)) else [examples]))[0]
+            return self.get_concrete_program(*(specs if isinstance(specs, (list, tuple)) else [specs]))[0]
         return self._concrete()[-1]
 
     def get_concrete_program(self, *args: Any, **kwargs: Any) -> tuple[ConcreteProgram, StaticFunction]:
         """Capture a kind of calls without running it.
 
         Args:
-            *args: arguments of the function.
-            **kwargs: arguments of the function.
+            *args: arguments of the function, or an ``InputSpec`` in the place of a tensor, whose open sizes become
+                symbols.
+            **kwargs: arguments of the function, likewise.
 
         Returns:
             The program, and this function, which runs it.
@@ -126,6 +138,7 @@ class StaticFunction:
         Raises:
             CaptureError: there is no graph for such a call.
         """
+        args, kwargs = pytree.map(_example, (args, kwargs))
         return self._captured_for(args, kwargs), self
 
     def _called_with(self) -> Arguments | None:
@@ -187,6 +200,7 @@ def _example(spec: Any) -> Any:
     if not isinstance(spec, InputSpec):
         return spec
     made = full([2 if n == -1 else n for n in spec.shape], 0, spec.dtype)
+    dynamic_dims(made, [i for i, n in enumerate(spec.shape) if n == -1])
     made.stop_gradient = spec.stop_gradient
     return made
 

@@ -17,7 +17,8 @@ DIMS = "_dynamic_dims"  # an attribute of tensors
 def _marked(op_name: str, x: Any, name: str, value: Any) -> Any:
     if not callable(x):
         raise op_error(TypeError, op_name, "a function or a class of layers", type(x).__name__)
-    setattr(x, name, value)
+    target = x.forward if isinstance(x, type) and hasattr(x, "forward") and name != DYNAMIC else x
+    setattr(target, name, value)
     return x
 
 
@@ -48,9 +49,7 @@ def unified(fn: Any = None, *, for_sot: bool = True, for_ast: bool = True) -> An
     """
     if fn is None:
         return lambda f: unified(f, for_sot=for_sot, for_ast=for_ast)
-    target = fn.forward if isinstance(fn, type) and hasattr(fn, "forward") else fn
-    _marked("unified", target, UNIFIED, (for_sot, for_ast))
-    return fn
+    return _marked("unified", fn, UNIFIED, (for_sot, for_ast))
 
 
 @public("paddle.jit.marker")
@@ -60,7 +59,7 @@ def capture_control_flow(fn: Any = None) -> Any:
     Its source is rewritten, as with ``to_static(full_graph=True)``; other functions break the graph at such a branch.
 
     Args:
-        fn: a function; None: a decorator.
+        fn: a function, or a class of layers, whose ``forward`` is meant; None: a decorator.
 
     Returns:
         ``fn``, marked.
@@ -105,9 +104,7 @@ def force_dynamic(fn: Any = None) -> Any:
     """
     if fn is None:
         return force_dynamic
-    target = fn.forward if isinstance(fn, type) and hasattr(fn, "forward") else fn
-    _marked("force_dynamic", target, DYNAMIC, True)
-    return fn
+    return _marked("force_dynamic", fn, DYNAMIC, True)
 
 
 @public("paddle.jit.marker")
@@ -119,7 +116,7 @@ def dynamic_dims(tensor: Tensor, dims: int | Sequence[int]) -> None:
         dims: one of its axes, or several.
 
     Raises:
-        TypeError: ``tensor`` is not a Tensor.
+        TypeError: ``tensor`` is not a Tensor, or ``dims`` no ints.
         ValueError: the tensor has no such axis.
 
     Example:
@@ -135,6 +132,8 @@ def dynamic_dims(tensor: Tensor, dims: int | Sequence[int]) -> None:
     if not isinstance(tensor, Tensor):
         raise op_error(TypeError, "dynamic_dims", "a Tensor", type(tensor).__name__)
     axes = [dims] if isinstance(dims, int) else list(dims)
+    if not all(type(a) is int for a in axes):
+        raise op_error(TypeError, "dynamic_dims", "an int or ints for dims", repr(dims))
     wrong = [a for a in axes if not -tensor.ndim <= a < tensor.ndim]
     if wrong:
         raise op_error(ValueError, "dynamic_dims", f"axes of a tensor of {tensor.ndim} axes", wrong[0])

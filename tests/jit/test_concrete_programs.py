@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 
+import numpy as np
 import pytest
 
 import paddle
@@ -23,8 +24,9 @@ def test_of_a_layer_with_specs(full_graph):
     program = captured.concrete_program
     assert shapes(program.inputs) == shapes(captured.inputs) == [(-1, 3)]
     assert shapes(program.outputs) == shapes(captured.outputs) == [(-1, 4)]
+    assert captured.class_instance is layer
     assert {id(p) for p in program.parameters} == {id(p) for p in layer.parameters()}
-    assert program.main_program is captured.main_program and len(program.main_program.ops) > 0
+    assert program.main_program is captured.main_program and program.main_program.num_ops() > 0
     x = paddle.randn([5, 3])
     with paddle.no_grad():
         captured(x)
@@ -67,3 +69,56 @@ def test_modes_of_the_layer():
     assert layer[0].training
     with pytest.raises(RuntimeError, match="a captured method of a Layer"):
         paddle.jit.to_static(lambda x: x).eval()
+
+
+@pytest.mark.parametrize("full_graph", [False, True])
+def test_as_static_programs(full_graph, rng):
+    """What was captured can be looked at, copied and run like a program of static mode."""
+    layer = paddle.nn.Sequential(paddle.nn.Linear(3, 4), paddle.nn.BatchNorm1D(4), paddle.nn.Dropout(0.5))
+    spec = InputSpec([None, 3], name="image")
+    captured = paddle.jit.to_static(layer, input_spec=[spec], full_graph=full_graph).forward
+    program = captured.main_program if captured.program_cache else captured.concrete_program.main_program
+    assert isinstance(program, paddle.static.Program)
+    ops = program.global_block().ops
+    assert [o.name() for o in ops][:2] == ["linear", "batch_norm"] and len(ops) == program.num_ops()
+    assert ops[1].operand_source(0).get_defining_op() == ops[0] and ops[0].result(0).all_used_ops() == [ops[1]]
+    assert {id(p) for p in program.all_parameters()} >= {id(p) for p in layer.parameters()}
+    assert program.parameters_num() == 6 and {"image", "fetch_name_0"} <= set(program.global_block().vars)
+    assert str(program).startswith('program "forward"(%0: f32[s0, 3]')
+    layer.eval()
+    evaluated, same = captured.get_concrete_program(spec)
+    assert same is captured and shapes(evaluated.inputs) == [(-1, 3)]
+    assert evaluated.startup_program.num_ops() == 0
+    x = rng.standard_normal((5, 3)).astype("float32")
+    for p in (evaluated.main_program, evaluated.main_program.clone()):
+        (y,) = paddle.static.Executor().run(p, feed={evaluated.inputs[0].name: x}, fetch_list=["fetch_name_0"])
+        np.testing.assert_allclose(y, layer(paddle.to_tensor(x)).numpy(), rtol=1e-6, atol=1e-6)
+
+
+def test_of_all_kinds_of_calls():
+    f = paddle.jit.to_static(lambda x, n: x * n)
+    with pytest.raises(IndexError, match="a call of the function before"):
+        f.program_cache.last()
+    f(paddle.ones([2]), 2)
+    f(paddle.ones([2, 2]), 2)
+    cache = f.program_cache
+    assert len(cache) == 2 and cache[-1] is list(cache)[1] is f.main_program and cache[:1] == [cache[0]]
+    assert [c.main_program for c in cache.concrete_programs()] == list(cache)
+    assert cache.last() == (1, (f.concrete_program, f))
+
+
+def test_updates_are_a_part():
+    """An optimizer's step writes to parameters: a program that is run does so as well."""
+    layer = paddle.nn.Linear(2, 1)
+    optimizer = paddle.optimizer.SGD(0.5, parameters=layer.parameters())
+
+    @paddle.jit.to_static
+    def step(x):
+        layer(x).sum().backward()
+        optimizer.step()
+        optimizer.clear_grad()
+
+    step(paddle.ones([3, 2]))
+    assert len(step.captures[-1].program.effects) == 2
+    names = [o.name() for o in step.main_program.global_block().ops]
+    assert names.count("sgd_update") == 2 and step.main_program.parameters_num() == 2

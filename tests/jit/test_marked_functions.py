@@ -8,6 +8,7 @@ import pytest
 import paddle
 from paddle import nn
 from paddle.jit.marker import capture_control_flow
+from paddle.jit.sot.frame import HANDLERS
 
 
 def over_rows(x):
@@ -99,3 +100,70 @@ def test_an_unmarked_one_is_unrolled():
     for n in (4, 6, 3):
         compare(captured, f, n)
     assert captured.get_traced_count() == 3
+
+
+@pytest.mark.parametrize("mark", [paddle.jit.not_to_static, paddle.jit.marker.force_dynamic])
+def test_layers_outside_of_graphs(mark):
+    """A mark leaves a layer, and a class of layers, what they are: their parameters are found."""
+
+    class Scale(nn.Linear):
+        def forward(self, x):
+            return super().forward(x) * float(x.sum())
+
+    marked = mark(Scale)
+    assert marked is Scale
+    other = paddle.jit.not_to_static(nn.Linear(2, 2))
+    model = nn.Sequential(Scale(2, 2), other)
+    captured = paddle.jit.to_static(model)
+    assert len(model.parameters()) == 4
+    x = paddle.ones([1, 2])
+    expected = other(model[0](x))
+    np.testing.assert_allclose(captured(x).numpy(), expected.numpy(), rtol=1e-6)
+    assert [b.partition(" (")[0] for b in captured.forward.graph_breaks] == [
+        "Scale is marked by not_to_static",
+        "Linear is marked by not_to_static",
+    ]
+
+
+@pytest.mark.parametrize("full_graph", [False, True])
+def test_a_marked_function_that_is_captured_itself_runs_as_it_was_written(full_graph):
+    @paddle.jit.to_static(full_graph=full_graph)
+    @paddle.jit.not_to_static
+    def halved(x):
+        return x / 2 if float(x.sum()) > 0 else x
+
+    assert halved(paddle.ones([1])).item() == 0.5 and halved.get_traced_count() == 0
+
+
+@pytest.mark.parametrize("outer", [classmethod, staticmethod])
+def test_methods_of_classes(outer):
+    class Base:
+        @outer
+        @paddle.jit.to_static
+        def one(*args):
+            return args[-1] * 2
+
+        @paddle.jit.to_static
+        @outer
+        def two(*args):
+            return args[-1] * 3
+
+        @paddle.jit.to_static
+        def three(self, x):
+            return x * 4
+
+    class Slots(Base):
+        __slots__ = ()
+
+    x = paddle.ones([1])
+    for owner in (Base, Slots, Base(), Slots()):
+        assert (owner.one(x).item(), owner.two(x).item()) == (2.0, 3.0)
+    assert Base().three(x).item() == 4.0
+
+
+def test_an_instruction_that_is_not_known_is_warned_of(monkeypatch):
+    monkeypatch.delitem(HANDLERS, "UNARY_NEGATIVE")
+    f = paddle.jit.to_static(lambda x: -x)
+    with pytest.warns(RuntimeWarning, match="runs without a graph: the instruction UNARY_NEGATIVE is not known"):
+        assert f(paddle.ones([1])).item() == -1.0
+    assert f(paddle.ones([1])).item() == -1.0 and len(f.fallbacks) == 1

@@ -575,8 +575,17 @@ def test_unknown_arguments():
         to_static(lambda x: x, fast=True)
     with pytest.raises(TypeError, match="requires a function or a Layer"):
         to_static(3)
-    with pytest.raises(TypeError, match="not marked by not_to_static"):
-        to_static(report)
+    with pytest.raises(TypeError, match="a BuildStrategy or None as build_strategy, got int"):
+        to_static(lambda x: x, build_strategy=3)
+    with pytest.raises(ValueError, match="'CINN' or None as backend, got 'TVM'"):
+        to_static(lambda x: x, backend="TVM")
+    spec = paddle.static.InputSpec([2])
+    with pytest.raises(TypeError, match="a list or tuple as input_spec, got InputSpec"):
+        to_static(lambda x: x, input_spec=spec)
+    with pytest.raises(ValueError, match=r"as many specs as parameters at most: \['x'\], got 2 of them"):
+        to_static(lambda x: x, input_spec=[spec, spec])
+    with pytest.raises(TypeError, match="an int or ints for dims, got 'a'"):
+        paddle.jit.marker.dynamic_dims(paddle.ones([2]), "a")
 
 
 @pytest.mark.parametrize("part", [False, True], ids=["whole", "through a view"])

@@ -158,7 +158,7 @@ def test_programs_with_regions_are_text(seed: int) -> None:
     function, arrays = random_function(seed)
     both = static(lambda x, w, n: [y := function(x, w, n), *paddle.grad(weighted(y), [x, w], allow_unused=True)])
     both(*(tensor(a) for a in arrays), paddle.to_tensor(2))
-    program = both.main_program
+    program = both.captures[-1].program
     verify(program)
     assert any(o.regions for o in program.ops)
     again = parse(repr(program))
@@ -248,7 +248,7 @@ def agree(function: Callable[..., Any], *arrays: Any, calls: int = 1) -> list[An
         found.append(rows)
     for a, b in zip(*found, strict=True):
         np.testing.assert_allclose(b, a, rtol=1e-9, atol=1e-12)
-    return captured.main_program.ops
+    return captured.captures[-1].program.ops
 
 
 X = np.array([0.5, -1.0, 2.0])

@@ -324,8 +324,12 @@ class ProgramTracer(Capture):
             name = names.get(id(value))
             made = out.feed(next(fed), value.meta) if name is None else out.capture(tensors[name])
             table[id(value)] = made._value
+        roots = {id(value): made for value, (made, _) in zip(program.inputs, out._roots, strict=True)}
         for operation in program.ops:
             out.builder.copy(operation, table)
+        for write in program.effects:
+            assert type(write.value) is Value
+            roots[id(write.target)]._value = table[id(write.value)]
         outputs = program.outputs[:-3] if draws else program.outputs
         if draws:
             seed, offset, words = program.outputs[-3:]

@@ -6,15 +6,17 @@ import inspect
 import logging
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
 from paddle.jit.concrete import ConcreteProgram, spec_of
+from paddle.jit.programs import CapturedProgram
 from paddle.jit.sot import report, switches
 from paddle.jit.sot.bytecode import VERSION, decode
-from paddle.jit.sot.control import Control, GraphBreak, HasHistory, Raised, Restart, Uncapturable
+from paddle.jit.sot.control import Control, GraphBreak, HasHistory, Raised, Restart, Uncapturable, UnknownInstruction
 from paddle.jit.sot.frame import HANDLERS, NULL, RETURNED, Frame
 from paddle.jit.sot.leaves import is_backward
 from paddle.jit.sot.liveness import live_locals
@@ -108,6 +110,10 @@ class CapturedFrame(FrameCall):
         """Run the frame as it was written."""
         raise NotImplementedError
 
+    def input_name(self, source: Source) -> str:
+        """Return the name of an input of its programs."""
+        return str(source)
+
     # --- calls
 
     def _general(self, args: tuple, kwargs: dict[str, Any] | None) -> Any:
@@ -160,6 +166,8 @@ class CapturedFrame(FrameCall):
         if error.lasting:
             self.abandoned = error.reason
         report.say(1, "%s runs without a graph: %s", self.name, error.reason)
+        if isinstance(error, UnknownInstruction):
+            warnings.warn(f"{self.name} runs without a graph: {error.reason}", RuntimeWarning, stacklevel=2)
         self.family.fall_back(error.reason)
         return self._run_as_written(args, kwargs)
 
@@ -345,10 +353,11 @@ class CapturedFrame(FrameCall):
             raise Uncapturable(f"the graph has {size} operations, fewer than MIN_GRAPH_SIZE")
         else:
             self.captures.append(captured)
-            inputs = [spec_of(i.stand_in, str(i.source)) for i in trace.inputs]
+            inputs = [spec_of(i.stand_in, self.input_name(i.source)) for i in trace.inputs]
             outputs = [spec_of(x) for x in rebuilder.outputs if isinstance(x, Tensor)]
+            shown = CapturedProgram(program, [str(x.name) for x in inputs])
             self.concrete.append(
-                ConcreteProgram(self.original(), program, inputs, outputs, list(program.captured.values()))
+                ConcreteProgram(self.original(), shown, inputs, outputs, list(program.captured.values()))
             )
         finish = None
         simple = (
@@ -417,6 +426,8 @@ class CapturedFrame(FrameCall):
         names["Tail"] = Tail
         for k, (name, values, f) in reversed(list(enumerate(calls))):
             line = f.instruction.line
+            if f is not frames[0] and _only_returns(f):
+                continue
             if any(map(_is_guarded, frames[: k + 1])):  # through the rest of this frame to those around
                 out.append((f"try:\n x, e = {text}, None\nexcept BaseException as caught:\n x, e = None, caught", line))
             else:
@@ -672,6 +683,12 @@ def _is_guarded(f: Frame) -> bool:
     if VERSION < (3, 11):
         return any(kind == "try" for kind, _, _ in f.blocks)
     return f.bytecode.handler(f.instruction.offset) is not None
+
+
+def _only_returns(f: Frame) -> bool:
+    """Return whether a frame returns what the call that it is at gives."""
+    following = f.bytecode.instructions[f.current + 1]
+    return f.instruction.opname.startswith("CALL") and following.opname == "RETURN_VALUE" and not _is_guarded(f)
 
 
 def _history(values: Iterable[Value]) -> set[int]:

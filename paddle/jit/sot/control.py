@@ -31,6 +31,10 @@ class Uncapturable(Control):
         self.lasting = lasting
 
 
+class UnknownInstruction(Uncapturable):
+    """The frame's code has an instruction that is not simulated."""
+
+
 class Raised(Uncapturable):
     """The frame raises an exception, which a run as it was written will show."""
 

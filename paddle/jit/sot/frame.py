@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddle.jit.sot.breakpoints import BM
 from paddle.jit.sot.bytecode import VERSION, Bytecode, Instruction, decode, describe
-from paddle.jit.sot.control import Control, GraphBreak, Operation, Uncapturable
+from paddle.jit.sot.control import Control, GraphBreak, Operation, UnknownInstruction
 from paddle.jit.sot.trace import Unset
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class Frame:
                 BM.visit(self)
             handler = HANDLERS.get(instruction.opname)
             if handler is None:
-                raise Uncapturable(f"the instruction {instruction.opname} is not known ({self.where()})")
+                raise UnknownInstruction(f"the instruction {instruction.opname} is not known ({self.where()})")
             try:
                 done = handler(self, instruction)
             except Control:

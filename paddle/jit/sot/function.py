@@ -12,10 +12,11 @@ from paddle.jit.concrete import Arguments, ConcreteProgram, spec_of
 from paddle.jit.function import StaticFunction, as_function
 from paddle.jit.sot.captured_frame import CapturedFrame, Family, FunctionFrame, Position, ResumedFrame
 from paddle.jit.sot.control import HasHistory, Raised, Refused, Uncapturable
+from paddle.jit.sot.leaves import name_of
 from paddle.jit.sot.rebuild import raise_at
 from paddle.jit.sot.sources import Item, Source
 from paddle.jit.sot.trace import argument
-from paddle.jit.sot.translation import is_unified
+from paddle.jit.sot.translation import is_marked, is_unified
 from paddle.jit.source import rewriting as source
 from paddle.jit.specs import free_axes, specs_of
 from paddle.static.input import InputSpec
@@ -46,11 +47,21 @@ class SymbolicStaticFunction(StaticFunction, FunctionFrame):
         plain: Any = f.__func__ if isinstance(f, MethodType) else f
         if not hasattr(plain, "__code__"):  # a method of a captured class
             plain, owner = as_function(lambda *args, **kwargs: function(*args, **kwargs)), None
+        self._names: dict[Source, str] = {}  # of inputs, as specs say
         self._last: dict[str, Any] | None = None  # arguments of the last capture, specs in the place of tensors
         FunctionFrame.__init__(self, Family(), plain, owner)
+        positional = [p for p in self.parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        if len(input_spec or ()) > len(positional) and not any(p.kind is p.VAR_POSITIONAL for p in self.parameters):
+            required = f"as many specs as parameters at most: {[p.name for p in positional]}"
+            raise op_error(ValueError, "to_static", required, f"{len(input_spec)} of them in input_spec")
+        if is_marked(function):
+            self.abandoned = f"{name_of(function)} is marked by not_to_static"
 
     def _like(self, function: Callable[..., Any], instance: Any) -> StaticFunction:
         return type(self)(function, self._input_spec, instance)
+
+    def input_name(self, source: Source) -> str:
+        return self._names.get(source, str(source))
 
     def _captures(self) -> list[Captured]:
         return [c for frame in self.family.frames for c in frame.captures]
@@ -105,6 +116,7 @@ class SymbolicStaticFunction(StaticFunction, FunctionFrame):
                 axes = set(free_axes(self.__name__, spec, tuple(x.shape)))
                 free[id(x)] = free.get(id(x), axes) & axes
             self.policy.free.update((place, free[id(x)]) for _, (place, x) in zip(self._specs, tensors))
+            self._names = {place: spec.name for spec, (place, _) in zip(self._specs, tensors) if spec.name is not None}
         self._last = {k: pytree.map(_as_spec, x) for k, x in bound.items()}
         return super()._capture(bound)
 
@@ -158,7 +170,8 @@ class FullGraphFunction(OneGraph, SymbolicStaticFunction):
         super().__init__(function, input_spec, instance)
         self.policy.full_graph = True
         self.family.rest = RestOfGraph
-        self.abandoned = None  # a generator is refused when it is called
+        if not is_marked(function):
+            self.abandoned = None  # a generator is refused when it is called
 
     @property
     def code(self) -> str:

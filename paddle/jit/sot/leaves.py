@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from paddle.autograd.products import jvp, vjp
 from paddle.autograd.py_layer import PyLayer
 from paddle.autograd.run import backward
-from paddle.distributed.fleet.utils import recompute
+from paddle.distributed.fleet.recompute.recompute import recompute, recompute_sequential
+from paddle.incubate.autograd.functional import Hessian, Jacobian
 from paddle.jit.sot.control import Control, Refused
 from paddle.jit.sot.models.classes import class_attribute, is_iterator
 from paddle.jit.sot.object_state import ObjectState
@@ -20,8 +22,11 @@ from paddle.jit.sot.sources import Attribute, Fixed, fixed
 from paddle.jit.sot.trace import MUTABLE, TABLES, TensorMethod, symbolic_in
 from paddle.jit.sot.translation import is_library
 from paddle.jit.state import attributes_read, is_simple
+from paddle.nn.functional.loss_margin import triplet_margin_with_distance_loss
 from paddle.nn.layer.layers import Layer
 from paddle.optimizer.optimizer import Optimizer
+from paddle.static.nn.control_flow import case, cond, switch_case, while_loop
+from paddle.utils.nested import map_structure
 from umiak import ops as F
 from umiak.core.context import current, no_grad_guard
 from umiak.core.tensor import Tensor
@@ -39,6 +44,12 @@ BUILT_IN = (
 
 _NOTHING = object()
 
+# Functions of the library that call the user's while they run. These are simulated.
+CALLING = frozenset((
+    recompute, recompute_sequential, cond, case, switch_case, while_loop, map_structure, vjp, jvp, Jacobian, Hessian,
+    triplet_margin_with_distance_loss,
+))  # fmt: skip
+
 
 def leaf(sim: Simulator, f: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
     """A call of the library, whose operations are recorded."""
@@ -46,14 +57,17 @@ def leaf(sim: Simulator, f: Callable[..., Any], args: tuple, kwargs: dict[str, A
         _note_function(sim, x)
     if args and isinstance(args[0], type) and issubclass(args[0], PyLayer) and f.__name__ == "apply":
         sim.probe_layer(*args)
-    elif f is recompute and type(args[0]) in (FunctionType, MethodType):
-        sim.probe(args[0], list(args[1:]))
+    elif f in CALLING:
+        args = tuple(sim.called(x, f) for x in args)
+        kwargs = {k: sim.called(x, f) for k, x in kwargs.items()}
     method = getattr(f, "__func__", f)
     owner = args[0] if args and type(f) is FunctionType else getattr(f, "__self__", None)
     if owner is None and type(caller := class_attribute(type(f), "__call__")[0]) is FunctionType:
         owner, method = f, caller
     if holds(np.ndarray, (*args, *kwargs.values())) and not sim.trace.policy.full_graph:  # there they are constants
         return sim.break_graph(f"{name_of(f)} of an array")
+    if _holds_functions(owner):
+        return sim.break_graph(f"{name_of(f)} of an object that holds functions")
     for x in (*args, *kwargs.values()):
         if _is_opaque(x):
             return sim.break_graph(f"{name_of(f)} of an object of {type(x).__name__}, whose state no guard compares")
@@ -254,6 +268,19 @@ def _is_opaque(x: Any) -> bool:
     own = kind.__module__ == "builtins" or any(is_library(base.__module__) for base in kind.__mro__)
     own = own or isinstance(x, (type, ModuleType))
     return not (own or callable(x) or is_iterator(x) or isinstance(x, (list, dict, set)))
+
+
+def _holds_functions(owner: Any) -> bool:
+    """Return whether an object of the library, no layer, holds functions of the user's, which it may call."""
+    if isinstance(owner, (Tensor, Layer, Optimizer, type, ModuleType, *BUILT_IN)) or not is_library(
+        type(owner).__module__
+    ):
+        return False
+    for value in getattr(owner, "__dict__", {}).values():
+        for x in value if type(value) in (list, tuple) else (value,):
+            if isinstance(x, (FunctionType, MethodType)) and not is_library(x.__module__):
+                return True
+    return False
 
 
 def holds(kind: type, values: Iterable[Any]) -> bool:

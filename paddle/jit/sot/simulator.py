@@ -28,6 +28,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from paddle.autograd.py_layer import PyLayer, PyLayerContext
+from paddle.distributed.fleet.recompute.recompute import recompute_sequential
 from paddle.jit.ignored import is_ignored
 from paddle.jit.sot import attributes, leaves
 from paddle.jit.sot.control import Control, GraphBreak, Operation, Refused, Restart, Uncapturable
@@ -51,9 +52,10 @@ from paddle.jit.sot.translation import (
     is_unified,
 )
 from paddle.jit.source.callees import rewritten
+from paddle.nn.layer.container import Sequential, one_by_one
 from paddle.nn.layer.layers import Layer
 from umiak.core.context import no_grad_guard
-from umiak.core.direct import Direct
+from umiak.core.direct import Direct, in_order
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import NumberUnknown, Sym
 from umiak.ir.tracer import DataUnknown, SymTensor
@@ -153,6 +155,25 @@ class Callback:
         return self.simulator.call(self.function, args, kwargs, direct=False)
 
 
+class Called(Callback):
+    """A function that one of the library calls: as a way of a branch, in a loop, or twice. So it changes no state."""
+
+    __slots__ = ("caller",)
+
+    def __init__(self, simulator: Simulator, function: Callable[..., Any], caller: Callable[..., Any]) -> None:
+        super().__init__(simulator, function)
+        self.caller = caller
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        world = self.simulator.world
+        before = world.effects()
+        result = super().__call__(*args, **kwargs)
+        if changed := world.others(before, ()):
+            what = f"{name_of(self.function)}, which {name_of(self.caller)} calls, changes {', '.join(changed)}"
+            self.simulator.break_graph(what)
+        return result
+
+
 class Simulator:
     """Does operations for the frames of one trace."""
 
@@ -180,15 +201,13 @@ class Simulator:
         """
         frames = self.frames
         full_graph = self.trace.policy.full_graph
-        at = len(frames) - 1
-        for i in range(1, len(frames)):
-            if is_library(frames[i].globals.get("__name__", "")) and not self.trace.policy.leaves.get(frames[i].code):
-                # A layer of the library that cannot be simulated may be traced.
-                self.trace.policy.leaves[frames[i].code] = reason
-                raise Restart
-            if not frames[i].direct:
-                at = i - 1
-                break
+        own = next((i + 1 for i in reversed(range(len(frames))) if not _is_of_library(frames[i])), len(frames))
+        if 0 < own < len(frames) and not self.trace.policy.leaves.get(frames[own].code):
+            # A layer of the library that cannot be simulated may be traced, if it calls none of the user's code, which
+            # would be traced with it, unguarded.
+            self.trace.policy.leaves[frames[own].code] = reason
+            raise Restart
+        at = next((i - 1 for i in range(1, len(frames)) if not frames[i].direct), len(frames) - 1)
         if full_graph:
             what = f"[to_static] cannot capture {self.trace.name} as one graph"
             self.refuse(CaptureError(f"{what}: {reason} ({frames[-1].where()})"))
@@ -205,7 +224,7 @@ class Simulator:
         inner = self.frames[1:]
         return (
             not self.trace.capture.frames
-            and all(f.direct and not is_library(f.globals.get("__name__", "")) for f in inner)
+            and all(f.direct and not _is_of_library(f) for f in inner)
             and not any(f.handling for f in self.frames)
         )
 
@@ -223,6 +242,18 @@ class Simulator:
     def callback(self, f: Callable[..., Any]) -> Callback:
         """Return a function that code of the library may call: it is simulated, too."""
         return Callback(self, f)
+
+    def called(self, x: Any, caller: Callable[..., Any]) -> Any:
+        """Return an argument of a function of the library, with the functions in it simulated where it calls them."""
+        if isinstance(x, Sequential) and type(x).forward is Sequential.forward and caller is recompute_sequential:
+            x = list(x)
+        if type(x) in (list, tuple):
+            return type(x)(self.called(v, caller) for v in x)
+        if type(x) is dict:
+            return {k: self.called(v, caller) for k, v in x.items()}
+        if isinstance(x, (Layer, FunctionType, MethodType, functools.partial)):
+            return Called(self, x, caller)
+        return x
 
     def unwind_to(self, n: int) -> None:
         """Forget the frames that an exception has left."""
@@ -263,7 +294,10 @@ class Simulator:
             return self.trace.append(f, *args)
         if kind is TensorMethod:
             return self._tensor_method(f, args, kwargs)
-        if kind is Callback:
+        if f is in_order:  # in C
+            layers, _, x = args
+            return self.function(one_by_one, (layers, x), {}, direct)
+        if kind in (Callback, Called):
             return self._call(f.function, args, kwargs, direct)
         if kind is functools.partial:
             return self._partial(f, args, kwargs, direct)
@@ -275,6 +309,8 @@ class Simulator:
         if kind in (BuiltinFunctionType, MethodWrapperType, MethodDescriptorType, WrapperDescriptorType):
             return self.built_in(f, args, kwargs)
         caller = class_attribute(kind, "__call__")[0]
+        if isinstance(f, Layer) and is_marked(f) and not self.trace.policy.full_graph:
+            return self.break_graph(f"{name_of(f)} is marked by not_to_static")
         if type(caller) in (FunctionType, Direct) and (isinstance(f, Layer) or is_interpreted(caller.__module__)):
             return self._call(caller, (f, *args), kwargs, direct)
         if is_library(getattr(f, "__module__", None)):
@@ -305,6 +341,8 @@ class Simulator:
             if type(method) is MethodType and is_library(getattr(method.__func__, "__module__", None))
             else None
         )
+        if name in ("apply", "apply_"):
+            args = tuple(self.called(v, method) for v in args)
         if plain is None and type(method) is MethodType and method.__func__ is not SymTensor._refuse:
             return self._call(method, args, kwargs, False)
         return self.leaf(method, args, kwargs)
@@ -365,7 +403,7 @@ class Simulator:
                 return self.break_graph(f"a call of {module}.{name_of(f)}{advice(module)}")
         if type(f) is Direct:
             f = f.function
-        if is_library(module) and self.trace.policy.leaves.get(f.__code__):
+        if is_library(module) and self.trace.policy.leaves.get(f.__code__) and not _has_users_layers(args):
             return self.leaf(f, args, kwargs)
         code = f.__code__
         if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE):
@@ -646,6 +684,18 @@ class Simulator:
             return True
         self.trace.guards.different(one, other)
         return False
+
+
+def _has_users_layers(args: tuple) -> bool:
+    """Return whether the object of a method is a layer of the library that calls one of the user's, or hooks."""
+    return bool(args) and isinstance(args[0], Layer) and any(
+        not is_library(type(layer).__module__) or layer._forward_pre_hooks or layer._forward_post_hooks
+        for layer in args[0].sublayers(include_self=True)
+    )  # fmt: skip
+
+
+def _is_of_library(frame: Frame) -> bool:
+    return is_library(frame.globals.get("__name__", ""))
 
 
 def bind(

@@ -13,7 +13,7 @@ _OWN = ("paddle", "umiak")
 # Parts of the library that compute with layers and Python state, and are simulated like the user's code.
 _INTERPRETED = (
     "paddle.nn.layer", "paddle.nn.utils", "paddle.vision.models", "paddle.audio.features", "paddle.incubate.nn.layer",
-    "paddle.amp.grad_scaler",
+    "paddle.amp.grad_scaler", "paddle.distributed.data_parallel",
 )  # fmt: skip
 # Of the standard library, what is written in Python and has no effect outside.
 _STANDARD = frozenset(

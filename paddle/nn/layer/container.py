@@ -25,6 +25,13 @@ def _named_items(items: Any) -> Iterable[tuple[str, Any]]:
 _CALL = Layer.__call__
 
 
+def one_by_one(layers: dict[str, Layer], x: Any) -> Any:
+    """Do what ``in_order`` does, for who follows what it calls."""
+    for layer in layers.values():
+        x = layer(x)
+    return x
+
+
 @public("paddle.nn")
 class Sequential(Layer):
     """Layers that are called one after another, each on the output of the one before.

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from paddle.jit.sot.models.attributes import write_attribute
 from paddle.jit.sot.models.table import model
 from paddle.nn.layer.layers import Layer
-from umiak.core.direct import in_order
 
 if TYPE_CHECKING:
     from paddle.jit.sot.simulator import Simulator
@@ -21,10 +20,3 @@ def _train(sim: Simulator, layer: Layer, mode: Any = True) -> Layer:
         if inner is not None:
             _train(sim, inner, mode)
     return layer
-
-
-@model(in_order)
-def _in_order(sim: Simulator, layers: dict, call: Any, x: Any) -> Any:
-    for layer in layers.values():
-        x = sim.call(layer, (x,), {})
-    return x
