@@ -45,6 +45,7 @@ class Basic(NamedTuple):
         return F.unsqueeze(x, self.insert) if self.insert else x
 
 
+_EVERYTHING = Basic((), (), (), (), (), ())
 _Call = tuple[OpBase, tuple]  # an op and its operands
 
 
@@ -118,6 +119,8 @@ def _consumed(item: Any) -> int:
 
 def parse(x: Tensor, item: Any) -> tuple[Basic, dict[int, Tensor]]:
     """The basic part of an index, and the advanced ones by the axis of the view (masks: the first)."""
+    if type(item) is tuple and (whole := _whole_axes(x, item)) is not None:
+        return _EVERYTHING, whole
     place = x.place
     items = [_one(i, place) for i in item] if isinstance(item, tuple) else [_one(item, place)]
     shape = x.shape
@@ -168,6 +171,19 @@ def parse(x: Tensor, item: Any) -> tuple[Basic, dict[int, Tensor]]:
             out += n
     starts, sizes, steps = zip(*parts) if parts else ((), (), ())
     return Basic(tuple(axes), starts, sizes, steps, tuple(drop), tuple(insert)), advanced
+
+
+def _whole_axes(x: Tensor, items: tuple) -> dict[int, Tensor] | None:
+    """The indices by axis where there are only tensors of integers and ``:``; None where there is anything else."""
+    if len(items) > x.ndim:
+        return None
+    advanced = {}
+    for axis, i in enumerate(items):
+        if type(i) is Tensor and i.dtype.is_integer and i.ndim:
+            advanced[axis] = i
+        elif not (type(i) is slice and i.start is i.stop is i.step is None):
+            return None
+    return advanced
 
 
 def _check_mask(mask: list, shape: list) -> None:
@@ -445,8 +461,6 @@ def where_masked(x: Tensor, mask: Tensor, v: Tensor, add: bool = False) -> _Call
 
 
 def _put(region: Tensor, advanced: dict[int, Tensor], value: Any, x: Tensor) -> Tensor | _Call:
-    from paddle.tensor.sequences import broadcast_shapes
-
     by_axis = _indices_by_axis(advanced)
     axes = tuple(by_axis)
     if len(by_axis) == 1:
@@ -454,13 +468,12 @@ def _put(region: Tensor, advanced: dict[int, Tensor], value: Any, x: Tensor) -> 
         s = region.shape
         v = _value(value, x, (*s[:axis], *index.shape, *s[axis + 1 :]))
         return PUT[axis], (region, index, v)
-    rest = tuple(a for a in range(region.ndim) if a not in by_axis)
+    sizes = region.shape
+    rest = tuple(a for a in range(len(sizes)) if a not in by_axis)
     order = axes + rest
     indices = _aligned(list(by_axis.values()))
-    shapes = [tuple(i.shape) for i in indices]
-    alike = not region._kind & KIND_SYMBOLIC and all(s == shapes[0] for s in shapes)
-    k = shapes[0] if alike else broadcast_shapes(*shapes)
-    tail = [region.shape[a] for a in rest]
+    k = _broadcast(region, [tuple(i.shape) for i in indices])
+    tail = [sizes[a] for a in rest]
     if _together(axes) and axes[0]:
         p, n = axes[0], len(k)
         v = _value(value, x, (*tail[:p], *k, *tail[p:]))
@@ -476,6 +489,15 @@ def _put(region: Tensor, advanced: dict[int, Tensor], value: Any, x: Tensor) -> 
     for i, a in enumerate(order):
         back[a] = i
     return F.permute(new, tuple(back))
+
+
+def _broadcast(x: Tensor, shapes: list[tuple]) -> tuple:
+    """The shape of indices together."""
+    if not x._kind & KIND_SYMBOLIC and all(s == shapes[0] for s in shapes):
+        return shapes[0]
+    from paddle.tensor.sequences import broadcast_shapes
+
+    return tuple(broadcast_shapes(*shapes))
 
 
 def _every_axis(x: Tensor, axes: tuple[int, ...], indices: list[Tensor]) -> list[Tensor]:
