@@ -71,7 +71,7 @@ class CustomOpDef(Operator):
         Operator.__init__(self, definition)
         if fn is not None:
             for device in _devices(device_types, "custom_op"):
-                definition.kernels[device] = fn
+                definition.kernels[device] = schema.ordered(fn)
             if schema.count == 0 and schema.written and not hasattr(fn, "__code__"):
                 # A function of a library in C, which writes all its results into arguments: nothing of it could be
                 # traced, and nothing is left to be said of shapes.
@@ -104,7 +104,7 @@ class CustomOpDef(Operator):
             TypeError: something that cannot be called. Calls of the operator raise ValueError where its function gives
                 other shapes or dtypes than this one.
         """
-        self.definition.fake = _called(fn, self.name, "register_fake")
+        self.definition.fake = self.definition.schema.ordered(_called(fn, self.name, "register_fake"))
         self.changed()
         return fn
 
@@ -116,9 +116,11 @@ class CustomOpDef(Operator):
         Args:
             backward: ``backward(ctx, *grads)`` gets a gradient of each result and returns one for each argument, None
                 where there is none; for a list of tensors, a list. Where it computes with tensors alone, it is
-                differentiated again, and is part of programs; where it reads data it is called when they run.
+                differentiated again, and is part of programs; where it reads data it is called when they run. Arguments
+                that are given by name alone may be left out.
             setup_context: ``setup_context(ctx, inputs, output)`` keeps what ``backward`` wants:
-                ``ctx.save_for_backward(*tensors)``, attributes of ``ctx``. None: nothing is kept.
+                ``ctx.save_for_backward(*tensors)``, attributes of ``ctx``. Of an operator with arguments that are given
+                by name alone it is ``setup_context(ctx, inputs, keyword_only_inputs, output)``. None: nothing is kept.
 
         Raises:
             TypeError: something that cannot be called.
@@ -135,6 +137,8 @@ class CustomOpDef(Operator):
         definition.setup = None
         if setup_context is not None:
             definition.setup = _called(setup_context, self.name, "register_autograd")
+        if definition.schema.positional < len(definition.schema.arguments):
+            _split_names(definition)
         self.changed()
 
     def register_kernel(self, device_types: Any, fn: Callable[..., Any] | None = None, /) -> Any:
@@ -154,7 +158,7 @@ class CustomOpDef(Operator):
         if fn is None:
             return lambda f: self.register_kernel(device_types, f)
         for device in _devices(device_types, self.name):
-            self.definition.kernels[device] = _called(fn, self.name, "register_kernel")
+            self.definition.kernels[device] = self.definition.schema.ordered(_called(fn, self.name, "register_kernel"))
         self.changed()
         return fn
 
@@ -172,9 +176,8 @@ class CustomOpDef(Operator):
         Raises:
             TypeError: neither a text nor a function.
         """
-        if not isinstance(rule, str):
-            _called(rule, self.name, "register_sharding")
-        self.definition.sharding = rule
+        given = rule if isinstance(rule, str) else _called(rule, self.name, "register_sharding")
+        self.definition.sharding = given if isinstance(given, str) else self.definition.schema.ordered(given)
         return rule
 
     def __repr__(self) -> str:
@@ -252,6 +255,25 @@ def _defined(name: str, fn: Any, mutates_args: Any, device_types: Any, schema: s
     made = CustomOpDef.__new__(CustomOpDef)
     made._enter(own, fn, device_types, tags)
     return made
+
+
+def _split_names(definition: Definition) -> None:
+    """Of a gradient whose operator has arguments that are given by name alone: they come apart from the others, and
+    need no gradient."""
+    schema, setup, backward = definition.schema, definition.setup, definition.backward
+    n, names = schema.positional, [a.name for a in schema.arguments[schema.positional :]]
+    assert backward is not None
+
+    def padded(ctx: Any, *grads: Any) -> Any:
+        given = backward(ctx, *grads)
+        gradients = tuple(given) if isinstance(given, (tuple, list)) else (given,)
+        return gradients + (None,) * len(names) if len(gradients) == n else given
+
+    definition.backward = padded
+    if setup is not None:
+        definition.setup = lambda ctx, inputs, output: setup(
+            ctx, tuple(inputs[:n]), dict(zip(names, inputs[n:], strict=True)), output
+        )
 
 
 def _nothing(*args: Any) -> None:

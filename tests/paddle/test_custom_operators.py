@@ -135,6 +135,41 @@ def test_gradients_of_any_order(fake):
     assert (float(first), float(second), float(paddle.grad(second, x)[0])) == (12.0, 12.0, 6.0)
 
 
+def test_arguments_that_are_given_by_name_alone(rng):
+    @paddle.library.custom_op("named::blend", mutates_args=())
+    def blend(x: Tensor, y: Tensor, by: float = 1.0, *, scale: float, more: Tensor | None = None) -> Tensor:
+        return (x + y * by) * scale if more is None else (x + y * by) * scale + more
+
+    def keep(ctx, inputs, names, output):
+        ctx.by, ctx.names = inputs[2], names
+
+    def slope(ctx, g):
+        return g * ctx.names["scale"], g * ctx.names["scale"] * ctx.by, None
+
+    blend.register_fake(lambda x, y, by, *, scale, more: paddle.empty_like(x))
+    x, y = (paddle.to_tensor(rng.standard_normal(3), stop_gradient=False) for _ in range(2))
+    calls = (lambda: blend(x, y, scale=3.0), lambda: blend(x, y, 0.5, scale=2.0, more=x.detach()))
+    wanted = (3 * (x + y), (x + y * 0.5) * 2 + x.detach())
+    for with_rule in (False, True):
+        if with_rule:
+            blend.register_autograd(slope, setup_context=keep)
+        for f, want in zip(calls, wanted, strict=True):
+            for call in (f, paddle.jit.to_static(f, full_graph=True)):
+                np.testing.assert_allclose(call().numpy(), want.numpy())
+                for g, w in zip(
+                    paddle.grad(call().sum(), [x, y]), paddle.grad(want.sum(), [x, y], retain_graph=True), strict=True
+                ):
+                    np.testing.assert_allclose(g.numpy(), w.numpy())
+    blend.register_sharding(lambda x, y, by, *, scale, more: "i, i, i -> i" if more is not None else "i, i -> i")
+    library = paddle.library.Library("named", "FRAGMENT")
+    library.define("twice(Tensor x, *, float by=2.0) -> Tensor")
+    library.impl("twice", lambda x, by: x * by, "CPU")  # a function that takes it by position, too
+    assert paddle.ops.named.twice(paddle.ones([1]), by=4.0).tolist() == [4.0]
+    library.close()
+    with pytest.raises(TypeError, match=r"\[named::blend\] requires at most 3 positional arguments, got 4"):
+        blend(x, y, 1.0, 2.0)
+
+
 def test_without_a_rule_gradients_flow_through_the_function():
     @paddle.library.custom_op("test::squared", mutates_args=())
     def squared(x: Tensor, by: float = 1.0) -> Tensor:

@@ -100,6 +100,15 @@ class Argument:
         return f"{self.type} {self.name}" + ("" if self.default is MISSING else f"={self.default!r}")
 
 
+def _takes_names(fn: Callable[..., Any]) -> bool:
+    """Has a function arguments that are given by name alone?"""
+    try:
+        parameters = inspect.signature(fn).parameters.values()
+    except (TypeError, ValueError):  # of a library in C
+        return False
+    return any(p.kind in (p.KEYWORD_ONLY, p.VAR_KEYWORD) for p in parameters)
+
+
 @dataclass(frozen=True)
 class Schema:
     """The arguments of an operator in order, and the types of its results; None where nothing is said about them."""
@@ -129,13 +138,29 @@ class Schema:
             )
         return replace(self, arguments=tuple(replace(a, written=a.written or a.name in chosen) for a in self.arguments))
 
+    @property
+    def positional(self) -> int:
+        """The number of arguments that may be given by position; the others stand behind them."""
+        return sum(not a.keyword_only for a in self.arguments)
+
+    def ordered(self, fn: Callable[..., Any]) -> Callable[..., Any]:
+        """``fn`` as a function of all arguments in order: what it takes by name alone, it gets by name."""
+        n, names = self.positional, [a.name for a in self.arguments if a.keyword_only]
+        if not names or not _takes_names(fn):
+            return fn
+
+        def call(*args: Any) -> Any:
+            return fn(*args[:n], **dict(zip(names, args[n:], strict=True)))
+
+        return call
+
     def bound(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple:
         """The values of all arguments in order, with defaults.
 
         Raises:
             TypeError: arguments that are missing, too many, unknown, given twice, or of another type.
         """
-        positional = [a for a in self.arguments if not a.keyword_only]
+        positional = self.arguments[: self.positional]
         if len(args) > len(positional):
             raise TypeError(
                 f"[{self.name}] requires at most {len(positional)} positional arguments, got {len(args)}. "
