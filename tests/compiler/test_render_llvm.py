@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import itertools
-import mmap
 import re
 from dataclasses import replace
 
@@ -28,6 +27,7 @@ from loop_kernels import (
     transpose,
 )  # fmt: skip
 
+from tests.support.fences import fenced
 from umiak.compiler.loop import node as n
 from umiak.compiler.loop.evaluate import DTYPES, evaluate
 from umiak.compiler.loop.functions.narrow import ROUND_BF16, convert
@@ -92,19 +92,6 @@ from umiak.compiler.render.plan import LONG, Survey
 FLOATS, INTEGERS = (F32, F64), (I8, I16, I32, I64, U8, U16, U32, U64)
 SIZES = (0, 1, 3, 15, 16, 17, 33, 64, 65, 127, 131, 500)
 targets = pytest.mark.parametrize("target", RUNNABLE, ids=lambda t: f"{t.cpu}-{t.vector_bits}")
-
-
-def fenced(x: np.ndarray) -> np.ndarray:
-    """A copy that ends at a page which may not be touched."""
-    page = mmap.PAGESIZE
-    size = -(-max(x.nbytes, 1) // page) * page
-    area = mmap.mmap(-1, size + page)
-    start = ctypes.addressof(ctypes.c_char.from_buffer(area))
-    libc = ctypes.CDLL(None, use_errno=True)
-    assert libc.mprotect(ctypes.c_void_p(start + size), ctypes.c_size_t(page), 0) == 0
-    result = np.frombuffer(area, x.dtype, x.size, size - x.nbytes).reshape(x.shape)
-    result[...] = x
-    return result
 
 
 def data(rng: np.random.Generator, t: ScalarType, *shape: int) -> np.ndarray:
