@@ -293,9 +293,9 @@ def test_log_sum_exp_has_padded_rows_and_a_gradient():
 
 
 @pytest.mark.parametrize("causal", [True, False])
-@pytest.mark.parametrize("size", [3, (4, 2)])
+@pytest.mark.parametrize("size", [3, np.int64(3), (4, 2), [4, 2]])
 def test_window(causal, size):
-    before, after = (size, size) if isinstance(size, int) else size
+    before, after = size if isinstance(size, (tuple, list)) else (size, size)
     x = paddle.to_tensor(draw(np.random.default_rng(0), (1, 20, 2, 8)))
     got = paddle.nn.functional.flashmask_attention(x, x, x, causal=causal, window_size=size)
     mask = masks.sliding_window(20, before, None if causal else after)
@@ -337,6 +337,8 @@ INDICES = {"startend_row_indices": np.full((1, 1, 4, 1), 4, np.int32)}
             "indices or window_size",
         ),
         ({"window_size": (-1, 2)}, ValueError, "a window of 0 keys at least"),
+        ({"window_size": (1, 2, 3)}, ValueError, r"a window of one number or two, got \(1, 2, 3\)"),
+        ({"window_size": 2.5}, TypeError, "window_size"),
         ({"fixed_seed_offset": np.zeros(3, np.int64)}, ValueError, "two integers, a seed and an offset"),
         ({"fixed_seed_offset": np.zeros(2)}, ValueError, "two integers, a seed and an offset"),
         ({"rng_name": "nobody"}, ValueError, "a name that set_random_seed_generator was given"),

@@ -423,6 +423,12 @@ WRONG = {
         ),
         "a softcap of 0 or more, got -1.0",
     ),
+    "a window of three": (
+        lambda: F.flash_attention_v3_varlen(
+            *[paddle.to_tensor(X)] * 3, *[paddle.to_tensor(AT)] * 2, 4, 4, window_size=(1, 2, 3)
+        ),
+        r"a window_size of two numbers, of keys before and after, got \(1, 2, 3\)",
+    ),
     "rank": (lambda: unpadded(x=X[None]), r"\[total, heads, dim\]"),
     "offsets decrease": (lambda: sparse(offset=((0, 2, 1),)), "begins with 0, never decreases"),
     "offsets beyond": (lambda: sparse(offset=((0, 1, 3),)), "ends with 2 at most"),

@@ -32,7 +32,7 @@ from paddle.nn.functional.packed_sequences import (
     sequences,
     visible,
 )
-from paddle.tensor._args import create_on
+from paddle.tensor._args import create_on, integer
 from umiak import ops as F
 from umiak.core.context import no_grad_guard
 from umiak.core.tensor import Tensor
@@ -413,7 +413,7 @@ def flash_attention_v3_varlen(
     Raises:
         TypeError: the operands are not floating or have different dtypes.
         ValueError: shapes that do not fit, cumulative lengths that are not integers, decrease or end beyond the rows,
-            ``qv`` or scales of 8-bit operands, or a ``softcap`` below 0.
+            ``qv`` or scales of 8-bit operands, a ``window_size`` that is not two numbers, or a ``softcap`` below 0.
 
     Example:
         >>> import paddle
@@ -434,10 +434,13 @@ def flash_attention_v3_varlen(
     scale = 1.0 / math.sqrt(query.shape[2] or 1) if softmax_scale is None else softmax_scale
     if not 0 <= softcap < math.inf:
         raise op_error(ValueError, op_name, "a softcap of 0 or more", softcap)
+    if not isinstance(window_size, (tuple, list)) or len(window_size) != 2:
+        raise op_error(ValueError, op_name, "a window_size of two numbers, of keys before and after", window_size)
+    before, after = (integer(n, op_name, "window_size") for n in window_size)
     if seqused_k is not None:
         key, value = only_counted(key, key_rows), only_counted(value, key_rows)
     out, lse = _attend_within(
-        query, key, value, rows, key_rows, alike, causal, window_size, scale, lse=True, softcap=float(softcap)
+        query, key, value, rows, key_rows, alike, causal, (before, after), scale, lse=True, softcap=float(softcap)
     )
     return out, lse  # type: ignore[return-value]
 

@@ -15,7 +15,7 @@ from paddle.nn.functional.attention_call import (
     padded_lse,
     seed_and_offset,
 )
-from paddle.tensor._args import create_on
+from paddle.tensor._args import create_on, integer
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
@@ -127,14 +127,16 @@ def flashmask_attention(
     return results if len(results) > 1 else out
 
 
-def _only(holds: bool, required: str, got: str) -> None:
+def _only(holds: bool, required: str, got: object) -> None:
     if not holds:
         raise op_error(ValueError, OP, required, got)
 
 
-def _window(like: Tensor, queries: Any, keys: Any, causal: bool, size: int | tuple[int, int]) -> Tensor:
+def _window(like: Tensor, queries: Any, keys: Any, causal: bool, size: Any) -> Tensor:
     """Indices ``[1, 1, keys, 1 or 2]`` of a window, for queries that stand at the places of the first keys."""
-    before, after = (size, size) if isinstance(size, int) else size
+    sizes = tuple(size) if isinstance(size, (tuple, list)) else (size, size)
+    _only(len(sizes) == 2, "a window of one number or two", sizes)
+    before, after = (integer(n, OP, "window_size") for n in sizes)
     _only(before >= 0 and after >= 0, "a window of 0 keys at least", f"{size}")
     key = create_on(like.place, F.iota, 0, 1, dt.int64, keys)
     columns = [F.minimum(F.add(key, before + 1), queries)]
