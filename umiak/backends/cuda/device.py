@@ -191,7 +191,7 @@ class Queue(Line):
         submitted = self.stream.submitted
         if self.marked < submitted and self.capture is None:
             driver = self.device.enter()
-            event = self.device.events.pop() if self.device.events else driver.event_create()
+            event = self.device.event(self.device.events)
             driver.event_record(event, self.handle)
             self.marks.append((submitted, event))
             self.marked = submitted
@@ -268,7 +268,7 @@ class TimedEvent:
         self.device = device = queue.device
         with queue.lock:
             driver = device.enter()
-            self.event = device.timed.pop() if device.timed else driver.event_create(timing=True)
+            self.event = device.event(device.timed, timing=True)
             driver.event_record(self.event, queue.handle)
 
     def milliseconds_to(self, later: TimedEvent) -> float:
@@ -325,6 +325,14 @@ class Device(QueueDriver):
         """Make the context current to this thread; the driver. Other libraries change it, so it is not remembered."""
         self.driver.ctx_set_current(self.context)
         return self.driver
+
+    def event(self, unused: list[int], timing: bool = False) -> int:
+        """An event of the driver: one of those that are not in use, or a new one. Queues have locks of their own, so
+        another thread may take the last one meanwhile."""
+        try:
+            return unused.pop()
+        except IndexError:
+            return self.driver.event_create(timing=timing)
 
     def queue(self, id: int) -> Queue:
         with self.lock:
