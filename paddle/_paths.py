@@ -213,6 +213,26 @@ PATHS: dict[str, str | dict[str, str]] = {
             "RandomResizedCrop RandomRotation RandomVerticalFlip Resize SaturationTransform ToTensor Transpose"
         ),
     },
+    "paddle.nn.functional.flash_attention": {"paddle.nn.functional": "sdp_kernel"},
+    "paddle.nn.quant.quantized_linear": {
+        "paddle.nn.quant": (
+            "apply_per_channel_scale llm_int8_linear weight_dequantize weight_only_linear weight_quantize"
+        )
+    },
+    "paddle.compat.nn.functional.sdpa": {"paddle.compat.nn.functional": "scaled_dot_product_attention"},
+    "paddle.compat.nn.transformer": {"paddle.compat.nn": "MultiheadAttention"},
+    "paddle.incubate.nn.functional.fp8": {
+        "paddle.incubate.nn.functional": (
+            "fused_stack_transpose_quant fused_swiglu_weighted_bwd fused_transpose_split_quant "
+            "fused_transpose_wlch_split_quant fused_weighted_swiglu_act_quant"
+        )
+    },
+    "paddle.incubate.nn.functional.fused_transformer": {
+        "paddle.incubate.nn.functional": (
+            "fused_bias_dropout_residual_layer_norm fused_feedforward fused_multi_head_attention "
+            "fused_multi_transformer"
+        )
+    },
     "paddle.incubate.nn.layer": {},
     "paddle.incubate.nn.memory_efficient_attention": {
         "paddle.incubate.nn.attn_bias": (

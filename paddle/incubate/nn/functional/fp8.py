@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from paddle import _lazy
 from paddle._public import need_tensor, public
 from paddle.amp.auto_cast import auto_cast
 from paddle.incubate.nn.functional import _fp8
@@ -195,3 +196,6 @@ def _operand(op: str, name: str, x: Tensor, scale: Tensor, in_rows: bool) -> Qua
     shape = [blocks_of(columns), rows] if in_rows else [blocks_of(rows), blocks_of(columns)]
     _fp8.scales(op, scale, f"{name}_decode_scale", shape)
     return Quantised(x, F.permute(scale, (1, 0)), ROWS) if in_rows else Quantised(x, scale, SQUARES)
+
+
+__getattr__, __dir__, __all__ = _lazy.contents(__name__)
