@@ -23,6 +23,12 @@ def test_an_op_without_samples_is_an_error(reuse, capsys):
     assert "1 of 1 ops untested" in capsys.readouterr().out
 
 
+def test_every_op_that_is_counted_shows_something(opencl):
+    from umiak_opencl import reuse
+
+    assert [name for name in filter(reuse.asked, reuse.ops.REGISTRY) if not reuse.samples(name)] == []
+
+
 def test_another_result_is_an_error(reuse, capsys, monkeypatch):
     monkeypatch.setattr(reuse, "agrees", lambda found, expected: False)
     assert reuse.main(["tril", "--samples", "1"]) == 1

@@ -40,7 +40,8 @@ KINDS = ("reused", "written", "host", "failed", "untested")
 EVERYWHERE = {
     f"umiak.ops.{name}"
     for name in (
-        "collective", "control", "custom", "effects", "gradient", "gradient_buckets", "packed", "places", "python_call",
+        "collective", "context_parallel", "control", "custom", "effects", "gradient", "gradient_buckets", "packed",
+        "places", "python_call",
     )
 }  # fmt: skip
 TOLERANCE = {1: 0.3, 2: 3e-2, 4: 2e-4, 8: 1e-8, 16: 1e-8}  # by bytes of a real number
