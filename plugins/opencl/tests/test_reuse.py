@@ -26,7 +26,7 @@ def test_an_op_without_samples_is_an_error(reuse, capsys):
 def test_every_op_that_is_counted_shows_something(opencl):
     from umiak_opencl import reuse
 
-    assert [name for name in filter(reuse.asked, reuse.ops.REGISTRY) if not reuse.samples(name)] == []
+    assert [name for name in filter(reuse.asked, list(reuse.ops.REGISTRY)) if not reuse.samples(name)] == []
 
 
 def test_another_result_is_an_error(reuse, capsys, monkeypatch):
