@@ -32,6 +32,7 @@ from paddle.jit.sot.iterators import ITERATORS
 from paddle.jit.sot.models.classes import DELETED, NOTHING, class_attribute
 from paddle.jit.sot.sources import Fixed, Namespace, Source
 from paddle.jit.sot.trace import HEAP_TYPE, IDENTICAL, MUTABLE, ListAppend, TensorMethod, Trace, Unset
+from paddle.jit.source.values import Conditional, Unusable
 from paddle.jit.specs import positions_of
 from umiak.core.context import no_grad_guard
 from umiak.core.direct import Direct
@@ -385,6 +386,11 @@ class Rebuilder:
                     out.append(f"{self.value(iterator)}.{slot} = {self.value(now)}")
         for (_, name), (x, value, plainly) in trace.attributes.items():
             target = self.value(x)
+            if isinstance(value, (Conditional, Unusable)):
+                raise Uncapturable(
+                    f"{name!r} of {type(x).__name__} has a value on some ways of the statement on a tensor at "
+                    f"{value.where} alone, or values of different structure. Set it before that statement"
+                )
             if value is DELETED:
                 out.append(f"{target}.__dict__.pop({name!r}, None)")  # it may be of the frame's making
             else:

@@ -104,7 +104,9 @@ class Simulated(World):
             return ABSENT
 
     def write_attribute(self, owner: Any, name: str, value: Any) -> None:
-        if value is ABSENT:
+        if value is ABSENT and (id(owner), name) in self._trace.attributes and name not in vars(owner):
+            del self._trace.attributes[id(owner), name]  # set on one way: it was not there before
+        elif value is ABSENT:
             self.simulator.call(delattr, (owner, name), {})
         else:
             self.simulator.call(setattr, (owner, name, value), {})

@@ -17,8 +17,8 @@ _SYMBOLS = {
 class Expressions(ast.NodeTransformer):
     """Rewrites expressions of one function.
 
-    ``helpers`` is the name under which rewritten code knows them, ``reads`` has the names whose values may be known
-    only while the program runs, ``first``: the function's first parameter, which ``super()`` means.
+    ``helpers`` is the name under which rewritten code knows them, ``reads`` has the names and attributes of names whose
+    values may be known only while the program runs, ``first``: the function's first parameter, which ``super()`` means.
     """
 
     def __init__(self, helpers: str, reads: Collection[str], first: str | None) -> None:
@@ -32,6 +32,13 @@ class Expressions(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         if isinstance(node.ctx, ast.Load) and node.id in self.reads:
+            return self.helper("read", node, node)
+        return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        place = f"{node.value.id}.{node.attr}" if isinstance(node.value, ast.Name) else ""
+        self.generic_visit(node)
+        if isinstance(node.ctx, ast.Load) and place in self.reads:
             return self.helper("read", node, node)
         return node
 

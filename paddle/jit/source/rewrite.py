@@ -87,7 +87,8 @@ class _Function:
         self.nonlocals = declared(body, ast.Nonlocal)
         branches: list[ast.AST] = [n for n in within(body) if isinstance(n, _BRANCHES)]
         # What follows a branch that may be left becomes a part of it.
-        self.reads = {*reads, *bound_by(body if any(map(_may_leave, branches)) else branches)}
+        parts = body if any(map(_may_leave, branches)) else branches
+        self.reads = {*reads, *bound_by(parts), *attributes_set(parts)}
         first = [p.arg for p in (*a.posonlyargs, *a.args)][:1]
         self.expressions = Expressions(names.helpers, self.reads, first[0] if first else None)
         self.expressions.function = self._inner
@@ -143,6 +144,8 @@ class _Function:
                 call = self._if(s, body, orelse, out, _TAIL if last and end.kind in ("function", "tail") else _BLOCK)
             elif isinstance(s, _LOOPS):
                 leaves = _may_leave(s)
+                if _always_leaves([s]):
+                    rest = []
                 call = self._loop(s, out)
             elif isinstance(s, _BLOCKS):
                 if not self._holds(s, end):
@@ -151,6 +154,8 @@ class _Function:
                 leaves = True
                 held = self.names.new(f"left_{s.lineno}", "")
                 out.append(build.at(ast.Assign([build.store(held)], ast.Constant(None)), s))
+                if _always_leaves([s]):
+                    rest = []
                 out.append(self._inside(s, _End("held", held)))
                 call = build.at(build.load(held), s)
             else:
@@ -352,4 +357,19 @@ def _always_leaves(statements: Sequence[ast.stmt]) -> bool:
             return True
         if isinstance(s, ast.If) and _always_leaves(s.body) and _always_leaves(s.orelse):
             return True
+        if isinstance(s, ast.While) and isinstance(s.test, ast.Constant) and s.test.value:
+            if not any(map(_breaks, s.body)):
+                return True
+        if isinstance(s, ast.Try) and _always_leaves([*s.body, *s.orelse]):
+            if all(_always_leaves(h.body) for h in s.handlers):
+                return True
     return False
+
+
+def _breaks(node: ast.AST) -> bool:
+    """Return whether a statement of a loop's body ends the loop by ``break``."""
+    if isinstance(node, Scope):
+        return False
+    if isinstance(node, (*_LOOPS, ast.AsyncFor)):
+        return any(map(_breaks, node.orelse))
+    return isinstance(node, ast.Break) or any(map(_breaks, ast.iter_child_nodes(node)))

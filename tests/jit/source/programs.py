@@ -724,6 +724,64 @@ def attributes_in_loop(x, n):
     return h.total, h.seen
 
 
+@case()
+def attributes_set_on_both_ways(x):
+    h = Holder()
+    if x.sum() > 0:
+        h.new = x * 2
+    else:
+        h.new = x * 3
+    h.new += 1
+    again = [h.new for _ in range(2)]
+    for _ in range(2):
+        h.new = h.new + again[0]
+    return h.new
+
+
+@case()
+def attribute_set_in_an_endless_loop(x):
+    h = Holder()
+    while True:
+        h.last = x * 2
+        if h.last.abs().max() > 20:
+            return h.last
+        x = x * 3
+
+
+@case()
+def returns_from_an_endless_loop(x):
+    while True:
+        x = x / 2
+        if x.abs().max() < 1:
+            return x
+
+
+@case()
+def returns_from_an_endless_loop_in_a_branch(x):
+    if x.sum() > 0:
+        while 1:
+            for i in range(3):
+                if i == 1:
+                    break
+                x = x - 1
+            if x.sum() < 0:
+                return x
+    else:
+        x = x + 100
+    return x * 2
+
+
+@case()
+def returns_from_an_endless_loop_inside_of_try(x):
+    try:
+        while True:
+            if x.sum() > 3:
+                return x
+            x = x + 1
+    finally:
+        x = x * 5
+
+
 # --- functions --------------------------------------------------------------------------------------------------------
 
 

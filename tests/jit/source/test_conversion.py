@@ -403,3 +403,30 @@ def test_arrays_are_read_at_every_call():
         assert g(UP, more).tolist() == f(UP, paddle.to_tensor(more)).tolist()
         table += 1
     assert g.get_traced_count() == 1
+
+
+def test_attributes_that_a_branch_makes():
+    """Of an object from outside: where both ways set one, it is a result; where data decide whether it is there, not."""
+
+    class Keeps(paddle.nn.Layer):
+        def forward(self, x):
+            if x.sum() > 0:
+                self.seen = x * 2
+            else:
+                self.seen = x * 3
+            return self.seen + 1
+
+    layer = paddle.jit.to_static(Keeps(), full_graph=True)
+    assert (layer(UP).tolist(), layer.seen.tolist()) == ([3.0, 3.0], [2.0, 2.0])
+    assert (layer(DOWN).tolist(), layer.seen.tolist()) == ([-2.0, -2.0], [-3.0, -3.0])
+
+    class May(paddle.nn.Layer):
+        def forward(self, x):
+            if x.sum() > 0:
+                self.seen = x * 2
+            return x
+
+    layer = paddle.jit.to_static(May(), full_graph=True)
+    with pytest.raises(CaptureError, match="'seen' of May has a value on some ways of the statement on a tensor at"):
+        layer(UP)
+    assert not hasattr(layer, "seen")
