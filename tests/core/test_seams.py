@@ -392,6 +392,7 @@ class Ask(Tensor):
 def test_seam_5_subclasses_may_answer_for_calls():
     x = Ask()
     x._kind = 32
+    Ask.calls.clear()
     assert F.exp(x) == "answer"
     assert F.add(tensor([1.0]), x) == "answer"
     assert Ask.calls == ["exp", "add"]

@@ -34,11 +34,16 @@ def on(place, array):
 # --- memory
 
 
+def empty_caches():
+    """What earlier tests freed is free when their streams are done; a block of theirs is not taken again."""
+    for place in (HERE, THERE):
+        stream.synchronize(place.index)
+        memory.empty_cache(place)
+
+
 @pytest.mark.usefixtures("no_garbage")
 def test_memory_goes_back(loop):
-    for place in (HERE, THERE):
-        stream.synchronize(place.index)  # what earlier tests freed is free when their streams are done
-        memory.empty_cache(place)
+    empty_caches()
     before = loop.counts()
     xs = [storage.allocate(HERE.index, n) for n in (1, 100, 5000, 3 << 20)]
     assert all(x.data_ptr() % 64 == 0 for x in xs)  # the plug-in's own are multiples of 16
@@ -64,7 +69,7 @@ def test_a_device_that_is_full_says_so():
 
 @pytest.mark.parametrize(("status", "error"), [(FAILED, MemoryError), (INTERNAL, PluginError), (17, PluginError)])
 def test_an_allocation_that_fails(loop, status, error):
-    memory.empty_cache(HERE)
+    empty_caches()
     with loop.failing("device_memory_allocate", status), pytest.raises(error, match="loop:0"):
         storage.allocate(HERE.index, 7 << 20)
     assert storage.allocate(HERE.index, 7 << 20).capacity
@@ -72,6 +77,7 @@ def test_an_allocation_that_fails(loop, status, error):
 
 @pytest.mark.usefixtures("no_garbage")
 def test_memory_that_is_not_taken_back_is_given_up(loop, caplog):
+    empty_caches()
     x = storage.allocate(HERE.index, 9 << 20)
     del x
     before = loop.counts().blocks
