@@ -22,12 +22,12 @@ def test_processes(module, name, size):
 @pytest.mark.parametrize(
     "size", [1, 2, pytest.param(4, marks=pytest.mark.slow)], ids=["1 process", "2 processes", "4 processes"]
 )
-@every("gradient_checks")
+@every("gradient_checks", "ring_checks")
 def test_gradients_of_processes(module, name, size):
     assert_passes(size, module, name)
 
 
 @pytest.mark.parametrize("size", [3, 4], ids="{} ranks".format)
-@every("collective_checks", "gradient_checks", virtual=True)
+@every("collective_checks", "gradient_checks", "ring_checks", virtual=True)
 def test_virtual_ranks(module, name, size):
     simulate(size, module, name)
