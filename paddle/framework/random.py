@@ -36,10 +36,6 @@ class Generator(_Generator):
         super().__init__()
         self.device = current_place() if device is None else place_of(device, "Generator")
 
-    def initial_seed(self) -> int:  # type: ignore[override]
-        """Return the seed it began with."""
-        return super().initial_seed
-
 
 def generator_of(device: Any = None) -> _Generator:
     """The generator of a device, by default of the current one."""
@@ -141,7 +137,7 @@ def set_random_seed_generator(name: str, seed: int) -> None:
     Example:
         >>> import paddle
         >>> paddle.framework.random.set_random_seed_generator("of_attention", 3)
-        >>> paddle.framework.random.get_random_seed_generator("of_attention").initial_seed
+        >>> paddle.framework.random.get_random_seed_generator("of_attention").initial_seed()
         3
     """
     _refuse_in_capture("set_random_seed_generator")

@@ -90,7 +90,7 @@ def test_seeds_of_a_call():
 def test_generators():
     g = paddle.Generator().manual_seed(3)
     assert g.initial_seed() == 3
-    assert paddle.seed(11).initial_seed == 11
+    assert paddle.seed(11).initial_seed() == 11
     with pytest.raises(ValueError, match="one state"):
         paddle.set_rng_state([])
     with pytest.raises(TypeError, match="integer"):

@@ -41,7 +41,7 @@ def set_random_states(states: tuple, now: tuple | None = None) -> None:
     """Put all generators where they stood. ``now`` is where they stand, where that is known."""
     generators, python, numpy = states
     for index, g in current().state.generators.items():
-        g.set_state(generators.get(index, (g.initial_seed, 0)))
+        g.set_state(generators.get(index, (g.get_state()[0], 0)))
     random.setstate(python)
     # NumPy takes 0.1 ms to tell and to set its state; most often it has not moved.
     if now is None or now[2][2:] != numpy[2:] or not np.array_equal(now[2][1], numpy[1]):

@@ -32,9 +32,8 @@ cdef class Generator:
     def __init__(self, seed=None):
         self.key = entropy() if seed is None else as_key(seed)
 
-    @property
     def initial_seed(self):
-        """The seed, between 0 and 2**64 - 1."""
+        """Return the seed, between 0 and 2**64 - 1."""
         return self.key
 
     @property

@@ -406,7 +406,7 @@ def test_arrays_are_read_at_every_call():
 
 
 def test_attributes_that_a_branch_makes():
-    """Of an object from outside: where both ways set one, it is a result; where data decide whether it is there, not."""
+    """Of an object from outside: one that both ways set is a result; one that data decide on is refused."""
 
     class Keeps(paddle.nn.Layer):
         def forward(self, x):
