@@ -27,6 +27,7 @@ ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tools"), str(ROOT / "examples" / "gpt")]
 
 from gpu_libraries import convolutions, eight_bits, epilogues, seconds, torch_with_cuda  # noqa: E402
+from gpu_steps import steps, targets  # noqa: E402
 
 import paddle  # noqa: E402
 from umiak import backends  # noqa: E402
@@ -115,9 +116,19 @@ def training(place: str, steps: int = 10, networks: Sequence[str] = tuple(NETWOR
 
 # By name: bytes that are moved for n elements of float32, the call, and PyTorch's of its tensor and its module.
 RATES: dict[str, tuple[Callable[[int], float], Callable[[Any], Any], Callable[[Any, Any], Any]]] = {
+    "copy": (lambda n: 8.0 * n, lambda x: x.clone(), lambda t, torch: t.clone()),
     "add": (lambda n: 12.0 * n, lambda x: x + x, lambda t, torch: t + t),
     "gelu": (lambda n: 8.0 * n, paddle.nn.functional.gelu, lambda t, torch: torch.nn.functional.gelu(t)),
     "sum": (lambda n: 4.0 * n, lambda x: x.sum(), lambda t, torch: t.sum()),
+    "column_sum": (lambda n: 4.0 * n, lambda x: x.sum(0), lambda t, torch: t.sum(0)),
+    "layer_norm": (
+        lambda n: 8.0 * n, lambda x: paddle.nn.functional.layer_norm(x, x.shape[-1:]),
+        lambda t, torch: torch.nn.functional.layer_norm(t, t.shape[-1:]),
+    ),
+    "rms_norm": (
+        lambda n: 8.0 * n, lambda x: paddle.nn.functional.rms_norm(x, x.shape[-1:]),
+        lambda t, torch: torch.nn.functional.rms_norm(t, t.shape[-1:]),
+    ),
     "softmax": (
         lambda n: 8.0 * n, lambda x: paddle.nn.functional.softmax(x, axis=-1), lambda t, torch: torch.softmax(t, -1)
     ),
@@ -334,6 +345,7 @@ SECTIONS: dict[str, Callable[..., dict[str, Any]]] = {
     "device": device, "tests": tests, "training": training, "programs": programs, "captures": captures,
     "pinned": pinned, "sharing": sharing, "collectives": collectives, "profile": profile, "rates": rates,
     "epilogues": epilogues, "eight_bits": eight_bits, "convolutions": convolutions,
+    "steps": steps,
 }  # fmt: skip
 
 
@@ -368,7 +380,10 @@ def main(arguments: list[str] | None = None) -> int:
     paddle.set_device("cpu")
     report = run("gpu:0", options.only)
     options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text(json.dumps(report, indent=1) + "\n")
+    options.out.write_text(json.dumps({**report, "targets": targets(report)}, indent=1) + "\n")
+    for name, (figure, least, met) in targets(report).items():
+        if met is not None:
+            print(f"{name}: {figure:.2f}, target {least:g}{'' if met else ', MISSED'}")
     for name, said in report.items():
         print(f"{name}: {'ok' if said.get('ok', True) else 'WRONG'} in {said['seconds']:.0f} s")
     print(options.out)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
+from types import ModuleType
 
+import numpy as np
 import pytest
 
 import gpu_check
+import paddle
 from umiak import backends
 
 
@@ -28,6 +32,33 @@ def test_rates_and_properties_are_reported(device, cuda, monkeypatch):
     rows = {name: value for name, value in report["rates"].items() if name != "seconds"}
     assert {f"{n}_gbs" for n in gpu_check.RATES} | {f"matmul_{t}_tflops" for t in gpu_check.MATMULS} < set(rows)
     assert all(ours > 0 and theirs is None for ours, theirs in rows.values())
+
+
+@pytest.mark.slow
+def test_steps_of_networks_are_timed(device, monkeypatch):
+    import gpu_steps
+    from models.common import Model
+
+    class Loss(paddle.nn.Linear):
+        def forward(self, x):
+            return (super().forward(x) ** 2).mean()
+
+    small = ModuleType("models.small")
+    small.MODEL = Model(lambda: Loss(4, 2), lambda: (np.ones((3, 4), "float32"),))
+    monkeypatch.setitem(sys.modules, "models.small", small)
+    monkeypatch.setattr(gpu_steps, "torch_with_cuda", lambda: None)
+    report = gpu_check.run(device.name, ["steps"], steps={"networks": ["small"], "least_s": 0.0})
+    assert report["steps"]["ok"], report
+    assert {"small_float32", "small_bfloat16"} < set(report["steps"])
+    assert all(row[0] is None for row in gpu_check.targets(report).values())
+
+
+def test_figures_are_held_to_targets():
+    told = {
+        "steps": {"ok": True, "gpt_float32": {"step_s": [1.0, 1.5]}, "seconds": 9.0},
+        "rates": {"copy_gbs": [10.0, 10.0], "add_gbs": [8.0, 8.2], "launch_host_s": [1e-6, 4e-6]},
+    }
+    assert [met for _, _, met in gpu_check.targets(told).values()] == [True, True, False, False, True]
 
 
 def test_graphs_collectives_and_profiles_are_checked(device, cuda, monkeypatch):
