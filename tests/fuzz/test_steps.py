@@ -38,6 +38,12 @@ def test_a_seed_is_a_case_of_every_kind():
     assert counts["captured", "captured"] > 100 and len(counts) == len(WAYS) ** 2
 
 
+def test_gradients_of_tables_stay_rows():
+    """Which are dropped where others are cleared to zeros, and lazy optimizers leave other rows alone."""
+    tables = {"parts": ("rows",), "clip": "none", "clear": "zeros", "sums": (False,) * steps.STEPS, "mixed": False}
+    assert check(replace(draw(0), optimizer="lazy", ways=("captured", "as written"), **tables)) is None
+
+
 def test_a_planted_defect_is_found(monkeypatch):
     """One rank's means of a bucket are wrong."""
     finish = CapturedReduction.finish

@@ -69,8 +69,10 @@ def record(reducer: Reducer, tracer: Capture, items: Sequence[tuple[int, Tensor,
 def _give(reducer: Reducer, tracer: Capture, gradients: dict[int, Any]) -> None:
     for key, g in gradients.items():
         leaf = reducer.slots[key].leaf
-        leaf.grad = g
-        tracer.cleared.discard(id(leaf))
+        rows = tracer.rows.get(id(leaf))
+        leaf.grad = g  # of a function that sets it, this would be no sum of rows any more
+        if rows is not None:
+            tracer.rows[id(leaf)] = rows
 
 
 def _unused(reducer: Reducer, tracer: Capture, totals: dict[int, Any]) -> tuple[dict[int, tuple[Any, bool]], list[int]]:
