@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from paddle._public import public
+from paddle.framework import mode
 from paddle.optimizer.loaded import as_state
 from paddle.optimizer.lr import LRScheduler
 from paddle.optimizer.optimizer import Optimizer, Row, State
@@ -16,6 +17,8 @@ from umiak.core.dtype import int64
 from umiak.core.slot import ABSENT, GRAD, RATE, TARGET, VALUE
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import minimum, mod, to_float
+
+_DESCENT = F.SgdUpdate()
 
 
 @public("paddle.optimizer")
@@ -418,7 +421,8 @@ class ASGD(Optimizer):
 
     @property
     def _has_formulas(self) -> bool:
-        return self._batch_num == 1  # else steps differ in the gradient that they replace, too
+        # Else steps differ in the gradient that they replace, too.
+        return self._batch_num == 1 or bool(self._directions)
 
     def __init__(
         self,
@@ -436,6 +440,7 @@ class ASGD(Optimizer):
         self._multi_precision = multi_precision
         self._op = F.AsgdUpdate()
         self._latest: dict[Any, list[Tensor]] = {}
+        self._directions: dict[Any, Tensor] = {}  # of steps that a static program records
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
 
     def _make_state(self, p: Any, hyper: Any) -> State:
@@ -451,9 +456,21 @@ class ASGD(Optimizer):
 
     def _row(self, state: State, grad: Tensor, lr: float) -> tuple[Any, Row]:
         p, (total,) = state.target, state.values
+        if (direction := self._direction(state, grad)) is not None:
+            return _DESCENT, ((p,), (p, direction, lr), ())
         old = self._latest[state.param][mod(state.steps - 1, self._batch_num)]
         seen = to_float(minimum(state.steps, self._batch_num))
         return self._op, ((p, total, old), (p, grad, total, old, lr), (seen,))
+
+    def _direction(self, state: State, grad: Tensor) -> Tensor | None:
+        """The mean of the latest gradients as a variable of the program that records the step; None in dynamic mode."""
+        if mode.in_dynamic_mode():
+            return self._directions.get(state.param)
+        from paddle.static.training import mean_of_latest
+
+        direction = mean_of_latest(state.name, grad, state.values[0], self._batch_num)
+        self._directions[state.param] = direction
+        return direction
 
     def state_dict(self) -> dict[str, Any]:
         out = super().state_dict()

@@ -49,6 +49,7 @@ from paddle.static.variable import create_global_var as create_global_var
 from paddle.static.variable import create_parameter as create_parameter
 from paddle.static.variable import data as data
 from paddle.static.variable import is_persistable as is_persistable
+from paddle.static.variable import setitem as setitem
 from paddle.static.weight_norm import WeightNormParamAttr as WeightNormParamAttr
 from umiak.core.tensor import Tensor as Variable
 
@@ -103,5 +104,6 @@ __all__ = [
     "serialize_program",
     "set_ipu_shard",
     "set_program_state",
+    "setitem",
     "xpu_places",
 ]

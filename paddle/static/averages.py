@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import paddle
@@ -18,6 +19,43 @@ from umiak.core.context import no_grad_guard
 from umiak.core.inplace import assign
 from umiak.core.tensor import Tensor, empty
 from umiak.util.errors import op_error
+
+
+def variable_like(p: Tensor, name: str) -> Tensor:
+    """A variable of the size and dtype of another one, of zeros at first.
+
+    Args:
+        p: a parameter.
+        name: the beginning of its name.
+    """
+    made = empty(tuple(p.shape), p.dtype, p.place)
+    made.name = unique_name.generate(name)
+
+    def fill(x: Tensor) -> None:
+        with no_grad_guard():
+            assign(x, F.full(0, dtype=x.dtype, shape=tuple(x.shape)))
+
+    initialized(made, fill)
+    return made
+
+
+class Exchange:
+    """Two programs: ``apply`` gives parameters other values, ``restore`` brings back what they were.
+
+    Args:
+        values: pairs of a parameter and a function that records its other value.
+    """
+
+    def __init__(self, values: Sequence[tuple[Tensor, Callable[[], Tensor]]]) -> None:
+        kept = [variable_like(p, f"{p.name}_kept") for p, _ in values]
+        self.apply, self.restore = Program(), Program()
+        with program_guard(self.apply):
+            for (p, value), x in zip(values, kept, strict=True):
+                assign(x, p)
+                assign(p, value())
+        with program_guard(self.restore):
+            for (p, _), x in zip(values, kept, strict=True):
+                assign(p, x)
 
 
 @public("paddle.static")
@@ -60,10 +98,9 @@ class ExponentialMovingAverage:
             raise op_error(ValueError, "ExponentialMovingAverage", "a decay in [0, 1)", decay)
         self._decay, self._steps, self._name = float(decay), thres_steps, name or ""
         self._main = default_main_program()
-        # A parameter, its average, and what it was before the average was applied.
-        self._kept: list[tuple[Parameter, Tensor, Tensor]] = []
+        self._kept: list[tuple[Parameter, Tensor]] = []  # parameters and their averages
         self._product: Tensor | None = None  # of all decays so far
-        self._exchange: tuple[Program, Program] | None = None
+        self._exchange: Exchange | None = None
 
     def update(self) -> None:
         """Record the averages into the program that was the main one when this object was made."""
@@ -77,28 +114,15 @@ class ExponentialMovingAverage:
                 self._product = create_global_var([1], 1.0, "float32", True)
                 for p in program.all_parameters():
                     if p.do_model_average and not p.stop_gradient:
-                        name = self._name + p.name
-                        self._kept.append((p, self._like(p, f"{name}_ema"), self._like(p, f"{name}_ema_tmp")))
-                self._exchange = self._recorded()
+                        self._kept.append((p, variable_like(p, f"{self._name}{p.name}_ema")))
+                self._exchange = Exchange([(p, partial(self._corrected, p, x)) for p, x in self._kept])
             assign(self._product, self._product * decay)
-            for p, average, _ in self._kept:
+            for p, average in self._kept:
                 assign(average, average * self._cast(decay, p) + p * self._cast(1.0 - decay, p))
 
     @staticmethod
     def _cast(x: Any, p: Tensor) -> Any:
         return x.astype(p.dtype) if isinstance(x, Tensor) else x
-
-    @staticmethod
-    def _like(p: Tensor, name: str) -> Tensor:
-        made = empty(tuple(p.shape), p.dtype, p.place)
-        made.name = unique_name.generate(name)
-
-        def fill(x: Tensor) -> None:
-            with no_grad_guard():
-                assign(x, F.full(0, dtype=x.dtype, shape=tuple(x.shape)))
-
-        initialized(made, fill)
-        return made
 
     @contextmanager
     def apply(self, executor: Executor, need_restore: bool = True) -> Iterator[None]:
@@ -114,7 +138,7 @@ class ExponentialMovingAverage:
         Raises:
             RuntimeError: :meth:`update` was not called.
         """
-        executor.run(self._programs("apply")[0])
+        executor.run(self._programs("apply").apply)
         try:
             yield
         finally:
@@ -127,24 +151,15 @@ class ExponentialMovingAverage:
         Args:
             executor: runs the program that does it.
         """
-        executor.run(self._programs("restore")[1])
+        executor.run(self._programs("restore").restore)
 
-    def _programs(self, op_name: str) -> tuple[Program, Program]:
+    def _programs(self, op_name: str) -> Exchange:
         if self._exchange is None:
             raise op_error(RuntimeError, op_name, "averages, which update() records", "none")
         return self._exchange
 
-    def _recorded(self) -> tuple[Program, Program]:
-        """A program that applies the averages, and one that puts the parameters back."""
-        apply, restore = Program(), Program()
-        with program_guard(apply):
-            assert self._product is not None
-            left: Any = 1.0 - self._product
-            left = paddle.where(left > 0, left, paddle.ones_like(left))  # before the first run
-            for p, average, kept in self._kept:
-                assign(kept, p)
-                assign(p, average / self._cast(left, p))
-        with program_guard(restore):
-            for p, _, kept in self._kept:
-                assign(p, kept)
-        return apply, restore
+    def _corrected(self, p: Tensor, average: Tensor) -> Tensor:
+        assert self._product is not None
+        left: Any = 1.0 - self._product
+        left = paddle.where(left > 0, left, paddle.ones_like(left))  # before the first run
+        return average / self._cast(left, p)

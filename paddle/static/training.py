@@ -6,12 +6,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from paddle.framework import unique_name
 from paddle.static.backward import append_backward
 from paddle.static.program import default_main_program, default_startup_program, initialized, program_guard
 from umiak import ops as F
+from umiak.core import dtype as dt
 from umiak.core.context import no_grad_guard
 from umiak.core.inplace import assign
-from umiak.core.tensor import Tensor
+from umiak.core.tensor import Tensor, empty
 from umiak.runtime.program_tracer import ProgramTracer, outside
 
 if TYPE_CHECKING:
@@ -60,6 +62,31 @@ def step(optimizer: Optimizer, tracer: ProgramTracer, groups: list, own_rate: bo
                     _begin(value, partial(_the_same, value.clone()))
             else:
                 _begin(value, partial(_filled, optimizer._initial(name)))
+
+
+def mean_of_latest(name: str, grad: Tensor, total: Tensor, count: int) -> Tensor:
+    """Record the mean of the gradients of the latest ``count`` runs, or of as many as there were.
+
+    Args:
+        name: the beginning of the names of variables that are kept: those gradients, and the number of runs.
+        grad: the gradient of a run.
+        total: a variable with the sum of them.
+        count: how many are kept.
+    """
+    latest, runs = empty((count, *total.shape), total.dtype, total.place), empty((1,), dt.int64, total.place)
+    latest.name, runs.name = unique_name.generate(f"{name}_y"), unique_name.generate(f"{name}_m")
+    for x in (latest, runs):
+        _begin(x, partial(_filled, 0.0))
+    grad = F.cast(grad, dtype=total.dtype)
+    places = F.iota(0, 1, dtype=dt.int64, size=count)
+    replaced = F.eq(places, F.remainder(runs, count))
+    replaced = F.reshape(replaced, shape=(count,) + (1,) * total.ndim)
+    now = F.add(F.sub(total, F.sum(F.mul(latest, F.cast(replaced, dtype=total.dtype)), axes=(0,))), grad)
+    done = F.add(runs, 1)
+    mean = F.div(now, F.cast(F.reshape(F.minimum(done, count), shape=(1,) * total.ndim), dtype=total.dtype))
+    for x, value in ((latest, F.where(replaced, grad, latest)), (runs, done), (total, now)):
+        assign(x, value)
+    return mean
 
 
 def _cast_of(p: Tensor, x: Tensor) -> Tensor:

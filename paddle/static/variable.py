@@ -133,3 +133,38 @@ def is_persistable(var: Any) -> bool:
     if not isinstance(var, Tensor):
         raise op_error(TypeError, "is_persistable", "a variable", type(var).__name__)
     return bool(var.persistable)
+
+
+@public("paddle.static", usual=False)
+def setitem(x: Tensor, index: Any, value: Any) -> Tensor:
+    """Return a copy of a variable in which the elements at an index have other values.
+
+    Args:
+        x: a variable of any shape and dtype.
+        index: what could be between the brackets of ``x[...]``: an int, a slice, None, ``...``, a tensor or list of
+            integers or bools, or a tuple of these.
+        value: a number, or a tensor that broadcasts to these elements; it is cast to x's dtype.
+
+    Returns:
+        A variable of x's shape and dtype.
+
+    Raises:
+        TypeError: x is no tensor.
+        IndexError: x has no such element.
+        ValueError: a value of a shape that does not fit.
+
+    Example:
+        >>> import numpy, paddle
+        >>> paddle.enable_static()
+        >>> with paddle.static.program_guard(paddle.static.Program()):
+        ...     x = paddle.static.data("x", [3])
+        ...     y = paddle.static.setitem(x, slice(1, None), 0.0)
+        ...     paddle.static.Executor().run(feed={"x": numpy.ones(3, "float32")}, fetch_list=[x, y])
+        [array([1., 1., 1.], dtype=float32), array([1., 0., 0.], dtype=float32)]
+        >>> paddle.disable_static()
+    """
+    if not isinstance(x, Tensor):
+        raise op_error(TypeError, "setitem", "a variable as x", type(x).__name__)
+    copied = F.copy(x)
+    copied[index] = value
+    return copied

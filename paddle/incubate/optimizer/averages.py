@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 
 from paddle._public import public
+from paddle.framework import mode
+from paddle.incubate.optimizer.recorded import WindowedMeans
 from paddle.optimizer.loaded import as_state
 from paddle.optimizer.optimizer import Optimizer
+from paddle.static.program import default_main_program
 from paddle.tensor._args import create_on
 from umiak import ops as F
 from umiak.core.array import from_numpy
@@ -38,7 +41,7 @@ class _Swap:
         """Give the parameters the values of their averages, in a ``with`` block.
 
         Args:
-            executor: accepted.
+            executor: runs the programs that exchange them, in static mode; else accepted.
             need_restore: whether leaving the block brings the parameters back; otherwise :meth:`restore` does.
 
         Returns:
@@ -47,10 +50,10 @@ class _Swap:
         Raises:
             RuntimeError: in the block, there is no average yet.
         """
-        return self._applied(need_restore)
+        return self._applied(need_restore, executor)
 
     @contextmanager
-    def _applied(self, need_restore: bool) -> Iterator[None]:
+    def _applied(self, need_restore: bool, executor: Any) -> Iterator[None]:
         with no_grad_guard():
             pairs = self._averages()
             if not self._kept:
@@ -89,12 +92,13 @@ def _set(pairs: list[tuple[Any, Any]]) -> None:
 class ModelAverage(_Swap, Optimizer):
     """Mean of the parameters over the last steps.
 
-    The window of steps grows with ``average_window_rate`` times the steps done. Call ``step()`` after the optimizer's.
-    When a window is full, its sum is kept and the next one begins; the mean is over both.
+    The window of steps grows with ``average_window_rate`` times the steps done. Call ``step()`` after the optimizer's;
+    in static mode make the object after ``minimize``: it records that each run of the program does this. When a window
+    is full, its sum is kept and the next one begins; the mean is over both.
 
     Args:
         average_window_rate: how the window grows.
-        parameters: an iterable of parameters. Required.
+        parameters: an iterable of parameters. Required; in static mode None stands for those of the main program.
         min_average_window: the shortest window, in steps.
         max_average_window: the longest window, in steps.
 
@@ -127,14 +131,47 @@ class ModelAverage(_Swap, Optimizer):
         self.average_window = average_window_rate
         self.min_average_window = min_average_window
         self.max_average_window = max_average_window
+        self._recorded: WindowedMeans | None = None  # in static mode
+        if not mode.in_dynamic_mode():
+            trained = [p for p in parameters or default_main_program().all_parameters() if not p.stop_gradient]
+            self._recorded = WindowedMeans(
+                [p for p in trained if getattr(p, "do_model_average", True)], average_window_rate, min_average_window,
+                max_average_window, _LONGEST,
+            )  # fmt: skip
         self._sums: dict[Any, list[Any]] = {}  # of this window; of it too, set aside; of the last one
         self._counts = [0, 0, 0]  # steps in this window, in the last one, in all
+
+    @contextmanager
+    def _applied(self, need_restore: bool, executor: Any) -> Iterator[None]:
+        if self._recorded is None:
+            with super()._applied(need_restore, executor):
+                yield
+            return
+        executor.run(self._recorded.exchange.apply)
+        try:
+            yield
+        finally:
+            if need_restore:
+                self.restore(executor)
+
+    def restore(self, executor: Any = None) -> None:
+        """Bring back what the parameters were before ``apply``.
+
+        Args:
+            executor: runs the program that does it, in static mode; else accepted.
+        """
+        if self._recorded is None:
+            super().restore()
+        else:
+            executor.run(self._recorded.exchange.restore)
 
     def _trained(self) -> list[Any]:
         return [p for p in self._parameter_list if not p.stop_gradient]
 
     def step(self) -> None:
-        """Take the parameters as they are now into the mean."""
+        """Take the parameters as they are now into the mean; in static mode each run does."""
+        if self._recorded is not None:
+            return
         params = self._trained()
         with no_grad_guard():
             for p in params:

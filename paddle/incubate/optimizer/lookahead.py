@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from paddle._public import public
+from paddle.framework import mode
+from paddle.incubate.optimizer.recorded import look_ahead
 from paddle.optimizer.loaded import as_state
 from paddle.optimizer.optimizer import Optimizer
 from umiak import ops as F
@@ -86,14 +88,18 @@ class LookAhead(Optimizer):
         """Update with the gradients that parameters have. Call ``loss.backward()`` before.
 
         Args:
-            loss: accepted; gradients are those that it has left.
-            startup_program: accepted; there are no programs to begin with.
+            loss: gradients are those that it has left; in static mode a variable with one element.
+            startup_program: in static mode gives states their first values; None: the default one.
             parameters: those that are updated; None: the optimizer's.
             no_grad_set: parameters or names of them to leave out; None: none.
 
         Returns:
             An empty list, and the pairs of parameter and gradient.
         """
+        if not mode.in_dynamic_mode():
+            done, pairs = self.inner_optimizer.minimize(loss, startup_program, parameters, no_grad_set)
+            look_ahead([p for p, _ in pairs], self.alpha, self.k, startup_program)
+            return done, pairs
         pairs = self._pairs(parameters, no_grad_set)
         self._advance(lambda: self.inner_optimizer.apply_gradients(pairs))
         return [], pairs
@@ -107,6 +113,10 @@ class LookAhead(Optimizer):
         Returns:
             An empty list.
         """
+        if not mode.in_dynamic_mode():
+            done = self.inner_optimizer.apply_gradients(params_grads)
+            look_ahead([p for p, _ in params_grads], self.alpha, self.k, None)
+            return done
         self._advance(lambda: self.inner_optimizer.apply_gradients(params_grads))
         return []
 
