@@ -8,7 +8,6 @@ import pytest
 
 import paddle
 from paddle.jit import to_static
-from umiak.runtime.capture import CaptureError
 
 
 def of_a_result(x):
@@ -60,9 +59,45 @@ def of_an_argument(x):
     return x * 2
 
 
-def test_attributes_of_arguments_are_set_outside_of_graphs() -> None:
+@pytest.mark.parametrize("full_graph", [False, True])
+def test_attributes_of_arguments_are_set_outside_of_graphs(full_graph: bool) -> None:
     x = paddle.ones([2])
-    assert to_static(of_an_argument)(x).tolist() == [2.0, 2.0]
+    assert to_static(of_an_argument, full_graph=full_graph)(x).tolist() == [2.0, 2.0]
     assert x.tag == 5
-    with pytest.raises(CaptureError, match="of a tensor is set"):
-        to_static(of_an_argument, full_graph=True)(x)
+
+
+def stopped_for_a_while(x):
+    y = x * 2
+    y.stop_gradient = True
+    constant = y * 3
+    y.stop_gradient = False
+    return constant, y * 5, y
+
+
+@pytest.mark.parametrize("full_graph", [False, True])
+def test_a_history_that_is_stopped_goes_on(full_graph: bool) -> None:
+    captured = to_static(stopped_for_a_while, full_graph=full_graph)
+    for f in (stopped_for_a_while, captured):
+        x = paddle.ones([2])
+        x.stop_gradient = False
+        constant, z, y = f(x)
+        assert [t.stop_gradient for t in (constant, z, y)] == [True, False, False]
+        assert not y.is_leaf
+        (z + y).sum().backward()
+        assert x.grad.tolist() == [12.0, 12.0]
+    assert not captured.graph_breaks
+
+
+def test_a_history_that_stops_with_the_call_is_gone() -> None:
+    def f(x):
+        y = x * 2
+        y.stop_gradient = True
+        return y
+
+    x = paddle.ones([2])
+    x.stop_gradient = False
+    y = to_static(f)(x)
+    y.stop_gradient = False
+    (y * 3).sum().backward()
+    assert x.grad is None
+    assert y.grad.tolist() == [3.0, 3.0]

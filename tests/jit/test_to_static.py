@@ -535,23 +535,6 @@ def test_what_is_no_part_of_a_graph_runs_between_graphs(what, rng):
     assert models[1].forward.fallbacks == []
 
 
-def test_a_schedule_steps_outside(rng):
-    layer = nn.Linear(2, 2)
-    schedule = paddle.optimizer.lr.ExponentialDecay(0.1, 0.5)
-    optimizer = paddle.optimizer.SGD(schedule, parameters=layer.parameters())
-
-    @to_static(full_graph=True)
-    def step(x):
-        layer(x).sum().backward()
-        optimizer.step()
-        optimizer.clear_grad()
-        schedule.step()
-
-    with pytest.raises(CaptureError, match=r"LRScheduler\.step changes the state of ExponentialDecay"):
-        step(randn(rng, 3, 2))
-    assert layer.weight.grad is None
-
-
 def test_a_step_that_fails_is_not_counted(rng, monkeypatch):
     layer = nn.Linear(2, 2)
     optimizer = paddle.optimizer.Adam(0.1, parameters=layer.parameters())

@@ -513,7 +513,7 @@ cdef class CapturedRun:
                 r.versions.append(saved_version(t))
             else:
                 t = <Tensor>results[-1 - at]
-                r.versions.append(None)
+                r.versions.append(saved_version(t) if -1 - at < self.n_results else None)   # others are nobody else's
             r.saved.append(t)
         r.inside = inside
         if b.read is not None:
@@ -637,8 +637,8 @@ cdef class Replay:
             t = <Tensor>taken[i]
             if self.versions[i] is not None and saved_version(t) != <uint32_t>self.versions[i]:
                 raise RuntimeError(
-                    f"[{self.name}] requires what it read not to change before the gradient is computed, got a tensor of shape {list(t.shape)} "
-                    "that was written to")
+                    f"[{self.name}] requires what it read not to change before the gradient is computed, got a tensor of shape "
+                    f"{list(t.shape)} that was written to. Write to a copy (x.clone())")
         if self.backward.n_seeded > 1:
             self.given = 0
             for i, g in enumerate(grads):

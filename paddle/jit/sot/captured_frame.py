@@ -151,8 +151,8 @@ class CapturedFrame(FrameCall):
         return self._run_as_written(args, kwargs)
 
     def _failed(self, run: Captured, error: Exception, args: tuple, kwargs: dict[str, Any] | None) -> Any:
-        """A run has raised an error. Before one that the user's text raises, a run as it was written does what was to be
-        done until then."""
+        """A run has raised an error. Before one that the user's text raises, a run as it was written does what comes
+        before it."""
         if getattr(error, "of_the_text", False) and run.leaves_no_trace:
             try:
                 self._run_as_written(args, kwargs)

@@ -79,6 +79,7 @@ class SymbolicStaticFunction(StaticFunction, FunctionFrame):
         bound = self.bind(args, kwargs)
         if bound is None:
             raise op_error(TypeError, self.__name__, f"arguments {inspect.signature(self.dygraph_function)}", "others")
+        broken = len(self.family.breaks)
         try:
             try:
                 self._capture(bound)
@@ -90,6 +91,11 @@ class SymbolicStaticFunction(StaticFunction, FunctionFrame):
                     current().grad_enabled = False
         except Uncapturable as error:
             raise CaptureError(f"[get_concrete_program] cannot capture {self.__name__}: {error.reason}") from error
+        if len(self.family.breaks) > broken and (self.policy.full_graph or not self.concrete):
+            raise CaptureError(
+                f"[get_concrete_program] requires {self.__name__} to be one graph, got one that ends where "
+                f"{self.family.breaks[-1]}. Do that outside of the function"
+            )
         return self.concrete[-1]
 
     @property

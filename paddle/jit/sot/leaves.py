@@ -91,6 +91,8 @@ def leaf(sim: Simulator, f: Callable[..., Any], args: tuple, kwargs: dict[str, A
     except Exception as error:
         if kept is not None:
             kept.taken_back()
+        if kept is not None and sim.trace.policy.full_graph and isinstance(error, (DataUnknown, CaptureError)):
+            return sim.break_graph(f"{name_of(f)} decides by data: {error}", between=True)
         if sim.trace.policy.full_graph and not isinstance(error, (DataUnknown, CaptureError)):
             symbolic = symbolic_in((*args, *kwargs.values()))
             if symbolic is not None:
@@ -110,7 +112,7 @@ def leaf(sim: Simulator, f: Callable[..., Any], args: tuple, kwargs: dict[str, A
             if was_made or not capture.knows(result):
                 return _another(sim, f, result, was_made)
     if kept is not None and kept.taken_back():
-        return sim.break_graph(f"{name_of(f)} changes the state of {type(owner).__name__}")
+        return sim.break_graph(f"{name_of(f)} changes the state of {type(owner).__name__}", between=True)
     if type(result) in (int, float, bool, str) and _has_state(sim, owner):
         return sim.break_graph(f"{name_of(f)} reads the state of {type(owner).__name__}")
     if not isinstance(result, (Tensor, *BUILT_IN)):

@@ -194,10 +194,11 @@ class Simulator:
         finally:
             self.unwind_to(n)
 
-    def break_graph(self, reason: str) -> NoReturn:
+    def break_graph(self, reason: str, between: bool = False) -> NoReturn:
         """Have the capture begin anew, with a break before this operation.
 
         Where a built-in function, or the library, stands between two frames, it is called as a whole after the break.
+        A function that is one graph is refused, unless the operation may stand ``between`` two graphs of it.
         """
         frames = self.frames
         full_graph = self.trace.policy.full_graph
@@ -208,9 +209,10 @@ class Simulator:
             self.trace.policy.leaves[frames[own].code] = reason
             raise Restart
         at = next((i - 1 for i in range(1, len(frames)) if not frames[i].direct), len(frames) - 1)
-        if full_graph:
+        if full_graph and not (between and self.can_end_graph()):
             what = f"[to_static] cannot capture {self.trace.name} as one graph"
-            self.refuse(CaptureError(f"{what}: {reason} ({frames[-1].where()})"))
+            hint = ". Do that in the function itself, outside of branches, loops and try, or outside of the function"
+            self.refuse(CaptureError(f"{what}: {reason} ({frames[-1].where()}){hint if between else ''}"))
         frame = frames[at]
         if frame.handling:
             raise Uncapturable(f"a graph break in a handler of exceptions: {reason} ({frame.where()})")
@@ -475,7 +477,7 @@ class Simulator:
         if issubclass(kind, Tensor) or (is_library(module) and not issubclass(kind, Layer)):
             return self.leaf(kind, args, kwargs)
         if issubclass(kind, (Layer, type)) or (type(kind).__call__ is not type.__call__ and not is_enum(kind)):
-            return self.break_graph(f"an instance of {kind.__name__} is made")
+            return self.break_graph(f"an instance of {kind.__name__} is made", between=issubclass(kind, Layer))
         if is_enum(kind) or kind in PURE_TYPES or (hasattr(kind, "_fields") and issubclass(kind, tuple)):
             return self.pure(kind, args, kwargs)
         new, _ = class_attribute(kind, "__new__")

@@ -46,6 +46,7 @@ from umiak.core.place import Place
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
 from umiak.ir.meta import Meta
+from umiak.ir.program import Value
 from umiak.ir.scope import symbols_of
 from umiak.ir.tracer import SymTensor
 from umiak.runtime.capture import Capture, Scalars
@@ -195,6 +196,8 @@ class Trace:
         self.fresh: dict[int, Any] = {}  # objects that the frame has made
         self.owners: list[Tensor] = []  # tensors whose gradients the frame may read
         self.details: dict[int, tuple[Tensor, dict[str, Any]]] = {}  # attributes that it has given to its tensors
+        # Tensors through which no gradient flows now, by id, with their values with a history and without.
+        self.stopped: dict[int, tuple[SymTensor, Value, Value]] = {}
         self.single = False  # whether it serves one call alone, whose own objects it has met
         self.appended: dict[int, tuple[ListAppend, list[Any]]] = {}  # what was appended to lists that were not read
         # Calls that tell something outside, after the run: function, arguments, line.
@@ -381,6 +384,25 @@ class Trace:
             known = self._likes[id(x)] = self.capture.input(Meta(sizes, x.dtype), x.stop_gradient)
             self._keep.append(x)
         return known
+
+    def sets_flag(self, x: SymTensor, stop: bool) -> bool:
+        """Set ``stop_gradient`` of a tensor that has a history, as long as it is set back in the same graph, if it ever
+        is. Return False where that is not so."""
+        capture = self.capture
+        if capture.frames and x._block is not capture.builder.block:
+            return False
+        if stop:
+            if capture.given(x) or capture.makes(x) or x._base is not None:
+                return False
+            before = x.value
+            x.detach_()
+            self.stopped[id(x)] = x, before, x._value
+            return True
+        _, before, now = self.stopped.pop(id(x), (None, None, None))
+        if before is None or x._value is not now:  # it was written to
+            return False
+        x._value, x._stop = before, False
+        return True
 
     def input_of(self, x: Any) -> Input | None:
         """Return the input that a tensor stands for."""

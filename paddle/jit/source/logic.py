@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from paddle.jit.source.branches import value_of
@@ -111,8 +112,8 @@ def compare(symbols: Sequence[str], first: Any, *rest: Thunk) -> Any:
         x = world().call(_COMPARE[symbol], left, right)
         more = n + 1 < len(rest)
         if more and is_unknown(x):
-            left, after = right, n + 1
-            return _of_flags(truth(x), lambda: compare(symbols[after:], left, *rest[after:]), True, rest[after:])
+            others = rest[n + 1 :]
+            return _of_flags(truth(x), partial(compare, symbols[n + 1 :], right, *others), True, others)
         if more and not holds(x):
             return x
         left = right

@@ -82,6 +82,8 @@ def _compare(program: Program, mode: str, found: Run, wanted: Run) -> str:
     for number, (a, b) in enumerate(zip(found.calls, wanted.calls, strict=True)):
         if b.raised is not None and (b.where == "backward" or "graph that is still there" in str(b.raised)):
             return f"to a gradient that eager calls refuse: {type(b.raised).__name__}"
+        if a.where == "between" and isinstance(a.raised, RuntimeError) and "inside" in str(a.raised):
+            return "refused: gradients between results that can be asked for inside alone"
         if mode == "source" and USED_UP in str(a.raised):
             return "refused: a history that backward inside has used up"
         if mode == "source" and a.where == "call" and isinstance(a.raised, (CaptureError, DataUnknown)):

@@ -27,11 +27,13 @@ from tests.jit.corpus.snapshot import Snapshot
 MODULE = "fuzzed_function"
 MODES = ("eager", "bytecode", "source")
 LIMIT = 60.0  # seconds of the processor
+KEEPING = 3  # one of so many programs asks for the gradients of its results, of which some depend on others
 
 
 @dataclass
 class Call:
-    """What one call did. ``where``: ``call``, or ``backward`` for an error of the gradients of what it returned."""
+    """What one call did. ``where``: ``call``, or where an error came from behind it: ``between``, asking results for
+    their gradients, or ``backward``, of the gradients of what it returned."""
 
     raised: BaseException | None
     where: str
@@ -90,6 +92,9 @@ def _call(program: Program, module: types.ModuleType, f: Callable[..., Any], arg
         try:
             with _around(program.setting):
                 result = f(*args, **kwargs)
+            if program.seed % KEEPING == 0:
+                where = "between"
+                _keep_gradients(result)
             where = "backward"
             _differentiate(result)
         except (Exception, Control) as error:  # compared with that of the eager call
@@ -110,6 +115,14 @@ def _around(setting: str) -> Any:
 
 def _is_code(x: Any) -> bool:
     return isinstance(x, (type, types.ModuleType)) or (callable(x) and not isinstance(x, paddle.nn.Layer))
+
+
+def _keep_gradients(result: Any) -> None:
+    """Have the results keep their gradients, and be hooked."""
+    for _, x in tensors(result):
+        if not x.stop_gradient and not x.is_leaf:
+            x.retain_grads()
+            x.register_hook(lambda g: g * 1.5)
 
 
 def _differentiate(result: Any) -> None:

@@ -791,6 +791,20 @@ def made_leaf(d: Draw) -> None:
 
 
 @statement(0.3)
+def stopped(d: Draw) -> None:
+    """A history that is stopped, and goes on; a leaf, where there was none."""
+    x = d.fresh()
+    d.line(f"{x} = {draw(d, 'M', 1)} * 1.5")
+    d.bind(x, "M")
+    d.line(f"{x}.stop_gradient = True")
+    if d.chance(0.5):
+        made(d, "A", f"{x} * 2.0")
+    d.line(f"{x}.stop_gradient = False")
+    if d.chance(0.7):
+        made(d, "A", f"{x} + {x} * {draw(d, 'M', 1)}")
+
+
+@statement(0.3)
 def gradient_set(d: Draw) -> None:
     """The gradient of a leaf from outside is set, or written to."""
     outside(d)

@@ -1,4 +1,4 @@
-"""Operands of ``and``, ``or`` and chains of comparisons behind a tensor: they are computed where Python would, if that shows."""
+"""Operands behind a tensor (``and``, ``or``, chains of comparisons) are computed where Python would, if that shows."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_a_call_that_raises_has_drawn_what_eager_calls_draw():
         seen: list[int] = []
         paddle.seed(3)
         mode(paddle.to_tensor(UP), seen)
-        with pytest.raises(AssertionError, match="^too large"):
+        with pytest.raises(AssertionError, match=r"^too large"):
             mode(paddle.to_tensor([1.0, 2.0, 40.0]), seen)
         assert len(seen) == 2
         drawn = paddle.rand([2]).tolist()

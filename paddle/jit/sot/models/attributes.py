@@ -44,6 +44,8 @@ def _setattr(sim: Simulator, x: Any, name: str, value: Any) -> Any:
     kind = type(x)
     if isinstance(x, Tensor):
         changes_flag = name == "stop_gradient" and bool(value) != x.stop_gradient
+        if changes_flag and isinstance(x, SymTensor) and sim.trace.sets_flag(x, bool(value)):
+            return None
         kept = not changes_flag or ((value or sim.trace.policy.full_graph) and not sim.trace.input_of(x))
         if isinstance(x, SymTensor) and kept and changes_flag and value and x._base is None:
             sim.leaf(x.detach_, (), {})  # what was computed of it before has its history
@@ -54,7 +56,7 @@ def _setattr(sim: Simulator, x: Any, name: str, value: Any) -> Any:
                 sim.trace.details.setdefault(id(x), (x, {}))[1][name] = value
         if (isinstance(x, SymTensor) and kept) or name == "grad":
             return sim.leaf(setattr, (x, name, value), {})
-        return sim.break_graph(f"the attribute {name} of a tensor is set")
+        return sim.break_graph(f"the attribute {name} of a tensor is set", between=True)
     if isinstance(x, (ModuleType, type)):
         return sim.break_graph(f"an attribute of {x.__name__} is set")
     if isinstance(x, Layer):

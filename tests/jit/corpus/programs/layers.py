@@ -7,7 +7,7 @@ import copy
 import paddle
 import paddle.nn.functional as F
 from paddle import nn
-from tests.jit.corpus.reasons import BREAKS, ZEROS
+from tests.jit.corpus.reasons import ZEROS
 from tests.jit.corpus.registry import driver, factory, given
 
 
@@ -351,7 +351,7 @@ def parameter_made_at_the_first_call():
     return Lazily()
 
 
-@factory(lambda t: t(2, 3), lambda t: t(2, 3), refused=BREAKS)
+@factory(lambda t: t(2, 3), lambda t: t(2, 3))
 def layer_made_inside():
     def f(x):
         layer = nn.Linear(3, 2, weight_attr=nn.initializer.Constant(0.5))
