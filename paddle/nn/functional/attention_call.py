@@ -108,7 +108,11 @@ def attend_with_lse(
 
 def padded_lse(lse: Tensor) -> Tensor:
     """``[batch, heads, queries]`` with rows of inf up to a multiple of ``LSE_ROWS``."""
-    return F.pad(lse, math.inf, lo=(0, 0, 0), hi=(0, 0, -lse.shape[2] % LSE_ROWS))
+    batch, heads, queries = lse.shape
+    if type(queries) is int and queries % LSE_ROWS == 0:
+        return lse
+    rest = create_on(lse.place, F.full, math.inf, lse.dtype, (batch, heads, -queries % LSE_ROWS))
+    return F.concat([lse, rest], axis=2)  # not `pad`, which files have none of with amounts from sizes
 
 
 def seed_and_offset(like: Tensor, drawn: tuple) -> Tensor:
