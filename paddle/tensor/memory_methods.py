@@ -10,6 +10,7 @@ from paddle._public import constants, public
 from paddle.framework.place import place_of
 from umiak import ops as F
 from umiak.core.context import no_grad_guard
+from umiak.core.leaf_gradients import Sink, add_gradient, sink_of
 from umiak.core.storage import UNFILLED
 from umiak.core.tensor import Tensor, unfilled
 from umiak.util.errors import op_error
@@ -520,6 +521,111 @@ def _remove_grad_hook(self: Tensor, hook_id: int) -> bool:
     """
     handle = self.__dict__.get("_numbered_hooks", {}).get(hook_id)
     return handle is not None and bool(handle.remove())
+
+
+class _Followers:
+    """What is called when the gradient of a leaf has come: the owner of its sink."""
+
+    def __init__(self) -> None:
+        self.hooks: list[Any] = []
+
+    def take(self, key: Any, leaf: Tensor, gradient: Any, create_graph: bool) -> None:
+        """Add a gradient to that of the leaf. Called by the tape, once for each backward pass."""
+        if create_graph:
+            leaf.grad = gradient if leaf.grad is None else leaf.grad + gradient
+        else:
+            add_gradient(leaf, gradient)
+        for hook in self.hooks:
+            hook()
+
+    def captured(self, capture: Any, gradients: Any) -> None:
+        """Refuse to be a part of a graph, which would call nothing. Called by captures."""
+        from umiak.runtime.capture import CaptureError
+
+        raise CaptureError("functions of _register_backward_hook are called in every backward pass")
+
+
+@public("Tensor")
+def _register_backward_hook(self: Tensor, hook: Any) -> None:
+    """Register a function that is called when a backward pass has added its gradient to that of a leaf.
+
+    Args:
+        hook: called without arguments, once for each backward pass that reaches the tensor, after ``grad`` has changed.
+
+    Raises:
+        TypeError: something that cannot be called.
+        ValueError: a tensor that is no leaf, that has ``stop_gradient=True``, or whose gradients ``DataParallel``
+            reduces.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.to_tensor([1.0], stop_gradient=False)
+        >>> seen = []
+        >>> x._register_backward_hook(lambda: seen.append(x.grad.tolist()))
+        >>> (x * 3.0).backward()
+        >>> seen
+        [[3.0]]
+    """
+    if not callable(hook):
+        raise op_error(TypeError, "_register_backward_hook", "a function", type(hook).__name__)
+    if self.stop_gradient or not self.is_leaf:
+        got = "stop_gradient=True" if self.stop_gradient else "a tensor that was computed"
+        raise op_error(ValueError, "_register_backward_hook", "a leaf with stop_gradient=False", got)
+    sink = sink_of(self)
+    if sink is None:
+        sink = Sink(_Followers(), 0)
+        sink.put(self)
+    if not isinstance(sink.owner, _Followers):
+        required = "a leaf whose gradients nobody else has"
+        raise op_error(ValueError, "_register_backward_hook", required, f"one of a {type(sink.owner).__name__}")
+    sink.owner.hooks.append(hook)
+
+
+@public("Tensor")
+def _reset_grad_inplace_version(self: Tensor, set_to_zero: bool = True) -> None:
+    """Nothing to reset: writes to a gradient are counted by the gradient itself, which no graph has saved.
+
+    Args:
+        set_to_zero: accepted.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.to_tensor([1.0], stop_gradient=False)
+        >>> (x * 3.0).backward()
+        >>> x._reset_grad_inplace_version(True)
+        >>> x.grad.tolist()
+        [3.0]
+    """
+
+
+@public("Tensor")
+def _to_static_var(self: Tensor, to_parameter: bool = False, **kwargs: Any) -> Tensor:
+    """Declare a variable of the program that is recorded, like the tensor: its shape, dtype and name.
+
+    Args:
+        to_parameter: make it a parameter.
+        **kwargs: ``name`` and ``stop_gradient`` in place of the tensor's; others are accepted.
+
+    Returns:
+        A variable of ``paddle.static.default_main_program()``, which has no value.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.ones([2, 3])
+        >>> v = x._to_static_var()
+        >>> v.shape, v.dtype
+        (paddle.Size([2, 3]), paddle.float32)
+    """
+    from paddle.static import create_parameter, default_main_program
+
+    block = default_main_program().global_block()
+    name = kwargs.get("name", self.name)
+    if to_parameter:
+        made: Tensor = create_parameter(list(self.shape), self.dtype, name=None if block.has_var(name) else name)
+    else:
+        made = block.create_var(None if block.has_var(name) else name, list(self.shape), self.dtype)
+    made.stop_gradient = kwargs.get("stop_gradient", self.stop_gradient)
+    return made
 
 
 @public("Tensor")

@@ -108,3 +108,40 @@ def test_gradients():
     assert len(set(numbers)) == 2 and x._remove_grad_hook(numbers[0]) and not x._remove_grad_hook(99)
     (x * 1.0).sum().backward()
     assert x.grad.tolist() == [[5.0], [5.0]]
+
+
+@pytest.mark.parametrize("captured", [False, True])
+def test_functions_behind_a_gradient(captured):
+    """They are called once for each backward pass, when ``grad`` has changed, inside of captured functions, too."""
+    x, seen = nn.Linear(2, 1).weight, []
+    x._register_backward_hook(lambda: seen.append(x.grad.tolist()))
+    x._register_backward_hook(lambda *_: seen.append("then"))
+
+    def step(scale):
+        ((x * scale).sum() + (x * 1.0).sum()).backward()
+
+    run = paddle.jit.to_static(step) if captured else step
+    run(2.0)
+    run(3.0)
+    assert seen == [[[3.0], [3.0]], "then", [[7.0], [7.0]], "then"]
+    x._reset_grad_inplace_version(True)
+    assert x.grad.tolist() == [[7.0], [7.0]]
+    with pytest.raises(ValueError, match="a leaf with stop_gradient=False, got a tensor that was computed"):
+        (x * 2.0)._register_backward_hook(print)
+    with pytest.raises(ValueError, match="got stop_gradient=True"):
+        rows()._register_backward_hook(print)
+    with pytest.raises(TypeError, match="a function, got int"):
+        x._register_backward_hook(3)
+
+
+def test_variables_like_a_tensor():
+    x = rows()
+    main = paddle.static.Program()
+    with paddle.static.program_guard(main, paddle.static.Program()):
+        paddle.enable_static()
+        try:
+            made, kept = x._to_static_var(), nn.Layer().create_parameter([2])._to_static_var(to_parameter=True)
+        finally:
+            paddle.disable_static()
+    assert made.shape == [4, 3] and made.dtype == x.dtype and made.stop_gradient
+    assert main.global_block().var(x.name) is made and type(kept).__name__ == "Parameter" and not kept.stop_gradient

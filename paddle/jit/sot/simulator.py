@@ -405,7 +405,7 @@ class Simulator:
                 return self.break_graph(f"a call of {module}.{name_of(f)}{advice(module)}")
         if type(f) is Direct:
             f = f.function
-        if is_library(module) and self.trace.policy.leaves.get(f.__code__) and not _has_users_layers(args):
+        if is_library(module) and self.trace.policy.leaves.get(f.__code__) and not _calls_users_layers(f, args):
             return self.leaf(f, args, kwargs)
         code = f.__code__
         if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE):
@@ -688,9 +688,10 @@ class Simulator:
         return False
 
 
-def _has_users_layers(args: tuple) -> bool:
-    """Return whether the object of a method is a layer of the library that calls one of the user's, or hooks."""
-    return bool(args) and isinstance(args[0], Layer) and any(
+def _calls_users_layers(f: FunctionType, args: tuple) -> bool:
+    """Return whether a function of the library is a call of a layer, which calls one of the user's, or hooks."""
+    is_call = f.__name__ in ("__call__", "forward", "call_with_hooks")
+    return is_call and bool(args) and isinstance(args[0], Layer) and any(
         not is_library(type(layer).__module__) or layer._forward_pre_hooks or layer._forward_post_hooks
         for layer in args[0].sublayers(include_self=True)
     )  # fmt: skip
