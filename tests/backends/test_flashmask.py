@@ -312,19 +312,19 @@ def test_captured_at_two_lengths():
         close(fn(x, rows).numpy(), want.numpy())
 
 
-class Attending(paddle.nn.Layer):
+class Attention(paddle.nn.Layer):
     def forward(self, q, rows):
         return paddle.nn.functional.flashmask_attention(q, q, q, rows, causal=True, return_softmax_lse=True)
 
 
 def test_saved_with_its_log_sum_exp_for_any_length(tmp_path):
     spec = [paddle.static.InputSpec([None, None, 2, 8]), paddle.static.InputSpec([None, 1, None, 1], "int32")]
-    paddle.jit.save(Attending(), str(tmp_path / "attending"), spec)
-    again = paddle.jit.load(str(tmp_path / "attending"))
+    paddle.jit.save(Attention(), str(tmp_path / "attention"), spec)
+    again = paddle.jit.load(str(tmp_path / "attention"))
     for lengths in ([5, 7], [100, 28], [90, 50]):
         x = paddle.to_tensor(draw(np.random.default_rng(0), (1, sum(lengths), 2, 8)))
         rows = paddle.to_tensor(masks.causal_document(lengths).indices)
-        for got, want in zip(again(x, rows), Attending()(x, rows), strict=True):
+        for got, want in zip(again(x, rows), Attention()(x, rows), strict=True):
             close(got.numpy(), want.numpy())
 
 
