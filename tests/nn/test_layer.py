@@ -554,3 +554,34 @@ def test_one_length_of_a_weight_has_no_dims():
     assert layer.weight_g.shape == []
     assert layer(paddle.ones([1, 2, 2, 2])).shape == [1, 3, 1, 1]
     assert nn.utils.remove_weight_norm(layer).weight.shape == [3, 2, 2, 2]
+
+
+def test_names_that_subclasses_call():
+    class Counts(nn.Layer):
+        calls = 0
+
+        def __init__(self):
+            super().__init__()
+            self.inner = nn.Linear(2, 2)
+            self.own = self.create_parameter([2])
+            self.register_buffer("seen", paddle.zeros([1]), persistable=False)
+
+        def __call__(self, *inputs, **kwargs):
+            self.calls += 1
+            return self._dygraph_call_func(*inputs, **kwargs)
+
+        def forward(self, x, *, scale=1.0):
+            return self.inner(x) * scale
+
+        def extra_repr(self):
+            return f"named {self._get_name()}"
+
+    layer, x = Counts(), paddle.ones([1, 2])
+    layer.register_forward_post_hook(lambda _, given, result: result + given[0])
+    np.testing.assert_allclose(layer(x, scale=2.0).numpy(), (layer.inner(x) * 2.0 + x).numpy(), rtol=1e-6)
+    assert layer.calls == 1 and repr(layer).startswith("Counts(named Counts\n")
+    assert layer._non_persistent_buffers_set == {"seen"}
+    assert layer._to_impl(dtype="float64", include_sublayers=False) is layer
+    kinds = [str(x.dtype) for x in (layer.own, layer.seen, layer.inner.weight)]
+    assert kinds == ["paddle.float64", "paddle.float64", "paddle.float32"]
+    assert layer._to_impl(dtype="float64").inner.weight.dtype == paddle.float64

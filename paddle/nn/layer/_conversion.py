@@ -30,7 +30,24 @@ def to(
         >>> paddle.nn.Linear(2, 3).to(dtype="float64").weight.dtype
         paddle.float64
     """
-    _convert(self, device, None if dtype is None else convert(dtype), ())
+    return _to_impl(self, device, dtype)
+
+
+def _to_impl(
+    self: Layer,
+    device: Any = None,
+    dtype: Any = None,
+    blocking: bool | None = None,
+    non_blocking: bool | None = None,
+    include_sublayers: bool = True,
+    floating_only: bool = False,
+) -> Layer:
+    """Do what :func:`to` does; ``include_sublayers``: for layers inside, too. ``floating_only`` is so in any case."""
+    wanted = None if dtype is None else convert(dtype)
+    if include_sublayers:
+        _convert(self, device, wanted, ())
+    else:
+        convert_own(self, wanted, device)
     return self
 
 

@@ -373,6 +373,18 @@ class Layer:
     def _modules(self) -> Registry:
         return self._sub_layers
 
+    @property
+    def _non_persistent_buffers_set(self) -> set[str]:
+        return self._non_persistable_buffer_names_set
+
+    def _get_name(self) -> str:
+        """Return the name of the class, as ``repr`` shows it."""
+        return type(self).__name__
+
+    def _dygraph_call_func(self, *inputs: Any, **kwargs: Any) -> Any:
+        """Run ``forward`` and the hooks around it: what ``__call__`` does, for classes that have one of their own."""
+        return call_with_hooks(self, inputs, kwargs)
+
     # --- members by dotted name ------------------------------------------------------------------------------------
 
     def get_sublayer(self, target: str) -> Layer:
@@ -467,6 +479,7 @@ class Layer:
     # --- moving and casting ----------------------------------------------------------------------------------------
 
     to = _conversion.to
+    _to_impl = _conversion._to_impl
     astype = _conversion.astype
     type = _conversion.type
     float = _conversion.float
@@ -487,7 +500,7 @@ class Layer:
     def __repr__(self) -> str:
         extra = self.extra_repr()
         below = [f"({name}): {layer!r}".replace("\n", "\n  ") for name, layer in self._sub_layers.items()]
-        head = type(self).__name__
+        head = self._get_name()
         if "\n" in extra:
             extra = "\n  " + extra.replace("\n", "\n  ") + "\n"
         return "\n  ".join([f"{head}({extra}", *below]) + ("\n)" if below else ")")
