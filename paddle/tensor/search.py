@@ -29,6 +29,7 @@ from umiak.core import dtype as dt
 from umiak.core.eager import apply
 from umiak.core.inplace import call_before_overwrite
 from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
 
 TopKResult = namedtuple("TopKRetType", ["values", "indices"])  # type: ignore[name-match]
 
@@ -233,7 +234,7 @@ def topk(
     if need_tensor(x, "topk").ndim == 0:
         return TopKResult(F.copy(x), create_on(x.place, F.full, 0, dt.int64, ()))
     a = axis_of(-1 if axis is None else axis, x.ndim, "topk")
-    if not 1 <= count <= x.shape[a]:
+    if not (dim.le(1, count) and dim.le(count, x.shape[a])):
         raise op_error(ValueError, "topk", f"a k from 1 to {x.shape[a]}", count)
     return TopKResult(*F.top_k(x, a, builtins.bool(largest), builtins.bool(sorted), count))
 

@@ -98,6 +98,11 @@ def read_number(x: Any, n: int) -> Any:
     return np.asarray(x)
 
 
+@reference("sized")
+def sized(x: Any, shape: tuple[int, ...]) -> Any:
+    return np.asarray(x).reshape(shape)
+
+
 @reference("where")
 def where(cond: Any, x: Any, y: Any) -> Any:
     like = next(a for a in (x, y) if isinstance(a, np.ndarray))

@@ -445,7 +445,7 @@ def nudged(p: Any, kind: str, by: int) -> Any:
 
 
 # Ops that take only the sizes that their operands have or imply.
-SIZED = ("repeat_interleave_sized", "reshape", "split", "sum_to", "unique_sized", "write_through")
+SIZED = ("repeat_interleave_sized", "reshape", "sized", "split", "sum_to", "unique_sized", "write_through")
 
 
 @over_samples(

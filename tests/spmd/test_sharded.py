@@ -31,7 +31,7 @@ UNCUT = {
     "lamb_update": NORM, "lars_update": NORM, "masked_scatter": ORDER, "masked_select_sized": ORDER,
     "nonzero_sized": ORDER, "rand_perm": "mixes all", "psroi_pool": REGIONS, "psroi_pool_spread": REGIONS,
     "roi_max_index": REGIONS, "roi_pool": REGIONS, "suppress_boxes": ORDER,
-    "read_number": "is a number", "unique_count": ORDER, "unique_sized": ORDER,
+    "read_number": "is a number", "sized": "has sizes that data decide", "unique_count": ORDER, "unique_sized": ORDER,
     "write_through": "writes into any element",
 }  # fmt: skip
 

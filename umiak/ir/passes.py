@@ -33,6 +33,7 @@ def remove_dead(program: Program) -> Program:
     scalars: set[Sym] | None = None
     if any(o.regions or bound(o) for o in program.ops):
         scalars = set(symbols_of([x for x in program.outputs if type(x) is Sym]))
+        scalars.update(symbols_of([c.condition for c in program.checks]))
     _sweep_dead(program.body, live, scalars)
     return program.renumber()
 

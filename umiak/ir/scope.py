@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,6 +72,8 @@ class Scope:
         self.guards: list[Sym] = []
         self.checks: list[Check] = []
         self.locate: Callable[[], Line | None] | None = None  # says where the user's source is now
+        # Where a condition holds in a part of the program alone: tests it there, and says so.
+        self.local: Callable[[Sym, str], bool] | None = None
         self._facts: set[Sym] = set()
         self._equal: dict[Sym, Any] = {}
         self._outer: list[Scope | None] = []
@@ -145,10 +148,25 @@ class Scope:
     def check(self, condition: Sym, message: str, lines: Sequence[str] = ()) -> None:
         """Leave a condition to run time. ``lines``: as of :class:`Check`; none: where the user's source is now."""
         condition = self.simplify(condition)
+        if self.local is not None and self.local(condition, message):
+            self._assume(condition)
+            return
         if not lines and self.locate is not None:
             lines = shown(self.locate())
         self.checks.append(Check(condition, message, lines))
         self._assume(condition)
+
+    @contextmanager
+    def part(self, local: Callable[[Sym, str], bool]) -> Iterator[None]:
+        """A part of the program, which may not run: conditions that ``local`` tests there hold nowhere else."""
+        before = self.local, set(self._facts), dict(self._equal), len(self.checks)
+        self.local = local
+        try:
+            yield
+        finally:
+            self.local, self._facts, self._equal, n = before
+            for check in self.checks[n:]:
+                self._assume(check.condition)
 
     def assume_as_example(self, condition: Sym) -> bool:
         """Settle a condition as it is for the example, and have the program test that it is so."""

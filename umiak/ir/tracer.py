@@ -261,6 +261,8 @@ class SymTensor(Tensor):
     def _elements(self) -> Any:
         """The elements as an array of numbers and symbolic ones, where the tracer knows them; else it is refused."""
         known = None if self._tracer is None else self._tracer.elements(self)
+        if known is None and self._tracer is not None:
+            known = self._tracer.read(self)
         return self._refuse() if known is None else known
 
     def item(self, *at: int) -> Any:
@@ -369,6 +371,15 @@ class Tracer:
 
     def elements(self, x: SymTensor) -> Any:
         """The elements of a tensor as an array of numbers and symbolic ones, where they are known; else None."""
+        return None
+
+    def from_data(self, number: Sym) -> bool:
+        """Do data decide a symbolic number, rather than sizes of inputs?"""
+        return False
+
+    def read(self, x: SymTensor) -> Any:
+        """The elements of a tensor as an array of symbolic numbers that the program reads when it runs; None where it
+        cannot."""
         return None
 
     def __enter__(self) -> Tracer:

@@ -75,6 +75,38 @@ class ReadNumber(Op):
 
 
 @register
+class Sized(Op):
+    """``x``, whose sizes are the numbers ``shape`` from here on: what the two ways of a branch leave, where each has
+    sizes of its own.
+
+    Programs that are recorded for files alone have it.
+    """
+
+    amp = "keep"
+    vjp = None
+    shape: tuple = param("ints")
+
+    def infer(self, x, shape):
+        known = zip(shape, x.shape, strict=False)
+        if len(shape) != len(x.shape) or any(type(m) is type(n) is int and m != n for m, n in known):
+            self.fail(ValueError, f"sizes of a tensor of shape {tuple(x.shape)}", tuple(shape))
+        return Meta(tuple(shape), x.dtype)
+
+    def decompose(self, x, shape):
+        return F.copy(F.reshape(x, shape))
+
+    def shard(self, x, shape):
+        names = [f"n{i}" for i in range(len(shape))]
+        return shard_string([names], [names], **dict.fromkeys(names, "replicated"))
+
+    @staticmethod
+    def samples(rng: Any) -> Iterator[Sample]:
+        yield Sample((np.array([[1.0, 2.0, 3.0]]),), params={"shape": (1, 3)}, differentiable=())
+        yield Sample((np.array(True),), params={"shape": ()}, differentiable=())
+        yield Sample((np.zeros((0, 2), np.int32),), params={"shape": (0, 2)}, differentiable=())
+
+
+@register
 class WriteText(OnHost):
     """Write ``pieces`` to the standard output, with the tensors between them."""
 

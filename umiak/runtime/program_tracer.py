@@ -7,14 +7,17 @@ optimizer's step asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from umiak import ops as F
 from umiak.autodiff.custom import resolve
 from umiak.compiler.passes.attention import fuse_plain_attention
 from umiak.core import context
+from umiak.core import dtype as dt
 from umiak.core.captured import CapturedRun, Part
 from umiak.core.generator import default_generator
 from umiak.core.tensor import Tensor
@@ -22,7 +25,7 @@ from umiak.ir.elements import MOST, known_elements
 from umiak.ir.expr import Sym
 from umiak.ir.meta import Meta
 from umiak.ir.passes import merge_common, remove_dead
-from umiak.ir.program import Operation, Program, Value, Write, bound, extract, uses
+from umiak.ir.program import Block, Operation, Program, Value, Write, bound, extract, uses
 from umiak.ir.rewrite import Sweep
 from umiak.ir.scope import substitute, symbols_of
 from umiak.ir.sym import evaluate
@@ -87,6 +90,7 @@ class ProgramTracer(Capture):
     def feed(self, name: str, meta: Meta, stop_gradient: bool = True) -> SymTensor:
         """A new input that a run is given."""
         made = self.input(meta, stop_gradient)
+        self._inner.add(id(made))  # a run's own data, which the program may write to
         self.feeds.append((name, made))
         self.names[name] = made
         return made
@@ -167,6 +171,29 @@ class ProgramTracer(Capture):
         """Return whether the program writes to a tensor that it captured."""
         root = self._captured.get(id(x))
         return root is not None and any(root is r and root._value is not v for r, v in self._roots)
+
+    @contextmanager
+    def region(self, metas: Iterable[Meta] = ()) -> Iterator[tuple[Block, list[SymTensor]]]:
+        with self.scope.part(self._require) if self.for_files else nullcontext(), super().region(metas) as made:
+            yield made
+
+    def _require(self, condition: Sym, message: str) -> bool:
+        """Test what numbers of data must be where the program comes, which may be on one way of a branch alone."""
+        if not self.from_data(condition):
+            return False
+        F.require(F.full(condition, shape=(), dtype=dt.bool), kind="ValueError", args=(message,))
+        return True
+
+    def from_data(self, number: Sym) -> bool:
+        """Do data decide it? In programs that run here no number is read from data."""
+        sizes = symbols_of([made.value.meta.shape for _, made in self.feeds]) if self.for_files else ()
+        return self.for_files and not set(symbols_of(number)) <= set(sizes)
+
+    def read(self, x: SymTensor) -> Any:
+        """The integer in a tensor of one element, in a program for files."""
+        if not (self.for_files and x.dtype.is_integer and type(x._count) is int and x._count == 1):
+            return None
+        return np.full(tuple(x.shape), self.number_in(F.reshape(x, ()), None), object)
 
     def number_in(self, x: Tensor, least: int | None) -> Any:
         """The integer that a tensor will hold when the program runs, as a symbol that is at least ``least``."""

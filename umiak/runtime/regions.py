@@ -23,8 +23,9 @@ from umiak.ir.program import Block, Operation, Value, bound, free, walk
 from umiak.ir.rewrite import Sweep
 from umiak.ir.scope import symbols_of
 from umiak.ir.tracer import SymTensor, Tracer, current, symbolic
-from umiak.ops.control import Cond, Scan, While
+from umiak.ops.control import Cond, Scan, While, alike
 from umiak.ops.create import Full
+from umiak.ops.effects import Sized
 from umiak.ops.elementwise import Elementwise
 from umiak.ops.movement import View
 from umiak.ops.reduce import ArgExtremum, Reduction
@@ -321,6 +322,8 @@ def branch(
         _steady("cond", drawn[-1], _inside(bodies[-1].block))
     a, b = bodies
     pairs = paired(a.leaves, b.leaves)
+    ends = [[body.leaf(tracer, x)[0] for body, x in zip(bodies, pair, strict=True)] for pair in pairs]
+    sizes = [_sizes_of_both(tracer, x, y) for x, y in ends]
     taken = tracer.scope.symbol("int", lo=0, hi=1)
     roots = list({**a.written, **b.written}.values())
     results_stop = [True] * len(pairs)
@@ -328,6 +331,10 @@ def branch(
         outputs: list[Any] = []
         for i, pair in enumerate(pairs):
             value, stop = body.leaf(tracer, pair[k])
+            if sizes[i] is not None:
+                sized = tracer.builder.make(Sized(), (value,), (sizes[i],))
+                body.block.operations.append(sized)
+                (value,) = sized.results
             outputs.append(value)
             results_stop[i] = results_stop[i] and stop
         body.block.outputs = [*outputs, *(body.of(r)[0] for r in roots)]
@@ -343,6 +350,30 @@ def branch(
         total[key] = before.get(key, 0) + (m if dim.same(m, n) else dim.where(taken == 1, m, n))
     set_words(tracer, total)
     return results[: len(pairs)]
+
+
+def joinable(a: Meta, b: Meta) -> bool:
+    """Return whether the two ways of a branch may leave these in one place. In a program for files sizes may differ."""
+    if not _are_open(current()):
+        return alike(a, b)
+    return a.dtype is b.dtype and a.weak == b.weak and len(a.shape) == len(b.shape)
+
+
+def _are_open(tracer: Tracer) -> bool:
+    """May data decide sizes in a program?"""
+    return getattr(tracer, "for_files", False)
+
+
+def _sizes_of_both(tracer: Tracer, a: Value | None, b: Value | None) -> tuple | None:
+    """Sizes of the result for what two ways leave: numbers that data decide where they differ. None: those of either,
+    or what is no program for files refuses."""
+    if a is None or b is None or not _are_open(tracer) or len(a.meta.shape) != len(b.meta.shape):
+        return None
+    known = tracer.scope.simplify
+    pairs = [(m, dim.same(known(m), known(n))) for m, n in zip(a.meta.shape, b.meta.shape, strict=True)]
+    if all(same for _, same in pairs):
+        return None
+    return tuple(m if same else tracer.scope.size() for m, same in pairs)
 
 
 def _common(a: Any, b: Any) -> DType | None:

@@ -10,7 +10,7 @@ from paddle.jit.source.join import Join, Mismatch, leaves_of
 from paddle.jit.source.leaving import ENDED, RETURNED, Left, left, parts
 from paddle.jit.source.places import Contents, Place, Snapshot, places_of, same, unread
 from paddle.jit.source.raising import as_operation
-from paddle.jit.source.values import Unusable, holds, is_unknown, truth
+from paddle.jit.source.values import Unusable, asked, holds, is_unknown, truth
 from paddle.jit.source.world import ABSENT
 from umiak import ops as F
 from umiak.core.tensor import Tensor
@@ -31,6 +31,7 @@ def if_(
     test: Any, then: Callable[[], Left | None], other: Callable[[], Left | None] | None, names: Sequence[str]
 ) -> Left | None:
     """An ``if`` statement."""
+    test = asked(test)
     if not is_unknown(test):
         if holds(test):
             return then()
@@ -54,6 +55,7 @@ def then(
 
 def choose(test: Any, a: Callable[[], Any], b: Callable[[], Any]) -> Any:
     """A conditional expression."""
+    test = asked(test)
     if not is_unknown(test):
         return a() if holds(test) else b()
     return value_of(truth(test), a, b, "the conditional expression")

@@ -12,7 +12,7 @@ from paddle.jit.source.errors import ConversionError, place_of
 from paddle.jit.source.iterables import Traced, as_traced, enumerate_, range_, reversed_, zip_
 from paddle.jit.source.join import dtype_for
 from paddle.jit.source.logic import and_, or_
-from paddle.jit.source.values import in_region, is_unknown, truth
+from paddle.jit.source.values import asked, in_region, is_unknown, truth
 from paddle.jit.source.world import world
 from umiak import ops as F
 from umiak.core import dtype as dt
@@ -44,7 +44,8 @@ def _float(*args: Any) -> Any:
 
 
 def _bool(*args: Any) -> Any:
-    return truth(args[0]) if len(args) == 1 and is_unknown(args[0]) else bool(*args)
+    x = asked(args[0]) if len(args) == 1 else None
+    return truth(x) if is_unknown(x) else bool(*args)
 
 
 def _len(x: Any) -> Any:
@@ -78,12 +79,12 @@ def _either(test: Any, a: Any, b: Any) -> Any:
 
 
 def _all(those: Any) -> Any:
-    items = list(those)
+    items = [asked(x) for x in those]
     return and_(True, *[lambda x=x: _bool(x) for x in items]) if any(map(is_unknown, items)) else all(items)
 
 
 def _any(those: Any) -> Any:
-    items = list(those)
+    items = [asked(x) for x in those]
     return or_(False, *[lambda x=x: _bool(x) for x in items]) if any(map(is_unknown, items)) else any(items)
 
 

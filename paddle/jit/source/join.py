@@ -13,8 +13,7 @@ from umiak.core.dtype import DType
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
 from umiak.ir.meta import Meta
-from umiak.ops.control import alike
-from umiak.runtime.regions import number
+from umiak.runtime.regions import joinable, number
 from umiak.util import pytree
 
 _CONSTANTS = (int, float, complex, str, bytes, bool, type(None))
@@ -96,7 +95,7 @@ class Join:
         if not (a or b) and equal(x, y):
             return x
         if a and b:
-            if x is not y and not alike(meta_of(x), meta_of(y)):
+            if x is not y and not joinable(meta_of(x), meta_of(y)):
                 raise Mismatch(f"{described(x)} and {described(y)}")
             return self._pair(x, y)
         p, q = (rank_of(v.dtype) if isinstance(v, Tensor) else rank(v) for v in (x, y))

@@ -10,7 +10,7 @@ from typing import Any
 from paddle.jit.source.branches import value_of
 from paddle.jit.source.errors import ConversionError, place_of
 from paddle.jit.source.speculation import computed_anyway
-from paddle.jit.source.values import holds, is_unknown, truth
+from paddle.jit.source.values import asked, holds, is_unknown, truth
 from paddle.jit.source.world import world
 from umiak import ops as F
 
@@ -46,6 +46,7 @@ def or_(first: Any, *rest: Thunk) -> Any:
 def _combined(x: Any, rest: Sequence[Thunk], conjunction: bool) -> Any:
     """The first value whose truth decides, or the last one."""
     for n, thunk in enumerate(rest):
+        x = asked(x)
         if not is_unknown(x):
             if holds(x) is not conjunction:
                 return x
@@ -76,16 +77,16 @@ def _of_flags(x: Any, thunk: Thunk, conjunction: bool, functions: Sequence[Thunk
     computed = computed_anyway(thunk, functions)
     if computed is None:
 
-        def asked() -> Any:
-            y = thunk()
+        def second_truth() -> Any:
+            y = asked(thunk())
             return truth(y) if is_unknown(y) else y
 
         def decided() -> Any:
             return not conjunction
 
-        first, second = (asked, decided) if conjunction else (decided, asked)
+        first, second = (second_truth, decided) if conjunction else (decided, second_truth)
         return value_of(truth(x), first, second, _VALUE, (), functions)
-    (y,) = computed
+    y = asked(computed[0])
     if isinstance(y, bool):
         flag = truth(x)
         return flag if y is conjunction else F.full(y, shape=(), dtype=flag.dtype)
@@ -100,6 +101,7 @@ def _of_flags(x: Any, thunk: Thunk, conjunction: bool, functions: Sequence[Thunk
 
 def not_(x: Any) -> Any:
     """``not x``."""
+    x = asked(x)
     return F.logical_not(truth(x)) if is_unknown(x) else not holds(x)
 
 
@@ -109,7 +111,7 @@ def compare(symbols: Sequence[str], first: Any, *rest: Thunk) -> Any:
     left = first
     for n, (symbol, thunk) in enumerate(zip(symbols, rest, strict=True)):
         right = thunk()
-        x = world().call(_COMPARE[symbol], left, right)
+        x = asked(world().call(_COMPARE[symbol], left, right))
         more = n + 1 < len(rest)
         if more and is_unknown(x):
             others = rest[n + 1 :]

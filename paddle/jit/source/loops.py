@@ -11,7 +11,7 @@ from paddle.jit.source.carrying import Step, traced_loop
 from paddle.jit.source.errors import place_of
 from paddle.jit.source.iterables import Traced, as_traced
 from paddle.jit.source.leaving import BROKE_INNER, BROKEN, CONTINUED, ENDED, Left
-from paddle.jit.source.values import holds, is_unknown, truth
+from paddle.jit.source.values import asked, holds, is_unknown, truth
 from paddle.jit.source.world import world
 from umiak import ops as F
 
@@ -28,7 +28,7 @@ def while_(
     """A ``while`` statement."""
     state: Left | None = None
     while True:
-        go = _goes_on(state, test, body, names)
+        go = asked(_goes_on(state, test, body, names))
         if is_unknown(go):
             state = _traced_while(truth(go), state, test, body, names)
             break

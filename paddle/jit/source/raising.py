@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from paddle.jit.source.errors import ConversionError, location, place_of
-from paddle.jit.source.values import in_region, is_unknown, truth
+from paddle.jit.source.values import asked, in_region, is_unknown, truth
 from umiak import ops as F
 from umiak.core import dtype as dt
 
@@ -63,6 +63,7 @@ def assert_(test: Any, message: Callable[[], Any] | None = None) -> None:
     """An ``assert`` statement."""
     if not __debug__:
         return
+    test = asked(test)
     if is_unknown(test):
         said = () if message is None else (message(),)
         args = tuple(x if isinstance(x, _ARGUMENTS) else str(x) for x in said)

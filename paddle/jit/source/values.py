@@ -8,6 +8,7 @@ from typing import Any
 from paddle.jit.source.errors import ConversionError, location, place_of
 from paddle.jit.source.world import world
 from umiak import ops as F
+from umiak.core import dtype as dt
 from umiak.core.context import current
 from umiak.core.tensor import Tensor
 from umiak.ir.sym import Sym
@@ -62,6 +63,13 @@ def is_unknown(x: Any) -> bool:
     return isinstance(x, Tensor) and tracing()
 
 
+def asked(x: Any) -> Any:
+    """A condition. A number that data decide in a program for files becomes a tensor: both ways are recorded."""
+    if type(x) is not Sym or not tracing() or not current().trace[-1].from_data(x):
+        return x
+    return F.full(x, shape=(), dtype=dt.bool if x.kind == "bool" else dt.int64 if x.kind == "int" else dt.float64)
+
+
 def holds(x: Any) -> bool:
     """Return whether a value that is known is true."""
     return x if type(x) is bool else bool(world().call(bool, x))
@@ -69,6 +77,7 @@ def holds(x: Any) -> bool:
 
 def truth(x: Any) -> Any:
     """The truth value of ``x``: a bool tensor without dims where it is unknown, otherwise a bool."""
+    x = asked(x)
     if not is_unknown(x):
         return holds(x)
     if any(type(n) is not Sym and n != 1 for n in x.shape):

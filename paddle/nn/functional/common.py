@@ -12,7 +12,7 @@ from paddle._public import OtherOrder, need_tensor, public
 from paddle.framework.mode import when_evaluated
 from paddle.nn._ops import of_one_dtype, random_apply
 from paddle.nn.functional import unknown_sizes
-from paddle.tensor._args import InternedOps, create_on, fraction, integer, real_number
+from paddle.tensor._args import InternedOps, create_on, fraction, integer, number_in, real_number
 from umiak import ops as F
 from umiak.core.array import from_numpy
 from umiak.core.dtype import DType, convert
@@ -977,7 +977,7 @@ def sequence_mask(x: Any, maxlen: int | None = None, dtype: Any = "int64", name:
         if maxlen is not None:
             size = integer(maxlen, "sequence_mask", "maxlen")
         else:
-            size = int(x.max()) if x._count else 0
+            size = number_in(x.max()) if x._count else 0
         positions = create_on(x.place, F.iota, 0, 1, x.dtype, size)
     except AttributeError:
         need_tensor(x, "sequence_mask")

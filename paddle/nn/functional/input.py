@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from paddle._public import need_tensor, public
-from paddle.tensor._args import create_on
+from paddle.tensor._args import create_on, integer
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.context import capture_of, current, no_grad_guard
@@ -171,11 +171,11 @@ def one_hot(x: Tensor, num_classes: int = -1, name: str | None = None) -> Tensor
         >>> paddle.nn.functional.one_hot(paddle.to_tensor([1, 0]), 3).tolist()
         [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
     """
-    size = int(num_classes)
-    if size < -1:
+    size = integer(num_classes, "one_hot", "num_classes")
+    if type(size) is int and size < -1:
         raise op_error(ValueError, "one_hot", "num_classes of 0 or more, or -1", size)
     if current().trace:
-        if size == -1:
+        if type(size) is int and size == -1:
             raise DataUnknown("[one_hot] requires num_classes in a captured function, got -1")
     else:
         try:
@@ -189,4 +189,4 @@ def one_hot(x: Tensor, num_classes: int = -1, name: str | None = None) -> Tensor
             if low < 0 or high >= size:
                 required = "classes of 0 or more" if low < 0 else f"classes below num_classes={size}"
                 raise op_error(ValueError, "one_hot", required, f"{low} to {high}")
-    return F.one_hot(x, dtype=dt.float32, num_classes=max(size, 0))
+    return F.one_hot(x, dtype=dt.float32, num_classes=max(size, 0) if type(size) is int else size)

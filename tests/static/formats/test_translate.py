@@ -90,7 +90,7 @@ def test_a_program_that_was_read_is_written_again(name):
 SKIPPED = {
     "python_call", "custom_call", "transfer", "pack", "unpack", "bucket_start", "bucket_done", "bucket_poll",
     "rows_start", "rows_done", "send", "recv", "with_gradient", "given_gradient", "cond", "while_", "scan", "require",
-    "write_text", "read_number", "context_attention", "context_attention_train", "context_attention_grad",
+    "write_text", "read_number", "sized", "context_attention", "context_attention_train", "context_attention_grad",
     "merge_attention", "write_pages", "paged_attention",
 }  # fmt: skip
 

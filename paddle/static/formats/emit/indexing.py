@@ -169,6 +169,11 @@ def read_number(e: Emitter, o: ir.Operation) -> Result:
     return x
 
 
+@emits(F.Sized)
+def sized(e: Emitter, o: ir.Operation) -> Result:
+    return e.of(o.operands[0])
+
+
 @emits(F.NonzeroSized)
 def nonzero_sized(e: Emitter, o: ir.Operation) -> Result | None:
     if not o.operands[0].meta.shape:  # type: ignore[union-attr]

@@ -1,0 +1,168 @@
+"""Numbers that data decide, in functions that are saved: sizes, branches, loops and conditions on them."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import paddle
+import paddle.nn.functional as F
+from paddle.static import InputSpec
+
+RNG = np.random.default_rng(3)
+IMAGES = [
+    RNG.standard_normal((3, 5)).astype("float32"), np.ones((3, 5), "float32"), -np.ones((3, 5), "float32"),
+    RNG.standard_normal((4, 5)).astype("float32"),
+]  # fmt: skip
+
+
+def lengths(x):
+    return (x[:, 0].abs() * 3).astype("int64") + 1
+
+
+def none_is_left(x):
+    kept = paddle.masked_select(x, x > 0)
+    if kept.shape[0] == 0:
+        return paddle.zeros([1])
+    return kept.max().reshape([1])
+
+
+def number_alone_decides(x):
+    n = paddle.nonzero(x[:, 0] > 0).shape[0]
+    if n == 0:
+        return x
+    return x * 2
+
+
+def ways_of_other_sizes(x):
+    kept = x[x[:, 0] > 0]
+    return kept if kept.shape[0] > 1 else x
+
+
+def an_empty_way(x):
+    kept = paddle.nonzero(x[:, 0] > 0).flatten()
+    if len(kept) == 0 or kept.shape[0] > 100:
+        out = paddle.zeros([0, 5])
+    else:
+        out = paddle.gather(x, kept)
+    return out.sum(0), paddle.shape(out)
+
+
+def counted_loop(x):
+    kept, z = x[x[:, 0] > 0], 0
+    while z < len(kept):
+        z += 1
+    return x * z
+
+
+def every_other(x):
+    total = paddle.zeros([5])
+    for i in range(len(paddle.nonzero(x[:, 1] > 0))):
+        total = total + x[i] if i % 2 == 0 else total - x[i]
+    return total
+
+
+def item_of(x):
+    n = (x > 0).astype("int64").sum().item()
+    if not n > 3:
+        x = x + n
+    assert n >= 0
+    return x * n
+
+
+def chained(x):
+    n = len(paddle.nonzero(x[:, 0] > 0))
+    return x * 2 if 0 < n < 3 else x
+
+
+def any_of(x):
+    n, m = len(paddle.nonzero(x[:, 0] > 0)), len(paddle.nonzero(x[:, 1] > 0))
+    return x + 1 if any([n == 0, m == 0]) else x - all([n, m])
+
+
+def mask_of_lengths(x):
+    return F.sequence_mask(lengths(x))
+
+
+def padded_positions(x):
+    n = lengths(x)
+    return paddle.arange(n.max()).unsqueeze(0) < n.unsqueeze(1), paddle.arange(0, n[0], 2, dtype="float32")
+
+
+def regulated(x):
+    ends = paddle.cumsum(lengths(x))
+    places = paddle.arange(ends[-1]).unsqueeze(1) >= ends.unsqueeze(0)
+    return paddle.gather(x, places.astype("int64").sum(1))
+
+
+def classes(x):
+    return F.one_hot((x[:, 0] > 0).astype("int64"), lengths(x).max() + 1)
+
+
+def most(x):
+    return paddle.topk(x, paddle.minimum(lengths(x).min(), paddle.to_tensor(5)))[0]
+
+
+SAVED = [
+    none_is_left, number_alone_decides, ways_of_other_sizes, an_empty_way, counted_loop, every_other, item_of, chained,
+    any_of, mask_of_lengths, padded_positions, regulated, classes, most,
+]  # fmt: skip
+
+
+def saved(function, folder):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # of a program that the operators of the format cannot say
+        paddle.jit.save(function, str(folder / "m"), [InputSpec([None, 5], "float32", "x")])
+    return paddle.jit.load(str(folder / "m"))
+
+
+@pytest.mark.parametrize("function", SAVED, ids=lambda f: f.__name__)
+def test_data_decide(function, tmp_path):
+    loaded = saved(function, tmp_path)
+    for image in IMAGES:
+        x = paddle.to_tensor(image)
+        wanted, got = function(x), loaded(x)
+        for a, b in zip(*(y if isinstance(y, (list, tuple)) else [y] for y in (wanted, got)), strict=True):
+            assert (a.shape, a.dtype) == (b.shape, b.dtype)
+            np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-5)
+
+
+def test_what_a_way_requires_is_asked_there_alone(tmp_path):
+    def function(x):
+        kept = paddle.masked_select(x, x > 0)
+        if kept.shape[0] > 2:
+            return kept[:3] + paddle.ones([3])
+        return paddle.zeros([3])
+
+    loaded = saved(function, tmp_path)
+    for image in IMAGES:
+        np.testing.assert_allclose(loaded(paddle.to_tensor(image)).numpy(), function(paddle.to_tensor(image)).numpy())
+
+
+def write_a_column(x):
+    x[:, 1] = x[:, 2] * 2
+    return x.sum(0)
+
+
+def write_by_method(x):
+    y = F.relu_(x)
+    x.add_(paddle.ones([1]))
+    return y + x
+
+
+def write_on_one_way(x):
+    if x.sum() > 0:
+        x[:, 0] = 1.0
+    return x * 2
+
+
+@pytest.mark.parametrize("function", [write_a_column, write_by_method, write_on_one_way], ids=lambda f: f.__name__)
+def test_inputs_may_be_written_to(function, tmp_path):
+    loaded = saved(function, tmp_path)
+    for image in IMAGES:
+        given = paddle.to_tensor(image)
+        wanted = function(paddle.to_tensor(image)).numpy()
+        np.testing.assert_allclose(loaded(given).numpy(), wanted, rtol=1e-5)
+        np.testing.assert_array_equal(given.numpy(), image)  # a run writes to data of its own
