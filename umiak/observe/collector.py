@@ -22,6 +22,7 @@ from umiak.observe.emitter import Emitter
 from umiak.observe.event import BACKWARD, INNER, KERNEL, OPERATOR, Counter, Event
 from umiak.observe.profile import Profile, processor_seconds
 from umiak.runtime import observe
+from umiak.util.clocks import clock_offset
 from umiak.util.errors import op_error
 
 now = time.perf_counter_ns
@@ -87,7 +88,7 @@ class EventCollector:
 
     def _collect(self, tracer: Tracer) -> None:
         """Add what a device has done to the profile, on a row for each of its lanes."""
-        offset = now() - time.time_ns()
+        offset = clock_offset(now, time.time_ns)
         for span in tracer.stop():
             lane = next((n for n, name in self.profile.threads.items() if n < 0 and name == span.lane), 0)
             lane = lane or -1 - sum(n < 0 for n in self.profile.threads)  # threads of the system have other numbers

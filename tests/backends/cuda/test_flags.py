@@ -42,6 +42,7 @@ def test_the_first_selected_device_is_the_default_one(flag):
         paddle.set_device("gpu")
 
 
+@pytest.mark.usefixtures("no_garbage")
 def test_a_device_holds_at_most_the_limit(device, flag):
     memory.empty_cache(device)
     held = memory.stats(device)["reserved"]

@@ -192,7 +192,7 @@ def test_requests_side_by_side(server):
     def ask(seed):
         return server.complete(prompt=PROMPT, max_tokens=16, seed=seed % 3, temperature=0.9)["choices"][0]["text"]
 
-    with ThreadPoolExecutor(4) as pool:
+    with ThreadPoolExecutor(3) as pool:  # as many as may wait: they may all come before the first one runs
         texts = list(pool.map(ask, range(6)))
     assert texts[:3] == texts[3:] and len(set(texts)) == 3
     server.until(free)

@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 from umiak.backends.base import Absent, Span
+from umiak.util.clocks import clock_offset
 
 # CUpti_ActivityKind of cupti_activity.h, and what a profile calls them
 MEMCPY, MEMSET, CONCURRENT_KERNEL = 1, 2, 10
@@ -42,7 +43,7 @@ class Tracer:
 
     def start(self) -> None:
         """Begin. Work that was handed in before may be seen, too."""
-        self.offset = time.time_ns() - self.cupti.get_timestamp()
+        self.offset = clock_offset(time.time_ns, self.cupti.get_timestamp)
         self.cupti.activity_register_callbacks(lambda: (BUFFER, 0), self.completed)
         for kind in KINDS:
             self.cupti.activity_enable(kind)
