@@ -75,6 +75,26 @@ def test_weights_begin_as_in_the_reference(programs):
     assert not spread("fc_0.b_0").any()
 
 
+SAMPLERS = {"uniform": {}, "log_uniform": {}, "custom_dist": {"custom_dist": [0.1] * 10}}
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_a_seed_draws_the_same_classes_in_every_run(sampler, programs):
+    main, startup = programs
+    x, label = paddle.static.data("x", [None, 3]), paddle.static.data("label", [None, 1], "int64")
+    costs = [
+        paddle.static.nn.nce(x, label, 10, num_neg_samples=4, sampler=sampler, seed=seed, **SAMPLERS[sampler])
+        for seed in (5, 0)
+    ]
+    exe = paddle.static.Executor()
+    exe.run(startup)
+    feed = {"x": np.ones([6, 3], "float32"), "label": np.zeros([6, 1], "int64")}
+    (same, drawn), (again, anew) = (exe.run(main, feed, costs) for _ in range(2))
+    np.testing.assert_array_equal(same, again)
+    assert (drawn != anew).any()
+    assert len(np.unique(same)) > 1  # rows differ
+
+
 REFUSED = {
     "undeclared": (ValueError, "sizes that are declared", lambda nn, x: nn.fc(x, 2)),
     "activation": (ValueError, "name of an activation", lambda nn, x: nn.row_conv(paddle.ones([1, 2, 2]), 1, act="")),

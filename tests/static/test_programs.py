@@ -365,6 +365,12 @@ BAD = {
     "feed text": (TypeError, "'x' fed with numbers", lambda e, m, f, o: e.run(m, {**f, "x": "none"}, [o])),
     "feed None": (TypeError, "'x' fed with numbers", lambda e, m, f, o: e.run(m, {**f, "x": None}, [o])),
     "feed ragged": (ValueError, "'x' fed with an array", lambda e, m, f, o: e.run(m, {**f, "x": [[1.0], []]}, [o])),
+    "first values": (
+        ValueError, r"values of the parameter's shape \[4, 1\] in static mode, got \[4\]",
+        lambda e, m, f, o: paddle.create_parameter(
+            [4, 1], "float32", default_initializer=paddle.nn.initializer.Assign([1.0, 2.0, 3.0, 4.0])
+        ),
+    ),
     "feed kind": (TypeError, "a dict as feed", lambda e, m, f, o: e.run(m, [f, f], [o])),
     "branch on data": (TypeError, "known only while the program runs", lambda e, m, f, o: bool(o > 0)),
     "data as numbers": (TypeError, "known only while the program runs", lambda e, m, f, o: o.numpy()),

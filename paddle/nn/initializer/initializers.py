@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 
 from paddle._public import public, rebind
+from paddle.framework import mode
 from paddle.nn._ops import random_tensor
 from paddle.tensor._args import create_on
 from umiak import ops as F
 from umiak.core.array import from_numpy
 from umiak.core.context import current, no_grad_guard
 from umiak.core.tensor import Tensor
+from umiak.util.errors import op_error
 
 
 @public("paddle.nn.initializer paddle.nn.init")
@@ -361,10 +363,11 @@ class Assign(Initializer):
     """Fill with the values of an array, a nested list or a tensor.
 
     Args:
-        value: cast to the parameter's dtype. A parameter of another shape takes that of the values.
+        value: cast to the parameter's dtype. A parameter of another shape takes that of the values in dynamic mode.
 
     Raises:
         TypeError: when it is called, values that are no numbers.
+        ValueError: when it is called in static mode, values of another shape than the parameter's.
 
     Example:
         >>> import paddle
@@ -379,6 +382,9 @@ class Assign(Initializer):
     def _values(self, param: Tensor) -> Tensor:
         value = self.value if isinstance(self.value, Tensor) else from_numpy(np.asarray(self.value), param.place)
         value = value if value.dtype is param.dtype else F.cast(value, dtype=param.dtype)
+        if not mode.in_dynamic_mode() and tuple(value.shape) != tuple(param.shape):
+            required = f"values of the parameter's shape {list(param.shape)} in static mode"
+            raise op_error(ValueError, "Assign", required, list(value.shape))
         # What has the parameter's shape is written into it, what has another one becomes it.
         return F.copy(value) if value is self.value and value.shape != param.shape else value
 

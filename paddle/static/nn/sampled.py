@@ -47,7 +47,8 @@ def nce(
         sampler: what they are drawn from: ``"uniform"``; ``"log_uniform"``, with probabilities ``log((k + 2) / (k + 1))
             / log(C)``; ``"custom_dist"``.
         custom_dist: C probabilities, for the last.
-        seed: accepted: numbers are drawn from the program's stream (``Program.random_seed``).
+        seed: a number other than 0 has every run draw the same classes; 0: they are drawn from the program's stream
+            (``Program.random_seed``).
         is_sparse: accepted: gradients are dense.
 
     Returns:
@@ -76,7 +77,7 @@ def nce(
     bias = made.bias([classes, 1], bias_attr, input.dtype)
     probabilities = _probabilities(sampler, classes, custom_dist)
     with paddle.no_grad():
-        negatives = _drawn(sampler, classes, probabilities, input.shape[0], drawn)
+        negatives = _drawn(sampler, classes, probabilities, [input.shape[0], drawn], int(seed))
         chosen = paddle.concat([label.astype("int64"), negatives], 1)
         flat = paddle.flatten(chosen)
         expected = paddle.to_tensor([p * drawn for p in probabilities], input.dtype)
@@ -108,11 +109,13 @@ def _probabilities(sampler: str, classes: int, custom: Sequence[float] | None) -
     return [float(p) for p in custom]
 
 
-def _drawn(sampler: str, classes: int, probabilities: Sequence[float], rows: Any, count: int) -> Tensor:
+def _drawn(sampler: str, classes: int, probabilities: Sequence[float], shape: list[Any], seed: int) -> Tensor:
     """Classes ``[rows, count]``."""
+    if sampler == "uniform" and not seed:
+        return paddle.randint(0, classes, shape)
+    u = paddle.uniform(shape, "float32", 0.0, 1.0, seed)
     if sampler == "uniform":
-        return paddle.randint(0, classes, [rows, count])
-    u = paddle.rand([rows, count])
+        return (u * classes).astype("int64").clip(0, classes - 1)
     if sampler == "log_uniform":
         return (paddle.exp(u * math.log(classes)) - 1.0).astype("int64").clip(0, classes - 2)
     ends = paddle.cumsum(paddle.to_tensor(list(probabilities), "float32"))
