@@ -451,6 +451,21 @@ def test_saved_tensors_hooks(rng):
     agree(f, leaf(rng, 3))
 
 
+@pytest.mark.parametrize("full_graph", [False, True])
+def test_saved_tensors_hooks_around_a_call(full_graph, rng):
+    """They are called for what eager calls save, whatever the function was captured for before."""
+    f = paddle.jit.to_static(lambda x: (x * x if x.sum() < 1e9 else x).sum(), full_graph=full_graph)
+    x, packed = leaf(rng, 3), []
+    f(x).backward()
+    expected = x.grad * 2.0
+    x.clear_gradient(False)
+    with paddle.autograd.saved_tensors_hooks(lambda t: packed.append(t) or t, lambda t: t * 2.0):
+        y = f(x)
+    y.backward()
+    close(x.grad, expected)
+    assert packed and "hooks of saved tensors are called at every call" in f.fallbacks
+
+
 def test_recompute(rng):
     from paddle.distributed.fleet.utils import recompute
 

@@ -456,7 +456,7 @@ cdef class FrameCall:
         """The result, or what is left to do."""
         cdef EngineContext ctx = <EngineContext>context_pointer()
         cdef GuardedEntry entry
-        if ctx.observers == 0 and not ctx.trace and ctx.state.values.get(SWITCH, True):
+        if ctx.observers == 0 and ctx.saved_hooks is None and not ctx.trace and ctx.state.values.get(SWITCH, True):
             for entry in self.entries:
                 result = self.served(entry, ctx, args, kwargs)
                 if result is not NOT_SERVED:

@@ -16,7 +16,16 @@ from paddle.jit.concrete import ConcreteProgram, spec_of
 from paddle.jit.programs import CapturedProgram
 from paddle.jit.sot import report, switches
 from paddle.jit.sot.bytecode import VERSION, decode
-from paddle.jit.sot.control import Control, GraphBreak, HasHistory, Raised, Restart, Uncapturable, UnknownInstruction
+from paddle.jit.sot.control import (
+    AmongHooks,
+    Control,
+    GraphBreak,
+    HasHistory,
+    Raised,
+    Restart,
+    Uncapturable,
+    UnknownInstruction,
+)
 from paddle.jit.sot.frame import HANDLERS, NULL, RETURNED, Frame
 from paddle.jit.sot.leaves import is_backward
 from paddle.jit.sot.liveness import live_locals
@@ -241,7 +250,7 @@ class CapturedFrame(FrameCall):
         ctx = current()
         modes = modes_now()
         if ctx.saved_hooks is not None:
-            raise Uncapturable("hooks of saved tensors are called at every call", lasting=False)
+            raise AmongHooks("hooks of saved tensors are called at every call", lasting=False)
         trace = Trace(self.policy, self.name)
         simulator = Simulator(trace)
         capture = trace.capture

@@ -31,6 +31,10 @@ class Uncapturable(Control):
         self.lasting = lasting
 
 
+class AmongHooks(Uncapturable):
+    """The call is made among hooks of saved tensors, which no graph calls."""
+
+
 class UnknownInstruction(Uncapturable):
     """The frame's code has an instruction that is not simulated."""
 
