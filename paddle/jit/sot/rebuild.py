@@ -213,7 +213,7 @@ class Rebuilder:
         """The values, by id, of which the graph computes others that have a gradient, views aside."""
         found: set[int] = set()
         for o in reversed(self.trace.capture.builder.program.ops):
-            flows = [r for r in o.results if not r.stop and r.meta.dtype.is_continuous]
+            flows = [r for r in o.results if not r.stop and r.meta.dtype and r.meta.dtype.is_continuous]
             if any(id(r) in found for r in flows) if o.op.view else flows:
                 found.update(map(id, o.values))
         return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import CellType, FunctionType
+from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from paddle.jit.sot.guards import MISSING_PLACE
@@ -29,6 +29,16 @@ _SAME = object()
 def is_rewriting(frames: Sequence[Frame]) -> bool:
     """Return whether what is called by a frame is rewritten, since the frames are."""
     return any(is_converted_code(f.code) for f in frames)
+
+
+_LEAVING = frozenset(("returned", "BREAK", "CONTINUE"))  # names of helpers
+
+
+def may_leave(code: CodeType) -> bool:
+    """Return whether the block of a statement may leave what it stands in: it has a result, which nothing guards."""
+    return not _LEAVING.isdisjoint(code.co_names) or any(
+        may_leave(c) for c in code.co_consts if isinstance(c, CodeType)
+    )
 
 
 class Simulated(World):
@@ -197,7 +207,11 @@ def _same_items(a: tuple, b: tuple) -> bool:
 def _as_helper(helper: Callable[..., Any]) -> None:
     @model(helper)
     def run(simulator: Simulator, *args: Any) -> Any:
-        return helper(*(simulator.callback(x) if isinstance(x, FunctionType) else x for x in args))
+        simulator.helpers.append(helper)
+        try:
+            return helper(*(simulator.callback(x) if isinstance(x, FunctionType) else x for x in args))
+        finally:
+            simulator.helpers.pop()
 
 
 for _helper in vars(HELPERS).values():

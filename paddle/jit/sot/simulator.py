@@ -40,7 +40,7 @@ from paddle.jit.sot.models.attributes import get_attribute, remove_attribute, wr
 from paddle.jit.sot.models.classes import NOTHING, bound, class_attribute, is_enum, is_iterator
 from paddle.jit.sot.models.pure import OF_FRAMES, PURE, PURE_MODULES, PURE_TYPES, SYMBOLIC
 from paddle.jit.sot.models.table import model_of
-from paddle.jit.sot.rewritten import Simulated, is_rewriting
+from paddle.jit.sot.rewritten import Simulated, is_rewriting, may_leave
 from paddle.jit.sot.sources import Fixed, Item, Member, fixed
 from paddle.jit.sot.trace import MUTABLE, TABLES, ListAppend, TensorMethod, Trace, Unset, symbolic_in
 from paddle.jit.sot.translation import (
@@ -51,6 +51,7 @@ from paddle.jit.sot.translation import (
     is_marked,
     is_unified,
 )
+from paddle.jit.source.branches import if_
 from paddle.jit.source.callees import rewritten
 from paddle.nn.layer.container import Sequential, one_by_one
 from paddle.nn.layer.layers import Layer
@@ -182,6 +183,7 @@ class Simulator:
         self.world = trace.capture.world = Simulated(self)
         trace.caller = lambda function, args: self.call(function, args, {})
         self.frames: list[Frame] = []
+        self.helpers: list[Callable[..., Any]] = []  # of rewritten code, which call functions of its blocks now
 
     # --- frames
 
@@ -209,9 +211,9 @@ class Simulator:
             self.trace.policy.leaves[frames[own].code] = reason
             raise Restart
         at = next((i - 1 for i in range(1, len(frames)) if not frames[i].direct), len(frames) - 1)
-        if full_graph and not (between and self.can_end_graph()):
+        if full_graph and not (between and self._may_stand_between()):
             what = f"[to_static] cannot capture {self.trace.name} as one graph"
-            hint = ". Do that in the function itself, outside of branches, loops and try, or outside of the function"
+            hint = ". Do that in the function itself, outside of branches on tensors, loops and try, or outside of it"
             self.refuse(CaptureError(f"{what}: {reason} ({frames[-1].where()}){hint if between else ''}"))
         frame = frames[at]
         if frame.handling:
@@ -220,6 +222,20 @@ class Simulator:
             raise Uncapturable(f"{reason} ({frame.where()})")
         self.trace.policy.breaks[frame.operation] = f"{reason} ({frames[-1].where()})"
         raise Restart
+
+    def _may_stand_between(self) -> bool:
+        """Return whether the operation that is being done, or the ``if`` statements that it stands in, whose conditions
+        are known, may be done between two graphs."""
+        inner = self.frames[1:]
+        ways = [f for f in inner if not f.direct]
+        return (
+            not self.trace.capture.frames
+            and not any(f.handling for f in self.frames)
+            and not any(map(_is_of_library, inner))
+            and all(helper is if_ for helper in self.helpers)
+            and len(ways) == len(self.helpers)
+            and not any(may_leave(f.code) for f in ways[:1])
+        )
 
     def can_end_graph(self) -> bool:
         """Return whether the graph can end after the operation that is being done, and the frames go on in another."""

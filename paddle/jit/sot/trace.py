@@ -398,10 +398,10 @@ class Trace:
             x.detach_()
             self.stopped[id(x)] = x, before, x._value
             return True
-        _, before, now = self.stopped.pop(id(x), (None, None, None))
-        if before is None or x._value is not now:  # it was written to
+        held = self.stopped.pop(id(x), None)
+        if held is None or x._value is not held[2]:  # it was written to
             return False
-        x._value, x._stop = before, False
+        x._value, x._stop = held[1], False
         return True
 
     def input_of(self, x: Any) -> Input | None:

@@ -83,9 +83,36 @@ def wants_a_gradient() -> Callable[..., Any]:
     return f
 
 
+def behind_numbers() -> Callable[..., Any]:
+    """Statements whose conditions are known run between graphs as a whole."""
+    layer, optimizer, scaler = scaler_of()
+    schedule = paddle.optimizer.lr.ExponentialDecay(0.1, 0.5)
+    calls = [0]
+
+    def step(x):
+        calls[0] += 1
+        loss = layer(x).sum()
+        k = 0
+        if calls[0] != 2:
+            scaler.scale(loss).backward()
+            scaler.step(optimizer)
+            scaler.update()
+            k = k + 1
+            if calls[0] > 2:
+                schedule.step()
+                loss = loss * 2
+        else:
+            loss.backward()
+            optimizer.step()
+        optimizer.clear_grad()
+        return loss * 2 + k, layer.weight, k
+
+    return step
+
+
 @pytest.mark.parametrize(
     "make",
-    [steps_and_updates, minimizes, scheduled, with_a_layer_of_its_own, wants_a_gradient],
+    [steps_and_updates, minimizes, behind_numbers, scheduled, with_a_layer_of_its_own, wants_a_gradient],
     ids=lambda f: f.__name__,
 )
 def test_it_does_what_it_does_eagerly(make):
@@ -125,8 +152,15 @@ def by_data(x, schedule):
     return x
 
 
-def behind_a_number(x, schedule, n=2):
+def with_a_return(x, schedule, n=2):
     if n > 1:
+        schedule.step()
+        return x * schedule.last_lr
+    return x
+
+
+def in_a_loop(x, schedule):
+    for _ in range(2):
         schedule.step()
     return x
 
@@ -137,7 +171,7 @@ def in_a_branch(x, _):
     return x
 
 
-@pytest.mark.parametrize("f", [by_data, behind_a_number, in_a_branch])
+@pytest.mark.parametrize("f", [by_data, with_a_return, in_a_loop, in_a_branch])
 def test_inside_of_a_statement_it_says_what_to_do(f):
     schedule = paddle.optimizer.lr.ExponentialDecay(0.1, 0.5)
     with pytest.raises(CaptureError, match=r"(changes the state|is made) .*Do that in the function itself, outside of"):
