@@ -45,7 +45,11 @@ _OTHERS: dict[str, dict[str, str]] = {
     ),
 }
 # Modules that only PyTorch has.
-_ADDED = {"torch.torch_version": "paddle.compat._torch_version"}
+_ADDED = {
+    "torch.compiler": "paddle.compat._torch_compiler",
+    "torch.torch_version": "paddle.compat._torch_version",
+    "torch.utils._pytree": "paddle.compat._torch_pytree",
+}
 # Modules that never get this package as `torch`: what they look for there are internals of PyTorch.
 _blocked = {"tvm_ffi"}
 
@@ -60,6 +64,10 @@ class Proxy(ModuleType):
         original = self.__dict__.get("_original")
         if original is None:
             raise AttributeError(name)
+        if (added := f"{self.__name__}.{name}") in _ADDED:
+            value = _loaded(added)
+            setattr(self, name, value)
+            return value
         home, _, called = _OTHERS.get(original.__name__, {}).get(name, "").partition(":")
         value = getattr(importlib.import_module(home) if home else original, called or name)
         own = f"{original.__name__}.{name}"

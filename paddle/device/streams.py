@@ -59,6 +59,17 @@ class Stream:
     def device(self) -> Place:
         return place_from_index(self.stream_base.place)
 
+    @property
+    def cuda_stream(self) -> int:
+        """The handle by which the driver of CUDA devices knows the stream, for kernels of other libraries.
+
+        Raises:
+            AttributeError: the stream of another device.
+        """
+        if self.device.device_type != "gpu":
+            raise op_error(AttributeError, "cuda_stream", "a stream of a CUDA device", f"one of {self.device.name}")
+        return self.stream_base.handle
+
     def query(self) -> bool:
         """Say whether all work handed in is done."""
         return self.stream_base.query()

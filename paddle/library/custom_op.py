@@ -53,7 +53,7 @@ class CustomOpDef(Operator):
         True
     """
 
-    __slots__ = ()
+    __slots__ = ("__dict__",)  # packages keep what belongs to an operator as its attributes
 
     def __init__(
         self,
@@ -67,6 +67,7 @@ class CustomOpDef(Operator):
         self._enter(parse(schema, full) if isinstance(schema, str) else schema, fn, None, tags)
 
     def _enter(self, schema: Schema, fn: Callable[..., Any] | None, device_types: Any, tags: Any) -> None:
+        self._fn = fn
         definition = Definition(schema, tags=tuple(tags or ()))
         Operator.__init__(self, definition)
         if fn is not None:
@@ -83,6 +84,11 @@ class CustomOpDef(Operator):
     def name(self) -> str:
         """The name, ``namespace::operator``."""
         return self.definition.name
+
+    @property
+    def _init_fn(self) -> Callable[..., Any] | None:
+        """The function that it was made of: packages written for PyTorch read its signature."""
+        return self._fn
 
     @property
     def schema(self) -> str:

@@ -385,6 +385,14 @@ def test_names_that_packages_for_pytorch_use_when_they_are_imported():
         out = paddle.zeros([2])
         assert found.pow(2.0, x).tolist() == [2, 8] and found.pow(x, 2).tolist() == [1, 9]
         assert found.pow(2.0, x, out=out) is out and out.tolist() == [2, 8]
+        from torch.utils._pytree import tree_leaves, tree_map
+
+        assert tree_map(lambda a, b: a + b, {"a": [1, (2,)]}, {"a": [3, (4,)]}) == {"a": [4, (6,)]}
+        assert tree_leaves([1, {"b": 2}]) == [1, 2]
+        for mark in (found.compiler.disable, found.compiler.disable(recursive=False)):
+            outside = mark(lambda x: [x * 2.0, found.compiler.is_compiling()])
+            inside = paddle.jit.to_static(lambda x, f=outside: f(x + 1.0)[0] if not f(x)[1] else x)
+            assert inside(x).tolist() == [4.0, 8.0]
         with pytest.raises(ValueError, match="takes streams of other libraries"):
             found.cuda.ExternalStream(77777, "cpu")
 

@@ -170,6 +170,16 @@ def test_arguments_that_are_given_by_name_alone(rng):
         blend(x, y, 1.0, 2.0)
 
 
+def test_packages_keep_what_belongs_to_an_operator_as_its_attributes():
+    def thrice(x: Tensor, by: float = 3.0) -> Tensor:
+        return x * by
+
+    operator = paddle.library.custom_op("kept::thrice", thrice, mutates_args=())
+    operator.cache = {"a": 1}
+    assert paddle.ops.kept.thrice.cache == {"a": 1}
+    assert operator._init_fn is thrice
+
+
 def test_without_a_rule_gradients_flow_through_the_function():
     @paddle.library.custom_op("test::squared", mutates_args=())
     def squared(x: Tensor, by: float = 1.0) -> Tensor:

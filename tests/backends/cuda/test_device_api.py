@@ -70,6 +70,13 @@ def test_streams_and_events(device):
     assert after.query() and side.query()
 
 
+def test_handles_of_streams_are_the_drivers(device, cuda):
+    handles = {paddle.device.cuda.create_stream(0).cuda_stream, paddle.cuda.current_stream().cuda_stream}
+    assert len(handles) == 2 and handles <= set(cuda.driver.streams)
+    with pytest.raises(AttributeError, match=r"\[cuda_stream\] requires a stream of a CUDA device, got one of cpu"):
+        paddle.device.Stream("cpu").cuda_stream  # noqa: B018
+
+
 def test_the_device_notes_the_time_of_events(device, cuda):
     """Nobody waits when an event is recorded; the driver's events are used again."""
     for _ in range(2):
