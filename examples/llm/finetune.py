@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 from config import BadModel, Config
 from model import Decoder
+from options import integer, number
 from packing import IGNORED, arrays, batches, documents, pack
 from sources import Adapted, Check, Files, Reader, write
 from text import read_tokenizer
@@ -78,15 +79,15 @@ def main(argv: list[str] | None = None) -> int:
     p.add_argument("model", type=Path)
     p.add_argument("out", type=Path)
     p.add_argument("--data", type=Path, help="text or .jsonl; by default the language reference inside Python's help()")
-    p.add_argument("--steps", type=int, default=100)
-    p.add_argument("--batch", type=int, default=4)
-    p.add_argument("--length", type=int, default=256, help="tokens of a row")
-    p.add_argument("--lr", type=float, default=2e-3)
-    p.add_argument("--rank", type=int, default=8)
-    p.add_argument("--alpha", type=float, default=16.0)
+    p.add_argument("--steps", type=integer(1), default=100)
+    p.add_argument("--batch", type=integer(1), default=4)
+    p.add_argument("--length", type=integer(2), default=256, help="tokens of a row")
+    p.add_argument("--lr", type=number(0, above=True), default=2e-3)
+    p.add_argument("--rank", type=integer(1), default=8)
+    p.add_argument("--alpha", type=number(0, above=True), default=16.0)
     p.add_argument("--targets", nargs="+", choices=TARGETS, default=list(TARGETS), help="matrices with an adapter")
     p.add_argument("--weights", choices=("float32", "bfloat16"), default="float32")
-    p.add_argument("--seed", type=int, default=0)
+    p.add_argument("--seed", type=integer(0), default=0)
     args = p.parse_args(argv)
     paddle.seed(args.seed)
     try:
@@ -98,13 +99,16 @@ def main(argv: list[str] | None = None) -> int:
         tokenizer = read_tokenizer(args.model, config.vocab_size)
         if not 2 <= args.length <= config.max_position_embeddings:
             raise BadModel("--length", f"2 to {config.max_position_embeddings} tokens", args.length)
+        texts = documents(args.data) if args.data else reference().split("\n\n")
+        ends = list(config.eos[:1])
+        tokens = [[*e.ids, *ends] for e in tokenizer.encode_batch(texts)]
+        rows = [arrays(row, args.length) for row in pack([t for t in tokens if len(t) > 1], args.length)]
+        if len(rows) < args.batch:
+            required = f"text for {args.batch} rows, or a smaller --batch or --length"
+            raise BadModel(args.data or "--data", required, f"{len(rows)} rows")
     except BadModel as error:
         print(error, file=sys.stderr)
         return 1
-    texts = documents(args.data) if args.data else reference().split("\n\n")
-    ends = list(config.eos[:1])
-    tokens = [[*e.ids, *ends] for e in tokenizer.encode_batch(texts)]
-    rows = [arrays(row, args.length) for row in pack([t for t in tokens if len(t) > 1], args.length)]
     source = Adapted(Reader(files, args.weights), args.rank, args.alpha, tuple(args.targets))
     training = Training(Decoder(config, source), args.steps, args.lr)
     trained = sum(x.size for x in training.model.parameters())

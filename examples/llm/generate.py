@@ -10,6 +10,7 @@ from config import BadModel
 from continuations import Beams, Request, Sampled
 from engine import Refused
 from loading import add_options, load
+from options import integer, number
 from sampling import Sampling
 from text import Stream
 
@@ -19,20 +20,25 @@ def parser() -> argparse.ArgumentParser:
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     add_options(p)
     p.add_argument("prompts", nargs="*", default=["The"])
-    p.add_argument("--tokens", type=int, default=64, help="tokens of each continuation at most")
-    p.add_argument("--temperature", type=float, default=0.0, help="0: the likeliest token each time")
-    p.add_argument("--top-k", type=int, default=0)
-    p.add_argument("--top-p", type=float, default=1.0)
-    p.add_argument("--seed", type=int, default=0)
-    p.add_argument("--beams", type=int, default=1, help="texts that beam search keeps")
+    p.add_argument("--tokens", type=integer(1), default=64, help="tokens of each continuation at most")
+    p.add_argument("--temperature", type=number(0, 100), default=0.0, help="0: the likeliest token each time")
+    p.add_argument("--top-k", type=integer(0), default=0, help="draw from so many of the likeliest tokens; 0: from all")
+    p.add_argument(
+        "--top-p", type=number(0, 1, above=True), default=1.0, help="or from the fewest with this probability"
+    )
+    p.add_argument("--seed", type=integer(0), default=0)
+    p.add_argument("--beams", type=integer(1), default=1, help="texts that beam search keeps")
     return p
 
 
 def main(argv: list[str] | None = None) -> int:
-    args = parser().parse_args(argv)
+    options = parser()
+    args = options.parse_args(argv)
+    sampling = Sampling(args.temperature, args.top_k, args.top_p, args.seed)
+    if args.beams > 1 and sampling != Sampling(seed=args.seed):
+        options.error("--beams without --temperature, --top-k and --top-p is required, got both")
     try:
         loaded = load(args)
-        sampling = Sampling(args.temperature, args.top_k, args.top_p, args.seed)
         requests: list[Request] = []
         for prompt in args.prompts:
             ids, stops = loaded.tokenizer.encode(prompt).ids, loaded.config.eos

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from config import BadModel
 
 from umiak import masks
 
@@ -27,13 +28,30 @@ class Row(NamedTuple):
 
 
 def documents(path: Path) -> list[str]:
-    """Texts of a file: the field ``text`` of each line of ``.jsonl``, or paragraphs between empty lines."""
-    text = path.read_text(encoding="utf-8")
+    """Texts of a file: the field ``text`` of each line of ``.jsonl``, or paragraphs between empty lines.
+
+    Raises:
+        BadModel: a file that cannot be read, or a line without a text.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeError) as error:
+        raise BadModel(path, "a text file in UTF-8", error) from None
     if path.suffix == ".jsonl":
-        texts = [json.loads(line)["text"] for line in text.splitlines() if line.strip()]
+        texts = [_text_of(path, n, line) for n, line in enumerate(text.splitlines(), 1) if line.strip()]
     else:
         texts = [part.strip() for part in text.split("\n\n")]
     return [t for t in texts if t]
+
+
+def _text_of(path: Path, number: int, line: str) -> str:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict) or not isinstance(value.get("text"), str):
+        raise BadModel(path, f'an object with a "text" in line {number}', line[:80])
+    return value["text"]
 
 
 def pack(documents: Sequence[Sequence[int]], length: int) -> list[list[Sequence[int]]]:
@@ -69,8 +87,7 @@ def arrays(row: Sequence[Sequence[int]], length: int) -> Row:
 
 def batches(rows: Sequence[Row], size: int, rng: np.random.Generator) -> Iterator[Row]:
     """Rows stacked into batches, without end, in another order each time through."""
-    if len(rows) < size:
-        raise ValueError(f"[data] requires text for {size} rows, got {len(rows)}: a smaller --batch or --length")
+    assert len(rows) >= size, "no batch would ever be full"
     while True:
         order = rng.permutation(len(rows))
         for at in range(0, len(rows) - size + 1, size):

@@ -92,3 +92,48 @@ def test_losses_fall_and_the_result_is_a_model(llm, directory, tmp_path):
         "generate.py", tmp_path / "tuned", "every dog", "--tokens", 4, "--cache-megabytes", 1, "--eager"
     )
     assert text.startswith("every dog") and "tokens" in numbers and "cache 1 MB" in numbers
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--rank", "0"], "an integer of 1 or more is required, got '0'"),
+        (["--steps", "-1"], "an integer of 1 or more is required, got '-1'"),
+        (["--batch", "x"], "an integer of 1 or more is required, got 'x'"),
+        (["--lr", "0"], "a number above 0 is required, got '0'"),
+        (["--alpha", "nan"], "a number above 0 is required, got 'nan'"),
+        (["--length", "300"], "2 to 256 tokens, got 300"),
+        (["--batch", "9"], "text for 9 rows, or a smaller --batch or --length, got 1 rows"),
+        (["--data", "nowhere.txt"], "[nowhere.txt] requires a text file in UTF-8"),
+        (["--data", "BAD"], 'an object with a "text" in line 2, got {"words": 1}'),
+    ],
+)
+def test_refusals(llm, directory, tmp_path, capsys, options, message):
+    good, bad = tmp_path / "good.txt", tmp_path / "bad.jsonl"
+    good.write_text("the cat sat on a mat.")
+    bad.write_text('{"text": "the cat"}\n{"words": 1}\n')
+    data = [] if "--data" in options else ["--data", str(good)]
+    options = [str(bad) if o == "BAD" else o for o in options]
+    try:
+        status = llm.finetune.main([str(directory), str(tmp_path / "out"), *data, *options])
+    except SystemExit as stop:
+        status = stop.code
+    assert status in (1, 2) and message in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--tokens", "0"], "an integer of 1 or more is required, got '0'"),
+        (["--top-p", "0"], "a number above 0 to 1 is required, got '0'"),
+        (["--temperature", "-1"], "a number from 0 to 100 is required, got '-1'"),
+        (["--top-k", "-3"], "an integer of 0 or more is required, got '-3'"),
+        (["--beams", "0"], "an integer of 1 or more is required, got '0'"),
+        (["--beams", "2", "--top-k", "5"], "--beams without --temperature, --top-k and --top-p is required"),
+    ],
+)
+def test_refusals_of_generate(llm, directory, capsys, options, message):
+    with pytest.raises(SystemExit, match="2"):
+        llm.generate.main([str(directory), "the cat", *options])
+    assert message in capsys.readouterr().err
