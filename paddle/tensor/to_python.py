@@ -306,6 +306,7 @@ def __dlpack__(
     Raises:
         BufferError: the tensor has ``stop_gradient=False``, or its memory cannot be shared in the way that is asked
             for.
+        TypeError: an argument of another type.
 
     Example:
         >>> import paddle
@@ -317,6 +318,8 @@ def __dlpack__(
         raise op_error(
             BufferError, "__dlpack__", "a tensor with stop_gradient=True", "stop_gradient=False", "Use detach()."
         )
+    if copy is not None and not isinstance(copy, bool):
+        raise op_error(TypeError, "__dlpack__", "True, False or None as copy", repr(copy))
     return _capsule(self, stream, max_version, dl_device, copy)
 
 
