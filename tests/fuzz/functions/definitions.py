@@ -10,6 +10,7 @@ import collections
 import contextlib
 import dataclasses
 import functools
+import heapq
 import math
 from typing import NamedTuple
 
@@ -188,6 +189,24 @@ def smooth(x):
     return paddle.tanh(x) * x
 
 
+class Inner(paddle.nn.Layer):
+    def __init__(self, counts):
+        super().__init__()
+        self.first = paddle.nn.Linear(4, 4)
+        self.second = paddle.nn.Linear(4, 4)
+        self.counts = counts
+        self.heap = []
+
+    def forward(self, x):
+        y = self.first(x)
+        if self.counts:
+            heapq.heappush(self.heap, len(self.heap))
+            y = y * (1 + len(self.heap) % 3)
+        elif y.sum() > 0:
+            y = y * 0.5
+        return self.second(paddle.tanh(y))
+
+
 class Net(paddle.nn.Layer):
     def __init__(self):
         super().__init__()
@@ -220,6 +239,10 @@ _LAYERS = (
     ),
     ("self.note = 'n'", "y = y * 2 if self.training else y"),
     ("self.shift = self.create_parameter([4])", "y = y + self.shift"),
+    ("self.inner = Inner(False)", "y = self.inner(y)"),
+    ("self.counter = Inner(True)", "y = self.counter(y)"),
+    ("self.again = Inner(False)", "y = recompute(self.again, y)"),
+    ("self.chain = paddle.nn.Sequential(paddle.nn.Tanh(), Inner(True), paddle.nn.Linear(4, 4))", "y = self.chain(y)"),
 )  # fmt: skip
 _CHANGING = ("self.calls += 1", "self.calls = self.calls + 1")
 
