@@ -15,6 +15,7 @@ from paddle.static.scope import Scope, scope_guard
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 
+_IN_FOLDER = frozenset(files.IN_FOLDER)
 PROGRAMS, PARAMETERS = files.PROGRAM_ENDS, files.VALUES_END
 _WHO = "create_predictor"  # is named by errors where no public function was called
 
@@ -65,7 +66,7 @@ def files_in(folder: str) -> tuple[str, str]:
     if not os.path.isdir(folder):
         raise op_error(ModelNotFound, "Config", f"a folder {folder!r}", "none")
     names = sorted(os.listdir(folder))
-    if "__model__" in names:
+    if not _IN_FOLDER.isdisjoint(names):
         program, parameters = files.paths_of(folder)
         return program, parameters or ""
     programs = [n for n in names if n.endswith(PROGRAMS) and not n.startswith("_")]

@@ -24,6 +24,7 @@ from paddle.jit.source.errors import SourceError
 from paddle.nn.layer.layers import Layer
 from paddle.static.extract import extracted
 from paddle.static.formats import parameters
+from paddle.static.formats.files import IN_FOLDER
 from paddle.static.formats.writing import Written, values_of, written
 from paddle.static.input import InputSpec
 from paddle.static.program import Program, enable_static, program_guard
@@ -79,7 +80,8 @@ def save(layer: Any, path: str, input_spec: Any = None, **configs: Any) -> None:
             captured function; ``input_names_after_prune``: the inputs that are kept, which must be all that these
             need; ``skip_forward``: whether ``forward`` of a layer is left out; ``combine_params``: whether all methods
             share the one file ``<path>.pdiparams``; ``separate_parameters``: whether each parameter is a file of its
-            name instead. ``with_hook``, ``clip_extra`` and ``skip_prune_program`` are accepted: hooks of layers are
+            name instead, beside ``__model__.json``, the program of ``forward``; the folder is what is loaded then.
+            ``with_hook``, ``clip_extra`` and ``skip_prune_program`` are accepted: hooks of layers are
             saved, and nothing superfluous is.
 
     Raises:
@@ -368,7 +370,8 @@ def _write(prefix: str, made: Mapping[str, Written], combined: bool, separate: b
         os.makedirs(folder, exist_ok=True)
     for key, model in made.items():
         beginning = f"{prefix}.{key}" if key else prefix
-        _replace(beginning + PROGRAM, model.data)
+        program = os.path.join(folder, IN_FOLDER[1]) if separate and not key else beginning + PROGRAM
+        _replace(program, model.data)
         if separate:
             for name, x in model.tensors.items():
                 _replace(os.path.join(folder, name), parameters.write_one(_value(x)))

@@ -401,7 +401,7 @@ def bincount(x: Tensor, weights: Tensor | None = None, minlength: Any = 0, name:
         axes = tuple(range(x.ndim))
         if F.min(x, axes).item() < 0:
             raise op_error(ValueError, "bincount", "integers of 0 or more", "a negative one")
-        count = builtins.max(least, F.max(x, axes).item() + 1)
+        count = dim.maximum(least, F.max(x, axes).item() + 1)
     if weights is not None and need_tensor(weights, "bincount", "weights").dtype.is_integer:
         weights = F.cast(weights, dtype=dt.float64)
     return F.bincount_sized(x, weights, count)

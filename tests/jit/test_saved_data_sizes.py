@@ -105,9 +105,19 @@ def most(x):
     return paddle.topk(x, paddle.minimum(lengths(x).min(), paddle.to_tensor(5)))[0]
 
 
+def counts(x):
+    return paddle.bincount(lengths(x)), paddle.bincount(lengths(x), minlength=3)
+
+
+def segments(x):
+    ids = paddle.cumsum((x[:, 1] > 0).astype("int64"))
+    return paddle.geometric.segment_sum(x, ids), paddle.geometric.segment_max(x, ids)
+
+
 SAVED = [
     none_is_left, number_alone_decides, ways_of_other_sizes, an_empty_way, counted_loop, every_other, item_of, chained,
     any_of, mask_of_lengths, padded_positions, regulated, classes, most,
+    counts, segments,
 ]  # fmt: skip
 
 
@@ -139,6 +149,29 @@ def test_what_a_way_requires_is_asked_there_alone(tmp_path):
     loaded = saved(function, tmp_path)
     for image in IMAGES:
         np.testing.assert_allclose(loaded(paddle.to_tensor(image)).numpy(), function(paddle.to_tensor(image)).numpy())
+
+
+SEQUENCES = {"labels": [[1, 2], [1, 3], [2, 2], [3, 1]], "frames": [6, 6, 5, 6], "counts": [2, 2, 1, 2]}
+
+
+def aligned(x):
+    labels = paddle.to_tensor(SEQUENCES["labels"], dtype="int32")
+    lengths = [paddle.to_tensor(SEQUENCES[key]) for key in ("frames", "counts")]
+    return F.ctc_loss(paddle.tile(x, [6, 1, 1]), labels, *lengths, reduction="none")
+
+
+def solved(x):
+    square = x @ x.T + paddle.eye(4)
+    return paddle.linalg.lstsq(square, x)[0], paddle.linalg.qr(x, mode="r"), paddle.linalg.svdvals(x.unsqueeze(0))
+
+
+@pytest.mark.parametrize("function", [aligned, solved], ids=lambda f: f.__name__)
+def test_operators_of_their_own(function, tmp_path):
+    loaded = saved(function, tmp_path)
+    x = paddle.to_tensor(IMAGES[3])
+    wanted, got = function(x), loaded(x)
+    for a, b in zip(*(y if isinstance(y, (list, tuple)) else [y] for y in (wanted, got)), strict=True):
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-4, atol=1e-5)
 
 
 def write_a_column(x):

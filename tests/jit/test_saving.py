@@ -246,10 +246,12 @@ def test_files_of_values(tmp_path):
     np.testing.assert_allclose(loaded(paddle.to_tensor(X)), net(paddle.to_tensor(X)), rtol=1e-6)
     np.testing.assert_allclose(loaded.extra(paddle.to_tensor(X))[0], net.extra(paddle.to_tensor(X))[0], rtol=1e-6)
     paddle.jit.save(Net(), str(tmp_path / "b" / "m"), [spec()], separate_parameters=True)
-    found = sorted(os.listdir(tmp_path / "b"))
-    assert "m.json" in found and len(found) == 3 and all(n.endswith(("w_0", "b_0")) for n in found if n != "m.json")
-    loaded = paddle.jit.load(str(tmp_path / "b"), model_filename="m.json")
-    assert loaded(paddle.to_tensor(X)).shape == [4, 3]
+    program, *values = sorted(os.listdir(tmp_path / "b"))
+    assert program == "__model__.json" and [n.rpartition(".")[2] for n in values] == ["b_0", "w_0"]
+    for path in ("b", "b/m"):
+        assert paddle.jit.load(str(tmp_path / path))(paddle.to_tensor(X)).shape == [4, 3]
+    predictor = paddle.inference.create_predictor(paddle.inference.Config(str(tmp_path / "b")))
+    assert predictor.run([paddle.to_tensor(X)])[0].shape == [4, 3]
 
 
 def test_what_has_no_operator_is_written_in_our_own_format(tmp_path):

@@ -58,6 +58,7 @@ def _read_json(data: bytes) -> Module | Contents:
 
 
 PROGRAM_ENDS, VALUES_END = (".json", ".pdmodel"), ".pdiparams"
+IN_FOLDER = "__model__", "__model__.json"  # programs of folders in which each parameter may be a file
 
 PROGRAMS: list[ProgramFormat] = [
     ProgramFormat("JSON", lambda data: data.lstrip()[:1] in (b"{", b"["), _read_json),
@@ -176,9 +177,14 @@ def paths_of(prefix: str, model: str | None = None, values: str | None = None) -
     if model is not None or values is not None:
         found = os.path.join(prefix, model or "__model__")
         return found, prefix if values is None else os.path.join(prefix, values)
-    if os.path.isdir(prefix) and os.path.exists(os.path.join(prefix, "__model__")):
-        combined = os.path.join(prefix, "__params__")
-        return os.path.join(prefix, "__model__"), combined if os.path.exists(combined) else prefix
+    if os.path.isdir(prefix):
+        for program in (os.path.join(prefix, name) for name in IN_FOLDER):
+            if os.path.exists(program):
+                combined = os.path.join(prefix, "__params__")
+                return program, combined if os.path.exists(combined) else prefix
     found = next((prefix + end for end in PROGRAM_ENDS if os.path.exists(prefix + end)), prefix + PROGRAM_ENDS[0])
+    folder = os.path.dirname(prefix)
+    if not os.path.exists(found) and os.path.exists(beside := os.path.join(folder, IN_FOLDER[1])):
+        return beside, folder or "."
     combined = prefix + VALUES_END
     return found, combined if os.path.exists(combined) else None

@@ -49,6 +49,14 @@ def test_norms_behind_sums():
     )  # fmt: skip
     same(found, F.layer_norm(X + S + 0.5 * Y, [4], S, T))
     same(found[1], X + S + 0.5 * Y)
+    rows = (X + S + 0.5 * Y).reshape([6, 4])
+    same(found[2], rows.mean(1))
+    same(found[3], rows.var(1, unbiased=False))
+    found = call("fused_rms_norm_quant", X, S, Y, S, T, epsilon=1e-5, begin_norm_axis=2, quant_scale=-1.0)
+    norm, scales = F.rms_norm(X + S + Y, 4, S, 1e-5)
+    same(found, norm + T)
+    same(found[1], X + S + Y)
+    same(found[2], scales.flatten())
     found = call(
         "fused_bias_dropout_residual_layer_norm", X, Y, S, S, T, dropout_rate=0.5, is_test=True,
         dropout_implementation="downgrade_in_infer", ln_epsilon=1e-5,
@@ -236,3 +244,15 @@ def test_a_check_of_the_program():
         call("assert", paddle.to_tensor([False]), None)
     with pytest.raises(ValueError, match=r"a condition of the model holds; got 3, 0\.5$"):
         call("assert", paddle.to_tensor([False]), [paddle.to_tensor(3), paddle.to_tensor([0.5])])
+
+
+def test_numbers_of_matrices():
+    x = normal(3, 3)
+    sign, logarithm = call("slogdet_v2", x)
+    same((sign,), paddle.linalg.slogdet(x)[0])
+    same((logarithm,), paddle.linalg.slogdet(x)[1])
+    flat = paddle.to_tensor(np.diag([1.0, 0.2, 0.0]).astype("float32"))
+    for atol, rtol, rank in ((0.1, 0.0, 2), (0.5, 0.0, 1), (0.1, 0.5, 1)):
+        found = call("matrix_rank_atol_rtol", flat, paddle.to_tensor(atol), paddle.to_tensor(rtol), hermitian=False)
+        assert found.item() == rank
+    same(call("fill_diagonal_tensor", x, normal(1, 3), offset=0, dim1=0, dim2=1).diagonal(), normal(3))

@@ -98,10 +98,10 @@ SKIPPED = {
 # What no operator says, as what gradients and losses of sequences are made of; and ops that have no samples of real
 # numbers.
 UNKNOWN = {
-    "gcd", "lcm", "betainc", "linear_scan", "matrix_exp", "lstsq", "lu_permutation", "roi_max_index",
+    "gcd", "lcm", "betainc", "linear_scan", "matrix_exp", "lu_permutation", "roi_max_index",
     "adaptive_sum", "adaptive_spread", "scaled_matmul",
     "window_spread", "conv_weight_grad", "roi_align_spread", "psroi_pool_spread", "rnn_grad", "linear_recurrence",
-    "banded_logsumexp_scan", "banded_linear_scan", "ctc", "transducer",
+    "banded_logsumexp_scan", "banded_linear_scan", "transducer",
     "real", "imag", "as_real", "irfft", "hfft", "detached",
 }  # fmt: skip
 

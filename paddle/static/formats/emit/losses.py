@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-from paddle.static.formats.emit.emitter import Emitter, Result, emits, fixed, flag, i32, typed
+from paddle.static.formats.emit.emitter import Emitter, Result, TensorType, emits, fixed, flag, i32, typed
 from umiak import ops as F
 from umiak.ir import program as ir
+
+
+@emits(F.Ctc)
+def ctc(e: Emitter, o: ir.Operation) -> Result | None:
+    if not fixed(o.params):
+        return None
+    scores, labels, *lengths = (e.of(x) for x in o.operands)
+    kind = typed(scores)
+    given = [scores, e.cast(labels, "int32"), *(e.cast(n, "int64") for n in lengths)]
+    loss = TensorType(kind.dtype, (kind.shape[1], 1))
+    made = e.call("warpctc", given, [loss, kind], blank=i32(o.params[0]), norm_by_times=flag(False))
+    return e.squeeze(made[0], [1])
 
 
 @emits(F.SoftmaxCrossEntropy)

@@ -97,7 +97,6 @@ TABLE.update({
     F.Eigh: _factor("eigh", UPLO=lambda op: text("U" if op.upper else "L")),
     F.Eig: _factor("eig"),
     F.Eigvals: _factor("eigvals"),
-    F.Svdvals: _factor("svdvals"),
     F.Solve: _factor("solve"),
     F.Inverse: _factor("inverse"),
     F.Det: _factor("det"),
@@ -111,10 +110,33 @@ TABLE.update({
 
 
 @emits(F.Qr)
-def qr(e: Emitter, o: ir.Operation) -> list[Result] | None:
-    if len(o.results) != 2:
+def qr(e: Emitter, o: ir.Operation) -> list[Result]:
+    types = e.types(o)
+    if o.op.mode == "r":
+        types = [TensorType(types[0].dtype, (0,)), *types]
+    return e.call("qr", [e.of(o.operands[0])], types, mode=text(o.op.mode))[-len(o.results) :]
+
+
+@emits(F.Svdvals)
+def svdvals(e: Emitter, o: ir.Operation) -> Result:
+    """Of batches the operator of singular values alone gives others."""
+    x, kind = e.of(o.operands[0]), e.type(o)
+    *head, m, n = typed(x).shape
+    if not head:
+        return e.one("svdvals", [x], kind)
+    k = kind.shape[-1]
+    types = [TensorType(typed(x).dtype, (*head, m, k)), kind, TensorType(typed(x).dtype, (*head, k, n))]
+    return e.call("svd", [x], types, full_matrices=flag(False))[1]
+
+
+@emits(F.Lstsq)
+def lstsq(e: Emitter, o: ir.Operation) -> list[Result] | None:
+    x, y = (e.of(v) for v in o.operands)
+    rows, columns = typed(x).shape[-2:]
+    if not fixed(o.params) or (e.reads(o.results[1]) and not rows > columns > 0):  # it has no residuals then
         return None
-    return e.call("qr", [e.of(o.operands[0])], e.types(o), mode=text(o.op.mode))
+    limit = e.attribute(o.params[0], typed(x).dtype)
+    return e.call("lstsq", [x, y, limit], e.types(o), driver=text("gelsd"))
 
 
 @emits(F.Slogdet)

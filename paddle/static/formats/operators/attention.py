@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import paddle
@@ -328,7 +329,23 @@ def fused_bias_residual_layernorm(
     y = y if residual is None else y + residual * residual_alpha
     shape = list(y.shape[begin_norm_axis:])
     weight, shift = (None if w is None else w.reshape(shape) for w in (norm_weight, norm_bias))
-    return F.layer_norm(y, shape, weight, shift, epsilon), y
+    rows = y.reshape([-1, math.prod(shape)])
+    return F.layer_norm(y, shape, weight, shift, epsilon), y, rows.mean(1), rows.var(1, unbiased=False)
+
+
+@operator("fused_rms_norm_quant")
+def fused_rms_norm_quant(
+    x: Tensor, bias: Tensor | None = None, residual: Tensor | None = None, norm_weight: Tensor | None = None,
+    norm_bias: Tensor | None = None, *, epsilon: float, begin_norm_axis: int, quant_scale: float = -1.0,
+) -> Any:  # fmt: skip
+    if quant_scale > 0:
+        raise ValueError("[fused_rms_norm_quant] requires results that are not quantised")
+    y = x if bias is None else x + bias
+    y = y if residual is None else y + residual
+    shape = list(y.shape[begin_norm_axis:])
+    weight = None if norm_weight is None else norm_weight.reshape(shape)
+    out, scales = F.rms_norm(y, shape, weight, epsilon)
+    return out if norm_bias is None else out + norm_bias.reshape(shape), y, scales.flatten()
 
 
 @operator("fused_feedforward")

@@ -136,10 +136,14 @@ def eigvalsh(x: Tensor, *, uplo: str = "L", is_test: bool = False) -> Any:
     return paddle.linalg.eigvalsh(x, uplo), None
 
 
-@operator("slogdet", "slogdet_v2")
+@operator("slogdet")
 def slogdet(x: Tensor) -> Any:
-    found = paddle.linalg.slogdet(x)
-    return found
+    return paddle.linalg.slogdet(x)
+
+
+@operator("slogdet_v2")
+def slogdet_v2(x: Tensor) -> Any:
+    return tuple(paddle.unbind(paddle.linalg.slogdet(x)))
 
 
 @operator("lu")
@@ -170,6 +174,11 @@ def matrix_rank(x: Tensor, *, tol: float = 0.0, use_default_tol: bool = True, he
 @operator("matrix_rank_tol")
 def matrix_rank_tol(x: Tensor, atol_tensor: Tensor, *, use_default_tol: bool = True, hermitian: bool = False) -> Any:
     return paddle.linalg.matrix_rank(x, atol_tensor, hermitian)
+
+
+@operator("matrix_rank_atol_rtol")
+def matrix_rank_atol_rtol(x: Tensor, atol: Tensor, rtol: Tensor | None = None, *, hermitian: bool = False) -> Any:
+    return paddle.linalg.matrix_rank(x, hermitian=hermitian, atol=atol, rtol=rtol)
 
 
 @operator("lu_solve")

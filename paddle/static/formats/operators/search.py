@@ -93,7 +93,8 @@ def fill_diagonal(x: Tensor, *, value: float = 0.0, offset: int = 0, wrap: bool 
 
 @operator("fill_diagonal_tensor")
 def fill_diagonal_tensor(x: Tensor, y: Tensor, *, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
-    return x.fill_diagonal_tensor(y, offset, dim1, dim2)
+    wanted = paddle.diagonal(x, offset, dim1, dim2).shape
+    return x.fill_diagonal_tensor(y.reshape(wanted), offset, dim1, dim2)
 
 
 @operator("shard_index")
