@@ -23,6 +23,7 @@ from config import BadModel
 from engine import Refused
 from formats import CHAT, COMPLETION, Format
 from loading import Loaded, add_options, load
+from options import integer
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -205,8 +206,8 @@ def main(argv: list[str] | None = None) -> int:
     add_options(p)
     p.add_argument("--host", default="127.0.0.1")
     p.add_argument("--port", type=int, default=8080, help="0 for any that is free")
-    p.add_argument("--max-waiting", type=int, default=256, help="requests that may wait")
-    p.add_argument("--grace", type=int, default=30, help="seconds for requests in hand when told to stop")
+    p.add_argument("--max-waiting", type=integer(0), default=256, help="requests that may wait")
+    p.add_argument("--grace", type=integer(0), default=30, help="seconds for requests in hand when told to stop")
     args = p.parse_args(argv)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s: %(message)s")
     try:

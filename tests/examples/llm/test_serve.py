@@ -332,6 +332,9 @@ def test_templates_that_are_hostile_or_missing(llm, directory, tmp_path):
 
 
 def test_obstacles_to_a_start(llm, directory, tmp_path, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        llm.serve.main([str(directory), "--grace", "-1"])
+    assert "an integer of 0 or more is required, got '-1'" in capsys.readouterr().err
     assert llm.serve.main([str(tmp_path)]) == 3
     assert "the model cannot be loaded: " in capsys.readouterr().err
     with socket.create_server(("127.0.0.1", 0)) as taken:
