@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from tests.fuzz.functions.check import Failure, check
-from tests.fuzz.functions.generate import Program, generate
+from tests.fuzz.functions.generate import BETWEEN, Program, generate
+from tests.fuzz.functions.run import run
 from tests.fuzz.functions.shrink import shrink
 
 SAMPLE, EACH = 12, 4
@@ -43,6 +45,22 @@ def test_all(first):
 def test_a_seed_is_a_program():
     assert [generate(s) for s in range(5)] == [generate(s) for s in range(5)]
     assert len({generate(s).text for s in range(20)}) == 20
+
+
+def test_between_calls_is_drawn_apart_from_the_text():
+    programs = [generate(seed) for seed in range(60)]
+    words = {word for p in programs for words in p.between for word in words}
+    assert words == set(BETWEEN)
+    assert any(not p.between for p in programs)
+
+
+def test_results_are_written_to_and_go_on():
+    text = WRONG.format(told="x", result="z")
+    first, second = run(Program(0, text, "plain", (("held",), ("written", "onward"))), "eager").calls
+    given = [call.objects["arguments"].parts["[0]"].parts["[0]"].parts for call in (first, second)]
+    assert given[0][".grad"] is None
+    np.testing.assert_allclose(given[1][".data"].values, first.objects["result"].parts[".data"].values + 0.25)
+    assert not given[1][".is_leaf"]
 
 
 WRONG = """

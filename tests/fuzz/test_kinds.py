@@ -1,5 +1,5 @@
 """Random programs of other kinds: over complex numbers, over narrow dtypes, on devices, on the ranks of a mesh, of
-parts of language models.
+parts of language models, of what plain ones leave out.
 
 ``docs/design/fuzzing.md`` has the counts.
 """
@@ -33,6 +33,7 @@ SAMPLES = {
     "devices": (12, 4_000),
     "sharded": (12, 3_000),
     "language": (1, 3_000),
+    "rare": (2, 3_000),
 }
 EACH, CHUNK = 6, 50
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -145,6 +146,33 @@ def test_a_wrong_gradient_is_found():
     check(program, only="eager")
     with pytest.raises(Failure, match="gradient of input 0"):
         check(program, only="twice")
+
+
+def test_results_that_a_later_call_reaches_are_found(monkeypatch):
+    """A function that gives all results of one size in one memory."""
+    held: dict[int, Any] = {}
+
+    def to_static(function):
+        def kept(*given):
+            (y,) = function(*given)
+            first = held.setdefault(y.shape[0], y)
+            if first is not y:
+                first.detach().copy_(y.detach())
+            return (first,)
+
+        return kept
+
+    program = of([Statement(OPS["times"], ("v0",), ("a0",), (("s", "2.0"),))], ("v0",), ("n",))
+    plain = [
+        replace(program, seed=seed, inputs=tuple(replace(x, grad=False) for x in program.inputs)) for seed in range(5)
+    ]
+    monkeypatch.setattr("paddle.jit.to_static", lambda f: f)
+    for one in plain:
+        check(one, only="results kept")
+    monkeypatch.setattr("paddle.jit.to_static", to_static)
+    with pytest.raises(Failure, match="others after later calls"):
+        for one in plain:
+            check(one, only="results kept")
 
 
 def test_what_is_refused_needs_a_reason():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import random
 from dataclasses import dataclass
 
 from tests.fuzz.functions.definitions import helper, prelude
@@ -17,15 +18,17 @@ ROWS = (3, 3, 2, 1, 0, 5)
 class Program:
     """``text`` defines ``program`` and ``call_0``, ``call_1``, …, which make its arguments.
 
-    ``setting``: what is around the calls.
+    ``setting``: what is around the calls; ``between``: for each call words of ``BETWEEN``, or nothing at all.
     """
 
     seed: int
     text: str
     setting: str
+    between: tuple[tuple[str, ...], ...] = ()
 
     def __str__(self) -> str:
-        return f"# seed {self.seed}, setting {self.setting!r}\n{self.text}"
+        between = f", between calls {self.between}" if self.between else ""
+        return f"# seed {self.seed}, setting {self.setting!r}{between}\n{self.text}"
 
 
 # Parameters: their kind, and what calls give, for a number of rows. ``x`` is the first of all programs.
@@ -86,14 +89,37 @@ def generate(seed: int) -> Program:
     d.line("\n")
     calls(d, names, defaults)
     text = top + "\n" + "\n".join(d.lines)
-    return Program(seed, ast.unparse(ast.parse(text)) + "\n", setting)
+    return Program(seed, ast.unparse(ast.parse(text)) + "\n", setting, between(seed, setting, d.reads))
+
+
+# What happens before a call, or in place of what is usual.
+BETWEEN = (
+    "written",  # the results of the call before are written to
+    "no_grad",  # around this call, or not where it is around the others
+    "amp",  # the same
+    "held",  # the gradients of what this call returns are those of what the next one returns, too
+    "onward",  # the first argument is a result of the call before
+)
+
+
+def between(seed: int, setting: str, reads: bool) -> tuple[tuple[str, ...], ...]:
+    """Numbers of its own, so that the text does not depend on it. ``reads``: branches on data, which rounding of 16
+    bits decides."""
+    r = random.Random(f"gap {seed}")
+    if setting == "recompute" or r.random() < 0.6:
+        return ()
+    options = [name for name in BETWEEN if not (reads and name == "amp")]
+    return tuple(tuple(name for name in options if r.random() < 0.25) for _ in range(MOST_CALLS))
+
+
+MOST_CALLS = 6
 
 
 def calls(d: Draw, names: list[str], defaults: dict[str, str]) -> None:
     """Functions that make arguments: a tuple and a dict. A few alternatives of each recur."""
     few = {n: d.random.sample(PARAMETERS[n][1], min(3, len(PARAMETERS[n][1]))) for n in names}
     rows = d.random.sample(ROWS, 3)
-    for k in range(d.integer(4, 6)):
+    for k in range(d.integer(4, MOST_CALLS)):
         n, m = d.choose(rows), d.choose((0, 1, 2, 3))
         with d.function(f"def call_{k}(t):", None, {}):
             d.line(f"x = t({n}, 4)" if d.chance(0.9) else f"x = t({n}, 4, grad=False)")

@@ -62,8 +62,8 @@ def module_of(program: Program) -> types.ModuleType:
     return module
 
 
-def run(program: Program, mode: str, limit: float = LIMIT) -> Run:
-    """All calls in a mode, on arguments and state of their own."""
+def run(program: Program, mode: str, limit: float = LIMIT, writes: bool = True) -> Run:
+    """All calls in a mode, on arguments and state of their own. ``writes``: results may be written to in between."""
     with _limited(limit), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         paddle.seed(program.seed)
@@ -75,33 +75,77 @@ def run(program: Program, mode: str, limit: float = LIMIT) -> Run:
             function = lambda *args, **kwargs: recompute(captured, *args, **kwargs)  # noqa: E731
         done = Run()
         names = sorted((n for n in vars(module) if n.startswith("call_")), key=lambda n: int(n[5:]))
+        earlier = _Earlier(program, writes)
         for number, name in enumerate(names):
             args, kwargs = getattr(module, name)(Draw(f"function {program.seed}", number))
-            done.calls.append(_call(program, module, function, args, kwargs))
+            done.calls.append(_call(program, module, function, earlier.changed(number, args), kwargs, earlier))
         if mode == "bytecode":
             done.programs = captured.get_traced_count()
             done.breaks, done.fallbacks = captured.graph_breaks, captured.fallbacks
         return done
 
 
-def _call(program: Program, module: types.ModuleType, f: Callable[..., Any], args: tuple, kwargs: dict) -> Call:
+class _Earlier:
+    """The results of calls before, and what happens between these and the next."""
+
+    def __init__(self, program: Program, writes: bool) -> None:
+        self.program, self.writes = program, writes
+        self.results: list[Any] = []
+        self.held: list[Any] = []  # whose gradients are to come
+        self.now: tuple[str, ...] = ()
+
+    def changed(self, number: int, args: tuple) -> tuple:
+        """What comes before the call of a number; its arguments."""
+        self.now = self.program.between[number] if self.program.between else ()
+        last = [x for _, x in tensors(self.results[-1:]) if x.is_floating_point()]
+        if "written" in self.now and self.writes:
+            with paddle.no_grad():
+                for x in last:
+                    x.add_(paddle.full_like(x, 0.25))
+        if "onward" in self.now and self.held:
+            fit = [x for x in last if len(x.shape) == 2 and x.shape[1] == 4 and x.dtype == paddle.float32]
+            args = (*fit[:1], *args[1:]) if fit else args
+        return args
+
+    def settings(self) -> list[str]:
+        """What is around this call."""
+        around = {self.program.setting} ^ {name for name in self.now if name in ("no_grad", "amp")}
+        return sorted(around - {"plain"})
+
+    def due(self, result: Any) -> list[Any]:
+        """The results whose gradients are computed now that a call has given another one."""
+        if not self.program.between:
+            return [result]
+        self.results.append(result)
+        self.held.append(result)
+        if "held" in self.now:
+            return []
+        due, self.held = self.held, []
+        return due
+
+
+def _call(
+    program: Program, module: types.ModuleType, f: Callable[..., Any], args: tuple, kwargs: dict, earlier: _Earlier
+) -> Call:
     text = io.StringIO()
     result = raised = None
     where = "call"
     with contextlib.redirect_stdout(text):
         try:
-            with _around(program.setting):
+            with contextlib.ExitStack() as around:
+                for setting in earlier.settings():
+                    around.enter_context(_around(setting))
                 result = f(*args, **kwargs)
             if program.seed % KEEPING == 0:
                 where = "between"
                 _keep_gradients(result)
             where = "backward"
-            _differentiate(result)
+            _differentiate(earlier.due(result))
         except (Exception, Control) as error:  # compared with that of the eager call
             raised = error
     state = {k: v for k, v in vars(module).items() if not k.startswith("__") and not _is_code(v)}
     snapshot = Snapshot(MODULE)
-    roots = {"arguments": (args, kwargs), "result": result, "state": state}
+    roots = {"arguments": (args, kwargs), "result": result, "state": state, "earlier": earlier.results}
     objects = {name: snapshot.of(x, name) for name, x in roots.items()}
     line, users = _line(raised, program)
     return Call(raised, where, line, users, objects, _memory(roots), text.getvalue(), _drawn())

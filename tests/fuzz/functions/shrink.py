@@ -46,9 +46,22 @@ def smaller(program: Program, position: int) -> Program | None:
         if position == 0:
             return replace(program, setting="plain")
         position -= 1
+    if program.between:
+        fewer = list(_fewer(program.between))
+        if position < len(fewer):
+            return replace(program, between=fewer[position])
+        position -= len(fewer)
     tree = ast.parse(program.text)
     changed = next((t for i, t in enumerate(_changes(tree)) if i == position), None)
     return None if changed is None else replace(program, text=ast.unparse(ast.fix_missing_locations(changed)) + "\n")
+
+
+def _fewer(between: tuple[tuple[str, ...], ...]) -> Iterator[tuple[tuple[str, ...], ...]]:
+    """Less between calls."""
+    yield ()
+    for i, words in enumerate(between):
+        for word in words:
+            yield (*between[:i], tuple(w for w in words if w != word), *between[i + 1 :])
 
 
 def _changes(tree: ast.Module) -> Iterator[ast.Module]:

@@ -28,6 +28,7 @@ TOLERANCES = {
     "float16": (2e-2, 2e-3, 6.0),
     "bfloat16": (6e-2, 8e-3, 6.0),
 }
+CALLS = 7  # of one capture, some of whose results wait for their gradients
 ROW = 6  # calls after which launches that may run side by side do
 ILL = 0.05  # relative change under noise beyond which nothing is compared
 
@@ -196,6 +197,7 @@ class Check:
         "predicted, mixed precision": 0.1,
         "compiled": 0.0,  # takes a second each: asked for by name
         "compiled, mixed precision": 0.0,
+        "results kept": 0.1,
     }
 
     def __init__(self, program: Program, tally: Counter[str]) -> None:
@@ -463,6 +465,32 @@ class Check:
                     found.append(error)
             self.alike(mode, f"for a size of {n} and {options}", n, *found)
         self.tally[mode] += 1
+
+    def results_kept(self) -> None:
+        """Calls of one capture whose gradients come later, in any order, and whose results are then written to: neither
+        reaches another call, and no call what earlier ones have given."""
+        mode, p = "results kept", self.program
+        if "random" in p.tags:
+            return
+        rng = np.random.default_rng([p.seed, 13])
+        function = paddle.jit.to_static(run.function_of(p))
+        pending: list[tuple[int, run.Pending]] = []
+        done: list[run.Pending] = []
+        for _ in range(CALLS):
+            n = int(rng.choice(p.sizes))
+            try:
+                pending.append((n, run.Pending(p, n, function)))
+                if rng.random() < 0.5:
+                    n, one = pending.pop(int(rng.integers(len(pending))))
+                    self.compare(mode, n, one.finish())
+                    done.append(one)
+            except Exception as error:
+                self.refused("captured", error)
+                return
+            if done and rng.random() < 0.5:
+                done[-1].write()
+            if any(one.changed() for one in (*done, *(one for _, one in pending))):
+                raise Failure(mode, "results of a call are others after later calls")
 
     def side_by_side(self) -> None:
         """Launches of a capture that need nothing of each other at the same time: the bits are those of a row."""

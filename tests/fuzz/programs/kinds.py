@@ -34,6 +34,7 @@ CHECKS: dict[str, type[Check]] = {
     "sharded": ShardedCheck,
     "storage": StorageCheck,
     "language": LanguageCheck,
+    "rare": Check,
 }
 ON_DEVICES = ("devices", "storage")  # need the fake backend (tests/support/fake.py)
 

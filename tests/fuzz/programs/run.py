@@ -248,6 +248,38 @@ def ours(
     )
 
 
+class Pending:
+    """A run whose gradients come later, maybe after other runs."""
+
+    def __init__(self, program: Program, n: int, function: Callable[..., Any]) -> None:
+        self.given = arguments(program, n)
+        self.leaves = [t for t, x in zip(self.given, program.inputs, strict=True) if x.grad]
+        self.outputs = function(*self.given)
+        self.loss = loss_of([*self.outputs, *plain(program, self.given)])
+        self.after = [numbers(t.detach()).copy() for t in self.given]
+        self.values = [numbers(y).copy() for y in self.outputs]
+
+    def finish(self) -> Found:
+        """Run the backward pass; what the run gave."""
+        if self.loss is not None:
+            self.loss.backward()
+        grads = [None if t.grad is None else numbers(t.grad) for t in self.leaves]
+        return Found(self.values, grads, self.after)
+
+    def write(self) -> None:
+        """Write to all results, as their owner may."""
+        with paddle.no_grad():
+            for y in self.outputs:
+                if is_continuous(y) and y.strides == y.contiguous().strides:
+                    y.fill_(7.0)
+        self.values = [numbers(y).copy() for y in self.outputs]
+
+    def changed(self) -> bool:
+        """Whether results are not what they were after the run."""
+        pairs = zip(self.outputs, self.values, strict=True)
+        return not all(np.array_equal(numbers(y), x, equal_nan=x.dtype.kind in "fc") for y, x in pairs)
+
+
 class Recorded:
     """A program in static mode, with its gradients; sizes of ``"n"`` are not declared. ``around``: what its function is
     called through."""

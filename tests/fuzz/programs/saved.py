@@ -29,6 +29,7 @@ OPERANDS_IN_PLACE = frozenset(
     "sin_ cos_ square_ abs_ log_ log2_ log10_ log1p_ erf_ atan_ asinh_ multiply_ lerp_ clip_ pow_ digamma_ "
     "lgamma_ sinc_ i0_ cosh_ sinh_".split()
 )
+READ_AND_WRITTEN = frozenset(["multiplied_part"])  # of what is written over, the derivative needs the old value
 WRITES = ("write", "rewrite")
 
 
@@ -43,7 +44,7 @@ def overwrites(program: Program) -> bool:
         cells = [names[x].cell for x in s.operands]
         if s.op.form in WRITES:
             shared = s.op.name not in NEITHER and any(c is cells[0] for c in cells[1:])
-            if shared or id(cells[0]) in needed:
+            if shared or s.op.name in READ_AND_WRITTEN or id(cells[0]) in needed:
                 return True
         _run(s, names)
         kept += cells

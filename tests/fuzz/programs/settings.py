@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tests.fuzz.programs.ops.table import COMPLEX, LANGUAGE, OPS, PLACED, SHARDED
+from tests.fuzz.programs.ops.table import COMPLEX, LANGUAGE, OPS, PLACED, RARE, SHARDED
 from tests.fuzz.programs.record import Op
 
 SHARING = frozenset(
@@ -70,5 +70,6 @@ SETTINGS = {
         _setting("devices", PLACED, FLOATING, BESIDE, stream=(2,)),
         _setting("sharded", SHARDED, {"float64": 1.0}, {"int64": 0.3, "int32": 0.2, "float64": 0.5}, stream=(3,)),
         _setting("language", LANGUAGE, MODELS, BESIDE, stream=(5,)),
+        _setting("rare", RARE, FLOATING, BESIDE, stream=(6,)),
     )
 }

@@ -194,6 +194,14 @@ op(
     sequences,
     weight=0.5,
 )
+_BY_HEADS = "{0}.transpose(0, 1), {1}.transpose(0, 1), {2}.transpose(0, 1)"
+op(
+    "attention_without_batch",  # of tokens by heads by dim
+    "F.scaled_dot_product_attention({0}, {1}, {2}, is_causal=True)",
+    f"F.scaled_dot_product_attention({_BY_HEADS}, is_causal=True).transpose(0, 1)",
+    sequences,
+    weight=0.3,
+)
 op(
     "window_attention",
     f"F.flashmask_attention({_HEADS}, window_size=({{before}}, {{after}})).squeeze(2)",

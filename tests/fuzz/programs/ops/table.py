@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.fuzz.programs.ops import (
+    algebra,
     binary,
     caches,
+    changes,
     comparisons,
     complex_numbers,
     custom,
@@ -25,10 +27,13 @@ from tests.fuzz.programs.ops import (
     norms,
     pages,
     places,
+    pools,
     random,
     reductions,
     resizing,
     rows,
+    scatters,
+    selections,
     transformers,
     unary,
     views,
@@ -59,6 +64,15 @@ LANGUAGE: dict[str, Op] = {
     **{name: op for part in _MORE for name, op in part.family.ops.items()},
     **{name: op for part in _MODELS for name, op in part.ops.items()},
 }
+
+# What plain programs do not draw, so that their seeds stay what they were, among plain statements that are drawn less
+# often.
+_NEW = scatters.family, changes.family, selections.family, algebra.family, pools.family
+RARE: dict[str, Op] = {
+    **{name: replace(op, weight=0.2 * op.weight) for name, op in OPS.items()},
+    **{name: op for part in _NEW for name, op in part.ops.items()},
+}
+assert len(RARE) == len(OPS) + sum(len(part.ops) for part in _NEW)
 
 # What means the same of complex numbers as of real ones, to both sides. Dropout, and activations but for sigmoid, take
 # no complex numbers.
