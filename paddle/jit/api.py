@@ -31,7 +31,8 @@ def to_static(
     modes such as training, ``auto_cast`` and ``no_grad``. Sizes and numbers that differ in a later call become symbols.
 
     With ``full_graph=True`` the source of the function is rewritten instead, so that branches and loops on tensors are
-    a part of the one program; what cannot be is refused.
+    a part of the one program; what cannot be is refused. What changes Python state of the library (a step of a schedule
+    or a ``GradScaler``, a new layer, ``stop_gradient`` of an argument) ends the program and runs between two.
 
     The function may call ``backward`` and the ``step`` and ``clear_grad`` of optimizers: a whole training step is then
     one program. Gradients of a captured layer are otherwise as usual, by ``backward`` on what it returns.

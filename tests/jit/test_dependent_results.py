@@ -227,3 +227,18 @@ def test_a_result_that_a_gradient_needs_is_written_to():
     h.detach()[0] = 5.0
     with pytest.raises(RuntimeError, match="what it read not to change"):
         (y + h.sum()).backward()
+
+
+def test_what_a_run_has_printed_is_not_printed_again(capsys):
+    def f(x):
+        h = x * 2
+        if h.sum() > 0:
+            print("positive", h.sum())
+        return h, (h * h).sum()
+
+    x = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
+    h, y = to_static(f, full_graph=True)(x)
+    h.retain_grads()
+    y.backward()
+    assert h.grad.tolist() == [4.0, 8.0]
+    assert capsys.readouterr().out.count("positive") == 1

@@ -43,10 +43,11 @@ from umiak.ir import sym as dim
 from umiak.ir.expr import Sym
 from umiak.ir.meta import Meta, Strided, dense
 from umiak.ir.passes import merge_common, remove_dead
-from umiak.ir.program import Operation, Program, Value, bound, uses
+from umiak.ir.program import Block, Operation, Program, Value, bound, uses
 from umiak.ir.scope import symbols_of
 from umiak.ir.sym import cdiv, evaluate
 from umiak.ir.tracer import Frame, SymTensor, Tracer, symbolic
+from umiak.ops.effects import OnHost
 from umiak.ops.gradient import WithGradient
 from umiak.runtime.executor import Executor
 from umiak.runtime.paths import Paths
@@ -687,6 +688,14 @@ def _has_python(program: Program) -> bool:
     )
 
 
+def _leave_out_host(block: Block) -> None:
+    """Take away checks and printed texts, on which nothing depends."""
+    block.operations = [o for o in block.operations if not isinstance(o.op, OnHost)]
+    for o in block.operations:
+        for region in o.regions:
+            _leave_out_host(region)
+
+
 class _Pair:
     """The forward and the backward part of a program; ``seeded``: the outputs that have a gradient, ``copies``: those
     that :func:`_apart` has made copies of others."""
@@ -971,6 +980,11 @@ class Captured(CapturedRun):
                 f"[{self.program.name}] requires {required}, got one whose value is that of another tensor, too. Ask "
                 "inside of the captured function"
             )
+        if any(o.op.effect and not isinstance(o.op, OnHost) for o in self.program.walk()):
+            raise RuntimeError(
+                f"[{self.program.name}] requires {required}, where it communicates with other ranks. Ask inside of the "
+                "captured function"
+            )
         if self._tables:
             raise RuntimeError(
                 f"[{self.program.name}] requires {required}, where it looks tables up with sparse=True. Ask inside of "
@@ -1033,6 +1047,7 @@ class Captured(CapturedRun):
             program = self.program.copy()
             written = {id(w.target) for w in program.effects}
             program.effects.clear()
+            _leave_out_host(program.body)  # which the run has done
             remove_dead(program)
             if any(id(v) in written for o in program.ops for v in uses(o)):
                 raise RuntimeError(

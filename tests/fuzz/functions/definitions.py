@@ -224,6 +224,7 @@ WEIGHT = paddle.randn([4, 4]) * 0.5
 WEIGHT.stop_gradient = False
 NET = Net()
 OPTIMIZER = paddle.optimizer.OPTIMIZER_CLASS(0.01, parameters=NET.parameters())
+SCHEDULE = paddle.optimizer.lr.ExponentialDecay(0.5, 0.9)
 SHARED = Box(paddle.ones([4]), 2)
 """.strip()
 

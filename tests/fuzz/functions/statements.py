@@ -885,6 +885,20 @@ def backward(d: Draw) -> None:
     made(d, "V", "WEIGHT.grad[0]")
 
 
+@statement(0.2)
+def schedule(d: Draw) -> None:
+    """State of the library changes, where graphs end in either mode."""
+    outside(d)
+    d.line("SCHEDULE.step()")
+    if d.chance(0.5):
+        made(d, "M", f"{draw(d, 'M', 1)} * SCHEDULE.last_lr")
+
+
+@statement(0.2)
+def new_layer(d: Draw) -> None:
+    made(d, "M", f"paddle.nn.{d.choose(('LayerNorm(4)', 'ReLU()', 'Softmax()'))}({draw(d, 'M', 1)})")
+
+
 @statement(0.3)
 def mode_of_net(d: Draw) -> None:
     outside(d)
