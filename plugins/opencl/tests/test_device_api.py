@@ -27,6 +27,19 @@ def test_properties(device):
     assert properties.multi_processor_count > 0
 
 
+def test_devices_of_interpreters_come_last(opencl):
+    from umiak_opencl import device as of
+
+    names = [d.platform.name for d in of.devices()]
+    assert names == ["Portable Computing Language"] * len(names)  # the flag of these tests
+    paddle.set_flags({"FLAGS_opencl_platform": ""})
+    try:
+        interpreted = [d.platform.name in of.INTERPRETERS for d in of.devices()]
+    finally:
+        paddle.set_flags({"FLAGS_opencl_platform": "Portable Computing Language"})
+    assert interpreted == sorted(interpreted) and len(interpreted) >= len(names)
+
+
 def test_a_device_that_is_not_there(device, opencl):
     count = opencl.backend.device_count()
     with pytest.raises(ValueError, match=rf"\[ones\] requires one of {count} devices of type .opencl., got {count}"):

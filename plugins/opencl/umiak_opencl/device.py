@@ -195,10 +195,15 @@ class Device(QueueDriver):
             return queue.failures.take()
 
 
+INTERPRETERS = ("Oclgrind",)  # they check all that is done, and take their time
+
+
 def devices() -> list[cl.Device]:
-    """The devices of all platforms (of those that ``FLAGS_opencl_platform`` names), as the system lists them."""
+    """The devices of all platforms (of those that ``FLAGS_opencl_platform`` names), as the system lists them; those of
+    interpreters come last."""
     try:
         platforms = [p for p in cl.get_platforms() if PLATFORM.value.lower() in p.name.lower()]
+        platforms.sort(key=lambda p: p.name in INTERPRETERS)
         return [d for p in platforms for d in p.get_devices()]
     except cl.LogicError:  # the loader has no platform at all
         return []
