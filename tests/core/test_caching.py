@@ -16,6 +16,7 @@ def place(request):
     """A place with an allocator of the test's own."""
     p = CPU if request.param == "cpu" else NULL
     memory.stats(p)  # so that the backend has set the place up
+    stream.synchronize(p.index)  # what earlier tests have handed in is done
     make = caching.host_allocator if p is CPU else caching.null_allocator
     former = storage.install_allocator(p.index, make(p.index))
     yield p
@@ -26,6 +27,7 @@ def place(request):
 @pytest.fixture
 def null():
     memory.stats(NULL)
+    stream.synchronize(NULL.index)
     former = storage.install_allocator(NULL.index, caching.null_allocator(NULL.index))
     yield NULL
     stream.synchronize(NULL.index)

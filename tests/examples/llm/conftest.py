@@ -9,12 +9,22 @@ from types import SimpleNamespace
 
 import pytest
 
+import paddle
+
 FOLDER = Path(__file__).parents[3] / "examples" / "llm"
 SIZES = {
     "vocab_size": 288, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
     "num_key_value_heads": 2, "head_dim": 16, "max_position_embeddings": 256,
 }  # fmt: skip
 TEXT = "the cat sat on a mat.\n\nevery dog chews bones quickly!\n\nfish (42 of them) swim by; naïve façade — 日本語\n\n"
+
+
+@pytest.fixture(autouse=True)
+def threads_as_before():
+    """Programs of the example set the number of threads; other tests have that of the machine."""
+    before = paddle.get_flags("FLAGS_paddle_num_threads")
+    yield
+    paddle.set_flags(before)
 
 
 @pytest.fixture(scope="session")
