@@ -427,13 +427,7 @@ class Simulator:
         if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE):
             return self.break_graph(f"a call of the coroutine {name_of(f)}")
         if len(self.frames) >= MOST_FRAMES:
-            deep = f"calls inside of each other, {MOST_FRAMES} deep"
-            if self.trace.policy.full_graph:
-                deep += (
-                    ". The depth of a recursion must be known: both ways of a branch on a tensor are captured, and with"
-                )
-                deep += " them the calls in both. Write it as a loop"
-            return self.break_graph(deep)
+            return self._too_deep()
         cells = self.cells_of(f)
         variables = bind(f, self.defaults_of(f), args, kwargs)
         if not kept and (self.trace.policy.full_graph or has_captured_branches(f) or is_rewriting(self.frames)):
@@ -443,8 +437,20 @@ class Simulator:
         if code.co_flags & inspect.CO_GENERATOR:
             frame.direct = False
             return self.trace.made(Generator(self, frame))
-        self.run(frame)
+        try:
+            self.run(frame)
+        except RecursionError:  # Python's own stack was deep before
+            return self._too_deep()
         return frame.result
+
+    def _too_deep(self) -> NoReturn:
+        deep = f"calls inside of each other, {len(self.frames)} deep"
+        if self.trace.policy.full_graph:
+            deep += (
+                ". The depth of a recursion must be known: both ways of a branch on a tensor are captured, and with "
+                "them the calls in both. Write it as a loop"
+            )
+        self.break_graph(deep)
 
     def cells_of(self, f: FunctionType) -> dict[str, CellType]:
         """Return the cells of a function's closure by name."""

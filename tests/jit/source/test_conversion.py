@@ -430,3 +430,16 @@ def test_attributes_that_a_branch_makes():
     with pytest.raises(CaptureError, match="'seen' of May has a value on some ways of the statement on a tensor at"):
         layer(UP)
     assert not hasattr(layer, "seen")
+
+
+def test_a_recursion_on_data_is_refused_however_deep_the_stack_is():
+    def depth(n):
+        return 0 if n.sum() > 0 else depth(n - 1)
+
+    def below(levels, call):
+        return call() if levels == 0 else below(levels - 1, call)
+
+    captured = paddle.jit.to_static(depth, full_graph=True)
+    for levels in (0, 300):
+        with pytest.raises(CaptureError, match=r"calls inside of each other, [0-9]+ deep"):
+            below(levels, lambda: captured(UP))
