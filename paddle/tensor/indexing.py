@@ -119,8 +119,8 @@ def _consumed(item: Any) -> int:
 
 def parse(x: Tensor, item: Any) -> tuple[Basic, dict[int, Tensor]]:
     """The basic part of an index, and the advanced ones by the axis of the view (masks: the first)."""
-    if type(item) is tuple and (whole := _whole_axes(x, item)) is not None:
-        return _EVERYTHING, whole
+    if type(item) is tuple and (advanced := _full_axes(x, item)) is not None:
+        return _EVERYTHING, advanced
     place = x.place
     items = [_one(i, place) for i in item] if isinstance(item, tuple) else [_one(item, place)]
     shape = x.shape
@@ -173,7 +173,7 @@ def parse(x: Tensor, item: Any) -> tuple[Basic, dict[int, Tensor]]:
     return Basic(tuple(axes), starts, sizes, steps, tuple(drop), tuple(insert)), advanced
 
 
-def _whole_axes(x: Tensor, items: tuple) -> dict[int, Tensor] | None:
+def _full_axes(x: Tensor, items: tuple) -> dict[int, Tensor] | None:
     """The indices by axis where there are only tensors of integers and ``:``; None where there is anything else."""
     if len(items) > x.ndim:
         return None
