@@ -2,7 +2,5 @@
 
 from __future__ import annotations
 
-from umiak.util.pytree import leaves as tree_leaves
-from umiak.util.pytree import map as tree_map
-
-__all__ = ["tree_leaves", "tree_map"]
+from umiak.util.pytree import leaves as tree_leaves  # noqa: F401
+from umiak.util.pytree import map as tree_map  # noqa: F401
