@@ -81,6 +81,7 @@ class Values:
         self.fetched: dict[int, Tensor] = {}  # by column
         self._values: dict[int, Any] = {}
         self._unrolled_operations = 0
+        self._writes = False  # whether operations in place write to what they were given, as in older loops
         self._line: list[str] | None = None  # of the source that the operation at hand was written for
 
     def run(self) -> list[Tensor]:
@@ -118,6 +119,8 @@ class Values:
                 self._line = around
             for result, value in zip(o.results, results, strict=False):
                 self._values[result.number] = value
+            if o.name == _ARRAY_WRITE or (self._writes and o.name.endswith("_")):
+                self._values[o.operands[_WRITTEN.get(o.name, 0)]] = results[0]  # type: ignore[index]
         return []
 
     def _operands(self, o: Operation) -> list[Any]:
@@ -184,6 +187,8 @@ class Values:
     def _while(self, o: Operation) -> Sequence[Any]:
         (body,) = o.regions
         condition, *carried = self._operands(o)
+        if not o.results and not body.arguments:
+            return self._loop_of_writes(body, condition)
         if len(body.arguments) != len(carried):
             raise FormatError(f"{len(carried)} arguments of the body are required, got {len(body.arguments)}")
         if any(isinstance(x, list) for x in carried) or self._grow(body, condition, carried):
@@ -201,6 +206,15 @@ class Values:
         _, *results = paddle.static.nn.while_loop(lambda c, *_: c, step, [condition, *carried])
         self._values.update(around)
         return results
+
+    def _loop_of_writes(self, body: Block, condition: Any) -> list[Any]:
+        """A loop that carries nothing, as those of recurrent layers over cells: it writes to values around it."""
+        around, self._writes = self._writes, True
+        try:
+            self._unrolled(body, condition, [])
+        finally:
+            self._writes = around
+        return []
 
     def _grow(self, body: Block, condition: Any, carried: list[Any]) -> bool:
         """Do tensors that a loop carries change their sizes, in a number of iterations that may be known?
@@ -230,6 +244,7 @@ class Values:
         return carried
 
 
+_ARRAY_WRITE, _WRITTEN = "pd_op.array_write_", {"pd_op.assign_out_": 1}  # which operand an operation in place writes to
 _RULES: dict[str, Callable[[Values, Operation], Sequence[Any]]] = {
     PARAMETER: Values._parameter, DATA: Values._data, FETCH: Values._fetch, SHADOW_OUTPUT: Values._fetch,
     COMBINE: lambda self, o: [self._operands(o)], SPLIT: Values._split, IF: Values._if, WHILE: Values._while,

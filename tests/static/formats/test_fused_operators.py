@@ -7,8 +7,9 @@ import pytest
 
 import paddle
 from paddle.nn import functional as F
-from paddle.static.formats.graph import Attribute, Operation
+from paddle.static.formats.graph import Attribute, Block, Module, Operation, Result, TensorType
 from paddle.static.formats.operators.table import TABLE
+from paddle.static.formats.record import Values
 
 
 def normal(*shape, seed=0):
@@ -51,7 +52,9 @@ def test_norms_behind_sums():
     same(found[1], X + S + 0.5 * Y)
     rows = (X + S + 0.5 * Y).reshape([6, 4])
     same(found[2], rows.mean(1))
-    same(found[3], rows.var(1, unbiased=False))
+    same(found[3], paddle.rsqrt(rows.var(1, unbiased=False) + 1e-5))
+    sums = call("fused_bias_residual_layernorm", X, S, Y, epsilon=1e-5, residual_alpha=0.5, begin_norm_axis=2)
+    same(sums, X + S + 0.5 * Y)  # without weights nothing is normalised
     found = call("fused_rms_norm_quant", X, S, Y, S, T, epsilon=1e-5, begin_norm_axis=2, quant_scale=-1.0)
     norm, scales = F.rms_norm(X + S + Y, 4, S, 1e-5)
     same(found, norm + T)
@@ -256,3 +259,48 @@ def test_numbers_of_matrices():
         found = call("matrix_rank_atol_rtol", flat, paddle.to_tensor(atol), paddle.to_tensor(rtol), hermitian=False)
         assert found.item() == rank
     same(call("fill_diagonal_tensor", x, normal(1, 3), offset=0, dim1=0, dim2=1).diagonal(), normal(3))
+
+
+def test_weights_of_classes_are_of_elements():
+    x, weight = normal(2, 3), paddle.to_tensor([1.0, 2.0, 3.0])
+    label = paddle.to_tensor([[0.0, 1.0, 1.0], [1.0, 0.0, 0.3]])
+    found = call("sigmoid_cross_entropy_with_logits", x, label, (weight - 1) * label + 1)
+    same(found, F.binary_cross_entropy_with_logits(x, label, reduction="none", pos_weight=weight))
+
+
+def test_loops_that_write_to_values_around_them():
+    kind = TensorType("float32", (2,))
+    place, flag = TensorType("int64", (1,)), TensorType("bool", (1,))
+
+    def operation(which, operands, number, result=kind, regions=(), **attributes):
+        made = {k: attribute(v) if not isinstance(v, Attribute) else v for k, v in attributes.items()}
+        results = [] if number is None else [Result(number, result)]
+        return Operation(which, operands, made, results, list(regions))
+
+    def count(value, number):
+        given = {"shape": Attribute("intarray", (1,)), "dtype": Attribute("dtype", "int64")}
+        return operation("pd_op.full", [], number, place, value=float(value), **given)
+
+    body = Block([], [
+        operation("pd_op.array_read", [4, 1], 6),
+        operation("pd_op.add", [6, 5], 7),
+        operation("pd_op.increment_", [1], 8, place, value=1.0),
+        operation("pd_op.array_write_", [4, 7, 1], 9),
+        operation("pd_op.less_than", [1, 2], 10, flag),
+        operation("pd_op.assign_out_", [10, 3], 11, flag),
+        operation("cf.yield", [3], None),
+    ])  # fmt: skip
+    main = Block([], [
+        operation("pd_op.data", [], 5, name="x"),
+        count(0, 1),
+        count(3, 2),
+        operation("pd_op.less_than", [1, 2], 3, flag),
+        operation("pd_op.create_array", [], 4),
+        operation("pd_op.array_write_", [4, 5, 1], 12),
+        operation("pd_op.while", [3], None, regions=[body]),
+        operation("pd_op.array_to_tensor", [4], 13, axis=0, use_stack=True),
+        operation("pd_op.fetch", [13], 14, name="out", col=0),
+    ])  # fmt: skip
+    x = normal(2)
+    (found,) = Values(Module(main), {}, {"x": x}).run()
+    same(found, paddle.stack([x, 2 * x, 3 * x, 4 * x]))

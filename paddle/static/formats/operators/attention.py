@@ -330,7 +330,8 @@ def fused_bias_residual_layernorm(
     shape = list(y.shape[begin_norm_axis:])
     weight, shift = (None if w is None else w.reshape(shape) for w in (norm_weight, norm_bias))
     rows = y.reshape([-1, math.prod(shape)])
-    return F.layer_norm(y, shape, weight, shift, epsilon), y, rows.mean(1), rows.var(1, unbiased=False)
+    out = y if weight is None and shift is None else F.layer_norm(y, shape, weight, shift, epsilon)
+    return out, y, rows.mean(1), paddle.rsqrt(rows.var(1, unbiased=False) + epsilon)
 
 
 @operator("fused_rms_norm_quant")

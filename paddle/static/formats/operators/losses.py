@@ -19,7 +19,10 @@ def bce_loss(input: Tensor, label: Tensor) -> Any:
 def sigmoid_cross_entropy_with_logits(
     x: Tensor, label: Tensor, pos_weight: Tensor | None = None, *, normalize: bool = False, ignore_index: int = -100
 ) -> Any:
-    loss = F.binary_cross_entropy_with_logits(x, label, reduction="none", pos_weight=pos_weight)
+    if pos_weight is None:
+        loss = F.binary_cross_entropy_with_logits(x, label, reduction="none")
+    else:  # of each element: programs have made it of the weight of the class and the label
+        loss = (1 - label) * x + pos_weight * F.softplus(-x)
     counted = paddle.not_equal(label, float(ignore_index)).astype(x.dtype)
     loss = loss * counted
     return loss / paddle.clip(paddle.sum(counted), 1e-6) if normalize else loss
