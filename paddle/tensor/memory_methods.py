@@ -524,7 +524,7 @@ def _remove_grad_hook(self: Tensor, hook_id: int) -> bool:
 
 
 class _Followers:
-    """What is called when the gradient of a leaf has come: the owner of its sink."""
+    """Functions that are called when the gradient of a leaf has come: the owner of its sink."""
 
     def __init__(self) -> None:
         self.hooks: list[Any] = []
@@ -621,11 +621,11 @@ def _to_static_var(self: Tensor, to_parameter: bool = False, **kwargs: Any) -> T
     block = default_main_program().global_block()
     name = kwargs.get("name", self.name)
     if to_parameter:
-        made: Tensor = create_parameter(list(self.shape), self.dtype, name=None if block.has_var(name) else name)
+        variable: Tensor = create_parameter(list(self.shape), self.dtype, name=None if block.has_var(name) else name)
     else:
-        made = block.create_var(None if block.has_var(name) else name, list(self.shape), self.dtype)
-    made.stop_gradient = kwargs.get("stop_gradient", self.stop_gradient)
-    return made
+        variable = block.create_var(None if block.has_var(name) else name, list(self.shape), self.dtype)
+    variable.stop_gradient = kwargs.get("stop_gradient", self.stop_gradient)
+    return variable
 
 
 @public("Tensor")
