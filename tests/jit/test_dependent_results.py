@@ -212,6 +212,23 @@ def test_not_from_a_hook_that_runs():
         y.backward()
 
 
+def test_gradients_of_gradients_through_two_graphs():
+    """The second one is computed while the first graph's results wait for theirs."""
+
+    def squares(x):
+        h = x * x
+        return h, h * h
+
+    second = to_static(lambda h, y: (h * y).sum())
+    first = to_static(squares)
+    told = []
+    for one, other in ((squares, lambda h, y: (h * y).sum()), (first, second)):
+        x = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
+        (g,) = paddle.grad(other(*one(x)), x, create_graph=True)
+        told.append([g.tolist(), paddle.grad((g * g).sum(), x)[0].tolist()])
+    assert told[0] == told[1]
+
+
 def test_a_history_that_is_used_up():
     x = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
     h, y, _ = to_static(chain())(x)

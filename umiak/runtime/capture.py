@@ -1033,7 +1033,10 @@ class Captured(CapturedRun):
             (ys[i], g) for i, g in zip(run.seeded, grads, strict=True) if g is not None and not ys[i].stop_gradient
         ]
         return tuple(
-            tape.grad([y for y, _ in pairs], run.sources, [g for _, g in pairs], create_graph=True, allow_unused=True)
+            tape.grad(
+                [y for y, _ in pairs], run.sources, [g for _, g in pairs],
+                create_graph=True, allow_unused=True, apart=False,
+            )  # fmt: skip
         )
 
     def _once_more(self, run: Any, required: str) -> list[Any]:
