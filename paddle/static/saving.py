@@ -24,7 +24,7 @@ from paddle.static.formats.files import Model, damaged, paths_of, read_model, re
 from paddle.static.formats.record import program_of
 from paddle.static.formats.writing import Written, values_of, written
 from paddle.static.program import Program, default_main_program, managed, tracer_of
-from paddle.static.program_file import Contents, dumps
+from paddle.static.program_file import Contents
 from paddle.static.scope import Scope, global_scope
 from umiak.core.array import from_numpy
 from umiak.core.context import no_grad_guard
@@ -35,7 +35,7 @@ from umiak.runtime.program_tracer import ProgramTracer, outside
 from umiak.util.errors import op_error
 
 PROGRAM, PARAMETERS = ".json", ".pdiparams"  # of models for inference
-_PARTS = (".pdmodel", ".pdparams", ".pdopt")  # of `save`
+_PARTS = (PROGRAM, ".pdmodel", ".pdparams", ".pdopt")  # of `save`, and of older versions
 
 
 def _variables(op_name: str, what: str, xs: Any) -> list[Tensor]:
@@ -497,10 +497,10 @@ def _prefix(op_name: str, path: Any) -> str:
 
 @public("paddle.static")
 def save(program: Program, model_path: str, protocol: int = 4, **configs: Any) -> None:
-    """Write a program and the values of its variables: ``<path>.pdmodel``, ``.pdparams`` and ``.pdopt``.
+    """Write a program and the values of its variables: ``<path>.json``, ``.pdparams`` and ``.pdopt``.
 
-    The first is the program as for evaluation; the others are dicts of tensors by name, as those of ``paddle.save``,
-    of parameters and of all other variables.
+    The first is the program as for evaluation, as :func:`serialize_program` writes it; the others are dicts of tensors
+    by name, as those of ``paddle.save``, of parameters and of all other variables.
 
     Args:
         program: the program.
@@ -539,7 +539,7 @@ def save(program: Program, model_path: str, protocol: int = 4, **configs: Any) -
         values = program.state_dict(mode)
         with outside():
             save_data({k: from_numpy(np.ascontiguousarray(v)) for k, v in values.items()}, path + end, protocol)
-    save_to_file(path + ".pdmodel", dumps(contents))
+    save_to_file(path + PROGRAM, written("save", contents).data)
 
 
 def _evaluated(program: Program, xs: Sequence[Tensor]) -> list[Tensor]:

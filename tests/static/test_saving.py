@@ -137,6 +137,8 @@ def test_the_state_of_training_goes_on(programs, tmp_path):
     for _ in range(3):
         exe.run(main, {"x": X})
     static.save(main, path)
+    with open(path + ".json", "rb") as file:
+        assert isinstance(static.deserialize_program(file.read()), static.Program)
     expected = [exe.run(main, {"x": X}, [loss])[0].item() for _ in range(3)]
     exe.run(startup)
     static.load(main, path + ".pdparams", exe)
