@@ -119,8 +119,8 @@ def _consumed(item: Any) -> int:
 
 def parse(x: Tensor, item: Any) -> tuple[Basic, dict[int, Tensor]]:
     """The basic part of an index, and the advanced ones by the axis of the view (masks: the first)."""
-    if type(item) is tuple and (advanced := _full_axes(x, item)) is not None:
-        return _EVERYTHING, advanced
+    if type(item) is tuple and (by_axis := _full_axes(x, item)) is not None:
+        return _EVERYTHING, by_axis
     place = x.place
     items = [_one(i, place) for i in item] if isinstance(item, tuple) else [_one(item, place)]
     shape = x.shape

@@ -396,7 +396,7 @@ def bincount(x: Tensor, weights: Tensor | None = None, minlength: Any = 0, name:
     least = integer(minlength, "bincount", "minlength")
     if least < 0:
         raise op_error(ValueError, "bincount", "a minlength of 0 or more", least)
-    count = least
+    count: Any = least
     if x._count:
         axes = tuple(range(x.ndim))
         if F.min(x, axes).item() < 0:

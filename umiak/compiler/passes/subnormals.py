@@ -46,7 +46,7 @@ def flush_subnormals(program: Program, scope: Callable[[Tensor], Tensor] | None 
         if getattr(o.op, "amp", None) != "allow":  # what is worth a narrow type is a product
             continue
         for x in o.values:
-            if id(x) in weights and id(x) not in flushed and x.meta.ndim > 1 and x.meta.dtype.numpy in BITS:
+            if id(x) in weights and id(x) not in flushed and x.meta.ndim > 1 and weights[id(x)].dtype.numpy in BITS:
                 flushed[id(x)] = without(x)
         o.operands = tuple(flushed.get(id(x), x) for x in o.operands)
 
