@@ -1034,9 +1034,13 @@ class Captured(CapturedRun):
         ]
         return tuple(
             tape.grad(
-                [y for y, _ in pairs], run.sources, [g for _, g in pairs],
-                create_graph=True, allow_unused=True, apart=False,
-            )  # fmt: skip
+                [y for y, _ in pairs],
+                run.sources,
+                [g for _, g in pairs],
+                create_graph=True,
+                allow_unused=True,
+                apart=False,
+            )
         )
 
     def _once_more(self, run: Any, required: str) -> list[Any]:
