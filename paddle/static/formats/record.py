@@ -120,7 +120,9 @@ class Values:
             for result, value in zip(o.results, results, strict=False):
                 self._values[result.number] = value
             if o.name == _ARRAY_WRITE or (self._writes and o.name.endswith("_")):
-                self._values[o.operands[_WRITTEN.get(o.name, 0)]] = results[0]  # type: ignore[index]
+                at = _WRITTEN.get(o.name, 0)
+                if at < len(o.operands) and o.operands[at] is not None and results:
+                    self._values[o.operands[at]] = results[0]  # type: ignore[index]
         return []
 
     def _operands(self, o: Operation) -> list[Any]:
