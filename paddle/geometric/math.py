@@ -17,8 +17,8 @@ def _segments(op: str, data: Tensor, segment_ids: Tensor, mode: str) -> Tensor:
     if not data.ndim or data.shape[0] != ids.shape[0]:
         got = f"shapes {tuple(data.shape)} and {tuple(ids.shape)}"
         raise op_error(ValueError, op, "a segment id for each row of data", got)
-    is_open = bool(ids._kind & KIND_SYMBOLIC)
-    if is_open and not records_for_files():
+    is_saved = records_for_files()
+    if ids._kind & KIND_SYMBOLIC and not is_saved:
         raise DataUnknown(
             f"[{op}] requires segment_ids with data, got a tensor of a captured function: how many segments there are "
             "is a size of the result. Use paddle.geometric.send_u_recv(x, src_index, dst_index, reduce_op, out_size), "
@@ -27,7 +27,7 @@ def _segments(op: str, data: Tensor, segment_ids: Tensor, mode: str) -> Tensor:
     rows = ids.shape[0]
     if not rows:
         return reduced(op, data, ids, None, mode, 0)
-    if not is_open and rows > 1:
+    if rows > 1 and not is_saved:
         first, second = (F.slice(ids, (0,), (at,), (rows - 1,), (1,)) for at in (0, 1))
         if not bool(F.all(F.le(first, second), (0,)).item()):
             raise op_error(ValueError, op, "segment_ids in ascending order", "ids that fall")

@@ -111,7 +111,8 @@ def counts(x):
 
 def segments(x):
     ids = paddle.cumsum((x[:, 1] > 0).astype("int64"))
-    return paddle.geometric.segment_sum(x, ids), paddle.geometric.segment_max(x, ids)
+    of_constants = paddle.geometric.segment_mean(x[:3], paddle.to_tensor([0, 1, 1]))
+    return paddle.geometric.segment_sum(x, ids), paddle.geometric.segment_max(x, ids), of_constants
 
 
 SAVED = [
