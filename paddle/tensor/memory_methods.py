@@ -609,6 +609,9 @@ def _to_static_var(self: Tensor, to_parameter: bool = False, **kwargs: Any) -> T
     Returns:
         A variable of ``paddle.static.default_main_program()``, which has no value.
 
+    Raises:
+        ValueError: the name is that of another variable of the program.
+
     Example:
         >>> import paddle
         >>> x = paddle.ones([2, 3])
@@ -616,7 +619,8 @@ def _to_static_var(self: Tensor, to_parameter: bool = False, **kwargs: Any) -> T
         >>> v.shape, v.dtype
         (paddle.Size([2, 3]), paddle.float32)
     """
-    from paddle.static import create_parameter, default_main_program
+    from paddle.framework.parameter import create_parameter
+    from paddle.static.program import default_main_program
 
     block = default_main_program().global_block()
     name = kwargs.get("name", self.name)

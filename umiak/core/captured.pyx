@@ -527,7 +527,7 @@ cdef class CapturedRun:
                 r.words.append(words[at] if at >= 0 else scalars[-1 - at])
         del results[self.n_results:]
         if b.n_seeded > 1:
-            r.like = [((<Tensor>results[b.seeded[i]]).shape, (<Tensor>results[b.seeded[i]]).dtype) for i in range(b.n_seeded)]
+            r.like = [((<Tensor>results[b.seeded[i]]).shape, (<Tensor>results[b.seeded[i]]).dtype, (<Tensor>results[b.seeded[i]]).place) for i in range(b.n_seeded)]
         node.n_out = b.n_seeded
         node.python = r
         make_room(node, b.n_wrt + <int>len(self.own_leaves), 0, 0)
@@ -563,7 +563,7 @@ cdef class Replay:
     cdef readonly list arguments, scalars  # of the run
     cdef list saved, versions, words
     cdef dict inside           # scalars that regions of the forward part have bound
-    cdef list like                         # (shape, dtype) of the results that have a gradient, where these are several
+    cdef list like                         # (shape, dtype, place) of the results that have a gradient, where these are several
     cdef object given                      # the results, a bit each, whose gradient came in the last run
     cdef set used                          # histories of their own that backward runs have gone through
     cdef list read                         # tensors that the operations read, if a result may be asked for the gradient of another

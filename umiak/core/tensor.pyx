@@ -656,13 +656,13 @@ def own_place(Tensor t not None, bint asked):
     """The node and the output number where the gradient of this tensor is complete: its own, but where its node is that of several
     tensors, of which others depend on this one. ``asked``: for gradients with respect to it."""
     cdef Node node = t.node
-    cdef object index = t.out_index, found, take_apart
+    cdef object index = t.out_index, place, take_apart
     while node.python is not None:
         take_apart = getattr(node.python, "take_apart", None)
-        found = None if take_apart is None else take_apart(node, index, asked)
-        if found is None:
+        place = None if take_apart is None else take_apart(node, index, asked)
+        if place is None:
             break
-        node, index = found
+        node, index = place
     return node, index
 
 

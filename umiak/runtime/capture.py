@@ -1011,8 +1011,9 @@ class Captured(CapturedRun):
         return evaluate(self._words()[stream], executor.environment(tensors, words))
 
     @staticmethod
-    def _zeros(shape: Sequence[int], dtype: Any) -> Tensor:
-        return F.full(0.0, dtype=dtype, shape=tuple(shape))
+    def _zeros(shape: Sequence[int], dtype: Any, place: Any) -> Tensor:
+        with context.place_guard(place):
+            return F.full(0.0, dtype=dtype, shape=tuple(shape))
 
     @staticmethod
     def _rows(table: Tensor, index: Tensor, values: Tensor) -> SelectedRows:

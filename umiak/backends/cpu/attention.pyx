@@ -173,7 +173,7 @@ cdef void apply(const Call* c, const Strip* s, int64_t first, int64_t count, int
 
 
 cdef inline char* room_of(const Config* config, char* room, int64_t first) noexcept nogil:
-    """Where a key's row of a packed mask lies; tiles begin at multiples of their size."""
+    """The place of a key's row of a packed mask; tiles begin at multiples of their size."""
     return room + first % config.keys * config.width * config.size
 
 
