@@ -60,7 +60,7 @@ cdef int launch_unique(void* self, void** ptrs, const int64_t* dims, const uint6
     """The native launch ABI. ``dims``: whether the elements are wanted or their count alone, sizes, strides. Pointers: x,
     then the count; or values, first places, inverse, counts, of as many elements as the scalar says."""
     cdef Config* config = <Config*>self
-    cdef int bytes = order_bytes(config.type), failed
+    cdef int bytes = order_bytes(config.type), failed = 0
     cdef int64_t n = product(dims + 1, config.rank), most, found, i
     cdef const char* x = <const char*>ptrs[0]
     cdef int64_t* first
