@@ -7,6 +7,7 @@ interpreter that has both.
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -25,7 +26,11 @@ INFERENCE = add_section("inference", "Models: time of inference, batches of 1 an
 UNPADDED = add_section(
     "inference-unpadded", "Documents of uneven lengths without padding", figure="the other's time ÷ ours"
 )
-ROUNDS, RUNS = 9, 3
+FIRST = add_section(
+    "inference-first", "Models: the first run of a predictor, with machine code on the disk", figure="÷ a later one"
+)
+ROUNDS, RUNS, PROCESSES = 9, 3, 5
+FIRST_FACTOR = 1.2
 ENGINES, PEER_FACTOR, ENGINE_FACTOR, LOW_FACTOR, UNPADDED_FACTOR = ("onnxruntime", "openvino"), 1.2, 1.0, 1.5, 1.8
 NAMES = {"onnxruntime": "ONNX Runtime", "openvino": "OpenVINO", "peer": "PyTorch", "ours": "f32"}
 SAME, SIMILAR = 1e-3, 5e-2  # of the largest number: differences in f32, and in bfloat16
@@ -37,11 +42,17 @@ ROUNDED = ("mask_rcnn",)  # bfloat16 chooses other boxes where scores are close:
 def saved(model: str) -> str:
     """The folder with a model's files, which are made once."""
     folder = _folder()
-    command = [sys.executable, "-m", "models.inference_worker", "save", model, "1", "1", folder]
+    worker("save", model, folder)
+    return folder
+
+
+def worker(side: str, model: str, folder: str) -> str:
+    """What a process of a worker prints until it ends."""
+    command = [sys.executable, "-m", "models.inference_worker", side, model, "1", "1", folder]
     done = subprocess.run(command, cwd=HERE, capture_output=True, text=True)
     if done.returncode:
-        raise RuntimeError(f"[inference_models] requires {model} to be saved, got\n{done.stderr}")
-    return folder
+        raise RuntimeError(f"[inference_models] requires {side} of {model} to end well, got\n{done.stderr}")
+    return done.stdout
 
 
 @cache
@@ -118,10 +129,28 @@ def without_padding(side: str, settings: Settings) -> Outcome:
     return Outcome(duration(ours), duration(other), f"{ratio:.3g}×", ratio >= UNPADDED_FACTOR, ratio)
 
 
+def first(model: str, settings: Settings) -> Outcome:
+    """The first run of a predictor in a process against later ones, when another process has run it before."""
+    if left_out(settings, model, ()):
+        return Outcome("–", "–", "–", False)
+    folder, processes = saved(model), 1 if settings.check else PROCESSES
+    worker("first", model, folder)
+    runs = [json.loads(worker("first", model, folder)) for _ in range(processes)]
+    begun, later = sorted(runs, key=lambda run: run[0] / run[1])[processes // 2]
+    return Outcome(duration(begun), duration(later), f"{begun / later:.3g}×", begun / later <= FIRST_FACTOR)
+
+
 def enter() -> None:
     for model, served in MODELS.items():
         if served.peer is None:
             continue
+        add_row(
+            f"{model}-1-first",
+            f"{served.what}, batch 1, f32; the other: a later run",
+            f"≤ {FIRST_FACTOR:g}×",
+            partial(first, model),
+            FIRST,
+        )
         for batch in BATCHES:
             what = f"{served.what}, batch {batch}"
             for kind, side, others, factor, words in (

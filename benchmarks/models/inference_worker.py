@@ -5,7 +5,8 @@ of ours and as ONNX, and ends. ``ours`` is a predictor of the former; ``onnxrunt
 in whatever environment has them; ``peer`` is the model on PyTorch, with weights of its own. With ``-bf16`` behind it,
 a side computes in bfloat16 where it wants to.
 
-Prints a line of JSON when ready: the file with the outputs. Then, for each line ``N`` read, the seconds of a run, over
+``first`` prints the seconds of a predictor's first run, and the median of later ones, and ends. Others
+print a line of JSON when ready: the file with the outputs. Then, for each line ``N`` read, the seconds of a run, over
 N runs.
 """
 
@@ -14,6 +15,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import statistics
 import sys
 import time
 from collections.abc import Callable
@@ -22,7 +24,7 @@ from typing import Any
 import numpy as np
 from models.inference import BATCHES, MODELS, Inputs
 
-OPSET = 17
+OPSET, LATER = 17, 20
 
 
 def network(module: str, name: str) -> Any:
@@ -105,6 +107,17 @@ def peer(name: str, inputs: Inputs, threads: int, low: bool) -> Callable[[], lis
     return run
 
 
+def first(path: str, inputs: Inputs) -> tuple[float, float]:
+    """Seconds of the first run, and of a later one."""
+    run = ours(path, inputs, 1, low=False)
+    taken = []
+    for _ in range(1 + LATER):
+        begin = time.process_time()
+        run()
+        taken.append(time.process_time() - begin)
+    return taken[0], statistics.median(taken[1:])
+
+
 FILES = {"ours": ours, "onnxruntime": onnxruntime, "openvino": openvino}
 
 
@@ -115,6 +128,9 @@ def main(side: str, name: str, batch: int, threads: int, folder: str) -> None:
         save(name, path)
         return
     inputs, low = MODELS[name].inputs(batch), precision == "bf16"
+    if kind == "first":
+        print(json.dumps(first(path, inputs)))
+        return
     run = peer(name, inputs, threads, low) if kind == "peer" else FILES[kind](path, inputs, threads, low)
     for _ in range(2):  # the second run may compile for what the first has seen
         results = run()
