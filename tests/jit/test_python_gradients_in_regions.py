@@ -201,9 +201,9 @@ class Noisy(Cube):
 
 
 def reads_later(x: Any) -> Any:
-    kept: list[Any] = []
+    kept: list[Any] = [x]
     y = hooked(x * 2, lambda g: g * kept[0])
-    kept.append(y.exp())
+    kept[0] = y.exp()
     return kept[0]
 
 

@@ -373,6 +373,14 @@ def _end_send(f: Frame, i: Instruction) -> None:
     f.stack[-1] = x
 
 
+@op("CLEANUP_THROW")
+def _cleanup_throw(f: Frame, i: Instruction) -> None:
+    error = f.pop()
+    if not isinstance(error, StopIteration):
+        raise error
+    f.stack[-2:] = [None, error.value]
+
+
 @op("YIELD_FROM")
 def _yield_from(f: Frame, i: Instruction) -> str | None:
     x = f.pop()

@@ -146,6 +146,30 @@ class Frame:
             raise GraphBreak(Operation(function, args, kwargs), list(self.simulator.frames), reason)
         return self.simulator.call(function, args, kwargs, direct=True)
 
+    def inner_iterator(self) -> Any:
+        """The iterator that ``yield from`` or ``await`` has the yielded value from; None at a ``yield``."""
+        sending = self._sending()
+        return None if sending is None else self.peek()
+
+    def leave_inner(self, value: Any) -> None:
+        """Go on after ``yield from`` with the value that the inner iterator has returned."""
+        sending = self._sending()
+        assert sending is not None
+        if VERSION >= (3, 12):
+            self.push(value)  # END_SEND takes away what lies below
+        else:
+            self.stack[-1] = value
+        if sending.opname == "SEND":
+            self.jump(sending)
+        else:
+            self.at = self.current + 1
+
+    def _sending(self) -> Instruction | None:
+        if self.instruction.opname == "YIELD_FROM":
+            return self.instruction
+        before = self.bytecode.instructions[self.current - 1]
+        return before if before.opname == "SEND" else None
+
     def unwind(self, error: BaseException) -> bool:
         """Go on at the handler of an exception; return False where there is none."""
         if self.handling and error.__context__ is None and error is not self.handling[-1]:

@@ -121,9 +121,12 @@ class Generator:
             raise StopIteration
         new, self.state = self.state == "new", "running"
         try:
-            if error is not None and (new or not self.frame.unwind(error)):
+            if error is None:
+                end = self.simulator.run(self.frame)
+            elif new:
                 raise error
-            end = self.simulator.run(self.frame)
+            else:
+                end = self._throw(error)
         except Control:
             raise
         except StopIteration as inner:
@@ -137,6 +140,32 @@ class Generator:
             return self.frame.result
         self.state = "ended"
         raise StopIteration(self.frame.result)
+
+    def _throw(self, error: BaseException) -> str:
+        """Raise an exception at the yield: first inside of what ``yield from`` iterates there."""
+        frame = self.frame
+        inner = frame.inner_iterator()
+        closing = isinstance(error, GeneratorExit)
+        if hasattr(inner, "close" if closing else "throw"):
+            if not isinstance(inner, Generator):
+                raise Uncapturable(f"an exception is thrown into {type(inner).__name__} ({frame.where()})")
+            try:
+                if closing:
+                    inner.close()
+                else:
+                    frame.result = inner.throw(error)
+                    return YIELDED
+            except Control:
+                raise
+            except StopIteration as end:
+                frame.leave_inner(end.value)
+                return self.simulator.run(frame)
+            except BaseException as raised:
+                error = raised
+        frame.push(None)  # in place of what would have been sent
+        if not frame.unwind(error):
+            raise error
+        return self.simulator.run(frame)
 
 
 class Callback:

@@ -118,6 +118,41 @@ def throw_and_close(x, log):
     return a, b, log
 
 
+def _handing_on(x, log):
+    try:
+        returned = yield from _guarded(x, log)
+    except KeyError:
+        returned = "handled outside"
+    log.append(returned)
+    yield x * 5
+
+
+@program(lambda t: given(t(2), []), lambda t: given(t(2), []))
+def throw_and_close_through_yield_from(x, log):
+    closed, handled, ended, caught = (_handing_on(x * k, log) for k in range(1, 5))
+    results = [next(closed), next(handled), next(ended), next(caught)]
+    closed.close()
+    results += [handled.throw(ValueError("thrown")), next(handled)]
+    results += [next(ended), next(ended)]
+    results.append(caught.throw(KeyError("thrown")))
+    return results, log
+
+
+def _giving(x, values):
+    return (yield from [x * value for value in values])
+
+
+@program(lambda t: given(t(2)), lambda t: given(t(3)))
+def throw_where_a_list_is_yielded_from(x):
+    g, closed = _giving(x, [2.0, 3.0]), _giving(x, [4.0])
+    first, last = next(g), next(closed)
+    closed.close()
+    try:
+        g.throw(KeyError("thrown"))
+    except KeyError:
+        return first, last, list(g), list(closed)
+
+
 @program(lambda t: given(t(2), 3), lambda t: given(t(3), 2), refused=BREAKS)
 def function_that_returns_a_generator(x, n):
     y = x * 2
