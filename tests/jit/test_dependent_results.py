@@ -119,7 +119,7 @@ def cases() -> Iterator[Any]:
             yield pytest.param(make, mode, ask, id=f"{make.__name__}-{ask.__name__}", marks=marks)
 
 
-@pytest.mark.parametrize(("make", "mode", "ask"), cases())
+@pytest.mark.parametrize(("make", "mode", "ask"), list(cases()))
 def test_a_result_depends_on_another(make, mode, ask):
     """Also after gradients were asked for: the second call is served by the same graph."""
     for got, wanted in zip(asked(make, ask, mode), asked(make, ask, "eager"), strict=True):

@@ -115,7 +115,7 @@ def parts():
             yield pytest.param(order[SOME:], id=f"{group}-rest", marks=pytest.mark.slow)
 
 
-@pytest.mark.parametrize("calls", parts())
+@pytest.mark.parametrize("calls", list(parts()))
 def test_calls(calls):
     for recorded in calls:
         try:

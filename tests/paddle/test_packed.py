@@ -109,7 +109,7 @@ def layouts_of_dtypes():
             yield pytest.param(d, k, id=f"{k}-{d.name}", marks=() if k in quick else pytest.mark.slow)
 
 
-@pytest.mark.parametrize(("d", "layout"), layouts_of_dtypes())
+@pytest.mark.parametrize(("d", "layout"), list(layouts_of_dtypes()))
 def test_ops_in_every_layout(d, layout):
     x, wide = map(LAYOUTS[layout], both(d))
     same(x, wide)
