@@ -22,7 +22,7 @@ from paddle.jit.sot.models.classes import DELETED, NOTHING, class_attribute
 from paddle.jit.sot.models.pure import PURE_TYPES
 from paddle.jit.sot.sources import ClassAttribute, Item, Member, fixed
 from paddle.jit.sot.trace import TensorMethod
-from paddle.jit.sot.translation import is_library
+from paddle.jit.sot.translation import is_library, package
 from paddle.jit.source.convert import HELPERS
 from paddle.nn.layer.layers import Layer
 from umiak import ops as F
@@ -106,7 +106,7 @@ def _global(sim: Simulator, space: dict[str, Any], name: str) -> Any:
         return written[1]
     value = space[name]
     module = space.get("__name__", "")
-    own = is_library(module) or module.partition(".")[0] in sys.stdlib_module_names
+    own = is_library(module) or package(module) in sys.stdlib_module_names
     if own and not isinstance(value, Tensor):
         sim.trace.guards.place(space, name, value)
         return value
@@ -156,12 +156,12 @@ def _guard_path(sim: Simulator, kind: type, owner: Any, name: str) -> None:
     for base in kind.__mro__:
         if base is owner:
             return
-        if not is_library(base.__module__) and base.__module__.partition(".")[0] not in sys.stdlib_module_names:
+        if not is_library(base.__module__) and package(base.__module__) not in sys.stdlib_module_names:
             sim.trace.guards.missing(Member(fixed(base), "__dict__"), name)
 
 
 def _class_value(sim: Simulator, owner: type, name: str, found: Any) -> Any:
-    if is_library(owner.__module__) or owner.__module__.partition(".")[0] in sys.stdlib_module_names:
+    if is_library(owner.__module__) or package(owner.__module__) in sys.stdlib_module_names:
         return found
     return sim.trace.wrap(found, ClassAttribute(fixed(owner), name))
 

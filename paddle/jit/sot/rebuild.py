@@ -32,6 +32,7 @@ from paddle.jit.sot.iterators import ITERATORS
 from paddle.jit.sot.models.classes import DELETED, NOTHING, class_attribute
 from paddle.jit.sot.sources import Fixed, Namespace, Source
 from paddle.jit.sot.trace import HEAP_TYPE, IDENTICAL, MUTABLE, ListAppend, TensorMethod, Trace, Unset
+from paddle.jit.sot.translation import package
 from paddle.jit.source.values import Conditional, Unusable
 from paddle.jit.specs import positions_of
 from umiak.core.context import no_grad_guard
@@ -264,7 +265,7 @@ class Rebuilder:
             return f"{self.value(x.__self__)}.{x.__name__}"
         if isinstance(x, (*_CONSTANT, *IDENTICAL)) or kind is CellType:
             return self.names.name(x)
-        if kind.__module__.partition(".")[0] in ("paddle", "umiak", "builtins", "functools") and not isinstance(
+        if package(kind.__module__) in ("paddle", "umiak", "builtins", "functools") and not isinstance(
             x, BaseException
         ):
             if hasattr(x, "__self__") or kind.__name__ in (

@@ -50,6 +50,7 @@ from paddle.jit.sot.translation import (
     is_library,
     is_marked,
     is_unified,
+    package,
 )
 from paddle.jit.source.branches import if_
 from paddle.jit.source.callees import rewritten
@@ -570,7 +571,7 @@ class Simulator:
 
     def _makes_constants(self, f: Any, module: str, args: tuple, kwargs: dict[str, Any]) -> bool:
         """Return whether a call makes arrays, in a function that is one graph, of which they are constants."""
-        if not self.trace.policy.full_graph or module.partition(".")[0] != "numpy" or module.startswith("numpy.random"):
+        if not self.trace.policy.full_graph or package(module) != "numpy" or module.startswith("numpy.random"):
             return False
         if (symbolic := symbolic_in((*args, *kwargs.values()))) is not None:
             self.trace.steer(symbolic)

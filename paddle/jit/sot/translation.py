@@ -38,16 +38,21 @@ _STANDARD = frozenset(
 KERNELS = frozenset(("triton", "tvm_ffi"))
 
 
-def advice(module: str) -> str:
+def advice(module: object) -> str:
     """Return what to do about a call of a module's function that no graph has; empty where there is no advice."""
-    if module.partition(".")[0] not in KERNELS:
+    if package(module) not in KERNELS:
         return ""
     return ". Let an operator launch it (paddle.library.custom_op), whose register_fake says what the results are like"
 
 
-def is_library(module: str | None) -> bool:
+def package(module: object) -> str:
+    """Return the package of a ``__module__``: empty where this is a descriptor, as a class may have for its objects."""
+    return module.partition(".")[0] if isinstance(module, str) else ""
+
+
+def is_library(module: object) -> bool:
     """Return whether a module is a part of the library."""
-    return (module or "").partition(".")[0] in _OWN
+    return package(module) in _OWN
 
 
 def is_interpreted(module: str) -> bool:

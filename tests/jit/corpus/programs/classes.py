@@ -515,3 +515,22 @@ def identity_of_objects(x):
     z = x + 0
     box = Box(x)
     return y is x, z is x, box.x is y, [x] == [y], id(box) == id(box), x in [x], type(box) is Box, z
+
+
+class Placed:
+    """Its objects say themselves where they are from, as compiled functions do."""
+
+    def __init__(self, scale):
+        self.scale = scale
+
+    @property
+    def __module__(self):
+        return "elsewhere"
+
+    def __call__(self, x):
+        return x * self.scale
+
+
+@program(lambda t: given(t(2), Placed(2.0)), lambda t: given(t(2), Placed(3.0)))
+def module_of_an_object(x, placed):
+    return placed(x), Placed(4.0)(x), placed.__module__
