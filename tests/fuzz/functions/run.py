@@ -145,7 +145,8 @@ def _call(
             raised = error
     state = {k: v for k, v in vars(module).items() if not k.startswith("__") and not _is_code(v)}
     snapshot = Snapshot(MODULE)
-    roots = {"arguments": (args, kwargs), "result": result, "state": state, "earlier": earlier.results}
+    before = [x for x in earlier.results if x is not result]
+    roots = {"arguments": (args, kwargs), "result": result, "state": state, "earlier": before}
     objects = {name: snapshot.of(x, name) for name, x in roots.items()}
     line, users = _line(raised, program)
     return Call(raised, where, line, users, objects, _memory(roots), text.getvalue(), _drawn())
