@@ -128,6 +128,7 @@ def _call(
     program: Program, module: types.ModuleType, f: Callable[..., Any], args: tuple, kwargs: dict, earlier: _Earlier
 ) -> Call:
     text = io.StringIO()
+    before = list(earlier.results)
     result = raised = None
     where = "call"
     with contextlib.redirect_stdout(text):
@@ -145,7 +146,6 @@ def _call(
             raised = error
     state = {k: v for k, v in vars(module).items() if not k.startswith("__") and not _is_code(v)}
     snapshot = Snapshot(MODULE)
-    before = [x for x in earlier.results if x is not result]
     roots = {"arguments": (args, kwargs), "result": result, "state": state, "earlier": before}
     objects = {name: snapshot.of(x, name) for name, x in roots.items()}
     line, users = _line(raised, program)
