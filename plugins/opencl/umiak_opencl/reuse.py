@@ -116,9 +116,10 @@ def how(name: str, most: int) -> tuple[str, str]:
 
 
 def asked(name: str) -> bool:
-    """Return whether backends are asked for an op, rather than every place having its kernel."""
+    """Return whether backends are asked for an op of the engine, rather than every place having its kernel."""
     cls = ops.REGISTRY[name]
-    return cls.__module__ not in EVERYWHERE and not str(cls.effect or "").startswith("group")
+    own = cls.__module__.startswith("umiak.ops.")  # others are made of these by the compiler, or by users
+    return own and cls.__module__ not in EVERYWHERE and not str(cls.effect or "").startswith("group")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
