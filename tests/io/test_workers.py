@@ -305,7 +305,9 @@ def segments():
 def usage():
     """What the process has open, by number, and its threads in Python: those of earlier tests may end at any time, and
     the engine's come when they are needed."""
-    return {f"fd {number}" for number in os.listdir("/proc/self/fd")} | {f"thread {t.name}" for t in threading.enumerate()}
+    return {f"fd {number}" for number in os.listdir("/proc/self/fd")} | {
+        f"thread {t.name}" for t in threading.enumerate()
+    }
 
 
 @pytest.mark.usefixtures("no_garbage")
