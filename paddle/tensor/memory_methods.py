@@ -610,7 +610,7 @@ def _to_static_var(self: Tensor, to_parameter: bool = False, **kwargs: Any) -> T
         A variable of ``paddle.static.default_main_program()``, which has no value.
 
     Raises:
-        ValueError: the name is that of another variable of the program.
+        TypeError: a name that is no string, or a parameter of a dtype that is not floating.
 
     Example:
         >>> import paddle
