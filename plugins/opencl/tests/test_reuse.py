@@ -29,6 +29,18 @@ def test_every_op_that_is_counted_shows_something(opencl):
     assert [name for name in filter(reuse.asked, list(reuse.ops.REGISTRY)) if not reuse.samples(name)] == []
 
 
+def test_operators_of_users_are_not_counted(reuse):
+    from umiak.ops.base import REGISTRY
+
+    import paddle
+
+    @paddle.library.custom_op("test_reuse::shifted", mutates_args=())
+    def shifted(x: paddle.Tensor) -> paddle.Tensor:
+        return x + 1
+
+    assert "test_reuse::shifted" in REGISTRY and not reuse.asked("test_reuse::shifted")
+
+
 def test_another_result_is_an_error(reuse, capsys, monkeypatch):
     monkeypatch.setattr(reuse, "agrees", lambda found, expected: False)
     assert reuse.main(["tril", "--samples", "1"]) == 1

@@ -118,7 +118,7 @@ def how(name: str, most: int) -> tuple[str, str]:
 def asked(name: str) -> bool:
     """Return whether backends are asked for an op of the engine, rather than every place having its kernel."""
     cls = ops.REGISTRY[name]
-    own = cls.__module__.startswith("umiak.ops.")  # others are made of these by the compiler, or by users
+    own = cls.__module__.startswith("umiak.ops.") and "::" not in name  # others are the compiler's, or users'
     return own and cls.__module__ not in EVERYWHERE and not str(cls.effect or "").startswith("group")
 
 
