@@ -269,8 +269,7 @@ def folder_of(program: Path) -> Path:
 
 
 def shared(folder: Path) -> Path:
-    number = world_number(world_name(folder.name.removeprefix(job_folder.PREFIX)))
-    return Path(job_folder.SHARED_MEMORY) / f"mpich_shm_{number:x}_0"
+    return Path(job_folder.SHARED_MEMORY) / f"mpich_shm_{job_folder.number_of(str(folder)):x}_0"
 
 
 def kill(pids: set[int]) -> None:
@@ -309,8 +308,20 @@ def test_a_launcher_that_is_killed_leaves_no_files(mpi_program, tmp_path):
     assert not shared(place).exists() and not place.exists()
 
 
-def test_the_next_job_removes_what_a_dead_one_has_left(mpi_program, tmp_path, script):
+def test_ranks_that_all_abort_at_once_under_an_mpi_launcher_leave_no_files(mpi_program, tmp_path):
+    program = mpi_program("(folder / 'place').write_text(os.environ['UCX_POSIX_DIR']); os.abort()")
+    assert restarts.run(jobs.job(program, starter=MPIEXEC)) == 134
+    place = Path((tmp_path / "place").read_text())
+    assert place.parent == Path(job_folder.SHARED_MEMORY)
+    assert not jobs.await_none(str(program))
+    assert not shared(place).exists() and not place.exists()
+
+
+@pytest.mark.parametrize("starter", ["", MPIEXEC])
+def test_the_next_job_removes_what_a_dead_one_has_left(mpi_program, tmp_path, script, monkeypatch, starter):
     """All processes of a job are killed at once, so that none of them can clear up."""
+    monkeypatch.setenv("PADDLE_MPIEXEC", starter or "")
+    monkeypatch.setenv("TMPDIR", str(tmp_path))  # for files of an MPI launcher that is killed
     program = mpi_program("time.sleep(600)")
     process = jobs.launcher(program)
     await_files(tmp_path, "up.0", "up.1")

@@ -257,12 +257,10 @@ def verdict(case: Case, process: subprocess.Popen[bytes], here: Path, began: flo
     if process.returncode < 0:
         job_folder.collect()
     for path in map(Path, folders):
-        number = job_folder.world_number(job_folder.world_name(path.name.removeprefix(job_folder.PREFIX)))
-        files = (path, Path(job_folder.SHARED_MEMORY) / f"mpich_shm_{number:x}_0")
+        files = (path, Path(job_folder.SHARED_MEMORY) / f"mpich_shm_{job_folder.number_of(str(path)):x}_0")
         wrong += [f"{found} is left" for found in files if found.exists()]
-    if len(case.failing) < len(case.ranks):  # else `mpiexec` may leave what nobody has seen
-        names = {name for path in here.glob("shared.*") for name in path.read_text().split()}
-        wrong += [f"{name} is left" for name in names if os.path.exists(name)]
+    names = {name for path in here.glob("shared.*") for name in path.read_text().split()}
+    wrong += [f"{name} is left" for name in names if os.path.exists(name)]
     wrong += [f"the temporary file {found.name} is left" for found in (here / "tmp").iterdir()]
     err = (here / "err").read_text("utf-8", "replace")
     if "Traceback" in "".join(line for line in err.splitlines() if not line.startswith("[launch]")):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import IO
 
 from umiak.comm.launcher import pmi
-from umiak.comm.launcher.job_folder import JobFolder, world_name
+from umiak.comm.launcher.job_folder import JobFolder, collect, world_name
 from umiak.comm.launcher.supervisor import FOLDER, LOCK
 
 
@@ -43,7 +43,9 @@ class Launched(JobProcesses):
         self.stdin, self.words = self._process.stdin, self._process.stdout
 
     def wait(self) -> int:
-        return self._process.wait()
+        code = self._process.wait()
+        collect()  # it kills without notice: perhaps nobody of the ranks was left to do so
+        return code
 
     def signal(self, number: int) -> None:
         if number != signal.SIGKILL:

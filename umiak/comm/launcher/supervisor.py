@@ -32,7 +32,7 @@ from multiprocessing.connection import Client, Connection
 from typing import Any, NoReturn
 
 ADDRESS, SECRET = "UMIAK_LAUNCHER", "UMIAK_JOB_SECRET"
-FOLDER, LOCK = "UMIAK_JOB_FOLDER", "UMIAK_JOB_LOCK"  # of a job on one machine: what job_folder.py explains
+FOLDER, LOCK = "UMIAK_JOB_FOLDER", "UMIAK_JOB_LOCK"  # of a job on this machine: what job_folder.py explains
 # What the MPI launchers of this world call a rank and the number of ranks.
 NUMBERS = (
     ("PMI_RANK", "PMI_SIZE"),
@@ -44,7 +44,7 @@ NODE = ("PMI_HOSTNAME", "SLURMD_NODENAME")  # before the host's own name: one ho
 SHARED = re.compile(r"/dev/shm/mpich_(?:shm|vci)_[0-9a-f]+_\d+(?=\n)")
 TAIL_LINES, TAIL_BYTES = 60, 16384
 HERE = os.path.dirname(os.path.abspath(__file__))
-RUNNER, REMOVAL = os.path.join(HERE, "runner.py"), os.path.join(HERE, "job_folder.py")
+RUNNER, FOLDERS = os.path.join(HERE, "runner.py"), os.path.join(HERE, "job_folder.py")
 LAST_WORDS = 3.0  # seconds that a rank has after an uncaught exception: MPI's finalisation may wait for the others
 HELD_BYTES = 1 << 20  # output that waits for the launcher before the rank must
 SHIM_SIGNALS = (signal.SIGTERM, signal.SIGCHLD)
@@ -88,6 +88,42 @@ def mapped(pid: int) -> set[str]:
     with contextlib.suppress(OSError), open(f"/proc/{pid}/maps") as file:
         return set(SHARED.findall(file.read()))
     return set()
+
+
+def name_of_ranks() -> str | None:
+    """The name that MPICH's launcher has for all ranks together; None where another one has started this process.
+
+    Its proxy answers on the rank's connection, before the rank's own library speaks.
+    """
+    if not {"HYDI_CONTROL_FD", "PMI_FD"} <= os.environ.keys():
+        return None
+    connection, answer = int(os.environ["PMI_FD"]), b""
+    os.write(connection, b"cmd=get_my_kvsname\n")
+    while not answer.endswith(b"\n"):
+        piece = os.read(connection, 4096)
+        if not piece:
+            return None
+        answer += piece
+    return next((w.partition("=")[2] for w in answer.decode().split() if w.startswith("kvsname=")), None)
+
+
+def join_folder() -> bool:
+    """Hold the folder in shared memory of the ranks that MPICH's launcher has started here, if it has."""
+    with contextlib.suppress(OSError):  # without shared memory there is nothing to remove
+        name = name_of_ranks()
+        if name is not None:
+            path, lock = runpy.run_path(FOLDERS)["joined"](name)
+            os.environ.update({FOLDER: path, LOCK: str(lock)})
+            os.environ.setdefault("UCX_POSIX_DIR", path)
+            return True
+    return False
+
+
+def leave_folder() -> None:
+    """Let the folder go, and remove it if nobody of the job is left."""
+    os.close(int(os.environ[LOCK]))
+    with contextlib.suppress(OSError):
+        runpy.run_path(FOLDERS)["remove_dead"](os.environ[FOLDER])
 
 
 class Tail:
@@ -324,8 +360,11 @@ class Supervisor:
         return True
 
     def look_at_memory(self) -> None:
-        """Note which files of MPI the rank maps, while it lives: it may not come to removing them."""
-        if self.child is not None:
+        """Note which files of MPI the rank maps, while it lives: it may not come to removing them.
+
+        Where the job has a folder, their names follow from its own.
+        """
+        if self.child is not None and FOLDER not in os.environ:
             self.shared |= mapped(self.child.pid)
 
     def close_pipe(self, pipe: int) -> None:
@@ -442,8 +481,8 @@ def kill_descendants(ended: Callable[[int, int], None]) -> None:
                 ended(*os.waitpid(pid, 0))
 
 
-def supervise(parent: int) -> int:
-    """The exit status for the MPI launcher: 0 unless it or the launcher has gone."""
+def supervise(parent: int, joined: bool) -> int:
+    """The exit status for the MPI launcher: 0 unless it or the launcher has gone. ``joined``: :func:`join_folder`."""
     os.setsid()  # out of reach of a SIGKILL to the MPI launcher's process group
     # Until there is a rank to end, SIGTERM may end this process as it is.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, SHIM_SIGNALS)
@@ -464,6 +503,8 @@ def supervise(parent: int) -> int:
         return 1
     finally:
         kill_descendants(lambda *_: None)
+        if joined:  # the parent holds it, too, unless it was killed
+            leave_folder()
 
 
 def main() -> NoReturn:
@@ -476,11 +517,12 @@ def main() -> NoReturn:
     parent, me = os.getppid(), os.getpid()
     _prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
+    joined = FOLDER not in os.environ and join_folder()
     supervisor = os.fork()
     if not supervisor:
         code = 1
         try:
-            code = supervise(me)
+            code = supervise(me, joined)
         except SystemExit as error:
             code = 0 if error.code in (None, 0) else 1
             if isinstance(error.code, str):
@@ -497,10 +539,8 @@ def main() -> NoReturn:
             os.kill(supervisor, signal.SIGTERM)
         ended, status = os.waitpid(supervisor, os.WNOHANG)
     kill_descendants(lambda *_: None)
-    if status and FOLDER in os.environ:  # perhaps the launcher has gone, and this is the last of the job
-        os.close(int(os.environ[LOCK]))
-        with contextlib.suppress(OSError):
-            runpy.run_path(REMOVAL)["remove_dead"](os.environ[FOLDER])
+    if joined or (status and FOLDER in os.environ):  # perhaps the launcher has gone, and this is the last of the job
+        leave_folder()
     code = os.waitstatus_to_exitcode(status)
     os._exit(code if code >= 0 else 128 - code)
 
