@@ -17,7 +17,7 @@ from paddle.jit.programs import CapturedProgram
 from paddle.jit.sot import report, switches
 from paddle.jit.sot.bytecode import VERSION, decode
 from paddle.jit.sot.control import (
-    AmongHooks,
+    AsWritten,
     Control,
     GraphBreak,
     HasHistory,
@@ -250,7 +250,7 @@ class CapturedFrame(FrameCall):
         ctx = current()
         modes = modes_now()
         if ctx.saved_hooks is not None:
-            raise AmongHooks("hooks of saved tensors are called at every call", lasting=False)
+            raise AsWritten("hooks of saved tensors are called at every call", lasting=False)
         trace = Trace(self.policy, self.name)
         simulator = Simulator(trace)
         capture = trace.capture

@@ -31,8 +31,8 @@ class Uncapturable(Control):
         self.lasting = lasting
 
 
-class AmongHooks(Uncapturable):
-    """The call is made among hooks of saved tensors, which no graph calls."""
+class AsWritten(Uncapturable):
+    """The call runs as it was written, even of a function that is one graph: it has hooks called, as no graph does."""
 
 
 class UnknownInstruction(Uncapturable):

@@ -11,7 +11,7 @@ from typing import Any
 from paddle.jit.concrete import Arguments, ConcreteProgram, spec_of
 from paddle.jit.function import StaticFunction, as_function
 from paddle.jit.sot.captured_frame import CapturedFrame, Family, FunctionFrame, Position, ResumedFrame
-from paddle.jit.sot.control import AmongHooks, HasHistory, Raised, Refused, Uncapturable
+from paddle.jit.sot.control import AsWritten, HasHistory, Raised, Refused, Uncapturable
 from paddle.jit.sot.leaves import name_of
 from paddle.jit.sot.rebuild import raise_at
 from paddle.jit.sot.sources import Item, Source
@@ -153,7 +153,7 @@ class OneGraph(CapturedFrame):
     def _give_up(self, error: Uncapturable, args: tuple, kwargs: dict[str, Any] | None) -> Any:
         if isinstance(error, Raised):  # a run as it was written shows it, with all that was done before
             super()._give_up(error, args, kwargs)
-        if isinstance(error, AmongHooks):  # they are the caller's, not a part of the function
+        if isinstance(error, AsWritten):  # they are the caller's, not a part of the function
             return super()._give_up(error, args, kwargs)
         raise CaptureError(f"[to_static] cannot capture {self.name} as one graph: {error.reason}") from error.__cause__
 

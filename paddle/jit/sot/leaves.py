@@ -12,7 +12,8 @@ import numpy as np
 
 from paddle.autograd.products import jvp, vjp
 from paddle.autograd.py_layer import PyLayer
-from paddle.autograd.run import backward
+from paddle.autograd.run import backward, grad
+from paddle.autograd.saved_tensors import saved_tensors_hooks
 from paddle.distributed.fleet.recompute.recompute import recompute, recompute_sequential
 from paddle.incubate.autograd.functional import Hessian, Jacobian
 from paddle.jit.sot.control import Control, Refused
@@ -23,12 +24,14 @@ from paddle.jit.sot.trace import MUTABLE, TABLES, TensorMethod, symbolic_in
 from paddle.jit.sot.translation import is_library
 from paddle.jit.state import attributes_read, is_simple
 from paddle.nn.functional.loss_margin import triplet_margin_with_distance_loss
+from paddle.nn.layer._hooks import HookRemoveHelper
 from paddle.nn.layer.layers import Layer
 from paddle.optimizer.optimizer import Optimizer
 from paddle.static.nn.control_flow import case, cond, switch_case, while_loop
 from paddle.utils.nested import map_structure
 from umiak import ops as F
 from umiak.core.context import current, no_grad_guard
+from umiak.core.node import HookHandle
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import NumberUnknown
 from umiak.ir.tracer import DataUnknown, SymTensor
@@ -67,7 +70,11 @@ def leaf(sim: Simulator, f: Callable[..., Any], args: tuple, kwargs: dict[str, A
     if holds(np.ndarray, (*args, *kwargs.values())) and not sim.trace.policy.full_graph:  # there they are constants
         return sim.break_graph(f"{name_of(f)} of an array")
     if _holds_functions(owner):
-        return sim.break_graph(f"{name_of(f)} of an object that holds functions")
+        hooks = isinstance(owner, saved_tensors_hooks)
+        return sim.break_graph(f"{name_of(f)} of an object that holds functions", hooks=hooks)
+    for x in (owner, *args[:1]):  # methods in C are given their object
+        if isinstance(x, (HookHandle, HookRemoveHelper)) and not sim.trace.is_fresh(x):
+            return sim.break_graph(f"{name_of(f)} of a hook from outside", hooks=True)
     for x in (*args, *kwargs.values()):
         if _is_opaque(x):
             return sim.break_graph(f"{name_of(f)} of an object of {type(x).__name__}, whose state no guard compares")
@@ -101,11 +108,12 @@ def leaf(sim: Simulator, f: Callable[..., Any], args: tuple, kwargs: dict[str, A
                 sim.trace.of_library = Refused(error, sim.places())
             raise
         # Outside of the graph it raises what it has to, at the user's line, or it works there.
-        return sim.break_graph(f"{name_of(f)}: {type(error).__name__}: {error}")
+        reason = f"{name_of(f)}: {type(error).__name__}: {error}"
+        return sim.break_graph(reason, hooks=is_backward(f) or f is grad)
     if capture.ended:
         sim.end_graph()
     if current().saved_hooks is not None:
-        return sim.break_graph(f"{name_of(f)}: hooks of saved tensors are called at every call")
+        return sim.break_graph(f"{name_of(f)}: hooks of saved tensors are called at every call", hooks=True)
     if isinstance(result, Tensor) and not isinstance(result, SymTensor):
         if not _is_from_outside(sim, result, f, args):
             was_made = capture.wrote_first(result, known)

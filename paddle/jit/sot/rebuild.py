@@ -52,6 +52,7 @@ _CONSTANT = (
     type(Ellipsis), type(NotImplemented),
     property, Direct,
 )  # fmt: skip
+_COMPILED = "cython_function_or_method"  # the name of the class
 _EMPTY = object()
 
 
@@ -254,6 +255,8 @@ class Rebuilder:
             return f"{self.value(x.tensor)}.{x.name}"
         if kind is ListAppend:
             return f"{self.load(x.source)}.append"
+        if kind is MethodType and type(x.__func__).__name__ == _COMPILED:
+            return f"{self.value(x.__self__)}.{x.__name__}"
         if kind is MethodType:
             return f"MethodType({self.value(x.__func__)}, {self.value(x.__self__)})"
         if kind is super:
@@ -268,11 +271,7 @@ class Rebuilder:
         if package(kind.__module__) in ("paddle", "umiak", "builtins", "functools") and not isinstance(
             x, BaseException
         ):
-            if hasattr(x, "__self__") or kind.__name__ in (
-                "cython_function_or_method",
-                "method_descriptor",
-                "method-wrapper",
-            ):
+            if hasattr(x, "__self__") or kind.__name__ in (_COMPILED, "method_descriptor", "method-wrapper"):
                 return self._bound(x)
         raise Uncapturable(f"an object of {kind.__module__}.{kind.__name__} cannot be made again")
 

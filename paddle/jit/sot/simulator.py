@@ -31,7 +31,7 @@ from paddle.autograd.py_layer import PyLayer, PyLayerContext
 from paddle.distributed.fleet.recompute.recompute import recompute_sequential
 from paddle.jit.ignored import is_ignored
 from paddle.jit.sot import attributes, leaves
-from paddle.jit.sot.control import Control, GraphBreak, Operation, Refused, Restart, Uncapturable
+from paddle.jit.sot.control import AsWritten, Control, GraphBreak, Operation, Refused, Restart, Uncapturable
 from paddle.jit.sot.effects import effects_of
 from paddle.jit.sot.frame import YIELDED, Frame
 from paddle.jit.sot.leaves import BUILT_IN, PLAIN, holds, name_of, reads_one_call
@@ -226,11 +226,12 @@ class Simulator:
         finally:
             self.unwind_to(n)
 
-    def break_graph(self, reason: str, between: bool = False) -> NoReturn:
+    def break_graph(self, reason: str, between: bool = False, hooks: bool = False) -> NoReturn:
         """Have the capture begin anew, with a break before this operation.
 
         Where a built-in function, or the library, stands between two frames, it is called as a whole after the break.
-        A function that is one graph is refused, unless the operation may stand ``between`` two graphs of it.
+        A function that is one graph is refused, unless the operation may stand ``between`` two graphs of it. Where it
+        has ``hooks`` called, as eager calls would call them, the function runs as it was written if it may not.
         """
         frames = self.frames
         full_graph = self.trace.policy.full_graph
@@ -241,7 +242,9 @@ class Simulator:
             self.trace.policy.leaves[frames[own].code] = reason
             raise Restart
         at = next((i - 1 for i in range(1, len(frames)) if not frames[i].direct), len(frames) - 1)
-        if full_graph and not (between and self._may_stand_between()):
+        if full_graph and not ((between or hooks) and self._may_stand_between()):
+            if hooks:
+                raise AsWritten(f"{reason} ({frames[-1].where()})")
             what = f"[to_static] cannot capture {self.trace.name} as one graph"
             hint = ". Do that in the function itself, outside of branches on tensors, loops and try, or outside of it"
             self.refuse(CaptureError(f"{what}: {reason} ({frames[-1].where()}){hint if between else ''}"))
@@ -377,13 +380,17 @@ class Simulator:
             return self.break_graph(f"{name}() of a tensor, which differs from call to call")
         method = getattr(x, name)
         if name in ("register_hook", "_register_grad_hook", "retain_grads") and not self.trace.capture.is_outer_leaf(x):
-            return self.break_graph(f"{name}() of a tensor whose history began outside, where more of its gradient is")
+            return self.break_graph(
+                f"{name}() of a tensor whose history began outside, where more of its gradient is", hooks=True
+            )
         if name in ("register_hook", "_register_grad_hook"):
             if isinstance(x, SymTensor) and x._value.hooks and effects_of(self, args[0], [x]) is not None:
-                raise Uncapturable("a hook that cannot be captured follows one that was")  # their order would change
+                raise AsWritten("a hook that cannot be captured follows one that was")  # their order would change
             self.probe(args[0], [x])
             if reads_one_call(self, args[0]):
-                return self.break_graph(f"{name_of(args[0])}, a hook of variables that the frame had before a break")
+                return self.break_graph(
+                    f"{name_of(args[0])}, a hook of variables that the frame had before a break", hooks=True
+                )
         plain = (
             method.__func__
             if type(method) is MethodType and is_library(getattr(method.__func__, "__module__", None))
@@ -399,7 +406,8 @@ class Simulator:
         """Break the graph where a function that the library is to call later does more than compute with tensors."""
         reason = effects_of(self, f, like)
         if reason is not None:
-            self.break_graph(f"{name_of(f)}, a function that is called for gradients, {reason}")
+            what = f"{name_of(f)}, a function that is called for gradients, {reason}"
+            self.break_graph(what, hooks=True)
 
     def probe_layer(self, layer: type[PyLayer], *args: Any) -> None:
         def both(inner: Simulator, *given: Any) -> None:
@@ -411,7 +419,7 @@ class Simulator:
 
         reason = effects_of(self, both, list(args), by_simulator=True)
         if reason is not None:
-            self.break_graph(f"{layer.__name__}.apply {reason}")
+            self.break_graph(f"{layer.__name__}.apply {reason}", hooks=True)
 
     def _partial(self, f: functools.partial, args: tuple, kwargs: dict[str, Any], direct: bool) -> Any:
         source = self.trace.sources.get(id(f))

@@ -51,6 +51,18 @@ def _super(sim: Simulator, *args: Any) -> Any:
     return super(sim.trace.contents(frame.cells["__class__"], "__class__"), owner)
 
 
+@model(sys.exc_info)
+def _exc_info(sim: Simulator) -> Any:
+    for frame in reversed(sim.frames):
+        if frame.handling:
+            error = frame.handling[-1]
+            return type(error), error, error.__traceback__
+    # What a caller handles is not known here. A stack of contexts asks for it, to link errors of its own to that.
+    if sim.frames[-1].globals.get("__name__") != "contextlib":
+        sim.break_graph("a call of sys.exc_info")
+    return None, None, None
+
+
 @model(builtins.__import__)
 def _import(
     sim: Simulator, name: str, space: Any = None, variables: Any = None, names: Any = (), level: int = 0

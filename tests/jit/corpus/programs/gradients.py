@@ -7,7 +7,7 @@ import paddle.nn.functional as F
 from paddle import nn
 from paddle.autograd import PyLayer
 from paddle.distributed.fleet.utils import recompute
-from tests.jit.corpus.reasons import BREAKS, COPIES, STATE
+from tests.jit.corpus.reasons import COPIES
 from tests.jit.corpus.registry import driver, factory, given, program
 
 
@@ -65,7 +65,7 @@ class Printing(PyLayer):
         return paddle.clip(grad, -0.1, 0.1)
 
 
-@program(lambda t: t(3), lambda t: t(2), refused=BREAKS)
+@program(lambda t: t(3), lambda t: t(2))
 def py_layer_that_prints(x):
     return Printing.apply(x) * 2
 
@@ -79,7 +79,7 @@ def hook_on_an_intermediate(x):
     return z + y
 
 
-@factory(lambda t: t(3), lambda t: t(3), refused=STATE)
+@factory(lambda t: t(3), lambda t: t(3))
 def hook_that_stores():
     seen = []
 
@@ -168,7 +168,7 @@ def recomputation():
     return f
 
 
-@program(lambda t: t(3), lambda t: t(2), refused=BREAKS)
+@program(lambda t: t(3), lambda t: t(2))
 def saved_tensor_hooks(x):
     def pack(v):
         print("pack", v.shape)
@@ -221,7 +221,7 @@ def gradient_stopped_by_a_flag(x, stop):
     return y * x
 
 
-@program(lambda t: t(3), lambda t: t(3), raises="RuntimeError", refused=BREAKS)
+@program(lambda t: t(3), lambda t: t(3), raises="RuntimeError")
 def error_in_a_hook(x):
     def fail(grad):
         raise RuntimeError("in the hook")
