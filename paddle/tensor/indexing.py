@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paddle.tensor._args import cast, create_on, integer, number_in, op_error, write_part
-from paddle.tensor.overwriting import INDEX_PUT, PUT, WHERE, update
+from paddle.tensor.overwriting import INDEX_GET, INDEX_PUT, PUT, WHERE, update
 from umiak import ops as F
-from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
 from umiak.core.context import current
 from umiak.core.eager import apply, apply1, apply_rows
@@ -260,7 +259,6 @@ def _simple(x: Tensor, items: tuple) -> Tensor | None:
 
 
 _SLICES: dict[tuple, Any] = {}
-_WORTH_A_COPY = 4  # a tensor of so many times the elements is not copied for their sake
 _FIRST = F.Slice((0,))
 _DROP_FIRST = F.Squeeze((0,))
 _TAKE_FIRST = F.Take(0)
@@ -324,29 +322,17 @@ def _gather(x: Tensor, advanced: dict[int, Tensor]) -> Tensor:
     if len(by_axis) == 1:
         ((axis, index),) = by_axis.items()
         return F.take(x, index, axis)
-    axes = tuple(by_axis)
-    rest = tuple(a for a in range(x.ndim) if a not in by_axis)
-    front = x if axes == tuple(range(len(axes))) else F.permute(x, axes + rest)
-    out = F.index_get(front, _aligned(list(by_axis.values())))
-    if _together(axes) and axes[0]:
-        # The dims of the indices go back to where the first one stood.
-        k = out.ndim - len(rest)
-        out = F.permute(out, (*range(k, k + axes[0]), *range(k), *range(k + axes[0], out.ndim)))
-    return out
+    return apply(INDEX_GET[(tuple(by_axis),)], (x, *by_axis.values()))
 
 
 def _indices_by_axis(advanced: dict[int, Tensor]) -> dict[int, Tensor]:
     """Integer indices by axis; a mask becomes one for each of its dims."""
+    for i in advanced.values():
+        if i.dtype.is_bool:
+            break
+    else:
+        return advanced
     return {axis + k: c for axis, i in advanced.items() for k, c in enumerate(coordinates(i))}
-
-
-def _aligned(indices: list[Tensor]) -> list[Tensor]:
-    """Indices of one integer dtype."""
-    return [cast(i, dt.int64) for i in indices]
-
-
-def _together(axes: tuple[int, ...]) -> bool:
-    return axes[-1] - axes[0] == len(axes) - 1
 
 
 def setitem(x: Tensor, item: Any, value: Any) -> None:
@@ -376,7 +362,7 @@ def setitem(x: Tensor, item: Any, value: Any) -> None:
     basic, advanced = parse(x, item)
     region = basic(x)
     if not advanced:
-        new = _value(value, x, tuple(region.shape))
+        new = _broadcast(_tensor(value, x), tuple(region.shape))
         if x.dtype.is_packed:
             write_part(x, basic.__call__, new)
         else:
@@ -401,14 +387,14 @@ def _is_leaf(x: Tensor) -> bool:
     return x._tracer.is_leaf(x) if x._kind & KIND_SYMBOLIC and x._tracer is not None else x.is_leaf
 
 
-def _value(value: Any, x: Tensor, shape: tuple[int, ...]) -> Tensor:
-    v = _tensor(value, x)
-    if tuple(v.shape) == shape:
-        return v
-    lead = v.ndim - len(shape)
-    if lead > 0 and all(n == 1 for n in v.shape[:lead]):
-        v = F.reshape(v, tuple(v.shape[lead:]))
-    return F.broadcast_to(v, shape)
+def _broadcast(v: Tensor, shape: tuple[int, ...]) -> Tensor:
+    return v if tuple(v.shape) == shape else F.broadcast_to(_with_rank(v, len(shape)), shape)
+
+
+def _with_rank(v: Tensor, rank: int) -> Tensor:
+    """``v`` without dims of size 1 in front that are too many."""
+    lead = v.ndim - rank
+    return F.reshape(v, tuple(v.shape[lead:])) if lead > 0 and all(n == 1 for n in v.shape[:lead]) else v
 
 
 def _tensor(value: Any, x: Tensor) -> Tensor:
@@ -460,56 +446,13 @@ def where_masked(x: Tensor, mask: Tensor, v: Tensor, add: bool = False) -> _Call
     return WHERE, (mask, F.add(x, v) if add else v, x)
 
 
-def _put(region: Tensor, advanced: dict[int, Tensor], value: Any, x: Tensor) -> Tensor | _Call:
+def _put(region: Tensor, advanced: dict[int, Tensor], value: Any, x: Tensor) -> _Call:
     by_axis = _indices_by_axis(advanced)
-    axes = tuple(by_axis)
+    v = _tensor(value, x)
     if len(by_axis) == 1:
         ((axis, index),) = by_axis.items()
-        s = region.shape
-        v = _value(value, x, (*s[:axis], *index.shape, *s[axis + 1 :]))
-        return PUT[axis], (region, index, v)
-    sizes = region.shape
-    rest = tuple(a for a in range(len(sizes)) if a not in by_axis)
-    order = axes + rest
-    indices = _aligned(list(by_axis.values()))
-    k = _broadcast(region, [tuple(i.shape) for i in indices])
-    tail = [sizes[a] for a in rest]
-    if _together(axes) and axes[0]:
-        p, n = axes[0], len(k)
-        v = _value(value, x, (*tail[:p], *k, *tail[p:]))
-        v = F.permute(v, (*range(p, p + n), *range(p), *range(p + n, v.ndim)))
-    else:
-        v = _value(value, x, (*k, *tail))
-    if order == tuple(range(len(order))):
-        return INDEX_PUT["set"], (region, v, *indices)
-    if type(v._count) is type(region._count) is int and v._count <= region._count // _WORTH_A_COPY:
-        return INDEX_PUT["set"], (region, v, *_every_axis(region, axes, indices))
-    new = F.index_put(F.permute(region, order), v, indices)
-    back = [0] * len(order)
-    for i, a in enumerate(order):
-        back[a] = i
-    return F.permute(new, tuple(back))
-
-
-def _broadcast(x: Tensor, shapes: list[tuple]) -> tuple:
-    """The shape of indices together."""
-    if not x._kind & KIND_SYMBOLIC and all(s == shapes[0] for s in shapes):
-        return shapes[0]
-    from paddle.tensor.sequences import broadcast_shapes
-
-    return tuple(broadcast_shapes(*shapes))
-
-
-def _every_axis(x: Tensor, axes: tuple[int, ...], indices: list[Tensor]) -> list[Tensor]:
-    """Indices of all axes up to the last one of ``axes``, with all elements of those between at the end."""
-    between = [a for a in range(axes[-1]) if a not in axes]
-    given = iter(indices)
-    found = []
-    for a in range(axes[-1] + 1):
-        if a in axes:
-            i, behind = next(given), len(between)
-            found.append(F.reshape(i, (*i.shape, *[1] * behind)))
-        else:
-            i, behind = create_on(x.place, F.iota, 0, 1, dt.int64, x.shape[a]), len(between) - between.index(a) - 1
-            found.append(F.reshape(i, (x.shape[a], *[1] * behind)))
-    return found
+        sizes = region.shape
+        return PUT[axis], (region, index, _broadcast(v, (*sizes[:axis], *index.shape, *sizes[axis + 1 :])))
+    indices = by_axis.values()
+    rank = region.ndim - len(indices) + max([i.ndim for i in indices])
+    return INDEX_PUT[tuple(by_axis), "set"], (region, _with_rank(v, rank), *indices)

@@ -15,7 +15,8 @@ from umiak.core.tensor import KIND_VIEW, Tensor
 _QUICKLY_COPIED = 1 << 14  # elements: a copy of fewer takes less time than to find out whether it is needed
 _TARGET = "overwriting.target"  # of the context: the tensor that the running in-place form writes
 WHERE = F.Where()
-PUT, INDEX_PUT, SCATTER_ALONG = InternedOps(F.Put), InternedOps(F.IndexPut), InternedOps(F.ScatterAlong)
+PUT, SCATTER_ALONG = InternedOps(F.Put), InternedOps(F.ScatterAlong)
+INDEX_GET, INDEX_PUT = InternedOps(F.IndexGet), InternedOps(F.IndexPut)
 
 
 def updated(x: Tensor, op: OpBase, operands: tuple, params: tuple = ()) -> Tensor:

@@ -476,7 +476,7 @@ def _index_put(x: Tensor, indices: list[Tensor], value: Any, mode: str, op: str)
     value = _put_value(value, x)
     if tuple(value.shape) != shape:
         value = F.broadcast_to(value, shape)
-    return updated(x, INDEX_PUT[mode], (x, value, *indices))
+    return updated(x, INDEX_PUT[None, mode], (x, value, *indices))
 
 
 def _put_value(value: Any, x: Tensor) -> Tensor:

@@ -528,6 +528,12 @@ REFERENCES["fft_shift"] = lambda x, axes, inverse: (np.fft.ifftshift if inverse 
 COMBINE = {"set": None, "add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum}
 
 
+def addressed(indices: tuple, axes: tuple | None) -> tuple:
+    """An index of NumPy in which indices stand at axes."""
+    given = dict(zip(range(len(indices)) if axes is None else axes, indices, strict=True))
+    return tuple(given.get(a, slice(None)) for a in range(max(given) + 1))
+
+
 def combine_at(x: np.ndarray, where: tuple, updates: Any, mode: str, fresh: bool = False) -> np.ndarray:
     x = x.copy()
     updates = np.asarray(updates, x.dtype)
@@ -579,8 +585,8 @@ def segment_reduce(x, index, source, mode, count):
 
 REFERENCES["take"] = lambda x, index, axis: np.take(x, index, axis)
 REFERENCES["take_along"] = lambda x, index, axis, from_end=True: np.take_along_axis(x, index, axis)
-REFERENCES["index_get"] = lambda x, *indices: x[indices]
-REFERENCES["index_put"] = lambda x, values, *indices, mode: combine_at(x, indices, values, mode)
+REFERENCES["index_get"] = lambda x, *indices, axes: x[addressed(indices, axes)]
+REFERENCES["index_put"] = lambda x, values, *indices, axes, mode: combine_at(x, addressed(indices, axes), values, mode)
 REFERENCES["put"] = lambda x, index, updates, axis, mode: combine_at(x, (slice(None),) * axis + (index,), updates, mode)
 REFERENCES["scatter_along"] = lambda x, index, updates, axis, mode, include_self: combine_at(
     x, along(index, axis), updates, mode, not include_self

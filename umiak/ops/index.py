@@ -196,29 +196,74 @@ def _gathered(op: Op, x: Meta, index: Meta) -> tuple:
     return (*index.shape[:-1], *x.shape[op.depth :])
 
 
-@register
-class IndexGet(Op):
-    """Elements or slices of ``x`` where its first dims are addressed by ``indices``, which broadcast against each
-    other.
+class Indexed(Op):
+    """Elements or slices of ``x`` at ``indices``, which broadcast against each other, of ``axes``, which rise.
+
+    The dims of the indices stand where those they replace stood, or in front where these are no neighbours, as in
+    NumPy. ``axes`` None are the first ones.
     """
+
+    abstract = True
+    axes: tuple[int, ...] | None = None
+
+    def addressed(self, indices: tuple) -> tuple:
+        """The axes that indices address."""
+        return tuple(range(len(indices))) if self.axes is None else self.axes
+
+    def selected(self, sizes: Any, axes: tuple, picked: Any) -> tuple:
+        """Something for each dim of what is selected: of ``sizes``, one for each dim of x, and of ``picked``, one for
+        each dim that the indices have together.
+        """
+        rest = tuple(n for a, n in enumerate(sizes) if a not in axes)
+        before = axes[0] if _neighbours(axes) else 0
+        return (*rest[:before], *picked, *rest[before:])
+
+    def shape_of(self, x: Meta, indices: tuple) -> tuple:
+        """The shape of what is selected; indices that do not fit x are refused."""
+        axes, rank = self.addressed(indices), len(x.shape)
+        if not 0 < len(indices) <= rank:
+            self.fail(ValueError, f"one to {rank} indices", len(indices))
+        if len(axes) != len(indices) or list(axes) != sorted(set(axes)) or not 0 <= axes[0] <= axes[-1] < rank:
+            self.fail(ValueError, f"an axis from 0 to {rank - 1} for each of {len(indices)} indices, rising", axes)
+        for m in indices:
+            _check_index(self, m)
+        return self.selected(x.shape, axes, broadcast_shape(self, *indices))
+
+
+def _neighbours(axes: tuple) -> bool:
+    return axes[-1] - axes[0] == len(axes) - 1
+
+
+@register
+class IndexGet(Indexed):
+    """Elements or slices of ``x`` at indices of some of its axes."""
 
     packed = True
     inputs = ("x", "*indices")
     linear = monotone = ("x",)
 
     def infer(self, x, *indices):
-        return Meta((*_broadcast_indices(self, x, indices), *x.shape[len(indices) :]), x.dtype)
+        return Meta(self.shape_of(x, indices), x.dtype)
 
     def decompose(self, x, *indices):
+        axes = self.addressed(indices)
         if len(indices) == 1:
-            return F.take(x, indices[0], axis=0)
-        return F.gather_nd(x, _coordinates(self, indices), depth=len(indices))
+            return F.take(x, indices[0], axis=axes[0])
+        index = _coordinates(_spread(self, indices))
+        rest = tuple(a for a in range(x.ndim) if a not in axes)
+        if axes[-1] < len(axes):
+            return F.gather_nd(x, index, depth=len(indices))
+        out = F.gather_nd(F.permute(x, perm=axes + rest), index, depth=len(indices))
+        k = index.ndim - 1
+        order = self.selected([k + rest.index(a) if a in rest else a for a in range(x.ndim)], axes, range(k))
+        return F.permute(out, perm=order) if order != tuple(range(out.ndim)) else out
 
     def shard(self, x, *indices):
-        names, k = factor_names(len(x.shape)), len(indices)
+        names, axes = factor_names(len(x.shape)), self.addressed(indices)
         rank = max(len(i.shape) for i in indices)
         own = [["1"] * len(i.shape) for i in indices]
-        return shard_string([names, *own], [["1"] * rank + names[k:]], **dict.fromkeys(names[:k], "replicated"))
+        out = list(self.selected(names, axes, ["1"] * rank))
+        return shard_string([names, *own], [out], **dict.fromkeys([names[a] for a in axes], "replicated"))
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -226,14 +271,9 @@ class IndexGet(Op):
         yield Sample((draw(rng, (3, 4, 2)), np.array([[2], [0]]), np.array([0, 1, 1])), note="broadcast")
         yield Sample((draw(rng, (3, 2), dt.complex128), np.array(1)), note="0-d index")
         yield Sample((draw(rng, (3, 2)), np.zeros(0, np.int64)), note="0-size")
-
-
-def _broadcast_indices(op: Op, x: Meta, indices: tuple) -> tuple:
-    if not 0 < len(indices) <= len(x.shape):
-        op.fail(ValueError, f"one to {len(x.shape)} indices", len(indices))
-    for m in indices:
-        _check_index(op, m)
-    return broadcast_shape(op, *indices)
+        yield Sample((draw(rng, (2, 3, 4)), np.array([1, 0]), np.array([[3], [-1]])), {"axes": (0, 2)}, note="apart")
+        yield Sample((draw(rng, (2, 3, 4, 2)), np.array([1, 0]), np.array([3, 1])), {"axes": (1, 2)}, note="behind")
+        yield Sample((draw(rng, (2, 3)), np.array([1, 0])), {"axes": (1,)}, note="one behind")
 
 
 def broadcast_sizes(op: Op, *shapes: Any) -> tuple:
@@ -241,11 +281,15 @@ def broadcast_sizes(op: Op, *shapes: Any) -> tuple:
     return broadcast_shape(op, *(Meta(tuple(s), None) for s in shapes))
 
 
-def _coordinates(op: Op, indices: tuple) -> Any:
-    """Index tensors joined into one of coordinates."""
+def _spread(op: Op, indices: tuple) -> list:
+    """Index tensors of int64 and of the shape that they broadcast to."""
     shape = broadcast_sizes(op, *(i.shape for i in indices))
-    parts = [F.broadcast_to(cast_to(i, dt.int64), shape=shape) for i in indices]
-    return F.stack(parts, axis=len(shape))
+    return [F.broadcast_to(cast_to(i, dt.int64), shape=shape) for i in indices]
+
+
+def _coordinates(indices: list) -> Any:
+    """Indices of one shape joined into one of coordinates."""
+    return F.stack(indices, axis=indices[0].ndim)
 
 
 # --- scatter -------------------------------------------------------------------------------------------------------
@@ -533,10 +577,10 @@ class ScatterNd(Scatter):
 
 
 @register
-class IndexPut(Op):
-    """``x`` with ``values`` combined where ``indices`` address its first dims; the inverse of :class:`IndexGet`.
+class IndexPut(Indexed):
+    """``x`` with ``values`` combined at indices of some of its axes; the inverse of :class:`IndexGet`.
 
-    The indices broadcast against each other, and ``values`` to the shape that they select.
+    The values broadcast to what is selected.
     """
 
     inputs = ("x", "values", "*indices")
@@ -550,7 +594,7 @@ class IndexPut(Op):
     def infer(self, x, values, *indices):
         _check_mode(self, x)
         same_dtype(self, x, values)
-        shape = (*_broadcast_indices(self, x, indices), *x.shape[len(indices) :])
+        shape = self.shape_of(x, indices)
         if values.weak is None:
             same_shape(
                 self,
@@ -561,16 +605,33 @@ class IndexPut(Op):
         return Meta(tuple(x.shape), x.dtype)
 
     def decompose(self, x, values, *indices):
-        index = _coordinates(self, indices)
+        axes, shape, places = self.addressed(indices), sizes(x), _spread(self, indices)
+        picked = sizes(places[0])
         if is_tensor(values):
-            values = F.broadcast_to(values, shape=(*sizes(index)[:-1], *sizes(x)[len(indices) :]))
-        return F.scatter_nd(x, index, values, depth=len(indices), mode=self.mode)
+            values = F.broadcast_to(values, shape=self.selected(shape, axes, picked))
+        if axes[-1] < len(axes):
+            return F.scatter_nd(x, _coordinates(places), values, depth=len(axes), mode=self.mode)
+        if len(axes) == 1:
+            return F.put(x, indices[0], values, axis=axes[0], mode=self.mode)
+        # Coordinates of all axes up to the last: nothing of x moves, and its memory may become the result's.
+        k, between = len(picked), [a for a in range(axes[-1]) if a not in axes]
+        full = (*picked, *(shape[a] for a in between))
+        given = [F.unsqueeze(i, axes=tuple(range(k, len(full)))) for i in places]
+        ranges = [at_dim(counter(shape[a]), k + i, len(full)) for i, a in enumerate(between)]
+        by_axis = dict(zip((*axes, *between), (*given, *ranges), strict=True))
+        every = [F.broadcast_to(by_axis[a], shape=full) for a in range(axes[-1] + 1)]
+        if is_tensor(values) and _neighbours(axes):
+            n = axes[0]
+            values = F.permute(values, perm=(*range(n, n + k), *range(n), *range(n + k, values.ndim)))
+        return F.scatter_nd(x, _coordinates(every), values, depth=len(every), mode=self.mode)
 
     def shard(self, x, values, *indices):
-        names, k = factor_names(len(x.shape)), len(indices)
+        names, axes = factor_names(len(x.shape)), self.addressed(indices)
         own = [["1"] * len(m.shape) for m in indices]
-        selected = ["1"] * max(map(len, own)) + names[k:]
-        return shard_string([names, aligned(selected, values), *own], [names], **dict.fromkeys(names[:k], "replicated"))
+        selected = list(self.selected(names, axes, ["1"] * max(map(len, own))))
+        return shard_string(
+            [names, aligned(selected, values), *own], [names], **dict.fromkeys([names[a] for a in axes], "replicated")
+        )
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -580,6 +641,10 @@ class IndexPut(Op):
         yield Sample((draw(rng, (3, 4)), 1.5, i, j), note="a number")
         yield Sample((draw(rng, (3, 2), dt.complex128), draw(rng, (), dt.complex128), np.array(1)), note="0-d")
         yield Sample((draw(rng, (3, 2)), draw(rng, (0, 2)), np.zeros(0, np.int64)), note="0-size")
+        apart, behind = draw(rng, (3, 2, 4)), draw(rng, (2, 3, 4))
+        yield Sample((apart, draw(rng, (2, 2)), i, j), {"axes": (0, 2)}, note="apart")
+        yield Sample((behind, draw(rng, (2, 2)), i, j), {"axes": (1, 2), "mode": "add"}, note="behind")
+        yield Sample((behind, draw(rng, (1, 2)), j), {"axes": (2,)}, note="one behind")
 
 
 @register

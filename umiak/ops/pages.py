@@ -99,8 +99,7 @@ class WritePages(Paged):
         sequence, _, position = places(counts, before, rows.shape[0])
         page = F.index_get(tables, [sequence, F.floor_div(position, pages.shape[-2])])
         row = F.remainder(position, pages.shape[-2])
-        by_row = F.permute(listed(pages), perm=(0, 2, 1, 3))
-        new = F.permute(F.index_put(by_row, rows, [page, row]), perm=(0, 2, 1, 3))
+        new = F.index_put(listed(pages), rows, [page, row], axes=(0, 2))
         return F.reshape(new, shape=sizes(pages))
 
     def shard(self, pages, rows, tables, counts, before):

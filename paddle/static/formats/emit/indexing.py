@@ -63,20 +63,32 @@ def gather_nd(e: Emitter, o: ir.Operation) -> Result:
     return e.one("gather_nd", [e.of(x), _int64(e, index)], e.type(o))
 
 
-def _put_at(e: Emitter, o: ir.Operation, x: Result, indices: list[Result], values: Any, add: bool) -> Result:
+def _put_at(e: Emitter, x: Result, indices: list[Result], values: Result, add: bool) -> Result:
     if not any(typed(i).shape for i in indices):  # the operator wants an index with a dim
         indices = [e.reshape(i, (1,)) for i in indices]
     kind = typed(x)
-    given = [x, e.combine([e.cast(i, "int64") for i in indices]), e.of(values, kind.dtype)]
+    given = [x, e.combine([e.cast(i, "int64") for i in indices]), values]
     return e.one("index_put", given, kind, accumulate=flag(add))
 
 
 @emits(F.IndexPut)
 def index_put(e: Emitter, o: ir.Operation) -> Result | None:
+    """The axes that are indexed go to the front, and back."""
     x, values, *indices = o.operands
     if o.op.mode not in ("set", "add"):
         return None
-    return _put_at(e, o, e.of(x), [_int64(e, i) for i in indices], values, o.op.mode == "add")
+    made, places = e.of(x), [_int64(e, i) for i in indices]
+    axes, add, new = o.op.addressed(places), o.op.mode == "add", e.of(values, typed(made).dtype)
+    if axes[-1] < len(axes):
+        return _put_at(e, made, places, new, add)
+    rank, picked = len(typed(made).shape), max(len(typed(i).shape) for i in places)
+    forth = [*axes, *(a for a in range(rank) if a not in axes)]
+    order = o.op.selected([picked + i - len(axes) for i in map(forth.index, range(rank))], axes, range(picked))
+    if list(order) != sorted(order) and type(values) is ir.Value:
+        new = e.unsqueeze(new, range(len(order) - len(typed(new).shape)))
+        new = e.transpose(new, [order.index(i) for i in range(len(order))])
+    out = _put_at(e, e.transpose(made, forth), places, new, add)
+    return e.transpose(out, [forth.index(i) for i in range(rank)])
 
 
 @emits(F.Put)
@@ -132,7 +144,7 @@ def scatter_nd(e: Emitter, o: ir.Operation) -> Result | None:
         return e.one("scatter_nd_add", [e.of(x), made, e.of(updates)], e.type(o))
     one = typed(made)._replace(shape=typed(made).shape[:-1])
     parts = e.parts(e.one("unbind", [made], (one,) * o.op.depth, axis=i32(len(one.shape))))
-    return _put_at(e, o, e.of(x), parts, updates, o.op.mode == "add")
+    return _put_at(e, e.of(x), parts, e.of(updates, typed(e.of(x)).dtype), o.op.mode == "add")
 
 
 @emits(F.Embedding)
