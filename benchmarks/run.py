@@ -52,6 +52,7 @@ MODULES = (
     "custom_operators",
     "inference",
     "inference_models",
+    "latency",
     "interchange",
     "devices",
     "data",

@@ -15,6 +15,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -368,3 +369,17 @@ def test_help_names_the_exit_codes(capsys):
         command.main(["--help"])
     assert stopped.value.code == command.DONE
     assert "exit codes" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_the_example_that_asks(prefix, net):
+    example = Path(__file__).parents[2] / "examples/inference/python/ask.py"
+    with running(prefix) as server:
+        asked = subprocess.run(
+            [sys.executable, example, str(server.port), "3x8"], capture_output=True, text=True, check=False
+        )
+    assert asked.returncode == 0, asked.stderr
+    (line,) = asked.stdout.splitlines()
+    x = (np.arange(24) * 37 % 101 / 101).astype("float32").reshape(3, 8)
+    (y,) = net.expected([x])
+    same([float(n) for n in line.rpartition("] ")[2].split()], y.reshape(-1)[:8])

@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+import sys
 import sysconfig
 from pathlib import Path
 
@@ -175,6 +176,36 @@ def test_program_in_cpp(embedded, plain_model, tmp_path, compiled_ahead):
     np.testing.assert_allclose(sums, wanted_sums(plain_model), rtol=1e-4)
 
 
+def assert_first_numbers(line, prefix, shape):
+    """What an example prints, for numbers that follow from their places."""
+    x = (np.arange(np.prod(shape)) * 37 % 101 / 101).astype("float32").reshape(shape)
+    numbers = [float(n) for n in line.rpartition("] ")[2].split()]
+    np.testing.assert_allclose(numbers, expected(prefix, x)[0].reshape(-1)[:8], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.skipif(CXX is None, reason="needs a C++ compiler")
+@pytest.mark.parametrize("compiled_ahead", [False, True])
+def test_program_in_cpp_of_one_predictor(embedded, plain_model, tmp_path, compiled_ahead):
+    from paddle.inference.compile import compile_model
+
+    library, files = embedded, (f"{plain_model}.json", f"{plain_model}.pdiparams")
+    if compiled_ahead:
+        library = compile_model(str(plain_model), str(tmp_path / "libplain.so"), sizes=["x=2x3x8x8"])
+        files = ("-", "-")
+    binary = program(tmp_path, CXX, EXAMPLES / "cpp/predict.cc", library, "predict")
+    (line,) = started(binary, *files, "x", 2, 3, 8, 8).splitlines()
+    assert_first_numbers(line, plain_model, (2, 3, 8, 8))
+
+
+def test_program_in_python(plain_model):
+    run = subprocess.run(
+        [sys.executable, EXAMPLES / "python/predict.py", plain_model, "x=2x3x8x8"], capture_output=True, text=True
+    )
+    assert run.returncode == 0, run.stderr
+    assert_first_numbers(run.stdout.strip(), plain_model, (2, 3, 8, 8))
+    assert re.fullmatch(r"[\d.]+ ms", run.stderr.splitlines()[-1])
+
+
 def java():
     """A Java that has foreign functions; None where there is none."""
     found = [shutil.which("java"), *sorted(map(str, Path("/usr/lib/jvm").glob("*/bin/java")))]
@@ -201,9 +232,7 @@ def test_program_in_java(embedded, plain_model, tmp_path, compiled_ahead):
     (line,) = started(
         binary, "--enable-native-access=ALL-UNNAMED", source, library, model, "x", 2, 3, 8, 8
     ).splitlines()  # fmt: skip
-    x = (np.arange(2 * 3 * 8 * 8) * 37 % 101 / 101).astype("float32").reshape(2, 3, 8, 8)
-    numbers = [float(n) for n in line.rpartition("] ")[2].split()]
-    np.testing.assert_allclose(numbers, expected(plain_model, x)[0].reshape(-1)[:8], rtol=1e-4, atol=1e-5)
+    assert_first_numbers(line, plain_model, (2, 3, 8, 8))
 
 
 CPP = r"""
