@@ -122,7 +122,7 @@ def rot90(x: Tensor, k: int = 1, axes: Sequence[int] = [0, 1], name: str | None 
         axes: the two dims; negative counts from the end.
 
     Returns:
-        Tensor of x's dtype; for odd ``k`` the two sizes are swapped.
+        Tensor of x's dtype; for odd ``k`` the two sizes are swapped. x itself where ``k`` is a multiple of 4.
 
     Raises:
         TypeError: x is not a tensor.
@@ -143,7 +143,7 @@ def rot90(x: Tensor, k: int = 1, axes: Sequence[int] = [0, 1], name: str | None 
         raise op_error(ValueError, "rot90", "two different axes", list(pair))
     k %= 4
     if k == 0:
-        return F.copy(x)
+        return x
     if k == 2:
         return F.flip(x, tuple(sorted((a, b))))
     swapped, flipped = swap(n, a, b), _FLIP[((b,),)]

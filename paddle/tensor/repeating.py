@@ -20,6 +20,7 @@ from paddle.tensor._args import cast as _cast_to
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
 
 
 def _expansion(x: Tensor, shape: Any, op: str) -> tuple[int, ...]:
@@ -34,16 +35,26 @@ def _expansion(x: Tensor, shape: Any, op: str) -> tuple[int, ...]:
     return tuple(sizes)
 
 
+def _repeated(x: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """``x`` in a shape that it broadcasts to; memory of its own where nothing is repeated, so that nobody writes to two
+    tensors who sees one of whole memory.
+    """
+    lead = len(shape) - x.ndim
+    alike = all(dim.same(n, 1) for n in shape[:lead]) and all(map(dim.same, shape[lead:], x.shape))
+    return F.copy(F.broadcast_to(x, shape)) if alike and lead >= 0 else F.broadcast_to(x, shape)
+
+
 @public(aliases={"size": "shape"}, ints_from=1)
 def expand(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
-    """Repeat ``x`` along dims of size 1 and along new leading dims; a view, in which several elements share memory.
+    """Repeat ``x`` along dims of size 1 and along new leading dims.
 
     Args:
         x: tensor of any shape and dtype.
         shape: the new sizes, as a list, a tuple, an integer tensor or separate ints; -1 keeps the size of x.
 
     Returns:
-        Tensor of x's dtype and the new shape. It is not to be written to.
+        Tensor of x's dtype and the new shape: a view, in which several elements share memory, and which is not to be
+        written to. Memory of its own where no element is repeated.
 
     Raises:
         TypeError: x is not a tensor.
@@ -55,7 +66,7 @@ def expand(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
         >>> paddle.to_tensor([[1], [2]]).expand([-1, 3]).tolist()
         [[1, 1, 1], [2, 2, 2]]
     """
-    return F.broadcast_to(need_tensor(x, "expand"), _expansion(x, shape, "expand"))
+    return _repeated(need_tensor(x, "expand"), _expansion(x, shape, "expand"))
 
 
 @public(aliases={"size": "shape"})
@@ -67,7 +78,8 @@ def broadcast_to(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
         shape: the new sizes, as a list, a tuple or an integer tensor; -1 keeps the size of x.
 
     Returns:
-        Tensor of x's dtype and the new shape; a view, which is not to be written to.
+        Tensor of x's dtype and the new shape, as from :func:`expand`: a view, or memory of its own where nothing is
+        repeated.
 
     Raises:
         TypeError: x is not a tensor.
@@ -79,7 +91,7 @@ def broadcast_to(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
         >>> paddle.broadcast_to(paddle.to_tensor([1, 2]), [2, 2]).tolist()
         [[1, 2], [1, 2]]
     """
-    return F.broadcast_to(need_tensor(x, "broadcast_to"), _expansion(x, shape, "broadcast_to"))
+    return _repeated(need_tensor(x, "broadcast_to"), _expansion(x, shape, "broadcast_to"))
 
 
 @public(takes_out=True)
@@ -91,7 +103,8 @@ def expand_as(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
         y: tensor whose shape is taken; its dtype and elements are not read.
 
     Returns:
-        Tensor of x's dtype and y's shape; a view, which is not to be written to.
+        Tensor of x's dtype and y's shape, as from :func:`expand`: a view, or memory of its own where nothing is
+        repeated.
 
     Raises:
         TypeError: x or y is not a tensor.
@@ -102,7 +115,7 @@ def expand_as(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
         >>> paddle.expand_as(paddle.to_tensor([1, 2]), paddle.ones([2, 2])).tolist()
         [[1, 2], [1, 2]]
     """
-    return F.broadcast_to(need_tensor(x, "expand_as"), tuple(need_tensor(y, "expand_as", "y").shape))
+    return _repeated(need_tensor(x, "expand_as"), tuple(need_tensor(y, "expand_as", "y").shape))
 
 
 @public(aliases={"x": "input"})
@@ -113,7 +126,8 @@ def broadcast_tensors(input: Sequence[Tensor], name: str | None = None) -> list[
         input: a list or tuple of tensors; dtypes may differ.
 
     Returns:
-        List of tensors of one shape, each of the dtype it had; views, which are not to be written to.
+        List of tensors of one shape, each of the dtype it had, as from :func:`expand`: views, or memory of their own
+        where nothing is repeated.
 
     Raises:
         TypeError: an item is not a tensor.
@@ -129,7 +143,7 @@ def broadcast_tensors(input: Sequence[Tensor], name: str | None = None) -> list[
     if not input:
         raise op_error(ValueError, "broadcast_tensors", "at least one tensor", "none")
     shape = tuple(broadcast_shapes(*(need_tensor(x, "broadcast_tensors", "input").shape for x in input)))
-    return [F.broadcast_to(x, shape) for x in input]
+    return [_repeated(x, shape) for x in input]
 
 
 @public(aliases={"dims": "repeat_times"})

@@ -8,7 +8,6 @@ from typing import Any
 from paddle._public import public
 from paddle.tensor._args import (
     axis_of,
-    create_on,
     dtype_of,
     integer,
     integers,
@@ -18,7 +17,6 @@ from paddle.tensor._args import (
 )
 from paddle.tensor.shapes import reshape
 from umiak import ops as F
-from umiak.core import dtype as dt
 from umiak.core.array import from_numpy as _from_numpy
 from umiak.core.array import to_numpy as _to_numpy
 from umiak.core.tensor import Tensor
@@ -106,14 +104,16 @@ def view_as(x: Tensor, other: Tensor, name: str | None = None) -> Tensor:
 
 @public(usual=False)
 def as_strided(x: Tensor, shape: Any, stride: Any, offset: int = 0, name: str | None = None) -> Tensor:
-    """Elements of ``x`` at given strides and offset.
+    """Memory of ``x`` at given strides and offset; a view.
 
-    The result is a copy; elements of x may occur several times in it, and their gradients add up.
+    Elements of x may occur several times in it; their gradients add up. Of a view, the memory is that of the tensor
+    that it was taken of, from its first element on. Where elements are not in row-major order in memory, they are
+    copied first.
 
     Args:
-        x: tensor of any shape and dtype; strides count in its row-major order.
+        x: tensor of any shape and dtype.
         shape: sizes of the result.
-        stride: for each size, the step between neighbours, in elements.
+        stride: for each size, the step between neighbours, in elements; may be negative or 0.
         offset: the first element.
 
     Returns:
@@ -121,27 +121,50 @@ def as_strided(x: Tensor, shape: Any, stride: Any, offset: int = 0, name: str | 
 
     Raises:
         TypeError: x is not a tensor.
-        ValueError: sizes and strides differ in number, or lead outside x.
+        ValueError: sizes and strides differ in number, or lead outside the memory of x.
 
     Example:
         >>> import paddle
-        >>> paddle.as_strided(paddle.arange(4), [3, 2], [1, 1]).tolist()
+        >>> x = paddle.arange(4)
+        >>> paddle.as_strided(x, [3, 2], [1, 1]).tolist()
         [[0, 1], [1, 2], [2, 3]]
+        >>> x.as_strided([2], [3]).fill_(9)
+        >>> x.tolist()
+        [9, 1, 2, 9]
     """
     need_tensor(x, "as_strided")
     sizes, steps = shape_of(shape, "as_strided"), integers(stride, "as_strided", "stride")
     if len(sizes) != len(steps):
         raise op_error(ValueError, "as_strided", "a stride for each size", f"{list(sizes)} and {list(steps)}")
+    while x._base is not None:
+        x = x._base
+    count = x._count
     low = offset + sum((n - 1) * s for n, s in zip(sizes, steps, strict=True) if s < 0)
     high = offset + sum((n - 1) * s for n, s in zip(sizes, steps, strict=True) if s > 0)
-    if math.prod(sizes) and (low < 0 or high >= x._count):
-        raise op_error(ValueError, "as_strided", f"places within {x._count} elements", f"{low} to {high}")
-    flat = F.reshape(x, (x._count,))
-    at = create_on(x.place, F.full, offset, dt.int64, sizes)
-    for i, (n, s) in enumerate(zip(sizes, steps, strict=True)):
-        along = create_on(x.place, F.iota, 0, s, dt.int64, n)
-        at = F.add(at, F.reshape(along, tuple(n if k == i else 1 for k in range(len(sizes)))))
-    return F.take(flat, at, 0)
+    flat = F.reshape(x, (count,))
+    if not math.prod(sizes):
+        return F.reshape(F.slice(flat, axes=(0,), starts=(0,), sizes=(0,), steps=(1,)), tuple(sizes))
+    if low < 0 or high >= count:
+        raise op_error(ValueError, "as_strided", f"places within {count} elements", f"{low} to {high}")
+    part = F.slice(flat, axes=(0,), starts=(low,), sizes=(high - low + 1,), steps=(1,))
+    return _strided(part, high - low + 1, tuple(sizes), tuple(steps))
+
+
+def _strided(x: Tensor, rest: Any, sizes: tuple, steps: tuple) -> Tensor:
+    """A view of all ``rest`` elements of a flat tensor: windows of windows, those of the widest step outside, so that
+    none overlap where no element is seen twice.
+    """
+    order = sorted(range(len(sizes)), key=lambda i: (steps[i] != 0, -abs(steps[i])))
+    repeated = tuple(sizes[i] for i in order if steps[i] == 0)
+    if repeated:
+        x = F.broadcast_to(x, (*repeated, rest))
+    for depth, i in enumerate(order[len(repeated) :], len(repeated)):
+        rest = rest - (sizes[i] - 1) * abs(steps[i])
+        x = F.unfold(x, axis=depth, size=rest, step=abs(steps[i]))
+        if steps[i] < 0:
+            x = F.slice(x, axes=(depth,), starts=(sizes[i] - 1,), sizes=(sizes[i],), steps=(-1,))
+    x = F.squeeze(x, axes=(len(sizes),))
+    return F.permute(x, perm=tuple(order.index(i) for i in range(len(order))))
 
 
 @public(aliases={"dimension": "axis"})

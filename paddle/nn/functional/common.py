@@ -118,7 +118,7 @@ def dropout(
             x by ``1 - p`` outside of training instead.
 
     Returns:
-        Tensor of x's shape and dtype; x itself where nothing changes.
+        Tensor of x's shape and dtype; a copy outside of training, x itself if ``p`` is 0 in training, or with axes.
 
     Raises:
         TypeError: x is not floating.
@@ -137,7 +137,10 @@ def dropout(
     if mode not in ("upscale_in_train", "downscale_in_infer"):
         raise op_error(ValueError, "dropout", "mode 'upscale_in_train' or 'downscale_in_infer'", repr(mode))
     if not training:
-        y = x if mode == "upscale_in_train" else F.mul(x, 1.0 - p)
+        if mode == "downscale_in_infer":
+            y = F.mul(x, 1.0 - p)
+        else:
+            y = x if inplace or axis is not None else F.copy(need_tensor(x, "dropout"))
     elif p == 0.0:
         y = x
     else:

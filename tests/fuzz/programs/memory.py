@@ -8,7 +8,7 @@ So every value has the derivative that mathematics gives it, whatever was writte
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -45,6 +45,12 @@ class View:
         return self.read[1]
 
 
+class Copy(NamedTuple):
+    """What a view op gives in memory of its own: the elements in this shape."""
+
+    shape: tuple[int, ...]
+
+
 class Variable:
     """What a name of the program stands for."""
 
@@ -70,6 +76,8 @@ class Variable:
     def _look(self, how: Callable[[np.ndarray], Any]) -> Any:
         count = int(np.prod(self.shape))
         relative = how(np.arange(count).reshape(self.shape))
+        if isinstance(relative, Copy):
+            return relative
         if isinstance(relative, (tuple, list)):
             return [self._part(r) for r in relative]
         return self._part(relative)
@@ -80,6 +88,8 @@ class Variable:
 
     def view(self, how: Callable[[np.ndarray], Any]) -> Any:
         found = self._look(how)
+        if isinstance(found, Copy):
+            return make(self.t.reshape(found.shape).clone())
         return [Variable(v) for v in found] if isinstance(found, list) else Variable(found)
 
     def turn(self, how: Callable[[np.ndarray], Any]) -> None:
@@ -153,7 +163,8 @@ class Judge:
 
     def names(self) -> dict[str, Any]:
         return {"torch": torch, "np": np, "F": torch.nn.functional, "made": self.made, "draw": self.draw,
-                "noisy": self.noisy, "at_least": at_least, "unbound": unbound, "L": formulas}  # fmt: skip
+                "noisy": self.noisy, "at_least": at_least, "unbound": unbound, "expanded": expanded,
+                "strided": strided, "L": formulas}  # fmt: skip
 
     def made(self, tensor: Any) -> Variable:
         return make(self.noisy(tensor))
@@ -184,3 +195,17 @@ def at_least(x: torch.Tensor, low: float) -> torch.Tensor:
 
 def unbound(i: np.ndarray, axis: int) -> list[np.ndarray]:
     return [np.take(i, k, axis) for k in range(i.shape[axis])]
+
+
+def expanded(i: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | Copy:
+    """A view where elements are repeated, else a copy."""
+    repeated = np.broadcast_to(i, shape)
+    return Copy(repeated.shape) if repeated.size == i.size else repeated
+
+
+def strided(i: np.ndarray, sizes: list[int], strides: list[int], offset: int) -> np.ndarray:
+    """Elements in row-major order at steps of them."""
+    at = np.zeros(sizes, np.int64) + offset
+    for axis, (n, step) in enumerate(zip(sizes, strides, strict=True)):
+        at += step * np.arange(n).reshape([-1] + [1] * (len(sizes) - axis - 1))
+    return i.reshape(-1)[at]

@@ -211,7 +211,9 @@ def diagonal(x: Tensor, *, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
 
 @operator("as_strided")
 def as_strided(input: Tensor, *, dims: Any, stride: Any, offset: int = 0) -> Any:
-    return paddle.as_strided(input, dims, stride, offset)
+    if offset % input.dtype.itemsize:
+        raise ValueError(f"[as_strided] requires an offset of whole elements of {input.dtype.name}, got {offset} bytes")
+    return paddle.as_strided(input, dims, stride, offset // input.dtype.itemsize)
 
 
 @operator("crop")

@@ -169,10 +169,43 @@ def expanded(d: Draw) -> Proposal:
 op(
     "expand_as",
     "paddle.expand_as({0}, {1})",
-    "np.broadcast_to({0}, {1}.shape)",
+    "expanded({0}, {1}.shape)",
     expanded,
     "view",
     weight=0.6,
+)
+
+
+def restrided(d: Draw) -> Proposal:
+    """Of values that are no views, whose memory is their elements in order; windows may share elements."""
+
+    def fits(x: str) -> bool:
+        entire = all(v[x].at.parent is None for v in d.values)
+        return entire and not any(d.varying(x, a) for a in range(len(d.shape(x)))) and 0 not in d.shape(x)
+
+    x = d.pick(fits)
+    last = int(np.prod(d.shape(x))) - 1
+    low = high = d.integer(0, last)
+    sizes, strides = [], []
+    for _ in range(d.integer(1, 3)):
+        size, step = d.integer(1, 4), d.choose((1, 1, 2, 3, -1, 4, 0))
+        reach = (size - 1) * step
+        if low + min(reach, 0) < 0 or high + max(reach, 0) > last:
+            continue
+        low, high = low + min(reach, 0), high + max(reach, 0)
+        sizes.append(size)
+        strides.append(step)
+    offset = low - sum(min((n - 1) * s, 0) for n, s in zip(sizes, strides, strict=True))
+    return Proposal((x,), {"sizes": sizes, "strides": strides, "offset": offset})
+
+
+op(
+    "as_strided",
+    "paddle.as_strided({0}, {sizes}, {strides}, {offset})",
+    "strided({0}, {sizes}, {strides}, {offset})",
+    restrided,
+    "view",
+    weight=1.5,
 )
 op(
     "broadcast_tensors",

@@ -1,0 +1,127 @@
+"""``as_strided`` is a view of a tensor's memory; NumPy says of which elements. What is a copy, and what is not."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import paddle
+import paddle.nn.functional as F
+
+# Sizes, strides and offset among 12 elements, of which none is seen twice.
+APART = {
+    "rows": ([2, 3], [6, 2], 0),
+    "columns first": ([3, 2], [1, 4], 1),
+    "backwards": ([2, 4], [5, -1], 3),
+    "one element": ([1, 1], [40, 7], 5),
+    "no dims": ([], [], 4),
+    "nothing": ([2, 0], [3, 1], 0),
+}
+SHARED = {"windows": ([4, 3], [2, 1], 1), "repeated": ([2, 3, 2], [0, 2, 0], 4), "diagonal": ([3, 3], [1, 2], 0)}
+OF = {
+    "itself": lambda y: y,
+    "a slice": lambda y: y[1:, ::2],
+    "its transpose": lambda y: y.T,
+    "another shape": lambda y: y.reshape([2, 6])[:, 1:],
+}
+N = 12
+
+
+def places(sizes, strides, offset):
+    return offset + sum(
+        (np.arange(n).reshape([-1] + [1] * (len(sizes) - i - 1)) * s for i, (n, s) in enumerate(zip(sizes, strides))),
+        np.zeros(sizes, int),
+    )
+
+
+@pytest.mark.parametrize("captured", [False, True], ids=["eager", "captured"])
+@pytest.mark.parametrize(("name", "of"), zip([*APART, *SHARED], itertools.cycle(OF)))
+def test_elements_and_gradients(name, of, captured):
+    shown = {**APART, **SHARED}[name]
+    at = places(*shown)
+
+    def f(x):
+        y = x * 2.0
+        view = paddle.as_strided(OF[of](y), *shown)
+        return view * 1.0, (view * view).sum()
+
+    x = paddle.arange(1, N + 1, dtype="float64").reshape([3, 4])
+    x.stop_gradient = False
+    view, loss = (paddle.jit.to_static(f) if captured else f)(x)
+    np.testing.assert_array_equal(view.numpy(), 2.0 * x.numpy().reshape(-1)[at])
+    loss.backward()
+    times = np.bincount(at.reshape(-1), minlength=N)
+    np.testing.assert_allclose(x.grad.numpy().reshape(-1), 8.0 * x.numpy().reshape(-1) * times)
+
+
+@pytest.mark.parametrize("captured", [False, True], ids=["eager", "captured"])
+@pytest.mark.parametrize("name", APART)
+def test_writes_reach_the_memory(name, captured):
+    at = places(*APART[name])
+
+    def f(x):
+        y = x * 1.0
+        other = y.reshape([-1])
+        paddle.as_strided(y[1:], *APART[name]).scale_(3.0)
+        return y, (other * other).sum()
+
+    x = paddle.arange(1, N + 1, dtype="float64").reshape([3, 4])
+    x.stop_gradient = False
+    y, loss = (paddle.jit.to_static(f) if captured else f)(x)
+    factor = np.ones(N)
+    factor[at] = 3.0
+    np.testing.assert_array_equal(y.numpy().reshape(-1), factor * np.arange(1, N + 1))
+    loss.backward()
+    np.testing.assert_allclose(x.grad.numpy().reshape(-1), 2 * factor**2 * np.arange(1, N + 1))
+
+
+def test_a_tensor_is_set_to_strided_memory():
+    source = paddle.arange(6)
+    x = paddle.zeros([1], "int64").set_(source, [2, 2], [3, 1], 1)
+    source[1] = 9
+    assert x.tolist() == [[9, 2], [4, 5]]
+
+
+def test_what_leads_outside_is_refused():
+    x = paddle.arange(N)
+    for sizes, strides, offset in (([2], [N], 0), ([2], [-1], 0), ([1], [1], N), ([2], [1], -1)):
+        with pytest.raises(ValueError, match="places within 12 elements"):
+            paddle.as_strided(x[2:], sizes, strides, offset)
+
+
+# As the reference framework has it: written to, these leave their operand as it was, or do not.
+COPIES = {
+    "dropout in evaluation": lambda x: F.dropout(x, 0.5, training=False),
+    "the layer in evaluation": lambda x: paddle.nn.Dropout(0.5).eval()(x),
+    "expand": lambda x: x.expand([2, 3]),
+    "expand by dims of 1": lambda x: x.expand([1, 1, -1, 3]),
+    "expand_as": lambda x: x.expand_as(x),
+    "broadcast_to": lambda x: paddle.broadcast_to(x, [2, 3]),
+    "broadcast_tensors": lambda x: paddle.broadcast_tensors([x, x])[0],
+    "half a turn": lambda x: paddle.rot90(x, 2),
+}
+SAME = {
+    "dropout of nothing": lambda x: F.dropout(x, 0.0),
+    "dropout along axes": lambda x: F.dropout(x, 0.5, axis=0, training=False),
+    "dropout in place": lambda x: F.dropout(x, 0.5, training=False, inplace=True),
+    "no turn": lambda x: paddle.rot90(x, -4),
+    "detached": lambda x: x.detach(),
+}
+
+
+@pytest.mark.parametrize("captured", [False, True], ids=["eager", "captured"])
+@pytest.mark.parametrize("name", [*COPIES, *SAME])
+def test_a_result_is_written_to(name, captured):
+    function = {**COPIES, **SAME}[name]
+
+    def f(x):
+        y = function(x)
+        y.add_(paddle.ones_like(y))
+        return y
+
+    x = paddle.zeros([2, 3])
+    y = (paddle.jit.to_static(f) if captured else f)(x)
+    assert (y.numpy() == 1.0).all()
+    assert (x.numpy() == (name in SAME)).all()
