@@ -50,6 +50,10 @@ def test_libraries_that_do_not_fit(tmp_path, text, message):
         functions_of(str(path))
 
 
+def test_tables_of_earlier_versions(tmp_path):
+    assert functions_of(str(library_of(table(minor="0"), tmp_path / "earlier.so"))) == {}
+
+
 def test_a_later_table_has_more_fields(tmp_path):
     text = table().replace("sizeof(table)", "sizeof(table) + 64")
     assert functions_of(str(library_of(text, tmp_path / "later.so"))) == {}

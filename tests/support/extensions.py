@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
@@ -17,6 +19,22 @@ def loaded(*names: str) -> ModuleType:
     """The operators of these sources."""
     sources = [str(SOURCES / f"{name}.cc") for name in names]
     return load("umiak_tests", sources, extra_cxx_cflags=FLAGS, build_directory=get_build_directory())
+
+
+def bound(name: str) -> ModuleType:
+    """The module of a source that declares functions of Python; PyTorch has a copy of pybind11's headers."""
+    folders = []
+    if find_spec("pybind11") is None:
+        torch = find_spec("torch")
+        assert torch is not None and torch.origin is not None
+        folder = Path(get_build_directory(), "headers")
+        folder.mkdir(parents=True, exist_ok=True)
+        if not (folder / "pybind11").exists():
+            with contextlib.suppress(FileExistsError):  # another worker was first
+                (folder / "pybind11").symlink_to(Path(torch.origin).parent / "include" / "pybind11")
+        folders = [str(folder)]
+    source = str(SOURCES / f"{name}.cc")
+    return load(f"umiak_{name}", [source], extra_cxx_cflags=FLAGS, extra_include_paths=folders)
 
 
 def library_of(text: str, path: Path, *flags: str) -> Path:

@@ -29,6 +29,7 @@ from umiak.core.tensor cimport *
 from umiak.util.dtypes import TABLE
 
 cdef extern from "Python.h":
+    void PyErr_SetObject(object, object)
     int Py_IsInitialized() nogil
     int PyGILState_Check() nogil
 
@@ -55,6 +56,7 @@ for _id, _row in enumerate(TABLE):
 cdef object CALL = None       # (name, arguments) -> results: functions of the library, which the layer above gives
 cdef dict ERRORS = {}         # thread -> (exception, its text)
 cdef dict LENT = {}           # thread -> streams that its running calls have asked for
+cdef int64_t RUNNING = 0      # calls of libraries' functions by the host
 cdef list LIBRARIES = []      # tables, which live as long as the process
 
 
@@ -66,6 +68,12 @@ def set_call(function):
 
 class KernelError(RuntimeError, OSError):
     """Exception that a kernel in C++ has thrown. The reference framework raises OSError for PD_THROW and PD_CHECK."""
+
+
+cdef object error_class(str kind):
+    """The exception of Python's that a library names; of what is none, ``KernelError``."""
+    error = getattr(builtins, kind, RuntimeError)
+    return KernelError if error is RuntimeError or not (isinstance(error, type) and issubclass(error, Exception)) else error
 
 
 # ---- tensors as handles
@@ -250,7 +258,8 @@ cdef int host_stream(umiak_tensor* x, const char* device_type, int32_t device_id
             raise RuntimeError("a device with streams is required, got the host")
         s = get_stream(place, (<EngineContext>context_pointer()).stream[place])
         out[0] = stream_handle(s.state)
-        LENT.setdefault(threading.get_ident(), []).append(s)
+        if RUNNING:                                        # else Python itself has called: there is no end at which to ask again
+            LENT.setdefault(threading.get_ident(), []).append(s)
         return 0
     except BaseException as error:
         keep_error(error)
@@ -317,6 +326,54 @@ cdef object value_of(const umiak_value* v):
     raise TypeError(f"an argument of a known kind is required, got kind {v.kind}")
 
 
+# ---- for functions that Python calls by itself
+
+cdef dict PLACE_NAMES = {}     # as bytes, for C
+
+
+cdef int host_from_object(void* object_pointer, umiak_value* v) noexcept with gil:
+    cdef bytes name
+    try:
+        x = <object>object_pointer
+        v.kind = UMIAK_NONE
+        v.count = 0
+        v.content.integer = 0
+        if isinstance(x, Tensor):
+            v.content.tensor = given(handle_of(<Tensor>x))
+            v.kind = UMIAK_TENSOR
+        elif isinstance(x, DType):
+            v.kind = UMIAK_IS_DTYPE
+            v.content.integer = NUMBER_OF[(<DType>x).id]
+        elif isinstance(x, Place):
+            v.kind = UMIAK_IS_PLACE
+            name = PLACE_NAMES.setdefault(x.name, x.name.encode())
+            v.count = len(name)
+            v.content.text = PyBytes_AS_STRING(name)
+        return 0
+    except BaseException as error:
+        keep_error(error)
+        return -1
+
+
+cdef void* host_to_object(const umiak_value* v) noexcept with gil:
+    try:
+        x = value_of(v)
+        Py_INCREF(x)
+        return <void*>x
+    except BaseException as error:
+        keep_error(error)
+        return NULL
+
+
+cdef void host_raise_error(const char* kind, const char* message) noexcept with gil:
+    kept = ERRORS.pop(threading.get_ident(), None)
+    if kind == NULL and kept is not None:
+        error = kept[0]
+    else:
+        error = error_class("" if kind == NULL else text_at(kind))(text_at(message))
+    PyErr_SetObject(type(error), error)
+
+
 cdef umiak_host HOST
 memset(&HOST, 0, sizeof(umiak_host))
 HOST.size = sizeof(umiak_host)
@@ -330,6 +387,9 @@ HOST.empty = <umiak_tensor* (*)(int32_t, int32_t, const int64_t*, const char*, i
 HOST.call = <int64_t (*)(const char*, const umiak_value*, int64_t, umiak_tensor**, int64_t) noexcept nogil>host_call
 HOST.last_error = <const char* (*)() noexcept nogil>host_last_error
 HOST.stream = <int (*)(umiak_tensor*, const char*, int32_t, void**) noexcept nogil>host_stream
+HOST.from_object = <int (*)(void*, umiak_value*) noexcept nogil>host_from_object
+HOST.to_object = <void* (*)(const umiak_value*) noexcept nogil>host_to_object
+HOST.raise_error = <void (*)(const char*, const char*) noexcept nogil>host_raise_error
 
 
 # ---- arguments for the library
@@ -550,6 +610,7 @@ cdef class Declaration:
         return answers.inputs, answers.outputs
 
     cdef list called(self, umiak_function function, tuple args, tuple counts, Answers answers):
+        global RUNNING
         cdef umiak_value[16] inline
         cdef umiak_value* values = inline
         cdef umiak_tensor* results[MAX_RESULTS]
@@ -586,11 +647,13 @@ cdef class Declaration:
         call.give_dtype = <void (*)(void*, int32_t) noexcept nogil>give_dtype
         call.give_mapping = <void (*)(void*, int32_t, int32_t, const int64_t*, int32_t, const int64_t*) noexcept nogil>give_mapping
         before = lent_before()
+        RUNNING += 1
         if elements > LONG_CALL:
             with nogil:
                 status = function(self.row.self, &call)
         else:
             status = function(self.row.self, &call)
+        RUNNING -= 1
         take_back(before)
         if status != UMIAK_OK:
             for i in range(min(max(call.n_results, 0), MAX_RESULTS)):
@@ -613,12 +676,9 @@ cdef class Declaration:
                 raise error
             raise type(error)(f"[{self.label}] {error}") from error
         kind, text = answers.complaints[len(answers.complaints) - 1] if answers.complaints else ("RuntimeError", f"it failed with status {status} and no message")
-        error = getattr(builtins, kind, RuntimeError)
-        if error is RuntimeError or not (isinstance(error, type) and issubclass(error, Exception)):
-            error = KernelError
         if not text.endswith(")") or ":" not in text.rpartition("(")[2]:
             text = f"{text} (of the operator at {self.file}:{self.line})"
-        raise error(f"[{self.label}] {text}")
+        raise error_class(kind)(f"[{self.label}] {text}")
 
     def __repr__(self):
         return f"<declaration of {self.name} at {self.file}:{self.line}>"

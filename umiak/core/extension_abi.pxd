@@ -76,6 +76,9 @@ cdef extern from "paddle/include/umiak/extension_abi.h" nogil:
         int64_t (*call)(const char*, const umiak_value*, int64_t, umiak_tensor**, int64_t) noexcept nogil
         const char* (*last_error)() noexcept nogil
         int (*stream)(umiak_tensor*, const char*, int32_t, void**) noexcept nogil
+        int (*from_object)(void*, umiak_value*) noexcept nogil
+        void* (*to_object)(const umiak_value*) noexcept nogil
+        void (*raise_error)(const char*, const char*) noexcept nogil
 
     ctypedef struct umiak_call:
         uint32_t size

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define UMIAK_ABI_MAJOR 1
-#define UMIAK_ABI_MINOR 1
+#define UMIAK_ABI_MINOR 2
 
 #ifdef __cplusplus
 extern "C" {
@@ -124,6 +124,13 @@ typedef struct umiak_host {
   /* 1.1: the current stream of a tensor's device, as the device's own library knows it (a CUstream). x null: of the device that is
      named, as for `empty`. Work that the running call hands to it comes before what the host hands in later. */
   int (*stream)(umiak_tensor* x, const char* device_type, int32_t device_id, void** stream);
+  /* 1.2: an object of Python (a PyObject) as a tensor, of which the caller gets a reference, a dtype or a place; UMIAK_NONE where it is
+     none of these. The text of a place stays. These three are for functions that Python calls by itself: they hold its lock. */
+  int (*from_object)(void* object, umiak_value* value);
+  /* 1.2: a value of any kind as an object of Python, a new reference; null for an error. */
+  void* (*to_object)(const umiak_value* value);
+  /* 1.2: set Python's exception: the error that the host has kept for this thread where `kind` is null, else as for `complain`. */
+  void (*raise_error)(const char* kind, const char* message);
 } umiak_host;
 
 enum umiak_status { UMIAK_OK = 0, UMIAK_FAILED = 1, UMIAK_HOST_FAILED = 2 };

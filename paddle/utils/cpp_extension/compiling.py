@@ -15,6 +15,7 @@ from pathlib import Path
 from paddle._public import public
 from paddle.sysconfig import get_include
 from paddle.utils.cpp_extension.cuda_toolkit import Toolkit, architecture_flags, toolkit
+from paddle.utils.cpp_extension.python_headers import python_headers
 from umiak.util.errors import op_error
 
 CUDA = (".cu", ".cuh")
@@ -126,6 +127,10 @@ def compile_library(
             raise op_error(FileNotFoundError, function, "sources that exist", source)
     first = next((s for s in sources if s.endswith(CUDA)), sources[0] if with_cuda else None)
     kit = None if first is None else toolkit(first, function)
+    folders = [*folders, *python_headers(sources, folders, function)]
+    # Sources for PyTorch call their module so.
+    name = f"-DTORCH_EXTENSION_NAME={target.name.rpartition('.')[2]}"
+    cxx, cuda = [name, *cxx], [name, *cuda]
     commands = [
         [*compiler(source, function), *flags_for(source, cxx, cuda, folders, kit, function), "-c", source]
         for source in sources

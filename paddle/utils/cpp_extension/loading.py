@@ -64,6 +64,7 @@ set_call(_called)
 def fill_module(module: ModuleType, path: str) -> ModuleType:
     """Give a module the functions of a library, and the names of a module in C that the library is, too."""
     functions = functions_of(path)
+    names = set(functions)
     own = module.__name__.rpartition(".")[2]
     if f"PyInit_{own}".encode() in Path(path).read_bytes():
         loader = ExtensionFileLoader(own, path)
@@ -72,8 +73,9 @@ def fill_module(module: ModuleType, path: str) -> ModuleType:
         native = module_from_spec(spec)
         loader.exec_module(native)
         vars(module).update({n: v for n, v in vars(native).items() if not n.startswith("__")})
+        names |= {n for n in vars(native) if not n.startswith("_")}
     vars(module).update(functions)
-    module.__all__ = sorted(functions)
+    module.__all__ = sorted(names)
     return module
 
 
@@ -99,7 +101,8 @@ def load(
 ) -> ModuleType:
     """Compile sources in C++ that declare operators, and return a module with a function for each.
 
-    What was compiled before, of the same sources, headers and flags, is used again. ``CXX`` names the compiler.
+    What was compiled before, of the same sources, headers and flags, is used again. ``CXX`` names the compiler. What
+    ``PYBIND11_MODULE`` declares, with the module's name, is there, too; that needs the headers of ``pybind11``.
 
     Args:
         name: name of the module.

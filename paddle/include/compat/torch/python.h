@@ -1,0 +1,2 @@
+#pragma once
+#include "umiak/aten_python.h"
