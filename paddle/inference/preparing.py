@@ -37,6 +37,7 @@ from umiak.runtime.program_tracer import Run, outside
 from umiak.util.errors import op_error
 
 FOLDING, NARROWING, PACKING = "constant_folding_pass", "auto_mixed_precision_pass", "weight_packing_pass"
+RECORDED = 4  # runs: the third writes down its launches at the latest, the fourth plays them over memory of its own
 GUESS = 64  # a size that is not known, for the run that has kernels made
 # What an operation may raise for sizes and values that were made up.
 _UNFIT = ArithmeticError, LookupError, RuntimeError, TypeError, ValueError
@@ -120,7 +121,7 @@ class Prepared:
         known = self.config._shapes
         try:
             given = [self._zeros(meta, known.get(name)) for name, meta in run.feeds]
-            for _ in range(3):  # the second one records its launches, the third plays them
+            for _ in range(RECORDED):
                 run.run(given)
         except (*_UNFIT, Stale) as error:
             LOG.debug("no run before the first one: %s", error)

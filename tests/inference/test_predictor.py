@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import resource
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 import paddle
-from paddle import inference
+from paddle import inference, nn
 from paddle.inference.loading import files_of
 from paddle.inference.preparing import Prepared
 from tests.support import inference_nets
@@ -442,3 +443,21 @@ def test_numbers_made_of_sizes_are_launches_too(saved):
     for _ in range(4):
         same(outputs(predictor, arrays), net.expected(arrays))
     assert len(predictor._run.executor.binding().frozen()) == 2  # of the size that was guessed, and of this one
+
+
+def test_the_first_run_touches_no_new_memory(tmp_path):
+    """A predictor has run when it is made: what a run needs is there, down to the pages of values inside."""
+    width, side = 16, 256
+    net = nn.Sequential(
+        nn.Conv2D(3, width, 1), nn.BatchNorm2D(width), nn.Hardswish(),
+        nn.Conv2D(width, width, 1), nn.BatchNorm2D(width), nn.Hardswish(), nn.AdaptiveAvgPool2D(1), nn.Flatten(),
+    )  # fmt: skip
+    net.eval()
+    prefix = str(tmp_path / "net")
+    paddle.jit.save(net, prefix, [paddle.static.InputSpec([None, 3, side, side], "float32", "x")])
+    predictor = inference.create_predictor(inference.Config(prefix + ".json", prefix + ".pdiparams"))
+    predictor.get_input_handle("x").copy_from_cpu(np.ones([1, 3, side, side], "float32"))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    predictor.run()
+    pages = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+    assert pages * resource.getpagesize() < width * side * side * 4 / 4
