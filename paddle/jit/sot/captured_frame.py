@@ -160,13 +160,13 @@ class CapturedFrame(FrameCall):
         return self._run_as_written(args, kwargs)
 
     def _failed(self, run: Captured, error: Exception, args: tuple, kwargs: dict[str, Any] | None) -> Any:
-        """A run has raised an error. Before one that the user's text raises, a run as it was written does what comes
-        before it."""
+        """A run has raised an error. One that the user's text raises is shown, or caught, by a run as it was written,
+        which does what comes before it, too."""
         if getattr(error, "of_the_text", False) and run.leaves_no_trace:
             try:
-                self._run_as_written(args, kwargs)
+                return self._run_as_written(args, kwargs)
             except Exception as shown:
-                if type(shown) is not type(error):
+                if type(shown) is not type(error) or shown.__cause__ or shown.__context__:
                     raise
         raise error
 
@@ -347,6 +347,8 @@ class CapturedFrame(FrameCall):
             raise Uncapturable(str(error), lasting=False) from error
         if captured.has_history and not before.gradients:
             raise HasHistory
+        if trace.reruns and not captured.leaves_no_trace:
+            raise AsWritten("an exception that data decide may be caught, or is the user's own, after a print")
         self._once(trace, captured)
         program = captured.program
         self._refuse_overlap(trace, program)

@@ -32,7 +32,7 @@ class Uncapturable(Control):
 
 
 class AsWritten(Uncapturable):
-    """The call runs as it was written, even of a function that is one graph: it has hooks called, as no graph does."""
+    """The call runs as it was written, even of a function that is one graph: no graph can do what it does."""
 
 
 class UnknownInstruction(Uncapturable):

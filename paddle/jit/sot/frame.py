@@ -17,6 +17,7 @@ from paddle.jit.sot.breakpoints import BM
 from paddle.jit.sot.bytecode import VERSION, Bytecode, Instruction, decode, describe
 from paddle.jit.sot.control import Control, GraphBreak, Operation, UnknownInstruction
 from paddle.jit.sot.trace import Unset
+from paddle.jit.source.values import Conditional, Unusable, read
 
 if TYPE_CHECKING:
     from paddle.jit.sot.simulator import Simulator
@@ -170,6 +171,12 @@ class Frame:
         before = self.bytecode.instructions[self.current - 1]
         return before if before.opname == "SEND" else None
 
+    def is_in_try(self) -> bool:
+        """Return whether the frame has a handler for exceptions of its instruction."""
+        if VERSION < (3, 11):
+            return any(kind != "handler" for kind, _, _ in self.blocks)
+        return self.bytecode.handler(self.instruction.offset) is not None
+
     def unwind(self, error: BaseException) -> bool:
         """Go on at the handler of an exception; return False where there is none."""
         if self.handling and error.__context__ is None and error is not self.handling[-1]:
@@ -225,6 +232,10 @@ class Frame:
                 return x
             x = self.variables[name] = read
         return x
+
+    def known(self, x: Any) -> Any:
+        """Return a value that was read; of one that a branch has left, what reading it gives."""
+        return self.simulator.call(read, (x,), {}) if type(x) in (Conditional, Unusable) else x
 
     def load_attribute(self, name: str) -> Any:
         """Return an attribute of the value on top of the stack, which is taken."""

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import builtins
+import collections
+import functools
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import CellType, CodeType, FunctionType
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, MethodWrapperType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from paddle.jit.sot.guards import MISSING_PLACE
+from paddle.jit.sot.iterators import ITERATORS
 from paddle.jit.sot.models.table import model
-from paddle.jit.sot.trace import Trace, snapshot
+from paddle.jit.sot.trace import MUTABLE, Trace, Unset, snapshot
 from paddle.jit.sot.translation import is_library
 from paddle.jit.source import places, runtime
 from paddle.jit.source.builtins_ import TABLE, replaces
 from paddle.jit.source.convert import HELPERS, is_converted_code
-from paddle.jit.source.values import holds, is_unknown
+from paddle.jit.source.values import Conditional, holds, is_unknown
 from paddle.jit.source.world import ABSENT, World
+from paddle.nn.layer.layers import Layer
+from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
 
 if TYPE_CHECKING:
@@ -48,6 +53,8 @@ class Simulated(World):
 
     def __init__(self, simulator: Simulator) -> None:
         self.simulator = simulator
+        # By statement: what it was seen to change beside what its text names.
+        self._known: dict[str, dict[tuple[int, str], places.Place]] = {}
 
     @property
     def _trace(self) -> Trace:
@@ -128,6 +135,13 @@ class Simulated(World):
             if type(item) in (list, dict):
                 yield name, item if name in written else self.simulator.forced(trace.attribute(x, name, item))
 
+    def is_caught(self) -> bool:
+        return any(f.is_in_try() for f in self.simulator.frames)
+
+    def rerun(self) -> bool:
+        self._trace.reruns = True
+        return True
+
     # --- what has changed
 
     def effects(self) -> Any:
@@ -139,44 +153,177 @@ class Simulated(World):
             "appended": {i: len(values) for i, (_, values) in trace.appended.items()},
             "shadows": {i: snapshot(s.copy) for i, s in trace.shadow_of.items()},
             "fresh": {i: (x, _state(x)) for i, x in list(trace.fresh.items())},
-            "iterators": [(x, _state(x)) for x, _ in trace.iterators],
+            **reached(self.simulator),
         }
 
-    def others(self, before: Any, those: Sequence[places.Place]) -> list[str]:
-        trace = self._trace
-        attributes = {(id(p.owner), p.attribute) for p in those if isinstance(p, places.Attribute)}
-        cells = {id(p.cell) for p in those if isinstance(p, places.Cell)}
-        spaces = {(id(p.space), p.name) for p in those if isinstance(p, places.Global)}
-        contents = {id(p.container) for p in those if isinstance(p, places.Contents)}
-        out = []
-        for (i, name), (x, value, _) in trace.attributes.items():
-            if (i, name) not in attributes and before["attributes"].get((i, name), (None, _SAME))[1] is not value:
-                out.append(f"{type(x).__name__}.{name}")
-        for i, (_, value) in trace.cells.items():
-            if i not in cells and before["cells"].get(i, (None, _SAME))[1] is not value:
-                out.append(str(trace.sources.get(i, "a variable of an enclosing function")))
-        for key, (_, value) in trace.globals.items():
-            if key not in spaces and before["globals"].get(key, (None, _SAME))[1] is not value:
-                out.append(key[1])
-        for i, (f, values) in trace.appended.items():
-            if len(values) != before["appended"].get(i, 0):
-                out.append(str(f.source))
-        for i, shadow in trace.shadow_of.items():
-            if i not in contents and not _same_items(before["shadows"].get(i, shadow.before), snapshot(shadow.copy)):
-                out.append(str(trace.sources[i]))
-        for x, state in (*before["fresh"].values(), *before["iterators"]):
-            for name, value in _state(x).items():
-                if state.get(name, _SAME) is not value and (id(x), name) not in attributes and id(x) not in cells:
-                    out.append(self._name_of(x) if isinstance(x, CellType) else f"{type(x).__name__}.{name}")
-        return out
+    def others(self, before: Any, those: Sequence[places.Place]) -> list[places.Place | str]:
+        known = set(map(places.key_of, those))
+        out: dict[Any, places.Place | str] = {}
+        for place in self._changed(before):
+            key = place if isinstance(place, str) else places.key_of(place)
+            if key not in known:
+                out.setdefault(key, place)
+        return list(out.values())
 
-    def _name_of(self, cell: CellType) -> str:
-        names = [n for f in self.simulator.frames for n, c in f.cells.items() if c is cell]
-        return repr(names[-1]) if names else "a variable of an enclosing function"
+    def _changed(self, before: Any) -> Iterator[places.Place | str]:
+        """What has changed since ``before``."""
+        trace = self._trace
+        for key, (x, value, _) in trace.attributes.items():
+            if before["attributes"].get(key, (None, _SAME))[1] is not value:
+                yield places.Attribute(f"{type(x).__name__}.{key[1]}", x, key[1])
+        for i, (cell, value) in trace.cells.items():
+            if before["cells"].get(i, (None, _SAME))[1] is not value:
+                yield places.Cell(self._name_of(cell), cell)
+        for key, (space, value) in trace.globals.items():
+            if before["globals"].get(key, (None, _SAME))[1] is not value:
+                yield places.Global(key[1], space)
+        for i, (f, values) in list(trace.appended.items()):
+            if len(values) != before["appended"].get(i, 0):
+                yield places.Contents(str(f.source), self.simulator.forced(Unset(f.list, f.source)))
+        for i, shadow in trace.shadow_of.items():
+            if not _same_items(before["shadows"].get(i, shadow.before), snapshot(shadow.copy)):
+                yield places.Contents(str(trace.sources[i]), shadow.copy)
+        for x, items in before["containers"].values():
+            if not _same_items(items, snapshot(x)):
+                yield places.Contents(self._name_of(x), x)
+        for x, state in before["iterators"].values():
+            if any(state.get(n, _SAME) is not v for n, v in _state(x).items()):
+                yield places.Position(f"an iterator ({self._name_of(x)})", x)
+        for x, state in before["fresh"].values():
+            if id(x) in before["iterators"]:
+                continue
+            now = _state(x)
+            for name in dict.fromkeys((*now, *state)):
+                old, new = state.get(name, _SAME), now.get(name, _SAME)
+                if old is new or (type(old) is Unset and self._is_forced(old, new)):
+                    continue
+                if isinstance(x, CellType):
+                    yield places.Cell(self._name_of(x), x)
+                elif is_library(type(x).__module__):
+                    yield f"{type(x).__name__}.{name}"
+                else:
+                    yield places.Attribute(f"{type(x).__name__}.{name}", x, name)
+
+    def _is_forced(self, old: Unset, new: Any) -> bool:
+        """Return whether a value is that of a placeholder, which was looked into."""
+        made = self.simulator.forced(old)
+        return made is new or (type(made) in (int, float, str) and type(made) is type(new) and made == new)
+
+    def _name_of(self, x: Any) -> str:
+        """The name of a variable or of what one holds."""
+        for frame in reversed(self.simulator.frames):
+            for name, cell in frame.cells.items():
+                if cell is x or (self._trace.is_fresh(cell) and _held(cell) is x):
+                    return repr(name)
+            for name, value in frame.variables.items():
+                if value is x:
+                    return repr(name)
+        return str(self._trace.sources.get(id(x), f"a {type(x).__name__} of a function"))
 
     def restore(self, before: Any) -> None:
         trace = self._trace
+        for i, (_, values) in trace.appended.items():
+            del values[before["appended"].get(i, 0) :]
+        for i, shadow in trace.shadow_of.items():
+            _fill(shadow.copy, before["shadows"].get(i, shadow.before))
+        for x, items in before["containers"].values():
+            _fill(x, items)
+        for x, state in (*before["fresh"].values(), *before["iterators"].values()):
+            _set_state(x, state)
         trace.attributes, trace.cells, trace.globals = (dict(before[k]) for k in ("attributes", "cells", "globals"))
+
+    def know_places(self, where: str, those: Sequence[places.Place]) -> None:
+        known = self._known.setdefault(where, {})
+        known.update((places.key_of(p), p) for p in those)
+
+    def known_places(self, where: str) -> Sequence[places.Place]:
+        return list(self._known.get(where, {}).values())
+
+
+def _held(cell: CellType) -> Any:
+    return cell.cell_contents if cell != CellType() else _SAME
+
+
+def _fill(x: Any, items: tuple) -> None:
+    """Have a container hold what a snapshot of it has."""
+    if _same_items(items, snapshot(x)):
+        return
+    x.clear()
+    if isinstance(x, dict):
+        n = len(items) // 2
+        x.update(zip(items[:n], items[n:], strict=True))
+    elif isinstance(x, set):
+        x.update(items)
+    else:
+        x.extend(items)
+
+
+def _set_state(x: Any, state: dict[str, Any]) -> None:
+    """Have an object be as :func:`_state` said."""
+    now = _state(x)
+    for name in dict.fromkeys((*now, *state)):
+        old, new = state.get(name, _SAME), now.get(name, _SAME)
+        if old is new or type(old) is Unset or type(x).__name__ == "Generator":
+            continue
+        if isinstance(x, CellType):
+            if old is _SAME:
+                del x.cell_contents
+            else:
+                x.cell_contents = old
+        elif old is _SAME:
+            object.__delattr__(x, name)
+        else:
+            object.__setattr__(x, name, old)
+
+
+_PLAIN = (Tensor, Layer, type, ModuleType, str, bytes, int, float, complex, type(None), Unset)
+
+
+def reached(simulator: Simulator) -> dict[str, dict[int, tuple[Any, Any]]]:
+    """The containers and iterators that frames have made and can reach: each with what it holds, by id."""
+    trace = simulator.trace
+    containers: dict[int, tuple[Any, Any]] = {}
+    iterators: dict[int, tuple[Any, Any]] = {}
+    left: list[Any] = [v for _, v, _ in trace.attributes.values()]
+    left += [v for those in (trace.cells, trace.globals) for _, v in those.values()]
+    left += [v for _, values in trace.appended.values() for v in values]
+    left += [s.copy for s in trace.shadow_of.values()]
+    left += [x for x, _ in trace.iterators]
+    left += list(trace.fresh.values())
+    for frame in simulator.frames:
+        left += [*frame.variables.values(), *frame.cells.values(), *frame.stack]
+    seen: set[int] = set()
+    while left:
+        x = left.pop()
+        if isinstance(x, _PLAIN) or id(x) in seen:
+            continue
+        seen.add(id(x))
+        kind = type(x)
+        if kind in ITERATORS:
+            iterators[id(x)] = x, _state(x)
+            left += [getattr(x, n, None) for n in kind.__slots__]
+        elif isinstance(x, (list, dict, set, tuple, collections.deque)):
+            if kind in MUTABLE and id(x) not in trace.shadow_of and id(x) not in trace.shadows:
+                containers[id(x)] = x, snapshot(x)
+            left += x.values() if isinstance(x, dict) else x
+        elif kind is CellType:
+            if trace.is_fresh(x):
+                left.append(_held(x))
+        elif kind is FunctionType:
+            left += [*(x.__closure__ or ()), *(x.__defaults__ or ()), *(x.__kwdefaults__ or {}).values()]
+        elif kind is MethodType:
+            left += [x.__func__, x.__self__]
+        elif kind is functools.partial:
+            left += [x.func, *x.args, *x.keywords.values()]
+        elif kind in (BuiltinFunctionType, MethodWrapperType):
+            left.append(x.__self__)
+        elif kind is Conditional:
+            left.append(x.value)
+        elif kind.__name__ == "Generator" and is_library(kind.__module__):
+            left += [*x.frame.variables.values(), *x.frame.cells.values(), *x.frame.stack]
+        elif trace.is_fresh(x) and not is_library(kind.__module__):
+            left += _state(x).values()
+    return {"containers": containers, "iterators": iterators}
 
 
 def _state(x: Any) -> dict[str, Any]:
@@ -188,12 +335,15 @@ def _state(x: Any) -> dict[str, Any]:
         return {}
     if kind.__name__ == "Generator" and is_library(kind.__module__):
         return {"position": x.frame.at}
-    names = getattr(kind, "__slots__", ()) if is_library(kind.__module__) else ()
     own = getattr(x, "__dict__", None)
     state = dict(own) if type(own) is dict and not is_library(kind.__module__) else {}
-    for name in (names,) if isinstance(names, str) else names:
-        value = getattr(x, name, _SAME)
-        state[name] = value
+    for c in kind.__mro__:
+        names = vars(c).get("__slots__", ())
+        for name in (names,) if isinstance(names, str) else names:
+            if name.startswith("__") and not name.endswith("__"):
+                name = f"_{c.__name__.lstrip('_')}{name}"
+            if name not in ("__dict__", "__weakref__"):
+                state[name] = getattr(x, name, _SAME)
     return state
 
 

@@ -7,6 +7,7 @@ the graph.
 
 from __future__ import annotations
 
+import builtins
 import functools
 import inspect
 import operator
@@ -200,7 +201,8 @@ class Called(Callback):
         before = world.effects()
         result = super().__call__(*args, **kwargs)
         if changed := world.others(before, ()):
-            what = f"{name_of(self.function)}, which {name_of(self.caller)} calls, changes {', '.join(changed)}"
+            names = [x if isinstance(x, str) else x.name for x in changed]
+            what = f"{name_of(self.function)}, which {name_of(self.caller)} calls, changes {', '.join(names)}"
             self.simulator.break_graph(what)
         return result
 
@@ -619,7 +621,7 @@ class Simulator:
             return self.pure(f, args, kwargs)
         if f in OF_FRAMES:
             self._needs_real_frame(f)
-        return self.break_graph(f"a call of {module}.{name_of(f)}")
+        return self.break_graph(f"a call of {module}.{name_of(f)}", between=f is builtins.__build_class__)
 
     def _needs_real_frame(self, f: Any) -> NoReturn:
         """The function looks at the frame that calls it: that one is not simulated."""

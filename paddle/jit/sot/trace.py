@@ -203,6 +203,7 @@ class Trace:
         # Calls that tell something outside, after the run: function, arguments, line.
         self.later: list[tuple[Any, tuple, dict[str, Any], int]] = []
         self.told = False  # whether something was printed, or is to be told after the run
+        self.reruns = False  # whether calls whose program raises must be able to run as they were written
         # The last error of the library before which nothing was changed: it is raised as it is.
         self.of_library: Any = None
         self.count = 0  # operations so far

@@ -114,7 +114,7 @@ def _make_cell(f: Frame, i: Instruction) -> None:
 @op("LOAD_DEREF", "LOAD_CLASSDEREF")
 def _load_deref(f: Frame, i: Instruction) -> None:
     try:
-        f.push(f.trace.contents(f.cells[i.argval], i.argval))
+        f.push(f.known(f.trace.contents(f.cells[i.argval], i.argval)))
     except ValueError:
         kind = UnboundLocalError if i.argval in f.code.co_cellvars else NameError
         raise kind(f"cannot access variable {i.argval!r} where it is not associated with a value") from None
@@ -135,7 +135,7 @@ def _delete_deref(f: Frame, i: Instruction) -> None:
 
 @op("LOAD_GLOBAL")
 def _load_global(f: Frame, i: Instruction) -> None:
-    x = f.global_variable(i.argval)
+    x = f.known(f.global_variable(i.argval))
     if VERSION >= (3, 11) and i.arg & 1:
         f.push_callable(x)
     else:

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 from paddle.jit.source.errors import ConversionError, place_of
 from paddle.jit.source.join import Join, Mismatch, leaves_of
 from paddle.jit.source.leaving import ENDED, RETURNED, Left, left, parts
-from paddle.jit.source.places import Contents, Place, Snapshot, places_of, same, unread
+from paddle.jit.source.places import Contents, More, Place, Position, Snapshot, places_of, same, unread
 from paddle.jit.source.raising import as_operation
 from paddle.jit.source.values import Unusable, asked, holds, is_unknown, truth
 from paddle.jit.source.world import ABSENT
 from umiak import ops as F
 from umiak.core.tensor import Tensor
-from umiak.ir.tracer import SymTensor
+from umiak.ir.tracer import SymTensor, current
 from umiak.runtime import regions
 
 
@@ -86,7 +86,24 @@ def branch(
     what: str = "the return value",
 ) -> Left | None:
     """Both ways as one operation; what they change is joined, and put in its places."""
-    places = places_of([then, other, *functions], names)
+    drawn = regions.words(current())
+    while True:
+        try:
+            return _branch(pred, then, other, names, where, functions, what)
+        except More:  # which are known from here on
+            regions.set_words(current(), drawn)
+
+
+def _branch(
+    pred: Tensor,
+    then: Callable[[], Left | None],
+    other: Callable[[], Left | None] | None,
+    names: Sequence[str],
+    where: str,
+    functions: Sequence[Callable[..., Any]],
+    what: str,
+) -> Left | None:
+    places = places_of([then, other, *functions], names, where)
     before = Snapshot(places, unread([then, other, *functions], names))
     ways: list[_Way] = []
     join = Join(where)
@@ -99,7 +116,7 @@ def branch(
                 with as_operation() as raised:
                     x = None if block is None else block()
                 held = [p.get() for p in places]
-                before.refuse_others(where)
+                before.check_others(where)
             finally:
                 before.restore()
             kind, value = parts(x)
@@ -119,7 +136,9 @@ def branch(
     kind, value, *held = joined
     for place, old, new in zip(places, before.values[: len(places)], held, strict=True):
         if new is not _UNCHANGED:
-            if isinstance(place, Contents):
+            if isinstance(place, Position):
+                pass
+            elif isinstance(place, Contents):
                 new = _mapped(new, lambda v: join.filled(v, results))
             else:
                 new = join.filled(new, results)
@@ -134,6 +153,8 @@ _UNCHANGED = object()
 
 
 def _leaves_in(place: Place, value: Any) -> list[Any]:
+    if isinstance(place, Position) or type(value) is set:
+        return []
     if not isinstance(place, Contents):
         return leaves_of(value)
     items = value if type(value) is list else value.values()
@@ -142,6 +163,8 @@ def _leaves_in(place: Place, value: Any) -> list[Any]:
 
 
 def _mapped(contents: Any, function: Callable[[Any], Any]) -> Any:
+    if type(contents) is set:
+        return contents
     if type(contents) is list:
         return [function(x) for x in contents]
     return {k: function(x) for k, x in contents.items()}
@@ -155,6 +178,8 @@ def _joined(join: Join, a: _Way, b: _Way, places: Sequence[Place], before: Seque
         for p, old, new in zip(places, before, way.held, strict=True):
             if same(p, old, new):
                 out.append(_UNCHANGED)
+            elif isinstance(p, Position):
+                out.append(new)
             elif isinstance(p, Contents):
                 out.append(_mapped(new, lambda v: join.alone(v, first)))
             else:
@@ -164,6 +189,8 @@ def _joined(join: Join, a: _Way, b: _Way, places: Sequence[Place], before: Seque
     for p, old, x, y in zip(places, before, a.held, b.held, strict=True):
         if same(p, old, x) and same(p, old, y):
             out.append(_UNCHANGED)
+        elif isinstance(p, Position):
+            out.append(_position(join, p, x, y))
         elif isinstance(p, Contents):
             out.append(_contents(join, p, x, y))
         else:
@@ -183,7 +210,23 @@ def _returned(join: Join, a: _Way, b: _Way, what: str) -> Any:
         return Unusable(what, str(error), join.where)
 
 
+def _position(join: Join, place: Position, x: Any, y: Any) -> Any:
+    if not same(place, x, y):
+        raise ConversionError(
+            f"[to_static] requires as many items taken from {place.name} on both ways of the statement on a tensor at "
+            f"{join.where}, got other numbers of them"
+        )
+    return x
+
+
 def _contents(join: Join, place: Contents, x: Any, y: Any) -> Any:
+    if type(x) is set:
+        if x == y:
+            return x
+        raise ConversionError(
+            f"[to_static] requires the same items in the set {place.name!r} on both ways of the statement on a tensor at "
+            f"{join.where}, got {x} and {y}"
+        )
     required = f"as many items in {place.name!r}" if type(x) is list else f"the same keys in {place.name!r}"
     if (len(x) if type(x) is list else list(x)) != (len(y) if type(y) is list else list(y)):
         got = (len(x), len(y)) if type(x) is list else (list(x), list(y))

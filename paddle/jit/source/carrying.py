@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from paddle.jit.source.errors import ConversionError
 from paddle.jit.source.join import described, dtype_for, equal, meta_of, rank, rank_of
 from paddle.jit.source.leaving import CONTINUED, ENDED, Left, left, parts, renamed
-from paddle.jit.source.places import Contents, Snapshot, places_of, same
+from paddle.jit.source.places import Contents, More, Position, Snapshot, places_of, same
 from paddle.jit.source.raising import as_operation
 from paddle.jit.source.values import Conditional, Unusable
 from paddle.jit.source.world import ABSENT
@@ -137,7 +137,7 @@ class _Loop:
         step: Callable[[list[Any]], Step],
     ) -> None:
         self.where, self.step = where, step
-        self.places = places_of(functions, names)
+        self.places = places_of(functions, names, where)
         self.before = Snapshot(self.places)
         kind, value = parts(renamed(state, CONTINUED, ENDED))
         self.own = _Slot("the loop", (number(go, dt.bool), kind, extra))
@@ -196,7 +196,12 @@ class _Loop:
             if raised.error is not None:  # the program does not come behind it
                 made = Step(False, None, extra)
                 held = [p.get() for p in self.places]
-            self.before.refuse_others(self.where)
+            self.before.check_others(self.where)
+        except More as more:
+            self.before.restore()
+            self.places += more.places
+            self.before = Snapshot(self.places)
+            raise _Again from None
         finally:
             self.before.restore()
         kind, value = parts(renamed(made.left, CONTINUED, ENDED))
@@ -224,6 +229,11 @@ class _Loop:
     def _carry(self, i: int, new: Any) -> None:
         """Carry what a place holds from here on, which holds ``new`` after an iteration."""
         place, old = self.places[i], self.before.values[i]
+        if isinstance(place, Position) or type(old) is set:
+            raise ConversionError(
+                f"[to_static] requires a loop on a tensor that leaves sets, and iterators from outside of it, as they are, "
+                f"got a change of {place.name} by the loop at {self.where}"
+            )
         if old is ABSENT:
             value = new.value if type(new) is Conditional else new
             self.slots[i] = _Slot(place.name, (_Zeros((), dt.bool), _zeros(value)))

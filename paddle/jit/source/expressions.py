@@ -80,7 +80,7 @@ class Expressions(ast.NodeTransformer):
         node.ifs = [self.helper("decided", test, test) for test in node.ifs]
         return node
 
-    # Scopes of their own: functions are rewritten as such, classes stay.
+    # Scopes of their own: functions and methods are rewritten as such, what else a class has stays.
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
         return node if self.function is None else self.function(node)
@@ -90,6 +90,7 @@ class Expressions(ast.NodeTransformer):
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.stmt:
         node.bases = [self.visit(x) for x in node.bases]
+        node.body = [self.visit_FunctionDef(s) if isinstance(s, ast.FunctionDef) else s for s in node.body]
         return node
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Callable, Iterator, Sequence
 from types import CellType
 from typing import Any
@@ -61,29 +62,59 @@ class Attribute:
 
 
 class Contents:
-    """The items of a list or dict, which methods change."""
+    """The items of a list, dict, set or deque, which methods change."""
 
     def __init__(self, name: str, container: Any) -> None:
         self.name, self.container = name, container
 
     def get(self) -> Any:
-        return list(self.container) if type(self.container) is list else dict(self.container)
+        x = self.container
+        return dict(x) if isinstance(x, dict) else set(x) if isinstance(x, set) else list(x)
 
     def set(self, value: Any) -> None:
-        if type(self.container) is list:
-            self.container[:] = value
-        else:
-            self.container.clear()
-            self.container.update(value)
+        x = self.container
+        if type(x) is list:
+            x[:] = value
+            return
+        x.clear()
+        x.extend(value) if isinstance(x, collections.deque) else x.update(value)
 
 
-Place = Cell | Global | Attribute | Contents
+class Position:
+    """How far an iterator has gone on, which is the same on all ways."""
+
+    def __init__(self, name: str, iterator: Any) -> None:
+        self.name, self.iterator = name, iterator
+        self._slots = type(iterator).__slots__
+
+    def get(self) -> Any:
+        return tuple(getattr(self.iterator, n, ABSENT) for n in self._slots)
+
+    def set(self, value: Any) -> None:
+        for name, x in zip(self._slots, value, strict=True):
+            if x is not ABSENT:
+                setattr(self.iterator, name, x)
+
+
+Place = Cell | Global | Attribute | Contents | Position
+
+
+class More(Exception):
+    """A branch or loop was seen to change places that its text does not name: it is traced again, with these."""
+
+    def __init__(self, places: list[Place]) -> None:
+        super().__init__()
+        self.places = places
 
 
 def same(place: Place, a: Any, b: Any) -> bool:
     """Return whether a place holds the same in two states."""
+    if isinstance(place, Position):
+        return all(x is y or (type(x) is int and x == y) for x, y in zip(a, b, strict=True))
     if not isinstance(place, Contents):
         return a is b
+    if type(a) is set:
+        return a == b
     if type(a) is list:
         return len(a) == len(b) and all(x is y for x, y in zip(a, b, strict=True))
     return list(a) == list(b) and all(a[k] is b[k] for k in a)
@@ -101,8 +132,11 @@ def unread(functions: Sequence[Callable[..., Any] | None], names: Sequence[str])
     return [Cell(n, cells[n]) for n in those if n in cells]
 
 
-def places_of(functions: Sequence[Callable[..., Any] | None], names: Sequence[str]) -> list[Place]:
-    """The places that the functions of blocks may change: ``names``, and the lists and dicts that they can reach."""
+def places_of(
+    functions: Sequence[Callable[..., Any] | None], names: Sequence[str], where: str = ""
+) -> list[Place]:
+    """The places that the functions of blocks may change: ``names``, the lists and dicts that they can reach, and what
+    the statement at ``where`` was seen to change."""
     cells: dict[str, CellType] = {}
     spaces: dict[str, Any] = {}
     for f in functions:
@@ -121,7 +155,19 @@ def places_of(functions: Sequence[Callable[..., Any] | None], names: Sequence[st
     seen: set[int] = set()
     for name, cell in cells.items():
         out += _containers(name, Cell(name, cell).get(), seen)
-    return out
+    known = set(map(key_of, out))
+    return [*out, *(p for p in world().known_places(where) if key_of(p) not in known)]
+
+
+def key_of(place: Place) -> tuple[int, str]:
+    """Return what tells one place from another."""
+    if isinstance(place, Cell):
+        return id(place.cell), ""
+    if isinstance(place, Global):
+        return id(place.space), place.name
+    if isinstance(place, Attribute):
+        return id(place.owner), place.attribute
+    return id(place.iterator if isinstance(place, Position) else place.container), ""
 
 
 def _containers(name: str, value: Any, seen: set[int]) -> Iterator[Contents]:
@@ -164,16 +210,22 @@ class Snapshot:
             place.set(value)
         world().restore(self._effects)
 
-    def others(self) -> list[str]:
-        """Return what has changed that is no place, in words."""
+    def others(self) -> list[Place | str]:
+        """Return what has changed that is no place yet, or none at all, in words."""
         return world().others(self._effects, self.places)
 
-    def refuse_others(self, where: str) -> None:
-        """Refuse changes of what is no place: they would be made on both ways of a branch, or not at all."""
-        others = self.others()
+    def check_others(self, where: str) -> None:
+        """Have places that were seen to change be known. Refuse changes of what is no place: they would be made on both
+        ways of a branch, or not at all."""
+        changed = self.others()
+        others = [x for x in changed if isinstance(x, str)]
+        more = [x for x in changed if not isinstance(x, str)]
+        if more and not others:
+            world().know_places(where, more)
+            raise More(more)
         if others:
             raise ConversionError(
-                f"[to_static] requires branches and loops on tensors that change names, attributes, lists and dicts "
-                f"named in them, got a change of {', '.join(others)} by the statement at {where}. Return what is new, "
-                "or change it outside of the statement"
+                f"[to_static] requires branches and loops on tensors that change names, attributes, lists, dicts and "
+                f"sets, got a change of {', '.join(others)} by the statement at {where}. Return what is new, or change "
+                "it outside of the statement"
             )

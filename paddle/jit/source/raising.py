@@ -9,6 +9,7 @@ from typing import Any
 
 from paddle.jit.source.errors import ConversionError, location, place_of
 from paddle.jit.source.values import asked, in_region, is_unknown, truth
+from paddle.jit.source.world import world
 from umiak import ops as F
 from umiak.core import dtype as dt
 
@@ -22,18 +23,23 @@ def raised(error: Any, caught: bool) -> Any:
     if not in_region():
         return error
     if isinstance(error, type) and issubclass(error, BaseException):
-        error = error()
+        error = world().call(error)
     if not isinstance(error, BaseException):
         return error
-    known = getattr(builtins, type(error).__name__, None) is type(error)
-    if caught or not known or not all(isinstance(x, _ARGUMENTS) for x in error.args):
+    if (caught or world().is_caught() or not _is_plain(error)) and not world().rerun():
         what = "inside of try" if caught else f"of {error!r}"
         raise ConversionError(
             f"[to_static] requires built-in exceptions with texts and numbers, outside of try, in branches and loops "
-            f"on tensors, got a raise {what} at {place_of()}"
+            f"on tensors of a program that is recorded, got a raise {what} at {place_of()}"
         )
     setattr(error, _MARK, location())
     return error
+
+
+def _is_plain(error: BaseException) -> bool:
+    """Return whether a program can raise an exception."""
+    known = getattr(builtins, type(error).__name__, None) is type(error)
+    return known and error.__cause__ is None and all(isinstance(x, _ARGUMENTS) for x in error.args)
 
 
 def is_raised(error: BaseException) -> bool:
@@ -54,7 +60,9 @@ class as_operation:
         if error is None or place is None:
             return False
         never = F.full(False, shape=(), dtype=dt.bool)
-        F.require(never, kind=type(error).__name__, args=error.args, place=place)
+        # Another one is raised by the run as it was written, which follows one whose program has raised.
+        kind, args = (type(error).__name__, error.args) if _is_plain(error) else ("RuntimeError", (type(error).__name__,))
+        F.require(never, kind=kind, args=args, place=place)
         self.error = error
         return True
 
@@ -65,6 +73,8 @@ def assert_(test: Any, message: Callable[[], Any] | None = None) -> None:
         return
     test = asked(test)
     if is_unknown(test):
+        if world().is_caught():
+            world().rerun()
         said = () if message is None else (message(),)
         args = tuple(x if isinstance(x, _ARGUMENTS) else str(x) for x in said)
         F.require(truth(test), kind="AssertionError", args=args, place=location())

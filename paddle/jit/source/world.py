@@ -97,13 +97,28 @@ class World:
             if type(item) in (list, dict):
                 yield name, item
 
+    def is_caught(self) -> bool:
+        """Return whether an exception that is raised now may be caught."""
+        return False
+
+    def rerun(self) -> bool:
+        """Have calls whose program raises run as they were written. Return False where a program stands for itself."""
+        return False
+
     def effects(self) -> Any:
         """Return what the code has changed so far, in a form for the methods below."""
         return None
 
-    def others(self, before: Any, places: Sequence[Place]) -> list[str]:
-        """Return what has changed since ``before`` that is not one of the places, in words."""
+    def others(self, before: Any, places: Sequence[Place]) -> list[Place | str]:
+        """Return what has changed since ``before`` that is not one of the places: as places, or in words."""
         return []
+
+    def know_places(self, where: str, places: Sequence[Place]) -> None:
+        """Note what the statement at ``where`` was seen to change."""
+
+    def known_places(self, where: str) -> Sequence[Place]:
+        """Return what was noted."""
+        return ()
 
     def restore(self, before: Any) -> None:
         """Forget what has changed since ``before``."""

@@ -11,13 +11,15 @@ import dis
 import functools
 import gc
 import inspect
+import multiprocessing
 import re
 import sys
 import traceback
 import types
 import weakref
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
 from types import CellType, FrameType
 from typing import Any
 
@@ -122,8 +124,8 @@ def check(
         sys.settrace(None)
     if thrown_natively is not None:
         thrown_natively.send(lambda: came)
-    assert came == expected
-    assert not differences
+    assert came == expected, (came, expected)
+    assert not differences, differences
     return places, refused
 
 
@@ -142,9 +144,9 @@ named = pytest.mark.parametrize(("function", "arguments"), CASES, ids=[case[0]._
 forks = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 
 
-@forks
-@named
-def test_some_instructions(function, arguments):
+def continue_some(case: int) -> None:
+    """Continue a call of a program at a few of its instructions."""
+    function, arguments = CASES[case]
     code, depth, offsets = function.__code__, depth_of(function), executed(function, arguments)
     step = max(2, len(offsets) // 5)
     parts = [offsets[i : i + step] for i in range(zlib.crc32(function.__name__.encode()) % 3, len(offsets), step)]
@@ -153,6 +155,18 @@ def test_some_instructions(function, arguments):
     first = [next((o for o in part if can_resume(code, o, depth)), None) for part in parts]
     places, refused = check(function, arguments, set(first).__contains__)
     assert places > refused == 0
+
+
+@pytest.fixture(scope="module")
+def small_process() -> Iterator[Executor]:
+    """A process that is quick to copy. That of a run of all tests has gigabytes, and copies took 2 s of a test."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        yield pool
+
+
+@pytest.mark.parametrize("case", range(len(CASES)), ids=[case[0].__name__ for case in CASES])
+def test_some_instructions(case, small_process):
+    small_process.submit(continue_some, case).result()
 
 
 @pytest.mark.slow

@@ -313,23 +313,42 @@ def test_recursion_on_data():
     assert "recursion" in str(raised(CaptureError, f, UP))
 
 
-def test_changes_on_one_way_of_what_the_statement_does_not_name():
-    class Log:
-        def __init__(self):
-            self.count = 0
-
-        def note(self):
-            self.count += 1
-
-    log = Log()
+def test_changes_on_one_way_of_what_cannot_be_put_back():
+    def numbers():
+        yield 1
+        yield 2
 
     def f(x):
+        those = numbers()
         if x.sum() > 0:
-            log.note()
+            x = x * next(those)
         return x
 
-    assert "a change of Log.count" in str(raised(CaptureError, f, UP))
-    assert log.count == 0
+    assert "a change of Generator.position" in str(raised(CaptureError, f, UP))
+
+
+@pytest.mark.parametrize("other", [(), (1,)], ids=["one way", "other counts"])
+def test_iterators_go_on_as_far_on_both_ways(other):
+    def f(x):
+        those = iter([1, 2, 3])
+        if x.sum() > 0:
+            x = x * next(those)
+        else:
+            for _ in (*other, *other):
+                x = x + next(those)
+        return x
+
+    assert "as many items taken from an iterator ('those')" in str(raised(CaptureError, f, UP))
+
+
+def test_sets_hold_the_same_on_both_ways():
+    def f(x):
+        names = {"a"}
+        if x.sum() > 0:
+            names.add("b")
+        return x
+
+    assert "the same items in the set" in str(raised(CaptureError, f, UP))
 
 
 def test_state_is_changed_at_every_call():

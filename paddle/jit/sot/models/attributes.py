@@ -9,6 +9,8 @@ from paddle.jit.sot.models.classes import DELETED, NOTHING, class_attribute, spe
 from paddle.jit.sot.models.table import model
 from paddle.jit.sot.sources import fixed
 from paddle.jit.sot.translation import is_library
+from paddle.jit.source.branches import choose
+from paddle.jit.source.values import Conditional, read
 from paddle.nn.layer.layers import Layer
 from umiak.core.tensor import Tensor
 from umiak.ir.tracer import SymTensor
@@ -22,21 +24,24 @@ def get_attribute(sim: Simulator, x: Any, name: Any, *default: Any) -> Any:
     """Return an attribute."""
     if not isinstance(name, str):
         return getattr(x, name)
-    if not default:
-        return sim.attribute(x, name)
     try:
-        return sim.attribute(x, name)
+        value = sim.attribute(x, name)
     except AttributeError:
+        if not default:
+            raise
         return default[0]
+    if default and type(value) is Conditional:
+        return choose(value.defined, lambda: value.value, lambda: default[0])
+    return read(value)
 
 
 @model(hasattr)
-def _hasattr(sim: Simulator, x: Any, name: str) -> bool:
+def _hasattr(sim: Simulator, x: Any, name: str) -> Any:
     try:
-        sim.attribute(x, name)
+        value = sim.attribute(x, name)
     except AttributeError:
         return False
-    return True
+    return value.defined if type(value) is Conditional else True
 
 
 @model(setattr)
@@ -58,7 +63,7 @@ def _setattr(sim: Simulator, x: Any, name: str, value: Any) -> Any:
             return sim.leaf(setattr, (x, name, value), {})
         return sim.break_graph(f"the attribute {name} of a tensor is set", between=True)
     if isinstance(x, (ModuleType, type)):
-        return sim.break_graph(f"an attribute of {x.__name__} is set")
+        return sim.break_graph(f"an attribute of {x.__name__} is set", between=True)
     if isinstance(x, Layer):
         if isinstance(value, (Layer,)) or name in ("_parameters", "_buffers", "_sub_layers"):
             return sim.break_graph(f"{kind.__name__}.{name} is set")
