@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
+from tests.support import shared
 from tests.support.garbage import without_garbage
 
 # The same examples every time, and no verdict by the clock.
@@ -33,6 +34,10 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 # A shell ignores SIGINT in what it starts in the background, and so would the processes that tests interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    shared.set_up(config)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -1,7 +1,7 @@
 """Checks that several ranks make together: functions of (rank, size) in a module, whose names start with ``check_``.
 
-One start of the processes runs all checks of a module. They agree after each of them whether it passed everywhere, and
-stop at the first that did not.
+One start of the processes runs all checks of a module, for all workers of a run. They agree after each of them whether
+it passed everywhere, and stop at the first that did not.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+
+from tests.support.shared import once
 
 ROOT = Path(__file__).parents[2]
 NOT_RUN = "not run, as an earlier check failed"
@@ -55,6 +57,10 @@ def run_ranks(n: int, module: str, names: tuple[str, ...]) -> dict[str, list[str
     """Run checks of a module on ``n`` ranks: for each its failures, by rank. One rank is this process."""
     if n == 1:
         return _alone(module, names)
+    return once(f"ranks {n} {module} {' '.join(names)}", lambda: _processes(n, module, names))
+
+
+def _processes(n: int, module: str, names: tuple[str, ...]) -> dict[str, list[str]]:
     pytest.importorskip("mpi4py")
     program = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     if program is None:

@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 from tests.support.processes import needs_mpi, run_ranks
+from tests.support.shared import once
 
 WORKER = Path(__file__).with_name("dp_worker.py")
 
 
 @pytest.fixture(scope="module")
 def alone():
-    return trained(1)
+    return once("data parallel, alone", lambda: trained(1))
 
 
 def trained(n, *args):
@@ -33,7 +34,7 @@ def _single(*args):
 
 
 @needs_mpi
-@pytest.mark.parametrize("n", [2, 4])
+@pytest.mark.parametrize("n", [2, pytest.param(4, marks=pytest.mark.slow)])
 def test_training(n, alone):
     found = trained(n)
     np.testing.assert_allclose(found["losses"], alone["losses"], 1e-5, 1e-6)
