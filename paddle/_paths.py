@@ -119,6 +119,7 @@ PATHS: dict[str, str | dict[str, str]] = {
         ),
         "paddle.framework.tensor_type": "VarDesc size_of_dtype",
         "paddle.framework.tracer": "AmpLevel Tracer _has_grad=has_grad _set_has_grad=set_has_grad",
+        "paddle.incubate.async_load": "AsyncLoad XpuAsyncLoad=AsyncLoad",
         "paddle.tensor.buffers": "MmapStorage frombuffer",
         "umiak.core.place": "Place",
     },
@@ -249,6 +250,11 @@ PATHS: dict[str, str | dict[str, str]] = {
         )
     },
     "paddle.incubate.tensor": {"paddle.incubate": "segment_max segment_mean segment_min segment_sum"},
+    "paddle.incubate.tensor.manipulation": {
+        "paddle.incubate.async_load": (
+            "async_offload async_offload_with_offset async_reload create_async_load create_xpu_async_load"
+        )
+    },
     "paddle.incubate.tensor.math": {"paddle.incubate": "segment_max segment_mean segment_min segment_sum"},
     "paddle.pir": {
         "paddle.static": "Program",

@@ -194,13 +194,27 @@ class Parameter(Tensor):
         self.stop_gradient = not on
 
     def __deepcopy__(self, memo: dict) -> Parameter:
-        copied = type(self).__new__(type(self))
-        memo[id(self)] = copied
         with no_grad_guard():
             if self._is_initialized():
-                copied._share(self.detach().clone())
-            else:
-                copied._share(unfilled(tuple(self.shape), self.dtype, self.place, _without_values(self.name)))
+                return self.with_values(self.detach().clone(), memo)
+            return self.with_values(
+                unfilled(tuple(self.shape), self.dtype, self.place, _without_values(self.name)), memo
+            )
+
+    def with_values(self, data: Tensor, memo: dict | None = None) -> Parameter:
+        """Make a parameter with a tensor's memory and copies of this one's attributes.
+
+        Args:
+            data: the tensor.
+            memo: of ``copy.deepcopy``.
+
+        Returns:
+            The parameter, with a name of its own.
+        """
+        copied = type(self).__new__(type(self))
+        memo = {} if memo is None else memo
+        memo[id(self)] = copied
+        copied._share(data)
         copied.stop_gradient = self.stop_gradient
         for key, value in self._attributes.items():
             setattr(copied, key, value if key == "name" else copy.deepcopy(value, memo))

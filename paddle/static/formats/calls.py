@@ -18,6 +18,7 @@ from paddle.nn.functional.attention_kernels import KERNELS as OF_ATTENTION
 from paddle.optimizer.kernels import KERNELS as OF_OPTIMIZERS
 from paddle.static.formats import operators
 from paddle.static.formats.graph import Attribute, Operation
+from paddle.static.formats.operators.buffers import KERNELS as OF_BUFFERS
 from paddle.static.formats.operators.known import tensor_of
 from paddle.static.formats.operators.table import TABLE, Operator
 from umiak.core.dtype import DType
@@ -26,7 +27,7 @@ from umiak.core.inplace import call_before_overwrite
 _SUBJECTS = operators  # imported for what they enter in the table
 
 # Of operators that a file may hold, too, these are called: they give more results than others read there.
-KERNELS = OF_OPTIMIZERS | OF_ATTENTION
+KERNELS = OF_OPTIMIZERS | OF_ATTENTION | OF_BUFFERS
 
 _CONVOLUTION = "input filter strides paddings padding_algorithm groups dilations data_format"
 _TRANSPOSED = "x filter strides paddings output_padding output_size padding_algorithm groups dilations data_format"

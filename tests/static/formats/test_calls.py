@@ -138,3 +138,32 @@ def test_ways_to_import():
     assert kernels is _C_ops is C and "relu" in dir(C) and _legacy_C_ops is paddle._legacy_C_ops
     with pytest.raises(ImportError, match="call the public function"):
         from paddle._legacy_C_ops import matmul_v2_grad  # noqa: F401
+
+
+ALIGNMENTS = {  # facts of the reference on the host: elements that three floats and five take in the buffer
+    "none": ((False, -1, -1), [3, 5]),
+    "of the allocator": ((True, -1, -1), [1024, 1024]),
+    "16 bytes": ((True, 16, -1), [4, 8]),
+    "16 bytes, of wider numbers": ((True, 16, 8), [4, 6]),
+}
+
+
+@pytest.mark.parametrize("case", ALIGNMENTS)
+def test_tensors_of_one_buffer(case):
+    alignment, rooms = ALIGNMENTS[case]
+    tensors = [paddle.arange(3.0), paddle.arange(5.0).reshape([5, 1])]
+    parts, buffer = C.coalesce_tensor(tensors, paddle.float32, True, False, False, 0.0, *alignment, [], [])
+    assert buffer.shape == [sum(rooms)] and [p.tolist() for p in parts] == [x.tolist() for x in tensors]
+    buffer.fill_(7.0)
+    assert parts[1].tolist() == [[7.0]] * 5 and tensors[0].tolist() == [0.0, 1.0, 2.0]
+    parts[1].add_(paddle.ones([1]))
+    assert buffer[rooms[0] : rooms[0] + 5].tolist() == [8.0] * 5
+    constant, buffer = C.coalesce_tensor(tensors, paddle.float32, False, True, False, 2.5, *alignment, [], [])
+    assert buffer.tolist() == [2.5] * sum(rooms) and constant[1].shape == [5, 1]
+    written, buffer = C.coalesce_tensor_(tensors, paddle.float32, True, False, False, 0.0, *alignment, [], [])
+    assert all(x is y for x, y in zip(written, tensors, strict=True)) and tensors[0].tolist() == [0.0, 1.0, 2.0]
+    buffer.fill_(1.0)
+    assert tensors[1].tolist() == [[1.0]] * 5
+    for wrong in ([], [paddle.ones([2], "int32")]):
+        with pytest.raises(ValueError, match=r"requires at least one tensor, all of float32, got"):
+            C.coalesce_tensor(wrong, paddle.float32)

@@ -4,6 +4,7 @@
 from paddle.static.formats.operators import (
     activations,
     attention,
+    buffers,
     convolution,
     creation,
     detection,

@@ -1,0 +1,130 @@
+"""Copies beside the work of devices (``paddle.incubate.tensor.manipulation``): order, memory, what is late."""
+
+import gc
+
+import numpy as np
+import pytest
+from fake import FAKE, OTHER
+from harness import CPU
+
+import paddle
+from paddle.incubate.tensor import manipulation as M
+from umiak import ops as F
+from umiak.core import array, stream
+
+pytestmark = pytest.mark.usefixtures("fake")
+
+X = np.arange(6, dtype=np.float32).reshape(2, 3)
+
+
+@pytest.fixture
+def load():
+    return M.create_async_load()
+
+
+def on(place, value=X):
+    x = array.from_numpy(np.asarray(value), place)
+    stream.synchronize(place.index)
+    return x
+
+
+def test_tensors_go_to_the_host_and_come_back_while_nobody_waits(fake, load):
+    x = F.mul(on(FAKE), 2.0)
+    stream.synchronize(FAKE.index)
+    with fake.held(FAKE):
+        y = F.add(x, 1.0)
+        kept, task = M.async_offload(y.t(), load)
+        assert not task.is_completed()
+    task.cpu_wait()
+    assert task.is_completed() and kept.place is CPU
+    np.testing.assert_array_equal(kept.numpy(), (2 * X + 1).T)
+    del x, y
+    with fake.held(FAKE):
+        back, task = M.async_reload(kept, load)  # to where it was, not to the current place
+        assert back.place is FAKE and not task.is_completed()
+        task.cuda_wait()
+        z = F.mul(back, 10.0)
+    np.testing.assert_array_equal(array.host_values(z), 10 * (2 * X + 1).T)
+
+
+def test_memory_is_kept_until_a_copy_is_done(fake, load):
+    with fake.held(FAKE):
+        x = F.add(array.from_numpy(X, FAKE), 1.0)
+        at = x.storage.data_ptr()
+        kept, task = M.async_offload(x, load)
+        del x
+        y = F.mul(array.from_numpy(X, FAKE), 0.0)  # not in the memory that is still to be read
+        assert y.storage.data_ptr() != at
+        del kept
+    task.cpu_wait()
+    with fake.lazy():
+        x = array.from_numpy(X, FAKE)
+        kept, task = M.async_offload(x, load)
+        again, task = M.async_reload(kept, load)
+        del x, kept, again, task, load
+        gc.collect()  # waits, so that nothing is written to memory of others
+
+
+def test_parts_of_tensors(fake, load):
+    x, target = on(FAKE, np.arange(8.0)), paddle.zeros([6], "float64")
+    version = target.inplace_version
+    task = M.async_offload_with_offset(x, target, 2, 1, 3, load)
+    task.cpu_wait()
+    assert target.tolist() == [0.0, 2.0, 3.0, 4.0, 0.0, 0.0] and target.inplace_version > version
+    M.async_offload_with_offset(target, x, 0, 5, 3, load).cpu_wait()  # the other way
+    assert array.host_values(x).tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 0.0, 2.0, 3.0]
+    M.async_offload_with_offset(target, target[3:], 1, 0, 2, load).cpu_wait()
+    assert target.tolist() == [0.0, 2.0, 3.0, 2.0, 3.0, 0.0]
+    for wrong, message in (
+        ((x, target, 6, 0, 3), r"elements 6 to 9 of src, got 8 elements"),
+        ((x, target, 0, -1, 3), r"elements -1 to 2 of dst"),
+        ((x.reshape([2, 4]), target, 0, 0, 3), r"src of one axis"),
+        ((x, paddle.zeros([6]), 0, 0, 3), r"two tensors of one dtype, got float32 and float64"),
+    ):
+        with pytest.raises(ValueError, match=r"\[(async_)?offload_with_offset\] requires " + message):
+            M.async_offload_with_offset(*wrong, load)
+
+
+@pytest.mark.parametrize(("here", "shape"), [(CPU, [2, 3]), (FAKE, [0, 3]), (OTHER, []), (FAKE, [1])])
+def test_tensors_of_all_kinds(load, here, shape):
+    x = on(here, np.full(shape, 3.0, np.float32))
+    kept, task = M.async_offload(x, load)
+    task.cpu_wait()
+    back, again = M.async_reload(kept, load)
+    again.xpu_wait()
+    assert kept.shape == back.shape == shape and back.place is here and kept.place is CPU
+    assert array.host_values(back).tolist() == array.host_values(x).tolist()
+    assert kept.data_ptr() != x.data_ptr() or not kept.size
+
+
+def test_parameters_stay_parameters(load):
+    p = paddle.nn.Parameter(paddle.ones([3]), trainable=False)
+    p.optimize_attr["learning_rate"] = 0.5
+    kept, task = M.async_offload(p, load)
+    task.cpu_wait()
+    assert type(kept) is type(p) and not kept.trainable and kept.optimize_attr == {"learning_rate": 0.5}
+    assert kept.name != p.name and kept.tolist() == [1.0, 1.0, 1.0] and kept.optimize_attr is not p.optimize_attr
+    into = paddle.Tensor()
+    paddle.base.core.AsyncLoad().offload(into, p).cpu_wait()
+    assert into.tolist() == [1.0, 1.0, 1.0]
+    load.reload(into, kept).cpu_wait()
+    assert into.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_work_that_fails_is_told_to_whoever_waits(fake, load):
+    bad = F.take(on(FAKE), on(FAKE, np.array([9])), axis=0)
+    kept, task = M.async_offload(bad, load)
+    with pytest.raises(RuntimeError, match=r"failed on fake:0 after .*\[take\] on fake:0: \[take\] requires an index"):
+        task.cpu_wait()
+    with pytest.raises(RuntimeError, match=r"\[take\] failed on fake:0 after it was launched"):
+        stream.synchronize(FAKE.index)
+    y, task = M.async_offload(on(FAKE), load)  # and the next is right
+    task.cpu_wait()
+    np.testing.assert_array_equal(y.numpy(), X)
+
+
+def test_what_is_no_tensor_or_no_loader():
+    with pytest.raises(TypeError, match=r"\[async_offload\] .*src_tensor.*got list"):
+        M.async_offload([1.0], M.create_xpu_async_load())
+    with pytest.raises(TypeError, match=r"\[async_reload\] requires what create_async_load\(\) has returned, got None"):
+        M.async_reload(paddle.ones([1]), None)
