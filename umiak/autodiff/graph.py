@@ -54,14 +54,16 @@ def pullback(
     wrt: Sequence[Value | None],
     hooks: Mapping[int, Sequence] | None = None,
     final: bool = False,
+    enter: Callable[[Operation, Sequence[Any]], None] | None = None,
 ) -> list[Value | None]:
     """Gradients of the seeded values with respect to ``wrt`` through operations that ``tracer`` has just recorded.
     With ``final`` no gradient flows through them.
 
     ``hooks``: entries that come before those of a value, by id; None where gradients are only parts of those that hooks
-    are for.
+    are for. ``enter``: called with each operation and the gradients of its results before it is gone through.
     """
     driver = _Driver(tracer, tracer.builder.program, wrt, operations, hooks)
+    driver.enter = enter
     for y, g in seeds:
         driver.seed(y, g)
     gradients = driver.run()
@@ -152,6 +154,7 @@ class _Driver:
         self.forward = {id(o) for o in self.operations}
         # Per region to be recomputed: its operations, and by identity what stands for them and their values.
         self.recompute: dict[int, tuple[dict[int, Operation], dict[int, Value]]] = {}
+        self.enter: Callable[[Operation, Sequence[Any]], None] | None = None
 
     def seed(self, y: Any, g: Value | float) -> None:
         if not _continuous(y):
@@ -187,6 +190,8 @@ class _Driver:
             grads = tuple(self.take(r) for r in operation.results)
             needs = tuple(type(x) is Value and id(x) in reached and _continuous(x) for x in operation.operands)
             if any(needs) and any(g is not None for g in grads):
+                if self.enter is not None:
+                    self.enter(operation, grads)
                 self.operation(operation, grads, needs)
         gradients = [self.wanted(v) if v is not None else None for v in self.wrt]
         return [g.value if g is not None else None for g in gradients]

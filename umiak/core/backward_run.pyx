@@ -13,6 +13,7 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy
 
 from umiak.core.eager import apply
+from umiak.util.errors import freed_graph
 
 from umiak.core.context cimport OBSERVE_PROFILE
 from umiak.core.dispatch cimport call2
@@ -454,9 +455,7 @@ cdef Run new_run(bint retain, bint create):
 
 cdef int check_released(Node node) except -1:
     if node.released:
-        raise RuntimeError(
-            f"[backward] requires a graph that is still there, got node {node.name!r} whose saved tensors are freed. "
-            "Pass retain_graph=True to the first backward to run a second one.")
+        raise freed_graph("backward", node.name)
     return 0
 
 

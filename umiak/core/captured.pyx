@@ -26,6 +26,7 @@ import threading
 
 from umiak.core.inplace import assign
 from umiak.core.tape import backward
+from umiak.util.errors import freed_graph
 
 
 globals().update(NONE=REPLACED_NONE, GIVEN=REPLACED_GIVEN, ZEROS=REPLACED_ZEROS, ROWS=REPLACED_ROWS)
@@ -127,7 +128,7 @@ cdef class Backward:
         self.reached = reached
         self.between = between
         self.read = read if between else None
-        self.separate = len(set(histories)) > 1
+        self.separate = any([h != (ONE << len(seeded)) - 1 for h in histories])
         self.saved = int_array([i if kind == "input" else -1 - i for kind, i in saved])
         self.n_saved = len(saved)
         self.wrt = int_array(wrt)
@@ -156,12 +157,11 @@ class _Ended:
         pass                                             # there is nothing to free
 
     def __call__(self, *grads):
-        raise RuntimeError(
-            "[backward] requires a history that was not used up, got a result of a captured function that has called backward itself. "
-            "Return what was not differentiated, or call backward outside of the function")
+        raise freed_graph("backward", self.name)
 
 
 cdef object ENDED = _Ended()
+cdef object ONE = 1                                          # of bits in numbers of any length
 
 
 @cython.final
@@ -199,6 +199,7 @@ cdef int end_history(Tensor t) except -1:
     cdef Node node = new_node()
     node.n_out = 1
     node.python = ENDED
+    node.opaque = True                                   # what it led to is not known any more: grad() is refused, too
     make_room(node, 0, 0, 0)
     t.node = node
     t.out_index = 0
@@ -565,7 +566,7 @@ cdef class Replay:
     cdef dict inside           # scalars that regions of the forward part have bound
     cdef list like                         # (shape, dtype, place) of the results that have a gradient, where these are several
     cdef object given                      # the results, a bit each, whose gradient came in the last run
-    cdef set used                          # histories of their own that backward runs have gone through
+    cdef object used                       # the results whose histories backward runs have gone through, a bit each
     cdef list read                         # tensors that the operations read, if a result may be asked for the gradient of another
     cdef uint64_t read_version
 
@@ -579,9 +580,11 @@ cdef class Replay:
         # history of their own, which stays.
         cdef int i
         if self.backward.separate and self.given:
-            self.used = self.used or set()
-            self.used.update([h for i, h in enumerate(self.backward.histories) if self.given >> i & 1])
-            if len(self.used) < len(set(self.backward.histories)):
+            self.used = self.used or 0
+            for i in range(self.backward.n_seeded):
+                if self.given >> i & 1:
+                    self.used |= self.backward.histories[i]
+            if self.used != (ONE << self.backward.n_seeded) - 1:
                 return
         self.saved = self.versions = self.words = self.sources = self.arguments = self.scalars = self.read = None
 
@@ -599,11 +602,9 @@ cdef class Replay:
         cdef int k
         if not self.backward.between >> i & 1:
             return None
-        if self.saved is None or (self.used and self.backward.histories[i] in self.used):
+        if self.saved is None or (self.used and self.used >> i & 1):
             if asked:
-                raise RuntimeError(
-                    f"[grad] requires a graph that is still there, got node {self.name!r} whose saved tensors are freed. "
-                    "Pass retain_graph=True to the first backward to run a second one.")
+                raise freed_graph("grad", self.name)
             return None
         if node.run != -1:
             raise RuntimeError(
@@ -643,7 +644,7 @@ cdef class Replay:
             self.given = 0
             for i, g in enumerate(grads):
                 if g is not None:
-                    self.given |= 1 << i
+                    self.given |= ONE << i
             self.check_unused()
         if (<EngineContext>context_pointer()).plan_mode & MODE_GRAD:
             return self.owner._differentiable_gradients(self, grads)
@@ -663,18 +664,13 @@ cdef class Replay:
             free(pointers)
         if len(results) > len(self.sources):
             results = self.owner._with_rows(results, self.sources)
-        if self.backward.n_seeded > 1 and self.given != (1 << self.backward.n_seeded) - 1:
+        if self.backward.n_seeded > 1 and self.given != (ONE << self.backward.n_seeded) - 1:
             # What depends on no result that has a gradient has none.
             return tuple([g if reached & self.given else None for g, reached in zip(results, self.backward.reached)])
         return tuple(results)
 
     cdef int check_unused(self) except -1:
         """Refuse what backward has gone through before, where the tape does not know: other results kept the node."""
-        cdef int i
-        if self.used:
-            for i in range(self.backward.n_seeded):
-                if self.given >> i & 1 and self.backward.histories[i] in self.used:
-                    raise RuntimeError(
-                        f"[backward] requires a graph that is still there, got node {self.name!r} whose saved tensors are freed. "
-                        "Pass retain_graph=True to the first backward to run a second one.")
+        if self.used and self.given & self.used:
+            raise freed_graph("backward", self.name)
         return 0

@@ -27,7 +27,7 @@ def backward(tensors, grads=None, bint retain_graph=False, bint create_graph=Fal
     if len(weights) != len(roots):
         raise ValueError(f"[backward] requires one gradient per tensor ({len(roots)}), got {len(weights)}")
     if tracer is not None:
-        tracer.backward(roots, weights)
+        tracer.backward(roots, weights, retain_graph or create_graph)
         return
     for root in roots:
         refresh_if_view(<Tensor?>root)
@@ -48,7 +48,7 @@ cdef object backward1(Tensor tensor, object grad, bint retain_graph):
         if grad.shape != (<object>tensor).shape:
             raise op_error(ValueError, "backward", f"a grad_tensor of shape {list((<object>tensor).shape)}", grad.shape)
     if tracer is not None:
-        tracer.backward([tensor], [grad])
+        tracer.backward([tensor], [grad], retain_graph)
         return None
     refresh_if_view(tensor)
     if not tensor.key & K_NEEDS_GRAD:
@@ -70,10 +70,11 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, bint create_grap
     cdef int i
     if len(weights) != len(roots):
         raise ValueError(f"[grad] requires one gradient per output ({len(roots)}), got {len(weights)}")
+    cdef bint retain = create_graph if retain_graph is None else retain_graph
     cdef object tracer = capture_of()
     if tracer is not None:
-        return tracer.gradients_of(roots, wanted, weights, create_graph, allow_unused, no_grad_vars)
-    cdef Run run = new_run(create_graph if retain_graph is None else retain_graph, create_graph)
+        return tracer.gradients_of(roots, wanted, weights, retain, create_graph, allow_unused, no_grad_vars)
+    cdef Run run = new_run(retain, create_graph)
     run.accumulate = False
     run.captures = {}
     run.wanted = wanted

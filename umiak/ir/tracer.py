@@ -308,6 +308,7 @@ class Frame:
         self.block = block
         self.arguments = arguments
         self.written: dict[int, SymTensor] = {}
+        self.used: dict[int, Value] = {}  # results of operations that gradients have gone through for the last time
         self._before: dict[int, tuple] = {}
 
     def keep(self, x: SymTensor) -> None:
@@ -346,6 +347,7 @@ class Tracer:
     gradients: dict[int, tuple[Operation, Callable]] = {}  # by operation: see umiak/autodiff/custom.py
     reserve: Any = None
     reads: Any = None
+    used: Any = None
     retained: Any = None
     settled: Any = None
     given_gradient: Any = None

@@ -53,6 +53,7 @@ from umiak.runtime.executor import Executor
 from umiak.runtime.paths import Paths
 from umiak.runtime.row_gradients import give_rows, index_and_values
 from umiak.runtime.selected_rows import SelectedRows
+from umiak.runtime.used_histories import UsedHistories
 
 BLOCK = 4  # words of a random stream that are given out together
 
@@ -113,7 +114,7 @@ class Capture(Tracer):
         self.looked_up: set[int] = set()
         self.rows: dict[int, SymTensor] = {}
         self.differentiated = False
-        self.ends: list[Value] = []  # of histories: what backward() was called on
+        self.used = UsedHistories()
         # Gradients in Python: functions by operation, tensors whose `.grad` is asked for, and whether what is computed
         # now will be differentiated.
         self.gradients: dict[int, tuple[Operation, Callable]] = {}
@@ -151,7 +152,7 @@ class Capture(Tracer):
     def frame(self, arguments: Sequence[SymTensor]) -> Iterator[Frame]:
         casts, self.casts = self.casts, dict(self.casts)  # what is cast inside is not known outside
         try:
-            with super().frame(arguments) as frame:
+            with super().frame(arguments) as frame, self.used.region() as frame.used:
                 yield frame
         finally:
             self.casts = casts
@@ -214,6 +215,19 @@ class Capture(Tracer):
             )
         return value
 
+    def has_ended(self, x: SymTensor) -> bool:
+        """Return whether gradients of ``x`` have no way left: the function has gone through its history itself."""
+        if x.stop_gradient or not _continuous(x) or self.given(x):
+            return False
+        crossed = self.used.crossed(x.value)
+        if crossed is None:
+            raise CaptureError(
+                "gradients have gone through the history of a result without retain_graph=True in a branch or loop on "
+                "data, which may not have run: whether the result has a history is not known. Pass retain_graph=True "
+                "there, or return x.detach()"
+            )
+        return crossed
+
     def has_new_hook(self, value: Value) -> bool:
         """Return whether the function has given an argument a hook for its gradient."""
         hooks = len(value.hooks or ())
@@ -240,6 +254,7 @@ class Capture(Tracer):
         entry = self.casts.get(key)
         if entry is None or context.current().grad_enabled == entry[1]._stop:
             entry = self.casts[key] = x.value, super().record(F.Cast(dtype), (x,), ())
+            self.used.leave_out(entry[1].value)
         return entry[1]
 
     def reserve(self, generator: Generator, words: Any) -> tuple[Any, Any]:
@@ -349,20 +364,19 @@ class Capture(Tracer):
             dim.require(dim.eq(m, n), f"{required}, {got}")
         return gradient
 
-    def backward(self, tensors: Sequence[Any], grads: Sequence[Any]) -> None:
-        """Gradients of tensors into ``.grad`` of the leaves."""
+    def backward(self, tensors: Sequence[Any], grads: Sequence[Any], retain: bool = False) -> None:
+        """Gradients of tensors into ``.grad`` of the leaves. ``retain``: whether their histories may be used again."""
         self._refuse_inside("backward()")
         wanted = [(t, g) for t, g in zip(tensors, grads, strict=True) if not self.tensor(t).stop_gradient]
         if not wanted:
             return
         tensors, grads = [t for t, _ in wanted], [g for _, g in wanted]
         self.differentiated = True
-        self.ends += [self.tensor(t).value for t in tensors]
         leaves = self._leaves()
         taken: dict[int, tuple[Any, list]] = {}
         own: list[tuple[SymTensor, Tensor]] = [(symbolic(v, self), t) for t, v in self.retained]
         own += [(x, x) for x, _ in self.made.values() if x._block is self.builder.block]
-        gradients = self.gradients_in(tensors, grads, [root for root, _ in (*leaves, *own)])
+        gradients = self.gradients_in(tensors, grads, [root for root, _ in (*leaves, *own)], retain=retain)
         for (root, leaf), g in zip((*leaves, *own), gradients, strict=True):
             if g is None:
                 continue
@@ -468,6 +482,10 @@ class Capture(Tracer):
             return False
         return root._value is not next(value for other, value in self._roots if other is root)
 
+    def wrote(self) -> bool:
+        """Return whether the program writes to a tensor from outside, so far."""
+        return any(root._value is not original for root, original in self._roots)
+
     def forget_write(self, x: Tensor) -> None:
         """Leave a captured tensor as it is: what the program has written to it is another tensor's."""
         root = self._captured[id(x)]
@@ -487,9 +505,15 @@ class Capture(Tracer):
         ]  # fmt: skip
 
     def gradients_in(
-        self, tensors: Sequence[Any], grads: Sequence[Any], wrt: Sequence[Any], create_graph: bool = False
+        self,
+        tensors: Sequence[Any],
+        grads: Sequence[Any],
+        wrt: Sequence[Any],
+        create_graph: bool = False,
+        retain: bool = True,
     ) -> list[Any]:
-        """The gradients of tensors with respect to others, None where there is none."""
+        """The gradients of tensors with respect to others, None where there is none. ``retain``: whether the histories
+        may be used again."""
         seeds = []
         for t, g in zip(tensors, [None] * len(tensors) if grads is None else grads, strict=True):
             y = self.tensor(t)
@@ -515,7 +539,9 @@ class Capture(Tracer):
         enabled, ctx.grad_enabled = ctx.grad_enabled, True  # decompositions are differentiated on the way
         ctx.set_amp(0, amp[1], 0)  # gradients are not cast
         try:
-            gradients = pullback(self, operations, seeds, [*targets, *self._carried(targets)], hooks, not create_graph)
+            wanted_of = [*targets, *self._carried(targets)]
+            enter = self.used.passing([y for y, _ in seeds], retain, CaptureError)
+            gradients = pullback(self, operations, seeds, wanted_of, hooks, not create_graph, enter)
         finally:
             ctx.set_amp(*amp)
             ctx.grad_enabled, self.creating = enabled, creating
@@ -559,6 +585,7 @@ class Capture(Tracer):
         outputs: Sequence[Any],
         inputs: Sequence[Any],
         grads: Sequence[Any],
+        retain: bool,
         create_graph: bool,
         allow_unused: bool,
         blocked: Any,
@@ -572,7 +599,8 @@ class Capture(Tracer):
             outer = (root for root, _ in self.gradient_roots() if id(root) in self._inner)
             before = [root for root in outer if not any(root is x for x in asked)]
         with self.ending_at(self.tensor(x).value for x in blocked or ()):
-            gradients = self.gradients_in(outputs, grads, [*inputs, *before], create_graph)
+            retain = retain or self.static  # whose programs are apart from the code that records them
+            gradients = self.gradients_in(outputs, grads, [*inputs, *before], create_graph, retain)
         if any(g is not None for g in gradients[len(inputs) :]):
             raise CaptureError(
                 "paddle.grad is asked for a gradient through a tensor whose history began outside of the captured "
@@ -774,9 +802,17 @@ class Captured(CapturedRun):
         for i in made_leaves:
             with context.no_grad_guard():
                 outputs[i] = F.copy(outputs[i])
+        # Results whose history the function has used up, by their numbers.
+        histories = {i: x for i, x in enumerate(outputs) if type(x) is not Sym and i not in made_leaves}
+        ended = {i for i, x in histories.items() if capture.has_ended(x)}
         # Where an input is that the function wrote to and that has a history by that: it is assigned after the run.
         assigned: list[Any] = []
         for root in capture.derived():
+            if capture.has_ended(root):
+                raise CaptureError(
+                    "an argument was written to, and gradients have gone through what was written without "
+                    "retain_graph=True: its history began outside of the function and has ended inside"
+                )
             assigned.append(arguments.get(id(root), captured.get(id(root))))
             outputs.append(symbolic(root._value, capture))
         made: list[Any] = []
@@ -803,8 +839,10 @@ class Captured(CapturedRun):
         tables = {id(v) for r, v in capture.gradient_roots() if id(captured.get(id(r), r)) in capture.looked_up}
         self._tables = [at for at, i in enumerate(self.wrt) if id(traced.inputs[i]) in tables]
         self._by_rows: list[int] = []
-        open_ends = any(not s and _continuous(x) for s, x in zip(self.stops, outputs, strict=True))
-        records = not capture.differentiated and bool(self.wrt or capture.made) and open_ends
+        self._ended = ended
+        numbered = enumerate(zip(self.stops, outputs, strict=True))
+        open_ends = any(not s and _continuous(x) and i not in ended for i, (s, x) in numbered)
+        records = bool(self.wrt or capture.made) and open_ends
         # Whether gradients of the program's results need this trace, which alone can call Python functions, and in
         # which two leaves of the same elements are two.
         self.custom = records and (bool(made_leaves) or _has_python(traced))
@@ -846,15 +884,7 @@ class Captured(CapturedRun):
             records=records,
             results=len(program.outputs),
             own_leaves=list(made_leaves),
-            ended=[
-                i
-                for i, x in zip(places, outputs, strict=False)
-                if capture.differentiated
-                and type(x) is not Sym
-                and not x.stop_gradient
-                and _continuous(x)
-                and not capture.given(x)
-            ],
+            ended=[places[i] for i in ended],
         )
         self._owners = [leaf for _, leaf in kept]
         self._pure: Executor | None = None  # without writes, for gradients of gradients
@@ -874,7 +904,7 @@ class Captured(CapturedRun):
         """The outputs that have a gradient."""
         return [
             i for i, (y, stop) in enumerate(zip(program.outputs, self.stops, strict=False))  # gradients come behind
-            if type(y) is Value and y.operation is not None and not stop and _continuous(y.meta)
+            if type(y) is Value and y.operation is not None and not (stop or i in self._ended) and _continuous(y.meta)
         ]  # fmt: skip
 
     @classmethod

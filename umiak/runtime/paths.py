@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from umiak import ops as F
-from umiak.ir.program import Program, Value, uses
+from umiak.ir.program import Operation, Program, Value, uses
 
 
 class Paths:
     """The ways of gradients through a program, back from the outputs ``seeded`` to the values ``wrt``.
 
-    ``histories``: for each of the outputs a number, the same for those that have an operation in common. ``reached``:
-    for each of ``wrt`` the outputs that depend on it, a bit each. ``between``: the outputs that others depend on;
+    ``histories``: for each of the outputs those that it has an operation in common with, a bit each. ``reached``: for
+    each of ``wrt`` the outputs that depend on it. ``between``: the outputs that others depend on;
     ``unclear``: those of which that cannot be said, since one value is in the place of several tensors. ``copies`` are
     outputs that were copied for this reason.
     """
@@ -21,25 +21,7 @@ class Paths:
     def __init__(self, program: Program, wrt: Sequence[Value], seeded: Sequence[int], copies: set[int]) -> None:
         values: list[Any] = [program.outputs[i] for i in seeded]
         count = len(values)
-        reach = {id(y): 0 for y in values}
-        for i, y in enumerate(values):
-            reach[id(y)] |= 1 << i
-        shared = [1 << i for i in range(count)]  # by output, those that it has an operation in common with
-        for operation in reversed(program.ops):
-            bits = 0
-            for y in operation.results:
-                bits |= 0 if y.stop else reach.get(id(y), 0)
-            for x in uses(operation) if bits else ():
-                reach[id(x)] = reach.get(id(x), 0) | bits
-            for i in range(count):
-                if bits >> i & 1:
-                    shared[i] |= bits
-        self.histories = list(range(count))
-        for i, bits in enumerate(shared):
-            for k in range(count):
-                if bits >> k & 1 and self.histories[k] != self.histories[i]:
-                    a, b = self.histories[i], self.histories[k]
-                    self.histories = [a if h == b else h for h in self.histories]
+        reach, self.histories = common(program.ops, values, [1 << i for i in range(count)])
         self.reached = [reach.get(id(x), 0) for x in wrt]
         self.between = self.unclear = 0
         origins = [_origin(y) if i in copies else y for i, y in zip(seeded, values, strict=True)]
@@ -49,6 +31,27 @@ class Paths:
                 self.between |= 1 << at
                 if any(alike >> k & 1 and seeded[k] in copies for k in range(count)):
                     self.unclear |= 1 << at
+
+
+def common(
+    operations: Sequence[Operation], outputs: Sequence[Any], seeds: Sequence[int]
+) -> tuple[dict[int, int], list[int]]:
+    """By id of a value the outputs that depend on it, as far as gradients go, and for each output those that it has an
+    operation in common with; a bit each, of which output ``i`` has those of ``seeds[i]``."""
+    reach = {id(y): 0 for y in outputs}
+    for y, seed in zip(outputs, seeds, strict=True):
+        reach[id(y)] |= seed
+    shared = list(seeds)
+    for operation in reversed(operations):
+        bits = 0
+        for y in operation.results:
+            bits |= 0 if y.stop else reach.get(id(y), 0)
+        for x in uses(operation) if bits else ():
+            reach[id(x)] = reach.get(id(x), 0) | bits
+        for i in range(len(shared)):
+            if bits >> i & 1:
+                shared[i] |= bits
+    return reach, shared
 
 
 def _origin(value: Value) -> Value:

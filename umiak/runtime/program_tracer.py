@@ -201,7 +201,7 @@ class ProgramTracer(Capture):
         F.read_number(x, n=n)
         return n
 
-    def backward(self, tensors: Sequence[Any], grads: Sequence[Any]) -> None:
+    def backward(self, tensors: Sequence[Any], grads: Sequence[Any], retain: bool = False) -> None:
         raise CaptureError(
             "backward() is called in static mode, where gradients are operations of the program: "
             "paddle.static.append_backward(loss), or minimize(loss) of an optimizer"

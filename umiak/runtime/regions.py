@@ -31,6 +31,7 @@ from umiak.ops.movement import View
 from umiak.ops.reduce import ArgExtremum, Reduction
 from umiak.runtime.capture import CaptureError, recorded
 from umiak.runtime.modes import changed, modes_now, set_modes
+from umiak.runtime.used_histories import outside
 from umiak.util.errors import op_error
 
 MOST_ATTEMPTS = 50  # to trace a body: each finds something new that the loop carries
@@ -66,6 +67,7 @@ class _Body:
                 root._value, root._stop = x._value, stop
                 x._stop = stop
             before = {id(root): root._value for root, _ in roots}
+            self.frame = frame
             self.leaves = _in_modes(lambda: call([*arguments[:n], *arguments[m:]]))
             tensors = {i: tracer.tensor(x) for i, x in enumerate(self.leaves) if isinstance(x, Tensor)}
             self.values = {i: x.value for i, x in tensors.items()}
@@ -262,6 +264,8 @@ def inlined(
     if drawn or body.written or not unseen or not all(map(_is_unfailing, body.block.operations)):
         set_words(tracer, before)
         return None
+    if tracer.used is not None:
+        tracer.used.chosen([body.frame.used])
     tracer.builder.block.operations += body.block.operations
     return (symbolic(body.values[0], tracer) if isinstance(x, Tensor) else x,)
 
@@ -338,6 +342,8 @@ def branch(
             outputs.append(value)
             results_stop[i] = results_stop[i] and stop
         body.block.outputs = [*outputs, *(body.of(r)[0] for r in roots)]
+    if tracer.used is not None:
+        tracer.used.chosen([a.frame.used, b.frame.used])
     made = tracer.builder.append(Cond(), (flag.value, *_close([a.block, b.block])), (taken,), (a.block, b.block))
     results = _results(tracer, made, [*results_stop, *(a.of(r)[1] and b.of(r)[1] for r in roots)])
     for pair, x in zip(pairs, results, strict=False):
@@ -433,7 +439,13 @@ class _Loop:
 
         set_words(self.tracer, self.stand(self.index))
         carried = [(self.first[i], self.stops[i]) for i in at]
-        return _Body(self.tracer, run, carried, list(self.roots.values()), sliced)
+        traced = _Body(self.tracer, run, carried, list(self.roots.values()), sliced)
+        if outside(traced.frame.used.values(), traced.block):
+            raise CaptureError(
+                "gradients go in a loop on data through what was computed before it, without retain_graph=True, which "
+                "the second iteration could not do. Pass retain_graph=True, or compute it in the loop"
+            )
+        return traced
 
     def condition(self, call: Callable[[list[Any]], Any]) -> _Body:
         traced = self.trace(lambda leaves, _: [_flag(self.op_name, self.tracer, call(leaves))])

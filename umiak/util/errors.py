@@ -46,6 +46,14 @@ def op_error(kind: type[Exception], op: str, required: str, got: Any, hint: str 
     return error
 
 
+def freed_graph(op: str, node: str) -> RuntimeError:
+    """Build (not raise) the error of a gradient that goes once more through what has freed its saved tensors."""
+    return RuntimeError(
+        f"[{op}] requires a graph that is still there, got node {node!r} whose saved tensors are freed. "
+        "Pass retain_graph=True to the first backward to run a second one."
+    )
+
+
 def inside(frame: FrameType) -> bool:
     """Return whether a frame is the framework's."""
     return frame.f_globals.get("__name__", "").partition(".")[0] in _PACKAGES

@@ -7,7 +7,7 @@ import logging
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import CellType, CodeType, FunctionType
 from typing import Any
@@ -27,7 +27,6 @@ from paddle.jit.sot.control import (
     UnknownInstruction,
 )
 from paddle.jit.sot.frame import HANDLERS, NULL, RETURNED, Frame
-from paddle.jit.sot.leaves import is_backward
 from paddle.jit.sot.liveness import live_locals
 from paddle.jit.sot.rebuild import Rebuilder, compiled
 from paddle.jit.sot.resume_code import resume_code
@@ -40,7 +39,7 @@ from umiak.core.context import current
 from umiak.core.entries import FrameCall, GuardedEntry, Tail
 from umiak.core.tensor import Tensor
 from umiak.ir.overlap import overlapping
-from umiak.ir.program import Program, Value
+from umiak.ir.program import Program
 from umiak.ir.tracer import SymTensor
 from umiak.runtime.capture import Captured, CaptureError
 from umiak.runtime.modes import Modes, modes_now, set_modes
@@ -301,12 +300,11 @@ class CapturedFrame(FrameCall):
         """A graph that calls ``backward`` gives results without a history. One that ``backward`` has not used up is
         kept by a call outside of the graph: capture anew."""
         capture = trace.capture
-        if not capture.ends or self.policy.keeps_histories or self.policy.full_graph:
+        if not capture.differentiated or self.policy.keeps_histories or self.policy.full_graph:
             return
-        used = _history(capture.ends)
         for x in outputs:
             if isinstance(x, SymTensor) and not x.stop_gradient and x.dtype.is_floating and not capture.given(x):
-                if not used & _history([x.value]):
+                if not capture.used.crossed(x.value):
                     self.policy.keeps_histories = True
                     raise Restart
 
@@ -430,8 +428,6 @@ class CapturedFrame(FrameCall):
         function = operation.function
         args = [rebuilder.value(x) for x in operation.args]
         args += [f"{k}={rebuilder.value(x)}" for k, x in operation.kwargs.items()]
-        if self.policy.keeps_histories and is_backward(function) and len(args) < 2:
-            args.append("retain_graph=True")  # all results of the graph have one history
         text = f"{rebuilder.value(function)}({', '.join(args)})"
         out: list[tuple[str, int]] = []
         names["Tail"] = Tail
@@ -700,19 +696,6 @@ def _only_returns(f: Frame) -> bool:
     """Return whether a frame returns what the call that it is at gives."""
     following = f.bytecode.instructions[f.current + 1]
     return f.instruction.opname.startswith("CALL") and following.opname == "RETURN_VALUE" and not _is_guarded(f)
-
-
-def _history(values: Iterable[Value]) -> set[int]:
-    """The operations, by id, that a gradient of values goes through."""
-    found: set[int] = set()
-    waiting = list(values)
-    while waiting:
-        value = waiting.pop()
-        operation = value.operation
-        if operation is not None and not value.stop and id(operation) not in found:
-            found.add(id(operation))
-            waiting += [x for x in operation.operands if isinstance(x, Value)]
-    return found
 
 
 class Readers(dict[Source, tuple[CodeType, Namespace]]):

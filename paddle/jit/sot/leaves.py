@@ -104,7 +104,8 @@ def leaf(sim: Simulator, f: Callable[..., Any], args: tuple, kwargs: dict[str, A
             symbolic = symbolic_in((*args, *kwargs.values()))
             if symbolic is not None:
                 sim.trace.steer(symbolic)
-            if not sim.trace.has_effects():
+            met = sim.trace.of_library is not None and sim.trace.of_library.error is error  # at a line further in
+            if not (met or sim.trace.has_effects()):
                 sim.trace.of_library = Refused(error, sim.places())
             raise
         # Outside of the graph it raises what it has to, at the user's line, or it works there.

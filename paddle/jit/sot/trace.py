@@ -527,7 +527,8 @@ class Trace:
     def has_effects(self) -> bool:
         """Return whether the frame has changed anything outside so far."""
         capture = self.capture
-        written = any(i.stand_in._writes for i in self.inputs) or capture.leaves or capture.streams or self.told
+        written = any(i.stand_in._writes for i in self.inputs) or capture.wrote() or bool(capture.leaves)
+        written = written or bool(capture.streams or self.told)
         state = self.attributes or self.cells or self.globals or any(values for _, values in self.appended.values())
         moved = any(getattr(x, n) is not v for x, before in self.iterators for n, v in zip(type(x).__slots__, before))
         return bool(written or state or moved or self.later or any(s.changed() for s in self.shadows.values()))

@@ -885,6 +885,34 @@ def backward(d: Draw) -> None:
     made(d, "V", "WEIGHT.grad[0]")
 
 
+@statement(0.3)
+def gone_through_again(d: Draw) -> None:
+    """A history is gone through twice, by what has a part of it in common, which raises where it was not kept."""
+    x, h, g = d.fresh(), d.fresh("h"), d.fresh()
+    d.line(f"{x} = {draw(d, 'M', 1)}.detach() * 0.5")
+    d.line(f"{x}.stop_gradient = False")
+    d.line(f"{h} = paddle.tanh({x})")
+    d.bind(x, "M")
+    if d.chance(0.7):
+        d.bind(h, "M")
+    values = [d.choose((f"({h} * {draw(d, 'M', 1)}).sum()", f"{h}.sum()", f"({x} * 2.0).sum()")) for _ in range(2)]
+    kept = d.choose(("True", "True", "False"))
+    d.line(f"{g} = {x} * 0.0")
+    for value, retain in zip(values, (kept, d.choose(("True", "False"))), strict=True):
+        if d.scope.nested or d.chance(0.5):
+            text = f"{g} = {g} + paddle.grad({value}, {x}, retain_graph={retain})[0]"
+        else:
+            text = f"{value}.backward(retain_graph={retain})"
+        if kept == "False" and d.chance(0.5):
+            with d.block("try:"):
+                d.line(text)
+            with d.block("except RuntimeError:"):
+                d.line(f"{g} = {g} * 2.0")
+        else:
+            d.line(text)
+    d.bind(g, "M")
+
+
 @statement(0.2)
 def schedule(d: Draw) -> None:
     """State of the library changes, where graphs end in either mode."""
