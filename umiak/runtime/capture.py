@@ -69,6 +69,10 @@ class CaptureError(RuntimeError):
     """The function does what cannot be captured."""
 
 
+class Undecided(CaptureError):
+    """A result is a leaf or none, as data decide."""
+
+
 class Scalars:
     """Scalars of one origin and the symbols that stand for them."""
 
@@ -788,7 +792,7 @@ class Captured(CapturedRun):
         ]  # fmt: skip
         outputs: list[Any] = [x if type(x) is Sym else capture.tensor(x) for x in (leaves[i] for i in places)]
         if any(id(x) in capture.undecided for x in outputs):
-            raise CaptureError(
+            raise Undecided(
                 "a result is a leaf that the function has made, or something else, as data decide: which gradient it "
                 "would have is not known. Return x.detach(), or x * 1.0, which has a history on every way"
             )

@@ -41,7 +41,7 @@ from umiak.core.tensor import Tensor
 from umiak.ir.overlap import overlapping
 from umiak.ir.program import Program
 from umiak.ir.tracer import SymTensor
-from umiak.runtime.capture import Captured, CaptureError
+from umiak.runtime.capture import Captured, CaptureError, Undecided
 from umiak.runtime.modes import Modes, modes_now, set_modes
 
 _LOG = logging.getLogger("paddle.jit")
@@ -341,6 +341,8 @@ class CapturedFrame(FrameCall):
         set_modes(before)  # of the calls that the entry is for
         try:
             captured = Captured(capture, rebuilder.outputs, self.name, trace.owners, {})
+        except Undecided as error:
+            raise AsWritten(str(error)) from error
         except (CaptureError, RuntimeError) as error:
             raise Uncapturable(str(error), lasting=False) from error
         if captured.has_history and not before.gradients:

@@ -171,11 +171,18 @@ class Frame:
         before = self.bytecode.instructions[self.current - 1]
         return before if before.opname == "SEND" else None
 
-    def is_in_try(self) -> bool:
-        """Return whether the frame has a handler for exceptions of its instruction."""
+    def handler_kind(self) -> str:
+        """Return what handles exceptions of the instruction: "try" or "with"; "" for nothing."""
         if VERSION < (3, 11):
-            return any(kind != "handler" for kind, _, _ in self.blocks)
-        return self.bytecode.handler(self.instruction.offset) is not None
+            targets = [target for kind, target, _ in self.blocks if kind != "handler"]
+        else:
+            found = self.bytecode.handler(self.instruction.offset)
+            targets = [] if found is None else [found.target]
+        instructions = self.bytecode.instructions
+        kinds = [
+            "with" if any(i.opname == "WITH_EXCEPT_START" for i in instructions[t : t + 2]) else "try" for t in targets
+        ]
+        return "try" if "try" in kinds else "with" if kinds else ""
 
     def unwind(self, error: BaseException) -> bool:
         """Go on at the handler of an exception; return False where there is none."""

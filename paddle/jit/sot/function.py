@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import sys
 import weakref
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import MethodType
 from typing import Any
 
@@ -127,18 +129,34 @@ class SymbolicStaticFunction(StaticFunction, FunctionFrame):
         return super()._capture(bound)
 
 
+_FRAMES_FOR_ONE = 16  # of Python's, at most, that simulate one
+
+
+@contextmanager
+def _deep_stack() -> Iterator[int]:
+    """Have Python allow as many simulated frames inside of each other as it allows frames: their number."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(limit * _FRAMES_FOR_ONE)
+    try:
+        yield limit
+    finally:
+        sys.setrecursionlimit(limit)
+
+
 class OneGraph(CapturedFrame):
     """A frame that is captured without a graph break, or refused."""
 
     def _capture(self, bound: dict[str, Any]) -> Any:
         try:
-            try:
+            with _deep_stack() as deepest:
+                self.policy.most_frames = deepest
+                try:
+                    return super()._capture(bound)
+                except Refused:
+                    if not self.policy.fix():
+                        raise
+                # With sizes and numbers as they are: a loop over known rows is no operation, for one.
                 return super()._capture(bound)
-            except Refused:
-                if not self.policy.fix():
-                    raise
-            # With sizes and numbers as they are: a loop over known rows is no operation, for one.
-            return super()._capture(bound)
         except Refused as refused:
             error, frames = refused.error, refused.frames
         error.__traceback__ = None

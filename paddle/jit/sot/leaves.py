@@ -70,11 +70,11 @@ def leaf(sim: Simulator, f: Callable[..., Any], args: tuple, kwargs: dict[str, A
     if holds(np.ndarray, (*args, *kwargs.values())) and not sim.trace.policy.full_graph:  # there they are constants
         return sim.break_graph(f"{name_of(f)} of an array")
     if _holds_functions(owner):
-        hooks = isinstance(owner, saved_tensors_hooks)
-        return sim.break_graph(f"{name_of(f)} of an object that holds functions", hooks=hooks)
+        of_hooks = isinstance(owner, saved_tensors_hooks)
+        return sim.break_graph(f"{name_of(f)} of an object that holds functions", python=of_hooks)
     for x in (owner, *args[:1]):  # methods in C are given their object
         if isinstance(x, (HookHandle, HookRemoveHelper)) and not sim.trace.is_fresh(x):
-            return sim.break_graph(f"{name_of(f)} of a hook from outside", hooks=True)
+            return sim.break_graph(f"{name_of(f)} of a hook from outside", python=True)
     for x in (*args, *kwargs.values()):
         if _is_opaque(x):
             return sim.break_graph(f"{name_of(f)} of an object of {type(x).__name__}, whose state no guard compares")
@@ -110,11 +110,11 @@ def leaf(sim: Simulator, f: Callable[..., Any], args: tuple, kwargs: dict[str, A
             raise
         # Outside of the graph it raises what it has to, at the user's line, or it works there.
         reason = f"{name_of(f)}: {type(error).__name__}: {error}"
-        return sim.break_graph(reason, hooks=is_backward(f) or f is grad)
+        return sim.break_graph(reason, python=is_backward(f) or f is grad)
     if capture.ended:
         sim.end_graph()
     if current().saved_hooks is not None:
-        return sim.break_graph(f"{name_of(f)}: hooks of saved tensors are called at every call", hooks=True)
+        return sim.break_graph(f"{name_of(f)}: hooks of saved tensors are called at every call", python=True)
     if isinstance(result, Tensor) and not isinstance(result, SymTensor):
         if not _is_from_outside(sim, result, f, args):
             was_made = capture.wrote_first(result, known)

@@ -136,11 +136,13 @@ class Simulated(World):
                 yield name, item if name in written else self.simulator.forced(trace.attribute(x, name, item))
 
     def is_caught(self) -> bool:
-        return any(f.is_in_try() for f in self.simulator.frames)
+        kinds = {f.handler_kind() for f in self.simulator.frames}
+        self._trace.reruns |= kinds != {""}  # contexts may catch it, too
+        return "try" in kinds
 
     def rerun(self) -> bool:
         self._trace.reruns = True
-        return True
+        return not self._trace.policy.varies()  # else it is refused first, and tried with the sizes that there are
 
     # --- what has changed
 

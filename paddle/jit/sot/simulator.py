@@ -65,7 +65,7 @@ from umiak.ir.tracer import DataUnknown, SymTensor
 from umiak.runtime.capture import CaptureError
 
 _TELLING = frozenset(("debug", "info", "warning", "error", "exception", "critical", "log"))
-MOST_FRAMES = 60  # that are simulated inside of each other
+MOST_REGIONS = 30  # branches and loops on tensors that are captured inside of each other
 
 
 def done() -> None:
@@ -228,12 +228,12 @@ class Simulator:
         finally:
             self.unwind_to(n)
 
-    def break_graph(self, reason: str, between: bool = False, hooks: bool = False) -> NoReturn:
+    def break_graph(self, reason: str, between: bool = False, python: bool = False) -> NoReturn:
         """Have the capture begin anew, with a break before this operation.
 
         Where a built-in function, or the library, stands between two frames, it is called as a whole after the break.
-        A function that is one graph is refused, unless the operation may stand ``between`` two graphs of it. Where it
-        has ``hooks`` called, as eager calls would call them, the function runs as it was written if it may not.
+        A function that is one graph is refused, unless the operation may stand ``between`` two graphs of it. Where
+        ``python`` alone can do it, the function runs as it was written if it may not.
         """
         frames = self.frames
         full_graph = self.trace.policy.full_graph
@@ -244,8 +244,8 @@ class Simulator:
             self.trace.policy.leaves[frames[own].code] = reason
             raise Restart
         at = next((i - 1 for i in range(1, len(frames)) if not frames[i].direct), len(frames) - 1)
-        if full_graph and not ((between or hooks) and self._may_stand_between()):
-            if hooks:
+        if full_graph and not ((between or python) and self._may_stand_between()):
+            if python:
                 raise AsWritten(f"{reason} ({frames[-1].where()})")
             what = f"[to_static] cannot capture {self.trace.name} as one graph"
             hint = ". Do that in the function itself, outside of branches on tensors, loops and try, or outside of it"
@@ -383,7 +383,7 @@ class Simulator:
         method = getattr(x, name)
         if name in ("register_hook", "_register_grad_hook", "retain_grads") and not self.trace.capture.is_outer_leaf(x):
             return self.break_graph(
-                f"{name}() of a tensor whose history began outside, where more of its gradient is", hooks=True
+                f"{name}() of a tensor whose history began outside, where more of its gradient is", python=True
             )
         if name in ("register_hook", "_register_grad_hook"):
             if isinstance(x, SymTensor) and x._value.hooks and effects_of(self, args[0], [x]) is not None:
@@ -391,7 +391,7 @@ class Simulator:
             self.probe(args[0], [x])
             if reads_one_call(self, args[0]):
                 return self.break_graph(
-                    f"{name_of(args[0])}, a hook of variables that the frame had before a break", hooks=True
+                    f"{name_of(args[0])}, a hook of variables that the frame had before a break", python=True
                 )
         plain = (
             method.__func__
@@ -409,7 +409,7 @@ class Simulator:
         reason = effects_of(self, f, like)
         if reason is not None:
             what = f"{name_of(f)}, a function that is called for gradients, {reason}"
-            self.break_graph(what, hooks=True)
+            self.break_graph(what, python=True)
 
     def probe_layer(self, layer: type[PyLayer], *args: Any) -> None:
         def both(inner: Simulator, *given: Any) -> None:
@@ -421,7 +421,7 @@ class Simulator:
 
         reason = effects_of(self, both, list(args), by_simulator=True)
         if reason is not None:
-            self.break_graph(f"{layer.__name__}.apply {reason}", hooks=True)
+            self.break_graph(f"{layer.__name__}.apply {reason}", python=True)
 
     def _partial(self, f: functools.partial, args: tuple, kwargs: dict[str, Any], direct: bool) -> Any:
         source = self.trace.sources.get(id(f))
@@ -466,7 +466,7 @@ class Simulator:
         code = f.__code__
         if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE):
             return self.break_graph(f"a call of the coroutine {name_of(f)}")
-        if len(self.frames) >= MOST_FRAMES:
+        if len(self.frames) >= self.trace.policy.most_frames or len(self.trace.capture.frames) > MOST_REGIONS:
             return self._too_deep()
         cells = self.cells_of(f)
         variables = bind(f, self.defaults_of(f), args, kwargs)
@@ -484,13 +484,7 @@ class Simulator:
         return frame.result
 
     def _too_deep(self) -> NoReturn:
-        deep = f"calls inside of each other, {len(self.frames)} deep"
-        if self.trace.policy.full_graph:
-            deep += (
-                ". The depth of a recursion must be known: both ways of a branch on a tensor are captured, and with "
-                "them the calls in both. Write it as a loop"
-            )
-        self.break_graph(deep)
+        self.break_graph(f"calls inside of each other, {len(self.frames)} deep", python=True)
 
     def cells_of(self, f: FunctionType) -> dict[str, CellType]:
         """Return the cells of a function's closure by name."""

@@ -99,8 +99,13 @@ class Policy:
     keeps_histories: bool = False  # `backward` runs outside of graphs
     single: bool = False  # the last capture serves its own call alone
     full_graph: bool = False  # the function is one graph, of its source rewritten, or it is refused
+    most_frames: int = 60  # that are simulated inside of each other
     # Of the coming capture: the operations, by number, that run outside of the graph, and why.
     breaks: dict[int, str] = field(default_factory=dict)
+
+    def varies(self) -> bool:
+        """Return whether there are sizes or numbers that calls may have others of."""
+        return bool(self.symbolic - self.steering) or any(self.free.values())
 
     def fix(self) -> bool:
         """Have all sizes and numbers be what they are from now on; return False where they are already."""

@@ -224,8 +224,8 @@ def _contents(join: Join, place: Contents, x: Any, y: Any) -> Any:
         if x == y:
             return x
         raise ConversionError(
-            f"[to_static] requires the same items in the set {place.name!r} on both ways of the statement on a tensor at "
-            f"{join.where}, got {x} and {y}"
+            f"[to_static] requires the same items in the set {place.name!r} on both ways of the statement on a tensor "
+            f"at {join.where}, got {x} and {y}"
         )
     required = f"as many items in {place.name!r}" if type(x) is list else f"the same keys in {place.name!r}"
     if (len(x) if type(x) is list else list(x)) != (len(y) if type(y) is list else list(y)):

@@ -231,8 +231,8 @@ class _Loop:
         place, old = self.places[i], self.before.values[i]
         if isinstance(place, Position) or type(old) is set:
             raise ConversionError(
-                f"[to_static] requires a loop on a tensor that leaves sets, and iterators from outside of it, as they are, "
-                f"got a change of {place.name} by the loop at {self.where}"
+                f"[to_static] requires a loop on a tensor that leaves sets, and iterators from outside of it, as they "
+                f"are, got a change of {place.name} by the loop at {self.where}"
             )
         if old is ABSENT:
             value = new.value if type(new) is Conditional else new

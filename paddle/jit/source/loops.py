@@ -11,9 +11,11 @@ from paddle.jit.source.carrying import Step, traced_loop
 from paddle.jit.source.errors import place_of
 from paddle.jit.source.iterables import Traced, as_traced
 from paddle.jit.source.leaving import BROKE_INNER, BROKEN, CONTINUED, ENDED, Left
+from paddle.jit.source.raising import count_raised
 from paddle.jit.source.values import asked, holds, is_unknown, truth
 from paddle.jit.source.world import world
 from umiak import ops as F
+from umiak.core import dtype as dt
 
 Block = Callable[..., Left | None]
 
@@ -34,10 +36,19 @@ def while_(
             break
         if not holds(go):
             break
+        raised = count_raised()
         state = body()
         if state is not None and state.is_known and state.kind != CONTINUED:
             break
+        if count_raised() != raised and _is_endless(test):  # an exception on data ends it
+            state = _traced_while(F.full(True, shape=(), dtype=dt.bool), state, test, body, names)
+            break
     return _after(state, orelse, else_names)
+
+
+def _is_endless(test: Callable[[], Any]) -> bool:
+    """Return whether a condition is a constant, as in ``while True``."""
+    return not (test.__code__.co_names or test.__code__.co_freevars)
 
 
 def _goes_on(state: Left | None, test: Callable[[], Any], body: Block, names: Sequence[str]) -> Any:
@@ -47,7 +58,7 @@ def _goes_on(state: Left | None, test: Callable[[], Any], body: Block, names: Se
         return False
     if live is True:
         return test()
-    if not (test.__code__.co_names or test.__code__.co_freevars):  # `while True`
+    if _is_endless(test):
         return live if holds(test()) else False
     return value_of(live, lambda: truth(test()), lambda: False, "the condition of a loop", names, [test, body])
 

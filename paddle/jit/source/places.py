@@ -132,9 +132,7 @@ def unread(functions: Sequence[Callable[..., Any] | None], names: Sequence[str])
     return [Cell(n, cells[n]) for n in those if n in cells]
 
 
-def places_of(
-    functions: Sequence[Callable[..., Any] | None], names: Sequence[str], where: str = ""
-) -> list[Place]:
+def places_of(functions: Sequence[Callable[..., Any] | None], names: Sequence[str], where: str = "") -> list[Place]:
     """The places that the functions of blocks may change: ``names``, the lists and dicts that they can reach, and what
     the statement at ``where`` was seen to change."""
     cells: dict[str, CellType] = {}

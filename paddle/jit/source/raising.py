@@ -47,9 +47,15 @@ def is_raised(error: BaseException) -> bool:
     return getattr(error, _MARK, None) is not None
 
 
+def count_raised() -> int:
+    """Return how many operations that raise an exception were recorded in this process."""
+    return as_operation.count
+
+
 class as_operation:
     """A block whose ``raise`` statements become an operation of the program. ``error``: the one that did."""
 
+    count = 0
     error: BaseException | None = None
 
     def __enter__(self) -> as_operation:
@@ -61,9 +67,11 @@ class as_operation:
             return False
         never = F.full(False, shape=(), dtype=dt.bool)
         # Another one is raised by the run as it was written, which follows one whose program has raised.
-        kind, args = (type(error).__name__, error.args) if _is_plain(error) else ("RuntimeError", (type(error).__name__,))
+        name = type(error).__name__
+        kind, args = (name, error.args) if _is_plain(error) else ("RuntimeError", (name,))
         F.require(never, kind=kind, args=args, place=place)
         self.error = error
+        as_operation.count += 1
         return True
 
 
@@ -74,7 +82,7 @@ def assert_(test: Any, message: Callable[[], Any] | None = None) -> None:
     test = asked(test)
     if is_unknown(test):
         if world().is_caught():
-            world().rerun()
+            world().rerun()  # the run as it was written catches it
         said = () if message is None else (message(),)
         args = tuple(x if isinstance(x, _ARGUMENTS) else str(x) for x in said)
         F.require(truth(test), kind="AssertionError", args=args, place=location())

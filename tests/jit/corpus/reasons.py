@@ -17,7 +17,6 @@ GROWS = {"source": Refusal("how long a list is depends on data", "as many items"
 STRUCTURE = {
     "source": Refusal("which structure or shape a value has depends on data", "one structure, shape and dtype")
 }
-HANDLER = {"source": Refusal("an operation cannot raise into a handler", "outside of try")}
 CONDITION = {
     "source": Refusal("the length of a comprehension, or the case, depends on data", "a condition that is known")
 }

@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 import logging
 import math
+import re
+import sys
 import warnings
 
 import numpy as np
@@ -432,14 +434,27 @@ def test_attributes_that_a_branch_makes():
     assert not hasattr(layer, "seen")
 
 
-def test_a_recursion_on_data_is_refused_however_deep_the_stack_is():
+def test_a_recursion_on_data_runs_as_it_was_written_however_deep_the_stack_is():
     def depth(n):
-        return 0 if n.sum() > 0 else depth(n - 1)
+        return 0 if n.sum() > 0 else 1 + depth(n + 1)
 
     def below(levels, call):
         return call() if levels == 0 else below(levels - 1, call)
 
-    captured = paddle.jit.to_static(depth, full_graph=True)
     for levels in (0, 300):
-        with pytest.raises(CaptureError, match=r"calls inside of each other, [0-9]+ deep"):
-            below(levels, lambda: captured(UP))
+        captured = paddle.jit.to_static(depth, full_graph=True)
+        assert below(levels, lambda: captured(DOWN * 40)) == 41  # noqa: B023  called at once
+        assert re.match(r"calls inside of each other, [0-9]+ deep", captured.fallbacks[0])
+
+
+def test_a_recursion_by_a_number_goes_as_deep_as_python_allows():
+    def power(x, n):
+        return x if n == 0 else power(x + 1, n - 1)
+
+    captured = paddle.jit.to_static(power, full_graph=True)
+    limit = sys.getrecursionlimit()
+    assert captured(UP, 300).tolist() == [301.0, 301.0]
+    assert not captured.fallbacks and not captured.graph_breaks
+    with pytest.raises(RecursionError):
+        captured(UP, 2 * limit)
+    assert sys.getrecursionlimit() == limit

@@ -219,7 +219,7 @@ def function_excluded_from_capture(capture):
     return f
 
 
-@driver(lambda t: t(3), lambda t: t(3), lambda t: t(3), refused=BREAKS)
+@driver(lambda t: t(3), lambda t: t(3), lambda t: t(3))
 def modules_patched_between_calls(capture):
     import types
 

@@ -226,7 +226,7 @@ def methods_of_two_objects(capture):
     return call
 
 
-@factory(lambda t: t(2), lambda t: t(2), refused=BREAKS)
+@factory(lambda t: t(2), lambda t: t(2))
 def class_attributes_read_and_written():
     class Counter:
         count = 0
@@ -247,7 +247,7 @@ def class_attributes_read_and_written():
     return f
 
 
-@program(lambda t: given(t(2), 2), lambda t: given(t(3), 3), refused=BREAKS)
+@program(lambda t: given(t(2), 2), lambda t: given(t(3), 3))
 def class_made_inside(x, n):
     class Local:
         size = n

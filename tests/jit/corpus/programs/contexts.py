@@ -161,7 +161,7 @@ class Timer(contextlib.ContextDecorator):
         return False
 
 
-@factory(lambda t: t(2), lambda t: t(2), refused=BREAKS)
+@factory(lambda t: t(2), lambda t: t(2))
 def context_decorator():
     Timer.entered = 0
 

@@ -236,3 +236,20 @@ def jacobian_by_rows(x):
     y = x * x * x.sum()
     rows = [paddle.grad(y[i], [x], retain_graph=True)[0] for i in range(x.shape[0])]
     return paddle.stack(rows)
+
+
+@program(lambda t: t.of([1.0, 2.0]), lambda t: t.of([-1.0, -2.0]))
+def leaf_on_one_way(x):
+    y = x * 2
+    if x.sum() > 0:
+        y = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
+    return y
+
+
+@program(lambda t: t.of([1.0, 2.0]), lambda t: t.of([-1.0, -2.0]))
+def leaf_that_is_returned_early(x):
+    if x.sum() > 0:
+        y = paddle.zeros([2])
+        y.stop_gradient = False
+        return y
+    return x * 2
