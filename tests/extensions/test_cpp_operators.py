@@ -127,6 +127,26 @@ def test_sizes_that_the_declaration_leaves_open(ops, rng):
             paddle.jit.to_static(f, full_graph=True)(x)
 
 
+def test_sizes_that_data_decide_between_two_graphs(ops, rng):
+    def squares(x):
+        y, at = ops.test_positive(x * 2.0)
+        return (y * y).sum() + at.astype("float32").sum() * x.mean()
+
+    captured = paddle.jit.to_static(squares)
+    for n in (0, 3, 5, 3):
+        x = leaf(rng, n + 1, 3)
+        for a, b in zip(measured_of(captured, x), measured_of(squares, x), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+    required = r"\[test_positive\] requires sizes from its InferShapeFn to be a call .* sizes that its data"
+    with pytest.raises(RuntimeError, match=required):
+        paddle.jit.to_static(squares, full_graph=True)(x)
+
+
+def measured_of(f, x):
+    loss = f(x)
+    return loss.numpy(), paddle.grad(loss, x)[0].numpy()
+
+
 def test_functions_of_the_library(ops):
     x = paddle.to_tensor([[1.0, -2.0, 3.5, 0.0], [4.0, 2.0, -1.0, 0.5]])
     order = paddle.argsort(x, 1, descending=True)

@@ -137,9 +137,7 @@ class CppOperator:
                 metas[i] = Meta(metas[i].shape, dtype)
         for m in metas:
             if any(type(n) is int and n < 0 for n in m.shape):
-                raise DataUnknown(
-                    f"[{self.name}] requires sizes from its InferShapeFn to be a call in a program, got {list(m.shape)}"
-                )
+                raise self._sizes_are_open(list(m.shape))
         return metas[0] if self.is_fixed and len(metas) == 1 else tuple(metas)
 
     def _plain(self, counts: Sequence[int]) -> list[int]:
@@ -167,6 +165,9 @@ class CppOperator:
             else:
                 metas += [Meta(tuple(next(rest)), dtype) for _ in range(n)]
         return metas
+
+    def _sizes_are_open(self, got: Any) -> DataUnknown:
+        return DataUnknown(f"[{self.name}] requires sizes from its InferShapeFn to be a call in a program, got {got}")
 
     def leaves_sizes_open(self, error: Exception) -> bool:
         """Was a call refused because a rule that was guessed, or sizes of -1, do not say what the results are like?
@@ -206,6 +207,8 @@ class CppOperator:
                 if not guessed or not self.leaves_sizes_open(error):
                     raise
             except DataUnknown as error:
+                if is_tracing() and self.operator.definition.infer is None:
+                    raise self._sizes_are_open("sizes that its data decide") from error
                 if not self.leaves_sizes_open(error):
                     raise
             return call(*args, **kwargs)

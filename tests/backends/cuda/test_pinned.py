@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import paddle
+from paddle.incubate.tensor import manipulation
 from umiak.backends.cuda.memory import PinnedBlocks
 
 X = np.arange(24, dtype=np.float32).reshape(4, 6)
@@ -99,3 +100,19 @@ def test_a_graph_reads_it_at_each_replay(queue):
         assert y.tolist() == [[k + 1.0] * 6] * 4
     graph.reset()
     del y, graph
+
+
+def test_copies_beside_the_work_wait_for_nobody(queue, cuda):
+    load = manipulation.create_async_load()
+    x = host().cuda()
+    cuda.driver.calls.clear()
+    kept, task = manipulation.async_offload(x * 2.0, load)  # the operand goes before it is read
+    assert PinnedBlocks.holds(kept.data_ptr()) and not task.is_completed()
+    back, again = manipulation.async_reload(kept, load)  # the same stream: it has the elements by then
+    again.cuda_wait()
+    y = back + 1.0
+    assert not cuda.driver.calls.count("cuStreamSynchronize") and not cuda.driver.calls.count("cuEventSynchronize")
+    task.cpu_wait()
+    np.testing.assert_array_equal(kept.numpy(), 2 * X)
+    np.testing.assert_array_equal(y.numpy(), 2 * X + 1)
+    assert task.is_completed() and again.is_completed()

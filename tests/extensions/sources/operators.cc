@@ -1,4 +1,5 @@
 // Operators of every kind that extensions have. Both these headers and those of the reference framework compile this file.
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -333,6 +334,43 @@ std::vector<paddle::Tensor> Turned(paddle::Tensor& x) {
 }
 
 PD_BUILD_OP(test_turned).Inputs({"X"}).Outputs({"Out"}).SetKernelFn(PD_KERNEL(Turned));
+
+std::vector<paddle::Tensor> Positive(const paddle::Tensor& x) {
+  std::vector<float> kept;
+  std::vector<int64_t> from;
+  for (int64_t i = 0; i < x.numel(); ++i) {
+    if (x.data<float>()[i] <= 0) continue;
+    kept.push_back(x.data<float>()[i]);
+    from.push_back(i);
+  }
+  const auto n = static_cast<int64_t>(kept.size());
+  auto y = paddle::empty({n}, x.dtype(), x.place());
+  auto at = paddle::empty({n}, paddle::DataType::INT64, x.place());
+  std::copy(kept.begin(), kept.end(), y.data<float>());
+  std::copy(from.begin(), from.end(), at.data<int64_t>());
+  return {y, at};
+}
+
+std::vector<paddle::Tensor> PositiveGrad(const paddle::Tensor& x, const paddle::Tensor& at, const paddle::Tensor& g) {
+  auto dx = paddle::zeros(x.shape(), x.dtype(), x.place());
+  for (int64_t i = 0; i < at.numel(); ++i) dx.data<float>()[at.data<int64_t>()[i]] = g.data<float>()[i];
+  return {dx};
+}
+
+std::vector<std::vector<int64_t>> PositiveShape(const std::vector<int64_t>&) { return {{-1}, {-1}}; }
+std::vector<paddle::DataType> PositiveDtype(const paddle::DataType& x) { return {x, paddle::DataType::INT64}; }
+
+PD_BUILD_OP(test_positive)
+    .Inputs({"X"})
+    .Outputs({"Out", "At"})
+    .SetKernelFn(PD_KERNEL(Positive))
+    .SetInferShapeFn(PD_INFER_SHAPE(PositiveShape))
+    .SetInferDtypeFn(PD_INFER_DTYPE(PositiveDtype));
+
+PD_BUILD_GRAD_OP(test_positive)
+    .Inputs({"X", "At", paddle::Grad("Out")})
+    .Outputs({paddle::Grad("X")})
+    .SetKernelFn(PD_KERNEL(PositiveGrad));
 
 std::vector<paddle::Tensor> Joined(const std::vector<paddle::Tensor>& xs, const paddle::Tensor& axis) {
   return {paddle::concat(xs, axis.data<int64_t>()[0])};

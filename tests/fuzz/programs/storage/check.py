@@ -13,6 +13,7 @@ import numpy as np
 
 import paddle
 import paddle.nn.functional as F
+from paddle.incubate.tensor import manipulation
 from tests.fuzz.programs.check import Check, Failure
 from tests.fuzz.programs.record import Program
 from tests.fuzz.programs.storage import model
@@ -39,6 +40,16 @@ def _checkpoint(x: Any) -> Any:
     return into
 
 
+def _beside(x: Any) -> Any:
+    """To the host and back beside the work of a device, whose later work waits, and its result to the host."""
+    load = manipulation.create_async_load()
+    kept, task = manipulation.async_offload(x.to("fake:0").clone(), load)
+    task.cpu_wait()
+    back, task = manipulation.async_reload(kept, load)
+    task.cuda_wait()
+    return back.clone().cpu()
+
+
 WAYS: dict[str, Callable[[Any], Any]] = {
     "pdparams": _pdparams,
     "bytes": _bytes,
@@ -49,6 +60,7 @@ WAYS: dict[str, Callable[[Any], Any]] = {
     "checkpoint": _checkpoint,
     "device": lambda x: x.to("fake:0").to("cpu"),
     "devices": lambda x: x.to("fake:1").clone().to("fake:0").to("cpu"),
+    "copy streams": _beside,
 }
 
 

@@ -297,7 +297,7 @@ op(
 
 # --- keeping ---------------------------------------------------------------------------------------------------------
 
-WAYS = ("pdparams", "bytes", "pickle", "deepcopy", "numpy", "dlpack", "checkpoint", "device", "devices")
+WAYS = ("pdparams", "bytes", "pickle", "deepcopy", "numpy", "dlpack", "checkpoint", "device", "devices", "copy streams")
 
 
 def keeping(d: Draw) -> Proposal:
