@@ -294,6 +294,8 @@ class _Driver:
         outputs, residuals = operation.op.forward_train(needs, *inputs, *operation.params)
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
         added = builder.block.operations[mark:]
+        for o in added:
+            o.line = operation.line
         del builder.block.operations[mark:]
         if not residuals:
             return ()

@@ -447,11 +447,13 @@ cdef class CapturedRun:
                     reserve_words(<Generator>generators[i], results[k])
                     k += 1
             binding.give_back(f)
-        except BaseException:
+        except BaseException as error:
             for i in range(drawn):
                 (<Generator>generators[i]).give_back(draws[2 * i], draws[2 * i + 1])
             for i in range(read):
                 (<ScalarSource>self.sources[i]).undo()
+            if isinstance(error, Exception):
+                part.executor.located(error, arguments, [chosen[i] for i in range(part.n_scalars)])
             raise
         finally:
             free(scalars)

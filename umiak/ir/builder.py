@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from umiak.ir.meta import Meta, meta_of
 from umiak.ir.program import Block, Operand, Operation, Program, Value, Write, copy_operation, order_class
 from umiak.ir.scope import Scope
+from umiak.util.errors import Line
 
 
 def infer(op: Any, operands: Iterable[Operand], params: tuple, regions: tuple[Block, ...] = ()) -> tuple[Meta, ...]:
@@ -32,6 +33,7 @@ class Builder:
         self.outer: list[Block] = []  # the blocks around it, the program's first
         self._next = 1 + max((v.id for v in _numbered(self.program)), default=-1)
         self.recompute = 0  # the region to be recomputed that calls belong to now
+        self.locate: Callable[[], Line | None] | None = None  # says where the user's source is, if the scope does not
         self._orders: dict[str, int] = {}
         for operation in self.program.walk():
             cls = order_class(operation.op)
@@ -64,8 +66,9 @@ class Builder:
             metas = infer(op, operands, params, regions)
         operation = Operation(op, operands, params, metas, regions)
         operation.recompute = self.recompute
-        if self.scope.locate is not None:
-            operation.line = self.scope.locate()
+        locate = self.locate or self.scope.locate
+        if locate is not None:
+            operation.line = locate()
         for value in operation.results:
             self.number(value)
         cls = order_class(op)

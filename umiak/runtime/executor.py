@@ -9,8 +9,9 @@ from __future__ import annotations
 import copy
 import operator
 import struct
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from umiak import ops as F
@@ -27,10 +28,12 @@ from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
 from umiak.ir.linearise import linearise
 from umiak.ir.overlap import overlapping
-from umiak.ir.program import Program, Value, bound, scalars_of
-from umiak.ir.scope import Check, symbols_of
+from umiak.ir.program import Operation, Program, Value, bound, extract, scalars_of, walk
+from umiak.ir.scope import Check, failure, symbols_of
 from umiak.ir.sym import evaluate
+from umiak.ops.effects import OnHost
 from umiak.runtime import control
+from umiak.util.errors import shown
 
 if TYPE_CHECKING:
     from umiak.backends.base import Replay
@@ -100,6 +103,7 @@ class Executor:
         self._lowered: dict[str | None, whole_program.Lowered] = {}
         self._replays: dict[str, Replay | None] = {}  # by name of the backend
         self._binding: Binding | None = None
+        self.apart_alone = False  # whether operations run one by one, wherever
         place = {id(v): i for i, v in enumerate(program.inputs)}
         self.donated = [place[id(self._input(x))] for x in donate]
         self.targets = [place[id(w.target)] for w in program.effects]
@@ -124,11 +128,16 @@ class Executor:
     ) -> list[Any]:
         values = scalars or {}
         words = {s: self._scalar(s, values) for s, where in self.sources.items() if where is None}
-        outputs = self.binding().run(tensors, [word(x) for x in words.values()])
-        if outputs is not None:
-            return outputs
-        words.update((s, n) for s, n in values.items() if isinstance(s, Sym) and s in self.inside)
-        return self.general(tensors, words, bound)
+        try:
+            outputs = self.binding().run(tensors, [word(x) for x in words.values()])
+            if outputs is not None:
+                return outputs
+            words.update((s, n) for s, n in values.items() if isinstance(s, Sym) and s in self.inside)
+            return self.general(tensors, words, bound)
+        except Exception as error:
+            if _is_mistake(error):
+                self._located(error, tensors, words)
+            raise
 
     def _scalar(self, s: Sym, values: Mapping[Sym | str, Any]) -> Any:
         if s not in values and s.name not in values:
@@ -174,6 +183,42 @@ class Executor:
                     inplace.assign(target, value)
             made = outputs
         return [self._output(x, y, env) for x, y in zip(program.outputs, made[:n], strict=True)]
+
+    def located(self, error: Exception, tensors: Sequence[Tensor], words: Sequence[int]) -> Exception:
+        """The error of a run; where a kernel has found the mistake, an index for one, with the user's line."""
+        return self._located(error, tensors, self._scalars(words)) if _is_mistake(error) else error
+
+    def _located(self, error: Exception, tensors: Sequence[Tensor], scalars: Mapping[Sym, Any]) -> Exception:
+        """Operations run once more one by one, and write nothing: the first one that fails is that of the error."""
+        operations = [o for o in self.program.ops if not isinstance(o.op, OnHost)]
+        if not any(o.line for o in operations) or any(o.op.effect for top in operations for o in (top, *_inside(top))):
+            return error
+        kind = type(error)
+        if not self._fails(operations, tensors, scalars, kind):
+            return error  # the run itself has written to what it reads
+
+        def is_behind(count: int) -> bool:
+            return self._fails(operations[:count], tensors, scalars, kind)
+
+        first = operations[bisect_left(range(1, len(operations)), True, key=is_behind)]
+        error.args = (failure(str(error), (), shown(first.line)),)
+        return error
+
+    def _fails(
+        self,
+        operations: Sequence[Operation],
+        tensors: Sequence[Tensor],
+        scalars: Mapping[Sym, Any],
+        kind: type[Exception],
+    ) -> bool:
+        part = extract(self.program, operations, self.program.inputs, [y for o in operations for y in o.results])
+        executor = Executor(part, late=self.late)
+        executor.apart_alone = True
+        try:
+            executor.general(tensors, {s: n for s, n in scalars.items() if s in executor.sources})
+        except kind:
+            return True
+        return False
 
     def twin(self) -> Executor:
         """Another executor of the program, with memory of its own for values inside; what was compiled is shared."""
@@ -305,7 +350,8 @@ class Executor:
         ctx = context.current()
         backend = plan.BACKEND_OF(inputs[0].place if inputs else ctx.place)
         seen = ctx.trace or ctx.plan_mode & AMP_MASK
-        if not backend.fuses or seen or (ctx.grad_enabled and not all(x.stop_gradient for x in inputs)):
+        apart = self.apart_alone or not backend.fuses
+        if apart or seen or (ctx.grad_enabled and not all(x.stop_gradient for x in inputs)):
             return self._one_by_one()
         lowered_program = self._fused(backend)
         return lowered_program if lowered_program.fits(env) else self._one_by_one()
@@ -364,3 +410,13 @@ class Executor:
         if type(declared) is Value:
             return value
         return evaluate(declared, env) if type(declared) is Sym else declared
+
+
+def _is_mistake(error: Exception) -> bool:
+    """Return whether an error says what the user is to do otherwise."""
+    return isinstance(error, IndexError) or getattr(error, "mistake", False)
+
+
+def _inside(operation: Operation) -> Iterator[Operation]:
+    for region in operation.regions:
+        yield from walk(region)

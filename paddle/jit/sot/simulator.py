@@ -213,6 +213,7 @@ class Simulator:
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self.world = trace.capture.world = Simulated(self)
+        trace.capture.builder.locate = self.users_line
         trace.caller = lambda function, args: self.call(function, args, {})
         self.frames: list[Frame] = []
         self.helpers: list[Callable[..., Any]] = []  # of rewritten code, which call functions of its blocks now
@@ -288,6 +289,11 @@ class Simulator:
     def refuse(self, error: Exception) -> NoReturn:
         """End the capture of a function that was to be one graph."""
         raise Refused(error, self.places())
+
+    def users_line(self) -> tuple[str, int, str] | None:
+        """The innermost line of the user's that is simulated; None where there is none."""
+        f = next((f for f in reversed(self.frames) if not _is_of_library(f)), None)
+        return None if f is None else (f.code.co_filename, f.instruction.line, f.code.co_name)
 
     def places(self) -> list[tuple[str, int, str]]:
         return [(f.code.co_filename, f.instruction.line, f.code.co_name) for f in self.frames]
