@@ -7,6 +7,7 @@ Hugging Face directory again.
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import sys
 import time
@@ -74,6 +75,25 @@ class Training:
         return float(loss)
 
 
+def prepare(out: Path, model: Path) -> None:
+    """Make the directory of the result, where nothing else may stand: before hours of training rather than after.
+
+    Raises:
+        BadModel: it is the model's own, holds weights under names that would stay, or cannot be written to.
+    """
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        if out.samefile(model):
+            raise BadModel(out, "another directory than that of the model", "the same")
+        for path in sorted(out.glob("*.safetensors*")):
+            if path.name != "model.safetensors":
+                raise BadModel(out, "a directory without weights in several files, which would stay", path.name)
+        if not os.access(out, os.W_OK):
+            raise BadModel(out, "a directory that can be written to", "one that only can be read")
+    except OSError as error:
+        raise BadModel(out, "a directory that can be written to", error.strerror or str(error)) from None
+
+
 def main(argv: list[str] | None = None) -> int:
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     p.add_argument("model", type=Path)
@@ -106,6 +126,7 @@ def main(argv: list[str] | None = None) -> int:
         if len(rows) < args.batch:
             required = f"text for {args.batch} rows, or a smaller --batch or --length"
             raise BadModel(args.data or "--data", required, f"{len(rows)} rows")
+        prepare(args.out, args.model)
     except BadModel as error:
         print(error, file=sys.stderr)
         return 1

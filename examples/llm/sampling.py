@@ -10,7 +10,8 @@ import numpy as np
 @dataclass(frozen=True)
 class Sampling:
     """``temperature`` 0: the likeliest token. ``top_k`` 0: of all tokens. ``top_p``: of the fewest likeliest ones that
-    have this probability together. Two requests with one ``seed`` draw alike, whatever runs beside them.
+    have this probability together. Two requests with one ``seed`` draw the same random numbers, whatever runs beside
+    them.
     """
 
     temperature: float = 0.0

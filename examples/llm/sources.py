@@ -132,7 +132,7 @@ class Reader:
         if self.weights == self.stored:
             layer: nn.Layer = Dense(weight, offset)
         else:
-            is_head = outputs == self.files.stored["model.embed_tokens.weight"].block.global_shape[0]
+            is_head = name in ("lm_head", "model.embed_tokens")
             layer = Quantised(weight, offset, "int8" if is_head else self.weights)
         return layer if shared is not None else self._give(name, layer)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from config import Config
 from model import Decoder
+from options import integer
 from sources import Random, write
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
@@ -57,20 +58,28 @@ def main(argv: list[str] | None = None) -> int:
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     p.add_argument("folder", type=Path)
     p.add_argument("--text", type=Path, help="a file to train the tokenizer on")
-    p.add_argument("--vocab", type=int, default=1024)
-    p.add_argument("--layers", type=int, default=4)
-    p.add_argument("--width", type=int, default=256)
-    p.add_argument("--hidden", type=int, default=704)
-    p.add_argument("--heads", type=int, default=8)
-    p.add_argument("--kv-heads", type=int, default=2)
-    p.add_argument("--context", type=int, default=2048)
-    p.add_argument("--seed", type=int, default=0)
+    p.add_argument("--vocab", type=integer(257), default=1024, help="the end of a text, each byte, and pieces of text")
+    p.add_argument("--layers", type=integer(1), default=4)
+    p.add_argument("--width", type=integer(1), default=256)
+    p.add_argument("--hidden", type=integer(1), default=704)
+    p.add_argument("--heads", type=integer(1), default=8)
+    p.add_argument("--kv-heads", type=integer(1), default=2)
+    p.add_argument("--context", type=integer(1), default=2048)
+    p.add_argument("--seed", type=integer(0), default=0)
     args = p.parse_args(argv)
+    if args.width % (2 * args.heads):
+        p.error(f"--width as an even number for each of {args.heads} heads is required, got {args.width}")
+    if args.heads % args.kv_heads:
+        p.error(f"--heads that --kv-heads divides is required, got {args.heads} and {args.kv_heads}")
     config = Config(
         args.vocab, args.width, args.hidden, args.layers, args.heads, args.kv_heads, args.width // args.heads,
         args.context, eos=(0,),
     )  # fmt: skip
-    make(args.folder, config, args.text.read_text() if args.text else reference(), args.seed)
+    try:
+        make(args.folder, config, args.text.read_text(encoding="utf-8") if args.text else reference(), args.seed)
+    except (OSError, UnicodeDecodeError) as error:
+        print(f"files that can be read and written are required: {error}", file=sys.stderr)
+        return 1
     print(f"wrote {args.folder}")
     return 0
 

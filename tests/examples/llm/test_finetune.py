@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 
@@ -137,3 +138,37 @@ def test_refusals_of_generate(llm, directory, capsys, options, message):
     with pytest.raises(SystemExit, match="2"):
         llm.generate.main([str(directory), "the cat", *options])
     assert message in capsys.readouterr().err
+
+
+def test_no_training_for_a_result_that_has_no_place(llm, directory, tmp_path, capsys):
+    """Weights of another model in several files would stay beside those of the result, and be read in their place."""
+    other, file = tmp_path / "other", tmp_path / "file"
+    shutil.copytree(directory, other)
+    file.touch()
+    (tmp_path / "text").write_text(TEXT * 8)
+    given = ["--data", str(tmp_path / "text"), "--length", "32", "--batch", "1"]
+    for out, message in (
+        (directory, "another directory than that of the model, got the same"),
+        (other, "weights in several files, which would stay, got model-00001"),
+        (file, "a directory that can be written to, got File exists"),
+        (file / "below", "a directory that can be written to, got Not a directory"),
+    ):
+        before = {p: p.read_bytes() for p in out.glob("*")}
+        assert llm.finetune.main([str(directory), str(out), *given]) == 1
+        assert message in capsys.readouterr().err
+        assert {p: p.read_bytes() for p in out.glob("*")} == before
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--vocab", "256"], "an integer of 257 or more"),
+        (["--width", "0"], "an integer of 1 or more"),
+        (["--heads", "3"], "an even number for each of 3 heads"),
+        (["--kv-heads", "3"], "--heads that --kv-heads divides"),
+    ],
+)
+def test_refusals_of_tiny(llm, tmp_path, capsys, options, message):
+    with pytest.raises(SystemExit) as error:
+        llm.tiny.main([str(tmp_path / "tiny"), *options])
+    assert error.value.code == 2 and message in capsys.readouterr().err and not any(tmp_path.iterdir())
