@@ -12,7 +12,10 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
+
+from tests.support.extensions import pybind_headers
 
 SOURCES = Path(__file__).parents[1] / "extensions" / "sources"
 FLAGS = ["-O0", "-w"]
@@ -23,8 +26,11 @@ import json, sys
 import paddle
 from paddle.utils.cpp_extension import load
 
-folder, source, *flags = sys.argv[1:]
-ops = load("compared_operators", [source], extra_cxx_cflags=flags, build_directory=folder)
+folder, sources, headers, *flags = sys.argv[1:]
+headers = headers.split(":") if headers else None
+ops = load("compared_operators", [f"{sources}/operators.cc"], extra_cxx_cflags=flags, build_directory=folder)
+bound = load("umiak_bound", [f"{sources}/bound.cc"], extra_cxx_cflags=flags, extra_include_paths=headers,
+             build_directory=folder)
 x = paddle.to_tensor([[-1.0, 2.0], [3.0, -4.0]], stop_gradient=False)
 z = paddle.to_tensor([[1.0, 1.0], [1.0, 1.0]], stop_gradient=False)
 
@@ -62,6 +68,10 @@ calls = dict(
     positive_gradient=lambda: paddle.grad((ops.test_positive(x)[0] ** 2).sum(), x),
     turned=lambda: ops.test_turned(paddle.ones([2, 3])),
     joined=lambda: ops.test_joined([x, z], paddle.to_tensor([1])),
+    bound=lambda: [bound.twice(x), bound.same(z), bound.product(x, z), bound.nullable(False), *bound.reversed([x, z])],
+    none_bound=lambda: [] if bound.nullable(True) is bound.doubled() is None else [x],
+    bound_class=lambda: bound.Scale(x).apply(z),
+    bound_called=lambda: [bound.called(lambda t: t + 1, x), bound.without_lock(x), bound.doubled(z)],
     functions=lambda: ops.test_functions(paddle.to_tensor([[1.0, -2.0, 3.5, 0.0], [4.0, 2.0, -1.0, 0.5]])),
 )
 for name, call in calls.items():
@@ -80,12 +90,12 @@ except OSError as error:
 """
 
 
-def said(python: str) -> dict[str, object]:
-    """Results by call in the environment of an interpreter."""
+def said(python: str, headers: Sequence[str] = ()) -> dict[str, object]:
+    """Results by call in the environment of an interpreter. ``headers``: folders with those of pybind11."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.pathsep.join([str(Path(python).parent), os.environ.get("PATH", "")])
         environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | {"PATH": path}
-        command = [python, "-c", PROGRAM, folder, str(SOURCES / "operators.cc"), *FLAGS]
+        command = [python, "-c", PROGRAM, folder, str(SOURCES), os.pathsep.join(headers), *FLAGS]
         run = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=False)
     if run.returncode:
         raise RuntimeError(f"{python} ended with {run.returncode}:\n{run.stdout[-2000:]}{run.stderr[-4000:]}")
@@ -114,7 +124,7 @@ def compiles_by_schema(python: str) -> str:
 def main() -> int:
     """Compare, and print what differs."""
     reference = os.environ["ORACLE_PYTHON"]
-    here, there = said(sys.executable), said(reference)
+    here, there = said(sys.executable, pybind_headers()), said(reference)
     different = {name for name in here.keys() | there.keys() if here.get(name) != there.get(name)}
     for name in sorted(different):
         print(f"{name}: {here.get(name)} here, {there.get(name)} in the reference")

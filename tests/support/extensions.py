@@ -21,20 +21,24 @@ def loaded(*names: str) -> ModuleType:
     return load("umiak_tests", sources, extra_cxx_cflags=FLAGS, build_directory=get_build_directory())
 
 
+def pybind_headers() -> list[str]:
+    """Folders of pybind11's headers where its package is not installed: PyTorch has a copy."""
+    if find_spec("pybind11") is not None:
+        return []
+    torch = find_spec("torch")
+    assert torch is not None and torch.origin is not None
+    folder = Path(get_build_directory(), "headers")
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / "pybind11").exists():
+        with contextlib.suppress(FileExistsError):  # another worker was first
+            (folder / "pybind11").symlink_to(Path(torch.origin).parent / "include" / "pybind11")
+    return [str(folder)]
+
+
 def bound(name: str) -> ModuleType:
-    """The module of a source that declares functions of Python; PyTorch has a copy of pybind11's headers."""
-    folders = []
-    if find_spec("pybind11") is None:
-        torch = find_spec("torch")
-        assert torch is not None and torch.origin is not None
-        folder = Path(get_build_directory(), "headers")
-        folder.mkdir(parents=True, exist_ok=True)
-        if not (folder / "pybind11").exists():
-            with contextlib.suppress(FileExistsError):  # another worker was first
-                (folder / "pybind11").symlink_to(Path(torch.origin).parent / "include" / "pybind11")
-        folders = [str(folder)]
+    """The module of a source that declares functions of Python."""
     source = str(SOURCES / f"{name}.cc")
-    return load(f"umiak_{name}", [source], extra_cxx_cflags=FLAGS, extra_include_paths=folders)
+    return load(f"umiak_{name}", [source], extra_cxx_cflags=FLAGS, extra_include_paths=pybind_headers())
 
 
 def library_of(text: str, path: Path, *flags: str) -> Path:
