@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
 from tests.support import shared
-from tests.support.garbage import without_garbage
+from tests.support.garbage import collect_garbage, without_garbage
 
 # The same examples every time, and no verdict by the clock.
 settings.register_profile("repeatable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -34,6 +34,9 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 # A shell ignores SIGINT in what it starts in the background, and so would the processes that tests interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+ran = 0  # tests, in this process
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -58,6 +61,21 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.set_threshold(10_000, 10, 10)
         if "umiak" in sys.modules:
             os.environ["UMIAK_BUILT"] = "1"  # an editable install looks for work at every start (tools/ninja)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(nextitem: pytest.Item | None) -> Generator[None, object, object]:
+    """Take what tests have left, plans and modules for the most part, out of the garbage collector's sight at times.
+
+    A collection by a test, of which there are hundreds, walked hundreds of thousands of them, for up to a second.
+    """
+    global ran
+    done = yield
+    ran += 1
+    if ran % 500 == 0 and nextitem is not None:
+        collect_garbage()
+        gc.freeze()
+    return done
 
 
 @pytest.fixture(autouse=True)
