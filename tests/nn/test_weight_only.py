@@ -181,6 +181,7 @@ def test_linear_of_integers_keeps_outliers():
     without = quant.llm_int8_linear(T(x), q, T(bias), scale, threshold=100.0).numpy()
     assert np.abs(without - exact)[2].max() > np.abs(y - exact)[2].max()
     assert quant.llm_int8_linear(T(x).reshape([5, 1, 64]).astype("float16"), q, None, scale).shape == [5, 1, 32]
+    assert quant.llm_int8_linear(T(x[:0]), q, T(bias), scale).shape == [0, 32]
 
 
 def test_scales_of_channels():

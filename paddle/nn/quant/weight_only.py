@@ -251,7 +251,7 @@ def llm_int8_linear(
     with no_grad_guard():
         inputs, _ = _stored(op, weight, scale, 8, -1)
         rows = F.cast(_rows(op, _floating(op, "x", x), inputs), dtype=dt.float32)
-        outlying = F.max(F.abs(rows), axes=(0,), keepdim=True) >= float(threshold)
+        outlying = F.any(F.abs(rows) >= float(threshold), axes=(0,), keepdim=True)  # of no rows, none
         zero = create_on(x.place, F.full, 0.0, dt.float32, ())
         y = F.int8_matmul(F.where(outlying, zero, rows), weight, scale)
         y = y + F.weight_only_matmul(F.where(outlying, rows, zero), weight, scale)
