@@ -317,6 +317,20 @@ def test_epilogues_keep_the_layout(rng):
     assert [o.name for o in ops] == ["permute", "channels_last", "channels_last", "relayout"]
 
 
+def test_hard_swish_is_in_the_launch_of_a_convolution_of_bfloat16(rng):
+    """Also of kernels that lie in no strips: those of few channels."""
+
+    def function(x, w, b, v):
+        x, w, b, v = (F.cast(t, dtype=dtype.bfloat16) for t in (x, w, b, v))
+        h = F.hardswish(F.add(conv(x, w), F.reshape(b, shape=(1, 16, 1, 1))))
+        return F.cast(conv(h, v), dtype=dtype.float32)
+
+    xs = tensors(rng, (2, 3, 9, 9), (16, 3, 3, 3), (16,), (16, 16, 3, 3))
+    ops = check(function, *xs, tolerance=3e-2)
+    steps = [o.inner.steps for o in ops if type(o) is ChannelsLast and o.inner.name == "fused_epilogue"]
+    assert steps == ([("bias", "hard_swish")] if select_provider.native_bfloat16() else [])
+
+
 def test_one_value_beside_images_and_as_an_image(rng):
     """A vector with dims of size 1 is a factor, and is convolved itself; so is an image of lower rank."""
 

@@ -21,6 +21,8 @@ from umiak.ops import convolution, linalg, recurrent
 
 # What a convolution's launch does at least as fast as a kernel behind it does: no functions, no residual.
 CONVOLUTION_EPILOGUES = re.compile(",bias(,relu)?")
+# The same in bfloat16, which a kernel behind it would widen and round once more.
+NARROW_EPILOGUES = re.compile(",bias(,relu|,hard_swish)?")
 # Of one channel each, which are bound by memory.
 DEPTHWISE_EPILOGUES = re.compile(",bias(,relu|,hard_swish)?(,scale)?(,shift)?")
 # Of kernels in strips, which the library's matmul kernels take: a residual is added to results that are in registers.
@@ -115,12 +117,13 @@ def fuses_epilogue(op: Any, metas: Sequence[Any], params: Sequence[Any], steps: 
         kernel = metas[1].shape[2:]
         # Kernels of one point are matmuls; the library's primitive does the others.
         known = all(type(k) is int for k in kernel) and type(params[0]) is int
+        ungrouped = NARROW_EPILOGUES if dtype == "bfloat16" else CONVOLUTION_EPILOGUES
         return (
             (dtype == "float32" or (dtype == "bfloat16" and native_bfloat16()))
             and known
             and params[0] in (1, metas[1].shape[0])
             and any(k != 1 for k in kernel)
-            and (CONVOLUTION_EPILOGUES if params[0] == 1 else DEPTHWISE_EPILOGUES).fullmatch(names) is not None
+            and (ungrouped if params[0] == 1 else DEPTHWISE_EPILOGUES).fullmatch(names) is not None
         )
     if isinstance(op, StripMatmul):
         return True
