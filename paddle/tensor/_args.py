@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from umiak.core.dtype import DType
 from umiak.core.inplace import assign
 from umiak.core.place import Place
 from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
 from umiak.ir.expr import Sym
 from umiak.ir.tracer import SymTensor
 from umiak.ops.promotion import cast, default_float, promote
@@ -274,6 +275,15 @@ def number_in(x: Tensor) -> Any:
     """Return the integer in a tensor without dims: a size that data decide. It is a symbol in programs for files."""
     known = _symbol(x, 0)
     return int(x.item()) if known is None else known
+
+
+def equal_shapes(a: Sequence[Any], b: Sequence[Any]) -> bool:
+    """Are two shapes known to be equal? Of sizes that differ between runs nothing is asked, where ``==`` would settle
+    the program on what it finds.
+    """
+    if len(a) != len(b):
+        return False
+    return all(m is n or (m == n if type(m) is type(n) is int else dim.same(m, n)) for m, n in zip(a, b, strict=True))
 
 
 def records_for_files() -> bool:

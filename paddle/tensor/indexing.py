@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paddle.tensor._args import cast, create_on, integer, number_in, op_error, write_part
+from paddle.tensor._args import cast, create_on, equal_shapes, integer, number_in, op_error, write_part
 from paddle.tensor.overwriting import INDEX_GET, INDEX_PUT, PUT, WHERE, update
 from umiak import ops as F
 from umiak.core.array import from_numpy
@@ -151,10 +151,10 @@ def parse(x: Tensor, item: Any) -> tuple[Basic, dict[int, Tensor]]:
             axis += 1
         elif isinstance(i, slice):
             if i.start is not None or i.stop is not None or i.step is not None:
-                start, size, step = range_of(i, shape[axis])
-                if start or size != shape[axis] or step != 1:
+                part = range_of(i, shape[axis])
+                if not equal_shapes(part, (0, shape[axis], 1)):
                     axes.append(axis)
-                    parts.append((start, size, step))
+                    parts.append(part)
             axis += 1
             out += 1
         else:
@@ -388,7 +388,7 @@ def _is_leaf(x: Tensor) -> bool:
 
 
 def _broadcast(v: Tensor, shape: tuple[int, ...]) -> Tensor:
-    return v if tuple(v.shape) == shape else F.broadcast_to(_with_rank(v, len(shape)), shape)
+    return v if equal_shapes(v.shape, shape) else F.broadcast_to(_with_rank(v, len(shape)), shape)
 
 
 def _with_rank(v: Tensor, rank: int) -> Tensor:

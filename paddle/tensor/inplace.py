@@ -8,7 +8,7 @@ from typing import Any
 
 from paddle._public import public, rebind
 from paddle.tensor import diagonals, views
-from paddle.tensor._args import cast, create_on, need_tensor, op_error, shape_of, write_part
+from paddle.tensor._args import cast, create_on, equal_shapes, need_tensor, op_error, shape_of, write_part
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
@@ -173,7 +173,7 @@ def copy_(x: Tensor, other: Tensor, blocking: bool = True, non_blocking: bool = 
     value = cast(need_tensor(other, "copy_", "other"), x.dtype)
     if value.place is not x.place:
         value = value.to(x.place)
-    value = value if value.shape == x.shape else F.broadcast_to(value, tuple(x.shape))
+    value = value if equal_shapes(value.shape, x.shape) else F.broadcast_to(value, tuple(x.shape))
     if not x.stop_gradient and x.is_leaf:
         from umiak.core.context import no_grad_guard
 

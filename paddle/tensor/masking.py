@@ -7,6 +7,7 @@ from typing import Any
 from paddle._public import inplace, public
 from paddle.tensor._args import cast as _cast_to
 from paddle.tensor._args import (
+    equal_shapes,
     need_tensor,
     number,
     number_in,
@@ -26,7 +27,7 @@ def _mask(mask: Any, op: str) -> Tensor:
 
 def _spread(x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     """x and mask repeated to their common shape."""
-    if x.shape == mask.shape:
+    if equal_shapes(x.shape, mask.shape):
         return x, mask
     from paddle.tensor.sequences import broadcast_shapes
 
@@ -88,7 +89,7 @@ def masked_fill(x: Tensor, mask: Tensor, value: Any, name: str | None = None) ->
     elif not x.dtype.is_complex:
         value = number(value)
         value = bool(value) if x.dtype.is_bool else int(value) if x.dtype.is_integer else value
-    if _mask(mask, "masked_fill").shape != x.shape or (isinstance(value, Tensor) and value.ndim):
+    if not equal_shapes(_mask(mask, "masked_fill").shape, x.shape) or (isinstance(value, Tensor) and value.ndim):
         return F.where(mask, value, x)
     return updated(x, WHERE, (mask, value, x))
 
@@ -124,7 +125,7 @@ def masked_scatter(x: Tensor, mask: Tensor, value: Tensor, name: str | None = No
     if need_tensor(value, "masked_scatter", "value").dtype is not x.dtype:
         raise op_error(ValueError, "masked_scatter", f"a value of dtype {x.dtype.name}", value.dtype.name)
     shape = tuple(x.shape) if mask.ndim == 0 else tuple(broadcast_shape(x.shape, mask.shape))
-    if shape != tuple(x.shape):
+    if not equal_shapes(shape, x.shape):
         x = F.broadcast_to(x, shape)
     mask = F.broadcast_to(mask, shape)
     return F.masked_scatter(x, mask, F.reshape(value, (value._count,)))

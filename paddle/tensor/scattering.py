@@ -12,6 +12,7 @@ from paddle.tensor._args import (
     NUMBERS,
     axis_of,
     create_on,
+    equal_shapes,
     need_tensor,
     op_error,
     shape_of,
@@ -85,11 +86,11 @@ def put_along_axis(
     if not isinstance(values, Tensor):
         values = create_on(arr.place, F.full, values, arr.dtype, ())
     values = _cast_to(values, arr.dtype)
-    if values.shape == indices.shape and alike_but(arr, indices, k):
+    if equal_shapes(values.shape, indices.shape) and alike_but(arr, indices, k):
         pass
     elif broadcast:
         indices = F.broadcast_to(indices, broadcast_but(arr.shape, indices, k))
-        values = F.broadcast_to(values, tuple(indices.shape)) if values.shape != indices.shape else values
+        values = values if equal_shapes(values.shape, indices.shape) else F.broadcast_to(values, tuple(indices.shape))
     elif values.ndim == 0:
         values = F.broadcast_to(values, tuple(indices.shape))
     elif values.shape != indices.shape:
@@ -474,7 +475,7 @@ def _index_put(x: Tensor, indices: list[Tensor], value: Any, mode: str, op: str)
         raise op_error(ValueError, op, f"one to {x.ndim} indices", len(indices))
     shape = (*broadcast_shapes(*(p.shape for p in indices)), *x.shape[len(indices) :])
     value = _put_value(value, x)
-    if tuple(value.shape) != shape:
+    if not equal_shapes(value.shape, shape):
         value = F.broadcast_to(value, shape)
     return updated(x, INDEX_PUT[None, mode], (x, value, *indices))
 

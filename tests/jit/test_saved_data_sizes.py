@@ -115,10 +115,31 @@ def segments(x):
     return paddle.geometric.segment_sum(x, ids), paddle.geometric.segment_max(x, ids), of_constants
 
 
+def names_of_one_way(x):
+    if x.sum() > 0:
+        out = x * 2
+    else:
+        half = x * 0.5
+        if half.sum() > -3:
+            more = half + 1
+            half = more * more
+        out = half.abs()
+    return out
+
+
+def a_number_of_rows_or_all(x):
+    if x.sum() > 0:
+        rows = paddle.zeros([1, 5])
+    else:
+        rows = x * 0.5
+    ends = x[1:] if x.max() > 1 else paddle.concat([x, x])
+    return paddle.concat([x, rows]), ends
+
+
 SAVED = [
     none_is_left, number_alone_decides, ways_of_other_sizes, an_empty_way, counted_loop, every_other, item_of, chained,
     any_of, mask_of_lengths, padded_positions, regulated, classes, most,
-    counts, segments,
+    counts, segments, names_of_one_way, a_number_of_rows_or_all,
 ]  # fmt: skip
 
 

@@ -40,6 +40,7 @@ from umiak.core.tensor import Tensor, unfilled
 from umiak.ir import sym as dim
 from umiak.ir.expr import Sym
 from umiak.ir.registry import NotRegistered
+from umiak.ir.scope import symbols_of
 from umiak.ir.serialise import FormatError
 from umiak.ir.tracer import SymTensor
 from umiak.ir.verifier import VerifyError
@@ -181,8 +182,13 @@ class Values:
         if isinstance(condition, Known) and not condition.symbolic:
             return self._block(then if condition.elements()[0] else other)
 
+        ways: list[list[Tensor]] = []
+
         def branch(region: Block) -> list[Tensor]:
-            return [tensor_of(x) for x in self._block(region)]
+            ways.append([tensor_of(x) for x in self._block(region)])
+            if any(_differ(x, y) for x, y in zip(ways[0], ways[-1], strict=False)):
+                raise FromData("sizes that are known before the program runs are required, got others of each branch")
+            return ways[-1]
 
         return paddle.static.nn.cond(tensor_of(condition), lambda: branch(then), lambda: branch(other))
 
@@ -258,6 +264,15 @@ def callstack(o: Operation) -> list[str] | None:
     """The line of the user's source that an operation was written for, as tracebacks show it, if the file has it."""
     lines = o.plain("op_callstack")
     return [str(line) for line in lines] if isinstance(lines, (list, tuple)) and lines else None
+
+
+def _differ(x: Tensor, y: Tensor) -> bool:
+    """Have two tensors of one rank other sizes, as far as is known: numbers, or expressions of the same symbols?"""
+    pairs = zip(x.shape, y.shape, strict=True) if len(x.shape) == len(y.shape) else ()
+    return any(
+        not dim.same(m, n) and (type(m) is int or type(n) is int or set(symbols_of(m)) == set(symbols_of(n)))
+        for m, n in pairs
+    )
 
 
 def _truth(condition: Any) -> bool:

@@ -15,33 +15,37 @@ def _yields(e: Emitter, xs: Sequence[Result]) -> None:
     e.append(YIELD, xs, [], {})
 
 
-def _run(e: Emitter, region: ir.Block, given: Sequence[Result], metas: Sequence[Any]) -> list[Result]:
-    """Write what a region computes of these; what it yields."""
+def _run(
+    e: Emitter, region: ir.Block, given: Sequence[Result], outputs: Sequence[Any], metas: Sequence[Any]
+) -> list[Result]:
+    """Write what a region computes of these; some of what it yields."""
     for argument, x in zip(region.arguments, given, strict=True):
         e.bind(argument, x)
     e.operations(region.operations)
-    return [e.of(x, m.dtype) for x, m in zip(region.outputs, metas, strict=True)]
+    return [e.of(x, m.dtype) for x, m in zip(outputs, metas, strict=True)]
 
 
 @emits(F.Cond)
-def cond(e: Emitter, o: ir.Operation) -> list[Result] | None:
-    if any(None in r.outputs for r in o.regions):  # a part of a gradient
+def cond(e: Emitter, o: ir.Operation) -> list[Result | None] | None:
+    """Of the results alone that something reads: those of names that one branch has are mostly read there alone."""
+    read = [i for i, r in enumerate(o.results) if e.reads(r)]
+    if any(r.outputs[i] is None for r in o.regions for i in read):  # a part of a gradient
         return None
     chosen, *xs = o.operands
     given = [e.of(x) for x in xs]
     flag = e.of(chosen)
     if typed(flag).shape:
         flag = e.reshape(flag, ())
-    metas = [r.meta for r in o.results]
+    metas = [o.results[i].meta for i in read]
     blocks = []
     for region in o.regions:
         with e.region() as block:
-            _yields(e, _run(e, region, given, metas))
+            _yields(e, _run(e, region, given, [region.outputs[i] for i in read], metas))
         blocks.append(block)
-    made = e.append("pd_op.if", [flag], e.types(o), {}, blocks)
+    made = dict(zip(read, e.append("pd_op.if", [flag], [type_of(m) for m in metas], {}, blocks), strict=True))
     if e.counts(o.params[0]):
         e.know(o.params[0], e.cast(flag, "int64"))
-    return made
+    return [made.get(i) for i in range(len(o.results))]
 
 
 @emits(F.While)
@@ -64,7 +68,7 @@ def while_(e: Emitter, o: ir.Operation) -> list[Result | None] | None:
         inner = [*arguments[:n], *given[n:]]
         if counted:
             e.know(index, arguments[n])
-        new = _run(e, body, inner, metas)
+        new = _run(e, body, inner, body.outputs, metas)
         more = []
         if counted:
             more = [e.one("add", [arguments[n], e.full((), 1, "int64")], typed(arguments[n]))]
@@ -80,7 +84,7 @@ def while_(e: Emitter, o: ir.Operation) -> list[Result | None] | None:
 
 def _flag(e: Emitter, condition: ir.Block, given: Sequence[Result]) -> Result:
     """A flag: does another iteration follow?"""
-    (made,) = _run(e, condition, given, [condition.outputs[0].meta])  # type: ignore[union-attr]
+    (made,) = _run(e, condition, given, condition.outputs, [condition.outputs[0].meta])  # type: ignore[union-attr]
     return e.reshape(made, ()) if typed(made).shape else made
 
 
@@ -110,7 +114,7 @@ def scan(e: Emitter, o: ir.Operation) -> list[Result]:
         parts = [_part(e, x, at, after) for x in given[n:m]]
         inner = [*block.arguments[:n], *parts, *given[m:]]
         yielded = [x.meta for x in body.outputs]  # type: ignore[union-attr]
-        new = _run(e, body, inner, yielded)
+        new = _run(e, body, inner, body.outputs, yielded)
         filled = [
             _filled(e, old, x, at, after) for old, x in zip(block.arguments[n:-1], new[n:], strict=True)
         ]  # fmt: skip

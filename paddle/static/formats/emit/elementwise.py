@@ -16,11 +16,11 @@ from paddle.static.formats.emit.emitter import (
     fixed,
     flag,
     i32,
-    same_shape,
     text,
     type_of,
     typed,
 )
+from paddle.tensor._args import equal_shapes
 from umiak.ir import program as ir
 from umiak.ir.meta import identical
 from umiak.ir.registry import REGISTRY
@@ -63,7 +63,7 @@ _OF_ONE_SHAPE = "atan2", "swiglu"  # operators that do not broadcast
 def _spread(e: Emitter, o: ir.Operation) -> list[Result]:
     """The operands in the shape of the result."""
     shape = o.results[0].meta.shape
-    same = all(type(x) is ir.Value and same_shape(x.meta.shape, shape) for x in o.operands)
+    same = all(type(x) is ir.Value and equal_shapes(x.meta.shape, shape) for x in o.operands)
     return of_both(e, o) if same else [e.expand(x, shape) for x in of_both(e, o)]
 
 

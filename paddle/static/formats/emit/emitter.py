@@ -26,9 +26,9 @@ from paddle.static.formats.graph import (
     TensorType,
     ValueType,
 )
+from umiak import ops as F
 from umiak.core.tensor import Tensor
 from umiak.ir import program as ir
-from umiak.ir import sym as dim
 from umiak.ir.builder import scope_of
 from umiak.ir.expr import Sym
 from umiak.ir.scope import Check, symbols_of
@@ -317,12 +317,23 @@ class Emitter:
         self._read |= {id(x) for x in program.outputs}
         self._counted.update(symbols_of([x for x in program.outputs if type(x) is Sym]))
         self._counted.update(symbols_of([c.condition for c in program.checks]))
+        self._note_reads(program.ops)
         for o in program.walk():
-            self._read |= {id(v) for v in ir.uses(o)}
             bound = set(ir.bound(o))
             self._counted.update(s for s in ir.scalars_of(o) if s not in bound)
             for r in o.regions:
                 self._counted.update(symbols_of([x for x in r.outputs if type(x) is Sym]))
+
+    def _note_reads(self, operations: Sequence[ir.Operation]) -> None:
+        """Note what operations read. A branch is read for those results of its operation that something reads."""
+        for o in reversed(operations):
+            self._read |= {id(v) for v in o.values}
+            for region in o.regions:
+                outputs = region.outputs
+                if type(o.op) is F.Cond:
+                    outputs = [x for x, r in zip(outputs, o.results, strict=True) if id(r) in self._read]
+                self._read |= {id(x) for x in outputs}
+                self._note_reads(region.operations)
 
     def size(self, x: Result, axis: int) -> Result:
         """The size of a dim, when the program runs."""
@@ -573,11 +584,6 @@ def typed(x: Result) -> TensorType:
 def fixed(*xs: Any) -> bool:
     """Are these numbers known, and none a symbol?"""
     return not any(symbols_of(x) for x in xs)
-
-
-def same_shape(a: Sequence[Any], b: Sequence[Any]) -> bool:
-    """Are two shapes known to be equal?"""
-    return len(a) == len(b) and all(m is n or dim.same(m, n) for m, n in zip(a, b, strict=True))
 
 
 _CASTS = "itof", "ftoi"
