@@ -103,7 +103,10 @@ class Kept(nn.Layer):
 class Written(nn.Layer):
     """Writes to a value on the way, some through views of it."""
 
-    WAYS = ("rows", "view", "scatter_", "put_along_axis_", "index_put_", "masked", "added", "fill")
+    WAYS = (
+        "rows", "view", "scatter_", "put_along_axis_", "index_put_", "masked", "added", "fill", "strided",
+        "part of a part",
+    )  # fmt: skip
 
     def __init__(self, way: str) -> None:
         super().__init__()
@@ -133,6 +136,13 @@ class Written(nn.Layer):
         elif self.way == "added":
             y[..., ::2] += x[..., 1::2]
             y *= 0.5
+        elif self.way == "strided":
+            flat = y.reshape([-1])
+            paddle.as_strided(y[:, :1], [y.shape[0] * y.shape[1], 2], [WIDTH, 3], 1).scale_(0.5)
+            paddle.as_strided(flat, [2, 2], [4, 1]).add_(self.scale[:4].reshape([2, 2]))
+        elif self.way == "part of a part":
+            y[:, -1:][..., ::2].add_(x[:, -1:, 1::2])
+            y.transpose([1, 0, 2])[0][:, 2:4] = self.scale[:2]
         else:
             y[0].fill_(0.125)
         return y
@@ -151,6 +161,25 @@ class Drawn(nn.Layer):
         if self.training and self.calls % 3 == 0:
             return x
         return x + self.linear(x)
+
+
+class WithoutHistory(nn.Layer):
+    """Values that are computed in ``no_grad`` among others that are not, one of which gets a history later."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear, self.scale = nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, WIDTH)
+
+    def forward(self, x: Any) -> Any:
+        y = self.linear(x)
+        with paddle.no_grad():
+            gate = paddle.tanh(self.scale(x) + y)
+            shown = y[..., :1]
+            target = y.detach().clone()
+            with paddle.enable_grad():
+                inner = self.scale(y) * gate
+        target[..., 0] = inner[..., 0]
+        return inner + gate * y + shown * 0.5 + target * 0.25
 
 
 class Again(nn.Layer):
@@ -189,6 +218,7 @@ PARTS: dict[str, Callable[[], nn.Layer]] = {
     "kept": Kept,
     "drawn": Drawn,
     "again": Again,
+    "without history": WithoutHistory,
     **{
         f"{name}{', both ways' if both else ''}{', kept states' if keeps else ''}": (
             lambda cls=cls, both=both, keeps=keeps: Recurrent(cls, both, keeps)
@@ -251,7 +281,8 @@ PRECISIONS = {"float32": 6.0, "auto_cast": 2.0, "bfloat16": 2.0}
 EVENTS = (
     "evaluation", "parameter scaled", "parameter assigned", "parameter written", "rate", "states loaded", "frozen",
     "auto_cast", "result written", "loss written", "gradient set", "gradient scaled", "accumulated", "factor", "seed",
-    "result used twice", "result goes on", "input written", "float64", "nothing", "nothing",
+    "result used twice", "result goes on", "input written", "float64", "two batches", "other loss",
+    "nothing", "nothing",
 )  # fmt: skip
 
 
@@ -275,7 +306,7 @@ class Case:
     captured: str
     one_graph: bool
     precision: str
-    clear: str  # gradients are cleared before the step, after it, or after it to zeros
+    clear: str  # gradients are cleared before the step, after it, after it to zeros, or by the layer
     steps: tuple[Step, ...]
 
 
@@ -300,7 +331,7 @@ def draw(seed: int) -> Case:
         r.choice(CAPTURED),
         r.random() < 0.3,
         precision,
-        r.choice(("before", "after", "zeros")),
+        r.choice(("before", "after", "zeros", "default", "layer")),
         tuple(steps),
     )
 
@@ -349,6 +380,7 @@ class Training:
         elif captured and case.captured == "forward":
             self.call = around(self.net.forward)
         self.loss, self.gradients, self.step = self._loss, self._gradients, self._step
+        self.other = around(self._other) if captured else self._other
         if captured and case.captured in ("loss", "gradients", "step"):
             setattr(self, case.captured, around(getattr(self, case.captured)))
 
@@ -362,6 +394,14 @@ class Training:
         loss.backward()
         return loss, y
 
+    def _other(self, x: Any, ids: Any) -> Any:
+        """Gradients of another loss with the same parameters."""
+        with paddle.amp.auto_cast(self.cast, dtype="bfloat16"):
+            loss = self.net(x, ids).astype("float32").abs().sum() * 0.05
+        loss = loss + self.net.last.weight.astype("float32").pow(2).sum() * 0.1
+        loss.backward()
+        return loss
+
     def _step(self, x: Any, ids: Any) -> tuple[Any, Any]:
         if self.case.clear == "before":
             self.optimizer.clear_grad()
@@ -371,7 +411,11 @@ class Training:
 
     def _update(self) -> None:
         self.optimizer.step()
-        if self.case.clear != "before":
+        if self.case.clear == "layer":
+            self.net.clear_gradients()
+        elif self.case.clear == "default":
+            self.optimizer.clear_grad()
+        elif self.case.clear != "before":
             self.optimizer.clear_grad(self.case.clear == "zeros")
 
     # --- one step with its events
@@ -400,6 +444,14 @@ class Training:
             self._update()
         elif "accumulated" in events:
             loss, y = self.gradients(x, ids)
+        elif "two batches" in events:
+            self.gradients(x[: step.batch // 2 + 1], ids[: step.batch // 2 + 1])
+            loss, y = self.gradients(x, ids)
+            self._update()
+        elif "other loss" in events:
+            self.other(x, ids)
+            self._update()
+            loss, y = self.step(x, ids)
         else:
             loss, y = self.step(x, ids)
         if "input written" in events:
