@@ -585,3 +585,70 @@ def test_names_that_subclasses_call():
     kinds = [str(x.dtype) for x in (layer.own, layer.seen, layer.inner.weight)]
     assert kinds == ["paddle.float64", "paddle.float64", "paddle.float32"]
     assert layer._to_impl(dtype="float64").inner.weight.dtype == paddle.float64
+
+
+def test_layers_that_convert_themselves():
+    """`_apply` and `_transform`, which `to` calls, are a class's own where it has some."""
+    seen = []
+
+    class Kept(paddle.nn.Linear):
+        def _apply(self, func, device, dtype, blocking, include_sublayers=True):
+            seen.append((str(dtype), include_sublayers))
+            super()._apply(func, device, None, blocking, include_sublayers)
+
+    class Outer(paddle.nn.Layer):
+        def __init__(self):
+            super().__init__()
+            self.kept, self.other = Kept(2, 3), paddle.nn.Linear(3, 2)
+            self.register_buffer("count", paddle.zeros([1], "int64"))
+
+        def _transform(self, t, device, dtype, blocking):
+            seen.append(t.name)
+            return super()._transform(t, device, dtype, blocking)
+
+    layer = Outer()
+    layer.other(paddle.ones([1, 3])).sum().backward()
+    weight = layer.other.weight
+    assert layer.to(dtype="float64") is layer
+    kinds = [str(x.dtype) for x in (layer.kept.weight, weight, weight.grad, layer.count)]
+    assert kinds == ["paddle.float32", "paddle.float64", "paddle.float64", "paddle.int64"]
+    assert seen[0] == ("paddle.float64", True) and weight.name in seen and layer.other.weight is weight
+    layer._apply(lambda t, *rest: t * 0 + 1 if t.dtype == paddle.int64 else t, None, None, None)
+    assert layer.count.item() == 1 and "count" in layer._buffers
+
+
+def test_layers_that_do_something_before_their_first_call():
+    class Lazy(paddle.nn.Layer):
+        def _build_once(self, x, scale=1.0):
+            self.weight = self.create_parameter([x.shape[1], 2])
+            self.built_with = x.shape, scale
+
+        def forward(self, x, scale=1.0):
+            return x @ self.weight * scale
+
+    class Further(Lazy):
+        pass
+
+    for kind in (Lazy, Further):
+        layer = kind()
+        layer.register_forward_pre_hook(lambda _, given: (paddle.concat([given[0]] * 2, 1),))
+        assert layer(paddle.ones([1, 3]), scale=2.0).shape == [1, 2]
+        weight = layer.weight
+        layer(paddle.ones([4, 3]))
+        assert layer.built_with == ([1, 6], 2.0) and layer.weight is weight
+    assert paddle.nn.Linear(2, 2)._build_once(1, x=2) is None
+    captured = paddle.jit.to_static(Lazy())
+    assert captured(paddle.ones([1, 3])).shape == captured(paddle.ones([1, 3])).shape == [1, 2]
+
+
+def test_layers_that_name_their_state_themselves():
+    class Renamed(paddle.nn.Linear):
+        def _state_dict_impl(self, destination=None, include_sublayers=True, structured_name_prefix="", *rest, **more):
+            held = super()._state_dict_impl(None, include_sublayers, "", *rest, **more)
+            destination.update((structured_name_prefix + "my_" + name, x) for name, x in held.items())
+            return destination
+
+    net = paddle.nn.Sequential(Renamed(2, 3), paddle.nn.BatchNorm1D(3))
+    assert list(net.state_dict(structured_name_prefix="p."))[:2] == ["p.0.my_weight", "p.0.my_bias"]
+    own = net[1]._state_dict_impl(structured_name_prefix="x.", keep_vars=False)
+    assert list(own) == ["x.weight", "x.bias", "x._mean", "x._variance"] and own["x.weight"].stop_gradient

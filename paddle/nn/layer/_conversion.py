@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from paddle.framework.place import XPUPlace
+from umiak.core.context import no_grad_guard
 from umiak.core.dtype import DType, convert
+from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 
 if TYPE_CHECKING:
@@ -43,12 +46,45 @@ def _to_impl(
     floating_only: bool = False,
 ) -> Layer:
     """Do what :func:`to` does; ``include_sublayers``: for layers inside, too. ``floating_only`` is so in any case."""
-    wanted = None if dtype is None else convert(dtype)
-    if include_sublayers:
-        _convert(self, device, wanted, ())
-    else:
-        convert_own(self, wanted, device)
+
+    def transform(t: Tensor, device: Any, dtype: Any, blocking: bool | None) -> Tensor:
+        casts = t.dtype.is_floating or t.dtype.is_complex
+        return self._transform(t, device, dtype if casts else None, blocking)
+
+    self._apply(transform, device, None if dtype is None else convert(dtype), blocking, include_sublayers)
     return self
+
+
+def _apply(
+    self: Layer,
+    func: Callable[[Tensor, Any, Any, bool | None], Tensor],
+    device: Any,
+    dtype: Any,
+    blocking: bool | None,
+    include_sublayers: bool = True,
+) -> None:
+    """Call ``func(tensor, device, dtype, blocking)`` with each parameter, its gradient, and each buffer, which becomes
+    the result; first by ``_apply`` of the layers inside. :func:`to` calls it: a class may have one of its own."""
+    if include_sublayers:
+        for layer in self.children():
+            layer._apply(func, device, dtype, blocking, include_sublayers)
+    with no_grad_guard():
+        for p in self._parameters.values():
+            if p is not None:
+                func(p, device, dtype, blocking)
+                if p.grad is not None:
+                    func(p.grad, device, dtype, blocking)
+        for name, b in list(self._buffers.items()):
+            if b is not None and (made := func(b, device, dtype, blocking)) is not b:
+                self._buffers[name] = made
+    if dtype is not None:
+        self.__dict__["_dtype"] = convert(dtype).name
+
+
+def _transform(self: Layer, t: Tensor, device: Any, dtype: Any, blocking: bool | None) -> Tensor:
+    """Cast ``t`` to ``dtype`` and move it to ``device``, None: as it is, in place; return it."""
+    _replace(t, device, None if dtype is None else convert(dtype))
+    return t
 
 
 def _convert(self: Layer, device: Any, dtype: DType | None, excluded: tuple) -> None:
@@ -140,14 +176,18 @@ def xpu(self: Layer, device: Any = None) -> Layer:
 
 
 def _convert_tensor(t: Any, device: Any, dtype: DType | None) -> None:
-    cast = dtype is not None and (t.dtype.is_floating or t.dtype.is_complex) and t.dtype is not dtype
+    cast = t.dtype.is_floating or t.dtype.is_complex
     for holder in (t, t.grad):
-        if holder is None:
-            continue
-        new: Any = holder.detach()
-        if cast:
-            new = new.astype(dtype)
-        if device is not None:
-            new = new.to(device)
-        if cast or new.place is not holder.place:
-            holder._share(new)
+        if holder is not None:
+            _replace(holder, device, dtype if cast else None)
+
+
+def _replace(t: Any, device: Any, dtype: DType | None) -> None:
+    """Cast and move a tensor; it keeps its memory where nothing changes."""
+    new: Any = t.detach()
+    if dtype is not None and t.dtype is not dtype:
+        new = new.astype(dtype)
+    if device is not None:
+        new = new.to(device)
+    if new.dtype is not t.dtype or new.place is not t.place:
+        t._share(new)

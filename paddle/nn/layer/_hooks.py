@@ -106,6 +106,18 @@ def call_with_hooks(
         raise
 
 
+def call_built(self: Layer, /, *inputs: Any, **kwargs: Any) -> Any:
+    """A call of a layer that has something to do before its first ``forward``."""
+
+    def forward(*inputs: Any, **kwargs: Any) -> Any:
+        if not self._built:
+            self._build_once(*inputs, **kwargs)
+            self._built = True
+        return self.forward(*inputs, **kwargs)
+
+    return call_with_hooks(self, inputs, kwargs, forward)
+
+
 def _after(self: Layer, hook: Callable, flags: dict[str, bool], inputs: tuple, kwargs: dict, outputs: Any) -> Any:
     result = hook(self, inputs, kwargs, outputs) if flags["with_kwargs"] else hook(self, inputs, outputs)
     return outputs if result is None else result

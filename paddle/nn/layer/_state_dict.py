@@ -21,35 +21,39 @@ if TYPE_CHECKING:
 _IncompatibleKeys = namedtuple("_IncompatibleKeys", ["missing_keys", "unexpected_keys"])
 
 
-def _collect(
+def _state_dict_impl(
     self: Layer,
-    destination: dict[str, Any],
-    prefix: str,
-    include_sublayers: bool,
-    use_hook: bool,
-    keep_vars: bool,
-    all_buffers: bool,
-) -> dict:
+    destination: dict[str, Any] | None = None,
+    include_sublayers: bool = True,
+    structured_name_prefix: str = "",
+    include_non_persistable_buffer: bool = False,
+    use_hook: bool = True,
+    keep_vars: bool = True,
+) -> dict[str, Any]:
+    """The dict of :func:`state_dict` and :func:`to_static_state_dict`, which call it, as it does for each layer inside:
+    a class may have one of its own. ``include_non_persistable_buffer``: with the buffers that are not persistable."""
+    into = OrderedDict() if destination is None else destination
+
     def put(name: str, value: Tensor) -> None:
-        destination[prefix + name] = value if keep_vars else value.detach()
+        into[structured_name_prefix + name] = value if keep_vars else value.detach()
 
     for name, p in self._parameters.items():
         if p is not None:
             put(name, p)
     for name, b in self._buffers.items():
-        if b is not None and (all_buffers or name not in self._non_persistable_buffer_names_set):
+        if b is not None and (include_non_persistable_buffer or name not in self._non_persistable_buffer_names_set):
             put(name, b)
     if include_sublayers:
         for name, layer in self._sub_layers.items():
             if layer is not None:
-                inner = f"{prefix}{name}."
-                destination = _collect(layer, destination, inner, True, use_hook, keep_vars, all_buffers)
+                inner = f"{structured_name_prefix}{name}."
+                into = layer._state_dict_impl(into, True, inner, include_non_persistable_buffer, use_hook, keep_vars)
     if use_hook:
         for hook in list(self._state_dict_hooks.values()):
-            result = hook(destination)
+            result = hook(into)
             if result is not None:
-                destination = result
-    return destination
+                into = result
+    return into
 
 
 def state_dict(
@@ -80,9 +84,8 @@ def state_dict(
         >>> list(paddle.nn.Linear(2, 3).state_dict())
         ['weight', 'bias']
     """
-    destination = OrderedDict() if destination is None else destination
     scope = prefix or structured_name_prefix
-    return _collect(self, destination, scope, include_sublayers, use_hook, keep_vars, False)
+    return self._state_dict_impl(destination, include_sublayers, scope, False, use_hook, keep_vars)
 
 
 def to_static_state_dict(
@@ -96,9 +99,8 @@ def to_static_state_dict(
     prefix: str | None = None,
 ) -> dict[str, Any]:
     """The same as :meth:`state_dict`, with the buffers that are not persistable too."""
-    destination = OrderedDict() if destination is None else destination
     scope = prefix or structured_name_prefix
-    return _collect(self, destination, scope, include_sublayers, use_hook, keep_vars, True)
+    return self._state_dict_impl(destination, include_sublayers, scope, True, use_hook, keep_vars)
 
 
 def sharded_state_dict(self: Layer, structured_name_prefix: str = "") -> dict[str, Any]:

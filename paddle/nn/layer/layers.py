@@ -19,7 +19,7 @@ from paddle.framework.parameter import Parameter
 from paddle.nn.initializer import Constant, XavierUniform
 from paddle.nn.initializer.initializers import defaults as _initializer_defaults
 from paddle.nn.layer import _conversion, _state_dict, _traversal
-from paddle.nn.layer._hooks import HookRemoveHelper, HookTable, call_with_hooks
+from paddle.nn.layer._hooks import HookRemoveHelper, HookTable, call_built, call_with_hooks
 from paddle.nn.layer._registry import CHANGES, TABLES, Registry
 from umiak.core.direct import by_forward
 from umiak.core.dtype import convert
@@ -75,6 +75,13 @@ class Layer:
     _forward_post_hooks: HookTable
     _hook_flags: dict[int, dict[str, bool]]
     _state_dict_hooks: HookTable
+
+    _built = False  # whether `_build_once` was called
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "_build_once" in vars(cls) and cls.__call__ is Layer.__call__:
+            cls.__call__ = call_built  # type: ignore[method-assign]
 
     def __init__(self, name_scope: str | None = None, dtype: Any = "float32") -> None:
         d = self.__dict__
@@ -383,7 +390,10 @@ class Layer:
 
     def _dygraph_call_func(self, *inputs: Any, **kwargs: Any) -> Any:
         """Run ``forward`` and the hooks around it: what ``__call__`` does, for classes that have one of their own."""
-        return call_with_hooks(self, inputs, kwargs)
+        return call_built(self, *inputs, **kwargs)
+
+    def _build_once(self, *inputs: Any, **kwargs: Any) -> None:
+        """Do nothing; a class may define what its layers do before their first ``forward``, with its inputs."""
 
     # --- members by dotted name ------------------------------------------------------------------------------------
 
@@ -462,6 +472,7 @@ class Layer:
 
     # --- saving and loading ----------------------------------------------------------------------------------------
 
+    _state_dict_impl = _state_dict._state_dict_impl
     state_dict = _state_dict.state_dict
     to_static_state_dict = _state_dict.to_static_state_dict
     sharded_state_dict = _state_dict.sharded_state_dict
@@ -480,6 +491,8 @@ class Layer:
 
     to = _conversion.to
     _to_impl = _conversion._to_impl
+    _apply = _conversion._apply
+    _transform = _conversion._transform
     astype = _conversion.astype
     type = _conversion.type
     float = _conversion.float
