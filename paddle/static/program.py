@@ -14,7 +14,7 @@ from paddle.framework.dtype import get_default_dtype
 from paddle.framework.parameter import KNOWN_VARIABLE, NEW_VARIABLE, Parameter
 from paddle.pir.operation import Operation, recorded_in
 from paddle.static.scope import Scope, global_scope
-from paddle.static.steps import count_in
+from paddle.static.steps import count_in, rates, set_rates
 from umiak.core.context import current
 from umiak.core.dtype import convert
 from umiak.core.tensor import Tensor
@@ -255,11 +255,13 @@ class Program:
             for optimizer in self._tracer.optimizers:
                 count_in(optimizer, scope)
                 found.update(optimizer._step_numbers())
+            found.update(rates(self._tracer))
         return found
 
     def _state_names(self) -> set[str]:
         """The names that ``state_dict`` may have."""
         names = {x.name for x in self._tracer.captured().values() if managed(x)}
+        names.update(rates(self._tracer))
         return names.union(*(optimizer._step_numbers() for optimizer in self._tracer.optimizers))
 
     def set_state_dict(self, state_dict: dict[str, Any], scope: Scope | None = None, copy_tensor: bool = True) -> None:
@@ -281,6 +283,7 @@ class Program:
         for optimizer in self._tracer.optimizers:
             count_in(optimizer, scope)
             optimizer._set_step_numbers(state_dict)
+        set_rates(self._tracer, state_dict)
 
     def to_string(self, throw_on_error: bool = True, with_details: bool = False) -> str:
         """Return the text of the operations.

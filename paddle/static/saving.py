@@ -538,7 +538,7 @@ def save(program: Program, model_path: str, protocol: int = 4, **configs: Any) -
     for end, mode in ((".pdparams", "param"), (".pdopt", "opt")):
         values = program.state_dict(mode)
         with outside():
-            save_data({k: from_numpy(np.ascontiguousarray(v)) for k, v in values.items()}, path + end, protocol)
+            save_data({k: from_numpy(np.array(v, order="C")) for k, v in values.items()}, path + end, protocol)
     save_to_file(path + PROGRAM, written("save", contents).data)
 
 

@@ -1,14 +1,20 @@
-"""Counts of the steps that optimizers have done: like the states of an optimizer, each scope has its own.
+"""Numbers of optimizers that files have as variables: counts of steps done, and learning rates.
 
-They are in the optimizer's states, where C reads them, for one scope at a time; other scopes keep theirs.
+Like the states of an optimizer, each scope has its own counts. They are in the optimizer's states, where C reads them,
+for one scope at a time; other scopes keep theirs. Rates are the optimizer's.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
+import numpy as np
+
+from paddle.optimizer.lr import LRScheduler
 from paddle.static.scope import Scope
+from umiak.util.errors import op_error
 
 if TYPE_CHECKING:
     from paddle.optimizer.optimizer import Optimizer
@@ -42,3 +48,20 @@ def begin(tracer: ProgramTracer, scope: Scope) -> None:
     for optimizer, state, steps in tracer.begun:
         count_in(optimizer, scope)
         state.steps = steps
+
+
+def rates(tracer: ProgramTracer) -> dict[str, np.ndarray]:
+    """The learning rates of a program's optimizers, by name."""
+    return {o._rate_name: np.array(o.get_lr(), "float32") for o in tracer.optimizers if o._rate_name is not None}
+
+
+def set_rates(tracer: ProgramTracer, saved: Mapping[str, Any]) -> None:
+    """Take learning rates that were saved; schedules set their own."""
+    for name, rate in rates(tracer).items():
+        for optimizer in (o for o in tracer.optimizers if o._rate_name == name):
+            if name in saved and not isinstance(optimizer._learning_rate, LRScheduler):
+                value = np.asarray(saved[name], "float32")
+                if value.size != 1:
+                    raise op_error(ValueError, "set_state_dict", f"one number as {name}", f"shape {list(value.shape)}")
+                if value.item() != rate:  # else it has more digits than the file
+                    optimizer.set_lr(value.item())

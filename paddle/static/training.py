@@ -46,6 +46,8 @@ def step(optimizer: Optimizer, tracer: ProgramTracer, groups: list, own_rate: bo
 
     if not any(known is optimizer for known in tracer.optimizers):
         tracer.optimizers.append(optimizer)
+        if optimizer._rate_name is None and not optimizer._is_hooked:  # whose rate is a variable
+            optimizer._rate_name = unique_name.generate("learning_rate")
     startup = default_startup_program()._tracer
     before = set(optimizer._states)
     loaded = bool(optimizer._saved)

@@ -80,3 +80,39 @@ def test_what_does_not_fit_is_refused(filled, tmp_path):
     assert same(main, values)
     with static.scope_guard(static.Scope()), pytest.raises(RuntimeError, match="Run the startup program first"):
         static.save_vars(exe, str(tmp_path))
+
+
+def training(rate):
+    """A program that trains, and its optimizer."""
+    x = static.data("x", [None, 2])
+    optimizer = paddle.optimizer.Adam(rate)
+    optimizer.minimize(paddle.nn.Linear(2, 1)(x).mean())
+    static.Executor().run(static.default_startup_program())
+    return static.default_main_program(), optimizer
+
+
+def test_the_learning_rate_is_a_variable_of_a_training_program(programs, tmp_path, recwarn):
+    main, optimizer = training(0.1)
+    (name,) = [k for k in main.state_dict("opt") if k.startswith("learning_rate")]
+    assert main.state_dict("opt")[name] == np.float32(0.1) and main.state_dict("opt")[name].shape == ()
+    assert name not in main.state_dict("param")
+    path = str(tmp_path / "model")
+    static.save(main, path)
+    assert paddle.load(path + ".pdopt", return_numpy=True)[name].shape == ()
+    static.load(main, path)
+    assert optimizer.get_lr() == 0.1  # to the last digit
+    optimizer.set_lr(0.5)
+    static.load(main, path)
+    assert optimizer.get_lr() == np.float32(0.1)
+    with pytest.raises(ValueError, match=rf"requires one number as {name}, got shape \[2\]"):
+        static.set_program_state(main, {name: np.ones(2, "float32")})
+    assert not list(recwarn)
+
+
+def test_a_schedule_keeps_its_learning_rate(programs, tmp_path):
+    main, optimizer = training(paddle.optimizer.lr.StepDecay(0.5, 1))
+    static.save(main, str(tmp_path / "model"))
+    optimizer._learning_rate.step()
+    rate = optimizer.get_lr()
+    static.load(main, str(tmp_path / "model"))
+    assert optimizer.get_lr() == rate < 0.5
