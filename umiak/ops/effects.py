@@ -108,10 +108,12 @@ class Sized(Op):
 
 @register
 class WriteText(OnHost):
-    """Write ``pieces`` to the standard output, with the tensors between them."""
+    """Write ``pieces`` to the standard output, with the tensors between them, as such with ``stops`` as their
+    ``stop_gradient``."""
 
     inputs = ("*xs",)
     pieces: tuple
+    stops: tuple = ()
 
     def infer(self, *xs):
         if len(self.pieces) != len(xs) + 1:

@@ -51,8 +51,10 @@ def _raise_at(file: str, line: int, function: str) -> CodeType:
 
 def _write(op: F.WriteText, *xs: Any) -> None:
     texts = [op.pieces[0]]
-    for x, piece in zip(xs, op.pieces[1:], strict=True):
-        texts += [str(x), piece]
+    for x, stop, piece in zip(xs, op.stops, op.pieces[1:], strict=True):
+        shown = x.detach()  # a program has no history
+        shown.stop_gradient = stop
+        texts += [str(shown), piece]
     sys.stdout.write("".join(texts))
 
 

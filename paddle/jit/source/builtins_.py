@@ -100,7 +100,7 @@ def _print(*args: Any, sep: str | None = None, end: str | None = None, file: Any
     text = (" " if sep is None else sep).join(world().call(str, pytree.map(_marked, x)) for x in args) + (
         "\n" if end is None else end
     )
-    F.write_text(tensors, pieces=tuple(text.split(_MARK)))
+    F.write_text(tensors, pieces=tuple(text.split(_MARK)), stops=tuple(x.stop_gradient for x in tensors))
 
 
 _MARK = "\0tensor\0"

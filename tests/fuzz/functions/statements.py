@@ -453,6 +453,31 @@ def failing(d: Draw) -> None:
         made(d, "i", f"int({draw(d, 's', 1)})")
 
 
+@statement(0.5)
+def caught(d: Draw) -> None:
+    """An exception that a condition decides, with clauses of which one takes it or none."""
+    compound(d)
+    y, log = d.fresh(), d.fresh("log")
+    d.line(f"{log} = 0")
+    with d.block("try:"):
+        with d.block(f"if {condition(d)}:"):
+            d.line(f"raise {d.choose(ERRORS)}({draw(d, 's', 1)})")
+        d.line(f"{y} = {draw(d, 'A', 1)}")
+    for kind in d.choose(
+        (("LookupError", "Exception"), ("(ValueError, Oops)", "Exception"), ("Exception",), ("KeyError",))
+    ):
+        with d.block(f"except {kind}:"):
+            d.line(f"{y} = {draw(d, 'A', 1)}")
+    if d.chance(0.4):
+        with d.block("else:"):
+            d.line(f"{log} = 1")
+    if d.chance(0.4):
+        with d.block("finally:"):
+            d.line(f"{log} += 2")
+    d.bind(y, "A")
+    d.bind(log, "i")
+
+
 @statement(0.3)
 def asserting(d: Draw) -> None:
     d.line(f"assert {condition(d)} or {condition(d)}, {draw(d, 's', 1)}")
@@ -632,6 +657,39 @@ def two_closures(d: Draw) -> None:
     made(d, kind, f"{get}()")
 
 
+# How a value is kept, set by a function, and read again.
+_KEPT = (
+    ("{a} = {value}", "nonlocal {a}\n    {a} = {new}", "{a}"),
+    ("{a} = [{value}, {value}]", "{a}[0] = {new}", "{a}[0] + {a}[1]"),
+    ("{a} = [{value}]", "{a}.append({new})\n    {a}.pop(0)", "{a}[-1]"),
+    ("{a} = {{'k': {value}}}", "{a}.update(k={new})", "{a}['k']"),
+    ("{a} = Box({value}, 1)", "{a}.data = {new}", "{a}.data"),
+    ("{a} = [Box({value}, 2)]", "{a}[0].data = {new}", "{a}[0].data"),
+    ("{a} = iter([{value}, {value}, {value}])", "next({a})", "next({a})"),
+    ("{a} = collections.deque([{value}, {value}])", "{a}[1] = {new}", "{a}[0] * {a}[1]"),
+)
+
+
+@statement(0.6)
+def set_by_a_function(d: Draw) -> None:
+    """What a function changes that a branch or loop calls, whose text does not name it."""
+    compound(d)
+    if d.scope.nested > 1:
+        raise Refused
+    a, put = d.fresh("held"), d.fresh("put")
+    first, change, read = d.choose(_KEPT)
+    d.line(first.format(a=a, value=draw(d, "V", 1)))
+    d.line(f"def {put}(t):\n    {change.format(a=a, new=d.choose(('t', 't * 0.5 + 1.0')))}")
+    if d.chance(0.3):
+        d.line(f"{put}({draw(d, 'V', 1)})")
+    with d.block(f"if {condition(d)}:"):
+        d.line(f"{put}({draw(d, 'V', 1)})")
+    if d.chance(0.5) or "iter(" in first:
+        with d.block("else:"):
+            d.line(f"{put}({draw(d, 'V', 1)} * 2.0)")
+    made(d, "V", read.format(a=a))
+
+
 @statement(0.4)
 def closures_of_a_loop(d: Draw) -> None:
     fs = d.fresh("fs")
@@ -791,6 +849,35 @@ def made_leaf(d: Draw) -> None:
 
 
 @statement(0.3)
+def packed(d: Draw) -> None:
+    """Tensors that gradients need are kept as something else, and counted."""
+    compound(d)
+    outside(d)
+    if d.scope.nested:
+        raise Refused
+    x, pack, kept = d.fresh(), d.fresh("pack"), d.fresh("kept")
+    d.line(f"{kept} = []")
+    d.line(f"def {pack}(t):\n    {kept}.append(len({kept}))\n    return t.dtype, t.astype('float64')")
+    with d.block(f"with paddle.autograd.saved_tensors_hooks({pack}, lambda p: p[1].astype(p[0])):"):
+        d.line(f"{x} = paddle.tanh({draw(d, 'M', 1)}) * {draw(d, 'M', 1)}")
+    d.bind(x, "M")
+    made(d, "i", f"len({kept})")
+
+
+@statement(0.3)
+def watched(d: Draw) -> None:
+    """A hook that notes how often it was called."""
+    outside(d)
+    if d.scope.nested:
+        raise Refused
+    x = d.fresh()
+    d.line(f"{x} = {draw(d, 'M', 1)} * 0.5")
+    with d.block(f"if not {x}.stop_gradient:"):
+        d.line(f"{x}.register_hook(lambda g: LOG.append({draw(d, 's', 1)}))")
+    d.bind(x, "M")
+
+
+@statement(0.3)
 def stopped(d: Draw) -> None:
     """A history that is stopped, and goes on; a leaf, where there was none."""
     x = d.fresh()
@@ -846,8 +933,7 @@ def left_by_an_error(d: Draw) -> None:
     with d.function(f"def {name}({t}):", None, {t: "A"}):
         if not decorated or d.chance(0.3):
             d.line(f"paddle.set_grad_enabled({d.choose(('False', 'True', 'False'))})")
-        # Not on data: what one graph raises cannot be caught.
-        with d.block(f"if {d.choose(('True', 'False', 'rows > 1'))}:"):
+        with d.block(f"if {d.choose(('True', 'False', 'rows > 1', condition(d)))}:"):
             d.line(f"raise KeyError({draw(d, 's', 1)})")
         d.line(f"return {t} * 2")
     with d.block("try:"):

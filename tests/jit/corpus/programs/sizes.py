@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import paddle
-from tests.jit.corpus.reasons import BREAKS
 from tests.jit.corpus.registry import given, program
 
 ROWS = tuple(lambda t, n=n: t(n, 3) for n in (2, 3, 5, 1, 0, 4))
@@ -193,7 +192,7 @@ def number_in_texts_and_containers(x, n):
     )
 
 
-@program(*NUMBERS, refused=BREAKS)
+@program(*NUMBERS)
 def number_passed_through_functions(x, n):
     def scaled(v, k=n, *, by=1.0):
         return v * k * by
