@@ -296,3 +296,94 @@ def in_place_in_a_callee(x):
     if x.sum() > 0:
         scale(y)
     return y * 2
+
+
+@program(up, down)
+def nested_regions_and_callee_state(x):
+    state = {"n": x * 1, "m": x * 1}
+
+    def a(v):
+        state["n"] = state["n"] + v
+
+    def b(v):
+        if v.sum() > 2:
+            a(v)
+        else:
+            state["m"] = state["m"] - v
+
+    i = paddle.zeros([])
+    while i < 3:
+        i = i + 1
+        if x.sum() > 0:
+            b(x * i)
+        else:
+            a(x)
+    return state["n"] + state["m"] * 2
+
+
+@program(up, down)
+def random_and_callee_state(x):
+    held = [x]
+
+    def put(v):
+        held[0] = v + paddle.rand([2])
+
+    if x.sum() > 0:
+        put(x * 2)
+    else:
+        put(x)
+        put(held[0])
+    return held[0] + paddle.rand([2])
+
+
+@program(up, down)
+def raise_and_callee_state(x):
+    log = []
+
+    def check(v):
+        log.append(1)
+        if v.sum() < 0:
+            log.append(2)
+            raise ValueError("neg")
+        return v * 2
+
+    try:
+        y = check(x)
+        y = check(y - 3)
+    except ValueError as e:
+        log.append(str(e))
+        y = x
+    return y * 1, log
+
+
+@program(up, down)
+def default_of_getattr(x):
+    class Box:
+        pass
+
+    b = Box()
+    if x.sum() > 0:
+        b.v = x
+    return getattr(b, "v", x * 7) * 1
+
+
+@factory(up, down)
+def lists_of_a_layer():
+    class Net(paddle.nn.Layer):
+        def __init__(self):
+            super().__init__()
+            self.w = self.create_parameter([2])
+            self.history = [paddle.zeros([2])]
+
+        def remember(self, v):
+            self.history[0] = v.detach()
+
+        def forward(self, x):
+            y = x * self.w + self.history[0]
+            if y.sum() > 0:
+                self.remember(y)
+            else:
+                self.remember(y * 2)
+            return y
+
+    return Net()
