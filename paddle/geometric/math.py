@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from paddle._public import need_tensor, public
 from paddle.geometric._indices import numbers, reduced
-from paddle.tensor._args import number_in, records_for_files
+from paddle.tensor._args import number_in, reads_numbers
 from umiak import ops as F
 from umiak.core.tensor import KIND_SYMBOLIC, Tensor
 from umiak.ir.tracer import DataUnknown
@@ -17,8 +17,8 @@ def _segments(op: str, data: Tensor, segment_ids: Tensor, mode: str) -> Tensor:
     if not data.ndim or data.shape[0] != ids.shape[0]:
         got = f"shapes {tuple(data.shape)} and {tuple(ids.shape)}"
         raise op_error(ValueError, op, "a segment id for each row of data", got)
-    is_saved = records_for_files()
-    if ids._kind & KIND_SYMBOLIC and not is_saved:
+    is_static = reads_numbers()
+    if ids._kind & KIND_SYMBOLIC and not is_static:
         raise DataUnknown(
             f"[{op}] requires segment_ids with data, got a tensor of a captured function: how many segments there are "
             "is a size of the result. Use paddle.geometric.send_u_recv(x, src_index, dst_index, reduce_op, out_size), "
@@ -27,7 +27,7 @@ def _segments(op: str, data: Tensor, segment_ids: Tensor, mode: str) -> Tensor:
     rows = ids.shape[0]
     if not rows:
         return reduced(op, data, ids, None, mode, 0)
-    if rows > 1 and not is_saved:
+    if rows > 1 and not is_static:
         first, second = (F.slice(ids, (0,), (at,), (rows - 1,), (1,)) for at in (0, 1))
         if not bool(F.all(F.le(first, second), (0,)).item()):
             raise op_error(ValueError, op, "segment_ids in ascending order", "ids that fall")
@@ -53,7 +53,7 @@ def segment_sum(data: Tensor, segment_ids: Tensor, name: str | None = None) -> T
 
     Note:
         The result's size is data, so a captured function cannot call this; ``send_u_recv`` with an ``out_size`` it can,
-        and a function that is saved, which tests no order.
+        and a static program, which tests no order.
 
     Example:
         >>> import paddle

@@ -32,7 +32,7 @@ class Model:
     feeds: list[str]
     fetched: list[Tensor]
     scope: Scope
-    tail: Tail | None = None  # what comes behind the program's results, where data decide sizes
+    tail: Tail | None = None  # what comes behind the program's results, where data decide what is called
 
     @property
     def outputs(self) -> list[str]:
@@ -46,17 +46,23 @@ def from_files(program: Any, parameters: Any, may_be_cut: bool = False) -> Model
     Args:
         program: a path, or the bytes.
         parameters: a path of a file, or of a folder with a file for each; the bytes; empty where there are none.
-        may_be_cut: whether it may have a tail; else a model in which data decide sizes is refused.
+        may_be_cut: whether it may have a tail; else a model that cannot be recorded for all data is refused, or
+            refuses such data.
     """
     scope, tail = Scope(), None
     with scope_guard(scope):
         read = files.read_model(program, parameters or None, _WHO)
+        may_be_cut = may_be_cut and isinstance(read.program, Module)
         try:
             made, feeds, fetched = program_read(_WHO, read, program)
+            # Where the meaning of an operator branches on data, its program serves usual data alone.
+            is_cut = may_be_cut and made._tracer.scope.steered > 0
         except ValueError as error:
-            if not may_be_cut or not isinstance(read.program, Module) or not from_data(error):
+            if not may_be_cut or not from_data(error):
                 raise
-            head, tail = cut(read.program, read.values)
+            is_cut = True
+        if is_cut:
+            head, tail = cut(read.program, read.values)  # type: ignore[arg-type]
             made, feeds, fetched = program_read(_WHO, files.Model(head, read.values), program)
     return Model(made, feeds, list(fetched), scope, tail)
 

@@ -31,6 +31,7 @@ from umiak.core.context import no_grad_guard, place_guard
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
 from umiak.ir.meta import Meta
+from umiak.ir.program import reads_number
 from umiak.ops.base import REGISTRY
 from umiak.runtime import parallel
 from umiak.runtime.program_tracer import Run, outside
@@ -115,7 +116,7 @@ class Prepared:
         program keeps or loops over would depend on them."""
         runs = [run] if isinstance(run, Run) else [stage.run for stage in run.stages if stage.run is not None]
         if any(r.program.effects for r in runs) or any(
-            o.regions or o.op.random or o.op.effect for r in runs for o in r.program.walk()
+            o.regions or reads_number(o) or o.op.random or o.op.effect for r in runs for o in r.program.walk()
         ):
             return False
         known = self.config._shapes

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from umiak.compiler.control_flow import Checks
 from umiak.compiler.plan import plain_modes
 from umiak.core import eager
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
-from umiak.ir.program import Operation, Program, Value, extract, uses
+from umiak.ir.program import Operation, Program, Value, extract, reads_number, uses
 from umiak.ir.sym import evaluate
+from umiak.runtime.control import test
 from umiak.runtime.executor import Executor
 
 Hook = Callable[[str, str, Tensor], Any]
@@ -32,11 +34,13 @@ class Steps:
 
     def run(self, before: Callable[[Operation], Any], after: Callable[[Operation], Any]) -> list[Any]:
         """Compute all operations; return the outputs. Nothing is written."""
+        checks = Checks(self.program)
         for o in self.program.ops:
             self.at = o
             before(o)
-            results = self._region(o) if o.regions else self._call(o)
+            results = self._region(o) if o.regions or reads_number(o) else self._call(o)
             self.values.update({id(r): y for r, y in zip(o.results, results, strict=True)})
+            test(checks.due([o]), self.sizes, self.program.name)
             after(o)
         self.at = None
         return [self._of(x) for x in self.program.outputs]
@@ -54,14 +58,15 @@ class Steps:
         return made if isinstance(made, tuple) else (made,)
 
     def _region(self, o: Operation) -> Sequence[Any]:
-        """A branch or loop, as a program of its own."""
+        """A branch or loop, or what reads a number from data, as a program of its own."""
         inputs = list({id(v): v for v in uses(o) if id(v) in self.values}.values())
         part = extract(self.program, [o], inputs, list(o.results), [])
+        part.guards, part.checks = [], []  # which are about numbers of the whole program
         scalars: dict[Sym | str, Any] = {
             s: self.sizes[s] for s, at in part.sources().items() if at is None and s in self.sizes
         }
         given = [self.values[id(v)] for v, own in zip(inputs, part.inputs, strict=True) if own in part.arguments()]
-        return Executor(part)(*given, scalars=scalars)
+        return Executor(part)(*given, scalars=scalars, bound=self.sizes)
 
 
 def told(program: Program, given: Sequence[Tensor], before: Sequence[Hook], after: Sequence[Hook]) -> list[Any]:

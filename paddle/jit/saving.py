@@ -212,7 +212,6 @@ def _contents(target: _Target, input_spec: Any, configs: Mapping[str, Any]) -> C
             enable_static()
             stack.callback(disable_static)
         stack.enter_context(program_guard(main, Program()))
-        main._tracer.for_files = True
         stack.enter_context(_left_alone(target.layer))
         args, kwargs = _arguments(target, said)
         results = target.traced(*args, **kwargs)

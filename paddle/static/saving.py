@@ -482,7 +482,7 @@ def program_read(op_name: str, read: Model, source: Any) -> tuple[Program, list[
     except FormatError as error:
         if from_data(error):
             raise op_error(
-                ValueError, op_name, "a program whose sizes data do not decide", str(error),
+                ValueError, op_name, "a program in which data do not decide what is called", str(error),
                 "paddle.jit.load and paddle.inference run others, such operations one by one.",
             ) from error  # fmt: skip
         raise damaged(op_name, "program", source, error) from error

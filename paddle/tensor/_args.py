@@ -122,7 +122,7 @@ def integers(x: Any, op: str, arg_name: str) -> tuple[int, ...]:
         return tuple([i if type(i) is int else integer(i, op, arg_name) for i in x])
     if isinstance(x, Tensor):
         flat = x.reshape([-1])
-        if records_for_files() and type(x._count) is int:
+        if reads_numbers() and type(x._count) is int:
             return tuple(integer(flat[i], op, arg_name) for i in range(x._count))
         return tuple(flat.tolist())
     if isinstance(x, (int, np.integer)):
@@ -272,7 +272,7 @@ def operate(way: Callable[[Any, Any], Any], op: Callable[[Any, Any], Tensor], na
 
 
 def number_in(x: Tensor) -> Any:
-    """Return the integer in a tensor without dims: a size that data decide. It is a symbol in programs for files."""
+    """Return the integer in a tensor without dims: a size that data decide. It is a symbol in static programs."""
     known = _symbol(x, 0)
     return int(x.item()) if known is None else known
 
@@ -286,16 +286,16 @@ def equal_shapes(a: Sequence[Any], b: Sequence[Any]) -> bool:
     return all(m is n or (m == n if type(m) is type(n) is int else dim.same(m, n)) for m, n in zip(a, b, strict=True))
 
 
-def records_for_files() -> bool:
-    """Is a program recorded that is written to a file, where data may decide sizes?"""
+def reads_numbers() -> bool:
+    """Is a static program recorded, where numbers that data decide are symbols?"""
     tracer = capture_of()
-    return tracer is not None and tracer.static and tracer.for_files
+    return tracer is not None and tracer.static
 
 
 def _symbol(x: Tensor, least: int | None) -> Any:
-    """The integer in a tensor of one element as a symbol, of at least ``least``; None but in programs for files."""
-    if not (records_for_files() and isinstance(x, SymTensor) and x.dtype.is_integer):
+    """The integer in a tensor of one element as a symbol, of at least ``least``; None but in static programs."""
+    if not (reads_numbers() and x.dtype.is_integer and capture_of().varies(x)):
         return None
-    if x._tracer is not None and x._tracer.elements(x) is not None:
+    if isinstance(x, SymTensor) and x._tracer is not None and x._tracer.elements(x) is not None:
         return None
     return capture_of().number_in(F.reshape(x, ()), least)

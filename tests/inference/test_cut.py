@@ -1,4 +1,4 @@
-"""Models in which data decide sizes: a compiled part, and operations that are called one by one behind it."""
+"""Models in which data decide what is called: a compiled part, and operations that are called one by one behind it."""
 
 from __future__ import annotations
 
@@ -28,13 +28,18 @@ def named(kind: str, inputs: dict[str, list[str]], out: str, **attributes: Any) 
 
 
 def rows_above_zero() -> program.LegacyProgram:
-    """Those rows of ``x @ w + b`` whose first number is positive, times b; and all of them."""
+    """Those rows of ``x @ w + b`` whose first number is positive, times b; and all of them.
+
+    b is expanded to as many rows as a number says, which might be -1: the size that is there.
+    """
     variables = {
         name: program.Variable(name, program.DENSE, TensorType(dtype, shape), persistable=name in "wb")
         for name, dtype, shape in (
             ("x", "float32", (-1, 3)), ("w", "float32", (3, 2)), ("b", "float32", (2,)), ("y", "float32", (-1, 2)),
             ("z", "float32", (-1, 2)), ("first", "float32", (-1,)), ("zero", "float32", (1,)), ("mask", "bool", (-1,)),
             ("where", "int64", (-1, 1)), ("kept", "float32", (-1, 2)), ("out", "float32", (-1, 2)),
+            ("ones", "int64", (-1,)), ("count", "int64", (1,)), ("two", "int64", (1,)), ("size", "int64", (2,)),
+            ("rows", "float32", (-1, 2)),
         )
     }  # fmt: skip
     ops = [
@@ -46,22 +51,28 @@ def rows_above_zero() -> program.LegacyProgram:
         named("greater_than", {"X": ["first"], "Y": ["zero"]}, "mask", axis=-1),
         named("where_index", {"Condition": ["mask"]}, "where"),
         named("gather_nd", {"X": ["z"], "Index": ["where"]}, "kept"),
-        named("elementwise_mul", {"X": ["kept"], "Y": ["b"]}, "out", axis=-1),
+        named("cast", {"X": ["mask"]}, "ones", in_dtype=0, out_dtype=3),
+        named("reduce_sum", {"X": ["ones"]}, "count", dim=[0], keep_dim=True),
+        named("fill_constant", {}, "two", shape=[1], dtype=3, value=2.0),
+        named("concat", {"X": ["count", "two"]}, "size", axis=0),
+        named("expand_v2", {"X": ["b"], "Shape": ["size"]}, "rows"),
+        named("elementwise_mul", {"X": ["kept"], "Y": ["rows"]}, "out", axis=-1),
         named("fetch", {"X": ["out"]}, "fetch", col=0),
         named("fetch", {"X": ["z"]}, "fetch", col=1),
     ]
     return program.LegacyProgram([program.LegacyBlock(-1, variables, ops)])
 
 
-def test_a_module_is_cut_where_data_decide_sizes() -> None:
+def test_a_module_is_cut_where_data_decide_what_is_called() -> None:
     module = module_of(rows_above_zero())
     head, tail = cut(module, {"w": W, "b": B})
     names = [o.name for o in head.block.operations]
     assert names[-2:] == [FETCH, FETCH]
     assert "pd_op.greater_than" in names
-    assert "pd_op.nonzero" not in names
+    assert "pd_op.gather_nd" in names
+    assert "pd_op.expand" not in names
     behind = [o.name for o in tail.module.block.operations]
-    assert behind == [DATA, DATA, PARAMETER, "pd_op.nonzero", "pd_op.gather_nd", "pd_op.multiply", FETCH, FETCH]
+    assert behind == [*[DATA] * 3, PARAMETER, "pd_op.expand", "pd_op.multiply", FETCH, FETCH]
     assert list(tail.values) == ["b"]
     assert tail.outputs == ["out", "z"]
 

@@ -99,8 +99,9 @@ def read_number(x: Any, n: int) -> Any:
 
 
 @reference("sized")
-def sized(x: Any, shape: tuple[int, ...]) -> Any:
-    return np.asarray(x).reshape(shape)
+def sized(x: Any, sizes: tuple[int, ...], axes: tuple[int, ...]) -> Any:
+    assert all(x.shape[a] == n for a, n in zip(axes, sizes, strict=True))
+    return np.asarray(x)
 
 
 @reference("where")

@@ -19,7 +19,7 @@ from umiak import ops as F
 from umiak.core import context
 from umiak.core import dtype as dt
 from umiak.ir.meta import Meta
-from umiak.ir.program import Block, Operation, Program, Value, bound, is_pure, scalars_of, walk
+from umiak.ir.program import Block, Operation, Program, Value, bound, is_pure, reads_number, scalars_of, walk
 from umiak.ir.scope import symbols_of
 from umiak.ir.tracer import SymTensor, Tracer, symbolic
 from umiak.ops.control import Cond, Scan, While
@@ -61,7 +61,8 @@ class _Half:
         program = Program("", region, [], {}, list(scope.symbols), list(scope.guards), list(scope.checks)).copy()
         _mark_recompute(program)
         self.present = [i for i in present if _continuous(region.outputs[i])]
-        self.d = derivative(program, wrt, self.present, scope=scope)
+        with tracer.on_one_way():
+            self.d = derivative(program, wrt, self.present, scope=scope)
         self.arguments = len(region.arguments)
         self.outputs = len(region.outputs)
         self.own = len(self.d.forward.outputs) - self.outputs
@@ -77,14 +78,18 @@ class _Half:
 
 def _mark_recompute(program: Program) -> None:
     """Mark what has sizes that are known inside of a region only as recomputed in the backward part: loops without
-    a known number of iterations, and what depends on that number."""
+    a known number of iterations, what reads numbers from data, and what depends on those numbers."""
     inside = {s for o in program.ops if type(o.op) is While for s in bound(o)}
+    inside |= {s for o in walk(program.body) if reads_number(o) for s in bound(o)}
     if not inside:
         return
     count = 1 + max((o.recompute for o in walk(program.body)), default=0)
     for o in program.ops:
-        if o.recompute > 0 or inside.isdisjoint([*scalars_of(o), *symbols_of([r.meta.shape for r in o.results])]):
+        shapes = [v.meta.shape for v in (*o.values, *o.results)]
+        if o.recompute > 0 or inside.isdisjoint([*scalars_of(o), *symbols_of(shapes)]):
             continue
+        if type(o.op) is F.Require:
+            continue  # it was tested
         if not is_pure(o):
             raise RuntimeError(
                 "[while_loop] requires a body without communication for a gradient where it stands inside of another "

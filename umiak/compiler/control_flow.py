@@ -1,15 +1,17 @@
-"""Programs with control flow as parts: calls that C replays, and operations with regions between them."""
+"""Programs with control flow as parts: calls that C replays, and between them operations with regions, or such that
+read numbers from data."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from umiak.compiler.calls import call_program, scalars_in
 from umiak.core.call_program import CallProgram
 from umiak.ir.expr import Sym
-from umiak.ir.program import Block, Operation, Value
+from umiak.ir.program import Block, Operation, Program, Value, bound, bound_within
+from umiak.ir.scope import Check, symbols_of
 
 
 @dataclass(frozen=True)
@@ -26,19 +28,54 @@ class BasicBlock:
 
 @dataclass(frozen=True)
 class ControlOperation:
-    """An operation with regions. ``makes``: -1 for results that nothing reads."""
+    """An operation with regions, or one that reads numbers from data. ``makes``: -1 for results that nothing reads;
+    ``checks``: what is required of numbers that are known when it has run."""
 
     operation: Operation
     regions: tuple[Any, ...]  # what `ControlFlow` is to a region: something `runtime.control.run` takes
     reads: tuple[int, ...]
     makes: tuple[int, ...]
+    checks: tuple[Check, ...] = ()
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Operations between two that read numbers from data, lowered for themselves: nothing of them comes before what
+    they read is known. ``flow`` stands for them where the ``conditions`` hold, else what ``plain()`` gives."""
+
+    flow: ControlFlow
+    plain: Callable[[], ControlFlow]
+    conditions: tuple[Sym, ...]
+    reads: tuple[int, ...]
+    makes: tuple[int, ...]
+    gives: tuple[int, ...]  # as of a `BasicBlock`
+    checks: tuple[Check, ...]  # as of a `ControlOperation`
+
+
+Part: TypeAlias = BasicBlock | ControlOperation | Piece
+
+
+class Checks:
+    """The checks of a program whose numbers operations give their values to: who runs what gives the last of these
+    tests them. Operations are named in order."""
+
+    def __init__(self, program: Program) -> None:
+        self.unknown = bound_within(program.ops) - {s for s, at in program.sources().items() if at is not None}
+        self.waiting = [c for c in program.checks if not self.unknown.isdisjoint(symbols_of(c.condition))]
+
+    def due(self, operations: Sequence[Operation]) -> tuple[Check, ...]:
+        """Those whose numbers are all known when these operations have run."""
+        self.unknown -= bound_within(operations)
+        known = [c for c in self.waiting if self.unknown.isdisjoint(symbols_of(c.condition))]
+        self.waiting = [c for c in self.waiting if not any(c is k for k in known)]
+        return tuple(known)
 
 
 @dataclass(frozen=True)
 class ControlFlow:
     """Parts over numbered slots: the inputs, then what parts make. ``drops``: slots that nothing reads after a part."""
 
-    parts: tuple[BasicBlock | ControlOperation, ...]
+    parts: tuple[Part, ...]
     drops: tuple[tuple[int, ...], ...]
     slots: int
     outputs: tuple[int, ...]  # -1 for none
@@ -50,33 +87,55 @@ def control_flow(
     results: Sequence[Value | None],
     donate: Mapping[int, Value | None],
     lower: Callable[[Block], Any],
+    due: Callable[[Sequence[Operation]], tuple[Check, ...]] = lambda operations: (),
 ) -> ControlFlow:
-    """``donate``: as for ``call_program``; ``lower`` gives what stands for a region."""
-    runs: list[list[Operation]] = [[]]
+    """``donate``: as for ``call_program``; ``lower`` gives what stands for a region, ``due`` what is to be tested
+    behind operations (:class:`Checks`)."""
+
+    def alone(o: Operation) -> bool:
+        return bool(o.regions or bound(o))
+
+    return parted(operations, inputs, results, donate, alone, _basic_block, lower, due)
+
+
+def parted(
+    operations: Sequence[Operation],
+    inputs: Sequence[Value],
+    results: Sequence[Value | None],
+    donate: Mapping[int, Value | None],
+    alone: Callable[[Operation], bool],
+    part: Callable[..., BasicBlock | Piece],
+    lower: Callable[[Block], Any],
+    due: Callable[[Sequence[Operation]], tuple[Check, ...]],
+) -> ControlFlow:
+    """Operations as parts: each that is ``alone``; of those between ``part(run, reads, wanted, slot, donate)`` makes
+    one."""
+    runs: list[tuple[bool, list[Operation]]] = [(False, [])]
     for o in operations:
-        if o.regions:
-            runs += [[o], []]
+        if alone(o):
+            runs += [(True, [o]), (False, [])]
         else:
-            runs[-1].append(o)
-    runs = [r for r in runs if r]
-    reads = [_reads(r) for r in runs]
+            runs[-1][1].append(o)
+    runs = [r for r in runs if r[1]]
+    reads = [_reads(*r) for r in runs]
     last: dict[int, int] = {}
     for at, values in enumerate(reads):
         last.update(dict.fromkeys(map(id, values), at))
     result_ids = {id(v) for v in results if v is not None}
     slot = {id(v): i for i, v in enumerate(inputs)}
     given = {id(inputs[i]): v for i, v in donate.items()}
-    parts: list[BasicBlock | ControlOperation] = []
+    parts: list[Part] = []
     drops: list[tuple[int, ...]] = []
-    for at, run in enumerate(runs):
+    for at, (is_alone, run) in enumerate(runs):
         mine = tuple(slot[id(v)] for v in reads[at])
         wanted = [r for o in run for r in o.results if id(r) in result_ids or last.get(id(r), -1) > at]
         slot.update({id(r): len(slot) + i for i, r in enumerate(wanted)})
         makes = tuple(slot.get(id(r), -1) for o in run for r in o.results)
-        if run[0].regions:
-            parts.append(ControlOperation(run[0], tuple(map(lower, run[0].regions)), mine, makes))
+        if is_alone:
+            regions = tuple(map(lower, run[0].regions))
+            parts.append(ControlOperation(run[0], regions, mine, makes, due(run)))
         else:
-            parts.append(_basic_block(run, reads[at], wanted, slot, {
+            parts.append(part(run, reads[at], wanted, slot, {
                 i: given[id(v)] for i, v in enumerate(reads[at])
                 if id(v) in given and last[id(v)] == at and id(v) not in result_ids
                 and (given[id(v)] is None or any(given[id(v)] is w for w in wanted))
@@ -85,10 +144,10 @@ def control_flow(
     return ControlFlow(tuple(parts), tuple(drops), len(slot), tuple(-1 if v is None else slot[id(v)] for v in results))
 
 
-def _reads(run: Sequence[Operation]) -> list[Value]:
-    """Return the values that the operations read from before them, in order; of one with regions all operands as they
+def _reads(alone: bool, run: Sequence[Operation]) -> list[Value]:
+    """Return the values that the operations read from before them, in order; of one alone all operands as they
     stand."""
-    if run[0].regions:
+    if alone:
         return list(run[0].values)
     own = {id(r) for o in run for r in o.results}
     return list({id(v): v for o in run for v in o.values if id(v) not in own}.values())
@@ -103,6 +162,12 @@ def _basic_block(
 ) -> BasicBlock:
     symbols = scalars_in(run)
     calls = call_program(run, reads, wanted, symbols, [(0, 0)] * len(symbols), donate)
-    places = tuple(slot[id(v)] for v in reads)
-    gives = tuple(p if i in donate else -1 for i, p in enumerate(places))
-    return BasicBlock(calls, tuple(symbols), places, tuple(slot[id(v)] for v in wanted), gives)
+    return BasicBlock(calls, tuple(symbols), *places(reads, wanted, slot, donate))
+
+
+def places(
+    reads: Sequence[Value], wanted: Sequence[Value], slot: Mapping[int, int], donate: Mapping[int, Value | None]
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """(``reads``, ``makes``, ``gives``) of a part."""
+    at = tuple(slot[id(v)] for v in reads)
+    return at, tuple(slot[id(v)] for v in wanted), tuple(p if i in donate else -1 for i, p in enumerate(at))

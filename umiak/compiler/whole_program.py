@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from umiak.compiler.calls import call_program, live, scalars_in
-from umiak.compiler.control_flow import ControlFlow, control_flow
+from umiak.compiler.control_flow import Checks, ControlFlow, Piece, control_flow, parted, places
 from umiak.compiler.dump import dump
 from umiak.compiler.early_writes import early_writes
 from umiak.compiler.epilogue import with_epilogues
@@ -19,9 +20,9 @@ from umiak.compiler.plan import expander, plain_modes, show_operations
 from umiak.compiler.simplify import duplicate_views, simplify
 from umiak.core.call_program import CallProgram
 from umiak.ir.expr import Sym
-from umiak.ir.program import Block, Operation, Program, Value, bound
+from umiak.ir.program import Block, Operation, Program, Value, bound, bound_within, extract, reads_number
 from umiak.ir.registry import REGISTRY
-from umiak.ir.scope import symbols_of
+from umiak.ir.scope import Check, symbols_of
 from umiak.ir.sym import evaluate
 from umiak.ir.tracer import Retrace, Tracer
 from umiak.util.garbage import Paused
@@ -43,8 +44,9 @@ class Lowered:
 def lower(program: Program, wanted: Sequence[Value | None]) -> Lowered:
     """One call per operation."""
     operations = overlapped(live(program.ops, wanted, effects=True), wanted)
-    if any(o.regions for o in operations):
-        return Lowered(control_flow(operations, program.inputs, wanted, {}, _plain), ())
+    if any(o.regions or bound(o) for o in operations):
+        due = Checks(program).due
+        return Lowered(control_flow(operations, program.inputs, wanted, {}, _plain, due), ())
     symbols = scalars_in(operations)
     return Lowered(_calls(operations, program.inputs, wanted, symbols), tuple(symbols))
 
@@ -62,23 +64,88 @@ def lower_fused(
 
     ``donate``: inputs whose memory may become that of one of ``wanted``, or of any value (None).
     """
+    inside = bound_within(program.ops)
+    if any(map(reads_number, program.ops)):
+        return Lowered(_Pieces(program, backend, inside).flow(wanted, donate), ())
     operations, inputs, results, conditions, donated = _fused(program, wanted, backend, donate)
     if not any(o.regions for o in operations):
         symbols = scalars_in(operations)
         return Lowered(_calls(operations, inputs, results, symbols, donated), tuple(symbols), tuple(conditions))
-    inside = {s for o in program.walk() for s in bound(o)}
+    region = _Regions(program, backend, inside, conditions).lower
+    flow = control_flow(operations, inputs, results, donated, region, Checks(program).due)
+    return Lowered(flow, (), tuple(conditions))
 
-    def region(block: Block) -> ControlFlow:
+
+class _Regions:
+    """The regions of a program, lowered under its conditions; those that they add are tested before it."""
+
+    def __init__(self, program: Program, backend: Any, inside: set[Sym], conditions: list[Sym]) -> None:
+        self.program, self.backend = program, backend
+        self.inside = inside  # the numbers that are not known before it
+        self.conditions = conditions
+
+    def lower(self, block: Block) -> ControlFlow:
+        program = self.program
         wanted = [v if type(v) is Value else None for v in block.outputs]
-        known = [*program.guards, *conditions]
+        known = [*program.guards, *self.conditions]
         body = Program(program.name, block, symbols=program.symbols, guards=known, checks=program.checks)
-        operations, inputs, results, more, _ = _fused(body, wanted, backend, {})
-        if any(s in inside for s in symbols_of(tuple(more))):  # known too late
+        if any(map(reads_number, block.operations)):
+            return _Pieces(body, self.backend, self.inside | bound_within(block.operations), region=True).flow(wanted)
+        operations, inputs, results, more, _ = _fused(body, wanted, self.backend, {})
+        if any(s in self.inside for s in symbols_of(tuple(more))):  # known too late
             return _plain(block)
-        conditions.extend(more)
-        return control_flow(operations, inputs, results, {}, region)
+        self.conditions.extend(more)
+        return control_flow(operations, inputs, results, {}, self.lower)
 
-    return Lowered(control_flow(operations, inputs, results, donated, region), (), tuple(conditions))
+
+class _Pieces:
+    """A program, or a region of one, in pieces: what reads numbers from data, and the operations between.
+
+    ``late``: the numbers that operations give their values to. Those of a region are no matter of the checks outside.
+    """
+
+    def __init__(self, program: Program, backend: Any, late: set[Sym], region: bool = False) -> None:
+        self.program, self.backend, self.late = program, backend, late
+        self.checks = Checks(program)
+        if region:
+            self.checks.waiting = []
+        self.known = [c for c in program.checks if late.isdisjoint(symbols_of(c.condition))]
+
+    def flow(self, wanted: Sequence[Value | None], donate: Mapping[int, int | None] | None = None) -> ControlFlow:
+        program = self.program
+        operations = live(program.ops, wanted, effects=True)
+        donated = {i: None if j is None else wanted[j] for i, j in (donate or {}).items()}
+        return parted(operations, program.inputs, wanted, donated, reads_number, self.piece, _no_region, self.due)
+
+    def due(self, operations: Sequence[Operation]) -> tuple[Check, ...]:
+        found = self.checks.due(operations)
+        self.known += found
+        return found
+
+    def piece(
+        self,
+        run: Sequence[Operation],
+        reads: Sequence[Value],
+        wanted: Sequence[Value],
+        slot: Mapping[int, int],
+        donate: Mapping[int, Value | None],
+    ) -> Piece:
+        """The operations of a piece, lowered as a program of their own."""
+        body = extract(self.program, run, reads, wanted)
+        body.name, body.checks = self.program.name, list(self.known)
+        outputs = [v if type(v) is Value else None for v in body.outputs]
+        at = {id(v): i for i, v in enumerate(wanted)}
+        own = {i: None if v is None else at[id(v)] for i, v in donate.items()}
+        operations, inputs, results, conditions, donated = _fused(body, outputs, self.backend, own)
+        # Numbers from before it are known when it runs.
+        region = _Regions(body, self.backend, bound_within(body.ops), conditions).lower
+        flow = control_flow(operations, inputs, results, donated, region)
+        plain = cache(lambda: control_flow(live(body.ops, outputs, effects=True), body.inputs, outputs, {}, _plain))
+        return Piece(flow, plain, tuple(conditions), *places(reads, wanted, slot, donate), self.due(run))
+
+
+def _no_region(block: Block) -> Any:
+    raise AssertionError("what reads a number has no regions")
 
 
 def _fused(

@@ -46,6 +46,28 @@ def known_elements(value: Any, constant: Callable[[Value], Elements | None]) -> 
         return None  # the latter are what the tensors' arithmetic has other answers to
 
 
+def element_of(x: Value) -> tuple[Value, int]:
+    """Return the value that the one element of ``x`` is taken from, and its number among the elements there."""
+    at = 0
+    while (o := x.operation) is not None and all(type(n) is int for v in o.values for n in v.meta.shape):
+        if o.name in ("reshape", "squeeze", "unsqueeze", "copy"):
+            (x,) = o.values
+        elif o.name == "slice" and x.meta.ndim == 1 and all(type(n) is int for n in _params(o)["starts"]):
+            at = _params(o)["starts"][0] + at * _params(o)["steps"][0] if o.op.axes else at
+            (x,) = o.values
+        elif o.name == "stack" and x.meta.ndim == 1:
+            x, at = o.values[at], 0
+        elif o.name == "concat" and x.meta.ndim == 1:
+            for part in o.values:
+                if at < part.meta.shape[0]:
+                    break
+                at -= part.meta.shape[0]
+            x = part
+        else:
+            break
+    return x, at
+
+
 def rounded(x: Any, dtype: DType) -> Any:
     """A number as an element of a dtype that is no complex one."""
     if type(x) is Sym:

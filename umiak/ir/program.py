@@ -303,8 +303,19 @@ def bound(operation: Operation) -> tuple[Sym, ...]:
     names = getattr(operation.op, "binds", ())
     if not names:
         return ()
-    params = (x for n, x in zip(operation.op.param_fields, operation.params, strict=True) if n in names)
-    return tuple(x for x in params if type(x) is Sym)
+    params = [x for n, x in zip(operation.op.param_fields, operation.params, strict=True) if n in names]
+    each = (x for p in params for x in (p if type(p) is tuple else (p,)))
+    return tuple(x for x in each if type(x) is Sym and x.op == "symbol")
+
+
+def bound_within(operations: Iterable[Operation]) -> set[Sym]:
+    """The symbols that operations, and those of their regions, give a value to."""
+    return {s for o in operations for inner in (o, *(i for r in o.regions for i in walk(r))) for s in bound(inner)}
+
+
+def reads_number(operation: Operation) -> bool:
+    """Does a call read from data the value that it gives to a symbol? What reads the symbol has to come behind it."""
+    return not operation.regions and bool(bound(operation))
 
 
 def scalars_of(operation: Operation) -> dict[Sym, None]:

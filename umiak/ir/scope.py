@@ -71,6 +71,8 @@ class Scope:
         self.symbols: list[Sym] = []
         self.guards: list[Sym] = []
         self.checks: list[Check] = []
+        self.bound: set[Sym] = set()  # symbols that operations give their values to while the program runs
+        self.steered = 0  # how often code has branched on one of these as it is for usual sizes
         self.locate: Callable[[], Line | None] | None = None  # says where the user's source is now
         # Where a condition holds in a part of the program alone: tests it there, and says so.
         self.local: Callable[[Sym, str], bool] | None = None
@@ -107,6 +109,12 @@ class Scope:
         """A new symbol of this scope; a number that is not a size has no lower bound."""
         out = expr.symbol(name or self._fresh_name(), hint, lo, hi, kind)
         self.symbols.append(out)
+        return out
+
+    def number(self, lo: int | None = 0, hi: int | None = None) -> Sym:
+        """A new number that an operation gives its value to while the program runs."""
+        out = self.symbol("int", lo=lo, hi=hi)
+        self.bound.add(out)
         return out
 
     def _fresh_name(self) -> str:
@@ -173,7 +181,12 @@ class Scope:
         condition = self.simplify(condition)
         value = as_example(condition)
         held = condition if value else expr.negate(condition)
-        self.check(held, f"{RECORDED_FOR} {held}. Declare the size, or record another program")  # type: ignore[arg-type]
+        # Sizes may be declared; what data decide may not.
+        other = "Declare the size, or record another program"
+        if not self.bound.isdisjoint(symbols_of(condition)):
+            self.steered += 1
+            other = "Data decide it: write the branch as paddle.static.nn.cond, the loop as while_loop"
+        self.check(held, f"{RECORDED_FOR} {held}. {other}")  # type: ignore[arg-type]
         return bool(value)
 
     def assume_guard(self, condition: Sym) -> None:

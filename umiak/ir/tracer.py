@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from umiak.core import context
@@ -273,11 +273,12 @@ class SymTensor(Tensor):
         """Return the elements, where they are known while the program is recorded."""
         return self._elements().tolist()
 
-    def __index__(self) -> int:
-        return operator.index(self.item())
+    def _int(self) -> int:
+        """The element as a Python scalar: not one that the program reads when it runs."""
+        known = None if self._tracer is None else self._tracer.elements(self)
+        return self._refuse() if known is None else operator.index(known.item())
 
-    def __int__(self) -> int:
-        return int(self.item())
+    __index__ = __int__ = _int
 
     def __repr__(self) -> str:
         return f"SymTensor({self._value!r})"
@@ -378,6 +379,11 @@ class Tracer:
     def from_data(self, number: Sym) -> bool:
         """Do data decide a symbolic number, rather than sizes of inputs?"""
         return False
+
+    def on_one_way(self) -> AbstractContextManager[Any]:
+        """While what belongs to one way of a branch is recorded: what it requires of numbers that data decide is tested
+        there."""
+        return nullcontext()
 
     def read(self, x: SymTensor) -> Any:
         """The elements of a tensor as an array of symbolic numbers that the program reads when it runs; None where it

@@ -6,8 +6,19 @@ from typing import Any
 
 from umiak.ir import sym as dim
 from umiak.ir.builder import infer, scope_of
+from umiak.ir.expr import Sym
 from umiak.ir.meta import Meta
-from umiak.ir.program import Block, Operation, Program, Value, defined, is_closed, order_class
+from umiak.ir.program import (
+    Block,
+    Operation,
+    Program,
+    Value,
+    bound,
+    bound_within,
+    defined,
+    is_closed,
+    order_class,
+)
 from umiak.ir.scope import symbols_of
 
 
@@ -22,6 +33,7 @@ class _Verifier:
         self.scope = scope_of(program)
         self.symbols = set(program.symbols)
         self.visible: set[int] = set()
+        self.unknown: set[Sym] = set()  # numbers whose values operations give that do not come until later
         self.orders: dict[str, int] = {}
 
     def fail(self, message: str, operation: Operation | None = None) -> None:
@@ -40,6 +52,8 @@ class _Verifier:
                 self.fail(f"constant {name!r} is bound to {value}, which is not an input")
         for condition in (*self.program.guards, *(c.condition for c in self.program.checks)):
             self.number(condition, None)
+        self.unknown = bound_within(self.program.ops)
+        self.unknown.difference_update(s for s, at in self.program.sources().items() if at is not None)
         self.block(self.program.body, None)
         self.writes(inputs)
 
@@ -69,6 +83,7 @@ class _Verifier:
     def operation(self, operation: Operation) -> None:
         for x in operation.operands:
             self.operand(x, operation)
+        self.unknown.difference_update(bound(operation))
         self.number(operation.params, operation)
         for region in operation.regions:
             # What a region defines is not visible after it, nor what is outside within a closed one.
@@ -101,6 +116,8 @@ class _Verifier:
         for symbol in symbols_of(x):
             if symbol not in self.symbols:
                 self.fail(f"symbol {symbol} is not declared", owner)
+            if symbol in self.unknown:
+                self.fail(f"number {symbol} is read before an operation gives it a value", owner)
 
     def type(self, operation: Operation) -> None:
         with self.scope:

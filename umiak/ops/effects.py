@@ -47,10 +47,7 @@ class Require(OnHost):
 
 @register
 class ReadNumber(Op):
-    """``x``, one integer, whose value is the number ``n`` from here on.
-
-    Programs that are recorded for files alone have it; those that run here read no numbers from data.
-    """
+    """``x``, one integer, whose value is the number ``n`` from here on: a size that data decide."""
 
     binds: ClassVar[tuple[str, ...]] = ("n",)
     amp = "keep"
@@ -76,34 +73,42 @@ class ReadNumber(Op):
 
 @register
 class Sized(Op):
-    """``x``, whose sizes are the numbers ``shape`` from here on: what the two ways of a branch leave, where each has
-    sizes of its own.
+    """``x``, whose sizes along ``axes`` are the numbers ``sizes`` from here on: what the two ways of a branch leave,
+    where each has sizes of its own."""
 
-    Programs that are recorded for files alone have it.
-    """
-
+    binds: ClassVar[tuple[str, ...]] = ("sizes",)
     amp = "keep"
-    vjp = None
-    shape: tuple = param("ints")
+    axes: tuple
+    sizes: tuple = param("ints")
 
-    def infer(self, x, shape):
-        known = zip(shape, x.shape, strict=False)
-        if len(shape) != len(x.shape) or any(type(m) is type(n) is int and m != n for m, n in known):
-            self.fail(ValueError, f"sizes of a tensor of shape {tuple(x.shape)}", tuple(shape))
-        return Meta(tuple(shape), x.dtype)
+    def infer(self, x, sizes):
+        shape = self._shape(x, sizes)
+        known = [(m, n) for m, n in zip(shape, x.shape, strict=True) if type(m) is type(n) is int]
+        if len(sizes) != len(self.axes) or any(m != n for m, n in known):
+            self.fail(ValueError, f"sizes along axes {self.axes} of a tensor of shape {tuple(x.shape)}", tuple(sizes))
+        return Meta(shape, x.dtype)
 
-    def decompose(self, x, shape):
-        return F.copy(F.reshape(x, shape))
+    def _shape(self, x, sizes):
+        own = dict(zip(self.axes, sizes, strict=False))
+        return tuple(own.get(i, n) for i, n in enumerate(x.shape))
 
-    def shard(self, x, shape):
-        names = [f"n{i}" for i in range(len(shape))]
+    def decompose(self, x, sizes):
+        return F.copy(F.reshape(x, self._shape(x, sizes)))
+
+    def vjp(self, s, g):
+        # No reshape, which would ask that the sizes are those: they are, where this way was taken.
+        (x,) = s.inputs
+        return F.sized(g, axes=self.axes, sizes=tuple(x.shape[a] for a in self.axes))
+
+    def shard(self, x, sizes):
+        names = [f"n{i}" for i in range(len(x.shape))]
         return shard_string([names], [names], **dict.fromkeys(names, "replicated"))
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
-        yield Sample((np.array([[1.0, 2.0, 3.0]]),), params={"shape": (1, 3)}, differentiable=())
-        yield Sample((np.array(True),), params={"shape": ()}, differentiable=())
-        yield Sample((np.zeros((0, 2), np.int32),), params={"shape": (0, 2)}, differentiable=())
+        yield Sample((np.array([[1.0, 2.0, 3.0]]),), {"axes": (1,)}, {"sizes": (3,)})
+        yield Sample((np.array(True),), {"axes": ()}, {"sizes": ()})
+        yield Sample((np.zeros((0, 2), np.int32),), {"axes": (0, 1)}, {"sizes": (0, 2)})
 
 
 @register

@@ -1,42 +1,55 @@
-"""Runs programs with control flow: branches and loops are decided here, what lies between them C replays.
+"""Runs programs with control flow, or with sizes that data decide: branches, loops and such sizes are decided here,
+what lies between them C replays.
 
-A condition is read on the host, which waits for whoever computes it. Regions are lowered as programs are, so that calls
-within them are fused; scalars are looked up by symbol, and those that an operation binds are entered as it runs.
+A condition is read on the host, which waits for whoever computes it; so is a number. Regions are lowered as programs
+are, so that calls within them are fused; scalars are looked up by symbol, and those that an operation binds are entered
+as it runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from umiak import ops as F
-from umiak.compiler.control_flow import BasicBlock, ControlFlow, ControlOperation
+from umiak.compiler.control_flow import BasicBlock, ControlFlow, ControlOperation, Piece
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
 from umiak.ir.meta import Meta
+from umiak.ir.scope import Check, symbols_of
 from umiak.ir.sym import evaluate
 from umiak.ops.control import Cond, Scan, While
+from umiak.ops.effects import ReadNumber, Sized
 
 WIDTH = 16  # tensors that are joined at a time, so that few classes of such calls exist
 
 Env = dict[Any, Any]
 
 
-def run(flow: ControlFlow, inputs: Sequence[Tensor | None], env: Env, given: bytes | None = None) -> list[Any]:
-    """The outputs for these inputs, and scalars by symbol. ``given``: as for ``CallProgram.run``."""
+def run(
+    flow: ControlFlow, inputs: Sequence[Tensor | None], env: Env, given: bytes | None = None, name: str = ""
+) -> list[Any]:
+    """The outputs for these inputs, and scalars by symbol. ``given``: as for ``CallProgram.run``; ``name``: what errors
+    call the program."""
     values: list[Any] = [*inputs, *[None] * (flow.slots - len(inputs))]
     for part, drops in zip(flow.parts, flow.drops, strict=True):
         xs = [values[i] for i in part.reads]
-        if type(part) is BasicBlock:
-            bits = None if given is None else bytes(given[i] if i >= 0 else 0 for i in part.gives)
-            results = part.calls.run(xs, [env[s] for s in part.symbols], bits)
+        if isinstance(part, ControlOperation):
+            read = READ.get(type(part.operation.op))
+            results = _apart(RUN[type(part.operation.op)](part, xs, env), xs) if read is None else read(part, xs, env)
             for i, y in zip(part.makes, results, strict=True):
-                values[i] = y
-        else:
-            assert type(part) is ControlOperation
-            for i, y in zip(part.makes, _apart(RUN[type(part.operation.op)](part, xs, env), xs), strict=True):
                 if i >= 0:
                     values[i] = y
+            test(part.checks, env, name)
+        else:
+            bits = None if given is None else bytes(given[i] if i >= 0 else 0 for i in part.gives)
+            if isinstance(part, BasicBlock):
+                results = part.calls.run(xs, [env[s] for s in part.symbols], bits)
+            else:
+                results = _piece(part, xs, env, bits)
+                test(part.checks, env, name)
+            for i, y in zip(part.makes, results, strict=True):
+                values[i] = y
         for i in drops:
             values[i] = None
     return [None if i < 0 else values[i] for i in flow.outputs]
@@ -47,8 +60,21 @@ def holds(flag: Tensor) -> bool:
     return bool(flag)
 
 
+def _piece(part: Piece, xs: list[Any], env: Env, given: bytes | None) -> list[Any]:
+    if all(evaluate(c, env) for c in part.conditions):
+        return run(part.flow, xs, env, given)
+    return run(part.plain(), xs, env)
+
+
+def test(checks: Sequence[Check], env: Mapping[Any, Any], name: str) -> None:
+    """Raise where something that the program ``name`` requires of numbers does not hold."""
+    for check in checks:
+        if not evaluate(check.condition, env):
+            raise ValueError(f"[program {name}] {check.failure(env)}")
+
+
 def _bind(env: Env, symbol: Any, value: int) -> None:
-    if type(symbol) is Sym:
+    if type(symbol) is Sym and symbol.op == "symbol":
         env[symbol] = value
 
 
@@ -78,8 +104,12 @@ def _cond(part: ControlOperation, xs: list[Any], env: Env) -> list[Any]:
 
 def _blank(meta: Meta, env: Env) -> Tensor:
     """In the place of what the other branch alone makes: nothing reads it, and it has no memory to speak of."""
-    shape = tuple(evaluate(n, env) for n in meta.shape)
-    return F.broadcast_to(F.full(0, shape=(), dtype=meta.dtype), shape=shape)
+    return F.broadcast_to(F.full(0, shape=(), dtype=meta.dtype), shape=_sizes(meta.shape, env))
+
+
+def _sizes(shape: Sequence[Any], env: Env) -> tuple[int, ...]:
+    """Sizes of what nothing has computed; none of a number that was not met."""
+    return tuple(evaluate(n, env) if env.keys() >= symbols_of(n).keys() else 0 for n in shape)
 
 
 def _while(part: ControlOperation, xs: list[Any], env: Env) -> list[Any]:
@@ -122,6 +152,22 @@ def _scan(part: ControlOperation, xs: list[Any], env: Env) -> list[Any]:
 RUN: dict[Any, Callable[[ControlOperation, list[Any], Env], list[Any]]] = {Cond: _cond, While: _while, Scan: _scan}
 
 
+def _read_number(part: ControlOperation, xs: list[Any], env: Env) -> list[Any]:
+    _bind(env, part.operation.params[0], int(xs[0].item()))
+    return xs
+
+
+def _sized(part: ControlOperation, xs: list[Any], env: Env) -> list[Any]:
+    (sizes,) = part.operation.params
+    for axis, symbol in zip(part.operation.op.axes, sizes, strict=True):
+        _bind(env, symbol, xs[0].shape[axis])
+    return xs
+
+
+# What only reads: results are the operands.
+READ: dict[Any, Callable[[ControlOperation, list[Any], Env], list[Any]]] = {ReadNumber: _read_number, Sized: _sized}
+
+
 def _slice(x: Tensor, at: int) -> Tensor:
     shape = tuple(x.shape)
     part = F.slice(x, axes=(0,), starts=(at,), sizes=(1,), steps=(1,))
@@ -151,7 +197,7 @@ class _Stacks:
 def _joined(row: list[Any], meta: Meta, env: Env) -> Tensor:
     """Tensors as the slices of one."""
     if not row:
-        return F.full(0, shape=(0, *(evaluate(n, env) for n in meta.shape[1:])), dtype=meta.dtype)
+        return F.full(0, shape=(0, *_sizes(meta.shape[1:], env)), dtype=meta.dtype)
     parts = [F.stack(row[i : i + WIDTH], axis=0) for i in range(0, len(row), WIDTH)]
     while len(parts) > 1:
         parts = [F.concat(parts[i : i + WIDTH], axis=0) for i in range(0, len(parts), WIDTH)]

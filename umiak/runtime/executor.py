@@ -28,7 +28,7 @@ from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
 from umiak.ir.linearise import linearise
 from umiak.ir.overlap import overlapping
-from umiak.ir.program import Operation, Program, Value, bound, extract, scalars_of, walk
+from umiak.ir.program import Operation, Program, Value, bound_within, extract, reads_number, scalars_of, walk
 from umiak.ir.scope import Check, failure, symbols_of
 from umiak.ir.sym import evaluate
 from umiak.ops.effects import OnHost
@@ -94,8 +94,9 @@ class Executor:
         self.disjoint = disjoint
         self.arena = arena
         self.late = [n for n in late if n in program.constants]
-        self.inside = {s for o in program.walk() if o.regions for s in bound(o)}
-        self.sources = {s: w for s, w in program.sources().items() if s not in self.inside}
+        self.inside = bound_within(program.ops)
+        self.sources = {s: w for s, w in program.sources().items() if w is not None or s not in self.inside}
+        self.inside.difference_update(self.sources)
         if None in self.sources.values():
             read = _numbers_read(program)
             self.sources = {s: w for s, w in self.sources.items() if w is not None or s in read}
@@ -159,7 +160,7 @@ class Executor:
         self._check(inputs, env)
         lowered = self.lowered(inputs, env)
         if isinstance(lowered.calls, ControlFlow):
-            made = control.run(lowered.calls, inputs, env, self._donation(inputs))
+            made = control.run(lowered.calls, inputs, env, self._donation(inputs), program.name)
             if bound is not None:
                 bound.update(env)
         else:
@@ -212,6 +213,8 @@ class Executor:
         kind: type[Exception],
     ) -> bool:
         part = extract(self.program, operations, self.program.inputs, [y for o in operations for y in o.results])
+        unread = bound_within(self.program.ops) - bound_within(operations)
+        part.checks = [c for c in part.checks if unread.isdisjoint(symbols_of(c.condition))]
         executor = Executor(part, late=self.late)
         executor.apart_alone = True
         try:
@@ -268,7 +271,7 @@ class Executor:
         count = iter(range(len(symbols)))
         origins = [(-1, next(count)) if at is None else at for at in self.sources.values()]
         sizes = [n for v in program.inputs for n in v.meta.shape]
-        if any(o.regions for o in program.ops):
+        if any(o.regions or reads_number(o) for o in program.ops):
             return self._unbound(inputs, origins)
         computed = [y for y in program.outputs if type(y) is Sym]
         checks = [Check(g, "") for g in program.guards if symbols_of(g)]
@@ -289,7 +292,8 @@ class Executor:
         )  # fmt: skip
 
     def _unbound(self, inputs: list, origins: list) -> Binding:
-        """Return a binding that hands every run to :meth:`general`: branches and loops are decided in Python."""
+        """Return a binding that hands every run to :meth:`general`: branches, loops and sizes that data decide are
+        known in Python."""
         scalars = plan.scalar_program(linearise([], list(self.sources)))
         return Binding(self, inputs, origins, scalars, [], [], [], [], bytes(len(inputs)), False, True)
 
@@ -396,9 +400,9 @@ class Executor:
                     f"[program {self.program.name}] requires {guard}, "
                     f"got {', '.join(f'{s.name} = {env[s]}' for s in symbols_of(guard))}"
                 )
-        for check in self.program.checks:
-            if not evaluate(check.condition, env):
-                raise ValueError(f"[program {self.program.name}] {check.failure(env)}")
+        # Those of numbers that operations give their values to come behind these.
+        known = [c for c in self.program.checks if self.inside.isdisjoint(symbols_of(c.condition))]
+        control.test(known, env, self.program.name)
 
     def _refuse(self, i: int, x: Tensor) -> None:
         wanted = self.program.inputs[i].meta

@@ -8,7 +8,7 @@ optimizer's step asked for.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,11 +21,22 @@ from umiak.core import dtype as dt
 from umiak.core.captured import CapturedRun, Part
 from umiak.core.generator import default_generator
 from umiak.core.tensor import Tensor
-from umiak.ir.elements import MOST, known_elements
+from umiak.ir.elements import MOST, element_of, known_elements
 from umiak.ir.expr import Sym
 from umiak.ir.meta import Meta
 from umiak.ir.passes import merge_common, remove_dead
-from umiak.ir.program import Block, Operation, Program, Value, Write, bound, extract, uses
+from umiak.ir.program import (
+    Block,
+    Operation,
+    Program,
+    Value,
+    Write,
+    bound_within,
+    call_identity,
+    extract,
+    order_class,
+    uses,
+)
 from umiak.ir.rewrite import Sweep
 from umiak.ir.scope import substitute, symbols_of
 from umiak.ir.sym import evaluate
@@ -59,7 +70,6 @@ class ProgramTracer(Capture):
         self.scope.by_example = True
         self.scope.locate = users_line
         self.origin = origin
-        self.for_files = False  # whether it never runs here, but is written to a file: then data may decide sizes
         self.names: dict[str, Tensor] = {}  # tensors that were given or asked for a name
         self.feeds: list[tuple[str, SymTensor]] = []  # the inputs that a run is given
         self.narrowed: dict[int, Operation] = {}  # operations that may be computed in a narrower type, by id
@@ -68,6 +78,7 @@ class ProgramTracer(Capture):
         self.begun: list[tuple[Any, Any, int]] = []  # of a startup program: optimizers, states, and steps at first
         self.declared: dict[int, list[int]] = {}  # sizes, -1 for unknown ones, of variables that a call writes
         self._variables: list[SymTensor] = []  # those, so that their ids stay theirs
+        self._numbers: dict[tuple, Operation] = {}  # what reads a number from data, by what computes that
         self.version = 0  # counts what changes the program beside operations
         # Values that passes have taken out of the program, and what stands for them, by id (rewriting.py).
         self.gone: dict[int, tuple[Value, Value | None]] = {}
@@ -144,9 +155,13 @@ class ProgramTracer(Capture):
         super().replaced(root, x, made, quiet)
         self.version += 1
 
+    def varies(self, x: Tensor) -> bool:
+        """Return whether the data of a tensor may be others when the program runs: of a variable, or of what programs
+        keep from run to run or write to; those of constants are known."""
+        return isinstance(x, SymTensor) or x.persistable or self._is_written(x)
+
     def reads(self, x: Tensor) -> None:
-        """Data of constants are known; those of what programs keep from run to run, or write to, are not."""
-        if not x.persistable and not self._is_written(x):
+        if not self.varies(x):
             return
         raise CaptureError(
             f"the data of a tensor of shape {list(x.shape)} are read in static mode, where they are known only while "
@@ -174,31 +189,49 @@ class ProgramTracer(Capture):
 
     @contextmanager
     def region(self, metas: Iterable[Meta] = ()) -> Iterator[tuple[Block, list[SymTensor]]]:
-        with self.scope.part(self._require) if self.for_files else nullcontext(), super().region(metas) as made:
+        with self.scope.part(self._require), super().region(metas) as made:
             yield made
+
+    @contextmanager
+    def on_one_way(self) -> Iterator[None]:
+        with self.scope.part(self._require):
+            yield
 
     def _require(self, condition: Sym, message: str) -> bool:
         """Test what numbers of data must be where the program comes, which may be on one way of a branch alone."""
         if not self.from_data(condition):
             return False
-        F.require(F.full(condition, shape=(), dtype=dt.bool), kind="ValueError", args=(message,))
+        line = self.scope.locate() if self.scope.locate is not None else None
+        place = line if isinstance(line, tuple) else ()
+        F.require(F.full(condition, shape=(), dtype=dt.bool), kind="ValueError", args=(message,), place=place)
         return True
 
     def from_data(self, number: Sym) -> bool:
-        """Do data decide it? In programs that run here no number is read from data."""
-        sizes = symbols_of([made.value.meta.shape for _, made in self.feeds]) if self.for_files else ()
-        return self.for_files and not set(symbols_of(number)) <= set(sizes)
+        return not self.scope.bound.isdisjoint(symbols_of(number))
 
     def read(self, x: SymTensor) -> Any:
-        """The integer in a tensor of one element, in a program for files."""
-        if not (self.for_files and x.dtype.is_integer and type(x._count) is int and x._count == 1):
+        """The integer in a tensor of one element."""
+        if not (x.dtype.is_integer and type(x._count) is int and x._count == 1):
             return None
         return np.full(tuple(x.shape), self.number_in(F.reshape(x, ()), None), object)
 
     def number_in(self, x: Tensor, least: int | None) -> Any:
-        """The integer that a tensor will hold when the program runs, as a symbol that is at least ``least``."""
-        n = self.scope.symbol("int", lo=least)
+        """The integer that a tensor will hold when the program runs, as a symbol that is at least ``least``; the number
+        itself, where it is known."""
+        value, at = element_of(self.tensor(x).value)
+        elements = known_elements(value, self._constant)
+        if elements is not None:
+            return elements.flat[at]
+        made = value.operation
+        repeats = made is not None and not made.regions and not made.op.random and order_class(made.op) is None
+        key = (least, at, value.index, *(call_identity(made) if repeats else (id(value),)))  # type: ignore[arg-type]
+        known = self._numbers.get(key)
+        blocks = self.builder.block, *self.builder.outer
+        if known is not None and any(known is o for b in blocks for o in b.operations):
+            return known.params[0]
+        n = self.scope.number(least)
         F.read_number(x, n=n)
+        self._numbers[key] = self.builder.block.operations[-1]
         return n
 
     def backward(self, tensors: Sequence[Any], grads: Sequence[Any], retain: bool = False) -> None:
@@ -244,6 +277,7 @@ class ProgramTracer(Capture):
                 "exchange there. Record the program for evaluation apart, with layers in eval()"
             )
         out.scope.symbols, out.scope.guards = list(self.scope.symbols), []
+        out.scope.bound = set(self.scope.bound)
         for guard in self.scope.guards:
             out.scope.assume_guard(guard)
         for check in self.scope.checks:
@@ -340,6 +374,7 @@ class ProgramTracer(Capture):
         """
         out = cls()
         out.scope.symbols = list(program.symbols)
+        out.scope.bound = bound_within(program.ops)
         for guard in program.guards:
             out.scope.assume_guard(guard)
         for check in program.checks:
@@ -414,7 +449,7 @@ class Run(CapturedRun):
         streams = [stream for _, stream in tracer.streams.values()]
         self._symbols = [s for source in tracer.sources for s in source.symbols]
         self._symbols += [s for stream in streams for s in (stream.seed, stream.offset)]
-        inside = {s for o in tracer.builder.program.walk() if o.regions for s in bound(o)}
+        inside = bound_within(tracer.builder.program.ops)
         is_open = [any(s in inside for s in symbols_of(stream.words)) for stream in streams]
         self._counts = [0 if o else s.words for s, o in zip(streams, is_open, strict=True)]
         counts = [s.words for s, o in zip(streams, is_open, strict=True) if o]
@@ -483,7 +518,15 @@ class _Kept(NamedTuple):
 
 def pruned(program: Program) -> _Kept:
     """A program without what nothing needs, and without what only gradients would be asked for. In place."""
-    return unread_dropped(remove_dead(merge_common(_Final().program(resolve(program)))))
+    merge_common(_Final().program(resolve(program)))
+    # What is required of numbers from data alone is no reason to read these.
+    given = bound_within(program.ops)
+    late = [c for c in program.checks if not c.steers and not given.isdisjoint(symbols_of(c.condition))]
+    program.checks = [c for c in program.checks if not any(c is other for other in late)]
+    remove_dead(program)
+    gone = given - bound_within(program.ops)
+    program.checks += [c for c in late if gone.isdisjoint(symbols_of(c.condition))]
+    return unread_dropped(program)
 
 
 def read_by(program: Program) -> set[int]:

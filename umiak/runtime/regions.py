@@ -328,15 +328,15 @@ def branch(
     pairs = paired(a.leaves, b.leaves)
     ends = [[body.leaf(tracer, x)[0] for body, x in zip(bodies, pair, strict=True)] for pair in pairs]
     sizes = [_sizes_of_both(tracer, x, y) for x, y in ends]
-    taken = tracer.scope.symbol("int", lo=0, hi=1)
+    taken = tracer.scope.number(0, 1)
     roots = list({**a.written, **b.written}.values())
     results_stop = [True] * len(pairs)
     for k, body in enumerate(bodies):
         outputs: list[Any] = []
         for i, pair in enumerate(pairs):
             value, stop = body.leaf(tracer, pair[k])
-            if sizes[i] is not None:
-                sized = tracer.builder.make(Sized(), (value,), (sizes[i],))
+            if own := sizes[i]:
+                sized = tracer.builder.make(Sized(tuple(own)), (value,), (tuple(own.values()),))
                 body.block.operations.append(sized)
                 (value,) = sized.results
             outputs.append(value)
@@ -359,27 +359,20 @@ def branch(
 
 
 def joinable(a: Meta, b: Meta) -> bool:
-    """Return whether the two ways of a branch may leave these in one place. In a program for files sizes may differ."""
-    if not _are_open(current()):
+    """Return whether the two ways of a branch may leave these in one place. In a static program sizes may differ."""
+    if not current().static:
         return alike(a, b)
     return a.dtype is b.dtype and a.weak == b.weak and len(a.shape) == len(b.shape)
 
 
-def _are_open(tracer: Tracer) -> bool:
-    """May data decide sizes in a program?"""
-    return getattr(tracer, "for_files", False)
-
-
-def _sizes_of_both(tracer: Tracer, a: Value | None, b: Value | None) -> tuple | None:
-    """Sizes of the result for what two ways leave: numbers that data decide where they differ. None: those of either,
-    or what is no program for files refuses."""
-    if a is None or b is None or not _are_open(tracer) or len(a.meta.shape) != len(b.meta.shape):
-        return None
+def _sizes_of_both(tracer: Tracer, a: Value | None, b: Value | None) -> dict[int, Sym]:
+    """By axis, the sizes of the result for what two ways leave where these differ: numbers that data decide. None of
+    them in what is no static program, which refuses such ways."""
+    if a is None or b is None or not tracer.static or len(a.meta.shape) != len(b.meta.shape):
+        return {}
     known = tracer.scope.simplify
-    pairs = [(m, dim.same(known(m), known(n))) for m, n in zip(a.meta.shape, b.meta.shape, strict=True)]
-    if all(same for _, same in pairs):
-        return None
-    return tuple(m if same else tracer.scope.size() for m, same in pairs)
+    sizes = enumerate(zip(a.meta.shape, b.meta.shape, strict=True))
+    return {axis: tracer.scope.number() for axis, (m, n) in sizes if not dim.same(known(m), known(n))}
 
 
 def _common(a: Any, b: Any) -> DType | None:
@@ -413,7 +406,7 @@ class _Loop:
         self.first = [tracer.tensor(x) if isinstance(x, Tensor) else x for x in leaves]
         self.stops = {i: x.stop_gradient for i, x in enumerate(self.first) if isinstance(x, Tensor)}
         self.roots: dict[int, tuple[SymTensor, bool]] = {}  # with whether gradients stop at the start of an iteration
-        self.index = tracer.scope.symbol("int", lo=0)
+        self.index = tracer.scope.number()
         self.before = words(tracer)
         self.drawn: dict[int, Any] = {}  # words in each iteration
         self.attempts = 0
@@ -532,7 +525,7 @@ def while_loop(
             raise op_error(TypeError, "while_loop", f"{len(leaves)} values from the body", len(traced.leaves))
         if loop.settled(traced):
             break
-    trips = tracer.scope.symbol("int", lo=0)
+    trips = tracer.scope.number()
     test.block.outputs = [test.values[0]]
     traced.block.outputs = [*loop.result(traced)]
     start = loop.start()

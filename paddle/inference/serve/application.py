@@ -26,6 +26,7 @@ from paddle.inference.serve.http import error_response, read_body, refused, stat
 from paddle.inference.serve.metrics import Metrics
 from umiak.core.array import from_numpy
 from umiak.ir.expr import Sym
+from umiak.ir.program import reads_number
 from umiak.runtime.program_tracer import Run
 
 LOG = logging.getLogger("paddle.inference.serve")
@@ -78,7 +79,9 @@ class Model:
 def takes_batches(predictor: Predictor) -> bool:
     """Return whether the first axis of all inputs and outputs may have any size, and is one and the same."""
     if predictor._prepared.tail is not None or not isinstance(predictor._run, Run):
-        return False  # data decide sizes, or an engine does, of which nothing is known
+        return False  # data decide what is called, or an engine does, of which nothing is known
+    if any(map(reads_number, predictor._run.program.walk())):
+        return False  # data decide sizes
     firsts = [meta.shape[0] if meta.shape else None for meta in predictor._prepared.metas.values()]
     sizes = {s for s in firsts if type(s) is Sym}
     results: Any = predictor._run.program.outputs

@@ -1,5 +1,6 @@
-"""Programs in which data decide sizes (which boxes are left, where a mask is set), in two parts: a program, and the
-operations behind it, which are called one by one.
+"""Programs that cannot be recorded for all data, in two parts: a program, and the operations behind it, which are
+called one by one. Sizes that data decide can be recorded; not so the number of steps of a loop that carries growing
+tensors, nor an operation that does something else where nothing is left.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from umiak.core.array import from_numpy
 from umiak.core.context import no_grad_guard
 from umiak.core.tensor import Tensor
 from umiak.ir.tracer import DataUnknown
-from umiak.runtime.program_tracer import outside
+from umiak.runtime.program_tracer import ProgramTracer, outside
 
 _FETCHES = FETCH, SHADOW_OUTPUT
 
@@ -60,21 +61,29 @@ def from_data(error: BaseException | None) -> bool:
 
 
 class _Finder(Values):
-    """Values of a module while it is recorded; operations that ask for data are left, with all that follows them."""
+    """Values of a module while ``tracer`` records it; operations that ask for data, or branch on them, are left, with
+    all that follows them."""
 
-    def __init__(self, module: Module, parameters: Mapping[str, Any], inputs: Mapping[str, Any]) -> None:
+    def __init__(
+        self, module: Module, parameters: Mapping[str, Any], inputs: Mapping[str, Any], tracer: ProgramTracer
+    ) -> None:
         super().__init__(module, parameters, inputs)
+        self.tracer = tracer
         self.late: list[Operation] = []
         self._late_values: set[int] = set()
 
     def find(self) -> None:
         """Call the operations of the outermost block that can be called."""
+        scope = self.tracer.scope
         for o in self.module.block.operations:
+            steered = scope.steered
             if o.name in _FETCHES or any(n in self._late_values for n in reads(o)):
                 self._leave(o)
                 continue
             try:
                 self._block(Block([], [o]))
+                if scope.steered > steered:
+                    self._leave(o)
             except REFUSALS as error:
                 if not from_data(error):
                     raise
@@ -98,7 +107,7 @@ def reads(o: Operation) -> Iterator[int]:
 
 
 def cut(module: Module, values: Mapping[str, Any]) -> Cut:
-    """Cut a module where data decide sizes.
+    """Cut a module where data decide what is called.
 
     Args:
         module: a module that cannot be recorded as a whole.
@@ -108,7 +117,7 @@ def cut(module: Module, values: Mapping[str, Any]) -> Cut:
     tracer = Program()._tracer
     with outside(), tracer, no_grad_guard():
         inputs = {name: paddle.static.data(name, t.shape, t.dtype) for name, t in input_types(module).items()}
-        finder = _Finder(module, held, inputs)
+        finder = _Finder(module, held, inputs, tracer)
         finder.find()
         head, tail = _parts(module, finder)
     return Cut(head, Tail(tail, values))

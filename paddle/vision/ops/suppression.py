@@ -11,6 +11,7 @@ from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.context import no_grad_guard, place_guard
 from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
 from umiak.util.errors import op_error
 
 _MOST_PAIRS = 1 << 24  # of boxes of the classes that are compared at once
@@ -178,7 +179,7 @@ def matrix_nms(
     with place_guard(bboxes.place):  # what is made on the way lies beside the operands
         shapes = f"{list(bboxes.shape)} and {list(scores.shape)}"
         fits = bboxes.ndim == scores.ndim == 3 and bboxes.shape[2] == 4
-        if not fits or bboxes.shape[0] != scores.shape[0] or bboxes.shape[1] != scores.shape[2]:
+        if not fits or not (dim.eq(bboxes.shape[0], scores.shape[0]) and dim.eq(bboxes.shape[1], scores.shape[2])):
             raise op_error(ValueError, "matrix_nms", "bboxes [N, M, 4] and scores [N, C, M]", shapes)
         if nms_top_k == 0 or keep_top_k == 0:
             raise op_error(ValueError, "matrix_nms", "nms_top_k and keep_top_k of 1 or more, or -1", 0)

@@ -14,7 +14,7 @@ from typing import Any
 from umiak.compiler.passes.registry import register_pass
 from umiak.ir.expr import Sym
 from umiak.ir.meta import identical
-from umiak.ir.program import Operation, Program, Value, order_class, uses
+from umiak.ir.program import Operation, Program, Value, bound, order_class, uses
 from umiak.ir.scope import substitute, symbols_of
 
 UNKNOWN = 64  # stands for a size that is not known, where memory is compared
@@ -64,7 +64,8 @@ def _read_last(operations: Sequence[Operation], o: Operation, x: Value) -> list[
     made = {id(r) for r in o.results}
     for other in operations[at + 1 : last + 1]:
         if any(id(v) in made for v in uses(other)):
-            if other.regions or any(v is x for v in uses(other)):  # numbers that regions bind are read behind them
+            # Numbers that operations give their values to are read behind these.
+            if other.regions or bound(other) or any(v is x for v in uses(other)):
                 return None
             late.append(other)
             made.update(id(r) for r in other.results)

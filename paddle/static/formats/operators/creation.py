@@ -9,7 +9,7 @@ import numpy as np
 
 import paddle
 from paddle.static.formats.operators.known import MOST, Known
-from paddle.static.formats.operators.table import Number, Sizes, dtype_of, known, operator, small
+from paddle.static.formats.operators.table import Number, Sizes, dtype_of, integer_of, known, operator, small
 from umiak import ops as F
 from umiak.core.dtype import convert
 from umiak.core.tensor import Tensor
@@ -121,7 +121,7 @@ def fill(x: Tensor, value: Number) -> Any:
 
 @operator("arange", "range_v2")
 def arange(start: Number, end: Number, step: Number, *, dtype: str = "float64") -> Any:
-    if any(type(n) is Sym for n in (start, end, step)):
+    if any(type(n) is Sym or isinstance(n, Tensor) for n in (start, end, step)):
         return paddle.arange(start, end, step, dtype)
     a, b, s = (_element(n, dtype) for n in (start, end, step))
     made = paddle.arange(a, b, s, dtype)
@@ -142,12 +142,8 @@ def logspace(start: Number, stop: Number, num: Number, base: Number, *, dtype: s
 
 @operator("eye")
 def eye(num_rows: Number, num_columns: Number, *, dtype: str = "float32") -> Any:
-    columns = None if type(num_columns) is not Sym and num_columns < 0 else _count(num_columns)
-    return paddle.eye(_count(num_rows), columns, dtype)
-
-
-def _count(n: Any) -> Any:
-    return n if type(n) is Sym else int(n)
+    columns = integer_of(num_columns)
+    return paddle.eye(integer_of(num_rows), None if type(columns) is int and columns < 0 else columns, dtype)
 
 
 @operator("tril_indices")

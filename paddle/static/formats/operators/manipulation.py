@@ -8,7 +8,18 @@ import numpy as np
 
 import paddle
 from paddle.static.formats.operators.known import Known, known_elements, tensor_of
-from paddle.static.formats.operators.table import Number, Raw, Sizes, Tensors, bounded, known, operator, small, unary
+from paddle.static.formats.operators.table import (
+    Number,
+    Raw,
+    Sizes,
+    Tensors,
+    bounded,
+    integer_of,
+    known,
+    operator,
+    small,
+    unary,
+)
 from umiak import ops as F
 from umiak.core.tensor import Tensor
 from umiak.ir import sym as dim
@@ -235,7 +246,7 @@ def index_of(ndim: int, axes: Any, starts: Any, ends: Any, strides: Any, dropped
 
 def _end(n: Any) -> Any:
     """A place in a slice: beyond 2^31 no axis ends, and Python has no number for before the first."""
-    return n if type(n) is Sym else int(n)
+    return integer_of(n)
 
 
 @operator("slice")

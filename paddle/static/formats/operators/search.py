@@ -9,7 +9,7 @@ import numpy as np
 import paddle
 from paddle.nn import functional as F
 from paddle.static.formats.operators.known import Known
-from paddle.static.formats.operators.table import Number, Tensors, dtype_of, known, operator, small
+from paddle.static.formats.operators.table import Number, Tensors, dtype_of, integer_of, known, operator, small
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
 
@@ -107,7 +107,7 @@ def shard_index(input: Tensor, *, index_num: int, nshards: int, shard_id: int, i
 
 @operator("topk")
 def topk(x: Tensor, k: Number, *, axis: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    return tuple(paddle.topk(x, k if type(k) is Sym else int(k), axis, largest, sorted))
+    return tuple(paddle.topk(x, integer_of(k), axis, largest, sorted))
 
 
 @operator("argsort")
@@ -204,13 +204,13 @@ def lookup_table(w: Tensor, ids: Tensor, *, padding_idx: int = -1) -> Any:
 
 @operator("one_hot")
 def one_hot(x: Tensor, num_classes: Number) -> Any:
-    return F.one_hot(x, int(num_classes))
+    return F.one_hot(x, integer_of(num_classes))
 
 
 @operator("sequence_mask")
 def sequence_mask(x: Tensor, max_len: Number = None, *, out_dtype: str = "int64") -> Any:
-    longest = None if max_len is None else int(max_len)
-    return F.sequence_mask(x, None if longest is not None and longest < 0 else longest, out_dtype)
+    longest = None if max_len is None else integer_of(max_len)
+    return F.sequence_mask(x, None if type(longest) is int and longest < 0 else longest, out_dtype)
 
 
 @operator("accuracy")

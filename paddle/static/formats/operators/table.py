@@ -16,8 +16,9 @@ import numpy as np
 
 from paddle.static.formats.graph import Operation
 from paddle.static.formats.operators.known import MOST, Known, known_elements, tensor_of
-from paddle.tensor._args import integers, records_for_files
+from paddle.tensor._args import integer, integers, reads_numbers
 from umiak.core.tensor import Tensor
+from umiak.ir.expr import Sym
 from umiak.ir.serialise import FormatError
 from umiak.ir.tracer import SymTensor
 
@@ -47,7 +48,7 @@ def _as_tensor(x: Any) -> Tensor:
 
 def _as_sizes(x: Any) -> list[Any]:
     found = known_elements(x)
-    if found is None and records_for_files():
+    if found is None and reads_numbers():
         found = _read_sizes(x)
     if found is None:
         raise FromData("sizes that are known before the program runs are required, got sizes from data")
@@ -55,13 +56,20 @@ def _as_sizes(x: Any) -> list[Any]:
 
 
 def _read_sizes(x: Any) -> list[Any] | None:
-    """The elements as symbols that a program for files reads; None for a tensor of so many that nobody knows."""
+    """The elements as symbols that the program reads; None for a tensor of so many that nobody knows."""
     if isinstance(x, (list, tuple)):
         parts = [_read_sizes(y) for y in x]
         return None if any(p is None for p in parts) else [n for p in parts for n in p or ()]
     if not isinstance(x, SymTensor):
         return known_elements(x)
     return list(integers(x, "load", "sizes")) if type(x._count) is int else None
+
+
+def integer_of(x: Any) -> Any:
+    """An operand that is a number as an int, or as a symbol: one in a tensor is read when the program runs."""
+    if isinstance(x, Tensor):
+        return integer(x, "load", "a number")
+    return x if type(x) is Sym else int(x)
 
 
 def _as_number(x: Any) -> Any:
