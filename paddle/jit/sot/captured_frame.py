@@ -220,6 +220,7 @@ class CapturedFrame(FrameCall):
 
     def _capture(self, bound: dict[str, Any]) -> GuardedEntry:
         family = self.family
+        switches.warn_of_unread()
         limit = switches.time_limit()
         if family.spent > limit:
             raise Uncapturable(f"captures have taken more than {limit:.0f} s")

@@ -3,11 +3,43 @@
 from __future__ import annotations
 
 import os
+import warnings
+
+# Switches of the reference framework that are not read, and what there is instead.
+_GUARDS = "what a capture has read is compared by one function and in C in any case"
+_TOLD = "graph_breaks and fallbacks of the function, SOT_LOG_LEVEL and SOT_EXPORT tell what was captured"
+_SIZES = (
+    "sizes 0 and 1 have captures of their own, others are symbols once they differ; SOT_ALLOW_DYNAMIC_SHAPE=0 ends that"
+)
+UNREAD = {
+    "SOT_ENABLE_FASTER_GUARD": _GUARDS,
+    "SOT_ENABLE_STRICT_GUARD_CHECK": _GUARDS,
+    "SOT_ENABLE_GUARD_TREE": _GUARDS,
+    "SOT_UNSAFE_CACHE_FASTPATH": _GUARDS,
+    "SOT_COLLECT_INFO": _TOLD,
+    "SOT_SERIALIZE_INFO": _TOLD,
+    "SOT_CE_DEBUG_MODE": _TOLD,
+    "SOT_SPECIALIZED_DIM_NUMBERS": _SIZES,
+    "SOT_ENABLE_0_SIZE_FALLBACK": _SIZES,
+    "SOT_BREAK_GRAPH_ON_GET_SYMBOLIC_VALUE": "a size or number that Python needs is a constant of the capture; "
+    "paddle.jit.marker.force_dynamic breaks the graph",
+    "SOT_FORCE_FALLBACK_SIR_IDS": "graphs have no such numbers; paddle.jit.not_to_static keeps a function out of them",
+    "ENV_SOT_TRACE_NUMPY": "NumPy functions of arrays run between two graphs, by full_graph=True inside of one",
+    "ENABLE_SOT_STEP_PROFILER": "paddle.profiler measures captured functions, too",
+}
+_warned: set[str] = set()
 
 
 def _on(name: str, default: bool) -> bool:
     value = os.environ.get(name)
     return default if value is None else value.lower() not in ("0", "false", "off", "")
+
+
+def warn_of_unread() -> None:
+    """Warn of each switch that is set and not read, once."""
+    for name in UNREAD.keys() & os.environ.keys() - _warned:
+        _warned.add(name)
+        warnings.warn(f"{name} of the environment is not read: {UNREAD[name]}", stacklevel=2)
 
 
 def falls_back() -> bool:
