@@ -168,7 +168,7 @@ class Simulated(World):
         return list(out.values())
 
     def _changed(self, before: Any) -> Iterator[places.Place | str]:
-        """What has changed since ``before``."""
+        """The changes since ``before``."""
         trace = self._trace
         for key, (x, value, _) in trace.attributes.items():
             if before["attributes"].get(key, (None, _SAME))[1] is not value:

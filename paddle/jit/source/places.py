@@ -81,7 +81,7 @@ class Contents:
 
 
 class Position:
-    """How far an iterator has gone on, which is the same on all ways."""
+    """The place that an iterator has gone on to, which is the same on all ways."""
 
     def __init__(self, name: str, iterator: Any) -> None:
         self.name, self.iterator = name, iterator
