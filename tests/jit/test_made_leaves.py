@@ -256,7 +256,6 @@ def written_elsewhere(x):
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (decided_by_data, "as data decide"),
         (flagged_by_data, "stop_gradient of a tensor from outside"),
         (with_a_hook, "given a hook"),
         (written_elsewhere, "written to through"),
@@ -265,6 +264,19 @@ def written_elsewhere(x):
 def test_one_graph_refuses_what_it_cannot_tell(function: Callable[..., Any], message: str) -> None:
     with pytest.raises(CaptureError, match=message):
         to_static(function, full_graph=True)(paddle.to_tensor([1.0, 2.0], stop_gradient=False))
+
+
+def test_a_leaf_that_data_decide_is_made_by_a_run_as_it_was_written() -> None:
+    captured = to_static(decided_by_data, full_graph=True)
+    for sign in (1.0, -1.0):
+        told = []
+        for f in (decided_by_data, captured):
+            x = paddle.to_tensor([1.0 * sign, 2.0 * sign], stop_gradient=False)
+            y, w = f(x)
+            (y.sum() + w.sum()).backward()
+            told.append((y.tolist(), w.tolist(), w.is_leaf, x.grad.tolist(), w.is_leaf and w.grad.tolist()))
+        assert told[0] == told[1]
+    assert "as data decide" in captured.fallbacks[0]
 
 
 def test_second_derivatives_through_a_leaf_stay_inside() -> None:
