@@ -334,6 +334,52 @@ def orders(y: Any, x: Any, n: int) -> list[Any]:
     return out
 
 
+def counted(build: Callable[[Any], Any]) -> list[Any]:
+    """Results for rows of which some, others, and none have positive numbers, and the gradient of the first one."""
+    x = static.data("x", [None, 3])
+    x.stop_gradient = False
+    found = build(x)
+    found = list(found) if isinstance(found, (list, tuple)) else [found]
+    if found[0].dtype == x.dtype:
+        found += [g for g in static.gradients((found[0] * found[0]).sum(), [x]) if g is not None]
+    exe, program = started(), static.default_main_program()
+    return [exe.run(program, feed={"x": rows}, fetch_list=found) for rows in (X, X[:2], -abs(X))]
+
+
+def _lengths(x: Any) -> Any:
+    return (x[:, 0].abs() * 3).astype("int64") + 1
+
+
+for _name, _build in {
+    "nonzero": lambda x: paddle.nonzero(x > 0),
+    "a mask": lambda x: x[x > 0] * 2,
+    "rows by a mask": lambda x: paddle.concat([x[x[:, 0] > 0], x[:1]]),
+    "masked_select": lambda x: paddle.masked_select(x, x > 0),
+    "gather at nonzero": lambda x: paddle.gather_nd(x, paddle.nonzero(x > 0)),
+    "unique": lambda x: [paddle.shape(x), *paddle.unique(x.round(), return_inverse=True, return_counts=True)],
+    "unique_consecutive": lambda x: paddle.unique_consecutive((x > 0).astype("int32")),
+    "sequence_mask": lambda x: F.sequence_mask(_lengths(x)),
+    "repeat_interleave": lambda x: paddle.repeat_interleave(x, _lengths(x), 0),
+    "bincount": lambda x: paddle.bincount(_lengths(x)),
+    "arange": lambda x: paddle.arange(_lengths(x).max()),
+    "full": lambda x: paddle.full([_lengths(x).max(), 2], 3.0),
+    "slices": lambda x: x[: _lengths(x).min()] * 2,
+    "in a branch": lambda x: static.nn.cond(x.sum() > 0, lambda: (x[x > 0] ** 2).sum(), lambda: x.sum()),
+}.items():
+    program(f"sizes from data: {_name}")(lambda build=_build: counted(build))
+
+
+@program("sizes from data: training")
+def _trained_on_rows() -> Any:
+    x = static.data("x", [None, 3])
+    y = linear("first", 3, 4)(x)
+    loss = (y[y.sum(1) > 0] ** 2).sum()
+    paddle.optimizer.Adam(0.1).minimize(loss)
+    exe = started()
+    losses = [exe.run(feed={"x": X[:n]}, fetch_list=[loss])[0].reshape(-1) for n in (6, 4, 6)]
+    return [losses, held("first_w")]
+
+
 @program("branches: values")
 def _cond() -> Any:
     return signs(lambda x: list(static.nn.cond(x.sum() > 0, lambda: (x * 2, x + 1), lambda: (x - 1, x * x))))
