@@ -63,6 +63,34 @@ def places(adds: bool) -> Callable[[Draw], Proposal]:
     return propose
 
 
+def mixture(writes: bool) -> Callable[[Draw], Proposal]:
+    """Index tensors of one length on some axes of one, neighbours or not; no place is written to twice."""
+
+    def propose(d: Draw) -> Proposal:
+        x = d.pick(lambda x: len(d.shape(x)) > 1)
+        rank = len(d.shape(x))
+        axes = [a for a in range(rank) if d.chance(0.6)] or [rank - 1]
+        count = d.integer(1, min(4, least(d, x, axes[0])))
+        indices = [d.input([count], "int64", f"index:{least(d, x, a)}") for a in axes]
+        at = ", ".join(f"{{{axes.index(a) + 1}}}" if a in axes else "slice(None)" for a in range(rank))
+        if not writes:
+            return Proposal((x, *indices), {"at": f"({at})"})
+        rest = [n for a, n in enumerate(d.sizes(x)) if a not in axes]
+        before = axes[0] if axes[-1] - axes[0] < len(axes) else 0
+        value = d.input([*rest[:before], count, *rest[before:]], d.dtypes[x])
+        return Proposal((x, *indices, value), {"at": f"({at})", "value": f"{{{len(axes) + 1}}}"})
+
+    return propose
+
+
+op("read_at", "{0}[{at}]", "{0}[{at}]", mixture(False))
+op(
+    "written_at",
+    "(lambda x: (x.__setitem__({at}, {value}), x)[1])({0} * 1.0)",
+    "(lambda x: (x.__setitem__({at}, {value}), x)[1])({0} * 1.0)",
+    mixture(True),
+)
+
 for _suffix, _form in FORMS:
     _kw = {"form": _form, "results": int(not _suffix), "dtype": lambda x, *others: x}
     op(
