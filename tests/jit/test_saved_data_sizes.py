@@ -127,6 +127,15 @@ def names_of_one_way(x):
     return out
 
 
+def a_size_alone_is_read(x):
+    n = len(paddle.nonzero(x[:, 0] > 0))
+    rows = x[1:] if n == 0 else paddle.masked_select(x, x > 0)[:2].unsqueeze(1).expand([-1, 5])
+    total = x.sum(0)
+    for i in range(x.shape[0]):
+        total = total * 0.5 + x[i]
+    return x if rows.shape[0] != 2 else x + total
+
+
 def a_number_of_rows_or_all(x):
     if x.sum() > 0:
         rows = paddle.zeros([1, 5])
@@ -139,7 +148,7 @@ def a_number_of_rows_or_all(x):
 SAVED = [
     none_is_left, number_alone_decides, ways_of_other_sizes, an_empty_way, counted_loop, every_other, item_of, chained,
     any_of, mask_of_lengths, padded_positions, regulated, classes, most,
-    counts, segments, names_of_one_way, a_number_of_rows_or_all,
+    counts, segments, names_of_one_way, a_size_alone_is_read, a_number_of_rows_or_all,
 ]  # fmt: skip
 
 

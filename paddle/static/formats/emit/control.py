@@ -28,7 +28,7 @@ def _run(
 @emits(F.Cond)
 def cond(e: Emitter, o: ir.Operation) -> list[Result | None] | None:
     """Of the results alone that something reads: those of names that one branch has are mostly read there alone."""
-    read = [i for i, r in enumerate(o.results) if e.reads(r)]
+    read = e.read_results(o)
     if any(r.outputs[i] is None for r in o.regions for i in read):  # a part of a gradient
         return None
     chosen, *xs = o.operands

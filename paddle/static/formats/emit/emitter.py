@@ -317,22 +317,33 @@ class Emitter:
         self._read |= {id(x) for x in program.outputs}
         self._counted.update(symbols_of([x for x in program.outputs if type(x) is Sym]))
         self._counted.update(symbols_of([c.condition for c in program.checks]))
-        self._note_reads(program.ops)
         for o in program.walk():
             bound = set(ir.bound(o))
             self._counted.update(s for s in ir.scalars_of(o) if s not in bound)
             for r in o.regions:
                 self._counted.update(symbols_of([x for x in r.outputs if type(x) is Sym]))
+        self._note_reads(program.ops)
+
+    def read_results(self, o: ir.Operation) -> list[int]:
+        """Which results of a branch something reads: they, or sizes that nothing else says."""
+        return [
+            i
+            for i, r in enumerate(o.results)
+            if self.reads(r)
+            or (any(map(self._says, r.meta.shape)) and not any(region.outputs[i] is None for region in o.regions))
+        ]
+
+    def _says(self, size: Any) -> bool:
+        """Is a size a number that something reads, and that no input has?"""
+        return self.counts(size) and self.program.sources().get(size) is None
 
     def _note_reads(self, operations: Sequence[ir.Operation]) -> None:
         """Note what operations read. A branch is read for those results of its operation that something reads."""
         for o in reversed(operations):
             self._read |= {id(v) for v in o.values}
             for region in o.regions:
-                outputs = region.outputs
-                if type(o.op) is F.Cond:
-                    outputs = [x for x, r in zip(outputs, o.results, strict=True) if id(r) in self._read]
-                self._read |= {id(x) for x in outputs}
+                at = self.read_results(o) if type(o.op) is F.Cond else range(len(region.outputs))
+                self._read |= {id(region.outputs[i]) for i in at}
                 self._note_reads(region.operations)
 
     def size(self, x: Result, axis: int) -> Result:

@@ -20,6 +20,7 @@ from paddle.static.formats.emit.emitter import (
     typed,
 )
 from umiak import ops as F
+from umiak.core import dtype as dt
 from umiak.ir import program as ir
 from umiak.ir.expr import Sym
 
@@ -294,13 +295,13 @@ def _mirrored(e: Emitter, x: Result, o: ir.Operation, pads: dict[int, tuple[int,
 
 
 @emits(F.Unfold)
-def unfold(e: Emitter, o: ir.Operation) -> Result | None:
+def unfold(e: Emitter, o: ir.Operation) -> Result | list[Result]:
     """Windows by numbers: each is gathered."""
     size, step = o.params
     axis = o.op.axis
     shape = o.operands[0].meta.shape  # type: ignore[union-attr]
     if not fixed(size, step, shape[axis]):
-        return None
+        return e.traced(lambda x: _windows(x, axis, size, step), o.operands)
     index = np.arange(0, shape[axis] - size + 1, step)[:, None] + np.arange(size)
     x = e.of(o.operands[0])
     rank = len(shape)
@@ -311,6 +312,15 @@ def unfold(e: Emitter, o: ir.Operation) -> Result | None:
     parted = e.reshape(flat, (*shape[:axis], *index.shape, *shape[axis + 1 :]))
     order = [*range(axis + 1), *range(axis + 2, rank + 1), axis + 1]
     return e.transpose(parted, order)
+
+
+def _windows(x: Any, axis: int, size: Any, step: Any) -> Any:
+    """Windows along an axis, of numbers that the program knows when it runs."""
+    count = (x.shape[axis] - size) // step + 1
+    first = F.reshape(F.iota(0, step, dt.int64, count), (count, 1))
+    y = F.take(x, F.add(first, F.iota(0, 1, dt.int64, size)), axis)
+    order = [i for i in range(len(y.shape)) if i != axis + 1]
+    return F.permute(y, perm=(*order, axis + 1))
 
 
 def _indices(e: Emitter, index: np.ndarray) -> Result:
