@@ -325,7 +325,7 @@ class Emitter:
         self._note_reads(program.ops)
 
     def read_results(self, o: ir.Operation) -> list[int]:
-        """Which results of a branch something reads: they, or sizes that nothing else says."""
+        """Places of a branch's results that something reads: they, or sizes that nothing else says."""
         return [
             i
             for i, r in enumerate(o.results)
