@@ -350,7 +350,7 @@ for _reason, _names in {
         "umiak.backends.foreign_tensor:_used"
     ),
     "calls of a thread that run now: streams that they asked for, copies that they need not wait for": (
-        "umiak.core.extension:LENT umiak.backends.transfer:_Copies umiak.backends.transfer:_copies"
+        "umiak.core.extension:LENT umiak.core.extension:RUNNING umiak.backends.transfer:_Copies umiak.backends.transfer:_copies"
     ),
     "threads that the ranks of a process share, as they share its CPUs": (
         "umiak.runtime.parallel:umiak_driver umiak.runtime.parallel:umiak_threads umiak.backends.cpu.launcher:_forks"
@@ -368,7 +368,7 @@ for _reason, _names in {
     ),
     "interned immutable values": (
         "umiak.compiler.loop.node:_interned umiak.ir.expr:_table umiak.core.place:_all umiak.core.place:_by_key "
-        "umiak.core.place:_types"
+        "umiak.core.place:_types umiak.core.extension:PLACE_NAMES"
     ),
     "what a test asks for: it stays empty": "umiak.compiler.plan:PYTHON_INFER",
     "memory and streams of a device of the process, which its ranks share": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import warnings
 
@@ -27,8 +28,6 @@ UNREAD = {
     "ENV_SOT_TRACE_NUMPY": "NumPy functions of arrays run between two graphs, by full_graph=True inside of one",
     "ENABLE_SOT_STEP_PROFILER": "paddle.profiler measures captured functions, too",
 }
-_warned: set[str] = set()
-
 
 def _on(name: str, default: bool) -> bool:
     value = os.environ.get(name)
@@ -37,9 +36,13 @@ def _on(name: str, default: bool) -> bool:
 
 def warn_of_unread() -> None:
     """Warn of each switch that is set and not read, once."""
-    for name in UNREAD.keys() & os.environ.keys() - _warned:
-        _warned.add(name)
-        warnings.warn(f"{name} of the environment is not read: {UNREAD[name]}", stacklevel=2)
+    for name in UNREAD.keys() & os.environ.keys():
+        _warn(name)
+
+
+@functools.cache
+def _warn(name: str) -> None:
+    warnings.warn(f"{name} of the environment is not read: {UNREAD[name]}", stacklevel=3)
 
 
 def falls_back() -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable
+from contextvars import ContextVar
 from types import TracebackType
 from typing import Any
 
@@ -13,6 +14,7 @@ from paddle.jit.source.world import world
 from umiak import ops as F
 from umiak.core import dtype as dt
 
+_COUNT: ContextVar[int] = ContextVar("operations that raise", default=0)
 _MARK = "_raised_at"
 _ARGUMENTS = (str, int, float, type(None))  # of exceptions that a program may raise
 
@@ -48,14 +50,13 @@ def is_raised(error: BaseException) -> bool:
 
 
 def count_raised() -> int:
-    """Return how many operations that raise an exception were recorded in this process."""
-    return as_operation.count
+    """Return how many operations that raise an exception were recorded by this thread."""
+    return _COUNT.get()
 
 
 class as_operation:
     """A block whose ``raise`` statements become an operation of the program. ``error``: the one that did."""
 
-    count = 0
     error: BaseException | None = None
 
     def __enter__(self) -> as_operation:
@@ -71,7 +72,7 @@ class as_operation:
         kind, args = (name, error.args) if _is_plain(error) else ("RuntimeError", (name,))
         F.require(never, kind=kind, args=args, place=place)
         self.error = error
-        as_operation.count += 1
+        _COUNT.set(_COUNT.get() + 1)
         return True
 
 

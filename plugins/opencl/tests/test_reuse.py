@@ -30,9 +30,8 @@ def test_every_op_that_is_counted_shows_something(opencl):
 
 
 def test_operators_of_users_are_not_counted(reuse):
-    from umiak.ops.base import REGISTRY
-
     import paddle
+    from umiak.ops.base import REGISTRY
 
     @paddle.library.custom_op("test_reuse::shifted", mutates_args=())
     def shifted(x: paddle.Tensor) -> paddle.Tensor:

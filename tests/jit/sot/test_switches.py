@@ -10,7 +10,7 @@ from paddle.jit.sot import switches
 
 @pytest.mark.parametrize("name", sorted(switches.UNREAD))
 def test_a_switch_that_is_not_read_says_so_once(name, monkeypatch):
-    monkeypatch.setattr(switches, "_warned", set())
+    switches._warn.cache_clear()
     monkeypatch.setenv(name, "1")
     with pytest.warns(UserWarning, match=f"^{name} of the environment is not read: ."):
         assert paddle.jit.to_static(lambda x: x + 1)(paddle.ones([1])).item() == 2.0
