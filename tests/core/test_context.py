@@ -350,7 +350,8 @@ for _reason, _names in {
         "umiak.backends.foreign_tensor:_used"
     ),
     "calls of a thread that run now: streams that they asked for, copies that they need not wait for": (
-        "umiak.core.extension:LENT umiak.core.extension:RUNNING umiak.backends.transfer:_Copies umiak.backends.transfer:_copies"
+        "umiak.core.extension:LENT umiak.core.extension:RUNNING "
+        "umiak.backends.transfer:_Copies umiak.backends.transfer:_copies"
     ),
     "threads that the ranks of a process share, as they share its CPUs": (
         "umiak.runtime.parallel:umiak_driver umiak.runtime.parallel:umiak_threads umiak.backends.cpu.launcher:_forks"

@@ -107,6 +107,11 @@ def test_captured_functions_call_them_between_two_graphs(functions):
     assert paddle.grad(y.sum(), x)[0].tolist() == [4.0, 6.0]  # the function's own results have no history
 
 
+def test_one_graph_has_no_calls_of_them(functions):
+    with pytest.raises(RuntimeError, match=r"as one graph: a call of umiak_bound\.twice"):
+        paddle.jit.to_static(lambda x: functions.twice(x + 1.0), full_graph=True)(paddle.ones([2]))
+
+
 def test_headers_of_pybind11_are_looked_for_where_they_are_wanted(tmp_path, monkeypatch):
     source = tmp_path / "own.cc"
     source.write_text("int nothing;")

@@ -277,7 +277,7 @@ class CapturedFrame(FrameCall):
                     raise Uncapturable("a generator")
                 return self._finish(trace, frame, broken, modes, modes_now())
         finally:
-            capture.world = None  # which leads back to it
+            capture.world = capture.builder.locate = None  # which lead back to it
             capture.restore()
             set_modes(modes)
 

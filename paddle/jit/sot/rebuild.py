@@ -31,7 +31,7 @@ from paddle.jit.sot.control import Uncapturable
 from paddle.jit.sot.iterators import ITERATORS
 from paddle.jit.sot.models.classes import DELETED, NOTHING, class_attribute
 from paddle.jit.sot.sources import Fixed, Namespace, Source
-from paddle.jit.sot.trace import HEAP_TYPE, IDENTICAL, MUTABLE, ListAppend, TensorMethod, Trace, Unset
+from paddle.jit.sot.trace import HEAP_TYPE, IDENTICAL, MUTABLE, ListAppend, TensorMethod, Trace, Unset, is_bound
 from paddle.jit.sot.translation import package
 from paddle.jit.source.values import Conditional, Unusable
 from paddle.jit.specs import positions_of
@@ -264,7 +264,7 @@ class Rebuilder:
         if kind is functools.partial:
             rest = [self.value(v) for v in x.args] + [f"{k}={self.value(v)}" for k, v in x.keywords.items()]
             return f"partial({', '.join([self.value(x.func), *rest])})"
-        if kind is BuiltinFunctionType and not isinstance(x.__self__, (ModuleType, type, type(None))):
+        if kind is BuiltinFunctionType and is_bound(x):
             return f"{self.value(x.__self__)}.{x.__name__}"
         if isinstance(x, (*_CONSTANT, *IDENTICAL)) or kind is CellType:
             return self.names.name(x)

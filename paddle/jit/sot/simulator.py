@@ -21,7 +21,6 @@ from types import (
     MethodDescriptorType,
     MethodType,
     MethodWrapperType,
-    ModuleType,
     WrapperDescriptorType,
 )
 from typing import Any, NoReturn
@@ -43,7 +42,7 @@ from paddle.jit.sot.models.pure import OF_FRAMES, PURE, PURE_MODULES, PURE_TYPES
 from paddle.jit.sot.models.table import model_of
 from paddle.jit.sot.rewritten import Simulated, is_rewriting, may_leave
 from paddle.jit.sot.sources import Fixed, Item, Member, fixed
-from paddle.jit.sot.trace import MUTABLE, TABLES, ListAppend, TensorMethod, Trace, Unset, symbolic_in
+from paddle.jit.sot.trace import MUTABLE, TABLES, ListAppend, TensorMethod, Trace, Unset, is_bound, symbolic_in
 from paddle.jit.sot.translation import (
     advice,
     has_captured_branches,
@@ -606,7 +605,7 @@ class Simulator:
             if not args:
                 return f()
             return self._call(bound(f, args[0]), args[1:], kwargs, False)
-        if type(f) is MethodWrapperType or not isinstance(owner, (ModuleType, type(None))):
+        if type(f) is MethodWrapperType or isinstance(owner, type) or is_bound(f):
             return self._method(f, owner, args, kwargs)
         module = getattr(f, "__module__", None) or ""
         if is_library(module):
@@ -621,7 +620,7 @@ class Simulator:
             return self.pure(f, args, kwargs)
         if f in OF_FRAMES:
             self._needs_real_frame(f)
-        return self.break_graph(f"a call of {module}.{name_of(f)}", between=f is builtins.__build_class__)
+        return self.break_graph(f"a call of {module}.{f.__name__}", between=f is builtins.__build_class__)
 
     def _needs_real_frame(self, f: Any) -> NoReturn:
         """The function looks at the frame that calls it: that one is not simulated."""

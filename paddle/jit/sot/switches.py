@@ -29,6 +29,7 @@ UNREAD = {
     "ENABLE_SOT_STEP_PROFILER": "paddle.profiler measures captured functions, too",
 }
 
+
 def _on(name: str, default: bool) -> bool:
     value = os.environ.get(name)
     return default if value is None else value.lower() not in ("0", "false", "off", "")

@@ -71,6 +71,12 @@ HEAP_TYPE = 1 << 9  # of a class made in Python
 IDENTICAL = (ModuleType, type, BuiltinFunctionType, enum.Enum, Layer, DType, Place)
 
 
+def is_bound(f: Any) -> bool:
+    """Return whether a built-in function is a method of an object, rather than one whose extension keeps data there."""
+    owner = f.__self__
+    return not isinstance(owner, (ModuleType, type, type(None))) and hasattr(owner, f.__name__)
+
+
 class Unset:
     """Placeholder of a local variable or a stack entry that is wrapped when it is first used."""
 
@@ -254,11 +260,10 @@ class Trace:
             self.guards.equal(source, x)
             self._keep.append(x)
             source = fixed(x)
-        owner = getattr(x, "__self__", None)
-        if kind in (BuiltinFunctionType, MethodWrapperType) and not isinstance(owner, (ModuleType, type, type(None))):
+        if kind in (BuiltinFunctionType, MethodWrapperType) and is_bound(x):
             self._type(source, kind)
             self.guards.equal(Member(source, "__name__"), x.__name__)
-            owner = self.wrap(owner, Member(source, "__self__"))
+            owner = self.wrap(x.__self__, Member(source, "__self__"))
             return TensorMethod(owner, x.__name__) if isinstance(owner, Tensor) else getattr(owner, x.__name__)
         if isinstance(x, IDENTICAL):
             if not isinstance(source, Fixed):
