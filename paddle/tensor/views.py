@@ -128,7 +128,7 @@ def as_strided(x: Tensor, shape: Any, stride: Any, offset: int = 0, name: str | 
         >>> x = paddle.arange(4)
         >>> paddle.as_strided(x, [3, 2], [1, 1]).tolist()
         [[0, 1], [1, 2], [2, 3]]
-        >>> x.as_strided([2], [3]).fill_(9)
+        >>> _ = x.as_strided([2], [3]).fill_(9)
         >>> x.tolist()
         [9, 1, 2, 9]
     """

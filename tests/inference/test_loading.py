@@ -174,12 +174,11 @@ def test_a_failure_shows_the_line_of_the_user(copied):
     with pytest.raises(IndexError) as failure:
         predictor.run([words])
     text = str(failure.value)
-    assert "pd_op.embedding of the model was written here:" in text
-    assert LINES[0] in text
+    assert "requires an index from" in text and LINES[0] in text
     for _ in range(blame.MOST):  # what this costs is bounded
         with pytest.raises(IndexError) as failure:
             predictor.run([words])
-    assert "was written here" not in str(failure.value)
+    assert LINES[0] not in str(failure.value)
     predictor.run([words * 0])
 
 

@@ -57,6 +57,9 @@ def _numbers_read(program: Program) -> set[Sym]:
     return symbols.union(symbols_of([*conditions, *shapes, *ends]))
 
 
+_MOST_LOOKED_INTO = 8  # errors of one program
+
+
 class Executor:
     """``Executor(program)(*tensors)`` gives the outputs; tensors are in the order of ``program.arguments()``.
 
@@ -104,6 +107,7 @@ class Executor:
         self._lowered: dict[str | None, whole_program.Lowered] = {}
         self._replays: dict[str, Replay | None] = {}  # by name of the backend
         self._binding: Binding | None = None
+        self._looked_into = 0  # errors whose lines were looked for
         self.apart_alone = False  # whether operations run one by one, wherever
         place = {id(v): i for i, v in enumerate(program.inputs)}
         self.donated = [place[id(self._input(x))] for x in donate]
@@ -186,8 +190,14 @@ class Executor:
         return [self._output(x, y, env) for x, y in zip(program.outputs, made[:n], strict=True)]
 
     def located(self, error: Exception, tensors: Sequence[Tensor], words: Sequence[int]) -> Exception:
-        """The error of a run; where a kernel has found the mistake, an index for one, with the user's line."""
-        return self._located(error, tensors, self._scalars(words)) if _is_mistake(error) else error
+        """The error of a run; where a kernel has found the mistake, an index for one, with the user's line.
+
+        That takes several runs, which whoever sends mistakes to a server is not to cause forever.
+        """
+        if not _is_mistake(error) or self._looked_into == _MOST_LOOKED_INTO:
+            return error
+        self._looked_into += 1
+        return self._located(error, tensors, self._scalars(words))
 
     def _located(self, error: Exception, tensors: Sequence[Tensor], scalars: Mapping[Sym, Any]) -> Exception:
         """Operations run once more one by one, and write nothing: the first one that fails is that of the error."""

@@ -115,7 +115,7 @@ class LowerTriangularMaskWithTensorBias(LowerTriangularMask):
 
     def materialize(self, shape: Sequence[int], dtype: Any = "float32") -> Tensor:
         """Return the mask and the tensor as one array; arguments and errors as of the base."""
-        return super().materialize(shape, dtype) + self._bias
+        return super().materialize(shape, dtype).to(self._bias.place) + self._bias
 
 
 @public(_MODULE)
