@@ -189,6 +189,8 @@ class Predictor:
         if prepared.blamed >= blame.MOST or set(prepared.feeds) != {name for name, _ in self._run.feeds}:
             return None
         prepared.blamed += 1
+        if getattr(error, "located", False):  # by the program, which had it from the file
+            return None
         names = [name for name, _ in self._run.feeds]
         return blame.located(prepared.config, dict(zip(names, given, strict=True)), error)
 

@@ -8,6 +8,7 @@ from typing import Any
 from paddle._public import public
 from paddle.tensor._args import (
     axis_of,
+    equal_shapes,
     integer,
     integers,
     need_tensor,
@@ -20,7 +21,6 @@ from paddle.tensor._args import cast as _cast_to
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
-from umiak.ir import sym as dim
 
 
 def _expansion(x: Tensor, shape: Any, op: str) -> tuple[int, ...]:
@@ -39,9 +39,10 @@ def _repeated(x: Tensor, shape: tuple[int, ...]) -> Tensor:
     """``x`` in a shape that it broadcasts to; memory of its own where nothing is repeated, so that nobody writes to two
     tensors who sees one of whole memory.
     """
-    lead = len(shape) - x.ndim
-    alike = all(dim.same(n, 1) for n in shape[:lead]) and all(map(dim.same, shape[lead:], x.shape))
-    return F.copy(F.broadcast_to(x, shape)) if alike and lead >= 0 else F.broadcast_to(x, shape)
+    seen = F.broadcast_to(x, shape)
+    if type(seen._count) is type(x._count) is int:
+        return F.copy(seen) if seen._count == x._count else seen
+    return F.copy(seen) if equal_shapes(shape, (*(1,) * (len(shape) - x.ndim), *x.shape)) else seen
 
 
 @public(aliases={"size": "shape"}, ints_from=1)

@@ -140,7 +140,7 @@ class Executor:
             words.update((s, n) for s, n in values.items() if isinstance(s, Sym) and s in self.inside)
             return self.general(tensors, words, bound)
         except Exception as error:
-            if _is_mistake(error):
+            if self._is_looked_into(error):
                 self._located(error, tensors, words)
             raise
 
@@ -190,14 +190,18 @@ class Executor:
         return [self._output(x, y, env) for x, y in zip(program.outputs, made[:n], strict=True)]
 
     def located(self, error: Exception, tensors: Sequence[Tensor], words: Sequence[int]) -> Exception:
-        """The error of a run; where a kernel has found the mistake, an index for one, with the user's line.
+        """The error of a run; where a kernel has found the mistake, an index for one, with the user's line."""
+        return self._located(error, tensors, self._scalars(words)) if self._is_looked_into(error) else error
+
+    def _is_looked_into(self, error: Exception) -> bool:
+        """Return whether an error's line is looked for.
 
         That takes several runs, which whoever sends mistakes to a server is not to cause forever.
         """
         if not _is_mistake(error) or self._looked_into == _MOST_LOOKED_INTO:
-            return error
+            return False
         self._looked_into += 1
-        return self._located(error, tensors, self._scalars(words))
+        return True
 
     def _located(self, error: Exception, tensors: Sequence[Tensor], scalars: Mapping[Sym, Any]) -> Exception:
         """Operations run once more one by one, and write nothing: the first one that fails is that of the error."""
@@ -213,6 +217,7 @@ class Executor:
 
         first = operations[bisect_left(range(1, len(operations)), True, key=is_behind)]
         error.args = (failure(str(error), (), shown(first.line)),)
+        error.located = True  # type: ignore[attr-defined]
         return error
 
     def _fails(

@@ -207,7 +207,7 @@ class Simulated(World):
                     yield places.Attribute(f"{type(x).__name__}.{name}", x, name)
 
     def _is_forced(self, old: Unset, new: Any) -> bool:
-        """Return whether a value is that of a placeholder, which was looked into."""
+        """Return whether ``new`` is what an `Unset` variable has held all along, so that reading it was no change."""
         made = self.simulator.forced(old)
         return made is new or (type(made) in (int, float, str) and type(made) is type(new) and made == new)
 
