@@ -201,6 +201,21 @@ def test_without_hints_checks_are_left_to_run_time() -> None:
             linear.run(values)
 
 
+def test_what_is_required_tells_sizes_that_broadcast() -> None:
+    """A size that is 1 or another one gives the other; several equalities of one condition are one size."""
+    scope = Scope()
+    a, b, c, d = (scope.size() for _ in range(4))
+    with scope:
+        dim.require(expr.conjunction(expr.compare_eq(a, b), expr.compare_eq(b, c)), "one size")
+        assert dim.same(a, c) and dim.same(b, c)
+        assert not dim.expands(d, a) and not dim.same(dim.broadcast(d, 1), a)
+        assert dim.one_of(d, c, 1)
+        before = len(scope.checks)
+        assert dim.expands(d, a) and not dim.expands(a, d)
+        assert dim.same(dim.broadcast(d, b), a) and dim.same(dim.broadcast(b, d), a)
+        assert len(scope.checks) == before
+
+
 def test_one_of_several_sizes_is_one_condition() -> None:
     assert dim.one_of(3, 1, 3) and not dim.one_of(2, 1, 3) and not dim.one_of(2)
     scope = Scope()

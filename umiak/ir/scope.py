@@ -205,7 +205,7 @@ class Scope:
         self._facts.add(condition)
         if condition.op == "and":
             for part in condition.args:
-                self._assume(part)
+                self._assume(self.simplify(part))  # the parts before it may have been equalities
         if condition.op != "eq" or any(expr.kind_of(a) == "float" for a in condition.args):
             return
         left, right = condition.args

@@ -90,6 +90,10 @@ def broadcast(a: Int, b: Int) -> Int:
         return expr.EVALUATE["broadcast"](a, b)
     condition = expr.broadcastable(a, b)
     scope = get_scope()
+    if scope is not None:
+        for size, other in ((a, b), (b, a)):
+            if expands(other, size):
+                return scope.simplify(size)
     if type(condition) is Sym and scope is not None and condition.hinted and scope.decide(condition) is None:
         # Settle the narrowest condition, so that the guard says which of the three cases was seen.
         for narrow, result in ((expr.compare_eq(a, b), a), (expr.compare_eq(b, 1), a), (expr.compare_eq(a, 1), b)):
@@ -101,6 +105,13 @@ def broadcast(a: Int, b: Int) -> Int:
     if scope is not None:
         a, b = scope.simplify(a), scope.simplify(b)
     return expr.broadcast_value(a, b)
+
+
+def expands(n: Int, size: Int) -> bool:
+    """Return whether a size is known to be ``size``, or 1 and so to be repeated. Records nothing."""
+    condition = expr.disjunction(expr.compare_eq(n, size), expr.compare_eq(n, 1))
+    scope = get_scope()
+    return condition is True or (scope is not None and scope.decide(condition) is True)
 
 
 def product(sizes: Iterable[Int]) -> Int:
@@ -160,6 +171,7 @@ __all__ = [
     "cdiv",
     "eq",
     "evaluate",
+    "expands",
     "get_scope",
     "install",
     "kind_of",

@@ -126,12 +126,22 @@ def dropped(x: Any, p: Any, seed: Any, offset: Any) -> Any:
 def hide(s: Any, mask: Any, blocks: Any, causal: bool) -> Any:
     """Scores ``[b, h, sq, sk]`` with -inf where a mask of int32, or one by blocks, hides a query from a key."""
     b, h, sq, sk = s.shape
-    hidden = hidden_queries(mask, sq, causal)
+    hidden = hidden_queries(_for_heads(mask, b, h), sq, causal)
     if blocks is not None:
-        hidden = F.logical_or(hidden, hidden_blocks(blocks, sq, sk))
-    heads = hidden.shape[1]
-    hidden = F.unsqueeze(hidden, axes=(2,))
-    return F.reshape(F.where(hidden, NEVER, F.reshape(s, shape=(b, heads, h // heads, sq, sk))), shape=(b, h, sq, sk))
+        hidden = F.logical_or(hidden, hidden_blocks(_for_heads(blocks, b, h), sq, sk))
+    return F.where(hidden, NEVER, s)
+
+
+def _for_heads(x: Any, batch: Any, heads: Any) -> Any:
+    """A mask of int32 for all batch entries and query heads, but for dims that are 1 whatever runs."""
+    own = x.shape[1]
+    if not dim.same(own, 1) and not dim.same(own, heads):
+        one = F.unsqueeze(x, axes=(2,))
+        wide = F.broadcast_to(one, shape=(x.shape[0], own, heads // own, *x.shape[2:]))
+        x = F.reshape(wide, shape=(x.shape[0], heads, *x.shape[2:]))
+    if not dim.same(x.shape[0], 1) and not dim.same(x.shape[0], batch):
+        x = F.broadcast_to(x, shape=(batch, *x.shape[1:]))
+    return x
 
 
 def scored(q: Any, k: Any, scale: Any) -> Any:
