@@ -11,7 +11,6 @@ import numpy as np
 
 from paddle.inference import engines, loading
 from paddle.inference.config import LOG, Config
-from paddle.static.formats.cut import reads
 from paddle.static.formats.graph import (
     ASSERT,
     COMBINE,
@@ -25,6 +24,7 @@ from paddle.static.formats.graph import (
     Operation,
     Result,
     TensorType,
+    reads,
 )
 from paddle.static.formats.record import SHADOW_OUTPUT, program_of
 from paddle.static.scope import Scope

@@ -49,6 +49,8 @@ def test_results_and_gradients_are_those_of_the_reference(name):
     by_name = {p.name.rpartition("_")[0]: p for p in layer.parameters()}
     for key, expected in gradients.items():
         np.testing.assert_allclose(by_name[key].grad.numpy(), expected, rtol=1e-4, atol=1e-6, err_msg=key)
+    if name == "stopped":
+        assert {key for key, p in by_name.items() if p.grad is not None} == gradients.keys()
     forward = layer._methods["forward"].captured
     assert not forward.graph_breaks
     assert not forward.fallbacks
@@ -63,7 +65,7 @@ def test_a_program_gives_the_same(name, programs):  # noqa: F811
         np.testing.assert_allclose(y, expected, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["convolutions", "transformer", "recurrent", "control"])
+@pytest.mark.parametrize("name", ["convolutions", "transformer", "recurrent", "control", "stopped"])
 def test_a_program_has_gradients(name, programs):  # noqa: F811
     exe = paddle.static.Executor()
     program, feeds, fetched = paddle.static.load_inference_model(str(FOLDER / name), exe)
@@ -110,19 +112,35 @@ def test_training_goes_on():
     assert set(changed) < set(trained)
 
 
+def gradients_of(layer, xs):
+    """The gradients of a loss, by the names that parameters and inputs have in the layer."""
+    xs = [x.detach() for x in xs]
+    for x in xs:
+        x.stop_gradient = not x.is_floating_point()
+    (results(layer(*xs))[0] ** 2).mean().backward()
+    found = {**layer.state_dict(), **{f"input {i}": x for i, x in enumerate(xs)}}
+    return {key: x.grad.numpy() for key, x in found.items() if x.grad is not None}
+
+
 @pytest.mark.parametrize("name", NETWORKS)
 def test_a_trained_layer_is_saved_again(name, tmp_path):
     layer = loaded(name)
     xs = [paddle.to_tensor(x) for x in parts(name, "in").values()]
     if name != "narrow":
         optimizer = paddle.optimizer.SGD(0.1, parameters=layer.parameters())
-        (results(layer(*xs))[0] ** 2).mean().backward()
+        gradients_of(layer, xs)
         optimizer.step()
     paddle.jit.save(layer, str(tmp_path / "again"))
     again = paddle.jit.load(str(tmp_path / "again"))
     for a, b, recorded in zip(results(layer(*xs)), results(again(*xs)), parts(name, "out").values(), strict=True):
         np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-6, atol=1e-7)
         assert a.shape == list(recorded.shape)
+    if name != "narrow":
+        optimizer.clear_grad()
+        expected, got = gradients_of(layer, xs), gradients_of(again, xs)
+        assert got.keys() == expected.keys()
+        for key, g in got.items():
+            np.testing.assert_allclose(g, expected[key], rtol=1e-4, atol=1e-6, err_msg=key)
     if name == "methods":
         by = paddle.to_tensor([3.0])
         np.testing.assert_allclose(again.scaled(*xs, by).numpy(), layer.scaled(*xs, by).numpy(), rtol=1e-6)

@@ -119,6 +119,36 @@ class Methods(nn.Layer):
         return self.linear(x) * by
 
 
+class Stopped(nn.Layer):
+    """Gradients that stop: detached, without a record, by a flag, at a frozen weight; and those that do not, though
+    what a loop carries and what a branch leaves begin as constants."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.detached, self.quiet, self.flagged, self.frozen = (nn.Linear(3, 3) for _ in range(4))
+        for p in self.frozen.parameters():
+            p.stop_gradient = True
+
+    def forward(self, x: Any) -> Any:
+        y = self.detached(x)
+        with paddle.no_grad():
+            z = self.quiet(x)
+            if x.mean() > 0:
+                z = z + self.quiet(z)
+        flag = paddle.tanh(self.flagged(y))
+        flag.stop_gradient = True
+        y = self.frozen(y.detach() + self.detached(x)) + z * flag
+        total, i = paddle.zeros([3]), paddle.zeros([1], "int64")
+        while i < 2:
+            total = total + self.detached(x).mean(0)
+            i += 1
+        if x.mean() > 10:
+            rest = paddle.zeros([3])
+        else:
+            rest = self.detached(total)
+        return y + rest
+
+
 def _spec(shape: list[Any], dtype: str = "float32", name: str = "x") -> InputSpec:
     return InputSpec(shape, dtype, name=name)
 
@@ -130,6 +160,7 @@ NETWORKS: dict[str, tuple[type, list[InputSpec]]] = {
     "control": (Control, [_spec([None, 3])]),
     "narrow": (Narrow, [_spec([None, 4])]),
     "methods": (Methods, [_spec([None, 3])]),
+    "stopped": (Stopped, [_spec([None, 3])]),
 }
 
 

@@ -5,13 +5,24 @@ tensors, nor an operation that does something else where nothing is left.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import paddle
-from paddle.static.formats.graph import DATA, FETCH, PARAMETER, Attribute, Block, Module, Operation, Result, TensorType
+from paddle.static.formats.graph import (
+    DATA,
+    FETCH,
+    PARAMETER,
+    Attribute,
+    Block,
+    Module,
+    Operation,
+    Result,
+    TensorType,
+    reads,
+)
 from paddle.static.formats.operators.known import Known, tensor_of
 from paddle.static.formats.operators.table import FromData
 from paddle.static.formats.record import REFUSALS, SHADOW_OUTPUT, Values, input_types, output_names, parameters_of
@@ -96,14 +107,6 @@ class _Finder(Values):
     def value(self, n: int) -> Any:
         """The value of a number."""
         return self._value(n)
-
-
-def reads(o: Operation) -> Iterator[int]:
-    """The numbers of all values that an operation uses, inside of its regions too."""
-    yield from (n for n in o.operands if n is not None)
-    for region in o.regions:
-        for inner in region.operations:
-            yield from reads(inner)
 
 
 def cut(module: Module, values: Mapping[str, Any]) -> Cut:

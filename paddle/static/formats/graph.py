@@ -81,6 +81,14 @@ class Block:
                 yield from region.walk()
 
 
+def reads(o: Operation) -> Iterator[int]:
+    """The numbers of all values that an operation uses, inside of its regions too."""
+    yield from (n for n in o.operands if n is not None)
+    for region in o.regions:
+        for inner in region.operations:
+            yield from reads(inner)
+
+
 # Operations with a meaning of their own in a module.
 PARAMETER = "builtin.parameter"  # attribute `parameter_name`; traits persistable, stop_gradient, trainable
 COMBINE, SPLIT = "builtin.combine", "builtin.split"  # a list of tensors, and the parts of one

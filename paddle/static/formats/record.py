@@ -27,6 +27,7 @@ from paddle.static.formats.graph import (
     Module,
     Operation,
     TensorType,
+    reads,
 )
 from paddle.static.formats.operators.custom_op import PREFIX, call_custom, is_custom, is_registered
 from paddle.static.formats.operators.known import Known, known_elements, tensor_of
@@ -82,6 +83,7 @@ class Values:
         self.inputs = inputs
         self.fetched: dict[int, Tensor] = {}  # by column
         self._values: dict[int, Any] = {}
+        self._stopped: set[int] = set()  # numbers of values that have no gradient, as the file says
         self._unrolled_operations = 0
         self._writes = False  # whether operations in place write to what they were given, as in older loops
         self._line: list[str] | None = None  # of the source that the operation at hand was written for
@@ -112,7 +114,7 @@ class Values:
                 return self._operands(o)
             around, self._line = self._line, callstack(o)
             try:
-                results = self._results(o)
+                results = self._stopping(o)
             except REFUSALS as error:
                 if not hasattr(error, "operation"):  # the innermost one
                     error.operation, error.place = o, i  # type: ignore[union-attr]
@@ -134,6 +136,36 @@ class Values:
         if n not in self._values:
             raise FormatError(f"the value %{n} is required, got none: nothing before makes it")
         return self._values[n]
+
+    def _stopping(self, o: Operation) -> Sequence[Any]:
+        """The results of an operation, with gradients where the file says so."""
+        said = o.traits.get("stop_gradient", ())
+        if not any(said):
+            return self._results(o)
+        if all(said) and not o.regions and not self._stopped.issuperset(reads(o)):
+            with no_grad_guard():
+                results = self._results(o)
+        else:
+            results = self._results(o)
+        results = list(results)
+        for i, (stop, x) in enumerate(zip(said, results, strict=False)):
+            if stop and isinstance(x, Tensor) and not x.stop_gradient and self._stops(o, i):
+                results[i] = x.detach()
+        self._stopped.update(r.number for r, stop in zip(o.results, said, strict=False) if stop)
+        return results
+
+    def _stops(self, o: Operation, i: int) -> bool:
+        """Does a result that has no gradient by the file stop one, as behind ``detach`` or under ``no_grad``?
+
+        Where no operand has any, as behind an input of a static program, there is nothing to stop. The reference says
+        it of what a loop carries by how it begins, and of a branch by its first way, though the rest may have one.
+        """
+        if o.name == WHILE:
+            return len(o.operands) > i + 1 and o.operands[i + 1] not in self._stopped
+        if o.name == IF:
+            given = o.regions[0].operations[-1].operands
+            return len(given) > i and given[i] not in self._stopped
+        return not self._stopped.issuperset(reads(o))
 
     def _results(self, o: Operation) -> Sequence[Any]:
         rule = _RULES.get(o.name)

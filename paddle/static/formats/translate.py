@@ -81,7 +81,7 @@ def translate(
             "place": ANYWHERE,
         }  # fmt: skip
         e.bind(value, e.append(DATA, [], [kind], attributes)[0])
-        e.block.operations[-1].traits["stop_gradient"] = [not value.meta.dtype.is_floating]  # type: ignore[union-attr]
+        e.block.operations[-1].traits["stop_gradient"] = [not e.flowing(e.of(value))]
     e.conditions()
     e.operations(program.ops)
     e.conditions(last=True)

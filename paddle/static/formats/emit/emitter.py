@@ -147,20 +147,26 @@ class Emitter:
         """Append an operation; its results."""
         operands = list(operands)
         results = [Result(next(self._numbers), t) for t in types]
-        flows = any(x is not None and x.number in self._flows for x in operands)
-        stops = []
-        for x in results:
-            first = x.type[0] if type(x.type) is tuple and x.type else x.type
-            going = flows and isinstance(first, TensorType) and first.dtype.startswith(("float", "bfloat", "complex"))
-            if going:
-                self._flows.add(x.number)
-            stops.append(not going)
+        regions = list(regions)
+        read = [o.operands for r in regions for o in r.walk()]
+        flows = any(n in self._flows for xs in read for n in xs) or any(
+            x is not None and x.number in self._flows for x in operands
+        )
+        stops = [not (flows and self.flowing(x)) for x in results]
         if self.line is not None and name.startswith("pd_op."):
             attributes["op_callstack"] = array(text, self.line)
         numbers = [None if x is None else x.number for x in operands]
         traits = {"stop_gradient": stops} if results else {}
-        self.block.operations.append(Operation(name, numbers, attributes, results, list(regions), traits))
+        self.block.operations.append(Operation(name, numbers, attributes, results, regions, traits))
         return results
+
+    def flowing(self, x: Result) -> bool:
+        """Note that gradients flow to a value, if its type has any; whether it has."""
+        first = x.type[0] if type(x.type) is tuple and x.type else x.type
+        has = isinstance(first, TensorType) and first.dtype.startswith(("float", "bfloat", "complex"))
+        if has:
+            self._flows.add(x.number)
+        return has
 
     def combine(self, xs: Sequence[Result]) -> Result:
         """Several tensors as one list."""
@@ -518,6 +524,26 @@ class Emitter:
         self.append(ASSERT, [flag, self.combine(shown)], [], said)
 
     def _emit(self, o: ir.Operation) -> None:
+        start = len(self.block.operations)
+        self._write(o)
+        for value in o.results:
+            x = self.values.get(id(value))
+            if value.stop and x is not None and x.number in self._flows:
+                self.values[id(value)] = self._stopped(x, self.block.operations[start:])
+
+    def _stopped(self, x: Result, made: Sequence[Operation]) -> Result:
+        """A value through which no gradient flows: the same where one of ``made`` makes it, else a copy."""
+        if not any(x in o.results for o in made):
+            x = self.one("assign", [x], x.type)
+            made = self.block.operations[-1:]
+        self._flows.discard(x.number)
+        for o in made:
+            for i, r in enumerate(o.results):
+                if r is x:
+                    o.traits["stop_gradient"][i] = True
+        return x
+
+    def _write(self, o: ir.Operation) -> None:
         found = next((TABLE[cls] for cls in type(o.op).__mro__ if cls in TABLE), None)
         made = found(self, o) if found is not None else None
         if made is not None:
@@ -574,6 +600,8 @@ class Emitter:
         """Operations go to a block of an operation. It may use the values of those around it."""
         outer, known = self.block, self._known
         self.block = Block([Result(next(self._arguments), t) for t in arguments])
+        for x in self.block.arguments:
+            self.flowing(x)
         self._known = known.new_child()
         try:
             yield self.block

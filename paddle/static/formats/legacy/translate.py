@@ -125,7 +125,9 @@ class Translator:
             "name": Attribute("str", name), "shape": Attribute("intarray", type.shape),
             "dtype": Attribute("dtype", type.dtype), "place": Attribute("place", (0, 0, "")),
         }  # fmt: skip
-        (self.values[name],) = self.emit(DATA, [], attributes, [type])
+        v = self.variable(name)
+        stops = {"stop_gradient": [v is not None and v.stop_gradient]}
+        (self.values[name],) = self.emit(DATA, [], attributes, [type], traits=stops)
 
     # --- blocks
 
@@ -231,7 +233,19 @@ class Translator:
     def define(self, o: Operator, slot: str, n: int) -> None:
         """Let the variable of a slot stand for a value; nothing where it has none."""
         for name in _names(o.outputs.get(slot)):
-            self.values[name] = n
+            self._stand(name, n)
+
+    def _stand(self, name: str, n: int) -> None:
+        """Let a variable stand for a value, through which gradients flow as the file says of the variable.
+
+        What a loop or branch writes to was declared before, by what it holds there: its flag says nothing of writes.
+        """
+        self.values[name] = n
+        v = self.variable(name)
+        made = self.makers.get(n)
+        if v is not None and v.stop_gradient and made is not None and name in self.scope[-1].variables:
+            said = made.traits.setdefault("stop_gradient", [False] * len(made.results))
+            said[next(i for i, r in enumerate(made.results) if r.number == n)] = True
 
     # --- operations
 
@@ -343,7 +357,7 @@ class Translator:
             return
         parts = self.emit(SPLIT, [n], {}, [self.variable_type(x) for x in names])
         for name, part in zip(names, parts, strict=True):
-            self.values[name] = part
+            self._stand(name, part)
 
     def _operand(self, o: Operator, operand: Operand) -> int | None:
         for source in operand.sources:
