@@ -10,7 +10,7 @@ import numpy as np
 
 import umiak.autodiff.saved  # noqa: F401 -- what keeps tensors for gradients
 from umiak.core import python_nodes
-from umiak.core.context import current, is_tracing, no_grad_guard, place_guard
+from umiak.core.context import capture_of, current, is_tracing, no_grad_guard, place_guard
 from umiak.core.custom_calls import BackwardCall, OperatorCall, attach
 from umiak.core.eager import apply
 from umiak.core.inplace import assign
@@ -18,11 +18,12 @@ from umiak.core.place import Place
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
 from umiak.ir.meta import Meta
+from umiak.ir.scope import Scope
 from umiak.ir.tracer import DataUnknown
 from umiak.ops import custom_op as rules
 from umiak.ops._common import zeros
 from umiak.ops.arguments import TENSOR, Parts, is_flat, sorter, taken_apart
-from umiak.ops.custom_op import CALL, CONSTANT, NODE, CustomOp, Definition, listed
+from umiak.ops.custom_op import CALL, CONSTANT, NODE, OPEN, CustomOp, Definition, SizesOpen, listed
 from umiak.ops.schema import shown_kind
 
 
@@ -35,7 +36,7 @@ class Operator(OperatorCall):
         """A call with the values of all arguments, whatever they are."""
         definition = self.definition
         parts = taken_apart(args, self._refusal)
-        if not definition.is_node:
+        if not definition.is_node or (definition.is_open and not is_tracing()):
             return _inlined(definition, args, parts)
         tensors, numbers = tuple(parts.tensors), (tuple(parts.ints), tuple(parts.floats))
         if is_tracing() or any(type(n) is Sym for n in (*parts.ints, *parts.floats)):
@@ -44,9 +45,13 @@ class Operator(OperatorCall):
         if is_flat(parts.form) and all(isinstance(x, Tensor) or type(x) in (int, float) for x in args):
             sort = None if all(entry == TENSOR for entry in parts.form) else sorter(parts.form)
             self._ways[tuple(map(type, args))] = op, sort
-        if python_nodes.wants_gradient(tensors):
-            return self._with_gradient(op, args, tensors, numbers)
-        return op.packed_up(apply(op, tensors, numbers))
+        try:
+            if python_nodes.wants_gradient(tensors):
+                return self._with_gradient(op, args, tensors, numbers)
+            return op.packed_up(apply(op, tensors, numbers))
+        except SizesOpen:
+            self.opened()
+            return _inlined(definition, args, parts)
 
     def _with_gradient(self, op: CustomOp, args: tuple, tensors: tuple, numbers: tuple) -> Any:
         """A call of which a gradient is wanted."""
@@ -63,6 +68,11 @@ class Operator(OperatorCall):
             f"[{self.definition.name}] requires tensors, numbers, strings, dtypes, places, None, or lists of these as "
             f"arguments, got {shown_kind(value)} for {name!r}.{hint}"
         )
+
+    def opened(self) -> None:
+        """Rules have left sizes to the data: calls at once do without them."""
+        self.definition.is_open = True
+        self.changed()
 
     def changed(self) -> None:
         """Rules of the definition have changed."""
@@ -175,11 +185,27 @@ def _recorded(definition: Definition, args: tuple, form: tuple, tensors: tuple, 
     flows = definition.backward is not None or not current().grad_enabled or all(x.stop_gradient for x in tensors)
     if not flows and not _is_traceable(op, tensors, numbers):
         op = definition.op(form, CONSTANT)
-    results = apply(op, tensors, numbers)
+    try:
+        results = apply(op, tensors, numbers)
+    except SizesOpen:
+        tracer = capture_of()
+        if tracer is None or not tracer.static:
+            raise
+        op, results = _recorded_open(definition, form, tensors, numbers, tracer.scope)
     changed = results[len(results) - len(op.written) :] if op.written else ()
     for i, y in zip(op.written, changed, strict=True):
         assign(tensors[i], y)
     return op.packed_up(results)
+
+
+def _recorded_open(
+    definition: Definition, form: tuple, tensors: tuple, numbers: tuple, scope: Scope
+) -> tuple[CustomOp, tuple]:
+    """A call whose results have sizes that it decides when it runs: numbers of the program from there on."""
+    metas = [Meta(tuple(x.shape), x.dtype) for x in tensors]
+    op = definition.op(form, OPEN, definition.op(form, NODE).open_axes(metas, *numbers))
+    sizes = tuple(scope.number() for axes in op.given for _ in axes)
+    return op, apply(op, tensors, ((*numbers[0], *sizes), numbers[1]))
 
 
 def _is_traceable(op: CustomOp, tensors: tuple, numbers: tuple) -> bool:

@@ -303,8 +303,13 @@ def bound(operation: Operation) -> tuple[Sym, ...]:
     names = getattr(operation.op, "binds", ())
     if not names:
         return ()
-    params = [x for n, x in zip(operation.op.param_fields, operation.params, strict=True) if n in names]
-    each = (x for p in params for x in (p if type(p) is tuple else (p,)))
+    first = dict(n if type(n) is tuple else (n, 0) for n in names)
+    params = [
+        x[first[n] :] if type(x) is tuple else (x,)
+        for n, x in zip(operation.op.param_fields, operation.params, strict=True)
+        if n in first
+    ]
+    each = (x for p in params for x in p)
     return tuple(x for x in each if type(x) is Sym and x.op == "symbol")
 
 

@@ -2,7 +2,8 @@
 
 A region reads no value from outside of it: what it needs comes as operands, which are its arguments. Numbers (sizes,
 places in random streams) it may read as anything in a program may. ``binds`` names params that a call defines instead
-of reading them: symbols whose value is known once it has run, or while its regions run.
+of reading them: symbols whose value is known once it has run, or while its regions run. ``(name, i)`` stands for the
+elements of a param from number i on.
 
 They are no calls of a kernel: ``umiak/runtime/control.py`` runs them, and ``umiak/autodiff/control.py`` differentiates.
 """

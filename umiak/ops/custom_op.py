@@ -6,13 +6,14 @@ in the registry under its name, ``namespace::operator``, and is recorded, saved,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from umiak import ops as F
 from umiak.core import eager
-from umiak.core.context import no_grad_guard
+from umiak.core.context import current, no_grad_guard
 from umiak.core.custom_calls import GradientContext
 from umiak.core.place import Place
 from umiak.core.tensor import Tensor
@@ -34,6 +35,7 @@ UNTRACEABLE = (ConditionUnknown, DataUnknown, NumberUnknown)
 NODE = "node"  # of a program: gives its results, and new values of what it writes to
 CONSTANT = "constant"  # the same, through which no gradient flows
 CALL = "call"  # at once: writes into its operands; its gradient is the caller's business
+OPEN = "open"  # of a program: a node whose run decides sizes of its results, which are numbers from there on
 GRADIENT = "gradient"  # the gradients of operands, of operands, results and gradients of the results
 
 EVERY_DEVICE = ""
@@ -43,13 +45,18 @@ class OtherResults(ValueError):
     """Results of a function that are not of the sizes and dtypes that were inferred."""
 
 
+class SizesOpen(DataUnknown):
+    """Rules of an operator that leave sizes of its results to its run."""
+
+
 @dataclass(eq=False)
 class Definition:
     """Facts of an operator; rules may be set later, followed by :meth:`changed`.
 
     ``kernels``: by device type (``EVERY_DEVICE``: for those without one) the function of the arguments that computes
     results. ``fake``: the function of the arguments that makes results of the right shapes and dtypes, without data.
-    ``infer``: the same over metas and numbers, which takes its place. ``native``: gives a kernel of a class of calls
+    ``infer``: the same over metas and numbers, which takes its place; it may give sizes of -1, which the data decide.
+    ``is_open``: it has given some, so that calls at once do without it. ``native``: gives a kernel of a class of calls
     (``compiler.plan.Call`` to ``backends.Kernel``), or None where a function is to run. ``backward`` and ``setup``: the
     gradient, and what it keeps. ``sharding``: a rule in the words of docs/design/spmd.md, or a function of shapes that
     gives one.
@@ -59,6 +66,7 @@ class Definition:
     kernels: dict[str, Callable[..., Any]] = field(default_factory=dict)
     fake: Callable[..., Any] | None = None
     infer: Callable[..., Any] | None = None
+    is_open: bool = False
     native: Callable[[Any], Any] | None = None
     backward: Callable[..., Any] | None = None
     setup: Callable[..., Any] | None = None
@@ -162,7 +170,8 @@ class CustomOp(Op):
     """A call of a user's operator: base of the classes that :func:`make` makes.
 
     ``form`` says how operands, ints and floats are put together (``ops/arguments.py``), ``use`` what the call is for.
-    ``given`` is of gradients: how results were given back, and which of them have a gradient.
+    ``given`` is of gradients: how results were given back, and which of them have a gradient; of open nodes: for each
+    result the axes whose sizes its run decides. Those sizes stand behind the ints of the form.
     """
 
     inputs = ("*xs",)
@@ -174,16 +183,19 @@ class CustomOp(Op):
     amp = "keep"
     random = True  # it may draw, so that no two calls are one
     variadic_outputs: ClassVar[bool] = True
+    binds: ClassVar[tuple] = ()
 
     definition: ClassVar[Definition]
 
     def bind(self) -> None:
         super().bind()
-        if self.use not in (NODE, CONSTANT, CALL, GRADIENT):
-            raise ValueError(f"{self.use!r} is no use of {self.name}: they are {NODE}, {CONSTANT}, {CALL}, {GRADIENT}")
-        self.is_node = self.use in (NODE, CONSTANT)
+        uses = NODE, CONSTANT, OPEN, CALL, GRADIENT
+        if self.use not in uses:
+            raise ValueError(f"{self.use!r} is no use of {self.name}: they are {', '.join(uses)}")
+        self.is_node = self.use in (NODE, CONSTANT, OPEN)
         self.tensors, self.n_ints, self.n_floats = counts(self.form)
-        if self.use != NODE:
+        self.binds = (("ints", self.n_ints),) if self.use == OPEN else ()  # type: ignore[misc]
+        if self.use != NODE and not (self.use == OPEN and self.definition.backward is not None):
             self.vjp = None  # type: ignore[assignment, method-assign]
         schema = self.definition.schema
         # Where the operands of each argument begin, and the operands that are written to.
@@ -215,10 +227,35 @@ class CustomOp(Op):
             self.fail(TypeError, "tensors as operands", metas)
         if self.use == GRADIENT:
             return tuple(Meta(tuple(m.shape), m.dtype) for m in metas[: self.tensors] if m.dtype.is_continuous)
-        outputs = self._inferred(metas, ints, floats)
+        outputs = self._inferred(metas, ints[: self.n_ints], floats)
+        if self.use == OPEN:
+            outputs = self._with_sizes(outputs, ints[self.n_ints :])
+        elif axes := open_axes(outputs):
+            raise SizesOpen(
+                f"[{self.name}] requires sizes of its results that are known before it runs to be a call in a program, "
+                f"got data that decide those along axes {list(axes)} of its results"
+            )
         if self.is_node:
             outputs += [Meta(tuple(metas[i].shape), metas[i].dtype) for i in self.written]
         return tuple(outputs)
+
+    def _with_sizes(self, outputs: Sequence[Meta], sizes: Sequence[Any]) -> list[Meta]:
+        """Results with the sizes that a run decides."""
+        if open_axes(outputs) != self.given or len(sizes) != sum(map(len, self.given)):
+            self.fail(
+                ValueError, f"results of which data decide the sizes along axes {list(self.given)}, as in the program",
+                f"{list(open_axes(outputs))} from its rules, and {len(sizes)} sizes",
+            )  # fmt: skip
+        rest = iter(sizes)
+        results = []
+        for m, axes in zip(outputs, self.given or ((),) * len(outputs), strict=True):
+            own = {d: next(rest) for d in axes}
+            results.append(Meta(tuple(own.get(d, n) for d, n in enumerate(m.shape)), m.dtype))
+        return results
+
+    def open_axes(self, metas: Sequence[Meta], ints: Sequence[Any], floats: Sequence[Any]) -> tuple:
+        """For each result of a call the axes whose sizes its run decides; none where the rules tell all."""
+        return open_axes(self._inferred(metas, ints, floats))
 
     def _inferred(self, metas: Sequence[Meta], ints: Sequence[Any], floats: Sequence[Any]) -> list[Meta]:
         definition = self.definition
@@ -266,6 +303,48 @@ class CustomOp(Op):
             return tuple(listed(self.definition.body(place)(*args)))
         return tuple(self.functional(args, place))
 
+    def measured(
+        self, operands: Sequence[Tensor], ints: Sequence[Any], floats: Sequence[Any]
+    ) -> tuple[list[Any], list[int]]:
+        """The results of an open node for the ints and floats of its form, and the sizes of their open axes."""
+        place = operands[0].place if operands else current().place
+        with no_grad_guard(), _amp_off():
+            results = self.functional(self.arguments(operands, ints, floats), place)
+        metas = [Meta(tuple(x.shape), x.dtype) for x in operands]
+        self._compare(results, self._inferred(metas, ints, floats), place, "its declaration")
+        return results, [y.shape[d] for y, axes in zip(results, self.given, strict=False) for d in axes]
+
+    def refuse(self, operands: tuple, params: tuple, results: tuple, written: int) -> None:
+        """Raise the error for results that are not those that were inferred, or for an operand that was written to."""
+        if written >= 0:
+            at = next(i for i in range(len(self.form)) if self.starts[i + 1] > written)
+            self.fail(
+                RuntimeError, "a function that writes to its mutates_args alone",
+                f"one that writes to {self.definition.schema.arguments[at].name!r}", "Name it in mutates_args.",
+            )  # fmt: skip
+        wanted = self.infer(*(Meta(tuple(x.shape), x.dtype) for x in operands), *params)
+        shapes = "register_fake" if self.definition.infer is None else "its declaration"
+        self._compare(
+            results, wanted, operands[0].place, "the gradients' arguments" if self.use == GRADIENT else shapes
+        )
+        self.fail(TypeError, "dense tensors as results", [type(r).__name__ for r in results])
+
+    def _compare(self, results: Sequence[Any], wanted: Sequence[Meta], place: Place, rule: str) -> None:
+        """Raise the error for results that are not as ``rule`` says; sizes of -1 are any."""
+        if len(results) != len(wanted):
+            self.fail(OtherResults, f"{len(wanted)} results, as {rule} says", len(results))
+        for i, (r, m) in enumerate(zip(results, wanted, strict=True)):
+            if not isinstance(r, Tensor):
+                self.fail(TypeError, f"a tensor as result {i}", type(r).__name__)
+            same = len(r.shape) == len(m.shape) and all(b in (a, -1) for a, b in zip(r.shape, m.shape, strict=True))
+            if not same or r.dtype is not m.dtype:
+                self.fail(
+                    OtherResults, f"result {i} to be {m.dtype.name} of shape {list(m.shape)}, as {rule} says",
+                    f"{r.dtype.name} of shape {list(r.shape)} from its function",
+                )  # fmt: skip
+            if r.place is not place:
+                self.fail(ValueError, f"result {i} on the place of its operands, {place.name}", r.place.name)
+
     def functional(self, args: Sequence[Any], place: Place) -> list[Any]:
         """The results, and new values of what the function writes to, which is left as it is."""
         args = list(args)
@@ -290,11 +369,12 @@ class CustomOp(Op):
 
     def vjp(self, s: Any, *grads: Any) -> Any:
         definition = self.definition
-        args = self.arguments(s.inputs, s.params.ints, s.params.floats)
+        ints, floats = s.params.ints[: self.n_ints], s.params.floats
+        args = self.arguments(s.inputs, ints, floats)
         if definition.backward is None:
             return self._through(s, args, grads)
         if self.packing is None:  # of a program that was read from a file
-            self._inferred([Meta(tuple(x.shape), x.dtype) for x in s.inputs], s.params.ints, s.params.floats)
+            self._inferred([Meta(tuple(x.shape), x.dtype) for x in s.inputs], ints, floats)
         try:
             return tuple(run_backward(definition, self.form, args, self.packed_up(s.outputs), grads))
         except UNTRACEABLE:
@@ -303,9 +383,7 @@ class CustomOp(Op):
         op = type(self)(
             self.form, GRADIENT, (kinds.get(self.packing or tuple, "tuple"), tuple(g is not None for g in grads))
         )
-        outputs = eager.apply(
-            op, (*s.inputs, *s.outputs, *(g for g in grads if g is not None)), (s.params.ints, s.params.floats)
-        )
+        outputs = eager.apply(op, (*s.inputs, *s.outputs, *(g for g in grads if g is not None)), (ints, floats))
         rest = iter(outputs)
         return tuple(next(rest) if x.dtype.is_continuous else None for x in s.inputs)
 
@@ -321,13 +399,30 @@ class CustomOp(Op):
     def shard(self, *parts: Any) -> str:
         *metas, ints, floats = parts
         rule = self.definition.sharding
-        if rule is not None and self.is_node:
+        if rule is not None and self.is_node and self.use != OPEN:
             return rule if isinstance(rule, str) else rule(*self.arguments(metas, ints, floats))
         results = self.infer(*parts)
         names = [[f"x{i}_{d}" for d in range(len(m.shape))] for i, m in enumerate(metas)]
         return shard_string(
             names, [["1"] * len(m.shape) for m in results], **{f: "replicated" for own in names for f in own}
         )
+
+
+@contextmanager
+def _amp_off() -> Iterator[None]:
+    ctx = current()
+    level, dtype, lists = ctx.amp()
+    ctx.set_amp(0, dtype, 0)
+    try:
+        yield
+    finally:
+        ctx.set_amp(level, dtype, lists)
+
+
+def open_axes(metas: Sequence[Meta]) -> tuple:
+    """For each result the axes whose sizes are -1; nothing where none is."""
+    axes = tuple(tuple(d for d, n in enumerate(m.shape) if type(n) is int and n < 0) for m in metas)
+    return axes if any(axes) else ()
 
 
 def _copied(x: Any) -> Any:

@@ -35,8 +35,9 @@ def run(
     for part, drops in zip(flow.parts, flow.drops, strict=True):
         xs = [values[i] for i in part.reads]
         if isinstance(part, ControlOperation):
-            read = READ.get(type(part.operation.op))
-            results = _apart(RUN[type(part.operation.op)](part, xs, env), xs) if read is None else read(part, xs, env)
+            kind = type(part.operation.op)
+            read = READ.get(kind)
+            results = read(part, xs, env) if read else _apart(RUN.get(kind, _measured)(part, xs, env), xs)
             for i, y in zip(part.makes, results, strict=True):
                 if i >= 0:
                     values[i] = y
@@ -162,6 +163,17 @@ def _sized(part: ControlOperation, xs: list[Any], env: Env) -> list[Any]:
     for axis, symbol in zip(part.operation.op.axes, sizes, strict=True):
         _bind(env, symbol, xs[0].shape[axis])
     return xs
+
+
+def _measured(part: ControlOperation, xs: list[Any], env: Env) -> list[Any]:
+    """A call of a user's operator whose results have the sizes that it decides."""
+    op, (ints, floats) = part.operation.op, part.operation.params
+    known, sizes = ints[: op.n_ints], ints[op.n_ints :]
+    scalars = [tuple(evaluate(n, env) for n in row) for row in (known, floats)]
+    results, found = op.measured(xs, *scalars)
+    for symbol, n in zip(sizes, found, strict=True):
+        _bind(env, symbol, n)
+    return results
 
 
 # What only reads: results are the operands.

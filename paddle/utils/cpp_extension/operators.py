@@ -17,14 +17,14 @@ from paddle.utils.cpp_extension.placement import rule
 from paddle.utils.cpp_extension.shapes import default_sources, dtypes_of, like, shapes_of
 from paddle.utils.cpp_extension.variables import Variable, attribute, count, flattened, grouped, variable
 from umiak import ops as F
-from umiak.core.context import is_tracing
+from umiak.core.context import is_tracing, no_grad_guard
 from umiak.core.custom_calls import GradientContext
 from umiak.core.extension import Declaration
 from umiak.core.inplace import assign
 from umiak.core.tensor import Tensor
 from umiak.ir.meta import Meta
 from umiak.ir.tracer import DataUnknown, SymTensor
-from umiak.ops.custom_op import EVERY_DEVICE, OtherResults, take_out
+from umiak.ops.custom_op import EVERY_DEVICE, OtherResults, SizesOpen, take_out
 from umiak.ops.schema import Argument, Schema
 
 NAMESPACE = "cpp"
@@ -110,7 +110,11 @@ class CppOperator:
             for i in self.inplace.values():
                 given[i] = _copied(args[i])
             args = tuple(given)
-        results = self.declaration.run(args, counts)
+        if self.operator.definition.backward is None:  # what the kernel calls of the library is no gradient of it
+            with no_grad_guard():
+                results = self.declaration.run(args, counts)
+        else:
+            results = self.declaration.run(args, counts)
         if len(results) == 1 and self.is_fixed and results[0] is not None:
             return results[0]
         for i, x in enumerate(results):
@@ -135,9 +139,6 @@ class CppOperator:
                 raise ValueError(f"[{self.name}] requires {len(plain)} dtypes from its InferDtypeFn, got {len(dtypes)}")
             for i, dtype in zip(plain, dtypes, strict=True):
                 metas[i] = Meta(metas[i].shape, dtype)
-        for m in metas:
-            if any(type(n) is int and n < 0 for n in m.shape):
-                raise self._sizes_are_open(list(m.shape))
         return metas[0] if self.is_fixed and len(metas) == 1 else tuple(metas)
 
     def _plain(self, counts: Sequence[int]) -> list[int]:
@@ -170,7 +171,7 @@ class CppOperator:
         return DataUnknown(f"[{self.name}] requires sizes from its InferShapeFn to be a call in a program, got {got}")
 
     def leaves_sizes_open(self, error: Exception) -> bool:
-        """Was a call refused because a rule that was guessed, or sizes of -1, do not say what the results are like?
+        """Was a call refused because a rule that was guessed does not say what the results are like?
 
         Eager calls can do without: the rule is dropped.
         """
@@ -207,9 +208,13 @@ class CppOperator:
                 if not guessed or not self.leaves_sizes_open(error):
                     raise
             except DataUnknown as error:
-                if is_tracing() and self.operator.definition.infer is None:
-                    raise self._sizes_are_open("sizes that its data decide") from error
-                if not self.leaves_sizes_open(error):
+                if is_tracing():
+                    if self.operator.definition.infer is None or isinstance(error, SizesOpen):
+                        raise self._sizes_are_open("sizes that its data decide") from error
+                    raise
+                if isinstance(error, SizesOpen):
+                    self.operator.opened()
+                elif not self.leaves_sizes_open(error):
                     raise
             return call(*args, **kwargs)
 

@@ -43,6 +43,10 @@ def _symbols(x: Any) -> Iterator[Sym]:
         yield x
 
 
+def _has_symbols(args: Sequence[Any]) -> bool:
+    return next(_symbols(args), None) is not None  # `any` would ask a size whether it is 0
+
+
 def _hashed(x: Any) -> Any:
     if isinstance(x, Meta):
         return "meta", x.shape, x.dtype
@@ -73,7 +77,7 @@ def _fixed_dtypes(declaration: Declaration, args: _Arguments) -> tuple[Any, ...]
 
 def shapes_of(declaration: Declaration, args: Sequence[Any]) -> Sequence[Sequence[Any]]:
     """Shapes that the library's function gives for these arguments, metas in place of tensors."""
-    if not any(_symbols(args)):
+    if not _has_symbols(args):
         return _fixed_shapes(declaration, _Arguments((tuple(args),)))
     return learned_or_asked(declaration.label, args, lambda values: declaration.shapes(_replaced(values, lambda n: n)))
 
@@ -93,7 +97,7 @@ def learned_or_asked(
 def dtypes_of(declaration: Declaration, args: Sequence[Any]) -> Sequence[Any]:
     """Dtypes that the library's function gives."""
     fixed = _replaced(args, lambda n: 1 if type(n) is Sym else n)  # it sees no sizes
-    return declaration.dtypes(fixed) if any(_symbols(args)) else _fixed_dtypes(declaration, _Arguments((tuple(args),)))
+    return declaration.dtypes(fixed) if _has_symbols(args) else _fixed_dtypes(declaration, _Arguments((tuple(args),)))
 
 
 def _with_numbers(x: Any, values: dict[int, int]) -> Any:

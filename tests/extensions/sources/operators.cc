@@ -372,6 +372,67 @@ PD_BUILD_GRAD_OP(test_positive)
     .Outputs({paddle::Grad("X")})
     .SetKernelFn(PD_KERNEL(PositiveGrad));
 
+// The rows whose first element is above a floor, with columns of ones behind; functions of shapes that know little.
+std::vector<int64_t> Above(const paddle::Tensor& x, float floor) {
+  std::vector<int64_t> rows;
+  const int64_t width = x.shape()[1];
+  for (int64_t i = 0; i < x.shape()[0]; ++i) {
+    if (x.data<float>()[i * width] > floor) rows.push_back(i);
+  }
+  return rows;
+}
+
+std::vector<paddle::Tensor> RowsAbove(const paddle::Tensor& x, float floor, int more) {
+  const auto rows = Above(x, floor);
+  const int64_t width = x.shape()[1], wide = width + more;
+  auto out = paddle::full({static_cast<int64_t>(rows.size()), wide}, 1, x.dtype(), x.place());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    std::copy_n(x.data<float>() + rows[i] * width, width, out.data<float>() + static_cast<int64_t>(i) * wide);
+  }
+  return {out};
+}
+
+std::vector<paddle::Tensor> RowsAboveGrad(const paddle::Tensor& x, const paddle::Tensor& g, float floor) {
+  const auto rows = Above(x, floor);
+  const int64_t width = x.shape()[1], wide = g.shape()[1];
+  auto dx = paddle::zeros(x.shape(), x.dtype(), x.place());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    std::copy_n(g.data<float>() + static_cast<int64_t>(i) * wide, width, dx.data<float>() + rows[i] * width);
+  }
+  return {dx};
+}
+
+std::vector<std::vector<int64_t>> RowsAboveShape(const std::vector<int64_t>& x, float, int more) { return {{-1, x[1] + more}}; }
+std::vector<paddle::DataType> SameDtype(const paddle::DataType& x) { return {x}; }
+std::vector<std::vector<int64_t>> OpenShape(const std::vector<int64_t>&, const std::vector<int64_t>&) { return {{-1, -1}}; }
+
+PD_BUILD_OP(test_rows_above)
+    .Inputs({"X"})
+    .Outputs({"Out"})
+    .Attrs({"floor: float", "more: int"})
+    .SetKernelFn(PD_KERNEL(RowsAbove))
+    .SetInferShapeFn(PD_INFER_SHAPE(RowsAboveShape))
+    .SetInferDtypeFn(PD_INFER_DTYPE(SameDtype));
+
+PD_BUILD_GRAD_OP(test_rows_above)
+    .Inputs({"X", paddle::Grad("Out")})
+    .Outputs({paddle::Grad("X")})
+    .Attrs({"floor: float"})
+    .SetKernelFn(PD_KERNEL(RowsAboveGrad))
+    .SetInferShapeFn(PD_INFER_SHAPE(OpenShape));
+
+// Says that data decide what they do not, and gives another dtype than it says.
+std::vector<paddle::Tensor> Otherwise(const paddle::Tensor& x) { return {paddle::cast(x, paddle::DataType::FLOAT64)}; }
+
+std::vector<std::vector<int64_t>> EitherShape(const std::vector<int64_t>&) { return {{-1, -1}}; }
+
+PD_BUILD_OP(test_otherwise)
+    .Inputs({"X"})
+    .Outputs({"Out"})
+    .SetKernelFn(PD_KERNEL(Otherwise))
+    .SetInferShapeFn(PD_INFER_SHAPE(EitherShape))
+    .SetInferDtypeFn(PD_INFER_DTYPE(SameDtype));
+
 std::vector<paddle::Tensor> Joined(const std::vector<paddle::Tensor>& xs, const paddle::Tensor& axis) {
   return {paddle::concat(xs, axis.data<int64_t>()[0])};
 }

@@ -19,6 +19,7 @@ def custom_op(e: Emitter, o: ir.Operation) -> Any:
     written, nor a call with a float that only a run knows.
     """
     ints, floats = o.params
+    ints, sizes = ints[: o.op.n_ints], ints[o.op.n_ints :]
     if not o.op.is_node or any(type(x) is Sym for x in floats):
         return None
     of_run = [i for i, n in enumerate(ints) if type(n) is Sym]
@@ -27,4 +28,8 @@ def custom_op(e: Emitter, o: ir.Operation) -> Any:
         "form": text(show_attribute(o.op.form)), "ints": array(i64, (0 if type(n) is Sym else n for n in ints)),
         "floats": array(f64, floats), "of_run": array(i64, of_run),
     }  # fmt: skip
-    return e.append(f"custom_op.{o.name}", operands, [type_of(r.meta) for r in o.results], attributes)
+    results = e.append(f"custom_op.{o.name}", operands, [type_of(r.meta) for r in o.results], attributes)
+    at = [(i, d) for i, axes in enumerate(o.op.given) for d in axes]
+    for n, (i, d) in zip(sizes, at, strict=True):
+        e.know(n, e.size(results[i], d))
+    return results
