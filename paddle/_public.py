@@ -21,10 +21,13 @@ from typing import Any, NamedTuple, TypeVar, overload
 import numpy as np
 
 from paddle._documents import indented
+from umiak import ops
+from umiak.core.context import current, no_grad_guard
 from umiak.core.direct import Direct, by_axis, by_ints, by_op, by_operator, by_reduction, overwrite, with_other_order
 from umiak.core.inplace import assign
 from umiak.core.inplace import rebind as rebind_tensor
 from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
 from umiak.ops.promotion import cast
 from umiak.util.errors import OperandError, op_error
 
@@ -318,7 +321,27 @@ def rebind(x: Tensor, value: Tensor) -> Tensor:
     """Write ``value`` into ``x``; where shape or dtype differ, ``x`` takes its memory and history. Returns ``x``."""
     if x.dtype is value.dtype and x.shape == value.shape:
         return assign(x, value)
-    return rebind_tensor(x, value)
+    context = current()
+    if context.grad_enabled or x.stop_gradient or x.is_leaf:
+        return rebind_tensor(x, value)
+    context.grad_enabled = True
+    try:
+        return rebind_tensor(x, _continued(x, value))
+    finally:
+        context.grad_enabled = False
+
+
+def _continued(x: Tensor, value: Tensor) -> Tensor:
+    """A ``value`` written in ``no_grad``, with the history of ``x``, which stays: gradients come to it in its own dtype
+    and shape. A value of another number of elements has none.
+    """
+    if not dim.same(x._count, value._count):
+        return value
+    made = ops.copy(x) if x.dtype is value.dtype else cast(x, value.dtype)
+    if not (len(x.shape) == len(value.shape) and all(map(dim.same, x.shape, value.shape))):
+        made = ops.reshape(made, tuple(value.shape))
+    with no_grad_guard():
+        return assign(made, value)
 
 
 def need_tensor(x: Any, op: str, arg_name: str = "x") -> Tensor:

@@ -41,6 +41,8 @@ class InternedOps(dict):
         self.cls = cls
 
     def __missing__(self, key: Any) -> Any:
+        if isinstance(key, Tensor):
+            raise TypeError("requires a number, got a tensor")  # it would stay as a key
         op = self[key] = self.cls(*key) if isinstance(key, tuple) else self.cls(key)
         return op
 
@@ -141,10 +143,17 @@ def apart(y: Tensor, x: Tensor) -> Tensor:
     return F.copy(y) if shares else y
 
 
+def _no_flag(axis: Any, op: str) -> Any:
+    """The axis, which is no bool: Python would take one that is meant for another argument for 0 or 1."""
+    if isinstance(axis, (bool, np.bool_)):
+        raise op_error(TypeError, op, "an integer for axis, and bools by their names (keepdim=True)", axis)
+    return axis
+
+
 def axis_of(axis: Any, ndim: int, op: str) -> int:
     """One axis, counted from the front."""
     if type(axis) is not int:
-        axis = integer(axis, op, "axis")
+        axis = integer(_no_flag(axis, op), op, "axis")
     if axis < 0:
         axis += ndim
     if not 0 <= axis < ndim:
@@ -155,7 +164,7 @@ def axis_of(axis: Any, ndim: int, op: str) -> int:
 
 def axes_of(axis: Any, ndim: int, op: str) -> tuple[int, ...]:
     """Distinct axes, counted from the front and sorted."""
-    axes = sorted(axis_of(a, ndim, op) for a in integers(axis, op, "axis"))
+    axes = sorted(axis_of(a, ndim, op) for a in integers(_no_flag(axis, op), op, "axis"))
     if len(set(axes)) != len(axes):
         raise op_error(ValueError, op, "different axes", axis)
     return tuple(axes)
@@ -167,7 +176,7 @@ def reduced_axes(axis: Any, ndim: int, op: str) -> tuple[int, ...]:
         return tuple(range(ndim))
     if type(axis) is int and -ndim <= axis < ndim:
         return (axis + ndim if axis < 0 else axis,)
-    if ndim == 0 and integers(axis, op, "axis") in ((0,), (-1,)):
+    if ndim == 0 and integers(_no_flag(axis, op), op, "axis") in ((0,), (-1,)):
         return ()
     return axes_of(axis, ndim, op) or tuple(range(ndim))
 

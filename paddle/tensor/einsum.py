@@ -8,13 +8,15 @@ from paddle._public import public
 from paddle.tensor._args import need_tensor, op_error, same_dtype
 from umiak import ops as F
 from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
 
 
 @public("paddle paddle.tensor")
 def einsum(equation: str, *operands: Any) -> Tensor:
     """Sum of products of tensors whose dims are named by letters.
 
-    Dims with the same letter are multiplied element by element; letters that the result lacks are summed over.
+    Dims with the same letter are multiplied element by element, one of size 1 with each element of the others; letters
+    that the result lacks are summed over.
 
     Args:
         equation: the letters of each operand, separated by commas, then ``->`` and the letters of the result, as in
@@ -51,4 +53,35 @@ def einsum(equation: str, *operands: Any) -> Tensor:
         given[0], given[i] = same_dtype("mul", given[0], given[i])
     d = given[0].dtype
     given = [x if x.dtype is d else F.cast(x, dtype=d) for x in given]
-    return F.einsum(given, equation.replace(" ", ""))
+    equation = equation.replace(" ", "")
+    try:
+        return F.einsum(given, equation)
+    except ValueError:
+        wide = _repeated(equation, given)
+        if wide is None:
+            raise
+    return F.einsum(wide, equation)
+
+
+def _repeated(equation: str, operands: list[Tensor]) -> list[Tensor] | None:
+    """Operands whose dims of size 1 are repeated to the size that others with their letter have; None without such."""
+    terms = [t.partition("...") for t in equation.partition("->")[0].split(",")]
+    if any(len(before) + len(after) > x.ndim for (before, _, after), x in zip(terms, operands, strict=True)):
+        return None
+    # By letters, with their axes: those behind the dots are counted from the end.
+    places = [
+        [*enumerate(before), *((k + x.ndim - len(after), letter) for k, letter in enumerate(after))]
+        for (before, _, after), x in zip(terms, operands, strict=True)
+    ]
+    found: dict[str, Any] = {}
+    for x, named in zip(operands, places, strict=True):
+        found.update((letter, x.shape[k]) for k, letter in named if dim.known(x.shape[k]) != 1)
+    changed, results = False, []
+    for x, named in zip(operands, places, strict=True):
+        letters = [letter for _, letter in named]
+        sizes = list(x.shape)
+        for k, letter in named:
+            if dim.known(sizes[k]) == 1 and letter in found and letters.count(letter) == 1:
+                sizes[k], changed = found[letter], True
+        results.append(F.broadcast_to(x, shape=tuple(sizes)))
+    return results if changed else None

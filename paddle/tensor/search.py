@@ -476,7 +476,7 @@ def searchsorted(
     Args:
         sorted_sequence: integer or floating tensor of rank 1, or with rows along the last dim, one for each row of
             ``values``.
-        values: tensor of the same dtype, or of another floating one; or, for a sequence of rank 1, a number.
+        values: integer or floating tensor; or, for a sequence of rank 1, a number.
         out_int32: whether the result is int32 instead of int64.
         right: whether a value goes behind elements that equal it; otherwise it goes before them.
         side: ``"right"`` or ``"left"``, the same in another form.
@@ -487,7 +487,7 @@ def searchsorted(
         Integer tensor of the shape of ``values``, with places from 0 to the size of the sequence.
 
     Raises:
-        TypeError: the sequence is not a tensor, an operand is bool or complex, or dtypes do not mix.
+        TypeError: the sequence is not a tensor, or an operand is bool or complex.
         ValueError: rows do not fit, ``side`` is another word, or contradicts ``right``.
 
     Example:
@@ -509,6 +509,9 @@ def searchsorted(
         values = create_on(sorted_sequence.place, F.full, values, sorted_sequence.dtype, ())
     rows, v = sorted_sequence, values
     if rows.dtype is not v.dtype:
+        if rows.dtype.is_integer or v.dtype.is_integer:  # in a dtype that has the numbers of both
+            wide = dt.int64 if rows.dtype.is_integer and v.dtype.is_integer else dt.float64
+            rows, v = (cast(t, wide) if t.dtype.is_integer or t.dtype.is_floating else t for t in (rows, v))
         rows, v = same_dtype("eq", rows, v)
     if rows.ndim != 1 and rows.shape[:-1] != v.shape[:-1]:
         raise op_error(ValueError, op, f"values with leading dims {rows.shape[:-1]}", v.shape)
@@ -528,7 +531,7 @@ def bucketize(
     """Interval of an ascending sequence of bounds into which each element of ``x`` falls.
 
     Args:
-        x: tensor of the dtype of the bounds, or of another floating one; or a number.
+        x: integer or floating tensor; or a number.
         sorted_sequence: 1-d integer or floating tensor: the bounds.
         out_int32: whether the result is int32 instead of int64.
         right: whether an element that equals a bound falls into the interval behind it; otherwise into that before it.
@@ -538,7 +541,7 @@ def bucketize(
         Integer tensor of x's shape: 0 before the first bound, up to the number of bounds.
 
     Raises:
-        TypeError: the bounds are not a tensor, an operand is bool or complex, or dtypes do not mix.
+        TypeError: the bounds are not a tensor, or an operand is bool or complex.
         ValueError: the bounds are not 1-d.
 
     Example:

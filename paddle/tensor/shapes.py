@@ -222,7 +222,7 @@ def squeeze(x: Tensor, axis: Any = None, name: str | None = None) -> Tensor:
     Args:
         x: tensor of any shape and dtype.
         axis: the dims to remove, an int or a sequence of ints; negative counts from the end. Those of another size
-            stay. By default all dims of size 1.
+            stay. By default, and for an empty list, all dims of size 1.
 
     Returns:
         Tensor of x's dtype.
@@ -230,7 +230,6 @@ def squeeze(x: Tensor, axis: Any = None, name: str | None = None) -> Tensor:
     Raises:
         TypeError: x is not a tensor.
         IndexError: x has no such dim.
-        ValueError: ``axis`` names a dim twice.
 
     Example:
         >>> import paddle
@@ -242,7 +241,7 @@ def squeeze(x: Tensor, axis: Any = None, name: str | None = None) -> Tensor:
     """
     need_tensor(x, "squeeze")
     s = x.shape
-    if axis is None:
+    if axis is None or (isinstance(axis, (list, tuple)) and not axis):
         axes = tuple([i for i, n in enumerate(s) if n == 1])
     elif type(axis) is int and s:
         a = axis_of(axis, len(s), "squeeze")

@@ -364,6 +364,52 @@ def test_a_leaf_that_changes_its_shape_in_no_grad():
     assert x.tolist()[0] == [1, 4]
 
 
+@pytest.mark.parametrize("captured", [False, True])
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda y: y.cast_("float64"),
+        lambda y: y.cast_("bfloat16"),
+        lambda y: y.cumsum_(),
+    ],
+)
+def test_history_stays_where_memory_changes_in_no_grad(write, captured):
+    """Gradients come to what there was in its own dtype and shape: their bits were taken for those of another."""
+
+    def function(x):
+        y = x * 2.0
+        other = y * 3.0
+        with paddle.no_grad():
+            write(y)
+        return y, other
+
+    x = paddle.to_tensor(np.ones((2, 3), "float32"), stop_gradient=False)
+    y, other = (paddle.jit.to_static(function) if captured else function)(x)
+    assert not y.stop_gradient
+    weights = np.arange(6.0).reshape(y.shape)
+    ((y * paddle.to_tensor(weights).astype(y.dtype)).sum().astype("float32") + other.sum()).backward()
+    assert x.grad.dtype is paddle.float32
+    np.testing.assert_array_equal(x.grad.numpy(), 2.0 * weights.reshape(2, 3) + 6.0)
+
+
+@pytest.mark.parametrize("captured", [False, True])
+def test_mixed_precision_writes_in_no_grad(captured):
+    """A form that stays in float32 changes the dtype of what a product left in bfloat16."""
+
+    def function(x):
+        with paddle.amp.auto_cast(dtype="bfloat16"):
+            y = F.linear(x, paddle.ones([3, 2]))
+            with paddle.no_grad():
+                y.exp_()
+        return y
+
+    x = paddle.to_tensor(np.ones((2, 3), "float32"), stop_gradient=False)
+    y = (paddle.jit.to_static(function) if captured else function)(x)
+    assert y.dtype is paddle.float32
+    y.sum().backward()
+    np.testing.assert_array_equal(x.grad.numpy(), np.full((2, 3), 2.0))
+
+
 def test_history_stays_where_the_shape_changes_in_no_grad():
     x = leaf([[1.0, 2.0, 3.0]])
     y = x * 2.0

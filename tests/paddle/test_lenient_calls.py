@@ -221,3 +221,90 @@ def test_frames_of_integers_and_gradients():
 def test_frames_that_do_not_fit_are_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call(paddle.arange(8.0))
+
+
+REDUCTIONS = (
+    "sum mean max min prod amax amin logsumexp any all nansum nanmean std var median nanmedian argmax cumsum sort"
+)
+
+
+@pytest.mark.parametrize("name", REDUCTIONS.split())
+def test_a_bool_is_no_axis(name):
+    """Which it is as a number: `x.sum(True)` is meant as `x.sum(keepdim=True)`."""
+    for flag in (True, False, np.bool_(True)):
+        with pytest.raises(TypeError, match="requires an integer for axis"):
+            getattr(paddle, name)(paddle.ones([2, 3]), flag)
+
+
+@pytest.mark.parametrize("captured", [False, True])
+@pytest.mark.parametrize("function", [F.softmax, F.log_softmax])
+def test_the_axis_of_a_softmax_may_be_a_tensor(function, captured):
+    x = T(np.random.default_rng(0).standard_normal((2, 3)))
+    for axis in (0, -1):
+        call = (
+            paddle.jit.to_static(lambda x, a=axis: function(x, T(a)))
+            if captured
+            else lambda x, a=axis: function(x, T(a))
+        )
+        np.testing.assert_array_equal(call(x).numpy(), function(x, axis).numpy())
+    for kind in (ValueError, IndexError):
+        with pytest.raises(kind, match="requires an axis from -2 to 1, got 2"):
+            function(x, 2)
+
+
+def test_no_dims_to_squeeze_are_all_of_size_1():
+    """An empty list says so in the reference, as None does; a tensor of no axes has none."""
+    x = paddle.ones([1, 2, 1])
+    for none in ([], (), None):
+        assert x.squeeze(none).shape == [2]
+        assert paddle.ones([1, 2, 1]).squeeze_(none).shape == [2]
+    assert x.squeeze(T([], dtype="int64")).shape == [1, 2, 1]
+
+
+EQUATIONS = {
+    "ij,ij->i": ((2, 3), (2, 1)),
+    "ij,jk->ik": ((2, 1), (3, 4)),
+    "ij,ij->ij": ((2, 1), (1, 3)),
+    "bij,bjk->bik": ((5, 2, 3), (1, 1, 2)),
+    "i,i,i->": ((3,), (1,), (3,)),
+    "...i,...i->...": ((2, 1), (3, 1, 4)),
+    "i...,i...->...": ((1, 2), (3, 2)),
+    "ij,ij->": ((0, 1), (1, 3)),
+}
+
+
+@pytest.mark.parametrize("captured", [False, True])
+@pytest.mark.parametrize("equation", EQUATIONS)
+def test_dims_of_size_1_are_repeated_in_einsum(equation, captured):
+    rng = np.random.default_rng(1)
+    arrays = [rng.standard_normal(shape) for shape in EQUATIONS[equation]]
+
+    def function(*xs):
+        return paddle.einsum(equation, *xs)
+
+    xs = [T(a, stop_gradient=False) for a in arrays]
+    y = (paddle.jit.to_static(function) if captured else function)(*xs)
+    np.testing.assert_allclose(y.numpy(), np.einsum(equation, *arrays), rtol=1e-12, atol=1e-14)
+    weights = rng.standard_normal(y.shape)
+    (y * T(weights)).sum().backward()
+    for k, (x, a) in enumerate(zip(xs, arrays)):  # linear in each operand
+        line = rng.standard_normal(a.shape)
+        moved = [*arrays[:k], line, *arrays[k + 1 :]]
+        slope = (np.einsum(equation, *moved) * weights).sum()
+        np.testing.assert_allclose((x.grad.numpy() * line).sum(), slope, rtol=1e-11, atol=1e-13)
+
+
+def test_labels_of_other_sizes_are_refused_in_einsum():
+    for equation, *shapes in (("ij,jk->ik", (2, 2), (3, 4)), ("ii->i", (1, 3))):
+        with pytest.raises(ValueError, match="requires one size for label"):
+            paddle.einsum(equation, *map(paddle.ones, shapes))
+
+
+@pytest.mark.parametrize("search", [paddle.searchsorted, lambda s, v: paddle.bucketize(v, s)])
+def test_sequences_and_values_of_any_two_dtypes(search):
+    wide = 2**24 + 1  # which float32 does not have
+    for bounds in ("int8", "int32", "int64", "float32", "float64"):
+        for values in ("int16", "int32", "int64", "float16", "float32", "float64"):
+            assert search(T([1, 3, 5], dtype=bounds), T([3, 4], dtype=values)).tolist() == [1, 2], (bounds, values)
+    assert search(T([1, wide]), T([2.0**24])).tolist() == [1]
+    assert search(T([wide - 1, wide + 9], dtype="float32"), T([wide])).tolist() == [1]

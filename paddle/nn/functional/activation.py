@@ -713,7 +713,7 @@ def softmax(
 
     Args:
         x: floating tensor of any shape.
-        axis: the axis whose elements sum to 1; negative counts from the end.
+        axis: the axis whose elements sum to 1, an int or a tensor of one; negative counts from the end.
         dtype: x is cast to this dtype first; integers need it.
         out: tensor of the result's shape and dtype, written and returned.
 
@@ -733,9 +733,8 @@ def softmax(
         x = _cast(x, dtype)
     try:
         y = apply_axis(_SOFTMAX, x, axis)
-    except TypeError:
-        need_tensor(x, "softmax")
-        raise
+    except (TypeError, IndexError) as error:
+        return apply1(_SOFTMAX[_other_axis(x, axis, "softmax", error)], x)
     return _along_0d(_SOFTMAX, x, axis, "softmax") if y is None else y
 
 
@@ -748,7 +747,7 @@ def log_softmax(x: Tensor, axis: int = -1, dtype: Any = None, name: str | None =
 
     Args:
         x: floating tensor of any shape.
-        axis: the axis whose exponentials sum to 1; negative counts from the end.
+        axis: the axis whose exponentials sum to 1, an int or a tensor of one; negative counts from the end.
         dtype: x is cast to this dtype first; integers need it.
 
     Returns:
@@ -770,9 +769,16 @@ def log_softmax(x: Tensor, axis: int = -1, dtype: Any = None, name: str | None =
         if not ndim:
             return _along_0d(_LOG_SOFTMAX, x, axis, "log_softmax")
         return apply1(_LOG_SOFTMAX[axis + ndim if axis < 0 else axis], x)
-    except AttributeError:
-        need_tensor(x, "log_softmax")
-        raise
+    except (AttributeError, TypeError, IndexError) as error:
+        return apply1(_LOG_SOFTMAX[_other_axis(x, axis, "log_softmax", error)], x)
+
+
+def _other_axis(x: Any, axis: Any, op: str, error: Exception) -> int:
+    """The axis that a tensor says, counted from the front; what it is not, or another ``error``, is raised."""
+    at = axis_of(axis, need_tensor(x, op).ndim, op)
+    if type(axis) is int:
+        raise error
+    return at
 
 
 def _cast(x: Tensor, dtype: Any) -> Tensor:

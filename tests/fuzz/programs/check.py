@@ -67,7 +67,7 @@ REFUSALS: dict[str, tuple[str, Callable[[Program, str], bool]]] = {
         lambda p, mode: mode.startswith("exported"),
     ),
     "ONNX Runtime has no kernel for a dtype": (
-        r"NOT_IMPLEMENTED : Could not find an implementation|data type is not supported with ScatterND",
+        r"NOT_IMPLEMENTED : Could not find an implementation|data type is not supported with Scatter",
         lambda p, mode: mode.startswith("exported")
         and ("mixed" in mode or {"float16", "float64"} & {*dtypes(p).values()} != set()),
     ),

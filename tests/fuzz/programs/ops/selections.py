@@ -134,7 +134,8 @@ def numbered(d: Draw) -> Proposal:
 
 
 op("take_flat", "paddle.take({0}, {1})", "torch.take({0}, {1})", numbered, dtype=lambda x, i: x, weight=0.5)
-op("rot90", "paddle.rot90({0}, {axis}, [0, 1])", "torch.rot90({0}, {axis}, [0, 1])", with_axis(2), weight=0.4)
+# Of no quarter turns the result is the operand, in memory that it shares.
+op("rot90", "paddle.rot90({0}, {axis}, [0, 1]).clone()", "torch.rot90({0}, {axis}, [0, 1])", with_axis(2), weight=0.4)
 op(
     "diag_embed",
     "paddle.diag_embed({0})",
