@@ -443,3 +443,30 @@ def test_states_are_copies(programs):
     before = state.tolist()
     exe.run(main)
     assert state.tolist() == before
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("wanted", ["x", "y", "xy"])
+def test_paddle_grad_of_some_of_the_data(wanted, create_graph):
+    """The others want a gradient as well, and have no part in what is asked for."""
+    arrays = {name: np.random.default_rng(k).standard_normal((2, 2)) for k, name in enumerate("xy")}
+
+    def function(x, y):
+        v = paddle.matmul(x, y) * x
+        named = {"x": x, "y": y}
+        return paddle.grad([(v * v).sum()], [named[name] for name in wanted], create_graph=create_graph)
+
+    eager = function(*(paddle.to_tensor(a, stop_gradient=False) for a in arrays.values()))
+    main = paddle.static.Program()
+    paddle.enable_static()
+    try:
+        with paddle.static.program_guard(main, paddle.static.Program()):
+            data = [paddle.static.data(name, [None, 2], "float64") for name in arrays]
+            for x in data:
+                x.stop_gradient = False
+            found = function(*data)
+        results = paddle.static.Executor().run(main, arrays, found)
+    finally:
+        paddle.disable_static()
+    for a, b in zip(results, eager, strict=True):
+        np.testing.assert_allclose(a, b.numpy(), rtol=1e-12)

@@ -584,6 +584,10 @@ class Capture(Tracer):
             for v in stops:
                 v.stop = False
 
+    def began_outside(self, root: SymTensor) -> bool:
+        """Return whether an input may depend on others."""
+        return id(root) in self._inner
+
     def gradients_of(
         self,
         outputs: Sequence[Any],
@@ -600,7 +604,7 @@ class Capture(Tracer):
         asked = [self.tensor(x) for x in inputs]
         before = []
         if any(map(self.given, asked)):
-            outer = (root for root, _ in self.gradient_roots() if id(root) in self._inner)
+            outer = (root for root, _ in self.gradient_roots() if self.began_outside(root))
             before = [root for root in outer if not any(root is x for x in asked)]
         with self.ending_at(self.tensor(x).value for x in blocked or ()):
             retain = retain or self.static  # whose programs are apart from the code that records them

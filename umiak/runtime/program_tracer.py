@@ -106,6 +106,9 @@ class ProgramTracer(Capture):
         self.names[name] = made
         return made
 
+    def began_outside(self, root: SymTensor) -> bool:
+        return super().began_outside(root) and not any(root is x for _, x in self.feeds)
+
     def capture(self, x: Tensor) -> SymTensor:
         if x.persistable:
             self.kept.setdefault(x.name, x)
