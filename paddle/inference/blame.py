@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from paddle.inference import loading
-from paddle.static.formats import files
 from paddle.static.formats.graph import Module, Operation
 from paddle.static.formats.record import Values, callstack, parameters_of
 from paddle.static.scope import Scope
@@ -25,7 +24,7 @@ def located(config: Any, inputs: Mapping[str, Tensor], error: Exception) -> Exce
     The model is read once more, and its operations are called one by one until one of them fails.
     """
     try:
-        read = files.read_model(*_sources(config), "run")
+        read = loading.read(*loading.sources(config))
     except OSError:  # the files are not there any more
         return None
     if not isinstance(read.program, Module):
@@ -44,8 +43,3 @@ def located(config: Any, inputs: Mapping[str, Tensor], error: Exception) -> Exce
         shown = "\n".join(f"    {line}" for text in lines for line in text.splitlines())
         return type(error)(f"{error}\n\n  {operation.name} of the model was written here:\n{shown}")
     return None
-
-
-def _sources(config: Any) -> tuple[Any, Any]:
-    program, parameters = loading.sources(config)
-    return program, parameters or None

@@ -46,10 +46,15 @@ class NativeConfig:
         self.threads = number
 
 
-def _file(op_name: str, path: Any) -> str:
+def _name(op_name: str, path: Any) -> str:
     path = os.fspath(path)
     if not isinstance(path, str):
         raise op_error(TypeError, op_name, "the name of a file", type(path).__name__)
+    return path
+
+
+def _file(op_name: str, path: Any) -> str:
+    path = _name(op_name, path)
     if not os.path.isfile(path):
         raise op_error(ModelNotFound, op_name, f"a file {path!r}", "none")
     return path
@@ -133,8 +138,8 @@ class Config(Devices, EngineSettings):
         """Name the files of the model.
 
         Args:
-            *args: a folder, or the files of the program and of its parameters. ``""`` for the latter: the program has
-                none.
+            *args: a folder, or the files of the program and of its parameters. The latter need not be there, or is
+                ``""``, where the program has none.
 
         Raises:
             TypeError: other arguments.
@@ -148,7 +153,7 @@ class Config(Devices, EngineSettings):
         else:
             prog, params = args
             self._prog = _file("Config", prog)
-            self._params = _file("Config", params) if os.fspath(params) else ""
+            self._params = _name("Config", params)
             self._dir = ""
         self._buffers = None
 
@@ -170,9 +175,9 @@ class Config(Devices, EngineSettings):
             path: its name.
 
         Raises:
-            FileNotFoundError: there is no such file.
+            TypeError: something that is no name of a file.
         """
-        self._params, self._buffers = _file("set_params_file", path), None
+        self._params, self._buffers = _name("set_params_file", path), None
 
     def set_model_buffer(self, prog: Any, prog_size: int, params: Any, params_size: int) -> None:
         """Give the model itself.
@@ -369,13 +374,13 @@ class Config(Devices, EngineSettings):
         """Set how much passes may do.
 
         Args:
-            opt_level: 0 for nothing; 1 for what changes no result by a rounding; 2 for all.
+            opt_level: 0 for nothing; 1 for what changes no result by a rounding; 2 or 3 for all.
 
         Raises:
             ValueError: another level.
         """
-        if isinstance(opt_level, bool) or opt_level not in (0, 1, 2):
-            raise op_error(ValueError, "set_optimization_level", "0, 1 or 2", repr(opt_level))
+        if isinstance(opt_level, bool) or opt_level not in (0, 1, 2, 3):
+            raise op_error(ValueError, "set_optimization_level", "0, 1, 2 or 3", repr(opt_level))
         self._level = opt_level
 
     def pass_builder(self) -> PassBuilder:
@@ -413,7 +418,7 @@ class Config(Devices, EngineSettings):
         if not self._flags["ir_optim"] or self._level == 0:
             return []
         names = [*self._builder.analysis_passes(), *self._builder.all_passes()]
-        return names if self._level == 2 else [n for n in names if n in CLEANING]
+        return names if self._level > 1 else [n for n in names if n in CLEANING]
 
     def enable_cinn(self) -> None:
         """Compile the model, which is done in any case."""

@@ -104,7 +104,10 @@ NARROW = {PrecisionType.Half: "float16", PrecisionType.Bfloat16: "bfloat16"}
 
 def data_type(dtype: DType) -> DataType:
     """The member that stands for a dtype."""
-    return DataType[dtype.name.upper()]
+    name = dtype.name.upper()
+    if name not in DataType.__members__:
+        raise op_error(ValueError, "type", f"one of the dtypes {[x.lower() for x in DataType.__members__]}", dtype.name)
+    return DataType[name]
 
 
 def dtype_of(kind: DataType) -> DType:

@@ -9,6 +9,7 @@ from typing import Any
 from paddle.static.formats import files
 from paddle.static.formats.cut import Tail, cut, from_data
 from paddle.static.formats.graph import Module
+from paddle.static.formats.record import parameter_names
 from paddle.static.program import Program
 from paddle.static.saving import program_read
 from paddle.static.scope import Scope, scope_guard
@@ -40,6 +41,18 @@ class Model:
         return [x.name for x in self.fetched] if self.tail is None else self.tail.outputs
 
 
+def read(program: Any, parameters: Any) -> files.Model:
+    """The content of two files, or of the bytes of them. A file of parameters that is not there is none: models without
+    parameters are saved without one."""
+    absent = isinstance(parameters, str) and parameters != "" and not os.path.exists(parameters)
+    found = files.read_model(program, None if absent else parameters or None, _WHO)
+    if absent and isinstance(found.program, Module) and (names := parameter_names(found.program)):
+        raise op_error(
+            ModelNotFound, "Config", f"a file {parameters!r} with the values of {len(names)} parameters", "none"
+        )
+    return found
+
+
 def from_files(program: Any, parameters: Any, may_be_cut: bool = False) -> Model:
     """A model in two files, or in the bytes of them.
 
@@ -51,10 +64,10 @@ def from_files(program: Any, parameters: Any, may_be_cut: bool = False) -> Model
     """
     scope, tail = Scope(), None
     with scope_guard(scope):
-        read = files.read_model(program, parameters or None, _WHO)
-        may_be_cut = may_be_cut and isinstance(read.program, Module)
+        model = read(program, parameters)
+        may_be_cut = may_be_cut and isinstance(model.program, Module)
         try:
-            made, feeds, fetched = program_read(_WHO, read, program)
+            made, feeds, fetched = program_read(_WHO, model, program)
             # Where the meaning of an operator branches on data, its program serves usual data alone.
             is_cut = may_be_cut and made._tracer.scope.steered > 0
         except ValueError as error:
@@ -62,8 +75,8 @@ def from_files(program: Any, parameters: Any, may_be_cut: bool = False) -> Model
                 raise
             is_cut = True
         if is_cut:
-            head, tail = cut(read.program, read.values)  # type: ignore[arg-type]
-            made, feeds, fetched = program_read(_WHO, files.Model(head, read.values), program)
+            head, tail = cut(model.program, model.values)  # type: ignore[arg-type]
+            made, feeds, fetched = program_read(_WHO, files.Model(head, model.values), program)
     return Model(made, feeds, list(fetched), scope, tail)
 
 

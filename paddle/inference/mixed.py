@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from paddle._public import public
@@ -12,6 +14,9 @@ from paddle.inference.config import Config
 from paddle.inference.kinds import NARROW, PlaceType, PrecisionType, _required
 from paddle.inference.preparing import FOLDING, around_runs, optimise
 from paddle.static.executor import Executor
+from paddle.static.formats import pir
+from paddle.static.formats.files import read_program
+from paddle.static.formats.graph import DATA, FETCH, Attribute, Module, Operation, Result, TensorType
 from paddle.static.saving import save_to_file, serialize_persistables, serialize_program
 from paddle.static.scope import scope_guard
 from umiak.util.errors import op_error
@@ -38,13 +43,13 @@ def convert_to_mixed_precision(
         mixed_params_file: the file of its parameters; an empty str: beside the program, under its name.
         mixed_precision: ``PrecisionType.Half`` or ``PrecisionType.Bfloat16``.
         backend: accepted: the files are the same for all devices.
-        keep_io_types: inputs and outputs stay in float32. They do in any case: ``Config.enable_low_precision_io``
-            exchanges them in the narrow type.
+        keep_io_types: whether inputs and outputs of float32 stay so; else they are of the narrow type.
         black_list: operators that stay in float32.
         **kwargs: ``white_list``: operators that are computed in the narrow type, too.
 
     Raises:
-        ValueError: another precision, ``keep_io_types=False``, or files that hold no model.
+        ValueError: another precision, files that hold no model, or ``keep_io_types=False`` for a model that operators
+            of PaddlePaddle cannot say.
         TypeError: something that is no precision or device, or another keyword.
         FileNotFoundError: there is no such file.
 
@@ -67,11 +72,6 @@ def convert_to_mixed_precision(
     narrow = NARROW.get(_required(op_name, "mixed_precision", mixed_precision, PrecisionType))
     if narrow is None:
         raise op_error(ValueError, op_name, "PrecisionType.Half or PrecisionType.Bfloat16", mixed_precision)
-    if not keep_io_types:
-        raise op_error(
-            ValueError, op_name, "keep_io_types=True", keep_io_types,
-            "Config.enable_low_precision_io() exchanges inputs and outputs in the narrow type.",
-        )  # fmt: skip
     if unknown := set(kwargs) - {"white_list"}:
         raise op_error(TypeError, op_name, "the keyword white_list", sorted(unknown))
     config = Config(model_file, params_file)
@@ -84,7 +84,45 @@ def convert_to_mixed_precision(
         with scope_guard(model.scope):
             program = serialize_program(feeds, model.fetched, program=model.program)
             values = serialize_persistables(feeds, model.fetched, Executor(), program=model.program)
-    save_to_file(mixed_model_file, program)
+    save_to_file(mixed_model_file, program if keep_io_types else _narrow_io(op_name, program, narrow))
     beside = os.path.splitext(os.fspath(mixed_model_file))[0] + loading.PARAMETERS
-    if values:
+    if values or os.fspath(mixed_params_file):  # what is named there is a file, of a model without parameters as well
         save_to_file(os.fspath(mixed_params_file) or beside, values)
+
+
+def _narrow_io(op_name: str, program: bytes, narrow: str) -> bytes:
+    """A program whose inputs and outputs of float32 are narrow: casts stand behind the former and before the latter."""
+    module = read_program(program, op_name)
+    if not isinstance(module, Module):
+        raise op_error(
+            ValueError, op_name, "keep_io_types=True for a program in Umiak's own format", False,
+            "Config.enable_low_precision_io() exchanges inputs and outputs in the narrow type.",
+        )  # fmt: skip
+    types = {r.number: r.type for o in module.block.operations for r in o.results}
+    free = itertools.count(1 + max(r.number for o in module.block.walk() for r in _made(o)))
+
+    def cast(x: int, made: Result, dtype: str) -> Operation:
+        return Operation("pd_op.cast", [x], {"dtype": Attribute("dtype", dtype)}, [made])
+
+    made: list[Operation] = []
+    for o in module.block.operations:
+        x = o.results[0].number if o.name == DATA else o.operands[0] if o.name == FETCH else None
+        kind = None if x is None else types[x]
+        if x is None or not isinstance(kind, TensorType) or kind.dtype != "float32":
+            made.append(o)
+            continue
+        here = Result(next(free), kind._replace(dtype=narrow))
+        if o.name == DATA:
+            made += [o, cast(here.number, Result(x, kind), "float32")]
+            o.results, o.attributes["dtype"] = [here], Attribute("dtype", narrow)
+        else:
+            made += [cast(x, here, narrow), o]
+            o.operands, o.results = [here.number], [Result(r.number, here.type) for r in o.results]
+    module.block.operations = made
+    return json.dumps(pir.write(module)).encode()
+
+
+def _made(o: Operation) -> Iterator[Result]:
+    yield from o.results
+    for region in o.regions:
+        yield from region.arguments

@@ -228,8 +228,9 @@ class Predictor:
     # --- memory
 
     def clear_intermediate_tensor(self) -> None:
-        """Let go of the memory for values inside that is kept between runs, and of inputs and outputs."""
-        self._slots.values.clear()
+        """Let go of the memory for values inside that is kept between runs, and of outputs. Inputs stay as they are."""
+        for name in self._prepared.outputs:
+            self._slots.values.pop((False, name), None)
         self._run.executor.shrink()
 
     def try_shrink_memory(self) -> int:

@@ -17,7 +17,6 @@ from paddle.inference.config import LOG, Config
 from paddle.inference.staged import StagedRun, staged
 from paddle.pir.pass_manager import PassManager
 from paddle.static.executor import Executor
-from paddle.static.formats import files
 from paddle.static.formats.graph import Module
 from paddle.static.formats.record import input_types, output_names
 from paddle.static.program import Program, managed
@@ -75,7 +74,7 @@ class Prepared:
     def _staged(self, request: engines.Request) -> StagedRun:
         config = self.config
         program_file, parameters = loading.sources(config)
-        read = files.read_model(program_file, parameters or None, "create_predictor")
+        read = loading.read(program_file, parameters)
         if not isinstance(read.program, Module) or config._flags["save_optimised"] or config._flags["use_optimised"]:
             got = "one in Umiak's own" if not isinstance(read.program, Module) else "one that is to be kept optimised"
             raise op_error(

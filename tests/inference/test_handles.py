@@ -159,3 +159,18 @@ def test_addresses_that_are_refused(handle, given, kind, message):
 def test_outputs_are_not_given(predictor, call, given):
     with pytest.raises(ValueError, match=rf"\[{call}\] requires an input, got the output"):
         getattr(output(predictor), call)(*given)
+
+
+@pytest.mark.parametrize("dtype", ["int16", "complex64"])
+def test_types_that_have_no_name(tmp_path, dtype):
+    """Models of other dtypes run; the enumeration has no member for them."""
+    prefix = str(tmp_path / "model")
+    paddle.jit.save(paddle.nn.Flatten(0), prefix, [paddle.static.InputSpec([None, 2], dtype, "x")])
+    predictor = inference.create_predictor(inference.Config(prefix + ".json", ""))
+    x = np.arange(4).reshape(2, 2).astype(dtype)
+    handle = predictor.get_input_handle("x")
+    handle.copy_from_cpu(x)
+    predictor.run()
+    np.testing.assert_array_equal(predictor.get_output_handle("fetch_name_0").copy_to_cpu(), x.ravel())
+    with pytest.raises(ValueError, match=rf"requires one of the dtypes \['float32', .*, got {dtype}"):
+        handle.type()

@@ -48,6 +48,18 @@ def test_by_two_files(saved):
     works(config, saved)
 
 
+def test_a_file_of_parameters_that_is_not_there(saved, tmp_path):
+    """Models without parameters are saved without one; all others need theirs."""
+    paddle.jit.save(paddle.nn.ReLU(), str(tmp_path / "relu"), [paddle.static.InputSpec([None, 2], "float32", "x")])
+    assert not (tmp_path / "relu.pdiparams").exists()
+    config = inference.Config(str(tmp_path / "relu.json"), str(tmp_path / "relu.pdiparams"))
+    (y,) = inference.create_predictor(config).run([paddle.to_tensor([[-1.0, 2.0]])])
+    assert y.tolist() == [[0.0, 2.0]]
+    config = inference.Config(f"{saved('linear')[1]}.json", str(tmp_path / "none"))
+    with pytest.raises(ModelNotFound, match=r"\[Config\] requires a file '.*none' with the values of \d+ parameters"):
+        inference.create_predictor(config)
+
+
 @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
 def test_by_bytes(saved, kind):
     _, prefix = saved("linear")

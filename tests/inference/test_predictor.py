@@ -242,17 +242,44 @@ def test_mixed_precision_as_files(saved, tmp_path):
     same(outputs(inference.create_predictor(inference.Config(*new)), arrays), net.expected(arrays), rtol=0.1, atol=0.05)
 
 
+@pytest.mark.parametrize("precision", [inference.PrecisionType.Half, inference.PrecisionType.Bfloat16])
+@pytest.mark.parametrize("name", ["convolutions", "branches", "two_inputs"])
+def test_files_with_inputs_and_outputs_in_the_narrow_type(saved, tmp_path, name, precision):
+    net, prefix = saved(name)
+    new = [str(tmp_path / "mixed.json"), str(tmp_path / "mixed.pdiparams")]
+    kinds = precision, inference.PlaceType.CPU
+    files = files_of(str(prefix))
+    inference.convert_to_mixed_precision(*files, *new, *kinds, keep_io_types=False)
+    predictor = inference.create_predictor(inference.Config(*new))
+    narrow = {"Half": "float16", "Bfloat16": "bfloat16"}[precision.name]
+    arrays = net.arrays(1)
+    given = [paddle.to_tensor(x).astype(narrow) if x.dtype == "float32" else paddle.to_tensor(x) for x in arrays]
+    rounded = [x.astype("float32").numpy() if x.dtype.name == narrow else x.numpy() for x in given]
+    wanted = net.expected(rounded)
+    for y, want in zip(predictor.run(given), wanted, strict=True):
+        assert y.dtype.name == (narrow if want.dtype == "float32" else want.dtype.name)
+        np.testing.assert_allclose(y.astype("float32").numpy(), want, rtol=0.1, atol=0.05)
+    with pytest.raises(ValueError, match=f"as {narrow}, as the model declares it, got float32"):
+        predictor.run([paddle.to_tensor(x) for x in arrays])
+
+
+def test_a_converted_model_without_parameters_has_the_file_that_was_named(tmp_path):
+    layer = paddle.nn.ReLU()
+    prefix, new = str(tmp_path / "relu"), [str(tmp_path / "new.json"), str(tmp_path / "new.pdiparams")]
+    paddle.jit.save(layer, prefix, [paddle.static.InputSpec([None, 2], "float32", "x")])
+    kinds = inference.PrecisionType.Half, inference.PlaceType.CPU
+    inference.convert_to_mixed_precision(prefix + ".json", prefix + ".pdiparams", *new, *kinds)
+    assert (tmp_path / "new.pdiparams").stat().st_size == 0
+    (y,) = inference.create_predictor(inference.Config(*new)).run([paddle.to_tensor([[-1.0, 2.0]])])
+    assert y.tolist() == [[0.0, 2.0]]
+
+
 @pytest.mark.parametrize(
     ("change", "kind", "message"),
     [
         ({"mixed_precision": inference.PrecisionType.Int8}, ValueError, "PrecisionType.Half or"),
         ({"mixed_precision": "half"}, TypeError, "a member of PrecisionType"),
         ({"backend": 0}, TypeError, "a member of PlaceType"),
-        (
-            {"keep_io_types": False},
-            ValueError,
-            "requires keep_io_types=True, got False. Config.ena",
-        ),
         ({"grey_list": set()}, TypeError, "the keyword white_list"),
     ],
 )
@@ -376,9 +403,12 @@ def test_memory_is_given_back(saved, config):
     predictor = inference.create_predictor(config("convolutions"))
     arrays = net.arrays(0)
     outputs(predictor, arrays)
+    name = predictor.get_output_names()[0]
     predictor.clear_intermediate_tensor()
-    with pytest.raises(RuntimeError, match="requires a value for the input 'image'"):
-        predictor.run()
+    with pytest.raises(RuntimeError, match=f"requires values of '{name}', got none"):
+        predictor.get_output_handle(name).copy_to_cpu()
+    predictor.run()  # over the inputs, which stay
+    same([predictor.get_output_handle(name).copy_to_cpu()], net.expected(arrays)[:1])
     assert predictor.try_shrink_memory() >= 0
     same(outputs(predictor, arrays), net.expected(arrays))
 
