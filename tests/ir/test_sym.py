@@ -214,6 +214,10 @@ def test_what_is_required_tells_sizes_that_broadcast() -> None:
         assert dim.expands(d, a) and not dim.expands(a, d)
         assert dim.same(dim.broadcast(d, b), a) and dim.same(dim.broadcast(b, d), a)
         assert len(scope.checks) == before
+        e, f = scope.size(), scope.size()
+        assert dim.where(e == 1, f, e).op == "select"  # they may not fit
+        both = dim.broadcast(e, f)
+        assert dim.where(e == 1, f, e) is dim.where(f == 1, e, f) is both and dim.where(e == 1, e, f) is not both
 
 
 def test_one_of_several_sizes_is_one_condition() -> None:

@@ -23,7 +23,6 @@ from umiak.ir.expr import (
     symbol,
     to_float,
     to_int,
-    where,
 )
 from umiak.ir.linearise import Instruction, Linear, Opcode, linearise
 from umiak.ir.scope import (
@@ -105,6 +104,16 @@ def broadcast(a: Int, b: Int) -> Int:
     if scope is not None:
         a, b = scope.simplify(a), scope.simplify(b)
     return expr.broadcast_value(a, b)
+
+
+def where(condition: Bool, a: Number, b: Number) -> Number:
+    """``a if condition else b`` without deciding the condition; ``a if b == 1 else b`` is the size of both broadcast,
+    where they are known to."""
+    if type(condition) is type(b) is Sym and kind_of(a) == kind_of(b) == "int" and condition is expr.compare_eq(b, 1):
+        scope = get_scope()
+        if scope is not None and scope.decide(expr.broadcastable(a, b)):
+            return broadcast(a, b)
+    return expr.where(condition, a, b)
 
 
 def expands(n: Int, size: Int) -> bool:

@@ -12,8 +12,10 @@ from umiak.compiler.passes.fusion import Found, Made, fuse_operations, tensor
 from umiak.compiler.passes.registry import register_pass
 from umiak.compiler.passes.spelled_attention import PRODUCTS, Labelled, Spelled, spelled
 from umiak.compiler.passes.spelled_mask import Part
+from umiak.ir import sym as dim
 from umiak.ir.passes import remove_dead
 from umiak.ir.program import Operation, Program, Value
+from umiak.ir.rewrite import operand_of
 from umiak.ir.tracer import Tracer
 
 # Scores of a head below which the matmuls and the softmax between them are as good; with a mask, below which its
@@ -60,9 +62,15 @@ def _attention(masks: Masks, dense: bool, fewest: int, found: Found, o: Operatio
         return None
     if parts.masks and _pays(parts) and (build := masks.fusion(o, parts, found.kept)) is not None:
         return build
-    if parts.masks and not (dense and _is_operand(parts)):
+    if not parts.masks:
+        return partial(_dense, o, parts)
+    if not (dense or parts.guarded):
         return None
-    return partial(_dense, o, parts)
+    causal = [p for p in parts.masks if masks.is_causal(parts, p, found.kept)]
+    rest = [p for p in parts.masks if p not in causal]
+    if len(rest) > 1 or not all(_is_operand(p, parts) for p in rest):
+        return None
+    return partial(_dense, o, parts, rest[0] if rest else None, bool(causal))
 
 
 def _fewer(parts: Spelled, scores: int) -> bool:
@@ -77,18 +85,32 @@ def _pays(parts: Spelled) -> bool:
     return not (_fewer(parts, FEWEST_MASKED_SCORES) or (type(queries) is int and queries < FEWEST_QUERIES))
 
 
-def _is_operand(parts: Spelled) -> bool:
-    """Return whether the mask can be added by the operation."""
-    (mask, *more) = parts.masks
+def _is_operand(mask: Part, parts: Spelled) -> bool:
+    """Return whether a mask can be an operand of the operation."""
     own = mask.mask.meta.dtype
-    return not more and mask.kind == "added" and (own is parts.dtype or bool(own and own.is_bool))
+    if mask.kind == "added":
+        return own is parts.dtype
+    return bool(own and own.is_bool) and type(mask.fill) is float and mask.fill == float("-inf")
 
 
-def _dense(o: Operation, parts: Spelled) -> Any:
-    mask = tensor(parts.masks[0].mask) if parts.masks else None
+def _dense(o: Operation, parts: Spelled, part: Part | None = None, causal: bool = False) -> Any:
+    mask = None if part is None else tensor(_narrowest(part.mask, parts))
+    if part is not None and part.kind == "hidden":
+        mask = F.logical_not(mask)
     if mask is not None and "h" not in parts.labels and mask.ndim == 3:
         mask = F.unsqueeze(mask, axes=(1,))
-    return parts.result(F.attention(*parts.operands(), mask, causal=False, scale=parts.scale), o)
+    return parts.result(F.attention(*parts.operands(), mask, causal=causal, scale=parts.scale), o)
+
+
+def _narrowest(mask: Value, parts: Spelled) -> Value:
+    """A mask before it was repeated, where it is known to have dims of 1 or those of the scores then."""
+    sizes = [n for n, label in zip(parts.sizes, "bhqk", strict=True) if label in parts.labels or label == "k"]
+    while (wide := operand_of(mask, "broadcast_to")) is not None:
+        source: Any = wide.operands[0]
+        if not all(dim.expands(n, m) for n, m in zip(reversed(source.meta.shape), reversed(sizes), strict=False)):
+            break
+        mask = source
+    return mask
 
 
 def _masked_call(masks: Masks, found: Found, o: Operation) -> Callable[[], Made] | None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any
+from typing import Any, NamedTuple
 
 from umiak import ops as F
 from umiak.compiler.passes.folding import untraced
 from umiak.compiler.passes.fusion import Made
 from umiak.compiler.passes.mask_columns import Columns, weigh_nothing
+from umiak.compiler.passes.mask_intervals import Interval, Intervals, hidden_intervals
 from umiak.compiler.passes.mask_reader import GradientReach, Unreadable
-from umiak.compiler.passes.spelled_attention import Labelled, Spelled
-from umiak.compiler.passes.spelled_mask import SpelledMask
+from umiak.compiler.passes.spelled_attention import Spelled
+from umiak.compiler.passes.spelled_mask import Part, SpelledMask
 from umiak.compiler.plan import plain_modes
 from umiak.core import context
 from umiak.core.array import to_numpy
@@ -32,8 +33,8 @@ class Masks:
 
     def __init__(self, still: AbstractSet[int], branches: bool = True, strict: bool = True) -> None:
         self.still, self.branches, self.strict = still, branches, strict
-        self.read: dict[tuple, SpelledMask | None] = {}
-        self.columns: dict[tuple, Columns] = {}
+        self.read: dict[tuple, _Read | None] = {}
+        self.columns: dict[tuple, Columns | Intervals] = {}
 
     def fusion(
         self, o: Operation, parts: Spelled, asked: AbstractSet[int], causal: bool = False
@@ -42,23 +43,38 @@ class Masks:
 
         ``asked``: ids of values whose gradients somebody asks for.
         """
-        strict = self.strict and o.name != "attention"
+        strict = self.strict and o.name != "attention" and not parts.guarded
         key = (*(p.key for p in parts.masks), *map(str, parts.sizes), strict, causal)
         if key not in self.read:
             self.read[key] = self._read(parts, strict, causal, asked)
-        mask = self.read[key]
-        if mask is None:
+        read = self.read[key]
+        if read is None:
             return None
-        return lambda: self._build(o, parts, mask, key)
+        return lambda: self._build(o, parts, read, key)
 
-    def _read(self, parts: Spelled, strict: bool, causal: bool, asked: AbstractSet[int]) -> SpelledMask | None:
-        rank = 4 if "h" in parts.labels else 3
-        sizes = parts.sizes
-        if dim.known(sizes[2]) == 0 or not _positive(sizes[2]) or not _positive(sizes[3]):
-            return None
+    def is_causal(self, parts: Spelled, part: Part, asked: AbstractSet[int]) -> bool:
+        """Return whether one of the masks is causal order and nothing else, where a query that sees nothing is 0."""
         try:
-            mask = SpelledMask(parts.masks, rank, sizes, strict, causal, GradientReach(self.still, asked))
+            return self._mask(parts, (part,), False, False, asked).plain
         except Unreadable:
+            return False
+
+    def _mask(
+        self, parts: Spelled, masks: Sequence[Part], strict: bool, causal: bool, asked: AbstractSet[int]
+    ) -> SpelledMask:
+        rank = 4 if "h" in parts.labels else 3
+        return SpelledMask(masks, rank, parts.sizes, strict, causal, GradientReach(self.still, asked))
+
+    def _read(self, parts: Spelled, strict: bool, causal: bool, asked: AbstractSet[int]) -> _Read | None:
+        sizes = parts.sizes
+        try:
+            mask = self._mask(parts, parts.masks, strict, causal, asked)
+        except Unreadable:
+            return None
+        hidden = hidden_intervals(mask)
+        if mask.plain or hidden is not None:
+            return _Read(mask, hidden)
+        if dim.known(sizes[2]) == 0 or not _positive(sizes[2]) or not _positive(sizes[3]):
             return None
         if mask.bounded and not (_positive(sizes[0]) and _positive(sizes[1])):
             return None  # the bound of the scores is a maximum over them all
@@ -67,14 +83,15 @@ class Masks:
                 if not bool(to_numpy(Columns(mask).holds)):
                     return None
             mask.proven = True
-        return mask if self.branches or mask.proven else None
+        return _Read(mask, None) if self.branches or mask.proven else None
 
-    def _build(self, o: Operation, parts: Spelled, mask: SpelledMask, key: tuple) -> Made:
+    def _build(self, o: Operation, parts: Spelled, read: _Read, key: tuple) -> Made:
+        mask = read.mask
         q, k, v = parts.operands()
         if mask.plain:
             return parts.result(F.attention(q, k, v, None, causal=True, scale=parts.scale), o)
-        columns = self._columns_of(mask, (*key, o.recompute))
-        if mask.proven:
+        columns = self._columns_of(read, (*key, o.recompute))
+        if isinstance(columns, Intervals) or mask.proven:
             y = F.attention(q, k, v, columns.indices, causal=mask.causal, scale=parts.scale)
         else:
             holds = columns.holds
@@ -83,14 +100,22 @@ class Masks:
             y = _branch(o, parts, mask, (q, k, v), columns.indices, holds)
         return parts.result(y, o)
 
-    def _columns_of(self, mask: SpelledMask, key: tuple) -> Columns:
+    def _columns_of(self, read: _Read, key: tuple) -> Columns | Intervals:
         """The columns of a mask, those that the block has already if it has."""
         block = current().builder.block
         key = (*key, id(block))
         known = self.columns.get(key)
-        if known is None or not any(known.holds.value.producer is o for o in block.operations):
-            known = self.columns[key] = Columns(mask)
+        if known is None or not any(known.indices.value.producer is o for o in block.operations):
+            made = Columns(read.mask) if read.hidden is None else Intervals(read.mask, read.hidden)
+            known = self.columns[key] = made
         return known
+
+
+class _Read(NamedTuple):
+    """A mask that is read. ``hidden``: the intervals that it hides, where these are known without data."""
+
+    mask: SpelledMask
+    hidden: list[Interval] | None
 
 
 def _branch(
@@ -120,7 +145,7 @@ def _branch(
                 for (end, order), given in zip(own, (q, k, v), strict=True):
                     table[id(end.value)] = end.back(given, order).value
                 dense = _recorded_anew(tracer, inner, o, {id(p.mask) for p in parts.masks}, table)
-                y = Labelled(dense, parts.labels).order("bqhe")
+                y = parts.of_result(dense)
             block.outputs = [y.value]
         blocks.append(block)
     taken = tracer.scope.symbol("int", lo=0, hi=1)
@@ -130,7 +155,10 @@ def _branch(
 
 def _positive(n: Any) -> bool:
     """Return whether a size is known to be no 0."""
-    return (n.lo if type(n) is not int else n) >= 1
+    if type(n) is int:
+        return n >= 1
+    scope = dim.get_scope()
+    return n.lo >= 1 or (scope is not None and scope.decide(n >= 1) is True)
 
 
 def _cut(o: Operation, ends: set[int], leaves: list[Value]) -> tuple[list[Operation], list[Value]]:

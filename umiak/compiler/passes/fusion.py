@@ -139,6 +139,17 @@ def number_of(x: Any) -> Any:
     return o.operands[0]
 
 
+def spread_number(x: Any) -> Any:
+    """The number that all elements of an operand are, or a value of one element; None for others."""
+    while (wide := operand_of(x, "broadcast_to")) is not None:
+        x = wide.operands[0]
+    if (made := operand_of(x, "full")) is not None and type(made.operands[0]) in (int, float):
+        return float(made.operands[0])  # type: ignore[arg-type]
+    if type(x) is Value and all(type(n) is int and n == 1 for n in x.meta.shape):
+        return x
+    return float(x) if type(x) in (int, float) else None
+
+
 def same_sizes(a: Sequence[Any], b: Sequence[Any]) -> bool:
     """Return whether two shapes are known to be equal."""
     return len(a) == len(b) and all(dim.same(m, n) for m, n in zip(a, b, strict=True))

@@ -7,11 +7,13 @@ the ends of the run of equal ``f`` that ``j`` is in, if no run comes twice.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from umiak.compiler.passes.mask_reader import Call, Half, Node, Unreadable
 from umiak.compiler.passes.mask_sums import Sum, height, integers, mirrored
+from umiak.ir import sym as dim
 
 COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 
@@ -67,12 +69,13 @@ class RunChange(Change):
 class Changes:
     """Finds where trees change from one query to the next.
 
-    ``common``: sums that are equal for a query and a key that sees it: where they are not, nothing else matters.
-    ``square``: whether queries and keys are as many. ``sums``: what has to fit the integers that it is computed in.
+    ``sizes``: of the scores. ``common``: sums that are equal for a query and a key that sees it: where they are not,
+    nothing else matters. ``sums``: what has to fit the integers that it is computed in.
     """
 
-    def __init__(self, common: tuple[Sum, ...] = (), square: bool = False) -> None:
-        self.common, self.square = common, square
+    def __init__(self, sizes: Sequence[Any], common: tuple[Sum, ...] = ()) -> None:
+        self.sizes, self.common = sizes, common
+        self.square = dim.same(*sizes[2:])
         self.sums: list[Sum] = []
 
     def of(self, node: Node) -> list[Change]:
@@ -111,7 +114,9 @@ class Changes:
         return None
 
     def _fit(self, *sums: Sum) -> None:
-        self.sums += [x for x in sums if x.may_wrap and not any(x.same(y) and x.bits == y.bits for y in self.sums)]
+        known = self.sums
+        new = [x for x in sums if x.may_wrap(self.sizes)]
+        self.sums += [x for x in new if not any(x.same(y) and x.bits == y.bits for y in known)]
 
     def _where(self, total: Sum, name: str) -> list[Change]:
         """Return where a comparison of a sum with 0 changes."""

@@ -16,15 +16,16 @@ from typing import Any
 from umiak import ops as F
 from umiak.compiler.passes.fusion import tensor
 from umiak.compiler.passes.mask_changes import Change, FlagChange, OrderedChange, RunChange
-from umiak.compiler.passes.mask_reader import AXES, Call, Entry, Half, Node, Number, Place, Vector
+from umiak.compiler.passes.mask_reader import Node
 from umiak.compiler.passes.mask_sums import Sum
+from umiak.compiler.passes.mask_values import Places, counted
 from umiak.compiler.passes.spelled_mask import SpelledMask
 from umiak.core import dtype as dt
 from umiak.core.dtype import DType
 from umiak.ir.program import Value
 
 
-class Columns:
+class Columns(Places):
     """The columns of a mask. All tensors are recorded, or computed, when this is made.
 
     ``indices``: the columns, int32 ``[batch, heads, keys, columns]``. ``holds``: a flag, whether they are the mask, if
@@ -33,13 +34,7 @@ class Columns:
     """
 
     def __init__(self, mask: SpelledMask) -> None:
-        self.mask = mask
-        self.shape = (mask.batch, mask.heads)
-        self.is_one = all(type(n) is int and n == 1 for n in self.shape)  # for all batch entries and heads
-        self.queries, self.keys = mask.sizes[2:]
-        self.key = F.reshape(_count(self.keys), shape=(1, 1, self.keys, 1))
-        self.all_queries = F.reshape(_count(self.queries), shape=(1, 1, 1, self.queries))
-        self.rows: dict[int, Any] = {}
+        super().__init__(mask)
         self.checks: list[Any] = []
         self.fills: list[Any] = [_fill(p.fill) for p in mask.parts if p.has_fill]
         for total in mask.sums:
@@ -47,64 +42,6 @@ class Columns:
         self.indices = self._columns()
         self.holds = reduce(F.logical_and, self.checks)
         self.highest = reduce(F.maximum, self.fills) if mask.bounded else None
-
-    # --- values at places
-
-    def at(self, node: Node, query: Any) -> Any:
-        """Return what a tree is for keys at queries: ``[batch, heads, keys, n]``, or with dims of 1."""
-        if isinstance(node, Number):
-            return node.value if node.dtype is None else F.full(node.value, dtype=node.dtype, shape=(1, 1, 1, 1))
-        if isinstance(node, Place):
-            place = query if node.axis == "i" else self.key
-            return F.add(F.mul(F.cast(place, dtype=node.dtype), node.step), node.start)
-        if isinstance(node, Vector):
-            return self._row(node, query) if node.by_query else self._spread(node)
-        if isinstance(node, Half):
-            down, across = (query if a == "i" else self.key for a in (node.down, node.across))
-            side = F.sub(F.sub(across, down), node.diagonal)
-            zero = F.full(0, dtype=node.dtype, shape=(1, 1, 1, 1))
-            return F.where((F.ge if node.upper else F.le)(side, 0), self.at(node.x, query), zero)
-        if isinstance(node, Entry):
-            return F.take(tensor(node.table.value), self.at(node.index, query), axis=0)
-        assert isinstance(node, Call)
-        args = [None if x is None else self.at(x, query) for x in node.args]
-        return node.operation.op(*args, *node.operation.params)
-
-    def _spread(self, node: Vector) -> Any:
-        """A vector, with a dim for each of the axes."""
-        axes = [i for a in AXES for i, own in enumerate(node.of) if own == a]
-        rest = [i for i, own in enumerate(node.of) if own is None]
-        x = tensor(node.value)
-        if (perm := (*rest, *axes)) != tuple(range(len(perm))):
-            x = F.permute(x, perm=perm)
-        shape = tuple(node.value.meta.shape[node.of.index(a)] if a in node.of else 1 for a in AXES)
-        shape = (*shape[:2], shape[3], 1) if not node.by_query else (*shape[:2], 1, shape[2])
-        return F.reshape(x, shape=shape)
-
-    def _row(self, node: Vector, query: Any) -> Any:
-        """The elements of a vector of queries at some of them."""
-        if query is self.all_queries:
-            return self._spread(node)
-        if id(node) not in self.rows:
-            self.rows[id(node)] = F.reshape(
-                F.broadcast_to(self._spread(node), shape=(*self.shape, 1, self.queries)),
-                shape=(*self.shape, self.queries),
-            )
-        x, (keys, n) = self.rows[id(node)], query.shape[2:]
-        if self.is_one:
-            return F.take(F.reshape(x, shape=(self.queries,)), query, axis=0)
-        places = F.reshape(F.broadcast_to(query, shape=(*self.shape, keys, n)), shape=(*self.shape, keys * n))
-        return F.reshape(F.take_along(x, places, axis=2), shape=(*self.shape, keys, n))
-
-    def _sum(self, total: Sum, query: Any) -> Any:
-        """The value of a sum, of int64."""
-        out = F.full(total.number, dtype=dt.int64, shape=(1, 1, 1, 1))
-        for by, place in ((total.i, query), (total.j, self.key)):
-            if by:
-                out = F.add(out, F.mul(place, by))
-        for by, node in total.terms:
-            out = F.add(out, F.mul(F.cast(self.at(node, query), dtype=dt.int64), by))
-        return out
 
     # --- where the mask changes
 
@@ -115,7 +52,7 @@ class Columns:
             return self._bounds(row, row)
         if isinstance(change, FlagChange):
             return self._flips(change.flag)
-        at = self._sum(change.at, None)
+        at = self.sum(change.at, None)
         if not isinstance(change, OrderedChange):
             return [at]
         row = self._along(change.row)
@@ -127,7 +64,7 @@ class Columns:
 
     def _along(self, row: Sum) -> Any:
         """A sum for all queries: ``[batch, heads, queries]``."""
-        x = self._sum(row, self.all_queries)
+        x = self.sum(row, self.all_queries)
         return F.reshape(F.broadcast_to(x, shape=(*self.shape, 1, self.queries)), shape=(*self.shape, self.queries))
 
     def _neighbours(self, row: Any) -> list[Any]:
@@ -144,7 +81,7 @@ class Columns:
         """The queries at which a flag changes: the first two and the last two, which have to be all."""
         row = self._along(Sum(0, 0, 0, ((1, flag),)))
         flips = F.ne(*self._neighbours(row))
-        at = F.reshape(_count(self.queries - 1), shape=(1, 1, self.queries - 1))
+        at = F.reshape(counted(self.queries - 1), shape=(1, 1, self.queries - 1))
         first = F.min(F.where(flips, at, self.queries), axes=(2,), keepdim=True)
         last = F.max(F.where(flips, at, -1), axes=(2,), keepdim=True)
         second = F.min(F.where(F.logical_and(flips, F.gt(at, first)), at, self.queries), axes=(2,), keepdim=True)
@@ -286,7 +223,3 @@ def _fill(x: Any) -> Any:
     if not isinstance(x, Value):
         return F.full(x, dtype=dt.float64, shape=())
     return F.cast(F.reshape(tensor(x), shape=()), dtype=dt.float64)
-
-
-def _count(n: Any) -> Any:
-    return F.iota(0, 1, dtype=dt.int64, size=n)

@@ -171,7 +171,7 @@ class Reader:
         axes = tuple(None if type(n) is int and n == 1 else a for n, a in zip(shape, axes, strict=True))
         key = (id(x), axes)
         if key not in self.known:
-            if not all(a is None or dim.same(n, self.sizes[a]) for n, a in zip(shape, axes, strict=True)):
+            if not all(a is None or dim.expands(n, self.sizes[a]) for n, a in zip(shape, axes, strict=True)):
                 raise Unreadable(f"{x} has other sizes than the scores")
             if self.flow.ends_at(x):
                 raise Unreadable("a gradient is asked for")
@@ -184,6 +184,12 @@ class Reader:
                     raise Unreadable("a gradient may flow to it") from None
                 self.known[key] = _vector(x, axes)
         return self.known[key]
+
+    def need_whole(self, o: Operation, axes: Axes) -> None:
+        """Refuse what tells places where a dim may be 1 place that stands for all."""
+        shape = o.results[0].meta.shape
+        if not all(a is None or dim.same(n, self.sizes[a]) for n, a in zip(shape, axes, strict=True)):
+            raise Unreadable(f"{o.name} of a size that may be 1")
 
     def _operation(self, x: Value, axes: Axes) -> Node:
         o = x.operation
@@ -215,13 +221,14 @@ def _last(x: Any, axes: Axes) -> Axes:
 
 
 def _iota(reader: Reader, o: Operation, axes: Axes) -> Node:
-    return _places(o, axes, *o.operands)
+    return _places(reader, o, axes, *o.operands)
 
 
-def _places(o: Operation, axes: Axes, start: Any, step: Any) -> Node:
+def _places(reader: Reader, o: Operation, axes: Axes, start: Any, step: Any) -> Node:
     (axis,) = axes
     if axis not in ("i", "j"):
         raise Unreadable(f"{o.name} along another axis")
+    reader.need_whole(o, axes)
     return Place(o.results[0].meta.dtype, frozenset(axis), axis, start, step)
 
 
@@ -233,7 +240,7 @@ def _slice(reader: Reader, o: Operation, axes: Axes) -> Node:
         raise Unreadable("a slice")
     starts, _, steps = o.params
     start, step = producer.operands
-    return _places(o, axes, start + step * starts[0], step * steps[0])
+    return _places(reader, o, axes, start + step * starts[0], step * steps[0])
 
 
 def _full(reader: Reader, o: Operation, axes: Axes) -> Node:
@@ -268,10 +275,18 @@ def _reshape(reader: Reader, o: Operation, axes: Axes) -> Node:
     return reader.read(x, tuple(next(taken) if w else None for w in wide))
 
 
+def _stack(reader: Reader, o: Operation, axes: Axes) -> Node:
+    """One value with one more dim."""
+    if len(o.operands) != 1:
+        raise Unreadable("several values side by side")
+    return reader.read(o.operands[0], tuple(a for i, a in enumerate(axes) if i != o.op.axis))
+
+
 def _half(reader: Reader, o: Operation, axes: Axes) -> Node:
     down, across = axes[-2:]
     if {down, across} != {"i", "j"}:
         raise Unreadable("a triangle that is not of queries and keys")
+    reader.need_whole(o, axes)
     x = reader.read(o.operands[0], axes)
     return Half(x.dtype, x.axes | {"i", "j"}, x, o.name == "triu", o.params[0], down, across)  # type: ignore[arg-type]
 
@@ -292,6 +307,7 @@ _RULES = {
     "broadcast_to": _broadcast,
     "unsqueeze": _unsqueeze,
     "squeeze": _reshape,
+    "stack": _stack,
     "reshape": _reshape,
     "permute": _permute,
     "tril": _half,

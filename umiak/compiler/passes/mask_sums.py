@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,6 +10,7 @@ from umiak.compiler.passes.mask_reader import Call, Entry, Half, Node, Number, P
 from umiak.core.dtype import DType
 from umiak.ir import sym as dim
 from umiak.ir.expr import Sym
+from umiak.ir.scope import symbols_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,18 +42,32 @@ class Sum:
         """Return whether both are known to be equal."""
         return (self.i, self.j, self.terms) == (other.i, other.j, other.terms) and dim.same(self.number, other.number)
 
-    @property
-    def may_wrap(self) -> bool:
-        """Tell whether it may not fit the integers in which the program adds it up."""
+    def may_wrap(self, sizes: Iterable[Any]) -> bool:
+        """Return whether it may not fit the integers in which the program adds it up. ``sizes``: of the scores."""
         if self.bits is None:
             return False
-        small = type(self.number) is int and abs(self.number) < 2**30 and abs(self.i) <= 1 and abs(self.j) <= 1
-        return self.bits < 32 or bool(self.terms) or not small
+        if type(self.number) is int:
+            small = abs(self.number) < 2**30
+        else:  # a tensor has fewer than 2^48 elements
+            small = self.bits == 64 and _is_linear(self.number, set(symbols_of(tuple(sizes))))
+        return self.bits < 32 or bool(self.terms) or not small or abs(self.i) > 1 or abs(self.j) > 1
 
     def part(self, by_query: bool) -> Sum:
         """Return what depends on the query, or the rest."""
         terms = tuple((n, x) for n, x in self.terms if x.by_query == by_query)
         return Sum(self.i, 0, 0, terms) if by_query else Sum(0, self.j, self.number, terms)
+
+
+def _is_linear(x: Any, sizes: set[Sym]) -> bool:
+    """Return whether a number is a sum of few sizes, and small multiples of them."""
+    if type(x) is not Sym:
+        return abs(x) < 2**30
+    if x.op == "add":
+        return len(x.args) <= 8 and all(_is_linear(y, sizes) for y in x.args)
+    if x.op == "mul":
+        number, *rest = x.args
+        return type(number) is int and abs(number) < 2**10 and len(rest) == 1 and rest[0] in sizes
+    return x in sizes
 
 
 def integers(node: Node) -> Sum | None:

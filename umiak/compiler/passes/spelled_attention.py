@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from umiak import ops as F
-from umiak.compiler.passes.fusion import Found, number_of, orders, tensor
+from umiak.compiler.passes.fusion import Found, number_of, orders, same_sizes, spread_number, tensor
 from umiak.compiler.passes.spelled_mask import Part
+from umiak.compiler.passes.spelled_softmax import softmax
 from umiak.core.dtype import DType
 from umiak.ir import sym as dim
 from umiak.ir.program import Operation, Value
@@ -51,7 +52,11 @@ class Labelled:
 
 @dataclass(frozen=True, eq=False)
 class Spelled:
-    """``query`` has the labels of ``bqhd``, ``key`` of ``bkhd``, ``value`` of ``bkhe``, and the result ``labels``."""
+    """``query`` has the labels of ``bqhd``, ``key`` of ``bkhd``, ``value`` of ``bkhe``, and the result ``labels``.
+
+    ``guarded``: a query that sees nothing gives zeros. ``joined``: heads that share a key head stand below each other
+    in the result, as more queries of that head.
+    """
 
     query: Labelled
     key: Labelled
@@ -60,6 +65,8 @@ class Spelled:
     scale: float
     masks: tuple[Part, ...]
     dtype: DType
+    guarded: bool = False
+    joined: bool = False
 
     @property
     def sizes(self) -> tuple[Any, Any, Any, Any]:
@@ -73,7 +80,17 @@ class Spelled:
 
     def result(self, y: Any, o: Operation) -> Any:
         """Return what attention gives as ``o`` has it."""
+        if self.joined:
+            return F.reshape(F.permute(y, perm=(0, 2, 1, 3)), shape=o.results[0].meta.shape)
         return Labelled(o.results[0], self.labels).back(y, "bqhe")
+
+    def of_result(self, y: Value) -> Any:
+        """Return the inverse of :meth:`result`."""
+        if self.joined:
+            batch, heads, queries, _ = self.sizes
+            apart = F.reshape(tensor(y), shape=(batch, heads, queries, self.value.size("e")))
+            return F.permute(apart, perm=(0, 2, 1, 3))
+        return Labelled(y, self.labels).order("bqhe")
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,18 +107,36 @@ def spelled(found: Found, o: Operation) -> Spelled | None:
         reader, dtype = o, v.meta.dtype
         if (cast := found.inside(p, "cast", reader)) is not None:
             reader, (p,) = cast, cast.operands
-        softmax = found.inside(p, "softmax", reader)
-        if softmax is None or of_weights[softmax.op.axis] != "k":
+        joined = _joins(found.inside(p, "reshape", reader), of_weights)
+        if joined is not None:
+            reader, p = joined, joined.operands[0]
+        weights = softmax(found, p, reader)
+        if weights is None or of_weights[weights.axis] != "k":
             continue
-        scores = _scores(found, softmax.operands[0], softmax, of_weights)
+        scores = _scores(found, weights.scores, weights.reader, of_weights, weights.times)
         if scores is None:
             continue
         query, key, value = (_origin(found, x) for x in (scores.query, scores.key, Labelled(v, of_value)))
         query, key = (_narrow(found, x, dtype) for x in (query, key))
         key, value = _grouped(found, query, key, value)
+        if joined is not None and not dim.same(key.size("h"), v.meta.shape[1]):
+            continue
         if _fits(query, key, value, dtype):
-            return Spelled(query, key, value, labels, scores.scale, scores.masks, dtype)
+            more = weights.guarded, joined is not None
+            return Spelled(query, key, value, labels, scores.scale, scores.masks, dtype, *more)
     return None
+
+
+def _joins(o: Operation | None, labels: str) -> Operation | None:
+    """``o`` where it puts query heads that share a key head below each other: ``[b, h, q, n]`` to ``[b, key heads, h /
+    key heads * q, n]``."""
+    if o is None or labels not in ("bhqk", "bhqd"):
+        return None
+    (source,) = o.operands
+    x, y = source.meta.shape, o.results[0].meta.shape  # type: ignore[union-attr]
+    if not len(x) == len(y) == 4 or not (dim.same(x[0], y[0]) and dim.same(x[3], y[3])):
+        return None
+    return o if type(x[1]) is type(y[1]) is int and y[1] >= 1 and x[1] % y[1] == 0 else None
 
 
 def _fits(query: Labelled, key: Labelled, value: Labelled, dtype: DType) -> bool:
@@ -167,17 +202,42 @@ def _names(first: str, second: str, out: str, last: tuple[str, str, str]) -> dic
 # --- scores ----------------------------------------------------------------------------------------------------------
 
 
-def _scores(found: Found, s: Any, reader: Operation, labels: str) -> _Scores | None:
+def _scores(found: Found, s: Any, reader: Operation, labels: str, times: int = 1) -> _Scores | None:
     """Return what scores are made of: the operand ``s`` of ``reader``, whose dims are ``labels``."""
-    for name, rule in (("cast", _cast), ("mul", _scaled), ("div", _scaled), ("add", _added), ("where", _filled)):
-        if (step := found.inside(s, name, reader)) is not None:
+    for name, rule in _STEPS.items():
+        if (step := found.inside(s, name, reader, times)) is not None:
             return rule(found, step, labels)
-    product = next((o for name in PRODUCTS if (o := found.inside(s, name, reader)) is not None), None)
+    product = next((o for name in PRODUCTS if (o := found.inside(s, name, reader, times)) is not None), None)
     for q, k, of_query, of_key, own in () if product is None else _products(product, ("q", "d", "k")):
         if own != labels:  # einsum may have other names for batch and heads
             continue
         (q, by_query), (k, by_key) = (_unscaled(found, x, product) for x in (q, k))  # type: ignore[arg-type]
         return _Scores(Labelled(q, of_query), Labelled(k, of_key), by_query * by_key)
+    return None
+
+
+def _same(found: Found, o: Operation, labels: str) -> _Scores | None:
+    """What changes no size: dims that are repeated once."""
+    (x,) = o.operands
+    return _scores(found, x, o, labels) if same_sizes(x.meta.shape, o.results[0].meta.shape) else None  # type: ignore[union-attr]
+
+
+def _apart(found: Found, o: Operation, labels: str) -> _Scores | None:
+    """Scores of query heads that stood below each other in a product with their key head."""
+    if (same := _same(found, o, labels)) is not None or labels != "bhqk":
+        return same
+    product = found.inside(o.operands[0], "matmul", o)
+    for q, k, of_query, of_key, own in () if product is None else _products(product, ("q", "d", "k")):
+        q, by_query = _unscaled(found, q, product)  # type: ignore[arg-type]
+        k, by_key = _unscaled(found, k, product)  # type: ignore[arg-type]
+        joined = _joins(operand_of(q, "reshape"), of_query)
+        if own != labels or joined is None or not _passes(found, q, joined.operands[0]):
+            return None
+        source: Any = joined.operands[0]
+        if not same_sizes(source.meta.shape[:3], o.results[0].meta.shape[:3]):
+            return None
+        q, by_source = _unscaled(found, source, joined)
+        return _Scores(Labelled(q, of_query), Labelled(k, of_key), by_query * by_key * by_source)
     return None
 
 
@@ -202,7 +262,7 @@ def _filled(found: Found, o: Operation, labels: str) -> _Scores | None:
     """Scores with a number in place of some."""
     condition, x, y = o.operands
     for s, other, kind in ((x, y, "visible"), (y, x, "hidden")):
-        fill = _spread_number(other)
+        fill = spread_number(other)
         if fill is not None and type(condition) is Value and (scores := _scores(found, s, o, labels)) is not None:
             return _masked(scores, labels, Part(kind, condition, fill))
     return None
@@ -215,13 +275,10 @@ def _masked(scores: _Scores, labels: str, part: Part) -> _Scores | None:
     return replace(scores, masks=(*scores.masks, part))
 
 
-def _spread_number(x: Any) -> Any:
-    """The number that all elements of an operand are, or a value of one element."""
-    if (made := operand_of(x, "full")) is not None and type(made.operands[0]) in (int, float):
-        return float(made.operands[0])  # type: ignore[arg-type]
-    if type(x) is Value and all(type(n) is int and n == 1 for n in x.meta.shape):
-        return x
-    return float(x) if type(x) in (int, float) else None
+_STEPS = {
+    "cast": _cast, "mul": _scaled, "div": _scaled, "add": _added, "where": _filled, "reshape": _apart,
+    "broadcast_to": _same,
+}  # fmt: skip
 
 
 def _unscaled(found: Found, x: Any, reader: Operation) -> tuple[Any, float]:

@@ -91,7 +91,7 @@ class SpelledMask:
         # What is added is looked at where the mask changes: all of its changes count.
         is_added = any(p.kind == "added" for p in self.parts)
         common = () if is_added else tuple(x for c in conditions for x in c.common)
-        finder = Changes(common, dim.same(queries, keys))
+        finder = Changes(self.sizes, common)
         self.changes = distinct(c for node in nodes for c in finder.of(node))
         self.sums = finder.sums
         if len(self.changes) > MOST_CHANGES:
@@ -107,7 +107,7 @@ class SpelledMask:
         self.causal = causal or any(s.same(behind) for s in sums)
         # Nothing but causal, so that no columns are needed.
         exact = all(c.exact for c in conditions) and all(s.same(behind) for s in sums) and not self.sums
-        self.plain = self.causal and exact and not self.bounded and dim.same(queries, keys)
+        self.plain = self.causal and exact and not self.bounded and (not self.strict or dim.same(queries, keys))
         self.is_constant = not self.vectors and not self.bounded and not any(map(_has_symbols, nodes))
         self.is_constant &= all(type(n) is int for n in self.sizes)
         self.proven = self.plain  # that the columns are the mask
