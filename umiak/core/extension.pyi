@@ -46,6 +46,9 @@ class Declaration:
 def set_call(function: Callable[[str, list[Any]], Any]) -> None:
     """Say what computes functions of the library by name: ``function(name, arguments)``."""
 
+def lent_streams() -> int:
+    """The number of streams that running calls have asked for and that will be asked again."""
+
 def open_library(path: str) -> list[Declaration]:
     """The declarations of a library, in their order. It stays in the process.
 

@@ -33,6 +33,12 @@ cdef extern from "Python.h":
     int Py_IsInitialized() nogil
     int PyGILState_Check() nogil
 
+cdef extern from *:
+    """
+    static __thread int umiak_calls_here = 0;
+    """
+    int CALLS_HERE "umiak_calls_here"    # calls of libraries' functions that run in this thread
+
 cdef extern from "dlfcn.h":
     void* dlopen(const char*, int)
     void* dlsym(void*, const char*)
@@ -56,7 +62,8 @@ for _id, _row in enumerate(TABLE):
 cdef object CALL = None       # (name, arguments) -> results: functions of the library, which the layer above gives
 cdef dict ERRORS = {}         # thread -> (exception, its text)
 cdef dict LENT = {}           # thread -> streams that its running calls have asked for
-cdef int64_t RUNNING = 0      # calls of libraries' functions by the host
+cdef list ELSEWHERE = []      # streams that threads without a call of their own have asked for while calls ran: threads of kernels
+cdef int64_t RUNNING = 0      # calls of libraries' functions by the host, in all threads
 cdef list LIBRARIES = []      # tables, which live as long as the process
 
 
@@ -251,15 +258,20 @@ cdef int64_t host_call(const char* name, const umiak_value* arguments, int64_t n
 
 cdef int host_stream(umiak_tensor* x, const char* device_type, int32_t device_id, void** out) noexcept with gil:
     cdef int place
-    cdef Stream s
+    cdef Stream s, other
     try:
         place = place_for(device_type, device_id) if x == NULL else (<Handle><void*>x).t.storage.place
         if place_access(place) == ACCESS_HOST:
             raise RuntimeError("a device with streams is required, got the host")
         s = get_stream(place, (<EngineContext>context_pointer()).stream[place])
         out[0] = stream_handle(s.state)
-        if RUNNING:                                        # else Python itself has called: there is no end at which to ask again
+        if CALLS_HERE:
             LENT.setdefault(threading.get_ident(), []).append(s)
+        elif RUNNING:                                      # of which call is not known. Without any there is no end at which to ask again
+            for other in ELSEWHERE:
+                if other.state is s.state:
+                    return 0
+            ELSEWHERE.append(s)
         return 0
     except BaseException as error:
         keep_error(error)
@@ -273,8 +285,15 @@ cdef int64_t lent_before() except -1:
 
 cdef int take_back(int64_t before) except -1:
     """Ask each stream again that a call has asked for: its driver counts what was handed in since then as work."""
+    global ELSEWHERE
     cdef list streams
     cdef Stream s
+    if ELSEWHERE:
+        streams = ELSEWHERE
+        if not RUNNING:
+            ELSEWHERE = []
+        for s in streams:
+            stream_handle(s.state)
     if not LENT:
         return 0
     thread = threading.get_ident()
@@ -287,6 +306,11 @@ cdef int take_back(int64_t before) except -1:
     if not streams:
         del LENT[thread]
     return 0
+
+
+def lent_streams():
+    """The number of streams that running calls have asked for and that will be asked again."""
+    return len(ELSEWHERE) + sum(map(len, LENT.values()))
 
 
 cdef object tensor_at(umiak_tensor* x):
@@ -610,7 +634,7 @@ cdef class Declaration:
         return answers.inputs, answers.outputs
 
     cdef list called(self, umiak_function function, tuple args, tuple counts, Answers answers):
-        global RUNNING
+        global RUNNING, CALLS_HERE
         cdef umiak_value[16] inline
         cdef umiak_value* values = inline
         cdef umiak_tensor* results[MAX_RESULTS]
@@ -648,12 +672,14 @@ cdef class Declaration:
         call.give_mapping = <void (*)(void*, int32_t, int32_t, const int64_t*, int32_t, const int64_t*) noexcept nogil>give_mapping
         before = lent_before()
         RUNNING += 1
+        CALLS_HERE += 1
         if elements > LONG_CALL:
             with nogil:
                 status = function(self.row.self, &call)
         else:
             status = function(self.row.self, &call)
         RUNNING -= 1
+        CALLS_HERE -= 1
         take_back(before)
         if status != UMIAK_OK:
             for i in range(min(max(call.n_results, 0), MAX_RESULTS)):
