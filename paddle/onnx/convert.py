@@ -31,6 +31,7 @@ from paddle.static.formats.graph import (
     Module,
     Operation,
     TensorType,
+    reads,
 )
 from umiak.util.errors import called, op_error
 
@@ -124,7 +125,7 @@ class _Converter:
 
     def run(self, block: Block) -> list[Bound]:
         """Append what a block does; what it yields."""
-        for o in block.operations:
+        for o in _needed(block):
             if o.name == YIELD:
                 return [self.operand(n) for n in o.operands]
             try:
@@ -225,6 +226,18 @@ _KEEPS = {
     "batch_norm_",
     "sync_batch_norm_",
 }  # their name ends as of those that write into an operand, here nothing reads it
+
+
+def _needed(block: Block) -> list[Operation]:
+    """The operations that make what is read, or do more than make results. Others may be such that ONNX cannot say."""
+    read: set[int] = set()
+    kept = []
+    for o in reversed(block.operations):
+        is_plain = o.results and not o.regions and not o.name.endswith("_") and o.name not in (DATA, *_FETCHED)
+        if not is_plain or any(r.number in read for r in o.results):
+            read.update(reads(o))
+            kept.append(o)
+    return kept[::-1]
 
 
 def writes(o: Operation) -> int | None:

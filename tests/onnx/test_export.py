@@ -203,6 +203,16 @@ def test_all_operators_that_cannot_be_said_are_named(tmp_path):
     assert not (tmp_path / "folder").exists()
 
 
+def test_operators_that_nothing_needs_may_be_any(tmp_path):
+    """Uneven windows have places of maxima, which ONNX cannot say: the layer does not give them."""
+    layer = paddle.nn.AdaptiveMaxPool1D(3)
+    x = np.resize(X, (2, 2, 8))
+    path = exported(layer, tmp_path, [spec(None, 2, 8)], opset=11)
+    np.testing.assert_allclose(run(path, {"x": x})[0], layer(paddle.to_tensor(x)).numpy())
+    with pytest.raises(ValueError, match=r"needs result 1 of pd_op\.max_pool2d_with_index"):
+        exported(paddle.nn.AdaptiveMaxPool1D(3, return_mask=True), tmp_path, [spec(None, 2, 8)])
+
+
 def test_weights_may_lie_in_a_file_of_their_own(tmp_path, monkeypatch):
     layer = paddle.nn.Linear(3, 400)
     wanted = layer(paddle.to_tensor(X)).numpy()
