@@ -111,7 +111,7 @@ def normalize_program(program: Program, feed_vars: Any, fetch_vars: Any, **kwarg
 
     Returns:
         A program over the same parameters; its inputs have the names of ``feed_vars``, its results those of
-        ``fetch_vars``.
+        ``fetch_vars``, which stand for them in ``Executor.run``.
 
     Raises:
         TypeError: something that is no program or variable, or another keyword.
@@ -136,7 +136,9 @@ def normalize_program(program: Program, feed_vars: Any, fetch_vars: Any, **kwarg
     if not isinstance(program, Program):
         raise op_error(TypeError, "normalize_program", "a Program", type(program).__name__)
     contents, _ = _contents("normalize_program", program, fed, fetched)
-    return _over(contents, {k: contents.program.captured[k] for k in contents.kept})[0]
+    made, outputs = _over(contents, {k: contents.program.captured[k] for k in contents.kept})
+    made._tracer.stand_in(program._tracer, zip(fetched, outputs, strict=True))
+    return made
 
 
 @public("paddle.static")
@@ -560,7 +562,8 @@ def load(program: Program, model_path: str, executor: Executor | None = None, va
 
     Raises:
         TypeError: something that is no program.
-        ValueError: files that are not there, no such files, or values of other shapes.
+        ValueError: files that are not there, no such files, or ones that lack a parameter or have values of other
+            shapes.
 
     Example:
         >>> import paddle
@@ -572,7 +575,15 @@ def load(program: Program, model_path: str, executor: Executor | None = None, va
     program = _program("load", program)
     if not os.path.exists(path + ".pdparams"):
         raise op_error(ValueError, "load", f"a file {path}.pdparams", "none")
-    set_program_state(program, load_program_state(path, var_list))
+    values = load_program_state(path, var_list)
+    parameters = (
+        ()
+        if var_list is not None
+        else (x.name for x in program._tracer.captured().values() if isinstance(x, Parameter))
+    )
+    if missing := [n for n in parameters if n not in values]:
+        raise op_error(ValueError, "load", f"values of {missing} in {path}.pdparams", f"those of {sorted(values)}")
+    set_program_state(program, values)
 
 
 def _stripped(op_name: str, model_path: Any) -> str:

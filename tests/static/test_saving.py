@@ -121,6 +121,12 @@ def test_what_is_pruned(programs):
     kept = static.normalize_program(main, [x], [y])
     assert [o.name() for o in kept.global_block().ops].count("dropout") == 0
     assert set(kept.global_block().vars) >= {"x", y.name} and not kept.global_block().has_var("label")
+    exe = static.Executor()
+    exe.run(startup)
+    (by_name,), (by_variable,) = (exe.run(kept, {"x": X}, [fetched]) for fetched in (y.name, y))
+    np.testing.assert_array_equal(by_name, by_variable)
+    with pytest.raises(ValueError, match="belongs to another program or to none"):
+        exe.run(kept, {"x": X}, [loss])
     with pytest.raises(ValueError, match=r"\['label'\] among feed_vars"):
         static.normalize_program(main, [x], [loss])
     with pytest.raises(ValueError, match="fetch_vars of the program"):
@@ -151,6 +157,12 @@ def test_the_state_of_training_goes_on(programs, tmp_path):
         static.set_program_state(main, {"unknown": np.zeros(1)})
     with pytest.raises(ValueError, match="shape"):
         static.set_program_state(main, {"linear_0.b_0": np.zeros(2, "float32")})
+    with (
+        static.program_guard(static.Program(), static.Program()) as _,
+        pytest.raises(ValueError, match=r"\[load\] requires values of \['another'\] in .*pdparams, got those of"),
+    ):
+        (data("x", [None, 3]) @ static.create_parameter([3, 1], "float32", name="another")).mean()
+        static.load(static.default_main_program(), path, exe)
     # What eager programs load is the same.
     assert set(paddle.load(path + ".pdparams")) == {"linear_0.w_0", "linear_0.b_0"}
 

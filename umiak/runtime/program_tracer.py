@@ -364,6 +364,14 @@ class ProgramTracer(Capture):
             value = x._value  # which passes have taken out of the original since
         return None if value is None else self.present(self._copied.get(id(value)))
 
+    def stand_in(self, origin: ProgramTracer, pairs: Iterable[tuple[Tensor, SymTensor]]) -> None:
+        """Let tensors of ``origin``, of which this is a part, stand for those that are paired with them here."""
+        self.origin = origin
+        for theirs, ours in pairs:
+            if (value := origin.find(theirs)) is not None:
+                self._copied[id(value)] = ours._value
+                self._values.append(value)
+
     # --- programs that come from elsewhere
 
     @classmethod
