@@ -201,6 +201,59 @@ def test_refusals(call, message):
         call()
 
 
+CONSTRUCTORS = {
+    "full": lambda n: masks.full(n),
+    "causal": lambda n: masks.causal(n),
+    "sliding_window": lambda n: masks.sliding_window(n, 2),
+    "causal_document": lambda n: masks.causal_document([2, n]),
+    "document": lambda n: masks.document([n, 3]),
+    "share_question": lambda n: masks.share_question([(2, [n])]),
+    "global_sliding": lambda n: masks.global_sliding(n, 0, 1, 1),
+    "causal_blockwise": lambda n: masks.causal_blockwise([n]),
+    "prefix": lambda n: masks.prefix(n, 0),
+    "prefix_document": lambda n: masks.prefix_document([n], [0]),
+    "qk_sparse": lambda n: masks.qk_sparse(n, []),
+    "hash_sparse": lambda n: masks.hash_sparse([[n]]),
+    "random_eviction": lambda n: masks.random_eviction([n]),
+}
+
+
+@pytest.mark.parametrize("name", CONSTRUCTORS)
+def test_lengths_that_are_none(name):
+    """No length below 1, none that int32 cannot tell of, nothing but integers; nothing as long as that is made."""
+    for length in (0, -1) if name == "random_eviction" else (0, -1, 2**31, 2**62):
+        with pytest.raises(ValueError, match=rf"\[{name}\] requires "):
+            CONSTRUCTORS[name](length)
+    for length in (3.5, "abc", None, 2**70):
+        with pytest.raises(TypeError, match=rf"\[{name}\] requires 64-bit integers, got"):
+            CONSTRUCTORS[name](length)
+    for length in (4, np.int32(4), np.uint8(4)):
+        assert CONSTRUCTORS[name](length).keys in (1, 3, 4, 6, 7)
+
+
+def test_windows_wider_than_any_mask():
+    for far in (4, 2**31, 2**63 - 1):
+        np.testing.assert_array_equal(masks.sliding_window(4, far).indices, masks.causal(4).indices)
+        assert masks.sliding_window(4, far, far).visible().all()
+        assert masks.global_sliding(4, 1, far, far).visible().all()
+
+
+def test_what_is_no_list():
+    for call in (
+        lambda: masks.share_question([3, 4]),
+        lambda: masks.hash_sparse([4, 4]),
+        lambda: masks.qk_sparse(6, [1, 2]),
+        lambda: masks.random_eviction([[1, 2]]),
+        lambda: masks.document(5),
+        lambda: masks.prefix_document([3, 2], 1),
+        lambda: masks.full([3, 4]),
+        lambda: masks.full(8).tiles(0, 4),
+        lambda: masks.full(8).png(columns=-1),
+    ):
+        with pytest.raises((TypeError, ValueError), match=r"^\[[\w.]+\] requires "):
+            call()
+
+
 @pytest.mark.parametrize("module", [families, column_mask, picture], ids=lambda m: m.__name__)
 def test_examples(module):
     result = doctest.testmod(module)

@@ -86,7 +86,12 @@ class ColumnMask:
         """Return the class (:class:`umiak.masks.Tile`) of every tile: int8 ``[batch, heads, rows, columns]``.
 
         Exact, also at the ends, where tiles are smaller. The dense mask is not formed.
+
+        Raises:
+            ValueError: tiles of no queries or keys.
         """
+        if rows < 1 or columns < 1:
+            raise op_error(ValueError, "ColumnMask.tiles", "tiles of 1 query and 1 key at least", (rows, columns))
         if not self.queries or not self.keys:
             return np.zeros((*self.indices.shape[:2], -(-self.queries // rows), -(-self.keys // columns)), np.int8)
         starts = np.arange(0, self.keys, columns)
